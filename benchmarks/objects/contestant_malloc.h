@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc and free: glibc's, or whatever LD_PRELOAD puts in their place.
+ */
+#ifndef OBJECTS_CONTESTANT_H
+#define OBJECTS_CONTESTANT_H
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+#define CONTESTANT_HAS_BULK false
+#define CONTESTANT_HAS_MEMORY true
+#define CONTESTANT_PROCESS_PER_SIZE false
+
+static size_t contestant_size;
+
+#define OBJ_ALLOC() malloc(contestant_size)
+#define OBJ_FREE(obj) free(obj)
+
+static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+{
+	(void)live;
+	(void)threads;
+	(void)cpu;
+	contestant_size = size;
+	return NULL;
+}
+
+static void contestant_close(void) {}
+
+static void contestant_thread_begin(void) {}
+
+static void contestant_thread_end(void) {}
+
+static const char *contestant_allocator(void)
+{
+	void *function = dlsym(RTLD_DEFAULT, "malloc");
+	Dl_info info;
+
+	return function && dladdr(function, &info) ? info.dli_fname : "unknown";
+}
+
+#endif /* OBJECTS_CONTESTANT_H */

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program around the cases: options, a fresh process for every case, and what
+ * it knows of the machine (CPUs, time stamp counter, resident memory).
+ *
+ *   objects-slab [--cases LIST] [--sizes LIST] [--ms N] [--laps N] [--list]
+ *
+ * Every case runs in a forked child, so that it finds the allocator as a fresh
+ * process does and leaves nothing behind for the next one. Rows go to stdout as
+ * CSV, the allocator's name before them as a comment.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MAX_SIZES 64
+#define MIN_OBJECT sizeof(uintptr_t)
+#define MAX_OBJECT 32768u
+#define MAX_MS 10000ul
+#define MAX_LAPS_OPTION 1000000ul
+#define COLD_PROCESSES 3 /* a cold case has one sample per process */
+#define EXIT_USAGE 2
+
+struct bench_options bench_options = {.ms = 8, .laps = 0};
+double bench_cycles_per_ns;
+
+static size_t sizes[MAX_SIZES] = {16, 32, 64, 128, 240, 256, 512, 712, 1024, 2112, 4096, 8192};
+static unsigned size_count = 12;
+static const char *cases_wanted; /* LIST of --cases */
+static cpu_set_t cpus_allowed;
+static char output[65536];
+
+void bench_fail(const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", bench_contestant.name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	_exit(EXIT_FAILURE);
+}
+
+unsigned bench_cpus(void)
+{
+	return (unsigned)CPU_COUNT(&cpus_allowed);
+}
+
+/* The highest CPU first: the lowest ones serve more interrupts. */
+int bench_cpu(unsigned n)
+{
+	int cpu = CPU_SETSIZE;
+
+	for (unsigned seen = 0; seen <= n; seen++)
+		do
+			cpu--;
+		while (cpu > 0 && !CPU_ISSET(cpu, &cpus_allowed));
+	return cpu;
+}
+
+void bench_pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) != 0)
+		bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
+}
+
+static void unpin(void)
+{
+	sched_setaffinity(0, sizeof(cpus_allowed), &cpus_allowed);
+}
+
+/*
+ * Resident bytes of anonymous memory, read without an allocation. Pages of program
+ * and libraries come in by chance after a fork and are left out.
+ */
+long bench_resident(void)
+{
+	static const char anonymous[] = "\nAnonymous:";
+	char text[1024];
+	int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *found;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	found = strstr(text, anonymous);
+	return found ? strtol(found + strlen(anonymous), NULL, 10) * 1024 : 0;
+}
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void calibrate(void)
+{
+	double start_ns = now_ns(), ns;
+	uint64_t start = bench_cycles();
+
+	do
+		ns = now_ns() - start_ns;
+	while (ns < 20e6);
+	bench_cycles_per_ns = (double)(bench_cycles() - start) / ns;
+}
+
+/* Is `word` an element of a list separated by commas? */
+static bool in_list(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (strcspn(list, ",") == length && memcmp(list, word, length) == 0)
+			return true;
+	return false;
+}
+
+bool bench_row_selected(const char *row)
+{
+	return !cases_wanted || in_list(cases_wanted, row);
+}
+
+static bool case_selected(const struct bench_case *c)
+{
+	for (const char *const *row = c->rows; *row; row++)
+		if (bench_row_selected(*row))
+			return true;
+	return false;
+}
+
+static unsigned case_threads(const struct bench_case *c)
+{
+	return c->threads == BENCH_ALL_CPUS ? bench_cpus() : c->threads;
+}
+
+/* Pointers for all threads, resident before anything is measured. */
+static void **map_slots(size_t n)
+{
+	void *slots = mmap(NULL, n * sizeof(void *), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (slots == MAP_FAILED)
+		bench_fail("no memory for %zu pointers", n);
+	return slots;
+}
+
+static void run_case(const struct bench_case *c, size_t size)
+{
+	static struct team team;
+	size_t live = (size_t)case_threads(c) * c->slots;
+	const char *why;
+
+	memset(&team, 0, sizeof(team));
+	team.c = c;
+	team.size = size;
+	team.threads = case_threads(c);
+	team.slots = map_slots(live);
+	if (team.threads <= bench_cpus())
+		bench_pin(bench_cpu(0));
+	else
+		unpin();
+	team.rss_base = bench_resident();
+	why = bench_contestant.open(size, live, team.threads, bench_cpu(0));
+	if (why)
+		bench_fail("%s", why);
+	if (team.threads > bench_cpus())
+		unpin();
+	team_run(&team);
+	bench_contestant.close();
+	munmap(team.slots, live * sizeof(void *));
+	fflush(stdout);
+}
+
+/* Run cases [c, c + n) of one size in a child. 0, or 1 if that failed. */
+static int in_child(const struct bench_case *c, unsigned n, size_t size)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive an interrupted run */
+		for (; n > 0; n--, c++)
+			if (case_selected(c))
+				run_case(c, size);
+		exit(EXIT_SUCCESS);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		bench_fail("cannot run a process: %s", strerror(errno));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
+		exit(EXIT_FAILURE); /* whoever reads the rows has had enough */
+	if (WIFSIGNALED(status))
+		fprintf(stderr, "%s: case %s with %zu bytes died of signal %d\n",
+			bench_contestant.name, c->rows[0], size, WTERMSIG(status));
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static int run_size(size_t size)
+{
+	const struct bench_case *c;
+	int failed = 0;
+	unsigned n = 0;
+
+	if (bench_contestant.process_per_size) {
+		while (bench_cases[n].body)
+			n++;
+		return in_child(bench_cases, n, size);
+	}
+	for (c = bench_cases; c->body; c++)
+		for (int i = 0; case_selected(c) && i < (c->cold ? COLD_PROCESSES : 1); i++)
+			failed |= in_child(c, 1, size);
+	return failed;
+}
+
+static void list_rows(void)
+{
+	for (const struct bench_case *c = bench_cases; c->body; c++)
+		for (const char *const *row = c->rows; *row; row++)
+			puts(*row);
+}
+
+static _Noreturn void usage_error(const char *format, const char *value)
+{
+	fprintf(stderr, "%s: ", bench_contestant.name);
+	fprintf(stderr, format, value);
+	fputc('\n', stderr);
+	exit(EXIT_USAGE);
+}
+
+static unsigned long parse_number(const char *text, unsigned long min, unsigned long max,
+				  const char *error)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || n < min || n > max)
+		usage_error(error, text);
+	return n;
+}
+
+static void parse_sizes(char *list)
+{
+	size_count = 0;
+	for (char *word; (word = strsep(&list, ","));) {
+		if (size_count == MAX_SIZES)
+			usage_error("--sizes takes at most 64 sizes%s", "");
+		sizes[size_count++] = parse_number(word, MIN_OBJECT, MAX_OBJECT,
+						   "--sizes wants sizes of 8 to 32768 bytes "
+						   "separated by commas, not '%s'");
+	}
+}
+
+static bool is_row(const char *word, size_t length)
+{
+	for (const struct bench_case *c = bench_cases; c->body; c++)
+		for (const char *const *row = c->rows; *row; row++)
+			if (strlen(*row) == length && memcmp(*row, word, length) == 0)
+				return true;
+	return false;
+}
+
+static void parse_cases(const char *list)
+{
+	for (const char *word = list; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL)
+		if (!is_row(word, strcspn(word, ",")))
+			usage_error("--cases wants names that --list shows, separated by commas, "
+				    "not '%s'",
+				    list);
+	cases_wanted = list;
+}
+
+static void parse_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"cases", required_argument, NULL, 'c'}, {"sizes", required_argument, NULL, 's'},
+		{"ms", required_argument, NULL, 'm'},    {"laps", required_argument, NULL, 'l'},
+		{"list", no_argument, NULL, 'L'},        {NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'c')
+			parse_cases(optarg);
+		else if (option == 's')
+			parse_sizes(optarg);
+		else if (option == 'm')
+			bench_options.ms = (unsigned)parse_number(
+				optarg, 1, MAX_MS, "--ms wants 1 to 10000 milliseconds, not '%s'");
+		else if (option == 'l')
+			bench_options.laps = (unsigned)parse_number(
+				optarg, 1, MAX_LAPS_OPTION, "--laps wants 1 to 1000000, not '%s'");
+		else if (option == 'L') {
+			list_rows();
+			exit(EXIT_SUCCESS);
+		} else
+			exit(EXIT_USAGE);
+	}
+	if (optind < argc)
+		usage_error("unexpected argument '%s'", argv[optind]);
+}
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	setvbuf(stdout, output, _IOFBF, sizeof(output));
+	if (sched_getaffinity(0, sizeof(cpus_allowed), &cpus_allowed) != 0)
+		bench_fail("cannot tell which CPUs to use: %s", strerror(errno));
+	parse_options(argc, argv);
+	bench_pin(bench_cpu(0));
+	calibrate();
+	printf("# %s\n", bench_contestant.allocator());
+	fflush(stdout);
+	for (unsigned i = 0; i < size_count; i++)
+		failed |= run_size(sizes[i]);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+#
+# Installation. Nothing that is installed knows its prefix, so the tree can be
+# moved: find_package(slab) and pkg-config find their way from their own place.
+
+include(CMakePackageConfigHelpers)
+
+set(SLAB_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/slab)
+set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
+install(TARGETS slab slab_static EXPORT slab-targets)
+install(EXPORT slab-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/slab-config.cmake.in
+	${PROJECT_BINARY_DIR}/slab-config.cmake INSTALL_DESTINATION ${SLAB_CMAKE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/slab-config-version.cmake
+	COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/slab-config.cmake
+	${PROJECT_BINARY_DIR}/slab-config-version.cmake DESTINATION ${SLAB_CMAKE_DIR})
+
+file(RELATIVE_PATH SLAB_PC_PREFIX
+	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/libslab.pc.in ${PROJECT_BINARY_DIR}/libslab.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/libslab.pc DESTINATION ${SLAB_PC_DIR})

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+#
+# How the libraries are compiled and linked, apart from warnings, and where the
+# results go.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+	set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Debug, Release, RelWithDebInfo" FORCE)
+endif()
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+
+set(SLAB_SANITIZE "" CACHE STRING "sanitizers for everything, as in -fsanitize= (address,undefined)")
+if(SLAB_SANITIZE)
+	add_compile_options(-fsanitize=${SLAB_SANITIZE} -fno-sanitize-recover=all
+		-fno-omit-frame-pointer)
+	add_link_options(-fsanitize=${SLAB_SANITIZE})
+endif()
+
+# cmpxchg16b is not in the oldest x86-64 that compilers assume.
+function(slab_machine_options target)
+	if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+		target_compile_options(${target} PRIVATE -mcx16)
+	endif()
+endfunction()
+
+# libslab.so: calls inside the library go straight to their target (nobody may
+# put another slab_alloc() between), calls out of it through no stub. nodelete:
+# threads may be inside a restartable sequence whenever somebody calls dlclose().
+function(slab_shared_options target map)
+	set_target_properties(${target} PROPERTIES
+		VERSION ${PROJECT_VERSION}
+		SOVERSION ${PROJECT_VERSION_MAJOR}
+		LINK_DEPENDS ${map})
+	target_compile_options(${target} PRIVATE -fno-plt -fno-semantic-interposition)
+	target_link_options(${target} PRIVATE
+		LINKER:--version-script=${map}
+		LINKER:-Bsymbolic-functions
+		LINKER:-z,now
+		LINKER:-z,nodelete)
+	if(NOT SLAB_SANITIZE)
+		target_link_options(${target} PRIVATE LINKER:-z,defs)
+	endif()
+endfunction()
+
+# libslab.a: machine code for everybody, and gcc's intermediate code beside it
+# for those who link with -flto.
+function(slab_static_options target)
+	set_target_properties(${target} PROPERTIES OUTPUT_NAME slab)
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT SLAB_SANITIZE)
+		target_compile_options(${target} PRIVATE
+			$<$<CONFIG:Release,RelWithDebInfo>:-flto -ffat-lto-objects>)
+	endif()
+endfunction()
+
+# The archive of the white-box tests: internal headers included, assertions on.
+function(slab_testing_options target)
+	target_compile_definitions(${target} PUBLIC SLAB_TESTING=1)
+	target_compile_options(${target} PUBLIC -UNDEBUG)
+	target_include_directories(${target} INTERFACE
+		${PROJECT_SOURCE_DIR}/cpu_cache
+		${PROJECT_SOURCE_DIR}/slab)
+endfunction()

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+#
+# The warnings of every target, which are errors. Who must build with a compiler
+# that knows more warnings: cmake --compile-no-warning-as-error. (-Wshadow of g++
+# minds that struct slab_process_stats and its function share a name.)
+
+function(slab_warnings target)
+	set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ON)
+	target_compile_options(${target} PRIVATE
+		-Wall -Wextra -Wpedantic
+		$<$<COMPILE_LANGUAGE:C>:-Wshadow>
+		$<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+		$<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+endfunction()

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Restartable sequences for aarch64; the same three as for x86-64, see
+ * arch/x86_64/rseq.h for how a sequence works. Commits that another CPU pairs
+ * with an acquire are store-releases.
+ */
+#ifndef CPU_CACHE_RSEQ_H
+#error "never include arch/aarch64/rseq.h directly; include rseq.h of cpu_cache"
+#endif
+
+#define RSEQ_ARCH 1
+
+#define RSEQ_DESCRIPTOR                                                                            \
+	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t"                                         \
+	"3: .long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t.popsection\n\t"                                \
+	".pushsection __rseq_cs_ptr_array, \"aw\"\n\t.quad 3b\n\t.popsection\n\t"
+
+#define RSEQ_EXIT(label)                                                                           \
+	".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, %l[" #label "]\n\t.popsection\n\t"
+
+#define RSEQ_BEGIN                                                                                 \
+	"adrp x16, 3b\n\t"                                                                         \
+	"add x16, x16, :lo12:3b\n\t"                                                               \
+	"str x16, [%[area], #8]\n\t"                                                               \
+	"1:\n\t"
+
+#define RSEQ_END(label)                                                                            \
+	"2:\n\tb 9f\n\t"                                                                           \
+	".inst 0xd428bc00\n\t"                                                                     \
+	"4: b %l[" #label "]\n\t"                                                                  \
+	"9:\n\t"
+
+static inline char *rseq_area(long rseq)
+{
+	return (char *)__builtin_thread_pointer() + rseq;
+}
+
+/* Not an asm goto: gcc 12 loses the output of one on the way to a label. NULL
+ * in obj says "missed". */
+static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
+							   void **ret_obj)
+{
+	void *obj;
+
+	/* clang-format off */
+	__asm__ volatile(
+		RSEQ_DESCRIPTOR
+		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x16, %[slots], x16, lsl #16\n\t"
+		"ldr x17, [x16, #8]\n\t"              /* current */
+		"cbz x17, 4f\n\t"
+		"ldr %[obj], [x16]\n\t"               /* hot */
+		"mov x14, #0\n\t"
+		"cbnz %[obj], 5f\n\t"
+		"ldr x14, [x17]\n\t"                  /* height */
+		"cbz x14, 4f\n\t"
+		"mov x16, x17\n\t"
+		"sub x14, x14, #1\n\t"
+		"add x15, x17, #128\n\t"
+		"ldrh w15, [x15, x14, lsl #1]\n\t"
+		"ldr %[obj], [x17, #16]\n\t"          /* base */
+		"add %[obj], %[obj], x15, lsl #3\n\t"
+		"5: str x14, [x16]\n\t"
+		"2: b 9f\n\t"
+		".inst 0xd428bc00\n\t"
+		"4: mov %[obj], #0\n\t"
+		"9:\n\t"
+		: [obj] "=&r"(obj)
+		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq))
+		: "x14", "x15", "x16", "x17", "memory", "cc");
+	/* clang-format on */
+	*ret_obj = obj;
+	return obj != NULL;
+}
+
+static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
+							    struct cpu_slab *slab, void *obj,
+							    long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x16, %[slots], x16, lsl #16\n\t"
+		"ldr x17, [x16]\n\t"                  /* hot */
+		"cbnz x17, %l[full]\n\t"
+		"stlr %[obj], [x16]\n\t"
+		RSEQ_END(full)
+		:
+		: [slots] "r"(*slots), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: "x16", "x17", "memory", "cc"
+		: full);
+	return true;
+full:
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"ldr w16, [%[area], #4]\n\t"
+		"ldr w17, [%[slab], #48]\n\t"         /* owner */
+		"cmp w16, w17\n\t"
+		"b.ne %l[miss]\n\t"
+		"ldr x16, [%[slab]]\n\t"              /* height */
+		"ldr x17, [%[slab], #16]\n\t"         /* base */
+		"sub x17, %[obj], x17\n\t"
+		"lsr x17, x17, #3\n\t"
+		"add x15, %[slab], #128\n\t"
+		"strh w17, [x15, x16, lsl #1]\n\t"
+		"add x16, x16, #1\n\t"
+		"stlr x16, [%[slab]]\n\t"
+		RSEQ_END(miss)
+		:
+		: [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: "x15", "x16", "x17", "memory", "cc"
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
+static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(moved) RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"ldr w16, [%[area], #4]\n\t"
+		"ldr w17, [%[op], %[cpu]]\n\t"
+		"cmp w16, w17\n\t"
+		"b.ne %l[moved]\n\t"
+		".irp i, 0, 8, 16, 24\n\t"
+		"ldr x16, [%[op], %[check] + \\i]\n\t"
+		"ldr x16, [x16]\n\t"
+		"ldr x17, [%[op], %[expect] + \\i]\n\t"
+		"cmp x16, x17\n\t"
+		"b.ne %l[miss]\n\t"
+		".endr\n\t"
+		"ldr w17, [%[op], %[count]]\n\t"
+		"ldr x14, [%[op], %[from]]\n\t"
+		"ldr x15, [%[op], %[to]]\n\t"
+		"b 6f\n\t"
+		"5: sub w17, w17, #1\n\t"
+		"ldrh w16, [x14, x17, lsl #1]\n\t"
+		"strh w16, [x15, x17, lsl #1]\n\t"
+		"6: cbnz w17, 5b\n\t"
+		"ldr x16, [%[op], %[value]]\n\t"
+		"ldr x16, [x16]\n\t"
+		"ldr x17, [%[op], %[target]]\n\t"
+		"stlr x16, [x17]\n\t"
+		RSEQ_END(moved)
+		:
+		: [op] "r"(op), [area] "r"(rseq_area(rseq)),
+		  [cpu] "i"(offsetof(struct rseq_op, cpu)),
+		  [check] "i"(offsetof(struct rseq_op, check)),
+		  [expect] "i"(offsetof(struct rseq_op, expect)),
+		  [count] "i"(offsetof(struct rseq_op, count)),
+		  [from] "i"(offsetof(struct rseq_op, from)),
+		  [to] "i"(offsetof(struct rseq_op, to)),
+		  [value] "i"(offsetof(struct rseq_op, value)),
+		  [target] "i"(offsetof(struct rseq_op, target))
+		: "x14", "x15", "x16", "x17", "memory", "cc"
+		: moved, miss);
+	/* clang-format on */
+	return CPU_DONE;
+miss:
+	return CPU_MISS;
+moved:
+	return CPU_MOVED;
+}

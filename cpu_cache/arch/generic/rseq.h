@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Machines and builds without restartable sequences: every one of them misses. */
+#ifndef CPU_CACHE_RSEQ_H
+#error "never include arch/generic/rseq.h directly; include rseq.h of cpu_cache"
+#endif
+
+#define RSEQ_ARCH 0
+
+static inline bool rseq_pop(char *const *slots, long rseq, void **ret_obj)
+{
+	(void)slots;
+	(void)rseq;
+	(void)ret_obj;
+	return false;
+}
+
+static inline bool rseq_push(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
+{
+	(void)slots;
+	(void)slab;
+	(void)obj;
+	(void)rseq;
+	return false;
+}
+
+static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
+{
+	(void)op;
+	(void)rseq;
+	return CPU_MOVED;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Restartable sequences for x86-64: three of them.
+ *
+ * A sequence is announced by storing the address of its descriptor into the
+ * thread's struct rseq. From then on until it leaves [start, post_commit), the
+ * kernel moves the thread to the abort handler whenever it was preempted,
+ * migrated or interrupted by a signal. So the last instruction of the sequence,
+ * one store, takes effect only if the thread had the CPU for itself since it
+ * read the CPU's number. Four bytes before each handler stands the signature
+ * that the C library registered (an undefined instruction, so that nobody can
+ * jump over it).
+ *
+ * __rseq_exit_point_array tells debuggers where a sequence can be left: a
+ * breakpoint there makes progress, single-stepping inside does not.
+ */
+#ifndef CPU_CACHE_RSEQ_H
+#error "never include arch/x86_64/rseq.h directly; include rseq.h of cpu_cache"
+#endif
+
+#define RSEQ_ARCH 1
+
+#ifdef SLAB_TESTING
+/* Spin cpu_inject_loops[n] times; steps over the red zone, clobbers flags only. */
+#define INJECT_ASM(n)                                                                              \
+	"lea -128(%%rsp), %%rsp\n\tpush %%rax\n\t"                                                \
+	"mov cpu_inject_loops+4*" #n "(%%rip), %%eax\n\t"                                          \
+	"333: test %%eax, %%eax\n\tjz 334f\n\tpause\n\tdec %%eax\n\tjmp 333b\n\t"               \
+	"334: pop %%rax\n\tlea 128(%%rsp), %%rsp\n\t"
+#else
+#define INJECT_ASM(n)
+#endif
+
+/* The descriptor (label 3): start 1, post-commit 2, abort handler 4. */
+#define RSEQ_DESCRIPTOR                                                                            \
+	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t"                                         \
+	"3: .long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t.popsection\n\t"                                \
+	".pushsection __rseq_cs_ptr_array, \"aw\"\n\t.quad 3b\n\t.popsection\n\t"
+
+#define RSEQ_EXIT(label)                                                                           \
+	".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, %l[" #label "]\n\t.popsection\n\t"
+
+#define RSEQ_BEGIN                                                                                 \
+	"lea 3b(%%rip), %%rax\n\t"                                                                 \
+	"mov %%rax, %%fs:8(%[rseq])\n\t"                                                           \
+	"1:\n\t"
+
+#define RSEQ_END(label)                                                                            \
+	"2:\n\t"                                                                                   \
+	".pushsection .text.unlikely, \"ax\"\n\t"                                                  \
+	".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"                                           \
+	"4: jmp %l[" #label "]\n\t.popsection\n\t"
+
+/*
+ * pop: see pseudocode.h. false when there is no current slab, when it is
+ * exhausted, and on abort. Both ways to an object end in the same store, since a
+ * sequence has only one instruction that may be its last.
+ *
+ * Not an asm goto: gcc 12 loses the output of one on the way to a label. The
+ * carry flag says "missed"; on the way to the store, nothing sets it.
+ */
+static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
+							   void **ret_obj)
+{
+	bool missed;
+
+	/* clang-format off */
+	__asm__ volatile(
+		RSEQ_DESCRIPTOR
+		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 6f\n\t.popsection\n\t"
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
+		"shl $16, %%rcx\n\t"
+		"add %[slots], %%rcx\n\t"
+		"mov 8(%%rcx), %%rdx\n\t"             /* current */
+		INJECT_ASM(0)
+		"test %%rdx, %%rdx\n\t"
+		"jz 6f\n\t"
+		"mov (%%rcx), %[obj]\n\t"             /* hot */
+		"xor %%esi, %%esi\n\t"
+		"test %[obj], %[obj]\n\t"
+		"jnz 5f\n\t"
+		"mov (%%rdx), %%rsi\n\t"              /* height */
+		"mov %%rdx, %%rcx\n\t"
+		INJECT_ASM(1)
+		"sub $1, %%rsi\n\t"
+		"jb 6f\n\t"
+		"movzwl 128(%%rdx, %%rsi, 2), %k[obj]\n\t"
+		"mov 16(%%rdx), %%rdx\n\t"            /* base */
+		"lea (%%rdx, %[obj], 8), %[obj]\n\t"
+		"5: mov %%rsi, (%%rcx)\n\t"
+		"2:\n\t"
+		".pushsection .text.unlikely, \"ax\"\n\t"
+		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
+		"4:\n\t"
+		"6: stc\n\t"
+		"jmp 2b\n\t.popsection\n\t"
+		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
+		: [slots] "m"(*slots), [rseq] "r"(rseq)
+		: "rcx", "rdx", "rsi", "memory");
+	/* clang-format on */
+	return !missed;
+}
+
+/* push: false when the CPU has a hot object already and does not own the slab,
+ * and on abort. Two sequences: the first costs nothing when it serves. */
+static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
+							    struct cpu_slab *slab, void *obj,
+							    long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rax\n\t"
+		"shl $16, %%rax\n\t"
+		"add %[slots], %%rax\n\t"
+		INJECT_ASM(3)
+		"cmpq $0, (%%rax)\n\t"                /* hot */
+		"jne %l[full]\n\t"
+		INJECT_ASM(4)
+		"mov %[obj], (%%rax)\n\t"
+		RSEQ_END(full)
+		:
+		: [slots] "m"(*slots), [obj] "r"(obj), [rseq] "r"(rseq)
+		: "rax", "memory", "cc"
+		: full);
+	return true;
+full:
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"mov %%fs:4(%[rseq]), %%eax\n\t"
+		"cmp %%eax, 48(%[slab])\n\t"          /* owner */
+		"jne %l[miss]\n\t"
+		"mov (%[slab]), %%rax\n\t"            /* height */
+		"mov %[obj], %%rcx\n\t"
+		"sub 16(%[slab]), %%rcx\n\t"          /* base */
+		"shr $3, %%rcx\n\t"
+		"mov %%cx, 128(%[slab], %%rax, 2)\n\t"
+		"inc %%rax\n\t"
+		INJECT_ASM(5)
+		"mov %%rax, (%[slab])\n\t"
+		RSEQ_END(miss)
+		:
+		: [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
+		: "rax", "rcx", "memory", "cc"
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
+/*
+ * commit: the sequence behind all other sections. On CPU op->cpu, if each of
+ * four words has its expected value, copy `count` offsets and store *op->value
+ * (read inside, after the comparisons) to *op->target.
+ */
+static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(moved) RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"mov %%fs:4(%[rseq]), %%eax\n\t"
+		"cmp %%eax, %c[cpu](%[op])\n\t"
+		"jne %l[moved]\n\t"
+		".irp i, 0, 8, 16, 24\n\t"
+		"mov %c[check]+\\i(%[op]), %%rax\n\t"
+		"mov (%%rax), %%rax\n\t"
+		"cmp %c[expect]+\\i(%[op]), %%rax\n\t"
+		"jne %l[miss]\n\t"
+		".endr\n\t"
+		"mov %c[count](%[op]), %%ecx\n\t"
+		"mov %c[from](%[op]), %%rsi\n\t"
+		"mov %c[to](%[op]), %%rdi\n\t"
+		"jmp 6f\n\t"
+		"5: dec %%ecx\n\t"
+		"mov (%%rsi, %%rcx, 2), %%ax\n\t"
+		"mov %%ax, (%%rdi, %%rcx, 2)\n\t"
+		"6: test %%ecx, %%ecx\n\t"
+		"jnz 5b\n\t"
+		"mov %c[value](%[op]), %%rax\n\t"
+		"mov (%%rax), %%rax\n\t"
+		"mov %c[target](%[op]), %%rdi\n\t"
+		INJECT_ASM(6)
+		"mov %%rax, (%%rdi)\n\t"
+		RSEQ_END(moved)
+		:
+		: [op] "r"(op), [rseq] "r"(rseq),
+		  [cpu] "i"(offsetof(struct rseq_op, cpu)),
+		  [check] "i"(offsetof(struct rseq_op, check)),
+		  [expect] "i"(offsetof(struct rseq_op, expect)),
+		  [count] "i"(offsetof(struct rseq_op, count)),
+		  [from] "i"(offsetof(struct rseq_op, from)),
+		  [to] "i"(offsetof(struct rseq_op, to)),
+		  [value] "i"(offsetof(struct rseq_op, value)),
+		  [target] "i"(offsetof(struct rseq_op, target))
+		: "rax", "rcx", "rsi", "rdi", "memory", "cc"
+		: moved, miss);
+	/* clang-format on */
+	return CPU_DONE;
+miss:
+	return CPU_MISS;
+moved:
+	return CPU_MOVED;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The double compare-and-exchange, from the machine's folder. The thread
+ * sanitizer does not see into it, so its builds go without. */
+#ifndef CPU_CACHE_CAS16_H
+#define CPU_CACHE_CAS16_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "rseq.h"
+
+#if defined(__x86_64__) && !defined(CPU_SANITIZED)
+#include "arch/x86_64/cas16.h"
+#elif defined(__aarch64__) && !defined(CPU_SANITIZED)
+#include "arch/aarch64/cas16.h"
+#else
+#include "arch/generic/cas16.h"
+#endif
+
+#endif /* CPU_CACHE_CAS16_H */

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cmpxchg16b engine: SLUB's algorithm. A slab's freelist is a list of
+ * object indices, {first, count, owner} in one word and a transaction id in the
+ * next; pop and push exchange both at once with the bus locked. The id grows
+ * with each exchange, so a list that looks the same but is not never passes.
+ *
+ * For kernels and tools without restartable sequences. Two threads may act for
+ * one CPU at the same time, so an array written by position (the stack) would
+ * lose objects: the array beside the objects holds links instead, and each link
+ * is written only by the one who frees that object.
+ *
+ * The slot's words change under the slot's lock. current is read without it and
+ * may be stale: pop therefore looks at the owner in the slab's own word.
+ */
+#include "cas16.h"
+#include "locked.h"
+
+#define FIRST(word) ((unsigned)((word)&0xffff))
+#define COUNT(word) ((unsigned)((word) >> 16 & 0xffff))
+#define OWNER(word) ((uint32_t)((word) >> 32))
+
+static uint64_t list_word(unsigned first, unsigned count, uint32_t owner)
+{
+	return (uint64_t)first | (uint64_t)count << 16 | (uint64_t)owner << 32;
+}
+
+struct list {
+	uint64_t word, tid;
+};
+
+/* The id must be read before the word: an older id can only make us fail. */
+static struct list list_read(const struct cpu_slab *slab)
+{
+	struct list list;
+
+	list.tid = __atomic_load_n(&slab->tid, __ATOMIC_ACQUIRE);
+	list.word = __atomic_load_n(&slab->local, __ATOMIC_ACQUIRE);
+	return list;
+}
+
+static bool list_exchange(struct cpu_slab *slab, struct list old, uint64_t word)
+{
+	cpu_inject(2);
+	return cas16(&slab->local, old.word, old.tid, word, old.tid + 1);
+}
+
+static uint16_t link_read(struct cpu_slab *slab, unsigned index)
+{
+	return __atomic_load_n(&cpu_slab_stack(slab)[index], __ATOMIC_RELAXED);
+}
+
+static void *cas_pop(char *slots)
+{
+	int cpu = cpu_locked_cpu();
+	struct cpu_slab *slab = __atomic_load_n(&cpu_slot(slots, cpu)->current, __ATOMIC_ACQUIRE);
+
+	if (!slab)
+		return NULL;
+	for (;;) {
+		struct list list = list_read(slab);
+		unsigned first = FIRST(list.word);
+
+		if (OWNER(list.word) != (uint32_t)cpu || !first)
+			return NULL;
+
+		uint64_t word = list_word(link_read(slab, first - 1), COUNT(list.word) - 1,
+					  (uint32_t)cpu);
+
+		if (list_exchange(slab, list, word))
+			return slab->base + (size_t)(first - 1) * slab->size8 * 8;
+	}
+}
+
+static size_t cas_pop_bulk(char *slots, size_t n, void **objs)
+{
+	size_t done = 0;
+
+	while (done < n && (objs[done] = cas_pop(slots)))
+		done++;
+	return done;
+}
+
+static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
+				     const uint16_t *offset8)
+{
+	uint16_t *link = cpu_slab_stack(slab);
+	unsigned last = cpu_slab_index(slab, offset8[0]), first = last;
+
+	(void)slots;
+	for (unsigned i = 1; i < n; i++) {
+		unsigned index = cpu_slab_index(slab, offset8[i]);
+
+		__atomic_store_n(&link[index], (uint16_t)(first + 1), __ATOMIC_RELAXED);
+		first = index;
+	}
+	for (;;) {
+		struct list list = list_read(slab);
+
+		if (OWNER(list.word) != (uint32_t)cpu)
+			return CPU_MISS;
+		__atomic_store_n(&link[last], (uint16_t)FIRST(list.word), __ATOMIC_RELAXED);
+		if (list_exchange(slab, list,
+				  list_word(first + 1, COUNT(list.word) + n, (uint32_t)cpu)))
+			return CPU_DONE;
+	}
+}
+
+static enum cpu_result cas_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+{
+	return cas_push_bulk(slots, cpu, slab, 1, &offset8);
+}
+
+/* Whether the slab is exhausted is for disown to see, in the same exchange. */
+static enum cpu_result cas_retire(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	bool done;
+
+	cpu_slot_lock(slot);
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && slot->current == slab;
+	if (done)
+		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
+	cpu_slot_unlock(slot);
+	return done ? CPU_DONE : CPU_MISS;
+}
+
+static void cas_revoke(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct list list;
+
+	(void)slots;
+	(void)cpu;
+	do
+		list = list_read(slab);
+	while (!list_exchange(slab, list, list_word(FIRST(list.word), COUNT(list.word), CPU_NONE)));
+}
+
+static enum cpu_result cas_disown(char *slots, int cpu, struct cpu_slab *slab, bool exhausted)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	enum cpu_result result = CPU_MISS;
+
+	cpu_slot_lock(slot);
+	while (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
+		struct list list = list_read(slab);
+
+		if (OWNER(list.word) != (uint32_t)cpu || (exhausted && FIRST(list.word)))
+			break;
+		if (list_exchange(slab, list,
+				  list_word(FIRST(list.word), COUNT(list.word), CPU_NONE))) {
+			result = CPU_DONE;
+			break;
+		}
+	}
+	cpu_slot_unlock(slot);
+	return result;
+}
+
+const struct cpu_engine cpu_engine_cmpxchg16b = {
+	.name = "cmpxchg16b",
+	.cpu = cpu_locked_cpu,
+	.pop = cas_pop,
+	.push = cas_push,
+	.pop_bulk = cas_pop_bulk,
+	.push_bulk = cas_push_bulk,
+	.install = cpu_locked_install,
+	.retire = cas_retire,
+	.disown = cas_disown,
+	.revoke = cas_revoke,
+	.partial_push = cpu_locked_partial_push,
+	.partial_pop = cpu_locked_partial_pop,
+	.partial_take = cpu_locked_partial_take,
+	.gather = cpu_locked_gather,
+	.gather_take = cpu_locked_gather_take,
+	.fence = cpu_locked_fence,
+};

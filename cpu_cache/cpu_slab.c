@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs in hand. One thread knows the slab, so nothing here is a section; the
+ * two layouts of the freelist (cpu_cache.h, struct cpu_slab) meet in this file
+ * only. Whoever gets the slab next gets it through a release: set_owner(), a
+ * node's lock, or an exchange of the slab's remote word.
+ */
+#include "cpu_cache.h"
+
+#include <string.h>
+
+static bool has_links(void)
+{
+	return cpu_engine == &cpu_engine_cmpxchg16b;
+}
+
+static uint64_t local(const struct cpu_slab *slab)
+{
+	return __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+}
+
+static void set_local(struct cpu_slab *slab, uint32_t low)
+{
+	uint64_t word = low;
+
+	if (has_links()) { /* a new transaction: exchanges still under way fail */
+		__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
+		word |= (uint64_t)CPU_NONE << 32;
+	}
+	__atomic_store_n(&slab->local, word, __ATOMIC_RELEASE);
+}
+
+void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, const void *user)
+{
+	slab->base = base;
+	slab->size8 = (uint32_t)(size / 8);
+	slab->reciprocal = ((UINT64_C(1) << 32) + slab->size8 - 1) / slab->size8;
+	slab->next = 0;
+	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_RELAXED);
+	set_local(slab, 0);
+	__atomic_store_n(&slab->user, user, __ATOMIC_RELEASE);
+}
+
+unsigned cpu_slab_free_count(const struct cpu_slab *slab)
+{
+	uint64_t word = local(slab);
+
+	if (has_links())
+		return (unsigned)(word >> 16 & 0xffff);
+	return (uint32_t)word;
+}
+
+static void put_links(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+{
+	unsigned first = local(slab) & 0xffff, count = local(slab) >> 16 & 0xffff;
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned index = cpu_slab_index(slab, offset8[i]);
+
+		__atomic_store_n(&cpu_slab_stack(slab)[index], (uint16_t)first, __ATOMIC_RELAXED);
+		first = index + 1;
+	}
+	set_local(slab, first | (count + n) << 16);
+}
+
+void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+{
+	if (has_links()) {
+		put_links(slab, n, offset8);
+		return;
+	}
+
+	uint32_t height = (uint32_t)local(slab);
+
+	memcpy(cpu_slab_stack(slab) + height, offset8, n * sizeof(offset8[0]));
+	set_local(slab, height + n);
+}
+
+static unsigned take_links(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
+{
+	unsigned first = local(slab) & 0xffff, count = local(slab) >> 16 & 0xffff;
+	unsigned taken = 0;
+
+	for (; taken < n && first; taken++) {
+		offset8[taken] = (uint16_t)((first - 1) * slab->size8);
+		first = cpu_slab_stack(slab)[first - 1];
+	}
+	set_local(slab, first | (count - taken) << 16);
+	return taken;
+}
+
+unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
+{
+	if (has_links())
+		return take_links(slab, n, offset8);
+
+	uint32_t height = (uint32_t)local(slab);
+	unsigned taken = n < height ? n : height;
+
+	for (unsigned i = 0; i < taken; i++)
+		offset8[i] = cpu_slab_stack(slab)[--height];
+	set_local(slab, height);
+	return taken;
+}
+
+void cpu_slab_hand_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg)
+{
+	if (!has_links()) {
+		uint32_t height = (uint32_t)local(slab);
+
+		while (height)
+			fn(arg, cpu_slab_stack(slab)[--height]);
+		return;
+	}
+
+	/* Bounded by the count: a damaged link must not send us in circles. */
+	unsigned first = local(slab) & 0xffff, count = local(slab) >> 16 & 0xffff;
+
+	for (; first && count; count--) {
+		fn(arg, (uint16_t)((first - 1) * slab->size8));
+		first = cpu_slab_stack(slab)[first - 1];
+	}
+}
+
+void cpu_slab_set_owner(struct cpu_slab *slab, uint32_t cpu)
+{
+	if (!has_links()) {
+		__atomic_store_n(&slab->owner, cpu, __ATOMIC_RELEASE);
+		return;
+	}
+	__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&slab->local, (uint32_t)local(slab) | (uint64_t)cpu << 32,
+			 __ATOMIC_RELEASE);
+}
+
+uint32_t cpu_slab_owner(const struct cpu_slab *slab)
+{
+	if (!has_links())
+		return (uint32_t)__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
+	return (uint32_t)(__atomic_load_n(&slab->local, __ATOMIC_ACQUIRE) >> 32);
+}

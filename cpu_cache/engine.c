@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The choice of an engine. Each candidate must be available and pass a
+ * self-test on a scratch slab; whatever fails is passed over for the next, and
+ * the mutex engine always works. The choice is made once and never changes.
+ */
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cas16.h"
+#include "cpu_cache.h"
+#include "inject.h"
+#include "rseq.h"
+
+/* Weak: the C library may be older than its rseq support (2.35). */
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+#ifdef SLAB_TESTING
+unsigned cpu_inject_loops[CPU_INJECT_POINTS];
+void (*cpu_inject_hook)(int point);
+#endif
+
+const struct cpu_engine *cpu_engine = &cpu_engine_mutex;
+long cpu_rseq_offset;
+
+/* Stands in for struct rseq where there is none: a thread on no CPU. Initial
+ * exec, so that one offset holds for every thread. */
+static __thread struct {
+	uint32_t cpu_id_start;
+	int32_t cpu_id;
+	uint64_t rseq_cs;
+	uint64_t more[2];
+} no_rseq __attribute__((tls_model("initial-exec"), aligned(32))) = {0, -1, 0, {0, 0}};
+
+static long stand_in_offset(void)
+{
+	return (char *)&no_rseq - (char *)__builtin_thread_pointer();
+}
+
+static bool rseq_available(void)
+{
+	if (!RSEQ_ARCH || !&__rseq_size || !&__rseq_offset || !__rseq_size)
+		return false;
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+}
+
+/* Pushes and pops on a slab of our own, and every refusal that must happen. */
+static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct cpu_slab *slab)
+{
+	static const uint16_t three[] = {0, 8, 16};
+	struct cpu_batch batch;
+	struct cpu_slab *popped;
+
+	/* Take the hot place, so that what follows is about the slab. */
+	cpu_slot(slots, (long)cpu)->hot = 1;
+	if (e->push(slots, cpu, slab, 0) == CPU_DONE || e->pop(slots))
+		return false;
+	cpu_slab_set_owner(slab, (uint32_t)cpu);
+	if (e->push_bulk(slots, cpu, slab, 2, three) != CPU_DONE ||
+	    e->push(slots, cpu, slab, 16) != CPU_DONE || e->disown(slots, cpu, slab, true) == CPU_DONE)
+		return false;
+	if (e->install(slots, cpu, slab) != CPU_DONE || e->install(slots, cpu, slab) == CPU_DONE)
+		return false;
+	cpu_slot(slots, (long)cpu)->hot = 0;
+	for (int i = 2; i >= 0; i--)
+		if (e->pop(slots) != slab->base + 64 * i)
+			return false;
+	if (e->pop(slots) || e->retire(slots, cpu, slab) != CPU_DONE ||
+	    e->partial_push(slots, cpu, slab) != CPU_DONE ||
+	    e->partial_pop(slots, cpu, &popped) != CPU_DONE || popped != slab)
+		return false;
+	if (e->gather(slots, cpu, slab, 8) != CPU_DONE ||
+	    e->gather_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
+	    batch.offset8[0] != 8)
+		return false;
+	e->fence();
+	cpu_slot(slots, (long)cpu)->hot = 1;
+	return e->disown(slots, cpu, slab, true) == CPU_DONE &&
+	       e->push(slots, cpu, slab, 0) != CPU_DONE;
+}
+
+/* A section may be restarted at any time, so the test gets a few tries. */
+static bool self_test(void)
+{
+	static _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
+	struct cpu_slab *slab = (struct cpu_slab *)room;
+	bool passed = false;
+
+	for (int tries = 0; tries < 16 && !passed; tries++) {
+		int cpu = cpu_engine->cpu();
+		char *slots = cpu < 0 ? NULL : cpu_slots_create();
+
+		if (!slots)
+			return false;
+		/* Objects are only addresses here; nobody touches them. */
+		memset(room, 0, sizeof(room));
+		cpu_slab_init(slab, room, 64, NULL);
+		passed = slab_test(cpu_engine, slots, cpu, slab);
+		cpu_slots_destroy(slots);
+	}
+	return passed;
+}
+
+static bool try_engine(const struct cpu_engine *engine)
+{
+	if (engine == &cpu_engine_rseq && !rseq_available())
+		return false;
+	if (engine == &cpu_engine_cmpxchg16b && !cas16_available())
+		return false;
+	cpu_engine = engine;
+	cpu_rseq_offset = engine == &cpu_engine_rseq ? __rseq_offset : stand_in_offset();
+	return self_test();
+}
+
+bool cpu_engine_init(const char *wanted)
+{
+	static const struct cpu_engine *const engines[] = {
+		&cpu_engine_rseq, &cpu_engine_cmpxchg16b, &cpu_engine_mutex};
+	const size_t count = sizeof(engines) / sizeof(engines[0]);
+	size_t first = 0;
+
+	while (wanted && first < count - 1 && strcmp(engines[first]->name, wanted) != 0)
+		first++;
+	for (size_t i = first; i < count; i++)
+		if (try_engine(engines[i]))
+			return i == first || !wanted;
+	cpu_engine = &cpu_engine_mutex;
+	return false;
+}

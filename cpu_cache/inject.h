@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Injection points: places inside sections where a test may interfere (delay,
+ * raise a signal, yield). They compile to nothing outside of test builds.
+ *
+ * In assembly, INJECT_ASM(n) spins cpu_inject_loops[n] times: long enough a spin
+ * makes preemption and signals hit exactly there. In C, cpu_inject(n) calls
+ * cpu_inject_hook when one is set.
+ */
+#ifndef CPU_CACHE_INJECT_H
+#define CPU_CACHE_INJECT_H
+
+#define CPU_INJECT_POINTS 8
+
+#ifdef SLAB_TESTING
+extern unsigned cpu_inject_loops[CPU_INJECT_POINTS];
+extern void (*cpu_inject_hook)(int point);
+
+static inline void cpu_inject(int point)
+{
+	void (*hook)(int) = __atomic_load_n(&cpu_inject_hook, __ATOMIC_RELAXED);
+
+	if (hook)
+		hook(point);
+}
+#else
+#define cpu_inject(point) ((void)0)
+#endif
+
+#endif /* CPU_CACHE_INJECT_H */

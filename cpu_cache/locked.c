@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Sections under a slot's lock; see locked.h and pseudocode.h. */
+#include "locked.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "inject.h"
+
+void cpu_slot_lock(struct cpu_slot *slot)
+{
+	for (unsigned spins = 0; __atomic_exchange_n(&slot->lock, 1, __ATOMIC_ACQUIRE); spins++)
+		if (spins % 64 == 63)
+			sched_yield();
+}
+
+void cpu_slot_unlock(struct cpu_slot *slot)
+{
+	__atomic_store_n(&slot->lock, 0, __ATOMIC_RELEASE);
+}
+
+int cpu_locked_cpu(void)
+{
+	int cpu = sched_getcpu();
+
+	return cpu < 0 || (unsigned)cpu >= cpu_possible() ? 0 : cpu;
+}
+
+/* Locks the slot; false, unlocked, when it is closed. */
+static bool enter(struct cpu_slot *slot)
+{
+	cpu_slot_lock(slot);
+	if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+		return true;
+	cpu_slot_unlock(slot);
+	return false;
+}
+
+static enum cpu_result leave(struct cpu_slot *slot, bool done)
+{
+	cpu_inject(6);
+	cpu_slot_unlock(slot);
+	return done ? CPU_DONE : CPU_MISS;
+}
+
+enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	if (__atomic_load_n(&slot->current, __ATOMIC_RELAXED))
+		return leave(slot, false);
+	__atomic_store_n(&slot->current, slab, __ATOMIC_RELEASE);
+	return leave(slot, true);
+}
+
+enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	slab->next = slot->partial;
+	__atomic_store_n(&slot->partial, cpu_word(slab, cpu_word_count(slab->next) + 1),
+			 __ATOMIC_RELAXED);
+	return leave(slot, true);
+}
+
+enum cpu_result cpu_locked_partial_pop(char *slots, int cpu, struct cpu_slab **ret_slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+
+	struct cpu_slab *slab = cpu_word_slab(slot->partial);
+
+	if (slab)
+		__atomic_store_n(&slot->partial, slab->next, __ATOMIC_RELAXED);
+	*ret_slab = slab;
+	return leave(slot, slab != NULL);
+}
+
+enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	*ret_word = slot->partial;
+	__atomic_store_n(&slot->partial, 0, __ATOMIC_RELAXED);
+	return leave(slot, *ret_word != 0);
+}
+
+enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+
+	uint64_t word = slot->gather;
+	unsigned count = cpu_word_count(word);
+
+	if (word && (cpu_word_slab(word) != slab || count == CPU_GATHER_MAX))
+		return leave(slot, false);
+	slot->gather_buf[count] = offset8;
+	__atomic_store_n(&slot->gather, cpu_word(slab, count + 1), __ATOMIC_RELAXED);
+	return leave(slot, true);
+}
+
+enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *batch)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	batch->slab = cpu_word_slab(slot->gather);
+	batch->count = cpu_word_count(slot->gather);
+	memcpy(batch->offset8, slot->gather_buf, batch->count * sizeof(batch->offset8[0]));
+	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+	return leave(slot, batch->slab != NULL);
+}
+
+void cpu_locked_fence(void)
+{
+	cpu_slots_lock_all();
+	cpu_slots_unlock_all();
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every engine does: the one reference text. No code; each engine function
+ * carries the name of the section it implements.
+ *
+ * "section on c" means: the conditions are read and the commit stored as if
+ * nobody else ran on CPU c meanwhile. How: rseq.c by a restartable sequence;
+ * mutex.c under the slot's lock; cmpxchg16b.c by a locked compare-and-exchange
+ * of {local, tid} where the commit is to a slab, under the slot's lock elsewhere.
+ *
+ * pop             section on c: s = current(c); s must exist
+ *                 hot(c) set:        obj = hot(c);              commit hot(c) = 0
+ *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
+ *                 (cmpxchg16b: owner(s) must be c; current may be stale)
+ * push            section on c: hot(c) empty;                   commit hot(c) = obj
+ *                 (rseq only), else
+ *                 section on c: owner(s) = c; stack(s)[h] = obj;
+ *                                                               commit height(s) = h + 1
+ * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
+ * push_bulk       section on c: owner(s) = c; n entries to the stack; commit height(s) = h + n
+ * install         section on c: not closed(c), current(c) = none; commit current(c) = s
+ * retire          section on c: not closed(c), current(c) = s, s exhausted
+ *                                                               commit current(c) = none
+ * disown          section on c: not closed(c), owner(s) = c [, s exhausted]
+ *                                                               commit owner(s) = none
+ * partial_push    section on c: not closed(c); next(s) = partial(c);
+ *                                                               commit partial(c) = s
+ * partial_pop     section on c: not closed(c), partial(c) = s;  commit partial(c) = next(s)
+ * partial_take    section on c: not closed(c);                  commit partial(c) = none
+ * gather          section on c: not closed(c); gather(c) is of s and not full, or empty;
+ *                 buf(c)[count] = obj;                          commit gather(c) = s, count + 1
+ * gather_take     section on c: not closed(c); copy buf(c);     commit gather(c) = none
+ * fence           returns when no section that read anything before the call can commit
+ *
+ * exhausted(s)    height(s) = 0
+ *
+ * Whoever closes a slot and then fences has it for himself: no section on it
+ * commits any more, except pop and push on slabs that it still owns. Taking
+ * current and clearing the owner of each slab, then fencing once more, ends
+ * those too.
+ *
+ * pop looks at current before hot, always: that is what stops it from taking the
+ * hot object while somebody else does. push needs no such look: it only ever
+ * turns an empty hot into a full one, and whoever empties it from elsewhere does
+ * so by an exchange, after the first fence.
+ */

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rseq engine: sections are restartable sequences.
+ *
+ * Nothing here is atomic in the sense of the bus: a section on CPU c is safe
+ * against other threads on c, because the kernel restarts it when they ran, and
+ * against other CPUs, because they keep their hands off what c owns. Values are
+ * read twice, once outside to prepare and once inside to compare.
+ *
+ * The C library registered each thread (glibc 2.35 and later); we only ever
+ * write the rseq_cs field.
+ */
+#include "rseq.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A condition that always holds, to fill a section's unused comparisons. */
+static const uint64_t zero;
+
+static struct rseq_op op_on(const struct cpu_slot *slot, int cpu, uint64_t *target,
+			    const uint64_t *value)
+{
+	return (struct rseq_op){
+		.cpu = (uint32_t)cpu,
+		.check = {&slot->closed, &zero, &zero, &zero},
+		.target = target,
+		.value = value,
+	};
+}
+
+static void op_check(struct rseq_op *op, unsigned n, const uint64_t *word, uint64_t expect)
+{
+	op->check[n] = word;
+	op->expect[n] = expect;
+}
+
+static enum cpu_result commit(const struct rseq_op *op)
+{
+	return rseq_commit(op, cpu_rseq_offset);
+}
+
+static int rseq_cpu(void)
+{
+	const char *area = (const char *)__builtin_thread_pointer() + cpu_rseq_offset;
+
+	return *(const volatile int *)(area + 4);
+}
+
+static void *engine_pop(char *slots)
+{
+	void *obj;
+
+	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
+}
+
+static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+{
+	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
+		return CPU_DONE;
+	return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_MOVED : CPU_MISS;
+}
+
+static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
+{
+	int cpu = rseq_cpu();
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_slab *slab = slot->current;
+	uint16_t offset8[CPU_GATHER_MAX];
+
+	if (!slab || !n)
+		return 0;
+
+	uint64_t local = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	unsigned height = (unsigned)local;
+	unsigned take = n < CPU_GATHER_MAX ? (unsigned)n : CPU_GATHER_MAX;
+
+	if (take > height)
+		take = height;
+	if (!take)
+		return 0;
+
+	uint64_t value = local - take;
+	struct rseq_op op = op_on(slot, cpu, &slab->local, &value);
+
+	op_check(&op, 0, (const uint64_t *)&slot->current, (uintptr_t)slab);
+	op_check(&op, 1, &slab->local, local);
+	op.from = cpu_slab_stack(slab) + height - take;
+	op.to = offset8;
+	op.count = take;
+	if (commit(&op) != CPU_DONE)
+		return 0;
+	for (unsigned i = 0; i < take; i++)
+		objs[i] = cpu_slab_object(slab, offset8[take - 1 - i]);
+	return take;
+}
+
+static enum cpu_result engine_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
+					const uint16_t *offset8)
+{
+	uint64_t local = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	uint64_t value = local + n;
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &slab->local, &value);
+
+	if (cpu_slab_owner(slab) != (uint32_t)cpu)
+		return CPU_MISS;
+	op_check(&op, 0, &slab->owner, (uint32_t)cpu);
+	op_check(&op, 1, &slab->local, local);
+	op.from = offset8;
+	op.to = cpu_slab_stack(slab) + local;
+	op.count = n;
+	/* What made the comparison fail can only be another push or pop. */
+	return commit(&op) == CPU_DONE ? CPU_DONE : CPU_MOVED;
+}
+
+static enum cpu_result engine_install(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t value = (uintptr_t)slab;
+	struct rseq_op op = op_on(slot, cpu, (uint64_t *)&slot->current, &value);
+
+	op_check(&op, 1, (const uint64_t *)&slot->current, 0);
+	return commit(&op);
+}
+
+static enum cpu_result engine_retire(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct rseq_op op = op_on(slot, cpu, (uint64_t *)&slot->current, &zero);
+
+	op_check(&op, 1, (const uint64_t *)&slot->current, (uintptr_t)slab);
+	op_check(&op, 2, &slab->local, 0);
+	return commit(&op);
+}
+
+static enum cpu_result engine_disown(char *slots, int cpu, struct cpu_slab *slab, bool exhausted)
+{
+	static const uint64_t none = CPU_NONE;
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &slab->owner, &none);
+
+	op_check(&op, 1, &slab->owner, (uint32_t)cpu);
+	if (exhausted)
+		op_check(&op, 2, &slab->local, 0);
+	return commit(&op);
+}
+
+/* Sections may still commit to the height, which is another word. */
+static void engine_revoke(char *slots, int cpu, struct cpu_slab *slab)
+{
+	(void)slots;
+	(void)cpu;
+	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_SEQ_CST);
+}
+
+static enum cpu_result engine_partial_push(char *slots, int cpu, struct cpu_slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t word = __atomic_load_n(&slot->partial, __ATOMIC_RELAXED);
+	uint64_t value = cpu_word(slab, cpu_word_count(word) + 1);
+	struct rseq_op op = op_on(slot, cpu, &slot->partial, &value);
+
+	op_check(&op, 1, &slot->partial, word);
+	slab->next = word;
+	return commit(&op);
+}
+
+static enum cpu_result engine_partial_pop(char *slots, int cpu, struct cpu_slab **ret_slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t word = __atomic_load_n(&slot->partial, __ATOMIC_RELAXED);
+	struct cpu_slab *slab = cpu_word_slab(word);
+
+	if (!slab)
+		return CPU_MISS;
+
+	struct rseq_op op = op_on(slot, cpu, &slot->partial, &slab->next);
+
+	op_check(&op, 1, &slot->partial, word);
+	*ret_slab = slab;
+	return commit(&op);
+}
+
+static enum cpu_result engine_partial_take(char *slots, int cpu, uint64_t *ret_word)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t word = __atomic_load_n(&slot->partial, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(slot, cpu, &slot->partial, &zero);
+
+	if (!word)
+		return CPU_MISS;
+	op_check(&op, 1, &slot->partial, word);
+	*ret_word = word;
+	return commit(&op);
+}
+
+static enum cpu_result engine_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	unsigned count = cpu_word_count(word);
+
+	if (word && (cpu_word_slab(word) != slab || count == CPU_GATHER_MAX))
+		return CPU_MISS;
+
+	uint64_t value = cpu_word(slab, count + 1);
+	struct rseq_op op = op_on(slot, cpu, &slot->gather, &value);
+
+	op_check(&op, 1, &slot->gather, word);
+	op.from = &offset8;
+	op.to = &slot->gather_buf[count];
+	op.count = 1;
+	return commit(&op);
+}
+
+static enum cpu_result engine_gather_take(char *slots, int cpu, struct cpu_batch *batch)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(slot, cpu, &slot->gather, &zero);
+
+	if (!word)
+		return CPU_MISS;
+	op_check(&op, 1, &slot->gather, word);
+	op.from = slot->gather_buf;
+	op.to = batch->offset8;
+	op.count = cpu_word_count(word);
+	batch->slab = cpu_word_slab(word);
+	batch->count = op.count;
+	return commit(&op);
+}
+
+/*
+ * The kernel interrupts every CPU that runs a thread of ours and restarts the
+ * section it may be in. EPERM: a fork's child has to register once more.
+ */
+static void engine_fence(void)
+{
+	while (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) != 0 &&
+	       errno == EPERM)
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+}
+
+const struct cpu_engine cpu_engine_rseq = {
+	.name = "rseq",
+	.cpu = rseq_cpu,
+	.pop = engine_pop,
+	.push = engine_push,
+	.pop_bulk = engine_pop_bulk,
+	.push_bulk = engine_push_bulk,
+	.install = engine_install,
+	.retire = engine_retire,
+	.disown = engine_disown,
+	.revoke = engine_revoke,
+	.partial_push = engine_partial_push,
+	.partial_pop = engine_partial_pop,
+	.partial_take = engine_partial_take,
+	.gather = engine_gather,
+	.gather_take = engine_gather_take,
+	.fence = engine_fence,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Restartable sequences: the two fast ones, to be inlined into the caller's
+ * alloc and free, and the general one.
+ */
+#ifndef CPU_CACHE_RSEQ_H
+#define CPU_CACHE_RSEQ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu_cache.h"
+#include "inject.h"
+
+/* One section of the general kind: conditions, a copy, a commit. */
+struct rseq_op {
+	uint32_t cpu;
+	uint32_t count;            /* offsets to copy before the commit */
+	const uint64_t *check[4];  /* words … */
+	uint64_t expect[4];        /* … and what they must be */
+	const uint16_t *from;
+	uint16_t *to;
+	const uint64_t *value;     /* where the committed value stands */
+	uint64_t *target;
+};
+
+#if defined(__SANITIZE_THREAD__)
+#define CPU_SANITIZED 1 /* the thread sanitizer does not see into assembly */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CPU_SANITIZED 1
+#endif
+#endif
+
+#if defined(__x86_64__) && !defined(CPU_SANITIZED)
+#include "arch/x86_64/rseq.h"
+#elif defined(__aarch64__) && !defined(CPU_SANITIZED)
+#include "arch/aarch64/rseq.h"
+#else
+#include "arch/generic/rseq.h"
+#endif
+
+#endif /* CPU_CACHE_RSEQ_H */

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Options: every value is checked, and refused with what would be accepted. */
+#define _GNU_SOURCE /* sched_getaffinity() */
+#include "args.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRIES_DEFAULT 20000
+#define SECONDS_DEFAULT 8
+
+enum option_code {
+	OPTION_LDIF = 256,
+	OPTION_BAD_LINES,
+	OPTION_ENTRIES,
+	OPTION_SECONDS,
+	OPTION_THREADS,
+	OPTION_SLABINFO,
+	OPTION_MALLOC,
+	OPTION_ONCE,
+	OPTION_CHILD,
+};
+
+/* --child FD is how the comparison calls this program; it has no help text. */
+static const struct option options[] = {
+	{"ldif", required_argument, NULL, OPTION_LDIF},
+	{"bad-lines", required_argument, NULL, OPTION_BAD_LINES},
+	{"entries", required_argument, NULL, OPTION_ENTRIES},
+	{"seconds", required_argument, NULL, OPTION_SECONDS},
+	{"threads", required_argument, NULL, OPTION_THREADS},
+	{"slabinfo", required_argument, NULL, OPTION_SLABINFO},
+	{"malloc", no_argument, NULL, OPTION_MALLOC},
+	{"once", no_argument, NULL, OPTION_ONCE},
+	{"child", required_argument, NULL, OPTION_CHILD},
+	{"help", no_argument, NULL, 'h'},
+	{NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+	"usage: directory [OPTION]...\n"
+	"Load a directory and let threads search and change it, with every object in a\n"
+	"typed cache of libslab; then the same on malloc, and both side by side.\n"
+	"\n"
+	"  --ldif FILE         load this LDIF file (RFC 2849); default: the packages in\n"
+	"                      " DPKG_STATUS "\n"
+	"  --bad-lines=skip    report lines that cannot be read and go on (default)\n"
+	"  --bad-lines=refuse  report the first one and load nothing: exit status 2\n"
+	"  --entries N         multiply the directory to N entries (default 20000)\n"
+	"  --seconds N         seconds of load on each side (default 8)\n"
+	"  --threads N         worker threads, and as many listeners (default: CPUs, at\n"
+	"                      least 2)\n"
+	"  --malloc            only the malloc side\n"
+	"  --once              only one side, without the comparison\n"
+	"  --slabinfo PATH     the slabinfo to run half-way (default: the one beside this\n"
+	"                      program); off: none\n"
+	"  --help              this text\n"
+	"\n"
+	"Exit status: 0 all well, 1 the directory or a cache was not as it must be at the\n"
+	"end, 2 a wrong option or a file that cannot be read.\n";
+
+static int wrong(const char *option, const char *value, const char *accepted)
+{
+	fprintf(stderr, "directory: --%s takes %s, not '%s'\n", option, accepted, value);
+	return 2;
+}
+
+/* A whole number from 1 to max; 0 when it is none. */
+static uint64_t parse_number(const char *text, uint64_t max)
+{
+	char *end;
+	unsigned long long number;
+
+	if (text[0] < '0' || text[0] > '9')
+		return 0;
+	errno = 0;
+	number = strtoull(text, &end, 10);
+	return errno || *end || number > max ? 0 : number;
+}
+
+static double parse_seconds(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	return *end || end == text || !isfinite(seconds) || seconds < 0.1 || seconds > 86400
+		       ? 0
+		       : seconds;
+}
+
+static unsigned default_threads(void)
+{
+	cpu_set_t set;
+	int cpus = sched_getaffinity(0, sizeof(set), &set) ? 2 : CPU_COUNT(&set);
+
+	return cpus < 2 ? 2 : cpus > THREADS_MAX ? THREADS_MAX : (unsigned)cpus;
+}
+
+static int parse_policy(struct args *args, const char *value)
+{
+	if (strcmp(value, "skip") == 0)
+		args->bad_lines = BAD_LINES_SKIP;
+	else if (strcmp(value, "refuse") == 0)
+		args->bad_lines = BAD_LINES_REFUSE;
+	else
+		return wrong("bad-lines", value, "'skip' or 'refuse'");
+	return -1;
+}
+
+/* Options that take a number. */
+static int parse_numeric(struct args *args, int code, const char *value)
+{
+	if (code == OPTION_ENTRIES) {
+		args->entries = parse_number(value, 10000000);
+		if (!args->entries)
+			return wrong("entries", value, "a number from 1 to 10000000");
+	} else if (code == OPTION_THREADS) {
+		args->threads = (unsigned)parse_number(value, THREADS_MAX);
+		if (!args->threads)
+			return wrong("threads", value, "a number from 1 to 64");
+	} else if (code == OPTION_SECONDS) {
+		args->seconds = parse_seconds(value);
+		if (args->seconds == 0)
+			return wrong("seconds", value, "a number from 0.1 to 86400");
+	} else {
+		args->child = (int)parse_number(value, 1000000);
+		if (!args->child)
+			return wrong("child", value, "a file descriptor");
+	}
+	return -1;
+}
+
+static int parse_option(struct args *args, int code)
+{
+	switch (code) {
+	case OPTION_LDIF:
+		args->ldif = optarg;
+		return -1;
+	case OPTION_BAD_LINES:
+		return parse_policy(args, optarg);
+	case OPTION_SLABINFO:
+		args->slabinfo = optarg;
+		return -1;
+	case OPTION_MALLOC:
+		args->malloc_side = true;
+		return -1;
+	case OPTION_ONCE:
+		args->once = true;
+		return -1;
+	case 'h':
+		fputs(help, stdout);
+		return 0;
+	default:
+		return parse_numeric(args, code, optarg);
+	}
+}
+
+int args_parse(struct args *args, int argc, char **argv)
+{
+	int code;
+
+	*args = (struct args){
+		.entries = ENTRIES_DEFAULT,
+		.seconds = SECONDS_DEFAULT,
+		.threads = default_threads(),
+		.child = -1,
+	};
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		int status;
+
+		if (code == ':' || code == '?') {
+			fprintf(stderr, "directory: '%s' %s; --help lists the options\n",
+				argv[optind - 1],
+				code == ':' ? "needs a value" : "is no option of this program");
+			return 2;
+		}
+		status = parse_option(args, code);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc) {
+		fprintf(stderr,
+			"directory: '%s' is not understood; a file is given with --ldif FILE\n",
+			argv[optind]);
+		return 2;
+	}
+	return -1;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small directory server without a network: what it does to memory is what
+ * 389-ds and OpenLDAP do. This file decides what to run, and runs one side:
+ * load, work, check, take down.
+ */
+#include "inspect.h"
+#include "screen.h"
+#include "traffic.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec time = {.tv_sec = (time_t)seconds};
+
+	time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+	nanosleep(&time, NULL);
+}
+
+static bool sound(const struct directory *directory, struct directory_size *size)
+{
+	if (tree_measure(directory->tree, size))
+		return true;
+	fprintf(stderr, "directory: an entry is damaged: its attributes and values do not add up\n");
+	return false;
+}
+
+/* Show how the load goes until its time is over; slabinfo once, half-way. */
+static void watch(struct traffic *traffic, const struct args *args, double started)
+{
+	struct progress progress;
+	bool inspected = MEMORY_IS_MALLOC;
+	double elapsed;
+
+	progress_start(&progress);
+	while ((elapsed = now() - started) < args->seconds) {
+		double interval = progress.terminal ? 0.25 : 1;
+		uint64_t done[KIND_COUNT];
+
+		if (!inspected && elapsed >= args->seconds / 2) {
+			inspected = true;
+			progress_end(&progress);
+			inspect_self(args);
+			continue;
+		}
+		if (!inspected && elapsed + interval > args->seconds / 2)
+			interval = args->seconds / 2 - elapsed;
+		if (elapsed + interval > args->seconds)
+			interval = args->seconds - elapsed;
+		sleep_for(interval + 0.001);
+		traffic_done(traffic, done);
+		progress_show(&progress, now() - started, args->seconds, done);
+	}
+	progress_end(&progress);
+}
+
+/* Run the load. False: the directory is not what it must be afterwards. */
+static bool work(struct directory *directory, const struct args *args, struct result *result)
+{
+	struct traffic traffic;
+	double started = now();
+	uint64_t wrong, expected;
+	int64_t growth;
+
+	if (traffic_start(&traffic, directory, args->threads))
+		exit(1);
+	watch(&traffic, args, started);
+	wrong = traffic_stop(&traffic, result, &growth);
+	result->seconds = now() - started;
+	result->resident_end = result_resident();
+	memory_caches(result);
+	if (wrong)
+		fprintf(stderr, "directory: %" PRIu64 " operations had a wrong result\n", wrong);
+	if (!sound(directory, &result->end) || wrong)
+		return false;
+	expected = result->loaded.entries + (uint64_t)growth;
+	if (result->end.entries != expected)
+		fprintf(stderr,
+			"directory: %" PRIu64 " entries at the end, but %" PRIu64
+			" loaded and %" PRId64 " more added than deleted\n",
+			result->end.entries, result->loaded.entries, growth);
+	return result->end.entries == expected;
+}
+
+static int send_result(int fd, const struct result *result)
+{
+	const char *from = (const char *)result;
+	size_t left = sizeof(*result);
+
+	while (left) {
+		ssize_t sent = write(fd, from, left);
+
+		if (sent < 0 && errno != EINTR) {
+			fprintf(stderr, "directory: cannot hand the result over: %s\n",
+				strerror(errno));
+			return 1;
+		}
+		if (sent > 0) {
+			from += sent;
+			left -= (size_t)sent;
+		}
+	}
+	return 0;
+}
+
+static void show(const struct result *result)
+{
+	screen_result(MEMORY_NAME, result);
+	screen_caches(result);
+	if (!MEMORY_IS_MALLOC)
+		screen_next(true);
+}
+
+/* One side in this process. The exit status. */
+static int run_side(const struct args *args)
+{
+	static struct result result = {.struct_size = sizeof(result)};
+	struct directory directory;
+	double started;
+	bool good;
+
+	if (memory_setup())
+		return 1;
+	result.resident_before = result_resident();
+	started = now();
+	if (directory_read(&directory, args))
+		return 2;
+	directory_multiply(&directory, args->entries);
+	result.load_seconds = now() - started;
+	result.resident_loaded = result_resident();
+	if (!sound(&directory, &result.loaded))
+		return 1;
+	screen_loaded(&result, args->ldif ? args->ldif : DPKG_STATUS, directory.read,
+		      directory.bad);
+	good = work(&directory, args, &result);
+	directory_free(&directory);
+	if (memory_teardown() || !good)
+		return 1;
+	if (args->child >= 0)
+		return send_result(args->child, &result);
+	show(&result);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct args args;
+	int status = args_parse(&args, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (args.malloc_side && !MEMORY_IS_MALLOC)
+		return malloc_program(argv);
+	if (MEMORY_IS_MALLOC || args.once)
+		return run_side(&args);
+	return compare_sides(&args);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one run measured. A child of the comparison writes this struct to its
+ * parent through a pipe; both are built from the same sources.
+ */
+#ifndef DIRECTORY_RESULT_H
+#define DIRECTORY_RESULT_H
+
+#include "objects.h"
+
+/* Latencies: eight buckets per power of two, so within 12.5 %. */
+#define HISTOGRAM_BUCKETS 512
+struct histogram {
+	uint64_t count[HISTOGRAM_BUCKETS];
+};
+
+static inline void histogram_add(struct histogram *histogram, uint64_t ns)
+{
+	unsigned exponent;
+
+	if (ns < 8) {
+		histogram->count[ns]++;
+		return;
+	}
+	exponent = 63 - (unsigned)__builtin_clzll(ns);
+	histogram->count[(exponent - 2) * 8 + ((ns >> (exponent - 3)) & 7)]++;
+}
+
+/* histogram_merge: add all of `from` to `into`. */
+void histogram_merge(struct histogram *into, const struct histogram *from);
+
+/* histogram_percentile: the nanoseconds that `percent` of all stay below. */
+double histogram_percentile(const struct histogram *histogram, double percent);
+
+#define RESULT_CACHES_MAX 64
+struct cache_line {
+	char name[64];
+	uint64_t object_size;
+	uint64_t objects;
+	uint64_t held; /* bytes of touched slabs */
+};
+
+/* The directory as a whole; bytes of objects and of their text. */
+struct directory_size {
+	uint64_t entries;
+	uint64_t attributes;
+	uint64_t values;
+	uint64_t bytes;
+};
+
+struct result {
+	uint64_t struct_size;
+	struct directory_size loaded;
+	struct directory_size end;
+	double load_seconds;
+	double seconds;
+	uint64_t done[KIND_COUNT];
+	uint64_t returned; /* entries copied for searches */
+	uint64_t resident_before;
+	uint64_t resident_loaded;
+	uint64_t resident_end;
+	struct histogram latency;
+	uint32_t caches;
+	struct cache_line cache[RESULT_CACHES_MAX];
+};
+
+/* result_operations: of all kinds together. */
+uint64_t result_operations(const struct result *result);
+
+/* result_resident: bytes of anonymous memory that this process has resident. */
+uint64_t result_resident(void);
+
+#endif /* DIRECTORY_RESULT_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A bounded ring of operations, filled and emptied in batches, so that its lock
+ * is taken once for many of them. Whoever uses a ring never has more operations
+ * on their way than it has room for, so pushing does not wait.
+ */
+#ifndef DIRECTORY_RING_H
+#define DIRECTORY_RING_H
+
+#include "objects.h"
+
+#include <stdbool.h>
+
+struct ring {
+	_Alignas(64) pthread_mutex_t lock;
+	pthread_cond_t filled;
+	struct operation **slot;
+	size_t mask;
+	size_t head; /* next to pop */
+	size_t tail; /* next to push */
+	bool closed;
+};
+
+/* ring_init: room for at least `capacity`; 0, or -1 without memory. */
+int ring_init(struct ring *ring, size_t capacity);
+void ring_destroy(struct ring *ring);
+
+void ring_push(struct ring *ring, struct operation *const *operations, size_t count);
+
+/* ring_pop: up to max operations, waiting for the first; 0: closed and empty. */
+size_t ring_pop(struct ring *ring, struct operation **operations, size_t max);
+
+/* ring_close: nobody pushes any more. */
+void ring_close(struct ring *ring);
+
+#endif /* DIRECTORY_RING_H */

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* All printing of results. Numbers keep their units; nothing is coloured. */
+#include "screen.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *const kind_name[KIND_COUNT] = {"search", "base",   "or10",
+						  "modify", "add",    "delete"};
+
+/* 1234567 -> "1,234,567", in one of a few buffers that take turns. */
+static const char *grouped(uint64_t number)
+{
+	static char buffers[8][32];
+	static unsigned turn;
+	char *buffer = buffers[turn++ % 8];
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
+	size_t used = 0;
+
+	for (int i = 0; i < length; i++) {
+		buffer[used++] = digits[i];
+		if (i + 1 < length && (length - i - 1) % 3 == 0)
+			buffer[used++] = ',';
+	}
+	buffer[used] = '\0';
+	return buffer;
+}
+
+static double mib(uint64_t bytes)
+{
+	return (double)bytes / (1024 * 1024);
+}
+
+void screen_loaded(const struct result *result, const char *path, uint64_t read, size_t bad)
+{
+	const struct directory_size *size = &result->loaded;
+
+	printf("Loaded %s entries of %s", grouped(read), path);
+	if (bad)
+		printf(" (%zu bad line%s skipped)", bad, bad == 1 ? "" : "s");
+	if (size->entries > read)
+		printf(",\nmultiplied to %s", grouped(size->entries));
+	printf(": %s attributes, %s values, %.1f MiB, in %.2f s; %.1f MiB resident.\n",
+	       grouped(size->attributes), grouped(size->values), mib(size->bytes),
+	       result->load_seconds, mib(result->resident_loaded));
+}
+
+void progress_start(struct progress *progress)
+{
+	memset(progress, 0, sizeof(*progress));
+	progress->terminal = isatty(STDOUT_FILENO);
+}
+
+static int terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 20)
+		return 80;
+	return size.ws_col;
+}
+
+/* 41234 -> "41.2k". */
+static void rate_append(char *line, size_t size, const char *name, double rate)
+{
+	size_t used = strlen(line);
+
+	if (rate >= 1000)
+		snprintf(line + used, size - used, "  %s %.1fk", name, rate / 1000);
+	else
+		snprintf(line + used, size - used, "  %s %.0f", name, rate);
+}
+
+static void bar(char *line, size_t size, double part)
+{
+	static const char full[] = "####################", empty[] = "....................";
+	int filled = (int)(part * 20 + 0.5);
+
+	snprintf(line, size, "[%.*s%.*s] %3.0f%%", filled, full, 20 - filled, empty, part * 100);
+}
+
+void progress_show(struct progress *progress, double elapsed, double total,
+		   const uint64_t done[KIND_COUNT])
+{
+	double span = elapsed - progress->shown, sum = 0;
+	char line[256];
+
+	if (span <= 0)
+		return;
+	bar(line, sizeof(line), elapsed < total ? elapsed / total : 1);
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		sum += (double)(done[kind] - progress->before[kind]);
+	rate_append(line, sizeof(line), "op/s", sum / span);
+	strcat(line, ":");
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		rate_append(line, sizeof(line), kind_name[kind],
+			    (double)(done[kind] - progress->before[kind]) / span);
+	if (progress->terminal)
+		printf("\r\033[K%.*s", terminal_width() - 1, line);
+	else
+		printf("%s\n", line);
+	fflush(stdout);
+	progress->shown = elapsed;
+	memcpy(progress->before, done, sizeof(progress->before));
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->terminal)
+		putchar('\n');
+	fflush(stdout);
+}
+
+static double rate(const struct result *result)
+{
+	return (double)result_operations(result) / result->seconds;
+}
+
+static double growth(const struct result *result)
+{
+	return (double)result->resident_end - (double)result->resident_before;
+}
+
+void screen_result(const char *name, const struct result *result)
+{
+	printf("\n%s: %s operations in %.1f s = %s per second; searches returned %s entries.\n",
+	       name, grouped(result_operations(result)), result->seconds,
+	       grouped((uint64_t)rate(result)), grouped(result->returned));
+	for (size_t kind = 0; kind < KIND_COUNT; kind++)
+		printf("  %-8s %12s per second\n", kind_name[kind],
+		       grouped((uint64_t)((double)result->done[kind] / result->seconds)));
+	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
+	       histogram_percentile(&result->latency, 50) / 1000,
+	       histogram_percentile(&result->latency, 99) / 1000);
+	printf("  resident %.1f MiB after loading, %.1f MiB at the end, for a directory of %.1f MiB\n",
+	       mib(result->resident_loaded), mib(result->resident_end), mib(result->end.bytes));
+}
+
+static void cache_row(const char *name, uint64_t object_size, uint64_t objects, uint64_t used,
+		      uint64_t held)
+{
+	char size[24] = "";
+
+	if (object_size)
+		snprintf(size, sizeof(size), "%llu", (unsigned long long)object_size);
+	printf("  %-16s %7s %12s %14s %14s %7.1f%%\n", name, size, grouped(objects),
+	       grouped(used), grouped(held),
+	       held > used ? 100 * (double)(held - used) / (double)held : 0.0);
+}
+
+void screen_caches(const struct result *result)
+{
+	uint64_t objects = 0, used = 0, held = 0;
+
+	if (!result->caches)
+		return;
+	printf("\nCaches at the end of the load (waste: bytes held for no object):\n");
+	printf("  %-16s %7s %12s %14s %14s %8s\n", "cache", "size", "objects", "bytes used",
+	       "bytes held", "waste");
+	for (uint32_t i = 0; i < result->caches; i++) {
+		const struct cache_line *line = &result->cache[i];
+		uint64_t bytes = line->objects * line->object_size;
+
+		cache_row(line->name, line->object_size, line->objects, bytes, line->held);
+		objects += line->objects;
+		used += bytes;
+		held += line->held;
+	}
+	cache_row("all", 0, objects, used, held);
+}
+
+/* One row of the comparison; the ratio is slab / other. */
+static void row(const char *name, const char *format, double slab, double other)
+{
+	printf("  %-34s ", name);
+	printf(format, slab);
+	putchar(' ');
+	printf(format, other);
+	if (other > 0)
+		printf(" %8.2f\n", slab / other);
+	else
+		printf(" %8s\n", "-");
+}
+
+/* All rounds of a side in one: sums, and memory as it was on average. */
+static void combine(struct result *all, const struct result *results, size_t rounds)
+{
+	*all = results[0];
+	for (size_t i = 1; i < rounds; i++) {
+		for (size_t kind = 0; kind < KIND_COUNT; kind++)
+			all->done[kind] += results[i].done[kind];
+		all->seconds += results[i].seconds;
+		all->load_seconds += results[i].load_seconds;
+		all->resident_before += results[i].resident_before;
+		all->resident_loaded += results[i].resident_loaded;
+		all->resident_end += results[i].resident_end;
+		all->end.bytes += results[i].end.bytes;
+		histogram_merge(&all->latency, &results[i].latency);
+	}
+	all->load_seconds /= (double)rounds;
+	all->resident_before /= rounds;
+	all->resident_loaded /= rounds;
+	all->resident_end /= rounds;
+	all->end.bytes /= rounds;
+}
+
+static void rates_of_rounds(const char *name, const struct result *results, size_t rounds)
+{
+	printf("  %-8s", name);
+	for (size_t i = 0; i < rounds; i++)
+		printf(" %12s", grouped((uint64_t)rate(&results[i])));
+	putchar('\n');
+}
+
+void screen_compare(const struct result *slab, const struct result *other, size_t rounds)
+{
+	struct result a, b;
+
+	combine(&a, slab, rounds);
+	combine(&b, other, rounds);
+	screen_caches(slab);
+	printf("\nThe same load on both (%zu round%s, %.1f s each side):\n", rounds,
+	       rounds == 1 ? "" : "s", a.seconds);
+	printf("  %-34s %12s %12s %8s\n", "", "libslab", "malloc", "ratio");
+	row("operations per second", "%12.0f", rate(&a), rate(&b));
+	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "  %s", kind_name[kind]);
+		row(name, "%12.0f", (double)a.done[kind] / a.seconds,
+		    (double)b.done[kind] / b.seconds);
+	}
+	row("median of an operation, us", "%12.2f", histogram_percentile(&a.latency, 50) / 1000,
+	    histogram_percentile(&b.latency, 50) / 1000);
+	row("99 % of operations below, us", "%12.2f", histogram_percentile(&a.latency, 99) / 1000,
+	    histogram_percentile(&b.latency, 99) / 1000);
+	row("seconds to load", "%12.2f", a.load_seconds, b.load_seconds);
+	row("MiB resident after loading", "%12.1f", mib(a.resident_loaded), mib(b.resident_loaded));
+	row("MiB resident at the end", "%12.1f", mib(a.resident_end), mib(b.resident_end));
+	row("  per byte of the directory", "%12.2f", growth(&a) / (double)a.end.bytes,
+	    growth(&b) / (double)b.end.bytes);
+	if (rounds == 1)
+		return;
+	printf("\nOperations per second, round by round:\n");
+	rates_of_rounds("libslab", slab, rounds);
+	rates_of_rounds("malloc", other, rounds);
+}
+
+void screen_next(bool ran_slabinfo)
+{
+	printf("\nWhat to try next:\n"
+	       "  ./build/bin/directory --once --seconds 60 & sleep 3; ./build/bin/slabinfo --pid $!"
+	       "%s\n"
+	       "  ./build/bin/directory --ldif examples/directory/people.ldif"
+	       "      # your own directory, as LDIF\n"
+	       "  less docs/design.md examples/typed.c examples/directory/memory_slab.h"
+	       "    # how, and what it takes\n",
+	       ran_slabinfo ? "      # the table above, live" : "");
+}

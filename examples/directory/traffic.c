@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Starting, watching and stopping the threads of the load. */
+#include "traffic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int cannot(const char *what, int error)
+{
+	fprintf(stderr, "directory: cannot start the load: %s: %s\n", what, strerror(error));
+	return -1;
+}
+
+/* All operations of all listeners may wait for the same worker. */
+static int init_threads(struct traffic *traffic)
+{
+	for (unsigned i = 0; i < traffic->threads; i++) {
+		struct worker *worker = &traffic->workers[i];
+
+		memset(worker, 0, sizeof(*worker));
+		worker->traffic = traffic;
+		if (ring_init(&worker->inbox, (size_t)traffic->threads * WINDOW) ||
+		    listener_init(&traffic->listeners[i], traffic, i))
+			return -1;
+	}
+	return 0;
+}
+
+int traffic_start(struct traffic *traffic, struct directory *directory, unsigned threads)
+{
+	int error = 0;
+
+	traffic->directory = directory;
+	traffic->threads = threads;
+	atomic_init(&traffic->stop, false);
+	traffic->workers = aligned_alloc(64, threads * sizeof(*traffic->workers));
+	traffic->listeners = aligned_alloc(64, threads * sizeof(*traffic->listeners));
+	if (!traffic->workers || !traffic->listeners || init_threads(traffic))
+		return cannot("memory", ENOMEM);
+	for (unsigned i = 0; i < threads && !error; i++)
+		error = pthread_create(&traffic->workers[i].thread, NULL, worker_run,
+				       &traffic->workers[i]);
+	for (unsigned i = 0; i < threads && !error; i++)
+		error = pthread_create(&traffic->listeners[i].thread, NULL, listener_run,
+				       &traffic->listeners[i]);
+	return error ? cannot("threads", error) : 0;
+}
+
+void traffic_done(const struct traffic *traffic, uint64_t done[KIND_COUNT])
+{
+	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
+		done[kind] = 0;
+		for (unsigned i = 0; i < traffic->threads; i++)
+			done[kind] += atomic_load_explicit(&traffic->workers[i].done[kind],
+							   memory_order_relaxed);
+	}
+}
+
+uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *growth)
+{
+	uint64_t wrong = 0;
+
+	*growth = 0;
+	atomic_store(&traffic->stop, true);
+	for (unsigned i = 0; i < traffic->threads; i++)
+		pthread_join(traffic->listeners[i].thread, NULL);
+	for (unsigned i = 0; i < traffic->threads; i++) {
+		ring_close(&traffic->workers[i].inbox);
+		pthread_join(traffic->workers[i].thread, NULL);
+	}
+	traffic_done(traffic, result->done);
+	for (unsigned i = 0; i < traffic->threads; i++) {
+		struct listener *listener = &traffic->listeners[i];
+
+		histogram_merge(&result->latency, &traffic->workers[i].latency);
+		result->returned += listener->entries;
+		wrong += listener->wrong;
+		*growth += listener->growth;
+		ring_destroy(&traffic->workers[i].inbox);
+		listener_destroy(listener);
+	}
+	free(traffic->workers);
+	free(traffic->listeners);
+	return wrong;
+}

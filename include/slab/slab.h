@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libslab: typed object caches for servers, after Linux's SLUB.
+ *
+ * A cache hands out objects of one size. Allocation and free are a restartable
+ * sequence on slabs that the running CPU owns: no lock, no atomic instruction,
+ * no per-thread state. The theory is in docs/design.md.
+ *
+ * Conventions of this header, unless a function says otherwise
+ *   sizes            bytes
+ *   errors           pointers: NULL and errno; ints: -errno (errno is set too)
+ *   threads          every function may be called by any thread at any time;
+ *                    nobody registers and nobody says goodbye. A cache must
+ *                    not be used during or after its destruction.
+ *   signals          slab_alloc(), slab_zalloc() and slab_free() are
+ *                    async-signal-safe while they stay on their fast path.
+ *                    Which path a call takes cannot be known beforehand, so a
+ *                    handler should only free or allocate when the interrupted
+ *                    code cannot be inside libslab.
+ *   fork             parent and child may both go on using every cache.
+ *   output           nothing is printed on success.
+ */
+#ifndef SLAB_SLAB_H
+#define SLAB_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SLAB_API __attribute__((visibility("default")))
+#define SLAB_ATTR_(...) __attribute__((__VA_ARGS__))
+#else
+#define SLAB_API
+#define SLAB_ATTR_(...)
+#endif
+
+/* free(slab_alloc(c)) is a compiler warning where the compiler can say it. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, malloc(__VA_ARGS__), warn_unused_result)
+#else
+#define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, warn_unused_result)
+#endif
+
+struct slab_cache;
+struct rcu_flavor_struct;
+
+/* Properties of a cache: the flags of slab_cache_create(). */
+#define SLAB_CONSISTENCY_CHECKS (UINT64_C(1) << 0) /* F: check every alloc and free */
+#define SLAB_RED_ZONE (UINT64_C(1) << 1)           /* Z: red zones left and right */
+#define SLAB_POISON (UINT64_C(1) << 2)             /* P: poison free objects */
+#define SLAB_STORE_USER (UINT64_C(1) << 3)         /* U: remember who allocated and freed */
+#define SLAB_TRACE (UINT64_C(1) << 4)              /* T: print every alloc and free */
+#define SLAB_FAILSLAB (UINT64_C(1) << 5)           /* A: take part in fault injection */
+#define SLAB_HWCACHE_ALIGN (UINT64_C(1) << 16)     /* align objects to cache lines */
+#define SLAB_TYPESAFE_BY_RCU (UINT64_C(1) << 17)   /* slabs go back after a grace period */
+#define SLAB_NO_MERGE (UINT64_C(1) << 18)          /* never share slabs with another cache */
+#define SLAB_PANIC (UINT64_C(1) << 19)             /* abort with a message if create fails */
+#define SLAB_ZERO (UINT64_C(1) << 20)              /* every allocation is zeroed */
+#define SLAB_RECLAIM_ACCOUNT (UINT64_C(1) << 21)   /* objects can be reclaimed: shown as such */
+
+/* The largest object of a cache, and the longest name. */
+#define SLAB_MAX_OBJECT_SIZE ((size_t)32768)
+#define SLAB_MAX_ALIGN ((size_t)4096)
+#define SLAB_MAX_NAME 63
+
+/*
+ * Less common properties of a cache. All zero is the default. Fields are only
+ * ever added at the end: slab_cache_create() passes the caller's size along,
+ * and a field that the library does not know must be zero (EINVAL otherwise).
+ */
+struct slab_cache_args {
+	/* Alignment in bytes, a power of two up to SLAB_MAX_ALIGN. 0: the
+	 * largest power of two that divides the size, 16 at most. */
+	size_t align;
+	/*
+	 * Constructor: called once per object, before the object is handed out
+	 * for the first time after its slab was made; not on every allocation.
+	 * Objects must be freed in their constructed state. Non-zero means "no
+	 * memory": the objects already constructed stay, the allocation fails.
+	 */
+	int (*ctor)(void *obj, void *arg);
+	/* Destructor: once per constructed object before its slab goes back. */
+	void (*dtor)(void *obj, void *arg);
+	void *arg; /* handed to every callback */
+	/* Memory pressure: free what you can, return how many objects. */
+	size_t (*reclaim)(struct slab_cache *cache, void *arg);
+	size_t limit;   /* bytes of slabs at most, 0: no limit */
+	size_t reserve; /* objects kept for work that must not fail */
+	const struct rcu_flavor_struct *rcu; /* the application's liburcu flavour */
+	int (*isolate)(void *obj, void *arg);            /* movable objects: 0 = may move */
+	int (*migrate)(void *from, void *to, void *arg); /* 0 = everything points to `to` */
+};
+
+/*
+ * slab_cache_create_sized: what slab_cache_create() calls; args_size is the
+ * caller's sizeof(struct slab_cache_args).
+ */
+SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
+						    const struct slab_cache_args *args,
+						    size_t args_size, uint64_t flags);
+
+/*
+ * slab_cache_create: make a cache of objects of `size` bytes.
+ *
+ * @name   shown by slabinfo and in reports; 1 to SLAB_MAX_NAME printable
+ *         characters without blanks; copied.
+ * @size   bytes, 1 to SLAB_MAX_OBJECT_SIZE.
+ * @args   further properties, or NULL.
+ * @flags  SLAB_* flags or 0.
+ *
+ * Caches of the same layout without constructor share their slabs ("merging",
+ * as in SLUB) unless SLAB_NO_MERGE or SLAB_MERGE=off: the same pointer is then
+ * returned with one more reference, and both names are shown.
+ *
+ * Returns the cache, or NULL and errno:
+ *   EINVAL   a bad name, size, alignment or unknown flag
+ *   EEXIST   a cache of this name exists
+ *   ENOTSUP  a flag or argument that this version does not implement
+ *   ENOMEM   no memory
+ * With SLAB_PANIC the process aborts with a message instead.
+ * Not async-signal-safe. May be called before main().
+ */
+static inline struct slab_cache *slab_cache_create(const char *name, size_t size,
+						   const struct slab_cache_args *args,
+						   uint64_t flags)
+{
+	return slab_cache_create_sized(name, size, args, sizeof(struct slab_cache_args), flags);
+}
+
+/*
+ * slab_cache_destroy: give back all memory of a cache.
+ *
+ * Returns 0, or -EBUSY when objects are still allocated: each is reported
+ * ("Objects remaining in NAME on slab_cache_destroy") and the cache stays
+ * usable. NULL is allowed. A merged cache only loses one reference.
+ * The caller guarantees that nobody uses the cache any more; -EINVAL for a
+ * cache that was destroyed before. Not async-signal-safe.
+ */
+SLAB_API int slab_cache_destroy(struct slab_cache *cache);
+
+/*
+ * slab_cache_shrink: give all empty slabs back to the operating system.
+ *
+ * Takes back what CPUs hold (they continue meanwhile), frees empty slabs and
+ * sorts the partial lists so that the fullest slabs are used first.
+ * Returns the number of slabs given back, or -errno. Not async-signal-safe.
+ */
+SLAB_API int slab_cache_shrink(struct slab_cache *cache);
+
+/*
+ * slab_cache_validate: check all slabs of a cache.
+ *
+ * Returns the number of problems found, each of which is reported, or -errno.
+ * CPUs continue meanwhile. Not async-signal-safe.
+ */
+SLAB_API long slab_cache_validate(struct slab_cache *cache);
+
+/*
+ * slab_free: give an object back. NULL is allowed.
+ *
+ * The object may have been allocated by any thread on any CPU. An object of
+ * another cache, and a pointer to no object, are reported and left alone where
+ * they can be seen at no cost; freeing the same object twice is not detected
+ * without debugging.
+ */
+SLAB_API void slab_free(struct slab_cache *cache, void *obj);
+
+/*
+ * slab_alloc: an object, with undefined content, or in its constructed state
+ * when the cache has a constructor, or zeroed when it has SLAB_ZERO.
+ * Returns NULL and errno ENOMEM when there is no memory; errno is untouched
+ * otherwise.
+ */
+SLAB_API void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+
+/* slab_zalloc: an object filled with zero bytes. As slab_alloc() otherwise. */
+SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+
+/*
+ * slab_alloc_node: an object from a slab of NUMA node `node`, preferably; -1
+ * means any. Another node's object is returned when the node has no memory.
+ * NULL and EINVAL when there is no such node. Takes the node's lock.
+ */
+SLAB_API void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
+
+/* How far slab_alloc_bulk() goes for objects; the modes can be or-ed. */
+#define SLAB_ALLOC_LOCAL 1u   /* what this CPU already holds: no lock is taken */
+#define SLAB_ALLOC_PARTIAL 2u /* also partial slabs of this node */
+#define SLAB_ALLOC_NEW 4u     /* also fresh slabs */
+#define SLAB_ALLOC_FULL 8u    /* all of n, or as many as memory allows */
+
+/*
+ * slab_alloc_bulk: up to n objects into objs[].
+ *
+ * Returns how many were delivered, objs[0 … return value - 1]; fewer than n
+ * when the mode allows no more or memory is short. 0 and errno EINVAL for an
+ * unknown mode. Objects are as from slab_alloc().
+ */
+SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs);
+
+/*
+ * slab_free_bulk: free objs[0 … n-1], all of this cache; NULL entries are
+ * skipped. Runs of objects of one slab are freed in one step, so arrays in
+ * allocation order are fastest.
+ */
+SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs);
+
+/* slab_cache_name: the name a cache was created with. slab_cache_size: the
+ * object size that was asked for. Valid as long as the cache. */
+SLAB_API const char *slab_cache_name(const struct slab_cache *cache);
+SLAB_API size_t slab_cache_size(const struct slab_cache *cache);
+
+/* slab_engine: "rseq", "cmpxchg16b" or "mutex": how CPUs commit their changes. */
+SLAB_API const char *slab_engine(void);
+
+/* slab_version: the library's version, as "0.1.0". */
+SLAB_API const char *slab_version(void);
+
+/* The name of a type without its leading keyword: "struct foo" is "foo". */
+static inline const char *slab_type_name_(const char *type)
+{
+	const char *space = type;
+
+	while (*space && *space != ' ')
+		space++;
+	return *space ? space + 1 : type;
+}
+
+static inline struct slab_cache *slab_cache_create_type_(const char *type, size_t size,
+							 size_t align, uint64_t flags)
+{
+	struct slab_cache_args args = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+
+	args.align = align;
+	return slab_cache_create(slab_type_name_(type), size, &args, flags);
+}
+
+#ifdef __cplusplus
+#define SLAB_ALIGNOF_(type) alignof(type)
+#else
+#define SLAB_ALIGNOF_(type) _Alignof(type)
+#endif
+
+/*
+ * SLAB_CACHE(struct foo, flags): a cache with name, size and alignment of the
+ * type. Name a C++ type without template arguments or namespaces with blanks.
+ */
+#define SLAB_CACHE(type, flags)                                                                    \
+	slab_cache_create_type_(#type, sizeof(type), SLAB_ALIGNOF_(type), (flags))
+
+/*
+ * SLAB_DEFINE_TYPED(entry, struct entry): functions on typed pointers
+ *   struct slab_cache *entry_cache_create(const struct slab_cache_args *, uint64_t flags);
+ *   struct entry *entry_alloc(struct slab_cache *);
+ *   struct entry *entry_zalloc(struct slab_cache *);
+ *   void entry_free(struct slab_cache *, struct entry *);
+ * entry_cache_create() takes the type's alignment when args has none.
+ */
+#define SLAB_DEFINE_TYPED(prefix, type)                                                            \
+	SLAB_ATTR_(unused)                                                                         \
+	static inline struct slab_cache *prefix##_cache_create(const struct slab_cache_args *args, \
+							       uint64_t flags)                     \
+	{                                                                                          \
+		struct slab_cache_args typed = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};                     \
+		if (args)                                                                          \
+			typed = *args;                                                             \
+		if (!typed.align)                                                                  \
+			typed.align = SLAB_ALIGNOF_(type);                                         \
+		return slab_cache_create(#prefix, sizeof(type), &typed, flags);                    \
+	}                                                                                          \
+	SLAB_ATTR_(unused) static inline void prefix##_free(struct slab_cache *cache, type *obj)   \
+	{                                                                                          \
+		slab_free(cache, obj);                                                             \
+	}                                                                                          \
+	SLAB_ATTR_(unused) static inline type *prefix##_alloc(struct slab_cache *cache)            \
+	{                                                                                          \
+		return (type *)slab_alloc(cache);                                                  \
+	}                                                                                          \
+	SLAB_ATTR_(unused) static inline type *prefix##_zalloc(struct slab_cache *cache)           \
+	{                                                                                          \
+		return (type *)slab_zalloc(cache);                                                 \
+	}                                                                                          \
+	struct slab_typed_##prefix##_needs_a_semicolon_
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLAB_SLAB_H */

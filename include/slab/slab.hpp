@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libslab in C++: caches of constructed objects, an allocator for standard
+ * containers, and a polymorphic memory resource.
+ *
+ *   slab::cache<T>         a typed cache that constructs and destroys its objects
+ *   slab::allocator<T>     for std::list, std::map, std::vector, allocate_shared …
+ *   slab::memory_resource  for std::pmr containers (C++17 and later)
+ *
+ * Header only, over <slab/slab.h> and <slab/malloc.h>; C++14 and later.
+ *
+ * Conventions of this header, unless a function says otherwise
+ *   errors     exceptions: std::bad_alloc when there is no memory,
+ *              std::system_error with the C function's errno otherwise
+ *   alignment  every type may be used, over-aligned ones too, up to
+ *              SLAB_MAX_ALIGN for a cache and 2 MiB for everything else
+ *   threads    as in <slab/slab.h>: any thread may give back what any other
+ *              allocated. One slab::cache object must not be moved, assigned or
+ *              destroyed while others use it.
+ *   signals, fork  as in <slab/slab.h>
+ */
+#ifndef SLAB_SLAB_HPP
+#define SLAB_SLAB_HPP
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#if __cplusplus >= 201703L && defined(__has_include)
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
+#endif
+
+namespace slab
+{
+
+namespace detail
+{
+
+/* Throw what errno says about a cache that could not be made. */
+[[noreturn]] inline void throw_creation_failure(const char *name)
+{
+	const int error = errno;
+
+	if (error == ENOMEM)
+		throw std::bad_alloc();
+	throw std::system_error(error, std::generic_category(),
+				std::string("slab cache ") + (name ? name : "without a name"));
+}
+
+inline struct slab_cache *create_cache(const char *name, std::size_t size, std::size_t align,
+				       std::uint64_t flags)
+{
+	struct slab_cache_args args = {};
+
+	args.align = align;
+	return slab_cache_create(name, size, &args, flags);
+}
+
+/* A cache that is looked for by name and object size. */
+struct cache_search {
+	const char *name;
+	std::size_t size;
+	struct slab_cache *found;
+};
+
+inline int match_cache(struct slab_cache *cache, void *arg)
+{
+	auto *search = static_cast<cache_search *>(arg);
+
+	if (slab_cache_size(cache) != search->size ||
+	    std::strcmp(slab_cache_name(cache), search->name) != 0)
+		return 0;
+	search->found = cache;
+	return 1;
+}
+
+/*
+ * The one cache of the process for single objects of a size and alignment.
+ * Programs and shared libraries that hide their symbols have a copy of this
+ * code each: who comes second finds the cache of the first by its name, so that
+ * what one allocated the other can free. It is never destroyed, because
+ * containers with static storage may outlive any moment for that.
+ */
+inline struct slab_cache *shared_cache(std::size_t size, std::size_t align)
+{
+	char name[SLAB_MAX_NAME + 1];
+	struct slab_cache *cache;
+
+	std::snprintf(name, sizeof(name), "std-%zu-%zu", size, align);
+	cache = create_cache(name, size, align, SLAB_NO_MERGE);
+	if (!cache && errno == EEXIST) {
+		cache_search search = {name, size, nullptr};
+
+		slab_for_each_cache(match_cache, &search);
+		cache = search.found;
+		errno = EEXIST;
+	}
+	if (!cache)
+		throw_creation_failure(name);
+	return cache;
+}
+
+template <std::size_t Size, std::size_t Align> struct slab_cache *shared_cache_of()
+{
+	static struct slab_cache *const cache = shared_cache(Size, Align);
+
+	return cache;
+}
+
+} /* namespace detail */
+
+/*
+ * slab::cache<T>: a slab cache of objects of type T, owned by this C++ object.
+ *
+ * T is constructed on every create() and destroyed on every destroy(); whoever
+ * wants objects that keep their constructed state between uses takes the C
+ * functions with slab_cache_args.ctor. Moved-from caches are empty: only
+ * assignment, destruction, get() and operator bool are allowed on them.
+ *
+ *	slab::cache<entry> entries("entry");
+ *	entry *e = entries.create(dn, 42);
+ *	entries.destroy(e);
+ *	auto owned = entries.make_unique(dn, 42);
+ */
+template <typename T> class cache
+{
+	static_assert(std::is_object<T>::value && !std::is_array<T>::value,
+		      "slab::cache holds objects of one complete type, no arrays");
+	static_assert(sizeof(T) <= SLAB_MAX_OBJECT_SIZE, "T is larger than SLAB_MAX_OBJECT_SIZE");
+	static_assert(alignof(T) <= SLAB_MAX_ALIGN, "T is aligned beyond SLAB_MAX_ALIGN");
+
+public:
+	using value_type = T;
+
+	/* Destroys an object and gives it back to the cache it came from. It refers
+	 * to the C cache: moving the slab::cache does not disturb it. */
+	class deleter
+	{
+	public:
+		deleter() noexcept = default;
+		explicit deleter(struct slab_cache *cache) noexcept : cache_(cache) {}
+
+		void operator()(T *obj) const noexcept
+		{
+			obj->~T();
+			slab_free(cache_, obj);
+		}
+
+	private:
+		struct slab_cache *cache_ = nullptr;
+	};
+
+	/* What make_unique() returns. It must be gone before the cache is destroyed. */
+	using unique_ptr = std::unique_ptr<T, deleter>;
+
+	/*
+	 * Make a cache with the size and the alignment of T.
+	 *
+	 * @name   as for slab_cache_create(); copied.
+	 * @flags  SLAB_* flags or 0.
+	 *
+	 * Throws std::bad_alloc when there is no memory, and std::system_error with
+	 * EINVAL, EEXIST or ENOTSUP as slab_cache_create() sets them.
+	 */
+	explicit cache(const char *name, std::uint64_t flags = 0)
+		: cache_(detail::create_cache(name, sizeof(T), alignof(T), flags))
+	{
+		if (!cache_)
+			detail::throw_creation_failure(name);
+	}
+
+	cache(cache &&other) noexcept : cache_(std::exchange(other.cache_, nullptr)) {}
+
+	/* The cache held so far is destroyed as by the destructor. */
+	cache &operator=(cache &&other) noexcept
+	{
+		cache(std::move(other)).swap(*this);
+		return *this;
+	}
+
+	cache(const cache &) = delete;
+	cache &operator=(const cache &) = delete;
+
+	/*
+	 * Give back all memory of the cache. When objects are still allocated they
+	 * are reported and the cache is left as it is, with its name in use, so that
+	 * nothing that still points to them breaks; no destructor of T is called.
+	 */
+	~cache()
+	{
+		slab_cache_destroy(cache_);
+	}
+
+	/* Exchange the caches of two objects. */
+	void swap(cache &other) noexcept
+	{
+		std::swap(cache_, other.cache_);
+	}
+
+	/*
+	 * create: allocate an object and construct it with T(args...).
+	 *
+	 * Throws std::bad_alloc, or what T's constructor throws; the memory is given
+	 * back then.
+	 */
+	template <typename... Args> T *create(Args &&...args)
+	{
+		memory_owner memory(allocate(), memory_deleter{cache_});
+		T *obj = ::new (static_cast<void *>(memory.get())) T(std::forward<Args>(args)...);
+
+		memory.release();
+		return obj;
+	}
+
+	/* destroy: destroy an object of this cache and free it. NULL is allowed. */
+	void destroy(T *obj) noexcept
+	{
+		if (obj)
+			deleter{cache_}(obj);
+	}
+
+	/* make_unique: create() with an owner that destroys the object. Throws as
+	 * create() does. */
+	template <typename... Args> unique_ptr make_unique(Args &&...args)
+	{
+		return unique_ptr(create(std::forward<Args>(args)...), deleter(cache_));
+	}
+
+	/* allocate: memory for one T, not constructed. Throws std::bad_alloc. */
+	T *allocate()
+	{
+		void *memory = slab_alloc(cache_);
+
+		if (!memory)
+			throw std::bad_alloc();
+		return static_cast<T *>(memory);
+	}
+
+	/* deallocate: free memory of allocate() in which no T lives. NULL is allowed. */
+	void deallocate(T *memory) noexcept
+	{
+		slab_free(cache_, memory);
+	}
+
+	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), bulk …; it
+	 * stays owned by this object. NULL after a move. */
+	struct slab_cache *get() const noexcept
+	{
+		return cache_;
+	}
+
+	/* True unless the cache was moved away. */
+	explicit operator bool() const noexcept
+	{
+		return cache_ != nullptr;
+	}
+
+private:
+	/* Frees memory whose T could not be constructed. */
+	struct memory_deleter {
+		struct slab_cache *cache;
+
+		void operator()(T *memory) const noexcept
+		{
+			slab_free(cache, memory);
+		}
+	};
+	using memory_owner = std::unique_ptr<T, memory_deleter>;
+
+	struct slab_cache *cache_;
+};
+
+/*
+ * slab::allocator<T>: memory for standard containers.
+ *
+ * allocate(1), the nodes of lists, maps and sets and the blocks of
+ * allocate_shared(), comes from one cache of the process for each size and
+ * alignment, shown as "std-SIZE-ALIGN", so that nodes waste nothing and can be
+ * seen by slabinfo. These caches stay until the process ends. Everything else,
+ * arrays of vectors and tables of hash maps, comes from slab_malloc() or
+ * slab_memalign().
+ *
+ * Stateless: all allocators of all types are equal, and one may free what
+ * another allocated for the same type and number.
+ */
+template <typename T> class allocator
+{
+public:
+	using value_type = T;
+	using is_always_equal = std::true_type;
+	using propagate_on_container_move_assignment = std::true_type;
+
+	allocator() noexcept = default;
+	template <typename U> allocator(const allocator<U> &) noexcept {}
+
+	/*
+	 * allocate: memory for n objects of type T.
+	 *
+	 * Throws std::bad_array_new_length when n * sizeof(T) overflows and
+	 * std::bad_alloc when there is no memory; std::system_error when the cache of
+	 * T's size cannot be made because its name is taken by a foreign cache.
+	 */
+	T *allocate(std::size_t n)
+	{
+		void *memory;
+
+		if (n > static_cast<std::size_t>(-1) / sizeof(T))
+			throw std::bad_array_new_length();
+		if (from_cache(n))
+			memory = slab_alloc(node_cache());
+		else if (alignof(T) <= alignof(std::max_align_t))
+			memory = slab_malloc(n * sizeof(T));
+		else
+			memory = slab_memalign(alignof(T), n * sizeof(T));
+		if (!memory)
+			throw std::bad_alloc();
+		return static_cast<T *>(memory);
+	}
+
+	/* deallocate: free memory of allocate(n), with the same n. */
+	void deallocate(T *memory, std::size_t n) noexcept
+	{
+		if (from_cache(n))
+			slab_free(node_cache(), memory);
+		else
+			slab_free_sized(memory, n * sizeof(T));
+	}
+
+private:
+	static constexpr bool from_cache(std::size_t n) noexcept
+	{
+		return n == 1 && sizeof(T) <= SLAB_MAX_OBJECT_SIZE && alignof(T) <= SLAB_MAX_ALIGN;
+	}
+
+	static struct slab_cache *node_cache()
+	{
+		return detail::shared_cache_of<sizeof(T), alignof(T)>();
+	}
+};
+
+template <typename T, typename U>
+bool operator==(const allocator<T> &, const allocator<U> &) noexcept
+{
+	return true;
+}
+
+template <typename T, typename U>
+bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
+{
+	return false;
+}
+
+#if defined(__cpp_lib_memory_resource)
+/*
+ * slab::memory_resource: std::pmr on slab_memalign() and slab_free_sized().
+ *
+ * Stateless: all of them are equal, and one may free what another allocated.
+ * The function resource() below gives one that lives as long as the process.
+ * allocate() throws std::bad_alloc when there is no memory and for an alignment
+ * above 2 MiB.
+ */
+class memory_resource : public std::pmr::memory_resource
+{
+private:
+	void *do_allocate(std::size_t bytes, std::size_t align) override
+	{
+		void *memory = slab_memalign(align, bytes);
+
+		if (!memory)
+			throw std::bad_alloc();
+		return memory;
+	}
+
+	void do_deallocate(void *memory, std::size_t bytes, std::size_t) override
+	{
+		slab_free_sized(memory, bytes);
+	}
+
+	bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
+	{
+#if defined(__cpp_rtti)
+		return dynamic_cast<const memory_resource *>(&other) != nullptr;
+#else
+		return this == &other;
+#endif
+	}
+};
+
+/* resource: a memory_resource that is never destroyed, fit for
+ * std::pmr::set_default_resource() and for containers with static storage. */
+inline std::pmr::memory_resource *resource()
+{
+	alignas(memory_resource) static unsigned char storage[sizeof(memory_resource)];
+	static auto *const instance = ::new (static_cast<void *>(storage)) memory_resource;
+
+	return instance;
+}
+#endif
+
+} /* namespace slab */
+
+#endif /* SLAB_SLAB_HPP */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statistics of caches: the numbers that slabinfo shows.
+ *
+ * They are read by scanning slab descriptors without stopping anybody: on a
+ * busy process each number is right for some moment during the call, and
+ * totals that belong together may differ by what happened meanwhile. Nothing is
+ * counted on the fast paths; the event counters count what leaves them.
+ *
+ * Threads: any. Signals: not async-signal-safe.
+ */
+#ifndef SLAB_STATS_H
+#define SLAB_STATS_H
+
+#include <slab/slab.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Events that leave the fast path; names as in SLUB where it has the event. */
+enum slab_event {
+	SLAB_EVENT_ALLOC_SLOWPATH,       /* allocations that left the fast path */
+	SLAB_EVENT_ALLOC_REFILL,         /* slab went on with objects freed by other CPUs */
+	SLAB_EVENT_ALLOC_FROM_PARTIAL,   /* slabs taken from this CPU's partial list */
+	SLAB_EVENT_ALLOC_FROM_NODE,      /* slabs taken from a node's partial list */
+	SLAB_EVENT_ALLOC_SLAB,           /* slabs taken from the page layer */
+	SLAB_EVENT_ALLOC_NODE_MISMATCH,  /* slabs taken from another node than wanted */
+	SLAB_EVENT_FREE_SLOWPATH,        /* frees that left the fast path */
+	SLAB_EVENT_FREE_REMOTE,          /* objects handed to a slab of another CPU */
+	SLAB_EVENT_FREE_REMOTE_BATCH,    /* exchanges that handed them over */
+	SLAB_EVENT_FREE_OWN,             /* full slabs owned by the first CPU freeing into them */
+	SLAB_EVENT_FREE_ADD_PARTIAL,     /* slabs put on a node's partial list */
+	SLAB_EVENT_FREE_SLAB,            /* slabs given to the page layer */
+	SLAB_EVENT_DEACTIVATE_FULL,      /* slabs that became full: on no list */
+	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists moved to their node */
+	SLAB_EVENT_FLUSH,                /* CPUs revoked by shrink, validate, destroy */
+	SLAB_EVENT_INCOMING,             /* slabs handed to a CPU from elsewhere */
+	SLAB_EVENT_COUNT
+};
+
+/* The name of an event as the tools show it ("alloc_slowpath"), NULL if there
+ * is no such event. */
+SLAB_API const char *slab_event_name(unsigned event);
+
+#define SLAB_STATS_MAX_NODES 64
+#define SLAB_STATS_MAX_ALIASES 64
+
+/* One cache at one moment. Counts are objects or slabs, sizes are bytes. */
+struct slab_stats {
+	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
+	char name[SLAB_MAX_NAME + 1];
+	uint64_t flags;           /* SLAB_* flags */
+	size_t object_size;       /* as asked for */
+	size_t slab_size;         /* bytes from one object to the next */
+	size_t align;
+	unsigned objects_per_slab;
+	unsigned order;           /* a slab has 4096 << order bytes */
+	unsigned has_ctor;
+	unsigned merged;          /* other names that share this cache */
+	unsigned min_partial;     /* empty slabs kept per node */
+	unsigned cpu_partial;     /* slabs that one CPU's partial list may hold */
+	uint64_t slabs;           /* all slabs */
+	uint64_t cpu_slabs;       /* owned by a CPU: current or on its partial list */
+	uint64_t partial;         /* on a node's partial list */
+	uint64_t full;            /* no free object, on no list */
+	uint64_t objects;         /* allocated objects */
+	uint64_t total_objects;   /* objects that the slabs have room for */
+	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
+	uint64_t gathered;        /* freed objects that CPUs hold beside their slabs */
+	uint64_t populated;       /* bytes of slabs that have been touched */
+	uint64_t event[SLAB_EVENT_COUNT];
+	unsigned nodes;           /* how many entries of the next three are used */
+	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
+	uint64_t node_partial[SLAB_STATS_MAX_NODES];
+	uint64_t node_objects[SLAB_STATS_MAX_NODES];
+};
+
+/* The process as a whole. */
+struct slab_process_stats {
+	size_t struct_size;      /* set by the caller */
+	const char *engine;      /* as slab_engine() */
+	unsigned cpus;           /* possible CPUs */
+	unsigned nodes;
+	unsigned caches;
+	uint64_t segments;       /* address space in use: segments of segment_size bytes */
+	uint64_t segment_size;
+	uint64_t slab_bytes;     /* bytes of slabs in use by caches */
+	uint64_t cached_bytes;   /* bytes of free slabs that still hold memory */
+	uint64_t large_bytes;    /* bytes of large allocations of <slab/malloc.h> */
+	uint64_t metadata_bytes; /* descriptors, index stacks, per-CPU areas: an upper bound */
+};
+
+/*
+ * slab_cache_stats: read the statistics of one cache. Returns 0, or -EINVAL
+ * when struct_size is not one that this library knows.
+ */
+SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
+
+/*
+ * slab_for_each_cache: call fn for every cache, in order of creation, until fn
+ * returns non-zero, which is then returned; 0 at the end. fn must not create or
+ * destroy caches.
+ */
+SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg);
+
+/*
+ * slab_cache_aliases: the further names of a merged cache: fills names[0 … max)
+ * with pointers that are valid until that name's cache is destroyed; returns
+ * how many there are. Call it from slab_for_each_cache() or own the cache.
+ */
+SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
+
+/* slab_process_stats: the whole process. 0, or -EINVAL as above. */
+SLAB_API int slab_process_stats(struct slab_process_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLAB_STATS_H */

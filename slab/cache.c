@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches: creation, merging, the registry, destruction.
+ *
+ * A cache is a mapping of its own (libslab never calls malloc: it may stand
+ * under it). Caches of the same layout share their slabs: creating the second
+ * returns the first with one more reference and one more name. Handles are
+ * therefore not tied to names; the names of a merged cache leave in the
+ * opposite order of their arrival.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "control.h"
+#include "options.h"
+#include "report.h"
+#include "slab_internal.h"
+
+#define FLAGS_KNOWN                                                                                \
+	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |     \
+	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |   \
+	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+#define FLAGS_DONE                                                                                 \
+	(SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+/* Flags that caches must have in common to be merged. */
+#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+
+/* The least objects of a slab, and the fractions of it that may be wasted. */
+#define OBJECTS_MIN 12u
+#define CPU_PARTIAL_BYTES (1u << 20)
+
+pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct slab_cache *registry_first;
+static struct slab_cache **registry_end = &registry_first;
+
+const char *slab_version(void)
+{
+	return SLAB_VERSION;
+}
+
+static void init_once(void)
+{
+	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
+	const char *wanted = names[slab_options()->engine];
+
+	if (!cpu_engine_init(wanted))
+		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
+			  cpu_engine->name);
+	topology_nodes();
+	slab_fork_init();
+}
+
+void slab_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, init_once);
+}
+
+const char *slab_engine(void)
+{
+	slab_init();
+	return cpu_engine->name;
+}
+
+const char *slab_cache_name(const struct slab_cache *cache)
+{
+	return cache->name;
+}
+
+size_t slab_cache_size(const struct slab_cache *cache)
+{
+	return cache->object_size;
+}
+
+/* --- layout ----------------------------------------------------------------- */
+
+static size_t natural_align(size_t size)
+{
+	size_t align = size & -size;
+
+	return align < 8 ? 8 : align > 16 ? 16 : align;
+}
+
+static size_t choose_align(size_t size, size_t align, uint64_t flags)
+{
+	if (!align)
+		align = natural_align(size);
+	/* Several small objects share a line, as in SLUB. */
+	if (flags & SLAB_HWCACHE_ALIGN) {
+		size_t line = CPU_CACHELINE;
+
+		while (size <= line / 2)
+			line /= 2;
+		align = align > line ? align : line;
+	}
+	return align < 8 ? 8 : align;
+}
+
+static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
+{
+	size_t bytes = (size_t)1 << shift;
+
+	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
+}
+
+/* The smallest slab that holds enough objects and wastes little, as
+ * calculate_order() of SLUB, for slabs of user space's size. */
+static unsigned choose_slab_shift(size_t size)
+{
+	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
+		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
+			if (wastes_at_most(size, shift, fraction))
+				return shift;
+	return SLAB_SHIFT_MAX;
+}
+
+static unsigned clamp(unsigned n, unsigned low, unsigned high)
+{
+	return n < low ? low : n > high ? high : n;
+}
+
+static unsigned choose_min_partial(size_t size)
+{
+	unsigned log2 = 63 - (unsigned)__builtin_clzl(size);
+
+	return clamp(log2 / 2, 5, 10);
+}
+
+/* --- arguments --------------------------------------------------------------- */
+
+static bool is_name(const char *name)
+{
+	size_t n = 0;
+
+	if (!name)
+		return false;
+	for (; name[n] && n <= SLAB_MAX_NAME; n++)
+		if (!isgraph((unsigned char)name[n]))
+			return false;
+	return n >= 1 && n <= SLAB_MAX_NAME;
+}
+
+/* Take the caller's arguments; what he has beyond ours must be zero. */
+static int read_args(struct slab_cache_args *args, const struct slab_cache_args *from, size_t bytes)
+{
+	memset(args, 0, sizeof(*args));
+	if (!from)
+		return 0;
+	for (size_t i = sizeof(*args); i < bytes; i++)
+		if (((const char *)from)[i])
+			return EINVAL;
+	memcpy(args, from, bytes < sizeof(*args) ? bytes : sizeof(*args));
+	return 0;
+}
+
+static int check_args(const char *name, size_t size, const struct slab_cache_args *args,
+		      uint64_t flags)
+{
+	if (!is_name(name) || !size || size > SLAB_MAX_OBJECT_SIZE || flags & ~FLAGS_KNOWN)
+		return EINVAL;
+	if (args->align & (args->align - 1) || args->align > SLAB_MAX_ALIGN)
+		return EINVAL;
+	if (args->ctor && flags & SLAB_ZERO)
+		return EINVAL;
+	if (flags & ~FLAGS_DONE || args->reclaim || args->limit || args->reserve || args->rcu ||
+	    args->isolate || args->migrate)
+		return ENOTSUP;
+	return 0;
+}
+
+/* --- the registry -------------------------------------------------------------- */
+
+static bool has_name(const struct slab_cache *cache, const char *name)
+{
+	if (strcmp(cache->name, name) == 0)
+		return true;
+	for (unsigned i = 0; i < cache->aliases; i++)
+		if (strcmp(cache->alias[i], name) == 0)
+			return true;
+	return false;
+}
+
+static struct slab_cache *find_name(const char *name)
+{
+	struct slab_cache *cache = registry_first;
+
+	while (cache && !has_name(cache, name))
+		cache = cache->next;
+	return cache;
+}
+
+static bool can_merge(uint64_t flags, const struct slab_cache_args *args)
+{
+	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor;
+}
+
+/* A cache whose objects serve for this layout without waste of a whole word. */
+static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
+{
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		bool plain = !c->ctor && !c->dtor && !(c->flags & SLAB_NO_MERGE);
+
+		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
+		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
+		    c->aliases < SLAB_STATS_MAX_ALIASES)
+			return c;
+	}
+	return NULL;
+}
+
+static size_t cache_bytes(void)
+{
+	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
+}
+
+static void cache_layout(struct slab_cache *cache, size_t size)
+{
+	cache->size = size;
+	cache->slab_shift = choose_slab_shift(size);
+	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
+	cache->min_partial = choose_min_partial(size);
+	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
+}
+
+static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
+				    const struct slab_cache_args *args, uint64_t flags)
+{
+	struct slab_cache *cache = os_should_fail() ? NULL : os_map(cache_bytes(), 4096);
+
+	if (!cache) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
+	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
+	cache->cpu_slots = cache->geometry ? cpu_slots_create() : NULL;
+	if (!cache->cpu_slots || !cpu_slots_none()) {
+		os_unmap(cache, cache_bytes());
+		errno = ENOMEM;
+		return NULL;
+	}
+	cache->slots = flags & SLAB_ZERO ? cpu_slots_none() : cache->cpu_slots;
+	cache->object_size = object_size;
+	cache->align = align;
+	cache->flags = flags;
+	cache->ctor = args->ctor;
+	cache->dtor = args->dtor;
+	cache->arg = args->arg;
+	cache->refs = 1;
+	memcpy(cache->name, name, strlen(name) + 1);
+	pthread_mutex_init(&cache->flush_lock, NULL);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		node_init(&cache->node[n]);
+	cache->magic = CACHE_MAGIC;
+	return cache;
+}
+
+static void registry_add(struct slab_cache *cache)
+{
+	cache->prev_next = registry_end;
+	*registry_end = cache;
+	registry_end = &cache->next;
+}
+
+static void registry_remove(struct slab_cache *cache)
+{
+	*cache->prev_next = cache->next;
+	if (cache->next)
+		cache->next->prev_next = cache->prev_next;
+	else
+		registry_end = cache->prev_next;
+}
+
+static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
+{
+	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
+	cache->refs++;
+	if (object_size > cache->object_size)
+		cache->object_size = object_size;
+	return cache;
+}
+
+/* With registry_lock. */
+static struct slab_cache *create_locked(const char *name, size_t size,
+					const struct slab_cache_args *args, uint64_t flags)
+{
+	size_t align = choose_align(size, args->align, flags);
+	struct slab_cache *cache;
+
+	if (find_name(name)) {
+		errno = EEXIST;
+		return NULL;
+	}
+	cache = can_merge(flags, args)
+			? find_mergeable((size + align - 1) & ~(align - 1), align, flags)
+			: NULL;
+	if (cache)
+		return add_alias(cache, name, size);
+	cache = cache_new(name, size, align, args, flags);
+	if (cache)
+		registry_add(cache);
+	return cache;
+}
+
+static void panic(const char *name, size_t size, int error)
+{
+	slab_fatal("slab_cache_create(%.*s, %zu) with SLAB_PANIC failed: %s", SLAB_MAX_NAME,
+		   name ? name : "NULL", size, strerror(error));
+}
+
+struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
+					   const struct slab_cache_args *user_args,
+					   size_t args_size, uint64_t flags)
+{
+	struct slab_cache_args args;
+	struct slab_cache *cache = NULL;
+	int error, saved = errno;
+
+	slab_init();
+	error = read_args(&args, user_args, args_size);
+	if (!error)
+		error = check_args(name, size, &args, flags);
+	if (!error) {
+		pthread_mutex_lock(&registry_lock);
+		cache = create_locked(name, size, &args, flags);
+		error = cache ? 0 : errno;
+		pthread_mutex_unlock(&registry_lock);
+	}
+	if (!cache) {
+		if (flags & SLAB_PANIC)
+			panic(name, size, error);
+		errno = error;
+		return NULL;
+	}
+	slab_control_start();
+	errno = saved;
+	return cache;
+}
+
+/* --- destruction ------------------------------------------------------------- */
+
+static int fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+/* A handle that was destroyed is no longer in the registry. */
+static bool is_registered(const struct slab_cache *cache)
+{
+	const struct slab_cache *c = registry_first;
+
+	while (c && c != cache)
+		c = c->next;
+	return c != NULL;
+}
+
+static bool drop_alias(struct slab_cache *cache)
+{
+	if (cache->refs == 1)
+		return false;
+	cache->refs--;
+	cache->aliases--;
+	return true;
+}
+
+/* All slabs are empty and on node lists: give them back. */
+static void release_all(struct slab_cache *cache)
+{
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		struct slab *slab = node_take(cache, n, ~0u), *next;
+
+		for (; slab; slab = next) {
+			next = slab->next;
+			slab_release(cache, slab);
+		}
+		pthread_mutex_destroy(&cache->node[n].lock);
+	}
+}
+
+static void count_used(struct slab *slab, void *arg)
+{
+	*(unsigned *)arg += !slab_is_empty(slab);
+}
+
+int slab_cache_destroy(struct slab_cache *cache)
+{
+	unsigned used = 0;
+
+	if (!cache)
+		return 0;
+	pthread_mutex_lock(&registry_lock);
+	if (!is_registered(cache)) {
+		pthread_mutex_unlock(&registry_lock);
+		return fail(EINVAL);
+	}
+	if (drop_alias(cache)) {
+		pthread_mutex_unlock(&registry_lock);
+		return 0;
+	}
+	cache_flush(cache);
+	cache_each_slab(cache, count_used, &used);
+	if (used) {
+		cache_report_leaks(cache);
+		pthread_mutex_unlock(&registry_lock);
+		return fail(EBUSY);
+	}
+	registry_remove(cache);
+	cache->magic = 0;
+	release_all(cache);
+	cpu_slots_destroy(cache->cpu_slots);
+	pthread_mutex_destroy(&cache->flush_lock);
+	os_unmap(cache, cache_bytes());
+	pthread_mutex_unlock(&registry_lock);
+	return 0;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket: directory, descriptors, clients, and the thread.
+ *
+ * Everything hangs on one epoll descriptor that watches the listening socket, a
+ * timer and the clients. The thread waits on it; an application that wants no
+ * thread watches the same descriptor in its own loop. A client sends one line,
+ * gets one line and is closed, and no step of that ever blocks: a client that
+ * is slow only keeps its own slot, and loses it after ten seconds, or sooner
+ * when all slots are taken and somebody new comes.
+ *
+ * `state` says who may touch `server`: in IDLE whoever moves it to STARTING;
+ * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
+ * of slab_control_dispatch(). OFF and FAILED are final. A fork's child starts
+ * from IDLE again. There is no lock that a fork could catch held.
+ */
+#define _GNU_SOURCE
+#include "control.h"
+#include "options.h"
+#include "report.h"
+#include "runtime_dir.h"
+
+#include <slab/control.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_CLIENTS 64
+#define MAX_REQUEST 4096
+#define IDLE_SECONDS 10
+#define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
+
+enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER };
+
+enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
+
+struct client {
+	bool used;
+	int fd;
+	time_t progress; /* when it last sent or took something */
+	size_t received;
+	size_t sent;
+	struct slab_json reply; /* empty while the request is incomplete */
+};
+
+static struct server {
+	int listener;
+	int poll;
+	int timer;
+	bool muted; /* no descriptor was left for a new client: wait for the timer */
+	pid_t pid;  /* who made the socket and unlinks it; 0: nobody */
+	int error;  /* why the state is FAILED, as -errno */
+	time_t opened;
+	unsigned clients;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct client client[MAX_CLIENTS];
+} server = {.listener = -1, .poll = -1, .timer = -1};
+
+/* Apart from the clients' state: memory is used for slots that are used. */
+static char requests[MAX_CLIENTS][MAX_REQUEST];
+
+static atomic_int state;
+
+/* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
+static atomic_bool main_thread_gone;
+static pthread_key_t main_thread_key;
+static bool main_thread_watched;
+
+static time_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
+static void set_timer(bool on)
+{
+	struct itimerspec spec = {.it_interval.tv_sec = on, .it_value.tv_sec = on};
+
+	timerfd_settime(server.timer, 0, &spec, NULL);
+}
+
+static int watch(int operation, int fd, uint32_t events, unsigned tag)
+{
+	struct epoll_event event = {.events = events, .data.u32 = tag};
+
+	return epoll_ctl(server.poll, operation, fd, &event);
+}
+
+/* Clients */
+
+/*
+ * shutdown() and EPOLL_CTL_DEL, because a process forked a moment ago may still
+ * hold a copy of the descriptor: close() alone would end nothing.
+ */
+static void drop_client(struct client *client)
+{
+	watch(EPOLL_CTL_DEL, client->fd, 0, 0);
+	shutdown(client->fd, SHUT_RDWR);
+	close(client->fd);
+	slab_json_free(&client->reply);
+	memset(client, 0, sizeof(*client));
+	server.clients--;
+}
+
+/* A free slot; if there is none, that of the client that idles longest. */
+static struct client *find_slot(void)
+{
+	struct client *oldest = &server.client[0];
+
+	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
+		struct client *client = &server.client[i];
+
+		if (!client->used)
+			return client;
+		if (client->progress < oldest->progress)
+			oldest = client;
+	}
+	drop_client(oldest);
+	return oldest;
+}
+
+/* The same user and root are served, nobody else. */
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return false;
+	return peer.uid == geteuid() || peer.uid == 0;
+}
+
+static void add_client(int fd)
+{
+	struct client *client = find_slot();
+	unsigned tag = (unsigned)(client - server.client);
+
+	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN, tag) != 0) {
+		close(fd);
+		return;
+	}
+	client->used = true;
+	client->fd = fd;
+	client->progress = now();
+	if (server.clients++ == 0)
+		set_timer(true);
+}
+
+static void accept_client(void)
+{
+	int fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0 && may_ask(fd)) {
+		add_client(fd);
+	} else if (fd >= 0) {
+		close(fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		server.muted = true;
+		watch(EPOLL_CTL_MOD, server.listener, 0, TAG_LISTENER);
+		set_timer(true);
+	}
+}
+
+static void send_reply(struct client *client)
+{
+	const struct slab_json *reply = &client->reply;
+	ssize_t n = 0;
+
+	while (client->sent < reply->len) {
+		n = send(client->fd, reply->text + client->sent, reply->len - client->sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n <= 0)
+			break;
+		client->sent += (size_t)n;
+		client->progress = now();
+	}
+	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
+		watch(EPOLL_CTL_MOD, client->fd, EPOLLOUT, (unsigned)(client - server.client));
+	else
+		drop_client(client);
+}
+
+static void answer_line(struct client *client, char *line)
+{
+	line[strcspn(line, "\r\n")] = '\0';
+	slab_control_answer(&client->reply, line, (uint64_t)(now() - server.opened));
+	send_reply(client);
+}
+
+/* Takes what a client sends. Returns 1 when that was answered, else 0. */
+static int read_request(struct client *client)
+{
+	char *request = requests[client - server.client];
+	size_t room = MAX_REQUEST - 1 - client->received;
+	ssize_t n = recv(client->fd, request + client->received, room, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < 0 || (n == 0 && client->received == 0)) {
+		drop_client(client);
+		return 0;
+	}
+	client->received += (size_t)n;
+	client->progress = now();
+	request[client->received] = '\0';
+	if (n == 0 || memchr(request, '\n', client->received)) {
+		answer_line(client, request);
+	} else if (client->received == MAX_REQUEST - 1) {
+		slab_control_refuse(&client->reply, "a request has less than %d bytes",
+				    MAX_REQUEST);
+		send_reply(client);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+static int serve_client(struct client *client)
+{
+	if (!client->used)
+		return 0;
+	if (client->reply.len == 0)
+		return read_request(client);
+	send_reply(client);
+	return 0;
+}
+
+/* Once a second while there are clients, or something to wait for. */
+static void tick(void)
+{
+	time_t limit = now() - IDLE_SECONDS;
+	uint64_t ticks;
+
+	if (read(server.timer, &ticks, sizeof(ticks)) < 0)
+		return;
+	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
+		if (server.client[i].used && server.client[i].progress <= limit)
+			drop_client(&server.client[i]);
+	}
+	if (server.muted)
+		watch(EPOLL_CTL_MOD, server.listener, EPOLLIN, TAG_LISTENER);
+	server.muted = false;
+	if (server.clients == 0 && !atomic_load(&main_thread_gone))
+		set_timer(false);
+}
+
+/* Serves what is ready. Returns the number of requests answered, or -errno. */
+static int serve(int timeout)
+{
+	struct epoll_event events[16];
+	int n = epoll_wait(server.poll, events, 16, timeout);
+	int answered = 0;
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < n; i++) {
+		unsigned tag = events[i].data.u32;
+
+		if (tag == TAG_LISTENER)
+			accept_client();
+		else if (tag == TAG_TIMER)
+			tick();
+		else
+			answered += serve_client(&server.client[tag]);
+	}
+	return answered;
+}
+
+/* Opening and closing */
+
+/* Leaves the descriptors, and the socket's name, to whoever else has them. */
+static void close_descriptors(void)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
+		if (server.client[i].used)
+			close(server.client[i].fd);
+	}
+	if (server.listener >= 0)
+		close(server.listener);
+	if (server.timer >= 0)
+		close(server.timer);
+	if (server.poll >= 0)
+		close(server.poll);
+	memset(&server, 0, sizeof(server));
+	server.listener = server.timer = server.poll = -1;
+}
+
+static int open_poll(void)
+{
+	server.poll = epoll_create1(EPOLL_CLOEXEC);
+	server.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (server.poll < 0 || server.timer < 0)
+		return -errno;
+	if (watch(EPOLL_CTL_ADD, server.listener, EPOLLIN, TAG_LISTENER) != 0 ||
+	    watch(EPOLL_CTL_ADD, server.timer, EPOLLIN, TAG_TIMER) != 0)
+		return -errno;
+	return 0;
+}
+
+static int open_listener(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int error = slab_runtime_dir_prepare(server.path, sizeof(server.path));
+
+	if (error)
+		return error;
+	memcpy(address.sun_path, server.path, sizeof(server.path));
+	server.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (server.listener < 0)
+		return -errno;
+	if (bind(server.listener, (struct sockaddr *)&address, sizeof(address)) != 0)
+		return -errno;
+	server.pid = getpid();
+	if (listen(server.listener, MAX_CLIENTS) != 0)
+		return -errno;
+	return 0;
+}
+
+/* Only the process that made the socket removes its name. */
+__attribute__((destructor)) static void unlink_socket(void)
+{
+	if (server.pid == getpid())
+		unlink(server.path);
+}
+
+/* Told only to users who asked for a directory. */
+static void give_up(int error)
+{
+	if (*slab_options()->runtime_dir)
+		slab_note("no control socket in SLAB_RUNTIME_DIR=%s: %s",
+			  slab_options()->runtime_dir, strerrordesc_np(-error));
+	unlink_socket();
+	close_descriptors();
+	server.error = error;
+}
+
+static int open_server(void)
+{
+	int error = open_listener();
+
+	server.opened = now();
+	return error ? error : open_poll();
+}
+
+/* The thread */
+
+/*
+ * A process whose main thread leaves by pthread_exit() ends with its last
+ * thread, and the control thread must not be the one that keeps it. A key's
+ * destructor tells of the main thread's end; from then on the control thread
+ * looks once a second whether only it and the dead leader are left.
+ */
+static bool last_thread(void)
+{
+	char stat[512];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	const char *field;
+
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0)
+		return false;
+	stat[len] = '\0';
+	field = strrchr(stat, ')'); /* ends field 2; 3 is the leader's state, 20 the threads */
+	if (!field || strncmp(field, ") Z ", 4) != 0)
+		return false;
+	for (int i = 2; field && i < 20; i++)
+		field = strchr(field + 1, ' ');
+	return field && atoi(field) == 2;
+}
+
+static void main_thread_ends(void *unused)
+{
+	(void)unused;
+	atomic_store(&main_thread_gone, true);
+	if (atomic_load(&state) == THREAD)
+		set_timer(true);
+}
+
+__attribute__((constructor)) static void watch_main_thread(void)
+{
+	if (gettid() != getpid() || pthread_key_create(&main_thread_key, main_thread_ends) != 0)
+		return;
+	main_thread_watched = true;
+	pthread_setspecific(main_thread_key, &state);
+}
+
+static void *control_thread(void *unused)
+{
+	(void)unused;
+	pthread_setname_np(pthread_self(), "slab-control");
+	while (!atomic_load(&main_thread_gone) || !last_thread()) {
+		if (serve(-1) < 0) { /* somebody closed our descriptors */
+			unlink_socket();
+			break;
+		}
+	}
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&thread, &attr, control_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
+/* From IDLE to one of the final states; `served` is THREAD or LOOP. */
+static void start_once(enum state served)
+{
+	int expected = IDLE, error = 0;
+
+	if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
+		return;
+	if (!slab_options()->control) {
+		atomic_store(&state, OFF);
+		return;
+	}
+	error = open_server();
+	if (!error && served == THREAD) {
+		set_timer(atomic_load(&main_thread_gone));
+		error = start_thread();
+	}
+	if (error)
+		give_up(error);
+	atomic_store(&state, error ? FAILED : served);
+}
+
+void slab_control_start(void)
+{
+	int saved_errno;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) != IDLE)
+		return;
+	saved_errno = errno;
+	start_once(THREAD);
+	errno = saved_errno;
+}
+
+void slab_control_after_fork_child(void)
+{
+	if (atomic_load(&state) == OFF)
+		return;
+	close_descriptors();
+	atomic_store(&main_thread_gone, false);
+	if (main_thread_watched)
+		pthread_setspecific(main_thread_key, &state);
+	atomic_store(&state, IDLE);
+}
+
+/* The application's loop */
+
+/* 0 when the application serves the socket, else why it does not. */
+static int loop_error(void)
+{
+	switch (atomic_load(&state)) {
+	case LOOP:
+		return 0;
+	case OFF:
+		return -EPERM;
+	case FAILED:
+		return server.error;
+	case IDLE:
+		return -EINVAL;
+	default:
+		return -EBUSY;
+	}
+}
+
+int slab_control_fd(void)
+{
+	int error;
+
+	start_once(LOOP);
+	error = loop_error();
+	if (error) {
+		errno = -error;
+		return error;
+	}
+	return server.poll;
+}
+
+int slab_control_dispatch(void)
+{
+	int error = loop_error();
+	int answered = error ? error : serve(0);
+
+	if (answered < 0)
+		errno = -answered;
+	return answered;
+}

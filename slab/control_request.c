@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the control socket answers: protocol version 1, docs/control.md.
+ *
+ * A request is "slab/1 COMMAND [NAME]"; the answer is one JSON object on one
+ * line. A cache is acted upon from inside slab_for_each_cache(), which keeps
+ * it from being destroyed meanwhile.
+ */
+#define _GNU_SOURCE
+#include "control.h"
+
+#include <slab/stats.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char commands[] = "ping, stats, shrink NAME, validate NAME";
+
+static const struct {
+	uint64_t flag;
+	const char *name;
+} flag_names[] = {
+	{SLAB_CONSISTENCY_CHECKS, "SLAB_CONSISTENCY_CHECKS"},
+	{SLAB_RED_ZONE, "SLAB_RED_ZONE"},
+	{SLAB_POISON, "SLAB_POISON"},
+	{SLAB_STORE_USER, "SLAB_STORE_USER"},
+	{SLAB_TRACE, "SLAB_TRACE"},
+	{SLAB_FAILSLAB, "SLAB_FAILSLAB"},
+	{SLAB_HWCACHE_ALIGN, "SLAB_HWCACHE_ALIGN"},
+	{SLAB_TYPESAFE_BY_RCU, "SLAB_TYPESAFE_BY_RCU"},
+	{SLAB_NO_MERGE, "SLAB_NO_MERGE"},
+	{SLAB_PANIC, "SLAB_PANIC"},
+	{SLAB_ZERO, "SLAB_ZERO"},
+	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
+};
+
+static void begin_answer(struct slab_json *reply, bool ok)
+{
+	slab_json_open(reply, NULL, '{');
+	slab_json_number(reply, "slab", 1);
+	slab_json_bool(reply, "ok", ok);
+}
+
+static void end_answer(struct slab_json *reply)
+{
+	slab_json_close(reply, '}');
+	slab_json_newline(reply);
+}
+
+void slab_control_refuse(struct slab_json *reply, const char *format, ...)
+{
+	char sentence[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	begin_answer(reply, false);
+	slab_json_string(reply, "error", sentence);
+	end_answer(reply);
+}
+
+static void put_flags(struct slab_json *json, uint64_t flags)
+{
+	slab_json_number(json, "flags", flags);
+	slab_json_open(json, "flag_names", '[');
+	for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++) {
+		if (flags & flag_names[i].flag)
+			slab_json_string(json, NULL, flag_names[i].name);
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "object_size", stats->object_size);
+	slab_json_number(json, "slab_size", stats->slab_size);
+	slab_json_number(json, "align", stats->align);
+	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
+	slab_json_number(json, "order", stats->order);
+	slab_json_number(json, "has_ctor", stats->has_ctor);
+	slab_json_number(json, "merged", stats->merged);
+	slab_json_number(json, "min_partial", stats->min_partial);
+	slab_json_number(json, "cpu_partial", stats->cpu_partial);
+}
+
+static void put_counts(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "slabs", stats->slabs);
+	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
+	slab_json_number(json, "partial", stats->partial);
+	slab_json_number(json, "full", stats->full);
+	slab_json_number(json, "objects", stats->objects);
+	slab_json_number(json, "total_objects", stats->total_objects);
+	slab_json_number(json, "objects_partial", stats->objects_partial);
+	slab_json_number(json, "gathered", stats->gathered);
+	slab_json_number(json, "populated", stats->populated);
+}
+
+static void put_aliases(struct slab_json *json, struct slab_cache *cache)
+{
+	const char *names[SLAB_STATS_MAX_ALIASES];
+	size_t n = slab_cache_aliases(cache, names, SLAB_STATS_MAX_ALIASES);
+
+	slab_json_open(json, "aliases", '[');
+	for (size_t i = 0; i < n && i < SLAB_STATS_MAX_ALIASES; i++)
+		slab_json_string(json, NULL, names[i]);
+	slab_json_close(json, ']');
+}
+
+static void put_events(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "events", '{');
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		slab_json_number(json, slab_event_name(i), stats->event[i]);
+	slab_json_close(json, '}');
+}
+
+static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "nodes", '[');
+	for (unsigned i = 0; i < stats->nodes && i < SLAB_STATS_MAX_NODES; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_number(json, "slabs", stats->node_slabs[i]);
+		slab_json_number(json, "partial", stats->node_partial[i]);
+		slab_json_number(json, "objects", stats->node_objects[i]);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
+static int put_cache(struct slab_cache *cache, void *arg)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	struct slab_json *json = arg;
+
+	if (slab_cache_stats(cache, &stats) != 0)
+		return 0;
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "name", stats.name);
+	put_aliases(json, cache);
+	put_flags(json, stats.flags);
+	put_sizes(json, &stats);
+	put_counts(json, &stats);
+	put_events(json, &stats);
+	put_nodes(json, &stats);
+	slab_json_close(json, '}');
+	return 0;
+}
+
+static void put_identity(struct slab_json *json)
+{
+	slab_json_number(json, "pid", (uint64_t)getpid());
+	slab_json_string(json, "command", program_invocation_short_name);
+	slab_json_string(json, "version", slab_version());
+}
+
+static void put_process(struct slab_json *json, uint64_t uptime)
+{
+	struct slab_process_stats stats = {.struct_size = sizeof(stats)};
+
+	slab_process_stats(&stats);
+	slab_json_open(json, "process", '{');
+	put_identity(json);
+	slab_json_string(json, "engine", slab_engine());
+	slab_json_number(json, "uptime", uptime);
+	slab_json_number(json, "cpus", stats.cpus);
+	slab_json_number(json, "nodes", stats.nodes);
+	slab_json_number(json, "segments", stats.segments);
+	slab_json_number(json, "segment_size", stats.segment_size);
+	slab_json_number(json, "slab_bytes", stats.slab_bytes);
+	slab_json_number(json, "cached_bytes", stats.cached_bytes);
+	slab_json_number(json, "large_bytes", stats.large_bytes);
+	slab_json_number(json, "metadata_bytes", stats.metadata_bytes);
+	slab_json_close(json, '}');
+}
+
+static void answer_stats(struct slab_json *reply, uint64_t uptime)
+{
+	begin_answer(reply, true);
+	put_process(reply, uptime);
+	slab_json_open(reply, "caches", '[');
+	slab_for_each_cache(put_cache, reply);
+	slab_json_close(reply, ']');
+	end_answer(reply);
+}
+
+static void answer_ping(struct slab_json *reply)
+{
+	begin_answer(reply, true);
+	put_identity(reply);
+	end_answer(reply);
+}
+
+static long shrink(struct slab_cache *cache)
+{
+	return slab_cache_shrink(cache);
+}
+
+/* A request that acts on the cache called `name`. */
+struct errand {
+	const char *name;
+	long (*act)(struct slab_cache *cache);
+	long result;
+};
+
+static bool is_called(struct slab_cache *cache, const char *name)
+{
+	const char *aliases[SLAB_STATS_MAX_ALIASES];
+	size_t n;
+
+	if (strcmp(slab_cache_name(cache), name) == 0)
+		return true;
+	n = slab_cache_aliases(cache, aliases, SLAB_STATS_MAX_ALIASES);
+	for (size_t i = 0; i < n && i < SLAB_STATS_MAX_ALIASES; i++) {
+		if (strcmp(aliases[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int run_if_called(struct slab_cache *cache, void *arg)
+{
+	struct errand *errand = arg;
+
+	if (!is_called(cache, errand->name))
+		return 0;
+	errand->result = errand->act(cache);
+	return 1;
+}
+
+/* `counted` is what the action's result counts. */
+static void answer_errand(struct slab_json *reply, const char *command, const char *name,
+			  long (*act)(struct slab_cache *cache), const char *counted)
+{
+	struct errand errand = {.name = name, .act = act};
+
+	if (!*name) {
+		slab_control_refuse(reply, "%s needs the name of a cache", command);
+	} else if (!slab_for_each_cache(run_if_called, &errand)) {
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	} else if (errand.result < 0) {
+		slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
+				    strerrordesc_np((int)-errand.result));
+	} else {
+		begin_answer(reply, true);
+		slab_json_string(reply, "name", name);
+		slab_json_number(reply, counted, (uint64_t)errand.result);
+		end_answer(reply);
+	}
+}
+
+/* What follows `word` and blanks in `text`; NULL when it starts otherwise. */
+static const char *after_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(text, word, len) != 0 || (text[len] && text[len] != ' '))
+		return NULL;
+	return text + len + strspn(text + len, " ");
+}
+
+void slab_control_answer(struct slab_json *reply, const char *request, uint64_t uptime)
+{
+	const char *command = after_word(request, "slab/1");
+	const char *name;
+
+	if (!command)
+		slab_control_refuse(reply, "a request is one line, \"slab/1\" and one of %s",
+				    commands);
+	else if ((name = after_word(command, "ping")) && !*name)
+		answer_ping(reply);
+	else if ((name = after_word(command, "stats")) && !*name)
+		answer_stats(reply, uptime);
+	else if ((name = after_word(command, "shrink")))
+		answer_errand(reply, "shrink", name, shrink, "slabs");
+	else if ((name = after_word(command, "validate")))
+		answer_errand(reply, "validate", name, slab_cache_validate, "problems");
+	else
+		slab_control_refuse(reply, "request \"%.64s\" is not known; accepted: %s", command,
+				    commands);
+}

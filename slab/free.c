@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees off the fast path: of objects whose slab another CPU owns, whose slab
+ * is full, or that are no objects of this cache.
+ *
+ * Objects of foreign slabs are gathered, as offsets, in the CPU's slot while
+ * they are of one slab, and handed over in one exchange. A full slab belongs to
+ * the first CPU that frees into it, so its next objects are freed locally.
+ */
+#include "report.h"
+#include "slab_internal.h"
+
+bool slab_is_object(const struct slab *slab, const void *obj)
+{
+	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
+	unsigned index;
+
+	if (offset % 8 || offset >= (size_t)slab->carved * slab->cpu.size8 * 8)
+		return false;
+	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
+	return (size_t)index * slab->cpu.size8 * 8 == offset;
+}
+
+static const char *owner_name(const struct slab *slab)
+{
+	const struct slab_cache *user = slab->cpu.user;
+
+	return user ? slab_cache_name(user) : NULL;
+}
+
+SLAB_SLOWPATH void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj)
+{
+	struct slab_report report;
+	const char *other = owner_name(slab);
+
+	if (other && slab->cpu.user != cache)
+		slab_report_begin(&report, cache->name, "Wrong slab cache. %s but object is from %s",
+				  cache->name, other);
+	else
+		slab_report_begin(&report, cache->name, "Invalid object pointer 0x%p", obj);
+	if (other)
+		slab_report_line(&report, "Slab 0x%p objects=%u base=0x%p size=%u", (void *)slab,
+				 slab->objects, (void *)slab->cpu.base, slab->cpu.size8 * 8);
+	slab_report_line(&report, "FIX %s: Object at 0x%p not freed", cache->name, obj);
+	slab_report_emit(&report);
+}
+
+/* Full slabs are claimed at once, without the detour through the buffer. */
+static bool claim_full(struct slab_cache *cache, struct slab *slab, uint16_t offset8)
+{
+	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) & REMOTE_OWNED)
+		return false;
+	slab_free_remote(cache, slab, 1, &offset8);
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_OWN);
+	return true;
+}
+
+static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batch *batch)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	uint64_t *objects = &slot->event[SLAB_EVENT_FREE_REMOTE];
+
+	__atomic_store_n(objects, __atomic_load_n(objects, __ATOMIC_RELAXED) + batch->count,
+			 __ATOMIC_RELAXED);
+	cache_event(cache, cpu, SLAB_EVENT_FREE_REMOTE_BATCH);
+	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
+}
+
+static void free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
+{
+	struct cpu_batch batch;
+
+	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
+		enum cpu_result result;
+
+		result = cpu_engine->gather(cache->cpu_slots, cpu, &slab->cpu, offset8);
+		if (result == CPU_DONE)
+			return;
+		if (result == CPU_MISS &&
+		    cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+			flush_batch(cache, cpu, &batch);
+	}
+	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
+	flush_batch(cache, cpu < 0 ? 0 : cpu, &batch);
+}
+
+SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)
+{
+	if (SLAB_UNLIKELY(slab->cpu.user != cache || !slab_is_object(slab, obj))) {
+		report_bad_free(cache, slab, obj);
+		return;
+	}
+
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+	int cpu = cpu_engine->cpu();
+
+	while (cpu >= 0) {
+		enum cpu_result result =
+			cpu_engine->push(cache->cpu_slots, cpu, &slab->cpu, offset8);
+
+		if (result == CPU_DONE)
+			return;
+		if (result == CPU_MISS)
+			break;
+		cpu = cpu_engine->cpu();
+	}
+	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
+	if (!claim_full(cache, slab, offset8))
+		free_foreign(cache, cpu, slab, offset8);
+}

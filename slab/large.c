@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large allocations, straight from the page layer.
+ *
+ * Up to LARGE_SLAB_MAX bytes: a slab with one object, so that its memory is used
+ * again without asking the kernel. Above: a mapping of its own behind a
+ * segment's head, unmapped when freed. Both have a descriptor with `large` set.
+ */
+#include "large.h"
+
+#include <errno.h>
+
+#include "report.h"
+
+#define PAGE 4096u
+#define LARGE_SLAB_MAX ((size_t)1 << SLAB_SHIFT_MAX)
+
+static size_t pages(size_t bytes)
+{
+	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
+static bool is_slab(const struct slab *slab)
+{
+	return segment_of(slab)->geometry != NULL;
+}
+
+static unsigned shift_for(size_t size)
+{
+	unsigned shift = SLAB_SHIFT_MIN;
+
+	while (((size_t)1 << shift) < size)
+		shift++;
+	return shift;
+}
+
+static struct slab *take_slab(size_t size, size_t align)
+{
+	struct geometry *geometry = geometry_get(shift_for(size > align ? size : align), 1);
+	int cpu = cpu_engine->cpu();
+	struct slab *slab;
+
+	slab = geometry ? segment_take_slab(geometry, topology_node_of_cpu(cpu)) : NULL;
+	if (!slab)
+		return NULL;
+	slab_populate(slab, size);
+	segment_count_large((long)slab_bytes(slab));
+	return slab;
+}
+
+void *large_alloc(size_t size, size_t align)
+{
+	struct slab *slab;
+
+	slab_init();
+	if (size <= LARGE_SLAB_MAX && align <= LARGE_SLAB_MAX)
+		slab = take_slab(size, align);
+	else
+		slab = segment_map_large(size, align);
+	if (!slab)
+		return NULL;
+	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
+	return slab->cpu.base;
+}
+
+void large_free(struct slab *slab, void *ptr)
+{
+	struct slab_report report;
+
+	if (ptr != slab->cpu.base) {
+		slab_report_begin(&report, "slab_malloc", "Invalid object pointer 0x%p", ptr);
+		slab_report_line(&report, "It points into %zu bytes at 0x%p", slab->large,
+				 (void *)slab->cpu.base);
+		slab_report_line(&report, "FIX slab_malloc: Object at 0x%p not freed", ptr);
+		slab_report_emit(&report);
+		return;
+	}
+	if (!is_slab(slab)) {
+		segment_unmap_large(slab);
+		return;
+	}
+	__atomic_store_n(&slab->large, 0, __ATOMIC_RELEASE);
+	segment_count_large(-(long)slab_bytes(slab));
+	segment_free_slab(slab);
+}
+
+size_t large_usable(const struct slab *slab)
+{
+	return pages(slab->large);
+}
+
+bool large_resize(struct slab *slab, size_t size)
+{
+	if (is_slab(slab)) {
+		/* Not in place when less than half would be used. */
+		if (size > slab_bytes(slab) || size < slab_bytes(slab) / 2)
+			return false;
+		slab_populate(slab, size);
+	} else if (size <= LARGE_SLAB_MAX || !segment_resize_large(slab, size)) {
+		return false;
+	}
+	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
+	return true;
+}

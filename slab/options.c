@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment table and its reader.
+ *
+ * A row says what a variable is called, what it accepts and what it does, and
+ * names the function that turns the text into a field of struct slab_options.
+ * A parse function touches its field only when the whole value is good, so a
+ * bad value leaves the default.
+ */
+#define _GNU_SOURCE
+#include "options.h"
+#include "report.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct word {
+	const char *text;
+	unsigned value;
+};
+
+static const struct word engine_words[] = {
+	{"auto", SLAB_ENGINE_AUTO},
+	{"rseq", SLAB_ENGINE_RSEQ},
+	{"cmpxchg16b", SLAB_ENGINE_CMPXCHG16B},
+	{"mutex", SLAB_ENGINE_MUTEX},
+	{NULL, 0},
+};
+static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
+static const struct word bit_words[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
+
+static bool parse_word(const struct word *words, const char *value, unsigned *field)
+{
+	for (; words->text; words++) {
+		if (strcmp(words->text, value) == 0) {
+			*field = words->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A decimal number of min … max that ends at `end` or at the string's end. */
+static bool parse_number(const char *text, char end, long min, long max, long *number)
+{
+	char *rest;
+	long n;
+
+	if (*text != '-' && (*text < '0' || *text > '9'))
+		return false;
+	n = strtol(text, &rest, 10);
+	if (rest == text || (*rest && *rest != end) || n < min || n > max)
+		return false;
+	*number = n;
+	return true;
+}
+
+static bool parse_engine(struct slab_options *options, const char *value)
+{
+	return parse_word(engine_words, value, &options->engine);
+}
+
+static bool parse_merge(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->merge);
+}
+
+static bool parse_control(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->control);
+}
+
+static bool parse_debug_abort(struct slab_options *options, const char *value)
+{
+	return parse_word(bit_words, value, &options->debug_abort);
+}
+
+static bool parse_fake_nodes(struct slab_options *options, const char *value)
+{
+	long nodes;
+
+	if (!parse_number(value, '\0', 1, SLAB_FAKE_NODES_MAX, &nodes))
+		return false;
+	options->fake_nodes = (unsigned)nodes;
+	return true;
+}
+
+/* Absolute, because server and slabinfo rarely share a working directory. */
+static bool parse_runtime_dir(struct slab_options *options, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (value[0] != '/' || len >= sizeof(options->runtime_dir))
+		return false;
+	memcpy(options->runtime_dir, value, len + 1);
+	return true;
+}
+
+static bool parse_log(struct slab_options *options, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len >= sizeof(options->log))
+		return false;
+	memcpy(options->log, value, len + 1);
+	return true;
+}
+
+/* One KEY=N of SLAB_FAIL; `item` ends at a comma or at the string's end. */
+static bool parse_fail_item(struct slab_fail *fail, const char *item)
+{
+	long n;
+
+	if (strncmp(item, "interval=", 9) == 0 && parse_number(item + 9, ',', 1, INT_MAX, &n))
+		fail->interval = (unsigned)n;
+	else if (strncmp(item, "probability=", 12) == 0 && parse_number(item + 12, ',', 0, 100, &n))
+		fail->probability = (unsigned)n;
+	else if (strncmp(item, "times=", 6) == 0 && parse_number(item + 6, ',', -1, LONG_MAX, &n))
+		fail->times = n;
+	else
+		return false;
+	return true;
+}
+
+static bool parse_fail(struct slab_options *options, const char *value)
+{
+	struct slab_fail fail = {.probability = 100, .interval = 1, .times = -1, .set = true};
+	const char *item = value;
+
+	while (item) {
+		const char *comma = strchr(item, ',');
+
+		if (!parse_fail_item(&fail, item))
+			return false;
+		item = comma ? comma + 1 : NULL;
+	}
+	options->fail = fail;
+	return true;
+}
+
+static const struct {
+	struct slab_option_info info;
+	bool (*parse)(struct slab_options *options, const char *value);
+} table[] = {
+	{{"SLAB_ENGINE", "auto, rseq, cmpxchg16b, mutex", "auto",
+	  "how CPUs commit their changes; auto takes the first that works here"},
+	 parse_engine},
+	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share their slabs"},
+	 parse_merge},
+	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
+	  "pretend to have so many NUMA nodes, for tests"},
+	 parse_fake_nodes},
+	{{"SLAB_CONTROL", "on, off", "on", "the control socket that slabinfo talks to"},
+	 parse_control},
+	{{"SLAB_RUNTIME_DIR", "an absolute path of at most 80 bytes",
+	  "$XDG_RUNTIME_DIR, /run for root, else /tmp/slab-UID",
+	  "directory that holds slab/PID.sock"},
+	 parse_runtime_dir},
+	{{"SLAB_LOG", "a path of at most 4095 bytes", "stderr",
+	  "file to which reports are appended"},
+	 parse_log},
+	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"}, parse_debug_abort},
+	{{"SLAB_FAIL", "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit)",
+	  "no failures",
+	  "fault injection into page allocations: every interval-th (1) fails with this "
+	  "probability (100), so many times (-1)"},
+	 parse_fail},
+};
+
+#define TABLE_ROWS (sizeof(table) / sizeof(table[0]))
+
+const struct slab_option_info *slab_option_info(unsigned i)
+{
+	return i < TABLE_ROWS ? &table[i].info : NULL;
+}
+
+/* A value as it may stand in a message: short, on one line. */
+static void printable(char *to, size_t size, const char *value)
+{
+	size_t i;
+
+	for (i = 0; value[i] && i + 1 < size; i++)
+		to[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
+	to[i] = '\0';
+	if (value[i])
+		memcpy(to + i - 3, "...", 3);
+}
+
+static void complain_about(const struct slab_option_info *info, const char *value,
+			   void (*complain)(const char *sentence))
+{
+	char sentence[400], shown[65];
+
+	printable(shown, sizeof(shown), value);
+	snprintf(sentence, sizeof(sentence), "%s=%s is not known; accepted: %s; using %s",
+		 info->name, shown, info->accepted, info->fallback);
+	complain(sentence);
+}
+
+int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
+		       void (*complain)(const char *sentence))
+{
+	int complaints = 0;
+
+	memset(options, 0, sizeof(*options));
+	options->merge = 1;
+	options->control = 1;
+	for (size_t i = 0; i < TABLE_ROWS; i++) {
+		const char *value = get(table[i].info.name);
+
+		if (!value || !*value || table[i].parse(options, value))
+			continue;
+		complain_about(&table[i].info, value, complain);
+		complaints++;
+	}
+	return complaints;
+}
+
+static void complain_on_stderr(const char *sentence)
+{
+	slab_note("%s", sentence);
+}
+
+/*
+ * UNREAD, READY, or the pid of the process that is reading. A thread that finds
+ * another thread reading waits; but in the child of a fork that came in the
+ * middle that thread does not exist, which the pid gives away, and the child
+ * reads again.
+ */
+enum { UNREAD = 0, READY = -1 };
+static atomic_int state;
+static struct slab_options process_options;
+
+static void read_environment(void)
+{
+	int me = getpid();
+	int seen = atomic_load(&state);
+
+	while (seen != READY) {
+		if (seen == me) {
+			sched_yield();
+			seen = atomic_load(&state);
+		} else if (atomic_compare_exchange_weak(&state, &seen, me)) {
+			slab_options_parse(&process_options, secure_getenv, complain_on_stderr);
+			atomic_store_explicit(&state, READY, memory_order_release);
+			return;
+		}
+	}
+}
+
+const struct slab_options *slab_options(void)
+{
+	if (atomic_load_explicit(&state, memory_order_acquire) != READY)
+		read_environment();
+	return &process_options;
+}

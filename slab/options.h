@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment: every variable that libslab reads, as one table.
+ *
+ * slab_options() reads it once, on first use, with secure_getenv(), so that a
+ * setuid program sees the defaults. An unknown value costs one line on stderr
+ * and leaves the default. Nothing here allocates memory: the library may stand
+ * under malloc.
+ */
+#ifndef SLAB_OPTIONS_H
+#define SLAB_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+enum slab_engine_choice {
+	SLAB_ENGINE_AUTO,
+	SLAB_ENGINE_RSEQ,
+	SLAB_ENGINE_CMPXCHG16B,
+	SLAB_ENGINE_MUTEX,
+};
+
+/* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
+#define SLAB_RUNTIME_DIR_MAX 80
+#define SLAB_FAKE_NODES_MAX 64
+
+/* Fault injection, with the meaning of the kernel's failslab. */
+struct slab_fail {
+	unsigned probability; /* per cent of the candidates that fail */
+	unsigned interval;    /* every interval-th call is a candidate */
+	long times;           /* failures in all, -1: no limit */
+	bool set;             /* SLAB_FAIL was given */
+};
+
+struct slab_options {
+	unsigned engine; /* enum slab_engine_choice */
+	unsigned merge;
+	unsigned fake_nodes; /* 0: the machine's own */
+	unsigned control;
+	unsigned debug_abort;
+	struct slab_fail fail;
+	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: not given */
+	char log[PATH_MAX];                         /* empty: stderr */
+};
+
+/* One row of the table, as documented in docs/environment.md. */
+struct slab_option_info {
+	const char *name;
+	const char *accepted;
+	const char *fallback;
+	const char *help;
+};
+
+/* slab_options: the process's options; read on first use, constant after. */
+const struct slab_options *slab_options(void);
+
+/*
+ * slab_options_parse: fill *options with the defaults and then with what `get`
+ * (of getenv's kind) finds; `complain` gets one sentence for each value that is
+ * not known. Returns the number of complaints.
+ */
+int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
+		       void (*complain)(const char *sentence));
+
+/* slab_option_info: row `i` of the table, NULL behind the last one. */
+const struct slab_option_info *slab_option_info(unsigned i);
+
+#endif /* SLAB_OPTIONS_H */

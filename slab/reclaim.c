@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking slabs back from CPUs ("revocation"), and shrinking.
+ *
+ * close every slot that holds something · fence · now nobody changes these
+ * slots but by pop and push on slabs they own: take current, partial, incoming
+ * and gather, and clear each owner · fence · now the slabs are in hand.
+ *
+ * Meanwhile allocations on a closed CPU go to the node, object by object, so
+ * nobody waits.
+ */
+#include <errno.h>
+
+#include "slab_internal.h"
+
+#define FREE_BUCKETS 64u
+
+static bool slot_holds(const struct cpu_slot *slot)
+{
+	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+}
+
+static unsigned close_slots(struct slab_cache *cache)
+{
+	unsigned closed = 0;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		if (slot_holds(slot)) {
+			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
+			closed++;
+		}
+	}
+	return closed;
+}
+
+static void take_list(struct slab_cache *cache, unsigned cpu, uint64_t word, struct slab **hand)
+{
+	while (word) {
+		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
+
+		word = slab->cpu.next;
+		cpu_engine->revoke(cache->cpu_slots, (int)cpu, &slab->cpu);
+		slab->next = *hand;
+		*hand = slab;
+	}
+}
+
+/* The gathered objects go where they belong, as the CPU itself would send them;
+ * it must not end as ours, so it waits until the slabs are in hand. */
+static void take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
+{
+	uint64_t word = slot->gather;
+
+	batch->slab = cpu_word_slab(word);
+	batch->count = cpu_word_count(word);
+	for (unsigned i = 0; i < batch->count; i++)
+		batch->offset8[i] = slot->gather_buf[i];
+	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * No current slab, and fenced since: nobody allocates the hot object any more.
+ * Frees may fill the place again at any time, hence the exchange.
+ */
+static void free_hot(struct slab_cache *cache, struct cpu_slot *slot)
+{
+	void *obj = (void *)__atomic_exchange_n(&slot->hot, 0, __ATOMIC_ACQ_REL);
+	uint16_t offset8;
+
+	if (!obj)
+		return;
+	offset8 = cpu_slab_offset8(&slab_of(obj)->cpu, obj);
+	slab_free_remote(cache, slab_of(obj), 1, &offset8);
+}
+
+/* Closed and fenced: the slot is ours. */
+static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct slab *hand)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	struct cpu_slab *current = slot->current;
+	struct cpu_batch batch;
+
+	__atomic_store_n(&slot->current, NULL, __ATOMIC_SEQ_CST);
+	if (current) {
+		current->next = 0;
+		take_list(cache, cpu, cpu_word(current, 1), &hand);
+	}
+	take_list(cache, cpu, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE), &hand);
+	take_list(cache, cpu, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE), &hand);
+	take_gather(slot, &batch);
+	if (batch.count)
+		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+	return hand;
+}
+
+/* In hand: full slabs leave it, the others go to their node. */
+static void put_back(struct slab_cache *cache, struct slab *hand)
+{
+	struct slab *partial = NULL, *next;
+
+	for (; hand; hand = next) {
+		int error = 0;
+
+		next = hand->next;
+		if (hand->carved < hand->objects || slab_make_ready(cache, hand, &error)) {
+			hand->next = partial;
+			partial = hand;
+		}
+	}
+	node_put(cache, partial);
+}
+
+static void flush_locked(struct slab_cache *cache)
+{
+	struct slab *hand = NULL;
+
+	if (!close_slots(cache))
+		return;
+	cpu_engine->fence();
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		if (cpu_slot(cache->cpu_slots, cpu)->closed) {
+			hand = take_slot(cache, cpu, hand);
+			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
+		}
+	cpu_engine->fence();
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
+			free_hot(cache, slot);
+			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
+		}
+	}
+	put_back(cache, hand);
+}
+
+void cache_flush(struct slab_cache *cache)
+{
+	pthread_mutex_lock(&cache->flush_lock);
+	flush_locked(cache);
+	/* A gathered batch may have made a CPU own a slab meanwhile. */
+	flush_locked(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		node_put(cache, node_take(cache, n, ~0u));
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+/* Empty slabs go; the others return with the fullest first. */
+static unsigned shrink_node(struct slab_cache *cache, unsigned n)
+{
+	struct slab *bucket[FREE_BUCKETS + 1] = {NULL}, *next;
+	struct slab *slab = node_take(cache, n, ~0u);
+	unsigned released = 0;
+
+	for (; slab; slab = next) {
+		next = slab->next;
+		slab_collect(slab);
+		if (slab_is_empty(slab)) {
+			slab_release(cache, slab);
+			released++;
+			continue;
+		}
+
+		unsigned unused = slab->objects - slab->carved + cpu_slab_free_count(&slab->cpu);
+		unsigned b = unused * FREE_BUCKETS / slab->objects;
+
+		slab->next = bucket[b];
+		bucket[b] = slab;
+	}
+	/* The emptiest first: each goes to the head of the list. */
+	for (unsigned b = FREE_BUCKETS + 1; b-- > 0;)
+		node_put(cache, bucket[b]);
+	return released;
+}
+
+int slab_cache_shrink(struct slab_cache *cache)
+{
+	unsigned released = 0, trimmed;
+
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	cache_flush(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		released += shrink_node(cache, n);
+	trimmed = segment_trim();
+	return (int)(trimmed > released ? trimmed : released);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The directory of control sockets, RUNTIME_DIR/slab, where RUNTIME_DIR is
+ * $SLAB_RUNTIME_DIR, else $XDG_RUNTIME_DIR when it is the user's own, else /run
+ * for root, else /tmp/slab-UID.
+ */
+#ifndef SLAB_RUNTIME_DIR_H
+#define SLAB_RUNTIME_DIR_H
+
+#include <stddef.h>
+
+/*
+ * slab_runtime_dir_prepare: make sure that the directory exists and is safe,
+ * remove sockets that dead processes left there, and put the path of this
+ * process's socket into `path`. Returns 0 or -errno: EPERM for a directory that
+ * belongs to somebody else, or where somebody else may write.
+ */
+int slab_runtime_dir_prepare(char *path, size_t size);
+
+#endif /* SLAB_RUNTIME_DIR_H */

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page layer: segments and the free slabs in them.
+ *
+ * A segment is SEGMENT_SIZE bytes of address space aligned to its size, never
+ * unmapped:
+ *
+ *   head | table | descriptor + stack, descriptor + stack, … | links | guard | slabs …
+ *
+ * Any address in it leads to the head by masking and through the table to its
+ * slab's descriptor. Descriptors, stacks and links stand before a guard page,
+ * where no overflowing object reaches them, and slabs are whole powers of two.
+ *
+ * All slabs of a segment have one geometry: size and room for objects. A free
+ * slab waits in its geometry's list for its node, with the memory it already
+ * has; segment_trim() gives that memory back. Memory is asked for in batches
+ * (slab_populate), since a page fault costs more than everything else here.
+ *
+ * One lock protects the lists; it is held for a few instructions, except while
+ * a segment is mapped.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "slab_internal.h"
+
+#define GEOMETRIES_MAX 256
+#define PAGE 4096u
+#define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
+
+struct geometry {
+	unsigned slab_shift;
+	unsigned room; /* objects that stack and links have entries for */
+	struct slab *free[SLAB_STATS_MAX_NODES];
+};
+
+static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct geometry geometries[GEOMETRIES_MAX];
+static unsigned geometry_count;
+static struct segment *segments;
+static unsigned segment_count;
+static uint64_t large_bytes, free_slab_bytes;
+
+/* What addresses between slabs lead to: owned by nobody, of no cache. */
+struct slab slab_nowhere = {
+	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
+	.remote = REMOTE_OWNED,
+};
+
+void segment_lock(void)
+{
+	pthread_mutex_lock(&pages_lock);
+}
+
+void segment_unlock(void)
+{
+	pthread_mutex_unlock(&pages_lock);
+}
+
+struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
+{
+	unsigned room = (objects + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+	struct geometry *found = NULL;
+
+	segment_lock();
+	for (unsigned i = 0; i < geometry_count && !found; i++)
+		if (geometries[i].slab_shift == slab_shift && geometries[i].room == room)
+			found = &geometries[i];
+	if (!found && geometry_count < GEOMETRIES_MAX) {
+		found = &geometries[geometry_count++];
+		found->slab_shift = slab_shift;
+		found->room = room;
+	}
+	segment_unlock();
+	if (!found)
+		errno = ENOMEM;
+	return found;
+}
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+static unsigned stride_of(unsigned room)
+{
+	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
+}
+
+/* Bytes before the guard page for n slabs. */
+static size_t head_bytes(unsigned room, unsigned n)
+{
+	size_t links = PAGE + round_up((size_t)n * stride_of(room), PAGE);
+
+	return round_up(links + (size_t)n * room * sizeof(uint16_t), PAGE);
+}
+
+static unsigned slabs_that_fit(unsigned slab_shift, unsigned room)
+{
+	unsigned n = SEGMENT_SIZE >> slab_shift;
+
+	while (round_up(head_bytes(room, n) + PAGE, (size_t)1 << slab_shift) +
+		       ((size_t)n << slab_shift) >
+	       SEGMENT_SIZE)
+		n--;
+	return n;
+}
+
+/* Fill in the head of a fresh segment; slabs become known through the table. */
+static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
+{
+	unsigned n = slabs_that_fit(geometry->slab_shift, geometry->room);
+	struct slab **table = (struct slab **)((char *)segment + SEGMENT_TABLE_OFFSET);
+	size_t objects = SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
+
+	segment->magic = SEGMENT_MAGIC;
+	segment->geometry = geometry;
+	segment->mapped = SEGMENT_SIZE;
+	segment->slabs = n;
+	segment->stride = stride_of(geometry->room);
+	segment->first = (char *)segment + PAGE;
+	segment->base = (char *)segment + objects;
+	segment->node = node;
+	segment->slab_shift = geometry->slab_shift;
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++) {
+		size_t at = (size_t)u << SEGMENT_UNIT_SHIFT;
+
+		table[u] = at < objects ? &slab_nowhere
+					: segment_slab(segment, (unsigned)((at - objects) >>
+									   geometry->slab_shift));
+	}
+}
+
+static void segment_list_slabs(struct segment *segment)
+{
+	struct geometry *geometry = segment->geometry;
+	char *links = segment->first + round_up((size_t)segment->slabs * segment->stride, PAGE);
+
+	for (unsigned i = segment->slabs; i-- > 0;) {
+		struct slab *slab = segment_slab(segment, i);
+
+		slab->cpu.owner = CPU_NONE;
+		slab->cpu.base = segment->base + ((size_t)i << segment->slab_shift);
+		slab->remote = REMOTE_OWNED;
+		slab->links = (uint16_t *)links + (size_t)i * geometry->room;
+		slab->node = (uint8_t)segment->node;
+		slab->next = geometry->free[segment->node];
+		geometry->free[segment->node] = slab;
+	}
+	segment->next = segments;
+	__atomic_store_n(&segments, segment, __ATOMIC_RELEASE);
+	segment_count++;
+}
+
+/* Called with the lock. */
+static bool segment_create(struct geometry *geometry, unsigned node)
+{
+	struct segment *segment = os_map(SEGMENT_SIZE, SEGMENT_SIZE);
+
+	if (!segment)
+		return false;
+	if (topology_is_real() && topology_nodes() > 1)
+		os_bind(segment, SEGMENT_SIZE, node);
+	segment_format(segment, geometry, node);
+	os_protect((char *)segment + head_bytes(geometry->room, segment->slabs), PAGE);
+	segment_list_slabs(segment);
+	return true;
+}
+
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+{
+	struct slab *slab = NULL;
+
+	if (os_should_fail()) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	segment_lock();
+	if (geometry->free[node] || segment_create(geometry, node)) {
+		slab = geometry->free[node];
+		geometry->free[node] = slab->next;
+		free_slab_bytes -= slab->populated;
+	}
+	segment_unlock();
+	return slab;
+}
+
+void segment_free_slab(struct slab *slab)
+{
+	struct geometry *geometry = segment_of(slab)->geometry;
+
+	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	segment_lock();
+	slab->next = geometry->free[slab->node];
+	geometry->free[slab->node] = slab;
+	free_slab_bytes += slab->populated;
+	segment_unlock();
+}
+
+unsigned segment_trim(void)
+{
+	unsigned trimmed = 0;
+
+	segment_lock();
+	for (unsigned g = 0; g < geometry_count; g++)
+		for (unsigned node = 0; node < topology_nodes(); node++)
+			for (struct slab *s = geometries[g].free[node]; s; s = s->next) {
+				if (!s->populated)
+					continue;
+				os_discard(s->cpu.base, slab_bytes(s));
+				free_slab_bytes -= s->populated;
+				s->populated = 0;
+				trimmed++;
+			}
+	segment_unlock();
+	return trimmed;
+}
+
+struct segment *segment_first(void)
+{
+	return __atomic_load_n(&segments, __ATOMIC_ACQUIRE);
+}
+
+void slab_populate(struct slab *slab, size_t bytes)
+{
+	size_t end = round_up(bytes, PAGE);
+
+	if (end > slab_bytes(slab))
+		end = slab_bytes(slab);
+	if (end <= slab->populated)
+		return;
+	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
+	slab->populated = (uint32_t)end;
+}
+
+/*
+ * A large allocation is a mapping of its own behind a segment's head, so that
+ * its address leads to a descriptor like any other. Only its first segment has
+ * a table, and its address lies in there.
+ */
+struct slab *segment_map_large(size_t bytes, size_t align)
+{
+	size_t offset = align > 2 * PAGE ? align : 2 * PAGE;
+	size_t mapped = round_up(offset + bytes, PAGE);
+
+	if (mapped < bytes || os_should_fail()) {
+		errno = ENOMEM;
+		return NULL;
+	}
+
+	struct segment *segment = os_map(mapped, SEGMENT_SIZE);
+
+	if (!segment)
+		return NULL;
+
+	struct slab **table = (struct slab **)((char *)segment + SEGMENT_TABLE_OFFSET);
+	struct slab *slab = (struct slab *)((char *)segment + PAGE);
+
+	*segment = (struct segment){.magic = SEGMENT_MAGIC, .mapped = mapped, .slabs = 1};
+	segment->first = (char *)slab;
+	segment->base = (char *)segment + offset;
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		table[u] = slab;
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base;
+	slab->remote = REMOTE_OWNED;
+	slab->large = bytes;
+	__atomic_fetch_add(&large_bytes, mapped, __ATOMIC_RELAXED);
+	return slab;
+}
+
+void segment_unmap_large(struct slab *slab)
+{
+	struct segment *segment = segment_of(slab);
+
+	__atomic_fetch_sub(&large_bytes, segment->mapped, __ATOMIC_RELAXED);
+	os_unmap(segment, segment->mapped);
+}
+
+bool segment_resize_large(struct slab *slab, size_t bytes)
+{
+	struct segment *segment = segment_of(slab);
+	size_t mapped = round_up((size_t)(segment->base - (char *)segment) + bytes, PAGE);
+
+	if (mapped < bytes || !os_resize(segment, segment->mapped, mapped))
+		return false;
+	segment_count_large((long)(mapped - segment->mapped));
+	segment->mapped = mapped;
+	return true;
+}
+
+void segment_count_large(long bytes)
+{
+	__atomic_fetch_add(&large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+}
+
+void segment_account(struct slab_process_stats *stats)
+{
+	segment_lock();
+	stats->segments = segment_count;
+	stats->segment_size = SEGMENT_SIZE;
+	stats->cached_bytes = free_slab_bytes;
+	stats->large_bytes = __atomic_load_n(&large_bytes, __ATOMIC_RELAXED);
+	for (struct segment *s = segments; s; s = s->next)
+		stats->metadata_bytes += head_bytes(s->geometry->room, s->slabs);
+	segment_unlock();
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs and their ownership.
+ *
+ * A slab is, at any moment, exactly one of
+ *   owned       by a CPU: its current slab, on its partial list, or on its
+ *               incoming stack. owner = CPU, REMOTE_OWNED.
+ *   full        owner = none, remote = {no objects, not owned}. On no list.
+ *   listed      on its node's partial list. owner = none, REMOTE_OWNED.
+ *   in hand     of one thread that moves it between the others. owner = none,
+ *               REMOTE_OWNED.
+ *   free        in the page layer.
+ *
+ * The step that must not go wrong is into and out of "full": whoever frees an
+ * object sees in the same exchange that delivers it whether somebody will
+ * collect it. If nobody would, the exchange makes him the one who has the slab
+ * in hand.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "slab_internal.h"
+
+#define FIRST(remote) ((unsigned)((remote)&0xffff))
+#define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
+
+/* Fresh objects come in pieces, so that a small cache touches little memory
+ * and a growing one takes its page faults in large batches. */
+#define CARVE_BYTES 16384u
+#define CARVE_ALL_SLABS 4u
+
+unsigned slab_collect(struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	uint16_t offset8[CPU_GATHER_MAX];
+	unsigned n = 0;
+
+	if (!FIRST(remote))
+		return 0;
+	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
+	for (unsigned i = FIRST(remote), left = COUNT(remote); i && left; left--) {
+		uint16_t next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+
+		offset8[n++] = (uint16_t)((i - 1) * slab->cpu.size8);
+		if (n == CPU_GATHER_MAX) {
+			cpu_slab_hand_put(&slab->cpu, n, offset8);
+			n = 0;
+		}
+		i = next;
+	}
+	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	return COUNT(remote);
+}
+
+static unsigned carve_target(struct slab_cache *cache, struct slab *slab)
+{
+	size_t size = (size_t)slab->cpu.size8 * 8, bytes = (slab->carved + 1) * size;
+	unsigned slabs = __atomic_load_n(&cache->node[slab->node].nr_slabs, __ATOMIC_RELAXED);
+	unsigned target;
+
+	if (slabs > CARVE_ALL_SLABS)
+		return slab->objects;
+	if (bytes < slab->populated)
+		bytes = slab->populated;
+	else
+		bytes = (bytes + CARVE_BYTES) & ~(size_t)(CARVE_BYTES - 1);
+	target = (unsigned)(bytes / size);
+	return target < slab->objects ? target : slab->objects;
+}
+
+/* Put objects [first, last) on the freelist, so that the lowest comes out first. */
+static void put_fresh(struct slab *slab, unsigned first, unsigned last)
+{
+	uint16_t offset8[CPU_GATHER_MAX];
+
+	while (last > first) {
+		unsigned n = 0;
+
+		while (last > first && n < CPU_GATHER_MAX)
+			offset8[n++] = (uint16_t)(--last * slab->cpu.size8);
+		cpu_slab_hand_put(&slab->cpu, n, offset8);
+	}
+}
+
+/* Make more objects of a slab in hand: 0, or ENOMEM when not a single one. */
+static int carve(struct slab_cache *cache, struct slab *slab)
+{
+	size_t size = (size_t)slab->cpu.size8 * 8;
+	unsigned first = slab->carved, last = carve_target(cache, slab);
+
+	slab_populate(slab, last * size);
+	if (cache->ctor)
+		for (unsigned i = first; i < last; i++)
+			if (cache->ctor(slab->cpu.base + i * size, cache->arg))
+				last = i;
+	if (last == first)
+		return ENOMEM;
+	put_fresh(slab, first, last);
+	slab->carved = (uint16_t)last;
+	return 0;
+}
+
+bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error)
+{
+	for (;;) {
+		uint64_t owned = REMOTE_OWNED;
+
+		if (slab_collect(slab) || cpu_slab_free_count(&slab->cpu))
+			return true;
+		if (slab->carved < slab->objects) {
+			*ret_error = carve(cache, slab);
+			return !*ret_error;
+		}
+		if (__atomic_compare_exchange_n(&slab->remote, &owned, 0, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return false;
+	}
+}
+
+bool slab_is_empty(const struct slab *slab)
+{
+	return cpu_slab_free_count(&slab->cpu) == slab->carved;
+}
+
+struct slab *slab_create(struct slab_cache *cache, unsigned node)
+{
+	struct slab *slab = segment_take_slab(cache->geometry, node);
+
+	if (!slab)
+		return NULL;
+	slab->objects = (uint16_t)cache->objects;
+	slab->carved = 0;
+	slab->listed = 0;
+	slab->next = slab->prev = NULL;
+	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache);
+	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
+	return slab;
+}
+
+void slab_release(struct slab_cache *cache, struct slab *slab)
+{
+	size_t size = (size_t)slab->cpu.size8 * 8;
+
+	if (cache->dtor)
+		for (unsigned i = 0; i < slab->carved; i++)
+			cache->dtor(slab->cpu.base + i * size, cache->arg);
+	__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
+	segment_free_slab(slab);
+}
+
+/* Push on the stack of slabs that `cpu` finds in its slow path. */
+static void push_incoming(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	uint64_t head = __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED);
+
+	do
+		slab->cpu.next = head;
+	while (!__atomic_compare_exchange_n(&slot->incoming, &head, (uintptr_t)slab, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	cache_event(cache, cpu, SLAB_EVENT_INCOMING);
+}
+
+/* More slabs than a CPU should hold: all of them go to their nodes. */
+static void drain_partial(struct slab_cache *cache, int cpu)
+{
+	struct slab *hand = NULL;
+	uint64_t word;
+
+	if (cpu_engine->partial_take(cache->cpu_slots, cpu, &word) != CPU_DONE)
+		return;
+	while (word) {
+		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
+		enum cpu_result result;
+
+		word = slab->cpu.next;
+		do
+			result = cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, false);
+		while (result != CPU_DONE && cpu_engine->cpu() == cpu &&
+		       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED));
+		if (result == CPU_DONE) {
+			slab->next = hand;
+			hand = slab;
+		} else {
+			push_incoming(cache, cpu, slab);
+		}
+	}
+	cache_event(cache, cpu, SLAB_EVENT_CPU_PARTIAL_DRAIN);
+	node_put(cache, hand);
+}
+
+void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	enum cpu_result result;
+
+	do
+		result = cpu_engine->partial_push(cache->cpu_slots, cpu, &slab->cpu);
+	while (result != CPU_DONE && cpu_engine->cpu() == cpu &&
+	       !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED));
+	if (result != CPU_DONE)
+		push_incoming(cache, cpu, slab);
+	else if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) >
+		 cache->cpu_partial)
+		drain_partial(cache, cpu);
+}
+
+void slab_adopt(struct slab_cache *cache, struct slab *slab)
+{
+	int cpu = cpu_engine->cpu();
+
+	if (cpu < 0) {
+		slab->next = NULL;
+		node_put(cache, slab);
+		return;
+	}
+	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	slab_list(cache, cpu, slab);
+}
+
+/* Link a batch in front of `first`; links are written by who frees the object. */
+static unsigned link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned index = cpu_slab_index(&slab->cpu, offset8[i]);
+
+		__atomic_store_n(&slab->links[index], (uint16_t)first, __ATOMIC_RELAXED);
+		first = index + 1;
+	}
+	return first;
+}
+
+void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
+		      const uint16_t *offset8)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	uint64_t value;
+
+	do {
+		value = REMOTE_OWNED;
+		if (remote & REMOTE_OWNED)
+			value |= link_batch(slab, n, offset8, FIRST(remote)) |
+				 (uint64_t)(COUNT(remote) + n) << 16;
+	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	if (remote & REMOTE_OWNED)
+		return;
+	/* It was full and is now in hand: the first who frees owns it. */
+	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	slab_adopt(cache, slab);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocator's own structures. docs/design.md has the theory: who owns a
+ * slab when, and who may touch what.
+ *
+ * Lock order
+ *   0 classes_lock         creation of size caches (sizes.c)
+ *   1 registry_lock        the list of caches (cache.c)
+ *   2 cache->flush_lock    one revocation at a time (reclaim.c)
+ *   3 node->lock           a node's partial list (node.c)
+ *   4 pages lock           free slabs and segments (segment.c)
+ * Constructors, destructors and report handlers run with 3 and 4 free.
+ */
+#ifndef SLAB_INTERNAL_H
+#define SLAB_INTERNAL_H
+
+#include <pthread.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu_cache.h"
+
+#define SLAB_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SLAB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SLAB_SLOWPATH __attribute__((noinline, cold))
+
+/* --- segments: where slabs lie ------------------------------------------- */
+
+#define SEGMENT_SHIFT 22
+#define SEGMENT_SIZE (UINT64_C(1) << SEGMENT_SHIFT)
+/* Granule of the table that leads from an address to its slab. */
+#define SEGMENT_UNIT_SHIFT 14
+#define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
+#define SEGMENT_TABLE_OFFSET 256
+#define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
+
+#define SLAB_SHIFT_MIN 16
+#define SLAB_SHIFT_MAX 19
+
+struct geometry;
+
+/*
+ * A slab's descriptor. Descriptors are never unmapped and never become
+ * anything else, so a stale pointer to one is harmless to read.
+ *
+ * remote is for everybody but the owner: index of the first object + 1 |
+ * number of objects << 16 | REMOTE_OWNED. The objects are linked by links[].
+ * Without REMOTE_OWNED the slab is full, and on no list; whoever sets the flag
+ * has the slab in hand.
+ */
+struct slab {
+	struct cpu_slab cpu;
+	uint64_t remote;
+	uint16_t *links;
+	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
+	uint16_t objects;         /* room */
+	uint16_t carved;          /* objects made ready so far; changed in hand only */
+	uint8_t node;
+	uint8_t listed; /* on the node's partial list: under node->lock */
+	uint16_t spare;
+	uint32_t populated; /* bytes from base on that hold memory */
+	uint32_t spare2;
+	size_t large; /* large allocations: bytes that were asked for */
+};
+
+_Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
+
+#define REMOTE_OWNED (UINT64_C(1) << 32)
+
+/* The head of a segment; descriptors, stacks, links and a guard page follow. */
+struct segment {
+	uint64_t magic;
+	struct segment *next; /* all segments, newest first; never removed */
+	struct geometry *geometry;
+	uint64_t mapped; /* bytes: SEGMENT_SIZE, more for one large allocation */
+	uint32_t slabs;
+	uint32_t stride; /* bytes from descriptor to descriptor */
+	char *first;     /* the first descriptor */
+	char *base;      /* the first slab's objects */
+	uint32_t node;
+	uint32_t slab_shift;
+};
+
+static inline struct segment *segment_of(const void *ptr)
+{
+	return (struct segment *)((uintptr_t)ptr & ~(SEGMENT_SIZE - 1));
+}
+
+/* The slab an address lies in; slab_nowhere for a segment's own pages. */
+static inline struct slab *slab_of(const void *ptr)
+{
+	struct slab **table = (struct slab **)((char *)segment_of(ptr) + SEGMENT_TABLE_OFFSET);
+
+	return table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
+}
+
+static inline struct slab *segment_slab(const struct segment *segment, unsigned i)
+{
+	return (struct slab *)(segment->first + (size_t)i * segment->stride);
+}
+
+extern struct slab slab_nowhere;
+
+/* A layout of segments: all slabs have 1 << slab_shift bytes, room for so many. */
+struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
+/* One slab in hand, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
+/* Give a slab back; its memory is kept for the next who takes one. */
+void segment_free_slab(struct slab *slab);
+/* Give the memory of all free slabs to the OS: how many slabs held some. */
+unsigned segment_trim(void);
+/* All segments, for scanning; newest first. */
+struct segment *segment_first(void);
+/* A segment of its own for one large allocation; base is aligned to align. */
+struct slab *segment_map_large(size_t bytes, size_t align);
+void segment_unmap_large(struct slab *slab);
+/* Grow or shrink it in place; false: cannot be done. */
+bool segment_resize_large(struct slab *slab, size_t bytes);
+/* Bytes of slabs that serve large allocations, up or down. */
+void segment_count_large(long bytes);
+/* Make sure that the slab's memory up to `bytes` is there; batches page faults. */
+void slab_populate(struct slab *slab, size_t bytes);
+void segment_lock(void);
+void segment_unlock(void);
+void segment_account(struct slab_process_stats *stats);
+
+/* --- the operating system (os.c) ------------------------------------------ */
+
+/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM. */
+void *os_map(size_t bytes, size_t align);
+void os_unmap(void *start, size_t bytes);
+/* Change the length of a mapping without moving it. */
+bool os_resize(void *start, size_t bytes, size_t to);
+/* Take page faults of a range in one go; best effort. */
+void os_populate(void *start, size_t bytes);
+/* Give the memory back, keep the address space. */
+void os_discard(void *start, size_t bytes);
+void os_protect(void *start, size_t bytes);
+void os_bind(void *start, size_t bytes, unsigned node);
+/* Fault injection: whether this call is to fail (SLAB_FAIL). */
+bool os_should_fail(void);
+
+/* --- the machine (topology.c) --------------------------------------------- */
+
+unsigned topology_nodes(void);
+unsigned topology_node_of_cpu(int cpu);
+bool topology_is_real(void); /* false: SLAB_FAKE_NODES */
+
+/* --- caches ---------------------------------------------------------------- */
+
+struct cache_node {
+	pthread_mutex_t lock;  /* protects the list, nr_partial and listed flags */
+	struct slab *partial;  /* node-listed slabs, fullest first after a shrink */
+	struct slab *partial_tail;
+	unsigned nr_partial;
+	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
+} __attribute__((aligned(CPU_CACHELINE)));
+
+struct slab_cache {
+	/* Read by the fast paths. */
+	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
+	char *cpu_slots; /* frees, and the slow paths */
+	/* Set at creation. */
+	size_t size;        /* object to object */
+	size_t object_size; /* as asked for */
+	size_t align;
+	uint64_t flags;
+	struct geometry *geometry;
+	unsigned slab_shift;
+	unsigned objects; /* per slab */
+	unsigned min_partial;
+	unsigned cpu_partial;
+	int (*ctor)(void *, void *);
+	void (*dtor)(void *, void *);
+	void *arg;
+	uint64_t magic;
+	/* Under registry_lock. */
+	struct slab_cache *next, **prev_next;
+	bool by_size;  /* one of <slab/malloc.h>'s */
+	unsigned refs; /* 1 + aliases */
+	unsigned aliases;
+	char alias[SLAB_STATS_MAX_ALIASES][SLAB_MAX_NAME + 1];
+	char name[SLAB_MAX_NAME + 1];
+	pthread_mutex_t flush_lock;
+	struct cache_node node[];
+};
+
+#define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
+
+/* Initialise the library once: engine, nodes, fork handlers. */
+void slab_init(void);
+
+extern pthread_mutex_t registry_lock;
+extern struct slab_cache *registry_first;
+
+static inline size_t slab_bytes(const struct slab *slab)
+{
+	return (size_t)1 << segment_of(slab)->slab_shift;
+}
+
+static inline struct slab *slab_from_cpu(struct cpu_slab *cpu)
+{
+	return (struct slab *)cpu;
+}
+
+/* Count an event on the CPU at hand; a lost count under preemption is accepted. */
+static inline void cache_event(struct slab_cache *cache, int cpu, enum slab_event event)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu < 0 ? 0 : cpu);
+	uint64_t *count = &slot->event[event];
+
+	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
+/* --- slabs and their ownership (slab.c) ----------------------------------- */
+
+/*
+ * slab_make_ready: give a slab in hand free objects: those that others freed,
+ * or fresh ones. true: it has some. false: it became full and is out of hand,
+ * or, with *ret_error set, there was no memory and it is still in hand.
+ */
+bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error);
+/* Move what others freed into a slab in hand: how many objects. */
+unsigned slab_collect(struct slab *slab);
+/* A slab in hand with free objects becomes this CPU's, or goes to its node. */
+void slab_adopt(struct slab_cache *cache, struct slab *slab);
+/* Put a slab that `cpu` owns on that CPU's partial list, from wherever we are. */
+void slab_list(struct slab_cache *cache, int cpu, struct slab *slab);
+/* Hand freed objects to a slab that somebody else may own. */
+void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
+		      const uint16_t *offset8);
+/* Entirely free, in hand, and collected. */
+bool slab_is_empty(const struct slab *slab);
+/* A fresh slab in hand; NULL and ENOMEM. */
+struct slab *slab_create(struct slab_cache *cache, unsigned node);
+/* Destroy the objects of an entirely free slab in hand and give it back. */
+void slab_release(struct slab_cache *cache, struct slab *slab);
+/* Which objects of a slab in hand are free: one bit each in map[objects / 64]. */
+#define SLAB_MAP_WORDS (65536 / 64)
+long slab_map_free(struct slab *slab, uint64_t *map);
+
+/* --- node partial lists (node.c) ------------------------------------------- */
+
+void node_init(struct cache_node *node);
+/* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
+ * go to the page layer. */
+void node_put(struct slab_cache *cache, struct slab *slabs);
+/* Take up to max slabs in hand, linked by next. */
+struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
+/* One object straight from a node, for who has no CPU or wants that node. */
+void *node_alloc(struct slab_cache *cache, unsigned node);
+
+/* --- paths ------------------------------------------------------------------ */
+
+enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
+
+/* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
+int cache_refill(struct slab_cache *cache, unsigned mode);
+void *slab_alloc_slow(struct slab_cache *cache);
+void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
+/* Is obj the start of an object of this slab? */
+bool slab_is_object(const struct slab *slab, const void *obj);
+/* Report a free that cannot be done. */
+void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj);
+
+/* --- reclaim and validation -------------------------------------------------- */
+
+/* Take back what CPUs hold; slabs end on node lists, full, or released. What
+ * was freed into listed slabs is collected. */
+void cache_flush(struct slab_cache *cache);
+/* How many problems a slab in hand has; reports each. */
+long slab_check(struct slab_cache *cache, struct slab *slab);
+void cache_report_leaks(struct slab_cache *cache);
+/* Call fn for each slab of a cache, by scanning descriptors. */
+void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
+
+/* Fork handlers (fork.c). */
+void slab_fork_init(void);
+/* Lock 0 of the order: the creation of size caches. */
+void sizes_lock(void);
+void sizes_unlock(void);
+
+#endif /* SLAB_INTERNAL_H */

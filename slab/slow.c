@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation off the fast path: finding the CPU its next slab.
+ *
+ * Nothing here holds a CPU's slot. A thread may be preempted and wake up on
+ * another CPU between any two steps; each step is a section on the CPU it was
+ * meant for, and a slab is either in the hand of one thread or where others find
+ * it. Every function therefore ends in "look again".
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "slab_internal.h"
+
+static bool is_closed(struct slab_cache *cache, int cpu)
+{
+	return __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_ACQUIRE) != 0;
+}
+
+/* A slab that `cpu` owns becomes current there, or is listed. */
+static void install(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	if (cpu_engine->install(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
+		slab_list(cache, cpu, slab);
+}
+
+static void own_and_install(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	install(cache, cpu, slab);
+}
+
+/* A slab in hand without free objects: make it ready, or let it be full. */
+static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	int error = 0;
+
+	if (slab_make_ready(cache, slab, &error)) {
+		own_and_install(cache, cpu, slab);
+		return REFILL_OK;
+	}
+	if (!error) {
+		cache_event(cache, cpu, SLAB_EVENT_DEACTIVATE_FULL);
+		return REFILL_NONE;
+	}
+	slab->next = NULL;
+	node_put(cache, slab);
+	return REFILL_ERROR;
+}
+
+/*
+ * The current slab is exhausted: take it off the CPU, step by step (retire,
+ * disown, and in slab_make_ready() the exchange that declares it full). Any
+ * step that finds it has free objects again lists it for its owner.
+ */
+static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	if (cpu_engine->retire(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
+		return REFILL_OK;
+	if (cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, true) != CPU_DONE) {
+		slab_list(cache, cpu, slab);
+		return REFILL_OK;
+	}
+	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED)
+		cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
+	return reuse(cache, cpu, slab);
+}
+
+/* Slabs listed for this CPU from elsewhere; false when there are none. */
+static bool take_incoming(struct slab_cache *cache, int cpu)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	uint64_t list;
+
+	if (!__atomic_load_n(&slot->incoming, __ATOMIC_RELAXED))
+		return false;
+	list = __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE);
+	while (list) {
+		struct slab *slab = slab_from_cpu(cpu_word_slab(list));
+
+		list = slab->cpu.next;
+		slab_list(cache, cpu, slab);
+	}
+	return true;
+}
+
+static bool from_partial(struct slab_cache *cache, int cpu)
+{
+	struct cpu_slab *slab;
+
+	if (cpu_engine->partial_pop(cache->cpu_slots, cpu, &slab) != CPU_DONE)
+		return false;
+	cache_event(cache, cpu, SLAB_EVENT_ALLOC_FROM_PARTIAL);
+	install(cache, cpu, slab_from_cpu(slab));
+	return true;
+}
+
+/* Several slabs of a node at once: one to work on, the others for later. */
+static int from_node(struct slab_cache *cache, int cpu, unsigned node)
+{
+	struct slab *slabs = node_take(cache, node, cache->cpu_partial / 2 + 1);
+	int result = REFILL_NONE;
+
+	while (slabs) {
+		struct slab *slab = slabs;
+
+		slabs = slab->next;
+		cache_event(cache, cpu, SLAB_EVENT_ALLOC_FROM_NODE);
+		switch (reuse(cache, cpu, slab)) {
+		case REFILL_OK:
+			result = REFILL_OK;
+			break;
+		case REFILL_ERROR:
+			/* No constructed object to be had; what is left goes back. */
+			node_put(cache, slabs);
+			return result == REFILL_OK ? result : REFILL_ERROR;
+		default:
+			break;
+		}
+	}
+	return result;
+}
+
+static int from_pages(struct slab_cache *cache, int cpu, unsigned node)
+{
+	struct slab *slab = slab_create(cache, node);
+
+	if (!slab)
+		return REFILL_ERROR;
+	cache_event(cache, cpu, SLAB_EVENT_ALLOC_SLAB);
+	return reuse(cache, cpu, slab);
+}
+
+static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node)
+{
+	for (unsigned other = 0; other < topology_nodes(); other++)
+		if (other != node && from_node(cache, cpu, other) == REFILL_OK) {
+			cache_event(cache, cpu, SLAB_EVENT_ALLOC_NODE_MISMATCH);
+			return REFILL_OK;
+		}
+	return REFILL_ERROR;
+}
+
+/* What this CPU freed into others' slabs: some of it may become ours. */
+static void flush_gather(struct slab_cache *cache, int cpu)
+{
+	struct cpu_batch batch;
+
+	if (cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+}
+
+int cache_refill(struct slab_cache *cache, unsigned mode)
+{
+	int cpu = cpu_engine->cpu();
+	unsigned node = topology_node_of_cpu(cpu);
+	struct cpu_slab *current;
+	int result;
+
+	if (cpu < 0 || is_closed(cache, cpu))
+		return REFILL_NO_CPU;
+	current = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
+	if (current) {
+		result = retire_current(cache, cpu, slab_from_cpu(current));
+		if (result != REFILL_NONE)
+			return result;
+	}
+	if (from_partial(cache, cpu) || take_incoming(cache, cpu))
+		return REFILL_OK;
+	flush_gather(cache, cpu);
+	if (from_partial(cache, cpu))
+		return REFILL_OK;
+	if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL)) {
+		result = from_node(cache, cpu, node);
+		if (result != REFILL_NONE)
+			return result;
+	}
+	if (!(mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)))
+		return REFILL_NONE;
+	result = from_pages(cache, cpu, node);
+	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
+		return from_other_nodes(cache, cpu, node);
+	return result;
+}
+
+static void *alloc_object(struct slab_cache *cache)
+{
+	for (;;) {
+		void *obj = cpu_engine->pop(cache->cpu_slots);
+
+		if (obj)
+			return obj;
+		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
+		case REFILL_NO_CPU:
+			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()));
+		case REFILL_ERROR:
+			errno = ENOMEM;
+			return NULL;
+		default:
+			break;
+		}
+	}
+}
+
+SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
+{
+	int saved = errno;
+	void *obj = alloc_object(cache);
+
+	if (!obj)
+		return NULL;
+	errno = saved;
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
+	if (cache->flags & SLAB_ZERO)
+		memset(obj, 0, cache->object_size);
+	return obj;
+}
+
+void *slab_zalloc(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	return obj ? memset(obj, 0, cache->object_size) : NULL;
+}
+
+void *slab_alloc_node(struct slab_cache *cache, int node)
+{
+	void *obj;
+
+	if (node == -1)
+		return slab_alloc(cache);
+	if (node < 0 || (unsigned)node >= topology_nodes()) {
+		errno = EINVAL;
+		return NULL;
+	}
+	obj = node_alloc(cache, (unsigned)node);
+	if (obj && cache->flags & SLAB_ZERO)
+		memset(obj, 0, cache->object_size);
+	return obj;
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Install a build, move what was installed, and build and run programs against
+# it in every way that users do: find_package and pkg-config, C and C++, shared
+# and static.
+# usage: install.sh CMAKE BUILD-FOLDER CONSUMER-FOLDER CC CXX VERSION
+set -eu
+
+cmake=$1 build=$2 consumer=$3 cc=$4 cxx=$5 version=$6
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+fail()
+{
+	echo "install: $*"
+	exit 1
+}
+
+step()
+{
+	echo "-- $*"
+}
+
+step "install and move"
+"$cmake" --install "$build" --prefix "$tmp/first" >"$tmp/log"
+mkdir "$tmp/elsewhere"
+mv "$tmp/first" "$tmp/elsewhere/slab"
+prefix=$tmp/elsewhere/slab
+if grep -rlF -e "$tmp/first" -e "$build" "$prefix"/lib*/cmake "$prefix"/lib*/pkgconfig; then
+	fail "the files above know where they were built or installed"
+fi
+
+step "find_package"
+"$cmake" -S "$consumer" -B "$tmp/cmake" -DCMAKE_PREFIX_PATH="$prefix" \
+	-DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release >"$tmp/log" ||
+	{ cat "$tmp/log"; fail "find_package(slab) does not work"; }
+"$cmake" --build "$tmp/cmake" >"$tmp/log" 2>&1 || { cat "$tmp/log"; fail "consumers do not build"; }
+for program in consumer_c consumer_static consumer_cxx; do
+	"$tmp/cmake/$program"
+done
+readelf -d "$tmp/cmake/consumer_c" | grep -q 'NEEDED.*libslab\.so\.0' ||
+	fail "consumer_c does not use libslab.so.0"
+if readelf -d "$tmp/cmake/consumer_static" | grep -q 'NEEDED.*libslab'; then
+	fail "consumer_static uses libslab.so"
+fi
+
+step "pkg-config"
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name libslab.pc)")
+export PKG_CONFIG_PATH
+found=$(pkg-config --modversion libslab)
+[ "$found" = "$version" ] || fail "pkg-config says version $found, not $version"
+LD_LIBRARY_PATH=$(pkg-config --variable=libdir libslab)
+export LD_LIBRARY_PATH
+# The words of pkg-config are meant to be split.
+# shellcheck disable=SC2046
+"$cc" -O2 -o "$tmp/pc_c" "$consumer/consumer.c" $(pkg-config --cflags --libs libslab)
+# shellcheck disable=SC2046
+"$cxx" -std=c++17 -O2 -o "$tmp/pc_cxx" "$consumer/consumer.cc" $(pkg-config --cflags --libs libslab)
+"$tmp/pc_c"
+"$tmp/pc_cxx"
+
+step "libslab.a with link-time optimisation"
+# shellcheck disable=SC2046
+"$cc" -O2 -flto -o "$tmp/lto" "$consumer/consumer.c" $(pkg-config --cflags libslab) \
+	"$LD_LIBRARY_PATH/libslab.a" -pthread
+"$tmp/lto"
+
+for program in "$prefix"/bin/*; do
+	[ -x "$program" ] || continue
+	step "${program##*/} runs from where it was moved to"
+	env -u LD_LIBRARY_PATH "$program" --help >"$tmp/log" || { cat "$tmp/log"; fail "it does not"; }
+done

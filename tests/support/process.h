@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes and threads of tests: children that cannot hang a test, running a
+ * test again with another environment, resident memory, CPUs, timers.
+ *
+ * A child ends by SIGALRM after child_seconds, which only a deadlock reaches.
+ */
+#ifndef TESTS_SUPPORT_PROCESS_H
+#define TESTS_SUPPORT_PROCESS_H
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#if defined(__has_feature)
+#define TESTS_HAS_FEATURE(name) __has_feature(name)
+#else
+#define TESTS_HAS_FEATURE(name) 0
+#endif
+
+namespace slab_test
+{
+
+#if defined(__SANITIZE_ADDRESS__) || TESTS_HAS_FEATURE(address_sanitizer)
+constexpr bool under_asan = true;
+#else
+constexpr bool under_asan = false;
+#endif
+
+#if defined(__SANITIZE_THREAD__) || TESTS_HAS_FEATURE(thread_sanitizer)
+constexpr bool under_tsan = true;
+#else
+constexpr bool under_tsan = false;
+#endif
+
+constexpr unsigned child_seconds = 120;
+
+/* Death tests run the binary again instead of forking among threads. */
+inline void use_threadsafe_death_tests()
+{
+	GTEST_FLAG_SET(death_test_style, "threadsafe");
+}
+
+/* What a child's end means: "" when it exited with 0, else words. */
+inline std::string child_failure(pid_t child)
+{
+	int status = 0;
+
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return "waitpid failed";
+	if (WIFSIGNALED(status))
+		return "killed by signal " + std::to_string(WTERMSIG(status));
+	if (WEXITSTATUS(status) != 0)
+		return "exit status " + std::to_string(WEXITSTATUS(status));
+	return "";
+}
+
+/*
+ * Run body() in a forked child; body returns the exit status. The child leaves
+ * by _exit(): nothing of gtest's is run or printed twice.
+ */
+template <typename Body> std::string run_in_child(Body body)
+{
+	const pid_t child = fork();
+
+	if (child < 0)
+		return "fork failed";
+	if (child == 0) {
+		alarm(child_seconds);
+		_exit(body());
+	}
+	return child_failure(child);
+}
+
+/* The environment variable that tells a test that it is the second run. */
+constexpr const char *again_variable = "SLAB_TEST_AGAIN";
+
+inline bool running_again()
+{
+	return std::getenv(again_variable) != nullptr;
+}
+
+inline std::string read_all(int fd)
+{
+	std::string text;
+	char buffer[4096];
+	ssize_t n;
+
+	while ((n = read(fd, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0)
+			text.append(buffer, static_cast<std::size_t>(n));
+	return text;
+}
+
+/* How the second run of a test ended, and what it printed. */
+struct second_run {
+	std::string failure; /* "" when it passed */
+	std::string output;
+};
+
+/*
+ * Run the current test once more, in a process of its own whose environment has
+ * `settings` ("NAME=value") added. Libraries read their environment when they
+ * start, so a forked child would be too late. The test asks running_again() and
+ * does its work there.
+ */
+inline second_run run_again(const std::vector<std::string> &settings)
+{
+	const auto *test = testing::UnitTest::GetInstance()->current_test_info();
+	const std::string filter =
+		std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+	second_run run;
+	int output[2];
+
+	if (pipe(output) != 0)
+		return {"pipe failed", ""};
+	const pid_t child = fork();
+
+	if (child < 0)
+		return {"fork failed", ""};
+	if (child == 0) {
+		alarm(child_seconds);
+		dup2(output[1], STDOUT_FILENO);
+		dup2(output[1], STDERR_FILENO);
+		close(output[0]);
+		close(output[1]);
+		for (const std::string &setting : settings)
+			putenv(const_cast<char *>(setting.c_str()));
+		setenv(again_variable, "1", 1);
+		/* The first run owns the result file, if there is one. */
+		unsetenv("GTEST_OUTPUT");
+		unsetenv("GTEST_TOTAL_SHARDS");
+		execl("/proc/self/exe", "again", filter.c_str(), static_cast<char *>(nullptr));
+		_exit(127);
+	}
+	close(output[1]);
+	run.output = read_all(output[0]);
+	close(output[0]);
+	run.failure = child_failure(child);
+	return run;
+}
+
+/* How many pages of [start, start + size) hold memory. Pages that are not
+ * mapped at all hold none. */
+inline std::size_t resident_pages(const void *start, std::size_t size)
+{
+	const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+	const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(start) & ~(page - 1);
+	const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(start) + size;
+	std::size_t pages = 0;
+
+	for (std::uintptr_t at = first; at < end; at += page) {
+		unsigned char in_core = 0;
+
+		if (mincore(reinterpret_cast<void *>(at), page, &in_core) == 0)
+			pages += in_core & 1;
+	}
+	return pages;
+}
+
+/* A number of /proc/self/statm, in bytes: 0 address space, 1 resident. */
+inline std::size_t statm(unsigned field)
+{
+	const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+	unsigned long values[2] = {0, 0};
+	FILE *file = std::fopen("/proc/self/statm", "r");
+
+	if (!file)
+		return 0;
+	if (std::fscanf(file, "%lu %lu", &values[0], &values[1]) != 2)
+		values[0] = values[1] = 0;
+	std::fclose(file);
+	return values[field] * page;
+}
+
+inline std::size_t address_space()
+{
+	return statm(0);
+}
+
+inline std::size_t resident_memory()
+{
+	return statm(1);
+}
+
+inline pid_t thread_id()
+{
+	return static_cast<pid_t>(syscall(SYS_gettid));
+}
+
+/* The CPUs that this process may run on, as it started. */
+inline const std::vector<int> &allowed_cpus()
+{
+	static const std::vector<int> cpus = [] {
+		std::vector<int> found;
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		sched_getaffinity(0, sizeof(set), &set);
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, &set))
+				found.push_back(cpu);
+		return found;
+	}();
+
+	return cpus;
+}
+
+/* Keep thread `tid` (0: the caller) on one of the allowed CPUs, counted round. */
+inline void pin(std::size_t index, pid_t tid = 0)
+{
+	const std::vector<int> &cpus = allowed_cpus();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpus[index % cpus.size()], &set);
+	/* A thread that has just ended is no failure. */
+	(void)sched_setaffinity(tid, sizeof(set), &set);
+}
+
+inline void unpin()
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (int cpu : allowed_cpus())
+		CPU_SET(cpu, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set);
+}
+
+/*
+ * Interrupts the calling thread by a signal with an empty handler, many times a
+ * second, for as long as it lives: restartable sequences are aborted and system
+ * calls interrupted in places where that is rare otherwise.
+ */
+class interruptions
+{
+public:
+	explicit interruptions(long per_second)
+	{
+		struct sigaction action = {};
+		struct sigevent event = {};
+		struct itimerspec times = {};
+
+		action.sa_handler = [](int) {};
+		action.sa_flags = SA_RESTART;
+		sigaction(SIGUSR1, &action, nullptr);
+		event.sigev_notify = SIGEV_THREAD_ID;
+		event.sigev_signo = SIGUSR1;
+		event._sigev_un._tid = thread_id();
+		active_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+		times.it_interval.tv_nsec = 1000000000L / per_second;
+		times.it_value = times.it_interval;
+		if (active_)
+			timer_settime(timer_, 0, &times, nullptr);
+	}
+
+	~interruptions()
+	{
+		if (active_)
+			timer_delete(timer_);
+	}
+
+	interruptions(const interruptions &) = delete;
+	interruptions &operator=(const interruptions &) = delete;
+
+private:
+	timer_t timer_ = nullptr;
+	bool active_ = false;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_PROCESS_H */

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bad input: each wrong argument gets its errno and changes nothing, and each
+ * wrong free that can be seen at no cost is reported and contained.
+ */
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t no_size = static_cast<std::size_t>(-1);
+
+/*
+ * The errno of a creation that must fail; 0 when it succeeded. Nothing may
+ * change: there are as many caches after as before, and nothing is printed.
+ */
+int creation_error(const char *name, std::size_t size, const struct slab_cache_args *args = nullptr,
+		   std::uint64_t flags = 0)
+{
+	const unsigned caches = process_stats().caches;
+	struct slab_cache *cache;
+	int error;
+
+	errno = 0;
+	cache = slab_cache_create(name, size, args, flags);
+	error = errno;
+	if (cache) {
+		slab_cache_destroy(cache);
+		return 0;
+	}
+	EXPECT_EQ(process_stats().caches, caches);
+	return error;
+}
+
+int alignment_error(std::size_t align)
+{
+	struct slab_cache_args args = {};
+
+	args.align = align;
+	return creation_error("alignment", 64, &args);
+}
+
+/* Sizes */
+
+TEST(BadInputTest, SizeZero)
+{
+	EXPECT_EQ(creation_error("zero", 0), EINVAL);
+}
+
+TEST(BadInputTest, SizeAboveTheLimit)
+{
+	EXPECT_EQ(creation_error("limit", SLAB_MAX_OBJECT_SIZE), 0);
+	EXPECT_EQ(creation_error("large", SLAB_MAX_OBJECT_SIZE + 1), EINVAL);
+	EXPECT_EQ(creation_error("huge", no_size), EINVAL);
+	EXPECT_EQ(creation_error("wrap", no_size / 2 + 1), EINVAL);
+}
+
+/* Alignments */
+
+TEST(BadInputTest, AlignmentThatIsNoPowerOfTwo)
+{
+	for (std::size_t align : {3u, 5u, 24u, 48u, 4095u})
+		EXPECT_EQ(alignment_error(align), EINVAL) << align;
+}
+
+TEST(BadInputTest, AlignmentAboveTheLimit)
+{
+	EXPECT_EQ(alignment_error(SLAB_MAX_ALIGN), 0);
+	EXPECT_EQ(alignment_error(SLAB_MAX_ALIGN * 2), EINVAL);
+	EXPECT_EQ(alignment_error(no_size / 2 + 1), EINVAL);
+}
+
+/* Names */
+
+TEST(BadInputTest, NameNull)
+{
+	EXPECT_EQ(creation_error(nullptr, 64), EINVAL);
+}
+
+TEST(BadInputTest, NameEmpty)
+{
+	EXPECT_EQ(creation_error("", 64), EINVAL);
+}
+
+TEST(BadInputTest, NameTooLong)
+{
+	EXPECT_EQ(creation_error(std::string(SLAB_MAX_NAME, 'n').c_str(), 64), 0);
+	EXPECT_EQ(creation_error(std::string(SLAB_MAX_NAME + 1, 'n').c_str(), 64), EINVAL);
+	EXPECT_EQ(creation_error(std::string(100000, 'n').c_str(), 64), EINVAL);
+}
+
+TEST(BadInputTest, NameWithBlanks)
+{
+	for (const char *name : {" ", "two words", " first", "last ", "tab\tbed", "line\n"})
+		EXPECT_EQ(creation_error(name, 64), EINVAL) << '"' << name << '"';
+}
+
+TEST(BadInputTest, NameWithUnprintableCharacters)
+{
+	for (const char *name : {"\x01", "esc\x1b[0m", "del\x7f", "latin\xe4"})
+		EXPECT_EQ(creation_error(name, 64), EINVAL) << '"' << name << '"';
+}
+
+TEST(BadInputTest, NameInUse)
+{
+	test_cache cache(64);
+
+	EXPECT_EQ(creation_error(cache.name().c_str(), 64), EEXIST);
+	EXPECT_EQ(creation_error(cache.name().c_str(), 128), EEXIST);
+	EXPECT_EQ(creation_error(cache.name().c_str(), 64, nullptr, SLAB_NO_MERGE), EEXIST);
+}
+
+/* Flags and arguments */
+
+TEST(BadInputTest, UnknownFlags)
+{
+	for (unsigned bit : {15u, 40u, 63u})
+		EXPECT_EQ(creation_error("flag", 64, nullptr, UINT64_C(1) << bit), EINVAL) << bit;
+}
+
+TEST(BadInputTest, FlagsThatAreNotImplemented)
+{
+	for (std::uint64_t flag : {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON,
+				   SLAB_STORE_USER, SLAB_TRACE, SLAB_FAILSLAB, SLAB_TYPESAFE_BY_RCU})
+		EXPECT_EQ(creation_error("flag", 64, nullptr, flag), ENOTSUP) << std::hex << flag;
+}
+
+TEST(BadInputTest, ArgumentsThatAreNotImplemented)
+{
+	struct slab_cache_args reclaim = {}, limit = {}, reserve = {}, rcu = {}, isolate = {},
+			       migrate = {};
+
+	reclaim.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };
+	limit.limit = 1 << 20;
+	reserve.reserve = 10;
+	rcu.rcu = reinterpret_cast<const struct rcu_flavor_struct *>(&rcu);
+	isolate.isolate = [](void *, void *) { return 0; };
+	migrate.migrate = [](void *, void *, void *) { return 0; };
+	for (const auto *args : {&reclaim, &limit, &reserve, &rcu, &isolate, &migrate})
+		EXPECT_EQ(creation_error("argument", 64, args), ENOTSUP);
+}
+
+/* A program that was built against a later library, with more arguments. */
+struct later_args {
+	struct slab_cache_args known;
+	void *unknown;
+};
+
+TEST(BadInputTest, UnknownArgumentThatIsUsed)
+{
+	struct later_args args = {};
+
+	args.unknown = &args;
+	errno = 0;
+	EXPECT_EQ(slab_cache_create_sized("later", 64, &args.known, sizeof(args), 0), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(BadInputTest, UnknownArgumentThatIsNotUsed)
+{
+	struct later_args args = {};
+	struct slab_cache *cache =
+		slab_cache_create_sized("later", 64, &args.known, sizeof(args), 0);
+
+	EXPECT_NE(cache, nullptr);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(BadInputTest, ArgumentsOfAnOlderProgramAreEnough)
+{
+	struct slab_cache_args args = {};
+	struct slab_cache *cache;
+
+	/* An older program's structure ends behind align: what follows is not its. */
+	args.align = 64;
+	args.limit = 12345;
+	cache = slab_cache_create_sized("older", 64, &args, sizeof(args.align), 0);
+	EXPECT_NE(cache, nullptr);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* Destroyed caches */
+
+struct slab_cache *destroyed_cache()
+{
+	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, SLAB_NO_MERGE);
+
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	return cache;
+}
+
+TEST(BadInputTest, DestroyedCacheIsNotDestroyedAgain)
+{
+	EXPECT_EQ(slab_cache_destroy(destroyed_cache()), -EINVAL);
+}
+
+TEST(BadInputTest, DestroyedCacheIsNeitherShrunkNorValidated)
+{
+	struct slab_cache *cache = destroyed_cache();
+
+	/* In a child, because the other tests shall live. */
+	EXPECT_EQ(run_in_child([&] {
+			  return slab_cache_shrink(cache) == -EINVAL &&
+						 slab_cache_validate(cache) == -EINVAL
+					 ? 0
+					 : 1;
+		  }),
+		  "");
+}
+
+/* SLAB_PANIC */
+
+class BadInputDeathTest : public testing::Test
+{
+protected:
+	static void SetUpTestSuite()
+	{
+		use_threadsafe_death_tests();
+	}
+};
+
+TEST_F(BadInputDeathTest, PanicDiesWithAMessageThatNamesTheCache)
+{
+	EXPECT_DEATH((void)slab_cache_create("panicky", 0, nullptr, SLAB_PANIC), "panicky");
+}
+
+TEST_F(BadInputDeathTest, PanicDiesOnADuplicate)
+{
+	test_cache cache(64);
+
+	EXPECT_DEATH((void)slab_cache_create(cache.name().c_str(), 64, nullptr, SLAB_PANIC),
+		     cache.name());
+}
+
+TEST_F(BadInputDeathTest, PanicChangesNothingOnSuccess)
+{
+	test_cache cache(64, SLAB_NO_MERGE | SLAB_PANIC);
+
+	EXPECT_NE(static_cast<struct slab_cache *>(cache), nullptr);
+}
+
+/* Wrong frees */
+
+/* Frees what must not be freed there. The compiler would warn of the use
+ * afterwards, so it does not get to see which pointer it is. */
+void free_wrongly(struct slab_cache *cache, void *obj)
+{
+	void *volatile hidden = obj;
+
+	slab_free(cache, hidden);
+}
+
+TEST(BadInputTest, ObjectOfAnotherCacheIsReported)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *obj = slab_alloc(owner);
+
+	fill(obj, 64, 7);
+	free_wrongly(wrong, obj);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Wrong slab cache. " + wrong.name() + " but object is from " +
+				     owner.name()))
+		<< reports.text();
+	EXPECT_TRUE(intact(obj, 64, 7));
+	EXPECT_EQ(stats_of(owner).objects, 1u);
+	slab_free(owner, obj);
+}
+
+TEST(BadInputTest, ObjectOfAnotherCacheIsContained)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	std::vector<void *> objs = alloc_many(owner, 300);
+
+	for (std::size_t i = 0; i < objs.size(); i++) {
+		fill(objs[i], 64, i);
+		free_wrongly(wrong, objs[i]);
+	}
+	std::vector<void *> more = alloc_many(wrong, 300);
+	for (void *obj : more)
+		fill(obj, 64, 12345);
+	for (std::size_t i = 0; i < objs.size(); i++)
+		EXPECT_TRUE(intact(objs[i], 64, i));
+	EXPECT_EQ(slab_cache_validate(owner), 0);
+	EXPECT_EQ(slab_cache_validate(wrong), 0);
+	free_many(wrong, more);
+	free_many(owner, objs);
+}
+
+TEST(BadInputTest, ObjectOfAnotherCacheInABulkIsReported)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *mixed[3] = {slab_alloc(owner), slab_alloc(wrong), slab_alloc(owner)};
+
+	slab_free_bulk(owner, 3, mixed);
+	EXPECT_TRUE(reports.contains("Wrong slab cache. " + owner.name() + " but object is from " +
+				     wrong.name()))
+		<< reports.text();
+	EXPECT_EQ(stats_of(owner).objects, 0u);
+	EXPECT_EQ(stats_of(wrong).objects, 1u);
+	slab_free(wrong, mixed[1]);
+}
+
+/* The first bytes of the segment that holds obj: the library's own data. */
+void *metadata_near(const void *obj)
+{
+	const std::uintptr_t segment = process_stats().segment_size;
+
+	return reinterpret_cast<void *>((reinterpret_cast<std::uintptr_t>(obj) & ~(segment - 1)) +
+					128);
+}
+
+TEST(BadInputTest, PointerIntoMetadataIsReported)
+{
+	report_capture reports;
+	test_cache cache(64);
+	void *obj = slab_alloc(cache);
+
+	slab_free(cache, metadata_near(obj));
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	slab_free(cache, obj);
+}
+
+TEST(BadInputTest, PointerIntoMetadataInABulkIsReported)
+{
+	report_capture reports;
+	test_cache cache(64);
+	std::vector<void *> objs = alloc_many(cache, 2);
+
+	objs.insert(objs.begin() + 1, metadata_near(objs[0]));
+	slab_free_bulk(cache, objs.size(), objs.data());
+	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/* Environment */
+
+TEST(BadInputTest, UnknownEnvironmentValueIsOneLineAndTheDefault)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_ENGINE=warp"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		EXPECT_NE(run.output.find("SLAB_ENGINE=warp"), std::string::npos) << run.output;
+		EXPECT_EQ(run.output.find("SLAB_ENGINE=warp"), run.output.rfind("SLAB_ENGINE=warp"))
+			<< run.output;
+		return;
+	}
+	test_cache cache(64);
+
+	free_many(cache, alloc_many(cache, 100));
+}
+
+TEST(BadInputTest, DebugAbortEndsTheProcessAfterTheFirstReport)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
+
+		EXPECT_NE(run.failure, "");
+		EXPECT_NE(run.output.find("Wrong slab cache."), std::string::npos) << run.output;
+		return;
+	}
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *obj = slab_alloc(owner);
+
+	free_wrongly(wrong, obj);
+	slab_free(owner, obj);
+}
+
+} /* namespace */

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fork: the child of a process whose threads are in the middle of anything goes
+ * on using every cache, frees what the parent allocated, and makes and destroys
+ * caches of its own. A child that hangs is ended by its alarm and fails the test.
+ */
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t object_size = 96;
+
+/* Exit statuses of a child, so that a failure says what went wrong. */
+enum child_status {
+	CHILD_FINE,
+	CHILD_NO_MEMORY = 10,
+	CHILD_NOT_INTACT = 11,
+	CHILD_NO_CACHE = 12,
+	CHILD_NOT_DESTROYED = 13,
+	CHILD_NOT_VALID = 14,
+	CHILD_GRANDCHILD = 15,
+};
+
+/* Allocate, stamp, verify and free; and once more in another order. */
+int use_cache(struct slab_cache *cache, std::size_t size)
+{
+	constexpr std::size_t n = 300;
+	void *objs[n];
+
+	for (int round = 0; round < 2; round++) {
+		for (std::size_t i = 0; i < n; i++) {
+			objs[i] = slab_alloc(cache);
+			if (!objs[i])
+				return CHILD_NO_MEMORY;
+			fill(objs[i], size, i);
+		}
+		for (std::size_t i = 0; i < n; i++)
+			if (!intact(objs[i], size, i))
+				return CHILD_NOT_INTACT;
+		for (std::size_t i = 0; i < n; i++)
+			slab_free(cache, objs[i * 7 % n]);
+	}
+	return CHILD_FINE;
+}
+
+int use_own_cache()
+{
+	struct slab_cache *cache = slab_cache_create("child", 40, nullptr, SLAB_NO_MERGE);
+	int status;
+
+	if (!cache)
+		return CHILD_NO_CACHE;
+	status = use_cache(cache, 40);
+	if (status == CHILD_FINE && slab_cache_destroy(cache) != 0)
+		status = CHILD_NOT_DESTROYED;
+	return status;
+}
+
+int use_malloc()
+{
+	for (std::size_t size : {20u, 500u, 9000u, 100000u}) {
+		void *memory = slab_malloc(size);
+
+		if (!memory)
+			return CHILD_NO_MEMORY;
+		fill(memory, size, size);
+		memory = slab_realloc(memory, size * 2);
+		if (!memory || !intact(memory, size & ~std::size_t{7}, size))
+			return CHILD_NOT_INTACT;
+		slab_mfree(memory);
+	}
+	return CHILD_FINE;
+}
+
+/* What every child does: the parent's objects, its cache, its own cache, sizes. */
+int live(struct slab_cache *cache, const std::vector<void *> &parents)
+{
+	int status;
+
+	for (std::size_t i = 0; i < parents.size(); i++) {
+		if (!intact(parents[i], object_size, i))
+			return CHILD_NOT_INTACT;
+		slab_free(cache, parents[i]);
+	}
+	status = use_cache(cache, object_size);
+	if (status == CHILD_FINE)
+		status = use_own_cache();
+	if (status == CHILD_FINE)
+		status = use_malloc();
+	if (status == CHILD_FINE && slab_cache_shrink(cache) < 0)
+		status = CHILD_NOT_VALID;
+	if (status == CHILD_FINE && slab_cache_validate(cache) != 0)
+		status = CHILD_NOT_VALID;
+	return status == CHILD_FINE ? use_cache(cache, object_size) : status;
+}
+
+std::vector<void *> stamped_objects(struct slab_cache *cache, std::size_t n)
+{
+	std::vector<void *> objs = alloc_many(cache, n);
+
+	for (std::size_t i = 0; i < n; i++)
+		fill(objs[i], object_size, i);
+	return objs;
+}
+
+void expect_stamped(const std::vector<void *> &objs)
+{
+	for (std::size_t i = 0; i < objs.size(); i++)
+		ASSERT_TRUE(intact(objs[i], object_size, i));
+}
+
+/* Threads that allocate and free without a pause, in slow paths for the most
+ * part: many objects, caches that come and go, sizes, shrinking. */
+class busy_threads
+{
+public:
+	explicit busy_threads(struct slab_cache *cache) : cache_(cache)
+	{
+		for (int i = 0; i < 3; i++)
+			threads_.emplace_back([this] { churn(); });
+		threads_.emplace_back([this] { make_caches(); });
+		threads_.emplace_back([this] { shrink(); });
+	}
+
+	~busy_threads()
+	{
+		stop_ = true;
+		for (std::thread &thread : threads_)
+			thread.join();
+	}
+
+	busy_threads(const busy_threads &) = delete;
+	busy_threads &operator=(const busy_threads &) = delete;
+
+private:
+	void churn()
+	{
+		while (!stop_) {
+			std::vector<void *> objs = alloc_many(cache_, 400);
+			void *memory = slab_malloc(50000);
+
+			free_many(cache_, objs);
+			slab_mfree(memory);
+		}
+	}
+
+	void make_caches()
+	{
+		while (!stop_) {
+			struct slab_cache *cache =
+				slab_cache_create("comes-and-goes", 64, nullptr, SLAB_NO_MERGE);
+
+			slab_free(cache, slab_alloc(cache));
+			slab_cache_destroy(cache);
+		}
+	}
+
+	void shrink()
+	{
+		while (!stop_)
+			slab_cache_shrink(cache_);
+	}
+
+	struct slab_cache *cache_;
+	std::atomic<bool> stop_{false};
+	std::vector<std::thread> threads_;
+};
+
+TEST(ForkTest, AChildOfOneThreadGoesOn)
+{
+	test_cache cache(object_size);
+	std::vector<void *> objs = stamped_objects(cache, 1000);
+
+	EXPECT_EQ(run_in_child([&] { return live(cache, objs); }), "");
+	expect_stamped(objs);
+	free_many(cache, objs);
+}
+
+TEST(ForkTest, TheParentsObjectsAreItsOwn)
+{
+	test_cache cache(object_size);
+	std::vector<void *> objs = stamped_objects(cache, 1000);
+
+	EXPECT_EQ(run_in_child([&] {
+			  for (void *obj : objs)
+				  std::memset(obj, 0xdd, object_size);
+			  free_many(cache, objs);
+			  return CHILD_FINE;
+		  }),
+		  "");
+	expect_stamped(objs);
+	EXPECT_EQ(stats_of(cache).objects, objs.size());
+	free_many(cache, objs);
+}
+
+TEST(ForkTest, AChildHasThreadsOfItsOwn)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer allows no threads in a child";
+	test_cache cache(object_size);
+	std::vector<void *> objs = stamped_objects(cache, 1000);
+
+	EXPECT_EQ(run_in_child([&] {
+			  std::atomic<int> worst{CHILD_FINE};
+			  std::vector<std::thread> threads;
+
+			  for (int i = 0; i < 4; i++)
+				  threads.emplace_back([&] {
+					  const int status = use_cache(cache, object_size);
+
+					  if (status != CHILD_FINE)
+						  worst = status;
+				  });
+			  for (std::thread &thread : threads)
+				  thread.join();
+			  return worst.load() != CHILD_FINE ? worst.load() : live(cache, objs);
+		  }),
+		  "");
+	free_many(cache, objs);
+}
+
+TEST(ForkTest, GrandchildrenGoOn)
+{
+	test_cache cache(object_size);
+	std::vector<void *> objs = stamped_objects(cache, 500);
+
+	EXPECT_EQ(run_in_child([&] {
+			  const int status = use_cache(cache, object_size);
+			  const std::string failure =
+				  run_in_child([&] { return live(cache, objs); });
+
+			  if (status != CHILD_FINE)
+				  return status;
+			  return failure.empty() ? live(cache, objs) : int{CHILD_GRANDCHILD};
+		  }),
+		  "");
+	expect_stamped(objs);
+	free_many(cache, objs);
+}
+
+TEST(ForkTest, AChildDestroysTheParentsCache)
+{
+	struct slab_cache *cache = slab_cache_create("inherited", 64, nullptr, SLAB_NO_MERGE);
+	void *obj = slab_alloc(cache);
+
+	EXPECT_EQ(run_in_child([&] {
+			  slab_free(cache, obj);
+			  return slab_cache_destroy(cache) == 0 ? CHILD_FINE : CHILD_NOT_DESTROYED;
+		  }),
+		  "");
+	slab_free(cache, obj);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(ForkTest, AChildOfABusyProcessGoesOn)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer cannot fork among threads";
+	test_cache cache(object_size);
+	std::vector<void *> objs = stamped_objects(cache, 200);
+
+	{
+		busy_threads threads(cache);
+
+		for (int i = 0; i < 200 && !HasFailure(); i++)
+			EXPECT_EQ(run_in_child([&] { return live(cache, objs); }), "") << i;
+	}
+	expect_stamped(objs);
+	EXPECT_EQ(stats_of(cache).objects, objs.size());
+	free_many(cache, objs);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+TEST(ForkTest, SeveralThreadsForkAtOnce)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer cannot fork among threads";
+	test_cache cache(object_size);
+	std::vector<std::thread> threads;
+	std::atomic<int> failures{0};
+
+	for (int i = 0; i < 4; i++)
+		threads.emplace_back([&] {
+			for (int j = 0; j < 20; j++) {
+				std::vector<void *> objs = stamped_objects(cache, 50);
+
+				if (!run_in_child([&] { return live(cache, objs); }).empty())
+					failures++;
+				free_many(cache, objs);
+			}
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_EQ(failures, 0);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+}
+
+} /* namespace */

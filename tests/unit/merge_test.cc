@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Merging: caches of one layout share their slabs under several names, unless
+ * something speaks against it.
+ */
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST(MergeTest, CachesOfOneLayoutAreMerged)
+{
+	test_cache first(48, 0);
+	test_cache second(48, 0);
+
+	EXPECT_EQ(static_cast<struct slab_cache *>(first), static_cast<struct slab_cache *>(second));
+	EXPECT_GE(stats_of(first).merged, 1u);
+}
+
+TEST(MergeTest, AliasesListEveryName)
+{
+	test_cache first(48, 0);
+	test_cache second(48, 0);
+	test_cache third(48, 0);
+
+	for (const auto *cache : {&first, &second, &third})
+		EXPECT_TRUE(has_name(*cache, cache->name())) << cache->name();
+}
+
+TEST(MergeTest, AliasesRespectMax)
+{
+	test_cache first(48, 0);
+	test_cache second(48, 0);
+	test_cache third(48, 0);
+	const char *names[2] = {nullptr, nullptr};
+	const std::size_t all = slab_cache_aliases(first, nullptr, 0);
+
+	EXPECT_GE(all, 2u);
+	EXPECT_EQ(slab_cache_aliases(first, names, 1), all);
+	EXPECT_NE(names[0], nullptr);
+	EXPECT_EQ(names[1], nullptr);
+}
+
+TEST(MergeTest, AnAliasesNameIsTaken)
+{
+	test_cache first(48, 0);
+	test_cache second(48, 0);
+
+	EXPECT_EQ(slab_cache_create(second.name().c_str(), 96, nullptr, 0), nullptr);
+	EXPECT_EQ(errno, EEXIST);
+}
+
+TEST(MergeTest, DestroyingAMergedCacheDropsOneReference)
+{
+	test_cache first(48, 0);
+	auto *second = new test_cache(48, 0);
+	std::vector<void *> objs = alloc_many(first, 10);
+
+	for (std::size_t i = 0; i < objs.size(); i++)
+		fill(objs[i], 48, i);
+	delete second; /* fails the test unless destroy gives 0 */
+	for (std::size_t i = 0; i < objs.size(); i++)
+		EXPECT_TRUE(intact(objs[i], 48, i));
+	free_many(first, objs);
+}
+
+TEST(MergeTest, NoMergeKeepsACacheApart)
+{
+	test_cache first(48, SLAB_NO_MERGE);
+	test_cache second(48, 0);
+	test_cache third(48, SLAB_NO_MERGE);
+	struct slab_cache *a = first, *b = second, *c = third;
+
+	EXPECT_NE(a, b);
+	EXPECT_NE(b, c);
+	EXPECT_NE(a, c);
+	EXPECT_EQ(stats_of(a).merged, 0u);
+}
+
+TEST(MergeTest, AConstructorPreventsMerging)
+{
+	struct slab_cache_args args = {};
+
+	args.ctor = [](void *, void *) { return 0; };
+	test_cache plain(48, 0);
+	test_cache constructed(48, 0, &args);
+	test_cache other(48, 0, &args);
+	struct slab_cache *a = plain, *b = constructed, *c = other;
+
+	EXPECT_NE(a, b);
+	EXPECT_NE(b, c);
+	EXPECT_EQ(stats_of(b).has_ctor, 1u);
+}
+
+TEST(MergeTest, MergeOffKeepsEveryCacheApart)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_MERGE=off"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	test_cache first(48, 0);
+	test_cache second(48, 0);
+	struct slab_cache *a = first, *b = second;
+
+	EXPECT_NE(a, b);
+}
+
+} /* namespace */

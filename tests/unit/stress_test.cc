@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many threads at once, under the ownership oracle: pinned and free, migrated
+ * while they run, interrupted by signals, beside threads that shrink, validate
+ * and count, and in threads without restartable sequences.
+ *
+ * How long each test works is SLAB_STRESS_SECONDS, 2 by default. Nothing is
+ * expected to happen within that time: longer only finds more.
+ */
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/rseq.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/ownership.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+const std::vector<std::size_t> sizes = {16, 64, 240, 712, 2112};
+
+std::chrono::milliseconds stress_time()
+{
+	const char *seconds = std::getenv("SLAB_STRESS_SECONDS");
+	const double wanted = seconds ? std::atof(seconds) : 2;
+
+	return std::chrono::milliseconds(static_cast<long>(wanted * 1000));
+}
+
+/*
+ * A stress test: workers in an arena, and helpers that disturb them, until the
+ * time is over or something went wrong.
+ */
+class StressTest : public testing::Test
+{
+protected:
+	StressTest() : arena_(sizes) {}
+
+	/* Start a thread that works; `before` is run in it first. */
+	void add_worker(std::function<void()> before = nullptr, std::size_t most = 300)
+	{
+		const unsigned seed = ++workers_;
+
+		threads_.emplace_back([this, before, seed, most] {
+			join_the_running();
+			if (before)
+				before();
+			worker self(arena_, seed, most);
+			while (!stop_) {
+				for (int i = 0; i < 64; i++)
+					self.step();
+			}
+			leave_the_running();
+		});
+	}
+
+	/* Start a thread that does `act` over and over; `before` is run in it first. */
+	void add_helper(std::function<void()> act, std::function<void()> before = nullptr)
+	{
+		threads_.emplace_back([this, act, before] {
+			if (before)
+				before();
+			while (!stop_)
+				act();
+		});
+	}
+
+	/* Let it all run, end it, and expect that nothing went wrong. */
+	void run()
+	{
+		const auto end = std::chrono::steady_clock::now() + stress_time();
+
+		while (std::chrono::steady_clock::now() < end && arena_.healthy())
+			std::this_thread::sleep_for(std::chrono::milliseconds(20));
+		stop_ = true;
+		for (std::thread &thread : threads_)
+			thread.join();
+		arena_.expect_whole();
+		EXPECT_EQ(reports_.text(), "");
+	}
+
+	/* The system's ids of the workers that are running. */
+	std::vector<pid_t> running()
+	{
+		std::lock_guard<std::mutex> guard(running_lock_);
+
+		return running_;
+	}
+
+	arena arena_;
+
+private:
+	void join_the_running()
+	{
+		std::lock_guard<std::mutex> guard(running_lock_);
+
+		running_.push_back(thread_id());
+	}
+
+	void leave_the_running()
+	{
+		std::lock_guard<std::mutex> guard(running_lock_);
+
+		running_.erase(std::find(running_.begin(), running_.end(), thread_id()));
+	}
+
+	report_capture reports_;
+	std::atomic<bool> stop_{false};
+	std::mutex running_lock_;
+	std::vector<pid_t> running_;
+	std::vector<std::thread> threads_;
+	unsigned workers_ = 0;
+};
+
+TEST_F(StressTest, OneThread)
+{
+	add_worker(nullptr, 3000);
+	run();
+}
+
+TEST_F(StressTest, OneThreadPinnedToEachCpu)
+{
+	for (std::size_t cpu = 0; cpu < allowed_cpus().size(); cpu++)
+		add_worker([cpu] { pin(cpu); });
+	run();
+}
+
+TEST_F(StressTest, TwoThreadsShareACpu)
+{
+	for (int i = 0; i < 2; i++)
+		add_worker([] { pin(0); });
+	run();
+}
+
+TEST_F(StressTest, SixtyFourThreads)
+{
+	for (int i = 0; i < 64; i++)
+		add_worker(nullptr, 60);
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreMigratedWhileTheyRun)
+{
+	std::mt19937 random(1);
+
+	for (int i = 0; i < 6; i++)
+		add_worker();
+	add_helper([this, &random] {
+		for (pid_t tid : running())
+			pin(random(), tid);
+	});
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreInterruptedBySignals)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker([] {
+			/* Ends with its thread. */
+			thread_local interruptions often(5000);
+
+			(void)often;
+		});
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreMigratedAndInterrupted)
+{
+	std::mt19937 random(2);
+
+	for (int i = 0; i < 6; i++)
+		add_worker([] {
+			thread_local interruptions often(2000);
+
+			(void)often;
+		});
+	add_helper([this, &random] {
+		for (pid_t tid : running())
+			pin(random(), tid);
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideShrinking)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			slab_cache_shrink(arena_.cache(kind));
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideValidating)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideCounting)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			stats_of(arena_.cache(kind));
+		process_stats();
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideEverythingAtOnce)
+{
+	std::mt19937 random(3);
+
+	for (int i = 0; i < 8; i++)
+		add_worker([] {
+			thread_local interruptions often(1000);
+
+			(void)often;
+		});
+	add_helper([this, &random] {
+		for (pid_t tid : running())
+			pin(random(), tid);
+	});
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			slab_cache_shrink(arena_.cache(kind));
+	});
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
+	});
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatComeAndGo)
+{
+	std::atomic<unsigned> seed{1000};
+
+	for (int i = 0; i < 4; i++)
+		add_helper([this, &seed] {
+			const unsigned mine = ++seed;
+
+			std::thread([this, mine] {
+				worker self(arena_, mine);
+
+				for (int j = 0; j < 500; j++)
+					self.step();
+			}).join();
+		});
+	run();
+}
+
+TEST_F(StressTest, CachesThatComeAndGoBesideOthers)
+{
+	std::atomic<unsigned> number{0};
+
+	for (int i = 0; i < 2; i++)
+		add_worker();
+	for (int i = 0; i < 2; i++)
+		add_helper([&number] {
+			const std::string name = "come-and-go-" + std::to_string(++number);
+			struct slab_cache *cache =
+				slab_cache_create(name.c_str(), 100, nullptr, SLAB_NO_MERGE);
+
+			ASSERT_NE(cache, nullptr);
+			std::vector<void *> objs = alloc_many(cache, 200);
+			for (std::size_t j = 0; j < objs.size(); j++)
+				fill(objs[j], 100, j);
+			for (std::size_t j = 0; j < objs.size(); j++)
+				EXPECT_TRUE(intact(objs[j], 100, j));
+			free_many(cache, objs);
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		});
+	run();
+}
+
+TEST_F(StressTest, BesideMemoryBySize)
+{
+	std::atomic<unsigned> seed{1};
+
+	for (int i = 0; i < 2; i++)
+		add_worker();
+	for (int i = 0; i < 3; i++)
+		add_helper([&seed] {
+			std::mt19937 random(++seed);
+			const std::size_t size = random() % (random() % 8 ? 3000 : 200000);
+			const std::size_t more = random() % 5000;
+			void *memory = slab_malloc(size);
+
+			fill(memory, size, 1);
+			void *other = slab_memalign(std::size_t{1} << random() % 13, more);
+			fill(other, more, 2);
+			EXPECT_TRUE(intact(memory, size, 1));
+			memory = slab_realloc(memory, size + more + 1);
+			EXPECT_TRUE(intact(memory, size & ~std::size_t{7}, 1));
+			EXPECT_TRUE(intact(other, more, 2));
+			slab_mfree(memory);
+			slab_free_sized(other, more);
+		});
+	run();
+}
+
+/* Producer and consumer: every free is another thread's, on another CPU. */
+TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
+{
+	std::size_t left = 0, taken = 0;
+
+	add_helper(
+		[&] {
+			const std::size_t kind = left % arena_.kinds();
+			const owned_object object = arena_.adopt(slab_alloc(arena_.cache(kind)), kind);
+
+			if (arena_.board().leave(left, object))
+				left++;
+			else
+				arena_.release(object);
+		},
+		[] { pin(0); });
+	add_helper(
+		[&] {
+			owned_object object;
+
+			if (arena_.board().take(taken, object)) {
+				arena_.release(object);
+				taken++;
+			} else {
+				std::this_thread::yield();
+			}
+		},
+		[] { pin(1); });
+	run();
+}
+
+/* Threads without restartable sequences */
+
+#if defined(__x86_64__)
+constexpr unsigned rseq_signature = 0x53053053;
+#elif defined(__aarch64__)
+constexpr unsigned rseq_signature = 0xd428bc00;
+#endif
+
+/* The C library registers this many bytes of each thread's area. */
+constexpr unsigned rseq_registered_size = 32;
+
+/* Switch this thread's registration off (1) or on (0); false: it cannot be. */
+bool register_rseq(int unregister)
+{
+	auto *area = static_cast<char *>(__builtin_thread_pointer()) + __rseq_offset;
+
+	return syscall(SYS_rseq, area, rseq_registered_size, unregister, rseq_signature) == 0;
+}
+
+/* Not where the C library registers none, or an area of another size. */
+bool rseq_can_be_switched_off()
+{
+	bool done = false;
+
+	std::thread([&done] { done = register_rseq(1) && register_rseq(0); }).join();
+	return done;
+}
+
+TEST_F(StressTest, ThreadsWithoutRseqBesideThreadsWithIt)
+{
+	if (!rseq_can_be_switched_off())
+		GTEST_SKIP() << "rseq cannot be switched off here";
+	std::atomic<unsigned> refused{0};
+
+	for (int i = 0; i < 3; i++)
+		add_worker();
+	for (int i = 0; i < 3; i++)
+		add_worker([&refused] {
+			if (!register_rseq(1))
+				refused++;
+		});
+	run();
+	EXPECT_EQ(refused, 0u);
+}
+
+TEST_F(StressTest, ThreadsThatLoseAndRegainRseq)
+{
+	if (!rseq_can_be_switched_off())
+		GTEST_SKIP() << "rseq cannot be switched off here";
+	std::atomic<unsigned> seed{1};
+
+	for (int i = 0; i < 4; i++)
+		add_helper([this, &seed] {
+			std::thread([this, &seed] {
+				worker self(arena_, ++seed);
+
+				for (int round = 0; round < 20; round++) {
+					EXPECT_TRUE(register_rseq(round % 2 == 0));
+					for (int step = 0; step < 50; step++)
+						self.step();
+				}
+			}).join();
+		});
+	run();
+}
+
+TEST_F(StressTest, AProcessWithoutRseq)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"GLIBC_TUNABLES=glibc.pthread.rseq=0"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	EXPECT_EQ(__rseq_size, 0u);
+	EXPECT_STRNE(slab_engine(), "rseq");
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	run();
+}
+
+} /* namespace */

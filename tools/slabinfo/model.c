@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* From JSON to the structures of model.h. */
+#include "model.h"
+#include "args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+
+static const struct {
+	const char *key;
+	size_t offset;
+} fields[] = {
+	{"flags", offsetof(struct cache, flags)},
+	{"object_size", offsetof(struct cache, object_size)},
+	{"slab_size", offsetof(struct cache, slab_size)},
+	{"align", offsetof(struct cache, align)},
+	{"objects_per_slab", offsetof(struct cache, objects_per_slab)},
+	{"order", offsetof(struct cache, order)},
+	{"has_ctor", offsetof(struct cache, has_ctor)},
+	{"slabs", offsetof(struct cache, slabs)},
+	{"cpu_slabs", offsetof(struct cache, cpu_slabs)},
+	{"partial", offsetof(struct cache, partial)},
+	{"full", offsetof(struct cache, full)},
+	{"objects", offsetof(struct cache, objects)},
+	{"total_objects", offsetof(struct cache, total_objects)},
+	{"objects_partial", offsetof(struct cache, objects_partial)},
+};
+
+struct json_object *model_member(struct json_object *object, const char *key)
+{
+	struct json_object *member = NULL;
+
+	json_object_object_get_ex(object, key, &member);
+	return member;
+}
+
+uint64_t model_number(struct json_object *object, const char *key)
+{
+	return json_object_get_uint64(model_member(object, key));
+}
+
+static size_t array_length(struct json_object *array)
+{
+	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
+}
+
+static void load_cache(struct cache *cache, struct json_object *json)
+{
+	const char *name = json_object_get_string(model_member(json, "name"));
+
+	memset(cache, 0, sizeof(*cache));
+	cache->name = name ? name : "";
+	cache->json = json;
+	cache->aliases = array_length(model_member(json, "aliases"));
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		uint64_t number = model_number(json, fields[i].key);
+
+		memcpy((char *)cache + fields[i].offset, &number, sizeof(number));
+	}
+}
+
+bool model_load(struct model *model, struct json_object *document)
+{
+	struct json_object *caches = model_member(document, "caches");
+
+	memset(model, 0, sizeof(*model));
+	model->document = document;
+	if (!json_object_is_type(caches, json_type_array)) {
+		fail("the process did not answer with a list of caches");
+		return false;
+	}
+	model->count = array_length(caches);
+	model->caches = calloc(model->count ? model->count : 1, sizeof(*model->caches));
+	if (!model->caches) {
+		fail("no memory for %zu caches", model->count);
+		return false;
+	}
+	for (size_t i = 0; i < model->count; i++)
+		load_cache(&model->caches[i], json_object_array_get_idx(caches, i));
+	return true;
+}
+
+void model_free(struct model *model)
+{
+	free(model->caches);
+	json_object_put(model->document);
+}
+
+uint64_t model_event(const struct cache *cache, const char *name)
+{
+	return model_number(model_member(cache->json, "events"), name);
+}
+
+const char *model_alias(const struct cache *cache, size_t i)
+{
+	struct json_object *aliases = model_member(cache->json, "aliases");
+	const char *name = json_object_get_string(json_object_array_get_idx(aliases, i));
+
+	return name ? name : "";
+}
+
+uint64_t cache_slab_bytes(const struct cache *cache)
+{
+	return PAGE_BYTES << cache->order;
+}
+
+uint64_t cache_bytes(const struct cache *cache)
+{
+	return cache->slabs * cache_slab_bytes(cache);
+}
+
+uint64_t cache_used_bytes(const struct cache *cache)
+{
+	return cache->objects * cache->object_size;
+}
+
+uint64_t percent(uint64_t part, uint64_t whole)
+{
+	return whole ? part * 100 / whole : 0;
+}
