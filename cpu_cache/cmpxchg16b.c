@@ -161,6 +161,7 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.name = "cmpxchg16b",
 	.cpu = cpu_locked_cpu,
 	.pop = cas_pop,
+	.pop_hot = cpu_locked_pop_hot,
 	.push = cas_push,
 	.pop_bulk = cas_pop_bulk,
 	.push_bulk = cas_push_bulk,

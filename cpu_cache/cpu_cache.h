@@ -70,7 +70,8 @@ struct cpu_slot {
 	uint64_t incoming;        /* slabs listed from elsewhere: exchanged, never popped */
 	uint64_t closed;          /* non-zero while somebody revokes this slot */
 	uint32_t lock;            /* engines that lock their slow sections */
-	uint32_t spare[3];
+	uint32_t partial_limit;   /* the user's: when to look through partial again */
+	uint32_t spare[2];
 	uint16_t gather_buf[CPU_GATHER_MAX]; /* offsets in units of 8 bytes */
 	uint64_t event[CPU_EVENTS];          /* the user's counters, kept without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
@@ -108,6 +109,8 @@ struct cpu_engine {
 	int (*cpu)(void);
 	/* One object off the current slab; NULL: miss or moved. */
 	void *(*pop)(char *slots);
+	/* The hot object, whether or not there is a current slab. */
+	void *(*pop_hot)(char *slots);
 	/* Push onto a slab that `cpu` owns. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Up to n objects off the current slab: how many. */
@@ -122,7 +125,9 @@ struct cpu_engine {
 	enum cpu_result (*disown)(char *slots, int cpu, struct cpu_slab *slab, bool exhausted);
 	/* owner = none whatever else goes on; the slot is closed. Fence after it. */
 	void (*revoke)(char *slots, int cpu, struct cpu_slab *slab);
-	enum cpu_result (*partial_push)(char *slots, int cpu, struct cpu_slab *slab);
+	/* Put a chain of `n` slabs on the list: first … last, linked by next. */
+	enum cpu_result (*partial_push)(char *slots, int cpu, struct cpu_slab *first,
+					struct cpu_slab *last, unsigned n);
 	enum cpu_result (*partial_pop)(char *slots, int cpu, struct cpu_slab **ret_slab);
 	/* The whole list: its word. */
 	enum cpu_result (*partial_take)(char *slots, int cpu, uint64_t *ret_word);

@@ -69,7 +69,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		if (e->pop(slots) != slab->base + 64 * i)
 			return false;
 	if (e->pop(slots) || e->retire(slots, cpu, slab) != CPU_DONE ||
-	    e->partial_push(slots, cpu, slab) != CPU_DONE ||
+	    e->partial_push(slots, cpu, slab, slab, 1) != CPU_DONE ||
 	    e->partial_pop(slots, cpu, &popped) != CPU_DONE || popped != slab)
 		return false;
 	if (e->gather(slots, cpu, slab, 8) != CPU_DONE ||

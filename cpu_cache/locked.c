@@ -43,6 +43,12 @@ static enum cpu_result leave(struct cpu_slot *slot, bool done)
 	return done ? CPU_DONE : CPU_MISS;
 }
 
+void *cpu_locked_pop_hot(char *slots)
+{
+	(void)slots;
+	return NULL;
+}
+
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
@@ -55,14 +61,15 @@ enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)
 	return leave(slot, true);
 }
 
-enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *slab)
+enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
+					 struct cpu_slab *last, unsigned n)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 
 	if (!enter(slot))
 		return CPU_MISS;
-	slab->next = slot->partial;
-	__atomic_store_n(&slot->partial, cpu_word(slab, cpu_word_count(slab->next) + 1),
+	last->next = slot->partial;
+	__atomic_store_n(&slot->partial, cpu_word(first, cpu_word_count(last->next) + n),
 			 __ATOMIC_RELAXED);
 	return leave(slot, true);
 }

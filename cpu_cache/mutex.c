@@ -120,6 +120,7 @@ const struct cpu_engine cpu_engine_mutex = {
 	.name = "mutex",
 	.cpu = cpu_locked_cpu,
 	.pop = mutex_pop,
+	.pop_hot = cpu_locked_pop_hot,
 	.push = mutex_push,
 	.pop_bulk = mutex_pop_bulk,
 	.push_bulk = mutex_push_bulk,

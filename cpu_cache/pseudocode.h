@@ -12,6 +12,7 @@
  *                 hot(c) set:        obj = hot(c);              commit hot(c) = 0
  *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
  *                 (cmpxchg16b: owner(s) must be c; current may be stale)
+ * pop_hot         section on c: not closed(c); obj = hot(c);    commit hot(c) = 0
  * push            section on c: hot(c) empty;                   commit hot(c) = obj
  *                 (rseq only), else
  *                 section on c: owner(s) = c; stack(s)[h] = obj;
@@ -23,8 +24,8 @@
  *                                                               commit current(c) = none
  * disown          section on c: not closed(c), owner(s) = c [, s exhausted]
  *                                                               commit owner(s) = none
- * partial_push    section on c: not closed(c); next(s) = partial(c);
- *                                                               commit partial(c) = s
+ * partial_push    section on c: not closed(c); next(last) = partial(c);
+ *                                                               commit partial(c) = first
  * partial_pop     section on c: not closed(c), partial(c) = s;  commit partial(c) = next(s)
  * partial_take    section on c: not closed(c);                  commit partial(c) = none
  * gather          section on c: not closed(c); gather(c) is of s and not full, or empty;

@@ -56,6 +56,21 @@ static void *engine_pop(char *slots)
 	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
+static void *engine_pop_hot(char *slots)
+{
+	int cpu = rseq_cpu();
+
+	if (cpu < 0)
+		return NULL;
+
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	uint64_t hot = __atomic_load_n(&slot->hot, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(slot, cpu, &slot->hot, &zero);
+
+	op_check(&op, 1, &slot->hot, hot);
+	return hot && commit(&op) == CPU_DONE ? (void *)hot : NULL;
+}
+
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
 	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
@@ -66,7 +81,7 @@ static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, 
 static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 {
 	int cpu = rseq_cpu();
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_slot *slot = cpu_slot(slots, cpu); /* of no CPU: always empty */
 	struct cpu_slab *slab = slot->current;
 	uint16_t offset8[CPU_GATHER_MAX];
 
@@ -154,15 +169,16 @@ static void engine_revoke(char *slots, int cpu, struct cpu_slab *slab)
 	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_SEQ_CST);
 }
 
-static enum cpu_result engine_partial_push(char *slots, int cpu, struct cpu_slab *slab)
+static enum cpu_result engine_partial_push(char *slots, int cpu, struct cpu_slab *first,
+					   struct cpu_slab *last, unsigned n)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	uint64_t word = __atomic_load_n(&slot->partial, __ATOMIC_RELAXED);
-	uint64_t value = cpu_word(slab, cpu_word_count(word) + 1);
+	uint64_t value = cpu_word(first, cpu_word_count(word) + n);
 	struct rseq_op op = op_on(slot, cpu, &slot->partial, &value);
 
 	op_check(&op, 1, &slot->partial, word);
-	slab->next = word;
+	last->next = word;
 	return commit(&op);
 }
 
@@ -246,6 +262,7 @@ const struct cpu_engine cpu_engine_rseq = {
 	.name = "rseq",
 	.cpu = rseq_cpu,
 	.pop = engine_pop,
+	.pop_hot = engine_pop_hot,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,

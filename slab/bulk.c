@@ -29,7 +29,7 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 		if (got)
 			continue;
 		/* The stack is exhausted; there may be a hot object in front of it. */
-		objs[done] = cpu_engine->pop(cache->cpu_slots);
+		objs[done] = cpu_pop(cache);
 		if (objs[done]) {
 			done++;
 			continue;

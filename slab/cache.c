@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control.h"
+#include "control_socket.h"
 #include "options.h"
 #include "report.h"
 #include "slab_internal.h"
@@ -48,6 +48,8 @@ static void init_once(void)
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
 			  cpu_engine->name);
 	topology_nodes();
+	if (!cpu_slots_none())
+		slab_fatal("no address space for the slots of %u CPUs", cpu_possible());
 	slab_fork_init();
 }
 
@@ -215,6 +217,31 @@ static size_t cache_bytes(void)
 	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 }
 
+/* Handles stay readable after their destruction, and are used again. */
+static struct slab_cache *free_caches;
+
+static struct slab_cache *cache_memory(void)
+{
+	struct slab_cache *cache = free_caches;
+
+	if (os_should_fail()) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!cache)
+		return os_map(cache_bytes(), 4096);
+	free_caches = cache->next;
+	memset(cache, 0, cache_bytes());
+	return cache;
+}
+
+static void cache_memory_free(struct slab_cache *cache)
+{
+	cache->magic = 0;
+	cache->next = free_caches;
+	free_caches = cache;
+}
+
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
 	cache->size = size;
@@ -227,17 +254,15 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
 				    const struct slab_cache_args *args, uint64_t flags)
 {
-	struct slab_cache *cache = os_should_fail() ? NULL : os_map(cache_bytes(), 4096);
+	struct slab_cache *cache = cache_memory();
 
-	if (!cache) {
-		errno = ENOMEM;
+	if (!cache)
 		return NULL;
-	}
 	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
 	cache->cpu_slots = cache->geometry ? cpu_slots_create() : NULL;
-	if (!cache->cpu_slots || !cpu_slots_none()) {
-		os_unmap(cache, cache_bytes());
+	if (!cache->cpu_slots) {
+		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -408,11 +433,10 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return fail(EBUSY);
 	}
 	registry_remove(cache);
-	cache->magic = 0;
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);
 	pthread_mutex_destroy(&cache->flush_lock);
-	os_unmap(cache, cache_bytes());
+	cache_memory_free(cache);
 	pthread_mutex_unlock(&registry_lock);
 	return 0;
 }

@@ -60,6 +60,9 @@ void *slab_ch_realloc(void *ptr, size_t size)
 void *slab_ch_memalign(size_t align, size_t size)
 {
 	check_size("slab_ch_memalign", 1, size);
+	if (!align || align & (align - 1))
+		slab_fatal("slab_ch_memalign(%zu, %zu bytes): the alignment is no power of two",
+			   align, size);
 	return check(slab_memalign(align, size), "slab_ch_memalign", 1, size);
 }
 

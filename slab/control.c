@@ -15,7 +15,7 @@
  * from IDLE again. There is no lock that a fork could catch held.
  */
 #define _GNU_SOURCE
-#include "control.h"
+#include "control_socket.h"
 #include "options.h"
 #include "report.h"
 #include "runtime_dir.h"

@@ -7,7 +7,7 @@
  * it from being destroyed meanwhile.
  */
 #define _GNU_SOURCE
-#include "control.h"
+#include "control_socket.h"
 
 #include <slab/stats.h>
 

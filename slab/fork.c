@@ -7,7 +7,7 @@
  * slab that another thread had in hand at that moment stays in its hand, so the
  * child loses its free objects, never gets one twice.
  */
-#include "control.h"
+#include "control_socket.h"
 #include "slab_internal.h"
 
 static void prepare(void)

@@ -181,7 +181,7 @@ static unsigned shrink_node(struct slab_cache *cache, unsigned n)
 
 int slab_cache_shrink(struct slab_cache *cache)
 {
-	unsigned released = 0, trimmed;
+	unsigned released = 0;
 
 	if (!cache || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
@@ -190,6 +190,6 @@ int slab_cache_shrink(struct slab_cache *cache)
 	cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		released += shrink_node(cache, n);
-	trimmed = segment_trim();
-	return (int)(trimmed > released ? trimmed : released);
+	segment_trim();
+	return (int)released;
 }

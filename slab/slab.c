@@ -162,30 +162,84 @@ static void push_incoming(struct slab_cache *cache, int cpu, struct slab *slab)
 	cache_event(cache, cpu, SLAB_EVENT_INCOMING);
 }
 
-/* More slabs than a CPU should hold: all of them go to their nodes. */
-static void drain_partial(struct slab_cache *cache, int cpu)
+static bool still_on(struct slab_cache *cache, int cpu)
 {
-	struct slab *hand = NULL;
+	return cpu_engine->cpu() == cpu &&
+	       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED);
+}
+
+/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its incoming
+ * stack when we are elsewhere by now. */
+static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
+			 unsigned n)
+{
+	enum cpu_result result;
+
+	do
+		result = cpu_engine->partial_push(cache->cpu_slots, cpu, &first->cpu, &last->cpu,
+						  n);
+	while (result != CPU_DONE && still_on(cache, cpu));
+	if (result == CPU_DONE)
+		return true;
+	while (n--) {
+		struct slab *next = slab_from_cpu(cpu_word_slab(first->cpu.next));
+
+		push_incoming(cache, cpu, first);
+		first = next;
+	}
+	return false;
+}
+
+static bool disown(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	enum cpu_result result;
+
+	do
+		result = cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, false);
+	while (result != CPU_DONE && still_on(cache, cpu));
+	return result == CPU_DONE;
+}
+
+/* No object of an owned slab is in use. It stays so while nobody allocates. */
+static bool is_unused(const struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+	return cpu_slab_free_count(&slab->cpu) + COUNT(remote) == slab->carved;
+}
+
+/*
+ * The CPU holds more slabs than it should: those without objects in use go to
+ * their nodes. The others stay, since frees into them would otherwise become
+ * exchanges; the limit is raised to twice what stays, so that looking through
+ * the list costs little for each slab that is added.
+ */
+static void trim_partial(struct slab_cache *cache, int cpu)
+{
+	struct slab *hand = NULL, *first = NULL, *last = NULL;
+	unsigned kept = 0;
 	uint64_t word;
 
 	if (cpu_engine->partial_take(cache->cpu_slots, cpu, &word) != CPU_DONE)
 		return;
 	while (word) {
 		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
-		enum cpu_result result;
 
 		word = slab->cpu.next;
-		do
-			result = cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, false);
-		while (result != CPU_DONE && cpu_engine->cpu() == cpu &&
-		       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED));
-		if (result == CPU_DONE) {
+		if (is_unused(slab) && disown(cache, cpu, slab)) {
 			slab->next = hand;
 			hand = slab;
-		} else {
-			push_incoming(cache, cpu, slab);
+			continue;
 		}
+		slab->cpu.next = first ? cpu_word(&first->cpu, kept) : 0;
+		first = slab;
+		last = last ? last : slab;
+		kept++;
 	}
+	__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit, 2 * kept,
+			 __ATOMIC_RELAXED);
+	if (kept)
+		push_partial(cache, cpu, first, last, kept);
 	cache_event(cache, cpu, SLAB_EVENT_CPU_PARTIAL_DRAIN);
 	node_put(cache, hand);
 }
@@ -193,17 +247,14 @@ static void drain_partial(struct slab_cache *cache, int cpu)
 void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	enum cpu_result result;
+	unsigned limit = __atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED);
 
-	do
-		result = cpu_engine->partial_push(cache->cpu_slots, cpu, &slab->cpu);
-	while (result != CPU_DONE && cpu_engine->cpu() == cpu &&
-	       !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED));
-	if (result != CPU_DONE)
-		push_incoming(cache, cpu, slab);
-	else if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) >
-		 cache->cpu_partial)
-		drain_partial(cache, cpu);
+	if (!push_partial(cache, cpu, slab, slab, 1))
+		return;
+	if (limit < cache->cpu_partial)
+		limit = cache->cpu_partial;
+	if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) > limit)
+		trim_partial(cache, cpu);
 }
 
 void slab_adopt(struct slab_cache *cache, struct slab *slab)

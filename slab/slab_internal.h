@@ -178,7 +178,7 @@ struct slab_cache {
 	void *arg;
 	uint64_t magic;
 	/* Under registry_lock. */
-	struct slab_cache *next, **prev_next;
+	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */
 	unsigned refs; /* 1 + aliases */
 	unsigned aliases;
@@ -257,6 +257,8 @@ void *node_alloc(struct slab_cache *cache, unsigned node);
 
 enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
+/* One object that this CPU holds already, without refilling. */
+void *cpu_pop(struct slab_cache *cache);
 /* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
 void *slab_alloc_slow(struct slab_cache *cache);

@@ -183,10 +183,17 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	return result;
 }
 
+void *cpu_pop(struct slab_cache *cache)
+{
+	void *obj = cpu_engine->pop(cache->cpu_slots);
+
+	return obj ? obj : cpu_engine->pop_hot(cache->cpu_slots);
+}
+
 static void *alloc_object(struct slab_cache *cache)
 {
 	for (;;) {
-		void *obj = cpu_engine->pop(cache->cpu_slots);
+		void *obj = cpu_pop(cache);
 
 		if (obj)
 			return obj;

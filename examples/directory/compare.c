@@ -163,6 +163,6 @@ int compare_sides(const struct args *args)
 			return 1;
 	}
 	screen_compare(slab, other, rounds);
-	screen_next(!args->slabinfo || strcmp(args->slabinfo, "off") != 0);
+	screen_next();
 	return 0;
 }

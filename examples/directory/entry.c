@@ -241,8 +241,8 @@ static void add_value(struct entry *entry, const char *type, size_t type_length,
 
 struct entry *entry_from_record(const struct record *record, const char *dn, size_t dn_length)
 {
-	struct dn *name = dn ? dn_make(dn, dn_length)
-			     : dn_make(record_dn(record), record->dn_length);
+	struct dn *name =
+		dn ? dn_make(dn, dn_length) : dn_make(record_dn(record), record->dn_length);
 	struct entry *entry = entry_make(name, dn_name(name));
 	bool renamed = !dn; /* only the first naming value makes way */
 
@@ -337,9 +337,9 @@ bool entry_measure(const struct entry *entry, struct directory_size *size)
 {
 	uint32_t attributes = 0, values = 0;
 	unsigned char sum = 0;
-	bool sound = strlen(entry->dn->text) == entry->dn->length &&
-		     bytes_hash(entry->dn->normalized, entry->dn->normalized_length) ==
-			     entry->dn->hash;
+	bool sound =
+		strlen(entry->dn->text) == entry->dn->length &&
+		bytes_hash(entry->dn->normalized, entry->dn->normalized_length) == entry->dn->hash;
 
 	size->bytes += sizeof(*entry) + sizeof(*entry->dn) + entry->dn->length + 1 +
 		       entry->dn->normalized_length + 1 + value_measure(entry->name, &sum);

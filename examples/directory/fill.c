@@ -42,10 +42,11 @@ static const char *arena_copy(struct arena **arena, const char *text, size_t len
 
 struct attribute *note_make(uint64_t id, size_t length)
 {
-	static const char text[NOTE_MAX + 1] =
+	static const char text[] =
 		"Seen again by the inventory; nothing has changed since the last visit, and the "
 		"one who keeps it has been told. This note is replaced by every modify operation, "
-		"sometimes by a longer one. The end.";
+		"sometimes by a longer one. End of the note.";
+	_Static_assert(sizeof(text) > NOTE_MAX, "enough text for the longest note");
 	struct attribute *note = attribute_make(NOTE_TYPE, strlen(NOTE_TYPE));
 
 	note->changed = id;
@@ -100,8 +101,8 @@ static void add_slot(struct directory *directory, const struct entry *entry, siz
 
 	if (directory->slot_count == directory->slot_capacity) {
 		directory->slot_capacity = directory->slot_capacity * 2 + 1024;
-		directory->slots = need(
-			realloc(directory->slots, directory->slot_capacity * sizeof(*slot)));
+		directory->slots =
+			need(realloc(directory->slots, directory->slot_capacity * sizeof(*slot)));
 	}
 	slot = &directory->slots[directory->slot_count++];
 	slot->dn = arena_copy(&directory->names, entry->dn->text, entry->dn->length);

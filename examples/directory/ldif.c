@@ -174,8 +174,8 @@ static bool read_attributes(struct source *source, struct record *record, bool *
 		wrong = split(source, &line, &accepted);
 		if (!wrong && is_type(&line, "changetype")) {
 			*drop = true;
-			return source_bad(source, number, SKIP_RECORD,
-					  "this is a change record", "records of entries");
+			return source_bad(source, number, SKIP_RECORD, "this is a change record",
+					  "records of entries");
 		}
 		if (!wrong && is_type(&line, "dn")) {
 			wrong = "a second DN in one record";
@@ -199,7 +199,8 @@ static bool read_record(struct source *source, struct record *record, bool *drop
 	if (!wrong && is_type(&line, "version")) {
 		wrong = version_wrong(source, &line, &accepted);
 		source->started = true;
-		return !wrong || source_bad(source, source->line.number, SKIP_LINE, wrong, accepted);
+		return !wrong ||
+		       source_bad(source, source->line.number, SKIP_LINE, wrong, accepted);
 	}
 	source->started = true;
 	if (!wrong)

@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static double now(void)
+static double now(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(clock, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
@@ -35,7 +35,8 @@ static bool sound(const struct directory *directory, struct directory_size *size
 {
 	if (tree_measure(directory->tree, size))
 		return true;
-	fprintf(stderr, "directory: an entry is damaged: its attributes and values do not add up\n");
+	fprintf(stderr,
+		"directory: an entry is damaged: its attributes and values do not add up\n");
 	return false;
 }
 
@@ -47,7 +48,7 @@ static void watch(struct traffic *traffic, const struct args *args, double start
 	double elapsed;
 
 	progress_start(&progress);
-	while ((elapsed = now() - started) < args->seconds) {
+	while ((elapsed = now(CLOCK_MONOTONIC) - started) < args->seconds) {
 		double interval = progress.terminal ? 0.25 : 1;
 		uint64_t done[KIND_COUNT];
 
@@ -63,7 +64,7 @@ static void watch(struct traffic *traffic, const struct args *args, double start
 			interval = args->seconds - elapsed;
 		sleep_for(interval + 0.001);
 		traffic_done(traffic, done);
-		progress_show(&progress, now() - started, args->seconds, done);
+		progress_show(&progress, now(CLOCK_MONOTONIC) - started, args->seconds, done);
 	}
 	progress_end(&progress);
 }
@@ -72,7 +73,7 @@ static void watch(struct traffic *traffic, const struct args *args, double start
 static bool work(struct directory *directory, const struct args *args, struct result *result)
 {
 	struct traffic traffic;
-	double started = now();
+	double started = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 	uint64_t wrong, expected;
 	int64_t growth;
 
@@ -80,7 +81,8 @@ static bool work(struct directory *directory, const struct args *args, struct re
 		exit(1);
 	watch(&traffic, args, started);
 	wrong = traffic_stop(&traffic, result, &growth);
-	result->seconds = now() - started;
+	result->seconds = now(CLOCK_MONOTONIC) - started;
+	result->cpu_seconds = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	result->resident_end = result_resident();
 	memory_caches(result);
 	if (wrong)
@@ -122,7 +124,7 @@ static void show(const struct result *result)
 	screen_result(MEMORY_NAME, result);
 	screen_caches(result);
 	if (!MEMORY_IS_MALLOC)
-		screen_next(true);
+		screen_next();
 }
 
 /* One side in this process. The exit status. */
@@ -136,11 +138,11 @@ static int run_side(const struct args *args)
 	if (memory_setup())
 		return 1;
 	result.resident_before = result_resident();
-	started = now();
+	started = now(CLOCK_MONOTONIC);
 	if (directory_read(&directory, args))
 		return 2;
 	directory_multiply(&directory, args->entries);
-	result.load_seconds = now() - started;
+	result.load_seconds = now(CLOCK_MONOTONIC) - started;
 	result.resident_loaded = result_resident();
 	if (!sound(&directory, &result.loaded))
 		return 1;

@@ -33,8 +33,7 @@ static void entry_destruct(void *object, void *arg)
 /* Unmerged, so that every kind of object has its own line in slabinfo. */
 int memory_setup(void)
 {
-	const struct slab_cache_args entry_args = {.ctor = entry_construct,
-						   .dtor = entry_destruct};
+	const struct slab_cache_args entry_args = {.ctor = entry_construct, .dtor = entry_destruct};
 
 	memory_cache.pblock = pblock_cache_create(NULL, SLAB_NO_MERGE);
 	memory_cache.operation = operation_cache_create(NULL, SLAB_NO_MERGE);
@@ -51,9 +50,9 @@ int memory_setup(void)
 
 int memory_teardown(void)
 {
-	struct slab_cache *const all[] = {memory_cache.pblock,    memory_cache.operation,
-					  memory_cache.entry,     memory_cache.attribute,
-					  memory_cache.value,     memory_cache.dn};
+	struct slab_cache *const all[] = {memory_cache.pblock, memory_cache.operation,
+					  memory_cache.entry,  memory_cache.attribute,
+					  memory_cache.value,  memory_cache.dn};
 	int status = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

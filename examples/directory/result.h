@@ -53,7 +53,8 @@ struct result {
 	struct directory_size loaded;
 	struct directory_size end;
 	double load_seconds;
-	double seconds;
+	double seconds;     /* of load */
+	double cpu_seconds; /* of all threads together */
 	uint64_t done[KIND_COUNT];
 	uint64_t returned; /* entries copied for searches */
 	uint64_t resident_before;

@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static const char *const kind_name[KIND_COUNT] = {"search", "base",   "or10",
-						  "modify", "add",    "delete"};
+static const char *const kind_name[KIND_COUNT] = {"search", "base", "or10",
+						  "modify", "add",  "delete"};
 
 /* 1234567 -> "1,234,567", in one of a few buffers that take turns. */
 static const char *grouped(uint64_t number)
@@ -54,52 +54,59 @@ void progress_start(struct progress *progress)
 	progress->terminal = isatty(STDOUT_FILENO);
 }
 
+/* Columns of the terminal; 100 when the output is none. */
 static int terminal_width(void)
 {
 	struct winsize size;
 
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || size.ws_col < 20)
-		return 80;
+		return 100;
 	return size.ws_col;
 }
 
-/* 41234 -> "41.2k". */
+/* 5834 -> "5.8k", 41234 -> "41k". */
 static void rate_append(char *line, size_t size, const char *name, double rate)
 {
 	size_t used = strlen(line);
 
-	if (rate >= 1000)
-		snprintf(line + used, size - used, "  %s %.1fk", name, rate / 1000);
+	if (rate >= 9950)
+		snprintf(line + used, size - used, " %s %.0fk", name, rate / 1000);
+	else if (rate >= 1000)
+		snprintf(line + used, size - used, " %s %.1fk", name, rate / 1000);
 	else
-		snprintf(line + used, size - used, "  %s %.0f", name, rate);
+		snprintf(line + used, size - used, " %s %.0f", name, rate);
 }
 
-static void bar(char *line, size_t size, double part)
+/* A bar of `width` characters, 20 at most, and the per cent. */
+static void bar(char *line, size_t size, int width, double part)
 {
 	static const char full[] = "####################", empty[] = "....................";
-	int filled = (int)(part * 20 + 0.5);
+	int filled = (int)(part * width + 0.5);
 
-	snprintf(line, size, "[%.*s%.*s] %3.0f%%", filled, full, 20 - filled, empty, part * 100);
+	snprintf(line, size, "[%.*s%.*s] %3.0f%%", filled, full, width - filled, empty, part * 100);
 }
 
 void progress_show(struct progress *progress, double elapsed, double total,
 		   const uint64_t done[KIND_COUNT])
 {
+	static const char *const short_name[KIND_COUNT] = {"search", "base", "or",
+							   "mod",    "add",  "del"};
 	double span = elapsed - progress->shown, sum = 0;
+	int columns = terminal_width();
 	char line[256];
 
 	if (span <= 0)
 		return;
-	bar(line, sizeof(line), elapsed < total ? elapsed / total : 1);
+	bar(line, sizeof(line), columns < 100 ? 6 : 20, elapsed < total ? elapsed / total : 1);
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		sum += (double)(done[kind] - progress->before[kind]);
 	rate_append(line, sizeof(line), "op/s", sum / span);
 	strcat(line, ":");
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
-		rate_append(line, sizeof(line), kind_name[kind],
+		rate_append(line, sizeof(line), short_name[kind],
 			    (double)(done[kind] - progress->before[kind]) / span);
 	if (progress->terminal)
-		printf("\r\033[K%.*s", terminal_width() - 1, line);
+		printf("\r\033[K%.*s", columns - 1, line);
 	else
 		printf("%s\n", line);
 	fflush(stdout);
@@ -119,6 +126,12 @@ static double rate(const struct result *result)
 	return (double)result_operations(result) / result->seconds;
 }
 
+/* Unlike the rate, this hardly depends on what else the machine does. */
+static double cpu_us(const struct result *result)
+{
+	return result->cpu_seconds * 1e6 / (double)result_operations(result);
+}
+
 static double growth(const struct result *result)
 {
 	return (double)result->resident_end - (double)result->resident_before;
@@ -132,10 +145,13 @@ void screen_result(const char *name, const struct result *result)
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		printf("  %-8s %12s per second\n", kind_name[kind],
 		       grouped((uint64_t)((double)result->done[kind] / result->seconds)));
+	printf("  CPU time %.2f us per operation, listeners and workers together\n",
+	       cpu_us(result));
 	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
 	       histogram_percentile(&result->latency, 50) / 1000,
 	       histogram_percentile(&result->latency, 99) / 1000);
-	printf("  resident %.1f MiB after loading, %.1f MiB at the end, for a directory of %.1f MiB\n",
+	printf("  resident %.1f MiB after loading, %.1f MiB at the end; "
+	       "the directory has %.1f MiB\n",
 	       mib(result->resident_loaded), mib(result->resident_end), mib(result->end.bytes));
 }
 
@@ -146,14 +162,15 @@ static void cache_row(const char *name, uint64_t object_size, uint64_t objects, 
 
 	if (object_size)
 		snprintf(size, sizeof(size), "%llu", (unsigned long long)object_size);
-	printf("  %-16s %7s %12s %14s %14s %7.1f%%\n", name, size, grouped(objects),
-	       grouped(used), grouped(held),
-	       held > used ? 100 * (double)(held - used) / (double)held : 0.0);
+	printf("  %-16s %7s %12s %14s %14s %7.1f%%\n", name, size, grouped(objects), grouped(used),
+	       grouped(held), held > used ? 100 * (double)(held - used) / (double)held : 0.0);
 }
 
+/* Caches by size come as one row: there are about forty of them. */
 void screen_caches(const struct result *result)
 {
-	uint64_t objects = 0, used = 0, held = 0;
+	uint64_t sized = 0, objects[2] = {0}, used[2] = {0}, held[2] = {0};
+	char name[32];
 
 	if (!result->caches)
 		return;
@@ -162,14 +179,19 @@ void screen_caches(const struct result *result)
 	       "bytes held", "waste");
 	for (uint32_t i = 0; i < result->caches; i++) {
 		const struct cache_line *line = &result->cache[i];
+		bool by_size = strncmp(line->name, "size-", 5) == 0;
 		uint64_t bytes = line->objects * line->object_size;
 
-		cache_row(line->name, line->object_size, line->objects, bytes, line->held);
-		objects += line->objects;
-		used += bytes;
-		held += line->held;
+		if (!by_size)
+			cache_row(line->name, line->object_size, line->objects, bytes, line->held);
+		sized += by_size;
+		objects[by_size] += line->objects;
+		used[by_size] += bytes;
+		held[by_size] += line->held;
 	}
-	cache_row("all", 0, objects, used, held);
+	snprintf(name, sizeof(name), "size-* (%llu)", (unsigned long long)sized);
+	cache_row(name, 0, objects[1], used[1], held[1]);
+	cache_row("all", 0, objects[0] + objects[1], used[0] + used[1], held[0] + held[1]);
 }
 
 /* One row of the comparison; the ratio is slab / other. */
@@ -193,6 +215,7 @@ static void combine(struct result *all, const struct result *results, size_t rou
 		for (size_t kind = 0; kind < KIND_COUNT; kind++)
 			all->done[kind] += results[i].done[kind];
 		all->seconds += results[i].seconds;
+		all->cpu_seconds += results[i].cpu_seconds;
 		all->load_seconds += results[i].load_seconds;
 		all->resident_before += results[i].resident_before;
 		all->resident_loaded += results[i].resident_loaded;
@@ -233,6 +256,7 @@ void screen_compare(const struct result *slab, const struct result *other, size_
 		row(name, "%12.0f", (double)a.done[kind] / a.seconds,
 		    (double)b.done[kind] / b.seconds);
 	}
+	row("CPU time of an operation, us", "%12.2f", cpu_us(&a), cpu_us(&b));
 	row("median of an operation, us", "%12.2f", histogram_percentile(&a.latency, 50) / 1000,
 	    histogram_percentile(&b.latency, 50) / 1000);
 	row("99 % of operations below, us", "%12.2f", histogram_percentile(&a.latency, 99) / 1000,
@@ -249,14 +273,12 @@ void screen_compare(const struct result *slab, const struct result *other, size_
 	rates_of_rounds("malloc", other, rounds);
 }
 
-void screen_next(bool ran_slabinfo)
+void screen_next(void)
 {
 	printf("\nWhat to try next:\n"
-	       "  ./build/bin/directory --once --seconds 60 & sleep 3; ./build/bin/slabinfo --pid $!"
-	       "%s\n"
+	       "  ./build/bin/directory --once --seconds 60 & sleep 3; "
+	       "./build/bin/slabinfo --pid $!\n"
 	       "  ./build/bin/directory --ldif examples/directory/people.ldif"
-	       "      # your own directory, as LDIF\n"
-	       "  less docs/design.md examples/typed.c examples/directory/memory_slab.h"
-	       "    # how, and what it takes\n",
-	       ran_slabinfo ? "      # the table above, live" : "");
+	       "      # or your own directory\n"
+	       "  less docs/design.md examples/typed.c examples/directory/memory_slab.h\n");
 }

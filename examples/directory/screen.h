@@ -37,6 +37,6 @@ void screen_caches(const struct result *result);
 void screen_compare(const struct result *slab, const struct result *other, size_t rounds);
 
 /* screen_next: what to try now. */
-void screen_next(bool ran_slabinfo);
+void screen_next(void);
 
 #endif /* DIRECTORY_SCREEN_H */

@@ -28,7 +28,8 @@ int source_open(struct source *source, const char *ldif, enum bad_lines policy, 
 	source->quiet = quiet;
 	source->file = fopen(source->path, "re");
 	if (!source->file) {
-		fprintf(stderr, "directory: cannot read %s: %s; give a directory with --ldif FILE\n",
+		fprintf(stderr,
+			"directory: cannot read %s: %s; give a directory with --ldif FILE\n",
 			source->path, strerror(errno));
 		return -1;
 	}

@@ -98,9 +98,9 @@ void *worker_run(void *arg)
 			histogram_add(&worker->latency, ended - started);
 			started = ended;
 			/* This thread alone writes it. */
-			atomic_store_explicit(
-				done, atomic_load_explicit(done, memory_order_relaxed) + 1,
-				memory_order_relaxed);
+			atomic_store_explicit(done,
+					      atomic_load_explicit(done, memory_order_relaxed) + 1,
+					      memory_order_relaxed);
 		}
 		send_back(traffic, batch, count);
 	}

@@ -146,8 +146,10 @@ SLAB_API int slab_cache_destroy(struct slab_cache *cache);
  * slab_cache_shrink: give all empty slabs back to the operating system.
  *
  * Takes back what CPUs hold (they continue meanwhile), frees empty slabs and
- * sorts the partial lists so that the fullest slabs are used first.
- * Returns the number of slabs given back, or -errno. Not async-signal-safe.
+ * sorts the partial lists so that the fullest slabs are used first. The memory
+ * of slabs that caches gave up earlier goes back as well.
+ * Returns the number of slabs that this cache gave up, or -errno (EINVAL: it was
+ * destroyed). Not async-signal-safe.
  */
 SLAB_API int slab_cache_shrink(struct slab_cache *cache);
 

@@ -185,7 +185,8 @@ inline std::vector<std::string> names_of(struct slab_cache *cache)
 	const std::size_t n = slab_cache_aliases(cache, aliases, SLAB_STATS_MAX_ALIASES);
 	std::vector<std::string> names = {slab_cache_name(cache)};
 
-	names.insert(names.end(), aliases, aliases + std::min<std::size_t>(n, SLAB_STATS_MAX_ALIASES));
+	names.insert(names.end(), aliases,
+		     aliases + std::min<std::size_t>(n, SLAB_STATS_MAX_ALIASES));
 	return names;
 }
 

@@ -243,9 +243,9 @@ inline void unpin()
 }
 
 /*
- * Interrupts the calling thread by a signal with an empty handler, many times a
- * second, for as long as it lives: restartable sequences are aborted and system
- * calls interrupted in places where that is rare otherwise.
+ * Interrupts the calling thread by a signal, many times a second, for as long as
+ * this object lives. The handler lets another thread have the CPU: preemption,
+ * between any two instructions, in places where it is rare otherwise.
  */
 class interruptions
 {
@@ -256,7 +256,7 @@ public:
 		struct sigevent event = {};
 		struct itimerspec times = {};
 
-		action.sa_handler = [](int) {};
+		action.sa_handler = [](int) { sched_yield(); };
 		action.sa_flags = SA_RESTART;
 		sigaction(SIGUSR1, &action, nullptr);
 		event.sigev_notify = SIGEV_THREAD_ID;

@@ -147,9 +147,9 @@ TEST_P(ObjectSizes, ObjectsHaveNaturalAlignment)
 INSTANTIATE_TEST_SUITE_P(Bytes, ObjectSizes,
 			 testing::Values(1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 48, 63,
 					 64, 65, 72, 96, 100, 127, 128, 129, 192, 200, 240, 255,
-					 256, 257, 333, 500, 512, 712, 1000, 1024, 1025, 2000,
-					 2048, 2112, 3000, 4095, 4096, 4097, 5000, 8192, 10000,
-					 16384, 20000, 32767, 32768),
+					 256, 257, 333, 500, 512, 712, 1000, 1024, 1025, 2000, 2048,
+					 2112, 3000, 4095, 4096, 4097, 5000, 8192, 10000, 16384,
+					 20000, 32767, 32768),
 			 testing::PrintToStringParamName());
 
 class Alignments : public testing::TestWithParam<std::size_t>
@@ -470,8 +470,8 @@ TEST(CacheTest, DestroyWithObjectsLeftReportsEachOfThem)
 		slab_free(cache, objs[i]);
 	objs.resize(5);
 	EXPECT_EQ(cache.destroy(), -EBUSY);
-	EXPECT_TRUE(reports.contains("Objects remaining in " + cache.name() +
-				     " on slab_cache_destroy"))
+	EXPECT_TRUE(
+		reports.contains("Objects remaining in " + cache.name() + " on slab_cache_destroy"))
 		<< reports.text();
 	for (void *obj : objs) {
 		char address[32];

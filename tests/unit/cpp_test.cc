@@ -376,7 +376,8 @@ TEST(CppAllocatorTest, ServesHashTables)
 {
 	using string = std::basic_string<char, std::char_traits<char>, slab::allocator<char>>;
 	using pair = std::pair<const int, string>;
-	std::unordered_map<int, string, std::hash<int>, std::equal_to<int>, slab::allocator<pair>> map;
+	std::unordered_map<int, string, std::hash<int>, std::equal_to<int>, slab::allocator<pair>>
+		map;
 
 	for (int i = 0; i < 5000; i++)
 		map.emplace(i, string(static_cast<std::size_t>(i % 100), 'x'));

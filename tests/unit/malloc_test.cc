@@ -38,9 +38,7 @@ std::size_t opaque(std::size_t size)
 }
 
 /* Takes what the death tests never get to see. */
-void discard(const void *)
-{
-}
+void discard(const void *) {}
 
 /* Sizes around every boundary that matters: classes, pages, the largest class. */
 std::vector<std::size_t> interesting_sizes()
@@ -167,8 +165,8 @@ TEST(MallocTest, CallocThatOverflowsIsNoMemory)
 
 TEST(MallocTest, ReallocKeepsTheContentBetweenAllSizes)
 {
-	const std::size_t sizes[] = {1,     8,     16,    17,     100,     128,    129,    1000, 4096,
-				     32768, 32769, 65536, 100000, 2 * mib, 3000000};
+	const std::size_t sizes[] = {1,    8,     16,    17,    100,    128,     129,    1000,
+				     4096, 32768, 32769, 65536, 100000, 2 * mib, 3000000};
 
 	for (std::size_t from : sizes)
 		for (std::size_t to : sizes) {

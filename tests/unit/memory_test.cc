@@ -160,7 +160,8 @@ TEST(MemoryTest, CreationWithoutMemoryIsEnomem)
 	limit_address_space(8 * mib);
 	for (int i = 0; i < 1000000; i++) {
 		const std::string name = "c" + std::to_string(i);
-		struct slab_cache *more = slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *more =
+			slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
 
 		if (!more)
 			break;
@@ -265,7 +266,9 @@ TEST(MemoryTest, IdleThreadsKeepNoMemory)
 	constexpr std::size_t per_thread = 200;
 	const auto round = [&] {
 		for (int i = 0; i < 64; i++)
-			std::thread([&] { free_many(cache, alloc_many(cache, per_thread)); }).join();
+			std::thread([&] {
+				free_many(cache, alloc_many(cache, per_thread));
+			}).join();
 	};
 
 	/* What the CPUs keep is there after the first round; threads add nothing. */

@@ -25,7 +25,8 @@ TEST(MergeTest, CachesOfOneLayoutAreMerged)
 	test_cache first(48, 0);
 	test_cache second(48, 0);
 
-	EXPECT_EQ(static_cast<struct slab_cache *>(first), static_cast<struct slab_cache *>(second));
+	EXPECT_EQ(static_cast<struct slab_cache *>(first),
+		  static_cast<struct slab_cache *>(second));
 	EXPECT_GE(stats_of(first).merged, 1u);
 }
 

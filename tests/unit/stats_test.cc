@@ -280,7 +280,8 @@ TEST(StatsTest, CachesAreVisitedInOrderOfCreation)
 
 	EXPECT_EQ(slab_for_each_cache(
 			  [](struct slab_cache *cache, void *arg) {
-				  static_cast<std::vector<struct slab_cache *> *>(arg)->push_back(cache);
+				  static_cast<std::vector<struct slab_cache *> *>(arg)->push_back(
+					  cache);
 				  return 0;
 			  },
 			  &seen),

@@ -335,7 +335,8 @@ TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
 	add_helper(
 		[&] {
 			const std::size_t kind = left % arena_.kinds();
-			const owned_object object = arena_.adopt(slab_alloc(arena_.cache(kind)), kind);
+			const owned_object object =
+				arena_.adopt(slab_alloc(arena_.cache(kind)), kind);
 
 			if (arena_.board().leave(left, object))
 				left++;

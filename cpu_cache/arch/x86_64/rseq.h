@@ -21,14 +21,15 @@
 #define RSEQ_ARCH 1
 
 #ifdef SLAB_TESTING
-/* Spin cpu_inject_loops[n] times; steps over the red zone, clobbers flags only. */
+/* Spin cpu_inject_loops[n] times. The stack pointer stays where it is: an abort
+ * leaves a sequence from anywhere. */
 #define INJECT_ASM(n)                                                                              \
-	"lea -128(%%rsp), %%rsp\n\tpush %%rax\n\t"                                                \
-	"mov cpu_inject_loops+4*" #n "(%%rip), %%eax\n\t"                                          \
-	"333: test %%eax, %%eax\n\tjz 334f\n\tpause\n\tdec %%eax\n\tjmp 333b\n\t"               \
-	"334: pop %%rax\n\tlea 128(%%rsp), %%rsp\n\t"
+	"mov cpu_inject_loops+4*" #n "(%%rip), %%r11d\n\t"                                         \
+	"333: test %%r11d, %%r11d\n\tjz 334f\n\tpause\n\tdec %%r11d\n\tjmp 333b\n\t334:\n\t"
+#define INJECT_CLOBBER , "r11"
 #else
 #define INJECT_ASM(n)
+#define INJECT_CLOBBER
 #endif
 
 /* The descriptor (label 3): start 1, post-commit 2, abort handler 4. */
@@ -97,7 +98,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"jmp 2b\n\t.popsection\n\t"
 		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
 		: [slots] "m"(*slots), [rseq] "r"(rseq)
-		: "rcx", "rdx", "rsi", "memory");
+		: "rcx", "rdx", "rsi", "memory" INJECT_CLOBBER);
 	/* clang-format on */
 	return !missed;
 }
@@ -123,7 +124,7 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		RSEQ_END(full)
 		:
 		: [slots] "m"(*slots), [obj] "r"(obj), [rseq] "r"(rseq)
-		: "rax", "memory", "cc"
+		: "rax", "memory", "cc" INJECT_CLOBBER
 		: full);
 	return true;
 full:
@@ -144,7 +145,7 @@ full:
 		RSEQ_END(miss)
 		:
 		: [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
-		: "rax", "rcx", "memory", "cc"
+		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;
@@ -197,7 +198,7 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		  [to] "i"(offsetof(struct rseq_op, to)),
 		  [value] "i"(offsetof(struct rseq_op, value)),
 		  [target] "i"(offsetof(struct rseq_op, target))
-		: "rax", "rcx", "rsi", "rdi", "memory", "cc"
+		: "rax", "rcx", "rsi", "rdi", "memory", "cc" INJECT_CLOBBER
 		: moved, miss);
 	/* clang-format on */
 	return CPU_DONE;

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# directory_test.sh PROGRAM FOLDER: run the demo as users do and look at what it
+# prints and how it ends.
+set -u
+
+program=$1
+folder=$2
+out=$(mktemp)
+err=$(mktemp)
+trap 'rm -f "$out" "$err"' EXIT
+failures=0
+
+fail() {
+	echo "FAILED: $1"
+	sed 's/^/  out: /' "$out"
+	sed 's/^/  err: /' "$err"
+	failures=$((failures + 1))
+}
+
+# expect STATUS OPTION...: run it and check the exit status.
+expect() {
+	wanted=$1
+	shift
+	"$program" "$@" >"$out" 2>"$err"
+	status=$?
+	echo "directory $*: status $status"
+	[ $status -eq "$wanted" ] || fail "status $status, not $wanted: directory $*"
+}
+
+says() {
+	grep -q -e "$1" "$out" || fail "the output lacks: $1"
+}
+
+complains() {
+	grep -q -e "$1" "$err" || fail "the error output lacks: $1"
+}
+
+one_sentence() {
+	[ "$(wc -l <"$err")" -eq 1 ] || fail "more than one line: $1"
+}
+
+quick="--entries 2000 --seconds 1 --slabinfo off"
+
+# One side after the other, on a good file.
+expect 0 --once --ldif "$folder/good.ldif" $quick
+says 'Loaded 3 entries of .*good.ldif'
+says 'multiplied to 2,000'
+says 'op/s'
+says 'libslab: .* operations in 1'
+says '^  entry  *184 '
+says 'What to try next'
+[ -s "$err" ] && fail 'a good file brings complaints'
+
+expect 0 --malloc --ldif "$folder/good.ldif" $quick
+says 'malloc: .* operations in 1'
+
+# The comparison.
+expect 0 --ldif "$folder/good.ldif" $quick
+says 'Round 1 of 1 on libslab'
+says 'Round 1 of 1 on malloc'
+says 'operations per second'
+says 'MiB resident at the end'
+
+# As many threads as entries to work on, and more than that.
+expect 0 --once --ldif "$folder/good.ldif" --entries 1 --seconds 0.2 --threads 5 --slabinfo off
+
+# The package catalogue, where there is one.
+if [ -s /var/lib/dpkg/status ]; then
+	expect 0 --once $quick --threads 2
+	says 'Loaded .* entries of /var/lib/dpkg/status'
+fi
+
+# A missing slabinfo is said, and nothing else happens.
+expect 0 --once --ldif "$folder/good.ldif" --seconds 0.5 --slabinfo /nonexistent/slabinfo
+says '(slabinfo is not shown: /nonexistent/slabinfo: '
+
+# Bad lines are reported once with their numbers, and skipped...
+expect 0 --ldif "$folder/bad.ldif" $quick
+complains "bad.ldif:7: no ':' in the line"
+complains 'bad.ldif:10: the record does not start with its DN'
+complains 'bad.ldif:15: the value is no base64'
+complains 'bad.ldif:16: values from URLs'
+complains 'bad.ldif:19: an entry of this DN exists'
+complains 'bad.ldif:23: this is a change record'
+[ "$(wc -l <"$err")" -eq 6 ] || fail 'six bad lines bring six complaints'
+says '(6 bad lines skipped)'
+
+# ... or refused, with nothing done.
+for side in --once --malloc --slabinfo=off; do
+	expect 2 $side --bad-lines=refuse --ldif "$folder/bad.ldif"
+	complains "bad.ldif:7: .*; nothing is loaded"
+	one_sentence 'the first bad line is reported'
+	[ -s "$out" ] && fail 'something was done in spite of a bad line'
+done
+
+# What cannot be done is said in one sentence, with status 2.
+for options in '--seconds 0' '--seconds x' '--seconds nan' '--threads 0' '--threads 65' \
+	'--threads -1' '--entries 0' '--entries 1x' '--entries 99999999999999999999' \
+	'--bad-lines=ignore' '--nonsense' '--ldif' 'file.ldif' '--ldif /nonexistent' \
+	'--ldif /' '--ldif /dev/null'; do
+	expect 2 $options
+	one_sentence "$options"
+	[ -s "$out" ] && fail "something was done in spite of $options"
+done
+
+expect 0 --help
+says '^usage: directory'
+
+[ $failures -eq 0 ] || echo "$failures failures"
+[ $failures -eq 0 ]
