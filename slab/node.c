@@ -98,10 +98,11 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 	return others;
 }
 
-void node_put(struct slab_cache *cache, struct slab *slabs)
+unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 {
 	struct slab *surplus = NULL;
 	int cpu = cpu_engine->cpu();
+	unsigned released = 0;
 
 	for (struct slab *slab = slabs; slab; slab = slab->next) {
 		slab_collect(slab);
@@ -114,8 +115,9 @@ void node_put(struct slab_cache *cache, struct slab *slabs)
 
 		surplus = slab->next;
 		slab_release(cache, slab);
-		cache_event(cache, cpu, SLAB_EVENT_FREE_SLAB);
+		released++;
 	}
+	return released;
 }
 
 struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)

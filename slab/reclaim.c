@@ -100,7 +100,7 @@ static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct sla
 }
 
 /* In hand: full slabs leave it, the others go to their node. */
-static void put_back(struct slab_cache *cache, struct slab *hand)
+static unsigned put_back(struct slab_cache *cache, struct slab *hand)
 {
 	struct slab *partial = NULL, *next;
 
@@ -113,15 +113,15 @@ static void put_back(struct slab_cache *cache, struct slab *hand)
 			partial = hand;
 		}
 	}
-	node_put(cache, partial);
+	return node_put(cache, partial);
 }
 
-static void flush_locked(struct slab_cache *cache)
+static unsigned flush_locked(struct slab_cache *cache)
 {
 	struct slab *hand = NULL;
 
 	if (!close_slots(cache))
-		return;
+		return 0;
 	cpu_engine->fence();
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		if (cpu_slot(cache->cpu_slots, cpu)->closed) {
@@ -137,18 +137,21 @@ static void flush_locked(struct slab_cache *cache)
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
-	put_back(cache, hand);
+	return put_back(cache, hand);
 }
 
-void cache_flush(struct slab_cache *cache)
+unsigned cache_flush(struct slab_cache *cache)
 {
+	unsigned released;
+
 	pthread_mutex_lock(&cache->flush_lock);
-	flush_locked(cache);
+	released = flush_locked(cache);
 	/* A gathered batch may have made a CPU own a slab meanwhile. */
-	flush_locked(cache);
+	released += flush_locked(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		node_put(cache, node_take(cache, n, ~0u));
+		released += node_put(cache, node_take(cache, n, ~0u));
 	pthread_mutex_unlock(&cache->flush_lock);
+	return released;
 }
 
 /* Empty slabs go; the others return with the fullest first. */
@@ -181,13 +184,13 @@ static unsigned shrink_node(struct slab_cache *cache, unsigned n)
 
 int slab_cache_shrink(struct slab_cache *cache)
 {
-	unsigned released = 0;
+	unsigned released;
 
 	if (!cache || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return -EINVAL;
 	}
-	cache_flush(cache);
+	released = cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		released += shrink_node(cache, n);
 	segment_trim();

@@ -146,6 +146,7 @@ void slab_release(struct slab_cache *cache, struct slab *slab)
 		for (unsigned i = 0; i < slab->carved; i++)
 			cache->dtor(slab->cpu.base + i * size, cache->arg);
 	__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);
 }
 

@@ -246,8 +246,8 @@ long slab_map_free(struct slab *slab, uint64_t *map);
 
 void node_init(struct cache_node *node);
 /* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
- * go to the page layer. */
-void node_put(struct slab_cache *cache, struct slab *slabs);
+ * go to the page layer: how many. */
+unsigned node_put(struct slab_cache *cache, struct slab *slabs);
 /* Take up to max slabs in hand, linked by next. */
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
 /* One object straight from a node, for who has no CPU or wants that node. */
@@ -271,8 +271,8 @@ void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj);
 /* --- reclaim and validation -------------------------------------------------- */
 
 /* Take back what CPUs hold; slabs end on node lists, full, or released. What
- * was freed into listed slabs is collected. */
-void cache_flush(struct slab_cache *cache);
+ * was freed into listed slabs is collected. Returns how many were released. */
+unsigned cache_flush(struct slab_cache *cache);
 /* How many problems a slab in hand has; reports each. */
 long slab_check(struct slab_cache *cache, struct slab *slab);
 void cache_report_leaks(struct slab_cache *cache);

@@ -244,19 +244,20 @@ inline void unpin()
 
 /*
  * Interrupts the calling thread by a signal, many times a second, for as long as
- * this object lives. The handler lets another thread have the CPU: preemption,
+ * this object lives. The handler, unless you give one, lets another thread have the CPU: preemption,
  * between any two instructions, in places where it is rare otherwise.
  */
 class interruptions
 {
 public:
-	explicit interruptions(long per_second)
+	explicit interruptions(long per_second,
+			       void (*handler)(int) = [](int) { sched_yield(); })
 	{
 		struct sigaction action = {};
 		struct sigevent event = {};
 		struct itimerspec times = {};
 
-		action.sa_handler = [](int) { sched_yield(); };
+		action.sa_handler = handler;
 		action.sa_flags = SA_RESTART;
 		sigaction(SIGUSR1, &action, nullptr);
 		event.sigev_notify = SIGEV_THREAD_ID;

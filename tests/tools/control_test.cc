@@ -396,6 +396,8 @@ TEST_F(ControlTest, OffMeansOff)
 /* The control thread must not be the one that keeps a process alive. */
 TEST_F(ControlTest, TheLastThreadOfTheApplicationEndsTheProcess)
 {
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer has a thread of its own";
 	server process("leave");
 	const std::string path = dir.socket(process.pid());
 	const time_t start = time(nullptr);

@@ -8,7 +8,7 @@
  * whether a thread holds it: an object that is handed out twice, or given back
  * twice, is seen at once; in the end each must be found in exactly one place.
  *
- * Each test works for a second (SLAB_STRESS_SECONDS).
+ * Each test works for half a second, or SLAB_STRESS_SECONDS.
  */
 #include <atomic>
 #include <chrono>
@@ -146,6 +146,11 @@ public:
 				break;
 		}
 		put_remote(s, static_cast<unsigned>(offsets.size()), offsets.data());
+	}
+
+	bool same_slab(const void *a, const void *b)
+	{
+		return slab_of_object(a) == slab_of_object(b);
 	}
 
 	/* Everything on our CPU's list goes to the pool. */
@@ -509,5 +514,196 @@ private:
 	std::vector<void *> held_;
 	unsigned interrupted_ = 0;
 };
+
+struct scene {
+	const char *engine;
+	int point; /* where sections are held up; -1: nowhere */
+	unsigned threads;
+};
+
+std::string scene_name(const testing::TestParamInfo<struct scene> &info)
+{
+	const struct scene &s = info.param;
+	const std::string point = s.point < 0 ? "Nowhere" : "At" + std::to_string(s.point);
+
+	return std::string(s.engine) + point + "With" + std::to_string(s.threads) + "Threads";
+}
+
+class EngineStressTest : public testing::TestWithParam<struct scene>
+{
+protected:
+	void SetUp() override
+	{
+		const struct scene &s = GetParam();
+
+		if (!cpu_engine_init(s.engine))
+			GTEST_SKIP() << s.engine << " is not available here";
+		arena_ = std::make_unique<arena>();
+		for (std::atomic<unsigned> &hits : hook_hits)
+			hits = 0;
+		cpu_inject_hook = spin_at;
+	}
+
+	void TearDown() override
+	{
+		hold_up_for(0);
+		cpu_inject_hook = nullptr;
+		arena_.reset();
+	}
+
+	/* How long sections stay at the point, in turns of a spin. */
+	void hold_up_for(unsigned loops)
+	{
+		const int point = GetParam().point;
+
+		if (point < 0)
+			return;
+		hook_loops[point] = loops;
+		__atomic_store_n(&cpu_inject_loops[point], loops, __ATOMIC_RELAXED);
+	}
+
+	void work(unsigned seed)
+	{
+		interruptions often(2000, count_signal);
+		worker self(*arena_, seed);
+
+		tids_[seed] = thread_id();
+		while (!stop_)
+			self.step();
+		interrupted_ += self.interrupted();
+	}
+
+	/* Change how long, and where threads run, all the time. */
+	void disturb(bool revoke)
+	{
+		/* Locks are not fair: the fence must get at them between long spins. */
+		static const unsigned lengths[] = {0, 200, 2000, 20000};
+		const unsigned choices = revoke && std::strcmp(GetParam().engine, "rseq") ? 3 : 4;
+		const char *seconds = std::getenv("SLAB_STRESS_SECONDS");
+		const auto end = std::chrono::steady_clock::now() +
+				 std::chrono::duration<double>(seconds ? std::atof(seconds) : 0.5);
+		std::mt19937 random(1);
+
+		while (std::chrono::steady_clock::now() < end && arena_->healthy()) {
+			hold_up_for(lengths[random() % choices]);
+			pin(random(), tids_[random() % GetParam().threads]);
+			if (revoke)
+				arena_->revoke_all();
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
+		}
+		hold_up_for(0);
+		stop_ = true;
+	}
+
+	void run(bool revoke)
+	{
+		std::vector<std::thread> threads;
+
+		for (unsigned i = 0; i < GetParam().threads; i++)
+			threads.emplace_back([this, i] { work(i); });
+		/* Before that, pin() would move this thread. */
+		for (unsigned i = 0; i < GetParam().threads; i++)
+			while (!tids_[i])
+				std::this_thread::yield();
+		disturb(revoke);
+		for (std::thread &thread : threads)
+			thread.join();
+		arena_->expect_whole();
+		EXPECT_GT(interrupted_, 0u) << "no section was ever interrupted";
+		if (GetParam().point >= 0 && std::strcmp(GetParam().engine, "rseq") != 0) {
+			EXPECT_GT(hook_hits[GetParam().point], 0u) << "nobody came by the point";
+		}
+	}
+
+	std::unique_ptr<arena> arena_;
+
+private:
+	std::atomic<bool> stop_{false};
+	std::atomic<pid_t> tids_[16] = {};
+	std::atomic<unsigned> interrupted_{0};
+};
+
+TEST_P(EngineStressTest, NoObjectIsLostOrDoubled)
+{
+	run(false);
+}
+
+TEST_P(EngineStressTest, NorBesideRevocation)
+{
+	run(true);
+}
+
+/* The points of the fast sections in assembly are rseq's alone, 2 is C's. */
+INSTANTIATE_TEST_SUITE_P(
+	Sections, EngineStressTest,
+	testing::Values(
+		scene{"rseq", 0, 2}, scene{"rseq", 0, 16}, scene{"rseq", 1, 2},
+		scene{"rseq", 1, 16}, scene{"rseq", 3, 2}, scene{"rseq", 3, 16},
+		scene{"rseq", 4, 2}, scene{"rseq", 4, 16}, scene{"rseq", 5, 2},
+		scene{"rseq", 5, 16}, scene{"rseq", 6, 2}, scene{"rseq", 6, 16},
+		scene{"cmpxchg16b", -1, 2}, scene{"cmpxchg16b", 2, 2}, scene{"cmpxchg16b", 2, 16},
+		scene{"cmpxchg16b", 6, 2}, scene{"cmpxchg16b", 6, 16}, scene{"mutex", -1, 2},
+		scene{"mutex", 2, 2}, scene{"mutex", 2, 16}, scene{"mutex", 5, 2},
+		scene{"mutex", 5, 16}, scene{"mutex", 6, 2}, scene{"mutex", 6, 16}),
+	scene_name);
+
+/*
+ * That a point is really where sections are aborted: a section that is held up
+ * there for longer than the time between two signals never commits, and commits
+ * at once when it is not.
+ */
+class AbortTest : public testing::TestWithParam<int>
+{
+};
+
+enum cpu_result run_section_of_point(int point, char *slots, int cpu, bare_slab &slab)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (point == 0 || point == 1)
+		return cpu_engine->pop(slots) ? CPU_DONE : CPU_MOVED;
+	if (point == 3 || point == 4)
+		return cpu_engine->push(slots, cpu, slab.get(), 0);
+	slot->hot = 1; /* so that push goes to the slab */
+	if (point == 5)
+		return cpu_engine->push(slots, cpu, slab.get(), 0);
+	return cpu_engine->gather(slots, cpu, slab.get(), 0);
+}
+
+TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
+{
+	if (!cpu_engine_init("rseq"))
+		GTEST_SKIP() << "rseq is not available here";
+	const int point = GetParam();
+	char *slots = cpu_slots_create();
+	enum cpu_result result = CPU_MOVED;
+
+	pin(0);
+	{
+		const int cpu = cpu_engine->cpu();
+		interruptions often(1000);
+		bare_slab slab(8);
+
+		slab.put({5});
+		/* Push to the hot place must not be saved by the second sequence. */
+		if (point != 3 && point != 4)
+			cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu));
+		cpu_slot(slots, cpu)->current = slab.get();
+		cpu_inject_loops[point] = ~0u;
+		for (int i = 0; i < 20; i++) {
+			EXPECT_NE(run_section_of_point(point, slots, cpu, slab), CPU_DONE);
+			EXPECT_EQ(slab.free_objects(), std::vector<unsigned>{5});
+			EXPECT_EQ(cpu_slot(slots, cpu)->gather, 0u);
+		}
+		cpu_inject_loops[point] = 0;
+		for (int i = 0; i < 1000 && result != CPU_DONE; i++)
+			result = run_section_of_point(point, slots, cpu, slab);
+		EXPECT_EQ(result, CPU_DONE);
+	}
+	unpin();
+	cpu_slots_destroy(slots);
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, AbortTest, testing::Values(0, 1, 3, 4, 5, 6));
 
 } /* namespace */

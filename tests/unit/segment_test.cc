@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page layer: how segments are laid out, that every address of one leads to
+ * the right descriptor, that no object reaches the descriptors, and that memory
+ * of free slabs is kept and given back as promised.
+ */
+#include <cerrno>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t page = 4096;
+
+std::uintptr_t address(const void *ptr)
+{
+	return reinterpret_cast<std::uintptr_t>(ptr);
+}
+
+/* A size of slab and how many objects it has room for. */
+struct layout {
+	unsigned slab_shift;
+	unsigned objects;
+};
+
+class SegmentTest : public testing::Test
+{
+protected:
+	SegmentTest()
+	{
+		slab_init();
+		use_threadsafe_death_tests();
+	}
+
+	~SegmentTest() override
+	{
+		for (struct slab *slab : taken_)
+			segment_free_slab(slab);
+	}
+
+	struct slab *take(struct geometry *geometry)
+	{
+		struct slab *slab = segment_take_slab(geometry, 0);
+
+		EXPECT_NE(slab, nullptr);
+		taken_.push_back(slab);
+		return slab;
+	}
+
+	struct slab *take(unsigned slab_shift, unsigned objects)
+	{
+		return take(geometry_get(slab_shift, objects));
+	}
+
+	/* Give back what was taken last. */
+	void give_back()
+	{
+		segment_free_slab(taken_.back());
+		taken_.pop_back();
+	}
+
+	std::vector<struct slab *> taken_;
+};
+
+class SegmentLayoutTest : public SegmentTest, public testing::WithParamInterface<struct layout>
+{
+protected:
+	SegmentLayoutTest()
+		: slab_(take(GetParam().slab_shift, GetParam().objects)), segment_(segment_of(slab_))
+	{
+	}
+
+	std::size_t slab_bytes() const
+	{
+		return std::size_t{1} << GetParam().slab_shift;
+	}
+
+	struct slab *slab_;
+	struct segment *segment_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, SegmentLayoutTest,
+			 testing::Values(layout{16, 1}, layout{16, 64}, layout{16, 65},
+					 layout{16, 8192}, layout{17, 100}, layout{18, 1000},
+					 layout{19, 16}, layout{19, 65535}),
+			 [](const auto &info) {
+				 return "Shift" + std::to_string(info.param.slab_shift) + "Objects" +
+					std::to_string(info.param.objects);
+			 });
+
+TEST_P(SegmentLayoutTest, HeadDescribesTheSegment)
+{
+	EXPECT_EQ(address(segment_) % SEGMENT_SIZE, 0u);
+	EXPECT_EQ(segment_->magic, SEGMENT_MAGIC);
+	EXPECT_EQ(segment_->mapped, SEGMENT_SIZE);
+	EXPECT_EQ(segment_->slab_shift, GetParam().slab_shift);
+	EXPECT_EQ(segment_->geometry, geometry_get(GetParam().slab_shift, GetParam().objects));
+	EXPECT_GE(segment_->slabs, 1u);
+	EXPECT_LE(sizeof(struct segment), std::size_t{SEGMENT_TABLE_OFFSET});
+	EXPECT_LE(SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *), page);
+}
+
+/* No slab is lost to a head that would fit beside one more. */
+TEST_P(SegmentLayoutTest, SlabsFillTheSegmentToItsEnd)
+{
+	EXPECT_EQ(address(segment_->base) + segment_->slabs * slab_bytes(),
+		  address(segment_) + SEGMENT_SIZE);
+	for (unsigned i = 0; i < segment_->slabs; i++) {
+		const struct slab *slab = segment_slab(segment_, i);
+
+		EXPECT_EQ(slab->cpu.base, segment_->base + i * slab_bytes());
+		EXPECT_EQ(address(slab->cpu.base) % slab_bytes(), 0u);
+	}
+}
+
+/* Descriptor, stack and links of each slab overlap nobody's, nor the objects. */
+TEST_P(SegmentLayoutTest, DescriptorsStacksAndLinksAreDisjoint)
+{
+	const std::size_t stack = GetParam().objects * sizeof(std::uint16_t);
+	std::set<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
+
+	ranges.insert({address(segment_), address(segment_) + page});
+	for (unsigned i = 0; i < segment_->slabs; i++) {
+		const struct slab *slab = segment_slab(segment_, i);
+
+		EXPECT_EQ(address(slab) % CPU_CACHELINE, 0u);
+		EXPECT_EQ(address(slab->links) % sizeof(std::uint16_t), 0u);
+		ranges.insert({address(slab), address(slab) + CPU_SLAB_STACK + stack});
+		ranges.insert({address(slab->links), address(slab->links) + stack});
+	}
+	ranges.insert({address(segment_->base) - page, address(segment_) + SEGMENT_SIZE});
+	ASSERT_EQ(ranges.size(), 2u * segment_->slabs + 2);
+	for (auto it = ranges.begin(); std::next(it) != ranges.end(); ++it)
+		EXPECT_LE(it->second, std::next(it)->first);
+}
+
+TEST_P(SegmentLayoutTest, EveryAddressOfASlabLeadsToItsDescriptor)
+{
+	for (unsigned i = 0; i < segment_->slabs; i++) {
+		struct slab *slab = segment_slab(segment_, i);
+
+		for (std::size_t at = 0; at < slab_bytes(); at += 1024) {
+			ASSERT_EQ(slab_of(slab->cpu.base + at), slab);
+			ASSERT_EQ(slab_of(slab->cpu.base + at + 1023), slab);
+			ASSERT_EQ(segment_of(slab->cpu.base + at), segment_);
+		}
+	}
+}
+
+TEST_P(SegmentLayoutTest, AddressesOfTheHeadLeadNowhere)
+{
+	for (char *at = reinterpret_cast<char *>(segment_); at < segment_->base; at += 64)
+		ASSERT_EQ(slab_of(at), &slab_nowhere);
+	EXPECT_EQ(slab_of(segment_->base - 1), &slab_nowhere);
+	EXPECT_FALSE(slab_is_object(&slab_nowhere, segment_));
+	EXPECT_EQ(cpu_slab_owner(&slab_nowhere.cpu), CPU_NONE);
+}
+
+using SegmentGuardDeathTest = SegmentLayoutTest;
+
+INSTANTIATE_TEST_SUITE_P(Layouts, SegmentGuardDeathTest,
+			 testing::Values(layout{16, 64}, layout{16, 8192}, layout{19, 16}));
+
+TEST_P(SegmentGuardDeathTest, WritingBelowTheFirstObjectIsFatal)
+{
+	volatile char *first = segment_->base;
+
+	first[0] = 1;
+	EXPECT_EXIT(first[-1] = 1, testing::KilledBySignal(SIGSEGV), "");
+	EXPECT_EXIT(first[-static_cast<std::ptrdiff_t>(page)] = 1,
+		    testing::KilledBySignal(SIGSEGV), "");
+}
+
+/* Geometries */
+
+TEST_F(SegmentTest, LayoutsWithRoomForAsManyShareAGeometry)
+{
+	EXPECT_EQ(geometry_get(16, 1), geometry_get(16, 64));
+	EXPECT_NE(geometry_get(16, 64), geometry_get(16, 65));
+	EXPECT_NE(geometry_get(16, 64), geometry_get(17, 64));
+}
+
+/* There are fewer geometries than could be asked for; sizes need not that many. */
+TEST_F(SegmentTest, EverySizeFindsAGeometry)
+{
+	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8) {
+		test_cache cache(size);
+		const struct slab_cache *c = cache;
+
+		ASSERT_NE(c, nullptr) << size;
+		ASSERT_GE(c->objects, 1u) << size;
+		ASSERT_LE(c->objects * c->size, std::size_t{1} << c->slab_shift) << size;
+		ASSERT_LE(c->objects, UINT16_MAX) << size;
+	}
+}
+
+TEST_F(SegmentTest, WhenThereAreTooManyGeometriesMemoryIsShort)
+{
+	EXPECT_EQ(run_in_child([] {
+			  for (unsigned objects = 1; objects < 65536; objects += 64)
+				  if (!geometry_get(19, objects))
+					  return errno == ENOMEM ? 0 : 2;
+			  return 1;
+		  }),
+		  "");
+}
+
+/* Slabs and their memory */
+
+TEST_F(SegmentTest, NoSlabIsHandedOutTwice)
+{
+	std::set<struct slab *> all;
+	const struct segment *segment = segment_of(take(16, 600));
+
+	for (unsigned i = 0; i < 2 * segment->slabs; i++)
+		EXPECT_TRUE(all.insert(take(16, 600)).second);
+}
+
+TEST_F(SegmentTest, SegmentsAreListedNewestFirst)
+{
+	const std::uint64_t before = process_stats().segments;
+	unsigned listed = 0;
+
+	struct segment *mine = segment_of(take(18, 777));
+	while (segment_of(taken_.back()) == mine)
+		take(18, 777);
+	EXPECT_EQ(segment_first(), segment_of(taken_.back()));
+	for (struct segment *s = segment_first(); s; s = s->next)
+		listed++;
+	EXPECT_EQ(process_stats().segments, listed);
+	EXPECT_GT(listed, before);
+}
+
+TEST_F(SegmentTest, TheSlabFreedLastIsTakenFirst)
+{
+	struct slab *slab = take(17, 300);
+
+	take(17, 300);
+	std::swap(taken_[0], taken_[1]);
+	give_back();
+	EXPECT_EQ(slab->cpu.user, nullptr);
+	EXPECT_EQ(take(17, 300), slab);
+}
+
+TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
+{
+	struct slab *slab = take(19, 900);
+
+	segment_free_slab(slab);
+	segment_trim();
+	ASSERT_EQ(take(19, 900), slab);
+	taken_.pop_back();
+	EXPECT_EQ(slab->populated, 0u);
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	slab_populate(slab, 1);
+	EXPECT_EQ(slab->populated, page);
+	slab_populate(slab, 3 * page - 5);
+	EXPECT_EQ(slab->populated, 3 * page);
+	slab_populate(slab, page);
+	EXPECT_EQ(slab->populated, 3 * page);
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 3u);
+	slab_populate(slab, std::size_t{1} << 30);
+	EXPECT_EQ(slab->populated, slab_bytes(slab));
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), slab_bytes(slab) / page);
+}
+
+TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
+{
+	struct slab *slab = take(16, 500);
+	segment_trim();
+	const std::uint64_t cached = process_stats().cached_bytes;
+
+	slab_populate(slab, slab_bytes(slab));
+	slab->cpu.base[100] = 1;
+	EXPECT_EQ(process_stats().cached_bytes, cached);
+	give_back();
+	EXPECT_EQ(process_stats().cached_bytes, cached + slab_bytes(slab));
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), slab_bytes(slab) / page);
+	EXPECT_GE(segment_trim(), 1u);
+	EXPECT_EQ(process_stats().cached_bytes, 0u);
+	EXPECT_EQ(slab->populated, 0u);
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	EXPECT_EQ(segment_trim(), 0u);
+	ASSERT_EQ(take(16, 500), slab);
+	EXPECT_EQ(slab->cpu.base[100], 0);
+}
+
+TEST_F(SegmentTest, TrimLeavesSlabsInUseAlone)
+{
+	struct slab *slab = take(16, 500);
+
+	slab_populate(slab, page);
+	slab->cpu.base[100] = 1;
+	segment_trim();
+	EXPECT_EQ(slab->populated, page);
+	EXPECT_EQ(slab->cpu.base[100], 1);
+}
+
+/* Large allocations */
+
+TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
+{
+	for (std::size_t align : {std::size_t{1}, std::size_t{64}, page, page * 16,
+				  std::size_t{1} << 20, LARGE_ALIGN_MAX}) {
+		const std::uint64_t before = process_stats().large_bytes;
+		const std::size_t bytes = (std::size_t{5} << 20) + 1;
+		struct slab *slab = segment_map_large(bytes, align);
+
+		ASSERT_NE(slab, nullptr);
+		struct segment *segment = segment_of(slab);
+
+		EXPECT_EQ(address(segment) % SEGMENT_SIZE, 0u);
+		EXPECT_EQ(segment->magic, SEGMENT_MAGIC);
+		EXPECT_EQ(segment->geometry, nullptr);
+		EXPECT_EQ(segment->slabs, 1u);
+		EXPECT_EQ(address(slab->cpu.base) % align, 0u);
+		EXPECT_EQ(slab_of(slab->cpu.base), slab);
+		EXPECT_EQ(slab->cpu.user, nullptr);
+		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
+		EXPECT_EQ(slab->large, bytes);
+		EXPECT_EQ(process_stats().large_bytes, before + segment->mapped);
+		slab->cpu.base[0] = slab->cpu.base[bytes - 1] = 1;
+		segment_unmap_large(slab);
+		EXPECT_EQ(process_stats().large_bytes, before);
+	}
+}
+
+TEST_F(SegmentTest, LargeMappingsShrinkAndGrowInPlace)
+{
+	const std::size_t bytes = std::size_t{3} << 20;
+	struct slab *slab = segment_map_large(bytes, 1);
+	const std::uint64_t before = process_stats().large_bytes;
+	const std::uint64_t mapped = segment_of(slab)->mapped;
+
+	slab->cpu.base[0] = 7;
+	ASSERT_TRUE(segment_resize_large(slab, page));
+	EXPECT_EQ(segment_of(slab)->mapped, mapped - bytes + page);
+	EXPECT_EQ(process_stats().large_bytes, before - bytes + page);
+	ASSERT_TRUE(segment_resize_large(slab, 2 * page));
+	EXPECT_EQ(slab->cpu.base[0], 7);
+	slab->cpu.base[2 * page - 1] = 7;
+	EXPECT_FALSE(segment_resize_large(slab, SIZE_MAX - page));
+	EXPECT_EQ(segment_of(slab)->mapped, mapped - bytes + 2 * page);
+	segment_unmap_large(slab);
+}
+
+TEST_F(SegmentTest, LargeMappingsThatCannotBeAreRefused)
+{
+	for (std::size_t bytes : {SIZE_MAX, SIZE_MAX - page, SIZE_MAX / 2}) {
+		errno = 0;
+		EXPECT_EQ(segment_map_large(bytes, 1), nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+	}
+}
+
+/* Up to the largest slab, large allocations are slabs that are used again. */
+TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
+{
+	const std::uint64_t before = process_stats().large_bytes;
+	void *first = large_alloc(100000, 1);
+	struct slab *slab = slab_of(first);
+
+	ASSERT_NE(first, nullptr);
+	EXPECT_NE(segment_of(slab)->geometry, nullptr);
+	EXPECT_EQ(slab->large, 100000u);
+	EXPECT_GE(slab->populated, 100000u);
+	EXPECT_EQ(large_usable(slab), 25 * page);
+	EXPECT_EQ(process_stats().large_bytes, before + slab_bytes(slab));
+	large_free(slab, first);
+	EXPECT_EQ(slab->large, 0u);
+	EXPECT_EQ(process_stats().large_bytes, before);
+	EXPECT_EQ(large_alloc(70000, 1), first);
+	large_free(slab, first);
+}
+
+} /* namespace */
