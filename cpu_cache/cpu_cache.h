@@ -82,7 +82,7 @@ struct cpu_slot {
 
 static inline struct cpu_slot *cpu_slot(char *slots, long cpu)
 {
-	return (struct cpu_slot *)(slots + (cpu << CPU_AREA_SHIFT));
+	return (struct cpu_slot *)(slots + cpu * (1L << CPU_AREA_SHIFT));
 }
 
 /* What became of a section. */

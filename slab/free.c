@@ -37,11 +37,11 @@ SLAB_SLOWPATH void report_bad_free(struct slab_cache *cache, struct slab *slab, 
 		slab_report_begin(&report, cache->name, "Wrong slab cache. %s but object is from %s",
 				  cache->name, other);
 	else
-		slab_report_begin(&report, cache->name, "Invalid object pointer 0x%p", obj);
+		slab_report_begin(&report, cache->name, "Invalid object pointer %p", obj);
 	if (other)
-		slab_report_line(&report, "Slab 0x%p objects=%u base=0x%p size=%u", (void *)slab,
+		slab_report_line(&report, "Slab %p objects=%u base=%p size=%u", (void *)slab,
 				 slab->objects, (void *)slab->cpu.base, slab->cpu.size8 * 8);
-	slab_report_line(&report, "FIX %s: Object at 0x%p not freed", cache->name, obj);
+	slab_report_line(&report, "FIX %s: Object at %p not freed", cache->name, obj);
 	slab_report_emit(&report);
 }
 

@@ -68,10 +68,10 @@ void large_free(struct slab *slab, void *ptr)
 	struct slab_report report;
 
 	if (ptr != slab->cpu.base) {
-		slab_report_begin(&report, "slab_malloc", "Invalid object pointer 0x%p", ptr);
-		slab_report_line(&report, "It points into %zu bytes at 0x%p", slab->large,
+		slab_report_begin(&report, "slab_malloc", "Invalid object pointer %p", ptr);
+		slab_report_line(&report, "It points into %zu bytes at %p", slab->large,
 				 (void *)slab->cpu.base);
-		slab_report_line(&report, "FIX slab_malloc: Object at 0x%p not freed", ptr);
+		slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
 		slab_report_emit(&report);
 		return;
 	}

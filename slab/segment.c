@@ -156,13 +156,15 @@ static void segment_list_slabs(struct segment *segment)
 static bool segment_create(struct geometry *geometry, unsigned node)
 {
 	struct segment *segment = os_map(SEGMENT_SIZE, SEGMENT_SIZE);
+	char *guard;
 
 	if (!segment)
 		return false;
 	if (topology_is_real() && topology_nodes() > 1)
 		os_bind(segment, SEGMENT_SIZE, node);
 	segment_format(segment, geometry, node);
-	os_protect((char *)segment + head_bytes(geometry->room, segment->slabs), PAGE);
+	guard = (char *)segment + head_bytes(geometry->room, segment->slabs);
+	os_protect(guard, (size_t)(segment->base - guard));
 	segment_list_slabs(segment);
 	return true;
 }

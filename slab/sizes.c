@@ -111,10 +111,10 @@ static struct slab_cache *size_cache(struct slab *slab, void *ptr)
 
 	if (SLAB_LIKELY(cache && cache->by_size))
 		return cache;
-	slab_report_begin(&report, "slab_malloc", "Invalid object pointer 0x%p", ptr);
+	slab_report_begin(&report, "slab_malloc", "Invalid object pointer %p", ptr);
 	if (cache)
 		slab_report_line(&report, "It is of cache %s: slab_free() frees it", cache->name);
-	slab_report_line(&report, "FIX slab_malloc: Object at 0x%p not freed", ptr);
+	slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
 	slab_report_emit(&report);
 	return NULL;
 }
@@ -208,7 +208,7 @@ void slab_free_sized(void *ptr, size_t size)
 	if (ptr && size > slab_usable_size(ptr)) {
 		slab_report_begin(&report, "slab_malloc", "Wrong size %zu freed, object has %zu",
 				  size, slab_usable_size(ptr));
-		slab_report_line(&report, "FIX slab_malloc: Object at 0x%p not freed", ptr);
+		slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
 		slab_report_emit(&report);
 		return;
 	}

@@ -50,7 +50,7 @@ static void report_slab(struct slab_cache *cache, struct slab *slab, const char 
 	struct slab_report report;
 
 	slab_report_begin(&report, cache->name, "%s", what);
-	slab_report_line(&report, "Slab 0x%p objects=%u used=%u bad=%ld base=0x%p", (void *)slab,
+	slab_report_line(&report, "Slab %p objects=%u used=%u bad=%ld base=%p", (void *)slab,
 			 slab->objects, slab->carved - cpu_slab_free_count(&slab->cpu), bad,
 			 (void *)slab->cpu.base);
 	slab_report_emit(&report);
@@ -122,7 +122,7 @@ static void leak_object(struct leak_arg *leak, struct slab *slab, unsigned index
 				  "Objects remaining in %s on slab_cache_destroy (continued)",
 				  leak->cache->name);
 	}
-	slab_report_line(&leak->report, "Object 0x%p @offset=%zu", (void *)(slab->cpu.base + offset),
+	slab_report_line(&leak->report, "Object %p @offset=%zu", (void *)(slab->cpu.base + offset),
 			 offset);
 }
 

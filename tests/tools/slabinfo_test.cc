@@ -318,7 +318,7 @@ void with_impostor(const runtime_dir &dir, const char *answer, Check check)
 			const int fd = accept(listener, nullptr, nullptr);
 			char request[100];
 
-			if (recv(fd, request, sizeof(request), 0) > 0)
+			if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0)
 				send(fd, answer, std::strlen(answer), MSG_NOSIGNAL);
 			close(fd);
 		}

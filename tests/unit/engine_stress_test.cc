@@ -213,7 +213,8 @@ public:
 		each_slot([&](struct cpu_slot *slot, int) {
 			see(reinterpret_cast<void *>(slot->hot));
 			for (unsigned i = 0; i < cpu_word_count(slot->gather); i++)
-				see(cpu_slab_object(cpu_word_slab(slot->gather), slot->gather_buf[i]));
+				see(cpu_slab_object(cpu_word_slab(slot->gather),
+						    slot->gather_buf[i]));
 		});
 		for (const auto &s : slabs_) {
 			for (unsigned i : s->slab.free_objects())
@@ -636,15 +637,15 @@ TEST_P(EngineStressTest, NorBesideRevocation)
 /* The points of the fast sections in assembly are rseq's alone, 2 is C's. */
 INSTANTIATE_TEST_SUITE_P(
 	Sections, EngineStressTest,
-	testing::Values(
-		scene{"rseq", 0, 2}, scene{"rseq", 0, 16}, scene{"rseq", 1, 2},
-		scene{"rseq", 1, 16}, scene{"rseq", 3, 2}, scene{"rseq", 3, 16},
-		scene{"rseq", 4, 2}, scene{"rseq", 4, 16}, scene{"rseq", 5, 2},
-		scene{"rseq", 5, 16}, scene{"rseq", 6, 2}, scene{"rseq", 6, 16},
-		scene{"cmpxchg16b", -1, 2}, scene{"cmpxchg16b", 2, 2}, scene{"cmpxchg16b", 2, 16},
-		scene{"cmpxchg16b", 6, 2}, scene{"cmpxchg16b", 6, 16}, scene{"mutex", -1, 2},
-		scene{"mutex", 2, 2}, scene{"mutex", 2, 16}, scene{"mutex", 5, 2},
-		scene{"mutex", 5, 16}, scene{"mutex", 6, 2}, scene{"mutex", 6, 16}),
+	testing::Values(scene{"rseq", 0, 2}, scene{"rseq", 0, 16}, scene{"rseq", 1, 2},
+			scene{"rseq", 1, 16}, scene{"rseq", 3, 2}, scene{"rseq", 3, 16},
+			scene{"rseq", 4, 2}, scene{"rseq", 4, 16}, scene{"rseq", 5, 2},
+			scene{"rseq", 5, 16}, scene{"rseq", 6, 2}, scene{"rseq", 6, 16},
+			scene{"cmpxchg16b", -1, 2}, scene{"cmpxchg16b", 2, 2},
+			scene{"cmpxchg16b", 2, 16}, scene{"cmpxchg16b", 6, 2},
+			scene{"cmpxchg16b", 6, 16}, scene{"mutex", -1, 2}, scene{"mutex", 2, 2},
+			scene{"mutex", 2, 16}, scene{"mutex", 5, 2}, scene{"mutex", 5, 16},
+			scene{"mutex", 6, 2}, scene{"mutex", 6, 16}),
 	scene_name);
 
 /*

@@ -42,8 +42,8 @@ struct state {
 
 	bool operator==(const state &other) const
 	{
-		return slot == other.slot && gathered == other.gathered &&
-		       owners == other.owners && free_objects == other.free_objects;
+		return slot == other.slot && gathered == other.gathered && owners == other.owners &&
+		       free_objects == other.free_objects;
 	}
 };
 
@@ -116,8 +116,9 @@ protected:
 		struct state now;
 		const unsigned gathered = cpu_word_count(slot_->gather);
 
-		now.slot = {slot_->hot, reinterpret_cast<std::uint64_t>(slot_->current),
-			    slot_->partial, slot_->gather, slot_->incoming, slot_->closed};
+		now.slot = {slot_->hot,      reinterpret_cast<std::uint64_t>(slot_->current),
+			    slot_->partial,  slot_->gather,
+			    slot_->incoming, slot_->closed};
 		now.gathered.assign(slot_->gather_buf, slot_->gather_buf + gathered);
 		for (const auto &slab : slabs_) {
 			now.owners.push_back(cpu_slab_owner(slab->get()));
@@ -369,6 +370,37 @@ TEST_P(EngineTest, PopDoesNotFollowAStaleCurrentToAnotherUsersObjects)
 	EXPECT_EQ(slab.free_objects(), (indices{7, 6}));
 }
 
+/*
+ * A popper that was held up the same way, while others made the list look as it
+ * did before: the same first object and as many, with another one behind it.
+ */
+void make_list_look_the_same(int point)
+{
+	if (point != 2 || stale.done)
+		return;
+	stale.done = true;
+	EXPECT_EQ(cpu_engine->pop(stale.slots), stale.slab->object(3));
+	EXPECT_EQ(cpu_engine->pop(stale.slots), stale.slab->object(2));
+	for (unsigned i : {7u, 3u})
+		EXPECT_EQ(cpu_engine->push(stale.slots, stale.cpu, stale.slab->get(),
+					   stale.slab->offset8(i)),
+			  CPU_DONE);
+}
+
+TEST_P(EngineTest, PopSeesThatAListIsAnotherThatLooksTheSame)
+{
+	if (!is("cmpxchg16b"))
+		GTEST_SKIP() << "only cmpxchg16b compares lists";
+	bare_slab &slab = make_current({1, 2, 3});
+
+	stale = {slots_, slot_, &slab, cpu_, false};
+	cpu_inject_hook = make_list_look_the_same;
+	EXPECT_EQ(engine_->pop(slots_), slab.object(3));
+	cpu_inject_hook = nullptr;
+	EXPECT_TRUE(stale.done);
+	EXPECT_EQ(slab.free_objects(), (indices{7, 1}));
+}
+
 /* push */
 
 TEST_P(EngineTest, PushFillsTheHotPlaceFirst)
@@ -434,7 +466,8 @@ TEST_P(EngineTest, PopBulkTakesWhatIsAskedForInTheOrderOfPops)
 {
 	bare_slab &slab = make_current({0, 1, 2, 3, 4});
 
-	EXPECT_EQ(pop_bulk(3), (std::vector<void *>{slab.object(4), slab.object(3), slab.object(2)}));
+	EXPECT_EQ(pop_bulk(3),
+		  (std::vector<void *>{slab.object(4), slab.object(3), slab.object(2)}));
 	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
 }
 
@@ -744,9 +777,7 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 	slot_->current = nullptr;
 	moved([&] { return engine_->install(elsewhere, other, slab.get()); });
 	fill_hot();
-	moved([&] {
-		return engine_->push(slots_, other, slab.get(), 0);
-	});
+	moved([&] { return engine_->push(slots_, other, slab.get(), 0); });
 }
 
 TEST_P(EngineTest, SectionsWithLocksActForAnyCpu)
@@ -930,8 +961,8 @@ TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
 			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8)), i)
 				<< size;
 			/* And the last word of the object is still of it. */
-			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(
-								offset8 + size / 8 - 1)),
+			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8 +
+										   size / 8 - 1)),
 				  i)
 				<< size;
 		}

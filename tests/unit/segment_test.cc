@@ -78,7 +78,8 @@ class SegmentLayoutTest : public SegmentTest, public testing::WithParamInterface
 {
 protected:
 	SegmentLayoutTest()
-		: slab_(take(GetParam().slab_shift, GetParam().objects)), segment_(segment_of(slab_))
+		: slab_(take(GetParam().slab_shift, GetParam().objects)),
+		  segment_(segment_of(slab_))
 	{
 	}
 
@@ -96,8 +97,8 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SegmentLayoutTest,
 					 layout{16, 8192}, layout{17, 100}, layout{18, 1000},
 					 layout{19, 16}, layout{19, 65535}),
 			 [](const auto &info) {
-				 return "Shift" + std::to_string(info.param.slab_shift) + "Objects" +
-					std::to_string(info.param.objects);
+				 return "Shift" + std::to_string(info.param.slab_shift) +
+					"Objects" + std::to_string(info.param.objects);
 			 });
 
 TEST_P(SegmentLayoutTest, HeadDescribesTheSegment)
@@ -179,8 +180,8 @@ TEST_P(SegmentGuardDeathTest, WritingBelowTheFirstObjectIsFatal)
 
 	first[0] = 1;
 	EXPECT_EXIT(first[-1] = 1, testing::KilledBySignal(SIGSEGV), "");
-	EXPECT_EXIT(first[-static_cast<std::ptrdiff_t>(page)] = 1,
-		    testing::KilledBySignal(SIGSEGV), "");
+	EXPECT_EXIT(first[-static_cast<std::ptrdiff_t>(page)] = 1, testing::KilledBySignal(SIGSEGV),
+		    "");
 }
 
 /* Geometries */

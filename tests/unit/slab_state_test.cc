@@ -1,0 +1,857 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The states of a slab, through scripted lives: who owns it, on which list it
+ * stands, where its free objects are, and what each step counts.
+ *
+ * Threads are pinned, and nobody else uses the cache, so every step has one
+ * outcome. After each, every slab must be in a state that exists and every
+ * object be accounted for. The rseq engine keeps the object freed last in front
+ * of all slabs ("hot"): hot() says so where that makes a difference.
+ */
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+enum class at { current, partial, incoming, full, node, free, lost };
+
+std::ostream &operator<<(std::ostream &out, at state)
+{
+	static const char *const names[] = {"current", "partial", "incoming", "full",
+					    "node",    "free",    "lost"};
+
+	return out << names[static_cast<int>(state)];
+}
+
+class SlabStateTest : public testing::Test
+{
+protected:
+	explicit SlabStateTest(std::size_t size = 8192) : owner_(size), cache_(owner_)
+	{
+		pin(0);
+		cpu_ = allowed_cpus()[0];
+	}
+
+	~SlabStateTest() override
+	{
+		for (void *obj : held_)
+			slab_free(cache_, obj);
+		held_.clear();
+		EXPECT_EQ(slab_cache_validate(cache_), 0);
+		check();
+		unpin();
+	}
+
+	static bool hot()
+	{
+		return std::strcmp(slab_engine(), "rseq") == 0;
+	}
+
+	struct cpu_slot *slot(int cpu) const
+	{
+		return cpu_slot(cache_->cpu_slots, cpu);
+	}
+
+	struct cpu_slot *slot() const
+	{
+		return slot(cpu_);
+	}
+
+	/* Do something on the second CPU. */
+	void elsewhere(const std::function<void()> &act)
+	{
+		std::thread([&] {
+			pin(1);
+			act();
+		}).join();
+		check();
+	}
+
+	static bool one_cpu()
+	{
+		return allowed_cpus().size() < 2;
+	}
+
+	int other_cpu() const
+	{
+		return allowed_cpus()[1];
+	}
+
+	void *alloc()
+	{
+		void *obj = slab_alloc(cache_);
+
+		EXPECT_NE(obj, nullptr);
+		held_.push_back(obj);
+		return obj;
+	}
+
+	std::vector<void *> alloc(std::size_t n)
+	{
+		std::vector<void *> objs;
+
+		while (objs.size() < n)
+			objs.push_back(alloc());
+		check();
+		return objs;
+	}
+
+	void free(void *obj)
+	{
+		held_.erase(std::find(held_.begin(), held_.end(), obj));
+		slab_free(cache_, obj);
+	}
+
+	/* By value: it may be held_ itself. */
+	void free_all(std::vector<void *> objs)
+	{
+		for (void *obj : objs)
+			free(obj);
+		check();
+	}
+
+	/* All objects of one fresh slab, as many as it has, and so of the next ones. */
+	std::vector<void *> alloc_slab()
+	{
+		return alloc(cache_->objects);
+	}
+
+	/* Allocate a slab's objects, and one more, so that it is full. */
+	std::vector<void *> alloc_full_slab()
+	{
+		std::vector<void *> objs = alloc_slab();
+
+		alloc();
+		check();
+		return objs;
+	}
+
+	/* Take the place of the hot object, so that the next frees show. */
+	void fill_hot()
+	{
+		if (hot() && !slot()->hot)
+			free(alloc());
+	}
+
+	static unsigned local(struct slab *slab)
+	{
+		return cpu_slab_free_count(&slab->cpu);
+	}
+
+	static unsigned remote(struct slab *slab)
+	{
+		return slab->remote >> 16 & 0xffff;
+	}
+
+	static bool is_on(std::uint64_t word, const struct slab *slab)
+	{
+		for (; word; word = cpu_word_slab(word)->next)
+			if (cpu_word_slab(word) == &slab->cpu)
+				return true;
+		return false;
+	}
+
+	bool is_on_node(const struct slab *slab) const
+	{
+		for (struct slab *s = cache_->node[slab->node].partial; s; s = s->next)
+			if (s == slab)
+				return true;
+		return false;
+	}
+
+	enum at state_on_cpus(const struct slab *slab) const
+	{
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			const struct cpu_slot *s = slot(static_cast<int>(cpu));
+			const enum at found = s->current == &slab->cpu   ? at::current
+					      : is_on(s->partial, slab)  ? at::partial
+					      : is_on(s->incoming, slab) ? at::incoming
+									 : at::lost;
+
+			if (found == at::lost)
+				continue;
+			EXPECT_EQ(cpu_slab_owner(&slab->cpu), cpu);
+			return found;
+		}
+		return at::lost;
+	}
+
+	/* Where a slab is; it must look as that state says. */
+	enum at state(const struct slab *slab) const
+	{
+		const enum at on_cpu = state_on_cpus(slab);
+
+		if (slab->cpu.user != cache_)
+			return at::free;
+		if (on_cpu != at::lost) {
+			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
+			EXPECT_EQ(slab->listed, 0);
+			EXPECT_FALSE(is_on_node(slab));
+			return on_cpu;
+		}
+		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
+		EXPECT_EQ(is_on_node(slab), slab->listed == 1);
+		if (slab->listed) {
+			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
+			return at::node;
+		}
+		EXPECT_EQ(slab->remote, 0u);
+		EXPECT_EQ(cpu_slab_free_count(&slab->cpu), 0u);
+		EXPECT_EQ(slab->carved, slab->objects);
+		return slab->remote == 0 ? at::full : at::lost;
+	}
+
+	enum at state(void *obj) const
+	{
+		return state(slab_of(obj));
+	}
+
+	/* What must hold between any two steps. */
+	void check()
+	{
+		const struct slab_stats stats = stats_of(cache_);
+		struct counts {
+			const SlabStateTest *test;
+			std::uint64_t node, full, cpus;
+		} counts = {this, 0, 0, 0};
+
+		cache_each_slab(
+			cache_,
+			[](struct slab *slab, void *arg) {
+				auto *c = static_cast<struct counts *>(arg);
+				const enum at state = c->test->state(slab);
+
+				EXPECT_NE(state, at::lost);
+				c->node += state == at::node;
+				c->full += state == at::full;
+				c->cpus += state == at::current || state == at::partial ||
+					   state == at::incoming;
+			},
+			&counts);
+		EXPECT_EQ(stats.objects, held_.size());
+		EXPECT_EQ(stats.partial, counts.node);
+		EXPECT_EQ(stats.full, counts.full);
+		EXPECT_EQ(stats.cpu_slabs, counts.cpus);
+		EXPECT_EQ(stats.slabs, counts.node + counts.full + counts.cpus);
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			EXPECT_EQ(cache_->node[n].nr_partial, stats.node_partial[n]);
+	}
+
+	std::uint64_t event(enum slab_event e)
+	{
+		return stats_of(cache_).event[e];
+	}
+
+	/* CPUs hold nothing of the cache. */
+	void expect_slots_empty()
+	{
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			const struct cpu_slot *s = slot(static_cast<int>(cpu));
+
+			EXPECT_EQ(s->current, nullptr);
+			EXPECT_EQ(s->hot, 0u);
+			EXPECT_EQ(s->partial, 0u);
+			EXPECT_EQ(s->incoming, 0u);
+			EXPECT_EQ(s->gather, 0u);
+			EXPECT_EQ(s->closed, 0u);
+		}
+	}
+
+	test_cache owner_;
+	struct slab_cache *cache_;
+	int cpu_ = 0;
+	std::vector<void *> held_;
+};
+
+/* From the first allocation to full and back */
+
+TEST_F(SlabStateTest, ACacheBeginsWithoutSlabs)
+{
+	check();
+	expect_slots_empty();
+	EXPECT_EQ(stats_of(cache_).slabs, 0u);
+}
+
+TEST_F(SlabStateTest, AFreshSlabIsCurrent)
+{
+	void *obj = alloc();
+	struct slab *slab = slab_of(obj);
+
+	check();
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
+	EXPECT_EQ(obj, slab->cpu.base);
+	EXPECT_EQ(slab->objects, cache_->objects);
+	EXPECT_GE(slab->carved, 1u);
+	EXPECT_EQ(local(slab), slab->carved - 1u);
+	EXPECT_GE(slab->populated, slab->carved * 8192u);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLOWPATH), 1u);
+}
+
+/* Objects of a small cache are made as they are needed, all in one slab. */
+TEST_F(SlabStateTest, AnExhaustedSlabIsCurrentUntilTheNextAllocation)
+{
+	const std::vector<void *> objs = alloc_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	for (void *obj : objs)
+		EXPECT_EQ(slab_of(obj), slab);
+	EXPECT_EQ(slab->carved, slab->objects);
+	EXPECT_EQ(local(slab), 0u);
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
+
+	void *next = alloc();
+
+	check();
+	EXPECT_NE(slab_of(next), slab);
+	EXPECT_EQ(state(next), at::current);
+	EXPECT_EQ(state(slab), at::full);
+	EXPECT_EQ(event(SLAB_EVENT_DEACTIVATE_FULL), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 2u);
+}
+
+TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsHotTheSecondOwnsIt)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	if (hot()) {
+		free(objs[0]);
+		check();
+		EXPECT_EQ(state(slab), at::full);
+		EXPECT_EQ(slot()->hot, reinterpret_cast<std::uint64_t>(objs[0]));
+		EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
+	}
+	free(objs[1]);
+	check();
+	EXPECT_EQ(state(slab), at::partial);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
+	EXPECT_EQ(local(slab), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_OWN), 1u);
+
+	free(objs[2]);
+	check();
+	EXPECT_EQ(local(slab), 2u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_OWN), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 1u);
+}
+
+TEST_F(SlabStateTest, AllocationsComeFromHotThenCurrentThenPartial)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *slab = slab_of(objs[0]), *current = slab_of(held_.back());
+
+	fill_hot();
+	free(objs[1]);
+	if (hot()) {
+		EXPECT_EQ(slab_of(alloc()), current);
+	}
+	/* What is left of the current slab. */
+	while (state(slab) == at::partial)
+		alloc();
+	check();
+	EXPECT_EQ(held_.back(), objs[1]);
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(state(current), at::full);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_FROM_PARTIAL), 1u);
+}
+
+TEST_F(SlabStateTest, AnExhaustedSlabGoesOnWithWhatWasFreedIntoItMeanwhile)
+{
+	const std::vector<void *> objs = alloc_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	free_all({objs[3], objs[4], objs[5]});
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(local(slab), hot() ? 2u : 3u);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(slab_of(alloc()), slab);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
+}
+
+/* Frees from another CPU */
+
+TEST_F(SlabStateTest, FreesFromAnotherCpuAreGathered)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> objs = alloc(8);
+	struct slab *slab = slab_of(objs[0]);
+	const unsigned before = local(slab), skip = hot() ? 1 : 0;
+
+	elsewhere([&] {
+		for (void *obj : objs)
+			free(obj);
+	});
+	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, 8 - skip));
+	EXPECT_EQ(slot(other_cpu())->hot, hot() ? reinterpret_cast<std::uint64_t>(objs[0]) : 0);
+	EXPECT_EQ(stats_of(cache_).gathered, 8u);
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(local(slab), before);
+	EXPECT_EQ(slab->remote, REMOTE_OWNED);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 0u);
+}
+
+TEST_F(SlabStateTest, AnotherSlabsObjectSendsTheGatheredOnesHome)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> objs = alloc_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	elsewhere([&] {
+		for (int i = 0; i < 5; i++)
+			free(objs[i]);
+	});
+	EXPECT_EQ(remote(slab), 0u);
+
+	void *other = alloc();
+
+	elsewhere([&] { free(other); });
+	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab_of(other)->cpu, 1));
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), hot() ? 4u : 5u);
+	/* It was full meanwhile, so it belongs to the CPU that brought them. */
+	EXPECT_EQ(state(slab), at::partial);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
+	EXPECT_EQ(local(slab), hot() ? 4u : 5u);
+}
+
+TEST_F(SlabStateTest, AFreeIntoAFullSlabDoesNotGoThroughTheBuffer)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	elsewhere([&] { free_all({objs[0], objs[1]}); });
+	EXPECT_EQ(slot(other_cpu())->gather, 0u);
+	EXPECT_EQ(state(slab), at::partial);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
+	EXPECT_EQ(event(SLAB_EVENT_FREE_OWN), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 0u);
+}
+
+/* The CPU that gathered needs memory: what it gathered goes home first. */
+TEST_F(SlabStateTest, ARefillSendsTheGatheredOnesHome)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> objs = alloc(8);
+	struct slab *slab = slab_of(objs[0]);
+
+	elsewhere([&] {
+		for (int i = 0; i < 4; i++)
+			free(objs[i]);
+		/* The hot one, if there is, comes back without a slab. */
+		if (hot()) {
+			EXPECT_EQ(alloc(), objs[0]);
+		}
+		alloc();
+	});
+	EXPECT_EQ(slot(other_cpu())->gather, 0u);
+	EXPECT_EQ(remote(slab), hot() ? 3u : 4u);
+	EXPECT_NE(slab_of(held_.back()), slab);
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
+
+	/* And ours takes them when it is exhausted. */
+	while (local(slab))
+		alloc();
+	const unsigned waiting = remote(slab), made = slab->carved;
+
+	alloc();
+	check();
+	EXPECT_EQ(slab_of(held_.back()), slab);
+	EXPECT_EQ(remote(slab), 0u);
+	EXPECT_EQ(local(slab), waiting - 1);
+	EXPECT_EQ(slab->carved, made) << "objects were made although some were free";
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 1u);
+}
+
+/* A gathered batch that arrives in a slab that became full meanwhile. */
+TEST_F(SlabStateTest, ABatchIntoAFullSlabIsOwnedByWhoBringsIt)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> objs = alloc_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	ASSERT_EQ(state(slab), at::current);
+	elsewhere([&] {
+		for (int i = 0; i < 4; i++)
+			free(objs[i]);
+	});
+	alloc();
+	check();
+	ASSERT_EQ(state(slab), at::full);
+	elsewhere([&] {
+		if (hot())
+			alloc();
+		alloc();
+	});
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
+	EXPECT_EQ(slab_of(held_.back()), slab);
+	EXPECT_EQ(local(slab), hot() ? 2u : 3u);
+}
+
+/* Many objects to a slab, so that a buffer gets full. */
+class SmallObjectsTest : public SlabStateTest
+{
+protected:
+	SmallObjectsTest() : SlabStateTest(512) {}
+};
+
+TEST_F(SmallObjectsTest, AFullBufferIsHandedOverInOneExchange)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const unsigned first = hot() ? 1 : 0;
+	const std::vector<void *> objs = alloc(first + CPU_GATHER_MAX + 1);
+	struct slab *slab = slab_of(objs[0]);
+
+	ASSERT_EQ(slab_of(objs.back()), slab);
+	elsewhere([&] {
+		for (unsigned i = 0; i < first + CPU_GATHER_MAX; i++)
+			free(objs[i]);
+	});
+	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, CPU_GATHER_MAX));
+	EXPECT_EQ(remote(slab), 0u);
+	elsewhere([&] { free(objs.back()); });
+	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, 1));
+	EXPECT_EQ(remote(slab), static_cast<unsigned>(CPU_GATHER_MAX));
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 1u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), static_cast<std::uint64_t>(CPU_GATHER_MAX));
+
+	/* And taken by us in one exchange, too. */
+	while (local(slab))
+		alloc();
+	alloc();
+	check();
+	EXPECT_EQ(remote(slab), 0u);
+	EXPECT_EQ(local(slab), CPU_GATHER_MAX - 1u);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 1u);
+}
+
+/* Nodes */
+
+TEST_F(SlabStateTest, EmptySlabsBeyondTheLimitsGoToTheNodeAndThePageLayer)
+{
+	const std::vector<void *> objs =
+		alloc(cache_->objects * 3 * (cache_->cpu_partial + cache_->min_partial));
+	const std::uint64_t most = stats_of(cache_).slabs;
+
+	free_all(objs);
+	const struct slab_stats stats = stats_of(cache_);
+
+	EXPECT_GT(stats.event[SLAB_EVENT_CPU_PARTIAL_DRAIN], 0u);
+	EXPECT_GT(stats.event[SLAB_EVENT_FREE_ADD_PARTIAL], 0u);
+	EXPECT_GT(stats.event[SLAB_EVENT_FREE_SLAB], 0u);
+	EXPECT_EQ(stats.slabs, most - stats.event[SLAB_EVENT_FREE_SLAB]);
+	EXPECT_LE(stats.partial, cache_->min_partial);
+	EXPECT_LT(stats.slabs, most);
+	EXPECT_EQ(stats.partial + stats.cpu_slabs + stats.full, stats.slabs);
+}
+
+TEST_F(SlabStateTest, SlabsOnTheNodeAreTakenBeforeFreshOnes)
+{
+	const std::vector<void *> objs = alloc(cache_->objects * 3);
+
+	for (std::size_t i = 0; i < objs.size(); i += 2)
+		free(objs[i]);
+	EXPECT_GE(slab_cache_shrink(cache_), 0);
+	check();
+	expect_slots_empty();
+	struct slab *slab = slab_of(objs[1]);
+	const std::uint64_t made = event(SLAB_EVENT_ALLOC_SLAB);
+
+	EXPECT_EQ(state(slab), at::node);
+	alloc();
+	check();
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), made);
+	EXPECT_GE(event(SLAB_EVENT_ALLOC_FROM_NODE), 1u);
+	EXPECT_EQ(state(held_.back()), at::current);
+}
+
+TEST_F(SlabStateTest, FreesIntoASlabOnTheNodeGoThroughItsRemoteWord)
+{
+	const std::vector<void *> objs = alloc(4);
+	struct slab *slab = slab_of(objs[0]);
+
+	slab_cache_shrink(cache_);
+	check();
+	ASSERT_EQ(state(slab), at::node);
+	const unsigned before = local(slab);
+
+	free_all({objs[0], objs[1], objs[2]});
+	EXPECT_EQ(state(slab), at::node);
+	EXPECT_EQ(local(slab), before);
+	EXPECT_EQ(slot()->gather, cpu_word(&slab->cpu, hot() ? 2 : 3));
+	slab_cache_shrink(cache_);
+	check();
+	EXPECT_EQ(local(slab) + remote(slab), before + 3);
+	EXPECT_EQ(state(slab), at::node);
+}
+
+/* Revocation */
+
+TEST_F(SlabStateTest, ShrinkTakesBackEverythingThatCpusHold)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> first = alloc_slab(), second = alloc_slab(), third = alloc_slab();
+	void *last = alloc();
+
+	fill_hot();
+	free(first[1]);
+	free(second[1]);
+	elsewhere([&] { free_all({third[0], third[1], last}); });
+	ASSERT_EQ(state(first[2]), at::partial);
+	ASSERT_EQ(state(second[2]), at::partial);
+	ASSERT_NE(slot()->current, nullptr);
+	ASSERT_EQ(slot()->hot != 0, hot());
+	ASSERT_NE(slot(other_cpu())->gather, 0u);
+
+	EXPECT_GE(slab_cache_shrink(cache_), 0);
+	check();
+	expect_slots_empty();
+	EXPECT_GE(event(SLAB_EVENT_FLUSH), 2u);
+	for (void *obj : held_)
+		EXPECT_TRUE(state(obj) == at::node || state(obj) == at::full) << state(obj);
+	EXPECT_EQ(state(first[2]), at::node);
+
+	/* And the CPUs go on. */
+	elsewhere([&] { alloc(2); });
+	free_all(alloc(40));
+}
+
+TEST_F(SlabStateTest, ShrinkTakesBackSlabsThatWereHandedToACpu)
+{
+	const std::vector<void *> objs = alloc(2);
+	struct slab *slab = slab_of(objs[0]);
+
+	slab_cache_shrink(cache_);
+	ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
+	/* To a closed slot, slabs can only be handed this way. */
+	cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
+	slot()->closed = 1;
+	slab_list(cache_, cpu_, slab);
+	slot()->closed = 0;
+	check();
+	EXPECT_EQ(state(slab), at::incoming);
+	EXPECT_EQ(event(SLAB_EVENT_INCOMING), 1u);
+
+	slab_cache_shrink(cache_);
+	check();
+	EXPECT_EQ(state(slab), at::node);
+	expect_slots_empty();
+}
+
+TEST_F(SlabStateTest, SlabsThatWereHandedToACpuAreUsedByIt)
+{
+	const std::vector<void *> objs = alloc(2);
+	struct slab *slab = slab_of(objs[0]);
+
+	slab_cache_shrink(cache_);
+	ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
+	cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
+	slot()->closed = 1;
+	slab_list(cache_, cpu_, slab);
+	slot()->closed = 0;
+	while (local(slab))
+		alloc();
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
+}
+
+TEST_F(SlabStateTest, ShrinkGivesEmptySlabsToThePageLayerAndTheirMemoryBack)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	free_all(held_);
+	EXPECT_EQ(slab_cache_shrink(cache_), 2);
+	check();
+	EXPECT_EQ(stats_of(cache_).slabs, 0u);
+	EXPECT_EQ(state(slab), at::free);
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	EXPECT_EQ(slab_cache_shrink(cache_), 0);
+}
+
+TEST_F(SlabStateTest, WhileASlotIsClosedAllocationsGoToTheNode)
+{
+	slot()->closed = 1;
+	const std::vector<void *> objs = alloc(cache_->objects + 1);
+
+	EXPECT_EQ(state(objs[0]), at::full);
+	EXPECT_EQ(state(objs.back()), at::node);
+	EXPECT_EQ(slot()->current, nullptr);
+	free_all(objs);
+	EXPECT_EQ(slot()->gather, 0u);
+	EXPECT_EQ(slot()->partial, 0u);
+	slot()->closed = 0;
+	check();
+}
+
+TEST_F(SlabStateTest, ValidateTakesSlabsInHandAndPutsThemBack)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	free(objs[1]);
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	check();
+	expect_slots_empty();
+	EXPECT_EQ(state(objs[2]), at::node);
+	EXPECT_EQ(state(held_.back()), at::node);
+}
+
+/* Two nodes, the CPUs dealt out in turn */
+
+class TwoNodesTest : public SlabStateTest
+{
+protected:
+	void SetUp() override
+	{
+		if (one_cpu() || allowed_cpus()[0] % 2 == allowed_cpus()[1] % 2)
+			GTEST_SKIP() << "needs an even and an odd CPU";
+	}
+
+	/* The test runs a second time, with two nodes; true: this is it. */
+	static bool with_two_nodes()
+	{
+		if (running_again()) {
+			EXPECT_EQ(topology_nodes(), 2u);
+			return true;
+		}
+		const second_run again = run_again({"SLAB_FAKE_NODES=2"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return false;
+	}
+
+	static unsigned node(const void *obj)
+	{
+		return slab_of(obj)->node;
+	}
+
+	unsigned here() const
+	{
+		return static_cast<unsigned>(cpu_ % 2);
+	}
+
+	unsigned there() const
+	{
+		return 1 - here();
+	}
+};
+
+TEST_F(TwoNodesTest, SlabsAreOfTheNodeOfTheCpuThatAllocates)
+{
+	if (!with_two_nodes())
+		return;
+	EXPECT_EQ(node(alloc()), here());
+	elsewhere([&] { EXPECT_EQ(node(alloc()), there()); });
+	const struct slab_stats stats = stats_of(cache_);
+
+	EXPECT_EQ(stats.nodes, 2u);
+	for (unsigned n : {0u, 1u}) {
+		EXPECT_EQ(stats.node_slabs[n], 1u);
+		EXPECT_EQ(stats.node_objects[n], 1u);
+	}
+	EXPECT_EQ(segment_of(held_[0])->node, here());
+	EXPECT_EQ(segment_of(held_[1])->node, there());
+}
+
+TEST_F(TwoNodesTest, AllocNodeTakesFromThatNode)
+{
+	if (!with_two_nodes())
+		return;
+	for (int i = 0; i < 5; i++) {
+		held_.push_back(slab_alloc_node(cache_, static_cast<int>(there())));
+		check();
+		EXPECT_EQ(node(held_.back()), there());
+		EXPECT_EQ(slab_of(held_.back()), slab_of(held_.front()));
+	}
+	EXPECT_EQ(state(held_.back()), at::node);
+	EXPECT_EQ(stats_of(cache_).node_partial[there()], 1u);
+	EXPECT_EQ(stats_of(cache_).node_partial[here()], 0u);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_NODE_MISMATCH), 0u);
+	held_.push_back(slab_alloc_node(cache_, -1));
+	EXPECT_EQ(node(held_.back()), here());
+	for (int wrong : {2, 64, -2}) {
+		errno = 0;
+		EXPECT_EQ(slab_alloc_node(cache_, wrong), nullptr);
+		EXPECT_EQ(errno, EINVAL);
+	}
+}
+
+TEST_F(TwoNodesTest, SlabsReturnToTheirOwnNode)
+{
+	if (!with_two_nodes())
+		return;
+	const std::vector<void *> ours = alloc(2);
+
+	elsewhere([&] { alloc(2); });
+	slab_cache_shrink(cache_);
+	check();
+	EXPECT_EQ(stats_of(cache_).node_partial[0], 1u);
+	EXPECT_EQ(stats_of(cache_).node_partial[1], 1u);
+	for (void *obj : held_)
+		EXPECT_EQ(state(obj), at::node);
+	/* A CPU's own node serves it before a fresh slab does. */
+	const std::uint64_t made = event(SLAB_EVENT_ALLOC_SLAB);
+
+	EXPECT_EQ(slab_of(alloc()), slab_of(ours[0]));
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), made);
+}
+
+/* No address space for a segment of our node, and slabs on the other one's list. */
+TEST_F(TwoNodesTest, WithoutMemoryOfItsNodeACpuIsServedByAnother)
+{
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "address space cannot be limited under a sanitizer";
+	if (!with_two_nodes())
+		return;
+	struct rlimit limit;
+
+	alloc(2);
+	slab_cache_shrink(cache_);
+	check();
+	pin(1);
+	ASSERT_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+	const rlim_t before = limit.rlim_cur;
+
+	limit.rlim_cur = address_space() + 65536;
+	ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	held_.push_back(slab_alloc_node(cache_, static_cast<int>(there())));
+	held_.push_back(slab_alloc(cache_));
+	limit.rlim_cur = before;
+	ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	check();
+	for (int i : {2, 3}) {
+		ASSERT_NE(held_[i], nullptr);
+		EXPECT_EQ(node(held_[i]), here());
+	}
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_NODE_MISMATCH), 2u);
+	pin(0);
+}
+
+} /* namespace */
