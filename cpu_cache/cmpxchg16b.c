@@ -118,7 +118,7 @@ static enum cpu_result cas_retire(char *slots, int cpu, struct cpu_slab *slab)
 	bool done;
 
 	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && slot->current == slab;
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab;
 	if (done)
 		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
 	cpu_slot_unlock(slot);

@@ -32,7 +32,7 @@ static size_t mutex_pop_bulk(char *slots, size_t n, void **objs)
 
 	cpu_slot_lock(slot);
 
-	struct cpu_slab *slab = slot->current;
+	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 
 	if (slab) {
 		uint32_t left = height(slab);
@@ -86,7 +86,7 @@ static enum cpu_result mutex_retire(char *slots, int cpu, struct cpu_slab *slab)
 	bool done;
 
 	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && slot->current == slab && !height(slab);
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab && !height(slab);
 	if (done)
 		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
 	cpu_slot_unlock(slot);

@@ -15,7 +15,7 @@ bool slab_is_object(const struct slab *slab, const void *obj)
 	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
 	unsigned index;
 
-	if (offset % 8 || offset >= (size_t)slab->carved * slab->cpu.size8 * 8)
+	if (offset % 8 || offset >= (size_t)slab_carved(slab) * slab->cpu.size8 * 8)
 		return false;
 	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
 	return (size_t)index * slab->cpu.size8 * 8 == offset;

@@ -58,7 +58,7 @@ static void add(struct cache_node *node, struct slab *slab, bool empty)
 		list_add_tail(node, slab);
 	else
 		list_add_head(node, slab);
-	slab->listed = 1;
+	__atomic_store_n(&slab->listed, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->nr_partial, node->nr_partial + 1, __ATOMIC_RELAXED);
 }
 
@@ -67,7 +67,7 @@ static struct slab *remove_first(struct cache_node *node)
 	struct slab *slab = node->partial;
 
 	list_remove(node, slab);
-	slab->listed = 0;
+	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->nr_partial, node->nr_partial - 1, __ATOMIC_RELAXED);
 	return slab;
 }

@@ -83,7 +83,7 @@ static void free_hot(struct slab_cache *cache, struct cpu_slot *slot)
 static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct slab *hand)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	struct cpu_slab *current = slot->current;
+	struct cpu_slab *current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 	struct cpu_batch batch;
 
 	__atomic_store_n(&slot->current, NULL, __ATOMIC_SEQ_CST);
@@ -124,7 +124,7 @@ static unsigned flush_locked(struct slab_cache *cache)
 		return 0;
 	cpu_engine->fence();
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		if (cpu_slot(cache->cpu_slots, cpu)->closed) {
+		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
 			hand = take_slot(cache, cpu, hand);
 			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
 		}

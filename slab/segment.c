@@ -211,7 +211,7 @@ unsigned segment_trim(void)
 					continue;
 				os_discard(s->cpu.base, slab_bytes(s));
 				free_slab_bytes -= s->populated;
-				s->populated = 0;
+				__atomic_store_n(&s->populated, 0, __ATOMIC_RELAXED);
 				trimmed++;
 			}
 	segment_unlock();
@@ -232,7 +232,7 @@ void slab_populate(struct slab *slab, size_t bytes)
 	if (end <= slab->populated)
 		return;
 	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
-	slab->populated = (uint32_t)end;
+	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
 }
 
 /*

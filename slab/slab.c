@@ -96,7 +96,7 @@ static int carve(struct slab_cache *cache, struct slab *slab)
 	if (last == first)
 		return ENOMEM;
 	put_fresh(slab, first, last);
-	slab->carved = (uint16_t)last;
+	slab_set_carved(slab, last);
 	return 0;
 }
 
@@ -128,9 +128,9 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 
 	if (!slab)
 		return NULL;
-	slab->objects = (uint16_t)cache->objects;
-	slab->carved = 0;
-	slab->listed = 0;
+	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
+	slab_set_carved(slab, 0);
+	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
 	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache);

@@ -57,7 +57,7 @@ struct slab {
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
 	uint16_t objects;         /* room */
-	uint16_t carved;          /* objects made ready so far; changed in hand only */
+	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
 	uint8_t listed; /* on the node's partial list: under node->lock */
 	uint16_t spare;
@@ -195,6 +195,17 @@ void slab_init(void);
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
+
+/* Objects made ready so far: changed in hand, read by anybody. */
+static inline unsigned slab_carved(const struct slab *slab)
+{
+	return __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
+}
+
+static inline void slab_set_carved(struct slab *slab, unsigned carved)
+{
+	__atomic_store_n(&slab->carved, (uint16_t)carved, __ATOMIC_RELAXED);
+}
 
 static inline size_t slab_bytes(const struct slab *slab)
 {

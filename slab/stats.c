@@ -54,14 +54,14 @@ static void count_slab(struct slab *slab, void *arg)
 {
 	struct slab_stats *stats = arg;
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-	unsigned carved = __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
+	unsigned carved = slab_carved(slab);
 	unsigned unused = cpu_slab_free_count(&slab->cpu) + (unsigned)(remote >> 16 & 0xffff);
 	unsigned used = unused < carved ? carved - unused : 0;
 	bool listed = __atomic_load_n(&slab->listed, __ATOMIC_RELAXED);
 
 	stats->slabs++;
 	stats->objects += used;
-	stats->total_objects += slab->objects;
+	stats->total_objects += __atomic_load_n(&slab->objects, __ATOMIC_RELAXED);
 	stats->populated += __atomic_load_n(&slab->populated, __ATOMIC_RELAXED);
 	stats->node_slabs[slab->node]++;
 	stats->node_objects[slab->node] += used;
