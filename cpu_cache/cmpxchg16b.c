@@ -53,7 +53,8 @@ static uint16_t link_read(struct cpu_slab *slab, unsigned index)
 static void *cas_pop(char *slots)
 {
 	int cpu = cpu_locked_cpu();
-	struct cpu_slab *slab = __atomic_load_n(&cpu_slot(slots, cpu)->current, __ATOMIC_ACQUIRE);
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_ACQUIRE);
 
 	if (!slab)
 		return NULL;
@@ -62,6 +63,10 @@ static void *cas_pop(char *slots)
 		unsigned first = FIRST(list.word);
 
 		if (OWNER(list.word) != (uint32_t)cpu || !first)
+			return NULL;
+		/* It may have been released and be owned here for another user. If it
+		 * is still current now, the id proves that it was when we read it. */
+		if (__atomic_load_n(&slot->current, __ATOMIC_ACQUIRE) != slab)
 			return NULL;
 
 		uint64_t word = list_word(link_read(slab, first - 1), COUNT(list.word) - 1,

@@ -31,7 +31,8 @@
 /* Never equal to what a thread reads as its CPU, registered (>= 0) or not. */
 #define CPU_NONE UINT32_C(0x80000000)
 
-/* A pointer to a slab with a count in its upper 16 bits: one word, one commit. */
+/* A pointer to a slab with a count in its upper 16 bits: one word, one commit.
+ * The count of a list may fall short after a chain was put on it. */
 #define CPU_WORD_COUNT_SHIFT 48
 #define CPU_WORD_POINTER ((UINT64_C(1) << CPU_WORD_COUNT_SHIFT) - 1)
 

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests that follow the slabs of one cache through their states, step by step,
+ * on pinned threads.
+ */
+#ifndef TESTS_SUPPORT_SLAB_STATE_H
+#define TESTS_SUPPORT_SLAB_STATE_H
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <ostream>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "objects.h"
+#include "process.h"
+#include "whitebox.h"
+
+namespace slab_test
+{
+
+enum class at { current, partial, incoming, full, node, free, lost };
+
+inline std::ostream &operator<<(std::ostream &out, at state)
+{
+	static const char *const names[] = {"current", "partial", "incoming", "full",
+					    "node",    "free",    "lost"};
+
+	return out << names[static_cast<int>(state)];
+}
+
+class SlabStateTest : public testing::Test
+{
+protected:
+	explicit SlabStateTest(std::size_t size = 8192) : owner_(size), cache_(owner_)
+	{
+		pin(0);
+		cpu_ = allowed_cpus()[0];
+	}
+
+	~SlabStateTest() override
+	{
+		for (void *obj : held_)
+			slab_free(cache_, obj);
+		held_.clear();
+		EXPECT_EQ(slab_cache_validate(cache_), 0);
+		check();
+		unpin();
+	}
+
+	static bool hot()
+	{
+		return std::strcmp(slab_engine(), "rseq") == 0;
+	}
+
+	struct cpu_slot *slot(int cpu) const
+	{
+		return cpu_slot(cache_->cpu_slots, cpu);
+	}
+
+	struct cpu_slot *slot() const
+	{
+		return slot(cpu_);
+	}
+
+	/* Do something on the second CPU. */
+	void elsewhere(const std::function<void()> &act)
+	{
+		std::thread([&] {
+			pin(1);
+			act();
+		}).join();
+		check();
+	}
+
+	static bool one_cpu()
+	{
+		return allowed_cpus().size() < 2;
+	}
+
+	int other_cpu() const
+	{
+		return allowed_cpus()[1];
+	}
+
+	void *alloc()
+	{
+		void *obj = slab_alloc(cache_);
+
+		EXPECT_NE(obj, nullptr);
+		held_.push_back(obj);
+		return obj;
+	}
+
+	std::vector<void *> alloc(std::size_t n)
+	{
+		std::vector<void *> objs;
+
+		while (objs.size() < n)
+			objs.push_back(alloc());
+		check();
+		return objs;
+	}
+
+	void free(void *obj)
+	{
+		held_.erase(std::find(held_.begin(), held_.end(), obj));
+		slab_free(cache_, obj);
+	}
+
+	/* By value: it may be held_ itself. */
+	void free_all(std::vector<void *> objs)
+	{
+		for (void *obj : objs)
+			free(obj);
+		check();
+	}
+
+	/* All objects of one fresh slab, as many as it has, and so of the next ones. */
+	std::vector<void *> alloc_slab()
+	{
+		return alloc(cache_->objects);
+	}
+
+	/* Allocate a slab's objects, and one more, so that it is full. */
+	std::vector<void *> alloc_full_slab()
+	{
+		std::vector<void *> objs = alloc_slab();
+
+		alloc();
+		check();
+		return objs;
+	}
+
+	/* Take the place of the hot object, so that the next frees show. */
+	void fill_hot()
+	{
+		if (hot() && !slot()->hot)
+			free(alloc());
+	}
+
+	static unsigned local(struct slab *slab)
+	{
+		return cpu_slab_free_count(&slab->cpu);
+	}
+
+	static unsigned remote(struct slab *slab)
+	{
+		return slab->remote >> 16 & 0xffff;
+	}
+
+	static bool is_on(std::uint64_t word, const struct slab *slab)
+	{
+		for (; word; word = cpu_word_slab(word)->next)
+			if (cpu_word_slab(word) == &slab->cpu)
+				return true;
+		return false;
+	}
+
+	bool is_on_node(const struct slab *slab) const
+	{
+		for (struct slab *s = cache_->node[slab->node].partial; s; s = s->next)
+			if (s == slab)
+				return true;
+		return false;
+	}
+
+	enum at state_on_cpus(const struct slab *slab) const
+	{
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			const struct cpu_slot *s = slot(static_cast<int>(cpu));
+			const enum at found = s->current == &slab->cpu   ? at::current
+					      : is_on(s->partial, slab)  ? at::partial
+					      : is_on(s->incoming, slab) ? at::incoming
+									 : at::lost;
+
+			if (found == at::lost)
+				continue;
+			EXPECT_EQ(cpu_slab_owner(&slab->cpu), cpu);
+			return found;
+		}
+		return at::lost;
+	}
+
+	/* Where a slab is; it must look as that state says. */
+	enum at state(const struct slab *slab) const
+	{
+		const enum at on_cpu = state_on_cpus(slab);
+
+		if (slab->cpu.user != cache_)
+			return at::free;
+		if (on_cpu != at::lost) {
+			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
+			EXPECT_EQ(slab->listed, 0);
+			EXPECT_FALSE(is_on_node(slab));
+			return on_cpu;
+		}
+		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
+		EXPECT_EQ(is_on_node(slab), slab->listed == 1);
+		if (slab->listed) {
+			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
+			return at::node;
+		}
+		EXPECT_EQ(slab->remote, 0u);
+		EXPECT_EQ(cpu_slab_free_count(&slab->cpu), 0u);
+		EXPECT_EQ(slab->carved, slab->objects);
+		return slab->remote == 0 ? at::full : at::lost;
+	}
+
+	enum at state(void *obj) const
+	{
+		return state(slab_of(obj));
+	}
+
+	/* What must hold between any two steps. */
+	void check()
+	{
+		const struct slab_stats stats = stats_of(cache_);
+		struct counts {
+			const SlabStateTest *test;
+			std::uint64_t node, full, cpus;
+		} counts = {this, 0, 0, 0};
+
+		cache_each_slab(
+			cache_,
+			[](struct slab *slab, void *arg) {
+				auto *c = static_cast<struct counts *>(arg);
+				const enum at state = c->test->state(slab);
+
+				EXPECT_NE(state, at::lost);
+				c->node += state == at::node;
+				c->full += state == at::full;
+				c->cpus += state == at::current || state == at::partial ||
+					   state == at::incoming;
+			},
+			&counts);
+		EXPECT_EQ(stats.objects, held_.size());
+		EXPECT_EQ(stats.partial, counts.node);
+		EXPECT_EQ(stats.full, counts.full);
+		EXPECT_EQ(stats.cpu_slabs, counts.cpus);
+		EXPECT_EQ(stats.slabs, counts.node + counts.full + counts.cpus);
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			EXPECT_EQ(cache_->node[n].nr_partial, stats.node_partial[n]);
+	}
+
+	std::uint64_t event(enum slab_event e)
+	{
+		return stats_of(cache_).event[e];
+	}
+
+	/* CPUs hold nothing of the cache. */
+	void expect_slots_empty()
+	{
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			const struct cpu_slot *s = slot(static_cast<int>(cpu));
+
+			EXPECT_EQ(s->current, nullptr);
+			EXPECT_EQ(s->hot, 0u);
+			EXPECT_EQ(s->partial, 0u);
+			EXPECT_EQ(s->incoming, 0u);
+			EXPECT_EQ(s->gather, 0u);
+			EXPECT_EQ(s->closed, 0u);
+		}
+	}
+
+	test_cache owner_;
+	struct slab_cache *cache_;
+	int cpu_ = 0;
+	std::vector<void *> held_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_SLAB_STATE_H */

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The engines between CPUs: sections for a CPU where the thread is not, fences and
+ * locks that wait for other threads' sections, and slabs in hand.
+ */
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../support/engine_fixture.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+INSTANTIATE_TEST_SUITE_P(Engines, EngineTest, testing::Values("rseq", "cmpxchg16b", "mutex"),
+			 [](const auto &info) { return std::string(info.param); });
+
+/* Sections for a CPU that the thread is not on. */
+
+TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
+{
+	if (!is("rseq"))
+		GTEST_SKIP() << "engines with locks may act for any CPU";
+	/* Our own slot under another CPU's number: it must stay as it is. */
+	const int other = cpu_ + 1;
+	char *elsewhere = slots_ - (std::ptrdiff_t{1} << CPU_AREA_SHIFT);
+	bare_slab &current = make_current({}), &slab = make_owned({1}), &full = make_owned({});
+	struct cpu_slab *popped;
+	struct cpu_batch batch;
+	std::uint64_t word;
+
+	commits([&] { return list(full); });
+	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+	for (bare_slab *s : {&current, &slab})
+		cpu_slab_set_owner(s->get(), static_cast<std::uint32_t>(other));
+	ASSERT_EQ(cpu_slot(elsewhere, other), slot_);
+
+	const std::uint16_t three[] = {0, 8, 16};
+	const auto moved = [this](const std::function<enum cpu_result()> &section) {
+		ends_as(CPU_MOVED, section);
+	};
+
+	moved([&] { return engine_->push_bulk(elsewhere, other, slab.get(), 3, three); });
+	moved([&] { return engine_->retire(elsewhere, other, current.get()); });
+	moved([&] { return engine_->disown(elsewhere, other, current.get(), true); });
+	moved([&] { return engine_->partial_push(elsewhere, other, slab.get(), slab.get(), 1); });
+	moved([&] { return engine_->partial_pop(elsewhere, other, &popped); });
+	moved([&] { return engine_->partial_take(elsewhere, other, &word); });
+	moved([&] { return engine_->gather(elsewhere, other, slab.get(), 16); });
+	moved([&] { return engine_->gather_take(elsewhere, other, &batch); });
+	slot_->current = nullptr;
+	moved([&] { return engine_->install(elsewhere, other, slab.get()); });
+	fill_hot();
+	moved([&] { return engine_->push(slots_, other, slab.get(), 0); });
+}
+
+TEST_P(EngineTest, SectionsWithLocksActForAnyCpu)
+{
+	if (is("rseq"))
+		GTEST_SKIP() << "rseq says that it moved";
+	if (cpu_possible() < 2)
+		GTEST_SKIP() << "one CPU";
+	const int other = cpu_ == 0 ? 1 : 0;
+	bare_slab &slab = make();
+
+	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(other));
+	EXPECT_EQ(engine_->install(slots_, other, slab.get()), CPU_DONE);
+	EXPECT_EQ(cpu_slot(slots_, other)->current, slab.get());
+	EXPECT_EQ(engine_->push(slots_, other, slab.get(), 0), CPU_DONE);
+	EXPECT_EQ(slot_->current, nullptr);
+}
+
+/* fence */
+
+/* Where a section of another thread is held up until the test lets it go. */
+std::atomic<bool> inside, let_go;
+
+void hold_up(int point)
+{
+	if (point != 6)
+		return;
+	inside = true;
+	while (!let_go)
+		std::this_thread::yield();
+}
+
+TEST_P(EngineTest, FenceWaitsForSectionsUnderLocks)
+{
+	if (is("rseq"))
+		GTEST_SKIP() << "rseq's fence restarts them";
+	bare_slab &slab = make_owned({0});
+	std::atomic<bool> fenced{false};
+
+	inside = let_go = false;
+	cpu_inject_hook = hold_up;
+	std::thread section([&] { engine_->install(slots_, cpu_, slab.get()); });
+	while (!inside)
+		std::this_thread::yield();
+	std::thread fence([&] {
+		engine_->fence();
+		fenced = true;
+	});
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(fenced);
+	let_go = true;
+	section.join();
+	fence.join();
+	EXPECT_TRUE(fenced);
+	EXPECT_EQ(slot_->current, slab.get());
+	cpu_inject_hook = nullptr;
+}
+
+TEST_P(EngineTest, FenceEndsSectionsThatBeganBefore)
+{
+	if (!is("rseq"))
+		GTEST_SKIP() << "engines with locks wait for them";
+	bare_slab &slab = make_current({0, 1});
+	std::atomic<bool> running{false};
+	void *obj = &running;
+
+	/* A section that would take minutes: pop, held up behind its reads. */
+	cpu_inject_loops[1] = ~0u;
+	std::thread popper([&] {
+		pin(0);
+		running = true;
+		obj = engine_->pop(slots_);
+	});
+	pin(1);
+	while (!running)
+		std::this_thread::yield();
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	engine_->fence();
+	popper.join();
+	cpu_inject_loops[1] = 0;
+	EXPECT_EQ(obj, nullptr);
+	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
+	pin(0);
+	EXPECT_EQ(pop(), slab.object(1));
+}
+
+TEST_P(EngineTest, FenceReturnsWhenNobodyIsThere)
+{
+	for (int i = 0; i < 100; i++)
+		engine_->fence();
+}
+
+/* Fork handlers hold every lock over the fork. */
+TEST_P(EngineTest, LockAllKeepsSectionsUnderLocksOut)
+{
+	bare_slab &slab = make_owned({0});
+	std::atomic<bool> installed{false};
+
+	cpu_slots_lock_all();
+	std::thread section([&] {
+		pin(0);
+		commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
+		installed = true;
+	});
+	if (is("rseq")) {
+		section.join();
+		EXPECT_TRUE(installed);
+		cpu_slots_unlock_all();
+		return;
+	}
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(installed);
+	cpu_slots_unlock_all();
+	section.join();
+}
+
+/* Slabs in hand */
+
+TEST_P(EngineTest, HandTakesWhatWasPutLastFirst)
+{
+	bare_slab &slab = make(16);
+	std::uint16_t taken[16];
+
+	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 16, taken), 0u);
+	slab.put({4, 9, 0});
+	slab.put({15});
+	slab.put({});
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), 4u);
+	EXPECT_EQ(slab.free_objects(), (indices{15, 0, 9, 4}));
+	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 0, taken), 0u);
+	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 3, taken), 3u);
+	EXPECT_EQ(taken[0], slab.offset8(15));
+	EXPECT_EQ(taken[1], slab.offset8(0));
+	EXPECT_EQ(taken[2], slab.offset8(9));
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), 1u);
+	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 16, taken), 1u);
+	EXPECT_EQ(taken[0], slab.offset8(4));
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), 0u);
+	EXPECT_EQ(cpu_slab_owner(slab.get()), CPU_NONE);
+}
+
+TEST_P(EngineTest, HandKeepsTheFreelistOverAChangeOfOwner)
+{
+	bare_slab &slab = make_owned({1, 2, 3});
+
+	EXPECT_EQ(cpu_slab_owner(slab.get()), static_cast<std::uint32_t>(cpu_));
+	commits([&] { return engine_->disown(slots_, cpu_, slab.get(), false); });
+	slab.put({4});
+	EXPECT_EQ(slab.free_objects(), (indices{4, 3, 2, 1}));
+}
+
+/* From the smallest to the largest object, in the largest slab there is. */
+TEST_P(EngineTest, HandHoldsEveryObjectOfTheLargestSlab)
+{
+	for (std::size_t size : {8u, 16u, 24u, 56u, 712u, 4096u, 32768u}) {
+		bare_slab slab(std::min(objects_of_largest_slab(size), 65535u), size);
+		std::uint16_t taken;
+
+		slab.put_all();
+		ASSERT_EQ(cpu_slab_free_count(slab.get()), slab.objects()) << size;
+		ASSERT_EQ(slab.free_objects().size(), slab.objects()) << size;
+		for (unsigned i = slab.objects(); i-- > 0;) {
+			ASSERT_EQ(cpu_slab_hand_take(slab.get(), 1, &taken), 1u) << size;
+			ASSERT_EQ(taken, slab.offset8(i)) << size;
+		}
+	}
+}
+
+} /* namespace */

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the engines stand on: arithmetic of slabs in hand, the areas of slots,
+ * threads without a CPU, and the choice of an engine.
+ */
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <sys/rseq.h>
+
+#include <gtest/gtest.h>
+
+#include "../support/bare_slab.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+using indices = std::vector<unsigned>;
+
+/* Offsets become indices by a multiplication that must never be one off. */
+TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
+{
+	struct cpu_slab slab = {};
+	static char base[8];
+
+	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8) {
+		cpu_slab_init(&slab, base, size, nullptr);
+		for (unsigned i = 0; i < objects_of_largest_slab(size); i++) {
+			const std::size_t offset8 = i * size / 8;
+
+			ASSERT_LE(offset8, UINT16_MAX);
+			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8)), i)
+				<< size;
+			/* And the last word of the object is still of it. */
+			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8 +
+										   size / 8 - 1)),
+				  i)
+				<< size;
+		}
+	}
+}
+
+TEST(SlabInHand, ObjectAndOffsetAreInverse)
+{
+	bare_slab slab(100, 712);
+
+	for (unsigned i = 0; i < 100; i++) {
+		EXPECT_EQ(cpu_slab_offset8(slab.get(), slab.object(i)), slab.offset8(i));
+		EXPECT_EQ(cpu_slab_object(slab.get(), slab.offset8(i)), slab.object(i));
+	}
+}
+
+TEST(SlabInHand, ListWordsHoldASlabAndACount)
+{
+	bare_slab slab(1);
+
+	for (unsigned count : {0u, 1u, 64u, 0xffffu}) {
+		EXPECT_EQ(cpu_word_slab(cpu_word(slab.get(), count)), slab.get());
+		EXPECT_EQ(cpu_word_count(cpu_word(slab.get(), count)), count);
+	}
+}
+
+/* Areas of slots */
+
+/* Slots that live as long as a test. */
+class SlotsTest : public testing::Test
+{
+protected:
+	~SlotsTest() override
+	{
+		for (char *slots : all_)
+			cpu_slots_destroy(slots);
+	}
+
+	char *create()
+	{
+		char *slots = cpu_slots_create();
+
+		EXPECT_NE(slots, nullptr);
+		all_.push_back(slots);
+		return slots;
+	}
+
+	/* The first slots of an area that nobody has touched. */
+	char *create_in_fresh_area()
+	{
+		const std::size_t before = cpu_slots_bytes();
+		char *slots;
+
+		do
+			slots = create();
+		while (cpu_slots_bytes() == before);
+		return slots;
+	}
+
+	std::vector<char *> all_;
+};
+
+TEST_F(SlotsTest, NoTwoUsersShareASlot)
+{
+	std::set<char *> starts;
+
+	for (std::size_t i = 0; i < 2 * CPU_AREA_SLOTS + 1; i++) {
+		char *slots = create();
+
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+			auto *start = reinterpret_cast<char *>(cpu_slot(slots, cpu));
+
+			EXPECT_EQ(reinterpret_cast<std::uintptr_t>(start) % CPU_CACHELINE, 0u);
+			EXPECT_TRUE(starts.insert(start).second);
+		}
+	}
+	for (auto it = starts.begin(); std::next(it) != starts.end(); ++it)
+		ASSERT_GE(*std::next(it) - *it, std::ptrdiff_t{sizeof(struct cpu_slot)});
+}
+
+TEST_F(SlotsTest, SlotsAreUsedAgainAndComeBackEmpty)
+{
+	static const struct cpu_slot empty = {};
+	char *slots = cpu_slots_create();
+
+	std::memset(cpu_slot(slots, 0), 0x5a, sizeof(struct cpu_slot));
+	cpu_slots_destroy(slots);
+
+	char *again = create();
+
+	EXPECT_EQ(again, slots);
+	EXPECT_EQ(std::memcmp(cpu_slot(again, 0), &empty, sizeof(empty)), 0);
+}
+
+TEST_F(SlotsTest, PagesOfUnusedCpusAreNotTouched)
+{
+	char *slots = create_in_fresh_area();
+	char *neighbour = create();
+	const std::size_t row = std::size_t{1} << CPU_AREA_SHIFT;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
+	cpu_slot(slots, 0)->hot = 1;
+	cpu_slot(neighbour, 0)->hot = 1;
+	EXPECT_EQ(resident_pages(cpu_slot(slots, 0), row), 1u);
+	for (unsigned cpu = 1; cpu < cpu_possible(); cpu++)
+		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
+}
+
+TEST_F(SlotsTest, NobodysSlotsAreAlwaysEmpty)
+{
+	static const struct cpu_slot empty = {};
+
+	for (long row = -2; row < static_cast<long>(cpu_possible()); row++)
+		EXPECT_EQ(std::memcmp(cpu_slot(cpu_slots_none(), row), &empty, sizeof(empty)), 0);
+	EXPECT_EXIT(cpu_slot(cpu_slots_none(), 0)->hot = 1, testing::KilledBySignal(SIGSEGV), "");
+}
+
+/* What the kernel keeps for a thread, made up: the fast paths read the CPU here. */
+struct made_up_rseq {
+	std::uint32_t cpu_id_start;
+	std::int32_t cpu_id;
+	std::uint64_t rseq_cs;
+	std::uint64_t more[2];
+};
+
+alignas(32) thread_local struct made_up_rseq made_up;
+
+/* "Not registered" is -1, "registration failed" -2, and CPU_NONE owns nothing. */
+TEST_F(SlotsTest, ThreadsWithoutACpuAreRefusedByTheFastPaths)
+{
+	const long offset = reinterpret_cast<char *>(&made_up) -
+			    static_cast<char *>(__builtin_thread_pointer());
+	char *slots = create(), *none = cpu_slots_none();
+	bare_slab slab(4);
+	void *obj;
+
+	slab.put({0, 1});
+	for (int cpu : {-1, -2}) {
+		made_up.cpu_id = cpu;
+		EXPECT_FALSE(rseq_pop(&slots, offset, &obj));
+		EXPECT_FALSE(rseq_pop(&none, offset, &obj));
+		EXPECT_FALSE(rseq_push(&slots, slab.get(), slab.object(2), offset));
+		EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
+		EXPECT_EQ(cpu_slot(slots, cpu)->current, nullptr);
+		EXPECT_EQ(cpu_slot(slots, cpu)->hot, 1u);
+	}
+}
+
+/* With a CPU, the same works: the test above tests something. */
+TEST_F(SlotsTest, ThreadsWithACpuAreServedByTheFastPaths)
+{
+	if (!RSEQ_ARCH)
+		GTEST_SKIP() << "no restartable sequences in this build";
+	const long offset = reinterpret_cast<char *>(&made_up) -
+			    static_cast<char *>(__builtin_thread_pointer());
+	char *slots = create();
+	bare_slab slab(4);
+	void *obj;
+
+	made_up.cpu_id = 0;
+	ASSERT_TRUE(rseq_push(&slots, slab.get(), slab.object(2), offset));
+	cpu_slot(slots, 0)->current = slab.get();
+	ASSERT_TRUE(rseq_pop(&slots, offset, &obj));
+	EXPECT_EQ(obj, slab.object(2));
+}
+
+/* The choice */
+
+TEST(EngineChoice, EachNameGivesThatEngine)
+{
+	for (const char *name : {"rseq", "cmpxchg16b", "mutex"}) {
+		const bool had = cpu_engine_init(name);
+
+		EXPECT_EQ(had, std::strcmp(cpu_engine->name, name) == 0) << name;
+		EXPECT_GE(cpu_engine->cpu(), 0) << name;
+	}
+	EXPECT_TRUE(cpu_engine_init("mutex"));
+}
+
+/* A broken engine must not pass for one that the machine does not have. */
+TEST(EngineChoice, EnginesThatTheMachineHasPassTheirSelfTest)
+{
+	EXPECT_EQ(cpu_engine_init("cmpxchg16b"), cas16_available());
+	if (RSEQ_ARCH && __rseq_size > 0) {
+		EXPECT_TRUE(cpu_engine_init("rseq"));
+	}
+}
+
+TEST(EngineChoice, WithoutAWishItIsTheBestThatWorks)
+{
+	EXPECT_TRUE(cpu_engine_init(nullptr));
+	const std::string best = cpu_engine->name;
+
+	for (const char *name : {"rseq", "cmpxchg16b", "mutex"})
+		if (cpu_engine_init(name)) {
+			EXPECT_EQ(best, name);
+			break;
+		}
+}
+
+TEST(EngineChoice, WithoutRseqItFallsBackToTheNext)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"GLIBC_TUNABLES=glibc.pthread.rseq=0"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	EXPECT_FALSE(cpu_engine_init("rseq"));
+	EXPECT_STRNE(cpu_engine->name, "rseq");
+	const std::string next = cpu_engine->name;
+
+	EXPECT_TRUE(cpu_engine_init(nullptr));
+	EXPECT_EQ(cpu_engine->name, next);
+	EXPECT_EQ(cpu_engine_init("cmpxchg16b"), next == "cmpxchg16b");
+	/* The stand-in: a thread on no CPU. */
+	char *slots = cpu_slots_create();
+	void *obj;
+
+	EXPECT_FALSE(rseq_pop(&slots, cpu_rseq_offset, &obj));
+	cpu_slots_destroy(slots);
+}
+
+} /* namespace */
