@@ -65,6 +65,8 @@ static void put_links(struct cpu_slab *slab, unsigned n, const uint16_t *offset8
 
 void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 {
+	if (!n)
+		return;
 	if (has_links()) {
 		put_links(slab, n, offset8);
 		return;
