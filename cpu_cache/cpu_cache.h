@@ -136,8 +136,8 @@ struct cpu_engine {
 	enum cpu_result (*gather)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Empty the gather buffer into *batch; a miss means it was empty. */
 	enum cpu_result (*gather_take)(char *slots, int cpu, struct cpu_batch *batch);
-	/* Wait until no section that began before this call is still running. */
-	void (*fence)(void);
+	/* Wait until no section on these slots that began before is still running. */
+	void (*fence)(char *slots);
 };
 
 extern const struct cpu_engine cpu_engine_rseq;
@@ -175,7 +175,8 @@ char *cpu_slots_none(void);
 /* Bytes of address space in use for slots. */
 size_t cpu_slots_bytes(void);
 
-/* Fork: engines with locks hold all of them over it. */
+/* Fork: engines with locks hold all of them over it. The caller keeps slots from
+ * being created or destroyed meanwhile. */
 void cpu_slots_lock_all(void);
 void cpu_slots_unlock_all(void);
 

@@ -76,7 +76,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	    e->gather_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
 	    batch.offset8[0] != 8)
 		return false;
-	e->fence();
+	e->fence(slots);
 	cpu_slot(slots, (long)cpu)->hot = 1;
 	return e->disown(slots, cpu, slab, true) == CPU_DONE &&
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;

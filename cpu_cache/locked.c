@@ -130,8 +130,10 @@ enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *b
 	return leave(slot, batch->slab != NULL);
 }
 
-void cpu_locked_fence(void)
+void cpu_locked_fence(char *slots)
 {
-	cpu_slots_lock_all();
-	cpu_slots_unlock_all();
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		cpu_slot_lock(cpu_slot(slots, cpu));
+		cpu_slot_unlock(cpu_slot(slots, cpu));
+	}
 }

@@ -28,6 +28,6 @@ enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word
 enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *batch);
 /* Locks and unlocks every slot once. */
-void cpu_locked_fence(void);
+void cpu_locked_fence(char *slots);
 
 #endif /* CPU_CACHE_LOCKED_H */

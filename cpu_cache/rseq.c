@@ -251,8 +251,9 @@ static enum cpu_result engine_gather_take(char *slots, int cpu, struct cpu_batch
  * The kernel interrupts every CPU that runs a thread of ours and restarts the
  * section it may be in. EPERM: a fork's child has to register once more.
  */
-static void engine_fence(void)
+static void engine_fence(char *slots)
 {
+	(void)slots;
 	while (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) != 0 &&
 	       errno == EPERM)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);

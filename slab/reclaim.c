@@ -122,13 +122,13 @@ static unsigned flush_locked(struct slab_cache *cache)
 
 	if (!close_slots(cache))
 		return 0;
-	cpu_engine->fence();
+	cpu_engine->fence(cache->cpu_slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
 			hand = take_slot(cache, cpu, hand);
 			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
 		}
-	cpu_engine->fence();
+	cpu_engine->fence(cache->cpu_slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 

@@ -152,9 +152,9 @@ public:
 		each_slot([](struct cpu_slot *slot, int) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 		});
-		engine_->fence();
+		engine_->fence(slots_);
 		each_slot([&](struct cpu_slot *slot, int cpu) { take_slot(slot, cpu, hand); });
-		engine_->fence();
+		engine_->fence(slots_);
 		each_slot([&](struct cpu_slot *slot, int) {
 			void *obj = reinterpret_cast<void *>(
 				__atomic_exchange_n(&slot->hot, 0, __ATOMIC_ACQ_REL));

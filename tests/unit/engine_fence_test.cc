@@ -107,7 +107,7 @@ TEST_P(EngineTest, FenceWaitsForSectionsUnderLocks)
 	while (!inside)
 		std::this_thread::yield();
 	std::thread fence([&] {
-		engine_->fence();
+		engine_->fence(slots_);
 		fenced = true;
 	});
 	std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -139,7 +139,7 @@ TEST_P(EngineTest, FenceEndsSectionsThatBeganBefore)
 	while (!running)
 		std::this_thread::yield();
 	std::this_thread::sleep_for(std::chrono::milliseconds(20));
-	engine_->fence();
+	engine_->fence(slots_);
 	popper.join();
 	cpu_inject_loops[1] = 0;
 	EXPECT_EQ(obj, nullptr);
@@ -151,7 +151,7 @@ TEST_P(EngineTest, FenceEndsSectionsThatBeganBefore)
 TEST_P(EngineTest, FenceReturnsWhenNobodyIsThere)
 {
 	for (int i = 0; i < 100; i++)
-		engine_->fence();
+		engine_->fence(slots_);
 }
 
 /* Fork handlers hold every lock over the fork. */
