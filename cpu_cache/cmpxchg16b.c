@@ -16,7 +16,7 @@
 #include "cas16.h"
 #include "locked.h"
 
-#define FIRST(word) ((unsigned)((word)&0xffff))
+#define FIRST(word) ((unsigned)((word) & 0xffff))
 #define COUNT(word) ((unsigned)((word) >> 16 & 0xffff))
 #define OWNER(word) ((uint32_t)((word) >> 32))
 
@@ -69,8 +69,8 @@ static void *cas_pop(char *slots)
 		if (__atomic_load_n(&slot->current, __ATOMIC_ACQUIRE) != slab)
 			return NULL;
 
-		uint64_t word = list_word(link_read(slab, first - 1), COUNT(list.word) - 1,
-					  (uint32_t)cpu);
+		uint64_t word =
+			list_word(link_read(slab, first - 1), COUNT(list.word) - 1, (uint32_t)cpu);
 
 		if (list_exchange(slab, list, word))
 			return slab->base + (size_t)(first - 1) * slab->size8 * 8;
@@ -123,7 +123,8 @@ static enum cpu_result cas_retire(char *slots, int cpu, struct cpu_slab *slab)
 	bool done;
 
 	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab;
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab;
 	if (done)
 		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
 	cpu_slot_unlock(slot);

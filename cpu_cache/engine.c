@@ -60,7 +60,8 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	cpu_slab_set_owner(slab, (uint32_t)cpu);
 	if (e->push_bulk(slots, cpu, slab, 2, three) != CPU_DONE ||
-	    e->push(slots, cpu, slab, 16) != CPU_DONE || e->disown(slots, cpu, slab, true) == CPU_DONE)
+	    e->push(slots, cpu, slab, 16) != CPU_DONE ||
+	    e->disown(slots, cpu, slab, true) == CPU_DONE)
 		return false;
 	if (e->install(slots, cpu, slab) != CPU_DONE || e->install(slots, cpu, slab) == CPU_DONE)
 		return false;
@@ -117,8 +118,8 @@ static bool try_engine(const struct cpu_engine *engine)
 
 bool cpu_engine_init(const char *wanted)
 {
-	static const struct cpu_engine *const engines[] = {
-		&cpu_engine_rseq, &cpu_engine_cmpxchg16b, &cpu_engine_mutex};
+	static const struct cpu_engine *const engines[] = {&cpu_engine_rseq, &cpu_engine_cmpxchg16b,
+							   &cpu_engine_mutex};
 	const size_t count = sizeof(engines) / sizeof(engines[0]);
 	size_t first = 0;
 

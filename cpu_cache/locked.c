@@ -62,7 +62,7 @@ enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)
 }
 
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
-					 struct cpu_slab *last, unsigned n)
+					struct cpu_slab *last, unsigned n)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 

@@ -22,7 +22,7 @@ int cpu_locked_cpu(void);
 void *cpu_locked_pop_hot(char *slots);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
-					 struct cpu_slab *last, unsigned n);
+					struct cpu_slab *last, unsigned n);
 enum cpu_result cpu_locked_partial_pop(char *slots, int cpu, struct cpu_slab **ret_slab);
 enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word);
 enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);

@@ -86,7 +86,8 @@ static enum cpu_result mutex_retire(char *slots, int cpu, struct cpu_slab *slab)
 	bool done;
 
 	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab && !height(slab);
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&slot->current, __ATOMIC_RELAXED) == slab && !height(slab);
 	if (done)
 		__atomic_store_n(&slot->current, NULL, __ATOMIC_RELAXED);
 	cpu_slot_unlock(slot);
@@ -99,8 +100,8 @@ static enum cpu_result mutex_disown(char *slots, int cpu, struct cpu_slab *slab,
 	bool done;
 
 	cpu_slot_lock(slot);
-	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) && cpu_slab_owner(slab) == (uint32_t)cpu &&
-	       !(exhausted && height(slab));
+	done = !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) &&
+	       cpu_slab_owner(slab) == (uint32_t)cpu && !(exhausted && height(slab));
 	if (done)
 		clear_owner(slab);
 	cpu_slot_unlock(slot);

@@ -18,8 +18,8 @@
 #include "slab_internal.h"
 
 #define FLAGS_KNOWN                                                                                \
-	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |     \
-	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |   \
+	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
+	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |  \
 	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 #define FLAGS_DONE                                                                                 \
 	(SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)

@@ -34,8 +34,8 @@ SLAB_SLOWPATH void report_bad_free(struct slab_cache *cache, struct slab *slab, 
 	const char *other = owner_name(slab);
 
 	if (other && slab->cpu.user != cache)
-		slab_report_begin(&report, cache->name, "Wrong slab cache. %s but object is from %s",
-				  cache->name, other);
+		slab_report_begin(&report, cache->name,
+				  "Wrong slab cache. %s but object is from %s", cache->name, other);
 	else
 		slab_report_begin(&report, cache->name, "Invalid object pointer %p", obj);
 	if (other)

@@ -29,8 +29,7 @@ static unsigned class_of(size_t size)
 		return size ? (unsigned)((size - 1) / 16) : 0;
 	/* The class above 2^log2 in steps of an eighth of it. */
 	log2 = 63 - (unsigned)__builtin_clzl(size - 1);
-	return SMALL_CLASSES + (log2 - 7) * 8 +
-	       (unsigned)(((size - 1) >> (log2 - 3)) & 7);
+	return SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
 }
 
 static size_t class_size(unsigned class)
@@ -192,7 +191,7 @@ void *slab_memalign(size_t align, size_t size)
 		return large_alloc(size ? size : 1, align);
 	/* Slabs are aligned further than that, so an object is aligned as its
 	 * size is; a power of two comes along soon. */
-	for (unsigned class = class_of(size > align ? size : align); class < CLASSES; class++)
+	for (unsigned class = class_of(size > align ? size : align); class < CLASSES; class ++)
 		if (class_size(class) % align == 0) {
 			struct slab_cache *cache = class_cache(class);
 

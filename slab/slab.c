@@ -21,7 +21,7 @@
 
 #include "slab_internal.h"
 
-#define FIRST(remote) ((unsigned)((remote)&0xffff))
+#define FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
 
 /* Fresh objects come in pieces, so that a small cache touches little memory
@@ -177,8 +177,8 @@ static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, 
 	enum cpu_result result;
 
 	do
-		result = cpu_engine->partial_push(cache->cpu_slots, cpu, &first->cpu, &last->cpu,
-						  n);
+		result =
+			cpu_engine->partial_push(cache->cpu_slots, cpu, &first->cpu, &last->cpu, n);
 	while (result != CPU_DONE && still_on(cache, cpu));
 	if (result == CPU_DONE)
 		return true;

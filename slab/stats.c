@@ -83,8 +83,7 @@ static void count_slots(const struct slab_cache *cache, struct slab_stats *stats
 
 		for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
 			stats->event[e] += __atomic_load_n(&slot->event[e], __ATOMIC_RELAXED);
-		stats->gathered +=
-			cpu_word_count(__atomic_load_n(&slot->gather, __ATOMIC_RELAXED));
+		stats->gathered += cpu_word_count(__atomic_load_n(&slot->gather, __ATOMIC_RELAXED));
 		stats->gathered += __atomic_load_n(&slot->hot, __ATOMIC_RELAXED) != 0;
 	}
 }

@@ -147,8 +147,8 @@ void cache_report_leaks(struct slab_cache *cache)
 	pthread_mutex_lock(&map_lock);
 	leak.cache = cache;
 	leak.leaked = 0;
-	slab_report_begin(&leak.report, cache->name, "Objects remaining in %s on slab_cache_destroy",
-			  cache->name);
+	slab_report_begin(&leak.report, cache->name,
+			  "Objects remaining in %s on slab_cache_destroy", cache->name);
 	cache_each_slab(cache, leak_slab, &leak);
 	slab_report_line(&leak.report, "%lu objects remain", leak.leaked);
 	slab_report_emit(&leak.report);

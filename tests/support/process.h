@@ -250,8 +250,7 @@ inline void unpin()
 class interruptions
 {
 public:
-	explicit interruptions(long per_second,
-			       void (*handler)(int) = [](int) { sched_yield(); })
+	explicit interruptions(long per_second, void (*handler)(int) = [](int) { sched_yield(); })
 	{
 		struct sigaction action = {};
 		struct sigevent event = {};

@@ -16,7 +16,8 @@
 	".pushsection __rseq_cs_ptr_array, \"aw\"\n\t.quad 3b\n\t.popsection\n\t"
 
 #define RSEQ_EXIT(label)                                                                           \
-	".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, %l[" #label "]\n\t.popsection\n\t"
+	".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, %l[" #label                     \
+	"]\n\t.popsection\n\t"
 
 #define RSEQ_BEGIN                                                                                 \
 	"adrp x16, 3b\n\t"                                                                         \
