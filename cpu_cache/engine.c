@@ -67,7 +67,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	cpu_slot(slots, (long)cpu)->hot = 0;
 	for (int i = 2; i >= 0; i--)
-		if (e->pop(slots) != slab->base + 64 * i)
+		if (e->pop(slots) != slab->base + (size_t)64 * (size_t)i)
 			return false;
 	if (e->pop(slots) || e->retire(slots, cpu, slab) != CPU_DONE ||
 	    e->partial_push(slots, cpu, slab, slab, 1) != CPU_DONE ||

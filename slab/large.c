@@ -12,12 +12,12 @@
 
 #include "report.h"
 
-#define PAGE 4096u
+#define PAGE ((size_t)4096)
 #define LARGE_SLAB_MAX ((size_t)1 << SLAB_SHIFT_MAX)
 
 static size_t pages(size_t bytes)
 {
-	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+	return (bytes + PAGE - 1) & ~(PAGE - 1);
 }
 
 static bool is_slab(const struct slab *slab)

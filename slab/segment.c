@@ -25,7 +25,7 @@
 #include "slab_internal.h"
 
 #define GEOMETRIES_MAX 256
-#define PAGE 4096u
+#define PAGE ((size_t)4096)
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
 
 struct geometry {

@@ -37,7 +37,7 @@ static size_t class_size(unsigned class)
 	unsigned step = class - SMALL_CLASSES, log2 = 7 + step / 8;
 
 	if (class < SMALL_CLASSES)
-		return (class + 1) * 16;
+		return ((size_t)class + 1) * 16;
 	return ((size_t)1 << log2) + ((size_t)(step % 8 + 1) << (log2 - 3));
 }
 
@@ -176,7 +176,8 @@ void *slab_realloc(void *ptr, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	if (size <= SLAB_MALLOC_MAX_CACHED && class_size(class_of(size)) == slab->cpu.size8 * 8u)
+	if (size <= SLAB_MALLOC_MAX_CACHED &&
+	    class_size(class_of(size)) == (size_t)slab->cpu.size8 * 8)
 		return ptr;
 	return move(ptr, (size_t)slab->cpu.size8 * 8, size);
 }

@@ -361,6 +361,10 @@ TEST_F(ControlTest, AChildHasASocketOfItsOwnOnceItNeedsOne)
 TEST_F(ControlTest, TheThreadBlocksAllSignals)
 {
 	server process;
+
+	/* A thread that has answered has run: it has its name and its mask. */
+	ASSERT_TRUE(contains(ask(dir.socket(process.pid()), "slab/1 ping\n"), "true"));
+
 	const std::string task = find_thread(process.pid(), "slab-control");
 
 	ASSERT_NE(task, "");
