@@ -129,5 +129,5 @@ bool cpu_engine_init(const char *wanted)
 		if (try_engine(engines[i]))
 			return i == first || !wanted;
 	cpu_engine = &cpu_engine_mutex;
-	return false;
+	return !wanted;
 }

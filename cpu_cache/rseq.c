@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -247,16 +248,40 @@ static enum cpu_result engine_gather_take(char *slots, int cpu, struct cpu_batch
 	return commit(&op);
 }
 
+/* Without membarrier (a filter of system calls may take it away): whoever ran on
+ * a CPU when we run there was preempted, and restarts. */
+static void slow_fence(void)
+{
+	cpu_set_t before, one;
+
+	if (sched_getaffinity(0, sizeof(before), &before) != 0)
+		return;
+	for (unsigned cpu = 0; cpu < cpu_possible() && cpu < CPU_SETSIZE; cpu++) {
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+	}
+	sched_setaffinity(0, sizeof(before), &before);
+}
+
 /*
  * The kernel interrupts every CPU that runs a thread of ours and restarts the
- * section it may be in. EPERM: a fork's child has to register once more.
+ * section it may be in. A fork's child may have to register once more.
  */
 static void engine_fence(char *slots)
 {
+	int saved = errno;
+
 	(void)slots;
-	while (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) != 0 &&
-	       errno == EPERM)
+	for (int tries = 0; tries < 3; tries++) {
+		if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0) {
+			errno = saved;
+			return;
+		}
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
+	}
+	slow_fence();
+	errno = saved;
 }
 
 const struct cpu_engine cpu_engine_rseq = {

@@ -17,7 +17,7 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 	size_t done = 0;
 	int saved = errno;
 
-	if (!mode || mode & ~MODES) {
+	if (!mode || mode & ~MODES || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return 0;
 	}
@@ -35,7 +35,7 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 			continue;
 		}
 		result = cache_refill(cache, mode);
-		if (result == REFILL_NO_CPU && mode & SLAB_ALLOC_FULL) {
+		if (result == REFILL_NO_CPU && mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)) {
 			objs[done] = node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()));
 			if (!objs[done])
 				break;

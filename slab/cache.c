@@ -44,12 +44,10 @@ static void init_once(void)
 	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
 	const char *wanted = names[slab_options()->engine];
 
-	if (!cpu_engine_init(wanted))
+	if (!cpu_engine_init(wanted) && wanted)
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
 			  cpu_engine->name);
 	topology_nodes();
-	if (!cpu_slots_none())
-		slab_fatal("no address space for the slots of %u CPUs", cpu_possible());
 	slab_fork_init();
 }
 
@@ -157,10 +155,17 @@ static int read_args(struct slab_cache_args *args, const struct slab_cache_args 
 	return 0;
 }
 
+/* The names of <slab/malloc.h>'s caches, "size-64", are theirs. */
+static bool is_size_name(const char *name)
+{
+	return strncmp(name, "size-", 5) == 0 && isdigit((unsigned char)name[5]);
+}
+
 static int check_args(const char *name, size_t size, const struct slab_cache_args *args,
 		      uint64_t flags)
 {
-	if (!is_name(name) || !size || size > SLAB_MAX_OBJECT_SIZE || flags & ~FLAGS_KNOWN)
+	if (!is_name(name) || is_size_name(name) || !size || size > SLAB_MAX_OBJECT_SIZE ||
+	    flags & ~FLAGS_KNOWN)
 		return EINVAL;
 	if (args->align & (args->align - 1) || args->align > SLAB_MAX_ALIGN)
 		return EINVAL;
@@ -217,8 +222,14 @@ static size_t cache_bytes(void)
 	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 }
 
-/* Handles stay readable after their destruction, and are used again. */
-static struct slab_cache *free_caches;
+/*
+ * Handles stay readable after their destruction, so that using one is an error
+ * and not a crash. The oldest is used again when there are many.
+ */
+#define FREE_CACHES_KEPT 256u
+
+static struct slab_cache *free_caches, **free_caches_end = &free_caches;
+static unsigned free_cache_count;
 
 static struct slab_cache *cache_memory(void)
 {
@@ -228,9 +239,10 @@ static struct slab_cache *cache_memory(void)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!cache)
+	if (free_cache_count <= FREE_CACHES_KEPT)
 		return os_map(cache_bytes(), 4096);
 	free_caches = cache->next;
+	free_cache_count--;
 	memset(cache, 0, cache_bytes());
 	return cache;
 }
@@ -238,8 +250,11 @@ static struct slab_cache *cache_memory(void)
 static void cache_memory_free(struct slab_cache *cache)
 {
 	cache->magic = 0;
-	cache->next = free_caches;
-	free_caches = cache;
+	cache->slots = cache->cpu_slots = cpu_slots_none();
+	cache->next = NULL;
+	*free_caches_end = cache;
+	free_caches_end = &cache->next;
+	free_cache_count++;
 }
 
 static void cache_layout(struct slab_cache *cache, size_t size)
@@ -261,7 +276,9 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
 	cache->cpu_slots = cache->geometry ? cpu_slots_create() : NULL;
-	if (!cache->cpu_slots) {
+	if (!cache->cpu_slots || !cpu_slots_none()) {
+		if (cache->cpu_slots)
+			cpu_slots_destroy(cache->cpu_slots);
 		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;
@@ -333,6 +350,22 @@ static void panic(const char *name, size_t size, int error)
 {
 	slab_fatal("slab_cache_create(%.*s, %zu) with SLAB_PANIC failed: %s", SLAB_MAX_NAME,
 		   name ? name : "NULL", size, strerror(error));
+}
+
+struct slab_cache *cache_create_by_size(const char *name, size_t size)
+{
+	static const struct slab_cache_args args = {.align = 16};
+	struct slab_cache *cache;
+
+	slab_init();
+	pthread_mutex_lock(&registry_lock);
+	cache = create_locked(name, size, &args, SLAB_NO_MERGE);
+	if (cache)
+		cache->by_size = true;
+	pthread_mutex_unlock(&registry_lock);
+	if (cache)
+		slab_control_start();
+	return cache;
 }
 
 struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
@@ -417,7 +450,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 	if (!cache)
 		return 0;
 	pthread_mutex_lock(&registry_lock);
-	if (!is_registered(cache)) {
+	if (!is_registered(cache) || cache->by_size) {
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EINVAL);
 	}

@@ -16,6 +16,7 @@ static void prepare(void)
 	pthread_mutex_lock(&registry_lock);
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		pthread_mutex_lock(&c->flush_lock);
+	validate_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_lock(&c->node[n].lock);
@@ -27,6 +28,7 @@ static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
 	segment_unlock();
+	validate_unlock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_unlock(&c->node[n].lock);

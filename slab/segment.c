@@ -5,10 +5,10 @@
  * A segment is SEGMENT_SIZE bytes of address space aligned to its size, never
  * unmapped:
  *
- *   head | table | descriptor + stack, descriptor + stack, … | links | guard | slabs …
+ *   guard | head | table | descriptor + stack, … | links | guard | slabs …
  *
  * Any address in it leads to the head by masking and through the table to its
- * slab's descriptor. Descriptors, stacks and links stand before a guard page,
+ * slab's descriptor. Descriptors, stacks and links stand between guard pages,
  * where no overflowing object reaches them, and slabs are whole powers of two.
  *
  * All slabs of a segment have one geometry: size and room for objects. A free
@@ -87,10 +87,10 @@ static unsigned stride_of(unsigned room)
 	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
 }
 
-/* Bytes before the guard page for n slabs. */
+/* Bytes before the second guard for n slabs: guard, head, descriptors, links. */
 static size_t head_bytes(unsigned room, unsigned n)
 {
-	size_t links = PAGE + round_up((size_t)n * stride_of(room), PAGE);
+	size_t links = 2 * PAGE + round_up((size_t)n * stride_of(room), PAGE);
 
 	return round_up(links + (size_t)n * room * sizeof(uint16_t), PAGE);
 }
@@ -110,7 +110,8 @@ static unsigned slabs_that_fit(unsigned slab_shift, unsigned room)
 static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
 {
 	unsigned n = slabs_that_fit(geometry->slab_shift, geometry->room);
-	struct slab **table = (struct slab **)((char *)segment + SEGMENT_TABLE_OFFSET);
+	char *start = segment_start(segment);
+	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
 	size_t objects = SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
 
 	segment->magic = SEGMENT_MAGIC;
@@ -118,8 +119,8 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	segment->mapped = SEGMENT_SIZE;
 	segment->slabs = n;
 	segment->stride = stride_of(geometry->room);
-	segment->first = (char *)segment + PAGE;
-	segment->base = (char *)segment + objects;
+	segment->first = start + 2 * PAGE;
+	segment->base = start + objects;
 	segment->node = node;
 	segment->slab_shift = geometry->slab_shift;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++) {
@@ -155,15 +156,17 @@ static void segment_list_slabs(struct segment *segment)
 /* Called with the lock. */
 static bool segment_create(struct geometry *geometry, unsigned node)
 {
-	struct segment *segment = os_map(SEGMENT_SIZE, SEGMENT_SIZE);
-	char *guard;
+	char *start = os_map(SEGMENT_SIZE, SEGMENT_SIZE), *guard;
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
 
-	if (!segment)
+	if (!start)
 		return false;
 	if (topology_is_real() && topology_nodes() > 1)
-		os_bind(segment, SEGMENT_SIZE, node);
+		os_bind(start, SEGMENT_SIZE, node);
 	segment_format(segment, geometry, node);
-	guard = (char *)segment + head_bytes(geometry->room, segment->slabs);
+	guard = start + head_bytes(geometry->room, segment->slabs);
+	/* The first page too: the segment before ends where this one starts. */
+	os_protect(start, SEGMENT_HEAD_OFFSET);
 	os_protect(guard, (size_t)(segment->base - guard));
 	segment_list_slabs(segment);
 	return true;
@@ -242,7 +245,7 @@ void slab_populate(struct slab *slab, size_t bytes)
  */
 struct slab *segment_map_large(size_t bytes, size_t align)
 {
-	size_t offset = align > 2 * PAGE ? align : 2 * PAGE;
+	size_t offset = round_up(3 * PAGE, align > PAGE ? align : PAGE);
 	size_t mapped = round_up(offset + bytes, PAGE);
 
 	if (mapped < bytes || os_should_fail()) {
@@ -250,17 +253,19 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 		return NULL;
 	}
 
-	struct segment *segment = os_map(mapped, SEGMENT_SIZE);
+	char *start = os_map(mapped, SEGMENT_SIZE);
 
-	if (!segment)
+	if (!start)
 		return NULL;
 
-	struct slab **table = (struct slab **)((char *)segment + SEGMENT_TABLE_OFFSET);
-	struct slab *slab = (struct slab *)((char *)segment + PAGE);
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
+	struct slab *slab = (struct slab *)(start + 2 * PAGE);
 
+	os_protect(start, SEGMENT_HEAD_OFFSET);
 	*segment = (struct segment){.magic = SEGMENT_MAGIC, .mapped = mapped, .slabs = 1};
 	segment->first = (char *)slab;
-	segment->base = (char *)segment + offset;
+	segment->base = start + offset;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		table[u] = slab;
 	slab->cpu.owner = CPU_NONE;
@@ -276,15 +281,17 @@ void segment_unmap_large(struct slab *slab)
 	struct segment *segment = segment_of(slab);
 
 	__atomic_fetch_sub(&large_bytes, segment->mapped, __ATOMIC_RELAXED);
-	os_unmap(segment, segment->mapped);
+	os_unmap(segment_start(segment), segment->mapped);
 }
 
 bool segment_resize_large(struct slab *slab, size_t bytes)
 {
 	struct segment *segment = segment_of(slab);
-	size_t mapped = round_up((size_t)(segment->base - (char *)segment) + bytes, PAGE);
+	size_t mapped = round_up((size_t)(segment->base - segment_start(segment)) + bytes, PAGE);
 
-	if (mapped < bytes || !os_resize(segment, segment->mapped, mapped))
+	/* All but the guard page, which is a mapping of its own. */
+	if (mapped < bytes || !os_resize(segment, segment->mapped - SEGMENT_HEAD_OFFSET,
+					 mapped - SEGMENT_HEAD_OFFSET))
 		return false;
 	segment_count_large((long)(mapped - segment->mapped));
 	segment->mapped = mapped;

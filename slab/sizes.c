@@ -43,7 +43,6 @@ static size_t class_size(unsigned class)
 
 static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 {
-	struct slab_cache_args args = {.align = 16};
 	size_t size = class_size(class);
 	struct slab_cache *cache;
 	char name[32];
@@ -53,9 +52,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 	pthread_mutex_lock(&classes_lock);
 	cache = classes[class];
 	if (!cache) {
-		cache = slab_cache_create(name, size, &args, SLAB_NO_MERGE);
-		if (cache)
-			cache->by_size = true;
+		cache = cache_create_by_size(name, size);
 		__atomic_store_n(&classes[class], cache, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&classes_lock);

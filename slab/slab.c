@@ -29,6 +29,9 @@
 #define CARVE_BYTES 16384u
 #define CARVE_ALL_SLABS 4u
 
+/* A list word counts to 65535. */
+#define PARTIAL_LIMIT_MAX 32768u
+
 unsigned slab_collect(struct slab *slab)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
@@ -237,7 +240,8 @@ static void trim_partial(struct slab_cache *cache, int cpu)
 		last = last ? last : slab;
 		kept++;
 	}
-	__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit, 2 * kept,
+	__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit,
+			 2 * kept < PARTIAL_LIMIT_MAX ? 2 * kept : PARTIAL_LIMIT_MAX,
 			 __ATOMIC_RELAXED);
 	if (kept)
 		push_partial(cache, cpu, first, last, kept);

@@ -34,7 +34,8 @@
 /* Granule of the table that leads from an address to its slab. */
 #define SEGMENT_UNIT_SHIFT 14
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
-#define SEGMENT_TABLE_OFFSET 256
+#define SEGMENT_HEAD_OFFSET 4096 /* behind a guard page of its own */
+#define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
 #define SLAB_SHIFT_MIN 16
@@ -70,7 +71,7 @@ _Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind t
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
 
-/* The head of a segment; descriptors, stacks, links and a guard page follow. */
+/* The head of a segment, between guard pages with descriptors, stacks, links. */
 struct segment {
 	uint64_t magic;
 	struct segment *next; /* all segments, newest first; never removed */
@@ -84,15 +85,20 @@ struct segment {
 	uint32_t slab_shift;
 };
 
+static inline char *segment_start(const void *ptr)
+{
+	return (char *)((uintptr_t)ptr & ~(SEGMENT_SIZE - 1));
+}
+
 static inline struct segment *segment_of(const void *ptr)
 {
-	return (struct segment *)((uintptr_t)ptr & ~(SEGMENT_SIZE - 1));
+	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
 /* The slab an address lies in; slab_nowhere for a segment's own pages. */
 static inline struct slab *slab_of(const void *ptr)
 {
-	struct slab **table = (struct slab **)((char *)segment_of(ptr) + SEGMENT_TABLE_OFFSET);
+	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
 
 	return table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
 }
@@ -190,6 +196,9 @@ struct slab_cache {
 
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
 
+/* slab_cache_create() for one of <slab/malloc.h>'s caches. */
+struct slab_cache *cache_create_by_size(const char *name, size_t size);
+
 /* Initialise the library once: engine, nodes, fork handlers. */
 void slab_init(void);
 
@@ -284,6 +293,9 @@ void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj);
 /* Take back what CPUs hold; slabs end on node lists, full, or released. What
  * was freed into listed slabs is collected. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
+/* Held over fork, behind the flush_locks. */
+void validate_lock(void);
+void validate_unlock(void);
 /* How many problems a slab in hand has; reports each. */
 long slab_check(struct slab_cache *cache, struct slab *slab);
 void cache_report_leaks(struct slab_cache *cache);

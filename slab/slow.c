@@ -84,12 +84,14 @@ static bool take_incoming(struct slab_cache *cache, int cpu)
 	return true;
 }
 
+/* false: the list is empty. Anything else is a reason to look again. */
 static bool from_partial(struct slab_cache *cache, int cpu)
 {
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 	struct cpu_slab *slab;
 
 	if (cpu_engine->partial_pop(cache->cpu_slots, cpu, &slab) != CPU_DONE)
-		return false;
+		return __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) != 0;
 	cache_event(cache, cpu, SLAB_EVENT_ALLOC_FROM_PARTIAL);
 	install(cache, cpu, slab_from_cpu(slab));
 	return true;
@@ -111,9 +113,10 @@ static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 			result = REFILL_OK;
 			break;
 		case REFILL_ERROR:
-			/* No constructed object to be had; what is left goes back. */
-			node_put(cache, slabs);
-			return result == REFILL_OK ? result : REFILL_ERROR;
+			/* No constructed object to be had; another slab may have one. */
+			if (result == REFILL_NONE)
+				result = REFILL_ERROR;
+			break;
 		default:
 			break;
 		}
@@ -212,8 +215,13 @@ static void *alloc_object(struct slab_cache *cache)
 SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
 {
 	int saved = errno;
-	void *obj = alloc_object(cache);
+	void *obj;
 
+	if (cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return NULL;
+	}
+	obj = alloc_object(cache);
 	if (!obj)
 		return NULL;
 	errno = saved;
@@ -232,16 +240,18 @@ void *slab_zalloc(struct slab_cache *cache)
 
 void *slab_alloc_node(struct slab_cache *cache, int node)
 {
+	int saved = errno;
 	void *obj;
 
 	if (node == -1)
 		return slab_alloc(cache);
-	if (node < 0 || (unsigned)node >= topology_nodes()) {
+	if (cache->magic != CACHE_MAGIC || node < 0 || (unsigned)node >= topology_nodes()) {
 		errno = EINVAL;
 		return NULL;
 	}
 	obj = node_alloc(cache, (unsigned)node);
-	if (obj && cache->flags & SLAB_ZERO)
-		memset(obj, 0, cache->object_size);
-	return obj;
+	if (!obj)
+		return NULL;
+	errno = saved;
+	return cache->flags & SLAB_ZERO ? memset(obj, 0, cache->object_size) : obj;
 }

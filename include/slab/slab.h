@@ -83,7 +83,11 @@ struct slab_cache_args {
 	 * memory": the objects already constructed stay, the allocation fails.
 	 */
 	int (*ctor)(void *obj, void *arg);
-	/* Destructor: once per constructed object before its slab goes back. */
+	/*
+	 * Destructor: once per constructed object before its slab goes back. It
+	 * may free memory; neither callback may create, shrink, validate or
+	 * destroy caches, and a destructor must not allocate from libslab.
+	 */
 	void (*dtor)(void *obj, void *arg);
 	void *arg; /* handed to every callback */
 	/* Memory pressure: free what you can, return how many objects. */
@@ -107,7 +111,7 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * slab_cache_create: make a cache of objects of `size` bytes.
  *
  * @name   shown by slabinfo and in reports; 1 to SLAB_MAX_NAME printable
- *         characters without blanks; copied.
+ *         characters without blanks; copied. "size-NUMBER" is reserved.
  * @size   bytes, 1 to SLAB_MAX_OBJECT_SIZE.
  * @args   further properties, or NULL.
  * @flags  SLAB_* flags or 0.
@@ -136,7 +140,8 @@ static inline struct slab_cache *slab_cache_create(const char *name, size_t size
  *
  * Returns 0, or -EBUSY when objects are still allocated: each is reported
  * ("Objects remaining in NAME on slab_cache_destroy") and the cache stays
- * usable. NULL is allowed. A merged cache only loses one reference.
+ * usable. NULL is allowed. A merged cache only loses one reference, and with it
+ * the name that came last, whichever name's creator destroys it.
  * The caller guarantees that nobody uses the cache any more; -EINVAL for a
  * cache that was destroyed before. Not async-signal-safe.
  */
@@ -179,7 +184,8 @@ SLAB_API void slab_free(struct slab_cache *cache, void *obj);
  */
 SLAB_API void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
-/* slab_zalloc: an object filled with zero bytes. As slab_alloc() otherwise. */
+/* slab_zalloc: an object filled with zero bytes, whatever a constructor left in
+ * it. As slab_alloc() otherwise. */
 SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
 /*
@@ -190,7 +196,7 @@ SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 
 SLAB_API void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
 
 /* How far slab_alloc_bulk() goes for objects; the modes can be or-ed. */
-#define SLAB_ALLOC_LOCAL 1u   /* what this CPU already holds: no lock is taken */
+#define SLAB_ALLOC_LOCAL 1u   /* what this CPU already holds */
 #define SLAB_ALLOC_PARTIAL 2u /* also partial slabs of this node */
 #define SLAB_ALLOC_NEW 4u     /* also fresh slabs */
 #define SLAB_ALLOC_FULL 8u    /* all of n, or as many as memory allows */

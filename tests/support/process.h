@@ -8,15 +8,19 @@
 #ifndef TESTS_SUPPORT_PROCESS_H
 #define TESTS_SUPPORT_PROCESS_H
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -91,7 +95,10 @@ constexpr const char *again_variable = "SLAB_TEST_AGAIN";
 
 inline bool running_again()
 {
-	return std::getenv(again_variable) != nullptr;
+	if (!std::getenv(again_variable))
+		return false;
+	alarm(child_seconds);
+	return true;
 }
 
 inline std::string read_all(int fd)
@@ -112,45 +119,64 @@ struct second_run {
 	std::string output;
 };
 
+/* This process's environment with `settings` ("NAME=value") in it, and without
+ * what gtest reads: the first run owns the result file. */
+inline std::vector<std::string> environment_with(const std::vector<std::string> &settings)
+{
+	std::vector<std::string> result = settings;
+
+	result.push_back(std::string(again_variable) + "=1");
+	for (char **setting = environ; *setting; setting++) {
+		const std::string name(*setting, std::strcspn(*setting, "="));
+		const auto given = [&name](const std::string &other) {
+			return other.compare(0, name.size() + 1, name + "=") == 0;
+		};
+
+		if (name.compare(0, 6, "GTEST_") != 0 &&
+		    std::none_of(settings.begin(), settings.end(), given))
+			result.emplace_back(*setting);
+	}
+	return result;
+}
+
 /*
  * Run the current test once more, in a process of its own whose environment has
- * `settings` ("NAME=value") added. Libraries read their environment when they
- * start, so a forked child would be too late. The test asks running_again() and
- * does its work there.
+ * `settings` added. Libraries read their environment when they start, so a forked
+ * child would be too late. The test asks running_again() and does its work there.
  */
 inline second_run run_again(const std::vector<std::string> &settings)
 {
 	const auto *test = testing::UnitTest::GetInstance()->current_test_info();
-	const std::string filter =
+	std::string filter =
 		std::string("--gtest_filter=") + test->test_suite_name() + "." + test->name();
+	std::vector<std::string> environment = environment_with(settings);
+	std::vector<char *> pointers;
+	char name[] = "again";
+	char *arguments[] = {name, &filter[0], nullptr};
+	posix_spawn_file_actions_t actions;
+	int output[2], error;
 	second_run run;
-	int output[2];
+	pid_t child;
 
-	if (pipe(output) != 0)
+	for (std::string &setting : environment)
+		pointers.push_back(&setting[0]);
+	pointers.push_back(nullptr);
+	if (pipe2(output, O_CLOEXEC) != 0)
 		return {"pipe failed", ""};
-	const pid_t child = fork();
-
-	if (child < 0)
-		return {"fork failed", ""};
-	if (child == 0) {
-		alarm(child_seconds);
-		dup2(output[1], STDOUT_FILENO);
-		dup2(output[1], STDERR_FILENO);
-		close(output[0]);
-		close(output[1]);
-		for (const std::string &setting : settings)
-			putenv(const_cast<char *>(setting.c_str()));
-		setenv(again_variable, "1", 1);
-		/* The first run owns the result file, if there is one. */
-		unsetenv("GTEST_OUTPUT");
-		unsetenv("GTEST_TOTAL_SHARDS");
-		execl("/proc/self/exe", "again", filter.c_str(), static_cast<char *>(nullptr));
-		_exit(127);
-	}
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
+	error = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments,
+			    pointers.data());
+	posix_spawn_file_actions_destroy(&actions);
 	close(output[1]);
-	run.output = read_all(output[0]);
+	if (error == 0) {
+		run.output = read_all(output[0]);
+		run.failure = child_failure(child);
+	} else {
+		run.failure = "posix_spawn failed";
+	}
 	close(output[0]);
-	run.failure = child_failure(child);
 	return run;
 }
 

@@ -212,6 +212,40 @@ TEST(BadInputTest, DestroyedCacheIsNotDestroyedAgain)
 	EXPECT_EQ(slab_cache_destroy(destroyed_cache()), -EINVAL);
 }
 
+TEST(BadInputTest, NamesOfSizeCachesAreReserved)
+{
+	errno = 0;
+	EXPECT_EQ(slab_cache_create("size-64", 64, nullptr, 0), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	struct slab_cache *similar = slab_cache_create("size-of", 64, nullptr, SLAB_NO_MERGE);
+	ASSERT_NE(similar, nullptr);
+	EXPECT_EQ(slab_cache_destroy(similar), 0);
+}
+
+TEST(BadInputTest, DestroyedCacheHasNoObjects)
+{
+	struct slab_cache *cache = slab_cache_create("gone", 64, nullptr, SLAB_NO_MERGE);
+	void *objs[4];
+
+	ASSERT_NE(cache, nullptr);
+	slab_free(cache, slab_alloc(cache));
+	ASSERT_EQ(slab_cache_destroy(cache), 0);
+	struct slab_cache *next = slab_cache_create("next", 64, nullptr, SLAB_NO_MERGE);
+	ASSERT_NE(next, nullptr);
+
+	errno = 0;
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	errno = 0;
+	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 4, objs), 0u);
+	EXPECT_EQ(errno, EINVAL);
+	errno = 0;
+	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+	EXPECT_EQ(slab_cache_destroy(cache), -EINVAL);
+	EXPECT_EQ(slab_cache_destroy(next), 0);
+}
+
 TEST(BadInputTest, DestroyedCacheIsNeitherShrunkNorValidated)
 {
 	struct slab_cache *cache = destroyed_cache();

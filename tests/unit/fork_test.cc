@@ -182,7 +182,18 @@ private:
 	std::vector<std::thread> threads_;
 };
 
-TEST(ForkTest, AChildOfOneThreadGoesOn)
+class ForkTest : public testing::Test
+{
+protected:
+	/* The library has a thread of its own, and the children start theirs. */
+	void SetUp() override
+	{
+		if (under_tsan)
+			GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
+	}
+};
+
+TEST_F(ForkTest, AChildOfOneThreadGoesOn)
 {
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
@@ -192,7 +203,7 @@ TEST(ForkTest, AChildOfOneThreadGoesOn)
 	free_many(cache, objs);
 }
 
-TEST(ForkTest, TheParentsObjectsAreItsOwn)
+TEST_F(ForkTest, TheParentsObjectsAreItsOwn)
 {
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
@@ -209,10 +220,8 @@ TEST(ForkTest, TheParentsObjectsAreItsOwn)
 	free_many(cache, objs);
 }
 
-TEST(ForkTest, AChildHasThreadsOfItsOwn)
+TEST_F(ForkTest, AChildHasThreadsOfItsOwn)
 {
-	if (under_tsan)
-		GTEST_SKIP() << "ThreadSanitizer allows no threads in a child";
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 1000);
 
@@ -235,7 +244,7 @@ TEST(ForkTest, AChildHasThreadsOfItsOwn)
 	free_many(cache, objs);
 }
 
-TEST(ForkTest, GrandchildrenGoOn)
+TEST_F(ForkTest, GrandchildrenGoOn)
 {
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 500);
@@ -254,7 +263,7 @@ TEST(ForkTest, GrandchildrenGoOn)
 	free_many(cache, objs);
 }
 
-TEST(ForkTest, AChildDestroysTheParentsCache)
+TEST_F(ForkTest, AChildDestroysTheParentsCache)
 {
 	struct slab_cache *cache = slab_cache_create("inherited", 64, nullptr, SLAB_NO_MERGE);
 	void *obj = slab_alloc(cache);
@@ -268,10 +277,8 @@ TEST(ForkTest, AChildDestroysTheParentsCache)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST(ForkTest, AChildOfABusyProcessGoesOn)
+TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 {
-	if (under_tsan)
-		GTEST_SKIP() << "ThreadSanitizer cannot fork among threads";
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 200);
 
@@ -287,10 +294,8 @@ TEST(ForkTest, AChildOfABusyProcessGoesOn)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-TEST(ForkTest, SeveralThreadsForkAtOnce)
+TEST_F(ForkTest, SeveralThreadsForkAtOnce)
 {
-	if (under_tsan)
-		GTEST_SKIP() << "ThreadSanitizer cannot fork among threads";
 	test_cache cache(object_size);
 	std::vector<std::thread> threads;
 	std::atomic<int> failures{0};

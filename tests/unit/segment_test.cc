@@ -103,21 +103,22 @@ INSTANTIATE_TEST_SUITE_P(Layouts, SegmentLayoutTest,
 
 TEST_P(SegmentLayoutTest, HeadDescribesTheSegment)
 {
-	EXPECT_EQ(address(segment_) % SEGMENT_SIZE, 0u);
+	EXPECT_EQ(address(segment_) % SEGMENT_SIZE, std::size_t{SEGMENT_HEAD_OFFSET});
 	EXPECT_EQ(segment_->magic, SEGMENT_MAGIC);
 	EXPECT_EQ(segment_->mapped, SEGMENT_SIZE);
 	EXPECT_EQ(segment_->slab_shift, GetParam().slab_shift);
 	EXPECT_EQ(segment_->geometry, geometry_get(GetParam().slab_shift, GetParam().objects));
 	EXPECT_GE(segment_->slabs, 1u);
-	EXPECT_LE(sizeof(struct segment), std::size_t{SEGMENT_TABLE_OFFSET});
-	EXPECT_LE(SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *), page);
+	EXPECT_LE(SEGMENT_HEAD_OFFSET + sizeof(struct segment), std::size_t{SEGMENT_TABLE_OFFSET});
+	EXPECT_LE(SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *),
+		  SEGMENT_HEAD_OFFSET + page);
 }
 
 /* No slab is lost to a head that would fit beside one more. */
 TEST_P(SegmentLayoutTest, SlabsFillTheSegmentToItsEnd)
 {
 	EXPECT_EQ(address(segment_->base) + segment_->slabs * slab_bytes(),
-		  address(segment_) + SEGMENT_SIZE);
+		  address(segment_start(segment_)) + SEGMENT_SIZE);
 	for (unsigned i = 0; i < segment_->slabs; i++) {
 		const struct slab *slab = segment_slab(segment_, i);
 
@@ -141,7 +142,8 @@ TEST_P(SegmentLayoutTest, DescriptorsStacksAndLinksAreDisjoint)
 		ranges.insert({address(slab), address(slab) + CPU_SLAB_STACK + stack});
 		ranges.insert({address(slab->links), address(slab->links) + stack});
 	}
-	ranges.insert({address(segment_->base) - page, address(segment_) + SEGMENT_SIZE});
+	ranges.insert(
+		{address(segment_->base) - page, address(segment_start(segment_)) + SEGMENT_SIZE});
 	ASSERT_EQ(ranges.size(), 2u * segment_->slabs + 2);
 	for (auto it = ranges.begin(); std::next(it) != ranges.end(); ++it)
 		EXPECT_LE(it->second, std::next(it)->first);
@@ -182,6 +184,15 @@ TEST_P(SegmentGuardDeathTest, WritingBelowTheFirstObjectIsFatal)
 	EXPECT_EXIT(first[-1] = 1, testing::KilledBySignal(SIGSEGV), "");
 	EXPECT_EXIT(first[-static_cast<std::ptrdiff_t>(page)] = 1, testing::KilledBySignal(SIGSEGV),
 		    "");
+}
+
+/* The segment before ends where this one starts. */
+TEST_P(SegmentGuardDeathTest, WritingBelowTheHeadIsFatal)
+{
+	volatile char *head = segment_start(segment_) + SEGMENT_HEAD_OFFSET;
+
+	EXPECT_EXIT(head[-1] = 1, testing::KilledBySignal(SIGSEGV), "");
+	EXPECT_EXIT(head[-SEGMENT_HEAD_OFFSET] = 1, testing::KilledBySignal(SIGSEGV), "");
 }
 
 /* Geometries */
@@ -322,7 +333,7 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 		ASSERT_NE(slab, nullptr);
 		struct segment *segment = segment_of(slab);
 
-		EXPECT_EQ(address(segment) % SEGMENT_SIZE, 0u);
+		EXPECT_EQ(address(segment) % SEGMENT_SIZE, std::size_t{SEGMENT_HEAD_OFFSET});
 		EXPECT_EQ(segment->magic, SEGMENT_MAGIC);
 		EXPECT_EQ(segment->geometry, nullptr);
 		EXPECT_EQ(segment->slabs, 1u);
