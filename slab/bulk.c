@@ -72,6 +72,28 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 	slab_free_remote(cache, slab, n, offset8);
 }
 
+/*
+ * The objects at the start of objs[] that are of one slab, as offsets: how many.
+ * An address below the slab is a huge offset, and so is NULL.
+ */
+static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, uint16_t *offset8)
+{
+	size_t size8 = slab->cpu.size8, span = slab_carved(slab) * size8 * 8;
+	unsigned run = 0;
+
+	while (run < n && run < CPU_GATHER_MAX) {
+		size_t offset = (size_t)((char *)objs[run] - slab->cpu.base);
+
+		if (offset >= span)
+			break;
+		offset8[run] = (uint16_t)(offset / 8);
+		if (cpu_slab_index(&slab->cpu, offset8[run]) * size8 * 8 != offset)
+			break;
+		run++;
+	}
+	return run;
+}
+
 void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 {
 	uint16_t offset8[CPU_GATHER_MAX];
@@ -79,20 +101,19 @@ void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 
 	while (i < n) {
 		struct slab *slab;
-		unsigned run = 0;
+		unsigned run;
 
 		if (!objs[i]) {
 			i++;
 			continue;
 		}
 		slab = slab_of(objs[i]);
-		if (slab->cpu.user != cache || !slab_is_object(slab, objs[i])) {
+		run = slab->cpu.user == cache ? find_run(slab, n - i, objs + i, offset8) : 0;
+		if (run) {
+			free_run(cache, slab, run, offset8);
+			i += run;
+		} else {
 			report_bad_free(cache, slab, objs[i++]);
-			continue;
 		}
-		while (i < n && run < CPU_GATHER_MAX && objs[i] && slab_of(objs[i]) == slab &&
-		       slab_is_object(slab, objs[i]))
-			offset8[run++] = cpu_slab_offset8(&slab->cpu, objs[i++]);
-		free_run(cache, slab, run, offset8);
 	}
 }
