@@ -24,14 +24,21 @@ static bool slot_holds(const struct cpu_slot *slot)
 	       __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
 }
 
-static unsigned close_slots(struct slab_cache *cache)
+static unsigned partial_count(const struct cpu_slot *slot)
+{
+	return cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
+}
+
+/* Close every slot that holds something, with more than `over` partial slabs
+ * if that is not 0: how many. */
+static unsigned close_slots(struct slab_cache *cache, unsigned over)
 {
 	unsigned closed = 0;
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-		if (slot_holds(slot)) {
+		if (slot_holds(slot) && (!over || partial_count(slot) > over)) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 			closed++;
 		}
@@ -116,11 +123,11 @@ static unsigned put_back(struct slab_cache *cache, struct slab *hand)
 	return node_put(cache, partial);
 }
 
-static unsigned flush_locked(struct slab_cache *cache)
+static unsigned flush_locked(struct slab_cache *cache, unsigned over)
 {
 	struct slab *hand = NULL;
 
-	if (!close_slots(cache))
+	if (!close_slots(cache, over))
 		return 0;
 	cpu_engine->fence(cache->cpu_slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
@@ -145,13 +152,36 @@ unsigned cache_flush(struct slab_cache *cache)
 	unsigned released;
 
 	pthread_mutex_lock(&cache->flush_lock);
-	released = flush_locked(cache);
+	released = flush_locked(cache, 0);
 	/* A gathered batch may have made a CPU own a slab meanwhile. */
-	released += flush_locked(cache);
+	released += flush_locked(cache, 0);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		released += node_put(cache, node_take(cache, n, ~0u));
 	pthread_mutex_unlock(&cache->flush_lock);
 	return released;
+}
+
+/*
+ * A CPU that mostly frees comes to own slabs that another one allocated from. It
+ * keeps those with objects in use, and would keep them for ever; so before fresh
+ * memory is taken, CPUs that hold more than a quarter of the cache's slabs give
+ * up theirs.
+ */
+bool cache_steal(struct slab_cache *cache)
+{
+	unsigned slabs = 0, over;
+	bool found = false;
+
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
+	over = slabs / 4 > cache->cpu_partial ? slabs / 4 : cache->cpu_partial;
+	for (unsigned cpu = 0; cpu < cpu_possible() && !found; cpu++)
+		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
+	if (!found || pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return false;
+	flush_locked(cache, over);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return true;
 }
 
 /* Empty slabs go; the others return with the fullest first. */

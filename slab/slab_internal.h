@@ -293,6 +293,8 @@ void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj);
 /* Take back what CPUs hold; slabs end on node lists, full, or released. What
  * was freed into listed slabs is collected. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
+/* Take back slabs from CPUs that hold too many: whether the nodes got some. */
+bool cache_steal(struct slab_cache *cache);
 /* Held over fork, behind the flush_locks. */
 void validate_lock(void);
 void validate_unlock(void);

@@ -180,6 +180,11 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	}
 	if (!(mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)))
 		return REFILL_NONE;
+	if (cache_steal(cache)) {
+		result = from_node(cache, cpu, node);
+		if (result != REFILL_NONE)
+			return result;
+	}
 	result = from_pages(cache, cpu, node);
 	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
 		return from_other_nodes(cache, cpu, node);
