@@ -25,14 +25,14 @@ int beside_program(const char *name, char *path, size_t size)
 		used--;
 	if (!used || used + strlen(name) >= size)
 		return -1;
-	strcpy(path + used, name);
+	memcpy(path + used, name, strlen(name) + 1);
 	return 0;
 }
 
 /* Wait for a process; after a while, end it. The status as of waitpid(). */
 static int wait_patiently(pid_t pid)
 {
-	const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+	const struct timespec pause = {.tv_nsec = 10000000};
 	int status;
 
 	for (int ms = 0; ms < PATIENCE_MS; ms += 10) {

@@ -23,7 +23,7 @@ static inline void histogram_add(struct histogram *histogram, uint64_t ns)
 		return;
 	}
 	exponent = 63 - (unsigned)__builtin_clzll(ns);
-	histogram->count[(exponent - 2) * 8 + ((ns >> (exponent - 3)) & 7)]++;
+	histogram->count[((uint64_t)exponent - 2) * 8 + ((ns >> (exponent - 3)) & 7)]++;
 }
 
 /* histogram_merge: add all of `from` to `into`. */

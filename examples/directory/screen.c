@@ -101,7 +101,7 @@ void progress_show(struct progress *progress, double elapsed, double total,
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		sum += (double)(done[kind] - progress->before[kind]);
 	rate_append(line, sizeof(line), "op/s", sum / span);
-	strcat(line, ":");
+	strncat(line, ":", sizeof(line) - strlen(line) - 1);
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		rate_append(line, sizeof(line), short_name[kind],
 			    (double)(done[kind] - progress->before[kind]) / span);
