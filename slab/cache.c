@@ -44,7 +44,7 @@ static void init_once(void)
 	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
 	const char *wanted = names[slab_options()->engine];
 
-	if (!cpu_engine_init(wanted) && wanted)
+	if (!cpu_engine_init(wanted))
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
 			  cpu_engine->name);
 	topology_nodes();

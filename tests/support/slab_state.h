@@ -251,6 +251,17 @@ protected:
 		return stats_of(cache_).event[e];
 	}
 
+	/* To a closed slot, slabs can only be handed through its incoming stack. */
+	void hand_to_cpu(struct slab *slab)
+	{
+		slab_cache_shrink(cache_);
+		ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
+		cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
+		slot()->closed = 1;
+		slab_list(cache_, cpu_, slab);
+		slot()->closed = 0;
+	}
+
 	/* CPUs hold nothing of the cache. */
 	void expect_slots_empty()
 	{

@@ -397,13 +397,7 @@ TEST_F(SlabStateTest, ShrinkTakesBackSlabsThatWereHandedToACpu)
 	const std::vector<void *> objs = alloc(2);
 	struct slab *slab = slab_of(objs[0]);
 
-	slab_cache_shrink(cache_);
-	ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
-	/* To a closed slot, slabs can only be handed this way. */
-	cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
-	slot()->closed = 1;
-	slab_list(cache_, cpu_, slab);
-	slot()->closed = 0;
+	ASSERT_NO_FATAL_FAILURE(hand_to_cpu(slab));
 	check();
 	EXPECT_EQ(state(slab), at::incoming);
 	EXPECT_EQ(event(SLAB_EVENT_INCOMING), 1u);
@@ -419,12 +413,7 @@ TEST_F(SlabStateTest, SlabsThatWereHandedToACpuAreUsedByIt)
 	const std::vector<void *> objs = alloc(2);
 	struct slab *slab = slab_of(objs[0]);
 
-	slab_cache_shrink(cache_);
-	ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
-	cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
-	slot()->closed = 1;
-	slab_list(cache_, cpu_, slab);
-	slot()->closed = 0;
+	ASSERT_NO_FATAL_FAILURE(hand_to_cpu(slab));
 	while (local(slab))
 		alloc();
 	EXPECT_EQ(state(slab), at::current);
