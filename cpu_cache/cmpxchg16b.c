@@ -113,6 +113,11 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 
 static enum cpu_result cas_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
+	struct list list = list_read(slab);
+
+	if (OWNER(list.word) == (uint32_t)cpu &&
+	    FIRST(list.word) == cpu_slab_index(slab, offset8) + 1)
+		return CPU_DOUBLE;
 	return cas_push_bulk(slots, cpu, slab, 1, &offset8);
 }
 

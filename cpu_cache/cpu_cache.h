@@ -12,6 +12,10 @@
  * stacks the slot holds one *hot* object, freed last and allocated next, of
  * whatever slab.
  *
+ * An object that is freed while it is the hot one, or on top of its stack, or the
+ * last one gathered, is seen to be free already: that costs one comparison with
+ * what is at hand anyway.
+ *
  * Everything a CPU does here is a *section*: reads, checks, and one committing
  * store, which takes effect only if the thread stayed on that CPU undisturbed.
  * pseudocode.h says what each section does; the three engines (rseq.c,
@@ -38,7 +42,7 @@
 
 /*
  * The owner's cache line of a slab. 128 bytes after its start stands the stack,
- * one 16-bit entry per object; the layer above keeps its own 64 bytes between.
+ * one 16-bit entry per object; the layer above keeps its own 62 bytes between.
  */
 struct cpu_slab {
 	/*
@@ -58,6 +62,9 @@ struct cpu_slab {
 } __attribute__((aligned(CPU_CACHELINE)));
 
 #define CPU_SLAB_STACK 128
+/* The 16 bits below the stack, so that its top can be compared without asking for
+ * its height: no offset, since no slab has an object in its last 8 bytes only. */
+#define CPU_STACK_BOTTOM 0xffff
 
 #define CPU_GATHER_MAX 64
 #define CPU_EVENTS 16
@@ -91,6 +98,7 @@ enum cpu_result {
 	CPU_DONE,   /* committed */
 	CPU_MISS,   /* a condition did not hold, nothing changed */
 	CPU_MOVED,  /* not on that CPU (any more), nothing changed: look again */
+	CPU_DOUBLE, /* the object is free already, nothing changed */
 };
 
 /* A batch of offsets that was taken out of a gather buffer. */
@@ -112,7 +120,7 @@ struct cpu_engine {
 	void *(*pop)(char *slots);
 	/* The hot object, whether or not there is a current slab. */
 	void *(*pop_hot)(char *slots);
-	/* Push onto a slab that `cpu` owns. */
+	/* Push onto a slab that `cpu` owns; double: it is hot, or on top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Up to n objects off the current slab: how many. */
 	size_t (*pop_bulk)(char *slots, size_t n, void **objs);
@@ -132,7 +140,8 @@ struct cpu_engine {
 	enum cpu_result (*partial_pop)(char *slots, int cpu, struct cpu_slab **ret_slab);
 	/* The whole list: its word. */
 	enum cpu_result (*partial_take)(char *slots, int cpu, uint64_t *ret_word);
-	/* Append to the gather buffer; a miss means: full or another slab's. */
+	/* Append to the gather buffer; a miss means: full or another slab's; double:
+	 * it was appended last. */
 	enum cpu_result (*gather)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Empty the gather buffer into *batch; a miss means it was empty. */
 	enum cpu_result (*gather_take)(char *slots, int cpu, struct cpu_batch *batch);

@@ -36,6 +36,7 @@ void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, const void *u
 	slab->size8 = (uint32_t)(size / 8);
 	slab->reciprocal = ((UINT64_C(1) << 32) + slab->size8 - 1) / slab->size8;
 	slab->next = 0;
+	cpu_slab_stack(slab)[-1] = CPU_STACK_BOTTOM;
 	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_RELAXED);
 	set_local(slab, 0);
 	__atomic_store_n(&slab->user, user, __ATOMIC_RELEASE);

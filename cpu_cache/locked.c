@@ -110,6 +110,10 @@ enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, u
 	uint64_t word = slot->gather;
 	unsigned count = cpu_word_count(word);
 
+	if (word && cpu_word_slab(word) == slab && slot->gather_buf[count - 1] == offset8) {
+		cpu_slot_unlock(slot);
+		return CPU_DOUBLE;
+	}
 	if (word && (cpu_word_slab(word) != slab || count == CPU_GATHER_MAX))
 		return leave(slot, false);
 	slot->gather_buf[count] = offset8;

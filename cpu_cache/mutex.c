@@ -53,6 +53,17 @@ static void *mutex_pop(char *slots)
 	return mutex_pop_bulk(slots, 1, &obj) ? obj : NULL;
 }
 
+/* Under the slot's lock, which makes sure of the owner. */
+static void push_entries(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+{
+	uint32_t top = height(slab);
+
+	for (unsigned i = 0; i < n; i++)
+		cpu_slab_stack(slab)[top + i] = offset8[i];
+	cpu_inject(5);
+	set_height(slab, top + n);
+}
+
 static enum cpu_result mutex_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
 				       const uint16_t *offset8)
 {
@@ -63,21 +74,29 @@ static enum cpu_result mutex_push_bulk(char *slots, int cpu, struct cpu_slab *sl
 		return CPU_MISS;
 	cpu_slot_lock(slot);
 	owned = cpu_slab_owner(slab) == (uint32_t)cpu;
-	if (owned) {
-		uint32_t top = height(slab);
-
-		for (unsigned i = 0; i < n; i++)
-			cpu_slab_stack(slab)[top + i] = offset8[i];
-		cpu_inject(5);
-		set_height(slab, top + n);
-	}
+	if (owned)
+		push_entries(slab, n, offset8);
 	cpu_slot_unlock(slot);
 	return owned ? CPU_DONE : CPU_MISS;
 }
 
 static enum cpu_result mutex_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
-	return mutex_push_bulk(slots, cpu, slab, 1, &offset8);
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	enum cpu_result result = CPU_MISS;
+
+	if (cpu_slab_owner(slab) != (uint32_t)cpu)
+		return CPU_MISS;
+	cpu_slot_lock(slot);
+	if (cpu_slab_owner(slab) == (uint32_t)cpu) {
+		bool is_top = cpu_slab_stack(slab)[(ptrdiff_t)height(slab) - 1] == offset8;
+
+		if (!is_top)
+			push_entries(slab, 1, &offset8);
+		result = is_top ? CPU_DOUBLE : CPU_DONE;
+	}
+	cpu_slot_unlock(slot);
+	return result;
 }
 
 static enum cpu_result mutex_retire(char *slots, int cpu, struct cpu_slab *slab)

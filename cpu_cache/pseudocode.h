@@ -15,8 +15,9 @@
  * pop_hot         section on c: not closed(c); obj = hot(c);    commit hot(c) = 0
  * push            section on c: hot(c) empty;                   commit hot(c) = obj
  *                 (rseq only), else
- *                 section on c: owner(s) = c; stack(s)[h] = obj;
- *                                                               commit height(s) = h + 1
+ *                 hot(c) = obj, read anywhere:                  double
+ *                 section on c: owner(s) = c; h > 0 and stack(s)[h - 1] = obj: double
+ *                               stack(s)[h] = obj;              commit height(s) = h + 1
  * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
  * push_bulk       section on c: owner(s) = c; n entries to the stack; commit height(s) = h + n
  * install         section on c: not closed(c), current(c) = none; commit current(c) = s
@@ -28,12 +29,20 @@
  *                                                               commit partial(c) = first
  * partial_pop     section on c: not closed(c), partial(c) = s;  commit partial(c) = next(s)
  * partial_take    section on c: not closed(c);                  commit partial(c) = none
- * gather          section on c: not closed(c); gather(c) is of s and not full, or empty;
+ * gather          section on c: not closed(c); gather(c) is of s and buf(c)[count - 1] = obj:
+ *                                                               double, else
+ *                 section on c: not closed(c); gather(c) is of s and not full, or empty;
  *                 buf(c)[count] = obj;                          commit gather(c) = s, count + 1
  * gather_take     section on c: not closed(c); copy buf(c);     commit gather(c) = none
  * fence           returns when no section that read anything before the call can commit
  *
  * exhausted(s)    height(s) = 0
+ *
+ * double          the object is free already, so somebody frees it twice. What is compared is
+ *                 at hand anyway; an older free of the same object is not seen. An object that
+ *                 is not free is never found in one of these places, whenever they are read and
+ *                 whichever CPU's they are. Below a stack stands CPU_STACK_BOTTOM, which is no
+ *                 object; so is the 1 that fills the hot places of threads without a CPU.
  *
  * Whoever closes a slot and then fences has it for himself: no section on it
  * commits any more, except pop and push on slabs that it still owns. Taking

@@ -72,10 +72,32 @@ static void *engine_pop_hot(char *slots)
 	return hot && commit(&op) == CPU_DONE ? (void *)hot : NULL;
 }
 
+/*
+ * Why a push missed. No section is needed to see it: an object that is not free
+ * is in neither place at any time, nor is it in what a read of the height and a
+ * later one of the entry below it can give (the release of the height publishes
+ * the entry).
+ */
+static bool is_free_already(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
+			    uint16_t offset8)
+{
+	if (__atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ==
+	    (uintptr_t)cpu_slab_object(slab, offset8))
+		return true;
+	if (cpu_slab_owner(slab) != (uint32_t)cpu)
+		return false;
+
+	ptrdiff_t height = (ptrdiff_t)__atomic_load_n(&slab->local, __ATOMIC_ACQUIRE);
+
+	return __atomic_load_n(&cpu_slab_stack(slab)[height - 1], __ATOMIC_RELAXED) == offset8;
+}
+
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
 	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
 		return CPU_DONE;
+	if (is_free_already(cpu_slot(slots, cpu), cpu, slab, offset8))
+		return CPU_DOUBLE;
 	return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_MOVED : CPU_MISS;
 }
 
@@ -212,13 +234,35 @@ static enum cpu_result engine_partial_take(char *slots, int cpu, uint64_t *ret_w
 	return commit(&op);
 }
 
+/* The entry that was appended last, of a buffer with this word. A section, since
+ * the buffer may have been emptied and hold another slab's objects. */
+static enum cpu_result read_gathered(struct cpu_slot *slot, int cpu, uint64_t word, uint16_t *last)
+{
+	uint64_t nowhere;
+	struct rseq_op op = op_on(slot, cpu, &nowhere, &zero);
+
+	op_check(&op, 1, &slot->gather, word);
+	op.from = &slot->gather_buf[cpu_word_count(word) - 1];
+	op.to = last;
+	op.count = 1;
+	return commit(&op);
+}
+
 static enum cpu_result engine_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
 	unsigned count = cpu_word_count(word);
 
-	if (word && (cpu_word_slab(word) != slab || count == CPU_GATHER_MAX))
+	if (word && cpu_word_slab(word) != slab)
+		return CPU_MISS;
+	if (count && __atomic_load_n(&slot->gather_buf[count - 1], __ATOMIC_RELAXED) == offset8) {
+		uint16_t last = CPU_STACK_BOTTOM;
+		enum cpu_result result = read_gathered(slot, cpu, word, &last);
+
+		return result != CPU_DONE ? result : last == offset8 ? CPU_DOUBLE : CPU_MOVED;
+	}
+	if (count == CPU_GATHER_MAX)
 		return CPU_MISS;
 
 	uint64_t value = cpu_word(slab, count + 1);

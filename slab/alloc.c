@@ -9,6 +9,7 @@
  */
 #include "rseq.h"
 #include "slab_internal.h"
+#include "user_pointer.h"
 
 void *slab_alloc(struct slab_cache *cache)
 {
@@ -24,9 +25,10 @@ void slab_free(struct slab_cache *cache, void *obj)
 	if (SLAB_UNLIKELY(!obj))
 		return;
 
-	struct slab *slab = slab_of(obj);
+	bool other;
+	struct slab *slab = slab_of_user(obj, cache, &other);
 
-	if (SLAB_LIKELY(slab->cpu.user == cache) &&
+	if (SLAB_LIKELY(!other) &&
 	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
 		return;
 	slab_free_slow(cache, obj, slab);

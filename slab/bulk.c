@@ -8,9 +8,30 @@
 #include <errno.h>
 #include <string.h>
 
-#include "slab_internal.h"
+#include "debug_cache.h"
+#include "guard.h"
+#include "user_pointer.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
+
+/*
+ * A cache whose allocations take the slow path: with letters, or while one of
+ * them is to be sampled. CPUs hold nothing of a cache with letters.
+ */
+static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
+			   const void *caller)
+{
+	size_t done = 0;
+
+	if (!(mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)))
+		return 0;
+	for (; done < n; done++) {
+		objs[done] = slab_alloc_requested(cache, cache->object_size, caller);
+		if (!objs[done])
+			break;
+	}
+	return done;
+}
 
 size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
 {
@@ -21,6 +42,8 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 		errno = EINVAL;
 		return 0;
 	}
+	if (cache_letters(cache) || sample_gate_open(cache))
+		return alloc_singly(cache, mode, n, objs, __builtin_return_address(0));
 	while (done < n) {
 		size_t got = cpu_engine->pop_bulk(cache->cpu_slots, n - done, objs + done);
 		int result;
@@ -107,13 +130,13 @@ void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 			i++;
 			continue;
 		}
-		slab = slab_of(objs[i]);
+		slab = slab_of_pointer(objs[i]);
 		run = slab->cpu.user == cache ? find_run(slab, n - i, objs + i, offset8) : 0;
 		if (run) {
 			free_run(cache, slab, run, offset8);
 			i += run;
 		} else {
-			report_bad_free(cache, slab, objs[i++]);
+			slab_free_from(cache, objs[i++], slab, __builtin_return_address(0));
 		}
 	}
 }

@@ -12,19 +12,28 @@
 #include <errno.h>
 #include <string.h>
 
+#include "annotate.h"
 #include "control_socket.h"
+#include "debug_layout.h"
+#include "debug_options.h"
+#include "fail.h"
+#include "fault.h"
+#include "guard.h"
 #include "options.h"
 #include "report.h"
-#include "slab_internal.h"
 
 #define FLAGS_KNOWN                                                                                \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |  \
 	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 #define FLAGS_DONE                                                                                 \
-	(SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+	(SLAB_DEBUG_LETTERS | SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO |        \
+	 SLAB_RECLAIM_ACCOUNT)
 /* Flags that caches must have in common to be merged. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+
+/* SLAB_DEBUG says O: not the letters that would enlarge the cache's slabs. */
+#define LETTER_NO_GROWTH (UINT64_C(1) << 63)
 
 /* The least objects of a slab, and the fractions of it that may be wasted. */
 #define OBJECTS_MIN 12u
@@ -107,7 +116,7 @@ static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
 
 /* The smallest slab that holds enough objects and wastes little, as
  * calculate_order() of SLUB, for slabs of user space's size. */
-static unsigned choose_slab_shift(size_t size)
+unsigned cache_choose_slab_shift(size_t size)
 {
 	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
 		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
@@ -200,14 +209,16 @@ static struct slab_cache *find_name(const char *name)
 
 static bool can_merge(uint64_t flags, const struct slab_cache_args *args)
 {
-	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor;
+	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
+	       !(flags & SLAB_DEBUG_LETTERS);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
 static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		bool plain = !c->ctor && !c->dtor && !(c->flags & SLAB_NO_MERGE);
+		bool plain = !c->ctor && !c->dtor && !(c->flags & SLAB_NO_MERGE) &&
+			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
 		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
@@ -235,7 +246,7 @@ static struct slab_cache *cache_memory(void)
 {
 	struct slab_cache *cache = free_caches;
 
-	if (os_should_fail()) {
+	if (fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -260,7 +271,7 @@ static void cache_memory_free(struct slab_cache *cache)
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
 	cache->size = size;
-	cache->slab_shift = choose_slab_shift(size);
+	cache->slab_shift = cache_choose_slab_shift(size);
 	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
 	cache->min_partial = choose_min_partial(size);
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
@@ -283,10 +294,13 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 		errno = ENOMEM;
 		return NULL;
 	}
-	cache->slots = flags & SLAB_ZERO ? cpu_slots_none() : cache->cpu_slots;
 	cache->object_size = object_size;
 	cache->align = align;
-	cache->flags = flags;
+	cache->flags = flags & ~(SLAB_DEBUG_LETTERS | LETTER_NO_GROWTH);
+	cache->letters = flags & SLAB_DEBUG_LETTERS;
+	if (flags & LETTER_NO_GROWTH)
+		cache->letters = debug_letters_without_growth(cache, cache->letters);
+	cache->tag = slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0;
 	cache->ctor = args->ctor;
 	cache->dtor = args->dtor;
 	cache->arg = args->arg;
@@ -295,6 +309,11 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	pthread_mutex_init(&cache->flush_lock, NULL);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		node_init(&cache->node[n]);
+	if (annotate_is_on())
+		cache->letters |= LETTER_TOOL;
+	if (cache->letters)
+		fault_install();
+	cache_update_slots(cache);
 	cache->magic = CACHE_MAGIC;
 	return cache;
 }
@@ -324,6 +343,21 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 	return cache;
 }
 
+/* What the environment adds: debug letters, zeroing. */
+static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
+{
+	bool no_growth;
+	uint64_t flags = debug_options_letters(name, &no_growth);
+
+	if (no_growth)
+		flags |= LETTER_NO_GROWTH;
+	if (fail_wants(name))
+		flags |= SLAB_FAILSLAB;
+	if (slab_options()->zero_alloc && !args->ctor)
+		flags |= SLAB_ZERO;
+	return flags;
+}
+
 /* With registry_lock. */
 static struct slab_cache *create_locked(const char *name, size_t size,
 					const struct slab_cache_args *args, uint64_t flags)
@@ -335,14 +369,18 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		errno = EEXIST;
 		return NULL;
 	}
+	flags |= wanted_flags(name, args);
 	cache = can_merge(flags, args)
 			? find_mergeable((size + align - 1) & ~(align - 1), align, flags)
 			: NULL;
 	if (cache)
 		return add_alias(cache, name, size);
 	cache = cache_new(name, size, align, args, flags);
-	if (cache)
-		registry_add(cache);
+	if (!cache)
+		return NULL;
+	registry_add(cache);
+	if (sample_options(name))
+		sample_set(cache, sample_options(name));
 	return cache;
 }
 
@@ -424,7 +462,16 @@ static bool drop_alias(struct slab_cache *cache)
 	return true;
 }
 
-/* All slabs are empty and on node lists: give them back. */
+/* Damaged slabs, and what drained a moment ago. */
+static void release_tagged(struct slab *slab, void *arg)
+{
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return;
+	slab_withdraw(slab);
+	debug_slab_release(arg, slab);
+}
+
+/* No object is in use any more: give all slabs back. */
 static void release_all(struct slab_cache *cache)
 {
 	for (unsigned n = 0; n < topology_nodes(); n++) {
@@ -434,13 +481,25 @@ static void release_all(struct slab_cache *cache)
 			next = slab->next;
 			slab_release(cache, slab);
 		}
-		pthread_mutex_destroy(&cache->node[n].lock);
 	}
+	cache_each_slab(cache, release_tagged, cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		pthread_mutex_destroy(&cache->node[n].lock);
 }
 
 static void count_used(struct slab *slab, void *arg)
 {
-	*(unsigned *)arg += !slab_is_empty(slab);
+	unsigned used = 0;
+
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+		*(unsigned *)arg += !slab_is_empty(slab);
+		return;
+	}
+	if (slab_drains(slab))
+		drain_collect(slab);
+	for (unsigned i = 0; i < slab->carved; i++)
+		used += debug_is_allocated(slab, i);
+	*(unsigned *)arg += used;
 }
 
 int slab_cache_destroy(struct slab_cache *cache)
@@ -465,6 +524,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EBUSY);
 	}
+	guard_flush(cache);
 	registry_remove(cache);
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);

@@ -16,6 +16,7 @@
  */
 #define _GNU_SOURCE
 #include "control_socket.h"
+#include "guard.h"
 #include "options.h"
 #include "report.h"
 #include "runtime_dir.h"
@@ -41,6 +42,11 @@
 #define IDLE_SECONDS 10
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
+/* Periods of the timer. */
+#define SAMPLE_MS 100L
+#define SECOND_MS 1000L
+#define PERIOD_UNKNOWN (-1L)
+
 enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER };
 
 enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
@@ -59,6 +65,7 @@ static struct server {
 	int poll;
 	int timer;
 	bool muted; /* no descriptor was left for a new client: wait for the timer */
+	long period; /* of the timer in ms, 0: off, PERIOD_UNKNOWN: others may have set it */
 	pid_t pid;  /* who made the socket and unlinks it; 0: nobody */
 	int error;  /* why the state is FAILED, as -errno */
 	time_t opened;
@@ -85,18 +92,69 @@ static time_t now(void)
 	return time.tv_sec;
 }
 
-static void set_timer(bool on)
-{
-	struct itimerspec spec = {.it_interval.tv_sec = on, .it_value.tv_sec = on};
-
-	timerfd_settime(server.timer, 0, &spec, NULL);
-}
-
 static int watch(int operation, int fd, uint32_t events, unsigned tag)
 {
 	struct epoll_event event = {.events = events, .data.u32 = tag};
 
 	return epoll_ctl(server.poll, operation, fd, &event);
+}
+
+/* The timer */
+
+static void set_timer(long ms)
+{
+	const struct timespec period = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	struct itimerspec spec = {.it_interval = period, .it_value = period};
+
+	timerfd_settime(server.timer, 0, &spec, NULL);
+}
+
+/* What those wait for who are not clients, in ms; 0: nothing. */
+static long common_period(void)
+{
+	if (sample_wants_ticks())
+		return SAMPLE_MS;
+	return atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD ? SECOND_MS : 0;
+}
+
+static long wanted_period(void)
+{
+	long common = common_period();
+
+	return common || (!server.clients && !server.muted) ? common : SECOND_MS;
+}
+
+/*
+ * Whoever serves. Others may set the timer at any moment (start_timer()) after
+ * the period was chosen here, so it is chosen again after it was set. Unless it
+ * changes it is left alone: frequent clients must not keep it from running out.
+ */
+static void update_timer(void)
+{
+	long period;
+
+	while ((period = wanted_period()) != server.period) {
+		server.period = period;
+		set_timer(period);
+	}
+}
+
+/* Any thread. What is too much is put right when the timer has run out. */
+static void start_timer(void)
+{
+	enum state served = atomic_load(&state);
+	long period = common_period();
+
+	if (period && (served == THREAD || served == LOOP))
+		set_timer(period);
+}
+
+void slab_control_start_ticks(void)
+{
+	int saved_errno = errno;
+
+	start_timer();
+	errno = saved_errno;
 }
 
 /* Clients */
@@ -155,8 +213,8 @@ static void add_client(int fd)
 	client->used = true;
 	client->fd = fd;
 	client->progress = now();
-	if (server.clients++ == 0)
-		set_timer(true);
+	server.clients++;
+	update_timer();
 }
 
 static void accept_client(void)
@@ -170,7 +228,7 @@ static void accept_client(void)
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
 		server.muted = true;
 		watch(EPOLL_CTL_MOD, server.listener, 0, TAG_LISTENER);
-		set_timer(true);
+		update_timer();
 	}
 }
 
@@ -238,7 +296,6 @@ static int serve_client(struct client *client)
 	return 0;
 }
 
-/* Once a second while there are clients, or something to wait for. */
 static void tick(void)
 {
 	time_t limit = now() - IDLE_SECONDS;
@@ -253,8 +310,9 @@ static void tick(void)
 	if (server.muted)
 		watch(EPOLL_CTL_MOD, server.listener, EPOLLIN, TAG_LISTENER);
 	server.muted = false;
-	if (server.clients == 0 && !atomic_load(&main_thread_gone))
-		set_timer(false);
+	sample_tick();
+	server.period = PERIOD_UNKNOWN;
+	update_timer();
 }
 
 /* Serves what is ready. Returns the number of requests answered, or -errno. */
@@ -387,8 +445,7 @@ static void main_thread_ends(void *unused)
 {
 	(void)unused;
 	atomic_store(&main_thread_gone, true);
-	if (atomic_load(&state) == THREAD)
-		set_timer(true);
+	start_timer();
 }
 
 __attribute__((constructor)) static void watch_main_thread(void)
@@ -442,13 +499,12 @@ static void start_once(enum state served)
 		return;
 	}
 	error = open_server();
-	if (!error && served == THREAD) {
-		set_timer(atomic_load(&main_thread_gone));
+	if (!error && served == THREAD)
 		error = start_thread();
-	}
 	if (error)
 		give_up(error);
 	atomic_store(&state, error ? FAILED : served);
+	start_timer();
 }
 
 void slab_control_start(void)

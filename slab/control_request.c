@@ -2,14 +2,12 @@
 /*
  * What the control socket answers: protocol version 1, docs/control.md.
  *
- * A request is "slab/1 COMMAND [NAME]"; the answer is one JSON object on one
- * line. A cache is acted upon from inside slab_for_each_cache(), which keeps
- * it from being destroyed meanwhile.
+ * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
+ * on one line. A cache is acted upon from inside slab_for_each_cache(), which
+ * keeps it from being destroyed meanwhile.
  */
 #define _GNU_SOURCE
-#include "control_socket.h"
-
-#include <slab/stats.h>
+#include "control_answer.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char commands[] = "ping, stats, shrink NAME, validate NAME";
+static const char accepted[] = "ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
+			       "traces allocated|freed SINCE NAME, mark, sample N NAME, fail SPEC";
 
 static const struct {
 	uint64_t flag;
@@ -37,14 +36,14 @@ static const struct {
 	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
 };
 
-static void begin_answer(struct slab_json *reply, bool ok)
+void control_begin(struct slab_json *reply, bool ok)
 {
 	slab_json_open(reply, NULL, '{');
 	slab_json_number(reply, "slab", 1);
 	slab_json_bool(reply, "ok", ok);
 }
 
-static void end_answer(struct slab_json *reply)
+void control_end(struct slab_json *reply)
 {
 	slab_json_close(reply, '}');
 	slab_json_newline(reply);
@@ -52,15 +51,15 @@ static void end_answer(struct slab_json *reply)
 
 void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 {
-	char sentence[256];
+	char sentence[320];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
-	begin_answer(reply, false);
+	control_begin(reply, false);
 	slab_json_string(reply, "error", sentence);
-	end_answer(reply);
+	control_end(reply);
 }
 
 static void put_flags(struct slab_json *json, uint64_t flags)
@@ -145,6 +144,7 @@ static int put_cache(struct slab_cache *cache, void *arg)
 	put_flags(json, stats.flags);
 	put_sizes(json, &stats);
 	put_counts(json, &stats);
+	control_put_debug(json, cache, &stats);
 	put_events(json, &stats);
 	put_nodes(json, &stats);
 	slab_json_close(json, '}');
@@ -175,35 +175,32 @@ static void put_process(struct slab_json *json, uint64_t uptime)
 	slab_json_number(json, "cached_bytes", stats.cached_bytes);
 	slab_json_number(json, "large_bytes", stats.large_bytes);
 	slab_json_number(json, "metadata_bytes", stats.metadata_bytes);
+	control_put_mark(json);
 	slab_json_close(json, '}');
 }
 
 static void answer_stats(struct slab_json *reply, uint64_t uptime)
 {
-	begin_answer(reply, true);
+	control_begin(reply, true);
 	put_process(reply, uptime);
 	slab_json_open(reply, "caches", '[');
 	slab_for_each_cache(put_cache, reply);
 	slab_json_close(reply, ']');
-	end_answer(reply);
+	control_end(reply);
 }
 
 static void answer_ping(struct slab_json *reply)
 {
-	begin_answer(reply, true);
+	control_begin(reply, true);
 	put_identity(reply);
-	end_answer(reply);
-}
-
-static long shrink(struct slab_cache *cache)
-{
-	return slab_cache_shrink(cache);
+	control_end(reply);
 }
 
 /* A request that acts on the cache called `name`. */
 struct errand {
 	const char *name;
-	long (*act)(struct slab_cache *cache);
+	long (*act)(struct slab_cache *cache, void *arg);
+	void *arg;
 	long result;
 };
 
@@ -228,30 +225,71 @@ static int run_if_called(struct slab_cache *cache, void *arg)
 
 	if (!is_called(cache, errand->name))
 		return 0;
-	errand->result = errand->act(cache);
+	errand->result = errand->act(cache, errand->arg);
 	return 1;
 }
 
-/* `counted` is what the action's result counts. */
-static void answer_errand(struct slab_json *reply, const char *command, const char *name,
-			  long (*act)(struct slab_cache *cache), const char *counted)
+bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
+		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
 {
-	struct errand errand = {.name = name, .act = act};
+	struct errand errand = {.name = name, .act = act, .arg = arg};
+
+	if (!slab_for_each_cache(run_if_called, &errand))
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	else if (errand.result < 0)
+		slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
+				    strerrordesc_np((int)-errand.result));
+	else
+		return true;
+	return false;
+}
+
+static long shrink(struct slab_cache *cache, void *ret_slabs)
+{
+	return *(long *)ret_slabs = slab_cache_shrink(cache);
+}
+
+static long validate(struct slab_cache *cache, void *ret_problems)
+{
+	return *(long *)ret_problems = slab_cache_validate(cache);
+}
+
+/* `counted` is what the action's result counts. */
+static void answer_count(struct slab_json *reply, const char *command, const char *name,
+			 long (*act)(struct slab_cache *cache, void *arg), const char *counted)
+{
+	long count = 0;
 
 	if (!*name) {
 		slab_control_refuse(reply, "%s needs the name of a cache", command);
-	} else if (!slab_for_each_cache(run_if_called, &errand)) {
-		slab_control_refuse(reply, "no cache is called \"%s\"", name);
-	} else if (errand.result < 0) {
-		slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
-				    strerrordesc_np((int)-errand.result));
-	} else {
-		begin_answer(reply, true);
+	} else if (control_on_cache(reply, command, name, act, &count)) {
+		control_begin(reply, true);
 		slab_json_string(reply, "name", name);
-		slab_json_number(reply, counted, (uint64_t)errand.result);
-		end_answer(reply);
+		slab_json_number(reply, counted, (uint64_t)count);
+		control_end(reply);
 	}
 }
+
+static void answer_shrink(struct slab_json *reply, const char *rest)
+{
+	answer_count(reply, "shrink", rest, shrink, "slabs");
+}
+
+static void answer_validate(struct slab_json *reply, const char *rest)
+{
+	answer_count(reply, "validate", rest, validate, "problems");
+}
+
+/* Commands that take something. */
+static const struct {
+	const char *word;
+	void (*answer)(struct slab_json *reply, const char *rest);
+} commands[] = {
+	{"shrink", answer_shrink},       {"validate", answer_validate},
+	{"debug", control_answer_debug}, {"traces", control_answer_traces},
+	{"mark", control_answer_mark},   {"sample", control_answer_sample},
+	{"fail", control_answer_fail},
+};
 
 /* What follows `word` and blanks in `text`; NULL when it starts otherwise. */
 static const char *after_word(const char *text, const char *word)
@@ -263,23 +301,32 @@ static const char *after_word(const char *text, const char *word)
 	return text + len + strspn(text + len, " ");
 }
 
+static void answer_command(struct slab_json *reply, const char *command)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *rest = after_word(command, commands[i].word);
+
+		if (rest) {
+			commands[i].answer(reply, rest);
+			return;
+		}
+	}
+	slab_control_refuse(reply, "request \"%.64s\" is not known; accepted: %s", command,
+			    accepted);
+}
+
 void slab_control_answer(struct slab_json *reply, const char *request, uint64_t uptime)
 {
 	const char *command = after_word(request, "slab/1");
-	const char *name;
+	const char *rest;
 
 	if (!command)
 		slab_control_refuse(reply, "a request is one line, \"slab/1\" and one of %s",
-				    commands);
-	else if ((name = after_word(command, "ping")) && !*name)
+				    accepted);
+	else if ((rest = after_word(command, "ping")) && !*rest)
 		answer_ping(reply);
-	else if ((name = after_word(command, "stats")) && !*name)
+	else if ((rest = after_word(command, "stats")) && !*rest)
 		answer_stats(reply, uptime);
-	else if ((name = after_word(command, "shrink")))
-		answer_errand(reply, "shrink", name, shrink, "slabs");
-	else if ((name = after_word(command, "validate")))
-		answer_errand(reply, "validate", name, slab_cache_validate, "problems");
 	else
-		slab_control_refuse(reply, "request \"%.64s\" is not known; accepted: %s", command,
-				    commands);
+		answer_command(reply, command);
 }

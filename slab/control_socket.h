@@ -16,6 +16,12 @@
 void slab_control_start(void);
 
 /*
+ * slab_control_start_ticks: sample_wants_ticks() from now on: sample_tick() is
+ * called ten times a second, as long as it does. Any thread; errno is untouched.
+ */
+void slab_control_start_ticks(void);
+
+/*
  * slab_control_after_fork_child: in the child of a fork: leave the parent's
  * socket and clients to the parent. The next slab_control_start() opens the
  * child's own.

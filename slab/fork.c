@@ -8,7 +8,7 @@
  * child loses its free objects, never gets one twice.
  */
 #include "control_socket.h"
-#include "slab_internal.h"
+#include "guard.h"
 
 static void prepare(void)
 {
@@ -20,6 +20,7 @@ static void prepare(void)
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_lock(&c->node[n].lock);
+	guard_lock();
 	segment_lock();
 	cpu_slots_lock_all();
 }
@@ -28,6 +29,7 @@ static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
 	segment_unlock();
+	guard_unlock();
 	validate_unlock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
@@ -41,6 +43,7 @@ static void unlock_all(void)
 static void child(void)
 {
 	unlock_all();
+	track_after_fork_child();
 	slab_control_after_fork_child();
 }
 

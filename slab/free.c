@@ -7,8 +7,9 @@
  * they are of one slab, and handed over in one exchange. A full slab belongs to
  * the first CPU that frees into it, so its next objects are freed locally.
  */
-#include "report.h"
-#include "slab_internal.h"
+#include <string.h>
+
+#include "debug_cache.h"
 
 bool slab_is_object(const struct slab *slab, const void *obj)
 {
@@ -19,30 +20,6 @@ bool slab_is_object(const struct slab *slab, const void *obj)
 		return false;
 	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
 	return (size_t)index * slab->cpu.size8 * 8 == offset;
-}
-
-static const char *owner_name(const struct slab *slab)
-{
-	const struct slab_cache *user = slab->cpu.user;
-
-	return user ? slab_cache_name(user) : NULL;
-}
-
-SLAB_SLOWPATH void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj)
-{
-	struct slab_report report;
-	const char *other = owner_name(slab);
-
-	if (other && slab->cpu.user != cache)
-		slab_report_begin(&report, cache->name,
-				  "Wrong slab cache. %s but object is from %s", cache->name, other);
-	else
-		slab_report_begin(&report, cache->name, "Invalid object pointer %p", obj);
-	if (other)
-		slab_report_line(&report, "Slab %p objects=%u base=%p size=%u", (void *)slab,
-				 slab->objects, (void *)slab->cpu.base, slab->cpu.size8 * 8);
-	slab_report_line(&report, "FIX %s: Object at %p not freed", cache->name, obj);
-	slab_report_emit(&report);
 }
 
 /* Full slabs are claimed at once, without the detour through the buffer. */
@@ -84,13 +61,8 @@ static void free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	flush_batch(cache, cpu < 0 ? 0 : cpu, &batch);
 }
 
-SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)
+static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
-	if (SLAB_UNLIKELY(slab->cpu.user != cache || !slab_is_object(slab, obj))) {
-		report_bad_free(cache, slab, obj);
-		return;
-	}
-
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
 	int cpu = cpu_engine->cpu();
 
@@ -100,6 +72,10 @@ SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct sl
 
 		if (result == CPU_DONE)
 			return;
+		if (result == CPU_DOUBLE) {
+			debug_report_double_free(cache, slab, obj, caller);
+			return;
+		}
 		if (result == CPU_MISS)
 			break;
 		cpu = cpu_engine->cpu();
@@ -107,4 +83,33 @@ SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct sl
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
 	if (!claim_full(cache, slab, offset8))
 		free_foreign(cache, cpu, slab, offset8);
+}
+
+/* `slab` may be anything unless its user is the cache: a pointer that is not
+ * libslab's leads anywhere. */
+static bool is_plain(struct slab_cache *cache, const void *obj, const struct slab *slab)
+{
+	if (SLAB_LIKELY(slab->cpu.user == cache))
+		return true;
+	return segment_known(obj) && slab->cpu.user == cache_user(cache);
+}
+
+void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
+{
+	if (SLAB_UNLIKELY(!is_plain(cache, obj, slab))) {
+		debug_free(cache, obj, caller);
+		return;
+	}
+	if (SLAB_UNLIKELY(!slab_is_object(slab, obj))) {
+		debug_report_interior(cache, slab, obj, caller);
+		return;
+	}
+	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
+		memset(obj, 0, slab_size(slab));
+	free_object(cache, obj, slab, caller);
+}
+
+SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)
+{
+	slab_free_from(cache, obj, slab, __builtin_return_address(0));
 }

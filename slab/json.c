@@ -41,23 +41,46 @@ static void append(struct slab_json *json, const char *text, size_t len)
 	json->len += len;
 }
 
-/* A string in quotes. Bytes outside ASCII are taken for Latin-1. */
+/* How long the UTF-8 sequence of a character outside ASCII is; 0: it is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+	size_t len = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+
+	if (text[0] < 0xc2 || text[0] > 0xf4)
+		return 0;
+	/* Not longer than needed, no surrogates, not beyond the last character. */
+	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
+		return 0;
+	for (size_t i = 1; i < len; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return len;
+}
+
+/* One character of a string: how many bytes it took. */
+static size_t append_character(struct slab_json *json, const char *string)
+{
+	const unsigned char c = (unsigned char)*string;
+	const size_t len = c < 0x80 ? 1 : utf8_length((const unsigned char *)string);
+	char escape[8];
+
+	if (c == '"' || c == '\\')
+		append(json, "\\", 1);
+	if (len == 0 || c < ' ' || c == 0x7f)
+		append(json, escape, (size_t)sprintf(escape, "\\u%04x", c));
+	else
+		append(json, string, len);
+	return len ? len : 1;
+}
+
+/* A string in quotes. Bytes that are not UTF-8 are taken for Latin-1. */
 static void append_quoted(struct slab_json *json, const char *string)
 {
 	append(json, "\"", 1);
-	for (; *string; string++) {
-		unsigned char c = (unsigned char)*string;
-		char escape[8];
-
-		if (c == '"' || c == '\\') {
-			append(json, "\\", 1);
-			append(json, string, 1);
-		} else if (c < ' ' || c > '~') {
-			append(json, escape, (size_t)sprintf(escape, "\\u%04x", c));
-		} else {
-			append(json, string, 1);
-		}
-	}
+	while (*string)
+		string += append_character(json, string);
 	append(json, "\"", 1);
 }
 

@@ -8,6 +8,8 @@
  */
 #include "large.h"
 
+#include "annotate.h"
+
 #include <errno.h>
 
 #include "report.h"
@@ -60,21 +62,25 @@ void *large_alloc(size_t size, size_t align)
 	if (!slab)
 		return NULL;
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
+	if (annotate_is_on())
+		annotate_alloc(slab->cpu.base, size, false);
 	return slab->cpu.base;
 }
 
 void large_free(struct slab *slab, void *ptr)
 {
-	struct slab_report report;
+	struct report report;
 
 	if (ptr != slab->cpu.base) {
-		slab_report_begin(&report, "slab_malloc", "Invalid object pointer %p", ptr);
-		slab_report_line(&report, "It points into %zu bytes at %p", slab->large,
+		report_begin(&report, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc", "Invalid object pointer %p", ptr);
+		report_line(&report, "It points into %zu bytes at %p", slab->large,
 				 (void *)slab->cpu.base);
-		slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
-		slab_report_emit(&report);
+		report_fix(&report, "Object at %p not freed", ptr);
+		report_emit(&report);
 		return;
 	}
+	if (annotate_is_on())
+		annotate_free(ptr, 0);
 	if (!is_slab(slab)) {
 		segment_unmap_large(slab);
 		return;
@@ -99,6 +105,8 @@ bool large_resize(struct slab *slab, size_t size)
 	} else if (size <= LARGE_SLAB_MAX || !segment_resize_large(slab, size)) {
 		return false;
 	}
+	if (annotate_is_on())
+		annotate_resize(slab->cpu.base, slab->large, size);
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
 	return true;
 }

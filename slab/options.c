@@ -9,6 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "options.h"
+#include "debug_options.h"
+#include "fail.h"
 #include "report.h"
 
 #include <sched.h>
@@ -33,6 +35,15 @@ static const struct word engine_words[] = {
 };
 static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
 static const struct word bit_words[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
+static const struct word tools_words[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
+
+#define ZERO_ALLOC 1u
+#define ZERO_FREE 2u
+
+static const struct word zero_words[] = {
+	{"off", 0}, {"alloc", ZERO_ALLOC}, {"free", ZERO_FREE}, {"both", ZERO_ALLOC | ZERO_FREE},
+	{NULL, 0},
+};
 
 static bool parse_word(const struct word *words, const char *value, unsigned *field)
 {
@@ -45,16 +56,25 @@ static bool parse_word(const struct word *words, const char *value, unsigned *fi
 	return false;
 }
 
-/* A decimal number of min … max that ends at `end` or at the string's end. */
-static bool parse_number(const char *text, char end, long min, long max, long *number)
+bool option_number(const char *text, size_t len, long min, long max, long *number)
 {
-	char *rest;
-	long n;
+	bool negative = len > 0 && text[0] == '-';
+	size_t i = negative;
+	long n = 0;
 
-	if (*text != '-' && (*text < '0' || *text > '9'))
+	if (i == len)
 		return false;
-	n = strtol(text, &rest, 10);
-	if (rest == text || (*rest && *rest != end) || n < min || n > max)
+	for (; i < len; i++) {
+		int digit = text[i] - '0';
+
+		if (digit < 0 || digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_sub_overflow(n, digit, &n))
+			return false;
+	}
+	/* Collected below zero, where there is one more of them. */
+	if (!negative && __builtin_sub_overflow(0, n, &n))
+		return false;
+	if (n < min || n > max)
 		return false;
 	*number = n;
 	return true;
@@ -84,63 +104,70 @@ static bool parse_fake_nodes(struct slab_options *options, const char *value)
 {
 	long nodes;
 
-	if (!parse_number(value, '\0', 1, SLAB_FAKE_NODES_MAX, &nodes))
+	if (!option_number(value, strlen(value), 1, SLAB_FAKE_NODES_MAX, &nodes))
 		return false;
 	options->fake_nodes = (unsigned)nodes;
+	return true;
+}
+
+static bool parse_random(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->random);
+}
+
+static bool parse_tools(struct slab_options *options, const char *value)
+{
+	return parse_word(tools_words, value, &options->tools);
+}
+
+static bool parse_zero(struct slab_options *options, const char *value)
+{
+	unsigned when;
+
+	if (!parse_word(zero_words, value, &when))
+		return false;
+	options->zero_alloc = (when & ZERO_ALLOC) != 0;
+	options->zero_free = (when & ZERO_FREE) != 0;
+	return true;
+}
+
+static bool parse_text(char *field, size_t size, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len >= size)
+		return false;
+	memcpy(field, value, len + 1);
 	return true;
 }
 
 /* Absolute, because server and slabinfo rarely share a working directory. */
 static bool parse_runtime_dir(struct slab_options *options, const char *value)
 {
-	size_t len = strlen(value);
-
-	if (value[0] != '/' || len >= sizeof(options->runtime_dir))
-		return false;
-	memcpy(options->runtime_dir, value, len + 1);
-	return true;
+	return value[0] == '/' &&
+	       parse_text(options->runtime_dir, sizeof(options->runtime_dir), value);
 }
 
 static bool parse_log(struct slab_options *options, const char *value)
 {
-	size_t len = strlen(value);
-
-	if (len >= sizeof(options->log))
-		return false;
-	memcpy(options->log, value, len + 1);
-	return true;
+	return parse_text(options->log, sizeof(options->log), value);
 }
 
-/* One KEY=N of SLAB_FAIL; `item` ends at a comma or at the string's end. */
-static bool parse_fail_item(struct slab_fail *fail, const char *item)
+/* What is wrong inside of it is skipped: see slab_options_parse(). */
+static bool parse_debug(struct slab_options *options, const char *value)
 {
-	long n;
+	return parse_text(options->debug, sizeof(options->debug), value);
+}
 
-	if (strncmp(item, "interval=", 9) == 0 && parse_number(item + 9, ',', 1, INT_MAX, &n))
-		fail->interval = (unsigned)n;
-	else if (strncmp(item, "probability=", 12) == 0 && parse_number(item + 12, ',', 0, 100, &n))
-		fail->probability = (unsigned)n;
-	else if (strncmp(item, "times=", 6) == 0 && parse_number(item + 6, ',', -1, LONG_MAX, &n))
-		fail->times = n;
-	else
-		return false;
-	return true;
+static bool parse_sample(struct slab_options *options, const char *value)
+{
+	return sample_text_is_good(value) &&
+	       parse_text(options->sample, sizeof(options->sample), value);
 }
 
 static bool parse_fail(struct slab_options *options, const char *value)
 {
-	struct slab_fail fail = {.probability = 100, .interval = 1, .times = -1, .set = true};
-	const char *item = value;
-
-	while (item) {
-		const char *comma = strchr(item, ',');
-
-		if (!parse_fail_item(&fail, item))
-			return false;
-		item = comma ? comma + 1 : NULL;
-	}
-	options->fail = fail;
-	return true;
+	return fail_parse(&options->fail, value);
 }
 
 static const struct {
@@ -165,10 +192,26 @@ static const struct {
 	  "file to which reports are appended"},
 	 parse_log},
 	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"}, parse_debug_abort},
-	{{"SLAB_FAIL", "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit)",
+	{{"SLAB_DEBUG",
+	  "letters[,name...][;...] with letters of F Z P U T A O -, at most 4095 bytes",
+	  "no debugging", "debug letters that caches get when they are created"},
+	 parse_debug},
+	{{"SLAB_SAMPLE", "name:N[,name:N...], at most 4095 bytes", "no sampling",
+	  "one allocation in N of these caches stands between guard pages"},
+	 parse_sample},
+	{{"SLAB_RANDOM", "on, off", "off", "a fresh slab hands out its objects in random order"},
+	 parse_random},
+	{{"SLAB_ZERO", "off, alloc, free, both", "off",
+	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
+	 parse_zero},
+	{{"SLAB_TOOLS", "auto, off", "auto",
+	  "tell valgrind and AddressSanitizer of objects when one of them watches"},
+	 parse_tools},
+	{{"SLAB_FAIL",
+	  "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit), cache=NAME",
 	  "no failures",
-	  "fault injection into page allocations: every interval-th (1) fails with this "
-	  "probability (100), so many times (-1)"},
+	  "fault injection: every interval-th (1) allocation fails with this probability (100), so "
+	  "many times (-1)"},
 	 parse_fail},
 };
 
@@ -179,15 +222,14 @@ const struct slab_option_info *slab_option_info(unsigned i)
 	return i < TABLE_ROWS ? &table[i].info : NULL;
 }
 
-/* A value as it may stand in a message: short, on one line. */
-static void printable(char *to, size_t size, const char *value)
+void option_printable(char *to, size_t size, const char *value, size_t len)
 {
 	size_t i;
 
-	for (i = 0; value[i] && i + 1 < size; i++)
+	for (i = 0; i < len && i + 1 < size; i++)
 		to[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
 	to[i] = '\0';
-	if (value[i])
+	if (i < len)
 		memcpy(to + i - 3, "...", 3);
 }
 
@@ -196,7 +238,7 @@ static void complain_about(const struct slab_option_info *info, const char *valu
 {
 	char sentence[400], shown[65];
 
-	printable(shown, sizeof(shown), value);
+	option_printable(shown, sizeof(shown), value, strlen(value));
 	snprintf(sentence, sizeof(sentence), "%s=%s is not known; accepted: %s; using %s",
 		 info->name, shown, info->accepted, info->fallback);
 	complain(sentence);
@@ -210,6 +252,7 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 	memset(options, 0, sizeof(*options));
 	options->merge = 1;
 	options->control = 1;
+	options->tools = 1;
 	for (size_t i = 0; i < TABLE_ROWS; i++) {
 		const char *value = get(table[i].info.name);
 
@@ -218,7 +261,7 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 		complain_about(&table[i].info, value, complain);
 		complaints++;
 	}
-	return complaints;
+	return complaints + debug_text_check(options->debug, complain);
 }
 
 static void complain_on_stderr(const char *sentence)

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum slab_engine_choice {
 	SLAB_ENGINE_AUTO,
@@ -23,13 +24,17 @@ enum slab_engine_choice {
 /* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
 #define SLAB_RUNTIME_DIR_MAX 80
 #define SLAB_FAKE_NODES_MAX 64
+/* Bytes of a value that names caches, with the terminating zero. */
+#define SLAB_OPTION_TEXT 4096
+#define SLAB_FAIL_NAMES 1024
 
-/* Fault injection, with the meaning of the kernel's failslab. */
+/* Fault injection, with the meaning of the kernel's failslab (fail.h). */
 struct slab_fail {
 	unsigned probability; /* per cent of the candidates that fail */
 	unsigned interval;    /* every interval-th call is a candidate */
 	long times;           /* failures in all, -1: no limit */
-	bool set;             /* SLAB_FAIL was given */
+	bool set;             /* fault injection is wanted at all */
+	char names[SLAB_FAIL_NAMES]; /* comma list of patterns; empty: none given */
 };
 
 struct slab_options {
@@ -38,7 +43,13 @@ struct slab_options {
 	unsigned fake_nodes; /* 0: the machine's own */
 	unsigned control;
 	unsigned debug_abort;
+	unsigned random;     /* fresh slabs hand their objects out in random order */
+	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
+	unsigned zero_free;  /* … and when freed */
+	unsigned tools;      /* valgrind and AddressSanitizer are told of objects */
 	struct slab_fail fail;
+	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG and SLAB_SAMPLE: see debug_options.h */
+	char sample[SLAB_OPTION_TEXT];
 	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: not given */
 	char log[PATH_MAX];                         /* empty: stderr */
 };
@@ -64,5 +75,12 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 
 /* slab_option_info: row `i` of the table, NULL behind the last one. */
 const struct slab_option_info *slab_option_info(unsigned i);
+
+/* --- for the parsers of values ------------------------------------------------- */
+
+/* A decimal number of min … max, which is all of text[0 … len-1]. */
+bool option_number(const char *text, size_t len, long min, long max, long *number);
+/* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
+void option_printable(char *to, size_t size, const char *value, size_t len);
 
 #endif /* SLAB_OPTIONS_H */

@@ -5,35 +5,16 @@
  * NULL; nothing here retries or reports.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "options.h"
 #include "slab_internal.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
 #define MPOL_PREFERRED_POLICY 1
-
-bool os_should_fail(void)
-{
-	static unsigned long calls;
-	static unsigned long failures;
-	static unsigned seed = 1;
-	const struct slab_fail *fail = &slab_options()->fail;
-
-	if (!fail->set)
-		return false;
-	if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % fail->interval != 0)
-		return false;
-	if (fail->probability < 100 && (unsigned)(rand_r(&seed) % 100) >= fail->probability)
-		return false;
-	return fail->times < 0 ||
-	       __atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED) < (unsigned long)fail->times;
-}
 
 static void *map(size_t bytes)
 {

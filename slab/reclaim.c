@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "slab_internal.h"
+#include "debug_cache.h"
 
 #define FREE_BUCKETS 64u
 
@@ -106,8 +106,7 @@ static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct sla
 	return hand;
 }
 
-/* In hand: full slabs leave it, the others go to their node. */
-static unsigned put_back(struct slab_cache *cache, struct slab *hand)
+unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
 {
 	struct slab *partial = NULL, *next;
 
@@ -144,7 +143,18 @@ static unsigned flush_locked(struct slab_cache *cache, unsigned over)
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
-	return put_back(cache, hand);
+	return slab_put_back(cache, hand);
+}
+
+unsigned cache_flush_locked(struct slab_cache *cache)
+{
+	unsigned released = flush_locked(cache, 0);
+
+	/* A gathered batch may have made a CPU own a slab meanwhile. */
+	released += flush_locked(cache, 0);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		released += node_put(cache, node_take(cache, n, ~0u));
+	return released;
 }
 
 unsigned cache_flush(struct slab_cache *cache)
@@ -152,11 +162,7 @@ unsigned cache_flush(struct slab_cache *cache)
 	unsigned released;
 
 	pthread_mutex_lock(&cache->flush_lock);
-	released = flush_locked(cache, 0);
-	/* A gathered batch may have made a CPU own a slab meanwhile. */
-	released += flush_locked(cache, 0);
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += node_put(cache, node_take(cache, n, ~0u));
+	released = cache_flush_locked(cache);
 	pthread_mutex_unlock(&cache->flush_lock);
 	return released;
 }
@@ -222,7 +228,7 @@ int slab_cache_shrink(struct slab_cache *cache)
 	}
 	released = cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += shrink_node(cache, n);
+		released += shrink_node(cache, n) + debug_node_shrink(cache, n);
 	segment_trim();
 	return (int)released;
 }

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@
 
 static const char full_mark[] = "...\n";
 
+/* A report is worth waiting for, but not for ever. */
+#define WRITE_WAIT_MS 1000
+
 /*
  * Handlers are kept in a ring of slots and published by one store, so that a
  * reader sees function and argument of the same call without any lock that a
@@ -30,7 +34,7 @@ static const char full_mark[] = "...\n";
 #define HANDLER_SLOTS 16
 
 struct handler {
-	_Atomic(void (*)(const char *report, void *arg)) call;
+	_Atomic(void (*)(const struct slab_report *report, void *arg)) call;
 	_Atomic(void *) arg;
 };
 
@@ -39,7 +43,7 @@ static atomic_uint handlers_set;
 static _Atomic(struct handler *) current_handler;
 static atomic_ulong reports;
 
-void slab_set_report_handler(void (*call)(const char *report, void *arg), void *arg)
+void slab_set_report_handler(void (*call)(const struct slab_report *report, void *arg), void *arg)
 {
 	struct handler *slot = NULL;
 
@@ -51,13 +55,13 @@ void slab_set_report_handler(void (*call)(const char *report, void *arg), void *
 	atomic_store(&current_handler, slot);
 }
 
-unsigned long slab_report_count(void)
+unsigned long report_count(void)
 {
 	return atomic_load(&reports);
 }
 
 /* Adds a formatted line, whole or not at all; room for full_mark always stays. */
-static void add_line(struct slab_report *report, const char *format, va_list args)
+static void add_line(struct report *report, const char *format, va_list args)
 {
 	size_t room = sizeof(report->text) - sizeof(full_mark) - report->len;
 	char *end = report->text + report->len;
@@ -76,7 +80,7 @@ static void add_line(struct slab_report *report, const char *format, va_list arg
 	}
 }
 
-void slab_report_line(struct slab_report *report, const char *format, ...)
+void report_line(struct report *report, const char *format, ...)
 {
 	va_list args;
 
@@ -85,29 +89,64 @@ void slab_report_line(struct slab_report *report, const char *format, ...)
 	va_end(args);
 }
 
-static void add_rule(struct slab_report *report, int mark)
+static void add_rule(struct report *report, int mark)
 {
 	char rule[78];
 
 	memset(rule, mark, sizeof(rule) - 1);
 	rule[sizeof(rule) - 1] = '\0';
-	slab_report_line(report, "%s", rule);
+	report_line(report, "%s", rule);
 }
 
-void slab_report_begin(struct slab_report *report, const char *cache_name, const char *reason, ...)
+void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
+		  const char *reason, ...)
 {
-	char text[512];
 	va_list args;
 
+	report->info = (struct slab_report){
+		.struct_size = sizeof(report->info),
+		.problem = problem,
+		.cache = cache_name,
+		.reason = report->reason,
+		.text = report->text,
+	};
 	va_start(args, reason);
-	vsnprintf(text, sizeof(text), reason, args);
+	vsnprintf(report->reason, sizeof(report->reason), reason, args);
 	va_end(args);
 	report->len = 0;
 	report->full = false;
 	add_rule(report, '=');
-	slab_report_line(report, "BUG %s: %s", cache_name, text);
+	report_line(report, "BUG %s: %s", cache_name, report->reason);
 	add_rule(report, '-');
-	slab_report_line(report, "%s", "");
+	report_line(report, "%s", "");
+}
+
+void report_fix(struct report *report, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	report_line(report, "FIX %s: %s", report->info.cache, text);
+	report->info.fixes++;
+}
+
+void report_rewind(struct report *report, size_t len)
+{
+	report->len = len;
+	report->text[len] = '\0';
+	report->full = false;
+	report->info.fixes = 0;
+}
+
+/* Somebody else made the descriptor non-blocking, and its reader is slow. */
+static bool wait_for_room(int fd)
+{
+	struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+	return poll(&room, 1, WRITE_WAIT_MS) > 0;
 }
 
 /* One write; more only when the system takes less than was offered. */
@@ -116,7 +155,7 @@ static void write_all(int fd, const char *text, size_t len)
 	while (len > 0) {
 		ssize_t done = write(fd, text, len);
 
-		if (done < 0 && errno == EINTR)
+		if (done < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
 			continue;
 		if (done <= 0)
 			return;
@@ -126,47 +165,71 @@ static void write_all(int fd, const char *text, size_t len)
 }
 
 /* Opened for each report: the file may be rotated away, and forks share none. */
-static void write_report(const struct slab_report *report)
+static void write_to_log(const char *text, size_t len)
 {
 	const char *log = slab_options()->log;
 	int fd = -1;
 
 	if (*log)
 		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-	write_all(fd < 0 ? STDERR_FILENO : fd, report->text, report->len);
+	write_all(fd < 0 ? STDERR_FILENO : fd, text, len);
 	if (fd >= 0)
 		close(fd);
 }
 
-void slab_report_emit(const struct slab_report *report)
+void report_emit(struct report *report)
 {
 	struct handler *handler = atomic_load(&current_handler);
 	int saved_errno = errno;
 
 	atomic_fetch_add(&reports, 1);
 	if (handler)
-		atomic_load (&handler->call)(report->text, atomic_load(&handler->arg));
+		atomic_load (&handler->call)(&report->info, atomic_load(&handler->arg));
 	else
-		write_report(report);
+		write_to_log(report->text, report->len);
 	if (slab_options()->debug_abort)
 		abort();
 	errno = saved_errno;
 }
 
+/* --- one line ------------------------------------------------------------------ */
+
+struct line {
+	char text[512];
+	size_t len;
+};
+
+/* Prefix, text, newline; what is too long is cut. */
+static void line_format(struct line *line, const char *prefix, const char *format, va_list args)
+{
+	size_t start = strlen(prefix);
+
+	memcpy(line->text, prefix, start + 1);
+	vsnprintf(line->text + start, sizeof(line->text) - start - 1, format, args);
+	line->len = strlen(line->text);
+	line->text[line->len++] = '\n';
+}
+
+void report_trace_line(const char *format, ...)
+{
+	int saved_errno = errno;
+	struct line line;
+	va_list args;
+
+	va_start(args, format);
+	line_format(&line, "", format, args);
+	va_end(args);
+	write_to_log(line.text, line.len);
+	errno = saved_errno;
+}
+
 static void note(const char *format, va_list args)
 {
-	static const char prefix[] = "libslab: ";
-	const size_t start = sizeof(prefix) - 1;
-	char line[512];
 	int saved_errno = errno;
-	size_t len;
+	struct line line;
 
-	memcpy(line, prefix, start);
-	line[start] = '\0';
-	vsnprintf(line + start, sizeof(line) - start - 1, format, args);
-	len = strlen(line);
-	line[len++] = '\n';
-	write_all(STDERR_FILENO, line, len);
+	line_format(&line, "libslab: ", format, args);
+	write_all(STDERR_FILENO, line.text, line.len);
 	errno = saved_errno;
 }
 

@@ -7,35 +7,51 @@
 #ifndef SLAB_REPORT_H
 #define SLAB_REPORT_H
 
+#include <slab/debug.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* PIPE_BUF: up to here a write to a pipe is not mixed with others. */
-#define SLAB_REPORT_MAX 4096
+#define REPORT_MAX 4096
 
-struct slab_report {
-	char text[SLAB_REPORT_MAX];
+struct report {
+	struct slab_report info; /* what the handler gets; fill in what is known */
+	char reason[160];
+	char text[REPORT_MAX];
 	size_t len; /* without the terminating zero */
 	bool full;  /* ends in "...": further lines are dropped */
 };
 
-/* slab_report_begin: the heading, "BUG <cache>: <reason>" between rules. */
-void slab_report_begin(struct slab_report *report, const char *cache_name, const char *reason, ...)
-	__attribute__((format(printf, 3, 4)));
+/* report_begin: the heading, "BUG <cache>: <reason>" between rules. */
+void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
+		  const char *reason, ...) __attribute__((format(printf, 4, 5)));
 
-/* slab_report_line: add one line; a report that is full ends in "...". */
-void slab_report_line(struct slab_report *report, const char *format, ...)
+/* report_line: add one line; a report that is full ends in "...". */
+void report_line(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* report_fix: "FIX cache: …", what was done about it. */
+void report_fix(struct report *report, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* report_rewind: forget the lines that followed when report->len was `len`, and
+ * what was fixed. */
+void report_rewind(struct report *report, size_t len);
+
 /*
- * slab_report_emit: hand the report to the handler of
+ * report_emit: hand the report to the handler of
  * slab_set_report_handler(), or write it to the file of SLAB_LOG, or to stderr;
  * count it; abort when SLAB_DEBUG_ABORT=1. errno is untouched.
+ * Async-signal-safe, also on top of itself.
  */
-void slab_report_emit(const struct slab_report *report);
+void report_emit(struct report *report);
 
-/* slab_report_count: reports emitted by this process so far. */
-unsigned long slab_report_count(void);
+/* report_count: reports emitted by this process so far. */
+unsigned long report_count(void);
+
+/* report_trace_line: one line, to where reports are written; the handler does not
+ * get it, and it does not count. errno is untouched. */
+void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* slab_note: "libslab: " and one line on stderr. errno is untouched. */
 void slab_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -5,13 +5,14 @@
  * A segment is SEGMENT_SIZE bytes of address space aligned to its size, never
  * unmapped:
  *
- *   guard | head | table | descriptor + stack, … | links | guard | slabs …
+ *   guard | head | table | descriptor + stack, … | links | side | guard | slabs …
  *
  * Any address in it leads to the head by masking and through the table to its
  * slab's descriptor. Descriptors, stacks and links stand between guard pages,
  * where no overflowing object reaches them, and slabs are whole powers of two.
  *
- * All slabs of a segment have one geometry: size and room for objects. A free
+ * All slabs of a segment have one geometry: size, room for objects, and, for
+ * slabs with debug letters, room for what is known about them (side). A free
  * slab waits in its geometry's list for its node, with the memory it already
  * has; segment_trim() gives that memory back. Memory is asked for in batches
  * (slab_populate), since a page fault costs more than everything else here.
@@ -22,15 +23,19 @@
 #include <errno.h>
 #include <string.h>
 
+#include "fail.h"
 #include "slab_internal.h"
 
 #define GEOMETRIES_MAX 256
 #define PAGE ((size_t)4096)
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
+#define SIDE_STEP ((size_t)4096)
+#define ADDRESS_BITS 48
 
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
+	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
 	struct slab *free[SLAB_STATS_MAX_NODES];
 };
 
@@ -47,6 +52,34 @@ struct slab slab_nowhere = {
 	.remote = REMOTE_OWNED,
 };
 
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+/* One bit for each SEGMENT_SIZE bytes of the address space. */
+static uint64_t known[1u << (ADDRESS_BITS - SEGMENT_SHIFT - 6)];
+
+static void set_known(const char *start, bool is_known)
+{
+	uintptr_t n = (uintptr_t)start >> SEGMENT_SHIFT;
+	uint64_t bit = UINT64_C(1) << n % 64;
+
+	if (is_known)
+		__atomic_fetch_or(&known[n / 64], bit, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(&known[n / 64], ~bit, __ATOMIC_RELEASE);
+}
+
+bool segment_known(const void *ptr)
+{
+	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
+
+	if (n / 64 >= sizeof(known) / sizeof(known[0]))
+		return false;
+	return __atomic_load_n(&known[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
+}
+
 void segment_lock(void)
 {
 	pthread_mutex_lock(&pages_lock);
@@ -57,19 +90,21 @@ void segment_unlock(void)
 	pthread_mutex_unlock(&pages_lock);
 }
 
-struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
+static struct geometry *get(unsigned slab_shift, unsigned objects, size_t side)
 {
 	unsigned room = (objects + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
 	struct geometry *found = NULL;
 
 	segment_lock();
 	for (unsigned i = 0; i < geometry_count && !found; i++)
-		if (geometries[i].slab_shift == slab_shift && geometries[i].room == room)
+		if (geometries[i].slab_shift == slab_shift && geometries[i].room == room &&
+		    geometries[i].side == side)
 			found = &geometries[i];
 	if (!found && geometry_count < GEOMETRIES_MAX) {
 		found = &geometries[geometry_count++];
 		found->slab_shift = slab_shift;
 		found->room = room;
+		found->side = side;
 	}
 	segment_unlock();
 	if (!found)
@@ -77,9 +112,19 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
 	return found;
 }
 
-static size_t round_up(size_t n, size_t to)
+struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
 {
-	return (n + to - 1) & ~(to - 1);
+	return get(slab_shift, objects, 0);
+}
+
+struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side)
+{
+	return get(slab_shift, objects, round_up(side, SIDE_STEP));
+}
+
+bool geometry_is_debug(const struct geometry *geometry)
+{
+	return geometry && geometry->side;
 }
 
 static unsigned stride_of(unsigned room)
@@ -87,20 +132,25 @@ static unsigned stride_of(unsigned room)
 	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
 }
 
-/* Bytes before the second guard for n slabs: guard, head, descriptors, links. */
-static size_t head_bytes(unsigned room, unsigned n)
+/* Offset of the first side area: behind guard, head, descriptors and links. */
+static size_t side_offset(const struct geometry *geometry, unsigned n)
 {
-	size_t links = 2 * PAGE + round_up((size_t)n * stride_of(room), PAGE);
+	size_t links = 2 * PAGE + round_up((size_t)n * stride_of(geometry->room), PAGE);
 
-	return round_up(links + (size_t)n * room * sizeof(uint16_t), PAGE);
+	return round_up(links + (size_t)n * geometry->room * sizeof(uint16_t), PAGE);
 }
 
-static unsigned slabs_that_fit(unsigned slab_shift, unsigned room)
+/* Bytes before the second guard, with n slabs. */
+static size_t head_bytes(const struct geometry *geometry, unsigned n)
 {
-	unsigned n = SEGMENT_SIZE >> slab_shift;
+	return side_offset(geometry, n) + n * geometry->side;
+}
 
-	while (round_up(head_bytes(room, n) + PAGE, (size_t)1 << slab_shift) +
-		       ((size_t)n << slab_shift) >
+static unsigned slabs_that_fit(const struct geometry *geometry)
+{
+	unsigned shift = geometry->slab_shift, n = SEGMENT_SIZE >> shift;
+
+	while (round_up(head_bytes(geometry, n) + PAGE, (size_t)1 << shift) + ((size_t)n << shift) >
 	       SEGMENT_SIZE)
 		n--;
 	return n;
@@ -109,7 +159,7 @@ static unsigned slabs_that_fit(unsigned slab_shift, unsigned room)
 /* Fill in the head of a fresh segment; slabs become known through the table. */
 static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
 {
-	unsigned n = slabs_that_fit(geometry->slab_shift, geometry->room);
+	unsigned n = slabs_that_fit(geometry);
 	char *start = segment_start(segment);
 	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
 	size_t objects = SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
@@ -136,6 +186,7 @@ static void segment_list_slabs(struct segment *segment)
 {
 	struct geometry *geometry = segment->geometry;
 	char *links = segment->first + round_up((size_t)segment->slabs * segment->stride, PAGE);
+	char *side = segment_start(segment) + side_offset(geometry, segment->slabs);
 
 	for (unsigned i = segment->slabs; i-- > 0;) {
 		struct slab *slab = segment_slab(segment, i);
@@ -144,6 +195,8 @@ static void segment_list_slabs(struct segment *segment)
 		slab->cpu.base = segment->base + ((size_t)i << segment->slab_shift);
 		slab->remote = REMOTE_OWNED;
 		slab->links = (uint16_t *)links + (size_t)i * geometry->room;
+		if (geometry->side)
+			slab->debug = (struct slab_debug *)(side + i * geometry->side);
 		slab->node = (uint8_t)segment->node;
 		slab->next = geometry->free[segment->node];
 		geometry->free[segment->node] = slab;
@@ -164,11 +217,12 @@ static bool segment_create(struct geometry *geometry, unsigned node)
 	if (topology_is_real() && topology_nodes() > 1)
 		os_bind(start, SEGMENT_SIZE, node);
 	segment_format(segment, geometry, node);
-	guard = start + head_bytes(geometry->room, segment->slabs);
+	guard = start + head_bytes(geometry, segment->slabs);
 	/* The first page too: the segment before ends where this one starts. */
 	os_protect(start, SEGMENT_HEAD_OFFSET);
 	os_protect(guard, (size_t)(segment->base - guard));
 	segment_list_slabs(segment);
+	set_known(start, true);
 	return true;
 }
 
@@ -176,7 +230,7 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 {
 	struct slab *slab = NULL;
 
-	if (os_should_fail()) {
+	if (fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -248,7 +302,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	size_t offset = round_up(3 * PAGE, align > PAGE ? align : PAGE);
 	size_t mapped = round_up(offset + bytes, PAGE);
 
-	if (mapped < bytes || os_should_fail()) {
+	if (mapped < bytes || fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -272,6 +326,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	slab->cpu.base = segment->base;
 	slab->remote = REMOTE_OWNED;
 	slab->large = bytes;
+	set_known(start, true);
 	__atomic_fetch_add(&large_bytes, mapped, __ATOMIC_RELAXED);
 	return slab;
 }
@@ -281,6 +336,7 @@ void segment_unmap_large(struct slab *slab)
 	struct segment *segment = segment_of(slab);
 
 	__atomic_fetch_sub(&large_bytes, segment->mapped, __ATOMIC_RELAXED);
+	set_known(segment_start(segment), false);
 	os_unmap(segment_start(segment), segment->mapped);
 }
 
@@ -311,6 +367,6 @@ void segment_account(struct slab_process_stats *stats)
 	stats->cached_bytes = free_slab_bytes;
 	stats->large_bytes = __atomic_load_n(&large_bytes, __ATOMIC_RELAXED);
 	for (struct segment *s = segments; s; s = s->next)
-		stats->metadata_bytes += head_bytes(s->geometry->room, s->slabs);
+		stats->metadata_bytes += head_bytes(s->geometry, s->slabs);
 	segment_unlock();
 }

@@ -11,9 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "debug_cache.h"
 #include "large.h"
 #include "report.h"
-#include "slab_internal.h"
+#include "rseq.h"
 
 #define CLASSES 72u
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
@@ -76,14 +77,30 @@ void sizes_unlock(void)
 	pthread_mutex_unlock(&classes_lock);
 }
 
-void *slab_malloc(size_t size)
+/* From a class's cache: as slab_alloc(), but off the fast path it is known how
+ * much was asked for, and by whom. */
+static inline void *class_alloc(unsigned class, size_t size, const void *caller)
 {
-	struct slab_cache *cache;
+	struct slab_cache *cache = class_cache(class);
+	void *obj;
 
+	if (SLAB_UNLIKELY(!cache))
+		return NULL;
+	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+		return obj;
+	return slab_alloc_requested(cache, size, caller);
+}
+
+static inline void *malloc_for(size_t size, const void *caller)
+{
 	if (SLAB_UNLIKELY(size > SLAB_MALLOC_MAX_CACHED))
 		return large_alloc(size, 1);
-	cache = class_cache(class_of(size));
-	return SLAB_LIKELY(cache) ? slab_alloc(cache) : NULL;
+	return class_alloc(class_of(size), size, caller);
+}
+
+void *slab_malloc(size_t size)
+{
+	return malloc_for(size, __builtin_return_address(0));
 }
 
 void *slab_calloc(size_t n, size_t size)
@@ -95,88 +112,127 @@ void *slab_calloc(size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	ptr = slab_malloc(bytes);
+	ptr = malloc_for(bytes, __builtin_return_address(0));
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 
-/* The cache of a pointer of ours; NULL, reported, when it is of none. */
-static struct slab_cache *size_cache(struct slab *slab, void *ptr)
+/* A pointer that no function of this file gave: say so. */
+static SLAB_SLOWPATH void report_foreign(const struct slab_cache *cache, const void *ptr)
 {
-	struct slab_cache *cache = (struct slab_cache *)slab->cpu.user;
-	struct slab_report report;
+	struct report report;
 
-	if (SLAB_LIKELY(cache && cache->by_size))
-		return cache;
-	slab_report_begin(&report, "slab_malloc", "Invalid object pointer %p", ptr);
+	if (!segment_known(ptr))
+		report_begin(&report, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
+			     "Attempt to free object %p outside of slab", ptr);
+	else
+		report_begin(&report, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+			     "Invalid object pointer %p", ptr);
 	if (cache)
-		slab_report_line(&report, "It is of cache %s: slab_free() frees it", cache->name);
-	slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
-	slab_report_emit(&report);
+		report_line(&report, "It is of cache %s: slab_free() frees it", cache->name);
+	report_fix(&report, "Object at %p not freed", ptr);
+	report_emit(&report);
+}
+
+/* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */
+static struct slab *size_slab(const void *ptr)
+{
+	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_nowhere;
+	struct slab_cache *cache = slab_user(slab);
+
+	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
+		return slab;
+	report_foreign(cache, ptr);
 	return NULL;
+}
+
+static void free_for(void *ptr, const void *caller)
+{
+	struct slab *slab = size_slab(ptr);
+
+	if (SLAB_UNLIKELY(!slab))
+		return;
+	if (SLAB_UNLIKELY(slab->large)) {
+		large_free(slab, ptr);
+		return;
+	}
+
+	struct slab_cache *cache = slab_user(slab);
+
+	if (SLAB_LIKELY(slab->cpu.user == cache) &&
+	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
+		return;
+	slab_free_from(cache, ptr, slab, caller);
 }
 
 void slab_mfree(void *ptr)
 {
-	struct slab *slab;
-	struct slab_cache *cache;
+	if (ptr)
+		free_for(ptr, __builtin_return_address(0));
+}
 
-	if (!ptr)
-		return;
-	slab = slab_of(ptr);
-	if (slab->large) {
-		large_free(slab, ptr);
-		return;
-	}
-	cache = size_cache(slab, ptr);
-	if (cache)
-		slab_free(cache, ptr);
+static size_t usable(const struct slab *slab, const void *ptr)
+{
+	if (slab->large)
+		return large_usable(slab);
+	if (SLAB_UNLIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG)))
+		return debug_usable_size(slab, ptr);
+	return slab_size(slab);
 }
 
 size_t slab_usable_size(const void *ptr)
 {
-	const struct slab *slab;
+	const struct slab *slab = ptr ? size_slab(ptr) : NULL;
 
-	if (!ptr)
-		return 0;
-	slab = slab_of(ptr);
-	return slab->large ? large_usable(slab) : (size_t)slab->cpu.size8 * 8;
+	return slab ? usable(slab, ptr) : 0;
 }
 
-static void *move(void *ptr, size_t old, size_t size)
+static void *move(void *ptr, size_t old, size_t size, const void *caller)
 {
-	void *to = slab_malloc(size);
+	void *to = malloc_for(size, caller);
 
 	if (!to)
 		return NULL;
 	memcpy(to, ptr, old < size ? old : size);
-	slab_mfree(ptr);
+	free_for(ptr, caller);
 	return to;
+}
+
+/* Does the object stay where it is? */
+static bool resize(struct slab *slab, void *ptr, size_t size)
+{
+	if (slab->large)
+		return size > SLAB_MALLOC_MAX_CACHED && large_resize(slab, size);
+	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != slab_user(slab)->size)
+		return false;
+	return !slab_is_tagged(slab, SLAB_TAG_DEBUG) ||
+	       debug_resize(slab_user(slab), slab, ptr, size);
 }
 
 void *slab_realloc(void *ptr, size_t size)
 {
+	const void *caller = __builtin_return_address(0);
 	struct slab *slab;
 
 	if (!ptr)
-		return slab_malloc(size);
+		return malloc_for(size, caller);
 	if (!size) {
-		slab_mfree(ptr);
+		free_for(ptr, caller);
 		return NULL;
 	}
-	slab = slab_of(ptr);
-	if (slab->large) {
-		if (size > SLAB_MALLOC_MAX_CACHED && large_resize(slab, size))
-			return ptr;
-		return move(ptr, large_usable(slab), size);
-	}
-	if (!size_cache(slab, ptr)) {
+	slab = size_slab(ptr);
+	if (!slab) {
 		errno = EINVAL;
 		return NULL;
 	}
-	if (size <= SLAB_MALLOC_MAX_CACHED &&
-	    class_size(class_of(size)) == (size_t)slab->cpu.size8 * 8)
+	if (resize(slab, ptr, size))
 		return ptr;
-	return move(ptr, (size_t)slab->cpu.size8 * 8, size);
+	return move(ptr, usable(slab, ptr), size, caller);
+}
+
+/* Objects with red zones are aligned to a page at most. */
+static bool can_align(const struct slab_cache *cache, size_t align)
+{
+	return align <= SLAB_MAX_ALIGN || (!cache_letters(cache) && !cache->sample.interval);
 }
 
 void *slab_memalign(size_t align, size_t size)
@@ -193,20 +249,24 @@ void *slab_memalign(size_t align, size_t size)
 		if (class_size(class) % align == 0) {
 			struct slab_cache *cache = class_cache(class);
 
-			return cache ? slab_alloc(cache) : NULL;
+			if (!cache)
+				return NULL;
+			if (!can_align(cache, align))
+				break;
+			return class_alloc(class, size, __builtin_return_address(0));
 		}
 	return large_alloc(size, align);
 }
 
 void slab_free_sized(void *ptr, size_t size)
 {
-	struct slab_report report;
+	struct report report;
 
 	if (ptr && size > slab_usable_size(ptr)) {
-		slab_report_begin(&report, "slab_malloc", "Wrong size %zu freed, object has %zu",
+		report_begin(&report, SLAB_PROBLEM_WRONG_SIZE, "slab_malloc", "Wrong size %zu freed, object has %zu",
 				  size, slab_usable_size(ptr));
-		slab_report_line(&report, "FIX slab_malloc: Object at %p not freed", ptr);
-		slab_report_emit(&report);
+		report_fix(&report, "Object at %p not freed", ptr);
+		report_emit(&report);
 		return;
 	}
 	slab_mfree(ptr);

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "options.h"
 #include "slab_internal.h"
 
 #define FIRST(remote) ((unsigned)((remote) & 0xffff))
@@ -71,7 +72,31 @@ static unsigned carve_target(struct slab_cache *cache, struct slab *slab)
 	return target < slab->objects ? target : slab->objects;
 }
 
-/* Put objects [first, last) on the freelist, so that the lowest comes out first. */
+/* splitmix64 on a counter: good enough to be unpredictable to a stray pointer. */
+static uint64_t random_number(void)
+{
+	static uint64_t state;
+	uint64_t x = __atomic_add_fetch(&state, UINT64_C(0x9e3779b97f4a7c15), __ATOMIC_RELAXED);
+
+	x ^= (uintptr_t)&state;
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return x ^ x >> 31;
+}
+
+void slab_shuffle(uint16_t *numbers, unsigned n)
+{
+	for (unsigned i = n; i > 1; i--) {
+		unsigned j = (unsigned)(random_number() % i);
+		uint16_t swap = numbers[i - 1];
+
+		numbers[i - 1] = numbers[j];
+		numbers[j] = swap;
+	}
+}
+
+/* Put objects [first, last) on the freelist, so that the lowest comes out first,
+ * or in no order at all (SLAB_RANDOM). */
 static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 {
 	uint16_t offset8[CPU_GATHER_MAX];
@@ -81,6 +106,8 @@ static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 
 		while (last > first && n < CPU_GATHER_MAX)
 			offset8[n++] = (uint16_t)(--last * slab->cpu.size8);
+		if (slab_options()->random)
+			slab_shuffle(offset8, n);
 		cpu_slab_hand_put(&slab->cpu, n, offset8);
 	}
 }
@@ -136,7 +163,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache_user(cache));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	return slab;
 }
@@ -148,6 +175,11 @@ void slab_release(struct slab_cache *cache, struct slab *slab)
 	if (cache->dtor)
 		for (unsigned i = 0; i < slab->carved; i++)
 			cache->dtor(slab->cpu.base + i * size, cache->arg);
+	slab_give_back(cache, slab);
+}
+
+void slab_give_back(struct slab_cache *cache, struct slab *slab)
+{
 	__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);

@@ -42,10 +42,14 @@
 #define SLAB_SHIFT_MAX 19
 
 struct geometry;
+struct slab_debug;
 
 /*
  * A slab's descriptor. Descriptors are never unmapped and never become
  * anything else, so a stale pointer to one is harmless to read.
+ *
+ * cpu.user is the cache, with a tag when frees have to take the slow path: read
+ * it through slab_user().
  *
  * remote is for everybody but the owner: index of the first object + 1 |
  * number of objects << 16 | REMOTE_OWNED. The objects are linked by links[].
@@ -57,19 +61,25 @@ struct slab {
 	uint64_t remote;
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
+	size_t large;             /* large allocations: bytes that were asked for */
+	struct slab_debug *debug; /* of slabs with letters (debug_cache.h), else NULL */
+	uint32_t populated;       /* bytes from base on that hold memory */
+	uint32_t drained;         /* while a plain slab drains: objects in use */
 	uint16_t objects;         /* room */
 	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
-	uint8_t listed; /* on the node's partial list: under node->lock */
-	uint16_t spare;
-	uint32_t populated; /* bytes from base on that hold memory */
-	uint32_t spare2;
-	size_t large; /* large allocations: bytes that were asked for */
+	uint8_t listed;  /* on the node's partial list: under node->lock */
+	uint16_t bottom; /* of the stack, which stands right behind: CPU_STACK_BOTTOM */
 };
 
 _Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
+
+/* Tags of cpu.user. */
+#define SLAB_TAG_DEBUG ((uintptr_t)1) /* freed by debug_free(), under the node's lock */
+#define SLAB_TAG_ZERO ((uintptr_t)2)  /* objects are zeroed when they are freed */
+#define SLAB_TAGS (SLAB_TAG_DEBUG | SLAB_TAG_ZERO)
 
 /* The head of a segment, between guard pages with descriptors, stacks, links. */
 struct segment {
@@ -112,6 +122,12 @@ extern struct slab slab_nowhere;
 
 /* A layout of segments: all slabs have 1 << slab_shift bytes, room for so many. */
 struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
+/* The same for slabs with letters: each has `side` bytes for its struct slab_debug. */
+struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
+bool geometry_is_debug(const struct geometry *geometry);
+/* Does this address lie in a segment? Then segment_of() and slab_of() may be
+ * used. Lock-free; async-signal-safe. */
+bool segment_known(const void *ptr);
 /* One slab in hand, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
 /* Give a slab back; its memory is kept for the next who takes one. */
@@ -146,8 +162,6 @@ void os_populate(void *start, size_t bytes);
 void os_discard(void *start, size_t bytes);
 void os_protect(void *start, size_t bytes);
 void os_bind(void *start, size_t bytes, unsigned node);
-/* Fault injection: whether this call is to fail (SLAB_FAIL). */
-bool os_should_fail(void);
 
 /* --- the machine (topology.c) --------------------------------------------- */
 
@@ -163,7 +177,17 @@ struct cache_node {
 	struct slab *partial_tail;
 	unsigned nr_partial;
 	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
+	struct slab *debug, *debug_tail; /* slabs with the cache's letters and free objects */
+	unsigned nr_debug;               /* … how many */
+	unsigned nr_debug_empty;         /* … and how many of them are empty */
 } __attribute__((aligned(CPU_CACHELINE)));
+
+/* A cache's sampling (guard.h): atomics, of which a lost update does no harm. */
+struct sample {
+	unsigned long interval; /* 0: off */
+	long left;              /* allocations until the next one is taken */
+	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
+};
 
 struct slab_cache {
 	/* Read by the fast paths. */
@@ -173,7 +197,8 @@ struct slab_cache {
 	size_t size;        /* object to object */
 	size_t object_size; /* as asked for */
 	size_t align;
-	uint64_t flags;
+	uint64_t flags; /* without letters */
+	uintptr_t tag;  /* of cpu.user in slabs without letters: 0 or SLAB_TAG_ZERO */
 	struct geometry *geometry;
 	unsigned slab_shift;
 	unsigned objects; /* per slab */
@@ -183,6 +208,11 @@ struct slab_cache {
 	void (*dtor)(void *, void *);
 	void *arg;
 	uint64_t magic;
+	/* Changed under flush_lock, read atomically. */
+	uint64_t letters; /* what new allocations get: SLAB_DEBUG_LETTERS */
+	bool undrained;   /* slabs without letters may still be owned by CPUs */
+	uint64_t errors;  /* atomic: problems found so far */
+	struct sample sample;
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */
@@ -202,6 +232,9 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size);
 /* Initialise the library once: engine, nodes, fork handlers. */
 void slab_init(void);
 
+/* The smallest slab for objects of this size. */
+unsigned cache_choose_slab_shift(size_t size);
+
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
 
@@ -216,9 +249,38 @@ static inline void slab_set_carved(struct slab *slab, unsigned carved)
 	__atomic_store_n(&slab->carved, (uint16_t)carved, __ATOMIC_RELAXED);
 }
 
+static inline size_t slab_size(const struct slab *slab)
+{
+	return (size_t)slab->cpu.size8 * 8;
+}
+
 static inline size_t slab_bytes(const struct slab *slab)
 {
 	return (size_t)1 << segment_of(slab)->slab_shift;
+}
+
+/* Whose slab it is: NULL for nobody's. */
+static inline struct slab_cache *slab_user(const struct slab *slab)
+{
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE);
+
+	return (struct slab_cache *)(user & ~SLAB_TAGS);
+}
+
+static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
+{
+	return (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) & tag;
+}
+
+/* What cpu.user of its slabs without letters is. */
+static inline const void *cache_user(const struct slab_cache *cache)
+{
+	return (const char *)cache + cache->tag;
+}
+
+static inline uint64_t cache_letters(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->letters, __ATOMIC_ACQUIRE);
 }
 
 static inline struct slab *slab_from_cpu(struct cpu_slab *cpu)
@@ -252,12 +314,18 @@ void slab_list(struct slab_cache *cache, int cpu, struct slab *slab);
 /* Hand freed objects to a slab that somebody else may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
+/* Objects in use, at about this moment. Of any slab. */
+unsigned slab_used(const struct slab *slab);
 /* Entirely free, in hand, and collected. */
 bool slab_is_empty(const struct slab *slab);
 /* A fresh slab in hand; NULL and ENOMEM. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
 /* Destroy the objects of an entirely free slab in hand and give it back. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
+/* … when its objects are destroyed already. */
+void slab_give_back(struct slab_cache *cache, struct slab *slab);
+/* A random order (SLAB_RANDOM). */
+void slab_shuffle(uint16_t *numbers, unsigned n);
 /* Which objects of a slab in hand are free: one bit each in map[objects / 64]. */
 #define SLAB_MAP_WORDS (65536 / 64)
 long slab_map_free(struct slab *slab, uint64_t *map);
@@ -282,24 +350,27 @@ void *cpu_pop(struct slab_cache *cache);
 /* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
 void *slab_alloc_slow(struct slab_cache *cache);
+/* For slab_malloc(): of object_size bytes, `requested` are asked for by `caller`. */
+void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
+/* … for `caller`. */
+void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 /* Is obj the start of an object of this slab? */
 bool slab_is_object(const struct slab *slab, const void *obj);
-/* Report a free that cannot be done. */
-void report_bad_free(struct slab_cache *cache, struct slab *slab, void *obj);
 
 /* --- reclaim and validation -------------------------------------------------- */
 
 /* Take back what CPUs hold; slabs end on node lists, full, or released. What
  * was freed into listed slabs is collected. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
+unsigned cache_flush_locked(struct slab_cache *cache);
+/* Slabs in hand, linked by next: full ones leave it, others go to their node. */
+unsigned slab_put_back(struct slab_cache *cache, struct slab *hand);
 /* Take back slabs from CPUs that hold too many: whether the nodes got some. */
 bool cache_steal(struct slab_cache *cache);
 /* Held over fork, behind the flush_locks. */
 void validate_lock(void);
 void validate_unlock(void);
-/* How many problems a slab in hand has; reports each. */
-long slab_check(struct slab_cache *cache, struct slab *slab);
 void cache_report_leaks(struct slab_cache *cache);
 /* Call fn for each slab of a cache, by scanning descriptors. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);

@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "slab_internal.h"
+#include "debug_cache.h"
+#include "fail.h"
+#include "guard.h"
 
 static bool is_closed(struct slab_cache *cache, int cpu)
 {
@@ -198,13 +200,38 @@ void *cpu_pop(struct slab_cache *cache)
 	return obj ? obj : cpu_engine->pop_hot(cache->cpu_slots);
 }
 
-static void *alloc_object(struct slab_cache *cache)
+/* About as many objects as the CPU got with its new slab will be taken without
+ * coming here again. */
+static unsigned long count_current(struct slab_cache *cache)
 {
-	for (;;) {
-		void *obj = cpu_pop(cache);
+	int cpu = cpu_engine->cpu();
+	struct cpu_slab *slab;
 
+	if (cpu < 0)
+		return 1;
+	slab = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
+	return slab ? cpu_slab_free_count(slab) : 1;
+}
+
+/* n allocations went by: one between guard pages, if it is time for it. */
+static void *alloc_sampled(struct slab_cache *cache, unsigned long n, size_t requested,
+			   const void *caller)
+{
+	if (SLAB_LIKELY(!sample_is_due(cache, n)))
+		return NULL;
+	return guard_alloc(cache, requested, caller);
+}
+
+static void *alloc_object(struct slab_cache *cache, size_t requested, const void *caller)
+{
+	void *obj = sample_gate_open(cache) ? alloc_sampled(cache, 1, requested, caller) : NULL;
+
+	while (!obj) {
+		if (cache_letters(cache) & LETTERS_SLAB)
+			return debug_alloc(cache, -1, requested, caller);
+		obj = cpu_pop(cache);
 		if (obj)
-			return obj;
+			break;
 		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
 		case REFILL_NO_CPU:
 			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()));
@@ -212,12 +239,16 @@ static void *alloc_object(struct slab_cache *cache)
 			errno = ENOMEM;
 			return NULL;
 		default:
+			if (!sample_gate_open(cache))
+				obj = alloc_sampled(cache, count_current(cache), requested, caller);
 			break;
 		}
 	}
+	return obj;
 }
 
-SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
+SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
+					 const void *caller)
 {
 	int saved = errno;
 	void *obj;
@@ -226,14 +257,23 @@ SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
 		errno = EINVAL;
 		return NULL;
 	}
-	obj = alloc_object(cache);
+	if (cache_letters(cache) & SLAB_FAILSLAB && fail_object(cache->name, true)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	obj = alloc_object(cache, requested, caller);
 	if (!obj)
 		return NULL;
 	errno = saved;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
 	if (cache->flags & SLAB_ZERO)
-		memset(obj, 0, cache->object_size);
+		memset(obj, 0, requested);
 	return obj;
+}
+
+SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
+{
+	return slab_alloc_requested(cache, cache->object_size, __builtin_return_address(0));
 }
 
 void *slab_zalloc(struct slab_cache *cache)
@@ -254,7 +294,10 @@ void *slab_alloc_node(struct slab_cache *cache, int node)
 		errno = EINVAL;
 		return NULL;
 	}
-	obj = node_alloc(cache, (unsigned)node);
+	if (cache_letters(cache) & LETTERS_SLAB)
+		obj = debug_alloc(cache, node, cache->object_size, __builtin_return_address(0));
+	else
+		obj = node_alloc(cache, (unsigned)node);
 	if (!obj)
 		return NULL;
 	errno = saved;

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "slab_internal.h"
+#include "debug_cache.h"
 
 static const char *const event_names[SLAB_EVENT_COUNT] = {
 	[SLAB_EVENT_ALLOC_SLOWPATH] = "alloc_slowpath",
@@ -38,15 +38,26 @@ const char *slab_event_name(unsigned event)
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
 {
 	for (struct segment *segment = segment_first(); segment; segment = segment->next) {
-		if (segment->geometry != cache->geometry)
+		if (segment->geometry != cache->geometry && !geometry_is_debug(segment->geometry))
 			continue;
 		for (unsigned i = 0; i < segment->slabs; i++) {
 			struct slab *slab = segment_slab(segment, i);
 
-			if (__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) == cache)
+			if (slab_user(slab) == cache)
 				fn(slab, arg);
 		}
 	}
+}
+
+unsigned slab_used(const struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	unsigned carved = slab_carved(slab);
+	unsigned unused = cpu_slab_free_count(&slab->cpu) + (unsigned)(remote >> 16 & 0xffff);
+
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return debug_used(slab);
+	return unused < carved ? carved - unused : 0;
 }
 
 /* What a slab looks like at this moment; the parts may be a little apart. */
@@ -54,10 +65,9 @@ static void count_slab(struct slab *slab, void *arg)
 {
 	struct slab_stats *stats = arg;
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-	unsigned carved = slab_carved(slab);
-	unsigned unused = cpu_slab_free_count(&slab->cpu) + (unsigned)(remote >> 16 & 0xffff);
-	unsigned used = unused < carved ? carved - unused : 0;
+	unsigned used = slab_used(slab);
 	bool listed = __atomic_load_n(&slab->listed, __ATOMIC_RELAXED);
+	bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
 
 	stats->slabs++;
 	stats->objects += used;
@@ -71,9 +81,13 @@ static void count_slab(struct slab *slab, void *arg)
 		stats->node_partial[slab->node]++;
 	} else if (cpu_slab_owner(&slab->cpu) != CPU_NONE) {
 		stats->cpu_slabs++;
-	} else if (!(remote & REMOTE_OWNED)) {
+	} else if (tagged ? used == slab_carved(slab) : !(remote & REMOTE_OWNED)) {
 		stats->full++;
 	}
+	if (tagged && slab->debug)
+		stats->debug_slabs++;
+	else if (tagged)
+		stats->draining_slabs++;
 }
 
 static void count_slots(const struct slab_cache *cache, struct slab_stats *stats)
@@ -96,7 +110,7 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 	}
 	*stats = (struct slab_stats){
 		.struct_size = sizeof(*stats),
-		.flags = cache->flags,
+		.flags = cache->flags | (cache_letters(cache) & SLAB_DEBUG_LETTERS),
 		.object_size = cache->object_size,
 		.slab_size = cache->size,
 		.align = cache->align,
@@ -106,6 +120,7 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 		.merged = cache->aliases,
 		.min_partial = cache->min_partial,
 		.cpu_partial = cache->cpu_partial,
+		.errors = __atomic_load_n(&cache->errors, __ATOMIC_RELAXED),
 		.nodes = topology_nodes(),
 	};
 	memcpy(stats->name, cache->name, sizeof(stats->name));

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking slabs: freelists must name each free object once and nothing else,
- * and have as many as they say.
+ * Validation of a cache, and what remains in it when it is destroyed.
  *
- * Slabs are checked in hand: validation takes them back from the CPUs, off the
- * node's list, looks, and puts them back; full slabs have nothing to look at
- * but their remote word.
+ * Slabs without letters are checked in hand: they are taken back from the CPUs
+ * and off their node's list. Their freelists must name each free object once and
+ * nothing else; full slabs have nothing to look at. Slabs with letters are
+ * debug_check.c's.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
-#include "report.h"
-#include "slab_internal.h"
+#include "debug_cache.h"
+#include "finding.h"
+#include "symbol.h"
 
 /* One thread validates at a time; the map is too large for a stack. */
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,36 +57,44 @@ long slab_map_free(struct slab *slab, uint64_t *free_map)
 	return arg.bad;
 }
 
+/* A freelist that cannot be trusted is given up: its objects stay out of use. */
+static void isolate(struct slab *slab)
+{
+	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->cpu.user);
+	slab_set_carved(slab, slab->objects);
+}
+
 static void report_slab(struct slab_cache *cache, struct slab *slab, const char *what, long bad)
 {
-	struct slab_report report;
+	struct finding finding;
 
-	slab_report_begin(&report, cache->name, "%s", what);
-	slab_report_line(&report, "Slab %p objects=%u used=%u bad=%ld base=%p", (void *)slab,
-			 slab->objects, slab->carved - cpu_slab_free_count(&slab->cpu), bad,
-			 (void *)slab->cpu.base);
-	slab_report_emit(&report);
+	finding_begin(&finding, SLAB_PROBLEM_FREELIST, cache->name, "%s", what);
+	finding_slab(&finding, slab);
+	finding_note(&finding, "%ld of its entries lead to no object, or to one twice", bad);
+	finding_fix(&finding, "Isolate corrupted freechain");
+	debug_report(cache, &finding);
 }
 
-long slab_check(struct slab_cache *cache, struct slab *slab)
+/* A slab without letters, in hand: number of problems. */
+static long check_plain(struct slab_cache *cache, struct slab *slab)
 {
 	unsigned count = cpu_slab_free_count(&slab->cpu);
-	long problems = 0, bad;
+	long bad = count;
 
-	if (count > slab->carved || slab->carved > slab->objects) {
-		report_slab(cache, slab, "Wrong object count", count);
-		return 1;
+	if (count <= slab->carved && slab->carved <= slab->objects) {
+		validate_lock();
+		bad = slab_map_free(slab, map);
+		validate_unlock();
+		if (!bad)
+			return 0;
 	}
-	pthread_mutex_lock(&map_lock);
-	bad = slab_map_free(slab, map);
-	pthread_mutex_unlock(&map_lock);
-	if (bad) {
-		report_slab(cache, slab, "Freechain corrupt", bad);
-		problems++;
-	}
-	return problems;
+	report_slab(cache, slab, "Freechain corrupt", bad);
+	isolate(slab);
+	return 1;
 }
 
+/* The slabs without letters: they are taken back from the CPUs and looked at in
+ * hand. */
 static long check_node(struct slab_cache *cache, unsigned n)
 {
 	struct slab *slabs = node_take(cache, n, ~0u);
@@ -92,15 +102,53 @@ static long check_node(struct slab_cache *cache, unsigned n)
 
 	for (struct slab *slab = slabs; slab; slab = slab->next) {
 		slab_collect(slab);
-		problems += slab_check(cache, slab);
+		problems += check_plain(cache, slab);
 	}
-	node_put(cache, slabs);
+	slab_put_back(cache, slabs);
 	return problems;
+}
+
+struct check_arg {
+	struct slab_cache *cache;
+	long problems;
+};
+
+static void check_tagged(struct slab *slab, void *arg)
+{
+	struct check_arg *check = arg;
+
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		check->problems += debug_check(check->cache, slab);
+}
+
+/* A slab may be on a node's list, or not; the list has its own count. */
+static long check_counts(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	struct finding finding;
+	unsigned partial = 0, counter;
+	bool wrong;
+
+	pthread_mutex_lock(&node->lock);
+	for (const struct slab *s = node->partial; s; s = s->next)
+		partial++;
+	counter = node->nr_partial;
+	wrong = counter != partial;
+	if (wrong)
+		__atomic_store_n(&node->nr_partial, partial, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&node->lock);
+	if (!wrong)
+		return 0;
+	finding_begin(&finding, SLAB_PROBLEM_COUNT, cache->name,
+		      "%u partial slabs counted but counter=%u", partial, counter);
+	finding_fix(&finding, "Counter of node %u adjusted", n);
+	debug_report(cache, &finding);
+	return 1;
 }
 
 long slab_cache_validate(struct slab_cache *cache)
 {
-	long problems = 0;
+	struct check_arg check = {.cache = cache};
 
 	if (!cache || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
@@ -108,43 +156,70 @@ long slab_cache_validate(struct slab_cache *cache)
 	}
 	cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		problems += check_node(cache, n);
-	return problems;
+		check.problems += check_node(cache, n) + check_counts(cache, n);
+	cache_each_slab(cache, check_tagged, &check);
+	return check.problems;
 }
 
 /* --- leaks ------------------------------------------------------------------- */
 
 struct leak_arg {
 	struct slab_cache *cache;
-	struct slab_report report;
+	struct report report;
 	unsigned long leaked;
 };
 
+static void begin_leaks(struct leak_arg *leak, const char *more)
+{
+	report_begin(&leak->report, SLAB_PROBLEM_LEAK, leak->cache->name,
+		     "Objects remaining in %s on slab_cache_destroy%s", leak->cache->name, more);
+}
+
+/* Who allocated it, on one line. */
+static void leak_track(struct leak_arg *leak, const struct track *track)
+{
+	char text[1][SYMBOL_TEXT];
+	struct slab_track who;
+
+	track_describe(track, &who);
+	if (!who.tid || !who.frames)
+		return;
+	symbolize(1, who.frame, text);
+	report_line(&leak->report,
+		    "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)", text[0],
+		    who.age_ms, who.cpu, who.tid, who.thread);
+}
+
 static void leak_object(struct leak_arg *leak, struct slab *slab, unsigned index)
 {
-	size_t offset = (size_t)index * slab->cpu.size8 * 8;
+	char *object = slab->debug ? debug_object_at(slab, index)
+				   : slab->cpu.base + index * slab_size(slab);
 
 	leak->leaked++;
 	/* As many reports as it takes to list every object. */
-	if (leak->report.len + 128 > sizeof(leak->report.text)) {
-		slab_report_emit(&leak->report);
-		slab_report_begin(&leak->report, leak->cache->name,
-				  "Objects remaining in %s on slab_cache_destroy (continued)",
-				  leak->cache->name);
+	if (leak->report.len + 512 > sizeof(leak->report.text)) {
+		leak->report.info.leaked = leak->leaked - 1;
+		report_emit(&leak->report);
+		begin_leaks(leak, " (continued)");
 	}
-	slab_report_line(&leak->report, "Object %p @offset=%zu", (void *)(slab->cpu.base + offset),
-			 offset);
+	report_line(&leak->report, "Object %p @offset=%zu", (void *)object,
+		    (size_t)(object - slab->cpu.base));
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		leak_track(leak, debug_track(slab, index, TRACK_ALLOC));
 }
 
 static void leak_slab(struct slab *slab, void *arg)
 {
 	struct leak_arg *leak = arg;
+	bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
 
-	if (slab_is_empty(slab))
-		return;
-	slab_map_free(slab, map);
+	if (!tagged) {
+		if (slab_is_empty(slab))
+			return;
+		slab_map_free(slab, map);
+	}
 	for (unsigned i = 0; i < slab->carved; i++)
-		if (!(map[i / 64] >> i % 64 & 1))
+		if (tagged ? debug_is_allocated(slab, i) : !(map[i / 64] >> i % 64 & 1))
 			leak_object(leak, slab, i);
 }
 
@@ -154,13 +229,14 @@ void cache_report_leaks(struct slab_cache *cache)
 {
 	static struct leak_arg leak;
 
-	pthread_mutex_lock(&map_lock);
+	validate_lock();
 	leak.cache = cache;
 	leak.leaked = 0;
-	slab_report_begin(&leak.report, cache->name,
-			  "Objects remaining in %s on slab_cache_destroy", cache->name);
+	begin_leaks(&leak, "");
 	cache_each_slab(cache, leak_slab, &leak);
-	slab_report_line(&leak.report, "%lu objects remain", leak.leaked);
-	slab_report_emit(&leak.report);
-	pthread_mutex_unlock(&map_lock);
+	report_line(&leak.report, "%lu objects remain", leak.leaked);
+	leak.report.info.leaked = leak.leaked;
+	report_emit(&leak.report);
+	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
+	validate_unlock();
 }

@@ -50,7 +50,7 @@ SLAB_API const char *slab_event_name(unsigned event);
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
 	char name[SLAB_MAX_NAME + 1];
-	uint64_t flags;           /* SLAB_* flags */
+	uint64_t flags;           /* SLAB_* flags, with the letters that hold now */
 	size_t object_size;       /* as asked for */
 	size_t slab_size;         /* bytes from one object to the next */
 	size_t align;
@@ -69,6 +69,9 @@ struct slab_stats {
 	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
 	uint64_t gathered;        /* freed objects that CPUs hold beside their slabs */
 	uint64_t populated;       /* bytes of slabs that have been touched */
+	uint64_t debug_slabs;     /* slabs with debug letters */
+	uint64_t draining_slabs;  /* slabs without letters of a cache with letters */
+	uint64_t errors;          /* problems found: misuse and damage, as reported */
 	uint64_t event[SLAB_EVENT_COUNT];
 	unsigned nodes;           /* how many entries of the next three are used */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];

@@ -144,6 +144,11 @@ protected:
 		ends_as(CPU_MISS, section);
 	}
 
+	void sees_double(const std::function<enum cpu_result()> &section)
+	{
+		ends_as(CPU_DOUBLE, section);
+	}
+
 	void *pop()
 	{
 		void *obj = nullptr;

@@ -92,7 +92,9 @@ public:
 
 			if (result == CPU_MISS)
 				result = gather(cpu, slab, offset8);
-			if (result == CPU_DONE)
+			/* The arena frees nothing twice. */
+			EXPECT_NE(result, CPU_DOUBLE);
+			if (result == CPU_DONE || result == CPU_DOUBLE)
 				return;
 		}
 	}

@@ -23,8 +23,10 @@ extern "C" {
 #include "cpu_cache.h"
 #include "inject.h"
 #include "rseq.h"
+#include "depot.h"
 #include "large.h"
 #include "slab_internal.h"
+#include "track.h"
 }
 #undef _Static_assert
 #pragma GCC diagnostic pop

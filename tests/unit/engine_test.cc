@@ -263,6 +263,112 @@ TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 	EXPECT_EQ(slab.free_objects().size(), slab.objects());
 }
 
+/* frees that are seen to be the second */
+
+TEST_P(EngineTest, PushSeesThatTheObjectIsTheHotOne)
+{
+	if (!is("rseq"))
+		GTEST_SKIP() << "only rseq keeps a hot object";
+	/* Whoever owns the slab. */
+	bare_slab &owned = make_owned({1, 2}), &other = make();
+
+	for (bare_slab *slab : {&owned, &other}) {
+		slot_->hot = 0;
+		commits([&] { return push(*slab, 4); });
+		sees_double([&] { return push(*slab, 4); });
+	}
+	misses([&] { return push(other, 5); });
+}
+
+TEST_P(EngineTest, PushSeesThatTheObjectIsOnTop)
+{
+	bare_slab &slab = make_owned({1, 6});
+
+	fill_hot();
+	sees_double([&] { return push(slab, 6); });
+	commits([&] { return push(slab, 3); });
+	sees_double([&] { return push(slab, 3); });
+	EXPECT_EQ(slab.free_objects(), (indices{3, 6, 1}));
+}
+
+TEST_P(EngineTest, PushSeesThatTheLastFreeObjectIsOnTop)
+{
+	bare_slab &slab = make_owned({}, 65);
+
+	fill_hot();
+	for (unsigned i = 0; i < slab.objects(); i++) {
+		commits([&] { return push(slab, i); });
+		sees_double([&] { return push(slab, i); });
+	}
+	EXPECT_EQ(slab.free_objects().size(), slab.objects());
+}
+
+/* The same slab, the same place, once as allocated as it can be. */
+TEST_P(EngineTest, PushTakesAnObjectThatWasOnTopAndWasAllocatedSince)
+{
+	bare_slab &slab = make_current({0, 1});
+
+	for (unsigned i : {1u, 0u}) {
+		fill_hot();
+		sees_double([&] { return push(slab, i); });
+		slot_->hot = 0;
+		EXPECT_EQ(pop(), slab.object(i));
+	}
+	fill_hot();
+	commits([&] { return push(slab, 0); });
+	commits([&] { return push(slab, 1); });
+	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
+}
+
+/* What lies below the stack is no object, not even the first. */
+TEST_P(EngineTest, PushPutsAnyObjectOnAnEmptyStack)
+{
+	for (unsigned i = 0; i < 8; i++) {
+		bare_slab &slab = make_owned({});
+
+		fill_hot();
+		commits([&] { return push(slab, i); });
+		EXPECT_EQ(slab.free_objects(), indices{i});
+	}
+}
+
+TEST_P(EngineTest, PushDoesNotLookIntoSlabsOfOthers)
+{
+	bare_slab &slab = make();
+
+	slab.put({1});
+	fill_hot();
+	misses([&] { return push(slab, 1); });
+	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
+	misses([&] { return push(slab, 1); });
+}
+
+TEST_P(EngineTest, GatherSeesThatTheObjectWasGatheredLast)
+{
+	bare_slab &slab = make(100), &other = make(100);
+	struct cpu_batch batch;
+
+	for (unsigned i = 0; i < CPU_GATHER_MAX; i++) {
+		commits([&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(i)); });
+		sees_double(
+			[&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(i)); });
+		misses([&] { return engine_->gather(slots_, cpu_, other.get(), slab.offset8(i)); });
+	}
+	const std::uint16_t last = slab.offset8(CPU_GATHER_MAX - 1);
+
+	commits([&] { return engine_->gather_take(slots_, cpu_, &batch); });
+	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), last); });
+}
+
+TEST_P(EngineTest, GatherSeesNothingOnAClosedSlot)
+{
+	bare_slab &slab = make();
+
+	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+	close();
+	misses([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+}
+
 /* bulk */
 
 TEST_P(EngineTest, PopBulkTakesWhatIsAskedForInTheOrderOfPops)

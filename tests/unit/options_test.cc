@@ -3,6 +3,7 @@
  * The environment: every variable, every kind of bad value, the defaults, and
  * that docs/environment.md says the same as the table.
  */
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.h"
+
+#include <slab/slab.h>
 
 extern "C" {
 #include "options.h"
@@ -70,7 +73,13 @@ TEST(OptionsTest, Defaults)
 	EXPECT_EQ(options.control, 1U);
 	EXPECT_EQ(options.fake_nodes, 0U);
 	EXPECT_EQ(options.debug_abort, 0U);
+	EXPECT_EQ(options.random, 0U);
+	EXPECT_EQ(options.zero_alloc, 0U);
+	EXPECT_EQ(options.zero_free, 0U);
+	EXPECT_EQ(options.tools, 1U);
 	EXPECT_FALSE(options.fail.set);
+	EXPECT_STREQ(options.debug, "");
+	EXPECT_STREQ(options.sample, "");
 	EXPECT_STREQ(options.runtime_dir, "");
 	EXPECT_STREQ(options.log, "");
 	EXPECT_TRUE(complaints.empty());
@@ -85,6 +94,11 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_RUNTIME_DIR", "/run/here"},
 						   {"SLAB_LOG", "log.txt"},
 						   {"SLAB_DEBUG_ABORT", "1"},
+						   {"SLAB_DEBUG", "FZ,entry"},
+						   {"SLAB_SAMPLE", "entry:100"},
+						   {"SLAB_RANDOM", "on"},
+						   {"SLAB_ZERO", "both"},
+						   {"SLAB_TOOLS", "off"},
 						   {"SLAB_FAIL", "times=3"}});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_MUTEX));
@@ -92,6 +106,12 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.control, 0U);
 	EXPECT_EQ(options.fake_nodes, 64U);
 	EXPECT_EQ(options.debug_abort, 1U);
+	EXPECT_STREQ(options.debug, "FZ,entry");
+	EXPECT_STREQ(options.sample, "entry:100");
+	EXPECT_EQ(options.random, 1U);
+	EXPECT_EQ(options.zero_alloc, 1U);
+	EXPECT_EQ(options.zero_free, 1U);
+	EXPECT_EQ(options.tools, 0U);
 	EXPECT_TRUE(options.fail.set);
 	EXPECT_STREQ(options.runtime_dir, "/run/here");
 	EXPECT_STREQ(options.log, "log.txt");
@@ -107,8 +127,10 @@ TEST(OptionsTest, AnUnknownValueGetsOneSentenceAndTheDefault)
 		  "SLAB_MERGE=yes is not known; accepted: on, off; using on");
 	EXPECT_EQ(parse({{"SLAB_ENGINE", "fast"}}).engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control, 1U);
-	for (const char *name : {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL",
-				 "SLAB_RUNTIME_DIR", "SLAB_DEBUG_ABORT", "SLAB_FAIL"})
+	for (const char *name :
+	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
+	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",
+	      "SLAB_TOOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 
@@ -133,6 +155,52 @@ TEST(OptionsTest, RuntimeDirectoryIsAbsoluteAndShort)
 	EXPECT_NE(complaint("SLAB_LOG", std::string(5000, 'x')), "");
 }
 
+TEST(OptionsTest, ZeroingIsWhenAllocatedOrFreedOrBoth)
+{
+	const struct {
+		const char *value;
+		unsigned alloc, free;
+	} words[] = {{"off", 0, 0}, {"alloc", 1, 0}, {"free", 0, 1}, {"both", 1, 1}};
+
+	for (const auto &word : words) {
+		const struct slab_options options = parse({{"SLAB_ZERO", word.value}});
+
+		EXPECT_EQ(options.zero_alloc, word.alloc) << word.value;
+		EXPECT_EQ(options.zero_free, word.free) << word.value;
+	}
+	for (const char *value : {"on", "1", "alloc,free", "ALLOC", "both "})
+		EXPECT_NE(complaint("SLAB_ZERO", value), "") << value;
+}
+
+/* What can be made sense of is taken; only a text that is too long is not. */
+TEST(OptionsTest, DebugTextIsKeptWholeOrNotAtAll)
+{
+	const std::string longest = "F," + std::string(SLAB_OPTION_TEXT - 3, '*');
+
+	EXPECT_EQ(complaint("SLAB_DEBUG", longest), "");
+	EXPECT_EQ(parse({{"SLAB_DEBUG", longest}}).debug, longest);
+	EXPECT_EQ(complaint("SLAB_DEBUG", longest + "*").compare(0, 12, "SLAB_DEBUG=F"), 0);
+	EXPECT_STREQ(parse({{"SLAB_DEBUG", longest + "*"}}).debug, "");
+	EXPECT_EQ(
+		complaint("SLAB_DEBUG", "FX,entry"),
+		"SLAB_DEBUG: unknown letter \"X\" skipped; accepted: F Z P U T A O and -, in upper "
+		"or lower case");
+	EXPECT_STREQ(parse({{"SLAB_DEBUG", "FX,entry"}}).debug, "FX,entry");
+}
+
+TEST(OptionsTest, SampleTextIsGoodOrNotTakenAtAll)
+{
+	const std::string longest = std::string(SLAB_OPTION_TEXT - 3, '*') + ":1";
+
+	EXPECT_EQ(parse({{"SLAB_SAMPLE", longest}}).sample, longest);
+	EXPECT_NE(complaint("SLAB_SAMPLE", "*" + longest), "");
+	EXPECT_EQ(
+		complaint("SLAB_SAMPLE", "entry"),
+		"SLAB_SAMPLE=entry is not known; accepted: name:N[,name:N...], at most 4095 bytes; "
+		"using no sampling");
+	EXPECT_STREQ(parse({{"SLAB_SAMPLE", "entry:1,dn"}}).sample, "");
+}
+
 TEST(OptionsTest, FaultInjection)
 {
 	const struct slab_fail some = parse({{"SLAB_FAIL", "interval=10"}}).fail;
@@ -146,12 +214,62 @@ TEST(OptionsTest, FaultInjection)
 	EXPECT_EQ(all.interval, 2U);
 	EXPECT_EQ(all.probability, 50U);
 	EXPECT_EQ(all.times, -1);
+	EXPECT_STREQ(all.names, "");
+	EXPECT_STREQ(parse({{"SLAB_FAIL", "cache=dn*,times=1,cache=entry"}}).fail.names,
+		     "dn*,entry");
 	for (const char *value :
-	     {"1", "interval", "interval=", "interval=0", "probability=101", "times=-2", "times=3,",
-	      ",times=3", "times=3;interval=2", "space=1"}) {
+	     {"1", "interval", "interval=", "interval=0", "interval=2147483648", "probability=101",
+	      "probability=-1", "times=-2", "times=3,", ",times=3", "times=3,,interval=2",
+	      "times=3;interval=2", "times=99999999999999999999", "times=-", "space=1",
+	      "cache=", "cache", "cache=an entry", "cache=dn;interval=2"}) {
 		EXPECT_NE(complaint("SLAB_FAIL", value), "") << value;
 		EXPECT_FALSE(parse({{"SLAB_FAIL", value}}).fail.set) << value;
 	}
+}
+
+TEST(OptionsTest, FaultInjectionTakesNamesAsLongAsThereIsRoom)
+{
+	const std::string name(SLAB_MAX_NAME, 'n');
+	std::string value = "cache=" + name, names = name;
+
+	while (names.size() + 1 + name.size() < SLAB_FAIL_NAMES) {
+		value += ",cache=" + name;
+		names += "," + name;
+	}
+	EXPECT_EQ(parse({{"SLAB_FAIL", value}}).fail.names, names);
+	EXPECT_NE(complaint("SLAB_FAIL", value + ",cache=" + name), "");
+	EXPECT_NE(complaint("SLAB_FAIL", "cache=" + name + "n"), "");
+}
+
+TEST(OptionsTest, NumbersAreDecimalAndWithinTheirLimits)
+{
+	const struct {
+		const char *text;
+		long number;
+	} good[] = {{"0", 0},
+		    {"-1", -1},
+		    {"007", 7},
+		    {"-0", 0},
+		    {"9223372036854775807", LONG_MAX},
+		    {"-9223372036854775808", LONG_MIN}};
+	long number;
+
+	for (const auto &g : good) {
+		number = 77;
+		EXPECT_TRUE(option_number(g.text, std::strlen(g.text), LONG_MIN, LONG_MAX, &number))
+			<< g.text;
+		EXPECT_EQ(number, g.number) << g.text;
+	}
+	for (const char *text : {"", "-", "+1", " 1", "1 ", "1x", "0x1", "--1", "1-",
+				 "9223372036854775808", "-9223372036854775809"}) {
+		number = 77;
+		EXPECT_FALSE(option_number(text, std::strlen(text), LONG_MIN, LONG_MAX, &number))
+			<< text;
+		EXPECT_EQ(number, 77) << text;
+	}
+	EXPECT_TRUE(option_number("12x", 2, 12, 12, &number));
+	EXPECT_FALSE(option_number("11", 2, 12, 20, &number));
+	EXPECT_FALSE(option_number("21", 2, 12, 20, &number));
 }
 
 TEST(OptionsTest, AComplaintStaysOneShortLine)
@@ -205,6 +323,14 @@ TEST(OptionsTest, TheDocumentationHasTheTable)
 
 		EXPECT_NE(text.str().find(line), std::string::npos) << line;
 	}
+
+	std::size_t documented = 0, rows = 0;
+
+	for (std::string line; std::getline(text, line);)
+		documented += line.compare(0, 8, "| `SLAB_") == 0;
+	while (slab_option_info(static_cast<unsigned>(rows)))
+		rows++;
+	EXPECT_EQ(documented, rows);
 }
 
 } /* namespace */

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -37,11 +38,11 @@ std::string heading(const std::string &what)
 
 void emit(const char *what)
 {
-	struct slab_report report;
+	struct report report;
 
-	slab_report_begin(&report, "entry", "%s", what);
-	slab_report_line(&report, "Object 0x%x @offset=%lu", 0x1230U, 48UL);
-	slab_report_emit(&report);
+	report_begin(&report, SLAB_PROBLEM_POISON, "entry", "%s", what);
+	report_line(&report, "Object 0x%x @offset=%lu", 0x1230U, 48UL);
+	report_emit(&report);
 }
 
 /* A name for a log file of this test; the file is removed at the end. */
@@ -77,10 +78,10 @@ private:
 
 TEST(ReportTest, HasTheKernelsShape)
 {
-	struct slab_report report;
+	struct report report;
 
-	slab_report_begin(&report, "entry", "%s overwritten", "Right Redzone");
-	slab_report_line(&report, "Slab %p objects=%u", reinterpret_cast<void *>(0x1000), 7U);
+	report_begin(&report, SLAB_PROBLEM_POISON, "entry", "%s overwritten", "Right Redzone");
+	report_line(&report, "Slab %p objects=%u", reinterpret_cast<void *>(0x1000), 7U);
 	EXPECT_EQ(std::string(report.text),
 		  heading("entry: Right Redzone overwritten") + "Slab 0x1000 objects=7\n");
 	EXPECT_EQ(report.len, std::strlen(report.text));
@@ -88,16 +89,16 @@ TEST(ReportTest, HasTheKernelsShape)
 
 TEST(ReportTest, AFullReportEndsInDots)
 {
-	struct slab_report report;
+	struct report report;
 
-	slab_report_begin(&report, "entry", "full");
+	report_begin(&report, SLAB_PROBLEM_POISON, "entry", "full");
 	for (int i = 0; i < 1000; i++)
-		slab_report_line(&report, "line %d", i);
+		report_line(&report, "line %d", i);
 	const std::string text = report.text;
 
-	EXPECT_LT(report.len, static_cast<std::size_t>(SLAB_REPORT_MAX));
+	EXPECT_LT(report.len, static_cast<std::size_t>(REPORT_MAX));
 	EXPECT_EQ(report.len, text.size());
-	EXPECT_GT(text.size(), static_cast<std::size_t>(SLAB_REPORT_MAX) - 32);
+	EXPECT_GT(text.size(), static_cast<std::size_t>(REPORT_MAX) - 32);
 	EXPECT_EQ(text.substr(text.size() - 5), "\n...\n");
 }
 
@@ -105,42 +106,80 @@ TEST(ReportTest, ALineOfAnyLengthFitsOrNot)
 {
 	for (std::size_t len = 3800; len < 4200; len++) {
 		const std::string line(len, 'x');
-		struct slab_report report;
+		struct report report;
 
-		slab_report_begin(&report, "entry", "long");
-		slab_report_line(&report, "%s", line.c_str());
-		slab_report_line(&report, "%s", line.c_str());
+		report_begin(&report, SLAB_PROBLEM_POISON, "entry", "long");
+		report_line(&report, "%s", line.c_str());
+		report_line(&report, "%s", line.c_str());
 		ASSERT_EQ(report.len, std::strlen(report.text));
 		ASSERT_LT(report.len, sizeof(report.text));
 		ASSERT_EQ(std::string(report.text).substr(report.len - 4), "...\n");
 	}
 }
 
+TEST(ReportTest, RewindingForgetsLinesAndFixes)
+{
+	struct report report;
+
+	report_begin(&report, SLAB_PROBLEM_POISON, "entry", "again");
+	const std::size_t head = report.len;
+
+	report_fix(&report, "nothing");
+	while (!report.full)
+		report_line(&report, "%s", "line");
+	report_rewind(&report, head);
+	EXPECT_EQ(report.text, heading("entry: again"));
+	report_fix(&report, "Restoring %d", 1);
+	EXPECT_EQ(report.text, heading("entry: again") + "FIX entry: Restoring 1\n");
+	EXPECT_EQ(report.info.fixes, 1U);
+}
+
+TEST(ReportTest, GivesTheHandlerItsStruct)
+{
+	report_capture reports;
+	struct report report;
+
+	report_begin(&report, SLAB_PROBLEM_LEAK, "entry", "Objects remaining in %s", "entry");
+	report.info.leaked = 7;
+	report_fix(&report, "nothing");
+	report_emit(&report);
+	const caught_report caught = reports.last();
+
+	EXPECT_EQ(caught.info.struct_size, sizeof(struct slab_report));
+	EXPECT_EQ(caught.info.problem, SLAB_PROBLEM_LEAK);
+	EXPECT_EQ(caught.cache, "entry");
+	EXPECT_EQ(caught.reason, "Objects remaining in entry");
+	EXPECT_EQ(caught.text, report.text);
+	EXPECT_EQ(caught.info.leaked, 7U);
+	EXPECT_EQ(caught.info.fixes, 1U);
+	EXPECT_EQ(reports.bugs(), 1U);
+	EXPECT_EQ(reports.fixes(), 1U);
+}
+
 TEST(ReportTest, GoesToTheHandler)
 {
-	const unsigned long before = slab_report_count();
+	const unsigned long before = report_count();
 	report_capture reports;
 
 	errno = 77;
 	emit("Poison overwritten");
 	EXPECT_EQ(errno, 77);
 	EXPECT_EQ(reports.count(), 1U);
-	EXPECT_EQ(slab_report_count(), before + 1);
+	EXPECT_EQ(report_count(), before + 1);
 	EXPECT_EQ(reports.text(),
 		  heading("entry: Poison overwritten") + "Object 0x1230 @offset=48\n");
 }
 
 TEST(ReportTest, HandlersMayChangeWhileReportsAreMade)
 {
+	/* The last handler stays until the reporter has ended: it may be inside. */
+	static report_capture *captures[8] = {new report_capture};
 	std::thread reporter([] {
 		for (int i = 0; i < 2000; i++)
 			emit("one of many");
 	});
 
-	/* The last handler stays until the reporter has ended: it may be inside. */
-	static report_capture *captures[8];
-
-	for (int i = 0; i < 8; i++)
+	for (int i = 1; i < 8; i++)
 		captures[i] = new report_capture;
 	reporter.join();
 	for (report_capture *capture : captures)
@@ -172,6 +211,153 @@ TEST(ReportTest, GoesToStderrInOneWrite)
 		count++;
 	EXPECT_EQ(count, 400U);
 }
+
+/* --- reports of several at once -------------------------------------------------- */
+
+constexpr unsigned reporters = 8, reports_each = 50;
+
+/* Nearly as long as a report gets, and telling: all of one letter. */
+std::string long_text(char letter)
+{
+	std::string text = heading(std::string("entry: ") + letter);
+
+	while (text.size() < REPORT_MAX - 128)
+		text += std::string(100, letter) + "\n";
+	return text;
+}
+
+void emit_long(char letter)
+{
+	struct report report;
+
+	report_begin(&report, SLAB_PROBLEM_POISON, "entry", "%c", letter);
+	while (report.len < REPORT_MAX - 128)
+		report_line(&report, "%s", std::string(100, letter).c_str());
+	report_emit(&report);
+}
+
+/* Threads report at the same time, each with its letter. */
+void emit_from_threads()
+{
+	std::vector<std::thread> threads;
+
+	for (unsigned i = 0; i < reporters; i++)
+		threads.emplace_back([i] {
+			for (unsigned n = 0; n < reports_each; n++)
+				emit_long(static_cast<char>('a' + i));
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+/* One thread reports, and a signal handler on top of it. */
+void emit_from_a_handler()
+{
+	static volatile sig_atomic_t handled;
+	interruptions timer(5000, [](int) {
+		static struct report report;
+
+		if (handled == reports_each)
+			return;
+		handled = handled + 1;
+		report_begin(&report, SLAB_PROBLEM_POISON, "entry", "b");
+		for (char line[101] = ""; report.len < REPORT_MAX - 128;) {
+			std::memset(line, 'b', sizeof(line) - 1);
+			report_line(&report, "%s", line);
+		}
+		report_emit(&report);
+	});
+
+	for (unsigned n = 0; n < reports_each || handled < static_cast<int>(reports_each); n++)
+		emit_long('a');
+}
+
+/* Whole reports of a letter in `text`; a dot stays in their place. */
+unsigned take_reports(std::string *text, char letter)
+{
+	const std::string whole = long_text(letter);
+	unsigned n = 0;
+
+	for (std::size_t at; (at = text->find(whole)) != std::string::npos; n++)
+		text->replace(at, whole.size(), ".");
+	return n;
+}
+
+TEST(ReportTest, OfManyThreadsDoNotMixInAPipe)
+{
+	if (running_again()) {
+		emit_from_threads();
+		return;
+	}
+	second_run run = run_again({"SLAB_LOG="});
+
+	EXPECT_EQ(run.failure, "");
+	for (unsigned i = 0; i < reporters; i++)
+		EXPECT_EQ(take_reports(&run.output, static_cast<char>('a' + i)), reports_each);
+	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
+}
+
+TEST(ReportTest, OfManyThreadsDoNotMixInTheLog)
+{
+	if (running_again()) {
+		emit_from_threads();
+		return;
+	}
+	const log_file log;
+	const second_run run = run_again({"SLAB_LOG=" + log.path()});
+	std::string text = log.text();
+
+	EXPECT_EQ(run.failure, "");
+	for (unsigned i = 0; i < reporters; i++)
+		EXPECT_EQ(take_reports(&text, static_cast<char>('a' + i)), reports_each);
+	EXPECT_EQ(text.find_first_not_of('.'), std::string::npos);
+}
+
+TEST(ReportTest, OfASignalHandlerDoesNotMixWithTheOneItInterrupts)
+{
+	if (running_again()) {
+		emit_from_a_handler();
+		return;
+	}
+	second_run run = run_again({"SLAB_LOG="});
+
+	EXPECT_EQ(run.failure, "");
+	EXPECT_EQ(take_reports(&run.output, 'b'), reports_each);
+	EXPECT_GE(take_reports(&run.output, 'a'), reports_each);
+	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
+}
+
+TEST(ReportTest, OfASignalHandlerDoesNotMixInTheLog)
+{
+	if (running_again()) {
+		emit_from_a_handler();
+		return;
+	}
+	const log_file log;
+	const second_run run = run_again({"SLAB_LOG=" + log.path()});
+	std::string text = log.text();
+
+	EXPECT_EQ(run.failure, "");
+	EXPECT_EQ(take_reports(&text, 'b'), reports_each);
+	EXPECT_GE(take_reports(&text, 'a'), reports_each);
+	EXPECT_EQ(text.find_first_not_of('.'), std::string::npos);
+}
+
+TEST(ReportTest, WaitsForTheReaderOfANonBlockingPipe)
+{
+	if (running_again()) {
+		fcntl(STDERR_FILENO, F_SETFL, O_WRONLY | O_NONBLOCK);
+		emit_from_threads();
+		return;
+	}
+	second_run run = run_again({"SLAB_LOG="});
+
+	EXPECT_EQ(run.failure, "");
+	for (unsigned i = 0; i < reporters; i++)
+		EXPECT_EQ(take_reports(&run.output, static_cast<char>('a' + i)), reports_each);
+}
+
+/* --- where they go ----------------------------------------------------------------- */
 
 TEST(ReportTest, GoesToTheLog)
 {
@@ -216,6 +402,56 @@ TEST(ReportTest, AbortsWhenAskedTo)
 	EXPECT_EQ(run.failure, "killed by signal " + std::to_string(SIGABRT));
 	EXPECT_NE(run.output.find("BUG entry: the only one"), std::string::npos);
 	EXPECT_EQ(run.output.find("never made"), std::string::npos);
+}
+
+TEST(ReportTest, AbortsBehindTheHandler)
+{
+	if (running_again()) {
+		slab_set_report_handler([](const struct slab_report *report,
+					   void *) { slab_note("%s", report->reason); },
+					nullptr);
+		emit("the only one");
+		return;
+	}
+	const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
+
+	EXPECT_EQ(run.failure, "killed by signal " + std::to_string(SIGABRT));
+	EXPECT_NE(run.output.find("libslab: the only one\n"), std::string::npos);
+	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
+}
+
+TEST(ReportTest, TraceLinesGoToTheLogAndAreNotCounted)
+{
+	if (running_again()) {
+		const unsigned long before = report_count();
+		report_capture reports;
+
+		errno = 77;
+		report_trace_line("TRACE %s alloc 0x%x", "entry", 0x1230U);
+		report_trace_line("%s", std::string(2000, 'x').c_str());
+		EXPECT_EQ(errno, 77);
+		EXPECT_EQ(report_count(), before);
+		EXPECT_EQ(reports.count(), 0U);
+		return;
+	}
+	const log_file log;
+	const second_run run = run_again({"SLAB_LOG=" + log.path()});
+	const std::string text = log.text();
+
+	EXPECT_EQ(run.failure, "");
+	EXPECT_EQ(text.compare(0, 26, "TRACE entry alloc 0x1230\nx"), 0) << text;
+	EXPECT_EQ(text.find('\n', 25), text.size() - 1);
+}
+
+TEST(ReportTest, TraceLinesGoToStderrWithoutALog)
+{
+	if (running_again()) {
+		report_trace_line("TRACE entry free 0x1230");
+		return;
+	}
+	const second_run run = run_again({"SLAB_LOG="});
+
+	EXPECT_NE(run.output.find("\nTRACE entry free 0x1230\n"), std::string::npos);
 }
 
 TEST(ReportTest, NotesAreOneLine)

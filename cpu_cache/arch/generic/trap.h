@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Traps where nothing but the instruction is known of them, and not even that
+ * everywhere; the loads of fixup.h are plain ones. */
+#ifndef CPU_CACHE_TRAP_H
+#error "never include arch/generic/trap.h directly; include trap.h of cpu_cache"
+#endif
+
+static inline const void *trap_pc(const ucontext_t *context)
+{
+#ifdef __aarch64__
+	return (const void *)context->uc_mcontext.pc;
+#else
+	(void)context;
+	return NULL;
+#endif
+}
+
+static inline enum trap_access trap_access(const ucontext_t *context)
+{
+	(void)context;
+	return TRAP_ACCESS;
+}
+
+static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
+{
+	(void)context;
+	(void)slab;
+	return false;
+}
+
+static inline void trap_call_on(char *top, void (*fn)(void *), void *arg)
+{
+	(void)top;
+	fn(arg);
+}

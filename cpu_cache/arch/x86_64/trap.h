@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Traps of x86-64. */
+#ifndef CPU_CACHE_TRAP_H
+#error "never include arch/x86_64/trap.h directly; include trap.h of cpu_cache"
+#endif
+
+#define TRAP_ERROR_WRITE 2 /* of the page fault's error code */
+
+static inline const void *trap_pc(const ucontext_t *context)
+{
+	return (const void *)context->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline enum trap_access trap_access(const ucontext_t *context)
+{
+	return context->uc_mcontext.gregs[REG_ERR] & TRAP_ERROR_WRITE ? TRAP_WRITE : TRAP_READ;
+}
+
+/* One of fixup.h's loads: the thread goes on with `slab`. */
+static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
+{
+	uintptr_t resume = fixup_find((uintptr_t)trap_pc(context));
+
+	if (!resume)
+		return false;
+	context->uc_mcontext.gregs[REG_RDX] = (greg_t)(uintptr_t)slab;
+	context->uc_mcontext.gregs[REG_RIP] = (greg_t)resume;
+	return true;
+}
+
+/* Call fn(arg) on the stack that ends at `top`, which is aligned to 16 bytes. What
+ * unwinds the stack in there should find zeros above it, and ends. Not inlined: to
+ * the caller it is a call, with all that a call may change. */
+static __attribute__((noinline, unused)) void trap_call_on(char *top, void (*fn)(void *), void *arg)
+{
+	/* clang-format off */
+	__asm__ volatile(
+		"mov %%rsp, %%rbx\n\t"
+		"mov %[top], %%rsp\n\t"
+		"call *%[fn]\n\t"
+		"mov %%rbx, %%rsp\n\t"
+		: [fn] "+a"(fn), "+D"(arg)
+		: [top] "r"(top)
+		: "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+	/* clang-format on */
+}

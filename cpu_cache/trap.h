@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a handler of SIGSEGV can learn of the thread that faulted, and do to it.
+ */
+#ifndef CPU_CACHE_TRAP_H
+#define CPU_CACHE_TRAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "fixup.h"
+
+enum trap_access {
+	TRAP_ACCESS, /* this machine does not say which */
+	TRAP_READ,
+	TRAP_WRITE,
+};
+
+#include "fixup.h"
+
+#ifdef __x86_64__
+#include "arch/x86_64/trap.h"
+#else
+#include "arch/generic/trap.h"
+#endif
+
+#endif /* CPU_CACHE_TRAP_H */

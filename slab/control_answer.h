@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the answers of the control socket have in common. `reply` is an empty
+ * document; what follows the command in a request is called `rest`.
+ */
+#ifndef SLAB_CONTROL_ANSWER_H
+#define SLAB_CONTROL_ANSWER_H
+
+#include "control_socket.h"
+#include "slab_internal.h"
+
+/* An answer's frame: {"slab":1,"ok":…, and }. */
+void control_begin(struct slab_json *reply, bool ok);
+void control_end(struct slab_json *reply);
+
+/*
+ * control_on_cache: call act for the cache that has this name or alias, with
+ * the registry locked. False: there is none, or act returned -errno, and the
+ * reply is a refusal.
+ */
+bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
+		      long (*act)(struct slab_cache *cache, void *arg), void *arg);
+
+/* What the commands about debugging answer (control_debug.c). */
+void control_answer_debug(struct slab_json *reply, const char *rest);
+void control_answer_mark(struct slab_json *reply, const char *rest);
+void control_answer_traces(struct slab_json *reply, const char *rest);
+void control_answer_sample(struct slab_json *reply, const char *rest);
+void control_answer_fail(struct slab_json *reply, const char *rest);
+
+/* Members of a cache in the answer to stats, and of the process: its clock and
+ * the last mark. */
+void control_put_debug(struct slab_json *json, struct slab_cache *cache,
+		       const struct slab_stats *stats);
+void control_put_mark(struct slab_json *json);
+
+#endif /* SLAB_CONTROL_ANSWER_H */

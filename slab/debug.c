@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation and free in caches with debug letters, and the frees that cannot
+ * be done in any cache.
+ *
+ * Everything that looks at or changes a debug slab does so under its node's
+ * lock, an object at a time. What is wrong is copied there (finding.h) and
+ * reported when the lock is free. Who calls is found out before it is taken.
+ *
+ * Damage is contained as in SLUB. A free object that was written to makes its
+ * slab unfit: all its objects count as used, and another slab serves. An
+ * allocated object whose surroundings were written to is put right and, when it
+ * is freed, kept: "not freed".
+ */
+#include "debug_cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "annotate.h"
+#include "debug_layout.h"
+#include "finding.h"
+#include "guard.h"
+
+void debug_report(struct slab_cache *cache, const struct finding *finding)
+{
+	if (cache)
+		__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
+	finding_report(finding);
+}
+
+static void describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
+			    struct damage *damage, struct finding *finding)
+{
+	finding_begin(finding, damage->region.problem, cache->name, "%s overwritten",
+		      damage->region.what);
+	finding_damage(finding, damage->first, damage->last, damage->region.value);
+	finding_slab(finding, slab);
+	finding_object(finding, slab, index);
+	finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what,
+		    (void *)damage->first, (void *)damage->last, damage->region.value);
+	debug_restore(damage);
+}
+
+bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
+			struct finding *finding)
+{
+	struct damage damage;
+
+	if (!debug_find_damage(slab, index, &damage))
+		return true;
+	describe_damage(cache, slab, index, &damage, finding);
+	return false;
+}
+
+/* --- TRACE ------------------------------------------------------------------------ */
+
+static void trace(const struct slab_cache *cache, const char *what, const void *obj,
+		  const struct slab *slab)
+{
+	if (cache_letters(cache) & SLAB_TRACE)
+		report_trace_line("TRACE %s %s %p inuse=%u", cache->name, what, obj,
+				  debug_used(slab));
+}
+
+/* --- allocation --------------------------------------------------------------------- */
+
+enum { TAKEN, NOTHING, UNFIT };
+
+/* The object at the head of the freelist, if it and its slab are as they should be. */
+static int take_object(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+{
+	int index = debug_pop(slab);
+
+	if (index < 0) {
+		finding_begin(finding, SLAB_PROBLEM_FREELIST, cache->name, "Freepointer corrupt");
+		finding_slab(finding, slab);
+	} else if (debug_check_object(cache, slab, (unsigned)index, finding)) {
+		return index;
+	}
+	finding_fix(finding, "Marking all objects used");
+	debug_slab_disable(cache, slab);
+	return -1;
+}
+
+static void *hand_out(struct slab *slab, unsigned index, size_t requested,
+		      const struct track *track, bool has_ctor)
+{
+	struct debug_object *record = debug_record(slab, index);
+
+	record->state = OBJECT_ALLOCATED;
+	record->requested = (uint32_t)requested;
+	slab->debug->used++;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_ALLOC) = *track;
+	debug_fill(slab, index);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
+	return debug_object_at(slab, index);
+}
+
+/* From the node's list, under its lock. */
+static int alloc_from(struct slab_cache *cache, struct cache_node *node, size_t requested,
+		      const struct track *track, void **ret_obj, struct finding *finding)
+{
+	struct slab *slab;
+	int index;
+
+	pthread_mutex_lock(&node->lock);
+	slab = node->debug;
+	index = slab ? take_object(cache, slab, finding) : -1;
+	if (index >= 0) {
+		*ret_obj = hand_out(slab, (unsigned)index, requested, track, cache->ctor);
+		debug_slab_place(cache, slab);
+	}
+	pthread_mutex_unlock(&node->lock);
+	if (index >= 0) {
+		trace(cache, "alloc", *ret_obj, slab);
+		return TAKEN;
+	}
+	return slab ? UNFIT : NOTHING;
+}
+
+/* Give the node a fresh slab; it may be another node's in the end. */
+static bool add_slab(struct slab_cache *cache, unsigned n)
+{
+	struct slab *slab;
+	bool unused;
+
+	debug_sweep(cache);
+	slab = debug_slab_create(cache, n, cache_letters(cache));
+	if (!slab)
+		return false;
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
+	pthread_mutex_lock(&cache->node[n].lock);
+	debug_slab_publish(cache, slab);
+	unused = debug_slab_place(cache, slab);
+	pthread_mutex_unlock(&cache->node[n].lock);
+	if (unused) /* the letters changed meanwhile */
+		debug_slab_release(cache, slab);
+	return true;
+}
+
+void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const void *caller)
+{
+	unsigned here = topology_node_of_cpu(cpu_engine->cpu()), tried = 0;
+	unsigned n = wanted < 0 ? here : (unsigned)wanted;
+	struct finding finding;
+	struct track track = {0};
+	void *obj;
+
+	if (cache_letters(cache) & SLAB_STORE_USER)
+		track_fill(&track, caller);
+	while (cache_letters(cache) & LETTERS_SLAB) {
+		switch (alloc_from(cache, &cache->node[n], requested, &track, &obj, &finding)) {
+		case TAKEN:
+			return obj;
+		case UNFIT:
+			debug_report(cache, &finding);
+			break;
+		default:
+			if (!tried && add_slab(cache, n))
+				break;
+			/* No memory: what other nodes have left. */
+			if (++tried > topology_nodes()) {
+				errno = ENOMEM;
+				return NULL;
+			}
+			n = (n + 1) % topology_nodes();
+		}
+	}
+	return node_alloc(cache, n);
+}
+
+/* --- frees that cannot be done -------------------------------------------------------- */
+
+/* A pointer that is no object of `cache`: say what it is instead. */
+static void report_stray(struct slab_cache *cache, const void *obj, const void *caller)
+{
+	const struct slab *slab = segment_known(obj) ? slab_of(obj) : NULL;
+	const struct slab_cache *user = slab ? slab_user(slab) : NULL;
+	struct finding finding;
+
+	if (!slab)
+		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, cache->name,
+			      "Attempt to free object %p outside of slab", obj);
+	else if (user && user != cache)
+		finding_begin(&finding, SLAB_PROBLEM_WRONG_CACHE, cache->name,
+			      "Wrong slab cache. %s but object is from %s", cache->name,
+			      user->name);
+	else
+		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
+			      "Invalid object pointer %p", obj);
+	finding_detected(&finding, caller);
+	if (user)
+		finding_slab(&finding, slab);
+	else if (slab && slab->large)
+		finding_note(&finding, "It points into %zu bytes of slab_malloc() at %p",
+			     slab->large, (void *)slab->cpu.base);
+	else if (slab && slab != &slab_nowhere)
+		finding_note(&finding, "No cache has a slab there: its objects were all freed");
+	finding_fix(&finding, "Object at %p not freed", obj);
+	debug_report(cache, &finding);
+}
+
+/* Where in its slab an address lies: its object, and how far from its start. */
+static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
+			size_t *ret_into)
+{
+	size_t size = (size_t)slab->cpu.size8 * 8;
+	size_t left = slab_drains(slab) || !slab->debug ? 0 : slab->debug->red_left;
+	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
+	unsigned index = (unsigned)(offset / size);
+
+	*ret_index = index;
+	*ret_into = offset - index * size - left;
+	return index < slab_carved(slab);
+}
+
+static void describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
+			     unsigned index, size_t into, struct finding *finding)
+{
+	finding_begin(finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
+		      "Invalid object pointer %p", obj);
+	finding_slab(finding, slab);
+	if (index < slab_carved(slab)) {
+		finding_object(finding, slab, index);
+		finding_note(finding, "It points %zd bytes from the start of an object",
+			     (ssize_t)into);
+	}
+}
+
+static void describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
+			    struct finding *finding)
+{
+	finding_begin(finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
+	finding_slab(finding, slab);
+	finding_object(finding, slab, index);
+}
+
+/* Of a slab without letters: nothing is known but that the object is free. */
+void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
+			      const void *caller)
+{
+	struct finding finding;
+	unsigned index;
+	size_t into;
+
+	find_object(slab, obj, &index, &into);
+	describe_double(cache, slab, index, &finding);
+	finding_detected(&finding, caller);
+	finding_fix(&finding, "Object at %p not freed", obj);
+	debug_report(cache, &finding);
+}
+
+void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
+			   const void *caller)
+{
+	struct finding finding;
+	unsigned index;
+	size_t into;
+
+	find_object(slab, obj, &index, &into);
+	describe_pointer(cache, slab, obj, index, into, &finding);
+	finding_detected(&finding, caller);
+	finding_fix(&finding, "Object at %p not freed", obj);
+	debug_report(cache, &finding);
+}
+
+/* --- free --------------------------------------------------------------------------------- */
+
+/* Whether this object can be freed; under the lock. */
+static bool may_free(struct slab_cache *cache, struct slab *slab, const void *obj, unsigned index,
+		     size_t into, struct finding *finding)
+{
+	if (index >= slab->carved || into) {
+		describe_pointer(cache, slab, obj, index, into, finding);
+		return false;
+	}
+	if (!debug_is_allocated(slab, index)) {
+		describe_double(cache, slab, index, finding);
+		return false;
+	}
+	if (slab_drains(slab) || debug_check_object(cache, slab, index, finding))
+		return true;
+	debug_record(slab, index)->state = OBJECT_LOST;
+	return false;
+}
+
+/* true: the slab is to be released. */
+static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned index,
+		      const struct track *track)
+{
+	if (slab_drains(slab)) {
+		drain_free(slab, index);
+		drain_collect(slab);
+		if (!slab->drained)
+			slab_withdraw(slab);
+		return !slab->drained;
+	}
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
+	debug_record(slab, index)->state = OBJECT_FREE;
+	slab->debug->used--;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_FREE) = *track;
+	debug_fill(slab, index);
+	if (slab->debug->disabled)
+		return false;
+	debug_push(slab, index);
+	return debug_slab_place(cache, slab);
+}
+
+/* FREED, REFUSED with a finding, or GONE: no slab of this cache any more. */
+enum { FREED, FREED_LAST, REFUSED, GONE };
+
+static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
+		       const struct track *track, struct finding *finding)
+{
+	unsigned index;
+	size_t into;
+
+	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return GONE;
+	find_object(slab, obj, &index, &into);
+	if (!may_free(cache, slab, obj, index, into, finding)) {
+		finding_fix(finding, "Object at %p not freed", obj);
+		return REFUSED;
+	}
+	return take_back(cache, slab, index, track) ? FREED_LAST : FREED;
+}
+
+void debug_free(struct slab_cache *cache, void *obj, const void *caller)
+{
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
+	struct track track = {0};
+	struct finding finding;
+	int result;
+
+	if (slab_user(slab) != cache) {
+		report_stray(cache, obj, caller);
+		return;
+	}
+	if (slab->debug && slab->debug->guarded) {
+		guard_free(cache, slab, obj, caller);
+		return;
+	}
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&track, caller);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = free_locked(cache, slab, obj, &track, &finding);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == GONE) { /* its slab changed its kind: it is looked at again */
+		slab_free(cache, obj);
+		return;
+	}
+	if (result == REFUSED) {
+		finding_detected(&finding, caller);
+		debug_report(cache, &finding);
+		return;
+	}
+	trace(cache, "free", obj, slab);
+	if (result == FREED_LAST)
+		debug_slab_release(cache, slab);
+}
+
+/* --- sizes -------------------------------------------------------------------------------- */
+
+size_t debug_usable_size(const struct slab *slab, const void *obj)
+{
+	unsigned index;
+	size_t into;
+
+	if (slab_drains(slab))
+		return (size_t)slab->cpu.size8 * 8;
+	if (!find_object(slab, obj, &index, &into) || into)
+		return 0;
+	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL) ? debug_record(slab, index)->requested
+						    : slab->debug->object_size;
+}
+
+/* The bytes given up become red zone; those won back were red and stay as they are. */
+static void resize_locked(struct slab *slab, unsigned index, size_t size)
+{
+	struct debug_object *record = debug_record(slab, index);
+	char *object = debug_object_at(slab, index);
+
+	if (slab->debug->letters & SLAB_RED_ZONE && size < record->requested)
+		memset(object + size, RED_ACTIVE, record->requested - size);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_resize(object, record->requested, size);
+	record->requested = (uint32_t)size;
+}
+
+bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
+{
+	struct cache_node *node = &cache->node[slab->node];
+	bool done = false;
+	unsigned index;
+	size_t into;
+
+	pthread_mutex_lock(&node->lock);
+	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	    find_object(slab, obj, &index, &into) && !into && debug_is_allocated(slab, index)) {
+		done = slab_drains(slab) ? size <= (size_t)slab->cpu.size8 * 8
+					 : !slab->debug->guarded && size <= slab->debug->object_size;
+		if (done && slab->debug)
+			resize_locked(slab, index, size);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return done;
+}

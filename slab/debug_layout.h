@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the parts of a debug slab stand, what they must hold, and damage to them. */
+#ifndef SLAB_DEBUG_LAYOUT_H
+#define SLAB_DEBUG_LAYOUT_H
+
+#include "debug_cache.h"
+
+struct debug_layout {
+	uint64_t letters;         /* debug_layout_letters() */
+	size_t size;              /* object to object */
+	uint32_t inuse, red_left; /* as in struct slab_debug */
+	unsigned slab_shift, objects, stride;
+};
+
+/* Those of LETTERS_LAYOUT that a slab has when its cache has these letters. */
+uint64_t debug_layout_letters(uint64_t letters);
+void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout);
+/* `letters` without those that enlarge the cache's slabs: the letter O of SLAB_DEBUG. */
+uint64_t debug_letters_without_growth(const struct slab_cache *cache, uint64_t letters);
+
+/* A stretch of memory that must hold one value. */
+struct region {
+	enum slab_problem problem;
+	const char *what;
+	char *start, *end;
+	uint8_t value;
+};
+
+struct damage {
+	struct region region;
+	char *first, *last;
+};
+
+/* Write what belongs around an object in its present state, and poison into it. */
+void debug_fill(const struct slab *slab, unsigned index);
+/* Fresh memory, before its objects are filled. */
+void debug_fill_slab(const struct slab *slab);
+/* The first damaged region of an object, or of the slab behind its objects. */
+bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *damage);
+bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
+/* Put the value back. */
+void debug_restore(const struct damage *damage);
+
+#endif /* SLAB_DEBUG_LAYOUT_H */

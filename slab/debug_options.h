@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SLAB_DEBUG and SLAB_SAMPLE: what a user says about caches before they exist.
+ *
+ * Both name caches by patterns, so their values stay text (bounded, in struct
+ * slab_options: the library must not call malloc) and are looked through
+ * whenever a cache is created. docs/environment.md has the syntax.
+ */
+#ifndef SLAB_DEBUG_OPTIONS_H
+#define SLAB_DEBUG_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * debug_options_letters: the letters that this process's SLAB_DEBUG gives to a
+ * cache of this name. *ret_no_growth: the letter O was given, so letters that
+ * make the slab larger are to be left out.
+ */
+uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth);
+
+/* sample_options: N of this process's SLAB_SAMPLE for a cache of this name, 0: none. */
+unsigned long sample_options(const char *cache_name);
+
+/* --- the same for any text, without an environment ---------------------------- */
+
+uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_no_growth);
+
+/*
+ * debug_text_check: `complain` gets one sentence about the letters of a
+ * SLAB_DEBUG that are not known, and one about what cannot be a cache's name;
+ * both are skipped. Returns the number of complaints.
+ */
+int debug_text_check(const char *text, void (*complain)(const char *sentence));
+
+unsigned long sample_text_interval(const char *text, const char *cache_name);
+bool sample_text_is_good(const char *text);
+
+/* --- letters -------------------------------------------------------------------- */
+
+/*
+ * debug_letters_parse: of F Z P U T A in upper or lower case, or "-" alone or
+ * nothing, which are no letters. 0, or -EINVAL and *ret_letters is untouched.
+ */
+int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters);
+
+/* debug_letters_text: "FZPU"; "-" when there are none. */
+void debug_letters_text(uint64_t letters, char text[8]);
+
+/* --- patterns of names, shared with SLAB_FAIL ------------------------------------- */
+
+/* Is this the name of a cache, or its beginning and a *, which stands for any end?
+ * Not with a semicolon: that was meant to be a comma. */
+bool name_is_pattern(const char *pattern, size_t len);
+/* Does one of a comma list of patterns match? */
+bool name_in_list(const char *list, size_t len, const char *cache_name);
+
+#endif /* SLAB_DEBUG_OPTIONS_H */

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debug slabs: making them, their freelist, and the node's list of them.
+ *
+ * The freelist is a queue: the object freed longest ago is handed out first, so
+ * that poison has the most time to be stepped on. It links records, not objects.
+ *
+ * The node's list holds the slabs that objects can be taken from: those with the
+ * cache's present letters and a free object. A slab of former letters is found
+ * through its objects alone, and goes back with the last of them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "annotate.h"
+#include "debug_layout.h"
+#include "options.h"
+
+/* --- freelist ---------------------------------------------------------------- */
+
+void debug_push(const struct slab *slab, unsigned index)
+{
+	struct slab_debug *debug = slab->debug;
+
+	debug_record(slab, index)->next = 0;
+	if (debug->last)
+		debug_record(slab, debug->last - 1u)->next = (uint16_t)(index + 1);
+	else
+		debug->first = (uint16_t)(index + 1);
+	debug->last = (uint16_t)(index + 1);
+}
+
+static bool is_free_object(const struct slab *slab, unsigned index)
+{
+	return index < slab->carved && debug_record(slab, index)->state == OBJECT_FREE;
+}
+
+int debug_pop(const struct slab *slab)
+{
+	struct slab_debug *debug = slab->debug;
+	unsigned index = debug->first - 1u;
+
+	if (!debug->first)
+		return -1;
+	if (!is_free_object(slab, index))
+		return -2;
+	debug->first = debug_record(slab, index)->next;
+	if (!debug->first)
+		debug->last = 0;
+	return (int)index;
+}
+
+bool debug_is_allocated(const struct slab *slab, unsigned index)
+{
+	if (slab_drains(slab))
+		return !cpu_slab_stack((struct cpu_slab *)&slab->cpu)[index];
+	return debug_record(slab, index)->state == OBJECT_ALLOCATED;
+}
+
+unsigned debug_used(const struct slab *slab)
+{
+	if (slab_drains(slab))
+		return __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
+	return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
+}
+
+/* --- creation ------------------------------------------------------------------- */
+
+/* Every object free, filled, constructed: how many came that far. */
+static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
+{
+	unsigned n = 0;
+
+	for (; n < slab->objects; n++) {
+		*debug_record(slab, n) = (struct debug_object){
+			.requested = (uint32_t)cache->object_size, .state = OBJECT_FREE};
+		if (slab->debug->letters & SLAB_STORE_USER)
+			memset(debug_track(slab, n, TRACK_ALLOC), 0, 2 * sizeof(struct track));
+		debug_fill(slab, n);
+		if (cache->ctor && cache->ctor(debug_object_at(slab, n), cache->arg))
+			break;
+	}
+	return n;
+}
+
+static void make_freelist(struct slab *slab)
+{
+	uint16_t order[CPU_GATHER_MAX];
+
+	for (unsigned i = 0; i < slab->carved; i += CPU_GATHER_MAX) {
+		unsigned n = slab->carved - i < CPU_GATHER_MAX ? slab->carved - i : CPU_GATHER_MAX;
+
+		for (unsigned j = 0; j < n; j++)
+			order[j] = (uint16_t)(i + j);
+		if (slab_options()->random)
+			slab_shuffle(order, n);
+		for (unsigned j = 0; j < n; j++)
+			debug_push(slab, order[j]);
+	}
+}
+
+static void describe(const struct slab_cache *cache, struct slab *slab,
+		     const struct debug_layout *layout)
+{
+	*slab->debug = (struct slab_debug){
+		.letters = layout->letters,
+		.object_size = (uint32_t)cache->object_size,
+		.inuse = layout->inuse,
+		.red_left = layout->red_left,
+		.stride = (uint16_t)layout->stride,
+		.poisons = layout->letters & SLAB_POISON && !cache->ctor,
+	};
+	__atomic_store_n(&slab->objects, (uint16_t)layout->objects, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
+	slab->next = slab->prev = NULL;
+	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+	slab_set_carved(slab, 0);
+}
+
+struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters)
+{
+	struct debug_layout layout;
+	struct geometry *geometry;
+	struct slab *slab;
+	unsigned made;
+
+	debug_layout(cache, letters, &layout);
+	geometry = geometry_get_debug(layout.slab_shift, layout.objects,
+				      sizeof(struct slab_debug) +
+					      (size_t)layout.objects * layout.stride);
+	slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	if (!slab)
+		return NULL;
+	slab_populate(slab, slab_bytes(slab));
+	describe(cache, slab, &layout);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, layout.size, NULL);
+	debug_fill_slab(slab);
+	made = make_objects(cache, slab);
+	if (!made) {
+		segment_free_slab(slab);
+		errno = ENOMEM;
+		return NULL;
+	}
+	slab_set_carved(slab, made);
+	make_freelist(slab);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_hide(slab->cpu.base, slab_bytes(slab));
+	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
+	return slab;
+}
+
+void debug_slab_publish(struct slab_cache *cache, struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
+}
+
+void slab_withdraw(struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+}
+
+void debug_slab_release(struct slab_cache *cache, struct slab *slab)
+{
+	if (!slab->debug) {
+		slab_release(cache, slab);
+		return;
+	}
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_show(slab->cpu.base, slab_bytes(slab));
+	if (cache->dtor)
+		for (unsigned i = 0; i < slab->carved; i++)
+			cache->dtor(debug_object_at(slab, i), cache->arg);
+	slab_give_back(cache, slab);
+}
+
+/* --- the node's list --------------------------------------------------------------- */
+
+static void list_add(struct cache_node *node, struct slab *slab)
+{
+	slab->next = NULL;
+	slab->prev = node->debug_tail;
+	if (node->debug_tail)
+		node->debug_tail->next = slab;
+	else
+		node->debug = slab;
+	node->debug_tail = slab;
+	node->nr_debug++;
+	__atomic_store_n(&slab->listed, 1, __ATOMIC_RELAXED);
+}
+
+static void list_remove(struct cache_node *node, struct slab *slab)
+{
+	if (slab->prev)
+		slab->prev->next = slab->next;
+	else
+		node->debug = slab->next;
+	if (slab->next)
+		slab->next->prev = slab->prev;
+	else
+		node->debug_tail = slab->prev;
+	node->nr_debug--;
+	node->nr_debug_empty -= slab->debug->counted;
+	slab->debug->counted = 0;
+	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
+}
+
+static bool has_present_letters(const struct slab_cache *cache, const struct slab *slab)
+{
+	uint64_t letters = cache_letters(cache);
+
+	return letters & LETTERS_SLAB && slab->debug->letters == debug_layout_letters(letters);
+}
+
+/* Keep nr_debug_empty right: a slab on the list may have become unused, or used. */
+static void count_unused(struct cache_node *node, struct slab *slab, bool unused)
+{
+	node->nr_debug_empty += (unsigned)unused - slab->debug->counted;
+	slab->debug->counted = unused;
+}
+
+bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+	struct slab_debug *debug = slab->debug;
+	bool serves = has_present_letters(cache, slab) && debug->first && !debug->disabled;
+	bool unused = debug->used == 0 && !debug->disabled;
+
+	if (serves && !slab->listed)
+		list_add(node, slab);
+	if (slab->listed)
+		count_unused(node, slab, unused);
+	/* Some unused slabs are kept, as SLUB does. */
+	if (serves && node->nr_debug_empty <= cache->min_partial)
+		return false;
+	if (slab->listed && (!serves || unused))
+		list_remove(node, slab);
+	if (unused)
+		slab_withdraw(slab);
+	return unused;
+}
+
+void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
+{
+	struct slab_debug *debug = slab->debug;
+
+	debug->disabled = 1;
+	debug->first = debug->last = 0;
+	__atomic_store_n(&debug->used, slab->carved, __ATOMIC_RELAXED);
+	if (slab->listed)
+		list_remove(&cache->node[slab->node], slab);
+}
+
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *unused = NULL, *next;
+	unsigned released = 0;
+
+	pthread_mutex_lock(&node->lock);
+	for (struct slab *slab = node->debug; slab; slab = next) {
+		next = slab->next;
+		if (slab->debug->used)
+			continue;
+		list_remove(node, slab);
+		slab_withdraw(slab);
+		slab->next = unused;
+		unused = slab;
+	}
+	pthread_mutex_unlock(&node->lock);
+	for (; unused; unused = next, released++) {
+		next = unused->next;
+		debug_slab_release(cache, unused);
+	}
+	return released;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Changing the letters of a cache that is in use.
+ *
+ * The letters belong to the slab, so nothing that exists is rebuilt:
+ *
+ *   on      the fast path finds no slots any more; the slabs that CPUs hold are
+ *           taken back; all slabs without letters start to drain
+ *   other   debug slabs with the new letters serve, the others drain
+ *   off     slabs that drained without letters are ordinary ones again; debug
+ *           slabs drain; the fast path gets its slots back
+ *
+ * A thread that was on its way while the letters were switched on may still give
+ * its CPU a slab without letters. Such slabs are swept up before each fresh
+ * debug slab. They do no harm meanwhile: a free into them is an ordinary one.
+ */
+#include <errno.h>
+
+#include "debug_cache.h"
+#include "fault.h"
+#include "guard.h"
+
+void cache_update_slots(struct slab_cache *cache)
+{
+	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache);
+
+	__atomic_store_n(&cache->slots, slow ? cpu_slots_none() : cache->cpu_slots,
+			 __ATOMIC_RELEASE);
+}
+
+/* --- slabs without letters --------------------------------------------------- */
+
+struct sweep {
+	struct slab_cache *cache;
+	bool left; /* some are still a CPU's, or in somebody's hand */
+};
+
+static bool is_plain(const struct slab *slab)
+{
+	return !slab->debug && !slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
+
+/* A full slab is on no list: whoever sets REMOTE_OWNED has it in hand. */
+static void sweep_full(struct slab *slab, void *arg)
+{
+	struct sweep *sweep = arg;
+	uint64_t full = 0;
+
+	if (!is_plain(slab))
+		return;
+	if (__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		drain_begin(sweep->cache, slab);
+	else
+		sweep->left = true;
+}
+
+/* Under flush_lock. */
+static void sweep_locked(struct slab_cache *cache)
+{
+	struct sweep sweep = {.cache = cache};
+
+	cache_flush_locked(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		struct slab *slab = node_take(cache, n, ~0u), *next;
+
+		for (; slab; slab = next) {
+			next = slab->next;
+			drain_begin(cache, slab);
+		}
+	}
+	cache_each_slab(cache, sweep_full, &sweep);
+	__atomic_store_n(&cache->undrained, sweep.left, __ATOMIC_RELAXED);
+}
+
+void debug_sweep(struct slab_cache *cache)
+{
+	if (!__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) ||
+	    pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return;
+	sweep_locked(cache);
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+/* --- slabs with letters ------------------------------------------------------------ */
+
+/* Serve from it or not, according to the letters that hold now; an ordinary
+ * slab again, when there are none. */
+static void place(struct slab *slab, void *arg)
+{
+	struct slab_cache *cache = arg;
+	struct cache_node *node = &cache->node[slab->node];
+	bool unused = false, ordinary = false;
+
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || (slab->debug && slab->debug->guarded))
+		return;
+	pthread_mutex_lock(&node->lock);
+	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+		/* gone meanwhile */
+	} else if (!slab_drains(slab)) {
+		unused = debug_slab_place(cache, slab);
+	} else {
+		drain_collect(slab);
+		unused = !slab->drained;
+		ordinary = !unused && !(cache_letters(cache) & LETTERS_SLAB);
+		if (unused)
+			slab_withdraw(slab);
+		else if (ordinary)
+			drain_end(cache, slab);
+	}
+	pthread_mutex_unlock(&node->lock);
+	if (unused)
+		debug_slab_release(cache, slab);
+	else if (ordinary)
+		slab_put_back(cache, slab);
+}
+
+static void set_letters(struct slab_cache *cache, uint64_t letters)
+{
+	uint64_t old = cache_letters(cache);
+
+	letters |= old & LETTER_TOOL;
+	__atomic_store_n(&cache->letters, letters, __ATOMIC_SEQ_CST);
+	cache_update_slots(cache);
+	if (letters & LETTERS_SLAB && !(old & LETTERS_SLAB))
+		sweep_locked(cache);
+	cache_each_slab(cache, place, cache);
+}
+
+int slab_cache_sample(struct slab_cache *cache, unsigned long n)
+{
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	sample_set(cache, n);
+	return 0;
+}
+
+int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
+{
+	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	if (letters)
+		fault_install();
+	pthread_mutex_lock(&cache->flush_lock);
+	set_letters(cache, letters);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return 0;
+}

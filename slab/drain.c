@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs without letters of a cache that has some: they drain.
+ *
+ * A draining slab is owned by nobody and on no list; it carries SLAB_TAG_DEBUG,
+ * so every free of its objects comes through debug_free() and its node's lock.
+ * Which objects are free stands where the freelist was, a 16-bit word for each.
+ * Frees that were under way when it began to drain still arrive at the remote
+ * word, where REMOTE_OWNED makes them wait for drain_collect().
+ */
+#include <string.h>
+
+#include "debug_cache.h"
+
+static uint16_t *states(const struct slab *slab)
+{
+	return cpu_slab_stack((struct cpu_slab *)&slab->cpu);
+}
+
+bool slab_drains(const struct slab *slab)
+{
+	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
+
+static void set_drained(struct slab *slab, unsigned used)
+{
+	__atomic_store_n(&slab->drained, used, __ATOMIC_RELAXED);
+}
+
+void drain_begin(struct slab_cache *cache, struct slab *slab)
+{
+	uint64_t map[SLAB_MAP_WORDS];
+	unsigned used = slab->carved;
+
+	slab_collect(slab);
+	slab_map_free(slab, map);
+	for (unsigned i = 0; i < slab->carved; i++)
+		used -= map[i / 64] >> i % 64 & 1;
+	if (!used) {
+		slab_release(cache, slab);
+		return;
+	}
+	for (unsigned i = 0; i < slab->objects; i++)
+		__atomic_store_n(&states(slab)[i], (uint16_t)(map[i / 64] >> i % 64 & 1),
+				 __ATOMIC_RELAXED);
+	set_drained(slab, used);
+	slab->next = slab->prev = NULL;
+	cpu_slab_init(&slab->cpu, slab->cpu.base, (size_t)slab->cpu.size8 * 8,
+		      (const char *)cache + SLAB_TAG_DEBUG);
+}
+
+void drain_end(struct slab_cache *cache, struct slab *slab)
+{
+	uint64_t map[SLAB_MAP_WORDS] = {0};
+
+	for (unsigned i = 0; i < slab->carved; i++)
+		map[i / 64] |= (uint64_t)(states(slab)[i] != 0) << i % 64;
+	for (unsigned i = slab->carved; i-- > 0;) {
+		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
+
+		if (map[i / 64] >> i % 64 & 1)
+			cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+	}
+	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
+}
+
+bool drain_free(struct slab *slab, unsigned index)
+{
+	if (states(slab)[index])
+		return false;
+	__atomic_store_n(&states(slab)[index], 1, __ATOMIC_RELAXED);
+	set_drained(slab, slab->drained - 1);
+	return true;
+}
+
+void drain_collect(struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+	if (remote == REMOTE_OWNED)
+		return;
+	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
+	for (unsigned i = remote & 0xffff, left = remote >> 16 & 0xffff; i && left; left--) {
+		drain_free(slab, i - 1);
+		i = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+	}
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which allocations are sampled.
+ *
+ * Up to SAMPLE_EXACT_MAX the interval is exact: all allocations of such a cache
+ * come through the slow path. Above, nothing is added to the fast path. Counted
+ * is what the slow path knows of: the objects that a CPU gets with a slab.
+ * Objects that are freed and handed out again at once never come by there.
+ * Therefore a gate opens ten times a second, through which one allocation comes,
+ * and how soon it comes says how many there are: after 10 µs, about 10000 in
+ * each tenth of a second.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <slab/debug.h>
+#include <time.h>
+
+#include "control_socket.h"
+#include "fault.h"
+#include "guard.h"
+
+#define TICK_US UINT64_C(100000)
+
+static unsigned sampled; /* caches with a gate that opens and closes */
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static unsigned long interval_of(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+}
+
+static uint64_t opened(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->sample.opened, __ATOMIC_RELAXED);
+}
+
+/* Under flush_lock, which keeps cache->slots and what decides about it together. */
+static void set_gate(struct slab_cache *cache, uint64_t time)
+{
+	__atomic_store_n(&cache->sample.opened, time, __ATOMIC_RELAXED);
+	cache_update_slots(cache);
+}
+
+bool sample_gate_open(const struct slab_cache *cache)
+{
+	unsigned long interval = interval_of(cache);
+
+	return interval && (interval <= SAMPLE_EXACT_MAX || opened(cache));
+}
+
+void sample_set(struct slab_cache *cache, unsigned long interval)
+{
+	struct sample *sample = &cache->sample;
+
+	if (interval > LONG_MAX)
+		interval = LONG_MAX;
+	if (interval)
+		fault_install();
+	if (sample->interval > SAMPLE_EXACT_MAX)
+		__atomic_fetch_sub(&sampled, 1, __ATOMIC_RELAXED);
+	if (interval > SAMPLE_EXACT_MAX)
+		__atomic_fetch_add(&sampled, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&sample->left, (long)interval, __ATOMIC_RELAXED);
+	__atomic_store_n(&sample->interval, interval, __ATOMIC_RELAXED);
+	set_gate(cache, 0);
+	if (interval > SAMPLE_EXACT_MAX)
+		slab_control_start_ticks();
+}
+
+int slab_cache_sample(struct slab_cache *cache, unsigned long n)
+{
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	pthread_mutex_lock(&cache->flush_lock);
+	sample_set(cache, n);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return 0;
+}
+
+/*
+ * Somebody came through: close it. How many allocations that stands for; 0: the
+ * cache is being flushed, so the next one closes it.
+ */
+static unsigned long close_gate(struct slab_cache *cache)
+{
+	uint64_t since = opened(cache), waited;
+
+	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return 0;
+	set_gate(cache, 0);
+	pthread_mutex_unlock(&cache->flush_lock);
+	waited = now_us() - since;
+	return (unsigned long)(TICK_US / (waited + 1));
+}
+
+/* Count down to the next one that is taken. */
+static bool count(struct sample *sample, unsigned long interval, unsigned long n)
+{
+	long step = (long)(n < interval ? n : interval);
+	long left = __atomic_load_n(&sample->left, __ATOMIC_RELAXED), then;
+
+	do
+		then = left > step ? left - step : left - step + (long)interval;
+	while (!__atomic_compare_exchange_n(&sample->left, &left, then, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+	return left <= step;
+}
+
+bool sample_is_due(struct slab_cache *cache, unsigned long n)
+{
+	unsigned long interval = interval_of(cache);
+
+	if (!interval)
+		return false;
+	if (opened(cache))
+		n += close_gate(cache);
+	return count(&cache->sample, interval, n);
+}
+
+bool sample_wants_ticks(void)
+{
+	return __atomic_load_n(&sampled, __ATOMIC_RELAXED) != 0;
+}
+
+/* A gate that is still open stays so: what comes through in the end is little. */
+static void open_gate(struct slab_cache *cache)
+{
+	if (interval_of(cache) <= SAMPLE_EXACT_MAX || opened(cache) ||
+	    pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return;
+	if (interval_of(cache) > SAMPLE_EXACT_MAX)
+		set_gate(cache, now_us());
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+void sample_tick(void)
+{
+	if (!sample_wants_ticks())
+		return;
+	pthread_mutex_lock(&registry_lock);
+	for (struct slab_cache *cache = registry_first; cache; cache = cache->next)
+		open_gate(cache);
+	pthread_mutex_unlock(&registry_lock);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A slab for tests of findings: one of their own, at the end of a segment, with
+ * inaccessible pages around it, whose objects and records can be bent at will.
+ * Stacks are made up, and so are their names: frame 0x10 is called f16.
+ */
+#ifndef TESTS_SUPPORT_FINDINGS_H
+#define TESTS_SUPPORT_FINDINGS_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+
+#include <gtest/gtest.h>
+
+#include "reports.h"
+#include "whitebox.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* the records at the end of struct slab_debug */
+#define _Static_assert static_assert
+extern "C" {
+#include "finding.h"
+#include "symbol.h"
+}
+#undef _Static_assert
+#pragma GCC diagnostic pop
+
+namespace slab_test
+{
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t lone_slab_size = std::size_t{1} << SLAB_SHIFT_MIN;
+constexpr std::uint64_t fzpu = SLAB_DEBUG_DEFAULT;
+
+/* What symbolize() of these tests does, and how often it was called. */
+struct names {
+	static inline bool all_long;
+	static inline unsigned calls;
+};
+
+/* Where things stand in the slab's objects. */
+struct layout {
+	std::uint64_t letters;
+	unsigned object_size, red_left, inuse, size;
+};
+
+constexpr layout entry_layout = {fzpu, 64, 16, 80, 128};
+constexpr layout entry_without_letters = {0, 64, 0, 64, 64};
+
+/* A slab whose neighbourhood cannot be touched. */
+class lone_slab
+{
+public:
+	explicit lone_slab(const layout &l) : layout_(l)
+	{
+		slab_init();
+		map_ = static_cast<char *>(mmap(nullptr, 2 * SEGMENT_SIZE, PROT_NONE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+						0));
+		char *start = segment_start(map_ + SEGMENT_SIZE - 1);
+
+		mprotect(start + SEGMENT_HEAD_OFFSET, 2 * page, PROT_READ | PROT_WRITE);
+		base_ = start + SEGMENT_SIZE - lone_slab_size;
+		mprotect(base_, lone_slab_size, PROT_READ | PROT_WRITE);
+		slab_ = reinterpret_cast<struct slab *>(start + 2 * page);
+		segment_of(slab_)->slab_shift = SLAB_SHIFT_MIN;
+		make_cache();
+		make_slab();
+	}
+
+	~lone_slab()
+	{
+		munmap(map_, 2 * SEGMENT_SIZE);
+	}
+
+	lone_slab(const lone_slab &) = delete;
+	lone_slab &operator=(const lone_slab &) = delete;
+
+	struct slab *get() const
+	{
+		return slab_;
+	}
+
+	struct slab_debug *debug() const
+	{
+		return slab_->debug;
+	}
+
+	struct slab_cache *cache() const
+	{
+		return reinterpret_cast<struct slab_cache *>(cache_memory_.get());
+	}
+
+	char *base() const
+	{
+		return base_;
+	}
+
+	char *object(unsigned index) const
+	{
+		return base_ + static_cast<std::size_t>(index) * layout_.size + layout_.red_left;
+	}
+
+	unsigned objects() const
+	{
+		return static_cast<unsigned>(lone_slab_size / layout_.size);
+	}
+
+	/* Addresses in here by name; ages by the letter N. */
+	std::string normalised(std::string text) const
+	{
+		for (std::size_t at = 0; (at = text.find("0x0000", at)) != std::string::npos; at++)
+			text.replace(at, 18, name(std::stoull(text.substr(at, 18), nullptr, 16)));
+		for (std::size_t at = 0; (at = text.find("age=", at)) != std::string::npos;) {
+			at += 4;
+			text.replace(at, text.find(' ', at) - at, "N");
+		}
+		return text;
+	}
+
+private:
+	std::string name(unsigned long long number) const
+	{
+		const auto base = reinterpret_cast<std::uintptr_t>(base_);
+
+		if (number == 0)
+			return "NULL";
+		if (number == reinterpret_cast<std::uintptr_t>(slab_))
+			return "SLAB";
+		if (number >= base && number < base + lone_slab_size)
+			return "BASE+" + std::to_string(number - base);
+		return "outside";
+	}
+
+	void make_cache()
+	{
+		const std::size_t bytes = sizeof(struct slab_cache) + sizeof(struct cache_node);
+
+		cache_memory_.reset(static_cast<char *>(
+			std::aligned_alloc(CPU_CACHELINE, (bytes + CPU_CACHELINE - 1) /
+								  CPU_CACHELINE * CPU_CACHELINE)));
+		std::memset(cache_memory_.get(), 0, bytes);
+		cache()->object_size = layout_.object_size;
+		cache()->letters = layout_.letters;
+	}
+
+	void make_slab()
+	{
+		const std::uintptr_t tag = layout_.letters ? SLAB_TAG_DEBUG : 0;
+
+		cpu_slab_init(&slab_->cpu, base_, layout_.size,
+			      reinterpret_cast<char *>(cache()) + tag);
+		slab_->objects = slab_->carved = static_cast<std::uint16_t>(objects());
+		slab_->remote = REMOTE_OWNED;
+		std::memset(base_, POISON_INUSE, lone_slab_size);
+		if (layout_.letters)
+			make_debug();
+	}
+
+	void make_debug()
+	{
+		const std::size_t stride = sizeof(struct debug_object) + 2 * sizeof(struct track);
+
+		debug_memory_.resize(sizeof(struct slab_debug) + objects() * stride);
+		slab_->debug = reinterpret_cast<struct slab_debug *>(debug_memory_.data());
+		slab_->debug->letters = layout_.letters & LETTERS_LAYOUT;
+		slab_->debug->object_size = layout_.object_size;
+		slab_->debug->inuse = layout_.inuse;
+		slab_->debug->red_left = layout_.red_left;
+		slab_->debug->stride = static_cast<std::uint16_t>(stride);
+		for (unsigned i = 0; i < objects(); i++) {
+			debug_record(slab_, i)->requested = layout_.object_size;
+			debug_record(slab_, i)->state = OBJECT_ALLOCATED;
+			fill(i);
+		}
+		slab_->debug->used = slab_->objects;
+	}
+
+	void fill(unsigned index)
+	{
+		char *at = object(index);
+
+		std::memset(at, POISON_FREE, layout_.object_size - 1);
+		at[layout_.object_size - 1] = static_cast<char>(POISON_END);
+		if (!(layout_.letters & SLAB_RED_ZONE))
+			return;
+		std::memset(at - layout_.red_left, RED_ACTIVE, layout_.red_left);
+		std::memset(at + layout_.object_size, RED_ACTIVE,
+			    layout_.inuse - layout_.object_size);
+	}
+
+	struct release {
+		void operator()(char *memory) const
+		{
+			std::free(memory);
+		}
+	};
+
+	layout layout_;
+	char *map_, *base_;
+	struct slab *slab_;
+	std::unique_ptr<char, release> cache_memory_;
+	std::vector<char> debug_memory_;
+};
+
+/* Frames 0x10, 0x20, … above `first`. */
+inline std::uint32_t stack_of(unsigned n, unsigned first)
+{
+	std::vector<const void *> frames;
+
+	for (unsigned i = 0; i < n; i++)
+		frames.push_back(reinterpret_cast<const void *>(
+			static_cast<std::uintptr_t>(first + 16 * i)));
+	return depot_save(frames.data(), n);
+}
+
+/* What thread `tid`, of this name, did on CPU 1 more than a second ago. */
+inline struct track track_of(unsigned tid, const char *name, unsigned frames, unsigned first)
+{
+	struct track track = {};
+
+	std::thread([&] {
+		pthread_setname_np(pthread_self(), name);
+		track_fill(&track, nullptr);
+	}).join();
+	track.stack = stack_of(frames, first);
+	track.tid = tid;
+	track.cpu = 1;
+	track.when = (track_now() - 1234) & ((UINT64_C(1) << 40) - 1);
+	return track;
+}
+
+inline std::string heading(const std::string &what)
+{
+	return std::string(77, '=') + "\nBUG " + what + "\n" + std::string(77, '-') + "\n\n";
+}
+
+/* Sixteen of one byte, as dumped. */
+inline std::string line(const std::string &label, unsigned offset, unsigned byte)
+{
+	char hex[4];
+	std::string text = label + " BASE+" + std::to_string(offset) + ": ";
+
+	std::snprintf(hex, sizeof(hex), "%02x ", byte);
+	for (int i = 0; i < 16; i++)
+		text += hex;
+	return text + " |" +
+	       std::string(16, byte == POISON_FREE    ? 'k'
+			       : byte == POISON_INUSE ? 'Z'
+						      : '.') +
+	       "|\n";
+}
+
+inline std::string lines(const std::string &label, unsigned offset, unsigned byte, unsigned n)
+{
+	std::string text;
+
+	for (unsigned i = 0; i < n; i++)
+		text += line(label, offset + 16 * i, byte);
+	return text;
+}
+
+/* The end of a poisoned object. */
+inline std::string last_line(unsigned offset)
+{
+	return "Object   BASE+" + std::to_string(offset) +
+	       ": 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b a5  |kkkkkkkkkkkkkkk.|\n";
+}
+
+class FindingTest : public testing::Test
+{
+protected:
+	FindingTest()
+	{
+		names::all_long = false;
+		names::calls = 0;
+	}
+
+	/* One byte of a slab goes bad, and is found. */
+	void damage(char *at, std::uint8_t expected)
+	{
+		*at = 0x12;
+		finding_damage(&finding_, at, at, expected);
+	}
+
+	void begin(enum slab_problem problem, const char *what)
+	{
+		finding_begin(&finding_, problem, "entry", "%s overwritten", what);
+	}
+
+	/* A finding about an object of `slab` with a damaged byte. */
+	void begin(const lone_slab &slab, unsigned index, char *at, std::uint8_t expected)
+	{
+		begin(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone");
+		damage(at, expected);
+		finding_slab(&finding_, slab.get());
+		finding_object(&finding_, slab.get(), index);
+	}
+
+	caught_report reported()
+	{
+		report_capture reports;
+
+		finding_report(&finding_);
+		EXPECT_EQ(reports.count(), 1U);
+		return reports.last();
+	}
+
+	std::string text(const lone_slab &slab)
+	{
+		return slab.normalised(reported().text);
+	}
+
+	/* The lines that begin with these words, without them. */
+	static std::vector<std::string> after(const std::string &text, const std::string &words)
+	{
+		std::istringstream in(text);
+		std::vector<std::string> found;
+
+		for (std::string l; std::getline(in, l);)
+			if (l.compare(0, words.size(), words) == 0)
+				found.push_back(l.substr(words.size()));
+		return found;
+	}
+
+	struct finding finding_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_FINDINGS_H */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab-symbolize, its answers and its complaints, and what it shares with
+ * slabinfo: names, and texts that have to be cut.
+ */
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+extern "C" {
+#include "name.h"
+#include "symbolizer.h"
+}
+
+namespace
+{
+
+extern "C" __attribute__((noinline)) const void *
+a_function_with_a_name_that_is_rather_long_for_one_line(int *line)
+{
+	const void *volatile frame = __builtin_return_address(0);
+	*line = __LINE__;
+	return frame;
+}
+
+/* Return addresses in this program: calls that the lines below make. */
+struct call {
+	const void *frame;
+	int line; /* of the call */
+	uint64_t offset;
+};
+
+extern "C" __attribute__((noinline)) struct call known_function()
+{
+	struct link_map *map;
+	struct call call = {};
+	int other;
+	Dl_info info;
+
+	/* clang-format off */
+	call.frame = a_function_with_a_name_that_is_rather_long_for_one_line(&other); call.line = __LINE__;
+	/* clang-format on */
+	dladdr1(call.frame, &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP);
+	call.offset = reinterpret_cast<uintptr_t>(call.frame) - map->l_addr;
+	return call;
+}
+
+std::string own_path()
+{
+	char path[4096] = {};
+
+	EXPECT_GT(readlink("/proc/self/exe", path, sizeof(path) - 1), 0);
+	return path;
+}
+
+class SymbolizeTest : public testing::Test
+{
+protected:
+	SymbolizeTest()
+	{
+		char name[] = "/tmp/slab-symbolize-test-XXXXXX";
+
+		folder_ = mkdtemp(name);
+	}
+
+	~SymbolizeTest() override
+	{
+		EXPECT_EQ(std::system(("rm -rf " + folder_).c_str()), 0);
+	}
+
+	struct result {
+		int status;
+		std::string out, err;
+	};
+
+	/* Run slab-symbolize with this on stdin. */
+	struct result run(const std::string &input, const std::string &arguments = "") const
+	{
+		std::ofstream(folder_ + "/in") << input;
+
+		const std::string command =
+			"cd " + folder_ + " && " SLAB_SYMBOLIZE " " + arguments + " <in >out 2>err";
+		const int status = std::system(command.c_str());
+
+		return {WEXITSTATUS(status), file("out"), file("err")};
+	}
+
+	std::string file(const std::string &name) const
+	{
+		std::stringstream text;
+
+		text << std::ifstream(folder_ + "/" + name).rdbuf();
+		return text.str();
+	}
+
+	/* A line that asks for an offset in a file. */
+	static std::string request(const std::string &path, uint64_t offset)
+	{
+		std::stringstream text;
+
+		text << path << "\t0x" << std::hex << offset << "\n";
+		return text.str();
+	}
+
+	void shell(const std::string &command) const
+	{
+		ASSERT_EQ(std::system(("cd " + folder_ + " && " + command).c_str()), 0) << command;
+	}
+
+	/* The text for an address in known_function() when all is known. */
+	std::string full(const struct call &call) const
+	{
+		std::stringstream text;
+
+		text << "known_function+0x" << std::hex
+		     << reinterpret_cast<uintptr_t>(call.frame) -
+				reinterpret_cast<uintptr_t>(&known_function)
+		     << " (symbolize_test.cc:" << std::dec << call.line << ")";
+		return text.str();
+	}
+
+	std::string without_place(const struct call &call) const
+	{
+		const std::string text = full(call);
+
+		return text.substr(0, text.find(" ("));
+	}
+
+	std::string folder_;
+	const struct call call_ = known_function();
+};
+
+/* ---- the program ---- */
+
+TEST_F(SymbolizeTest, AnswersALineForALine)
+{
+	const std::string known = request(own_path(), call_.offset);
+	const struct result result = run(known + request("/nonexistent", 16) + known);
+
+	EXPECT_EQ(result.out, full(call_) + "\n\n" + full(call_) + "\n");
+	EXPECT_EQ(result.err, "");
+	EXPECT_EQ(result.status, 0);
+}
+
+TEST_F(SymbolizeTest, TakesDecimalOffsetsAndALastLineWithoutItsEnd)
+{
+	const struct result result = run(own_path() + "\t" + std::to_string(call_.offset));
+
+	EXPECT_EQ(result.out, full(call_) + "\n");
+	EXPECT_EQ(result.status, 0);
+}
+
+TEST_F(SymbolizeTest, KnowsNothingOfWhatIsNoProgram)
+{
+	std::ofstream(folder_ + "/text") << "no program";
+	EXPECT_EQ(run(request(folder_ + "/text", 4) + request(folder_, 4) + request(own_path(), 0) +
+		      request(own_path(), UINT64_MAX))
+			  .out,
+		  "\n\n\n\n");
+}
+
+TEST_F(SymbolizeTest, WithoutDebugInformationTheSymbolTableIsEnough)
+{
+	shell("strip -g -o copy " + own_path());
+	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, without_place(call_) + "\n");
+}
+
+TEST_F(SymbolizeTest, SeparateDebugInformationIsFound)
+{
+	shell("objcopy --only-keep-debug " + own_path() + " apart.debug");
+	shell("strip -s -o copy " + own_path());
+	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, "\n");
+	shell("objcopy --add-gnu-debuglink=apart.debug copy");
+	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, full(call_) + "\n");
+}
+
+TEST_F(SymbolizeTest, ABadLineIsOneSentence)
+{
+	for (const std::string bad : {"nonsense\n", "\t0x1\n", "/bin/sh 0x10\n", "/bin/sh\t\n",
+				      "/bin/sh\t0x\n", "/bin/sh\t0x10 \n", "/bin/sh\t-1\n",
+				      "/bin/sh\t12ab\n", "/bin/sh\t0x11112222333344445\n", "\n"}) {
+		const struct result result = run(request(own_path(), call_.offset) + bad);
+
+		EXPECT_EQ(result.out, full(call_) + "\n") << bad;
+		EXPECT_EQ(result.err,
+			  "slab-symbolize: line 2 is not a path, a tab and an offset such "
+			  "as 0x1234\n")
+			<< bad;
+		EXPECT_EQ(result.status, 2) << bad;
+	}
+}
+
+TEST_F(SymbolizeTest, AnUnknownArgumentIsOneSentence)
+{
+	const struct result result = run("", "--addresses");
+
+	EXPECT_EQ(result.err, "slab-symbolize: \"--addresses\" means nothing here; addresses are "
+			      "read from stdin, and --help explains how\n");
+	EXPECT_EQ(result.status, 2);
+}
+
+TEST_F(SymbolizeTest, ExplainsItself)
+{
+	const struct result result = run("", "--help");
+
+	EXPECT_EQ(result.out.compare(0, 34, "usage: slab-symbolize < ADDRESSES\n"), 0);
+	EXPECT_EQ(result.status, 0);
+}
+
+TEST_F(SymbolizeTest, SaysThatTheAnswerCannotBeWritten)
+{
+	std::ofstream(folder_ + "/in") << request(own_path(), call_.offset);
+	shell(SLAB_SYMBOLIZE " <in >/dev/full 2>err; [ $? = 1 ]");
+	EXPECT_EQ(file("err"), "slab-symbolize: the answer could not be written\n");
+}
+
+/* ---- texts ---- */
+
+std::string lookup(const std::string &path, uint64_t offset, size_t size)
+{
+	struct symbolizer *symbolizer = symbolizer_open();
+	std::string text(size, '?');
+
+	text = symbolizer_lookup(symbolizer, path.c_str(), offset, &text[0], size);
+	symbolizer_close(symbolizer);
+	return text;
+}
+
+TEST_F(SymbolizeTest, NamesAreCutInFavourOfThePlace)
+{
+	const std::string path = own_path();
+	const std::string text = full(call_);
+	const std::string end = text.substr(text.find('+'));
+
+	EXPECT_EQ(lookup(path, call_.offset, text.size() + 1), text);
+	EXPECT_EQ(lookup(path, call_.offset, text.size()), "known_func..." + end);
+	EXPECT_EQ(lookup(path, call_.offset, end.size() + 5), "k..." + end);
+	EXPECT_EQ(lookup(path, call_.offset, 8), "");
+}
+
+/* ---- names ---- */
+
+std::string readable(const char *name)
+{
+	char *text = name_readable(name);
+	std::string result = text;
+
+	std::free(text);
+	return result;
+}
+
+TEST(SymbolizeNameTest, NamesOfCAreLeftAlone)
+{
+	EXPECT_EQ(readable("entry_new"), "entry_new");
+	EXPECT_EQ(readable("entry_new.part.0"), "entry_new.part.0");
+	EXPECT_EQ(readable("_Z"), "_Z");
+	EXPECT_EQ(name_readable(nullptr), nullptr);
+}
+
+TEST(SymbolizeNameTest, ArgumentsAndResultsAreLeftOut)
+{
+	EXPECT_EQ(readable("_Z3addii"), "add");
+	EXPECT_EQ(readable("_ZNK5entry4findEPKc"), "entry::find");
+	EXPECT_EQ(readable("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector::push_back");
+	/* int first<int>(int) */
+	EXPECT_EQ(readable("_Z5firstIiET_S0_"), "first");
+	/* decltype ({parm#1}+(0)) sum<int>(int) */
+	EXPECT_EQ(readable("_Z3sumIiEDTplfp_Li0EET_"), "sum");
+}
+
+TEST(SymbolizeNameTest, AnonymousNamespacesAreLeftOut)
+{
+	EXPECT_EQ(readable("_ZN12_GLOBAL__N_15probeEv"), "probe");
+	EXPECT_EQ(readable("_ZN4test12_GLOBAL__N_15probeEv"), "test::probe");
+}
+
+TEST(SymbolizeNameTest, OperatorsKeepTheirBrackets)
+{
+	EXPECT_EQ(readable("_ZN4lessclERKiS1_"), "less::operator()");
+	EXPECT_EQ(readable("_ZNK4lessltERKS_"), "less::operator<");
+	EXPECT_EQ(readable("_ZlsRSoRK5entry"), "operator<<");
+	EXPECT_EQ(readable("_ZN4listixEm"), "list::operator[]");
+	EXPECT_EQ(readable("_ZN3ptrptEv"), "ptr::operator->");
+	EXPECT_EQ(readable("_Znwm"), "operator new");
+	EXPECT_EQ(readable("_ZNK5entrycvbEv"), "entry::operator bool");
+	EXPECT_EQ(readable("_ZN5entry9operatorsEv"), "entry::operators");
+}
+
+TEST(SymbolizeNameTest, LambdasAreNamedAfterWhereTheyAre)
+{
+	EXPECT_EQ(readable("_ZZN5entry4findEPKcENKUliE_clEi"),
+		  "entry::find::{lambda#1}::operator()");
+}
+
+} /* namespace */

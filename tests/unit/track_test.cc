@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tracks: the stack from the caller of a public function on, the thread, its
+ * name, the CPU, the age; and what they cost.
+ */
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <gtest/gtest.h>
+
+#include "../support/process.h"
+#include "../support/track_apart.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+/* Keeps the frame of a function on the stack: no call at its end is a jump. */
+#define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
+
+/* A public function of the library and what it does inside. Returns its caller. */
+__attribute__((noinline)) void inside(struct track *track, const void *caller)
+{
+	track_fill(track, caller);
+	NO_TAIL_CALL();
+}
+
+__attribute__((noinline)) const void *public_function(struct track *track)
+{
+	const void *caller = __builtin_return_address(0);
+
+	inside(track, caller);
+	NO_TAIL_CALL();
+	return caller;
+}
+
+struct slab_track describe(const struct track &track)
+{
+	struct slab_track described;
+
+	track_describe(&track, &described);
+	return described;
+}
+
+/* As many tracks as make a renamed thread's new name known. */
+struct track settled_track()
+{
+	struct track track;
+
+	for (int i = 0; i < 256; i++)
+		public_function(&track);
+	return track;
+}
+
+/* A stack that is its own for each `path`: so many calls, each of one of two functions. */
+template <bool odd>
+__attribute__((noinline)) void walk_path(struct track *track, unsigned path, unsigned calls)
+{
+	if (calls == 0)
+		public_function(track);
+	else if (path & 1)
+		walk_path<true>(track, path >> 1, calls - 1);
+	else
+		walk_path<false>(track, path >> 1, calls - 1);
+	/* Without a difference compilers merge the two. */
+	__asm__ volatile("" ::"i"(odd) : "memory");
+}
+
+__attribute__((noinline)) const void *deep(struct track *track, unsigned calls)
+{
+	const void *caller = calls ? deep(track, calls - 1) : public_function(track);
+
+	NO_TAIL_CALL();
+	return caller;
+}
+
+TEST(TrackTest, TheTopFrameIsTheCallerOfThePublicFunction)
+{
+	struct track track;
+	const void *caller = public_function(&track);
+	const struct slab_track described = describe(track);
+
+	ASSERT_GT(described.frames, 1U);
+	EXPECT_EQ(described.frame[0], caller);
+}
+
+TEST(TrackTest, FramesAreReturnAddressesInnermostFirst)
+{
+	struct track track;
+	const void *caller = deep(&track, 3);
+	const struct slab_track described = describe(track);
+
+	ASSERT_GT(described.frames, 4U);
+	EXPECT_EQ(described.frame[0], caller);
+	/* deep() called itself three times, from the same place. */
+	EXPECT_NE(described.frame[1], caller);
+	EXPECT_EQ(described.frame[2], described.frame[1]);
+	EXPECT_EQ(described.frame[3], described.frame[1]);
+	EXPECT_NE(described.frame[4], described.frame[1]);
+}
+
+TEST(TrackTest, TheInnermostFramesOfADeepStackAreKept)
+{
+	struct track track;
+	const void *caller = deep(&track, 100);
+	const struct slab_track described = describe(track);
+
+	EXPECT_EQ(described.frames, static_cast<unsigned>(SLAB_STACK_MAX));
+	EXPECT_EQ(described.frame[0], caller);
+	EXPECT_EQ(described.frame[SLAB_STACK_MAX - 1], described.frame[1]);
+}
+
+TEST(TrackTest, TheSamePlaceHasTheSameStack)
+{
+	std::set<std::uint32_t> stacks;
+	volatile int times = 10; /* not known: the loop is not unrolled */
+
+	while (times > 0) {
+		struct track track;
+
+		public_function(&track);
+		stacks.insert(track.stack);
+		times = times - 1;
+	}
+	EXPECT_EQ(stacks.size(), 1U);
+}
+
+TEST(TrackTest, OtherPlacesHaveOtherStacks)
+{
+	struct track first, second;
+
+	public_function(&first);
+	public_function(&second);
+	EXPECT_NE(first.stack, second.stack);
+}
+
+TEST(TrackTest, ACallerThatIsNotOnTheStackStandsAlone)
+{
+	const void *nobody = reinterpret_cast<const void *>(0x1234);
+	struct track track;
+
+	inside(&track, nobody);
+	ASSERT_EQ(describe(track).frames, 1U);
+	EXPECT_EQ(describe(track).frame[0], nobody);
+}
+
+/* As deep inside as the library never is. */
+__attribute__((noinline)) void far_inside(struct track *track, const void *caller, unsigned calls)
+{
+	if (calls)
+		far_inside(track, caller, calls - 1);
+	else
+		inside(track, caller);
+	NO_TAIL_CALL();
+}
+
+TEST(TrackTest, ACallerBehindTooManyFramesStandsAlone)
+{
+	struct track track;
+	std::thread([&track] {
+		const void *caller = __builtin_return_address(0);
+
+		far_inside(&track, caller, 22);
+		EXPECT_EQ(describe(track).frame[0], caller);
+	}).join();
+	EXPECT_EQ(describe(track).frames, 1U);
+}
+
+TEST(TrackTest, WithoutACallerThereIsNoStack)
+{
+	struct track track;
+
+	inside(&track, nullptr);
+	EXPECT_EQ(track.stack, 0U);
+	EXPECT_EQ(describe(track).tid, thread_id());
+}
+
+/* Are the two addresses of one program or library? */
+bool same_object(const void *one, const void *other)
+{
+	Dl_info of_one = {}, of_other = {};
+
+	return dladdr(one, &of_one) && dladdr(other, &of_other) &&
+	       of_one.dli_fbase == of_other.dli_fbase;
+}
+
+/* In a shared library, frames inside of it are known by their addresses. */
+TEST(TrackTest, ASharedLibraryLeavesItsOwnFramesOut)
+{
+	const void *nobody = reinterpret_cast<const void *>(0x1234);
+	struct slab_track described = {};
+
+	track_apart(nobody, &described);
+	ASSERT_GT(described.frames, 1U);
+	EXPECT_TRUE(same_object(described.frame[0], reinterpret_cast<const void *>(describe)));
+}
+
+TEST(TrackTest, ASharedLibraryThatCallsItselfIsNotTheCaller)
+{
+	struct slab_track described = {};
+
+	track_apart_within(&described);
+	ASSERT_GT(described.frames, 1U);
+	EXPECT_TRUE(same_object(described.frame[0], reinterpret_cast<const void *>(describe)));
+}
+
+/* What a million objects cost, apart from 16 bytes each. */
+TEST(TrackTest, ManyObjectsOfAHundredPlacesCostAHundredStacks)
+{
+	const unsigned objects = under_asan || under_tsan ? 10000 : 200000;
+	constexpr unsigned places = 100;
+	const std::size_t bytes = depot_bytes();
+	const unsigned count = depot_count();
+	std::set<std::uint32_t> stacks;
+	struct track track;
+
+	for (unsigned i = 0; i < objects; i++) {
+		walk_path<false>(&track, i % places, 7);
+		stacks.insert(track.stack);
+	}
+	EXPECT_EQ(stacks.size(), places);
+	EXPECT_EQ(depot_count() - count, places);
+	EXPECT_LE(depot_bytes() - bytes, places * (SLAB_STACK_MAX + 1) * sizeof(void *));
+}
+
+TEST(TrackTest, TheThreadIsTheCallingOne)
+{
+	struct track track;
+
+	public_function(&track);
+	EXPECT_EQ(describe(track).tid, thread_id());
+	std::thread([] {
+		struct track other;
+
+		public_function(&other);
+		EXPECT_EQ(describe(other).tid, thread_id());
+	}).join();
+}
+
+TEST(TrackTest, AForkedChildHasItsOwnThreadId)
+{
+	struct track before;
+
+	public_function(&before);
+	EXPECT_EQ(run_in_child([] {
+			  struct track track;
+
+			  track_after_fork_child();
+			  public_function(&track);
+			  return describe(track).tid == thread_id() ? 0 : 1;
+		  }),
+		  "");
+}
+
+TEST(TrackTest, TheCpuIsThatOfTheThread)
+{
+	for (std::size_t i = 0; i < allowed_cpus().size(); i++) {
+		struct track track;
+
+		pin(i);
+		public_function(&track);
+		EXPECT_EQ(describe(track).cpu, allowed_cpus()[i]);
+	}
+	unpin();
+}
+
+TEST(TrackTest, ACpuThatHasNoRoomIsUnknown)
+{
+	struct track track;
+
+	public_function(&track);
+	track.cpu = 4095;
+	EXPECT_EQ(describe(track).cpu, -1);
+}
+
+TEST(TrackTest, TheAgeIsTheTimeSinceThen)
+{
+	const auto start = std::chrono::steady_clock::now();
+	struct track track;
+
+	public_function(&track);
+	std::this_thread::sleep_for(std::chrono::milliseconds(30));
+	const std::uint64_t age = describe(track).age_ms;
+	const std::chrono::duration<double, std::milli> most =
+		std::chrono::steady_clock::now() - start;
+
+	EXPECT_GE(age, 29U);
+	EXPECT_LE(static_cast<double>(age), most.count() + 1);
+}
+
+TEST(TrackTest, ATrackOfLaterIsNoTimeAgo)
+{
+	struct track track;
+
+	public_function(&track);
+	track.when = track_now() + 1000000;
+	EXPECT_EQ(describe(track).age_ms, 0U);
+}
+
+TEST(TrackTest, AnEmptyTrackDescribesNobody)
+{
+	const struct track track = {};
+	const struct slab_track described = describe(track);
+
+	EXPECT_EQ(described.tid, 0);
+	EXPECT_EQ(described.cpu, 0);
+	EXPECT_EQ(described.age_ms, 0U);
+	EXPECT_STREQ(described.thread, "");
+	EXPECT_EQ(described.frames, 0U);
+}
+
+TEST(TrackTest, ErrnoIsUntouched)
+{
+	struct track track;
+
+	errno = EDOM;
+	public_function(&track);
+	EXPECT_EQ(errno, EDOM);
+}
+
+/* --- names of threads ------------------------------------------------------------ */
+
+TEST(TrackTest, AThreadHasTheNameItStartedWith)
+{
+	std::thread([] {
+		struct track track;
+
+		pthread_setname_np(pthread_self(), "exactly-15-long");
+		public_function(&track);
+		EXPECT_STREQ(describe(track).thread, "exactly-15-long");
+	}).join();
+}
+
+TEST(TrackTest, ARenamedThreadHasItsNewNameSoon)
+{
+	std::thread([] {
+		pthread_setname_np(pthread_self(), "before");
+		EXPECT_STREQ(describe(settled_track()).thread, "before");
+		pthread_setname_np(pthread_self(), "after");
+		EXPECT_STREQ(describe(settled_track()).thread, "after");
+	}).join();
+}
+
+/* As most are: something is allocated before the thread names itself. */
+TEST(TrackTest, AThreadThatNamesItselfEarlyIsKnownAtOnce)
+{
+	std::thread([] {
+		struct track track;
+
+		for (int i = 0; i < 4; i++)
+			public_function(&track);
+		pthread_setname_np(pthread_self(), "named-early");
+		public_function(&track);
+		EXPECT_STREQ(describe(track).thread, "named-early");
+	}).join();
+}
+
+TEST(TrackTest, ATrackKeepsTheNameThatTheThreadHadThen)
+{
+	std::thread([] {
+		pthread_setname_np(pthread_self(), "then");
+		const struct track then = settled_track();
+
+		pthread_setname_np(pthread_self(), "now");
+		EXPECT_STREQ(describe(settled_track()).thread, "now");
+		EXPECT_STREQ(describe(then).thread, "then");
+	}).join();
+}
+
+TEST(TrackTest, AThreadMayHaveNoName)
+{
+	std::thread([] {
+		struct track track;
+
+		pthread_setname_np(pthread_self(), "");
+		public_function(&track);
+		EXPECT_EQ(track.name, 0U);
+		EXPECT_STREQ(describe(track).thread, "");
+	}).join();
+}
+
+/* Track once in a new thread of that name. */
+struct track track_as(const std::string &name)
+{
+	struct track track;
+
+	std::thread([&] {
+		pthread_setname_np(pthread_self(), name.c_str());
+		public_function(&track);
+	}).join();
+	return track;
+}
+
+TEST(TrackTest, EqualNamesAreOneName)
+{
+	EXPECT_EQ(track_as("twins").name, track_as("twins").name);
+	EXPECT_NE(track_as("twins").name, track_as("twin").name);
+	EXPECT_NE(track_as("same-start-1").name, track_as("same-start-2").name);
+}
+
+TEST(TrackTest, ThreadsThatStartAtOnceKeepTheirNames)
+{
+	constexpr unsigned threads = 8, rounds = 20;
+
+	for (unsigned round = 0; round < rounds; round++) {
+		std::vector<std::thread> started;
+		std::atomic<unsigned> ready{0};
+
+		for (unsigned t = 0; t < threads; t++)
+			started.emplace_back([&, t] {
+				/* Two each have the same name, all the same beginning. */
+				const std::string name = "at-once-" + std::to_string(round) + "-" +
+							 std::to_string(t / 2);
+				struct track track;
+
+				pthread_setname_np(pthread_self(), name.c_str());
+				ready++;
+				while (ready < threads)
+					sched_yield();
+				public_function(&track);
+				EXPECT_EQ(describe(track).thread, name);
+			});
+		for (std::thread &thread : started)
+			thread.join();
+	}
+}
+
+TEST(TrackTest, WhenThereIsNoRoomForMoreNamesThreadsAreNameless)
+{
+	EXPECT_EQ(run_in_child([] {
+			  const struct track first = track_as("name-first");
+			  unsigned named = 0;
+
+			  for (unsigned i = 0; i < 4200; i++)
+				  named += track_as("name-" + std::to_string(i)).name != 0;
+			  /* This test's program had some already. */
+			  if (named < 4000 || named > 4094)
+				  return 1;
+			  if (track_as("one-too-many").name != 0)
+				  return 2;
+			  return std::strcmp(describe(first).thread, "name-first") == 0 ? 0 : 3;
+		  }),
+		  "");
+}
+
+/* --- signal handlers --------------------------------------------------------------- */
+
+std::atomic<unsigned> handled, wrong;
+
+TEST(TrackTest, ASignalHandlerIsTrackedInTheMiddleOfATrack)
+{
+	const interruptions timer(2000, [](int) {
+		struct track track;
+		const void *caller = public_function(&track);
+		const struct slab_track described = describe(track);
+
+		if (described.frames == 0 || described.frame[0] != caller)
+			wrong++;
+		handled++;
+	});
+	struct track track;
+
+	while (handled < 100) {
+		const void *caller = deep(&track, 10);
+		const struct slab_track described = describe(track);
+
+		ASSERT_GT(described.frames, 10U);
+		ASSERT_EQ(described.frame[0], caller);
+	}
+	EXPECT_EQ(wrong, 0U);
+}
+
+} /* namespace */
