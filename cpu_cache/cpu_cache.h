@@ -62,8 +62,8 @@ struct cpu_slab {
 } __attribute__((aligned(CPU_CACHELINE)));
 
 #define CPU_SLAB_STACK 128
-/* The 16 bits below the stack, so that its top can be compared without asking for
- * its height: no offset, since no slab has an object in its last 8 bytes only. */
+/* The 16 bits below the stack, so that its top can be compared whatever its height:
+ * not an offset, since no slab of 8-byte objects is as large as that. */
 #define CPU_STACK_BOTTOM 0xffff
 
 #define CPU_GATHER_MAX 64

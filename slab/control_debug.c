@@ -248,6 +248,11 @@ static int put_site(const struct slab_call_site *site, void *arg)
 	return 0;
 }
 
+static const char *const kinds[] = {
+	[SLAB_TRACES_ALLOCATED] = "allocated",
+	[SLAB_TRACES_FREED] = "freed",
+};
+
 struct traces_errand {
 	struct slab_json *reply;
 	enum slab_traces kind;
@@ -263,6 +268,7 @@ static long traces(struct slab_cache *cache, void *arg)
 
 	control_begin(reply, true);
 	slab_json_string(reply, "name", errand->name);
+	slab_json_string(reply, "kind", kinds[errand->kind]);
 	slab_json_number(reply, "now", track_now());
 	slab_json_open(reply, "sites", '[');
 	sites = slab_cache_traces(cache, errand->kind, errand->since, put_site, reply);
@@ -274,11 +280,6 @@ static long traces(struct slab_cache *cache, void *arg)
 	slab_json_free(reply);
 	return sites;
 }
-
-static const char *const kinds[] = {
-	[SLAB_TRACES_ALLOCATED] = "allocated",
-	[SLAB_TRACES_FREED] = "freed",
-};
 
 static bool parse_kind(enum slab_traces *kind, const char *word, size_t len)
 {

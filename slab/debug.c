@@ -157,6 +157,7 @@ void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const 
 		case TAKEN:
 			return obj;
 		case UNFIT:
+			finding_detected(&finding, caller);
 			debug_report(cache, &finding);
 			break;
 		default:

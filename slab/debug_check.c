@@ -36,8 +36,10 @@ static bool check_slab(struct slab_cache *cache, struct slab *slab, struct findi
 		finding_begin(finding, SLAB_PROBLEM_COUNT, cache->name, "inuse %u > max %u",
 			      slab->carved > max ? slab->carved : slab->debug->used, max);
 		describe_count(slab, finding, "Object count adjusted");
-		slab_set_carved(slab, slab->carved > max ? max : slab->carved);
-		slab->debug->used = slab->carved;
+		if (slab->carved > max)
+			slab_set_carved(slab, max);
+		if (slab->debug->used > max)
+			slab->debug->used = slab->carved;
 		return false;
 	}
 	if (!debug_find_slab_damage(slab, &damage))

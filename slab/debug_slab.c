@@ -45,6 +45,7 @@ int debug_pop(const struct slab *slab)
 	if (!is_free_object(slab, index))
 		return -2;
 	debug->first = debug_record(slab, index)->next;
+	debug_record(slab, index)->next = 0;
 	if (!debug->first)
 		debug->last = 0;
 	return (int)index;

@@ -127,16 +127,6 @@ static void set_letters(struct slab_cache *cache, uint64_t letters)
 	cache_each_slab(cache, place, cache);
 }
 
-int slab_cache_sample(struct slab_cache *cache, unsigned long n)
-{
-	if (!cache || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
-	sample_set(cache, n);
-	return 0;
-}
-
 int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
 {
 	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS) {

@@ -30,8 +30,7 @@ static inline bool sample_is_on(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED) != 0;
 }
 
-/* What slab_cache_sample() does. Installs the fault handler.
- * Under the cache's flush_lock. */
+/* What slab_cache_sample() does. Installs the fault handler; takes flush_lock. */
 void sample_set(struct slab_cache *cache, unsigned long interval);
 /* Allocations are to come through the slow path, to be counted. */
 bool sample_gate_open(const struct slab_cache *cache);

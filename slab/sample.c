@@ -63,6 +63,7 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 		interval = LONG_MAX;
 	if (interval)
 		fault_install();
+	pthread_mutex_lock(&cache->flush_lock);
 	if (sample->interval > SAMPLE_EXACT_MAX)
 		__atomic_fetch_sub(&sampled, 1, __ATOMIC_RELAXED);
 	if (interval > SAMPLE_EXACT_MAX)
@@ -70,6 +71,7 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 	__atomic_store_n(&sample->left, (long)interval, __ATOMIC_RELAXED);
 	__atomic_store_n(&sample->interval, interval, __ATOMIC_RELAXED);
 	set_gate(cache, 0);
+	pthread_mutex_unlock(&cache->flush_lock);
 	if (interval > SAMPLE_EXACT_MAX)
 		slab_control_start_ticks();
 }
@@ -80,9 +82,7 @@ int slab_cache_sample(struct slab_cache *cache, unsigned long n)
 		errno = EINVAL;
 		return -EINVAL;
 	}
-	pthread_mutex_lock(&cache->flush_lock);
 	sample_set(cache, n);
-	pthread_mutex_unlock(&cache->flush_lock);
 	return 0;
 }
 

@@ -2,8 +2,10 @@
 /*
  * A process to be looked at: it creates caches, uses them, says "ready" and
  * what slab_control_fd() returned, and stays until its standard input ends.
+ * Each line of its input is a thing to do (do_task()); "done" says it did.
  *
- * usage: control_server [plain|loop|fork|leave]
+ * usage: control_server [plain|load|loop|fork|leave]
+ *   load   has threads that allocate and free all the time
  *   loop   serves the control socket in its own poll loop
  *   fork   has a child that says whether it has a socket of its own, before
  *          and after it creates a cache
@@ -14,6 +16,8 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +26,13 @@
 
 #define ENTRIES 1000
 #define PBLOCKS 600
+#define LOAD_THREADS 4
+#define LOAD_OBJECTS 200
+#define LEAKED 100
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+static struct slab_cache *entry, *pblock;
 
 static struct slab_cache *create(const char *name, size_t size, uint64_t flags)
 {
@@ -30,10 +41,10 @@ static struct slab_cache *create(const char *name, size_t size, uint64_t flags)
 
 static void use_caches(void)
 {
-	struct slab_cache *entry = create("entry", 712, SLAB_NO_MERGE);
-	struct slab_cache *pblock = create("pblock", 200, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
 	static void *kept[ENTRIES];
 
+	entry = create("entry", 712, SLAB_NO_MERGE);
+	pblock = create("pblock", 200, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
 	create("empty", 64, SLAB_NO_MERGE);
 	for (int i = 0; i < ENTRIES; i++)
 		kept[i] = slab_alloc(entry);
@@ -45,11 +56,84 @@ static void use_caches(void)
 	kept[1] = slab_alloc(create("second", 480, 0));
 }
 
+/* Tasks */
+
+static void *leaked[LEAKED];
+
+NOINLINE static void leak_entries(void)
+{
+	for (int i = 0; i < LEAKED; i++)
+		leaked[i] = slab_alloc(entry);
+}
+
+NOINLINE static void free_entries(void)
+{
+	for (int i = 0; i < LEAKED; i++)
+		slab_free(entry, leaked[i]);
+}
+
+NOINLINE static void use_pblocks(void)
+{
+	void *block[8];
+
+	for (int i = 0; i < 8; i++)
+		block[i] = slab_alloc(pblock);
+	for (int i = 0; i < 8; i++)
+		slab_free(pblock, block[i]);
+}
+
+static void count_failures(void)
+{
+	int failures = 0;
+
+	for (int i = 0; i < 10; i++) {
+		void *obj = slab_alloc(entry);
+
+		failures += !obj;
+		slab_free(entry, obj);
+	}
+	printf("%d failed\n", failures);
+}
+
+static void do_task(char task)
+{
+	switch (task) {
+	case 'l':
+		leak_entries();
+		break;
+	case 'f':
+		free_entries();
+		break;
+	case 'p':
+		use_pblocks();
+		break;
+	case 'o': /* an overflow */
+		((char *)leaked[0])[712] = 1;
+		break;
+	case 'c':
+		count_failures();
+		break;
+	}
+	puts("done");
+	fflush(stdout);
+}
+
+/* Reads what there is of the input, at least one byte. False: it has ended. */
+static bool do_tasks(void)
+{
+	char tasks[100];
+	ssize_t n = read(STDIN_FILENO, tasks, sizeof(tasks));
+
+	for (ssize_t i = 0; i < n; i++) {
+		if (tasks[i] != '\n')
+			do_task(tasks[i]);
+	}
+	return n > 0;
+}
+
 static void wait_for_end(void)
 {
-	char byte;
-
-	while (read(STDIN_FILENO, &byte, 1) > 0)
+	while (do_tasks())
 		;
 }
 
@@ -58,8 +142,47 @@ static void serve_until_end(int control)
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 			       {.fd = control, .events = POLLIN}};
 
-	while (poll(fds, 2, -1) > 0 && !fds[0].revents)
+	while (poll(fds, 2, -1) > 0 && (!fds[0].revents || do_tasks()))
 		slab_control_dispatch();
+}
+
+/* Load */
+
+static atomic_bool load_ends;
+
+/* Objects of one thread: each is marked as its own while it has it. */
+static void *bear_load(void *seed)
+{
+	unsigned random = (unsigned)(size_t)seed;
+	unsigned *object[LOAD_OBJECTS] = {NULL};
+
+	while (!atomic_load(&load_ends)) {
+		unsigned i = (random = random * 1664525 + 1013904223) >> 8;
+		unsigned **at = &object[i % LOAD_OBJECTS];
+
+		if (*at && **at != (unsigned)(size_t)seed)
+			abort();
+		if (*at)
+			slab_free(entry, *at);
+		*at = *at ? NULL : slab_alloc(entry);
+		if (*at)
+			**at = (unsigned)(size_t)seed;
+	}
+	for (int i = 0; i < LOAD_OBJECTS; i++)
+		slab_free(entry, object[i]);
+	return NULL;
+}
+
+static void run_load(void)
+{
+	pthread_t thread[LOAD_THREADS];
+
+	for (size_t i = 0; i < LOAD_THREADS; i++)
+		pthread_create(&thread[i], NULL, bear_load, (void *)(i + 1));
+	wait_for_end();
+	atomic_store(&load_ends, true);
+	for (size_t i = 0; i < LOAD_THREADS; i++)
+		pthread_join(thread[i], NULL);
 }
 
 static int has_socket(void)
@@ -105,6 +228,8 @@ int main(int argc, char **argv)
 	}
 	if (control >= 0)
 		serve_until_end(control);
+	else if (strcmp(mode, "load") == 0)
+		run_load();
 	else
 		wait_for_end();
 	if (child)

@@ -316,6 +316,7 @@ TEST_F(FindingTest, IsReportedOnASmallSignalStack)
 
 		signal_slab = &slab;
 		on_a_small_stack(6144, report_in_handler);
+		signal_slab = nullptr;
 		return;
 	}
 	const second_run run = run_again({"SLAB_LOG="});

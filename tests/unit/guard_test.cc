@@ -86,6 +86,11 @@ protected:
 		sample(cache_, 1);
 	}
 
+	~GuardTest() override
+	{
+		sample(cache_, 0);
+	}
+
 	/* The compiler would warn of what comes after, so it does not get to see it. */
 	void free(void *obj)
 	{
@@ -131,7 +136,6 @@ protected:
 	template <typename Access> std::string report_of(Access access)
 	{
 		const child_end end = end_of_child([&] {
-			signal(SIGSEGV, SIG_DFL);
 			access();
 			return FINE;
 		});
@@ -287,7 +291,6 @@ TEST_F(GuardTest, ASmallAlternateStackIsEnough)
 		stack.ss_size = size;
 		if (sigaltstack(&stack, nullptr) != 0)
 			return WRONG;
-		signal(SIGSEGV, SIG_DFL);
 		read_byte(obj);
 		return WRONG;
 	});
@@ -382,7 +385,7 @@ TEST_F(GuardHandlerTest, ReportsOfSeveralThreadsDoNotMix)
 TEST_F(GuardTest, DamageBeforeTheObjectIsFoundWhenItIsFreed)
 {
 	report_capture reports;
-	char *obj = object_at(true), *left = object_at(false);
+	char *obj = object_at(false), *left = object_at(true);
 
 	obj[-1] = 1;
 	left[0] = 1; /* its own */
@@ -483,7 +486,7 @@ TEST_F(GuardTest, ObjectOfAnotherCache)
 
 TEST_F(GuardTest, ObjectsOfAnySizeAreWholeAndAligned)
 {
-	for (std::size_t size = 1; size <= 60000; size += size / 3 + 1)
+	for (std::size_t size = 1; size <= SLAB_MAX_OBJECT_SIZE; size += size / 3 + 1)
 		for (std::size_t align : {0u, 8u, 64u, 4096u}) {
 			struct slab_cache_args args = {};
 
@@ -494,7 +497,7 @@ TEST_F(GuardTest, ObjectsOfAnySizeAreWholeAndAligned)
 			for (int i = 0; i < 4; i++) {
 				void *obj = slab_alloc(cache);
 
-				ASSERT_EQ(is_guarded(obj), size <= 65536 - 2 * page) << size;
+				ASSERT_TRUE(is_guarded(obj)) << size;
 				EXPECT_TRUE(aligned(obj, align ? align : 8)) << size;
 				fill(obj, size, size);
 				EXPECT_TRUE(intact(obj, size, size));
@@ -511,7 +514,7 @@ TEST_F(GuardTest, ObjectsBySizeEndWhereTheirCallersBytesEnd)
 	cache = slab_user(slab_of(obj));
 	slab_mfree(obj);
 	sample(cache, 1);
-	for (std::size_t size : {897u, 900u, 1000u, 1024u}) {
+	for (std::size_t size : {961u, 970u, 1000u, 1024u}) {
 		for (int i = 0; i < 8; i++) {
 			obj = static_cast<char *>(slab_malloc(size));
 			ASSERT_TRUE(is_guarded(obj)) << size;
@@ -570,7 +573,7 @@ TEST_F(GuardTest, AnObjectThatCannotBeConstructedIsNoObject)
 	errno = 0;
 	EXPECT_EQ(slab_alloc(cache), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
-	EXPECT_EQ(stats_of(cache).slabs, 0U);
+	EXPECT_LE(stats_of(cache).slabs, 1U); /* an ordinary one, without objects */
 }
 
 TEST_F(GuardTest, ZeroedObjectsAreZero)
@@ -625,8 +628,8 @@ TEST_F(GuardTest, TheOldestIsUsedAgainWhenThereAreNoMore)
 		objs.push_back(slab_alloc(cache_));
 		ASSERT_EQ(slab_of(objs.back()), slab);
 	}
-	EXPECT_FALSE(is_guarded(slab_alloc_bulk(cache_, SLAB_ALLOC_FULL, 1, &objs[0]) ? objs[0]
-										      : nullptr));
+	objs.push_back(slab_alloc(cache_));
+	EXPECT_FALSE(is_guarded(objs.back()));
 	free_many(cache_, objs);
 }
 

@@ -173,7 +173,7 @@ TEST(ReportTest, GoesToTheHandler)
 TEST(ReportTest, HandlersMayChangeWhileReportsAreMade)
 {
 	/* The last handler stays until the reporter has ended: it may be inside. */
-	static report_capture *captures[8] = {new report_capture};
+	report_capture *captures[8] = {new report_capture};
 	std::thread reporter([] {
 		for (int i = 0; i < 2000; i++)
 			emit("one of many");

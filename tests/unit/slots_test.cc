@@ -26,20 +26,20 @@ using indices = std::vector<unsigned>;
 /* Offsets become indices by a multiplication that must never be one off. */
 TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
 {
-	struct cpu_slab slab = {};
+	struct slab slab = {};
 	static char base[8];
 
 	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8) {
-		cpu_slab_init(&slab, base, size, nullptr);
+		cpu_slab_init(&slab.cpu, base, size, nullptr);
 		for (unsigned i = 0; i < objects_of_largest_slab(size); i++) {
 			const std::size_t offset8 = i * size / 8;
 
 			ASSERT_LE(offset8, UINT16_MAX);
-			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8)), i)
+			ASSERT_EQ(cpu_slab_index(&slab.cpu, static_cast<std::uint16_t>(offset8)), i)
 				<< size;
 			/* And the last word of the object is still of it. */
-			ASSERT_EQ(cpu_slab_index(&slab, static_cast<std::uint16_t>(offset8 +
-										   size / 8 - 1)),
+			ASSERT_EQ(cpu_slab_index(&slab.cpu, static_cast<std::uint16_t>(
+								    offset8 + size / 8 - 1)),
 				  i)
 				<< size;
 		}

@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <slab/malloc.h>
 
 #include <gtest/gtest.h>
 
@@ -452,6 +453,82 @@ TEST(TrackTest, WhenThereIsNoRoomForMoreNamesThreadsAreNameless)
 			  return std::strcmp(describe(first).thread, "name-first") == 0 ? 0 : 3;
 		  }),
 		  "");
+}
+
+/* --- the public functions ------------------------------------------------------------ */
+
+/* The return address of the last call_from(): the second frame, when the first is its own. */
+const void *outer;
+
+template <typename Call>
+__attribute__((noinline)) void *call_from(Call call, struct slab_cache *cache, void *obj)
+{
+	outer = __builtin_return_address(0);
+	void *result = call(cache, obj);
+
+	NO_TAIL_CALL();
+	return result;
+}
+
+#define CALL(expression)                                                                           \
+	[](struct slab_cache *cache, void *obj) __attribute__((always_inline)) -> void * {         \
+		(void)cache, (void)obj;                                                            \
+		return (expression);                                                               \
+	}
+
+struct stacks {
+	const void *allocated, *freed;
+};
+
+void take_stacks(const struct slab_report *report, void *arg)
+{
+	*static_cast<struct stacks *>(arg) = {report->allocated.frame[1], report->freed.frame[1]};
+}
+
+/* Allocate, free, and free again: the report tells who did the first two. */
+template <typename Allocate, typename Free>
+void expect_callers(Allocate allocate, Free free, struct slab_cache *cache, const char *what)
+{
+	struct stacks seen = {}, expected = {};
+
+	slab_set_report_handler(take_stacks, &seen);
+	void *obj = call_from(allocate, cache, nullptr);
+	expected.allocated = outer;
+	call_from(free, cache, obj);
+	expected.freed = outer;
+	free(cache, obj);
+	slab_set_report_handler(nullptr, nullptr);
+	EXPECT_EQ(seen.allocated, expected.allocated) << what;
+	EXPECT_EQ(seen.freed, expected.freed) << what;
+}
+
+TEST(TrackTest, PublicFunctionsNameTheirCallers)
+{
+#ifndef __OPTIMIZE__
+	GTEST_SKIP() << "without optimisation, functions stay on the stack";
+#endif
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "with sanitizers, functions stay on the stack";
+	if (!running_again()) {
+		EXPECT_EQ(run_again({"SLAB_DEBUG=FU"}).failure, "");
+		return;
+	}
+	struct slab_cache *cache = slab_cache_create("tracked", 40, 0, 0);
+	const auto free = CALL((slab_free(cache, obj), nullptr));
+	const auto mfree = CALL((slab_mfree(obj), nullptr));
+
+	expect_callers(CALL(slab_alloc(cache)), free, cache, "slab_alloc, slab_free");
+	expect_callers(CALL(slab_alloc_node(cache, 0)), free, cache, "slab_alloc_node");
+	expect_callers(CALL((slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 1, &obj), obj)), free, cache,
+		       "slab_alloc_bulk");
+	expect_callers(CALL(slab_alloc(cache)), CALL((slab_free_bulk(cache, 1, &obj), nullptr)),
+		       cache, "slab_free_bulk");
+	expect_callers(CALL(slab_malloc(40)), mfree, cache, "slab_malloc, slab_mfree");
+	expect_callers(CALL(slab_malloc(40)), CALL((slab_free_sized(obj, 40), nullptr)), cache,
+		       "slab_free_sized");
+	expect_callers(CALL(slab_calloc(4, 10)), mfree, cache, "slab_calloc");
+	expect_callers(CALL(slab_realloc(nullptr, 40)), mfree, cache, "slab_realloc");
+	expect_callers(CALL(slab_memalign(64, 40)), mfree, cache, "slab_memalign");
 }
 
 /* --- signal handlers --------------------------------------------------------------- */

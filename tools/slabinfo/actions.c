@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * -s and -v: what the process has to do itself, one request for each cache. A
- * cache that was destroyed in the meantime is told and counts as not matched.
+ * What the process has to do itself, one request for each cache: -s, -v, -d,
+ * --sample; and --fail. A cache that was destroyed in the meantime is told and
+ * counts as not matched.
  */
 #include "views.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Asks for `action` on a cache; false when the process did not do it. */
 static bool act(const struct process *process, const struct cache *cache, const char *action,
@@ -58,4 +60,106 @@ int action_validate(const struct process *process, const struct model *model)
 			status = EXIT_NOTHING;
 	}
 	return status;
+}
+
+/* "3 slabs without letters and 1 of ZPU drain", what of the cache is as it was. */
+static void print_draining(struct json_object *draining)
+{
+	const size_t kinds = model_length(draining);
+
+	for (size_t i = 0; i < kinds; i++) {
+		struct json_object *kind = json_object_array_get_idx(draining, i);
+		const char *letters = model_text(kind, "letters");
+		const bool plain = strcmp(letters, "-") == 0;
+		const uint64_t slabs = model_number(kind, "slabs");
+
+		printf("%s%" PRIu64 "%s %s%s", i == 0 ? ", " : " and ", slabs,
+		       i == 0 ? slabs == 1 ? " slab" : " slabs" : "",
+		       plain ? "without letters" : "of ", plain ? "" : letters);
+		if (i == kinds - 1)
+			puts(i == 0 && slabs == 1 ? " still drains" : " still drain");
+	}
+	if (!kinds)
+		putchar('\n');
+}
+
+/* A line for a cache that was changed. 1: it was, 0: it had these letters, -1: error. */
+static int debug_cache(const struct process *process, const struct cache *cache,
+		       const char *letters)
+{
+	char request[32];
+	struct json_object *answer;
+	bool changed;
+
+	snprintf(request, sizeof(request), "debug %s", letters);
+	answer = attach_ask(process, request, cache->name);
+	if (!answer)
+		return -1;
+	changed = strcmp(model_text(answer, "before"), model_text(answer, "after")) != 0;
+	if (changed) {
+		printf("%-21s %s -> %s", cache->name, model_text(answer, "before"),
+		       model_text(answer, "after"));
+		print_draining(model_member(answer, "draining"));
+	}
+	json_object_put(answer);
+	return changed;
+}
+
+int action_debug(const struct options *options, const struct process *process,
+		 const struct model *model)
+{
+	size_t changed = 0, errors = 0;
+
+	for (size_t i = 0; i < model->count; i++) {
+		int did = debug_cache(process, &model->caches[i], options->letters);
+
+		changed += did > 0;
+		errors += did < 0;
+	}
+	printf("%zu cache%s changed, %zu had the letters %s already\n", changed,
+	       changed == 1 ? "" : "s", model->count - changed - errors, options->letters);
+	return errors ? EXIT_NOTHING : EXIT_DONE;
+}
+
+static const char *interval_text(char text[40], uint64_t interval)
+{
+	snprintf(text, 40, interval ? "one in %" PRIu64 : "off", interval);
+	return text;
+}
+
+int action_sample(const struct options *options, const struct process *process,
+		  const struct model *model)
+{
+	char request[40], before[40], after[40];
+	int status = EXIT_DONE;
+
+	snprintf(request, sizeof(request), "sample %ld", options->sample);
+	for (size_t i = 0; i < model->count; i++) {
+		struct json_object *answer = attach_ask(process, request, model->caches[i].name);
+
+		if (answer)
+			printf("%-21s sampling %s -> %s\n", model->caches[i].name,
+			       interval_text(before, model_number(answer, "before")),
+			       interval_text(after, model_number(answer, "after")));
+		else
+			status = EXIT_NOTHING;
+		json_object_put(answer);
+	}
+	return status;
+}
+
+int action_fail(const struct options *options, const struct process *process)
+{
+	struct json_object *answer = attach_ask(process, "fail", options->fail);
+
+	if (!answer)
+		return EXIT_USAGE;
+	if (strcmp(options->fail, "-") == 0)
+		printf("No allocations fail in process %d (%s) any more\n", process->pid,
+		       process->command);
+	else
+		printf("Allocations fail in process %d (%s): %s; --fail=- ends that\n",
+		       process->pid, process->command, options->fail);
+	json_object_put(answer);
+	return EXIT_DONE;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading the command line: the kernel tool's letters and long names, and our
- * own for choosing a process. One run does one thing; asking for two is an
- * error rather than a guess.
+ * own for choosing a process and for hunting leaks. One run does one thing;
+ * asking for two is an error rather than a guess.
  */
 #include "args.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -13,7 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_PROCESS = 256, OPTION_LIST, OPTION_JSON, OPTION_VERSION };
+enum {
+	OPTION_PROCESS = 256,
+	OPTION_LIST,
+	OPTION_JSON,
+	OPTION_VERSION,
+	OPTION_SAMPLE,
+	OPTION_FAIL,
+	OPTION_MARK,
+	OPTION_SINCE_MARK,
+};
+
+static const char short_options[] = "lTrsvtd::zeN:p:h";
 
 static const struct option long_options[] = {
 	{"slabs", no_argument, NULL, 'l'},
@@ -21,8 +34,15 @@ static const struct option long_options[] = {
 	{"report", no_argument, NULL, 'r'},
 	{"shrink", no_argument, NULL, 's'},
 	{"validate", no_argument, NULL, 'v'},
+	{"debug", optional_argument, NULL, 'd'},
+	{"sample", required_argument, NULL, OPTION_SAMPLE},
+	{"fail", required_argument, NULL, OPTION_FAIL},
+	{"tracking", no_argument, NULL, 't'},
+	{"mark", no_argument, NULL, OPTION_MARK},
+	{"since-mark", optional_argument, NULL, OPTION_SINCE_MARK},
 	{"zero", no_argument, NULL, 'z'},
 	{"empty", no_argument, NULL, 'e'},
+	{"lines", required_argument, NULL, 'N'},
 	{"pid", required_argument, NULL, 'p'},
 	{"help", no_argument, NULL, 'h'},
 	{"process", required_argument, NULL, OPTION_PROCESS},
@@ -42,7 +62,12 @@ static const struct {
 	{'r', VIEW_REPORT, "-r"},
 	{'s', VIEW_SHRINK, "-s"},
 	{'v', VIEW_VALIDATE, "-v"},
-	{OPTION_JSON, VIEW_JSON, "--json"},
+	{'d', VIEW_DEBUG, "-d"},
+	{OPTION_SAMPLE, VIEW_SAMPLE, "--sample"},
+	{OPTION_FAIL, VIEW_FAIL, "--fail"},
+	{'t', VIEW_TRACKING, "-t"},
+	{OPTION_MARK, VIEW_MARK, "--mark"},
+	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark"},
 	{OPTION_LIST, VIEW_PROCESSES, "--list"},
 };
 
@@ -50,25 +75,28 @@ static const struct {
 
 static const char help[] =
 	"usage: slabinfo [OPTION]... [REGEXP]\n"
-	"Show the slab caches of a process that uses libslab; only those whose name\n"
-	"matches REGEXP, if one is given.\n"
+	"Slab caches of a process that uses libslab; only those that match REGEXP.\n"
 	"\n"
-	"  -l, --slabs          one line for each cache (default)\n"
-	"  -T, --totals         all caches summed up\n"
-	"  -r, --report         all that is known about each cache\n"
-	"  -s, --shrink         give empty slabs back to the system\n"
-	"  -v, --validate       check all slabs\n"
-	"      --json           everything, as JSON\n"
-	"      --list           the processes that can be looked at\n"
-	"  -z, --zero           show caches without slabs, too\n"
-	"  -e, --empty          show only caches without slabs\n"
-	"  -p, --pid PID        the process with this number\n"
-	"      --process NAME   the process with this name\n"
-	"  -h, --help           this text\n"
-	"      --version        the version\n"
+	"Show     -l, --slabs         one line for each (default)  -z, --zero  empty too\n"
+	"         -T, --totals        all summed up                -e, --empty empty only\n"
+	"         -r, --report        all about each               -N, --lines=K only K\n"
+	"             --json          everything, as JSON\n"
+	"Act      -s, --shrink        give empty slabs back to the system\n"
+	"         -v, --validate      check all slabs; the process reports what is wrong\n"
+	"Debug    -d, --debug[=LETTERS]  f checks, z red zones, p poison, u users; a is\n"
+	"                             these four; t trace, A fault injection; -d: off\n"
+	"             --sample=N      one allocation in N between guard pages, 0: off\n"
+	"             --fail=SPEC     let allocations fail as SLAB_FAIL says, -: off\n"
+	"Leaks    -t, --tracking      who allocated and freed objects (needs -du)\n"
+	"             --mark          remember this moment (needs -du before)\n"
+	"             --since-mark[=MARK]  what was allocated since, and not freed\n"
+	"Process  -p, --pid=PID       the process with this number\n"
+	"             --process=NAME  the process with this name\n"
+	"             --list          the processes that can be looked at\n"
+	"Other    -h, --help; --version\n"
 	"\n"
-	"Exit status: 0 done, 1 nothing matched or damage found, 2 bad usage or no\n"
-	"such process. What the columns mean is in docs/slabinfo.md.\n";
+	"Exit status: 0 done, 1 nothing matched or damage found, 2 bad usage or no such\n"
+	"process. What it prints is explained in docs/slabinfo.md.\n";
 
 void fail(const char *format, ...)
 {
@@ -83,6 +111,8 @@ void fail(const char *format, ...)
 
 static const char *view_name(enum view view)
 {
+	if (view == VIEW_JSON)
+		return "--json";
 	for (size_t i = 0; i < VIEWS; i++) {
 		if (views[i].view == view)
 			return views[i].name;
@@ -101,12 +131,21 @@ static bool set_view(struct options *options, enum view view)
 	return true;
 }
 
-static bool set_pid(struct options *options, const char *text)
+/* A decimal number of min … max. */
+static bool parse_number(const char *text, long min, long max, long *number)
 {
 	char *end;
-	long pid = strtol(text, &end, 10);
 
-	if (*text < '0' || *text > '9' || *end || pid < 1 || pid > INT_MAX) {
+	errno = 0;
+	*number = strtol(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno && *number >= min && *number <= max;
+}
+
+static bool set_pid(struct options *options, const char *text)
+{
+	long pid;
+
+	if (!parse_number(text, 1, INT_MAX, &pid)) {
 		fail("\"%s\" is not a process number; --pid takes a number from 1 on", text);
 		return false;
 	}
@@ -114,13 +153,101 @@ static bool set_pid(struct options *options, const char *text)
 	return true;
 }
 
+static bool set_lines(struct options *options, const char *text)
+{
+	long lines;
+
+	if (!parse_number(text, 1, LONG_MAX, &lines)) {
+		fail("\"%s\" is not a number of lines; -N takes a number from 1 on", text);
+		return false;
+	}
+	options->lines = (size_t)lines;
+	return true;
+}
+
+static bool set_sample(struct options *options, const char *text)
+{
+	if (!parse_number(text, 0, LONG_MAX, &options->sample)) {
+		fail("\"%s\" is not a number of allocations; --sample takes one from 1 on, and 0 for "
+		     "off",
+		     text);
+		return false;
+	}
+	return set_view(options, VIEW_SAMPLE);
+}
+
+static bool set_since_mark(struct options *options, const char *text)
+{
+	long mark = 0;
+
+	if (text && !parse_number(text, 1, LONG_MAX, &mark)) {
+		fail("\"%s\" is not a mark; --since-mark takes the number that --mark printed, or "
+		     "nothing for the last one",
+		     text);
+		return false;
+	}
+	options->mark = (uint64_t)mark;
+	return set_view(options, VIEW_SINCE_MARK);
+}
+
+/* What one character of -d stands for in the protocol: "a" is all that "on" means,
+ * so that fault injection is left with the capital letter. */
+static const char *letters_of(char option)
+{
+	static const char *const letters[] = {"F", "Z", "P", "U", "T"};
+
+	if (option == 'a')
+		return "FZPU";
+	if (option == 'A')
+		return "A";
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
+		if (toupper((unsigned char)option) == letters[i][0])
+			return letters[i];
+	}
+	return NULL;
+}
+
+static bool set_debug(struct options *options, const char *text)
+{
+	size_t count = 0;
+
+	for (; text && *text; text++) {
+		const char *letters = letters_of(*text);
+
+		if (!letters) {
+			fail("'%c' is not a debug letter; -d takes f z p u t, a for f z p u, A for "
+			     "fault injection, and nothing for off",
+			     *text);
+			return false;
+		}
+		for (; *letters; letters++) {
+			if (!memchr(options->letters, *letters, count))
+				options->letters[count++] = *letters;
+		}
+	}
+	if (!count)
+		options->letters[count++] = '-';
+	options->letters[count] = '\0';
+	return set_view(options, VIEW_DEBUG);
+}
+
 static bool set_option(struct options *options, int option)
 {
-	for (size_t i = 0; i < VIEWS; i++) {
-		if (views[i].option == option)
-			return set_view(options, views[i].view);
-	}
 	switch (option) {
+	case 'd':
+		return set_debug(options, optarg);
+	case 'N':
+		return set_lines(options, optarg);
+	case OPTION_SAMPLE:
+		return set_sample(options, optarg);
+	case OPTION_FAIL:
+		options->fail = optarg;
+		return set_view(options, VIEW_FAIL);
+	case OPTION_SINCE_MARK:
+		return set_since_mark(options, optarg);
+	case OPTION_JSON:
+		options->json = true;
+		return true;
 	case 'z':
 		options->zero = true;
 		return true;
@@ -132,10 +259,24 @@ static bool set_option(struct options *options, int option)
 	case OPTION_PROCESS:
 		options->process = optarg;
 		return true;
-	default: /* getopt has said what is wrong */
-		fputs("Try 'slabinfo --help' for more information.\n", stderr);
-		return false;
+	default:
+		break;
 	}
+	for (size_t i = 0; i < VIEWS; i++) {
+		if (views[i].option == option)
+			return set_view(options, views[i].view);
+	}
+	/* getopt has said what is wrong */
+	fputs("Try 'slabinfo --help' for more information.\n", stderr);
+	return false;
+}
+
+/* --json alone is a view of its own, and goes with what shows call sites. */
+static bool settle_json(struct options *options)
+{
+	if (!options->json || options->view == VIEW_TRACKING || options->view == VIEW_SINCE_MARK)
+		return true;
+	return set_view(options, VIEW_JSON);
 }
 
 /* Names are matched without regard to case, anywhere in the name. */
@@ -147,6 +288,12 @@ static bool set_pattern(struct options *options, char **words)
 	options->pattern = words[0];
 	if (!words[0])
 		return true;
+	if (options->view == VIEW_MARK || options->view == VIEW_FAIL) {
+		fail("%s is for the whole process; it takes no regular expression \"%s\"",
+		     view_name(options->view), words[0]);
+		options->pattern = NULL;
+		return false;
+	}
 	if (words[1]) {
 		fail("one regular expression is enough; \"%s\" is one too many", words[1]);
 		return false;
@@ -168,7 +315,7 @@ int args_parse(struct options *options, int argc, char **argv)
 
 	memset(options, 0, sizeof(*options));
 	argv[0] = name;
-	while ((option = getopt_long(argc, argv, "lTrsvzep:h", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(help, stdout);
 			return EXIT_DONE;
@@ -180,6 +327,8 @@ int args_parse(struct options *options, int argc, char **argv)
 		if (!set_option(options, option))
 			return EXIT_USAGE;
 	}
+	if (!settle_json(options))
+		return EXIT_USAGE;
 	if (options->pid && options->process) {
 		fail("--pid and --process cannot be combined; give one of them");
 		return EXIT_USAGE;

@@ -5,6 +5,8 @@
 
 #include <regex.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Exit statuses, as documented in docs/slabinfo.md. */
@@ -21,14 +23,29 @@ enum view {
 	VIEW_REPORT,
 	VIEW_SHRINK,
 	VIEW_VALIDATE,
+	VIEW_DEBUG,
+	VIEW_SAMPLE,
+	VIEW_FAIL,
+	VIEW_TRACKING,
+	VIEW_MARK,
+	VIEW_SINCE_MARK,
 	VIEW_JSON,
 	VIEW_PROCESSES,
 };
 
+/* All that -d can ask for, and "-". */
+#define LETTERS_TEXT sizeof("FZPUTA")
+
 struct options {
 	enum view view;
+	bool json;           /* VIEW_JSON, or one of the two that have it */
 	bool zero;           /* show empty caches too */
 	bool empty;          /* show empty caches only */
+	size_t lines;        /* how many rows or call sites, 0: not given */
+	char letters[LETTERS_TEXT]; /* of -d, "-": off */
+	long sample;         /* N of --sample */
+	const char *fail;    /* SPEC of --fail */
+	uint64_t mark;       /* of --since-mark, 0: the last one */
 	pid_t pid;           /* 0: not given */
 	const char *process; /* name of the process, NULL: not given */
 	const char *pattern; /* NULL: all caches */

@@ -14,7 +14,5 @@ void view_json(const struct options *options, const struct model *model)
 		json_object_object_add(model->document, "caches", caches);
 	else
 		json_object_put(caches);
-	puts(json_object_to_json_string_ext(model->document,
-					    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
-						    JSON_C_TO_STRING_NOSLASHESCAPE));
+	puts(json_object_to_json_string_ext(model->document, JSON_STYLE));
 }

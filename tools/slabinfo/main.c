@@ -61,9 +61,22 @@ static int show(const struct options *options, const struct process *process, st
 		return action_shrink(process, model);
 	case VIEW_VALIDATE:
 		return action_validate(process, model);
+	case VIEW_DEBUG:
+		return action_debug(options, process, model);
+	case VIEW_SAMPLE:
+		return action_sample(options, process, model);
+	case VIEW_FAIL:
+		return action_fail(options, process);
+	case VIEW_MARK:
+		return action_mark(process, model);
+	case VIEW_SINCE_MARK:
+		return view_since_mark(options, process, model);
+	case VIEW_TRACKING:
+		select_shown(options, model);
+		return view_tracking(options, process, model);
 	default:
 		select_shown(options, model);
-		view_table(model);
+		view_table(options, model);
 	}
 	return EXIT_DONE;
 }

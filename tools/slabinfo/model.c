@@ -26,6 +26,10 @@ static const struct {
 	{"objects", offsetof(struct cache, objects)},
 	{"total_objects", offsetof(struct cache, total_objects)},
 	{"objects_partial", offsetof(struct cache, objects_partial)},
+	{"errors", offsetof(struct cache, errors)},
+	{"debug_slabs", offsetof(struct cache, debug_slabs)},
+	{"draining_slabs", offsetof(struct cache, draining_slabs)},
+	{"sample", offsetof(struct cache, sample)},
 };
 
 struct json_object *model_member(struct json_object *object, const char *key)
@@ -41,19 +45,17 @@ uint64_t model_number(struct json_object *object, const char *key)
 	return json_object_get_uint64(model_member(object, key));
 }
 
-static size_t array_length(struct json_object *array)
+size_t model_length(struct json_object *array)
 {
 	return json_object_is_type(array, json_type_array) ? json_object_array_length(array) : 0;
 }
 
 static void load_cache(struct cache *cache, struct json_object *json)
 {
-	const char *name = json_object_get_string(model_member(json, "name"));
-
 	memset(cache, 0, sizeof(*cache));
-	cache->name = name ? name : "";
+	cache->name = model_text(json, "name");
 	cache->json = json;
-	cache->aliases = array_length(model_member(json, "aliases"));
+	cache->aliases = model_length(model_member(json, "aliases"));
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		uint64_t number = model_number(json, fields[i].key);
 
@@ -71,7 +73,7 @@ bool model_load(struct model *model, struct json_object *document)
 		fail("the process did not answer with a list of caches");
 		return false;
 	}
-	model->count = array_length(caches);
+	model->count = model_length(caches);
 	model->caches = calloc(model->count ? model->count : 1, sizeof(*model->caches));
 	if (!model->caches) {
 		fail("no memory for %zu caches", model->count);
@@ -91,6 +93,13 @@ void model_free(struct model *model)
 uint64_t model_event(const struct cache *cache, const char *name)
 {
 	return model_number(model_member(cache->json, "events"), name);
+}
+
+const char *model_text(struct json_object *object, const char *key)
+{
+	const char *text = json_object_get_string(model_member(object, key));
+
+	return text ? text : "";
 }
 
 const char *model_alias(const struct cache *cache, size_t i)

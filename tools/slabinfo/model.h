@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How JSON is printed. */
+#define JSON_STYLE                                                                                 \
+	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
+
 struct cache {
 	const char *name;
 	uint64_t flags;
@@ -27,6 +31,10 @@ struct cache {
 	uint64_t objects;
 	uint64_t total_objects;
 	uint64_t objects_partial;
+	uint64_t errors; /* problems found */
+	uint64_t debug_slabs;
+	uint64_t draining_slabs; /* freed into, not allocated from */
+	uint64_t sample;         /* one allocation in so many is guarded, 0: none */
 	size_t aliases;
 	struct json_object *json; /* the cache's object, for what only one view needs */
 };
@@ -42,9 +50,12 @@ struct model {
 bool model_load(struct model *model, struct json_object *document);
 void model_free(struct model *model);
 
-/* A member of a cache's object: a number, 0 when missing; an array or NULL. */
+/* A member of an object: a number, 0 when missing; a text, "" when missing; an
+ * array or NULL. model_length: of an array, 0 when it is none. */
 uint64_t model_number(struct json_object *object, const char *key);
+const char *model_text(struct json_object *object, const char *key);
 struct json_object *model_member(struct json_object *object, const char *key);
+size_t model_length(struct json_object *array);
 
 /* model_event: how often the event of this name happened in the cache. */
 uint64_t model_event(const struct cache *cache, const char *name);

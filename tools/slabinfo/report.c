@@ -28,6 +28,8 @@ static void print_properties(const struct cache *cache)
 		puts("** Reclaim accounting active");
 	if (cache->flags & SLAB_ZERO)
 		puts("** Objects are zeroed on allocation");
+	if (cache->flags & SLAB_FAILSLAB)
+		puts("** Allocations may be made to fail (A)");
 	if (cache->has_ctor)
 		puts("** Objects are constructed once per slab");
 }
@@ -69,6 +71,17 @@ static void print_sizes(const struct cache *cache)
 	print_row("Align  ", cache->align, "Objects", objects, "Tracing      ",
 		  on_off(cache, SLAB_TRACE), "Lpadd",
 		  minus(slab, objects * cache->slab_size) * cache->slabs);
+}
+
+static void print_debugging(const struct cache *cache)
+{
+	printf("\nProblems found: %" PRIu64 "   Debug slabs: %" PRIu64 "   Draining: %" PRIu64
+	       "   Sampled: ",
+	       cache->errors, cache->debug_slabs, cache->draining_slabs);
+	if (cache->sample)
+		printf("one in %" PRIu64 "\n", cache->sample);
+	else
+		puts("Off");
 }
 
 static void print_nodes(const struct cache *cache)
@@ -155,6 +168,7 @@ void view_report(const struct model *model)
 
 		print_properties(cache);
 		print_sizes(cache);
+		print_debugging(cache);
 		print_nodes(cache);
 		print_counters(cache);
 		print_deactivation(cache);

@@ -68,10 +68,13 @@ static void print_row(const struct cache *cache)
 	       percent(cache_used_bytes(cache), cache_bytes(cache)), flags);
 }
 
-void view_table(const struct model *model)
+void view_table(const struct options *options, const struct model *model)
 {
+	size_t rows =
+		options->lines && options->lines < model->count ? options->lines : model->count;
+
 	puts("Name                   Objects Objsize           Space Slabs/Part/Cpu  O/S O %Fr %Ef "
 	     "Flg");
-	for (size_t i = 0; i < model->count; i++)
+	for (size_t i = 0; i < rows; i++)
 		print_row(&model->caches[i]);
 }

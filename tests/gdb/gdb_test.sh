@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# usage: gdb_test.sh PROGRAM SCRIPT ENGINE
+#
+# What the gdb commands say about PROGRAM when it has aborted, in the process and
+# in its core file. Addresses, times and thread ids become X.
+set -eu
+program=$1 script=$2 engine=$3
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export SLAB_ENGINE="$engine" SLAB_CONTROL=off
+
+set -- -ex 'slab info'
+for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' draining fresh 0x1234; do
+	set -- "$@" -ex "slab object $object"
+done
+
+normal()
+{
+	grep -E '^(Name|plain|entry|old|size-|0x|object|slab |allocated|freed|    #[01])' |
+		sed -E 's/0x[0-9a-f]+/X/g; s/(ago by|clock by) tid [0-9]+/\1 tid X/; s/ [0-9]+ ms ago/ T/
+			s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/:[0-9]+\)/:X)/
+			s/ +$//'
+}
+
+gdb -q -batch -ex run -ex "source $script" "$@" -ex "generate-core-file $folder/core" \
+	"$program" >"$folder/live" 2>&1 </dev/null
+gdb -q -batch -ex "source $script" "$@" "$program" "$folder/core" >"$folder/dead" 2>&1 </dev/null
+normal <"$folder/live" >"$folder/live.normal"
+normal <"$folder/dead" >"$folder/dead.normal"
+
+case $engine in
+rseq) freed='free: the next object that CPU X allocates' ;;
+*) freed=free ;;
+esac
+used=1
+[ "$engine" != rseq ] || used=2
+cat >"$folder/expected" <<END
+Name                       Objects  Objsize   Slabs  Letters Cache
+plain                            $used       64       1  -       X
+entry                            1       64       1  FZPU    X
+old                              1       64       1  FZPU    X
+size-32                          1       32       1  -       X
+X is 0 bytes from the start of object X of cache plain (64 bytes)
+object  0 of its slab: allocated
+slab    X objects=1024 used=$used: owned by CPU X
+X is 0 bytes from the start of object X of cache plain (64 bytes)
+object  1 of its slab: $freed
+slab    X objects=1024 used=$used: owned by CPU X
+X is 3 bytes from the start of object X of cache entry (64 bytes)
+object  0 of its slab: allocated
+slab    X objects=682 used=1: letters ZPU
+allocated T by tid X (objects) on CPU X
+    #0 entry_new (objects.c:X)
+    #1 main (objects.c:X)
+X is 0 bytes from the start of object X of cache entry (64 bytes)
+object  1 of its slab: free
+slab    X objects=682 used=1: letters ZPU
+allocated T by tid X (objects) on CPU X
+    #0 main (objects.c:X)
+    #1 __libc_start_call_main (libc_start_call_main.h:X)
+freed T by tid X (objects) on CPU X
+    #0 main (objects.c:X)
+    #1 __libc_start_call_main (libc_start_call_main.h:X)
+X is 0 bytes from the start of object X of cache size-32 (32 bytes)
+object  0 of its slab: allocated
+slab    X objects=2048 used=1: owned by CPU X
+X is 1 bytes into 100000 bytes of slab_malloc()
+X is 0 bytes from the start of object X of cache old (64 bytes)
+object  0 of its slab: allocated
+slab    X objects=1024 used=1: drains
+X is 0 bytes from the start of object X of cache plain (64 bytes)
+object  1000 of its slab: never handed out
+slab    X objects=1024 used=$used: owned by CPU X
+X is not memory of libslab
+END
+# glibc's own frames have names and lines only with its debug symbols.
+for side in live dead; do
+	grep -v '#1 .*libc' "$folder/$side.normal" >"$folder/a" || true
+	grep -v '#1 .*libc' "$folder/expected" >"$folder/b"
+	diff -u "$folder/b" "$folder/a" || {
+		echo "gdb_test: $side differs; gdb said:"
+		cat "$folder/$side"
+		exit 1
+	}
+done

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Objects in every state for the gdb commands to look at; then it aborts. */
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <stdlib.h>
+
+extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
+extern char *volatile sized, *volatile large, *volatile draining, *volatile fresh;
+char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
+char *volatile sized, *volatile large, *volatile draining, *volatile fresh;
+
+static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
+{
+	void *entry = slab_alloc(cache);
+
+	__asm__ volatile("" : "+r"(entry)); /* no tail call: this frame is looked for */
+	return entry;
+}
+
+int main(void)
+{
+	struct slab_cache *plain = slab_cache_create("plain", 64, NULL, SLAB_NO_MERGE);
+	struct slab_cache *entry = slab_cache_create("entry", 64, NULL, SLAB_DEBUG_DEFAULT);
+	struct slab_cache *old = slab_cache_create("old", 64, NULL, SLAB_NO_MERGE);
+
+	allocated = slab_alloc(plain);
+	freed = slab_alloc(plain);
+	fresh = allocated + 64000;
+	slab_free(plain, freed);
+	tracked = entry_new(entry);
+	tracked_freed = slab_alloc(entry);
+	slab_free(entry, tracked_freed);
+	sized = slab_malloc(18);
+	large = slab_malloc(100000);
+	draining = slab_alloc(old);
+	slab_cache_debug(old, SLAB_DEBUG_DEFAULT);
+	abort();
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debug letters in tests: where an object with letters stands and what is around
+ * it (place), its report with the names of addresses instead of their numbers,
+ * and rows of a dump to compare it with.
+ */
+#ifndef TESTS_SUPPORT_DEBUGGING_H
+#define TESTS_SUPPORT_DEBUGGING_H
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "objects.h"
+#include "reports.h"
+#include "whitebox.h"
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* the records at the end of struct slab_debug */
+#define _Static_assert static_assert
+extern "C" {
+#include "debug_layout.h"
+#include "debug_options.h"
+}
+#undef _Static_assert
+#pragma GCC diagnostic pop
+
+namespace slab_test
+{
+
+/* "FZP" as flags. */
+inline std::uint64_t letters(const std::string &text)
+{
+	std::uint64_t flags = 0;
+
+	EXPECT_EQ(debug_letters_parse(text.c_str(), text.size(), &flags), 0) << text;
+	return flags;
+}
+
+/* All sixteen combinations of F, Z, P and U. */
+inline std::vector<std::uint64_t> all_layouts()
+{
+	std::vector<std::uint64_t> all;
+
+	for (std::uint64_t bits = 0; bits < 16; bits++)
+		all.push_back(bits); /* the letters are bits 0 to 3 */
+	return all;
+}
+
+/* The compiler shall not know what is done to freed objects. */
+inline char *hidden(void *obj)
+{
+	void *volatile pointer = obj;
+
+	return static_cast<char *>(pointer);
+}
+
+/* The cache of <slab/malloc.h> that serves this size. */
+inline struct slab_cache *cache_of_size(std::size_t size)
+{
+	struct search {
+		std::string name;
+		struct slab_cache *found;
+	} search = {"size-" + std::to_string(size), nullptr};
+	void *obj = slab_malloc(size);
+
+	slab_for_each_cache(
+		[](struct slab_cache *cache, void *arg) {
+			auto *s = static_cast<struct search *>(arg);
+
+			if (s->name == slab_cache_name(cache))
+				s->found = cache;
+			return s->found ? 1 : 0;
+		},
+		&search);
+	slab_mfree(obj);
+	EXPECT_NE(search.found, nullptr) << search.name;
+	return search.found;
+}
+
+/* Letters for a while. */
+class lettered
+{
+public:
+	lettered(struct slab_cache *cache, std::uint64_t flags) : cache_(cache)
+	{
+		EXPECT_EQ(slab_cache_debug(cache_, flags), 0);
+	}
+
+	~lettered()
+	{
+		EXPECT_EQ(slab_cache_debug(cache_, 0), 0);
+	}
+
+	lettered(const lettered &) = delete;
+	lettered &operator=(const lettered &) = delete;
+
+private:
+	struct slab_cache *cache_;
+};
+
+/* An object with letters, allocated or free, and the bytes around it. */
+class place
+{
+public:
+	explicit place(void *obj) : object(static_cast<char *>(obj)), slab(slab_of(obj))
+	{
+		size = slab_size(slab);
+		index = static_cast<unsigned>(static_cast<std::size_t>(object - slab->cpu.base) /
+					      size);
+		debug = slab->debug;
+		start = slab->cpu.base + index * size;
+		end = start + size;
+		EXPECT_TRUE(!debug || object == debug_object_at(slab, index));
+	}
+
+	struct debug_object *record() const
+	{
+		return debug_record(slab, index);
+	}
+
+	struct slab_cache *cache() const
+	{
+		return slab_user(slab);
+	}
+
+	/* The first byte behind the slab's last object, and the slab's end. */
+	char *rest() const
+	{
+		return slab->cpu.base + slab->objects * size;
+	}
+
+	char *slab_end() const
+	{
+		return slab->cpu.base + slab_bytes(slab);
+	}
+
+	/* A report about this object, as it is every time: addresses are distances
+	 * from it, and who was where and when is one letter. */
+	std::string normalised(const std::string &text) const
+	{
+		static const std::regex number("0x([0-9a-f]{6,16})");
+		static const std::pair<std::regex, const char *> times[] = {
+			{std::regex("\n\t[^\n]*"), ""},
+			{std::regex("age=[0-9]+ ms"), "age=N"},
+			{std::regex("cpu=[0-9]+ tid=[0-9]+ \\([^)\n]*\\)"), "by T"},
+			{std::regex("(Allocated|Freed|Detected) in [^\n]*? (age|by)"), "$1 in F $2"},
+		};
+		std::string result;
+		auto at = text.cbegin();
+
+		for (std::sregex_iterator i(text.begin(), text.end(), number), none; i != none; i++) {
+			result.append(at, text.cbegin() + i->position());
+			result += name(std::stoull((*i)[1], nullptr, 16));
+			at = text.cbegin() + i->position() + i->length();
+		}
+		result.append(at, text.cend());
+		for (const auto &time : times)
+			result = std::regex_replace(result, time.first, time.second);
+		return result;
+	}
+
+	char *object;
+	struct slab *slab;
+	struct slab_debug *debug;
+	std::size_t size;
+	unsigned index;
+	char *start, *end; /* of its place */
+
+private:
+	std::string name(unsigned long long address) const
+	{
+		const auto base = reinterpret_cast<std::uintptr_t>(slab->cpu.base);
+		const long distance = static_cast<long>(address -
+							reinterpret_cast<std::uintptr_t>(object));
+
+		if (!address)
+			return "NULL";
+		if (address == reinterpret_cast<std::uintptr_t>(slab))
+			return "SLAB";
+		if (address < base || address >= base + slab_bytes(slab))
+			return "elsewhere";
+		if (!distance)
+			return "OBJ";
+		return "OBJ" + std::string(distance > 0 ? "+" : "") + std::to_string(distance);
+	}
+};
+
+/* The first lines of a report. */
+inline std::string head(struct slab_cache *cache, const std::string &reason)
+{
+	return std::string(77, '=') + "\nBUG " + slab_cache_name(cache) + ": " + reason + "\n" +
+	       std::string(77, '-') + "\n\n";
+}
+
+inline std::string fix(struct slab_cache *cache, const std::string &what)
+{
+	return std::string("FIX ") + slab_cache_name(cache) + ": " + what + "\n";
+}
+
+/* Bytes of a dump: "6b*63 a5" is 63 times 0x6b and once 0xa5. */
+inline std::vector<unsigned char> bytes_of(const std::string &spec)
+{
+	static const std::regex item("([0-9a-f]{2})(\\*([0-9]+))?");
+	std::vector<unsigned char> bytes;
+
+	for (std::sregex_iterator i(spec.begin(), spec.end(), item), none; i != none; i++) {
+		const std::size_t n = (*i)[3].matched ? std::stoul((*i)[3]) : 1;
+
+		bytes.insert(bytes.end(), n,
+			     static_cast<unsigned char>(std::stoul((*i)[1], nullptr, 16)));
+	}
+	return bytes;
+}
+
+/* The rows of a dump that begins so many bytes from the object. */
+inline std::string rows(const std::string &label, long from, const std::string &spec)
+{
+	const std::vector<unsigned char> bytes = bytes_of(spec);
+	std::string text;
+
+	for (std::size_t at = 0; at < bytes.size(); at += 16) {
+		const long distance = from + static_cast<long>(at);
+		std::string hex, ascii;
+		char digits[4];
+
+		for (std::size_t i = at; i < at + 16 && i < bytes.size(); i++) {
+			std::snprintf(digits, sizeof(digits), "%02x ", bytes[i]);
+			hex += digits;
+			ascii += bytes[i] >= ' ' && bytes[i] <= '~' ? static_cast<char>(bytes[i])
+								    : '.';
+		}
+		hex.resize(48, ' ');
+		text += label + std::string(9 - label.size(), ' ') + "OBJ" +
+			(distance > 0 ? "+" : "") + (distance ? std::to_string(distance) : "") +
+			": " + hex + " |" + ascii + "|\n";
+	}
+	return text;
+}
+
+/*
+ * A test of one cache's debugging: nothing may be reported but what it expects.
+ */
+class DebugTest : public testing::Test
+{
+protected:
+	/* The only report there is; throws when there is none. */
+	caught_report reported() const
+	{
+		EXPECT_EQ(reports_.count(), 1u) << reports_.text();
+		return reports_.last();
+	}
+
+	/* The bytes first … last were not what they should be. */
+	void expect_damage(enum slab_problem problem, const std::string &reason, const char *first,
+			   const char *last, unsigned found, unsigned expected, unsigned fixes = 1)
+	{
+		const caught_report report = reported();
+
+		EXPECT_EQ(report.info.problem, problem);
+		EXPECT_EQ(report.reason, reason);
+		EXPECT_EQ(report.info.first, first);
+		EXPECT_EQ(report.info.last, last);
+		EXPECT_EQ(report.info.found, found);
+		EXPECT_EQ(report.info.expected, expected);
+		EXPECT_EQ(report.info.fixes, fixes);
+		EXPECT_EQ(report.text.size(), report.text.rfind('\n') + 1);
+	}
+
+	void expect_problem(enum slab_problem problem, const std::string &reason, unsigned fixes = 1)
+	{
+		const caught_report report = reported();
+
+		EXPECT_EQ(report.info.problem, problem);
+		EXPECT_EQ(report.reason, reason);
+		EXPECT_EQ(report.info.first, nullptr);
+		EXPECT_EQ(report.info.last, nullptr);
+		EXPECT_EQ(report.info.fixes, fixes);
+	}
+
+	/* What was reported was counted once, is put right or out of the way, and the
+	 * cache goes on. */
+	void expect_contained(struct slab_cache *cache, unsigned errors)
+	{
+		const unsigned before = reports_.count();
+
+		EXPECT_EQ(stats_of(cache).errors, errors);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		const std::vector<void *> objs = alloc_many(cache, 2000);
+		EXPECT_TRUE(all_distinct(objs));
+		for (void *obj : objs)
+			std::memset(obj, 0x11, slab_cache_size(cache));
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		free_many(cache, objs);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		EXPECT_EQ(reports_.count(), before) << reports_.text();
+	}
+
+	/* obj is with nobody, and nobody will ever get it. */
+	void expect_never_again(struct slab_cache *cache, const void *obj)
+	{
+		const std::vector<void *> objs = alloc_many(cache, 3000);
+
+		EXPECT_EQ(std::count(objs.begin(), objs.end(), obj), 0);
+		free_many(cache, objs);
+	}
+
+	report_capture reports_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_DEBUGGING_H */

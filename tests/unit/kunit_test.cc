@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cases of the kernel's slub_kunit suite, with its numbers of errors: as
+ * there, each report counts, each "FIX" line, and each leaked object.
+ *
+ * The names are the kernel's, and so are sizes, letters and what is written
+ * where. Where libslab differs, the case says so. test_kfree_rcu and
+ * test_kfree_rcu_wq_destroy are about freeing after a grace period, which
+ * slab_free_rcu() does; their place is beside its tests.
+ */
+#include <csignal>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+class KunitTest : public testing::Test
+{
+protected:
+	/* Errors of one validation. */
+	unsigned validate(struct slab_cache *cache)
+	{
+		reports_.clear();
+		slab_cache_validate(cache);
+		return errors();
+	}
+
+	unsigned errors() const
+	{
+		return reports_.bugs() + reports_.fixes();
+	}
+
+	report_capture reports_;
+};
+
+TEST_F(KunitTest, test_clobber_zone)
+{
+	test_cache cache(64, SLAB_RED_ZONE);
+	char *p = hidden(slab_alloc(cache));
+
+	p[64] = 0x12;
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	slab_free(cache, p);
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+/* The free pointer stands in the object's record. */
+TEST_F(KunitTest, test_next_pointer)
+{
+	test_cache cache(64, SLAB_POISON);
+	void *a = slab_alloc(cache), *b = slab_alloc(cache);
+	const place first(a);
+
+	slab_free(cache, a);
+	slab_free(cache, b);
+	const std::uint16_t next = first.record()->next;
+
+	/* Freechain corrupt, Wrong object count, and it is adjusted. */
+	first.record()->next = static_cast<std::uint16_t>(next ^ 0xff00);
+	EXPECT_EQ(validate(cache), 3u) << reports_.text();
+	/* The list is whole again, so the count that was adjusted is wrong. */
+	first.record()->next = next;
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_first_word)
+{
+	test_cache cache(64, SLAB_POISON);
+	char *p = hidden(slab_alloc(cache));
+
+	slab_free(cache, hidden(p));
+	*p = 0x78;
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_clobber_50th_byte)
+{
+	test_cache cache(64, SLAB_POISON);
+	char *p = hidden(slab_alloc(cache));
+
+	slab_free(cache, hidden(p));
+	p[50] = static_cast<char>(0x9a);
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_clobber_redzone_free)
+{
+	test_cache cache(64, SLAB_RED_ZONE);
+	char *p = hidden(slab_alloc(cache));
+
+	slab_free(cache, hidden(p));
+	p[64] = static_cast<char>(0xab);
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_kmalloc_redzone_access)
+{
+	struct slab_cache *cache = cache_of_size(32);
+	lettered on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
+	char *p = hidden(slab_malloc(18));
+
+	p[18] = static_cast<char>(0xab);
+	p[19] = static_cast<char>(0xab);
+	EXPECT_EQ(validate(cache), 2u) << reports_.text();
+	slab_mfree(p);
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_leak_destroy)
+{
+	test_cache cache(64, SLAB_NO_MERGE);
+	void *p = slab_alloc(cache);
+
+	EXPECT_EQ(cache.destroy(), -EBUSY);
+	EXPECT_EQ(errors() + lines_with(reports_.text(), "Object 0x"), 2u) << reports_.text();
+	slab_free(cache, p);
+}
+
+/*
+ * slab_realloc() does not zero what an object grows by; the red zone follows the
+ * size all the same. The sizes are those that stay in one of our size classes.
+ */
+TEST_F(KunitTest, test_krealloc_redzone_zeroing)
+{
+	struct slab_cache *cache = cache_of_size(64);
+	lettered on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
+	char *p = hidden(slab_malloc(58));
+
+	std::memset(p, 0xff, 58);
+	EXPECT_TRUE(all_bytes(p + 58, 6, 0xcc));
+
+	ASSERT_EQ(slab_realloc(p, 50), p);
+	EXPECT_TRUE(all_bytes(p, 50, 0xff));
+	EXPECT_TRUE(all_bytes(p + 50, 14, 0xcc));
+
+	ASSERT_EQ(slab_realloc(p, 62), p);
+	EXPECT_TRUE(all_bytes(p, 50, 0xff));
+	EXPECT_TRUE(all_bytes(p + 62, 2, 0xcc));
+	std::memset(p, 0xff, 62);
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+
+	p = hidden(slab_realloc(p, 112));
+	EXPECT_TRUE(all_bytes(p, 62, 0xff));
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+	slab_mfree(p);
+}
+
+/* --- test_kmalloc_kfree_nolock -------------------------------------------------- */
+
+constexpr std::size_t nolock_size = 64;
+constexpr int nolock_loops = 1000, nolock_objects = 1000;
+
+/* The object that passes from handler to handler, and how often they ran. */
+volatile std::sig_atomic_t nolock_calls;
+void *nolock_held;
+
+/* Alternately allocates and frees, as the kernel's handler does. */
+void allocate_in_handler(int)
+{
+	nolock_calls = nolock_calls + 1;
+	if (nolock_held) {
+		slab_mfree(nolock_held);
+		nolock_held = nullptr;
+	} else {
+		nolock_held = slab_malloc(nolock_size);
+	}
+}
+
+/*
+ * Only fast paths are async-signal-safe, and only restartable sequences have
+ * them: the other engines, and every debug letter, take locks that the
+ * interrupted code may hold, and the handler would wait for ever. So this is
+ * without letters and on that engine alone; the cache is warm, its one
+ * thread stays on one CPU, and so both always have a slab at hand.
+ */
+TEST_F(KunitTest, test_kmalloc_kfree_nolock)
+{
+	if (std::strcmp(slab_engine(), "rseq") != 0)
+		GTEST_SKIP() << "handlers must not allocate with engine " << slab_engine();
+	struct slab_cache *cache = cache_of_size(nolock_size);
+	void *objs[nolock_objects];
+
+	const auto loop = [&objs] {
+		for (void *&obj : objs)
+			obj = slab_malloc(nolock_size);
+		for (void *obj : objs)
+			slab_mfree(obj);
+	};
+
+	pin(0);
+	loop();
+	{
+		interruptions often(5000, allocate_in_handler);
+
+		for (int i = 0; i < nolock_loops; i++)
+			loop();
+	}
+	slab_mfree(nolock_held);
+	nolock_held = nullptr;
+	unpin();
+	EXPECT_GT(nolock_calls, 0);
+	EXPECT_EQ(validate(cache), 0u) << reports_.text();
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+}
+
+} /* namespace */

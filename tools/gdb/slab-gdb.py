@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: MIT
+"""The gdb commands `slab info` and `slab object ADDRESS`.
+
+They look at a live process or a core file and only read memory: no function of
+the program is called, no lock is taken, no thread has to run. What stands where
+they learn from libslab's debug information, so that has to be there.
+
+    (gdb) source slab-gdb.py        where gdb did not load it by itself
+    (gdb) slab info [REGEXP]        the caches
+    (gdb) slab object ADDRESS       what is this pointer?
+"""
+
+import re
+import time
+
+import gdb
+
+SEGMENT_SHIFT = 22
+SEGMENT_SIZE = 1 << SEGMENT_SHIFT
+SEGMENT_HEAD_OFFSET = 4096
+SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 256
+SEGMENT_UNIT_SHIFT = 14
+SLAB_STACK = 128
+CPU_AREA_SHIFT = 16
+CPU_NONE = 0x80000000
+REMOTE_OWNED = 1 << 32
+TAG_DEBUG, TAGS = 1, 3
+WORD_POINTER = (1 << 48) - 1
+DEPOT_UNITS = (1 << 20) // 8
+LETTERS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
+OBJECT_FREE, OBJECT_ALLOCATED, OBJECT_LOST = 0x46, 0x41, 0x4C
+
+
+def static_variable(name, file):
+    """A static variable of libslab; another library may have one of its name."""
+    for symbol in gdb.lookup_static_symbols(name):
+        if symbol.symtab.filename.endswith(file):
+            return symbol.value()
+    raise gdb.GdbError(
+        "libslab's debug information is not here: install it, or build with -g"
+    )
+
+
+def global_variable(name):
+    symbol = gdb.lookup_global_symbol(name)
+    if symbol is None:
+        raise gdb.GdbError(
+            "no libslab with debug information in this process: run it, or attach to it, first"
+        )
+    return symbol.value()
+
+
+def pointer_to(type_name, address):
+    return gdb.Value(address).cast(gdb.lookup_type(type_name).pointer())
+
+
+def read16(address):
+    return int(pointer_to("unsigned short", address).dereference())
+
+
+def read64(address):
+    return int(pointer_to("unsigned long", address).dereference())
+
+
+def letters_text(letters):
+    return "".join(letter for letter, bit in LETTERS if letters >> bit & 1) or "-"
+
+
+# --- where things are ------------------------------------------------------------
+
+
+def caches():
+    cache = global_variable("registry_first")
+    while int(cache):
+        yield cache
+        cache = cache["next"]
+
+
+def segments():
+    segment = static_variable("segments", "segment.c")
+    while int(segment):
+        yield segment
+        segment = segment["next"]
+
+
+def slabs(segment):
+    first, stride = int(segment["first"]), int(segment["stride"])
+    for i in range(int(segment["slabs"])):
+        yield pointer_to("struct slab", first + i * stride)
+
+
+def is_known(address):
+    """Is this an address of a segment (segment_known())?"""
+    known = static_variable("known", "segment.c")
+    n = address >> SEGMENT_SHIFT
+    last = known.type.range()[1]
+    return n // 64 <= last and int(known[n // 64]) >> n % 64 & 1
+
+
+def slab_at(address):
+    table = (address & ~(SEGMENT_SIZE - 1)) + SEGMENT_TABLE_OFFSET
+    entry = read64(table + 8 * (address >> SEGMENT_UNIT_SHIFT & 0xFF))
+    return pointer_to("struct slab", entry)
+
+
+def user_of(slab):
+    """The cache of a slab, or None."""
+    user = int(slab["cpu"]["user"]) & ~TAGS
+    return pointer_to("struct slab_cache", user) if user else None
+
+
+def is_tagged(slab):
+    return bool(int(slab["cpu"]["user"]) & TAG_DEBUG)
+
+
+def cpus():
+    return int(gdb.parse_and_eval("'cpu_possible'::possible"))
+
+
+def slots(cache):
+    base = int(cache["cpu_slots"])
+    for cpu in range(cpus()):
+        yield cpu, pointer_to("struct cpu_slot", base + (cpu << CPU_AREA_SHIFT))
+
+
+# --- slabs and objects -----------------------------------------------------------
+
+
+def has_links():
+    return global_variable("cpu_engine")["name"].string() == "cmpxchg16b"
+
+
+def owner_freelist(slab):
+    """Indices of the free objects on the owner's side."""
+    word, stack = int(slab["cpu"]["local"]), int(slab) + SLAB_STACK
+    size8 = int(slab["cpu"]["size8"])
+    if not has_links():
+        height = word & 0xFFFFFFFF
+        return {read16(stack + 2 * i) // size8 for i in range(height)}
+    found, next_index, count = set(), word & 0xFFFF, word >> 16 & 0xFFFF
+    while next_index and count:
+        found.add(next_index - 1)
+        next_index, count = read16(stack + 2 * (next_index - 1)), count - 1
+    return found
+
+
+def remote_freelist(slab):
+    remote, links = int(slab["remote"]), int(slab["links"])
+    found, next_index, count = set(), remote & 0xFFFF, remote >> 16 & 0xFFFF
+    while next_index and count:
+        found.add(next_index - 1)
+        next_index, count = read16(links + 2 * (next_index - 1)), count - 1
+    return found
+
+
+def held_by_cpu(cache, slab, index, address):
+    """Free, but beside the slab: a CPU's hot object, or gathered for the owner."""
+    size8 = int(slab["cpu"]["size8"])
+    for cpu, slot in slots(cache):
+        if int(slot["hot"]) == address:
+            return f"free: the next object that CPU {cpu} allocates"
+        gather = int(slot["gather"])
+        if gather & WORD_POINTER != int(slab):
+            continue
+        for i in range(gather >> 48):
+            if int(slot["gather_buf"][i]) // size8 == index:
+                return f"free: gathered by CPU {cpu} for the slab's owner"
+    return None
+
+
+def record_of(slab, index):
+    debug = slab["debug"]
+    at = int(debug["records"].address) + index * int(debug["stride"])
+    return pointer_to("struct debug_object", at)
+
+
+def plain_state(cache, slab, index, address):
+    if index >= int(slab["carved"]):
+        return "never handed out"
+    if index in owner_freelist(slab) or index in remote_freelist(slab):
+        return "free"
+    return held_by_cpu(cache, slab, index, address) or "allocated"
+
+
+def debug_state(slab, index):
+    record = record_of(slab, index)
+    state = int(record["state"])
+    if state == OBJECT_ALLOCATED:
+        requested = int(record["requested"])
+        if requested != int(slab["debug"]["object_size"]):
+            return f"allocated, {requested} bytes asked for"
+        return "allocated"
+    return {OBJECT_FREE: "free", OBJECT_LOST: "damaged, not handed out again"}.get(
+        state, f"of unknown state 0x{state:x}"
+    )
+
+
+def slab_state(slab):
+    if is_tagged(slab):
+        if not int(slab["debug"]):
+            return "drains"
+        letters = letters_text(int(slab["debug"]["letters"]))
+        out_of_use = ", out of use" if int(slab["debug"]["disabled"]) else ""
+        return f"letters {letters}{out_of_use}"
+    owner = int(slab["cpu"]["owner"]) & 0xFFFFFFFF
+    if has_links():
+        owner = int(slab["cpu"]["local"]) >> 32
+    if owner != CPU_NONE:
+        return f"owned by CPU {owner}"
+    if int(slab["listed"]):
+        return f"on the partial list of node {int(slab['node'])}"
+    return "in hand" if int(slab["remote"]) & REMOTE_OWNED else "full"
+
+
+def used_objects(slab):
+    if is_tagged(slab):
+        return int(slab["debug"]["used"]) if int(slab["debug"]) else int(slab["drained"])
+    return int(slab["carved"]) - len(owner_freelist(slab)) - (int(slab["remote"]) >> 16 & 0xFFFF)
+
+
+# --- tracks ------------------------------------------------------------------------
+
+
+def depot_frames(stack):
+    """Return addresses of a stack, innermost first."""
+    if not stack:
+        return []
+    depot = static_variable("stacks", "depot.c")
+    chunk = int(depot["chunk"][stack // DEPOT_UNITS])
+    at = chunk + stack % DEPOT_UNITS * 8
+    count = int(pointer_to("struct stack_record", at)["signature"]) & 31
+    return [read64(at + 8 + 8 * i) for i in range(count)]
+
+
+def frame_text(pc):
+    line = gdb.find_pc_line(pc - 1)
+    block = gdb.block_for_pc(pc - 1)
+    while block and not block.function:
+        block = block.superblock
+    if block:
+        name = block.function.print_name
+    else:
+        symbol = gdb.execute(f"info symbol {pc - 1}", to_string=True)
+        name = "0x%x" % pc if symbol.startswith("No symbol") else symbol.split(" in section")[0]
+    if line.symtab:
+        name += f" ({line.symtab.filename.rsplit('/', 1)[-1]}:{line.line})"
+    return name
+
+
+def age_text(when):
+    """How long ago; a core file does not know what time it is."""
+    connection = gdb.selected_inferior().connection
+    if connection is not None and connection.type == "native":
+        return f"{int(time.monotonic() * 1000) - when} ms ago"
+    return f"at {when} ms of the monotonic clock"
+
+
+def thread_name(name):
+    if not name:
+        return "?"
+    names = static_variable("names", "track.c")
+    low, high = (int(names[name][i]) & (1 << 64) - 1 for i in (0, 1))
+    raw = low.to_bytes(8, "little") + (high & ~(1 << 63)).to_bytes(8, "little")
+    return raw.split(b"\0")[0].decode(errors="replace")
+
+
+def print_track(what, track):
+    if not int(track["tid"]):
+        return
+    print(
+        f"{what} {age_text(int(track['when']))} by tid {int(track['tid'])}"
+        f" ({thread_name(int(track['name']))}) on CPU {int(track['cpu'])}"
+    )
+    for n, pc in enumerate(depot_frames(int(track["stack"]))):
+        print(f"    #{n} {frame_text(pc)}")
+
+
+def print_tracks(slab, index):
+    if not int(slab["debug"]["letters"]) >> 3 & 1:
+        return
+    record = record_of(slab, index)
+    tracks = pointer_to("struct track", int(record) + record.dereference().type.sizeof)
+    print_track("allocated", tracks[0])
+    print_track("freed", tracks[1])
+
+
+# --- commands --------------------------------------------------------------------------
+
+
+def describe_object(address):
+    if not is_known(address):
+        print(f"0x{address:x} is not memory of libslab")
+        return
+    slab = slab_at(address)
+    cache = user_of(slab)
+    if cache is None:
+        large = int(slab["large"])
+        base = int(slab["cpu"]["base"])
+        if large:
+            print(f"0x{address:x} is {address - base} bytes into {large} bytes of slab_malloc()")
+        else:
+            print(f"0x{address:x} is memory of libslab that no cache has: free, or its own")
+        return
+    has_debug = is_tagged(slab) and int(slab["debug"])
+    size = int(slab["cpu"]["size8"]) * 8
+    left = int(slab["debug"]["red_left"]) if has_debug else 0
+    index = (address - int(slab["cpu"]["base"])) // size
+    start = int(slab["cpu"]["base"]) + index * size + left
+    object_size = int(slab["debug"]["object_size"]) if has_debug else int(cache["object_size"])
+    if index >= int(slab["objects"]):
+        print(f"0x{address:x} is behind the last object of a slab of {cache['name'].string()}")
+        return
+    if has_debug:
+        state = debug_state(slab, index)
+    elif is_tagged(slab):
+        state = "free" if read16(int(slab) + SLAB_STACK + 2 * index) else "allocated"
+    else:
+        state = plain_state(cache, slab, index, start)
+    print(
+        f"0x{address:x} is {address - start} bytes from the start of object 0x{start:x}"
+        f" of cache {cache['name'].string()} ({object_size} bytes)"
+    )
+    print(f"object  {index} of its slab: {state}")
+    print(
+        f"slab    0x{int(slab):x} objects={int(slab['objects'])} used={used_objects(slab)}:"
+        f" {slab_state(slab)}"
+    )
+    if has_debug:
+        print_tracks(slab, index)
+
+
+def cache_rows():
+    """{cache address: [slabs, objects in use]} by one look at every slab."""
+    rows = {}
+    for segment in segments():
+        for slab in slabs(segment):
+            cache = user_of(slab)
+            if cache is None:
+                continue
+            row = rows.setdefault(int(cache), [0, 0])
+            row[0] += 1
+            row[1] += used_objects(slab)
+    return rows
+
+
+class SlabCommand(gdb.Command):
+    """Objects and caches of libslab: slab info, slab object ADDRESS."""
+
+    def __init__(self):
+        super().__init__("slab", gdb.COMMAND_DATA, prefix=True)
+
+
+class SlabInfo(gdb.Command):
+    """slab info [REGEXP]: the caches, or those whose name matches."""
+
+    def __init__(self):
+        super().__init__("slab info", gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        rows = cache_rows()
+        print(f"{'Name':<24}{'Objects':>10}{'Objsize':>9}{'Slabs':>8}  {'Letters':<8}Cache")
+        for cache in caches():
+            name = cache["name"].string()
+            if argument and not re.search(argument, name):
+                continue
+            count, used = rows.get(int(cache), (0, 0))
+            print(
+                f"{name:<24}{used:>10}{int(cache['object_size']):>9}{count:>8}  "
+                f"{letters_text(int(cache['letters'])):<8}0x{int(cache):x}"
+            )
+
+
+class SlabObject(gdb.Command):
+    """slab object ADDRESS: which cache's object it is, its state, who allocated and freed it."""
+
+    def __init__(self):
+        super().__init__("slab object", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument, from_tty):
+        if not argument:
+            raise gdb.GdbError("slab object needs an address or an expression that is one")
+        describe_object(int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long"))))
+
+
+SlabCommand()
+SlabInfo()
+SlabObject()

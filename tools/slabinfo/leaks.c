@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --mark and --since-mark: what a running process allocated after a moment and
+ * did not free, by who allocated it. Whoever reads this report wants to know
+ * what grows, how fast, and where it comes from, in that order.
+ */
+#include "sites.h"
+#include "views.h"
+
+#include <inttypes.h>
+#include <slab/slab.h>
+#include <stdio.h>
+
+/* Call sites that are shown unless -N says otherwise. */
+#define SITES_SHOWN 20
+/* Rates over less time would say nothing. */
+#define RATE_MS_MIN 1000
+
+static bool is_tracked(const struct cache *cache)
+{
+	return cache->flags & SLAB_STORE_USER;
+}
+
+static size_t count_tracked(const struct model *model)
+{
+	size_t tracked = 0;
+
+	for (size_t i = 0; i < model->count; i++)
+		tracked += is_tracked(&model->caches[i]);
+	return tracked;
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* --- --mark -------------------------------------------------------------------- */
+
+int action_mark(const struct process *process, const struct model *model)
+{
+	struct json_object *answer = attach_ask(process, "mark", NULL);
+	size_t tracked = count_tracked(model);
+
+	if (!answer)
+		return EXIT_NOTHING;
+	printf("Mark %" PRIu64 " is set in process %d (%s).\n", model_number(answer, "mark"),
+	       process->pid, process->command);
+	json_object_put(answer);
+	if (tracked)
+		printf("slabinfo -p %d --since-mark shows what is allocated from now on and not "
+		       "freed,\nin the %zu cache%s whose users are tracked.\n",
+		       process->pid, tracked, plural(tracked));
+	else
+		printf("No cache tracks its users yet, so nothing will be known. To switch that "
+		       "on:\n    slabinfo -p %d -du REGEXP\n",
+		       process->pid);
+	return EXIT_DONE;
+}
+
+/* --- --since-mark ---------------------------------------------------------------- */
+
+/* What comes together in a minute; "-" when it is too early to say. */
+static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms)
+{
+	if (ms < RATE_MS_MIN)
+		return "-";
+	return size_text(text, (uint64_t)((double)amount * 60000 / (double)ms));
+}
+
+static void print_summary(const struct site_list *list, uint64_t ms)
+{
+	char size[SIZE_TEXT], objects[SIZE_TEXT], bytes[SIZE_TEXT];
+
+	if (!list->count) {
+		puts("Whatever was allocated since then is freed again.");
+		return;
+	}
+	printf("%" PRIu64 " object%s of %s bytes allocated since then and not freed", list->objects,
+	       plural(list->objects), size_text(size, list->bytes));
+	if (ms >= RATE_MS_MIN)
+		printf(": %s objects and\n%s bytes more every minute",
+		       rate_text(objects, list->objects, ms), rate_text(bytes, list->bytes, ms));
+	puts("\n\nObjects    Bytes  Objects/min  Bytes/min   Oldest  Youngest  Cache");
+}
+
+static void print_site(struct symbolizer *symbolizer, const struct site *site, uint64_t ms)
+{
+	char size[SIZE_TEXT], objects[SIZE_TEXT], bytes[SIZE_TEXT];
+	char youngest[AGE_TEXT], oldest[AGE_TEXT];
+
+	printf("%7" PRIu64 " %8s %12s %10s %8s %9s  %s\n", site->count,
+	       size_text(size, site->bytes), rate_text(objects, site->count, ms),
+	       rate_text(bytes, site->bytes, ms),
+	       age_text(oldest, model_number(site->json, "age_max")),
+	       age_text(youngest, model_number(site->json, "age_min")), site->cache->name);
+	site_print_stack(symbolizer, site, 0);
+	putchar('\n');
+}
+
+static void print_left_out(const struct site_list *list, size_t shown)
+{
+	uint64_t objects = 0;
+
+	for (size_t i = shown; i < list->count; i++)
+		objects += list->sites[i].count;
+	if (shown < list->count)
+		printf("%7" PRIu64 " more of %zu other call site%s; -N %zu shows all\n\n", objects,
+		       list->count - shown, plural(list->count - shown), list->count);
+}
+
+static void print_notes(const struct process *process, const struct model *model,
+			const struct site_list *list)
+{
+	size_t untracked = model->count - count_tracked(model);
+
+	if (list->count)
+		puts("Objects in use for good reason are listed, too: these come and go, and none "
+		     "stays\nlong. Where the oldest is nearly as old as the mark, and the number "
+		     "grows from one\nlook to the next, is the leak.");
+	if (untracked)
+		printf("%zu cache%s do%s not track users and may hide more; slabinfo -p %d -du "
+		       "REGEXP\nswitches that on.\n",
+		       untracked, plural(untracked), untracked == 1 ? "es" : "", process->pid);
+}
+
+static bool ask_all(struct site_list *list, const struct process *process,
+		    const struct model *model, uint64_t mark)
+{
+	for (size_t i = 0; i < model->count; i++) {
+		if (is_tracked(&model->caches[i]) &&
+		    !sites_add(list, process, &model->caches[i], "allocated", mark))
+			return false;
+	}
+	sites_sort(list);
+	return true;
+}
+
+static void print_leaks(const struct options *options, const struct process *process,
+			const struct model *model, struct symbolizer *symbolizer,
+			const struct site_list *list, uint64_t mark)
+{
+	struct json_object *about = model_member(model->document, "process");
+	uint64_t ms = model_number(about, "now") - mark;
+	size_t limit = options->lines ? options->lines : SITES_SHOWN;
+	size_t shown = list->count < limit ? list->count : limit;
+	char age[AGE_TEXT];
+
+	printf("Process %d (%s), %s after mark %" PRIu64 ":\n", process->pid, process->command,
+	       age_text(age, ms), mark);
+	print_summary(list, ms);
+	for (size_t i = 0; i < shown; i++)
+		print_site(symbolizer, &list->sites[i], ms);
+	print_left_out(list, shown);
+	print_notes(process, model, list);
+}
+
+/* The mark that is meant; 0 after telling why there is none. */
+static uint64_t choose_mark(const struct options *options, const struct process *process,
+			    struct json_object *about)
+{
+	uint64_t mark = options->mark ? options->mark : model_number(about, "mark");
+	uint64_t now = model_number(about, "now");
+
+	if (!mark)
+		fail("process %d (%s) has no mark yet; --mark sets one", process->pid,
+		     process->command);
+	if (mark <= now)
+		return mark;
+	fail("%" PRIu64 " is no mark of process %d (%s), whose clock stands at %" PRIu64, mark,
+	     process->pid, process->command, now);
+	return 0;
+}
+
+int view_since_mark(const struct options *options, const struct process *process,
+		    const struct model *model)
+{
+	uint64_t mark = choose_mark(options, process, model_member(model->document, "process"));
+	struct symbolizer *symbolizer;
+	struct site_list list = {0};
+	bool answered = false;
+
+	if (!mark)
+		return EXIT_NOTHING;
+	if (!count_tracked(model)) {
+		fail("no cache%s%s%s tracks its users; slabinfo -p %d -du REGEXP switches that on, "
+		     "and a mark after that is the first that helps",
+		     options->pattern ? " that matches \"" : "",
+		     options->pattern ? options->pattern : "", options->pattern ? "\"" : "",
+		     process->pid);
+		return EXIT_NOTHING;
+	}
+	symbolizer = symbols_open();
+	if (symbolizer)
+		answered = ask_all(&list, process, model, mark);
+	if (answered && options->json)
+		sites_print_json(symbolizer, &list);
+	else if (answered)
+		print_leaks(options, process, model, symbolizer, &list, mark);
+	sites_free(&list);
+	symbols_close(symbolizer);
+	return answered ? EXIT_DONE : EXIT_NOTHING;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process answers with addresses and the files that they lie in. What is
+ * there is looked up here, with the symbolizer that libslab's reports use.
+ */
+#include "sites.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_site(struct site_list *list, const struct cache *cache, struct json_object *json)
+{
+	struct site *site;
+
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 64;
+		struct site *larger = reallocarray(list->sites, capacity, sizeof(*larger));
+
+		if (!larger)
+			return false;
+		list->sites = larger;
+		list->capacity = capacity;
+	}
+	site = &list->sites[list->count++];
+	*site = (struct site){.cache = cache, .json = json, .count = model_number(json, "count")};
+	site->bytes = site->count * cache->object_size;
+	list->objects += site->count;
+	list->bytes += site->bytes;
+	return true;
+}
+
+bool sites_add(struct site_list *list, const struct process *process, const struct cache *cache,
+	       const char *kind, uint64_t since)
+{
+	char request[64];
+	struct json_object *answer, *sites;
+
+	snprintf(request, sizeof(request), "traces %s %" PRIu64, kind, since);
+	answer = attach_ask(process, request, cache->name);
+	if (!answer)
+		return false;
+	sites = model_member(answer, "sites");
+	list->tracked += json_object_get_boolean(model_member(answer, "tracked"));
+	if (!list->answers)
+		list->answers = json_object_new_array();
+	json_object_array_add(list->answers, answer);
+	for (size_t i = 0; i < model_length(sites); i++) {
+		if (!add_site(list, cache, json_object_array_get_idx(sites, i))) {
+			fail("no memory for %zu call sites", list->count);
+			return false;
+		}
+	}
+	return true;
+}
+
+void sites_free(struct site_list *list)
+{
+	free(list->sites);
+	json_object_put(list->answers);
+	memset(list, 0, sizeof(*list));
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct site *left = a, *right = b;
+
+	return (left->count < right->count) - (left->count > right->count);
+}
+
+void sites_sort(struct site_list *list)
+{
+	if (list->count)
+		qsort(list->sites, list->count, sizeof(*list->sites), by_count);
+}
+
+struct symbolizer *symbols_open(void)
+{
+	struct symbolizer *symbolizer = symbolizer_open();
+
+	if (!symbolizer)
+		fail("no memory for symbols");
+	return symbolizer;
+}
+
+void symbols_close(struct symbolizer *symbolizer)
+{
+	if (symbolizer)
+		symbolizer_close(symbolizer);
+}
+
+const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
+			char text[SITE_TEXT])
+{
+	struct json_object *frame = json_object_array_get_idx(model_member(site->json, "stack"), i);
+	const char *file = model_text(frame, "file");
+	uint64_t offset = model_number(frame, "offset");
+	const char *slash = strrchr(file, '/');
+
+	if (!frame)
+		return "?";
+	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
+		return text;
+	if (*file)
+		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
+			 slash ? slash + 1 : file, offset);
+	else
+		snprintf(text, SITE_TEXT, "0x%" PRIx64, model_number(frame, "address"));
+	return text;
+}
+
+void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first)
+{
+	size_t frames = model_length(model_member(site->json, "stack"));
+	char text[SITE_TEXT];
+
+	for (size_t i = first; i < frames; i++)
+		printf("        %s\n", site_symbol(symbolizer, site, i, text));
+}
+
+void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list)
+{
+	struct json_object *none = json_object_new_array();
+	char text[SITE_TEXT];
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct json_object *stack = model_member(list->sites[i].json, "stack");
+
+		for (size_t f = 0; f < model_length(stack); f++) {
+			const char *symbol = site_symbol(symbolizer, &list->sites[i], f, text);
+
+			json_object_object_add(json_object_array_get_idx(stack, f), "symbol",
+					       json_object_new_string(symbol));
+		}
+	}
+	puts(json_object_to_json_string_ext(list->answers ? list->answers : none, JSON_STYLE));
+	json_object_put(none);
+}
+
+const char *age_text(char text[AGE_TEXT], uint64_t ms)
+{
+	const uint64_t s = ms / 1000, m = s / 60, h = m / 60;
+
+	if (ms < 1000)
+		snprintf(text, AGE_TEXT, "%" PRIu64 "ms", ms);
+	else if (m == 0)
+		snprintf(text, AGE_TEXT, "%" PRIu64 ".%" PRIu64 "s", s, ms / 100 % 10);
+	else if (h == 0)
+		snprintf(text, AGE_TEXT, "%" PRIu64 "m%02" PRIu64 "s", m, s % 60);
+	else if (h < 48)
+		snprintf(text, AGE_TEXT, "%" PRIu64 "h%02" PRIu64 "m", h, m % 60);
+	else
+		snprintf(text, AGE_TEXT, "%" PRIu64 "d%02" PRIu64 "h", h / 24, h % 24);
+	return text;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Call sites: what a process answers to "traces", and how it is printed. */
+#ifndef SLABINFO_SITES_H
+#define SLABINFO_SITES_H
+
+#include "attach.h"
+#include "model.h"
+#include "symbolizer.h"
+
+/* All objects of one cache with one stack. */
+struct site {
+	const struct cache *cache;
+	struct json_object *json;
+	uint64_t count;
+	uint64_t bytes; /* of these objects */
+};
+
+struct site_list {
+	struct site *sites;
+	size_t count, capacity;
+	struct json_object *answers; /* which the sites are in */
+	uint64_t objects, bytes;     /* of all of them */
+	size_t tracked;              /* caches that could be asked */
+};
+
+/*
+ * sites_add: ask for the call sites of a cache, kind "allocated" or "freed",
+ * younger than a mark (0: all). False after telling on stderr: the process did
+ * not answer.
+ */
+bool sites_add(struct site_list *list, const struct process *process, const struct cache *cache,
+	       const char *kind, uint64_t since);
+void sites_free(struct site_list *list);
+
+/* sites_sort: the most objects first. */
+void sites_sort(struct site_list *list);
+
+/* symbols_open: NULL after telling on stderr that there is no memory. */
+struct symbolizer *symbols_open(void);
+void symbols_close(struct symbolizer *symbolizer);
+
+/* site_symbol: return address number i, "entry_new+0x1c (entry.c:123)", or what
+ * else is known of it; "?" when there is none. */
+#define SITE_TEXT 512
+const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
+			char text[SITE_TEXT]);
+
+/* site_print_stack: the callers from number `first` on, a line each. */
+void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first);
+
+/* sites_print_json: the process's answers, with a "symbol" for each address. */
+void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list);
+
+/* A time as people say it: "350ms", "12.3s", "5m12s", "3h05m", "2d04h". */
+#define AGE_TEXT 32
+const char *age_text(char text[AGE_TEXT], uint64_t ms);
+
+#endif /* SLABINFO_SITES_H */
