@@ -269,6 +269,26 @@ void debug_report_interior(struct slab_cache *cache, const struct slab *slab, vo
 	debug_report(cache, &finding);
 }
 
+void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
+			     const void *caller)
+{
+	struct slab_cache *cache = slab_user(slab);
+	struct finding finding;
+	unsigned index;
+	size_t into;
+
+	finding_begin(&finding, SLAB_PROBLEM_WRONG_SIZE, cache ? cache->name : "slab_malloc",
+		      "Wrong size %zu freed, object has %zu", size, has);
+	if (cache) {
+		find_object(slab, obj, &index, &into);
+		finding_slab(&finding, slab);
+		finding_object(&finding, slab, index);
+	}
+	finding_detected(&finding, caller);
+	finding_fix(&finding, "Object at %p not freed", obj);
+	debug_report(cache, &finding);
+}
+
 /* --- free --------------------------------------------------------------------------------- */
 
 /* Whether this object can be freed; under the lock. */

@@ -64,7 +64,7 @@ struct slab_debug {
 	uint8_t guarded;      /* one sampled object between guard pages (guard.c) */
 	uint8_t counted;      /* among the node's nr_debug_empty */
 	uint8_t spare[4];
-	char records[];
+	char records[] __attribute__((aligned(8)));
 };
 
 static inline struct debug_object *debug_record(const struct slab *slab, unsigned index)
@@ -98,6 +98,9 @@ void debug_report_double_free(struct slab_cache *cache, const struct slab *slab,
 			      const void *caller);
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller);
+/* slab_free_sized() of an object that has fewer bytes; large ones have no cache. */
+void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
+			     const void *caller);
 /* The bytes that may be used; the size that was asked for when a red zone
  * follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
@@ -142,6 +145,8 @@ bool debug_is_allocated(const struct slab *slab, unsigned index);
  * their freelist, so that a second free is noticed there as well.
  */
 bool slab_drains(const struct slab *slab);
+/* Of a slab that drains. */
+bool drain_is_free(const struct slab *slab, unsigned index);
 /* A slab in hand starts to drain, or is released when nothing of it is in use. */
 void drain_begin(struct slab_cache *cache, struct slab *slab);
 /* Under the node's lock: it is an ordinary slab in hand again. */
@@ -169,5 +174,9 @@ void debug_report(struct slab_cache *cache, const struct finding *finding);
 void cache_update_slots(struct slab_cache *cache);
 /* Slabs that CPUs got hold of while letters were switched on start to drain. */
 void debug_sweep(struct slab_cache *cache);
+
+/* Slabs without letters that lost their last object unseen, to a free that was
+ * under way when they began to drain, are given back: how many. */
+unsigned debug_settle(struct slab_cache *cache);
 
 #endif /* SLAB_DEBUG_CACHE_H */

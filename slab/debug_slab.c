@@ -54,7 +54,7 @@ int debug_pop(const struct slab *slab)
 bool debug_is_allocated(const struct slab *slab, unsigned index)
 {
 	if (slab_drains(slab))
-		return !cpu_slab_stack((struct cpu_slab *)&slab->cpu)[index];
+		return !drain_is_free(slab, index);
 	return debug_record(slab, index)->state == OBJECT_ALLOCATED;
 }
 
@@ -205,11 +205,13 @@ static void list_remove(struct cache_node *node, struct slab *slab)
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 }
 
-static bool has_present_letters(const struct slab_cache *cache, const struct slab *slab)
+/* A cache that was merged with another meanwhile may have larger objects. */
+static bool has_present_layout(const struct slab_cache *cache, const struct slab *slab)
 {
 	uint64_t letters = cache_letters(cache);
 
-	return letters & LETTERS_SLAB && slab->debug->letters == debug_layout_letters(letters);
+	return letters & LETTERS_SLAB && slab->debug->letters == debug_layout_letters(letters) &&
+	       slab->debug->object_size == cache->object_size;
 }
 
 /* Keep nr_debug_empty right: a slab on the list may have become unused, or used. */
@@ -223,7 +225,7 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_node *node = &cache->node[slab->node];
 	struct slab_debug *debug = slab->debug;
-	bool serves = has_present_letters(cache, slab) && debug->first && !debug->disabled;
+	bool serves = has_present_layout(cache, slab) && debug->first && !debug->disabled;
 	bool unused = debug->used == 0 && !debug->disabled;
 
 	if (serves && !slab->listed)

@@ -48,11 +48,15 @@ static void sweep_full(struct slab *slab, void *arg)
 
 	if (!is_plain(slab))
 		return;
-	if (__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		drain_begin(sweep->cache, slab);
-	else
+	if (!__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		sweep->left = true;
+	} else if (slab_user(slab) == sweep->cache) {
+		drain_begin(sweep->cache, slab);
+	} else { /* it had become another cache's by then */
+		slab->next = NULL;
+		slab_put_back(slab_user(slab), slab);
+	}
 }
 
 /* Under flush_lock. */
@@ -78,17 +82,25 @@ void debug_sweep(struct slab_cache *cache)
 	if (!__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return;
-	sweep_locked(cache);
+	/* They may have been switched off since our caller looked. */
+	if (cache_letters(cache) & LETTERS_SLAB)
+		sweep_locked(cache);
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 
 /* --- slabs with letters ------------------------------------------------------------ */
 
+struct placing {
+	struct slab_cache *cache;
+	unsigned released;
+};
+
 /* Serve from it or not, according to the letters that hold now; an ordinary
  * slab again, when there are none. */
 static void place(struct slab *slab, void *arg)
 {
-	struct slab_cache *cache = arg;
+	struct placing *placing = arg;
+	struct slab_cache *cache = placing->cache;
 	struct cache_node *node = &cache->node[slab->node];
 	bool unused = false, ordinary = false;
 
@@ -109,10 +121,30 @@ static void place(struct slab *slab, void *arg)
 			drain_end(cache, slab);
 	}
 	pthread_mutex_unlock(&node->lock);
+	placing->released += unused;
 	if (unused)
 		debug_slab_release(cache, slab);
 	else if (ordinary)
-		slab_put_back(cache, slab);
+		placing->released += slab_put_back(cache, slab);
+}
+
+/* Under flush_lock. */
+static unsigned place_all(struct slab_cache *cache)
+{
+	struct placing placing = {.cache = cache};
+
+	cache_each_slab(cache, place, &placing);
+	return placing.released;
+}
+
+unsigned debug_settle(struct slab_cache *cache)
+{
+	unsigned released;
+
+	pthread_mutex_lock(&cache->flush_lock);
+	released = place_all(cache);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return released;
 }
 
 static void set_letters(struct slab_cache *cache, uint64_t letters)
@@ -124,7 +156,7 @@ static void set_letters(struct slab_cache *cache, uint64_t letters)
 	cache_update_slots(cache);
 	if (letters & LETTERS_SLAB && !(old & LETTERS_SLAB))
 		sweep_locked(cache);
-	cache_each_slab(cache, place, cache);
+	place_all(cache);
 }
 
 int slab_cache_debug(struct slab_cache *cache, uint64_t letters)

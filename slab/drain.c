@@ -6,15 +6,30 @@
  * so every free of its objects comes through debug_free() and its node's lock.
  * Which objects are free stands where the freelist was, a 16-bit word for each.
  * Frees that were under way when it began to drain still arrive at the remote
- * word, where REMOTE_OWNED makes them wait for drain_collect().
+ * word, where REMOTE_OWNED makes them wait for drain_collect(). In the cmpxchg16b
+ * engine such a free may write a link, the index of an object + 1, into its own
+ * object's word before it sees that the slab has no owner; so what says that an
+ * object is free is a number that no link has, and other values mean nothing.
  */
 #include <string.h>
 
 #include "debug_cache.h"
 
-static uint16_t *states(const struct slab *slab)
+#define STATE_FREE ((uint16_t)0xffff)
+
+static uint16_t *state(const struct slab *slab, unsigned index)
 {
-	return cpu_slab_stack((struct cpu_slab *)&slab->cpu);
+	return cpu_slab_stack((struct cpu_slab *)&slab->cpu) + index;
+}
+
+static void set_free(const struct slab *slab, unsigned index, bool is_free)
+{
+	__atomic_store_n(state(slab, index), is_free ? STATE_FREE : 0, __ATOMIC_RELAXED);
+}
+
+bool drain_is_free(const struct slab *slab, unsigned index)
+{
+	return __atomic_load_n(state(slab, index), __ATOMIC_RELAXED) == STATE_FREE;
 }
 
 bool slab_drains(const struct slab *slab)
@@ -41,8 +56,7 @@ void drain_begin(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	for (unsigned i = 0; i < slab->objects; i++)
-		__atomic_store_n(&states(slab)[i], (uint16_t)(map[i / 64] >> i % 64 & 1),
-				 __ATOMIC_RELAXED);
+		set_free(slab, i, map[i / 64] >> i % 64 & 1);
 	set_drained(slab, used);
 	slab->next = slab->prev = NULL;
 	cpu_slab_init(&slab->cpu, slab->cpu.base, (size_t)slab->cpu.size8 * 8,
@@ -54,7 +68,7 @@ void drain_end(struct slab_cache *cache, struct slab *slab)
 	uint64_t map[SLAB_MAP_WORDS] = {0};
 
 	for (unsigned i = 0; i < slab->carved; i++)
-		map[i / 64] |= (uint64_t)(states(slab)[i] != 0) << i % 64;
+		map[i / 64] |= (uint64_t)drain_is_free(slab, i) << i % 64;
 	for (unsigned i = slab->carved; i-- > 0;) {
 		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
@@ -66,9 +80,9 @@ void drain_end(struct slab_cache *cache, struct slab *slab)
 
 bool drain_free(struct slab *slab, unsigned index)
 {
-	if (states(slab)[index])
+	if (drain_is_free(slab, index))
 		return false;
-	__atomic_store_n(&states(slab)[index], 1, __ATOMIC_RELAXED);
+	set_free(slab, index, true);
 	set_drained(slab, slab->drained - 1);
 	return true;
 }

@@ -178,7 +178,8 @@ static void letter_caches(void)
 	while ((cache = unlettered(skip))) {
 		skip += cache == last;
 		last = cache;
-		slab_cache_debug(cache, cache_letters(cache) | SLAB_FAILSLAB);
+		slab_cache_debug(cache,
+				 (cache_letters(cache) & SLAB_DEBUG_LETTERS) | SLAB_FAILSLAB);
 	}
 }
 

@@ -43,7 +43,8 @@ static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batc
 	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
 }
 
-static void free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
+/* false: it has been freed already, a moment ago. */
+static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
 {
 	struct cpu_batch batch;
 
@@ -52,13 +53,16 @@ static void free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 
 		result = cpu_engine->gather(cache->cpu_slots, cpu, &slab->cpu, offset8);
 		if (result == CPU_DONE)
-			return;
+			return true;
+		if (result == CPU_DOUBLE)
+			return false;
 		if (result == CPU_MISS &&
 		    cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
 			flush_batch(cache, cpu, &batch);
 	}
 	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
 	flush_batch(cache, cpu < 0 ? 0 : cpu, &batch);
+	return true;
 }
 
 static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
@@ -81,8 +85,8 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 		cpu = cpu_engine->cpu();
 	}
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
-	if (!claim_full(cache, slab, offset8))
-		free_foreign(cache, cpu, slab, offset8);
+	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
+		debug_report_double_free(cache, slab, obj, caller);
 }
 
 /* `slab` may be anything unless its user is the cache: a pointer that is not

@@ -226,7 +226,7 @@ int slab_cache_shrink(struct slab_cache *cache)
 		errno = EINVAL;
 		return -EINVAL;
 	}
-	released = cache_flush(cache);
+	released = cache_flush(cache) + debug_settle(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		released += shrink_node(cache, n) + debug_node_shrink(cache, n);
 	segment_trim();

@@ -3,8 +3,8 @@
  * Which allocations are sampled.
  *
  * Up to SAMPLE_EXACT_MAX the interval is exact: all allocations of such a cache
- * come through the slow path. Above, nothing is added to the fast path. Counted
- * is what the slow path knows of: the objects that a CPU gets with a slab.
+ * come through the slow path, as those of a cache with letters do anyway. Above,
+ * nothing is added to the fast path. Counted is what the slow path knows of: the objects that a CPU gets with a slab.
  * Objects that are freed and handed out again at once never come by there.
  * Therefore a gate opens ten times a second, through which one allocation comes,
  * and how soon it comes says how many there are: after 10 µs, about 10000 in
@@ -48,11 +48,16 @@ static void set_gate(struct slab_cache *cache, uint64_t time)
 	cache_update_slots(cache);
 }
 
+/* All allocations come through the slow path, for one reason or another. */
+static bool counts_all(const struct slab_cache *cache)
+{
+	return interval_of(cache) <= SAMPLE_EXACT_MAX || cache->flags & SLAB_ZERO ||
+	       cache_letters(cache) & LETTERS_SLAB;
+}
+
 bool sample_gate_open(const struct slab_cache *cache)
 {
-	unsigned long interval = interval_of(cache);
-
-	return interval && (interval <= SAMPLE_EXACT_MAX || opened(cache));
+	return sample_is_on(cache) && (counts_all(cache) || opened(cache));
 }
 
 void sample_set(struct slab_cache *cache, unsigned long interval)
@@ -134,10 +139,9 @@ bool sample_wants_ticks(void)
 /* A gate that is still open stays so: what comes through in the end is little. */
 static void open_gate(struct slab_cache *cache)
 {
-	if (interval_of(cache) <= SAMPLE_EXACT_MAX || opened(cache) ||
-	    pthread_mutex_trylock(&cache->flush_lock) != 0)
+	if (counts_all(cache) || opened(cache) || pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return;
-	if (interval_of(cache) > SAMPLE_EXACT_MAX)
+	if (!counts_all(cache))
 		set_gate(cache, now_us());
 	pthread_mutex_unlock(&cache->flush_lock);
 }

@@ -260,14 +260,15 @@ void *slab_memalign(size_t align, size_t size)
 
 void slab_free_sized(void *ptr, size_t size)
 {
-	struct report report;
+	const void *caller = __builtin_return_address(0);
+	const struct slab *slab = ptr ? size_slab(ptr) : NULL;
+	size_t has = slab ? usable(slab, ptr) : 0;
 
-	if (ptr && size > slab_usable_size(ptr)) {
-		report_begin(&report, SLAB_PROBLEM_WRONG_SIZE, "slab_malloc", "Wrong size %zu freed, object has %zu",
-				  size, slab_usable_size(ptr));
-		report_fix(&report, "Object at %p not freed", ptr);
-		report_emit(&report);
+	if (!slab)
 		return;
-	}
-	slab_mfree(ptr);
+	/* 0: not the start of an object, which the free sees and says better. */
+	if (SLAB_UNLIKELY(has && size > has))
+		debug_report_wrong_size(slab, ptr, size, has, caller);
+	else
+		free_for(ptr, caller);
 }

@@ -13,6 +13,7 @@
 #include "debug_cache.h"
 #include "fail.h"
 #include "guard.h"
+#include "rseq.h"
 
 static bool is_closed(struct slab_cache *cache, int cpu)
 {
@@ -278,8 +279,10 @@ SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
 
 void *slab_zalloc(struct slab_cache *cache)
 {
-	void *obj = slab_alloc(cache);
+	void *obj;
 
+	if (!rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
+		obj = slab_alloc_requested(cache, cache->object_size, __builtin_return_address(0));
 	return obj ? memset(obj, 0, cache->object_size) : NULL;
 }
 

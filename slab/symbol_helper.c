@@ -12,10 +12,11 @@
  * deadline is the supervisor's to keep.
  *
  * Supervisor and helper run with all signals blocked, on stacks of their own,
- * with the thread-local storage of the thread that asked. They use system calls
- * and no wrappers of the C library, which could cancel a thread, run handlers of
- * fork or call malloc. This file is never instrumented by sanitizers: a call
- * that does not return, as execve(), would confuse them.
+ * with the thread-local storage of the thread that asked. Where the C library's
+ * functions could cancel that thread, run handlers of fork or call malloc, they
+ * use the system calls. This file is never instrumented by sanitizers: a call
+ * that does not return, as execve(), would confuse them. Emulators that know no
+ * child without a signal (qemu-user) refuse the first clone(), and that is all.
  */
 #define _GNU_SOURCE
 #include "symbol_internal.h"
@@ -71,6 +72,8 @@ static const char *const places[] = {
 	SLAB_SYMBOLIZE_FROM_BIN,
 };
 
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
 static void close_inherited(void)
 {
 	if (syscall(SYS_close_range, 0U, ~0U, 0U) == 0)
@@ -79,25 +82,19 @@ static void close_inherited(void)
 		syscall(SYS_close, fd);
 }
 
-static int open_file(const char *path)
-{
-	return (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH, 0);
-}
-
 /*
- * Trusted is what root, this user or the owner of the library put there: a
- * program may lie in a folder where others can write, too.
+ * Trusted is what root or the owner of the library put there: a program may lie
+ * in a folder where others can write, too, such as /tmp.
  */
 static int open_if_trusted(const char *path, const char *library)
 {
 	struct stat st, own;
-	int fd = open_file(path);
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_PATH, 0);
 
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & S_IWOTH) &&
-	    (st.st_uid == 0 || st.st_uid == geteuid() ||
-	     (stat(library, &own) == 0 && st.st_uid == own.st_uid)))
+	    (st.st_uid == 0 || (stat(library, &own) == 0 && st.st_uid == own.st_uid)))
 		return fd;
 	syscall(SYS_close, fd);
 	return -1;
@@ -114,11 +111,9 @@ static int open_helper(struct helper_run *run)
 		slash = strrchr(run->library, '/');
 	if (run->program)
 		return open_if_trusted(run->program, run->library);
-	for (size_t i = 0; slash && !getauxval(AT_SECURE) && fd < 0; i++) {
+	for (size_t i = 0; slash && !getauxval(AT_SECURE) && fd < 0 && i < PLACES; i++) {
 		int dir = (int)(slash + 1 - run->library);
 
-		if (i == sizeof(places) / sizeof(places[0]))
-			break;
 		snprintf(run->path, sizeof(run->path), "%.*s%s", dir, run->library, places[i]);
 		fd = open_if_trusted(run->path, run->library);
 	}
@@ -163,7 +158,6 @@ static int execute(void *arg)
 static void read_answers(struct helper_run *run)
 {
 	struct pollfd ready = {.fd = run->answer[0], .events = POLLIN};
-	const struct timespec *timeout;
 
 	while (run->answers_len < sizeof(run->answers)) {
 		uint64_t now = symbol_now();
@@ -171,8 +165,7 @@ static void read_answers(struct helper_run *run)
 		struct timespec wait = {(time_t)(left / 1000), (long)(left % 1000) * 1000000};
 		long len;
 
-		timeout = &wait;
-		if (left == 0 || syscall(SYS_ppoll, &ready, 1, timeout, NULL, 0) <= 0)
+		if (left == 0 || syscall(SYS_ppoll, &ready, 1, &wait, NULL, 0) <= 0)
 			return;
 		len = syscall(SYS_read, run->answer[0], run->answers + run->answers_len,
 			      sizeof(run->answers) - run->answers_len);

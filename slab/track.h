@@ -17,7 +17,7 @@ struct track {
 	uint32_t stack; /* depot id, 0: none */
 	uint32_t tid;   /* 0: an empty track */
 	uint64_t when : 40; /* track_now() */
-	uint64_t cpu : 12;
+	uint64_t cpu : 12;  /* 4095: unknown, or a larger number */
 	uint64_t name : 12; /* of the thread: interned, 0: none */
 };
 
@@ -33,11 +33,14 @@ uint64_t track_now(void);
  */
 void track_fill(struct track *track, const void *caller);
 
-/* track_describe: for a report at this moment. */
+/* track_describe: for a report at this moment. An unknown CPU is -1. */
 void track_describe(const struct track *track, struct slab_track *to);
 
-/* depot_save: the id of a stack, the same for equal ones; 0: the depot is full
- * or there are no frames. Lock-free. depot_load: its frames, valid for ever. */
+/*
+ * depot_save: the id of a stack, the same for equal ones; 0: the depot is full
+ * or there are no frames. Lock-free. depot_load: its frames, valid for ever; 0
+ * for an id that is none.
+ */
 uint32_t depot_save(const void *const *frames, unsigned n);
 unsigned depot_load(uint32_t id, const void *const **ret_frames);
 /* Bytes in use for stacks, and how many there are. */

@@ -19,6 +19,11 @@ const char *const everyday[] = {
 	NULL,
 };
 
+const char *const evening[] = {
+	"3:del fred\n", "2:del emil\n", "2:del dora\n", "1:del carl\n",
+	"1:del bert\n", "1:del anna\n", "2:del gert\n", NULL,
+};
+
 const struct bug_info bugs[BUG_COUNT] = {
 	[BUG_NONE] = {"none", "no bug: the server as it should be", SCRIPT("1:get carl\n")},
 	[BUG_OVERFLOW] = {"overflow", "a text is copied without room for its last byte",
@@ -48,7 +53,7 @@ const struct bug_info bugs[BUG_COUNT] = {
 	[BUG_LEAK] = {"leak", "a request that cannot be parsed is not released",
 		      SCRIPT("1:gett anna\n", "2:gett bert\n")},
 	[BUG_MALLOC_OVERFLOW] = {"malloc-overflow", "18 bytes are asked for, 20 are written",
-				 SCRIPT("1:note call the plumber\n")},
+				 SCRIPT("1:note call the plumbers\n")},
 	[BUG_SLAB_PADDING] = {"slab-padding", "a text is ended where the client says it ends",
 			      SCRIPT("12:upload 5500\n")},
 	[BUG_UNINITIALISED] = {"uninitialised", "an entry's counter starts with what was there",
@@ -56,5 +61,6 @@ const struct bug_info bugs[BUG_COUNT] = {
 				      "1:put gert gert@example.org\n", "1:stat gert\n")},
 	[BUG_OUT_OF_BOUNDS_READ] = {"out-of-bounds-read",
 				    "as many bytes are sent back as the client says it sent",
-				    SCRIPT("2:get anna\n", "1:echo 5000 hi\n")},
+				    SCRIPT("1:echo 5000 h", "2:put gert gert's sec", "1:i\n",
+					   "2:ret\n")},
 };

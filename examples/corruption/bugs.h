@@ -45,8 +45,9 @@ struct bug_info {
 
 extern const struct bug_info bugs[BUG_COUNT];
 
-/* What the clients say when all is well, and before they bring the bug out. */
-extern const char *const everyday[];
+/* What the clients say before they bring the bug out, and after, when they come
+ * again. */
+extern const char *const everyday[], *const evening[];
 
 extern enum bug bug_chosen;
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A server with a bug of your choice.
- *
- * This file has what is no server: the options, and the clients, who say what
- * bugs.c lets them say, each waiting for its answer, so that the same happens in
- * every run.
- */
+/* A server with a bug of your choice: options, start and end. */
 #include "bugs.h"
+#include "client.h"
 #include "server.h"
 
 #include <getopt.h>
@@ -15,15 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
-#define ROUNDS_PER_SECOND 10
-#define ROUNDS_WITHOUT_BUG 30
 
 struct server server;
-
-static int client[CLIENTS];
 
 void *need(void *object)
 {
@@ -34,70 +22,11 @@ void *need(void *object)
 	return object;
 }
 
-/* --- the clients --------------------------------------------------------------- */
-
-/* The first line's worth of an answer, and dots for what cannot be shown. */
-static void show_answer(unsigned number, const char *line, const char *answer, size_t length)
-{
-	size_t shown = length < 60 ? length : 60;
-
-	while (shown && (answer[shown - 1] == '\n' || answer[shown - 1] == '\r'))
-		shown--;
-	printf("%u> %.*s\n%u< ", number, (int)strcspn(line, "\n"), line, number);
-	for (size_t i = 0; i < shown; i++)
-		putchar(answer[i] >= ' ' && answer[i] <= '~' ? answer[i] : '.');
-	if (shown < length && length > 60)
-		printf("... (%zu bytes)", length);
-	putchar('\n');
-}
-
-static ssize_t ask(unsigned number, const char *line, char answer[ANSWER_MAX])
-{
-	if (send(client[number - 1], line, strlen(line), MSG_NOSIGNAL) < 0)
-		return -1;
-	if (!strchr(line, '\n')) { /* no answer: wait until the server has seen it */
-		number = CLIENTS;
-		send(client[number - 1], "echo 0\n", 7, MSG_NOSIGNAL);
-	}
-	return recv(client[number - 1], answer, ANSWER_MAX, 0);
-}
-
-static void say(const char *const *script, bool show)
-{
-	static char answer[ANSWER_MAX];
-
-	for (; *script; script++) {
-		char *line;
-		unsigned number = (unsigned)strtoul(*script, &line, 10);
-		ssize_t length;
-
-		if (!*++line) /* behind the colon */
-			shutdown(client[number - 1], SHUT_WR);
-		length = ask(number, line, answer);
-		if (show && strchr(line, '\n'))
-			show_answer(number, line, answer, length > 0 ? (size_t)length : 0);
-		else if (show)
-			printf("%u> %s\n", number, *line ? line : "(hangs up)");
-	}
-}
-
-/* Everyday life, and the bug now and then. */
-static void serve_for(unsigned seconds)
-{
-	const struct timespec pause = {.tv_nsec = 1000000000 / ROUNDS_PER_SECOND};
-
-	for (unsigned round = 1; round <= seconds * ROUNDS_PER_SECOND; round++) {
-		say(everyday, false);
-		if (round % ROUNDS_WITHOUT_BUG == 0)
-			say(bugs[bug_chosen].script, false);
-		nanosleep(&pause, NULL);
-	}
-}
-
-/* --- the server, from start to end ------------------------------------------------ */
+/* --- the server, from start to end --------------------------------------------- */
 
 static void server_start(void)
 {
+	worker_init();
 	server.entries = entry_cache_create(NULL, SLAB_PANIC);
 	server.requests = request_cache_create(NULL, SLAB_PANIC);
 	server.buffers = buffer_cache_create(NULL, SLAB_PANIC);
@@ -109,7 +38,7 @@ static void server_start(void)
 			perror("corruption: socketpair");
 			exit(1);
 		}
-		client[i] = ends[0];
+		client_connect(i, ends[0]);
 		server.conn[i] = conn_open(ends[1]);
 	}
 }
@@ -143,14 +72,11 @@ static void run(unsigned seconds)
 	server_start();
 	start_thread(&worker, "worker", worker_run);
 	start_thread(&listener, "listener", listener_run);
-	if (seconds) {
-		serve_for(seconds);
-	} else {
-		say(everyday, true);
-		say(bugs[bug_chosen].script, true);
-	}
-	for (unsigned i = 0; i < CLIENTS; i++)
-		close(client[i]);
+	if (seconds)
+		clients_come_for(seconds);
+	else
+		clients_come_once();
+	clients_leave();
 	pthread_join(listener, NULL);
 	pthread_join(worker, NULL);
 	server_stop();

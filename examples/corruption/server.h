@@ -80,6 +80,7 @@ bool entry_delete(const char *name);
 void entry_delete_all(void);
 
 /* worker.c: the worker thread. */
+void worker_init(void);
 void *worker_run(void *unused);
 /* worker_do: hand a request over, and wait until it is done. */
 void worker_do(struct request *request);

@@ -14,7 +14,7 @@
 static sem_t given, done;
 static struct request *next; /* NULL: stop */
 
-static void __attribute__((constructor)) worker_init(void)
+void worker_init(void)
 {
 	sem_init(&given, 0, 0);
 	sem_init(&done, 0, 0);
@@ -64,8 +64,8 @@ static void show(const struct request *request, struct entry *entry)
 {
 	char text[80];
 
-	if (!entry) {
-		answer_text(request->conn, "no such entry");
+	if (!entry || !entry->text[0]) {
+		answer_text(request->conn, entry ? "nothing" : "no such entry");
 		return;
 	}
 	if (request->verb == STAT) {
@@ -74,7 +74,8 @@ static void show(const struct request *request, struct entry *entry)
 		answer_text(request->conn, text);
 		return;
 	}
-	answer_line(request->conn, entry->text);
+	snprintf(text, sizeof(text), "%.*s", (int)sizeof(entry->text), entry->text);
+	answer_line(request->conn, text);
 	if (!bug_is(BUG_USE_AFTER_FREE_READ))
 		entry->hits++;
 }
@@ -93,7 +94,7 @@ static void note(const struct request *request)
 	slab_mfree(bug_is(BUG_INVALID_FREE) ? start : line);
 }
 
-/* What was sent, without what a terminal might mind. */
+/* What was sent; tabs are blanks. */
 static void echo(const struct request *request)
 {
 	size_t length = strtoul(request->argument, NULL, 10);
@@ -105,7 +106,7 @@ static void echo(const struct request *request)
 		length = strlen(request->text);
 	copy = need(slab_malloc(length + 1));
 	for (size_t i = 0; i < length; i++)
-		copy[i] = request->text[i] < ' ' ? '.' : request->text[i];
+		copy[i] = request->text[i] == '\t' ? ' ' : request->text[i];
 	answer(request->conn, copy, length);
 	slab_mfree(copy);
 }
@@ -146,9 +147,6 @@ static void execute(const struct request *request)
 		request->conn->watched = entry_find(request->argument);
 		answer_text(request->conn, "watching");
 		break;
-	case AGAIN:
-		show(request, request->conn->watched);
-		break;
 	case NOTE:
 		note(request);
 		break;
@@ -164,8 +162,9 @@ static void execute(const struct request *request)
 	case BYE:
 		answer_text(request->conn, "bye");
 		break;
-	default: /* GET, STAT */
-		show(request, entry_find(request->argument));
+	default: /* GET, STAT, AGAIN */
+		show(request, request->verb == AGAIN ? request->conn->watched
+						     : entry_find(request->argument));
 	}
 }
 

@@ -22,6 +22,7 @@ enum option_code {
 	OPTION_SLABINFO,
 	OPTION_MALLOC,
 	OPTION_ONCE,
+	OPTION_HUNT,
 	OPTION_CHILD,
 };
 
@@ -35,6 +36,7 @@ static const struct option options[] = {
 	{"slabinfo", required_argument, NULL, OPTION_SLABINFO},
 	{"malloc", no_argument, NULL, OPTION_MALLOC},
 	{"once", no_argument, NULL, OPTION_ONCE},
+	{"hunt", no_argument, NULL, OPTION_HUNT},
 	{"child", required_argument, NULL, OPTION_CHILD},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
@@ -55,9 +57,14 @@ static const char help[] =
 	"                      least 2)\n"
 	"  --malloc            only the malloc side\n"
 	"  --once              only one side, without the comparison\n"
+	"  --hunt              only the hunt that ends the demo: slabinfo switches debugging\n"
+	"                      on, a worker writes beyond an entry, libslab reports it\n"
 	"  --slabinfo PATH     the slabinfo to run half-way (default: the one beside this\n"
 	"                      program); off: none\n"
 	"  --help              this text\n"
+	"\n"
+	"SIGUSR1 makes a worker write one byte beyond an entry, which is safe only while\n"
+	"the entries have red zones (slabinfo -dz entry).\n"
 	"\n"
 	"Exit status: 0 all well, 1 the directory or a cache was not as it must be at the\n"
 	"end, 2 a wrong option or a file that cannot be read.\n";
@@ -129,6 +136,7 @@ static int parse_numeric(struct args *args, int code, const char *value)
 		args->child = (int)parse_number(value, 1000000);
 		if (!args->child)
 			return wrong("child", value, "a file descriptor");
+		args->read_before = true;
 	}
 	return -1;
 }
@@ -149,6 +157,9 @@ static int parse_option(struct args *args, int code)
 		return -1;
 	case OPTION_ONCE:
 		args->once = true;
+		return -1;
+	case OPTION_HUNT:
+		args->hunt = true;
 		return -1;
 	case 'h':
 		fputs(help, stdout);

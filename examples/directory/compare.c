@@ -163,6 +163,5 @@ int compare_sides(const struct args *args)
 			return 1;
 	}
 	screen_compare(slab, other, rounds);
-	screen_next();
 	return 0;
 }

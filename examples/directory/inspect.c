@@ -45,35 +45,43 @@ static int wait_patiently(pid_t pid)
 	return status;
 }
 
-void inspect_self(const struct args *args)
+/* Where slabinfo is; false: it is not to be run, or that was said. */
+static bool find_slabinfo(const struct args *args, char *path, size_t size)
+{
+	if (args->slabinfo && strcmp(args->slabinfo, "off") == 0)
+		return false;
+	if (args->slabinfo)
+		snprintf(path, size, "%s", args->slabinfo);
+	else if (beside_program("slabinfo", path, size))
+		return false;
+	if (access(path, X_OK) == 0)
+		return true;
+	printf("(slabinfo is not shown: %s: %s)\n", path, strerror(errno));
+	return false;
+}
+
+bool inspect_self(const struct args *args, const char *option, const char *cache)
 {
 	char path[4096], pid_text[24];
-	char *argv[] = {"slabinfo", "--pid", pid_text, NULL};
+	char *argv[] = {"slabinfo", "--pid", pid_text, (char *)option, (char *)cache, NULL};
 	int error, status;
 	pid_t pid;
 
-	if (args->slabinfo && strcmp(args->slabinfo, "off") == 0)
-		return;
-	if (args->slabinfo)
-		snprintf(path, sizeof(path), "%s", args->slabinfo);
-	else if (beside_program("slabinfo", path, sizeof(path)))
-		return;
-	if (access(path, X_OK)) {
-		printf("(slabinfo is not shown: %s: %s)\n", path, strerror(errno));
-		return;
-	}
+	if (!find_slabinfo(args, path, sizeof(path)))
+		return false;
 	snprintf(pid_text, sizeof(pid_text), "%d", (int)getpid());
-	printf("\n$ slabinfo --pid %s\n", pid_text);
+	printf("\n$ slabinfo --pid %s%s%s%s%s\n", pid_text, option ? " " : "", option ? option : "",
+	       cache ? " " : "", cache ? cache : "");
 	fflush(stdout);
 	error = posix_spawn(&pid, path, NULL, NULL, argv, environ);
 	if (error) {
 		printf("(slabinfo is not shown: %s: %s)\n", path, strerror(error));
-		return;
+		return false;
 	}
 	status = wait_patiently(pid);
 	if (WIFSIGNALED(status))
 		printf("(slabinfo ended by signal %d)\n", WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		printf("(slabinfo ended with status %d)\n", WEXITSTATUS(status));
-	putchar('\n');
+	return status == 0;
 }

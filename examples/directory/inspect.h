@@ -6,14 +6,17 @@
 #include "args.h"
 #include "result.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* beside_program: the path of a program in this one's directory; -1: too long. */
 int beside_program(const char *name, char *path, size_t size);
 
-/* inspect_self: run slabinfo on this process and let it show its table; one
- * line when there is none or it fails. */
-void inspect_self(const struct args *args);
+/*
+ * inspect_self: run slabinfo on this process and let it say what it has to say, its
+ * table when `option` is NULL. False, and one line, when there is none or it fails.
+ */
+bool inspect_self(const struct args *args, const char *option, const char *cache);
 
 /*
  * compare_sides: both sides in fresh processes, in turn, until the seconds of

@@ -4,6 +4,7 @@
  * 389-ds and OpenLDAP do. This file decides what to run, and runs one side:
  * load, work, check, take down.
  */
+#include "hunt.h"
 #include "inspect.h"
 #include "screen.h"
 #include "traffic.h"
@@ -40,11 +41,27 @@ static bool sound(const struct directory *directory, struct directory_size *size
 	return false;
 }
 
-/* Show how the load goes until its time is over; slabinfo once, half-way. */
+static void show_caches(const struct args *args)
+{
+	inspect_self(args, NULL, NULL);
+	putchar('\n');
+}
+
+static const struct step *steps_of(const struct args *args)
+{
+	static const struct step half_way[] = {{0.5, show_caches}, {1, NULL}};
+	static const struct step none[] = {{1, NULL}};
+
+	if (MEMORY_IS_MALLOC)
+		return none;
+	return args->hunt ? hunt_steps : half_way;
+}
+
+/* Show how the load goes until its time is over, and take the steps on the way. */
 static void watch(struct traffic *traffic, const struct args *args, double started)
 {
+	const struct step *step = steps_of(args);
 	struct progress progress;
-	bool inspected = MEMORY_IS_MALLOC;
 	double elapsed;
 
 	progress_start(&progress);
@@ -52,16 +69,13 @@ static void watch(struct traffic *traffic, const struct args *args, double start
 		double interval = progress.terminal ? 0.25 : 1;
 		uint64_t done[KIND_COUNT];
 
-		if (!inspected && elapsed >= args->seconds / 2) {
-			inspected = true;
+		if (elapsed >= args->seconds * step->at) {
 			progress_end(&progress);
-			inspect_self(args);
+			step++->act(args);
 			continue;
 		}
-		if (!inspected && elapsed + interval > args->seconds / 2)
-			interval = args->seconds / 2 - elapsed;
-		if (elapsed + interval > args->seconds)
-			interval = args->seconds - elapsed;
+		if (elapsed + interval > args->seconds * step->at)
+			interval = args->seconds * step->at - elapsed;
 		sleep_for(interval + 0.001);
 		traffic_done(traffic, done);
 		progress_show(&progress, now(CLOCK_MONOTONIC) - started, args->seconds, done);
@@ -77,6 +91,8 @@ static bool work(struct directory *directory, const struct args *args, struct re
 	uint64_t wrong, expected;
 	int64_t growth;
 
+	if (!MEMORY_IS_MALLOC)
+		spill_on_signal();
 	if (traffic_start(&traffic, directory, args->threads))
 		exit(1);
 	watch(&traffic, args, started);
@@ -123,8 +139,6 @@ static void show(const struct result *result)
 {
 	screen_result(MEMORY_NAME, result);
 	screen_caches(result);
-	if (!MEMORY_IS_MALLOC)
-		screen_next();
 }
 
 /* One side in this process. The exit status. */
@@ -154,8 +168,37 @@ static int run_side(const struct args *args)
 		return 1;
 	if (args->child >= 0)
 		return send_result(args->child, &result);
-	show(&result);
+	if (args->hunt)
+		screen_sound(&result);
+	else
+		show(&result);
+	if (!MEMORY_IS_MALLOC && !args->read_before)
+		screen_next();
 	return 0;
+}
+
+/* What ends the demo, in a fresh directory. */
+static int run_hunt(const struct args *args)
+{
+	struct args again = *args;
+
+	again.hunt = true;
+	again.read_before = true;
+	again.seconds = HUNT_SECONDS;
+	printf("\nThe hunt for a bug, in the directory on libslab\n");
+	return run_side(&again);
+}
+
+/* The demo. */
+static int run_all(const struct args *args)
+{
+	int status = compare_sides(args);
+
+	if (status == 0 && !(args->slabinfo && strcmp(args->slabinfo, "off") == 0))
+		status = run_hunt(args);
+	if (status == 0)
+		screen_next();
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -167,7 +210,7 @@ int main(int argc, char **argv)
 		return status;
 	if (args.malloc_side && !MEMORY_IS_MALLOC)
 		return malloc_program(argv);
-	if (MEMORY_IS_MALLOC || args.once)
+	if (MEMORY_IS_MALLOC || args.once || args.hunt)
 		return run_side(&args);
-	return compare_sides(&args);
+	return run_all(&args);
 }

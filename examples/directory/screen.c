@@ -194,6 +194,13 @@ void screen_caches(const struct result *result)
 	cache_row("all", 0, objects[0] + objects[1], used[0] + used[1], held[0] + held[1]);
 }
 
+void screen_sound(const struct result *result)
+{
+	printf("\n%s operations in %.1f s. Every byte of the directory was read again: its %s entries\n"
+	       "are sound, and no cache has an object left.\n",
+	       grouped(result_operations(result)), result->seconds, grouped(result->end.entries));
+}
+
 /* One row of the comparison; the ratio is slab / other. */
 static void row(const char *name, const char *format, double slab, double other)
 {
@@ -278,6 +285,9 @@ void screen_next(void)
 	printf("\nWhat to try next:\n"
 	       "  ./build/bin/directory --once --seconds 60 & sleep 3; "
 	       "./build/bin/slabinfo --pid $!\n"
+	       "  ./build/bin/directory --hunt      # once more; docs/hunting-corruption.md "
+	       "explains it\n"
+	       "  ./build/bin/corruption --list     # a small server with a bug of your choice\n"
 	       "  ./build/bin/directory --ldif examples/directory/people.ldif"
 	       "      # or your own directory\n"
 	       "  less docs/design.md examples/typed.c examples/directory/memory_slab.h\n");

@@ -33,6 +33,9 @@ void screen_result(const char *name, const struct result *result);
 /* screen_caches: objects, bytes used and held of every cache, and the waste. */
 void screen_caches(const struct result *result);
 
+/* screen_sound: how a side ended, in a sentence. */
+void screen_sound(const struct result *result);
+
 /* screen_compare: both sides, each with the results of its rounds. */
 void screen_compare(const struct result *slab, const struct result *other, size_t rounds);
 

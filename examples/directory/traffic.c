@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starting, watching and stopping the threads of the load. */
+#define _GNU_SOURCE /* pthread_setname_np() */
 #include "traffic.h"
 
 #include <errno.h>
@@ -28,6 +29,20 @@ static int init_threads(struct traffic *traffic)
 	return 0;
 }
 
+/* Reports say who it was by name. */
+static int start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name,
+		 unsigned index)
+{
+	int error = pthread_create(thread, NULL, run, arg);
+	char text[16];
+
+	if (error)
+		return error;
+	snprintf(text, sizeof(text), "%s-%u", name, index % THREADS_MAX);
+	pthread_setname_np(*thread, text);
+	return 0;
+}
+
 int traffic_start(struct traffic *traffic, struct directory *directory, unsigned threads)
 {
 	int error = 0;
@@ -40,11 +55,11 @@ int traffic_start(struct traffic *traffic, struct directory *directory, unsigned
 	if (!traffic->workers || !traffic->listeners || init_threads(traffic))
 		return cannot("memory", ENOMEM);
 	for (unsigned i = 0; i < threads && !error; i++)
-		error = pthread_create(&traffic->workers[i].thread, NULL, worker_run,
-				       &traffic->workers[i]);
+		error = start(&traffic->workers[i].thread, worker_run, &traffic->workers[i],
+			      "worker", i);
 	for (unsigned i = 0; i < threads && !error; i++)
-		error = pthread_create(&traffic->listeners[i].thread, NULL, listener_run,
-				       &traffic->listeners[i]);
+		error = start(&traffic->listeners[i].thread, listener_run, &traffic->listeners[i],
+			      "listener", i);
 	return error ? cannot("threads", error) : 0;
 }
 

@@ -23,6 +23,7 @@ static void search_term(struct tree *tree, struct operation *operation, struct v
 	pblock->parameter[PB_RESULT_ENTRIES] = tree_by_name(tree, term, &operation->results);
 	operation->result_entries += (uint32_t)pblock->parameter[PB_RESULT_ENTRIES];
 	memory_free_pblock(pblock);
+	spill(operation->results);
 }
 
 static void delete_entry(struct tree *tree, struct operation *operation)

@@ -73,7 +73,7 @@ enum slab_problem {
 /* Who allocated or freed an object, as remembered by the letter U. */
 struct slab_track {
 	int tid;         /* thread id; 0: nothing is remembered, the rest is 0 too */
-	int cpu;
+	int cpu;         /* -1: not known */
 	uint64_t age_ms; /* how long before the report */
 	char thread[16]; /* the thread's name then */
 	unsigned frames;

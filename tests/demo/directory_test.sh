@@ -72,6 +72,23 @@ if [ -s /var/lib/dpkg/status ]; then
 	says 'Loaded .* entries of /var/lib/dpkg/status'
 fi
 
+# The hunt that ends the demo: switched on, reported, switched off, and all is sound.
+expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 3
+says '^\$ slabinfo --pid [0-9]* -da entry$'
+says '^entry .*- -> FZPU'
+says '^\$ kill -USR1 '
+says '^entry .*FZPU -> -'
+says 'are sound, and no cache has an object left'
+complains '^BUG entry: Right Redzone overwritten$'
+complains '^Allocated in .*(worker-[0-9]*)$'
+complains '^FIX entry: Object at 0x[0-9a-f]* not freed$'
+[ "$(grep -c '^BUG' "$err")" -eq 1 ] || fail 'one byte brings one report'
+
+# Without slabinfo nothing is damaged.
+expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 0.5 --slabinfo off
+says 'the bug is left out'
+[ -s "$err" ] && fail 'a report of a bug that was left out'
+
 # A missing slabinfo is said, and nothing else happens.
 expect 0 --once --ldif "$folder/good.ldif" --seconds 0.5 --slabinfo /nonexistent/slabinfo
 says '(slabinfo is not shown: /nonexistent/slabinfo: '

@@ -66,7 +66,7 @@ step "libslab.a with link-time optimisation"
 	"$LD_LIBRARY_PATH/libslab.a" -pthread
 "$tmp/lto"
 
-for program in "$prefix"/bin/*; do
+for program in "$prefix"/bin/* "$(find "$prefix" -name slab-symbolize)"; do
 	[ -x "$program" ] || continue
 	step "${program##*/} runs from where it was moved to"
 	env -u LD_LIBRARY_PATH "$program" --help >"$tmp/log" || { cat "$tmp/log"; fail "it does not"; }

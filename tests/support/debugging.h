@@ -153,6 +153,7 @@ public:
 		static const std::regex number("0x([0-9a-f]{6,16})");
 		static const std::pair<std::regex, const char *> times[] = {
 			{std::regex("\n\t[^\n]*"), ""},
+			{std::regex("fp=0x0 "), "fp=NULL "},
 			{std::regex("age=[0-9]+ ms"), "age=N"},
 			{std::regex("cpu=[0-9]+ tid=[0-9]+ \\([^)\n]*\\)"), "by T"},
 			{std::regex("(Allocated|Freed|Detected) in [^\n]*? (age|by)"), "$1 in F $2"},

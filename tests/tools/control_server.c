@@ -72,6 +72,14 @@ NOINLINE static void free_entries(void)
 		slab_free(entry, leaked[i]);
 }
 
+NOINLINE static void keep_one(void)
+{
+	static void *kept;
+
+	kept = slab_alloc(entry);
+	*(volatile char *)kept = 1; /* it is on the stack while it allocates */
+}
+
 NOINLINE static void use_pblocks(void)
 {
 	void *block[8];
@@ -103,6 +111,9 @@ static void do_task(char task)
 		break;
 	case 'f':
 		free_entries();
+		break;
+	case 'k':
+		keep_one();
 		break;
 	case 'p':
 		use_pblocks();

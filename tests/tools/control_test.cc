@@ -5,13 +5,7 @@
  */
 #include "server.h"
 
-#include <dirent.h>
-#include <fstream>
-#include <memory>
 #include <random>
-#include <sstream>
-
-#include <json-c/json.h>
 
 #include <slab/stats.h>
 
@@ -35,72 +29,6 @@ protected:
 
 	runtime_dir dir;
 };
-
-/* The directory in /proc of the thread called `name`, "" when there is none. */
-std::string find_thread(pid_t pid, const std::string &name)
-{
-	const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
-	DIR *listing = opendir(tasks.c_str());
-	std::string found;
-
-	while (const struct dirent *entry = listing ? readdir(listing) : nullptr) {
-		std::string comm;
-
-		std::getline(std::ifstream(tasks + entry->d_name + "/comm") >> std::ws, comm);
-		if (comm == name)
-			found = tasks + entry->d_name;
-	}
-	if (listing)
-		closedir(listing);
-	return found;
-}
-
-/* The named line of /proc's status file. */
-std::string status_line(const std::string &task, const std::string &name)
-{
-	std::ifstream status(task + "/status");
-	std::string line;
-
-	while (std::getline(status, line))
-		if (line.compare(0, name.size() + 1, name + ":") == 0)
-			return line.substr(name.size() + 2);
-	return "";
-}
-
-struct json_deleter {
-	void operator()(struct json_object *object) const
-	{
-		json_object_put(object);
-	}
-};
-using json = std::unique_ptr<struct json_object, json_deleter>;
-
-struct json_object *member(struct json_object *object, const std::string &key)
-{
-	struct json_object *found = nullptr;
-
-	EXPECT_TRUE(json_object_object_get_ex(object, key.c_str(), &found)) << key;
-	return found;
-}
-
-std::uint64_t number(struct json_object *object, const std::string &key)
-{
-	return json_object_get_uint64(member(object, key));
-}
-
-struct json_object *find_cache(struct json_object *document, const std::string &name)
-{
-	struct json_object *caches = member(document, "caches");
-
-	for (std::size_t i = 0; i < json_object_array_length(caches); i++) {
-		struct json_object *cache = json_object_array_get_idx(caches, i);
-
-		if (name == json_object_get_string(member(cache, "name")))
-			return cache;
-	}
-	ADD_FAILURE() << "no cache " << name;
-	return nullptr;
-}
 
 TEST_F(ControlTest, PingTellsWhoAnswers)
 {

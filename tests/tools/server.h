@@ -8,9 +8,13 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -21,6 +25,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <json-c/json.h>
 
 #include "../support/process.h"
 
@@ -136,6 +141,13 @@ public:
 		return read_all(err_);
 	}
 
+	void write_line(const std::string &text)
+	{
+		const std::string line = text + "\n";
+
+		EXPECT_EQ(write(in_, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+	}
+
 	void end_input()
 	{
 		if (in_ >= 0)
@@ -161,11 +173,13 @@ private:
 	int status_ = -1;
 };
 
-/* A server that is ready; see control_server.c for the modes. */
+/* A server that is ready; see control_server.c for the modes and the tasks. */
 class server : public child_process
 {
 public:
-	explicit server(const std::string &mode = "plain") : child_process({CONTROL_SERVER, mode})
+	explicit server(const std::string &mode = "plain",
+			const std::string &program = CONTROL_SERVER)
+		: child_process({program, mode})
 	{
 		if (mode == "fork")
 			child_line_ = line();
@@ -173,6 +187,18 @@ public:
 		if (ready_.compare(0, 5, "child") == 0)
 			std::swap(ready_, child_line_);
 		EXPECT_EQ(ready_.compare(0, 6, "ready "), 0) << ready_;
+	}
+
+	/* Have it do something; what it says about it. */
+	std::string do_task(char task)
+	{
+		std::string said, next;
+
+		write_line(std::string(1, task));
+		while ((next = line()) != "done" && !next.empty())
+			said += next;
+		EXPECT_EQ(next, "done");
+		return said;
 	}
 
 	/* What slab_control_fd() returned. */
@@ -280,6 +306,171 @@ inline std::string ask(const std::string &path, const std::string &request)
 inline bool contains(const std::string &text, const std::string &words)
 {
 	return text.find(words) != std::string::npos;
+}
+
+/* --- text ------------------------------------------------------------------------ */
+
+inline std::vector<std::string> lines_of(const std::string &text)
+{
+	std::istringstream stream(text);
+	std::vector<std::string> lines;
+	std::string line;
+
+	while (std::getline(stream, line))
+		lines.push_back(line);
+	return lines;
+}
+
+inline std::vector<std::string> words_of(const std::string &line)
+{
+	std::istringstream stream(line);
+	std::vector<std::string> words;
+	std::string word;
+
+	while (stream >> word)
+		words.push_back(word);
+	return words;
+}
+
+/* The columns of the row of cache `name`. */
+inline std::vector<std::string> row_of(const std::string &table, const std::string &name)
+{
+	for (const std::string &line : lines_of(table)) {
+		const std::vector<std::string> words = words_of(line);
+
+		if (!words.empty() && words[0] == name)
+			return words;
+	}
+	return {};
+}
+
+/* --- threads of a server ------------------------------------------------------------ */
+
+/* The directory in /proc of the thread called `name`, "" when there is none. */
+inline std::string find_thread(pid_t pid, const std::string &name)
+{
+	const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
+	DIR *listing = opendir(tasks.c_str());
+	std::string found;
+
+	while (const struct dirent *entry = listing ? readdir(listing) : nullptr) {
+		std::string comm;
+
+		std::getline(std::ifstream(tasks + entry->d_name + "/comm") >> std::ws, comm);
+		if (comm == name)
+			found = tasks + entry->d_name;
+	}
+	if (listing)
+		closedir(listing);
+	return found;
+}
+
+/* The named line of /proc's status file. */
+inline std::string status_line(const std::string &task, const std::string &name)
+{
+	std::ifstream status(task + "/status");
+	std::string line;
+
+	while (std::getline(status, line))
+		if (line.compare(0, name.size() + 1, name + ":") == 0)
+			return line.substr(name.size() + 2);
+	return "";
+}
+
+/* --- JSON ------------------------------------------------------------------------- */
+
+struct json_deleter {
+	void operator()(struct json_object *object) const
+	{
+		json_object_put(object);
+	}
+};
+using json = std::unique_ptr<struct json_object, json_deleter>;
+
+inline struct json_object *member(struct json_object *object, const std::string &key)
+{
+	struct json_object *found = nullptr;
+
+	EXPECT_TRUE(json_object_object_get_ex(object, key.c_str(), &found)) << key;
+	return found;
+}
+
+inline std::uint64_t number(struct json_object *object, const std::string &key)
+{
+	return json_object_get_uint64(member(object, key));
+}
+
+inline struct json_object *find_cache(struct json_object *document, const std::string &name)
+{
+	struct json_object *caches = member(document, "caches");
+
+	for (std::size_t i = 0; i < json_object_array_length(caches); i++) {
+		struct json_object *cache = json_object_array_get_idx(caches, i);
+
+		if (name == json_object_get_string(member(cache, "name")))
+			return cache;
+	}
+	ADD_FAILURE() << "no cache " << name;
+	return nullptr;
+}
+
+/* What is answered to a request, as JSON; it must be true that it is "ok". */
+inline json ask_json(const std::string &path, const std::string &request)
+{
+	json answer(json_tokener_parse(ask(path, "slab/1 " + request + "\n").c_str()));
+
+	EXPECT_TRUE(json_object_get_boolean(member(answer.get(), "ok"))) << request;
+	return answer;
+}
+
+inline std::string text(struct json_object *object, const std::string &key)
+{
+	const char *value = json_object_get_string(member(object, key));
+
+	return value ? value : "";
+}
+
+/* --- impostors --------------------------------------------------------------------- */
+
+/* A process that answers every request with `answer`. */
+template <typename Check>
+void with_impostor(const runtime_dir &dir, const char *answer, Check check)
+{
+	mkdir((dir.path() + "/slab").c_str(), 0700);
+	int ready[2];
+
+	ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
+	const pid_t pid = fork();
+
+	if (pid == 0) {
+		struct sockaddr_un address = {};
+		const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		alarm(child_seconds);
+		address.sun_family = AF_UNIX;
+		std::strncpy(address.sun_path, dir.socket(getpid()).c_str(),
+			     sizeof(address.sun_path) - 1);
+		if (bind(listener, reinterpret_cast<struct sockaddr *>(&address),
+			 sizeof(address)) ||
+		    listen(listener, 8) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;) {
+			const int fd = accept(listener, nullptr, nullptr);
+			char request[100];
+
+			if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0)
+				send(fd, answer, std::strlen(answer), MSG_NOSIGNAL);
+			close(fd);
+		}
+	}
+	char byte;
+
+	EXPECT_EQ(read(ready[0], &byte, 1), 1);
+	check(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, nullptr, 0);
+	close(ready[0]);
+	close(ready[1]);
 }
 
 } /* namespace slab_test */

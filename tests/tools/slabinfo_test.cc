@@ -5,8 +5,6 @@
  */
 #include "server.h"
 
-#include <sstream>
-
 #include <json-c/json.h>
 
 using namespace slab_test;
@@ -23,40 +21,6 @@ class SlabinfoTest : public testing::Test
 protected:
 	runtime_dir dir;
 };
-
-std::vector<std::string> lines_of(const std::string &text)
-{
-	std::istringstream stream(text);
-	std::vector<std::string> lines;
-	std::string line;
-
-	while (std::getline(stream, line))
-		lines.push_back(line);
-	return lines;
-}
-
-std::vector<std::string> words_of(const std::string &line)
-{
-	std::istringstream stream(line);
-	std::vector<std::string> words;
-	std::string word;
-
-	while (stream >> word)
-		words.push_back(word);
-	return words;
-}
-
-/* The columns of the row of cache `name`. */
-std::vector<std::string> row_of(const std::string &table, const std::string &name)
-{
-	for (const std::string &line : lines_of(table)) {
-		const std::vector<std::string> words = words_of(line);
-
-		if (!words.empty() && words[0] == name)
-			return words;
-	}
-	return {};
-}
 
 TEST_F(SlabinfoTest, TableIsTheDefault)
 {
@@ -290,47 +254,6 @@ TEST_F(SlabinfoTest, HelpFitsOneScreen)
 	for (const std::string &line : lines_of(help.out))
 		EXPECT_LE(line.size(), 80U);
 	EXPECT_EQ(slabinfo({"--version"}).status, 0);
-}
-
-/* A process that answers every request with `answer`. */
-template <typename Check>
-void with_impostor(const runtime_dir &dir, const char *answer, Check check)
-{
-	mkdir((dir.path() + "/slab").c_str(), 0700);
-	int ready[2];
-
-	ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
-	const pid_t pid = fork();
-
-	if (pid == 0) {
-		struct sockaddr_un address = {};
-		const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-		alarm(child_seconds);
-		address.sun_family = AF_UNIX;
-		std::strncpy(address.sun_path, dir.socket(getpid()).c_str(),
-			     sizeof(address.sun_path) - 1);
-		if (bind(listener, reinterpret_cast<struct sockaddr *>(&address),
-			 sizeof(address)) ||
-		    listen(listener, 8) || write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;) {
-			const int fd = accept(listener, nullptr, nullptr);
-			char request[100];
-
-			if (fd >= 0 && recv(fd, request, sizeof(request), 0) > 0)
-				send(fd, answer, std::strlen(answer), MSG_NOSIGNAL);
-			close(fd);
-		}
-	}
-	char byte;
-
-	EXPECT_EQ(read(ready[0], &byte, 1), 1);
-	check(pid);
-	kill(pid, SIGKILL);
-	waitpid(pid, nullptr, 0);
-	close(ready[0]);
-	close(ready[1]);
 }
 
 TEST_F(SlabinfoTest, DamageIsAnExitStatus)

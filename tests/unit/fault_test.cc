@@ -13,6 +13,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,11 @@ struct bad_pointer {
 	const char *name;
 	void *(*make)();
 };
+
+void PrintTo(const bad_pointer &pointer, std::ostream *stream)
+{
+	*stream << pointer.name;
+}
 
 const bad_pointer bad_pointers[] = {
 	{"Malloc", [] { return std::malloc(100); }},
@@ -222,6 +228,8 @@ protected:
 
 TEST_F(FaultTest, WithoutTheHandlerABadPointerIsAFault)
 {
+	if (under_asan)
+		GTEST_SKIP() << "the handler comes with the first cache";
 	for (std::uintptr_t bad : {UINT64_C(8), UINT64_C(0x8000000000000000)}) {
 		const child_end end = end_of_child([bad] {
 			struct slab_cache *cache =

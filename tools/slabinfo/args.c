@@ -207,6 +207,13 @@ static const char *letters_of(char option)
 	return NULL;
 }
 
+static bool are_letters(const char *text)
+{
+	while (*text && letters_of(*text))
+		text++;
+	return !*text;
+}
+
 static bool set_debug(struct options *options, const char *text)
 {
 	size_t count = 0;
@@ -283,28 +290,30 @@ static bool settle_json(struct options *options)
 static bool set_pattern(struct options *options, char **words)
 {
 	char why[128];
+	bool letters;
 	int error;
 
-	options->pattern = words[0];
 	if (!words[0])
 		return true;
 	if (options->view == VIEW_MARK || options->view == VIEW_FAIL) {
 		fail("%s is for the whole process; it takes no regular expression \"%s\"",
 		     view_name(options->view), words[0]);
-		options->pattern = NULL;
 		return false;
 	}
 	if (words[1]) {
-		fail("one regular expression is enough; \"%s\" is one too many", words[1]);
+		letters = options->view == VIEW_DEBUG && are_letters(words[0]);
+		fail("one regular expression is enough; \"%s\" is one too many%s%s", words[1],
+		     letters ? "; letters follow -d without a blank: -d" : "",
+		     letters ? words[0] : "");
 		return false;
 	}
 	error = regcomp(&options->regex, words[0], REG_ICASE | REG_NOSUB | REG_EXTENDED);
 	if (error) {
 		regerror(error, &options->regex, why, sizeof(why));
 		fail("\"%s\" is not a regular expression: %s", words[0], why);
-		options->pattern = NULL;
 		return false;
 	}
+	options->pattern = words[0];
 	return true;
 }
 

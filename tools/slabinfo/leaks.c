@@ -63,9 +63,14 @@ int action_mark(const struct process *process, const struct model *model)
 /* What comes together in a minute; "-" when it is too early to say. */
 static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms)
 {
+	const double rate = (double)amount * 60000 / (double)(ms ? ms : 1);
+
 	if (ms < RATE_MS_MIN)
 		return "-";
-	return size_text(text, (uint64_t)((double)amount * 60000 / (double)ms));
+	if (rate >= 10)
+		return size_text(text, (uint64_t)rate);
+	snprintf(text, SIZE_TEXT, "%.1f", rate);
+	return text;
 }
 
 static void print_summary(const struct site_list *list, uint64_t ms)
@@ -115,9 +120,10 @@ static void print_notes(const struct process *process, const struct model *model
 	size_t untracked = model->count - count_tracked(model);
 
 	if (list->count)
-		puts("Objects in use for good reason are listed, too: these come and go, and none "
-		     "stays\nlong. Where the oldest is nearly as old as the mark, and the number "
-		     "grows from one\nlook to the next, is the leak.");
+		puts("Not all of this need be a leak: what took the place of older objects, or is in "
+		     "use\nfor good reason, is listed too, but its number settles. A leak's goes on "
+		     "growing\nfrom one look to the next, and its oldest object is as old as the "
+		     "mark.");
 	if (untracked)
 		printf("%zu cache%s do%s not track users and may hide more; slabinfo -p %d -du "
 		       "REGEXP\nswitches that on.\n",

@@ -93,15 +93,18 @@ void symbols_close(struct symbolizer *symbolizer)
 const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
 			char text[SITE_TEXT])
 {
-	struct json_object *frame = json_object_array_get_idx(model_member(site->json, "stack"), i);
-	const char *file = model_text(frame, "file");
-	uint64_t offset = model_number(frame, "offset");
-	const char *slash = strrchr(file, '/');
+	struct json_object *stack = model_member(site->json, "stack"), *frame;
+	const char *file, *slash;
+	uint64_t offset;
 
-	if (!frame)
+	if (i >= model_length(stack))
 		return "?";
+	frame = json_object_array_get_idx(stack, i);
+	file = model_text(frame, "file");
+	offset = model_number(frame, "offset");
 	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
 		return text;
+	slash = strrchr(file, '/');
 	if (*file)
 		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
 			 slash ? slash + 1 : file, offset);
@@ -119,23 +122,26 @@ void site_print_stack(struct symbolizer *symbolizer, const struct site *site, si
 		printf("        %s\n", site_symbol(symbolizer, site, i, text));
 }
 
-void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list)
+static void add_symbols(struct symbolizer *symbolizer, const struct site *site)
 {
-	struct json_object *none = json_object_new_array();
+	struct json_object *stack = model_member(site->json, "stack");
 	char text[SITE_TEXT];
 
-	for (size_t i = 0; i < list->count; i++) {
-		struct json_object *stack = model_member(list->sites[i].json, "stack");
+	for (size_t i = 0; i < model_length(stack); i++) {
+		struct json_object *frame = json_object_array_get_idx(stack, i);
 
-		for (size_t f = 0; f < model_length(stack); f++) {
-			const char *symbol = site_symbol(symbolizer, &list->sites[i], f, text);
-
-			json_object_object_add(json_object_array_get_idx(stack, f), "symbol",
-					       json_object_new_string(symbol));
-		}
+		if (json_object_is_type(frame, json_type_object))
+			json_object_object_add(
+				frame, "symbol",
+				json_object_new_string(site_symbol(symbolizer, site, i, text)));
 	}
-	puts(json_object_to_json_string_ext(list->answers ? list->answers : none, JSON_STYLE));
-	json_object_put(none);
+}
+
+void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		add_symbols(symbolizer, &list->sites[i]);
+	puts(list->answers ? json_object_to_json_string_ext(list->answers, JSON_STYLE) : "[ ]");
 }
 
 const char *age_text(char text[AGE_TEXT], uint64_t ms)

@@ -33,19 +33,18 @@ static const char help[] =
 static bool parse(char *line, uint64_t *ret_offset)
 {
 	char *tab = strrchr(line, '\t');
-	const char *digits = tab ? tab + 1 : "";
-	int base = 10;
+	const char *digits;
+	bool hexadecimal;
 	char *end;
 
-	if (strncmp(digits, "0x", 2) == 0) {
-		digits += 2;
-		base = 16;
-	}
-	if (strspn(digits, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") == 0 ||
-	    tab == line)
+	if (!tab || tab == line)
+		return false;
+	hexadecimal = strncmp(tab + 1, "0x", 2) == 0;
+	digits = tab + (hexadecimal ? 3 : 1);
+	if (strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789") == 0)
 		return false;
 	errno = 0;
-	*ret_offset = strtoull(digits, &end, base);
+	*ret_offset = strtoull(digits, &end, hexadecimal ? 16 : 10);
 	*tab = '\0';
 	return errno == 0 && (*end == '\0' || strcmp(end, "\n") == 0);
 }

@@ -239,7 +239,7 @@ static size_t put_name(char *text, size_t width, const char *name)
 
 /* Names share what the place leaves of the width: one may take what the other
  * does not need. */
-static void put_names(char *text, size_t width, const struct place *place)
+static size_t put_names(char *text, size_t width, const struct place *place)
 {
 	static const char in[] = " in ";
 	const size_t outer = strlen(place->function);
@@ -251,7 +251,7 @@ static void put_names(char *text, size_t width, const struct place *place)
 		len = put_name(text, mine, place->inlined);
 		len += (size_t)sprintf(text + len, "%s", in);
 	}
-	put_name(text + len, width - len, place->function);
+	return len + put_name(text + len, width - len, place->function);
 }
 
 static void print_place(const struct place *place, Dwarf_Addr ret, char *text, size_t size)
@@ -266,8 +266,8 @@ static void print_place(const struct place *place, Dwarf_Addr ret, char *text, s
 				place->file, place->line);
 	if ((size_t)len + 4 >= size)
 		return;
-	put_names(text, size - 1 - (size_t)len, place);
-	strcat(text, end);
+	text += put_names(text, size - 1 - (size_t)len, place);
+	memcpy(text, end, (size_t)len + 1);
 }
 
 const char *symbolizer_lookup(struct symbolizer *symbolizer, const char *path, uint64_t offset,

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What debugging costs: the time of an allocation and its free, and the memory of
+ * an object, for letters, alone and together, and for sampling.
+ *
+ *   debug-cost [ROUNDS]
+ *
+ * Every figure comes from a fresh process, pinned to one CPU. A round takes each
+ * way once and rounds go forwards and backwards in turn, so that all ways see the
+ * same weather; the table shows the median over the rounds and the lowest.
+ */
+#define _GNU_SOURCE /* sched_setaffinity() */
+#include <slab/debug.h>
+
+#include <errno.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS_DEFAULT 7
+#define ROUNDS_MAX 99
+#define OBJECTS 10000u      /* allocated, then freed */
+#define LIVE_OBJECTS 50000u /* for the memory of one */
+#define PAIRS 1000u         /* between two looks at the clock */
+#define PHASE_NS 60000000.0
+#define LAPS_MAX 100000u
+
+#define F SLAB_CONSISTENCY_CHECKS
+#define Z SLAB_RED_ZONE
+#define P SLAB_POISON
+#define U SLAB_STORE_USER
+
+static const struct way {
+	const char *name;
+	uint64_t letters;
+	unsigned long sample;
+} ways[] = {
+	{"none", 0, 0},
+	{"F", F, 0},
+	{"Z", Z, 0},
+	{"P", P, 0},
+	{"U", U, 0},
+	{"FZ", F | Z, 0},
+	{"FZP", F | Z | P, 0},
+	{"FZPU", F | Z | P | U, 0},
+	{"sampling, 1 in 10000", 0, 10000},
+};
+
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+static const size_t sizes[] = {64, 712};
+
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+/* ns of a pair, ns of an allocation and a free of many, bytes of an object */
+enum figure { PAIR, MANY, BYTES, FIGURES };
+
+static double results[WAYS][SIZES][FIGURES][ROUNDS_MAX];
+
+static void die(const char *what)
+{
+	fprintf(stderr, "debug-cost: %s: %s\n", what, strerror(errno));
+	_exit(1);
+}
+
+/* --- one way, in a process of its own ------------------------------------------- */
+
+static double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare);
+	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+static void *need_object(struct slab_cache *cache)
+{
+	void *object = slab_alloc(cache);
+
+	if (!object)
+		die("no memory");
+	*(volatile uint64_t *)object = 1;
+	return object;
+}
+
+static double pairs(struct slab_cache *cache)
+{
+	double start = now_ns();
+
+	for (unsigned i = 0; i < PAIRS; i++)
+		slab_free(cache, need_object(cache));
+	return (now_ns() - start) / PAIRS;
+}
+
+static double many(struct slab_cache *cache)
+{
+	static void *objects[OBJECTS];
+	double start = now_ns();
+
+	for (unsigned i = 0; i < OBJECTS; i++)
+		objects[i] = need_object(cache);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		slab_free(cache, objects[i]);
+	return (now_ns() - start) / OBJECTS;
+}
+
+/* The median lap; the first two warm up. */
+static double measure(double (*lap)(struct slab_cache *cache), struct slab_cache *cache)
+{
+	static double laps[LAPS_MAX];
+	double end = now_ns() + PHASE_NS;
+	size_t n = 0;
+
+	lap(cache);
+	lap(cache);
+	while (n < LAPS_MAX && (now_ns() < end || n < 3))
+		laps[n++] = lap(cache);
+	return median(laps, n);
+}
+
+static double resident(void)
+{
+	FILE *file = fopen("/proc/self/smaps_rollup", "re");
+	char line[256];
+	unsigned long kilobytes = 0;
+
+	if (!file)
+		die("/proc/self/smaps_rollup");
+	while (fgets(line, sizeof(line), file) &&
+	       sscanf(line, "Anonymous: %lu kB", &kilobytes) != 1)
+		continue;
+	fclose(file);
+	return (double)kilobytes * 1024;
+}
+
+/* What an object takes with everything that is kept about it. */
+static double bytes_of_object(struct slab_cache *cache)
+{
+	static void *objects[LIVE_OBJECTS];
+	double before;
+
+	memset(objects, 1, sizeof(objects));
+	before = resident();
+	for (unsigned i = 0; i < LIVE_OBJECTS; i++)
+		objects[i] = need_object(cache);
+	return (resident() - before) / LIVE_OBJECTS;
+}
+
+static void pin(void)
+{
+	cpu_set_t set, one;
+	int cpu = CPU_SETSIZE - 1;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		die("sched_getaffinity");
+	while (!CPU_ISSET(cpu, &set))
+		cpu--;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		die("sched_setaffinity");
+}
+
+static void run_way(const struct way *way, size_t size, enum figure figure, int to)
+{
+	struct slab_cache *cache;
+	double value;
+
+	pin();
+	cache = slab_cache_create("object", size, NULL, way->letters | SLAB_NO_MERGE);
+	if (!cache)
+		die("slab_cache_create");
+	if (way->sample && slab_cache_sample(cache, way->sample))
+		die("slab_cache_sample");
+	if (figure == BYTES)
+		value = bytes_of_object(cache);
+	else
+		value = measure(figure == PAIR ? pairs : many, cache);
+	if (write(to, &value, sizeof(value)) != sizeof(value))
+		die("write");
+}
+
+/* --- all of them ------------------------------------------------------------------ */
+
+static double run_child(const struct way *way, size_t size, enum figure figure)
+{
+	double value;
+	int ends[2], status;
+	pid_t pid;
+
+	if (pipe(ends))
+		die("pipe");
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (pid == 0) {
+		run_way(way, size, figure, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (read(ends[0], &value, sizeof(value)) != sizeof(value))
+		value = -1;
+	close(ends[0]);
+	waitpid(pid, &status, 0);
+	if (value < 0 || !WIFEXITED(status) || WEXITSTATUS(status)) {
+		fprintf(stderr, "debug-cost: the process for %s at %zu bytes failed\n", way->name,
+			size);
+		exit(1);
+	}
+	return value;
+}
+
+static void run_round(unsigned round)
+{
+	for (size_t i = 0; i < WAYS; i++) {
+		size_t w = round % 2 ? WAYS - 1 - i : i;
+
+		for (size_t s = 0; s < SIZES; s++)
+			for (unsigned f = 0; f < FIGURES; f++)
+				results[w][s][f][round] =
+					run_child(&ways[w], sizes[s], (enum figure)f);
+	}
+}
+
+/* "median (lowest)": qsort() leaves the lowest first. */
+static void cell(double *values, unsigned rounds)
+{
+	double middle = median(values, rounds);
+
+	printf(" %.1f (%.1f) |", middle, values[0]);
+}
+
+static void table(unsigned rounds)
+{
+	printf("Median of %u rounds (lowest); ns, bytes.\n\n", rounds);
+	printf("| letters |");
+	for (size_t s = 0; s < SIZES; s++)
+		printf(" %zu bytes: pair | %u, then free | memory |", sizes[s], OBJECTS);
+	printf("\n|---|");
+	for (size_t s = 0; s < SIZES * FIGURES; s++)
+		printf("---:|");
+	putchar('\n');
+	for (size_t w = 0; w < WAYS; w++) {
+		printf("| %s |", ways[w].name);
+		for (size_t s = 0; s < SIZES; s++) {
+			cell(results[w][s][PAIR], rounds);
+			cell(results[w][s][MANY], rounds);
+			printf(" %.0f |", median(results[w][s][BYTES], rounds));
+		}
+		putchar('\n');
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char *end;
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], &end, 10) : ROUNDS_DEFAULT;
+
+	if (argc > 2 || (argc > 1 && (*end || !rounds || rounds > ROUNDS_MAX))) {
+		fprintf(stderr, "debug-cost: takes the number of rounds, from 1 to %d, not '%s'\n",
+			ROUNDS_MAX, argv[argc - 1]);
+		return 2;
+	}
+	for (unsigned round = 0; round < rounds; round++)
+		run_round(round);
+	table((unsigned)rounds);
+	return 0;
+}

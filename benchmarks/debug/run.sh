@@ -1,0 +1,10 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# What debugging costs, called by ./run bench debug after a build: run.sh [ROUNDS].
+# The table goes to the terminal and to build/bench/debug.md.
+set -eu
+build=$(cd "$(dirname "$0")/../.." && pwd)/build
+mkdir -p "$build/bench"
+"$build/bin/debug-cost" "$@" >"$build/bench/debug.md"
+cat "$build/bench/debug.md"

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# check.sh PROGRAM EXPECTED WORD...: run PROGRAM WORD... and compare all that it
+# says with the file EXPECTED, and its exit status with the last line there. What
+# differs from run to run (addresses, ages, threads, CPUs) and from build to build
+# (offsets, line numbers, frames of the C library) is replaced by a name first.
+#
+# UPDATE=1 writes the file instead: look at what git says has changed.
+set -u
+
+program=$1
+expected=$2
+shift 2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+for variable in $(env | sed -n 's/^\(SLAB_[A-Z_]*\)=.*/\1/p'); do
+	unset "$variable"
+done
+ulimit -c 0
+SLAB_CONTROL=off "$program" "$@" >"$folder/out" 2>"$folder/err"
+status=$?
+
+# A stack is shown down to the function that its thread started with.
+stacks()
+{
+	awk '
+		/^\t/ {
+			if (!below)
+				print
+			if ($0 ~ /^\t(main|worker_run|listener_run)\+/)
+				below = 1
+			next
+		}
+		{ below = 0; print }'
+}
+
+# Pointers in dumps, too: the text beside them is left out then.
+names()
+{
+	sed -E \
+		-e '/^Segmentation fault/d' \
+		-e 's/0x0{16}/0x0/g' \
+		-e 's/0x[0-9a-f]{10,16}/ADDRESS/g' \
+		-e 's/@offset=[0-9]+/@offset=N/' \
+		-e 's/ age=[0-9]+ ms/ age=N ms/' \
+		-e 's/ cpu=[0-9]+ tid=[0-9]+/ cpu=N tid=N/' \
+		-e 's/\+0x[0-9a-f]+ \(([^ ]*):[0-9]+\)/+OFFSET (\1:LINE)/' \
+		-e 's/^(\t\.\.\. )[0-9]+ more/\1more/' \
+		-e 's/([0-9a-f]{2} ){5}7[ef] 00 00/POINTER/g' \
+		-e '/POINTER/s/ *\|.*\|$//'
+}
+
+{
+	printf '$ corruption %s\n' "$*"
+	cat "$folder/out"
+	printf '\n'
+	stacks <"$folder/err" | names
+	printf '\nexit status %s\n' "$status"
+} >"$folder/said"
+
+if [ "${UPDATE:-}" = 1 ]; then
+	cp "$folder/said" "$expected"
+	exit
+fi
+diff -u "$expected" "$folder/said" && exit
+echo "--- as it was said:"
+cat "$folder/err"
+exit 1

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees that cannot be done in caches with debug letters, and leaks: each is
+ * reported with what the pointer is instead, changes nothing, and what is not
+ * freed is never handed out again.
+ */
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
+/* What stands around a free entry (debug_test.cc). */
+std::string free_entry_rows()
+{
+	return rows("Redzone", -16, "bb*16") + rows("Object", 0, "6b*63 a5") +
+	       rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8");
+}
+
+std::string allocated_entry_rows()
+{
+	return rows("Redzone", -16, "cc*16") + rows("Object", 0, "6b*63 a5") +
+	       rows("Redzone", 64, "cc*8") + rows("Padding", 72, "5a*8");
+}
+
+void in_thread(const char *name, const std::function<void()> &act)
+{
+	std::thread([&] {
+		pthread_setname_np(pthread_self(), name);
+		act();
+	}).join();
+}
+
+/* --- double free ------------------------------------------------------------------ */
+
+TEST_F(DebugTest, DoubleFreeIsReported)
+{
+	test_cache cache(64, all_letters);
+	const place entry(slab_alloc(cache));
+
+	slab_free(cache, hidden(entry.object));
+	slab_free(cache, hidden(entry.object));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_EQ(reported().info.object, entry.object);
+	EXPECT_EQ(reported().info.offset, 16u);
+	EXPECT_EQ(entry.normalised(reported().text),
+		  head(cache, "Object already free") +
+			  "Allocated in F age=N by T\n"
+			  "Freed in F age=N by T\n"
+			  "Detected in F by T\n"
+			  "Slab SLAB objects=682 used=0 fp=OBJ+96 flags=FZPU\n"
+			  "Object OBJ @offset=16 fp=NULL size=64\n\n" +
+			  free_entry_rows() + fix(cache, "Object at OBJ not freed"));
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, DoubleFreeByAnotherThreadNamesBoth)
+{
+	test_cache cache(64, all_letters);
+	void *obj = nullptr;
+
+	in_thread("allocates", [&] { obj = slab_alloc(cache); });
+	in_thread("frees", [&] { slab_free(cache, hidden(obj)); });
+	in_thread("frees again", [&] { slab_free(cache, hidden(obj)); });
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_STREQ(reported().info.allocated.thread, "allocates");
+	EXPECT_STREQ(reported().info.freed.thread, "frees");
+	EXPECT_STREQ(reported().info.detected.thread, "frees again");
+	EXPECT_NE(reported().text.find("(frees again)\n"), std::string::npos);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, EveryFurtherFreeIsReported)
+{
+	test_cache cache(64, SLAB_CONSISTENCY_CHECKS);
+	void *obj = slab_alloc(cache);
+
+	slab_free(cache, hidden(obj));
+	void *twice[2] = {obj, obj};
+	slab_free_bulk(cache, 2, twice);
+	slab_free(cache, hidden(obj));
+	EXPECT_EQ(reports_.problems(),
+		  std::vector<enum slab_problem>(3, SLAB_PROBLEM_DOUBLE_FREE));
+	expect_contained(cache, 3);
+}
+
+TEST_F(DebugTest, DoubleFreeBySizeIsReported)
+{
+	struct slab_cache *cache = cache_of_size(48);
+	lettered on(cache, all_letters);
+	char *memory = hidden(slab_malloc(40));
+
+	slab_mfree(hidden(memory));
+	slab_mfree(hidden(memory));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_EQ(reported().cache, "size-48");
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+TEST_F(DebugTest, AFreeOfAnObjectThatWasNotFreedIsADoubleFree)
+{
+	test_cache cache(64, all_letters);
+	char *obj = hidden(slab_alloc(cache));
+
+	obj[64] = 0;
+	slab_free(cache, hidden(obj));
+	slab_free(cache, hidden(obj));
+	ASSERT_EQ(reports_.count(), 2u);
+	EXPECT_EQ(reports_.last().info.problem, SLAB_PROBLEM_DOUBLE_FREE);
+	expect_never_again(cache, obj);
+	expect_contained(cache, 2);
+}
+
+/* Objects of slabs that drain: allocated before there were letters. */
+
+TEST_F(DebugTest, DoubleFreeOfAnOlderObjectIsReported)
+{
+	test_cache cache(64);
+	const place entry(slab_alloc(cache));
+	void *other = slab_alloc(cache);
+
+	std::memset(entry.object, 0x55, 64);
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(entry.object));
+	slab_free(cache, hidden(entry.object));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_EQ(entry.normalised(reported().text),
+		  head(cache, "Object already free") +
+			  "Detected in F by T\n"
+			  "Slab SLAB objects=1024 used=1 flags=-\n"
+			  "Object OBJ @offset=0 size=64\n\n" +
+			  rows("Object", 0, "55*64") + fix(cache, "Object at OBJ not freed"));
+	expect_contained(cache, 1);
+	slab_free(cache, other);
+}
+
+TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeWasBeforeTheLetters)
+{
+	test_cache cache(64);
+	std::vector<void *> objs = alloc_many(cache, 3);
+
+	slab_free(cache, hidden(objs[0]));
+	slab_free(cache, hidden(objs[1]));
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(objs[1]));
+	slab_free(cache, hidden(objs[0]));
+	EXPECT_EQ(reports_.problems(),
+		  std::vector<enum slab_problem>(2, SLAB_PROBLEM_DOUBLE_FREE));
+	slab_free(cache, objs[2]);
+	expect_contained(cache, 2);
+}
+
+/* The first free is still beside another CPU's slab when the letters come. */
+TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillGathered)
+{
+	test_cache cache(64);
+
+	pin(0);
+	std::vector<void *> objs = alloc_many(cache, 3);
+	std::thread([&] {
+		pin(1);
+		slab_free(cache, hidden(objs[0]));
+	}).join();
+	unpin();
+	EXPECT_EQ(stats_of(cache).gathered, allowed_cpus().size() > 1 ? 1u : 0u);
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(objs[0]));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	slab_free(cache, objs[1]);
+	slab_free(cache, objs[2]);
+	expect_contained(cache, 1);
+	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+}
+
+/* --- pointers into objects, and between them ------------------------------------------ */
+
+TEST_F(DebugTest, PointerIntoAnObjectIsReported)
+{
+	test_cache cache(64, all_letters);
+	const place entry(slab_alloc(cache));
+
+	slab_free(cache, hidden(entry.object + 24));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_EQ(reported().info.object, entry.object);
+	EXPECT_EQ(entry.normalised(reported().text),
+		  head(cache, "Invalid object pointer OBJ+24") +
+			  "It points 24 bytes from the start of an object\n"
+			  "Allocated in F age=N by T\n"
+			  "Detected in F by T\n"
+			  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n"
+			  "Object OBJ @offset=16 fp=NULL size=64\n\n" +
+			  allocated_entry_rows() + fix(cache, "Object at OBJ+24 not freed"));
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	slab_free(cache, entry.object);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, PointerIntoARedZoneIsReported)
+{
+	test_cache cache(64, all_letters);
+	const place entry(slab_alloc(cache));
+
+	slab_free(cache, hidden(entry.object - 8));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_NE(reported().text.find("\nIt points -8 bytes from the start of an object\n"),
+		  std::string::npos)
+		<< reported().text;
+	slab_free(cache, entry.object);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, PointerBehindTheLastObjectIsReported)
+{
+	test_cache cache(64, all_letters);
+	const place entry(slab_alloc(cache));
+
+	slab_free(cache, hidden(entry.rest() + 16));
+	EXPECT_EQ(entry.normalised(reported().text),
+		  head(cache, "Invalid object pointer OBJ+65472") +
+			  "Detected in F by T\n"
+			  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n" +
+			  fix(cache, "Object at OBJ+65472 not freed"));
+	slab_free(cache, entry.object);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, PointerIntoAnOlderObjectIsReported)
+{
+	test_cache cache(64);
+	const place entry(slab_alloc(cache));
+
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(entry.object + 8));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_NE(reported().text.find("\nIt points 8 bytes from the start of an object\n"),
+		  std::string::npos)
+		<< reported().text;
+	slab_free(cache, entry.object);
+	expect_contained(cache, 1);
+}
+
+/* Not handed out yet: nobody can have it. */
+TEST_F(DebugTest, ObjectThatWasNeverAllocatedIsADoubleFree)
+{
+	test_cache cache(64, all_letters);
+	const place entry(slab_alloc(cache));
+
+	slab_free(cache, hidden(entry.object + 96));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	slab_free(cache, entry.object);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, ObjectOfASlabThatWentBackIsReported)
+{
+	test_cache cache(64, all_letters);
+	void *obj = slab_alloc(cache);
+
+	slab_free(cache, hidden(obj));
+	ASSERT_GT(slab_cache_shrink(cache), 0);
+	slab_free(cache, hidden(obj));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_NE(reported().text.find("\nNo cache has a slab there"), std::string::npos)
+		<< reported().text;
+	expect_contained(cache, 1);
+}
+
+/* --- other caches, other memory --------------------------------------------------------- */
+
+TEST_F(DebugTest, ObjectOfAnotherCacheIsReported)
+{
+	for (std::uint64_t owners : {std::uint64_t{0}, all_letters}) {
+		test_cache owner(64, SLAB_NO_MERGE | owners);
+		test_cache wrong(64, all_letters);
+		char *obj = hidden(slab_alloc(owner));
+
+		reports_.clear();
+		std::memset(obj, 0x55, 64);
+		slab_free(wrong, hidden(obj));
+		expect_problem(SLAB_PROBLEM_WRONG_CACHE, "Wrong slab cache. " + wrong.name() +
+								 " but object is from " +
+								 owner.name());
+		EXPECT_EQ(place(obj).normalised(reported().text),
+			  head(wrong, reported().reason) + "Detected in F by T\n" +
+				  (owners ? "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n"
+					  : "Slab SLAB objects=1024 used=1 flags=-\n") +
+				  fix(wrong, "Object at OBJ not freed"));
+		EXPECT_TRUE(all_bytes(obj, 64, 0x55));
+		EXPECT_EQ(stats_of(owner).objects, 1u);
+		slab_free(owner, obj);
+		expect_contained(wrong, 1);
+	}
+}
+
+TEST_F(DebugTest, MemoryBySizeIsAnotherCaches)
+{
+	test_cache cache(64, all_letters);
+	void *memory = slab_malloc(64);
+
+	slab_free(cache, hidden(memory));
+	expect_problem(SLAB_PROBLEM_WRONG_CACHE,
+		       "Wrong slab cache. " + cache.name() + " but object is from size-64");
+	slab_mfree(memory);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, LargeMemoryIsReported)
+{
+	test_cache cache(64, all_letters);
+	char *memory = hidden(slab_malloc(100000));
+
+	slab_free(cache, hidden(memory + 64));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	EXPECT_NE(reported().text.find("\nIt points into 100000 bytes of slab_malloc() at "),
+		  std::string::npos)
+		<< reported().text;
+	slab_mfree(memory);
+	expect_contained(cache, 1);
+}
+
+/* A file of so many bytes, mapped beyond its end. */
+class file_mapping
+{
+public:
+	file_mapping(std::size_t file, std::size_t mapped) : size_(mapped)
+	{
+		const int fd = memfd_create("mapping", 0);
+		const std::vector<char> content(file, 'A');
+
+		EXPECT_EQ(write(fd, content.data(), file), static_cast<ssize_t>(file));
+		start_ = static_cast<char *>(
+			mmap(nullptr, mapped, PROT_READ, MAP_PRIVATE, fd, 0));
+		close(fd);
+	}
+
+	~file_mapping()
+	{
+		munmap(start_, size_);
+	}
+
+	char *at(std::size_t offset) const
+	{
+		return start_ + offset;
+	}
+
+private:
+	char *start_;
+	std::size_t size_;
+};
+
+TEST_F(DebugTest, MemoryThatIsNotLibslabsIsReported)
+{
+	const std::size_t mib = 1 << 20;
+	test_cache cache(64, all_letters);
+	void *heap = std::malloc(64);
+	char stack[64];
+	const file_mapping text(12 * mib, 12 * mib), beyond(4096, 12 * mib);
+	const std::vector<char *> pointers = {
+		hidden(heap),        hidden(stack),
+		hidden(nullptr) + 8, reinterpret_cast<char *>(UINTPTR_MAX - 7),
+		text.at(10 * mib),   beyond.at(10 * mib),
+		hidden(stdout),
+	};
+
+	for (char *pointer : pointers) {
+		char number[40];
+
+		reports_.clear();
+		std::snprintf(number, sizeof(number), "%p", static_cast<void *>(pointer));
+		slab_free(cache, hidden(pointer));
+		expect_problem(SLAB_PROBLEM_NOT_A_SLAB, std::string("Attempt to free object ") +
+								number + " outside of slab");
+		EXPECT_EQ(lines_with(reported().text, "Detected in "), 1u);
+		EXPECT_EQ(lines_with(reported().text, "Slab 0x"), 0u);
+		EXPECT_NE(reported().text.find(
+				  fix(cache, std::string("Object at ") + number + " not freed")),
+			  std::string::npos);
+	}
+	std::free(heap);
+	expect_contained(cache, static_cast<unsigned>(pointers.size()));
+}
+
+TEST_F(DebugTest, ForeignPointersInABulkAreReported)
+{
+	test_cache cache(64, all_letters);
+	std::vector<void *> objs = alloc_many(cache, 4);
+	char stack[64];
+
+	objs.insert(objs.begin() + 2, hidden(stack));
+	objs.insert(objs.begin() + 1, hidden(objs[0]) + 8);
+	slab_free_bulk(cache, objs.size(), objs.data());
+	EXPECT_EQ(reports_.problems(),
+		  (std::vector<enum slab_problem>{SLAB_PROBLEM_INVALID_POINTER,
+						  SLAB_PROBLEM_NOT_A_SLAB}));
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	expect_contained(cache, 2);
+}
+
+/* --- sizes ---------------------------------------------------------------------------- */
+
+TEST_F(DebugTest, WrongSizeIsReported)
+{
+	struct slab_cache *cache = cache_of_size(48);
+	const std::uint64_t errors = stats_of(cache).errors;
+	lettered on(cache, all_letters);
+	char *memory = hidden(slab_malloc(40));
+
+	slab_free_sized(hidden(memory), 41);
+	expect_problem(SLAB_PROBLEM_WRONG_SIZE, "Wrong size 41 freed, object has 40");
+	EXPECT_EQ(reported().cache, "size-48");
+	EXPECT_EQ(reported().info.object, memory);
+	EXPECT_EQ(reported().info.object_size, 40u);
+	EXPECT_EQ(stats_of(cache).errors, errors + 1);
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	slab_free_sized(memory, 40);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(reports_.count(), 1u);
+}
+
+TEST_F(DebugTest, WrongSizeOfMemoryWithoutLettersIsReported)
+{
+	struct slab_cache *cache = cache_of_size(48);
+	char *memory = hidden(slab_malloc(40));
+
+	slab_free_sized(hidden(memory), 49);
+	expect_problem(SLAB_PROBLEM_WRONG_SIZE, "Wrong size 49 freed, object has 48");
+	slab_free_sized(memory, 48);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+}
+
+TEST_F(DebugTest, WrongSizeOfLargeMemoryIsReported)
+{
+	void *memory = slab_malloc(100000);
+
+	slab_free_sized(hidden(memory), 1000000);
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_WRONG_SIZE);
+	EXPECT_EQ(reported().cache, "slab_malloc");
+	slab_free_sized(memory, 100000);
+	EXPECT_EQ(reports_.count(), 1u);
+}
+
+/* One misuse, one report. */
+TEST_F(DebugTest, SizedFreeOfNoObjectIsReportedOnce)
+{
+	lettered on(cache_of_size(48), all_letters);
+	char *memory = hidden(slab_malloc(40));
+	char stack[64];
+
+	slab_free_sized(hidden(stack), 40);
+	slab_free_sized(memory + 8, 40);
+	EXPECT_EQ(reports_.problems(),
+		  (std::vector<enum slab_problem>{SLAB_PROBLEM_NOT_A_SLAB,
+						  SLAB_PROBLEM_INVALID_POINTER}));
+	slab_free_sized(memory, 40);
+	EXPECT_EQ(reports_.count(), 2u);
+}
+
+/* --- leaks ------------------------------------------------------------------------------ */
+
+__attribute__((noinline)) void *leak_here(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	__asm__ volatile("" ::: "memory"); /* no call at the end that is a jump */
+	return obj;
+}
+
+TEST_F(DebugTest, LeaksAreListedWithWhoAllocatedThem)
+{
+	test_cache cache(64, all_letters);
+	const place one(leak_here(cache)), freed(slab_alloc(cache)), other(leak_here(cache));
+
+	slab_free(cache, freed.object);
+	EXPECT_EQ(cache.destroy(), -EBUSY);
+	expect_problem(SLAB_PROBLEM_LEAK,
+		       "Objects remaining in " + cache.name() + " on slab_cache_destroy", 0);
+	EXPECT_EQ(reported().info.leaked, 2u);
+	EXPECT_EQ(one.normalised(reported().text),
+		  head(cache, reported().reason) +
+			  "Object OBJ @offset=16\n"
+			  "Allocated in F age=N by T\n"
+			  "Object OBJ+192 @offset=208\n"
+			  "Allocated in F age=N by T\n"
+			  "2 objects remain\n");
+	EXPECT_EQ(lines_with(reported().text, "Allocated in (anonymous namespace)::leak_here(") +
+			  lines_with(reported().text, "Allocated in leak_here"),
+		  2u)
+		<< reported().text;
+	slab_free(cache, one.object);
+	slab_free(cache, other.object);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, EveryLeakIsListedOnce)
+{
+	test_cache cache(64, all_letters);
+	const std::vector<void *> objs = alloc_many(cache, 1000);
+
+	EXPECT_EQ(cache.destroy(), -EBUSY);
+	EXPECT_GT(reports_.count(), 1u);
+	EXPECT_EQ(lines_with(reports_.text(), "Object 0x"), 1000u);
+	for (void *obj : objs) {
+		char number[40];
+
+		std::snprintf(number, sizeof(number), "Object %p @", obj);
+		EXPECT_EQ(lines_with(reports_.text(), number), 1u);
+	}
+	EXPECT_EQ(reports_.last().info.leaked, 1000u);
+	EXPECT_TRUE(reports_.contains("\n1000 objects remain\n"));
+	free_many(cache, objs);
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, OlderAndYoungerObjectsAreLeaksAlike)
+{
+	test_cache cache(64);
+	void *older = slab_alloc(cache);
+
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	void *younger = slab_alloc(cache);
+	EXPECT_EQ(cache.destroy(), -EBUSY);
+	EXPECT_EQ(reported().info.leaked, 2u);
+	EXPECT_EQ(lines_with(reported().text, "Object 0x"), 2u);
+	EXPECT_EQ(lines_with(reported().text, "Allocated in "), 1u);
+	slab_free(cache, older);
+	slab_free(cache, younger);
+}
+
+/* What was not freed because it was damaged does not hold a cache back. */
+TEST_F(DebugTest, ObjectsThatWereNotFreedAreNoLeaks)
+{
+	test_cache cache(64, all_letters);
+	char *obj = hidden(slab_alloc(cache));
+
+	obj[64] = 0;
+	slab_free(cache, obj);
+	EXPECT_EQ(reports_.count(), 1u);
+	EXPECT_EQ(cache.destroy(), 0);
+	EXPECT_EQ(reports_.count(), 1u);
+}
+
+} /* namespace */

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debug letters that change, thousands of times, under full load: threads
+ * allocate, pass on and free, singly and in bulk, under the ownership oracle,
+ * while another one gives the caches other letters, and others shrink, validate
+ * and count them. Nothing may be reported, nothing lost.
+ *
+ * How long each test works is SLAB_STRESS_SECONDS, 2 by default; each prints how
+ * many switches that was.
+ */
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/debugging.h"
+#include "../support/ownership.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+const std::vector<std::size_t> sizes = {16, 61, 240, 712, 2112};
+
+std::chrono::milliseconds stress_time()
+{
+	const char *seconds = std::getenv("SLAB_STRESS_SECONDS");
+	const double wanted = seconds ? std::atof(seconds) : 2;
+
+	return std::chrono::milliseconds(static_cast<long>(wanted * 1000));
+}
+
+/* None every second time: that is where the fast path comes and goes. The trace
+ * letter would only print. */
+std::uint64_t random_letters(std::mt19937 &random)
+{
+	static const std::uint64_t some[] = {SLAB_FAILSLAB, SLAB_CONSISTENCY_CHECKS,
+					     SLAB_DEBUG_DEFAULT};
+	const unsigned dice = random() % 8;
+
+	if (dice < 4)
+		return 0;
+	return dice < 7 ? some[dice - 4] : random() % 16;
+}
+
+class DebugStressTest : public testing::Test
+{
+protected:
+	DebugStressTest() : arena_(sizes) {}
+
+	/* A thread that works in the arena; `before` is run in it first. */
+	void add_worker(std::function<void()> before = nullptr, std::size_t most = 300)
+	{
+		const unsigned seed = ++workers_;
+
+		threads_.emplace_back([this, before, seed, most] {
+			{
+				std::lock_guard<std::mutex> guard(lock_);
+
+				running_.push_back(thread_id());
+			}
+			if (before)
+				before();
+			worker self(arena_, seed, most);
+			while (!stop_)
+				self.step();
+			std::lock_guard<std::mutex> guard(lock_);
+			running_.erase(std::find(running_.begin(), running_.end(), thread_id()));
+		});
+	}
+
+	/* A thread that does `act` over and over. */
+	void add_helper(std::function<void()> act, std::function<void()> before = nullptr)
+	{
+		threads_.emplace_back([this, act, before] {
+			if (before)
+				before();
+			while (!stop_)
+				act();
+		});
+	}
+
+	/* A thread that changes the letters of all caches, back and forth. */
+	void add_switcher(unsigned seed)
+	{
+		add_helper([this, random = std::mt19937(seed)]() mutable {
+			const std::size_t kind = random() % arena_.kinds();
+
+			EXPECT_EQ(slab_cache_debug(arena_.cache(kind), random_letters(random)), 0);
+			switches_++;
+		});
+	}
+
+	/* A thread that runs fn over all caches. */
+	void add_visitor(void (*fn)(struct slab_cache *))
+	{
+		add_helper([this, fn] {
+			for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+				fn(arena_.cache(kind));
+		});
+	}
+
+	void migrate_workers()
+	{
+		add_helper([this, random = std::mt19937(9)]() mutable {
+			std::lock_guard<std::mutex> guard(lock_);
+
+			for (pid_t tid : running_)
+				pin(random(), tid);
+		});
+	}
+
+	/* Let it all run, end it, and expect that nothing went wrong. */
+	void run()
+	{
+		const auto end = std::chrono::steady_clock::now() + stress_time();
+
+		while (std::chrono::steady_clock::now() < end && arena_.healthy() &&
+		       reports_.count() == 0)
+			std::this_thread::sleep_for(std::chrono::milliseconds(20));
+		stop_ = true;
+		for (std::thread &thread : threads_)
+			thread.join();
+		std::printf("letters were switched %lu times\n", switches_.load());
+		EXPECT_GT(switches_, 0u);
+		arena_.expect_whole();
+		expect_gone();
+		EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+	}
+
+	arena arena_;
+	std::atomic<unsigned long> switches_{0};
+	report_capture reports_;
+
+private:
+	/* Without letters and objects, no slab of any kind is left. */
+	void expect_gone()
+	{
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++) {
+			struct slab_cache *cache = arena_.cache(kind);
+
+			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+			EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
+			EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+			EXPECT_GE(slab_cache_shrink(cache), 0);
+			EXPECT_EQ(stats_of(cache).slabs, 0u);
+		}
+	}
+
+	std::atomic<bool> stop_{false};
+	std::mutex lock_;
+	std::vector<pid_t> running_;
+	std::vector<std::thread> threads_;
+	unsigned workers_ = 0;
+};
+
+void shrink(struct slab_cache *cache)
+{
+	EXPECT_GE(slab_cache_shrink(cache), 0);
+}
+
+void validate(struct slab_cache *cache)
+{
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+void count(struct slab_cache *cache)
+{
+	stats_of(cache);
+}
+
+TEST_F(DebugStressTest, FourThreads)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_switcher(1);
+	run();
+}
+
+TEST_F(DebugStressTest, OneThreadOnEachCpu)
+{
+	for (std::size_t cpu = 0; cpu < allowed_cpus().size(); cpu++)
+		add_worker([cpu] { pin(cpu); });
+	add_switcher(2);
+	run();
+}
+
+TEST_F(DebugStressTest, BesideShrinkingValidatingAndCounting)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_switcher(3);
+	add_visitor(shrink);
+	add_visitor(validate);
+	add_visitor(count);
+	run();
+}
+
+TEST_F(DebugStressTest, TwoThreadsSwitch)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_switcher(4);
+	add_switcher(5);
+	add_visitor(validate);
+	run();
+}
+
+TEST_F(DebugStressTest, ThreadsThatAreMigratedAndInterrupted)
+{
+	for (int i = 0; i < 6; i++)
+		add_worker([] {
+			/* Ends with its thread. */
+			thread_local interruptions often(2000);
+
+			(void)often;
+		});
+	add_switcher(6);
+	migrate_workers();
+	add_visitor(validate);
+	run();
+}
+
+TEST_F(DebugStressTest, SixteenThreads)
+{
+	for (int i = 0; i < 16; i++)
+		add_worker(nullptr, 100);
+	add_switcher(7);
+	add_visitor(shrink);
+	run();
+}
+
+/* Every free is another thread's, on another CPU. */
+TEST_F(DebugStressTest, OneThreadAllocatesAndAnotherFrees)
+{
+	std::size_t left = 0, taken = 0;
+
+	add_helper(
+		[&] {
+			const std::size_t kind = left % arena_.kinds();
+			const owned_object object =
+				arena_.adopt(slab_alloc(arena_.cache(kind)), kind);
+
+			if (arena_.board().leave(left, object))
+				left++;
+			else
+				arena_.release(object);
+		},
+		[] { pin(0); });
+	add_helper(
+		[&] {
+			owned_object object;
+
+			if (arena_.board().take(taken, object)) {
+				arena_.release(object);
+				taken++;
+			} else {
+				std::this_thread::yield();
+			}
+		},
+		[] { pin(1); });
+	add_switcher(8);
+	run();
+}
+
+/* Memory by size: its red zones follow what was asked for. */
+TEST_F(DebugStressTest, SizeClasses)
+{
+	std::vector<struct slab_cache *> caches;
+	std::vector<std::uint64_t> before;
+	std::atomic<unsigned> seed{1};
+
+	for (std::size_t size : {16, 64, 112, 512})
+		caches.push_back(cache_of_size(size));
+	for (struct slab_cache *cache : caches)
+		before.push_back(stats_of(cache).objects);
+	for (int i = 0; i < 4; i++)
+		add_helper([&seed] {
+			std::mt19937 random(++seed);
+			std::vector<std::pair<void *, std::size_t>> held;
+
+			for (int step = 0; step < 200; step++) {
+				const std::size_t size = 1 + random() % 520;
+				void *memory = slab_malloc(size);
+
+				if (random() % 4 == 0)
+					memory = slab_realloc(memory, 1 + size / 2);
+				const std::size_t now =
+					std::min(size, slab_usable_size(memory));
+				std::memset(memory, static_cast<int>(size), std::min(now, 1 + size / 2));
+				held.emplace_back(memory, size);
+			}
+			shuffle(held, seed);
+			for (const auto &item : held) {
+				EXPECT_TRUE(all_bytes(item.first,
+						      std::min(item.second, 1 + item.second / 2),
+						      static_cast<unsigned char>(item.second)));
+				slab_mfree(item.first);
+			}
+		});
+	add_helper([&, random = std::mt19937(10)]() mutable {
+		EXPECT_EQ(slab_cache_debug(caches[random() % caches.size()],
+					   random_letters(random)),
+			  0);
+		switches_++;
+	});
+	add_helper([&] {
+		for (struct slab_cache *cache : caches)
+			validate(cache);
+	});
+	const owned_object object = arena_.adopt(slab_alloc(arena_.cache(0)), 0);
+	arena_.release(object);
+	run();
+	for (std::size_t i = 0; i < caches.size(); i++) {
+		EXPECT_EQ(slab_cache_debug(caches[i], 0), 0);
+		EXPECT_EQ(stats_of(caches[i]).objects, before[i]);
+		EXPECT_EQ(stats_of(caches[i]).debug_slabs, 0u);
+	}
+}
+
+} /* namespace */
