@@ -125,13 +125,14 @@ void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 	while (i < n) {
 		struct slab *slab;
 		unsigned run;
+		bool other;
 
 		if (!objs[i]) {
 			i++;
 			continue;
 		}
-		slab = slab_of_pointer(objs[i]);
-		run = slab->cpu.user == cache ? find_run(slab, n - i, objs + i, offset8) : 0;
+		slab = slab_of_user(objs[i], cache, &other);
+		run = other ? 0 : find_run(slab, n - i, objs + i, offset8);
 		if (run) {
 			free_run(cache, slab, run, offset8);
 			i += run;

@@ -518,13 +518,14 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return 0;
 	}
 	cache_flush(cache);
+	guard_flush(cache);
 	cache_each_slab(cache, count_used, &used);
 	if (used) {
 		cache_report_leaks(cache);
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EBUSY);
 	}
-	guard_flush(cache);
+	sample_set(cache, 0);
 	registry_remove(cache);
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);

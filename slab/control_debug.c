@@ -62,10 +62,18 @@ static unsigned layout_index(uint64_t letters)
 	return index;
 }
 
+/* The letter of tools is none that anybody has asked for. */
+static bool has_no_letters(const struct slab *slab)
+{
+	return slab_drains(slab) || slab->debug->letters == LETTER_TOOL;
+}
+
 static bool has_former_letters(const struct slab_cache *cache, const struct slab *slab)
 {
 	uint64_t letters = cache_letters(cache);
 
+	if (slab_drains(slab))
+		return true;
 	return !slab->debug->guarded &&
 	       (!(letters & LETTERS_SLAB) || slab->debug->letters != debug_layout_letters(letters));
 }
@@ -78,10 +86,13 @@ static void count_draining(struct slab *slab, void *arg)
 	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	if (slab_user(slab) == cache && slab_drains(slab))
-		draining->plain++;
-	else if (slab_user(slab) == cache && slab->debug && has_former_letters(cache, slab))
-		draining->lettered[layout_index(slab->debug->letters)]++;
+	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	    has_former_letters(cache, slab)) {
+		if (has_no_letters(slab))
+			draining->plain++;
+		else
+			draining->lettered[layout_index(slab->debug->letters)]++;
+	}
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 }
 

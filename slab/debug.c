@@ -59,9 +59,12 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 static void trace(const struct slab_cache *cache, const char *what, const void *obj,
 		  const struct slab *slab)
 {
+	unsigned first = slab->debug ? slab->debug->first : 0;
+
 	if (cache_letters(cache) & SLAB_TRACE)
-		report_trace_line("TRACE %s %s %p inuse=%u", cache->name, what, obj,
-				  debug_used(slab));
+		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj,
+				  debug_used(slab),
+				  first ? (void *)debug_object_at(slab, first - 1) : NULL);
 }
 
 /* --- allocation --------------------------------------------------------------------- */
@@ -210,7 +213,7 @@ static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_
 			size_t *ret_into)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8;
-	size_t left = slab_drains(slab) || !slab->debug ? 0 : slab->debug->red_left;
+	size_t left = slab->debug ? slab->debug->red_left : 0;
 	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
 	unsigned index = (unsigned)(offset / size);
 
@@ -349,6 +352,9 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 		finding_fix(finding, "Object at %p not freed", obj);
 		return REFUSED;
 	}
+	/* SLAB_ZERO=free; poison leaves nothing behind either. */
+	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
+		memset(obj, 0, debug_usable_size(slab, obj));
 	return take_back(cache, slab, index, track) ? FREED_LAST : FREED;
 }
 
@@ -393,7 +399,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 	unsigned index;
 	size_t into;
 
-	if (slab_drains(slab))
+	if (!slab->debug) /* it may have ceased to drain */
 		return (size_t)slab->cpu.size8 * 8;
 	if (!find_object(slab, obj, &index, &into) || into)
 		return 0;

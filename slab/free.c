@@ -89,12 +89,9 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 		debug_report_double_free(cache, slab, obj, caller);
 }
 
-/* `slab` may be anything unless its user is the cache: a pointer that is not
- * libslab's leads anywhere. */
+/* `slab` may be anything: a pointer that is not libslab's leads anywhere. */
 static bool is_plain(struct slab_cache *cache, const void *obj, const struct slab *slab)
 {
-	if (SLAB_LIKELY(slab->cpu.user == cache))
-		return true;
 	return segment_known(obj) && slab->cpu.user == cache_user(cache);
 }
 

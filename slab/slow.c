@@ -248,6 +248,15 @@ static void *alloc_object(struct slab_cache *cache, size_t requested, const void
 	return obj;
 }
 
+/* Fault injection. */
+static bool is_to_fail(const struct slab_cache *cache)
+{
+	if (!(cache_letters(cache) & SLAB_FAILSLAB) || !fail_object(cache->name, true))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
 SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 					 const void *caller)
 {
@@ -258,10 +267,8 @@ SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t reques
 		errno = EINVAL;
 		return NULL;
 	}
-	if (cache_letters(cache) & SLAB_FAILSLAB && fail_object(cache->name, true)) {
-		errno = ENOMEM;
+	if (is_to_fail(cache))
 		return NULL;
-	}
 	obj = alloc_object(cache, requested, caller);
 	if (!obj)
 		return NULL;
@@ -297,6 +304,8 @@ void *slab_alloc_node(struct slab_cache *cache, int node)
 		errno = EINVAL;
 		return NULL;
 	}
+	if (is_to_fail(cache))
+		return NULL;
 	if (cache_letters(cache) & LETTERS_SLAB)
 		obj = debug_alloc(cache, node, cache->object_size, __builtin_return_address(0));
 	else

@@ -28,10 +28,4 @@ static inline __attribute__((always_inline)) struct slab *slab_of_user(const voi
 	return slab_from_cpu(fixup_slab_of_user(slab_entry(ptr), user, ret_other));
 }
 
-/* The slab: a struct slab that can be read, whatever it is. */
-static inline __attribute__((always_inline)) struct slab *slab_of_pointer(const void *ptr)
-{
-	return slab_from_cpu(fixup_slab_of(slab_entry(ptr)));
-}
-
 #endif /* SLAB_USER_POINTER_H */

@@ -31,7 +31,7 @@ trap 'rm -rf "$work"' EXIT INT TERM
 # fast_path FUNCTION LIMIT
 fast_path()
 {
-	objdump -d --no-show-raw-insn --disassemble="$1" "$library" |
+	objdump -d --no-show-raw-insn "$library" | awk "/<$1>:\$/,/^\$/" |
 		python3 -B "$here/fastpath.py" "$1" "$2" 2>&1 || true
 }
 

@@ -39,9 +39,9 @@ bool parse_request(struct request *request)
 	/* A note is the rest of its line, blanks and all. */
 	request->text = strcmp(request->line, "note") == 0 ? request->argument
 							   : next_word(request->argument);
-	for (unsigned char verb = 0; verb < VERBS; verb++) {
+	for (unsigned verb = 0; verb < VERBS; verb++) {
 		if (strcmp(request->line, verbs[verb]) == 0) {
-			request->verb = verb;
+			request->verb = (unsigned char)verb;
 			return true;
 		}
 	}

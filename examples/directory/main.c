@@ -69,7 +69,7 @@ static void watch(struct traffic *traffic, const struct args *args, double start
 		double interval = progress.terminal ? 0.25 : 1;
 		uint64_t done[KIND_COUNT];
 
-		if (elapsed >= args->seconds * step->at) {
+		if (step->act && elapsed >= args->seconds * step->at) {
 			progress_end(&progress);
 			step++->act(args);
 			continue;

@@ -158,9 +158,10 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  * with both stacks, and the program dies as it would have.
  *
  * The first use installs a handler for SIGSEGV and SIGBUS that calls the one it
- * found. Up to 1000, n is exact. Above, it counts objects taken from slabs and
- * not those handed out again at once, of which about ten a second are taken.
- * Objects of more than 32 KiB less two pages are never sampled.
+ * found; so do debug letters. Up to 1000, n is exact. Above, it is counted on the
+ * slow path and estimated from there, and not more than 1000 allocations are
+ * taken in a second. At most 1024 objects of a process are guarded at a time;
+ * objects of more than 24 KiB never are.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.
  */

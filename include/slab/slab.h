@@ -14,9 +14,10 @@
  *                    not be used during or after its destruction.
  *   signals          slab_alloc(), slab_zalloc() and slab_free() are
  *                    async-signal-safe while they stay on their fast path.
- *                    Which path a call takes cannot be known beforehand, so a
- *                    handler should only free or allocate when the interrupted
- *                    code cannot be inside libslab.
+ *                    Which path a call takes cannot be known beforehand (with
+ *                    debug letters it is always the slow one), so a handler
+ *                    should only free or allocate when the interrupted code
+ *                    cannot be inside libslab.
  *   fork             parent and child may both go on using every cache.
  *   output           nothing is printed on success.
  */
@@ -170,9 +171,9 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * slab_free: give an object back. NULL is allowed.
  *
  * The object may have been allocated by any thread on any CPU. An object of
- * another cache, and a pointer to no object, are reported and left alone where
- * they can be seen at no cost; freeing the same object twice is not detected
- * without debugging.
+ * another cache, a pointer to no object, and an object that is freed twice in a
+ * row are reported and left alone where they can be seen at no cost; every free
+ * that cannot be done is, in caches with debug letters (<slab/debug.h>).
  */
 SLAB_API void slab_free(struct slab_cache *cache, void *obj);
 
@@ -206,7 +207,8 @@ SLAB_API void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATO
  *
  * Returns how many were delivered, objs[0 … return value - 1]; fewer than n
  * when the mode allows no more or memory is short. 0 and errno EINVAL for an
- * unknown mode. Objects are as from slab_alloc().
+ * unknown mode. Objects are as from slab_alloc(). A cache with debug letters
+ * holds nothing in advance: it delivers with SLAB_ALLOC_NEW or _FULL.
  */
 SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs);
 

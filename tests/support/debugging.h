@@ -72,7 +72,9 @@ inline struct slab_cache *cache_of_size(std::size_t size)
 	struct search {
 		std::string name;
 		struct slab_cache *found;
-	} search = {"size-" + std::to_string(size), nullptr};
+	} search = {"size-" + (size % 1024 ? std::to_string(size)
+					   : std::to_string(size / 1024) + "k"),
+		    nullptr};
 	void *obj = slab_malloc(size);
 
 	slab_for_each_cache(

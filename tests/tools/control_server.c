@@ -30,7 +30,7 @@
 #define LOAD_OBJECTS 200
 #define LEAKED 100
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 static struct slab_cache *entry, *pblock;
 
@@ -124,6 +124,8 @@ static void do_task(char task)
 	case 'c':
 		count_failures();
 		break;
+	default:
+		puts("no such task");
 	}
 	puts("done");
 	fflush(stdout);

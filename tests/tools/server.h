@@ -32,7 +32,8 @@
 namespace slab_test
 {
 
-/* A directory that is SLAB_RUNTIME_DIR for this process and its children. */
+/* A directory that is SLAB_RUNTIME_DIR for this process and its children, of
+ * which AddressSanitizer leaves what they do to their objects to libslab. */
 class runtime_dir
 {
 public:
@@ -42,6 +43,7 @@ public:
 
 		path_ = mkdtemp(name);
 		setenv("SLAB_RUNTIME_DIR", path_.c_str(), 1);
+		setenv("SLAB_TOOLS", "off", 1);
 	}
 
 	~runtime_dir()

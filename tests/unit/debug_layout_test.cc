@@ -1,1 +1,629 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Objects of caches with debug letters as their users see them: where they
+ * stand, what is in them, how many bytes they have; for every size, alignment
+ * and combination of letters. And what the environment and fault injection do to
+ * such caches.
+ */
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
+std::vector<std::size_t> all_sizes()
+{
+	std::vector<std::size_t> sizes = {1000, 4096, 32768};
+
+	for (std::size_t size = 1; size <= 300; size++)
+		sizes.push_back(size);
+	return sizes;
+}
+
+/* --- where objects stand --------------------------------------------------------------- */
+
+/* The layout of all of them, by computation. */
+TEST_F(DebugTest, EveryLayoutIsAlignedAndHasRoomForItsRedZones)
+{
+	struct slab_cache cache = {};
+
+	for (std::size_t size : all_sizes())
+		for (std::size_t align = 8; align <= 4096; align *= 2)
+			for (std::uint64_t flags : all_layouts()) {
+				struct debug_layout layout;
+
+				cache.object_size = size;
+				cache.align = align;
+				debug_layout(&cache, flags, &layout);
+				const bool red = flags & SLAB_RED_ZONE;
+
+				SCOPED_TRACE(testing::Message() << size << ' ' << align << ' ' << flags);
+				ASSERT_EQ(layout.size % align, 0u);
+				ASSERT_EQ(layout.red_left % align, 0u);
+				ASSERT_GE(layout.red_left, red ? 8u : 0u);
+				ASSERT_GE(layout.inuse, size + (red ? 8 : 0));
+				ASSERT_LE(layout.red_left + layout.inuse, layout.size);
+				ASSERT_GE(layout.objects, 1u);
+				ASSERT_LE(layout.objects * layout.size,
+					  std::size_t{1} << layout.slab_shift);
+				ASSERT_EQ(layout.stride, flags & SLAB_STORE_USER ? 40u : 8u);
+			}
+}
+
+/* Three objects of a cache: aligned, apart, theirs to write, and freed. */
+void expect_usable(std::size_t size, std::size_t align, std::uint64_t flags)
+{
+	struct slab_cache_args args = {};
+
+	args.align = align;
+	struct slab_cache *cache =
+		slab_cache_create("layout", size, &args, flags | SLAB_NO_MERGE);
+	ASSERT_NE(cache, nullptr) << errno;
+	std::vector<void *> objs = alloc_many(cache, 3);
+	for (std::size_t i = 0; i < objs.size(); i++) {
+		ASSERT_TRUE(aligned(objs[i], align));
+		fill(objs[i], size, i);
+	}
+	for (std::size_t i = 0; i < objs.size(); i++)
+		ASSERT_TRUE(intact(objs[i], size, i));
+	ASSERT_EQ(slab_cache_validate(cache), 0);
+	free_many(cache, objs);
+	ASSERT_EQ(slab_cache_validate(cache), 0);
+	ASSERT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST_F(DebugTest, ObjectsOfEverySizeCanBeUsed)
+{
+	for (std::size_t size : all_sizes()) {
+		SCOPED_TRACE(size);
+		for (std::uint64_t flags : all_layouts())
+			expect_usable(size, 8, flags);
+		if (HasFatalFailure())
+			return;
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, ObjectsOfEveryAlignmentCanBeUsed)
+{
+	for (std::size_t align = 8; align <= 4096; align *= 2)
+		for (std::size_t size : {1, 7, 8, 24, 64, 65, 300, 1000, 4096, 5000, 32768})
+			for (std::uint64_t flags : all_layouts()) {
+				SCOPED_TRACE(testing::Message() << size << ' ' << align << ' ' << flags);
+				expect_usable(size, align, flags);
+				if (HasFatalFailure())
+					return;
+			}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, AllObjectsOfASlabAreApart)
+{
+	for (std::size_t size : {5, 64, 200, 4096})
+		for (std::uint64_t flags : all_layouts()) {
+			test_cache cache(size, flags | SLAB_NO_MERGE);
+			std::vector<void *> objs = alloc_many(cache, 1000);
+
+			ASSERT_TRUE(all_distinct(objs));
+			for (std::size_t i = 0; i < objs.size(); i++)
+				fill(objs[i], size, i);
+			for (std::size_t i = 0; i < objs.size(); i++)
+				ASSERT_TRUE(intact(objs[i], size, i));
+			EXPECT_EQ(slab_cache_validate(cache), 0);
+			free_many(cache, objs);
+		}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+/* A byte before and behind each object is watched over, whatever the size. */
+TEST_F(DebugTest, TheBytesBesideAnObjectAreItsRedZones)
+{
+	for (std::size_t size = 1; size <= 130; size++) {
+		test_cache cache(size, SLAB_RED_ZONE);
+		char *obj = hidden(slab_alloc(cache));
+
+		reports_.clear();
+		obj[-1] = obj[size] = obj[size + 7] = 0;
+		EXPECT_EQ(slab_cache_validate(cache), 2);
+		EXPECT_EQ(reports_.problems(),
+			  (std::vector<enum slab_problem>{SLAB_PROBLEM_LEFT_REDZONE,
+							  SLAB_PROBLEM_RIGHT_REDZONE}));
+		EXPECT_EQ(reports_.last().info.last, obj + size + 7);
+		slab_free(cache, obj);
+	}
+}
+
+/* --- what is in them --------------------------------------------------------------------- */
+
+TEST_F(DebugTest, AnAllocatedObjectIsPoisoned)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_POISON);
+		char *obj = hidden(slab_alloc(cache));
+
+		EXPECT_TRUE(all_bytes(obj, 99, POISON_FREE));
+		EXPECT_EQ(obj[99], static_cast<char>(POISON_END));
+		std::memset(obj, 1, 100);
+		slab_free(cache, hidden(obj));
+		EXPECT_TRUE(all_bytes(obj, 99, POISON_FREE));
+		EXPECT_EQ(obj[99], static_cast<char>(POISON_END));
+	}
+}
+
+TEST_F(DebugTest, AnObjectIsNotTouchedWithoutPoison)
+{
+	test_cache cache(100, SLAB_RED_ZONE | SLAB_STORE_USER | SLAB_CONSISTENCY_CHECKS);
+	char *obj = hidden(slab_alloc(cache));
+
+	std::memset(obj, 1, 100);
+	slab_free(cache, hidden(obj));
+	EXPECT_TRUE(all_bytes(obj, 100, 1));
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/* The object freed longest ago comes first, so that poison has time. */
+TEST_F(DebugTest, FreedObjectsAreUsedAgainLate)
+{
+	test_cache cache(100, SLAB_POISON);
+	void *obj = slab_alloc(cache);
+	const unsigned room = slab_of(obj)->objects;
+
+	slab_free(cache, hidden(obj));
+	const std::vector<void *> objs = alloc_many(cache, room);
+	EXPECT_EQ(objs.back(), obj);
+	EXPECT_TRUE(all_distinct(objs));
+	free_many(cache, objs);
+}
+
+TEST_F(DebugTest, ZeroedObjectsAreZero)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE), zero(100, flags | SLAB_ZERO);
+		void *objs[4] = {slab_zalloc(cache), slab_alloc(zero), slab_alloc_node(zero, 0),
+				 nullptr};
+
+		ASSERT_EQ(slab_alloc_bulk(zero, SLAB_ALLOC_FULL, 1, &objs[3]), 1u);
+		for (void *obj : objs) {
+			EXPECT_TRUE(all_bytes(obj, 100, 0)) << flags;
+			std::memset(obj, 1, 100);
+		}
+		slab_free(cache, objs[0]);
+		slab_free_bulk(zero, 3, objs + 1);
+		EXPECT_EQ(slab_cache_validate(cache) + slab_cache_validate(zero), 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, CallocIsZeroAndMemoryIsPoisonedToItsSize)
+{
+	lettered on(cache_of_size(64), all_letters);
+	char *zero = hidden(slab_calloc(5, 11)), *poisoned = hidden(slab_malloc(50));
+	char *none = hidden(slab_malloc(49));
+
+	EXPECT_TRUE(all_bytes(zero, 55, 0));
+	EXPECT_TRUE(all_bytes(zero + 55, 9, RED_ACTIVE));
+	EXPECT_TRUE(all_bytes(poisoned, 49, POISON_FREE));
+	EXPECT_EQ(poisoned[49], static_cast<char>(POISON_END));
+	EXPECT_EQ(slab_cache_validate(cache_of_size(64)), 0);
+	slab_mfree(zero);
+	slab_mfree(poisoned);
+	slab_mfree(none);
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, ConstructedObjectsKeepTheirState)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		struct slab_cache_args args = {};
+		unsigned constructed = 0;
+
+		args.ctor = [](void *obj, void *arg) {
+			++*static_cast<unsigned *>(arg);
+			fill(obj, 100, 9);
+			return 0;
+		};
+		args.dtor = [](void *obj, void *arg) {
+			--*static_cast<unsigned *>(arg);
+			EXPECT_TRUE(intact(obj, 100, 9));
+		};
+		args.arg = &constructed;
+		{
+			test_cache cache(100, flags, &args);
+
+			for (int round = 0; round < 2; round++) {
+				const std::vector<void *> objs = alloc_many(cache, 1000);
+
+				for (void *obj : objs)
+					ASSERT_TRUE(intact(obj, 100, 9)) << flags;
+				free_many(cache, objs);
+			}
+			EXPECT_GE(constructed, 1000u);
+			EXPECT_EQ(slab_cache_validate(cache), 0);
+		}
+		EXPECT_EQ(constructed, 0u);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, AConstructorThatFailsLeavesWhatItMade)
+{
+	struct slab_cache_args args = {};
+	int left = 3;
+
+	args.ctor = [](void *, void *arg) { return (*static_cast<int *>(arg))-- > 0 ? 0 : 1; };
+	args.arg = &left;
+	test_cache cache(100, all_letters, &args);
+	const std::vector<void *> objs = alloc_many(cache, 3);
+
+	errno = 0;
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	free_many(cache, objs);
+}
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+TEST_F(DebugTest, UsableIsWhatWasAskedForWhereARedZoneFollows)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		lettered on(cache_of_size(64), flags);
+		void *memory = slab_malloc(50);
+		const std::size_t usable = slab_usable_size(memory);
+
+		EXPECT_EQ(usable, flags & SLAB_RED_ZONE ? 50u : 64u) << flags;
+		std::memset(memory, 1, usable);
+		EXPECT_EQ(slab_cache_validate(cache_of_size(64)), 0);
+		slab_free_sized(memory, 50);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, AlignedMemoryIsAlignedWithLetters)
+{
+	std::vector<struct slab_cache *> caches;
+
+	for (std::size_t size = 16; size <= 32768; size *= 2)
+		caches.push_back(cache_of_size(size));
+	for (std::uint64_t flags : all_layouts()) {
+		for (struct slab_cache *cache : caches)
+			ASSERT_EQ(slab_cache_debug(cache, flags), 0);
+		for (std::size_t align = 8; align <= 65536; align *= 2)
+			for (std::size_t size : {1, 16, 100, 512, 4096}) {
+				void *memory = slab_memalign(align, size);
+
+				ASSERT_TRUE(aligned(memory, align)) << align << ' ' << size;
+				fill(memory, size, 1);
+				ASSERT_TRUE(intact(memory, size, 1));
+				slab_mfree(memory);
+			}
+	}
+	for (struct slab_cache *cache : caches) {
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+/* --- bulk, nodes, shrinking --------------------------------------------------------------------- */
+
+TEST_F(DebugTest, BulkDoesWhatSingleCallsDo)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+		std::vector<void *> objs(1000);
+
+		ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 500, objs.data()), 500u);
+		ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_NEW, 500, objs.data() + 500), 500u);
+		EXPECT_TRUE(all_distinct(objs));
+		for (std::size_t i = 0; i < objs.size(); i++)
+			fill(objs[i], 100, i);
+		for (std::size_t i = 0; i < objs.size(); i++)
+			ASSERT_TRUE(intact(objs[i], 100, i));
+		shuffle(objs);
+		objs.insert(objs.begin() + 5, nullptr);
+		slab_free_bulk(cache, objs.size(), objs.data());
+		EXPECT_EQ(stats_of(cache).objects, 0u);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, NodesAreRespected)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_FAKE_NODES=3"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	test_cache cache(100, all_letters);
+
+	for (int node : {2, 0, 1, 2}) {
+		void *obj = slab_alloc_node(cache, node);
+
+		ASSERT_NE(obj, nullptr);
+		EXPECT_EQ(slab_of(obj)->node, node);
+		slab_free(cache, obj);
+	}
+	EXPECT_EQ(stats_of(cache).node_slabs[0], 1u);
+	EXPECT_EQ(stats_of(cache).node_slabs[2], 1u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(slab_cache_shrink(cache), 3);
+}
+
+TEST_F(DebugTest, ShrinkingGivesEmptyDebugSlabsBack)
+{
+	test_cache cache(100, all_letters);
+	std::vector<void *> objs = alloc_many(cache, 10000);
+	const std::uint64_t slabs = stats_of(cache).debug_slabs;
+	void *kept = objs.back();
+
+	objs.pop_back();
+	free_many(cache, objs);
+	const std::uint64_t empty = stats_of(cache).debug_slabs - 1;
+	EXPECT_GT(slabs, empty + 1); /* some went when they became empty */
+	EXPECT_EQ(slab_cache_shrink(cache), static_cast<int>(empty));
+	EXPECT_EQ(stats_of(cache).debug_slabs, 1u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	slab_free(cache, kept);
+	EXPECT_EQ(slab_cache_shrink(cache), 1);
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+}
+
+TEST_F(DebugTest, CachesWithLettersAreNeverMerged)
+{
+	for (std::uint64_t letter : {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON,
+				     SLAB_STORE_USER, SLAB_TRACE, SLAB_FAILSLAB}) {
+		test_cache plain(48, 0), one(48, letter), other(48, letter);
+		const std::set<struct slab_cache *> all = {plain, one, other};
+
+		EXPECT_EQ(all.size(), 3u) << letter;
+	}
+}
+
+/* --- environment --------------------------------------------------------------------------------- */
+
+TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
+{
+	if (!running_again()) {
+		const second_run run = run_again(
+			{"SLAB_DEBUG=FZ;P,red,blue*;-,plain*;U,size-64;FZPUO,wide", "SLAB_CONTROL=off"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	const struct {
+		const char *name;
+		std::size_t size;
+		std::uint64_t expected;
+	} cases[] = {
+		{"any", 64, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE},
+		{"red", 64, SLAB_POISON},
+		{"redder", 64, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE},
+		{"blue", 64, SLAB_POISON},
+		{"blueish", 64, SLAB_POISON},
+		{"plain-1", 64, 0},
+		{"wide", 64, all_letters},
+	};
+
+	for (const auto &c : cases) {
+		struct slab_cache *cache = slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
+
+		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, c.expected) << c.name;
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+	EXPECT_EQ(stats_of(cache_of_size(64)).flags & SLAB_DEBUG_LETTERS, SLAB_STORE_USER);
+}
+
+/* Letters in the flags stay, and O leaves out what makes slabs larger. */
+TEST_F(DebugTest, EnvironmentAddsToTheFlagsUnlessSlabsGrow)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG=FZPUO"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	/* 12 objects of 5456 bytes fill 64 KiB; with red zones 11 do. */
+	test_cache small(64, SLAB_NO_MERGE), large(5456, SLAB_NO_MERGE), traced(64, SLAB_FAILSLAB);
+
+	EXPECT_EQ(stats_of(small).flags & SLAB_DEBUG_LETTERS, all_letters);
+	EXPECT_EQ(stats_of(large).flags & SLAB_DEBUG_LETTERS,
+		  SLAB_CONSISTENCY_CHECKS | SLAB_STORE_USER);
+	EXPECT_EQ(stats_of(traced).flags & SLAB_DEBUG_LETTERS, all_letters | SLAB_FAILSLAB);
+}
+
+/* The order of a fresh slab's objects, as distances. */
+std::vector<std::ptrdiff_t> order_of(const std::vector<void *> &objs)
+{
+	std::vector<std::ptrdiff_t> order;
+
+	for (void *obj : objs)
+		order.push_back(static_cast<char *>(obj) - slab_of(obj)->cpu.base);
+	return order;
+}
+
+TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_RANDOM=on"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	for (std::uint64_t flags : {std::uint64_t{0}, all_letters}) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+		const unsigned room = stats_of(cache).objects_per_slab;
+		std::vector<void *> objs = alloc_many(cache, 2 * room);
+		const std::vector<std::ptrdiff_t> order = order_of(objs);
+
+		EXPECT_TRUE(all_distinct(objs));
+		EXPECT_FALSE(std::is_sorted(order.begin(), order.begin() + 30));
+		const std::vector<std::ptrdiff_t> first(order.begin(), order.begin() + 30),
+			last(order.end() - 30, order.end());
+		EXPECT_NE(first, last);
+		free_many(cache, objs);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+}
+
+TEST_F(DebugTest, OrderIsThatOfAddressesOtherwise)
+{
+	test_cache cache(100, all_letters);
+	const std::vector<void *> objs = alloc_many(cache, 100);
+	const std::vector<std::ptrdiff_t> order = order_of(objs);
+
+	EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+	free_many(cache, objs);
+}
+
+TEST_F(DebugTest, ZeroAtAllocationIsForEveryCacheWithoutConstructor)
+{
+	if (!running_again()) {
+		for (const char *when : {"SLAB_ZERO=alloc", "SLAB_ZERO=both"}) {
+			const second_run run = run_again({when});
+
+			EXPECT_EQ(run.failure, "") << when << run.output;
+		}
+		return;
+	}
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+
+		for (int round = 0; round < 3; round++) {
+			std::vector<void *> objs = alloc_many(cache, 700);
+
+			for (void *obj : objs) {
+				ASSERT_TRUE(all_bytes(obj, 100, 0)) << flags;
+				std::memset(obj, 1, 100);
+			}
+			free_many(cache, objs);
+		}
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+	void *memory = slab_malloc(100);
+	EXPECT_TRUE(all_bytes(memory, 100, 0));
+	slab_mfree(memory);
+}
+
+/* Poison is as good as zeros where an object was. */
+TEST_F(DebugTest, ZeroAtFreeLeavesNothingBehind)
+{
+	if (!running_again()) {
+		for (const char *when : {"SLAB_ZERO=free", "SLAB_ZERO=both"}) {
+			const second_run run = run_again({when});
+
+			EXPECT_EQ(run.failure, "") << when << run.output;
+		}
+		return;
+	}
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+		std::vector<void *> objs = alloc_many(cache, 100);
+		void *kept = slab_alloc(cache);
+
+		for (void *obj : objs)
+			std::memset(obj, 1, 100);
+		for (void *obj : objs)
+			slab_free(cache, hidden(obj));
+		for (void *obj : objs)
+			ASSERT_TRUE(all_bytes(obj, 99, flags & SLAB_POISON ? POISON_FREE : 0)) << flags;
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		slab_free(cache, kept);
+	}
+}
+
+TEST_F(DebugTest, ZeroAtFreeHoldsForOlderObjects)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_ZERO=free"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	test_cache cache(100);
+	char *obj = hidden(slab_alloc(cache));
+	void *kept = slab_alloc(cache);
+
+	std::memset(obj, 1, 100);
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(obj));
+	EXPECT_TRUE(all_bytes(obj, 100, 0));
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	slab_free(cache, kept);
+}
+
+/* --- fault injection, tracing ------------------------------------------------------------------------ */
+
+TEST_F(DebugTest, FaultInjectionFailsAllocationsOfItsCaches)
+{
+	for (std::uint64_t flags : {SLAB_FAILSLAB, SLAB_FAILSLAB | all_letters}) {
+		test_cache cache(100, flags), other(100, all_letters);
+		void *objs[2], *obj;
+
+		const std::string name = ",cache=" + cache.name();
+		ASSERT_EQ(slab_set_fail(("interval=2" + name).c_str()), 0);
+		objs[0] = slab_alloc(cache);
+		errno = 0;
+		obj = slab_alloc(cache);
+		EXPECT_EQ(obj, nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+		objs[1] = slab_alloc_node(cache, 0);
+		EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+		ASSERT_EQ(slab_set_fail(("times=-1" + name).c_str()), 0);
+		EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 1, &obj), 0u);
+		EXPECT_EQ(slab_zalloc(cache), nullptr);
+		obj = slab_alloc(other);
+		EXPECT_NE(obj, nullptr);
+		slab_free(other, obj);
+		ASSERT_EQ(slab_set_fail(nullptr), 0);
+		EXPECT_NE(objs[0], nullptr);
+		EXPECT_NE(objs[1], nullptr);
+		slab_free_bulk(cache, 2, objs);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, TracingPrintsEveryAllocationAndFree)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG=T,traced"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE traced alloc 0x"), 2u) << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE traced free 0x"), 2u) << run.output;
+		EXPECT_NE(run.output.find(" inuse=2 "), std::string::npos) << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE "), 4u) << run.output;
+		return;
+	}
+	struct slab_cache *traced = slab_cache_create("traced", 64, nullptr, 0);
+	test_cache other(64, SLAB_NO_MERGE);
+	void *one = slab_alloc(traced), *two = slab_alloc(traced);
+
+	slab_free(other, slab_alloc(other));
+	slab_free(traced, one);
+	slab_free(traced, two);
+	EXPECT_EQ(slab_cache_destroy(traced), 0);
+	EXPECT_EQ(reports_.count(), 0u);
+}
+
+} /* namespace */

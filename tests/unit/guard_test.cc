@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
@@ -721,15 +722,38 @@ TEST_F(GuardTest, AboveThatFreshObjectsAreCounted)
 {
 	if (under_asan)
 		GTEST_SKIP() << "no cache has a fast path";
-	constexpr std::size_t n = 100000;
+	std::vector<void *> objs;
+	long guarded = 0;
 
 	sample(cache_, 2000);
 	EXPECT_TRUE(has_fast_path());
-	std::vector<void *> objs = alloc_many(cache_, n);
-	const auto guarded = std::count_if(objs.begin(), objs.end(), is_guarded);
+	for (int i = 0; i < 20; i++) {
+		const std::vector<void *> more = alloc_many(cache_, 4000);
 
-	EXPECT_GE(guarded, static_cast<long>(n / 2000 / 2));
-	EXPECT_LE(guarded, static_cast<long>(n / 2000 + 1));
+		objs.insert(objs.end(), more.begin(), more.end());
+		usleep(1100);
+	}
+	guarded = std::count_if(objs.begin(), objs.end(), is_guarded);
+	EXPECT_GE(guarded, 10);
+	EXPECT_LE(guarded, 41);
+	free_many(cache_, objs);
+}
+
+TEST_F(GuardTest, AboveThatAThousandASecondAreTaken)
+{
+	if (under_asan)
+		GTEST_SKIP() << "no cache has a fast path";
+	using clock = std::chrono::steady_clock;
+	const auto start = clock::now();
+	std::vector<void *> objs;
+
+	sample(cache_, 1001);
+	objs = alloc_many(cache_, 300000);
+	const auto ms =
+		std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start).count();
+
+	EXPECT_GE(std::count_if(objs.begin(), objs.end(), is_guarded), 1);
+	EXPECT_LE(std::count_if(objs.begin(), objs.end(), is_guarded), ms + 2);
 	free_many(cache_, objs);
 }
 
@@ -767,6 +791,7 @@ TEST_F(GuardTest, ATickFindsHotObjects)
 			free(obj);
 		}
 		closed += has_fast_path();
+		usleep(1100);
 		sample_tick();
 		EXPECT_FALSE(has_fast_path());
 	}

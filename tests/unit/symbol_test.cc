@@ -487,9 +487,9 @@ TEST_F(SymbolTest, AProgramThatHungIsNotTriedAgainAtOnce)
 	const script helper("exec sleep 1000");
 	std::string text;
 
-	symbol_use(helper.path(), 300);
-	EXPECT_GE(seconds_of(frame_, &text), 0.29);
-	EXPECT_LT(seconds_of(frame_, &text), 0.29);
+	symbol_use(helper.path(), 1000);
+	EXPECT_GE(seconds_of(frame_, &text), 0.99);
+	EXPECT_LT(seconds_of(frame_, &text), 0.99);
 	EXPECT_EQ(without_offset(text), "symbol_test");
 }
 
@@ -499,7 +499,7 @@ TEST_F(SymbolTest, WhatWasAnsweredBeforeAHangCounts)
 	const void *frames[2] = {frame_, address_in_bsearch()};
 	char text[2][SYMBOL_TEXT];
 
-	symbol_use(helper.path(), 1000);
+	symbol_use(helper.path(), 0);
 	symbolize(2, frames, text);
 	EXPECT_STREQ(text[0], "first");
 	EXPECT_EQ(without_offset(text[1]), "bsearch");

@@ -12,8 +12,3 @@ static inline struct cpu_slab *fixup_slab_of_user(struct cpu_slab *const *entry,
 	*ret_other = slab->user != user;
 	return slab;
 }
-
-static inline struct cpu_slab *fixup_slab_of(struct cpu_slab *const *entry)
-{
-	return *entry;
-}

@@ -38,25 +38,6 @@ static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user
 	return slab;
 }
 
-/* The slab that *entry names, with its descriptor readable up to the stack. */
-static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of(
-	struct cpu_slab *const *entry)
-{
-	struct cpu_slab *slab;
-
-	/* clang-format off */
-	__asm__ volatile(
-		"1: mov %[entry], %[slab]\n\t"
-		"2: testb $0, (%[slab])\n\t"
-		"3: testb $0, %c[last](%[slab])\n\t"
-		FIXUP(1b, 2b) FIXUP(2b, 2b) FIXUP(3b, 2b)
-		: [slab] "=d"(slab)
-		: [entry] "m"(*entry), [last] "i"(CPU_SLAB_STACK - 1)
-		: "cc", "memory");
-	/* clang-format on */
-	return slab;
-}
-
 /* The table, as the linker puts it together from all sections of that name. */
 struct fixup {
 	int32_t fault, resume;
