@@ -9,10 +9,10 @@
 #include "large.h"
 
 #include "annotate.h"
+#include "finding.h"
 
 #include <errno.h>
 
-#include "report.h"
 
 #define PAGE ((size_t)4096)
 #define LARGE_SLAB_MAX ((size_t)1 << SLAB_SHIFT_MAX)
@@ -67,16 +67,24 @@ void *large_alloc(size_t size, size_t align)
 	return slab->cpu.base;
 }
 
-void large_free(struct slab *slab, void *ptr)
+static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,
+					const void *caller)
 {
-	struct report report;
+	struct finding finding;
 
+	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+		      "Invalid object pointer %p", ptr);
+	finding_detected(&finding, caller);
+	finding_note(&finding, "It points into %zu bytes at %p", slab->large,
+		     (void *)slab->cpu.base);
+	finding_fix(&finding, "Object at %p not freed", ptr);
+	debug_report(NULL, &finding);
+}
+
+void large_free(struct slab *slab, void *ptr, const void *caller)
+{
 	if (ptr != slab->cpu.base) {
-		report_begin(&report, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc", "Invalid object pointer %p", ptr);
-		report_line(&report, "It points into %zu bytes at %p", slab->large,
-				 (void *)slab->cpu.base);
-		report_fix(&report, "Object at %p not freed", ptr);
-		report_emit(&report);
+		report_inside(slab, ptr, caller);
 		return;
 	}
 	if (annotate_is_on())

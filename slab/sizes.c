@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "debug_cache.h"
+#include "finding.h"
 #include "large.h"
-#include "report.h"
 #include "rseq.h"
 
 #define CLASSES 72u
@@ -117,48 +117,51 @@ void *slab_calloc(size_t n, size_t size)
 }
 
 /* A pointer that no function of this file gave: say so. */
-static SLAB_SLOWPATH void report_foreign(const struct slab_cache *cache, const void *ptr)
+static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *ptr,
+					 const void *caller)
 {
-	struct report report;
+	struct finding finding;
 
 	if (!segment_known(ptr))
-		report_begin(&report, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
-			     "Attempt to free object %p outside of slab", ptr);
+		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
+			      "Attempt to free object %p outside of slab", ptr);
 	else
-		report_begin(&report, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
-			     "Invalid object pointer %p", ptr);
+		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+			      "Invalid object pointer %p", ptr);
+	finding_detected(&finding, caller);
 	if (cache)
-		report_line(&report, "It is of cache %s: slab_free() frees it", cache->name);
-	report_fix(&report, "Object at %p not freed", ptr);
-	report_emit(&report);
+		finding_note(&finding, "It is of cache %s: slab_free() frees it", cache->name);
+	finding_fix(&finding, "Object at %p not freed", ptr);
+	debug_report(cache, &finding);
 }
 
 /* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */
-static struct slab *size_slab(const void *ptr)
+static struct slab *size_slab(const void *ptr, const void *caller)
 {
 	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_nowhere;
 	struct slab_cache *cache = slab_user(slab);
 
 	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
 		return slab;
-	report_foreign(cache, ptr);
+	report_foreign(cache, ptr, caller);
 	return NULL;
 }
 
 static void free_for(void *ptr, const void *caller)
 {
-	struct slab *slab = size_slab(ptr);
+	struct slab *slab = size_slab(ptr, caller);
 
 	if (SLAB_UNLIKELY(!slab))
 		return;
 	if (SLAB_UNLIKELY(slab->large)) {
-		large_free(slab, ptr);
+		large_free(slab, ptr, caller);
 		return;
 	}
 
 	struct slab_cache *cache = slab_user(slab);
 
-	if (SLAB_LIKELY(slab->cpu.user == cache) &&
+	/* A multiple of 16 is what every object of a size starts at. */
+	if (SLAB_LIKELY(slab->cpu.user == cache) && SLAB_LIKELY(!((uintptr_t)ptr % 16)) &&
 	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
 		return;
 	slab_free_from(cache, ptr, slab, caller);
@@ -181,7 +184,7 @@ static size_t usable(const struct slab *slab, const void *ptr)
 
 size_t slab_usable_size(const void *ptr)
 {
-	const struct slab *slab = ptr ? size_slab(ptr) : NULL;
+	const struct slab *slab = ptr ? size_slab(ptr, __builtin_return_address(0)) : NULL;
 
 	return slab ? usable(slab, ptr) : 0;
 }
@@ -219,7 +222,7 @@ void *slab_realloc(void *ptr, size_t size)
 		free_for(ptr, caller);
 		return NULL;
 	}
-	slab = size_slab(ptr);
+	slab = size_slab(ptr, caller);
 	if (!slab) {
 		errno = EINVAL;
 		return NULL;
@@ -261,7 +264,7 @@ void *slab_memalign(size_t align, size_t size)
 void slab_free_sized(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
-	const struct slab *slab = ptr ? size_slab(ptr) : NULL;
+	const struct slab *slab = ptr ? size_slab(ptr, caller) : NULL;
 	size_t has = slab ? usable(slab, ptr) : 0;
 
 	if (!slab)

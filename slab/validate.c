@@ -167,6 +167,7 @@ struct leak_arg {
 	struct slab_cache *cache;
 	struct report report;
 	unsigned long leaked;
+	unsigned sites;
 };
 
 static void begin_leaks(struct leak_arg *leak, const char *more)
@@ -208,6 +209,23 @@ static void leak_object(struct leak_arg *leak, struct slab *slab, unsigned index
 		leak_track(leak, debug_track(slab, index, TRACK_ALLOC));
 }
 
+#define LEAK_SITES 3
+#define LEAK_FRAMES 6u
+
+/* The stack that most of the objects come from, and the next ones. */
+static int leak_site(const struct slab_call_site *site, void *arg)
+{
+	struct leak_arg *leak = arg;
+	char text[LEAK_FRAMES][SYMBOL_TEXT];
+	unsigned frames = site->frames < LEAK_FRAMES ? site->frames : LEAK_FRAMES;
+
+	symbolize(frames, site->frame, text);
+	report_line(&leak->report, "%" PRIu64 " of them allocated by", site->count);
+	for (unsigned i = 0; i < frames; i++)
+		report_line(&leak->report, "\t%s", text[i]);
+	return ++leak->sites == LEAK_SITES;
+}
+
 static void leak_slab(struct slab *slab, void *arg)
 {
 	struct leak_arg *leak = arg;
@@ -232,9 +250,15 @@ void cache_report_leaks(struct slab_cache *cache)
 	validate_lock();
 	leak.cache = cache;
 	leak.leaked = 0;
+	leak.sites = 0;
 	begin_leaks(&leak, "");
 	cache_each_slab(cache, leak_slab, &leak);
 	report_line(&leak.report, "%lu objects remain", leak.leaked);
+	if (leak.report.len + 2048 > sizeof(leak.report.text)) {
+		report_emit(&leak.report);
+		begin_leaks(&leak, " (continued)");
+	}
+	slab_cache_traces(cache, SLAB_TRACES_ALLOCATED, 0, leak_site, &leak);
 	leak.report.info.leaked = leak.leaked;
 	report_emit(&leak.report);
 	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);

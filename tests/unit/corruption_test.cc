@@ -90,30 +90,27 @@ public:
 			write(obj.first, obj.second);
 	}
 
-	/* Objects of all slabs, allocated and free, that somebody watches over. */
+	/* What is watched of an object and around it. */
 	std::vector<watched> around(char *object) const
 	{
 		const place at(object);
-		const bool is_free = objs_.find(object) == objs_.end();
-		const unsigned char red = is_free ? RED_INACTIVE : RED_ACTIVE;
+		const bool free = objs_.find(object) == objs_.end();
+		const unsigned char red = free ? RED_INACTIVE : RED_ACTIVE;
 		char *const end = object + size_, *const inuse = object + at.debug->inuse;
 		std::vector<watched> all;
 
 		if (letters_ & SLAB_RED_ZONE) {
 			all.push_back({SLAB_PROBLEM_LEFT_REDZONE, at.start, object, red});
 			all.push_back({SLAB_PROBLEM_RIGHT_REDZONE, end, inuse, red});
-			if (!is_free)
+			if (!free)
 				all.push_back({SLAB_PROBLEM_MALLOC_REDZONE,
 					       object + objs_.at(object), end, red});
 		} else {
 			all.push_back({SLAB_PROBLEM_ALIGNMENT_PADDING, end, inuse, POISON_INUSE});
 		}
-		if (letters_ & SLAB_POISON) {
+		if (letters_ & SLAB_POISON)
 			all.push_back({SLAB_PROBLEM_OBJECT_PADDING, inuse, at.end, POISON_INUSE});
-			all.push_back({SLAB_PROBLEM_SLAB_PADDING, at.rest(), at.slab_end(),
-				       POISON_INUSE});
-		}
-		if (letters_ & SLAB_POISON && is_free && !constructed_) {
+		if (letters_ & SLAB_POISON && free && !constructed_) {
 			all.push_back({SLAB_PROBLEM_POISON, object, end - 1, POISON_FREE});
 			all.push_back({SLAB_PROBLEM_END_POISON, end - 1, end, POISON_END});
 		}
@@ -123,20 +120,33 @@ public:
 		return all;
 	}
 
-	/* Any object of any slab of these letters. */
-	char *any_place() const
+	/* The same, and what its slab has behind the last object. */
+	std::vector<watched> around_and_behind(char *object) const
 	{
-		const char *some = some_object();
+		std::vector<watched> all = around(object);
+		const place at(object);
+
+		if (letters_ & SLAB_POISON && at.rest() != at.slab_end())
+			all.push_back({SLAB_PROBLEM_SLAB_PADDING, at.rest(), at.slab_end(),
+				       POISON_INUSE});
+		return all;
+	}
+
+	/* An allocated object, or any of a slab that has some. */
+	char *any_object() const
+	{
+		char *some = some_object();
 		const struct slab *slab = slab_of(some);
 		const unsigned index = random_() % slab->objects;
 
-		/* Slabs with objects are as many as not; their objects are more fun. */
-		return random_() % 3 ? debug_object_at(slab, index) : const_cast<char *>(some);
+		if (random_() % 3 == 0 || debug_record(slab, index)->state == OBJECT_LOST)
+			return some;
+		return debug_object_at(slab, index);
 	}
 
-	bool is_allocated(char *object) const
+	bool is_free(char *object) const
 	{
-		return objs_.find(object) != objs_.end();
+		return place(object).record()->state == OBJECT_FREE;
 	}
 
 	char *some_object() const
@@ -241,7 +251,8 @@ protected:
 		std::vector<damaged> all;
 
 		for (unsigned n = 1 + random_() % 4; n; n--) {
-			const std::vector<watched> regions = cache.around(cache.any_place());
+			const std::vector<watched> regions =
+				cache.around_and_behind(cache.any_object());
 
 			if (!regions.empty())
 				flip(all, regions[random_() % regions.size()]);
@@ -337,14 +348,8 @@ TEST_F(CorruptionTest, FreeingFindsEveryDamagedObject)
 			expect_sound(cache);
 			char *object = cache.some_object();
 			std::vector<damaged> all;
-			std::vector<watched> regions = cache.around(object);
+			const std::vector<watched> regions = cache.around(object);
 
-			regions.erase(std::remove_if(regions.begin(), regions.end(),
-						     [](const watched &w) {
-							     return w.problem ==
-								    SLAB_PROBLEM_SLAB_PADDING;
-						     }),
-				      regions.end());
 			if (regions.empty())
 				continue;
 			flip(all, regions[random_() % regions.size()]);
@@ -376,15 +381,10 @@ TEST_F(CorruptionTest, AllocationHandsOutNoDamagedObject)
 
 		cache.live();
 		expect_sound(cache);
-		const struct slab *slab = slab_of(cache.some_object());
-		char *object = debug_object_at(slab, random_() % slab->objects);
-		std::vector<watched> regions = cache.around(object);
-		regions.erase(std::remove_if(regions.begin(), regions.end(),
-					     [](const watched &w) {
-						     return w.problem == SLAB_PROBLEM_SLAB_PADDING;
-					     }),
-			      regions.end());
-		if (cache.is_allocated(object) || regions.empty())
+		char *object = cache.any_object();
+		const struct slab *slab = slab_of(object);
+		const std::vector<watched> regions = cache.around(object);
+		if (!cache.is_free(object) || regions.empty())
 			continue;
 		flip(all, regions[random_() % regions.size()]);
 		expected_++;
@@ -394,7 +394,7 @@ TEST_F(CorruptionTest, AllocationHandsOutNoDamagedObject)
 		EXPECT_EQ(reports_.last().info.first, all[0].bytes.begin()->first);
 		EXPECT_EQ(reports_.last().info.fixes, 2u);
 		EXPECT_TRUE(slab->debug->disabled);
-		EXPECT_FALSE(cache.is_allocated(object));
+		EXPECT_TRUE(cache.is_free(object));
 		found_++;
 		expect_sound(cache);
 	}

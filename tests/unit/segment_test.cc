@@ -390,11 +390,11 @@ TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
 	EXPECT_GE(slab->populated, 100000u);
 	EXPECT_EQ(large_usable(slab), 25 * page);
 	EXPECT_EQ(process_stats().large_bytes, before + slab_bytes(slab));
-	large_free(slab, first);
+	large_free(slab, first, nullptr);
 	EXPECT_EQ(slab->large, 0u);
 	EXPECT_EQ(process_stats().large_bytes, before);
 	EXPECT_EQ(large_alloc(70000, 1), first);
-	large_free(slab, first);
+	large_free(slab, first, nullptr);
 }
 
 } /* namespace */
