@@ -70,12 +70,9 @@ static bool has_no_letters(const struct slab *slab)
 
 static bool has_former_letters(const struct slab_cache *cache, const struct slab *slab)
 {
-	uint64_t letters = cache_letters(cache);
-
 	if (slab_drains(slab))
 		return true;
-	return !slab->debug->guarded &&
-	       (!(letters & LETTERS_SLAB) || slab->debug->letters != debug_layout_letters(letters));
+	return !slab->debug->guarded && !debug_has_present_layout(cache, slab);
 }
 
 static void count_draining(struct slab *slab, void *arg)

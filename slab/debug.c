@@ -56,14 +56,18 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 
 /* --- TRACE ------------------------------------------------------------------------ */
 
-static void trace(const struct slab_cache *cache, const char *what, const void *obj,
+static void trace(struct slab_cache *cache, const char *what, const void *obj,
 		  const struct slab *slab)
 {
-	unsigned first = slab->debug ? slab->debug->first : 0;
+	unsigned first, used;
 
-	if (cache_letters(cache) & SLAB_TRACE)
-		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj,
-				  debug_used(slab),
+	if (!(cache_letters(cache) & SLAB_TRACE))
+		return;
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	first = slab->debug ? slab->debug->first : 0;
+	used = slab_user(slab) ? debug_used(slab) : 0;
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, used,
 				  first ? (void *)debug_object_at(slab, first - 1) : NULL);
 }
 
@@ -94,7 +98,7 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 
 	record->state = OBJECT_ALLOCATED;
 	record->requested = (uint32_t)requested;
-	slab->debug->used++;
+	debug_set_used(slab, slab->debug->used + 1u);
 	if (slab->debug->letters & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = *track;
 	debug_fill(slab, index);
@@ -326,7 +330,7 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 	if (slab->debug->letters & LETTER_TOOL)
 		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
 	debug_record(slab, index)->state = OBJECT_FREE;
-	slab->debug->used--;
+	debug_set_used(slab, slab->debug->used - 1u);
 	if (slab->debug->letters & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_FREE) = *track;
 	debug_fill(slab, index);

@@ -72,6 +72,11 @@ static inline struct debug_object *debug_record(const struct slab *slab, unsigne
 	return (struct debug_object *)(slab->debug->records + (size_t)index * slab->debug->stride);
 }
 
+static inline void debug_set_used(const struct slab *slab, unsigned used)
+{
+	__atomic_store_n(&slab->debug->used, (uint16_t)used, __ATOMIC_RELAXED);
+}
+
 /* The object's tracks; only with U. */
 static inline struct track *debug_track(const struct slab *slab, unsigned index, unsigned which)
 {
@@ -126,6 +131,8 @@ void debug_slab_release(struct slab_cache *cache, struct slab *slab);
  * unused, and withdrawn: the caller releases it when the lock is free.
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
+/* Is its layout the one that the cache has now? Otherwise it drains, too. */
+bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use for ever. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
 /* The freelist. Under the node's lock. */

@@ -39,7 +39,7 @@ static bool check_slab(struct slab_cache *cache, struct slab *slab, struct findi
 		if (slab->carved > max)
 			slab_set_carved(slab, max);
 		if (slab->debug->used > max)
-			slab->debug->used = slab->carved;
+			debug_set_used(slab, slab->carved);
 		return false;
 	}
 	if (!debug_find_slab_damage(slab, &damage))
@@ -95,7 +95,7 @@ static bool check_freelist(struct slab_cache *cache, struct slab *slab, struct f
 		return false;
 	}
 	debug->first = debug->last = 0;
-	debug->used = slab->carved;
+	debug_set_used(slab, slab->carved);
 	finding_fix(finding, "Freelist cleared");
 	return false;
 }
@@ -110,7 +110,7 @@ static bool check_count(struct slab_cache *cache, struct slab *slab, struct find
 		      "Wrong object count. Counter is %u but counted were %d", slab->debug->used,
 		      counted);
 	describe_count(slab, finding, "Object count adjusted");
-	slab->debug->used = (uint16_t)counted;
+	debug_set_used(slab, (unsigned)counted);
 	return false;
 }
 

@@ -207,7 +207,7 @@ static void list_remove(struct cache_node *node, struct slab *slab)
 }
 
 /* A cache that was merged with another meanwhile may have larger objects. */
-static bool has_present_layout(const struct slab_cache *cache, const struct slab *slab)
+bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab)
 {
 	uint64_t letters = cache_letters(cache);
 
@@ -226,7 +226,7 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_node *node = &cache->node[slab->node];
 	struct slab_debug *debug = slab->debug;
-	bool serves = has_present_layout(cache, slab) && debug->first && !debug->disabled;
+	bool serves = debug_has_present_layout(cache, slab) && debug->first && !debug->disabled;
 	bool unused = debug->used == 0 && !debug->disabled;
 
 	if (serves && !slab->listed)
@@ -249,7 +249,7 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 
 	debug->disabled = 1;
 	debug->first = debug->last = 0;
-	__atomic_store_n(&debug->used, slab->carved, __ATOMIC_RELAXED);
+	debug_set_used(slab, slab->carved);
 	if (slab->listed)
 		list_remove(&cache->node[slab->node], slab);
 }

@@ -45,6 +45,7 @@ static void set_drained(struct slab *slab, unsigned used)
 void drain_begin(struct slab_cache *cache, struct slab *slab)
 {
 	uint64_t map[SLAB_MAP_WORDS];
+	uint16_t taken[CPU_GATHER_MAX];
 	unsigned used = slab->carved;
 
 	slab_collect(slab);
@@ -55,12 +56,13 @@ void drain_begin(struct slab_cache *cache, struct slab *slab)
 		slab_release(cache, slab);
 		return;
 	}
+	while (cpu_slab_hand_take(&slab->cpu, CPU_GATHER_MAX, taken))
+		;
 	for (unsigned i = 0; i < slab->objects; i++)
 		set_free(slab, i, map[i / 64] >> i % 64 & 1);
 	set_drained(slab, used);
 	slab->next = slab->prev = NULL;
-	cpu_slab_init(&slab->cpu, slab->cpu.base, (size_t)slab->cpu.size8 * 8,
-		      (const char *)cache + SLAB_TAG_DEBUG);
+	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
 }
 
 void drain_end(struct slab_cache *cache, struct slab *slab)

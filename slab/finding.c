@@ -283,7 +283,7 @@ static uintptr_t number(const void *address)
 	return (uintptr_t)address;
 }
 
-#define ADDRESS "0x%016" PRIxPTR
+#define ADDRESS "0x%" PRIxPTR
 #define ADDRESSES ADDRESS "-" ADDRESS
 
 static void take_stack(struct work *work, struct stack *stack, const struct track *track,

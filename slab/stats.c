@@ -60,6 +60,19 @@ unsigned slab_used(const struct slab *slab)
 	return unused < carved ? carved - unused : 0;
 }
 
+static void count_tagged(const struct slab *slab, struct slab_stats *stats)
+{
+	struct slab_cache *cache = slab_user(slab);
+
+	if (slab->debug && slab->debug->guarded)
+		stats->guarded_slabs++;
+	else if (slab->debug)
+		stats->debug_slabs++;
+	if (!slab->debug ||
+	    (cache && !slab->debug->guarded && !debug_has_present_layout(cache, slab)))
+		stats->draining_slabs++;
+}
+
 /* What a slab looks like at this moment; the parts may be a little apart. */
 static void count_slab(struct slab *slab, void *arg)
 {
@@ -84,10 +97,8 @@ static void count_slab(struct slab *slab, void *arg)
 	} else if (tagged ? used == slab_carved(slab) : !(remote & REMOTE_OWNED)) {
 		stats->full++;
 	}
-	if (tagged && slab->debug)
-		stats->debug_slabs++;
-	else if (tagged)
-		stats->draining_slabs++;
+	if (tagged)
+		count_tagged(slab, stats);
 }
 
 static void count_slots(const struct slab_cache *cache, struct slab_stats *stats)

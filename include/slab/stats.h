@@ -70,7 +70,9 @@ struct slab_stats {
 	uint64_t gathered;        /* freed objects that CPUs hold beside their slabs */
 	uint64_t populated;       /* bytes of slabs that have been touched */
 	uint64_t debug_slabs;     /* slabs with debug letters */
-	uint64_t draining_slabs;  /* slabs without letters of a cache with letters */
+	uint64_t draining_slabs;  /* slabs of other letters than the cache has now: not allocated
+				     from, given back with their last object */
+	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
 	uint64_t event[SLAB_EVENT_COUNT];
 	unsigned nodes;           /* how many entries of the next three are used */

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <regex>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -152,25 +152,14 @@ public:
 	 * from it, and who was where and when is one letter. */
 	std::string normalised(const std::string &text) const
 	{
-		static const std::regex number("0x([0-9a-f]{6,16})");
-		static const std::pair<std::regex, const char *> times[] = {
-			{std::regex("\n\t[^\n]*"), ""},
-			{std::regex("fp=0x0 "), "fp=NULL "},
-			{std::regex("age=[0-9]+ ms"), "age=N"},
-			{std::regex("cpu=[0-9]+ tid=[0-9]+ \\([^)\n]*\\)"), "by T"},
-			{std::regex("(Allocated|Freed|Detected) in [^\n]*? (age|by)"), "$1 in F $2"},
-		};
+		std::istringstream in(text);
 		std::string result;
-		auto at = text.cbegin();
 
-		for (std::sregex_iterator i(text.begin(), text.end(), number), none; i != none; i++) {
-			result.append(at, text.cbegin() + i->position());
-			result += name(std::stoull((*i)[1], nullptr, 16));
-			at = text.cbegin() + i->position() + i->length();
+		for (std::string line; std::getline(in, line);) {
+			if (line.compare(0, 1, "\t") == 0) /* a frame of a stack */
+				continue;
+			result += (is_stack(line) ? stack_named(line) : numbers_named(line)) + "\n";
 		}
-		result.append(at, text.cend());
-		for (const auto &time : times)
-			result = std::regex_replace(result, time.first, time.second);
 		return result;
 	}
 
@@ -182,6 +171,46 @@ public:
 	char *start, *end; /* of its place */
 
 private:
+	static bool is_stack(const std::string &line)
+	{
+		return line.compare(0, 13, "Allocated in ") == 0 ||
+		       line.compare(0, 9, "Freed in ") == 0 ||
+		       line.compare(0, 12, "Detected in ") == 0;
+	}
+
+	/* "Freed in F age=N by T", if the line has all that belongs there. */
+	static std::string stack_named(const std::string &line)
+	{
+		const bool aged = line[0] != 'D';
+		const std::size_t age = line.find(" age="), cpu = line.find(" cpu=");
+		const std::size_t tid = line.find(" tid="), name = line.rfind(" (");
+
+		if (aged != (age != std::string::npos) || (aged && age > cpu) || cpu > tid ||
+		    name == std::string::npos || tid > name || line.back() != ')')
+			return line;
+		return line.substr(0, line.find(" in ")) + " in F" + (aged ? " age=N" : "") +
+		       " by T";
+	}
+
+	std::string numbers_named(const std::string &line) const
+	{
+		std::string result;
+
+		for (std::size_t at = 0; at < line.size();) {
+			const std::size_t end = line.find_first_not_of("0123456789abcdef", at + 2);
+			const std::size_t digits = std::min(end, line.size()) - at - 2;
+
+			if (line.compare(at, 2, "0x") == 0 &&
+			    (digits >= 6 || line.compare(at - (at > 2 ? 3 : 0), 6, "fp=0x0") == 0)) {
+				result += name(std::stoull(line.substr(at + 2, digits), nullptr, 16));
+				at += 2 + digits;
+			} else {
+				result += line[at++];
+			}
+		}
+		return result;
+	}
+
 	std::string name(unsigned long long address) const
 	{
 		const auto base = reinterpret_cast<std::uintptr_t>(slab->cpu.base);
@@ -215,14 +244,15 @@ inline std::string fix(struct slab_cache *cache, const std::string &what)
 /* Bytes of a dump: "6b*63 a5" is 63 times 0x6b and once 0xa5. */
 inline std::vector<unsigned char> bytes_of(const std::string &spec)
 {
-	static const std::regex item("([0-9a-f]{2})(\\*([0-9]+))?");
+	std::istringstream in(spec);
 	std::vector<unsigned char> bytes;
 
-	for (std::sregex_iterator i(spec.begin(), spec.end(), item), none; i != none; i++) {
-		const std::size_t n = (*i)[3].matched ? std::stoul((*i)[3]) : 1;
+	for (std::string item; in >> item;) {
+		const std::size_t star = item.find('*');
+		const std::size_t n = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
 
 		bytes.insert(bytes.end(), n,
-			     static_cast<unsigned char>(std::stoul((*i)[1], nullptr, 16)));
+			     static_cast<unsigned char>(std::stoul(item.substr(0, 2), nullptr, 16)));
 	}
 	return bytes;
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 #include <sstream>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,8 +118,12 @@ public:
 	/* Addresses in here by name; ages by the letter N. */
 	std::string normalised(std::string text) const
 	{
-		for (std::size_t at = 0; (at = text.find("0x0000", at)) != std::string::npos; at++)
-			text.replace(at, 18, name(std::stoull(text.substr(at, 18), nullptr, 16)));
+		static const std::regex address("0x([0-9a-f]{8,16}|0(?![0-9a-f]))");
+
+		for (std::smatch match; std::regex_search(text, match, address);)
+			text.replace(static_cast<std::size_t>(match.position(0)),
+				     static_cast<std::size_t>(match.length(0)),
+				     name(std::stoull(match.str(1), nullptr, 16)));
 		for (std::size_t at = 0; (at = text.find("age=", at)) != std::string::npos;) {
 			at += 4;
 			text.replace(at, text.find(' ', at) - at, "N");

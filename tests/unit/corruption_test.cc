@@ -64,7 +64,7 @@ public:
 	~victim()
 	{
 		while (!objs_.empty())
-			release(objs_.begin()->first);
+			release(objs_.back());
 		if (by_size_)
 			EXPECT_EQ(slab_cache_debug(cache_, 0), 0);
 		else
@@ -86,15 +86,15 @@ public:
 			allocate();
 		for (unsigned n = random_() % 60; n && objs_.size() > 1; n--)
 			release(some_object());
-		for (const auto &obj : objs_)
-			write(obj.first, obj.second);
+		for (char *obj : objs_)
+			write(obj, requested_.at(obj));
 	}
 
 	/* What is watched of an object and around it. */
 	std::vector<watched> around(char *object) const
 	{
 		const place at(object);
-		const bool free = objs_.find(object) == objs_.end();
+		const bool free = requested_.find(object) == requested_.end();
 		const unsigned char red = free ? RED_INACTIVE : RED_ACTIVE;
 		char *const end = object + size_, *const inuse = object + at.debug->inuse;
 		std::vector<watched> all;
@@ -104,7 +104,7 @@ public:
 			all.push_back({SLAB_PROBLEM_RIGHT_REDZONE, end, inuse, red});
 			if (!free)
 				all.push_back({SLAB_PROBLEM_MALLOC_REDZONE,
-					       object + objs_.at(object), end, red});
+					       object + requested_.at(object), end, red});
 		} else {
 			all.push_back({SLAB_PROBLEM_ALIGNMENT_PADDING, end, inuse, POISON_INUSE});
 		}
@@ -151,10 +151,7 @@ public:
 
 	char *some_object() const
 	{
-		auto at = objs_.begin();
-
-		std::advance(at, random_() % objs_.size());
-		return at->first;
+		return objs_[random_() % objs_.size()];
 	}
 
 	void allocate()
@@ -164,12 +161,14 @@ public:
 		void *obj = by_size_ ? slab_malloc(requested) : slab_alloc(cache_);
 
 		ASSERT_NE(obj, nullptr);
-		ASSERT_TRUE(objs_.emplace(static_cast<char *>(obj), requested).second);
+		objs_.push_back(static_cast<char *>(obj));
+		ASSERT_TRUE(requested_.emplace(objs_.back(), requested).second);
 	}
 
 	void release(char *object)
 	{
-		objs_.erase(object);
+		requested_.erase(object);
+		objs_.erase(std::find(objs_.begin(), objs_.end(), object));
 		if (by_size_)
 			slab_mfree(hidden(object));
 		else
@@ -223,7 +222,9 @@ private:
 	std::uint64_t letters_;
 	std::size_t size_ = 0, lowest_ = 0, lost_ = 0;
 	bool by_size_, constructed_ = false;
-	std::map<char *, std::size_t> objs_;
+	/* In the order of allocation, the same in each run. */
+	std::vector<char *> objs_;
+	std::map<char *, std::size_t> requested_;
 };
 
 class CorruptionTest : public testing::Test

@@ -224,6 +224,25 @@ TEST_F(SwitchTest, DrainingSlabsAreCountedAndNotAllocatedFrom)
 	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
 }
 
+/* Slabs of former letters drain like those without. */
+TEST_F(SwitchTest, SlabsOfFormerLettersDrain)
+{
+	test_cache cache(object_size, all_letters);
+
+	allocate(cache, 10);
+	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	for (std::uint64_t to : {std::uint64_t{0}, SLAB_RED_ZONE}) {
+		set(cache, to);
+		EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+		EXPECT_EQ(stats_of(cache).debug_slabs, 1u);
+	}
+	allocate(cache, 10);
+	EXPECT_NE(slab_of(objs_[0]), slab_of(objs_[10]));
+	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	free_all(cache);
+	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+}
+
 TEST_F(SwitchTest, EmptySlabsGoAtOnce)
 {
 	test_cache cache(object_size);

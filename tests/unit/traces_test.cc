@@ -96,6 +96,17 @@ std::uint64_t objects_of(const sites &all)
 	return count;
 }
 
+/* Is the first frame in this short function? Sanitizers turn the library's jumps
+ * into calls, which leave a frame of its own there. */
+bool called_from(const struct slab_call_site &site, const char *function)
+{
+	const unsigned most = under_asan || under_tsan ? 2 : 1;
+
+	return std::any_of(site.frame, site.frame + most, [function](const void *frame) {
+		return frame > function && frame < function + 200;
+	});
+}
+
 class TracesTest : public testing::Test
 {
 protected:
@@ -147,11 +158,9 @@ TEST_F(TracesTest, TheFirstFrameIsTheCaller)
 {
 	test_cache cache(64, SLAB_STORE_USER);
 	void *obj = allocate_here(cache);
-	const auto *frame = static_cast<const char *>(sites_of(cache).at(0).frame[0]);
-	const auto *function = reinterpret_cast<const char *>(allocate_here);
 
-	EXPECT_GT(frame, function);
-	EXPECT_LT(frame, function + 200);
+	EXPECT_TRUE(called_from(sites_of(cache).at(0),
+				reinterpret_cast<const char *>(allocate_here)));
 	slab_free(cache, obj);
 }
 
@@ -167,9 +176,7 @@ TEST_F(TracesTest, FreedObjectsLeaveAndAppearAsFreed)
 	const sites freed = sites_of(cache, SLAB_TRACES_FREED);
 	ASSERT_EQ(freed.size(), 1u);
 	EXPECT_EQ(freed[0].count, 4u);
-	const auto *frame = static_cast<const char *>(freed[0].frame[0]);
-	EXPECT_GT(frame, reinterpret_cast<const char *>(free_here));
-	EXPECT_LT(frame, reinterpret_cast<const char *>(free_here) + 200);
+	EXPECT_TRUE(called_from(freed[0], reinterpret_cast<const char *>(free_here)));
 	for (std::size_t i = 4; i < 10; i++)
 		slab_free(cache, objs[i]);
 	EXPECT_EQ(sites_of(cache).size(), 0u);
