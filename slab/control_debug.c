@@ -174,6 +174,7 @@ void control_put_debug(struct slab_json *json, struct slab_cache *cache,
 	put_letters(json, "letters", stats->flags);
 	slab_json_number(json, "errors", stats->errors);
 	slab_json_number(json, "debug_slabs", stats->debug_slabs);
+	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
 	put_draining(json, cache);
 	slab_json_number(json, "sample",
 			 __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED));

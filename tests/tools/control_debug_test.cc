@@ -311,7 +311,7 @@ TEST_F(ControlDebugTest, FrequentClientsDoNotKeepSamplingFromItsTicks)
 	const auto guarded = [&] {
 		json stats = request(process, "stats");
 
-		return number(find_cache(stats.get(), "pblock"), "debug_slabs");
+		return number(find_cache(stats.get(), "pblock"), "guarded_slabs");
 	};
 
 	process.do_task('p');
