@@ -72,7 +72,7 @@ static bool has_former_letters(const struct slab_cache *cache, const struct slab
 {
 	if (slab_drains(slab))
 		return true;
-	return !slab->debug->guarded && !debug_has_present_layout(cache, slab);
+	return !debug_is_guarded(slab) && !debug_has_present_layout(cache, slab);
 }
 
 static void count_draining(struct slab *slab, void *arg)

@@ -38,8 +38,8 @@ static void describe_damage(struct slab_cache *cache, struct slab *slab, unsigne
 	finding_damage(finding, damage->first, damage->last, damage->region.value);
 	finding_slab(finding, slab);
 	finding_object(finding, slab, index);
-	finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what,
-		    (void *)damage->first, (void *)damage->last, damage->region.value);
+	finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what, (void *)damage->first,
+		    (void *)damage->last, damage->region.value);
 	debug_restore(damage);
 }
 
@@ -68,7 +68,7 @@ static void trace(struct slab_cache *cache, const char *what, const void *obj,
 	used = slab_user(slab) ? debug_used(slab) : 0;
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, used,
-				  first ? (void *)debug_object_at(slab, first - 1) : NULL);
+			  first ? (void *)debug_object_at(slab, first - 1) : NULL);
 }
 
 /* --- allocation --------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		report_stray(cache, obj, caller);
 		return;
 	}
-	if (slab->debug && slab->debug->guarded) {
+	if (debug_is_guarded(slab)) {
 		guard_free(cache, slab, obj, caller);
 		return;
 	}
@@ -407,8 +407,9 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 		return (size_t)slab->cpu.size8 * 8;
 	if (!find_object(slab, obj, &index, &into) || into)
 		return 0;
-	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL) ? debug_record(slab, index)->requested
-						    : slab->debug->object_size;
+	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL)
+		       ? debug_record(slab, index)->requested
+		       : slab->debug->object_size;
 }
 
 /* The bytes given up become red zone; those won back were red and stay as they are. */
@@ -434,8 +435,9 @@ bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t
 	pthread_mutex_lock(&node->lock);
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
 	    find_object(slab, obj, &index, &into) && !into && debug_is_allocated(slab, index)) {
-		done = slab_drains(slab) ? size <= (size_t)slab->cpu.size8 * 8
-					 : !slab->debug->guarded && size <= slab->debug->object_size;
+		done = slab_drains(slab)
+			       ? size <= (size_t)slab->cpu.size8 * 8
+			       : !slab->debug->guarded && size <= slab->debug->object_size;
 		if (done && slab->debug)
 			resize_locked(slab, index, size);
 	}

@@ -50,7 +50,8 @@ struct debug_object {
 
 enum { TRACK_ALLOC, TRACK_FREE };
 
-/* A debug slab's own memory. Under the node's lock. */
+/* A debug slab's own memory. Under the node's lock; letters, object_size, used and
+ * guarded may be looked at without it, for what that is worth. */
 struct slab_debug {
 	uint64_t letters;     /* debug_layout_letters() of the slab */
 	uint32_t object_size;
@@ -70,6 +71,11 @@ struct slab_debug {
 static inline struct debug_object *debug_record(const struct slab *slab, unsigned index)
 {
 	return (struct debug_object *)(slab->debug->records + (size_t)index * slab->debug->stride);
+}
+
+static inline bool debug_is_guarded(const struct slab *slab)
+{
+	return slab->debug && __atomic_load_n(&slab->debug->guarded, __ATOMIC_RELAXED);
 }
 
 static inline void debug_set_used(const struct slab *slab, unsigned used)
@@ -117,6 +123,8 @@ unsigned debug_used(const struct slab *slab);
 
 /* --- slabs and the node's list of them (debug_slab.c) ---------------------------- */
 
+/* Make a slab in hand a debug slab, with these properties. */
+void debug_describe(const struct slab *slab, const struct slab_debug *as);
 /* A fresh slab in hand, of these letters, of no cache yet; NULL and ENOMEM. */
 struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters);
 /* Under the node's lock: from now on others find it, until it is withdrawn to be

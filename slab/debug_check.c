@@ -179,7 +179,7 @@ long debug_check(struct slab_cache *cache, struct slab *slab)
 	unsigned at = AT_SLAB;
 	long problems = 0;
 
-	if (slab->debug && slab->debug->guarded)
+	if (debug_is_guarded(slab))
 		return guard_check(cache, slab);
 	while (check_step(cache, slab, &at, &finding)) {
 		finding_detected(&finding, NULL);

@@ -101,10 +101,26 @@ static void make_freelist(struct slab *slab)
 	}
 }
 
+void debug_describe(const struct slab *slab, const struct slab_debug *as)
+{
+	struct slab_debug *debug = slab->debug;
+
+	__atomic_store_n(&debug->letters, as->letters, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug->object_size, as->object_size, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug->guarded, as->guarded, __ATOMIC_RELAXED);
+	debug_set_used(slab, 0);
+	debug->inuse = as->inuse;
+	debug->red_left = as->red_left;
+	debug->stride = as->stride;
+	debug->poisons = as->poisons;
+	debug->first = debug->last = 0;
+	debug->disabled = debug->counted = 0;
+}
+
 static void describe(const struct slab_cache *cache, struct slab *slab,
 		     const struct debug_layout *layout)
 {
-	*slab->debug = (struct slab_debug){
+	const struct slab_debug debug = {
 		.letters = layout->letters,
 		.object_size = (uint32_t)cache->object_size,
 		.inuse = layout->inuse,
@@ -112,6 +128,8 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 		.stride = (uint16_t)layout->stride,
 		.poisons = layout->letters & SLAB_POISON && !cache->ctor,
 	};
+
+	debug_describe(slab, &debug);
 	__atomic_store_n(&slab->objects, (uint16_t)layout->objects, __ATOMIC_RELAXED);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
@@ -211,8 +229,10 @@ bool debug_has_present_layout(const struct slab_cache *cache, const struct slab 
 {
 	uint64_t letters = cache_letters(cache);
 
-	return letters & LETTERS_SLAB && slab->debug->letters == debug_layout_letters(letters) &&
-	       slab->debug->object_size == cache->object_size;
+	return letters & LETTERS_SLAB &&
+	       __atomic_load_n(&slab->debug->letters, __ATOMIC_RELAXED) ==
+		       debug_layout_letters(letters) &&
+	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
 }
 
 /* Keep nr_debug_empty right: a slab on the list may have become unused, or used. */

@@ -104,7 +104,7 @@ static void place(struct slab *slab, void *arg)
 	struct cache_node *node = &cache->node[slab->node];
 	bool unused = false, ordinary = false;
 
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || (slab->debug && slab->debug->guarded))
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || debug_is_guarded(slab))
 		return;
 	pthread_mutex_lock(&node->lock);
 	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG)) {

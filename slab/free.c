@@ -92,7 +92,8 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 /* `slab` may be anything: a pointer that is not libslab's leads anywhere. */
 static bool is_plain(struct slab_cache *cache, const void *obj, const struct slab *slab)
 {
-	return segment_known(obj) && slab->cpu.user == cache_user(cache);
+	return segment_known(obj) &&
+	       __atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache_user(cache);
 }
 
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)

@@ -173,7 +173,7 @@ static bool give_back(struct slab *slab)
 
 	if (accessible) {
 		drop_memory(slab);
-		slab->debug->guarded = 0;
+		__atomic_store_n(&slab->debug->guarded, 0, __ATOMIC_RELAXED);
 		segment_free_slab(slab);
 	}
 	guard_lock();
@@ -188,6 +188,11 @@ static bool give_back(struct slab *slab)
 /* A fresh one, inaccessible. */
 static struct slab *fresh_slab(void)
 {
+	const struct slab_debug debug = {
+		.letters = SLAB_STORE_USER,
+		.stride = sizeof(struct debug_object) + 2 * sizeof(struct track),
+		.guarded = 1,
+	};
 	const size_t side =
 		sizeof(struct slab_debug) + sizeof(struct debug_object) + 2 * sizeof(struct track);
 	struct geometry *geometry = geometry_get_debug(GUARD_SHIFT, 1, side);
@@ -196,11 +201,7 @@ static struct slab *fresh_slab(void)
 
 	if (!slab)
 		return NULL;
-	*slab->debug = (struct slab_debug){
-		.letters = SLAB_STORE_USER,
-		.stride = sizeof(struct debug_object) + 2 * sizeof(struct track),
-		.guarded = 1,
-	};
+	debug_describe(slab, &debug);
 	__atomic_store_n(&slab->objects, 1, __ATOMIC_RELAXED);
 	slab_set_carved(slab, 1);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
@@ -461,7 +462,7 @@ bool guard_covers(const void *address)
 {
 	const struct slab *slab = segment_known(address) ? slab_of(address) : NULL;
 
-	return slab && slab->debug && slab->debug->guarded && slab_user(slab);
+	return slab && debug_is_guarded(slab) && slab_user(slab);
 }
 
 /* "12 bytes right of the 64-byte object 0x…" */

@@ -161,7 +161,8 @@ static void free_for(void *ptr, const void *caller)
 	struct slab_cache *cache = slab_user(slab);
 
 	/* A multiple of 16 is what every object of a size starts at. */
-	if (SLAB_LIKELY(slab->cpu.user == cache) && SLAB_LIKELY(!((uintptr_t)ptr % 16)) &&
+	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
+	    SLAB_LIKELY(!((uintptr_t)ptr % 16)) &&
 	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
 		return;
 	slab_free_from(cache, ptr, slab, caller);

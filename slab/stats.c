@@ -64,12 +64,12 @@ static void count_tagged(const struct slab *slab, struct slab_stats *stats)
 {
 	struct slab_cache *cache = slab_user(slab);
 
-	if (slab->debug && slab->debug->guarded)
+	if (debug_is_guarded(slab))
 		stats->guarded_slabs++;
 	else if (slab->debug)
 		stats->debug_slabs++;
 	if (!slab->debug ||
-	    (cache && !slab->debug->guarded && !debug_has_present_layout(cache, slab)))
+	    (cache && !debug_is_guarded(slab) && !debug_has_present_layout(cache, slab)))
 		stats->draining_slabs++;
 }
 

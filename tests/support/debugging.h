@@ -72,9 +72,9 @@ inline struct slab_cache *cache_of_size(std::size_t size)
 	struct search {
 		std::string name;
 		struct slab_cache *found;
-	} search = {"size-" + (size % 1024 ? std::to_string(size)
-					   : std::to_string(size / 1024) + "k"),
-		    nullptr};
+	} search = {
+		"size-" + (size % 1024 ? std::to_string(size) : std::to_string(size / 1024) + "k"),
+		nullptr};
 	void *obj = slab_malloc(size);
 
 	slab_for_each_cache(
@@ -201,8 +201,10 @@ private:
 			const std::size_t digits = std::min(end, line.size()) - at - 2;
 
 			if (line.compare(at, 2, "0x") == 0 &&
-			    (digits >= 6 || line.compare(at - (at > 2 ? 3 : 0), 6, "fp=0x0") == 0)) {
-				result += name(std::stoull(line.substr(at + 2, digits), nullptr, 16));
+			    (digits >= 6 ||
+			     line.compare(at - (at > 2 ? 3 : 0), 6, "fp=0x0") == 0)) {
+				result +=
+					name(std::stoull(line.substr(at + 2, digits), nullptr, 16));
 				at += 2 + digits;
 			} else {
 				result += line[at++];
@@ -214,8 +216,8 @@ private:
 	std::string name(unsigned long long address) const
 	{
 		const auto base = reinterpret_cast<std::uintptr_t>(slab->cpu.base);
-		const long distance = static_cast<long>(address -
-							reinterpret_cast<std::uintptr_t>(object));
+		const long distance =
+			static_cast<long>(address - reinterpret_cast<std::uintptr_t>(object));
 
 		if (!address)
 			return "NULL";
@@ -249,10 +251,12 @@ inline std::vector<unsigned char> bytes_of(const std::string &spec)
 
 	for (std::string item; in >> item;) {
 		const std::size_t star = item.find('*');
-		const std::size_t n = star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
+		const std::size_t n =
+			star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
 
-		bytes.insert(bytes.end(), n,
-			     static_cast<unsigned char>(std::stoul(item.substr(0, 2), nullptr, 16)));
+		bytes.insert(
+			bytes.end(), n,
+			static_cast<unsigned char>(std::stoul(item.substr(0, 2), nullptr, 16)));
 	}
 	return bytes;
 }
@@ -311,7 +315,8 @@ protected:
 		EXPECT_EQ(report.text.size(), report.text.rfind('\n') + 1);
 	}
 
-	void expect_problem(enum slab_problem problem, const std::string &reason, unsigned fixes = 1)
+	void expect_problem(enum slab_problem problem, const std::string &reason,
+			    unsigned fixes = 1)
 	{
 		const caught_report report = reported();
 

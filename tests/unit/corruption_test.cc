@@ -156,8 +156,8 @@ public:
 
 	void allocate()
 	{
-		const std::size_t requested = by_size_ ? lowest_ + random_() % (size_ - lowest_ + 1)
-						       : size_;
+		const std::size_t requested =
+			by_size_ ? lowest_ + random_() % (size_ - lowest_ + 1) : size_;
 		void *obj = by_size_ ? slab_malloc(requested) : slab_alloc(cache_);
 
 		ASSERT_NE(obj, nullptr);

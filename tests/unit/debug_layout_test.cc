@@ -54,7 +54,8 @@ TEST_F(DebugTest, EveryLayoutIsAlignedAndHasRoomForItsRedZones)
 				debug_layout(&cache, flags, &layout);
 				const bool red = flags & SLAB_RED_ZONE;
 
-				SCOPED_TRACE(testing::Message() << size << ' ' << align << ' ' << flags);
+				SCOPED_TRACE(testing::Message()
+					     << size << ' ' << align << ' ' << flags);
 				ASSERT_EQ(layout.size % align, 0u);
 				ASSERT_EQ(layout.red_left % align, 0u);
 				ASSERT_GE(layout.red_left, red ? 8u : 0u);
@@ -73,8 +74,7 @@ void expect_usable(std::size_t size, std::size_t align, std::uint64_t flags)
 	struct slab_cache_args args = {};
 
 	args.align = align;
-	struct slab_cache *cache =
-		slab_cache_create("layout", size, &args, flags | SLAB_NO_MERGE);
+	struct slab_cache *cache = slab_cache_create("layout", size, &args, flags | SLAB_NO_MERGE);
 	ASSERT_NE(cache, nullptr) << errno;
 	std::vector<void *> objs = alloc_many(cache, 3);
 	for (std::size_t i = 0; i < objs.size(); i++) {
@@ -106,7 +106,8 @@ TEST_F(DebugTest, ObjectsOfEveryAlignmentCanBeUsed)
 	for (std::size_t align = 8; align <= 4096; align *= 2)
 		for (std::size_t size : {1, 7, 8, 24, 64, 65, 300, 1000, 4096, 5000, 32768})
 			for (std::uint64_t flags : all_layouts()) {
-				SCOPED_TRACE(testing::Message() << size << ' ' << align << ' ' << flags);
+				SCOPED_TRACE(testing::Message()
+					     << size << ' ' << align << ' ' << flags);
 				expect_usable(size, align, flags);
 				if (HasFatalFailure())
 					return;
@@ -404,8 +405,9 @@ TEST_F(DebugTest, CachesWithLettersAreNeverMerged)
 TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
 {
 	if (!running_again()) {
-		const second_run run = run_again(
-			{"SLAB_DEBUG=FZ;P,red,blue*;-,plain*;U,size-64;FZPUO,wide", "SLAB_CONTROL=off"});
+		const second_run run =
+			run_again({"SLAB_DEBUG=FZ;P,red,blue*;-,plain*;U,size-64;FZPUO,wide",
+				   "SLAB_CONTROL=off"});
 
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
@@ -425,7 +427,8 @@ TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
 	};
 
 	for (const auto &c : cases) {
-		struct slab_cache *cache = slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
+		struct slab_cache *cache =
+			slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
 
 		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, c.expected) << c.name;
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
@@ -545,7 +548,8 @@ TEST_F(DebugTest, ZeroAtFreeLeavesNothingBehind)
 		for (void *obj : objs)
 			slab_free(cache, hidden(obj));
 		for (void *obj : objs)
-			ASSERT_TRUE(all_bytes(obj, 99, flags & SLAB_POISON ? POISON_FREE : 0)) << flags;
+			ASSERT_TRUE(all_bytes(obj, 99, flags & SLAB_POISON ? POISON_FREE : 0))
+				<< flags;
 		EXPECT_EQ(slab_cache_validate(cache), 0);
 		slab_free(cache, kept);
 	}

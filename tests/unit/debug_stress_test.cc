@@ -300,9 +300,9 @@ TEST_F(DebugStressTest, SizeClasses)
 
 				if (random() % 4 == 0)
 					memory = slab_realloc(memory, 1 + size / 2);
-				const std::size_t now =
-					std::min(size, slab_usable_size(memory));
-				std::memset(memory, static_cast<int>(size), std::min(now, 1 + size / 2));
+				const std::size_t now = std::min(size, slab_usable_size(memory));
+				std::memset(memory, static_cast<int>(size),
+					    std::min(now, 1 + size / 2));
 				held.emplace_back(memory, size);
 			}
 			shuffle(held, seed);
@@ -314,9 +314,9 @@ TEST_F(DebugStressTest, SizeClasses)
 			}
 		});
 	add_helper([&, random = std::mt19937(10)]() mutable {
-		EXPECT_EQ(slab_cache_debug(caches[random() % caches.size()],
-					   random_letters(random)),
-			  0);
+		EXPECT_EQ(
+			slab_cache_debug(caches[random() % caches.size()], random_letters(random)),
+			0);
 		switches_++;
 	});
 	add_helper([&] {

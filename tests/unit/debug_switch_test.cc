@@ -612,8 +612,8 @@ TEST_F(SwitchTest, OtherFlagsAreRefused)
 {
 	test_cache cache(object_size, SLAB_RED_ZONE);
 
-	for (std::uint64_t flag : {SLAB_NO_MERGE, SLAB_ZERO, SLAB_HWCACHE_ALIGN, UINT64_C(1) << 6,
-				   UINT64_C(1) << 63}) {
+	for (std::uint64_t flag :
+	     {SLAB_NO_MERGE, SLAB_ZERO, SLAB_HWCACHE_ALIGN, UINT64_C(1) << 6, UINT64_C(1) << 63}) {
 		errno = 0;
 		EXPECT_EQ(slab_cache_debug(cache, flag | SLAB_POISON), -EINVAL);
 		EXPECT_EQ(errno, EINVAL);

@@ -97,9 +97,10 @@ TEST_F(DebugTest, RedZonesOfFreeObjectsAreChecked)
 		      entry.start, 0, RED_INACTIVE);
 	EXPECT_EQ(entry.normalised(reported().text),
 		  head(cache, "Left Redzone overwritten") +
-			  "OBJ-16-OBJ-16 @offset=0. First byte 0x00 instead of 0xbb\n" + free_entry +
-			  rows("Redzone", -16, "00 bb*15") + rows("Object", 0, "6b*63 a5") +
-			  rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8") +
+			  "OBJ-16-OBJ-16 @offset=0. First byte 0x00 instead of 0xbb\n" +
+			  free_entry + rows("Redzone", -16, "00 bb*15") +
+			  rows("Object", 0, "6b*63 a5") + rows("Redzone", 64, "bb*8") +
+			  rows("Padding", 72, "5a*8") +
 			  fix(cache, "Restoring Left Redzone OBJ-16-OBJ-16=0xbb"));
 	expect_contained(cache, 1);
 }
@@ -164,8 +165,8 @@ TEST_F(DebugTest, RedZoneFollowsTheSizeThatWasAskedFor)
 			  "Detected in F by T\n"
 			  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=ZU\n"
 			  "Object OBJ @offset=32 fp=NULL size=32 requested=18\n\n" +
-			  rows("Redzone", -16, "cc*16") +
-			  rows("Object", 0, "55*18 12 34 cc*12") + rows("Redzone", 32, "cc*32") +
+			  rows("Redzone", -16, "cc*16") + rows("Object", 0, "55*18 12 34 cc*12") +
+			  rows("Redzone", 32, "cc*32") +
 			  fix(cache, "Restoring slab_malloc Redzone OBJ+18-OBJ+19=0xcc"));
 	EXPECT_EQ(stats_of(cache).errors, errors + 1);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
@@ -270,8 +271,8 @@ TEST_F(DebugTest, PoisonIsChecked)
 		      entry.object + 22, 'a', POISON_FREE);
 	EXPECT_EQ(entry.normalised(reported().text),
 		  head(cache, "Poison overwritten") +
-			  "OBJ+20-OBJ+22 @offset=36. First byte 0x61 instead of 0x6b\n" + free_entry +
-			  rows("Redzone", -16, "bb*16") +
+			  "OBJ+20-OBJ+22 @offset=36. First byte 0x61 instead of 0x6b\n" +
+			  free_entry + rows("Redzone", -16, "bb*16") +
 			  rows("Object", 0, "6b*20 61 62 63 6b*40 a5") +
 			  rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8") +
 			  fix(cache, "Restoring Poison OBJ+20-OBJ+22=0x6b"));
@@ -291,8 +292,8 @@ TEST_F(DebugTest, EndPoisonIsChecked)
 		      entry.object + 63, POISON_FREE, POISON_END);
 	EXPECT_EQ(entry.normalised(reported().text),
 		  head(cache, "End Poison overwritten") +
-			  "OBJ+63-OBJ+63 @offset=79. First byte 0x6b instead of 0xa5\n" + free_entry +
-			  rows("Redzone", -16, "bb*16") + rows("Object", 0, "6b*64") +
+			  "OBJ+63-OBJ+63 @offset=79. First byte 0x6b instead of 0xa5\n" +
+			  free_entry + rows("Redzone", -16, "bb*16") + rows("Object", 0, "6b*64") +
 			  rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8") +
 			  fix(cache, "Restoring End Poison OBJ+63-OBJ+63=0xa5"));
 	expect_contained(cache, 1);
@@ -339,13 +340,14 @@ TEST_F(DebugTest, FreechainIsChecked)
 
 	next.record()->next = 683;
 	EXPECT_EQ(slab_cache_validate(cache), 2);
-	EXPECT_EQ(reports_.problems(), (std::vector<enum slab_problem>{SLAB_PROBLEM_FREELIST,
-								       SLAB_PROBLEM_COUNT}));
+	EXPECT_EQ(reports_.problems(),
+		  (std::vector<enum slab_problem>{SLAB_PROBLEM_FREELIST, SLAB_PROBLEM_COUNT}));
 	EXPECT_EQ(next.normalised(reports_.report(0).text),
-		  head(cache, "Freechain corrupt") + "object allocation stack trace missing\n"
-						     "Detected in F by T\n"
-						     "Slab SLAB objects=682 used=1 fp=OBJ flags=FZPU\n"
-						     "Object OBJ @offset=112 fp=NULL size=64\n\n" +
+		  head(cache, "Freechain corrupt") +
+			  "object allocation stack trace missing\n"
+			  "Detected in F by T\n"
+			  "Slab SLAB objects=682 used=1 fp=OBJ flags=FZPU\n"
+			  "Object OBJ @offset=112 fp=NULL size=64\n\n" +
 			  rows("Redzone", -16, "bb*16") + rows("Object", 0, "6b*63 a5") +
 			  rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8"));
 	EXPECT_EQ(next.normalised(reports_.report(1).text),

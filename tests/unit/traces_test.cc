@@ -140,7 +140,8 @@ TEST_F(TracesTest, ObjectsAreAddedUpByStackTheMostFirst)
 	ASSERT_EQ(all.size(), 2u);
 	EXPECT_EQ(all[0].count, 700u);
 	EXPECT_EQ(all[1].count, 3u);
-	EXPECT_NE(all[0].frame[0], all[1].frame[0]);
+	EXPECT_TRUE(called_from(all[0], reinterpret_cast<const char *>(allocate_here)));
+	EXPECT_TRUE(called_from(all[1], reinterpret_cast<const char *>(allocate_there)));
 	for (const struct slab_call_site &site : all) {
 		EXPECT_EQ(site.struct_size, sizeof(site));
 		EXPECT_GT(site.frames, 2u);
@@ -159,8 +160,8 @@ TEST_F(TracesTest, TheFirstFrameIsTheCaller)
 	test_cache cache(64, SLAB_STORE_USER);
 	void *obj = allocate_here(cache);
 
-	EXPECT_TRUE(called_from(sites_of(cache).at(0),
-				reinterpret_cast<const char *>(allocate_here)));
+	EXPECT_TRUE(
+		called_from(sites_of(cache).at(0), reinterpret_cast<const char *>(allocate_here)));
 	slab_free(cache, obj);
 }
 
@@ -200,9 +201,11 @@ TEST_F(TracesTest, ThousandsOfStacksAreKeptApart)
 	EXPECT_EQ(stacks.size(), all.size());
 	EXPECT_EQ(all.size(), paths);
 	EXPECT_EQ(objects_of(all), objs.size());
-	EXPECT_TRUE(std::is_sorted(all.begin(), all.end(),
-				   [](const struct slab_call_site &a,
-				      const struct slab_call_site &b) { return a.count > b.count; }));
+	EXPECT_TRUE(
+		std::is_sorted(all.begin(), all.end(),
+			       [](const struct slab_call_site &a, const struct slab_call_site &b) {
+				       return a.count > b.count;
+			       }));
 	free_many(cache, objs);
 }
 
@@ -371,10 +374,10 @@ TEST_F(TracesTest, EveryWayToAllocateAndFreeIsTracked)
 	const sites all = sites_of(cache);
 	EXPECT_EQ(all.size(), 4u);
 	EXPECT_EQ(all.at(0).count, 3u);
-	/* All from this function: the next frame is the same. */
+	/* All from this function: but for the first, the frames are the same. */
 	for (const struct slab_call_site &site : all) {
-		ASSERT_GT(site.frames, 1u);
-		EXPECT_EQ(site.frame[1], all[0].frame[1]);
+		ASSERT_GT(site.frames, 4u);
+		EXPECT_EQ(std::count(site.frame, site.frame + site.frames, all[0].frame[3]), 1);
 	}
 	slab_free(cache, objs[0]);
 	slab_free_bulk(cache, 5, objs + 1);
@@ -413,9 +416,12 @@ TEST_F(TracesTest, BadArgumentsAreRefused)
 		struct slab_cache *cache;
 		int kind, error;
 	} cases[] = {
-		{nullptr, SLAB_TRACES_ALLOCATED, EINVAL}, {destroyed, SLAB_TRACES_FREED, EINVAL},
-		{cache, 2, EINVAL},                       {cache, -1, EINVAL},
-		{plain, SLAB_TRACES_ALLOCATED, ENODATA},  {cache, SLAB_TRACES_FREED, ENODATA},
+		{nullptr, SLAB_TRACES_ALLOCATED, EINVAL},
+		{destroyed, SLAB_TRACES_FREED, EINVAL},
+		{cache, 2, EINVAL},
+		{cache, -1, EINVAL},
+		{plain, SLAB_TRACES_ALLOCATED, ENODATA},
+		{cache, SLAB_TRACES_FREED, ENODATA},
 	};
 
 	ASSERT_EQ(slab_cache_destroy(destroyed), 0);

@@ -36,6 +36,8 @@ struct place {
 	Dwarf_Addr start;         /* of the function */
 	const char *file;
 	int line;
+	const char *call_file; /* where the outermost inlined code is called; NULL: not known */
+	int call_line;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -154,16 +156,42 @@ static void set_function(struct place *place, Dwarf_Die *die, Dwarf_Addr pc, Dwa
 	place->start = start_of(die, pc) + bias;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path;
+}
+
+static void set_call(struct place *place, Dwarf_Die *unit, Dwarf_Die *inlined)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word file, line;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line) != 0 ||
+	    dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count)
+		return;
+	place->call_file = base_name(dwarf_filesrc(files, file, NULL, NULL));
+	place->call_line = (int)line;
+}
+
 /* The scopes around inlined code are those of its source; where it was inlined
  * to stands around its DIE. */
-static void set_inlined(struct place *place, Dwarf_Die *die, Dwarf_Addr pc, Dwarf_Addr bias)
+static void set_inlined(struct place *place, Dwarf_Die *unit, Dwarf_Die *die, Dwarf_Addr pc,
+			Dwarf_Addr bias)
 {
-	Dwarf_Die *around = NULL;
+	Dwarf_Die *around = NULL, *outermost = die;
 	int count = dwarf_getscopes_die(die, &around);
 
 	for (int i = 0; i < count; i++) {
+		if (is_inlined(&around[i]))
+			outermost = &around[i];
 		if (is_function(&around[i])) {
 			set_function(place, &around[i], pc, bias);
+			set_call(place, unit, outermost);
 			break;
 		}
 	}
@@ -183,7 +211,7 @@ static void from_scopes(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc, Dwa
 			break;
 		}
 		if (is_inlined(&scopes[i])) {
-			set_inlined(place, &scopes[i], pc, bias);
+			set_inlined(place, unit, &scopes[i], pc, bias);
 			break;
 		}
 	}
@@ -193,14 +221,15 @@ static void from_scopes(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc, Dwa
 static void from_lines(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(unit, pc);
-	const char *slash;
 
 	if (!line || dwarf_lineno(line, &place->line) != 0 || place->line == 0)
 		return;
-	place->file = dwarf_linesrc(line, NULL, NULL);
-	slash = place->file ? strrchr(place->file, '/') : NULL;
-	if (slash)
-		place->file = slash + 1;
+	place->file = base_name(dwarf_linesrc(line, NULL, NULL));
+	/* Code of another file, a header's mostly, counts where it is called. */
+	if (place->file && place->call_file && strcmp(place->file, place->call_file) != 0) {
+		place->file = place->call_file;
+		place->line = place->call_line;
+	}
 }
 
 static void from_symbols(struct place *place, Dwfl_Module *module, Dwarf_Addr address)
