@@ -92,9 +92,9 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 		region[n++] = (struct region){SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", end,
 					      inuse, red};
 		if (!is_free && record->requested < debug->object_size)
-			region[n++] = (struct region){SLAB_PROBLEM_MALLOC_REDZONE,
-						      "slab_malloc Redzone",
-						      object + record->requested, end, red};
+			region[n++] =
+				(struct region){SLAB_PROBLEM_MALLOC_REDZONE, "slab_malloc Redzone",
+						object + record->requested, end, red};
 	} else if (debug->letters & SLAB_POISON) {
 		region[n++] = (struct region){SLAB_PROBLEM_ALIGNMENT_PADDING, "Alignment padding",
 					      end, inuse, POISON_INUSE};

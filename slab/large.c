@@ -13,7 +13,6 @@
 
 #include <errno.h>
 
-
 #define PAGE ((size_t)4096)
 #define LARGE_SLAB_MAX ((size_t)1 << SLAB_SHIFT_MAX)
 

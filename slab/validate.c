@@ -186,8 +186,7 @@ static void leak_track(struct leak_arg *leak, const struct track *track)
 	if (!who.tid || !who.frames)
 		return;
 	symbolize(1, who.frame, text);
-	report_line(&leak->report,
-		    "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)", text[0],
+	report_line(&leak->report, "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)", text[0],
 		    who.age_ms, who.cpu, who.tid, who.thread);
 }
 

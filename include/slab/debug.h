@@ -25,8 +25,7 @@ extern "C" {
 #define SLAB_DEBUG_LETTERS                                                                         \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB)
-#define SLAB_DEBUG_DEFAULT                                                                         \
-	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
+#define SLAB_DEBUG_DEFAULT (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
 
 /*
  * slab_cache_debug: change the letters of a cache while it is in use.
@@ -49,7 +48,7 @@ SLAB_API int slab_cache_debug(struct slab_cache *cache, uint64_t letters);
 enum slab_problem {
 	SLAB_PROBLEM_LEFT_REDZONE,      /* "Left Redzone overwritten" */
 	SLAB_PROBLEM_RIGHT_REDZONE,     /* "Right Redzone overwritten" */
-	SLAB_PROBLEM_MALLOC_REDZONE,    /* "slab_malloc Redzone overwritten": behind the bytes asked for */
+	SLAB_PROBLEM_MALLOC_REDZONE,    /* "slab_malloc Redzone overwritten" */
 	SLAB_PROBLEM_ALIGNMENT_PADDING, /* "Alignment padding overwritten" */
 	SLAB_PROBLEM_POISON,            /* "Poison overwritten": written to after it was freed */
 	SLAB_PROBLEM_END_POISON,        /* "End Poison overwritten": its last byte */
@@ -58,7 +57,7 @@ enum slab_problem {
 	SLAB_PROBLEM_FREELIST,          /* "Freepointer corrupt", "Freechain corrupt" */
 	SLAB_PROBLEM_COUNT,             /* "Wrong object count …", "Wrong number of objects …" */
 	SLAB_PROBLEM_DOUBLE_FREE,       /* "Object already free" */
-	SLAB_PROBLEM_INVALID_POINTER,   /* "Invalid object pointer …": into an object, or between */
+	SLAB_PROBLEM_INVALID_POINTER,   /* "Invalid object pointer …": e.g. into an object */
 	SLAB_PROBLEM_WRONG_CACHE,       /* "Wrong slab cache …" */
 	SLAB_PROBLEM_NOT_A_SLAB,        /* "Attempt to free object … outside of slab" */
 	SLAB_PROBLEM_WRONG_SIZE,        /* slab_free_sized() with a size it cannot have */
@@ -126,7 +125,7 @@ struct slab_call_site {
 	uint64_t age_min_ms, age_avg_ms, age_max_ms;
 	int tid_min, tid_max;
 	uint64_t cpus[SLAB_CALL_SITE_CPUS / 64]; /* bit c: CPU c */
-	uint64_t nodes;                          /* bit n: node n */
+	uint64_t nodes; /* bit n: node n */
 	unsigned frames;
 	const void *frame[SLAB_STACK_MAX];
 };

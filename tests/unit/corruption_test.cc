@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the environment does to caches with debug letters: which letters they
+ * get, the order of their objects, zeroing; and fault injection and tracing.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
+/* --- environment --------------------------------------------------------------------------------- */
+
+TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
+{
+	if (!running_again()) {
+		const second_run run =
+			run_again({"SLAB_DEBUG=FZ;P,red,blue*;-,plain*;U,size-64;FZPUO,wide",
+				   "SLAB_CONTROL=off"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	const struct {
+		const char *name;
+		std::size_t size;
+		std::uint64_t expected;
+	} cases[] = {
+		{"any", 64, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE},
+		{"red", 64, SLAB_POISON},
+		{"redder", 64, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE},
+		{"blue", 64, SLAB_POISON},
+		{"blueish", 64, SLAB_POISON},
+		{"plain-1", 64, 0},
+		{"wide", 64, all_letters},
+	};
+
+	for (const auto &c : cases) {
+		struct slab_cache *cache =
+			slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
+
+		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, c.expected) << c.name;
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+	EXPECT_EQ(stats_of(cache_of_size(64)).flags & SLAB_DEBUG_LETTERS, SLAB_STORE_USER);
+}
+
+/* Letters in the flags stay, and O leaves out what makes slabs larger. */
+TEST_F(DebugTest, EnvironmentAddsToTheFlagsUnlessSlabsGrow)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG=FZPUO"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	/* 12 objects of 5456 bytes fill 64 KiB; with red zones 11 do. */
+	test_cache small(64, SLAB_NO_MERGE), large(5456, SLAB_NO_MERGE), traced(64, SLAB_FAILSLAB);
+
+	EXPECT_EQ(stats_of(small).flags & SLAB_DEBUG_LETTERS, all_letters);
+	EXPECT_EQ(stats_of(large).flags & SLAB_DEBUG_LETTERS,
+		  SLAB_CONSISTENCY_CHECKS | SLAB_STORE_USER);
+	EXPECT_EQ(stats_of(traced).flags & SLAB_DEBUG_LETTERS, all_letters | SLAB_FAILSLAB);
+}
+
+/* The order of a fresh slab's objects, as distances. */
+std::vector<std::ptrdiff_t> order_of(const std::vector<void *> &objs)
+{
+	std::vector<std::ptrdiff_t> order;
+
+	for (void *obj : objs)
+		order.push_back(static_cast<char *>(obj) - slab_of(obj)->cpu.base);
+	return order;
+}
+
+TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_RANDOM=on"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	for (std::uint64_t flags : {std::uint64_t{0}, all_letters}) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+		const unsigned room = stats_of(cache).objects_per_slab;
+		std::vector<void *> objs = alloc_many(cache, 2 * room);
+		const std::vector<std::ptrdiff_t> order = order_of(objs);
+
+		EXPECT_TRUE(all_distinct(objs));
+		EXPECT_FALSE(std::is_sorted(order.begin(), order.begin() + 30));
+		const std::vector<std::ptrdiff_t> first(order.begin(), order.begin() + 30),
+			last(order.end() - 30, order.end());
+		EXPECT_NE(first, last);
+		free_many(cache, objs);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+}
+
+TEST_F(DebugTest, OrderIsThatOfAddressesOtherwise)
+{
+	test_cache cache(100, all_letters);
+	const std::vector<void *> objs = alloc_many(cache, 100);
+	const std::vector<std::ptrdiff_t> order = order_of(objs);
+
+	EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+	free_many(cache, objs);
+}
+
+TEST_F(DebugTest, ZeroAtAllocationIsForEveryCacheWithoutConstructor)
+{
+	if (!running_again()) {
+		for (const char *when : {"SLAB_ZERO=alloc", "SLAB_ZERO=both"}) {
+			const second_run run = run_again({when});
+
+			EXPECT_EQ(run.failure, "") << when << run.output;
+		}
+		return;
+	}
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+
+		for (int round = 0; round < 3; round++) {
+			std::vector<void *> objs = alloc_many(cache, 700);
+
+			for (void *obj : objs) {
+				ASSERT_TRUE(all_bytes(obj, 100, 0)) << flags;
+				std::memset(obj, 1, 100);
+			}
+			free_many(cache, objs);
+		}
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+	void *memory = slab_malloc(100);
+	EXPECT_TRUE(all_bytes(memory, 100, 0));
+	slab_mfree(memory);
+}
+
+/* Poison is as good as zeros where an object was. */
+TEST_F(DebugTest, ZeroAtFreeLeavesNothingBehind)
+{
+	if (!running_again()) {
+		for (const char *when : {"SLAB_ZERO=free", "SLAB_ZERO=both"}) {
+			const second_run run = run_again({when});
+
+			EXPECT_EQ(run.failure, "") << when << run.output;
+		}
+		return;
+	}
+	for (std::uint64_t flags : all_layouts()) {
+		test_cache cache(100, flags | SLAB_NO_MERGE);
+		std::vector<void *> objs = alloc_many(cache, 100);
+		void *kept = slab_alloc(cache);
+
+		for (void *obj : objs)
+			std::memset(obj, 1, 100);
+		for (void *obj : objs)
+			slab_free(cache, hidden(obj));
+		for (void *obj : objs)
+			ASSERT_TRUE(all_bytes(obj, 99, flags & SLAB_POISON ? POISON_FREE : 0))
+				<< flags;
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		slab_free(cache, kept);
+	}
+}
+
+TEST_F(DebugTest, ZeroAtFreeHoldsForOlderObjects)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_ZERO=free"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	test_cache cache(100);
+	char *obj = hidden(slab_alloc(cache));
+	void *kept = slab_alloc(cache);
+
+	std::memset(obj, 1, 100);
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	slab_free(cache, hidden(obj));
+	EXPECT_TRUE(all_bytes(obj, 100, 0));
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	slab_free(cache, kept);
+}
+
+/* --- fault injection, tracing ------------------------------------------------------------------------ */
+
+TEST_F(DebugTest, FaultInjectionFailsAllocationsOfItsCaches)
+{
+	for (std::uint64_t flags : {SLAB_FAILSLAB, SLAB_FAILSLAB | all_letters}) {
+		test_cache cache(100, flags), other(100, all_letters);
+		void *objs[2], *obj;
+
+		const std::string name = ",cache=" + cache.name();
+		ASSERT_EQ(slab_set_fail(("interval=2" + name).c_str()), 0);
+		objs[0] = slab_alloc(cache);
+		errno = 0;
+		obj = slab_alloc(cache);
+		EXPECT_EQ(obj, nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+		objs[1] = slab_alloc_node(cache, 0);
+		EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+		ASSERT_EQ(slab_set_fail(("times=-1" + name).c_str()), 0);
+		EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 1, &obj), 0u);
+		EXPECT_EQ(slab_zalloc(cache), nullptr);
+		obj = slab_alloc(other);
+		EXPECT_NE(obj, nullptr);
+		slab_free(other, obj);
+		ASSERT_EQ(slab_set_fail(nullptr), 0);
+		EXPECT_NE(objs[0], nullptr);
+		EXPECT_NE(objs[1], nullptr);
+		slab_free_bulk(cache, 2, objs);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, TracingPrintsEveryAllocationAndFree)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG=T,traced"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE traced alloc 0x"), 2u) << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE traced free 0x"), 2u) << run.output;
+		EXPECT_NE(run.output.find(" inuse=2 "), std::string::npos) << run.output;
+		EXPECT_EQ(lines_with(run.output, "TRACE "), 4u) << run.output;
+		return;
+	}
+	struct slab_cache *traced = slab_cache_create("traced", 64, nullptr, 0);
+	test_cache other(64, SLAB_NO_MERGE);
+	void *one = slab_alloc(traced), *two = slab_alloc(traced);
+
+	slab_free(other, slab_alloc(other));
+	slab_free(traced, one);
+	slab_free(traced, two);
+	EXPECT_EQ(slab_cache_destroy(traced), 0);
+	EXPECT_EQ(reports_.count(), 0u);
+}
+
+} /* namespace */
