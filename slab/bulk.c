@@ -42,9 +42,13 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 		errno = EINVAL;
 		return 0;
 	}
-	if (cache_letters(cache) || sample_gate_open(cache))
-		return alloc_singly(cache, mode, n, objs, __builtin_return_address(0));
 	while (done < n) {
+		if (cache_letters(cache) || sample_gate_open(cache)) {
+			done += alloc_singly(cache, mode, n - done, objs + done,
+					     __builtin_return_address(0));
+			break;
+		}
+
 		size_t got = cpu_engine->pop_bulk(cache->cpu_slots, n - done, objs + done);
 		int result;
 

@@ -207,10 +207,10 @@ static struct slab_cache *find_name(const char *name)
 	return cache;
 }
 
-static bool can_merge(uint64_t flags, const struct slab_cache_args *args)
+static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !(flags & SLAB_DEBUG_LETTERS);
+	       !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
@@ -370,7 +370,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		return NULL;
 	}
 	flags |= wanted_flags(name, args);
-	cache = can_merge(flags, args)
+	cache = can_merge(name, flags, args)
 			? find_mergeable((size + align - 1) & ~(align - 1), align, flags)
 			: NULL;
 	if (cache)
@@ -462,11 +462,10 @@ static bool drop_alias(struct slab_cache *cache)
 	return true;
 }
 
-/* Damaged slabs, and what drained a moment ago. */
-static void release_tagged(struct slab *slab, void *arg)
+/* Damaged slabs, what drained a moment ago, and, in the child of a fork, slabs that
+ * a thread of its parent had in hand. */
+static void release_rest(struct slab *slab, void *arg)
 {
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
-		return;
 	slab_withdraw(slab);
 	debug_slab_release(arg, slab);
 }
@@ -482,7 +481,7 @@ static void release_all(struct slab_cache *cache)
 			slab_release(cache, slab);
 		}
 	}
-	cache_each_slab(cache, release_tagged, cache);
+	cache_each_slab(cache, release_rest, cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);
 }
@@ -492,6 +491,7 @@ static void count_used(struct slab *slab, void *arg)
 	unsigned used = 0;
 
 	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+		slab_collect(slab);
 		*(unsigned *)arg += !slab_is_empty(slab);
 		return;
 	}

@@ -154,34 +154,17 @@ bool fail_wants(const char *cache_name)
 
 /* --- changing the settings ---------------------------------------------------------- */
 
-/* A cache that needs the letter A and has not got it, after `skip` such caches. */
-static struct slab_cache *unlettered(unsigned skip)
+/* Caches that are named need the letter A, which sends them off the fast path. */
+static int letter_cache(struct slab_cache *cache, void *unused)
 {
-	struct slab_cache *cache;
+	uint64_t letters = cache_letters(cache) & SLAB_DEBUG_LETTERS;
 
-	pthread_mutex_lock(&registry_lock);
-	for (cache = registry_first; cache; cache = cache->next)
-		if (!(cache_letters(cache) & SLAB_FAILSLAB) && fail_wants(cache->name) &&
-		    skip-- == 0)
-			break;
-	pthread_mutex_unlock(&registry_lock);
-	return cache;
+	(void)unused;
+	if (!(letters & SLAB_FAILSLAB) && fail_wants(cache->name))
+		slab_cache_debug(cache, letters | SLAB_FAILSLAB);
+	return 0;
 }
 
-/* Letters are changed without the registry's lock, so the list is looked through
- * anew each time; one that would not take the letter is not tried for ever. */
-static void letter_caches(void)
-{
-	struct slab_cache *cache, *last = NULL;
-	unsigned skip = 0;
-
-	while ((cache = unlettered(skip))) {
-		skip += cache == last;
-		last = cache;
-		slab_cache_debug(cache,
-				 (cache_letters(cache) & SLAB_DEBUG_LETTERS) | SLAB_FAILSLAB);
-	}
-}
 
 int slab_set_fail(const char *spec)
 {
@@ -196,6 +179,6 @@ int slab_set_fail(const char *spec)
 	slot = &slots[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % INJECTION_SLOTS];
 	*slot = (struct injection){.settings = wanted};
 	__atomic_store_n(&current, slot, __ATOMIC_RELEASE);
-	letter_caches();
+	slab_for_each_cache(letter_cache, NULL);
 	return 0;
 }

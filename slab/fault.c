@@ -69,7 +69,8 @@ static void explain(const siginfo_t *info, const ucontext_t *context)
 
 	if (!guard_covers(fault.address))
 		return;
-	track_fill(&fault.who, trap_pc(context));
+	/* As if it were a return address: those are looked up one byte before. */
+	track_fill(&fault.who, (const char *)trap_pc(context) + 1);
 	if (!report_begin_alone())
 		return;
 	if (report_stack_top)

@@ -233,33 +233,35 @@ void *slab_realloc(void *ptr, size_t size)
 	return move(ptr, usable(slab, ptr), size, caller);
 }
 
-/* Objects with red zones are aligned to a page at most. */
-static bool can_align(const struct slab_cache *cache, size_t align)
+/* Slabs are aligned further than their objects, so an object is aligned as its
+ * size is; a power of two comes along soon. NULL: not by a cache. */
+static void *class_memalign(size_t align, size_t size, const void *caller)
 {
-	return align <= SLAB_MAX_ALIGN || (!cache_letters(cache) && !cache->sample.interval);
+	unsigned class = class_of(size > align ? size : align);
+	void *obj;
+
+	while (class_size(class) % align)
+		class ++;
+	obj = class_alloc(class, size, caller);
+	if (!obj || (uintptr_t)obj % align == 0)
+		return obj;
+	/* With red zones, objects are aligned to a page at most. */
+	free_for(obj, caller);
+	return NULL;
 }
 
 void *slab_memalign(size_t align, size_t size)
 {
+	void *ptr;
+
 	if (!align || align & (align - 1) || align > LARGE_ALIGN_MAX) {
 		errno = EINVAL;
 		return NULL;
 	}
 	if (size > SLAB_MALLOC_MAX_CACHED || align > SLAB_MALLOC_MAX_CACHED)
 		return large_alloc(size ? size : 1, align);
-	/* Slabs are aligned further than that, so an object is aligned as its
-	 * size is; a power of two comes along soon. */
-	for (unsigned class = class_of(size > align ? size : align); class < CLASSES; class ++)
-		if (class_size(class) % align == 0) {
-			struct slab_cache *cache = class_cache(class);
-
-			if (!cache)
-				return NULL;
-			if (!can_align(cache, align))
-				break;
-			return class_alloc(class, size, __builtin_return_address(0));
-		}
-	return large_alloc(size, align);
+	ptr = class_memalign(align, size, __builtin_return_address(0));
+	return ptr ? ptr : large_alloc(size ? size : 1, align);
 }
 
 void slab_free_sized(void *ptr, size_t size)

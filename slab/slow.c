@@ -31,6 +31,8 @@ static void own_and_install(struct slab_cache *cache, int cpu, struct slab *slab
 {
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
 	install(cache, cpu, slab);
+	if (cache_letters(cache) & LETTERS_SLAB) /* switched on meanwhile */
+		__atomic_store_n(&cache->undrained, true, __ATOMIC_RELAXED);
 }
 
 /* A slab in hand without free objects: make it ready, or let it be full. */
@@ -257,6 +259,14 @@ static bool is_to_fail(const struct slab_cache *cache)
 	return true;
 }
 
+/* All that may be used, and no red zone. */
+static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_t requested)
+{
+	if (requested < cache->object_size && slab_is_tagged(slab_of(obj), SLAB_TAG_DEBUG))
+		return debug_usable_size(slab_of(obj), obj);
+	return cache->object_size;
+}
+
 SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 					 const void *caller)
 {
@@ -275,7 +285,7 @@ SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t reques
 	errno = saved;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
 	if (cache->flags & SLAB_ZERO)
-		memset(obj, 0, requested);
+		memset(obj, 0, zeroed_size(cache, obj, requested));
 	return obj;
 }
 

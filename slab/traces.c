@@ -48,8 +48,8 @@ static void add(struct table *table, const struct slab *slab, unsigned index,
 	int tid = (int)track->tid;
 
 	if (!sum->count) {
-		/* One place stays free, where every search ends; stacks that are new
-		 * since the table was made count as unknown. */
+		/* One place stays free, where every search ends; what is more than the
+		 * table was made for is left out. */
 		if (table->used + 1 >= table->room)
 			return;
 		table->used++;

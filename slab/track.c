@@ -143,10 +143,12 @@ struct walk {
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct walk *walk = arg;
-	const void *pc = (const void *)_Unwind_GetIP(context);
+	int exact = 0; /* interrupted there: no return address, but taken for one by readers */
+	const char *pc = (const char *)_Unwind_GetIPInfo(context, &exact);
 
 	if (!pc)
 		return _URC_END_OF_STACK;
+	pc += exact != 0;
 	if (pc == walk->caller && !walk->found && walk->n < INSIDE_MAX) {
 		walk->found = true;
 		walk->start = walk->n;

@@ -102,7 +102,8 @@ struct slab_report {
 /*
  * slab_set_report_handler: call `handler` with every report instead of writing
  * it; NULL restores the default. The handler may be called by any thread, and by
- * a signal handler for the last two problems; it must not call libslab.
+ * a signal handler for the last two problems; it must not call libslab, nor fork
+ * (system() and popen() do).
  */
 SLAB_API void slab_set_report_handler(void (*handler)(const struct slab_report *report, void *arg),
 				      void *arg);
@@ -159,7 +160,9 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  * The first use installs a handler for SIGSEGV and SIGBUS that calls the one it
  * found; so do debug letters. Up to 1000, n is exact. Above, it is counted on the
  * slow path and estimated from there, and not more than 1000 allocations are
- * taken in a second. At most 1024 objects of a process are guarded at a time;
+ * taken in a second; objects that are allocated and freed in turns never come to
+ * the slow path and are reached ten times a second, by the control thread or
+ * slab_control_dispatch(), so not with SLAB_CONTROL=off. At most 1024 objects of a process are guarded at a time;
  * objects of more than 24 KiB never are.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.

@@ -20,6 +20,7 @@ namespace
 {
 
 constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
 /* --- on, off, other ------------------------------------------------------------------ */
 
 TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenLettersAreSwitchedOn)
