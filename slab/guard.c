@@ -429,6 +429,8 @@ static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 {
 	if (cache->dtor)
 		cache->dtor(obj, cache->arg);
+	if (cache->tag & SLAB_TAG_ZERO)
+		memset(obj, 0, slab->debug->object_size);
 	close_place(slab);
 	guard_lock();
 	wait_last(slab);

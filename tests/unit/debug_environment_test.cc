@@ -28,6 +28,46 @@ constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
 
 /* --- environment --------------------------------------------------------------------------------- */
 
+TEST_F(DebugTest, ASampledCacheIsNotMerged)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_SAMPLE=second:1", "SLAB_CONTROL=off"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	struct slab_cache *first = slab_cache_create("first", 64, nullptr, 0);
+	struct slab_cache *second = slab_cache_create("second", 64, nullptr, 0);
+	void *obj = slab_alloc(second);
+
+	EXPECT_NE(first, second);
+	EXPECT_EQ(stats_of(second).guarded_slabs, 1u);
+	slab_free(second, obj);
+	EXPECT_EQ(slab_cache_destroy(second), 0);
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+}
+
+TEST_F(DebugTest, ZeroAtAllocReachesTheEndOfASize)
+{
+	if (!running_again()) {
+		for (const char *letters : {"SLAB_DEBUG=-", "SLAB_DEBUG=F", "SLAB_DEBUG=FZPU"}) {
+			const second_run run = run_again({"SLAB_ZERO=alloc", letters});
+
+			EXPECT_EQ(run.failure, "") << letters << run.output;
+		}
+		return;
+	}
+	for (int round = 0; round < 100; round++) {
+		char *obj = static_cast<char *>(slab_malloc(18));
+		const std::size_t usable = slab_usable_size(obj);
+
+		EXPECT_GE(usable, 18u);
+		EXPECT_TRUE(all_bytes(obj, usable, 0));
+		std::memset(obj, 'S', usable);
+		slab_mfree(obj);
+	}
+}
+
 TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
 {
 	if (!running_again()) {

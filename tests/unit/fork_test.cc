@@ -294,6 +294,33 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
+/* What the thread has in hand is in nobody's, in the child. */
+TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
+{
+	struct slab_cache *cache = slab_cache_create("looked-at", 64, nullptr, SLAB_NO_MERGE);
+	std::vector<void *> objs = alloc_many(cache, 5000);
+	std::atomic<bool> stop{false};
+	std::thread looker([&] {
+		while (!stop) {
+			slab_cache_validate(cache);
+			slab_cache_shrink(cache);
+		}
+	});
+
+	for (int i = 0; i < 50 && !HasFailure(); i++)
+		EXPECT_EQ(run_in_child([&] {
+				  free_many(cache, objs);
+				  return slab_cache_destroy(cache) == 0 ? CHILD_FINE
+									: CHILD_NOT_DESTROYED;
+			  }),
+			  "")
+			<< i;
+	stop = true;
+	looker.join();
+	free_many(cache, objs);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 TEST_F(ForkTest, SeveralThreadsForkAtOnce)
 {
 	test_cache cache(object_size);

@@ -192,6 +192,26 @@ TEST_F(GuardTest, WriteAfterFree)
 		<< report;
 }
 
+/* The store is its first instruction: the byte before is another function's. */
+__attribute__((noinline)) void store_at_once(volatile char *at)
+{
+	*at = 1;
+}
+
+TEST_F(GuardTest, TheFunctionThatFaultsIsNamed)
+{
+	char *obj = object_at(false);
+
+	free(obj);
+	const std::string report = report_of([obj] { store_at_once(obj); });
+	const std::size_t at = report.find("\nDetected in ");
+
+	ASSERT_NE(at, std::string::npos) << report;
+	EXPECT_NE(report.substr(at, report.find('\n', at + 1) - at).find("store_at_once"),
+		  std::string::npos)
+		<< report;
+}
+
 TEST_F(GuardTest, ReadBeyondTheEnd)
 {
 	char *obj = object_at(false);
