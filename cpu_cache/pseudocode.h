@@ -13,11 +13,12 @@
  *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
  *                 (cmpxchg16b: owner(s) must be c; current may be stale)
  * pop_hot         section on c: not closed(c); obj = hot(c);    commit hot(c) = 0
- * push            section on c: hot(c) empty;                   commit hot(c) = obj
+ * push            hot(c) = obj, or owner(s) = c and stack(s)[h - 1] = obj, read anywhere:
+ *                                                               double
+ *                 (the fast path of rseq leaves that out), else
+ *                 section on c: hot(c) empty;                   commit hot(c) = obj
  *                 (rseq only), else
- *                 hot(c) = obj, read anywhere:                  double
- *                 section on c: owner(s) = c; h > 0 and stack(s)[h - 1] = obj: double
- *                               stack(s)[h] = obj;              commit height(s) = h + 1
+ *                 section on c: owner(s) = c; stack(s)[h] = obj; commit height(s) = h + 1
  * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
  * push_bulk       section on c: owner(s) = c; n entries to the stack; commit height(s) = h + n
  * install         section on c: not closed(c), current(c) = none; commit current(c) = s

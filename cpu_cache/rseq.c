@@ -73,7 +73,8 @@ static void *engine_pop_hot(char *slots)
 }
 
 /*
- * Why a push missed. No section is needed to see it: an object that is not free
+ * Looked at before a push that has left the fast path, which itself cannot afford
+ * it (docs/design.md, 14). No section is needed to see it: an object that is not free
  * is in neither place at any time, nor is it in what a read of the height and a
  * later one of the entry below it can give (the release of the height publishes
  * the entry).
@@ -94,10 +95,10 @@ static bool is_free_already(const struct cpu_slot *slot, int cpu, struct cpu_sla
 
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
-	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
-		return CPU_DONE;
 	if (is_free_already(cpu_slot(slots, cpu), cpu, slab, offset8))
 		return CPU_DOUBLE;
+	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
+		return CPU_DONE;
 	return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_MOVED : CPU_MISS;
 }
 

@@ -171,9 +171,9 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * slab_free: give an object back. NULL is allowed.
  *
  * The object may have been allocated by any thread on any CPU. An object of
- * another cache, a pointer to no object, and an object that is freed twice in a
- * row are reported and left alone where they can be seen at no cost; every free
- * that cannot be done is, in caches with debug letters (<slab/debug.h>).
+ * another cache is reported and left alone; so are a pointer to no object and an
+ * object that is freed twice in a row where they can be seen at no cost; every
+ * free that cannot be done is, in caches with debug letters (<slab/debug.h>).
  */
 SLAB_API void slab_free(struct slab_cache *cache, void *obj);
 

@@ -82,25 +82,18 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 {
 	/* clang-format off */
 	__asm__ volatile goto(
-		RSEQ_DESCRIPTOR
-		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 5f\n\t.popsection\n\t"
+		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #16\n\t"
 		"ldr x17, [x16]\n\t"                  /* hot */
-		"cbnz x17, 5f\n\t"
+		"cbnz x17, %l[full]\n\t"
 		"stlr %[obj], [x16]\n\t"
-		"2: b 9f\n\t"
-		".inst 0xd428bc00\n\t"
-		"4: b %l[full]\n\t"
-		"5: cmp x17, %[obj]\n\t"
-		"b.ne %l[full]\n\t"
-		"b %l[miss]\n\t"
-		"9:\n\t"
+		RSEQ_END(full)
 		:
 		: [slots] "r"(*slots), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
 		: "x16", "x17", "memory", "cc"
-		: full, miss);
+		: full);
 	return true;
 full:
 	__asm__ volatile goto(
@@ -114,18 +107,14 @@ full:
 		"ldr x17, [%[slab], #16]\n\t"         /* base */
 		"sub x17, %[obj], x17\n\t"
 		"lsr x17, x17, #3\n\t"
-		"add x15, %[slab], #126\n\t"
-		"add x15, x15, x16, lsl #1\n\t"
-		"ldrh w14, [x15]\n\t"                /* top */
-		"cmp w14, w17, uxth\n\t"
-		"b.eq %l[miss]\n\t"
-		"strh w17, [x15, #2]\n\t"
+		"add x15, %[slab], #128\n\t"
+		"strh w17, [x15, x16, lsl #1]\n\t"
 		"add x16, x16, #1\n\t"
 		"stlr x16, [%[slab]]\n\t"
 		RSEQ_END(miss)
 		:
 		: [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
-		: "x14", "x15", "x16", "x17", "memory", "cc"
+		: "x15", "x16", "x17", "memory", "cc"
 		: miss);
 	/* clang-format on */
 	return true;

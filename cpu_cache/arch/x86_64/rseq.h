@@ -104,43 +104,29 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	return !missed;
 }
 
-/*
- * push: false when the CPU has a hot object already and does not own the slab,
- * when the object is the hot one or on top of the stack, and on abort. Two
- * sequences: the first costs nothing when it serves.
- *
- * Between the two, outside of both, the slot is still in a register, and is
- * compared there (label 5). The thread may have moved: an object that is hot
- * anywhere is free. The code stands behind the function, since only here a way
- * to it exists that does not lead through the compiler.
- */
+/* push: false when the CPU has a hot object already and does not own the slab,
+ * and on abort. Two sequences: the first costs nothing when it serves. */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
 							    long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
-		RSEQ_DESCRIPTOR
-		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 5f\n\t.popsection\n\t"
+		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rax\n\t"
 		"shl $16, %%rax\n\t"
 		"add %[slots], %%rax\n\t"
 		INJECT_ASM(3)
 		"cmpq $0, (%%rax)\n\t"                /* hot */
-		"jne 5f\n\t"
+		"jne %l[full]\n\t"
 		INJECT_ASM(4)
 		"mov %[obj], (%%rax)\n\t"
 		RSEQ_END(full)
-		".subsection 1\n\t"
-		"5: cmp %[obj], (%%rax)\n\t"
-		"jne %l[full]\n\t"
-		"jmp %l[miss]\n\t"
-		".previous\n\t"
 		:
 		: [slots] "m"(*slots), [obj] "r"(obj), [rseq] "r"(rseq)
 		: "rax", "memory", "cc" INJECT_CLOBBER
-		: full, miss);
+		: full);
 	return true;
 full:
 	__asm__ volatile goto(
@@ -153,8 +139,6 @@ full:
 		"mov %[obj], %%rcx\n\t"
 		"sub 16(%[slab]), %%rcx\n\t"          /* base */
 		"shr $3, %%rcx\n\t"
-		"cmp %%cx, 126(%[slab], %%rax, 2)\n\t" /* top */
-		"je %l[miss]\n\t"
 		"mov %%cx, 128(%[slab], %%rax, 2)\n\t"
 		"inc %%rax\n\t"
 		INJECT_ASM(5)
