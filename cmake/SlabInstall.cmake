@@ -24,3 +24,8 @@ file(RELATIVE_PATH SLAB_PC_PREFIX
 string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/libslab.pc.in ${PROJECT_BINARY_DIR}/libslab.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/libslab.pc DESTINATION ${SLAB_PC_DIR})
+
+# gdb finds a script by the library's full name, under the folder of scripts.
+install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py
+	DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}
+	RENAME libslab.so.${PROJECT_VERSION}-gdb.py)
