@@ -115,7 +115,7 @@ static int alloc_from(struct slab_cache *cache, struct cache_node *node, size_t 
 	int index;
 
 	pthread_mutex_lock(&node->lock);
-	slab = node->debug;
+	slab = node->debug.first;
 	index = slab ? take_object(cache, slab, finding) : -1;
 	if (index >= 0) {
 		*ret_obj = hand_out(slab, (unsigned)index, requested, track, cache->ctor);

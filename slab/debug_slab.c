@@ -195,33 +195,11 @@ void debug_slab_release(struct slab_cache *cache, struct slab *slab)
 
 /* --- the node's list --------------------------------------------------------------- */
 
-static void list_add(struct cache_node *node, struct slab *slab)
-{
-	slab->next = NULL;
-	slab->prev = node->debug_tail;
-	if (node->debug_tail)
-		node->debug_tail->next = slab;
-	else
-		node->debug = slab;
-	node->debug_tail = slab;
-	node->nr_debug++;
-	__atomic_store_n(&slab->listed, 1, __ATOMIC_RELAXED);
-}
-
 static void list_remove(struct cache_node *node, struct slab *slab)
 {
-	if (slab->prev)
-		slab->prev->next = slab->next;
-	else
-		node->debug = slab->next;
-	if (slab->next)
-		slab->next->prev = slab->prev;
-	else
-		node->debug_tail = slab->prev;
-	node->nr_debug--;
+	node_list_remove(&node->debug, slab);
 	node->nr_debug_empty -= slab->debug->counted;
 	slab->debug->counted = 0;
-	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 }
 
 /* A cache that was merged with another meanwhile may have larger objects. */
@@ -250,7 +228,7 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 	bool unused = debug->used == 0 && !debug->disabled;
 
 	if (serves && !slab->listed)
-		list_add(node, slab);
+		node_list_add_tail(&node->debug, slab);
 	if (slab->listed)
 		count_unused(node, slab, unused);
 	/* Some unused slabs are kept, as SLUB does. */
@@ -281,7 +259,7 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
 	unsigned released = 0;
 
 	pthread_mutex_lock(&node->lock);
-	for (struct slab *slab = node->debug; slab; slab = next) {
+	for (struct slab *slab = node->debug.first; slab; slab = next) {
 		next = slab->next;
 		if (slab->debug->used)
 			continue;

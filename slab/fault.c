@@ -55,6 +55,11 @@ static bool report_begin_alone(void)
 	return false;
 }
 
+void fault_after_fork_child(void)
+{
+	__atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
+}
+
 static void report(void *arg)
 {
 	guard_report_fault(arg);

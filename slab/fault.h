@@ -23,5 +23,7 @@
  */
 void fault_install(void);
 bool fault_installed(void);
+/* In the child of a fork: nobody else is reporting there. */
+void fault_after_fork_child(void);
 
 #endif /* SLAB_FAULT_H */

@@ -8,6 +8,7 @@
  * child loses its free objects, never gets one twice.
  */
 #include "control_socket.h"
+#include "fault.h"
 #include "guard.h"
 
 static void prepare(void)
@@ -44,6 +45,7 @@ static void child(void)
 {
 	unlock_all();
 	track_after_fork_child();
+	fault_after_fork_child();
 	slab_control_after_fork_child();
 }
 

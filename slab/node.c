@@ -17,58 +17,64 @@ void node_init(struct cache_node *node)
 	pthread_mutex_init(&node->lock, NULL);
 }
 
-static void list_add_tail(struct cache_node *node, struct slab *slab)
+static void count(struct node_list *list, struct slab *slab, bool listed)
+{
+	__atomic_store_n(&slab->listed, listed, __ATOMIC_RELAXED);
+	__atomic_store_n(&list->count, listed ? list->count + 1 : list->count - 1,
+			 __ATOMIC_RELAXED);
+}
+
+void node_list_add_tail(struct node_list *list, struct slab *slab)
 {
 	slab->next = NULL;
-	slab->prev = node->partial_tail;
-	if (node->partial_tail)
-		node->partial_tail->next = slab;
+	slab->prev = list->last;
+	if (list->last)
+		list->last->next = slab;
 	else
-		node->partial = slab;
-	node->partial_tail = slab;
+		list->first = slab;
+	list->last = slab;
+	count(list, slab, true);
 }
 
-static void list_add_head(struct cache_node *node, struct slab *slab)
+void node_list_add_head(struct node_list *list, struct slab *slab)
 {
 	slab->prev = NULL;
-	slab->next = node->partial;
-	if (node->partial)
-		node->partial->prev = slab;
+	slab->next = list->first;
+	if (list->first)
+		list->first->prev = slab;
 	else
-		node->partial_tail = slab;
-	node->partial = slab;
+		list->last = slab;
+	list->first = slab;
+	count(list, slab, true);
 }
 
-static void list_remove(struct cache_node *node, struct slab *slab)
+void node_list_remove(struct node_list *list, struct slab *slab)
 {
 	if (slab->prev)
 		slab->prev->next = slab->next;
 	else
-		node->partial = slab->next;
+		list->first = slab->next;
 	if (slab->next)
 		slab->next->prev = slab->prev;
 	else
-		node->partial_tail = slab->prev;
+		list->last = slab->prev;
+	count(list, slab, false);
 }
 
 /* Empty slabs go to the end, to be used last. */
 static void add(struct cache_node *node, struct slab *slab, bool empty)
 {
 	if (empty)
-		list_add_tail(node, slab);
+		node_list_add_tail(&node->partial, slab);
 	else
-		list_add_head(node, slab);
-	__atomic_store_n(&slab->listed, 1, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->nr_partial, node->nr_partial + 1, __ATOMIC_RELAXED);
+		node_list_add_head(&node->partial, slab);
 }
 
 static struct slab *remove_first(struct cache_node *node)
 {
-	struct slab *slab = node->partial;
+	struct slab *slab = node->partial.first;
 
-	list_remove(node, slab);
-	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->nr_partial, node->nr_partial - 1, __ATOMIC_RELAXED);
+	node_list_remove(&node->partial, slab);
 	return slab;
 }
 
@@ -87,7 +93,7 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 		if (slab->node != n) {
 			slab->next = others;
 			others = slab;
-		} else if (empty && node->nr_partial >= cache->min_partial) {
+		} else if (empty && node->partial.count >= cache->min_partial) {
 			slab->next = *surplus;
 			*surplus = slab;
 		} else {
@@ -126,10 +132,10 @@ struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
 	struct slab *taken = NULL;
 
 	/* A look without the lock spares it when there is nothing. */
-	if (!__atomic_load_n(&node->nr_partial, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED))
 		return NULL;
 	pthread_mutex_lock(&node->lock);
-	for (; max && node->partial; max--) {
+	for (; max && node->partial.first; max--) {
 		struct slab *slab = remove_first(node);
 
 		slab->next = taken;

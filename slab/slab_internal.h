@@ -171,15 +171,18 @@ bool topology_is_real(void); /* false: SLAB_FAKE_NODES */
 
 /* --- caches ---------------------------------------------------------------- */
 
+/* Slabs linked by next and prev; those on one are `listed`. */
+struct node_list {
+	struct slab *first, *last;
+	unsigned count; /* may be read without the lock */
+};
+
 struct cache_node {
-	pthread_mutex_t lock;  /* protects the list, nr_partial and listed flags */
-	struct slab *partial;  /* node-listed slabs, fullest first after a shrink */
-	struct slab *partial_tail;
-	unsigned nr_partial;
-	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
-	struct slab *debug, *debug_tail; /* slabs with the cache's letters and free objects */
-	unsigned nr_debug;               /* … how many */
-	unsigned nr_debug_empty;         /* … and how many of them are empty */
+	pthread_mutex_t lock;     /* protects the lists and the listed flags */
+	struct node_list partial; /* slabs without letters, fullest first after a shrink */
+	struct node_list debug;   /* slabs with the cache's letters and free objects */
+	unsigned nr_debug_empty;  /* … how many of them are empty */
+	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* A cache's sampling (guard.h): atomics, of which a lost update does no harm. */
@@ -333,6 +336,10 @@ long slab_map_free(struct slab *slab, uint64_t *map);
 /* --- node partial lists (node.c) ------------------------------------------- */
 
 void node_init(struct cache_node *node);
+/* Under the node's lock. */
+void node_list_add_head(struct node_list *list, struct slab *slab);
+void node_list_add_tail(struct node_list *list, struct slab *slab);
+void node_list_remove(struct node_list *list, struct slab *slab);
 /* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
  * go to the page layer: how many. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);

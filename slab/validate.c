@@ -130,12 +130,12 @@ static long check_counts(struct slab_cache *cache, unsigned n)
 	bool wrong;
 
 	pthread_mutex_lock(&node->lock);
-	for (const struct slab *s = node->partial; s; s = s->next)
+	for (const struct slab *s = node->partial.first; s; s = s->next)
 		partial++;
-	counter = node->nr_partial;
+	counter = node->partial.count;
 	wrong = counter != partial;
 	if (wrong)
-		__atomic_store_n(&node->nr_partial, partial, __ATOMIC_RELAXED);
+		__atomic_store_n(&node->partial.count, partial, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&node->lock);
 	if (!wrong)
 		return 0;

@@ -162,7 +162,8 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  * slow path and estimated from there, and not more than 1000 allocations are
  * taken in a second; objects that are allocated and freed in turns never come to
  * the slow path and are reached ten times a second, by the control thread or
- * slab_control_dispatch(), so not with SLAB_CONTROL=off. At most 1024 objects of a process are guarded at a time;
+ * slab_control_dispatch(), so not with SLAB_CONTROL=off, nor in a fork's child
+ * before it has a control thread. At most 1024 objects of a process are guarded at a time;
  * objects of more than 24 KiB never are.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.

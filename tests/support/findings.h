@@ -118,12 +118,14 @@ public:
 	/* Addresses in here by name; ages by the letter N. */
 	std::string normalised(std::string text) const
 	{
-		static const std::regex address("0x([0-9a-f]{8,16}|0(?![0-9a-f]))");
+		static const std::regex address("0x([0-9a-f]{8,16})");
 
 		for (std::smatch match; std::regex_search(text, match, address);)
 			text.replace(static_cast<std::size_t>(match.position(0)),
 				     static_cast<std::size_t>(match.length(0)),
 				     name(std::stoull(match.str(1), nullptr, 16)));
+		for (std::size_t at = 0; (at = text.find("fp=0x0", at)) != std::string::npos;)
+			text.replace(at, 6, "fp=NULL");
 		for (std::size_t at = 0; (at = text.find("age=", at)) != std::string::npos;) {
 			at += 4;
 			text.replace(at, text.find(' ', at) - at, "N");

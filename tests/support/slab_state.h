@@ -162,7 +162,7 @@ protected:
 
 	bool is_on_node(const struct slab *slab) const
 	{
-		for (struct slab *s = cache_->node[slab->node].partial; s; s = s->next)
+		for (struct slab *s = cache_->node[slab->node].partial.first; s; s = s->next)
 			if (s == slab)
 				return true;
 		return false;
@@ -243,7 +243,7 @@ protected:
 		EXPECT_EQ(stats.cpu_slabs, counts.cpus);
 		EXPECT_EQ(stats.slabs, counts.node + counts.full + counts.cpus);
 		for (unsigned n = 0; n < topology_nodes(); n++)
-			EXPECT_EQ(cache_->node[n].nr_partial, stats.node_partial[n]);
+			EXPECT_EQ(cache_->node[n].partial.count, stats.node_partial[n]);
 	}
 
 	std::uint64_t event(enum slab_event e)
