@@ -165,7 +165,6 @@ static int letter_cache(struct slab_cache *cache, void *unused)
 	return 0;
 }
 
-
 int slab_set_fail(const char *spec)
 {
 	static unsigned changes;
