@@ -60,10 +60,15 @@ bool debug_is_allocated(const struct slab *slab, unsigned index)
 
 unsigned debug_used(const struct slab *slab)
 {
+	unsigned used, late;
+
 	/* Without the lock a slab may cease to drain at any time, but never get letters. */
-	if (!slab->debug)
-		return __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
-	return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
+	if (slab->debug)
+		return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
+	/* Frees that were under way when it began to drain wait at the remote word. */
+	used = __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
+	late = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16 & 0xffff;
+	return late < used ? used - late : 0;
 }
 
 /* --- creation ------------------------------------------------------------------- */

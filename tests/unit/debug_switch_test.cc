@@ -143,6 +143,24 @@ TEST_F(SwitchTest, OffGivesTheFastPathBack)
 	EXPECT_EQ(c->slots, slots);
 }
 
+/* As one that was under way when the letters were switched on. */
+TEST_F(SwitchTest, ALateFreeCountsAsOne)
+{
+	test_cache cache(64);
+	void *kept = slab_alloc(cache), *late = slab_alloc(cache);
+	struct slab *slab = slab_of(late);
+	const std::uint16_t offset8 = cpu_slab_offset8(&slab->cpu, late);
+
+	ASSERT_EQ(slab_cache_debug(cache, SLAB_DEBUG_DEFAULT), 0);
+	ASSERT_EQ(stats_of(cache).objects, 2u);
+	slab_free_remote(cache, slab, 1, &offset8);
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	slab_free(cache, kept);
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+}
+
 /* --- draining ----------------------------------------------------------------------------- */
 
 TEST_F(SwitchTest, DrainingSlabsAreCountedAndNotAllocatedFrom)
