@@ -12,7 +12,6 @@
 #include <cstring>
 #include <memory>
 #include <sstream>
-#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,12 +117,16 @@ public:
 	/* Addresses in here by name; ages by the letter N. */
 	std::string normalised(std::string text) const
 	{
-		static const std::regex address("0x([0-9a-f]{8,16})");
+		for (std::size_t at = 0; (at = text.find("0x", at)) != std::string::npos; at++) {
+			std::size_t end = text.find_first_not_of("0123456789abcdef", at + 2);
 
-		for (std::smatch match; std::regex_search(text, match, address);)
-			text.replace(static_cast<std::size_t>(match.position(0)),
-				     static_cast<std::size_t>(match.length(0)),
-				     name(std::stoull(match.str(1), nullptr, 16)));
+			if (end == std::string::npos)
+				end = text.size();
+			if (end - at >= 10) /* bytes are shorter */
+				text.replace(at, end - at,
+					     name(std::stoull(text.substr(at + 2, end - at - 2),
+							      nullptr, 16)));
+		}
 		for (std::size_t at = 0; (at = text.find("fp=0x0", at)) != std::string::npos;)
 			text.replace(at, 6, "fp=NULL");
 		for (std::size_t at = 0; (at = text.find("age=", at)) != std::string::npos;) {
