@@ -62,9 +62,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 
 static struct slab_cache *class_cache(unsigned class)
 {
-	struct slab_cache *cache = __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
-
-	return SLAB_LIKELY(cache) ? cache : class_create(class);
+	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
 }
 
 void sizes_lock(void)
@@ -77,18 +75,25 @@ void sizes_unlock(void)
 	pthread_mutex_unlock(&classes_lock);
 }
 
-/* From a class's cache: as slab_alloc(), but off the fast path it is known how
- * much was asked for, and by whom. */
+/* Off the fast path it is known how much was asked for, and by whom. */
+static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const void *caller)
+{
+	struct slab_cache *cache = class_cache(class);
+
+	if (!cache)
+		cache = class_create(class);
+	return cache ? slab_alloc_requested(cache, size, caller) : NULL;
+}
+
+/* From a class's cache, as slab_alloc(). */
 static inline void *class_alloc(unsigned class, size_t size, const void *caller)
 {
 	struct slab_cache *cache = class_cache(class);
 	void *obj;
 
-	if (SLAB_UNLIKELY(!cache))
-		return NULL;
-	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
 		return obj;
-	return slab_alloc_requested(cache, size, caller);
+	return class_alloc_slow(class, size, caller);
 }
 
 static inline void *malloc_for(size_t size, const void *caller)
@@ -147,25 +152,39 @@ static struct slab *size_slab(const void *ptr, const void *caller)
 	return NULL;
 }
 
-static void free_for(void *ptr, const void *caller)
+static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 {
 	struct slab *slab = size_slab(ptr, caller);
 
-	if (SLAB_UNLIKELY(!slab))
+	if (!slab)
 		return;
-	if (SLAB_UNLIKELY(slab->large)) {
+	if (slab->large)
 		large_free(slab, ptr, caller);
-		return;
-	}
+	else
+		slab_free_from(slab_user(slab), ptr, slab, caller);
+}
 
-	struct slab_cache *cache = slab_user(slab);
+/* The cache of a slab whose objects the fast path may free: of a size, untagged. */
+static inline struct slab_cache *plain_size_cache(const struct slab *slab)
+{
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
+	struct slab_cache *cache = (struct slab_cache *)user;
 
+	return user && !(user & SLAB_TAGS) && cache->by_size ? cache : NULL;
+}
+
+static inline void free_for(void *ptr, const void *caller)
+{
 	/* A multiple of 16 is what every object of a size starts at. */
-	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
-	    SLAB_LIKELY(!((uintptr_t)ptr % 16)) &&
-	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
-		return;
-	slab_free_from(cache, ptr, slab, caller);
+	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
+		struct slab *slab = slab_of(ptr);
+		struct slab_cache *cache = plain_size_cache(slab);
+
+		if (SLAB_LIKELY(cache) &&
+		    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
+			return;
+	}
+	free_slow_for(ptr, caller);
 }
 
 void slab_mfree(void *ptr)
