@@ -30,8 +30,8 @@ void debug_report(struct slab_cache *cache, const struct finding *finding)
 	finding_report(finding);
 }
 
-static void describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			    struct damage *damage, struct finding *finding)
+void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
+			   const struct damage *damage, struct finding *finding)
 {
 	finding_begin(finding, damage->region.problem, cache->name, "%s overwritten",
 		      damage->region.what);
@@ -50,7 +50,7 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 
 	if (!debug_find_damage(slab, index, &damage))
 		return true;
-	describe_damage(cache, slab, index, &damage, finding);
+	debug_describe_damage(cache, slab, index, &damage, finding);
 	return false;
 }
 
@@ -183,6 +183,14 @@ void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const 
 
 /* --- frees that cannot be done -------------------------------------------------------- */
 
+void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
+		  const void *caller)
+{
+	finding_detected(finding, caller);
+	finding_fix(finding, "Object at %p not freed", obj);
+	debug_report(cache, finding);
+}
+
 /* A pointer that is no object of `cache`: say what it is instead. */
 static void report_stray(struct slab_cache *cache, const void *obj, const void *caller)
 {
@@ -200,7 +208,6 @@ static void report_stray(struct slab_cache *cache, const void *obj, const void *
 	else
 		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
 			      "Invalid object pointer %p", obj);
-	finding_detected(&finding, caller);
 	if (user)
 		finding_slab(&finding, slab);
 	else if (slab && slab->large)
@@ -208,15 +215,14 @@ static void report_stray(struct slab_cache *cache, const void *obj, const void *
 			     slab->large, (void *)slab->cpu.base);
 	else if (slab && slab != &slab_nowhere)
 		finding_note(&finding, "No cache has a slab there: its objects were all freed");
-	finding_fix(&finding, "Object at %p not freed", obj);
-	debug_report(cache, &finding);
+	debug_refuse(cache, &finding, obj, caller);
 }
 
 /* Where in its slab an address lies: its object, and how far from its start. */
 static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
 			size_t *ret_into)
 {
-	size_t size = (size_t)slab->cpu.size8 * 8;
+	size_t size = slab_size(slab);
 	size_t left = slab->debug ? slab->debug->red_left : 0;
 	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
 	unsigned index = (unsigned)(offset / size);
@@ -226,8 +232,8 @@ static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_
 	return index < slab_carved(slab);
 }
 
-static void describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
-			     unsigned index, size_t into, struct finding *finding)
+void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
+			    unsigned index, size_t into, struct finding *finding)
 {
 	finding_begin(finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
 		      "Invalid object pointer %p", obj);
@@ -239,8 +245,8 @@ static void describe_pointer(struct slab_cache *cache, const struct slab *slab, 
 	}
 }
 
-static void describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
-			    struct finding *finding)
+void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
+			   struct finding *finding)
 {
 	finding_begin(finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
 	finding_slab(finding, slab);
@@ -256,10 +262,8 @@ void debug_report_double_free(struct slab_cache *cache, const struct slab *slab,
 	size_t into;
 
 	find_object(slab, obj, &index, &into);
-	describe_double(cache, slab, index, &finding);
-	finding_detected(&finding, caller);
-	finding_fix(&finding, "Object at %p not freed", obj);
-	debug_report(cache, &finding);
+	debug_describe_double(cache, slab, index, &finding);
+	debug_refuse(cache, &finding, obj, caller);
 }
 
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
@@ -270,10 +274,8 @@ void debug_report_interior(struct slab_cache *cache, const struct slab *slab, vo
 	size_t into;
 
 	find_object(slab, obj, &index, &into);
-	describe_pointer(cache, slab, obj, index, into, &finding);
-	finding_detected(&finding, caller);
-	finding_fix(&finding, "Object at %p not freed", obj);
-	debug_report(cache, &finding);
+	debug_describe_pointer(cache, slab, obj, index, into, &finding);
+	debug_refuse(cache, &finding, obj, caller);
 }
 
 void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
@@ -291,9 +293,7 @@ void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, si
 		finding_slab(&finding, slab);
 		finding_object(&finding, slab, index);
 	}
-	finding_detected(&finding, caller);
-	finding_fix(&finding, "Object at %p not freed", obj);
-	debug_report(cache, &finding);
+	debug_refuse(cache, &finding, obj, caller);
 }
 
 /* --- free --------------------------------------------------------------------------------- */
@@ -303,11 +303,11 @@ static bool may_free(struct slab_cache *cache, struct slab *slab, const void *ob
 		     size_t into, struct finding *finding)
 {
 	if (index >= slab->carved || into) {
-		describe_pointer(cache, slab, obj, index, into, finding);
+		debug_describe_pointer(cache, slab, obj, index, into, finding);
 		return false;
 	}
 	if (!debug_is_allocated(slab, index)) {
-		describe_double(cache, slab, index, finding);
+		debug_describe_double(cache, slab, index, finding);
 		return false;
 	}
 	if (slab_drains(slab) || debug_check_object(cache, slab, index, finding))
@@ -352,10 +352,8 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return GONE;
 	find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, finding)) {
-		finding_fix(finding, "Object at %p not freed", obj);
+	if (!may_free(cache, slab, obj, index, into, finding))
 		return REFUSED;
-	}
 	/* SLAB_ZERO=free; poison leaves nothing behind either. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
@@ -387,8 +385,7 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		return;
 	}
 	if (result == REFUSED) {
-		finding_detected(&finding, caller);
-		debug_report(cache, &finding);
+		debug_refuse(cache, &finding, obj, caller);
 		return;
 	}
 	trace(cache, "free", obj, slab);
@@ -404,7 +401,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 	size_t into;
 
 	if (!slab->debug) /* it may have ceased to drain */
-		return (size_t)slab->cpu.size8 * 8;
+		return slab_size(slab);
 	if (!find_object(slab, obj, &index, &into) || into)
 		return 0;
 	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL)
@@ -436,7 +433,7 @@ bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
 	    find_object(slab, obj, &index, &into) && !into && debug_is_allocated(slab, index)) {
 		done = slab_drains(slab)
-			       ? size <= (size_t)slab->cpu.size8 * 8
+			       ? size <= slab_size(slab)
 			       : !slab->debug->guarded && size <= slab->debug->object_size;
 		if (done && slab->debug)
 			resize_locked(slab, index, size);

@@ -145,7 +145,7 @@ bool debug_has_present_layout(const struct slab_cache *cache, const struct slab 
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
 /* The freelist. Under the node's lock. */
 void debug_push(const struct slab *slab, unsigned index);
-/* -1: the list is empty, -2: it leads nowhere. */
+/* -1: the list is empty, or leads nowhere. */
 int debug_pop(const struct slab *slab);
 /* All unused slabs on the node's list are released: how many. */
 unsigned debug_node_shrink(struct slab_cache *cache, unsigned node);
@@ -173,6 +173,7 @@ void drain_collect(struct slab *slab);
 
 /* --- checks (debug_check.c) ---------------------------------------------------------- */
 
+struct damage;
 struct finding;
 
 /* One object: false: it was damaged, which is put right and described. */
@@ -182,6 +183,17 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 long debug_check(struct slab_cache *cache, struct slab *slab);
 /* Something is wrong: count it, and report it. No lock is held. */
 void debug_report(struct slab_cache *cache, const struct finding *finding);
+/* … which is that `caller` wants to free what cannot be freed. */
+void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
+		  const void *caller);
+/* Put damage right and describe it; a pointer that is `into` bytes behind the
+ * start of an object; an object that is free. Under the lock of the slab. */
+void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
+			   const struct damage *damage, struct finding *finding);
+void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
+			    unsigned index, size_t into, struct finding *finding);
+void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
+			   struct finding *finding);
 
 /* --- switching (debug_switch.c) --------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ static void describe_count(const struct slab *slab, struct finding *finding, con
 /* The descriptor, and the memory behind the last object. */
 static bool check_slab(struct slab_cache *cache, struct slab *slab, struct finding *finding)
 {
-	unsigned max = (unsigned)(slab_bytes(slab) / ((size_t)slab->cpu.size8 * 8));
+	unsigned max = (unsigned)(slab_bytes(slab) / slab_size(slab));
 	struct damage damage;
 
 	if (slab->objects != max) {

@@ -83,7 +83,7 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 	uint8_t red = is_free ? RED_INACTIVE : RED_ACTIVE;
 	char *object = debug_object_at(slab, index);
 	char *end = object + debug->object_size, *inuse = object + debug->inuse;
-	char *next = object - debug->red_left + (size_t)slab->cpu.size8 * 8;
+	char *next = object - debug->red_left + slab_size(slab);
 	unsigned n = 0;
 
 	if (debug->letters & SLAB_RED_ZONE) {
@@ -125,8 +125,7 @@ void debug_fill(const struct slab *slab, unsigned index)
 		debug_object_at(slab, index)[record->requested - 1] = (char)POISON_END;
 }
 
-/* First and last byte of a region that do not hold its value. */
-static bool region_damaged(const struct region *region, struct damage *damage)
+bool debug_region_damaged(const struct region *region, struct damage *damage)
 {
 	char *first = region->start, *last = region->end;
 
@@ -148,18 +147,18 @@ bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *d
 	unsigned n = object_regions(slab, index, region);
 
 	for (unsigned i = 0; i < n; i++)
-		if (region_damaged(&region[i], damage))
+		if (debug_region_damaged(&region[i], damage))
 			return true;
 	return false;
 }
 
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage)
 {
-	size_t used = (size_t)slab->objects * slab->cpu.size8 * 8;
+	size_t used = slab->objects * slab_size(slab);
 	struct region padding = {SLAB_PROBLEM_SLAB_PADDING, "Padding", slab->cpu.base + used,
 				 slab->cpu.base + slab_bytes(slab), POISON_INUSE};
 
-	return slab->debug->letters & SLAB_POISON && region_damaged(&padding, damage);
+	return slab->debug->letters & SLAB_POISON && debug_region_damaged(&padding, damage);
 }
 
 void debug_fill_slab(const struct slab *slab)

@@ -35,6 +35,8 @@ struct damage {
 void debug_fill(const struct slab *slab, unsigned index);
 /* Fresh memory, before its objects are filled. */
 void debug_fill_slab(const struct slab *slab);
+/* First and last byte of a region that do not hold its value, if there are any. */
+bool debug_region_damaged(const struct region *region, struct damage *damage);
 /* The first damaged region of an object, or of the slab behind its objects. */
 bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *damage);
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);

@@ -40,10 +40,8 @@ int debug_pop(const struct slab *slab)
 	struct slab_debug *debug = slab->debug;
 	unsigned index = debug->first - 1u;
 
-	if (!debug->first)
+	if (!debug->first || !is_free_object(slab, index))
 		return -1;
-	if (!is_free_object(slab, index))
-		return -2;
 	debug->first = debug_record(slab, index)->next;
 	debug_record(slab, index)->next = 0;
 	if (!debug->first)

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "debug_layout.h"
 #include "finding.h"
 
 #define PAGE ((size_t)4096)
@@ -314,42 +315,20 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 
 /* --- checks ------------------------------------------------------------------------- */
 
-static bool find_damage(char *start, char *end, char **ret_first, char **ret_last)
-{
-	const char value = (char)GUARD_PATTERN;
-
-	/* As a rule all are right: compared with their neighbours, which is fast. */
-	if (start < end && *start == value &&
-	    memcmp(start, start + 1, (size_t)(end - start) - 1) == 0)
-		return false;
-	while (start < end && *start == value)
-		start++;
-	while (start < end && end[-1] == value)
-		end--;
-	*ret_first = start;
-	*ret_last = end - 1;
-	return start < end;
-}
-
 /* The bytes around an allocated object: false: damage, put right and described. */
 static bool check_around(struct slab_cache *cache, struct slab *slab, struct finding *finding)
 {
 	const struct place place = place_of(slab);
 	char *pages = slab->cpu.base + place.pages, *object = slab->cpu.base + place.object;
-	char *first, *last;
-	bool left = find_damage(pages, object, &first, &last);
-	const char *what = left ? "Left Redzone" : "Right Redzone";
+	const struct region left = {SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", pages, object,
+				    GUARD_PATTERN};
+	const struct region right = {SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone",
+				     object + place.size, pages + place.bytes, GUARD_PATTERN};
+	struct damage damage;
 
-	if (!left && !find_damage(object + place.size, pages + place.bytes, &first, &last))
+	if (!debug_region_damaged(&left, &damage) && !debug_region_damaged(&right, &damage))
 		return true;
-	finding_begin(finding, left ? SLAB_PROBLEM_LEFT_REDZONE : SLAB_PROBLEM_RIGHT_REDZONE,
-		      cache->name, "%s overwritten", what);
-	finding_damage(finding, first, last, GUARD_PATTERN);
-	finding_slab(finding, slab);
-	finding_object(finding, slab, 0);
-	finding_fix(finding, "Restoring %s %p-%p=0x%x", what, (void *)first, (void *)last,
-		    GUARD_PATTERN);
-	memset(first, GUARD_PATTERN, (size_t)(last - first) + 1);
+	debug_describe_damage(cache, slab, 0, &damage, finding);
 	return false;
 }
 
@@ -410,16 +389,10 @@ static int take_back(struct slab_cache *cache, struct slab *slab, void *obj,
 		return FREED;
 	}
 	if (obj == object)
-		finding_begin(finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name,
-			      "Object already free");
+		debug_describe_double(cache, slab, 0, finding);
 	else
-		finding_begin(finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-			      "Invalid object pointer %p", obj);
-	finding_slab(finding, slab);
-	finding_object(finding, slab, 0);
-	if (obj != object)
-		finding_note(finding, "It points %zd bytes from the start of an object",
-			     (char *)obj - object);
+		debug_describe_pointer(cache, slab, obj, 0, (size_t)((char *)obj - object),
+				       finding);
 	finding_fix(finding, "Object at %p not freed", obj);
 	return REFUSED;
 }

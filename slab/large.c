@@ -73,11 +73,9 @@ static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr
 
 	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
 		      "Invalid object pointer %p", ptr);
-	finding_detected(&finding, caller);
 	finding_note(&finding, "It points into %zu bytes at %p", slab->large,
 		     (void *)slab->cpu.base);
-	finding_fix(&finding, "Object at %p not freed", ptr);
-	debug_report(NULL, &finding);
+	debug_refuse(NULL, &finding, ptr, caller);
 }
 
 void large_free(struct slab *slab, void *ptr, const void *caller)

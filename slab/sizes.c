@@ -133,11 +133,9 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
 	else
 		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
 			      "Invalid object pointer %p", ptr);
-	finding_detected(&finding, caller);
 	if (cache)
 		finding_note(&finding, "It is of cache %s: slab_free() frees it", cache->name);
-	finding_fix(&finding, "Object at %p not freed", ptr);
-	debug_report(cache, &finding);
+	debug_refuse(cache, &finding, ptr, caller);
 }
 
 /* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */

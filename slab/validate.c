@@ -64,11 +64,11 @@ static void isolate(struct slab *slab)
 	slab_set_carved(slab, slab->objects);
 }
 
-static void report_slab(struct slab_cache *cache, struct slab *slab, const char *what, long bad)
+static void report_slab(struct slab_cache *cache, struct slab *slab, long bad)
 {
 	struct finding finding;
 
-	finding_begin(&finding, SLAB_PROBLEM_FREELIST, cache->name, "%s", what);
+	finding_begin(&finding, SLAB_PROBLEM_FREELIST, cache->name, "Freechain corrupt");
 	finding_slab(&finding, slab);
 	finding_note(&finding, "%ld of its entries lead to no object, or to one twice", bad);
 	finding_fix(&finding, "Isolate corrupted freechain");
@@ -88,7 +88,7 @@ static long check_plain(struct slab_cache *cache, struct slab *slab)
 		if (!bad)
 			return 0;
 	}
-	report_slab(cache, slab, "Freechain corrupt", bad);
+	report_slab(cache, slab, bad);
 	isolate(slab);
 	return 1;
 }

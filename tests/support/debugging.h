@@ -22,19 +22,9 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "debug_internals.h"
 #include "objects.h"
 #include "reports.h"
-#include "whitebox.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic" /* the records at the end of struct slab_debug */
-#define _Static_assert static_assert
-extern "C" {
-#include "debug_layout.h"
-#include "debug_options.h"
-}
-#undef _Static_assert
-#pragma GCC diagnostic pop
 
 namespace slab_test
 {

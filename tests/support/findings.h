@@ -20,18 +20,8 @@
 
 #include <gtest/gtest.h>
 
+#include "debug_internals.h"
 #include "reports.h"
-#include "whitebox.h"
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic" /* the records at the end of struct slab_debug */
-#define _Static_assert static_assert
-extern "C" {
-#include "finding.h"
-#include "symbol.h"
-}
-#undef _Static_assert
-#pragma GCC diagnostic pop
 
 namespace slab_test
 {

@@ -150,6 +150,30 @@ public:
 		failed_++;
 	}
 
+	/* One thread allocates what another one frees: object number n of each. */
+	void produce(std::size_t &n)
+	{
+		const std::size_t kind = n % kinds();
+		const owned_object object = adopt(slab_alloc(cache(kind)), kind);
+
+		if (board_.leave(n, object))
+			n++;
+		else
+			release(object);
+	}
+
+	void consume(std::size_t &n)
+	{
+		owned_object object;
+
+		if (board_.take(n, object)) {
+			release(object);
+			n++;
+		} else {
+			std::this_thread::yield();
+		}
+	}
+
 	/* When all threads are done: free what was left on the board, and expect that
 	 * nothing was damaged, lost or doubled. */
 	void expect_whole()

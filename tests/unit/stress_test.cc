@@ -332,30 +332,8 @@ TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
 {
 	std::size_t left = 0, taken = 0;
 
-	add_helper(
-		[&] {
-			const std::size_t kind = left % arena_.kinds();
-			const owned_object object =
-				arena_.adopt(slab_alloc(arena_.cache(kind)), kind);
-
-			if (arena_.board().leave(left, object))
-				left++;
-			else
-				arena_.release(object);
-		},
-		[] { pin(0); });
-	add_helper(
-		[&] {
-			owned_object object;
-
-			if (arena_.board().take(taken, object)) {
-				arena_.release(object);
-				taken++;
-			} else {
-				std::this_thread::yield();
-			}
-		},
-		[] { pin(1); });
+	add_helper([&] { arena_.produce(left); }, [] { pin(0); });
+	add_helper([&] { arena_.consume(taken); }, [] { pin(1); });
 	run();
 }
 
