@@ -28,6 +28,12 @@ void control_answer_traces(struct slab_json *reply, const char *rest);
 void control_answer_sample(struct slab_json *reply, const char *rest);
 void control_answer_fail(struct slab_json *reply, const char *rest);
 
+/* … and those that tune and tidy up (control_tune.c). */
+void control_answer_set(struct slab_json *reply, const char *rest);
+void control_answer_reset(struct slab_json *reply, const char *rest);
+void control_answer_trim(struct slab_json *reply, const char *rest);
+void control_answer_count(struct slab_json *reply, const char *rest);
+
 /* Members of a cache in the answer to stats, and of the process: its clock and
  * the last mark. */
 void control_put_debug(struct slab_json *json, struct slab_cache *cache,

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "names.h"
 #include "control_answer.h"
 #include "debug_layout.h"
 #include "debug_options.h"

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "control_answer.h"
+#include "names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,26 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char accepted[] = "ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
-			       "traces allocated|freed SINCE NAME, mark, sample N NAME, fail SPEC";
-
-static const struct {
-	uint64_t flag;
-	const char *name;
-} flag_names[] = {
-	{SLAB_CONSISTENCY_CHECKS, "SLAB_CONSISTENCY_CHECKS"},
-	{SLAB_RED_ZONE, "SLAB_RED_ZONE"},
-	{SLAB_POISON, "SLAB_POISON"},
-	{SLAB_STORE_USER, "SLAB_STORE_USER"},
-	{SLAB_TRACE, "SLAB_TRACE"},
-	{SLAB_FAILSLAB, "SLAB_FAILSLAB"},
-	{SLAB_HWCACHE_ALIGN, "SLAB_HWCACHE_ALIGN"},
-	{SLAB_TYPESAFE_BY_RCU, "SLAB_TYPESAFE_BY_RCU"},
-	{SLAB_NO_MERGE, "SLAB_NO_MERGE"},
-	{SLAB_PANIC, "SLAB_PANIC"},
-	{SLAB_ZERO, "SLAB_ZERO"},
-	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
-};
+static const char accepted[] =
+	"ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
+	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
+	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
 
 void control_begin(struct slab_json *reply, bool ok)
 {
@@ -64,11 +49,14 @@ void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 
 static void put_flags(struct slab_json *json, uint64_t flags)
 {
+	const char *name;
+	uint64_t flag;
+
 	slab_json_number(json, "flags", flags);
 	slab_json_open(json, "flag_names", '[');
-	for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++) {
-		if (flags & flag_names[i].flag)
-			slab_json_string(json, NULL, flag_names[i].name);
+	for (unsigned i = 0; (name = flag_name(i, &flag)); i++) {
+		if (flags & flag)
+			slab_json_string(json, NULL, name);
 	}
 	slab_json_close(json, ']');
 }
@@ -288,7 +276,9 @@ static const struct {
 	{"shrink", answer_shrink},       {"validate", answer_validate},
 	{"debug", control_answer_debug}, {"traces", control_answer_traces},
 	{"mark", control_answer_mark},   {"sample", control_answer_sample},
-	{"fail", control_answer_fail},
+	{"fail", control_answer_fail},   {"set", control_answer_set},
+	{"reset", control_answer_reset}, {"trim", control_answer_trim},
+	{"count", control_answer_count},
 };
 
 /* What follows `word` and blanks in `text`; NULL when it starts otherwise. */

@@ -7,6 +7,8 @@
  * decides. Otherwise the last block without names does.
  */
 #include "debug_options.h"
+#include "names.h"
+#include "names.h"
 #include "options.h"
 
 #include <slab/debug.h>
@@ -20,16 +22,6 @@ struct span {
 	const char *start;
 	size_t len;
 };
-
-static const struct {
-	char letter; /* lower case */
-	uint64_t flag;
-} letter_table[] = {
-	{'f', SLAB_CONSISTENCY_CHECKS}, {'z', SLAB_RED_ZONE}, {'p', SLAB_POISON},
-	{'u', SLAB_STORE_USER},         {'t', SLAB_TRACE},    {'a', SLAB_FAILSLAB},
-};
-
-#define LETTERS (sizeof(letter_table) / sizeof(letter_table[0]))
 
 /* The part of a span in front of `stop`, taken off it together with the stop.
  * An exhausted span starts at NULL. */
@@ -88,9 +80,12 @@ bool name_in_list(const char *list, size_t len, const char *cache_name)
 
 static uint64_t letter_flag(char c)
 {
-	for (size_t i = 0; i < LETTERS; i++)
-		if ((c | 0x20) == letter_table[i].letter)
-			return letter_table[i].flag;
+	uint64_t flag;
+	char letter;
+
+	for (unsigned i = 0; (letter = debug_letter(i, &flag)); i++)
+		if ((c | 0x20) == letter)
+			return flag;
 	return 0;
 }
 
@@ -109,18 +104,6 @@ int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters)
 	}
 	*ret_letters = letters;
 	return 0;
-}
-
-void debug_letters_text(uint64_t letters, char text[8])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < LETTERS; i++)
-		if (letters & letter_table[i].flag)
-			text[n++] = (char)toupper(letter_table[i].letter);
-	if (!n)
-		text[n++] = '-';
-	text[n] = '\0';
 }
 
 /* --- SLAB_DEBUG ----------------------------------------------------------------------- */

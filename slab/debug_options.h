@@ -45,9 +45,6 @@ bool sample_text_is_good(const char *text);
  */
 int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters);
 
-/* debug_letters_text: "FZPU"; "-" when there are none. */
-void debug_letters_text(uint64_t letters, char text[8]);
-
 /* --- patterns of names, shared with SLAB_FAIL ------------------------------------- */
 
 /* Is this the name of a cache, or its beginning and a *, which stands for any end?

@@ -192,6 +192,14 @@ struct sample {
 	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
 };
 
+/* A cache's windows of counting (count.h): atomics. */
+struct count {
+	uint64_t opened; /* µs of the monotonic clock; 0: closed */
+	uint64_t closes; /* when this one is over */
+	uint64_t here;   /* allocations in this one */
+	uint64_t counted, counted_us; /* in all windows that are over */
+};
+
 struct slab_cache {
 	/* Read by the fast paths. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
@@ -216,6 +224,8 @@ struct slab_cache {
 	bool undrained;   /* slabs without letters may still be owned by CPUs */
 	uint64_t errors;  /* atomic: problems found so far */
 	struct sample sample;
+	struct count count;
+	size_t limit; /* bytes of slabs at most, 0: none; atomic */
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */

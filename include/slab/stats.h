@@ -74,6 +74,9 @@ struct slab_stats {
 				     from, given back with their last object */
 	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
+	uint64_t limit;           /* bytes of slabs at most, 0: none */
+	uint64_t counted;         /* allocations in the moments when all were counted … */
+	uint64_t counted_us;      /* … and how long these were: microseconds (see docs/control.md) */
 	uint64_t event[SLAB_EVENT_COUNT];
 	unsigned nodes;           /* how many entries of the next three are used */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
@@ -115,6 +118,23 @@ SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg),
  * how many there are. Call it from slab_for_each_cache() or own the cache.
  */
 SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
+
+/*
+ * One number by its name, for servers that show the numbers in a monitor of their
+ * own (as 389-ds does under cn=monitor). Names are the members of struct slab_stats
+ * that are numbers, and of the events; slab(7) explains each.
+ *
+ * slab_stat_name: name number i, NULL behind the last one.
+ * slab_stat_read: 0 and *value, or -ENOENT: there is no such name; -EINVAL: the
+ * cache was destroyed.
+ * slab_stat_write: change what can be changed: min_partial (slabs), cpu_partial
+ * (slabs), limit (bytes), sample (as slab_cache_sample()); events take 0, which
+ * clears them. Effective at once. 0, or -ENOENT, -EINVAL, -EACCES: it can only be
+ * read, -ERANGE: the value is not one that it can have.
+ */
+SLAB_API const char *slab_stat_name(unsigned i);
+SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
+SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
 
 /* slab_process_stats: the whole process. 0, or -EINVAL as above. */
 SLAB_API int slab_process_stats(struct slab_process_stats *stats);

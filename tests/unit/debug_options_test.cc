@@ -22,6 +22,7 @@
 
 extern "C" {
 #include "debug_options.h"
+#include "names.h"
 #include "fail.h"
 #include "options.h"
 }

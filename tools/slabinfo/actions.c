@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Asks for `action` on a cache; false when the process did not do it. */
-static bool act(const struct process *process, const struct cache *cache, const char *action,
+static bool act(struct process *process, const struct cache *cache, const char *action,
 		const char *counted, uint64_t *count)
 {
 	struct json_object *answer = attach_ask(process, action, cache->name);
@@ -23,7 +23,7 @@ static bool act(const struct process *process, const struct cache *cache, const 
 	return true;
 }
 
-int action_shrink(const struct process *process, const struct model *model)
+int action_shrink(struct process *process, const struct model *model)
 {
 	int status = EXIT_DONE;
 
@@ -40,7 +40,7 @@ int action_shrink(const struct process *process, const struct model *model)
 	return status;
 }
 
-int action_validate(const struct process *process, const struct model *model)
+int action_validate(struct process *process, const struct model *model)
 {
 	int status = EXIT_DONE;
 
@@ -84,8 +84,7 @@ static void print_draining(struct json_object *draining)
 }
 
 /* A line for a cache that was changed. 1: it was, 0: it had these letters, -1: error. */
-static int debug_cache(const struct process *process, const struct cache *cache,
-		       const char *letters)
+static int debug_cache(struct process *process, const struct cache *cache, const char *letters)
 {
 	char request[32];
 	struct json_object *answer;
@@ -105,8 +104,7 @@ static int debug_cache(const struct process *process, const struct cache *cache,
 	return changed;
 }
 
-int action_debug(const struct options *options, const struct process *process,
-		 const struct model *model)
+int action_debug(const struct options *options, struct process *process, const struct model *model)
 {
 	size_t changed = 0, errors = 0;
 
@@ -127,8 +125,7 @@ static const char *interval_text(char text[40], uint64_t interval)
 	return text;
 }
 
-int action_sample(const struct options *options, const struct process *process,
-		  const struct model *model)
+int action_sample(const struct options *options, struct process *process, const struct model *model)
 {
 	char request[40], before[40], after[40];
 	int status = EXIT_DONE;
@@ -148,7 +145,7 @@ int action_sample(const struct options *options, const struct process *process,
 	return status;
 }
 
-int action_fail(const struct options *options, const struct process *process)
+int action_fail(const struct options *options, struct process *process)
 {
 	struct json_object *answer = attach_ask(process, "fail", options->fail);
 

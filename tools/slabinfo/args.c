@@ -18,36 +18,83 @@
 enum {
 	OPTION_PROCESS = 256,
 	OPTION_LIST,
+	OPTION_MEMORY,
+	OPTION_CORE,
+	OPTION_EXE,
 	OPTION_JSON,
+	OPTION_OPENMETRICS,
 	OPTION_VERSION,
+	OPTION_SET,
+	OPTION_RESET,
+	OPTION_TRIM,
 	OPTION_SAMPLE,
 	OPTION_FAIL,
 	OPTION_MARK,
 	OPTION_SINCE_MARK,
+	OPTION_TOP,
+	OPTION_MAP,
+	OPTION_RECORD,
+	OPTION_INTERVAL,
+	OPTION_PLOT,
+	OPTION_DIFF,
 };
 
-static const char short_options[] = "lTrsvtd::zeN:p:h";
+static const char short_options[] = "aABd::DefhilLnN:op:PrsStTUvXz1";
 
+/* The kernel tool's long names, some of which start with a capital letter. */
 static const struct option long_options[] = {
+	{"aliases", no_argument, NULL, 'a'},
+	{"activity", no_argument, NULL, 'A'},
+	{"Bytes", no_argument, NULL, 'B'},
+	{"bytes", no_argument, NULL, 'B'},
+	{"debug", optional_argument, NULL, 'd'},
+	{"display-activity", no_argument, NULL, 'D'},
+	{"empty", no_argument, NULL, 'e'},
+	{"first-alias", no_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},
+	{"inverted", no_argument, NULL, 'i'},
 	{"slabs", no_argument, NULL, 'l'},
-	{"totals", no_argument, NULL, 'T'},
+	{"Loss", no_argument, NULL, 'L'},
+	{"loss", no_argument, NULL, 'L'},
+	{"numa", no_argument, NULL, 'n'},
+	{"lines", required_argument, NULL, 'N'},
+	{"ops", no_argument, NULL, 'o'},
+	{"partial", no_argument, NULL, 'P'},
 	{"report", no_argument, NULL, 'r'},
 	{"shrink", no_argument, NULL, 's'},
-	{"validate", no_argument, NULL, 'v'},
-	{"debug", optional_argument, NULL, 'd'},
-	{"sample", required_argument, NULL, OPTION_SAMPLE},
-	{"fail", required_argument, NULL, OPTION_FAIL},
+	{"Size", no_argument, NULL, 'S'},
+	{"size", no_argument, NULL, 'S'},
 	{"tracking", no_argument, NULL, 't'},
-	{"mark", no_argument, NULL, OPTION_MARK},
-	{"since-mark", optional_argument, NULL, OPTION_SINCE_MARK},
+	{"Totals", no_argument, NULL, 'T'},
+	{"totals", no_argument, NULL, 'T'},
+	{"Unreclaim", no_argument, NULL, 'U'},
+	{"unreclaim", no_argument, NULL, 'U'},
+	{"validate", no_argument, NULL, 'v'},
+	{"Xtotals", no_argument, NULL, 'X'},
+	{"xtotals", no_argument, NULL, 'X'},
 	{"zero", no_argument, NULL, 'z'},
-	{"empty", no_argument, NULL, 'e'},
-	{"lines", required_argument, NULL, 'N'},
+	{"1ref", no_argument, NULL, '1'},
 	{"pid", required_argument, NULL, 'p'},
-	{"help", no_argument, NULL, 'h'},
 	{"process", required_argument, NULL, OPTION_PROCESS},
 	{"list", no_argument, NULL, OPTION_LIST},
+	{"memory", no_argument, NULL, OPTION_MEMORY},
+	{"core", required_argument, NULL, OPTION_CORE},
+	{"exe", required_argument, NULL, OPTION_EXE},
 	{"json", no_argument, NULL, OPTION_JSON},
+	{"openmetrics", no_argument, NULL, OPTION_OPENMETRICS},
+	{"set", required_argument, NULL, OPTION_SET},
+	{"reset", no_argument, NULL, OPTION_RESET},
+	{"trim", no_argument, NULL, OPTION_TRIM},
+	{"sample", required_argument, NULL, OPTION_SAMPLE},
+	{"fail", required_argument, NULL, OPTION_FAIL},
+	{"mark", no_argument, NULL, OPTION_MARK},
+	{"since-mark", optional_argument, NULL, OPTION_SINCE_MARK},
+	{"top", optional_argument, NULL, OPTION_TOP},
+	{"map", required_argument, NULL, OPTION_MAP},
+	{"record", required_argument, NULL, OPTION_RECORD},
+	{"interval", required_argument, NULL, OPTION_INTERVAL},
+	{"plot", required_argument, NULL, OPTION_PLOT},
+	{"diff", no_argument, NULL, OPTION_DIFF},
 	{"version", no_argument, NULL, OPTION_VERSION},
 	{NULL, 0, NULL, 0},
 };
@@ -59,15 +106,28 @@ static const struct {
 } views[] = {
 	{'l', VIEW_TABLE, "-l"},
 	{'T', VIEW_TOTALS, "-T"},
+	{'X', VIEW_EXTENDED_TOTALS, "-X"},
+	{'a', VIEW_ALIASES, "-a"},
+	{'n', VIEW_NUMA, "-n"},
+	{'o', VIEW_OPS, "-o"},
 	{'r', VIEW_REPORT, "-r"},
 	{'s', VIEW_SHRINK, "-s"},
 	{'v', VIEW_VALIDATE, "-v"},
 	{'d', VIEW_DEBUG, "-d"},
+	{OPTION_SET, VIEW_SET, "--set"},
+	{OPTION_RESET, VIEW_RESET, "--reset"},
+	{OPTION_TRIM, VIEW_TRIM, "--trim"},
 	{OPTION_SAMPLE, VIEW_SAMPLE, "--sample"},
 	{OPTION_FAIL, VIEW_FAIL, "--fail"},
 	{'t', VIEW_TRACKING, "-t"},
 	{OPTION_MARK, VIEW_MARK, "--mark"},
 	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark"},
+	{OPTION_OPENMETRICS, VIEW_OPENMETRICS, "--openmetrics"},
+	{OPTION_TOP, VIEW_TOP, "--top"},
+	{OPTION_MAP, VIEW_MAP, "--map"},
+	{OPTION_RECORD, VIEW_RECORD, "--record"},
+	{OPTION_PLOT, VIEW_PLOT, "--plot"},
+	{OPTION_DIFF, VIEW_DIFF, "--diff"},
 	{OPTION_LIST, VIEW_PROCESSES, "--list"},
 };
 
@@ -97,17 +157,6 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 done, 1 nothing matched or damage found, 2 bad usage or no such\n"
 	"process. What it prints is explained in docs/slabinfo.md.\n";
-
-void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("slabinfo: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-}
 
 static const char *view_name(enum view view)
 {
@@ -149,7 +198,7 @@ static bool set_pid(struct options *options, const char *text)
 		fail("\"%s\" is not a process number; --pid takes a number from 1 on", text);
 		return false;
 	}
-	options->pid = (pid_t)pid;
+	options->choice.pid = (pid_t)pid;
 	return true;
 }
 
@@ -238,8 +287,55 @@ static bool set_debug(struct options *options, const char *text)
 	return set_view(options, VIEW_DEBUG);
 }
 
+/* Seconds, with a fraction. */
+static bool set_interval(struct options *options, const char *text)
+{
+	char *end;
+
+	options->interval = strtod(text, &end);
+	if (!isdigit((unsigned char)*text) || *end || options->interval < 0.01 ||
+	    options->interval > 86400) {
+		fail("\"%s\" is not an interval; accepted are 0.01 to 86400 seconds", text);
+		return false;
+	}
+	return true;
+}
+
+static bool set_order(struct options *options, enum order order)
+{
+	if (options->order != ORDER_NAME && options->order != order) {
+		fail("-A, -L, -P and -S are mutually exclusive; give one of them");
+		return false;
+	}
+	options->order = order;
+	return true;
+}
+
+/* Options that only say yes. */
+static bool set_flag(struct options *options, int option)
+{
+	const struct {
+		int option;
+		bool *flag;
+	} flags[] = {
+		{'B', &options->bytes},        {'D', &options->activity},
+		{'e', &options->empty},        {'f', &options->first_alias},
+		{'i', &options->inverted},     {'U', &options->unreclaimable},
+		{'z', &options->zero},         {'1', &options->single},
+		{OPTION_JSON, &options->json},
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (flags[i].option == option)
+			return *flags[i].flag = true;
+	}
+	return false;
+}
+
 static bool set_option(struct options *options, int option)
 {
+	if (set_flag(options, option))
+		return true;
 	switch (option) {
 	case 'd':
 		return set_debug(options, optarg);
@@ -252,20 +348,39 @@ static bool set_option(struct options *options, int option)
 		return set_view(options, VIEW_FAIL);
 	case OPTION_SINCE_MARK:
 		return set_since_mark(options, optarg);
-	case OPTION_JSON:
-		options->json = true;
-		return true;
-	case 'z':
-		options->zero = true;
-		return true;
-	case 'e':
-		options->empty = true;
-		return true;
 	case 'p':
 		return set_pid(options, optarg);
+	case OPTION_SET:
+		options->set = optarg;
+		return set_view(options, VIEW_SET);
+	case OPTION_TOP:
+		return (!optarg || set_interval(options, optarg)) && set_view(options, VIEW_TOP);
+	case OPTION_INTERVAL:
+		return set_interval(options, optarg);
+	case OPTION_MAP:
+	case OPTION_RECORD:
+	case OPTION_PLOT:
+		options->file = optarg;
+		break;
 	case OPTION_PROCESS:
-		options->process = optarg;
+		options->choice.name = optarg;
 		return true;
+	case OPTION_MEMORY:
+		return options->choice.memory = true;
+	case OPTION_CORE:
+		options->choice.core = optarg;
+		return true;
+	case OPTION_EXE:
+		options->choice.exe = optarg;
+		return true;
+	case 'A':
+		return set_order(options, ORDER_ACTIVITY);
+	case 'L':
+		return set_order(options, ORDER_LOSS);
+	case 'P':
+		return set_order(options, ORDER_PARTIAL);
+	case 'S':
+		return set_order(options, ORDER_SIZE);
 	default:
 		break;
 	}
@@ -295,6 +410,10 @@ static bool set_pattern(struct options *options, char **words)
 
 	if (!words[0])
 		return true;
+	if (options->view == VIEW_DIFF || options->view == VIEW_PLOT) {
+		options->operands = words;
+		return true;
+	}
 	if (options->view == VIEW_MARK || options->view == VIEW_FAIL) {
 		fail("%s is for the whole process; it takes no regular expression \"%s\"",
 		     view_name(options->view), words[0]);
@@ -338,7 +457,7 @@ int args_parse(struct options *options, int argc, char **argv)
 	}
 	if (!settle_json(options))
 		return EXIT_USAGE;
-	if (options->pid && options->process) {
+	if (options->choice.pid && options->choice.name) {
 		fail("--pid and --process cannot be combined; give one of them");
 		return EXIT_USAGE;
 	}

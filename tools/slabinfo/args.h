@@ -3,34 +3,49 @@
 #ifndef SLABINFO_ARGS_H
 #define SLABINFO_ARGS_H
 
+#include "attach.h"
+
 #include <regex.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
-/* Exit statuses, as documented in docs/slabinfo.md. */
-enum exit_status {
-	EXIT_DONE = 0,
-	EXIT_NOTHING = 1, /* no cache matched, or a validation found damage */
-	EXIT_USAGE = 2,   /* bad usage, or no such process */
-};
-
+/* What a run does; of two that are asked for, neither is done. */
 enum view {
 	VIEW_DEFAULT, /* the table, or the report when a pattern matches one cache */
 	VIEW_TABLE,
 	VIEW_TOTALS,
+	VIEW_EXTENDED_TOTALS,
+	VIEW_ALIASES,
+	VIEW_NUMA,
+	VIEW_OPS,
 	VIEW_REPORT,
 	VIEW_SHRINK,
 	VIEW_VALIDATE,
 	VIEW_DEBUG,
+	VIEW_SET,
+	VIEW_RESET,
+	VIEW_TRIM,
 	VIEW_SAMPLE,
 	VIEW_FAIL,
 	VIEW_TRACKING,
 	VIEW_MARK,
 	VIEW_SINCE_MARK,
 	VIEW_JSON,
-	VIEW_PROCESSES,
+	VIEW_OPENMETRICS,
+	VIEW_TOP,
+	VIEW_MAP,
+	VIEW_RECORD,
+	VIEW_PLOT,      /* needs no process */
+	VIEW_DIFF,      /* needs no process */
+	VIEW_PROCESSES, /* needs no process */
+};
+
+/* The order of the table's rows. */
+enum order {
+	ORDER_NAME,
+	ORDER_SIZE,     /* -S: most memory first */
+	ORDER_LOSS,     /* -L: most memory lost first */
+	ORDER_PARTIAL,  /* -P: most partial slabs first */
+	ORDER_ACTIVITY, /* -A: most active first */
 };
 
 /* All that -d can ask for, and "-". */
@@ -38,18 +53,28 @@ enum view {
 
 struct options {
 	enum view view;
-	bool json;           /* VIEW_JSON, or one of the two that have it */
-	bool zero;           /* show empty caches too */
-	bool empty;          /* show empty caches only */
-	size_t lines;        /* how many rows or call sites, 0: not given */
+	bool json;          /* VIEW_JSON, or one of the two that have it */
+	enum order order;
+	bool inverted; /* -i: the table's order, or the list of aliases, the other way round */
+	bool activity; /* -D: the table's columns of activity */
+	bool bytes; /* -B: sizes in bytes, not in K, M, G */
+	bool first_alias; /* -f: a merged cache is called by its first alias */
+	bool single; /* -1: aliases that are a cache's only one, too */
+	bool unreclaimable; /* -U: only caches without SLAB_RECLAIM_ACCOUNT */
+	bool zero; /* show empty caches too */
+	bool empty; /* show empty caches only */
+	size_t lines; /* how many rows or call sites, 0: not given */
+	double interval; /* seconds, of --top and --record; 0: not given */
 	char letters[LETTERS_TEXT]; /* of -d, "-": off */
-	long sample;         /* N of --sample */
-	const char *fail;    /* SPEC of --fail */
-	uint64_t mark;       /* of --since-mark, 0: the last one */
-	pid_t pid;           /* 0: not given */
-	const char *process; /* name of the process, NULL: not given */
+	long sample; /* N of --sample */
+	const char *fail; /* SPEC of --fail */
+	const char *set; /* CACHE.ATTRIBUTE=VALUE of --set */
+	uint64_t mark; /* of --since-mark, 0: the last one */
+	const char *file; /* of --map, --record, --plot */
+	char **operands; /* VIEW_PLOT: recordings; VIEW_DIFF: two files; NULL at the end */
+	struct choice choice;
 	const char *pattern; /* NULL: all caches */
-	regex_t regex;       /* compiled from the pattern */
+	regex_t regex; /* compiled from the pattern */
 };
 
 /*
@@ -60,8 +85,5 @@ int args_parse(struct options *options, int argc, char **argv);
 
 /* args_matches: whether the cache's name or an alias is meant by the pattern. */
 bool args_matches(const struct options *options, const char *name);
-
-/* fail: "slabinfo: " and one sentence on stderr. */
-void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* SLABINFO_ARGS_H */

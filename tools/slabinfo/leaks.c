@@ -37,7 +37,7 @@ static const char *plural(uint64_t n)
 
 /* --- --mark -------------------------------------------------------------------- */
 
-int action_mark(const struct process *process, const struct model *model)
+int action_mark(struct process *process, const struct model *model)
 {
 	struct json_object *answer = attach_ask(process, "mark", NULL);
 	size_t tracked = count_tracked(model);
@@ -114,7 +114,7 @@ static void print_left_out(const struct site_list *list, size_t shown)
 		       list->count - shown, plural(list->count - shown), list->count);
 }
 
-static void print_notes(const struct process *process, const struct model *model,
+static void print_notes(struct process *process, const struct model *model,
 			const struct site_list *list)
 {
 	size_t untracked = model->count - count_tracked(model);
@@ -130,8 +130,8 @@ static void print_notes(const struct process *process, const struct model *model
 		       untracked, plural(untracked), untracked == 1 ? "es" : "", process->pid);
 }
 
-static bool ask_all(struct site_list *list, const struct process *process,
-		    const struct model *model, uint64_t mark)
+static bool ask_all(struct site_list *list, struct process *process, const struct model *model,
+		    uint64_t mark)
 {
 	for (size_t i = 0; i < model->count; i++) {
 		if (is_tracked(&model->caches[i]) &&
@@ -142,7 +142,7 @@ static bool ask_all(struct site_list *list, const struct process *process,
 	return true;
 }
 
-static void print_leaks(const struct options *options, const struct process *process,
+static void print_leaks(const struct options *options, struct process *process,
 			const struct model *model, struct symbolizer *symbolizer,
 			const struct site_list *list, uint64_t mark)
 {
@@ -162,7 +162,7 @@ static void print_leaks(const struct options *options, const struct process *pro
 }
 
 /* The mark that is meant; 0 after telling why there is none. */
-static uint64_t choose_mark(const struct options *options, const struct process *process,
+static uint64_t choose_mark(const struct options *options, struct process *process,
 			    struct json_object *about)
 {
 	uint64_t mark = options->mark ? options->mark : model_number(about, "mark");
@@ -178,7 +178,7 @@ static uint64_t choose_mark(const struct options *options, const struct process 
 	return 0;
 }
 
-int view_since_mark(const struct options *options, const struct process *process,
+int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model)
 {
 	uint64_t mark = choose_mark(options, process, model_member(model->document, "process"));

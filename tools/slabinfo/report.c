@@ -161,8 +161,10 @@ static void print_deactivation(const struct cache *cache)
 	}
 }
 
-void view_report(const struct model *model)
+void view_report(const struct options *options, const struct model *model)
 {
+	(void)options;
+
 	for (size_t i = 0; i < model->count; i++) {
 		const struct cache *cache = &model->caches[i];
 

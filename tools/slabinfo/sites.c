@@ -31,7 +31,7 @@ static bool add_site(struct site_list *list, const struct cache *cache, struct j
 	return true;
 }
 
-bool sites_add(struct site_list *list, const struct process *process, const struct cache *cache,
+bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
 	       const char *kind, uint64_t since)
 {
 	char request[64];

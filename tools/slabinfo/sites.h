@@ -28,7 +28,7 @@ struct site_list {
  * younger than a mark (0: all). False after telling on stderr: the process did
  * not answer.
  */
-bool sites_add(struct site_list *list, const struct process *process, const struct cache *cache,
+bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
 	       const char *kind, uint64_t since);
 void sites_free(struct site_list *list);
 

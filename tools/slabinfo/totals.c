@@ -138,8 +138,9 @@ static void print_row(const struct totals *totals, enum row row)
 	putchar('\n');
 }
 
-void view_totals(const struct model *model)
+void view_totals(const struct options *options, const struct model *model)
 {
+	(void)options;
 	static const char rule[] =
 		"------------------------------------------------------------------------------";
 	struct totals totals = {0};

@@ -33,7 +33,7 @@ static void print_site(struct symbolizer *symbolizer, const struct site *site)
 }
 
 /* How to switch tracking on, with the letters that the cache has. */
-static void print_advice(const struct process *process, const struct cache *cache)
+static void print_advice(struct process *process, const struct cache *cache)
 {
 	const char *letters = model_text(cache->json, "letters");
 
@@ -45,7 +45,7 @@ static void print_advice(const struct process *process, const struct cache *cach
 	printf("u '^%s$'\n\n", cache->name);
 }
 
-static void print_no_data(const struct process *process, const struct cache *cache)
+static void print_no_data(struct process *process, const struct cache *cache)
 {
 	if (cache->flags & SLAB_STORE_USER) {
 		printf("%s: No data: nothing was allocated since its users are tracked\n\n",
@@ -85,7 +85,7 @@ static void print_cache(const struct options *options, struct symbolizer *symbol
 	print_sites(options, symbolizer, freed);
 }
 
-static bool show_cache(const struct options *options, const struct process *process,
+static bool show_cache(const struct options *options, struct process *process,
 		       struct symbolizer *symbolizer, const struct cache *cache)
 {
 	struct site_list allocated = {0}, freed = {0};
@@ -101,7 +101,7 @@ static bool show_cache(const struct options *options, const struct process *proc
 	return answered;
 }
 
-static bool show_json(const struct process *process, struct symbolizer *symbolizer,
+static bool show_json(struct process *process, struct symbolizer *symbolizer,
 		      const struct model *model)
 {
 	struct site_list list = {0};
@@ -116,8 +116,7 @@ static bool show_json(const struct process *process, struct symbolizer *symboliz
 	return answered;
 }
 
-int view_tracking(const struct options *options, const struct process *process,
-		  const struct model *model)
+int view_tracking(const struct options *options, struct process *process, const struct model *model)
 {
 	struct symbolizer *symbolizer = symbols_open();
 	bool answered = symbolizer != NULL;

@@ -1,33 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The views: each prints the caches of `model`, which holds those that the
- * options select and no others.
+ * options select and no others. Those that return an int return the exit status.
  */
 #ifndef SLABINFO_VIEWS_H
 #define SLABINFO_VIEWS_H
 
-#include "attach.h"
+#include "args.h"
 #include "model.h"
 
 void view_table(const struct options *options, const struct model *model);
-void view_totals(const struct model *model);
-void view_report(const struct model *model);
+void view_totals(const struct options *options, const struct model *model);
+/* -X: the totals, and the first lines of three orders; sorts the model. */
+void view_extended_totals(const struct options *options, struct model *model);
+int view_aliases(const struct options *options, const struct model *model);
+void view_numa(const struct options *options, const struct model *model);
+void view_ops(const struct model *model);
+void view_report(const struct options *options, const struct model *model);
 void view_json(const struct options *options, const struct model *model);
+void view_openmetrics(const struct process *process, const struct model *model);
 
-/* These ask the process for more; they and the actions return the exit status. */
-int view_tracking(const struct options *options, const struct process *process,
+/* These ask the process for more. */
+int view_tracking(const struct options *options, struct process *process,
 		  const struct model *model);
-int view_since_mark(const struct options *options, const struct process *process,
+int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model);
+int view_map(const struct options *options, struct process *process, const struct model *model);
 
-int action_shrink(const struct process *process, const struct model *model);
-int action_validate(const struct process *process, const struct model *model);
-int action_debug(const struct options *options, const struct process *process,
-		 const struct model *model);
-int action_sample(const struct options *options, const struct process *process,
+/* These ask it again and again. */
+int view_top(const struct options *options, struct process *process);
+int view_record(const struct options *options, struct process *process);
+
+/* These need no process. */
+int view_plot(const struct options *options);
+int view_diff(const struct options *options);
+
+int action_shrink(struct process *process, const struct model *model);
+int action_validate(struct process *process, const struct model *model);
+int action_debug(const struct options *options, struct process *process, const struct model *model);
+int action_sample(const struct options *options, struct process *process,
 		  const struct model *model);
-int action_fail(const struct options *options, const struct process *process);
-int action_mark(const struct process *process, const struct model *model);
+int action_fail(const struct options *options, struct process *process);
+int action_mark(struct process *process, const struct model *model);
+int action_set(const struct options *options, struct process *process);
+int action_reset(struct process *process, const struct model *model);
+int action_trim(struct process *process);
 
 /* A size as the tables show it: one decimal, decimal units, "16.2M". */
 #define SIZE_TEXT 24

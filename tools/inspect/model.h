@@ -3,8 +3,8 @@
  * What a process tells about its caches, as C structures. Numbers that an older
  * library does not send are zero.
  */
-#ifndef SLABINFO_MODEL_H
-#define SLABINFO_MODEL_H
+#ifndef INSPECT_MODEL_H
+#define INSPECT_MODEL_H
 
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -71,4 +71,4 @@ uint64_t cache_used_bytes(const struct cache *cache);
 /* percent: part of whole, 0 when there is no whole. */
 uint64_t percent(uint64_t part, uint64_t whole);
 
-#endif /* SLABINFO_MODEL_H */
+#endif /* INSPECT_MODEL_H */

@@ -8,6 +8,7 @@
  * on who started it and how, and all that the user may read are searched.
  */
 #include "attach.h"
+#include "memory.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,11 +23,6 @@
 #include <unistd.h>
 
 #define ANSWER_SECONDS 30
-
-struct process_list {
-	struct process *processes;
-	size_t count;
-};
 
 /* Connecting and asking */
 
@@ -99,7 +95,7 @@ static char *exchange(const char *path, const char *request, const char *name)
 	return answer;
 }
 
-struct json_object *attach_ask(const struct process *process, const char *request, const char *name)
+struct json_object *attach_ask(struct process *process, const char *request, const char *name)
 {
 	char *text = exchange(process->path, request, name);
 	struct json_object *answer, *member;
@@ -189,27 +185,28 @@ static bool is_known(const struct process_list *list, pid_t pid)
 	return false;
 }
 
-static void add_process(struct process_list *list, const struct options *options, const char *path)
+static void add_process(struct process_list *list, const struct choice *choice, const char *path)
 {
 	struct process *larger, *process;
 	pid_t pid = pid_of(path);
 
-	if (!pid || (options->pid && pid != options->pid) || is_known(list, pid) || !is_alive(path))
+	if (!pid || (choice->pid && pid != choice->pid) || is_known(list, pid) || !is_alive(path))
 		return;
 	larger = realloc(list->processes, (list->count + 1) * sizeof(*process));
 	if (!larger)
 		return;
 	list->processes = larger;
 	process = &larger[list->count];
+	memset(process, 0, sizeof(*process));
 	process->pid = pid;
 	snprintf(process->path, sizeof(process->path), "%s", path);
 	read_proc(pid, "comm", process->command, sizeof(process->command));
-	if (!options->process || has_name(process, options->process))
+	if (!choice->name || has_name(process, choice->name))
 		list->count++;
 }
 
 /* Every socket in `dir`/slab, where dir may be a pattern. */
-static void search(struct process_list *list, const struct options *options, const char *dir)
+static void search(struct process_list *list, const struct choice *choice, const char *dir)
 {
 	char pattern[PATH_MAX];
 	glob_t found;
@@ -217,47 +214,59 @@ static void search(struct process_list *list, const struct options *options, con
 	snprintf(pattern, sizeof(pattern), "%s/slab/*.sock", dir);
 	if (glob(pattern, 0, NULL, &found) == 0) {
 		for (size_t i = 0; i < found.gl_pathc; i++)
-			add_process(list, options, found.gl_pathv[i]);
+			add_process(list, choice, found.gl_pathv[i]);
 	}
 	globfree(&found);
 }
 
-static void find_processes(struct process_list *list, const struct options *options)
+static void search_all(struct process_list *list, const struct choice *choice)
 {
 	const char *given = getenv("SLAB_RUNTIME_DIR");
 	const char *session = getenv("XDG_RUNTIME_DIR");
 	char own[32];
 
 	if (given && *given) {
-		search(list, options, given);
+		search(list, choice, given);
 		return;
 	}
 	if (session && *session)
-		search(list, options, session);
-	search(list, options, "/run");
+		search(list, choice, session);
+	search(list, choice, "/run");
 	if (geteuid() == 0) {
-		search(list, options, "/run/user/*");
-		search(list, options, "/tmp/slab-*");
+		search(list, choice, "/run/user/*");
+		search(list, choice, "/tmp/slab-*");
 	} else {
 		snprintf(own, sizeof(own), "/tmp/slab-%u", (unsigned)geteuid());
-		search(list, options, own);
+		search(list, choice, own);
 	}
+}
+
+void attach_find(struct process_list *list, const struct choice *choice)
+{
+	*list = (struct process_list){NULL, 0};
+	search_all(list, choice);
+}
+
+void attach_free(struct process_list *list)
+{
+	free(list->processes);
+	*list = (struct process_list){NULL, 0};
 }
 
 /* Choosing */
 
 /* Tells why nothing was found. */
-static void fail_none(const struct options *options)
+static void fail_none(const struct choice *choice)
 {
-	if (options->pid && kill(options->pid, 0) != 0 && errno == ESRCH)
-		fail("there is no process %d", options->pid);
-	else if (options->pid)
+	if (choice->pid && kill(choice->pid, 0) != 0 && errno == ESRCH)
+		fail("there is no process %d", choice->pid);
+	else if (choice->pid)
 		fail("process %d exports no caches: it does not use libslab, has created no cache "
 		     "yet, runs with SLAB_CONTROL=off, or belongs to another user",
-		     options->pid);
-	else if (options->process)
+		     choice->pid);
+	else if (choice->name)
 		fail("no process called \"%s\" exports caches; --list shows those that do",
-		     options->process);
+		     choice->name);
 	else
 		fail("no process exports caches");
 }
@@ -269,38 +278,44 @@ static void print_processes(FILE *out, const struct process_list *list)
 		fprintf(out, "%10d  %s\n", list->processes[i].pid, list->processes[i].command);
 }
 
-int attach_choose(const struct options *options, struct process *process)
+int attach_choose(const struct choice *choice, struct process *process)
 {
-	struct process_list list = {NULL, 0};
+	struct process_list list;
 	int status = -1;
 
-	find_processes(&list, options);
+	attach_find(&list, choice);
 	if (list.count == 1) {
 		*process = list.processes[0];
 	} else if (list.count == 0) {
-		fail_none(options);
+		fail_none(choice);
 		status = EXIT_USAGE;
 	} else {
 		fail("several processes export caches; choose one with --pid");
 		print_processes(stderr, &list);
 		status = EXIT_USAGE;
 	}
-	free(list.processes);
+	attach_free(&list);
 	return status;
 }
 
-int attach_list(const struct options *options)
+void attach_close(struct process *process)
 {
-	struct process_list list = {NULL, 0};
+	memory_close(process->memory);
+	process->memory = NULL;
+}
+
+int attach_list(const struct choice *choice)
+{
+	struct process_list list;
 	int status = EXIT_DONE;
 
-	find_processes(&list, options);
+	attach_find(&list, choice);
 	if (list.count > 0) {
 		print_processes(stdout, &list);
 	} else {
-		fail_none(options);
+		fail_none(choice);
 		status = EXIT_USAGE;
 	}
-	free(list.processes);
+	attach_free(&list);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From JSON to the structures of model.h. */
 #include "model.h"
-#include "args.h"
+#include "fail.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+#include "slab_internal.h"

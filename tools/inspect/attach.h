@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes that export caches, and core files of such: finding one, and asking
+ * it. However it is reached, the requests and the answers are those of the
+ * control protocol (docs/control.md).
+ */
+#ifndef INSPECT_ATTACH_H
+#define INSPECT_ATTACH_H
+
+#include "fail.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct memory;
+
+/* Which process is meant. All zero: the only one there is. */
+struct choice {
+	pid_t pid;        /* 0: not given */
+	const char *name; /* of the process, NULL: not given */
+	bool memory;      /* read its memory, even if it would answer */
+	const char *core; /* a core file instead of a process, NULL: none */
+	const char *exe;  /* the program that left the core file, NULL: as the file says */
+};
+
+/* How a process is asked. */
+enum way {
+	WAY_SOCKET, /* it answers itself */
+	WAY_MEMORY, /* its memory is read */
+	WAY_CORE,   /* its core file is read */
+};
+
+struct process {
+	pid_t pid;
+	char command[64];
+	char path[PATH_MAX]; /* of its socket, or of the core file; empty: it has no socket */
+	enum way way;
+	struct memory *memory; /* once it is open (memory.h), else NULL */
+};
+
+struct process_list {
+	struct process *processes;
+	size_t count;
+};
+
+/*
+ * attach_choose: the process that is meant, or the only one there is. Returns -1
+ * with *process filled, to be closed, or the exit status after telling on stderr
+ * why there is none. A process that has no socket, is stopped, or does not answer
+ * is read from its memory; that it does not answer is told on stderr.
+ */
+int attach_choose(const struct choice *choice, struct process *process);
+void attach_close(struct process *process);
+
+/* attach_find: the processes that export caches, ordered by pid; to be freed. */
+void attach_find(struct process_list *list, const struct choice *choice);
+void attach_free(struct process_list *list);
+
+/* attach_list: print them; returns the exit status. */
+int attach_list(const struct choice *choice);
+
+/*
+ * attach_ask: send "slab/1 REQUEST NAME" (name may be NULL) and return the
+ * answer when the process says ok; NULL after telling with fail() what was wrong.
+ * The caller puts the answer with json_object_put(). Where memory is read, only
+ * "ping", "stats", "slabs" and "traces" can be answered; others fail with a
+ * sentence that says why.
+ */
+struct json_object *attach_ask(struct process *process, const char *request, const char *name);
+
+#endif /* INSPECT_ATTACH_H */

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+#include "views.h"
+
+int view_diff(const struct options *options)
+{
+	(void)options;
+	fail("this cannot be done yet");
+	return EXIT_USAGE;
+}

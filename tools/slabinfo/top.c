@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+#include "views.h"
+
+int view_top(const struct options *options, struct process *process)
+{
+	(void)options;
+	(void)process;
+	fail("this cannot be done yet");
+	return EXIT_USAGE;
+}
