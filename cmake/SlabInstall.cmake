@@ -29,3 +29,16 @@ install(FILES ${PROJECT_BINARY_DIR}/libslab.pc DESTINATION ${SLAB_PC_DIR})
 install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py
 	DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}
 	RENAME libslab.so.${PROJECT_VERSION}-gdb.py)
+
+# The manual, and what belongs to the programs.
+add_subdirectory(docs/man)
+if(PROJECT_IS_TOP_LEVEL)
+	install(FILES docs/schema/slabinfo.schema.json
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
+	foreach(program slabinfo slab-exporter)
+		install(FILES tools/completion/${program}.bash RENAME ${program}
+			DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+		install(FILES tools/completion/_${program}
+			DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+	endforeach()
+endif()

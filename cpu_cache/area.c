@@ -18,14 +18,14 @@
 
 #include "locked.h"
 
-#define ROWS_BEFORE 2l
+#define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
 #define AREAS_MAX 64
 
 static struct area {
 	char *row0;
 	uint64_t used[(CPU_AREA_SLOTS + 63) / 64];
 } areas[AREAS_MAX];
-static unsigned area_count;
+unsigned cpu_area_count;
 static char *none_row0;
 
 /* "0-3,8" says that CPU 8 is the highest: the last number of the list. */
@@ -62,7 +62,7 @@ unsigned cpu_possible(void)
 
 static size_t area_bytes(void)
 {
-	return (size_t)(cpu_possible() + ROWS_BEFORE) << CPU_AREA_SHIFT;
+	return cpu_area_bytes(1, cpu_possible());
 }
 
 static char *area_map(int protection)
@@ -101,7 +101,7 @@ char *cpu_slots_create(void)
 			area->row0 = area_map(PROT_READ | PROT_WRITE);
 			if (!area->row0)
 				return NULL;
-			__atomic_store_n(&area_count, a + 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&cpu_area_count, a + 1, __ATOMIC_RELEASE);
 		}
 		for (unsigned i = 0; i < CPU_AREA_SLOTS; i++)
 			if (!(area->used[i / 64] >> i % 64 & 1)) {
@@ -115,7 +115,7 @@ char *cpu_slots_create(void)
 
 void cpu_slots_destroy(char *slots)
 {
-	for (unsigned a = 0; a < area_count; a++) {
+	for (unsigned a = 0; a < cpu_area_count; a++) {
 		size_t i = (size_t)(slots - areas[a].row0) / sizeof(struct cpu_slot);
 
 		if (slots < areas[a].row0 || i >= CPU_AREA_SLOTS)
@@ -132,14 +132,9 @@ void cpu_slots_destroy(char *slots)
 	}
 }
 
-size_t cpu_slots_bytes(void)
-{
-	return __atomic_load_n(&area_count, __ATOMIC_ACQUIRE) * area_bytes();
-}
-
 static void for_each_slot(void (*fn)(struct cpu_slot *))
 {
-	unsigned count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
+	unsigned count = __atomic_load_n(&cpu_area_count, __ATOMIC_ACQUIRE);
 
 	for (unsigned a = 0; a < count; a++)
 		for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {

@@ -181,8 +181,15 @@ char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
 /* Slots of a user who never gets past the slow path: always empty, read-only. */
 char *cpu_slots_none(void);
-/* Bytes of address space in use for slots. */
-size_t cpu_slots_bytes(void);
+/* Address space in use for slots: so many areas of so many rows, of which two stand
+ * before those of the CPUs. */
+extern unsigned cpu_area_count;
+#define CPU_AREA_ROWS_BEFORE 2u
+
+static inline uint64_t cpu_area_bytes(unsigned areas, unsigned cpus)
+{
+	return (uint64_t)areas * (cpus + CPU_AREA_ROWS_BEFORE) << CPU_AREA_SHIFT;
+}
 
 /* Fork: engines with locks hold all of them over it. The caller keeps slots from
  * being created or destroyed meanwhile. */

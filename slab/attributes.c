@@ -1,26 +1,200 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
+/*
+ * Statistics by name: a table of where each number stands in struct slab_stats,
+ * how it is set, and from which values; and all events, which are set alike.
+ */
+#include "attributes.h"
 
-#include "slab_internal.h"
+#include <errno.h>
+#include <slab/debug.h>
+#include <string.h>
+
+#include "debug_cache.h"
+
+/* Slabs: more than any cache has use for, and less than a list word counts to. */
+#define MIN_PARTIAL_MAX 65535
+#define CPU_PARTIAL_MAX 32767
+
+struct attribute {
+	const char *name;
+	size_t offset, size; /* in struct slab_stats; size 0: not there */
+	/* Only of those that can be set: */
+	void (*write)(struct slab_cache *cache, uint64_t value);
+	uint64_t max;
+	const char *accepted;
+};
+
+static void write_min_partial(struct slab_cache *cache, uint64_t value)
+{
+	unsigned before =
+		__atomic_exchange_n(&cache->min_partial, (unsigned)value, __ATOMIC_RELAXED);
+
+	if (value >= before)
+		return;
+	cache_flush(cache);
+	debug_settle(cache);
+}
+
+/* A CPU's list may have grown, and its own limit with it: that starts again. */
+static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
+{
+	unsigned before =
+		__atomic_exchange_n(&cache->cpu_partial, (unsigned)value, __ATOMIC_RELAXED);
+
+	if (value >= before)
+		return;
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit, 0,
+				 __ATOMIC_RELAXED);
+	cache_flush(cache);
+}
+
+static void write_limit(struct slab_cache *cache, uint64_t value)
+{
+	__atomic_store_n(&cache->limit, value, __ATOMIC_RELAXED);
+}
+
+static void write_sample(struct slab_cache *cache, uint64_t value)
+{
+	slab_cache_sample(cache, value);
+}
+
+#define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
+#define NUMBER(member)                                                                             \
+	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, 0, NULL}
+#define WRITABLE(member, max, accepted)                                                            \
+	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), write_##member, max,       \
+	 accepted}
+
+#define TEXT_OF(number) #number
+#define UP_TO(max) "0 to " TEXT_OF(max)
+
+static const struct attribute attributes[] = {
+	NUMBER(flags),
+	NUMBER(object_size),
+	NUMBER(slab_size),
+	NUMBER(align),
+	NUMBER(objects_per_slab),
+	NUMBER(order),
+	NUMBER(has_ctor),
+	NUMBER(merged),
+	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
+	WRITABLE(cpu_partial, CPU_PARTIAL_MAX, UP_TO(CPU_PARTIAL_MAX) " slabs"),
+	NUMBER(slabs),
+	NUMBER(cpu_slabs),
+	NUMBER(partial),
+	NUMBER(full),
+	NUMBER(objects),
+	NUMBER(total_objects),
+	NUMBER(objects_partial),
+	NUMBER(gathered),
+	NUMBER(populated),
+	NUMBER(debug_slabs),
+	NUMBER(draining_slabs),
+	NUMBER(guarded_slabs),
+	NUMBER(errors),
+	WRITABLE(limit, INT64_MAX, "a number of bytes, and 0 for no limit"),
+	NUMBER(counted),
+	NUMBER(counted_us),
+	NUMBER(nodes),
+	{"sample", 0, 0, write_sample, INT64_MAX, "a number of allocations, and 0 for off"},
+};
+
+#define ATTRIBUTES ((unsigned)(sizeof(attributes) / sizeof(attributes[0])))
 
 const char *slab_stat_name(unsigned i)
 {
-	(void)i;
-	return NULL;
+	return i < ATTRIBUTES ? attributes[i].name : slab_event_name(i - ATTRIBUTES);
+}
+
+/* The number of a name, as slab_stat_name() takes it; -1: there is none. */
+static int find(const char *name)
+{
+	const char *known;
+
+	for (unsigned i = 0; (known = slab_stat_name(i)); i++) {
+		if (strcmp(known, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool is_event(unsigned i)
+{
+	return i >= ATTRIBUTES;
+}
+
+const char *attribute_accepted(const char *name)
+{
+	int i = find(name);
+
+	if (i >= 0 && is_event((unsigned)i))
+		return "0, which clears it";
+	return i < 0 ? NULL : attributes[i].accepted;
+}
+
+static int fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+static uint64_t number_at(const struct slab_stats *stats, const struct attribute *attribute)
+{
+	const char *at = (const char *)stats + attribute->offset;
+	unsigned small;
+	uint64_t number;
+
+	if (attribute->size == sizeof(small)) {
+		memcpy(&small, at, sizeof(small));
+		return small;
+	}
+	memcpy(&number, at, sizeof(number));
+	return number;
 }
 
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 {
-	(void)cache;
-	(void)name;
-	(void)value;
-	return -ENOENT;
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	int i = find(name), error;
+
+	if (i < 0)
+		return fail(ENOENT);
+	error = slab_cache_stats(cache, &stats);
+	if (error)
+		return error;
+	if (is_event((unsigned)i))
+		*value = stats.event[(unsigned)i - ATTRIBUTES];
+	else if (attributes[i].size)
+		*value = number_at(&stats, &attributes[i]);
+	else
+		*value = __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static void clear_event(struct slab_cache *cache, unsigned event)
+{
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->event[event], 0,
+				 __ATOMIC_RELAXED);
 }
 
 int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
 {
-	(void)cache;
-	(void)name;
-	(void)value;
-	return -ENOENT;
+	int i = find(name);
+	bool event = i >= 0 && is_event((unsigned)i);
+
+	if (i < 0)
+		return fail(ENOENT);
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return fail(EINVAL);
+	if (!event && !attributes[i].write)
+		return fail(EACCES);
+	if (value > (event ? 0 : attributes[i].max))
+		return fail(ERANGE);
+	if (event)
+		clear_event(cache, (unsigned)i - ATTRIBUTES);
+	else
+		attributes[i].write(cache, value);
+	return 0;
 }

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "count.h"
 #include "debug_cache.h"
 #include "guard.h"
+#include "limit.h"
 #include "user_pointer.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
@@ -33,22 +35,17 @@ static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, vo
 	return done;
 }
 
-size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
+static bool goes_singly(const struct slab_cache *cache)
+{
+	return cache_letters(cache) || sample_gate_open(cache);
+}
+
+/* What this CPU has and gets; ends where objects are to be had singly, or not at all. */
+static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
 {
 	size_t done = 0;
-	int saved = errno;
 
-	if (!mode || mode & ~MODES || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return 0;
-	}
-	while (done < n) {
-		if (cache_letters(cache) || sample_gate_open(cache)) {
-			done += alloc_singly(cache, mode, n - done, objs + done,
-					     __builtin_return_address(0));
-			break;
-		}
-
+	while (done < n && !goes_singly(cache)) {
 		size_t got = cpu_engine->pop_bulk(cache->cpu_slots, n - done, objs + done);
 		int result;
 
@@ -71,6 +68,33 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 			break;
 		}
 	}
+	count_allocations(cache, done);
+	return done;
+}
+
+static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
+			 const void *caller)
+{
+	size_t done = alloc_from_cpu(cache, mode, n, objs);
+
+	if (done < n && goes_singly(cache))
+		done += alloc_singly(cache, mode, n - done, objs + done, caller);
+	return done;
+}
+
+size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
+{
+	const void *caller = __builtin_return_address(0);
+	size_t done;
+	int saved = errno;
+
+	if (!mode || mode & ~MODES || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return 0;
+	}
+	done = alloc_some(cache, mode, n, objs, caller);
+	if (done < n && mode & SLAB_ALLOC_FULL && limit_regain(cache))
+		done += alloc_some(cache, mode, n - done, objs + done, caller);
 	if (done == n)
 		errno = saved;
 	if (cache->flags & SLAB_ZERO)

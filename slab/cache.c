@@ -14,6 +14,7 @@
 
 #include "annotate.h"
 #include "control_socket.h"
+#include "count.h"
 #include "debug_layout.h"
 #include "debug_options.h"
 #include "fail.h"
@@ -21,6 +22,7 @@
 #include "guard.h"
 #include "options.h"
 #include "report.h"
+#include "root.h"
 
 #define FLAGS_KNOWN                                                                                \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
@@ -57,6 +59,7 @@ static void init_once(void)
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
 			  cpu_engine->name);
 	topology_nodes();
+	root_init();
 	slab_fork_init();
 }
 
@@ -180,8 +183,8 @@ static int check_args(const char *name, size_t size, const struct slab_cache_arg
 		return EINVAL;
 	if (args->ctor && flags & SLAB_ZERO)
 		return EINVAL;
-	if (flags & ~FLAGS_DONE || args->reclaim || args->limit || args->reserve || args->rcu ||
-	    args->isolate || args->migrate)
+	if (flags & ~FLAGS_DONE || args->reclaim || args->reserve || args->rcu || args->isolate ||
+	    args->migrate)
 		return ENOTSUP;
 	return 0;
 }
@@ -210,7 +213,7 @@ static struct slab_cache *find_name(const char *name)
 static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+	       !args->limit && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
@@ -218,6 +221,7 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !c->ctor && !c->dtor && !(c->flags & SLAB_NO_MERGE) &&
+			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) &&
 			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
@@ -304,6 +308,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->ctor = args->ctor;
 	cache->dtor = args->dtor;
 	cache->arg = args->arg;
+	cache->limit = args->limit;
 	cache->refs = 1;
 	memcpy(cache->name, name, strlen(name) + 1);
 	pthread_mutex_init(&cache->flush_lock, NULL);
@@ -320,23 +325,29 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 
 static void registry_add(struct slab_cache *cache)
 {
+	root_registry_begin();
 	cache->prev_next = registry_end;
 	*registry_end = cache;
 	registry_end = &cache->next;
+	root_registry_end();
 }
 
 static void registry_remove(struct slab_cache *cache)
 {
+	root_registry_begin();
 	*cache->prev_next = cache->next;
 	if (cache->next)
 		cache->next->prev_next = cache->prev_next;
 	else
 		registry_end = cache->prev_next;
+	root_registry_end();
 }
 
 static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
 {
+	root_registry_begin();
 	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
+	root_registry_end();
 	cache->refs++;
 	if (object_size > cache->object_size)
 		cache->object_size = object_size;
@@ -363,16 +374,19 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 					const struct slab_cache_args *args, uint64_t flags)
 {
 	size_t align = choose_align(size, args->align, flags);
+	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache;
 
 	if (find_name(name)) {
 		errno = EEXIST;
 		return NULL;
 	}
+	if (args->limit && args->limit < (size_t)1 << cache_choose_slab_shift(stride)) {
+		errno = EINVAL;
+		return NULL;
+	}
 	flags |= wanted_flags(name, args);
-	cache = can_merge(name, flags, args)
-			? find_mergeable((size + align - 1) & ~(align - 1), align, flags)
-			: NULL;
+	cache = can_merge(name, flags, args) ? find_mergeable(stride, align, flags) : NULL;
 	if (cache)
 		return add_alias(cache, name, size);
 	cache = cache_new(name, size, align, args, flags);
@@ -526,6 +540,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return fail(EBUSY);
 	}
 	sample_set(cache, 0);
+	count_close(cache);
 	registry_remove(cache);
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);

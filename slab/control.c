@@ -6,8 +6,9 @@
  * timer and the clients. The thread waits on it; an application that wants no
  * thread watches the same descriptor in its own loop. A client sends one line,
  * gets one line and is closed, and no step of that ever blocks: a client that
- * is slow only keeps its own slot, and loses it after ten seconds, or sooner
- * when all slots are taken and somebody new comes.
+ * is slow only keeps its own slot, and loses it after ten seconds, or after one
+ * when all slots are taken and somebody new comes. Until then who comes waits in
+ * the listener's queue.
  *
  * `state` says who may touch `server`: in IDLE whoever moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
@@ -15,7 +16,9 @@
  * from IDLE again. There is no lock that a fork could catch held.
  */
 #define _GNU_SOURCE
+#include "clock.h"
 #include "control_socket.h"
+#include "count.h"
 #include "guard.h"
 #include "options.h"
 #include "report.h"
@@ -32,6 +35,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <time.h>
@@ -39,11 +43,13 @@
 
 #define MAX_CLIENTS 64
 #define MAX_REQUEST 4096
-#define IDLE_SECONDS 10
+#define MAX_REPLIES ((size_t)64 << 20) /* bytes of answers that wait for their readers */
+#define IDLE_MS 10000
+#define GRACE_MS 1000 /* so long a client is not dropped for another one */
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
 /* Periods of the timer. */
-#define SAMPLE_MS 100L
+#define TICK_MS 100L
 #define SECOND_MS 1000L
 #define PERIOD_UNKNOWN (-1L)
 
@@ -54,7 +60,7 @@ enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 struct client {
 	bool used;
 	int fd;
-	time_t progress; /* when it last sent or took something */
+	uint64_t progress; /* when it last sent or took something, ms */
 	size_t received;
 	size_t sent;
 	struct slab_json reply; /* empty while the request is incomplete */
@@ -64,11 +70,12 @@ static struct server {
 	int listener;
 	int poll;
 	int timer;
-	bool muted; /* no descriptor was left for a new client: wait for the timer */
+	bool muted; /* no slot or descriptor was left: nobody is accepted until a client is
+		       dropped, or the timer has run out */
 	long period; /* of the timer in ms, 0: off, PERIOD_UNKNOWN: others may have set it */
 	pid_t pid;  /* who made the socket and unlinks it; 0: nobody */
+	struct stat made; /* … which is this one */
 	int error;  /* why the state is FAILED, as -errno */
-	time_t opened;
 	unsigned clients;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct client client[MAX_CLIENTS];
@@ -84,12 +91,10 @@ static atomic_bool main_thread_gone;
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
 
-static time_t now(void)
+/* Milliseconds. */
+static uint64_t now(void)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
+	return clock_us() / 1000;
 }
 
 static int watch(int operation, int fd, uint32_t events, unsigned tag)
@@ -112,8 +117,8 @@ static void set_timer(long ms)
 /* What those wait for who are not clients, in ms; 0: nothing. */
 static long common_period(void)
 {
-	if (sample_wants_ticks())
-		return SAMPLE_MS;
+	if (sample_wants_ticks() || count_wants_ticks())
+		return TICK_MS;
 	return atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD ? SECOND_MS : 0;
 }
 
@@ -121,7 +126,9 @@ static long wanted_period(void)
 {
 	long common = common_period();
 
-	return common || (!server.clients && !server.muted) ? common : SECOND_MS;
+	if (server.muted)
+		return TICK_MS;
+	return common || !server.clients ? common : SECOND_MS;
 }
 
 /*
@@ -159,6 +166,13 @@ void slab_control_start_ticks(void)
 
 /* Clients */
 
+static void mute(bool muted)
+{
+	if (muted != server.muted)
+		watch(EPOLL_CTL_MOD, server.listener, muted ? 0 : EPOLLIN, TAG_LISTENER);
+	server.muted = muted;
+}
+
 /*
  * shutdown() and EPOLL_CTL_DEL, because a process forked a moment ago may still
  * hold a copy of the descriptor: close() alone would end nothing.
@@ -171,9 +185,11 @@ static void drop_client(struct client *client)
 	slab_json_free(&client->reply);
 	memset(client, 0, sizeof(*client));
 	server.clients--;
+	mute(false);
 }
 
-/* A free slot; if there is none, that of the client that idles longest. */
+/* A free slot; if there is none, that of the client that idles longest, who is then
+ * to be dropped. NULL: they are all busy. */
 static struct client *find_slot(void)
 {
 	struct client *oldest = &server.client[0];
@@ -186,8 +202,7 @@ static struct client *find_slot(void)
 		if (client->progress < oldest->progress)
 			oldest = client;
 	}
-	drop_client(oldest);
-	return oldest;
+	return oldest->progress + GRACE_MS > now() ? NULL : oldest;
 }
 
 /* The same user and root are served, nobody else. */
@@ -201,11 +216,12 @@ static bool may_ask(int fd)
 	return peer.uid == geteuid() || peer.uid == 0;
 }
 
-static void add_client(int fd)
+static void add_client(struct client *client, int fd)
 {
-	struct client *client = find_slot();
 	unsigned tag = (unsigned)(client - server.client);
 
+	if (client->used)
+		drop_client(client);
 	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN, tag) != 0) {
 		close(fd);
 		return;
@@ -219,15 +235,16 @@ static void add_client(int fd)
 
 static void accept_client(void)
 {
-	int fd = accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct client *slot = find_slot();
+	int fd = slot ? accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 
 	if (fd >= 0 && may_ask(fd)) {
-		add_client(fd);
+		add_client(slot, fd);
 	} else if (fd >= 0) {
 		close(fd);
-	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-		server.muted = true;
-		watch(EPOLL_CTL_MOD, server.listener, 0, TAG_LISTENER);
+	} else if (!slot || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		   errno == ENOBUFS) {
+		mute(true);
 		update_timer();
 	}
 }
@@ -237,7 +254,7 @@ static void send_reply(struct client *client)
 	const struct slab_json *reply = &client->reply;
 	ssize_t n = 0;
 
-	while (client->sent < reply->len) {
+	while (client->sent < reply->len && !reply->failed) {
 		n = send(client->fd, reply->text + client->sent, reply->len - client->sent,
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n <= 0)
@@ -251,11 +268,46 @@ static void send_reply(struct client *client)
 		drop_client(client);
 }
 
-static void answer_line(struct client *client, char *line)
+/* A client with an answer that is not read, but `except`: who idles longest. Adds
+ * up the bytes of all answers. */
+static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
 {
-	line[strcspn(line, "\r\n")] = '\0';
-	slab_control_answer(&client->reply, line, (uint64_t)(now() - server.opened));
+	struct client *oldest = NULL;
+
+	*ret_bytes = 0;
+	for (struct client *client = server.client; client < server.client + MAX_CLIENTS;
+	     client++) {
+		*ret_bytes += client->reply.capacity;
+		if (client != except && client->reply.capacity &&
+		    (!oldest || client->progress < oldest->progress))
+			oldest = client;
+	}
+	return oldest;
+}
+
+/* Clients that ask and do not read must not fill the memory. */
+static void make_room(const struct client *client)
+{
+	struct client *oldest;
+	size_t bytes;
+
+	while ((oldest = oldest_reply(client, &bytes)) && bytes > MAX_REPLIES)
+		drop_client(oldest);
+}
+
+/* A line of `len` bytes, with room for a zero behind it. */
+static void answer_line(struct client *client, char *line, size_t len)
+{
+	line[len] = '\0';
+	if (strlen(line) < len) {
+		slab_control_refuse(&client->reply, "a request has no zero bytes");
+	} else {
+		line[strcspn(line, "\r")] = '\0';
+		slab_control_answer(&client->reply, line);
+	}
+	make_room(client);
 	send_reply(client);
+	update_timer(); /* the request may have been one to count */
 }
 
 /* Takes what a client sends. Returns 1 when that was answered, else 0. */
@@ -264,6 +316,7 @@ static int read_request(struct client *client)
 	char *request = requests[client - server.client];
 	size_t room = MAX_REQUEST - 1 - client->received;
 	ssize_t n = recv(client->fd, request + client->received, room, MSG_DONTWAIT);
+	const char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
@@ -273,9 +326,9 @@ static int read_request(struct client *client)
 	}
 	client->received += (size_t)n;
 	client->progress = now();
-	request[client->received] = '\0';
-	if (n == 0 || memchr(request, '\n', client->received)) {
-		answer_line(client, request);
+	end = memchr(request, '\n', client->received);
+	if (end || n == 0) {
+		answer_line(client, request, end ? (size_t)(end - request) : client->received);
 	} else if (client->received == MAX_REQUEST - 1) {
 		slab_control_refuse(&client->reply, "a request has less than %d bytes",
 				    MAX_REQUEST);
@@ -298,19 +351,17 @@ static int serve_client(struct client *client)
 
 static void tick(void)
 {
-	time_t limit = now() - IDLE_SECONDS;
-	uint64_t ticks;
+	uint64_t ticks, time = now();
 
 	if (read(server.timer, &ticks, sizeof(ticks)) < 0)
 		return;
 	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		if (server.client[i].used && server.client[i].progress <= limit)
+		if (server.client[i].used && server.client[i].progress + IDLE_MS <= time)
 			drop_client(&server.client[i]);
 	}
-	if (server.muted)
-		watch(EPOLL_CTL_MOD, server.listener, EPOLLIN, TAG_LISTENER);
-	server.muted = false;
+	mute(false);
 	sample_tick();
+	count_tick();
 	server.period = PERIOD_UNKNOWN;
 	update_timer();
 }
@@ -381,16 +432,21 @@ static int open_listener(void)
 		return -errno;
 	if (bind(server.listener, (struct sockaddr *)&address, sizeof(address)) != 0)
 		return -errno;
-	server.pid = getpid();
+	if (lstat(server.path, &server.made) == 0)
+		server.pid = getpid();
 	if (listen(server.listener, MAX_CLIENTS) != 0)
 		return -errno;
 	return 0;
 }
 
-/* Only the process that made the socket removes its name. */
+/* Only the process that made the socket removes its name, unless somebody has put
+ * another in its place. */
 __attribute__((destructor)) static void unlink_socket(void)
 {
-	if (server.pid == getpid())
+	struct stat st;
+
+	if (server.pid == getpid() && lstat(server.path, &st) == 0 &&
+	    st.st_dev == server.made.st_dev && st.st_ino == server.made.st_ino)
 		unlink(server.path);
 }
 
@@ -409,7 +465,6 @@ static int open_server(void)
 {
 	int error = open_listener();
 
-	server.opened = now();
 	return error ? error : open_poll();
 }
 

@@ -24,7 +24,6 @@ bool control_on_cache(struct slab_json *reply, const char *command, const char *
 /* What the commands about debugging answer (control_debug.c). */
 void control_answer_debug(struct slab_json *reply, const char *rest);
 void control_answer_mark(struct slab_json *reply, const char *rest);
-void control_answer_traces(struct slab_json *reply, const char *rest);
 void control_answer_sample(struct slab_json *reply, const char *rest);
 void control_answer_fail(struct slab_json *reply, const char *rest);
 
@@ -33,11 +32,5 @@ void control_answer_set(struct slab_json *reply, const char *rest);
 void control_answer_reset(struct slab_json *reply, const char *rest);
 void control_answer_trim(struct slab_json *reply, const char *rest);
 void control_answer_count(struct slab_json *reply, const char *rest);
-
-/* Members of a cache in the answer to stats, and of the process: its clock and
- * the last mark. */
-void control_put_debug(struct slab_json *json, struct slab_cache *cache,
-		       const struct slab_stats *stats);
-void control_put_mark(struct slab_json *json);
 
 #endif /* SLAB_CONTROL_ANSWER_H */

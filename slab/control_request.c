@@ -8,7 +8,8 @@
  */
 #define _GNU_SOURCE
 #include "control_answer.h"
-#include "names.h"
+#include "inspection.h"
+#include "symbol.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -47,141 +48,23 @@ void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 	control_end(reply);
 }
 
-static void put_flags(struct slab_json *json, uint64_t flags)
+/* What is read rather than done is read as from any other process. */
+static void answer_inspection(struct slab_json *reply, const char *request)
 {
-	const char *name;
-	uint64_t flag;
+	struct slab_reader self = inspect_self;
+	struct inspection in;
+	int error;
 
-	slab_json_number(json, "flags", flags);
-	slab_json_open(json, "flag_names", '[');
-	for (unsigned i = 0; (name = flag_name(i, &flag)); i++) {
-		if (flags & flag)
-			slab_json_string(json, NULL, name);
-	}
-	slab_json_close(json, ']');
-}
-
-static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
-{
-	slab_json_number(json, "object_size", stats->object_size);
-	slab_json_number(json, "slab_size", stats->slab_size);
-	slab_json_number(json, "align", stats->align);
-	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
-	slab_json_number(json, "order", stats->order);
-	slab_json_number(json, "has_ctor", stats->has_ctor);
-	slab_json_number(json, "merged", stats->merged);
-	slab_json_number(json, "min_partial", stats->min_partial);
-	slab_json_number(json, "cpu_partial", stats->cpu_partial);
-}
-
-static void put_counts(struct slab_json *json, const struct slab_stats *stats)
-{
-	slab_json_number(json, "slabs", stats->slabs);
-	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
-	slab_json_number(json, "partial", stats->partial);
-	slab_json_number(json, "full", stats->full);
-	slab_json_number(json, "objects", stats->objects);
-	slab_json_number(json, "total_objects", stats->total_objects);
-	slab_json_number(json, "objects_partial", stats->objects_partial);
-	slab_json_number(json, "gathered", stats->gathered);
-	slab_json_number(json, "populated", stats->populated);
-}
-
-static void put_aliases(struct slab_json *json, struct slab_cache *cache)
-{
-	const char *names[SLAB_STATS_MAX_ALIASES];
-	size_t n = slab_cache_aliases(cache, names, SLAB_STATS_MAX_ALIASES);
-
-	slab_json_open(json, "aliases", '[');
-	for (size_t i = 0; i < n && i < SLAB_STATS_MAX_ALIASES; i++)
-		slab_json_string(json, NULL, names[i]);
-	slab_json_close(json, ']');
-}
-
-static void put_events(struct slab_json *json, const struct slab_stats *stats)
-{
-	slab_json_open(json, "events", '{');
-	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
-		slab_json_number(json, slab_event_name(i), stats->event[i]);
-	slab_json_close(json, '}');
-}
-
-static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
-{
-	slab_json_open(json, "nodes", '[');
-	for (unsigned i = 0; i < stats->nodes && i < SLAB_STATS_MAX_NODES; i++) {
-		slab_json_open(json, NULL, '{');
-		slab_json_number(json, "slabs", stats->node_slabs[i]);
-		slab_json_number(json, "partial", stats->node_partial[i]);
-		slab_json_number(json, "objects", stats->node_objects[i]);
-		slab_json_close(json, '}');
-	}
-	slab_json_close(json, ']');
-}
-
-static int put_cache(struct slab_cache *cache, void *arg)
-{
-	struct slab_stats stats = {.struct_size = sizeof(stats)};
-	struct slab_json *json = arg;
-
-	if (slab_cache_stats(cache, &stats) != 0)
-		return 0;
-	slab_json_open(json, NULL, '{');
-	slab_json_string(json, "name", stats.name);
-	put_aliases(json, cache);
-	put_flags(json, stats.flags);
-	put_sizes(json, &stats);
-	put_counts(json, &stats);
-	control_put_debug(json, cache, &stats);
-	put_events(json, &stats);
-	put_nodes(json, &stats);
-	slab_json_close(json, '}');
-	return 0;
-}
-
-static void put_identity(struct slab_json *json)
-{
-	slab_json_number(json, "pid", (uint64_t)getpid());
-	slab_json_string(json, "command", program_invocation_short_name);
-	slab_json_string(json, "version", slab_version());
-}
-
-static void put_process(struct slab_json *json, uint64_t uptime)
-{
-	struct slab_process_stats stats = {.struct_size = sizeof(stats)};
-
-	slab_process_stats(&stats);
-	slab_json_open(json, "process", '{');
-	put_identity(json);
-	slab_json_string(json, "engine", slab_engine());
-	slab_json_number(json, "uptime", uptime);
-	slab_json_number(json, "cpus", stats.cpus);
-	slab_json_number(json, "nodes", stats.nodes);
-	slab_json_number(json, "segments", stats.segments);
-	slab_json_number(json, "segment_size", stats.segment_size);
-	slab_json_number(json, "slab_bytes", stats.slab_bytes);
-	slab_json_number(json, "cached_bytes", stats.cached_bytes);
-	slab_json_number(json, "large_bytes", stats.large_bytes);
-	slab_json_number(json, "metadata_bytes", stats.metadata_bytes);
-	control_put_mark(json);
-	slab_json_close(json, '}');
-}
-
-static void answer_stats(struct slab_json *reply, uint64_t uptime)
-{
-	control_begin(reply, true);
-	put_process(reply, uptime);
-	slab_json_open(reply, "caches", '[');
-	slab_for_each_cache(put_cache, reply);
-	slab_json_close(reply, ']');
-	control_end(reply);
-}
-
-static void answer_ping(struct slab_json *reply)
-{
-	control_begin(reply, true);
-	put_identity(reply);
-	control_end(reply);
+	self.pid = getpid();
+	self.command = program_invocation_short_name;
+	self.now_ms = track_now();
+	error = inspect_open(&in, &self, (uintptr_t)&slab_root);
+	in.locate = symbol_locate;
+	if (!error)
+		error = inspect_answer(&in, request, reply);
+	inspect_close(&in);
+	if (error && !reply->len)
+		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
 }
 
 /* A request that acts on the cache called `name`. */
@@ -273,12 +156,11 @@ static const struct {
 	const char *word;
 	void (*answer)(struct slab_json *reply, const char *rest);
 } commands[] = {
-	{"shrink", answer_shrink},       {"validate", answer_validate},
-	{"debug", control_answer_debug}, {"traces", control_answer_traces},
-	{"mark", control_answer_mark},   {"sample", control_answer_sample},
-	{"fail", control_answer_fail},   {"set", control_answer_set},
-	{"reset", control_answer_reset}, {"trim", control_answer_trim},
-	{"count", control_answer_count},
+	{"shrink", answer_shrink},         {"validate", answer_validate},
+	{"debug", control_answer_debug},   {"mark", control_answer_mark},
+	{"sample", control_answer_sample}, {"fail", control_answer_fail},
+	{"set", control_answer_set},       {"reset", control_answer_reset},
+	{"trim", control_answer_trim},     {"count", control_answer_count},
 };
 
 /* What follows `word` and blanks in `text`; NULL when it starts otherwise. */
@@ -305,18 +187,29 @@ static void answer_command(struct slab_json *reply, const char *command)
 			    accepted);
 }
 
-void slab_control_answer(struct slab_json *reply, const char *request, uint64_t uptime)
+/* Whether `command` is one of those that only read. */
+static bool is_inspection(const char *command)
+{
+	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
+	const char *rest;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		rest = after_word(command, words[i]);
+		if (rest && (i > 1 || !*rest)) /* the first two take nothing */
+			return true;
+	}
+	return false;
+}
+
+void slab_control_answer(struct slab_json *reply, const char *request)
 {
 	const char *command = after_word(request, "slab/1");
-	const char *rest;
 
 	if (!command)
 		slab_control_refuse(reply, "a request is one line, \"slab/1\" and one of %s",
 				    accepted);
-	else if ((rest = after_word(command, "ping")) && !*rest)
-		answer_ping(reply);
-	else if ((rest = after_word(command, "stats")) && !*rest)
-		answer_stats(reply, uptime);
+	else if (is_inspection(command))
+		answer_inspection(reply, command);
 	else
 		answer_command(reply, command);
 }

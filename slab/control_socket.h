@@ -30,9 +30,9 @@ void slab_control_after_fork_child(void);
 
 /*
  * slab_control_answer: write the answer to one request line into an empty
- * document. uptime is in seconds.
+ * document.
  */
-void slab_control_answer(struct slab_json *reply, const char *request, uint64_t uptime);
+void slab_control_answer(struct slab_json *reply, const char *request);
 
 /* slab_control_refuse: write an error answer into an empty document. */
 void slab_control_refuse(struct slab_json *reply, const char *format, ...)

@@ -1,22 +1,197 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What the control socket answers to requests that tune caches, reset what they
+ * counted, give memory back, and count for a moment.
+ *
+ * A cache is acted upon with the registry locked, which keeps others from
+ * creating and destroying caches, and from forking, but from nothing else. What is
+ * done to all caches is therefore done to one at a time.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "attributes.h"
 #include "control_answer.h"
+#include "count.h"
+#include "options.h"
+
+#define COUNT_US_MIN 100
+#define COUNT_US_MAX 1000000
+
+#define WORD_TEXT 32 /* longer than the name of any attribute */
+
+/* The next word of a request; what is too long is cut short, and is then no word
+ * that is known. */
+static void take_word(const char **rest, char word[WORD_TEXT])
+{
+	size_t len = strcspn(*rest, " ");
+	size_t kept = len < WORD_TEXT ? len : WORD_TEXT - 1;
+
+	memcpy(word, *rest, kept);
+	word[kept] = '\0';
+	*rest += len;
+	*rest += strspn(*rest, " ");
+}
+
+/* --- set, reset ------------------------------------------------------------------- */
+
+struct set_errand {
+	const char *attribute;
+	uint64_t value, before, after;
+	int error;
+};
+
+static long set(struct slab_cache *cache, void *arg)
+{
+	struct set_errand *errand = arg;
+
+	errand->error = slab_stat_read(cache, errand->attribute, &errand->before);
+	if (!errand->error)
+		errand->error = slab_stat_write(cache, errand->attribute, errand->value);
+	if (!errand->error)
+		slab_stat_read(cache, errand->attribute, &errand->after);
+	return 0;
+}
+
+static bool is_attribute(const char *name)
+{
+	const char *known;
+
+	for (unsigned i = 0; (known = slab_stat_name(i)); i++) {
+		if (strcmp(known, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Why it cannot be set; false: it can. */
+static bool refuse_attribute(struct slab_json *reply, const char *attribute)
+{
+	static const char settable[] = "min_partial, cpu_partial, limit, sample, and events, to 0";
+
+	if (attribute_accepted(attribute))
+		return false;
+	if (is_attribute(attribute))
+		slab_control_refuse(reply, "%s can only be read; what can be set: %s", attribute,
+				    settable);
+	else
+		slab_control_refuse(reply, "no attribute is called \"%s\"; what can be set: %s",
+				    attribute, settable);
+	return true;
+}
+
+static void put_set(struct slab_json *reply, const char *name, const struct set_errand *errand)
+{
+	control_begin(reply, true);
+	slab_json_string(reply, "name", name);
+	slab_json_string(reply, "attribute", errand->attribute);
+	slab_json_number(reply, "before", errand->before);
+	slab_json_number(reply, "after", errand->after);
+	control_end(reply);
+}
 
 void control_answer_set(struct slab_json *reply, const char *rest)
 {
-	slab_control_refuse(reply, "set \"%.64s\" cannot be done yet", rest);
+	char attribute[WORD_TEXT], value[WORD_TEXT];
+	struct set_errand errand = {.attribute = attribute};
+	bool is_number;
+	long number;
+
+	take_word(&rest, attribute);
+	take_word(&rest, value);
+	is_number = option_number(value, strlen(value), 0, LONG_MAX, &number);
+	errand.value = (uint64_t)number;
+	if (!*rest)
+		slab_control_refuse(reply, "set needs an attribute, a value, and the name of a "
+					   "cache");
+	else if (refuse_attribute(reply, attribute))
+		return;
+	else if (is_number && !control_on_cache(reply, "set", rest, set, &errand))
+		return;
+	else if (!is_number || errand.error)
+		slab_control_refuse(reply, "%s is not to be \"%s\"; accepted: %s", attribute, value,
+				    attribute_accepted(attribute));
+	else
+		put_set(reply, rest, &errand);
+}
+
+static long reset(struct slab_cache *cache, void *unused)
+{
+	(void)unused;
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		slab_stat_write(cache, slab_event_name(i), 0);
+	return 0;
 }
 
 void control_answer_reset(struct slab_json *reply, const char *rest)
 {
-	slab_control_refuse(reply, "reset \"%.64s\" cannot be done yet", rest);
+	if (!*rest) {
+		slab_control_refuse(reply, "reset needs the name of a cache");
+	} else if (control_on_cache(reply, "reset", rest, reset, NULL)) {
+		control_begin(reply, true);
+		slab_json_string(reply, "name", rest);
+		control_end(reply);
+	}
+}
+
+/* --- trim, count ------------------------------------------------------------------- */
+
+/* Cache number `left` from the first. */
+struct turn {
+	unsigned left;
+	unsigned slabs;
+};
+
+static int shrink_in_turn(struct slab_cache *cache, void *arg)
+{
+	struct turn *turn = arg;
+	int slabs;
+
+	if (turn->left--)
+		return 0;
+	slabs = slab_cache_shrink(cache);
+	turn->slabs += slabs > 0 ? (unsigned)slabs : 0;
+	return 1;
 }
 
 void control_answer_trim(struct slab_json *reply, const char *rest)
 {
-	slab_control_refuse(reply, "trim \"%.64s\" cannot be done yet", rest);
+	struct turn turn = {0};
+
+	if (*rest) {
+		slab_control_refuse(reply, "trim takes no \"%.64s\": it is for all caches", rest);
+		return;
+	}
+	turn.slabs = segment_trim();
+	for (unsigned i = 0; turn.left = i, slab_for_each_cache(shrink_in_turn, &turn); i++)
+		;
+	control_begin(reply, true);
+	slab_json_number(reply, "slabs", turn.slabs);
+	control_end(reply);
+}
+
+static int open_window(struct slab_cache *cache, void *us)
+{
+	count_open(cache, *(const unsigned *)us);
+	return 0;
 }
 
 void control_answer_count(struct slab_json *reply, const char *rest)
 {
-	slab_control_refuse(reply, "count \"%.64s\" cannot be done yet", rest);
+	unsigned us;
+	long number;
+
+	if (!option_number(rest, strlen(rest), COUNT_US_MIN, COUNT_US_MAX, &number)) {
+		slab_control_refuse(reply,
+				    "\"%.64s\" is not how long to count; accepted: %d to %d "
+				    "microseconds",
+				    rest, COUNT_US_MIN, COUNT_US_MAX);
+		return;
+	}
+	us = (unsigned)number;
+	slab_for_each_cache(open_window, &us);
+	control_begin(reply, true);
+	slab_json_number(reply, "counting", us);
+	control_end(reply);
 }

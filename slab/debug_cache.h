@@ -65,12 +65,12 @@ struct slab_debug {
 	uint8_t guarded;      /* one sampled object between guard pages (guard.c) */
 	uint8_t counted;      /* among the node's nr_debug_empty */
 	uint8_t spare[4];
-	char records[] __attribute__((aligned(8)));
 };
 
 static inline struct debug_object *debug_record(const struct slab *slab, unsigned index)
 {
-	return (struct debug_object *)(slab->debug->records + (size_t)index * slab->debug->stride);
+	return (struct debug_object *)((char *)(slab->debug + 1) +
+				       (size_t)index * slab->debug->stride);
 }
 
 static inline bool debug_is_guarded(const struct slab *slab)
@@ -197,7 +197,7 @@ void debug_describe_double(struct slab_cache *cache, const struct slab *slab, un
 
 /* --- switching (debug_switch.c) --------------------------------------------------------- */
 
-/* Where the fast path allocates from, by flags, letters and sampling. */
+/* Where the fast path allocates from, by flags, letters, sampling and counting. */
 void cache_update_slots(struct slab_cache *cache);
 /* Slabs that CPUs got hold of while letters were switched on start to drain. */
 void debug_sweep(struct slab_cache *cache);

@@ -30,13 +30,6 @@ static size_t object_align(const struct slab_cache *cache)
 }
 
 /* A tool forbids what Z and P could only look at later. */
-uint64_t debug_layout_letters(uint64_t letters)
-{
-	if (letters & LETTER_TOOL)
-		letters &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
-	return letters & LETTERS_LAYOUT;
-}
-
 void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout)
 {
 	size_t align = object_align(cache), size = round_up(cache->object_size, WORD);

@@ -13,7 +13,12 @@ struct debug_layout {
 };
 
 /* Those of LETTERS_LAYOUT that a slab has when its cache has these letters. */
-uint64_t debug_layout_letters(uint64_t letters);
+static inline uint64_t debug_layout_letters(uint64_t letters)
+{
+	if (letters & LETTER_TOOL)
+		letters &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
+	return letters & LETTERS_LAYOUT;
+}
 void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout);
 /* `letters` without those that enlarge the cache's slabs: the letter O of SLAB_DEBUG. */
 uint64_t debug_letters_without_growth(const struct slab_cache *cache, uint64_t letters);

@@ -14,7 +14,10 @@
 
 #include "annotate.h"
 #include "debug_layout.h"
+#include "limit.h"
 #include "options.h"
+
+_Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
 
 /* --- freelist ---------------------------------------------------------------- */
 
@@ -140,18 +143,33 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	slab_set_carved(slab, 0);
 }
 
+/* From the page layer; NULL and ENOMEM. */
+static struct slab *take_slab(struct slab_cache *cache, unsigned node,
+			      const struct debug_layout *layout)
+{
+	const size_t bytes = (size_t)1 << layout->slab_shift;
+	struct geometry *geometry;
+	struct slab *slab;
+
+	if (!limit_reserve(cache, bytes))
+		return NULL;
+	geometry = geometry_get_debug(layout->slab_shift, layout->objects,
+				      sizeof(struct slab_debug) +
+					      (size_t)layout->objects * layout->stride);
+	slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	if (!slab)
+		limit_release(cache, bytes);
+	return slab;
+}
+
 struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters)
 {
 	struct debug_layout layout;
-	struct geometry *geometry;
 	struct slab *slab;
 	unsigned made;
 
 	debug_layout(cache, letters, &layout);
-	geometry = geometry_get_debug(layout.slab_shift, layout.objects,
-				      sizeof(struct slab_debug) +
-					      (size_t)layout.objects * layout.stride);
-	slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	slab = take_slab(cache, node, &layout);
 	if (!slab)
 		return NULL;
 	slab_populate(slab, slab_bytes(slab));
@@ -161,6 +179,7 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 	made = make_objects(cache, slab);
 	if (!made) {
 		segment_free_slab(slab);
+		limit_release(cache, (size_t)1 << layout.slab_shift);
 		errno = ENOMEM;
 		return NULL;
 	}
@@ -235,7 +254,8 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 	if (slab->listed)
 		count_unused(node, slab, unused);
 	/* Some unused slabs are kept, as SLUB does. */
-	if (serves && node->nr_debug_empty <= cache->min_partial)
+	if (serves &&
+	    node->nr_debug_empty <= __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED))
 		return false;
 	if (slab->listed && (!serves || unused))
 		list_remove(node, slab);

@@ -16,13 +16,15 @@
  */
 #include <errno.h>
 
+#include "count.h"
 #include "debug_cache.h"
 #include "fault.h"
 #include "guard.h"
 
 void cache_update_slots(struct slab_cache *cache)
 {
-	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache);
+	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache) ||
+		    count_is_open(cache);
 
 	__atomic_store_n(&cache->slots, slow ? cpu_slots_none() : cache->cpu_slots,
 			 __ATOMIC_RELEASE);

@@ -15,22 +15,15 @@
 #include "slab_internal.h"
 #include "track.h"
 
-#define UNIT 8u /* bytes */
+#define UNIT DEPOT_UNIT
 #define CHUNK_BYTES ((size_t)1 << DEPOT_CHUNK_SHIFT)
 #define CHUNK_UNITS ((uint32_t)(CHUNK_BYTES / UNIT))
 #define FIRST_ID 1u
-#define COUNT_BITS 5 /* of a record's signature */
-
-struct stack_record {
-	uint32_t next;      /* id of the next one in the bucket */
-	uint32_t signature; /* bits of the hash | number of frames */
-	const void *frames[];
-};
 
 _Static_assert(sizeof(struct stack_record) == UNIT, "frames follow aligned");
-_Static_assert(SLAB_STACK_MAX < 1u << COUNT_BITS, "a number of frames fits");
+_Static_assert(SLAB_STACK_MAX < 1u << DEPOT_COUNT_BITS, "a number of frames fits");
 
-static struct depot stacks;
+struct depot depot_stacks;
 
 uint64_t depot_hash(const void *const *frames, unsigned n)
 {
@@ -105,7 +98,7 @@ static uint32_t take_room(struct depot *depot, unsigned units)
 uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
 {
 	uint32_t *bucket = &depot->bucket[hash >> (64 - DEPOT_BUCKET_BITS)];
-	uint32_t signature = (uint32_t)(hash << COUNT_BITS) | n;
+	uint32_t signature = (uint32_t)(hash << DEPOT_COUNT_BITS) | n;
 	uint32_t first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
 	uint32_t found = find(depot, first, 0, signature, frames, n);
 	uint32_t id = found ? 0 : take_room(depot, 1 + n);
@@ -140,7 +133,7 @@ unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const 
 		return 0;
 	record = record_at(depot, id);
 	*ret_frames = record->frames;
-	return record->signature & ((1u << COUNT_BITS) - 1);
+	return record->signature & ((1u << DEPOT_COUNT_BITS) - 1);
 }
 
 /* --- the library's depot ------------------------------------------------------- */
@@ -151,20 +144,20 @@ uint32_t depot_save(const void *const *frames, unsigned n)
 		return 0;
 	if (n > SLAB_STACK_MAX)
 		n = SLAB_STACK_MAX;
-	return depot_add(&stacks, depot_hash(frames, n), frames, n);
+	return depot_add(&depot_stacks, depot_hash(frames, n), frames, n);
 }
 
 unsigned depot_load(uint32_t id, const void *const **ret_frames)
 {
-	return depot_frames(&stacks, id, ret_frames);
+	return depot_frames(&depot_stacks, id, ret_frames);
 }
 
 size_t depot_bytes(void)
 {
-	return (size_t)__atomic_load_n(&stacks.next, __ATOMIC_RELAXED) * UNIT;
+	return (size_t)__atomic_load_n(&depot_stacks.next, __ATOMIC_RELAXED) * UNIT;
 }
 
 unsigned depot_count(void)
 {
-	return __atomic_load_n(&stacks.count, __ATOMIC_RELAXED);
+	return __atomic_load_n(&depot_stacks.count, __ATOMIC_RELAXED);
 }

@@ -25,6 +25,19 @@ struct depot {
 	uint32_t chunks_max; /* 0: DEPOT_CHUNKS_MAX */
 };
 
+/* An id is the place of a record in units; a record has its frames behind it. */
+#define DEPOT_UNIT 8u     /* bytes */
+#define DEPOT_COUNT_BITS 5 /* of a record's signature */
+
+struct stack_record {
+	uint32_t next;      /* id of the next one in the bucket */
+	uint32_t signature; /* bits of the hash | number of frames */
+	const void *frames[];
+};
+
+/* The library's. */
+extern struct depot depot_stacks;
+
 /* Return addresses differ in few bits; hashes of stacks differ in all. */
 uint64_t depot_hash(const void *const *frames, unsigned n);
 /*

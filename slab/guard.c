@@ -24,6 +24,7 @@
 
 #include "debug_layout.h"
 #include "finding.h"
+#include "limit.h"
 
 #define PAGE ((size_t)4096)
 #define GUARD_SHIFT 16
@@ -160,9 +161,11 @@ static struct slab *wait_over(void)
 
 	waiting = slab->next;
 	nr_waiting--;
-	if (cache)
-		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	if (cache) {
+		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
+		limit_release(cache, GUARD_BYTES);
+	}
 	return slab;
 }
 
@@ -298,14 +301,17 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	struct slab *slab;
 	void *obj;
 
-	if (!choose_place(cache, requested, &place))
+	if (!choose_place(cache, requested, &place) || !limit_reserve(cache, GUARD_BYTES))
 		return NULL;
 	slab = take_slab();
-	if (!slab)
+	if (!slab) {
+		limit_release(cache, GUARD_BYTES);
 		return NULL;
+	}
 	obj = slab->cpu.base + place.object;
 	if (!open_place(slab, &place) || (cache->ctor && cache->ctor(obj, cache->arg))) {
 		give_back(slab);
+		limit_release(cache, GUARD_BYTES);
 		return NULL;
 	}
 	track_fill(&track, caller);

@@ -29,10 +29,14 @@ void slab_json_close(struct slab_json *json, char bracket);
 
 void slab_json_string(struct slab_json *json, const char *key, const char *value);
 void slab_json_number(struct slab_json *json, const char *key, uint64_t value);
+void slab_json_signed(struct slab_json *json, const char *key, int64_t value);
 void slab_json_bool(struct slab_json *json, const char *key, bool value);
 
 /* slab_json_newline: ends the document's line. */
 void slab_json_newline(struct slab_json *json);
+
+/* slab_json_end: a zero behind the text, which is not counted. */
+void slab_json_end(struct slab_json *json);
 
 /* slab_json_free: gives the buffer back and leaves an empty document. */
 void slab_json_free(struct slab_json *json);

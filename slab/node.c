@@ -84,6 +84,7 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 {
 	struct cache_node *node = &cache->node[n];
 	struct slab *others = NULL, *next;
+	unsigned min_partial = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED);
 
 	pthread_mutex_lock(&node->lock);
 	for (struct slab *slab = slabs; slab; slab = next) {
@@ -93,7 +94,7 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 		if (slab->node != n) {
 			slab->next = others;
 			others = slab;
-		} else if (empty && node->partial.count >= cache->min_partial) {
+		} else if (empty && node->partial.count >= min_partial) {
 			slab->next = *surplus;
 			*surplus = slab;
 		} else {

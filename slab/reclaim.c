@@ -180,7 +180,8 @@ bool cache_steal(struct slab_cache *cache)
 
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
-	over = slabs / 4 > cache->cpu_partial ? slabs / 4 : cache->cpu_partial;
+	over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+	over = slabs / 4 > over ? slabs / 4 : over;
 	for (unsigned cpu = 0; cpu < cpu_possible() && !found; cpu++)
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
 	if (!found || pthread_mutex_trylock(&cache->flush_lock) != 0)

@@ -14,8 +14,8 @@
 #include <errno.h>
 #include <limits.h>
 #include <slab/debug.h>
-#include <time.h>
 
+#include "clock.h"
 #include "control_socket.h"
 #include "fault.h"
 #include "guard.h"
@@ -24,14 +24,6 @@
 #define PAUSE_US UINT64_C(1000) /* from one to the next, of those not counted exactly */
 
 static unsigned sampled; /* caches with a gate that opens and closes */
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 static unsigned long interval_of(const struct slab_cache *cache)
 {
@@ -105,7 +97,7 @@ static unsigned long close_gate(struct slab_cache *cache)
 		return 0;
 	set_gate(cache, 0);
 	pthread_mutex_unlock(&cache->flush_lock);
-	waited = now_us() - since;
+	waited = clock_us() - since;
 	return (unsigned long)(TICK_US / (waited + 1));
 }
 
@@ -126,7 +118,7 @@ static bool count(struct sample *sample, unsigned long interval, unsigned long n
 static bool is_too_soon(void)
 {
 	static uint64_t last;
-	uint64_t now = now_us();
+	uint64_t now = clock_us();
 
 	if (now - __atomic_load_n(&last, __ATOMIC_RELAXED) < PAUSE_US)
 		return true;
@@ -156,7 +148,7 @@ static void open_gate(struct slab_cache *cache)
 	if (counts_all(cache) || opened(cache) || pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return;
 	if (!counts_all(cache))
-		set_gate(cache, now_us());
+		set_gate(cache, clock_us());
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 

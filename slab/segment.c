@@ -42,9 +42,7 @@ struct geometry {
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
-static struct segment *segments;
-static unsigned segment_count;
-static uint64_t large_bytes, free_slab_bytes;
+struct pages slab_pages;
 
 /* What addresses between slabs lead to: owned by nobody, of no cache. */
 struct slab slab_nowhere = {
@@ -173,6 +171,8 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	segment->base = start + objects;
 	segment->node = node;
 	segment->slab_shift = geometry->slab_shift;
+	segment->side = geometry->side;
+	segment->head_bytes = head_bytes(geometry, n);
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++) {
 		size_t at = (size_t)u << SEGMENT_UNIT_SHIFT;
 
@@ -201,9 +201,9 @@ static void segment_list_slabs(struct segment *segment)
 		slab->next = geometry->free[segment->node];
 		geometry->free[segment->node] = slab;
 	}
-	segment->next = segments;
-	__atomic_store_n(&segments, segment, __ATOMIC_RELEASE);
-	segment_count++;
+	segment->next = slab_pages.segments;
+	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
+	slab_pages.segment_count++;
 }
 
 /* Called with the lock. */
@@ -238,7 +238,7 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 	if (geometry->free[node] || segment_create(geometry, node)) {
 		slab = geometry->free[node];
 		geometry->free[node] = slab->next;
-		free_slab_bytes -= slab->populated;
+		slab_pages.free_slab_bytes -= slab->populated;
 	}
 	segment_unlock();
 	return slab;
@@ -252,7 +252,7 @@ void segment_free_slab(struct slab *slab)
 	segment_lock();
 	slab->next = geometry->free[slab->node];
 	geometry->free[slab->node] = slab;
-	free_slab_bytes += slab->populated;
+	slab_pages.free_slab_bytes += slab->populated;
 	segment_unlock();
 }
 
@@ -267,7 +267,7 @@ unsigned segment_trim(void)
 				if (!s->populated)
 					continue;
 				os_discard(s->cpu.base, slab_bytes(s));
-				free_slab_bytes -= s->populated;
+				slab_pages.free_slab_bytes -= s->populated;
 				__atomic_store_n(&s->populated, 0, __ATOMIC_RELAXED);
 				trimmed++;
 			}
@@ -277,7 +277,7 @@ unsigned segment_trim(void)
 
 struct segment *segment_first(void)
 {
-	return __atomic_load_n(&segments, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&slab_pages.segments, __ATOMIC_ACQUIRE);
 }
 
 void slab_populate(struct slab *slab, size_t bytes)
@@ -327,7 +327,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	slab->remote = REMOTE_OWNED;
 	slab->large = bytes;
 	set_known(start, true);
-	__atomic_fetch_add(&large_bytes, mapped, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&slab_pages.large_bytes, mapped, __ATOMIC_RELAXED);
 	return slab;
 }
 
@@ -335,7 +335,7 @@ void segment_unmap_large(struct slab *slab)
 {
 	struct segment *segment = segment_of(slab);
 
-	__atomic_fetch_sub(&large_bytes, segment->mapped, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&slab_pages.large_bytes, segment->mapped, __ATOMIC_RELAXED);
 	set_known(segment_start(segment), false);
 	os_unmap(segment_start(segment), segment->mapped);
 }
@@ -356,17 +356,5 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 
 void segment_count_large(long bytes)
 {
-	__atomic_fetch_add(&large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
-}
-
-void segment_account(struct slab_process_stats *stats)
-{
-	segment_lock();
-	stats->segments = segment_count;
-	stats->segment_size = SEGMENT_SIZE;
-	stats->cached_bytes = free_slab_bytes;
-	stats->large_bytes = __atomic_load_n(&large_bytes, __ATOMIC_RELAXED);
-	for (struct segment *s = segments; s; s = s->next)
-		stats->metadata_bytes += head_bytes(s->geometry, s->slabs);
-	segment_unlock();
+	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
 }

@@ -19,8 +19,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "limit.h"
 #include "options.h"
-#include "slab_internal.h"
 
 #define FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
@@ -154,10 +154,16 @@ bool slab_is_empty(const struct slab *slab)
 
 struct slab *slab_create(struct slab_cache *cache, unsigned node)
 {
-	struct slab *slab = segment_take_slab(cache->geometry, node);
+	const size_t bytes = (size_t)1 << cache->slab_shift;
+	struct slab *slab;
 
-	if (!slab)
+	if (!limit_reserve(cache, bytes))
 		return NULL;
+	slab = segment_take_slab(cache->geometry, node);
+	if (!slab) {
+		limit_release(cache, bytes);
+		return NULL;
+	}
 	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
 	slab_set_carved(slab, 0);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
@@ -180,9 +186,12 @@ void slab_release(struct slab_cache *cache, struct slab *slab)
 
 void slab_give_back(struct slab_cache *cache, struct slab *slab)
 {
+	const size_t bytes = slab_bytes(slab);
+
 	__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);
+	limit_release(cache, bytes);
 }
 
 /* Push on the stack of slabs that `cpu` finds in its slow path. */
@@ -285,11 +294,12 @@ void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 	unsigned limit = __atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED);
+	unsigned least = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
 
 	if (!push_partial(cache, cpu, slab, slab, 1))
 		return;
-	if (limit < cache->cpu_partial)
-		limit = cache->cpu_partial;
+	if (limit < least)
+		limit = least;
 	if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) > limit)
 		trim_partial(cache, cpu);
 }

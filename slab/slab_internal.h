@@ -93,7 +93,19 @@ struct segment {
 	char *base;      /* the first slab's objects */
 	uint32_t node;
 	uint32_t slab_shift;
+	uint64_t side;       /* of each slab's struct slab_debug; 0: without letters */
+	uint64_t head_bytes; /* before the slabs: guard, descriptors and what belongs to them */
 };
+
+/* The page layer as a whole, for who looks at it. */
+struct pages {
+	struct segment *segments; /* newest first */
+	uint64_t segment_count;
+	uint64_t free_slab_bytes; /* of slabs in nobody's use that still hold memory */
+	uint64_t large_bytes;     /* of slabs that serve large allocations */
+};
+
+extern struct pages slab_pages;
 
 static inline char *segment_start(const void *ptr)
 {
@@ -147,7 +159,6 @@ void segment_count_large(long bytes);
 void slab_populate(struct slab *slab, size_t bytes);
 void segment_lock(void);
 void segment_unlock(void);
-void segment_account(struct slab_process_stats *stats);
 
 /* --- the operating system (os.c) ------------------------------------------ */
 
@@ -225,7 +236,8 @@ struct slab_cache {
 	uint64_t errors;  /* atomic: problems found so far */
 	struct sample sample;
 	struct count count;
-	size_t limit; /* bytes of slabs at most, 0: none; atomic */
+	size_t limit;    /* bytes of slabs at most, 0: none; atomic */
+	size_t reserved; /* bytes of slabs that it has or is about to take (limit.h); atomic */
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */
@@ -242,7 +254,7 @@ struct slab_cache {
 /* slab_cache_create() for one of <slab/malloc.h>'s caches. */
 struct slab_cache *cache_create_by_size(const char *name, size_t size);
 
-/* Initialise the library once: engine, nodes, fork handlers. */
+/* Initialise the library once: engine, nodes, fork handlers, root. */
 void slab_init(void);
 
 /* The smallest slab for objects of this size. */

@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "count.h"
 #include "debug_cache.h"
 #include "fail.h"
 #include "guard.h"
+#include "limit.h"
 #include "rseq.h"
 
 static bool is_closed(struct slab_cache *cache, int cpu)
@@ -105,7 +107,8 @@ static bool from_partial(struct slab_cache *cache, int cpu)
 /* Several slabs of a node at once: one to work on, the others for later. */
 static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 {
-	struct slab *slabs = node_take(cache, node, cache->cpu_partial / 2 + 1);
+	unsigned cpu_partial = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+	struct slab *slabs = node_take(cache, node, cpu_partial / 2 + 1);
 	int result = REFILL_NONE;
 
 	while (slabs) {
@@ -280,9 +283,12 @@ SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t reques
 	if (is_to_fail(cache))
 		return NULL;
 	obj = alloc_object(cache, requested, caller);
+	for (unsigned tries = LIMIT_TRIES; !obj && tries && limit_regain(cache); tries--)
+		obj = alloc_object(cache, requested, caller);
 	if (!obj)
 		return NULL;
 	errno = saved;
+	count_allocations(cache, 1);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
 	if (cache->flags & SLAB_ZERO)
 		memset(obj, 0, zeroed_size(cache, obj, requested));
@@ -303,6 +309,13 @@ void *slab_zalloc(struct slab_cache *cache)
 	return obj ? memset(obj, 0, cache->object_size) : NULL;
 }
 
+static void *alloc_on_node(struct slab_cache *cache, int node, const void *caller)
+{
+	if (cache_letters(cache) & LETTERS_SLAB)
+		return debug_alloc(cache, node, cache->object_size, caller);
+	return node_alloc(cache, (unsigned)node);
+}
+
 void *slab_alloc_node(struct slab_cache *cache, int node)
 {
 	int saved = errno;
@@ -316,12 +329,12 @@ void *slab_alloc_node(struct slab_cache *cache, int node)
 	}
 	if (is_to_fail(cache))
 		return NULL;
-	if (cache_letters(cache) & LETTERS_SLAB)
-		obj = debug_alloc(cache, node, cache->object_size, __builtin_return_address(0));
-	else
-		obj = node_alloc(cache, (unsigned)node);
+	obj = alloc_on_node(cache, node, __builtin_return_address(0));
+	for (unsigned tries = LIMIT_TRIES; !obj && tries && limit_regain(cache); tries--)
+		obj = alloc_on_node(cache, node, __builtin_return_address(0));
 	if (!obj)
 		return NULL;
 	errno = saved;
+	count_allocations(cache, 1);
 	return cache->flags & SLAB_ZERO ? memset(obj, 0, cache->object_size) : obj;
 }

@@ -93,7 +93,14 @@ struct slab_cache_args {
 	void *arg; /* handed to every callback */
 	/* Memory pressure: free what you can, return how many objects. */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
-	size_t limit;   /* bytes of slabs at most, 0: no limit */
+	/*
+	 * Bytes of slabs at most, at least one slab (64 KiB to 512 KiB); 0: no
+	 * limit. Allocations that would need a slab more fail with ENOMEM, once
+	 * what other CPUs and nodes hold free was taken back. Slabs with debug
+	 * letters and guarded objects (64 KiB each) count, too. A cache with a
+	 * limit is not merged.
+	 */
+	size_t limit;
 	size_t reserve; /* objects kept for work that must not fail */
 	const struct rcu_flavor_struct *rcu; /* the application's liburcu flavour */
 	int (*isolate)(void *obj, void *arg);            /* movable objects: 0 = may move */
@@ -122,7 +129,8 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * returned with one more reference, and both names are shown.
  *
  * Returns the cache, or NULL and errno:
- *   EINVAL   a bad name, size, alignment or unknown flag
+ *   EINVAL   a bad name, size or alignment, an unknown flag, or a limit
+ *            below one slab
  *   EEXIST   a cache of this name exists
  *   ENOTSUP  a flag or argument that this version does not implement
  *   ENOMEM   no memory

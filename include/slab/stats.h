@@ -122,15 +122,25 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
 /*
  * One number by its name, for servers that show the numbers in a monitor of their
  * own (as 389-ds does under cn=monitor). Names are the members of struct slab_stats
- * that are numbers, and of the events; slab(7) explains each.
+ * that are numbers, "sample", and the names of the events; slab(7) explains each.
  *
  * slab_stat_name: name number i, NULL behind the last one.
- * slab_stat_read: 0 and *value, or -ENOENT: there is no such name; -EINVAL: the
- * cache was destroyed.
- * slab_stat_write: change what can be changed: min_partial (slabs), cpu_partial
- * (slabs), limit (bytes), sample (as slab_cache_sample()); events take 0, which
- * clears them. Effective at once. 0, or -ENOENT, -EINVAL, -EACCES: it can only be
- * read, -ERANGE: the value is not one that it can have.
+ *
+ * slab_stat_read: one number; whoever wants many calls slab_cache_stats(). Returns
+ * 0 and *value, or -ENOENT: there is no such name; -EINVAL: the cache was destroyed.
+ *
+ * slab_stat_write: change what can be changed, effective at once:
+ *   min_partial  0 to 65535 slabs; what a smaller number leaves over is given back
+ *   cpu_partial  0 to 32767 slabs; lowered, CPUs' lists are moved to the nodes
+ *   limit        bytes, 0: none; see struct slab_cache_args. Less than what is in
+ *                use takes nothing away, but nothing is added
+ *   sample       one allocation in so many, 0: none; as slab_cache_sample()
+ *   events       0 alone, which clears them; what happens meanwhile may get lost
+ * A merged cache has one value under all its names. Returns 0, or -ENOENT or -EINVAL
+ * as above; -EACCES: it can only be read; -ERANGE: it cannot have this value.
+ *
+ * Errors are also in errno. Neither is to be called from constructors and
+ * destructors.
  */
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);

@@ -373,7 +373,8 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneSentence)
 			       "none"},
 		{"dance", "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
 			  "validate NAME, debug LETTERS NAME, traces allocated|freed SINCE NAME, "
-			  "mark, sample N NAME, fail SPEC"},
+			  "slabs NAME, mark, sample N NAME, fail SPEC, set ATTRIBUTE VALUE NAME, "
+			  "reset NAME, trim, count US"},
 	};
 
 	for (const auto &[words, sentence] : cases)

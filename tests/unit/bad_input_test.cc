@@ -141,16 +141,14 @@ TEST(BadInputTest, FlagsThatAreNotImplemented)
 
 TEST(BadInputTest, ArgumentsThatAreNotImplemented)
 {
-	struct slab_cache_args reclaim = {}, limit = {}, reserve = {}, rcu = {}, isolate = {},
-			       migrate = {};
+	struct slab_cache_args reclaim = {}, reserve = {}, rcu = {}, isolate = {}, migrate = {};
 
 	reclaim.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };
-	limit.limit = 1 << 20;
 	reserve.reserve = 10;
 	rcu.rcu = reinterpret_cast<const struct rcu_flavor_struct *>(&rcu);
 	isolate.isolate = [](void *, void *) { return 0; };
 	migrate.migrate = [](void *, void *, void *) { return 0; };
-	for (const auto *args : {&reclaim, &limit, &reserve, &rcu, &isolate, &migrate})
+	for (const auto *args : {&reclaim, &reserve, &rcu, &isolate, &migrate})
 		EXPECT_EQ(creation_error("argument", 64, args), ENOTSUP);
 }
 

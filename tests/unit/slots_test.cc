@@ -90,12 +90,12 @@ protected:
 	/* The first slots of an area that nobody has touched. */
 	char *create_in_fresh_area()
 	{
-		const std::size_t before = cpu_slots_bytes();
+		const unsigned before = cpu_area_count;
 		char *slots;
 
 		do
 			slots = create();
-		while (cpu_slots_bytes() == before);
+		while (cpu_area_count == before);
 		return slots;
 	}
 

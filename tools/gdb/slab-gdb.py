@@ -77,7 +77,7 @@ def caches():
 
 
 def segments():
-    segment = static_variable("segments", "segment.c")
+    segment = global_variable("slab_pages")["segments"]
     while int(segment):
         yield segment
         segment = segment["next"]
@@ -170,7 +170,7 @@ def held_by_cpu(cache, slab, index, address):
 
 def record_of(slab, index):
     debug = slab["debug"]
-    at = int(debug["records"].address) + index * int(debug["stride"])
+    at = int(debug) + debug.type.target().sizeof + index * int(debug["stride"])
     return pointer_to("struct debug_object", at)
 
 
@@ -225,7 +225,7 @@ def depot_frames(stack):
     """Return addresses of a stack, innermost first."""
     if not stack:
         return []
-    depot = static_variable("stacks", "depot.c")
+    depot = global_variable("depot_stacks")
     chunk = int(depot["chunk"][stack // DEPOT_UNITS])
     at = chunk + stack % DEPOT_UNITS * 8
     count = int(pointer_to("struct stack_record", at)["signature"]) & 31

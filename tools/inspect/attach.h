@@ -47,19 +47,21 @@ struct process_list {
 };
 
 /*
- * attach_choose: the process that is meant, or the only one there is. Returns -1
- * with *process filled, to be closed, or the exit status after telling on stderr
- * why there is none. A process that has no socket, is stopped, or does not answer
- * is read from its memory; that it does not answer is told on stderr.
+ * attach_choose: the process that is meant, or the only one that has a socket.
+ * Returns -1 with *process filled, to be closed, or the exit status after telling
+ * with fail() why there is none. A process that has no socket or is stopped is
+ * read from its memory; the latter is told with fail().
  */
 int attach_choose(const struct choice *choice, struct process *process);
 void attach_close(struct process *process);
 
-/* attach_find: the processes that export caches, ordered by pid; to be freed. */
+/* attach_find: the processes that have a socket, ordered by pid; to be freed, which
+ * closes them, too. */
 void attach_find(struct process_list *list, const struct choice *choice);
 void attach_free(struct process_list *list);
 
-/* attach_list: print them; returns the exit status. */
+/* attach_list: print them, and those that use libslab without a socket; returns
+ * the exit status. */
 int attach_list(const struct choice *choice);
 
 /*
@@ -67,8 +69,13 @@ int attach_list(const struct choice *choice);
  * answer when the process says ok; NULL after telling with fail() what was wrong.
  * The caller puts the answer with json_object_put(). Where memory is read, only
  * "ping", "stats", "slabs" and "traces" can be answered; others fail with a
- * sentence that says why.
+ * sentence that says why. A process that is stopped or does not answer one of
+ * these within two seconds is read from its memory from then on, after telling.
  */
 struct json_object *attach_ask(struct process *process, const char *request, const char *name);
+
+/* attach_tell_silent: with fail(), that a process is read from memory because it
+ * does not answer. */
+void attach_tell_silent(const struct process *process);
 
 #endif /* INSPECT_ATTACH_H */

@@ -1,52 +1,261 @@
 /* SPDX-License-Identifier: MIT */
-#include "memory.h"
-#include "fail.h"
+/*
+ * What live processes and core files have in common: pieces, files and their
+ * load addresses, the way from a note to the root.
+ *
+ * Pieces that lie less than a page apart are read with all that is between them
+ * and picked out: process_vm_readv() needs some 430 ns for each piece that it
+ * is given, however small, but copies a whole page in as much time. For pieces
+ * of 128 bytes that is 45 ns a piece when they are 256 bytes apart, 225 ns at
+ * 2176, and the same as one by one at 4096.
+ */
+#include "memory_source.h"
 
-struct memory *memory_open_process(pid_t pid)
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NEAR_BYTES ((size_t)4096)
+#define SPAN_BYTES ((size_t)256 << 10)
+
+/* Reading */
+
+static int read_whole(void *memory, uint64_t address, size_t size, void *to)
 {
-	fail("the memory of process %d cannot be read yet", (int)pid);
+	struct memory *whole = memory;
+
+	return whole->source->read(whole, address, size, to);
+}
+
+static int read_spans(struct memory *memory, uint64_t address, size_t size, size_t stride,
+		      size_t count, unsigned char *to)
+{
+	const size_t at_once = (SPAN_BYTES - size) / stride + 1;
+	unsigned char *span = malloc(SPAN_BYTES);
+	int error = span ? 0 : -ENOMEM;
+
+	while (!error && count) {
+		size_t pieces = count < at_once ? count : at_once;
+
+		error = memory->source->read(memory, address, (pieces - 1) * stride + size, span);
+		for (size_t i = 0; !error && i < pieces; i++)
+			memcpy(to + i * size, span + i * stride, size);
+		to += pieces * size;
+		address += pieces * stride;
+		count -= pieces;
+	}
+	free(span);
+	return error;
+}
+
+int memory_read_pieces(void *arg, uint64_t address, size_t size, size_t stride, size_t count,
+		       void *to)
+{
+	struct memory *memory = arg;
+
+	if (size == 0 || count == 0)
+		return 0;
+	if (count > 1 && stride < size)
+		return -EINVAL;
+	if (count == 1 || stride == size)
+		return memory->source->read(memory, address, size * count, to);
+	if (size <= NEAR_BYTES && stride < NEAR_BYTES)
+		return read_spans(memory, address, size, stride, count, to);
+	return memory->source->read_pieces(memory, address, size, stride, count, to);
+}
+
+/* Mappings */
+
+bool memory_add_mapping(struct memory *memory, const struct mapping *mapping, const char *path)
+{
+	if (memory->mappings == memory->capacity) {
+		size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
+		struct mapping *larger = reallocarray(memory->mapping, capacity, sizeof(*larger));
+
+		if (!larger)
+			return false;
+		memory->mapping = larger;
+		memory->capacity = capacity;
+	}
+	memory->mapping[memory->mappings] = *mapping;
+	memory->mapping[memory->mappings].path = strdup(path);
+	return memory->mapping[memory->mappings++].path;
+}
+
+void memory_free_mappings(struct memory *memory)
+{
+	for (size_t i = 0; i < memory->mappings; i++)
+		free(memory->mapping[i].path);
+	free(memory->mapping);
+	memory->mapping = NULL;
+	memory->mappings = 0;
+}
+
+struct mapping *memory_find_mapping(const struct memory *memory, uint64_t address)
+{
+	size_t low = 0, high = memory->mappings;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		struct mapping *mapping = &memory->mapping[middle];
+
+		if (address < mapping->start)
+			high = middle;
+		else if (address >= mapping->end)
+			low = middle + 1;
+		else
+			return mapping;
+	}
 	return NULL;
 }
 
-struct memory *memory_open_core(const char *path, const char *exe)
+/* From the file's header, which is mapped at its offset 0. */
+static void find_bias(struct memory *memory, struct mapping *mapping)
 {
-	(void)exe;
-	fail("the core file \"%s\" cannot be read yet", path);
-	return NULL;
-}
+	struct elf_image image;
 
-void memory_close(struct memory *memory)
-{
-	(void)memory;
-}
-
-pid_t memory_pid(const struct memory *memory)
-{
-	(void)memory;
-	return 0;
-}
-
-const char *memory_command(const struct memory *memory)
-{
-	(void)memory;
-	return "";
-}
-
-int memory_ask(struct memory *memory, const char *request, struct slab_answer *answer)
-{
-	return slab_inspect((const struct slab_reader *)memory, 0, request, answer);
+	mapping->bias_state = BIAS_NONE;
+	if (elf_open(&image, (struct elf_source){read_whole, memory}, mapping->start) != 0)
+		return;
+	mapping->bias = elf_bias(&image);
+	mapping->bias_state = BIAS_KNOWN;
+	elf_close(&image);
 }
 
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset)
 {
-	(void)memory;
-	(void)address;
-	(void)ret_offset;
-	return NULL;
+	struct mapping *mapping = memory_find_mapping(memory, address), *first = mapping;
+
+	while (first && first->offset != 0)
+		first = first > memory->mapping && strcmp(first[-1].path, mapping->path) == 0
+				? first - 1
+				: NULL;
+	if (!first)
+		return NULL;
+	if (first->bias_state == BIAS_UNKNOWN)
+		find_bias(memory, first);
+	if (first->bias_state != BIAS_KNOWN)
+		return NULL;
+	*ret_offset = address - first->bias;
+	return mapping->path;
 }
 
-bool memory_uses_libslab(pid_t pid)
+/* From notes to the root */
+
+struct search {
+	struct memory *memory;
+	size_t notes;    /* that were found */
+	size_t accepted; /* whose roots can be read */
+	uint64_t root;   /* that has caches, or the first accepted, or the first */
+	bool has_caches;
+};
+
+/* 0 when the root answers the request; the answer is the caller's in any case. */
+static int ask_root(struct memory *memory, uint64_t root, const char *request,
+		    struct slab_answer *answer)
 {
-	(void)pid;
-	return false;
+	struct slab_reader reader = {.struct_size = sizeof(reader),
+				     .read = memory_read_pieces,
+				     .arg = memory,
+				     .pid = memory->pid,
+				     .command = memory->command};
+	struct timespec now;
+
+	memory->trouble[0] = '\0';
+	if (memory->source->live && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		reader.now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	*answer = (struct slab_answer){.text = NULL};
+	return slab_inspect(&reader, root, request, answer);
+}
+
+static bool accepts(struct memory *memory, uint64_t root)
+{
+	struct slab_answer answer;
+	int error = ask_root(memory, root, "ping", &answer);
+
+	slab_answer_free(&answer);
+	return error == 0;
+}
+
+static bool has_caches(struct memory *memory, uint64_t root)
+{
+	struct slab_answer answer;
+	int error = ask_root(memory, root, "stats", &answer);
+	bool some = error == 0 && strstr(answer.text, "\"caches\":[{");
+
+	slab_answer_free(&answer);
+	return some;
+}
+
+static bool take_note(const struct elf_note *note, void *arg)
+{
+	struct search *search = arg;
+	struct slab_inspect_note content;
+	uint64_t root;
+
+	if (!elf_note_is(note, SLAB_INSPECT_NOTE_OWNER, SLAB_INSPECT_NOTE_TYPE) ||
+	    note->size < sizeof(content))
+		return false;
+	memcpy(&content, note->descriptor, sizeof(content));
+	root = note->at + (uint64_t)content.offset;
+	if (search->notes++ == 0)
+		search->root = root;
+	if (!accepts(search->memory, root))
+		return false;
+	search->has_caches = has_caches(search->memory, root);
+	if (search->accepted++ == 0 || search->has_caches)
+		search->root = root;
+	return search->has_caches;
+}
+
+int memory_find_root(struct memory *memory)
+{
+	struct search search = {.memory = memory};
+
+	for (size_t i = 0; i < memory->mappings && !search.has_caches; i++) {
+		const struct mapping *mapping = &memory->mapping[i];
+		struct elf_image image;
+
+		if (mapping->offset != 0 ||
+		    elf_open(&image, (struct elf_source){read_whole, memory}, mapping->start) != 0)
+			continue;
+		elf_each_note(&image, true, take_note, &search);
+		elf_close(&image);
+	}
+	memory->root = search.root;
+	if (search.has_caches)
+		return 0;
+	if (search.accepted)
+		return -ENODATA;
+	return search.notes ? -EPROTO : -ENOENT;
+}
+
+/* The rest */
+
+void memory_close(struct memory *memory)
+{
+	if (memory)
+		memory->source->close(memory);
+}
+
+pid_t memory_pid(const struct memory *memory)
+{
+	return memory->pid;
+}
+
+const char *memory_command(const struct memory *memory)
+{
+	return memory->command;
+}
+
+int memory_ask(struct memory *memory, const char *request, struct slab_answer *answer)
+{
+	return ask_root(memory, memory->root, request, answer);
+}
+
+const char *memory_trouble(const struct memory *memory)
+{
+	return memory->trouble;
 }

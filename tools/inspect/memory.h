@@ -28,11 +28,16 @@ const char *memory_command(const struct memory *memory);
 /* memory_ask: slab_inspect() of it; the answer is the caller's. 0 or -errno. */
 int memory_ask(struct memory *memory, const char *request, struct slab_answer *answer);
 
+/* memory_trouble: why the last memory_ask() could not read what it needed, as
+ * a part of a sentence; "": nothing is known of that. */
+const char *memory_trouble(const struct memory *memory);
+
 /* memory_locate: the file that is mapped at an address, and the address's offset
  * from where that file is loaded, as slab-symbolize takes them; NULL: none. */
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset);
 
-/* memory_uses_libslab: whether a live process has it loaded; cheap. */
+/* memory_uses_libslab: whether a live process has created caches with a libslab
+ * that can be read here; cheap. */
 bool memory_uses_libslab(pid_t pid);
 
 #endif /* INSPECT_MEMORY_H */

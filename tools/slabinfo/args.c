@@ -1,179 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the command line: the kernel tool's letters and long names, and our
- * own for choosing a process and for hunting leaks. One run does one thing;
- * asking for two is an error rather than a guess.
+ * Reading the command line. One run does one thing; asking for two is an error
+ * rather than a guess. What only changes how caches are chosen, ordered and shown
+ * (-A -B -D -e -f -i -L -N -P -S -U -z -1) goes with everything and does nothing
+ * where it means nothing, as in the kernel's tool.
  */
-#include "args.h"
+#include "options.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	OPTION_PROCESS = 256,
-	OPTION_LIST,
-	OPTION_MEMORY,
-	OPTION_CORE,
-	OPTION_EXE,
-	OPTION_JSON,
-	OPTION_OPENMETRICS,
-	OPTION_VERSION,
-	OPTION_SET,
-	OPTION_RESET,
-	OPTION_TRIM,
-	OPTION_SAMPLE,
-	OPTION_FAIL,
-	OPTION_MARK,
-	OPTION_SINCE_MARK,
-	OPTION_TOP,
-	OPTION_MAP,
-	OPTION_RECORD,
-	OPTION_INTERVAL,
-	OPTION_PLOT,
-	OPTION_DIFF,
-};
-
-static const char short_options[] = "aABd::DefhilLnN:op:PrsStTUvXz1";
-
-/* The kernel tool's long names, some of which start with a capital letter. */
-static const struct option long_options[] = {
-	{"aliases", no_argument, NULL, 'a'},
-	{"activity", no_argument, NULL, 'A'},
-	{"Bytes", no_argument, NULL, 'B'},
-	{"bytes", no_argument, NULL, 'B'},
-	{"debug", optional_argument, NULL, 'd'},
-	{"display-activity", no_argument, NULL, 'D'},
-	{"empty", no_argument, NULL, 'e'},
-	{"first-alias", no_argument, NULL, 'f'},
-	{"help", no_argument, NULL, 'h'},
-	{"inverted", no_argument, NULL, 'i'},
-	{"slabs", no_argument, NULL, 'l'},
-	{"Loss", no_argument, NULL, 'L'},
-	{"loss", no_argument, NULL, 'L'},
-	{"numa", no_argument, NULL, 'n'},
-	{"lines", required_argument, NULL, 'N'},
-	{"ops", no_argument, NULL, 'o'},
-	{"partial", no_argument, NULL, 'P'},
-	{"report", no_argument, NULL, 'r'},
-	{"shrink", no_argument, NULL, 's'},
-	{"Size", no_argument, NULL, 'S'},
-	{"size", no_argument, NULL, 'S'},
-	{"tracking", no_argument, NULL, 't'},
-	{"Totals", no_argument, NULL, 'T'},
-	{"totals", no_argument, NULL, 'T'},
-	{"Unreclaim", no_argument, NULL, 'U'},
-	{"unreclaim", no_argument, NULL, 'U'},
-	{"validate", no_argument, NULL, 'v'},
-	{"Xtotals", no_argument, NULL, 'X'},
-	{"xtotals", no_argument, NULL, 'X'},
-	{"zero", no_argument, NULL, 'z'},
-	{"1ref", no_argument, NULL, '1'},
-	{"pid", required_argument, NULL, 'p'},
-	{"process", required_argument, NULL, OPTION_PROCESS},
-	{"list", no_argument, NULL, OPTION_LIST},
-	{"memory", no_argument, NULL, OPTION_MEMORY},
-	{"core", required_argument, NULL, OPTION_CORE},
-	{"exe", required_argument, NULL, OPTION_EXE},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"openmetrics", no_argument, NULL, OPTION_OPENMETRICS},
-	{"set", required_argument, NULL, OPTION_SET},
-	{"reset", no_argument, NULL, OPTION_RESET},
-	{"trim", no_argument, NULL, OPTION_TRIM},
-	{"sample", required_argument, NULL, OPTION_SAMPLE},
-	{"fail", required_argument, NULL, OPTION_FAIL},
-	{"mark", no_argument, NULL, OPTION_MARK},
-	{"since-mark", optional_argument, NULL, OPTION_SINCE_MARK},
-	{"top", optional_argument, NULL, OPTION_TOP},
-	{"map", required_argument, NULL, OPTION_MAP},
-	{"record", required_argument, NULL, OPTION_RECORD},
-	{"interval", required_argument, NULL, OPTION_INTERVAL},
-	{"plot", required_argument, NULL, OPTION_PLOT},
-	{"diff", no_argument, NULL, OPTION_DIFF},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{NULL, 0, NULL, 0},
-};
-
-static const struct {
-	int option;
-	enum view view;
-	const char *name;
-} views[] = {
-	{'l', VIEW_TABLE, "-l"},
-	{'T', VIEW_TOTALS, "-T"},
-	{'X', VIEW_EXTENDED_TOTALS, "-X"},
-	{'a', VIEW_ALIASES, "-a"},
-	{'n', VIEW_NUMA, "-n"},
-	{'o', VIEW_OPS, "-o"},
-	{'r', VIEW_REPORT, "-r"},
-	{'s', VIEW_SHRINK, "-s"},
-	{'v', VIEW_VALIDATE, "-v"},
-	{'d', VIEW_DEBUG, "-d"},
-	{OPTION_SET, VIEW_SET, "--set"},
-	{OPTION_RESET, VIEW_RESET, "--reset"},
-	{OPTION_TRIM, VIEW_TRIM, "--trim"},
-	{OPTION_SAMPLE, VIEW_SAMPLE, "--sample"},
-	{OPTION_FAIL, VIEW_FAIL, "--fail"},
-	{'t', VIEW_TRACKING, "-t"},
-	{OPTION_MARK, VIEW_MARK, "--mark"},
-	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark"},
-	{OPTION_OPENMETRICS, VIEW_OPENMETRICS, "--openmetrics"},
-	{OPTION_TOP, VIEW_TOP, "--top"},
-	{OPTION_MAP, VIEW_MAP, "--map"},
-	{OPTION_RECORD, VIEW_RECORD, "--record"},
-	{OPTION_PLOT, VIEW_PLOT, "--plot"},
-	{OPTION_DIFF, VIEW_DIFF, "--diff"},
-	{OPTION_LIST, VIEW_PROCESSES, "--list"},
-};
-
-#define VIEWS (sizeof(views) / sizeof(views[0]))
-
-static const char help[] =
-	"usage: slabinfo [OPTION]... [REGEXP]\n"
-	"Slab caches of a process that uses libslab; only those that match REGEXP.\n"
-	"\n"
-	"Show     -l, --slabs         one line for each (default)  -z, --zero  empty too\n"
-	"         -T, --totals        all summed up                -e, --empty empty only\n"
-	"         -r, --report        all about each               -N, --lines=K only K\n"
-	"             --json          everything, as JSON\n"
-	"Act      -s, --shrink        give empty slabs back to the system\n"
-	"         -v, --validate      check all slabs; the process reports what is wrong\n"
-	"Debug    -d, --debug[=LETTERS]  f checks, z red zones, p poison, u users; a is\n"
-	"                             these four; t trace, A fault injection; -d: off\n"
-	"             --sample=N      one allocation in N between guard pages, 0: off\n"
-	"             --fail=SPEC     let allocations fail as SLAB_FAIL says, -: off\n"
-	"Leaks    -t, --tracking      who allocated and freed objects (needs -du)\n"
-	"             --mark          remember this moment (needs -du before)\n"
-	"             --since-mark[=MARK]  what was allocated since, and not freed\n"
-	"Process  -p, --pid=PID       the process with this number\n"
-	"             --process=NAME  the process with this name\n"
-	"             --list          the processes that can be looked at\n"
-	"Other    -h, --help; --version\n"
-	"\n"
-	"Exit status: 0 done, 1 nothing matched or damage found, 2 bad usage or no such\n"
-	"process. What it prints is explained in docs/slabinfo.md.\n";
-
-static const char *view_name(enum view view)
-{
-	if (view == VIEW_JSON)
-		return "--json";
-	for (size_t i = 0; i < VIEWS; i++) {
-		if (views[i].view == view)
-			return views[i].name;
-	}
-	return "";
-}
-
 static bool set_view(struct options *options, enum view view)
 {
 	if (options->view != VIEW_DEFAULT && options->view != view) {
-		fail("%s and %s cannot be combined; give one of them", view_name(options->view),
-		     view_name(view));
+		fail("%s and %s cannot be combined; give one of them",
+		     view_rules(options->view)->name, view_rules(view)->name);
 		return false;
 	}
 	options->view = view;
@@ -287,6 +132,16 @@ static bool set_debug(struct options *options, const char *text)
 	return set_view(options, VIEW_DEBUG);
 }
 
+static bool set_attribute(struct options *options, const char *text)
+{
+	if (options->set) {
+		fail("--set changes one attribute at a time; \"%s\" is one too many", text);
+		return false;
+	}
+	options->set = text;
+	return set_view(options, VIEW_SET);
+}
+
 /* Seconds, with a fraction. */
 static bool set_interval(struct options *options, const char *text)
 {
@@ -332,47 +187,45 @@ static bool set_flag(struct options *options, int option)
 	return false;
 }
 
+/* Which process is meant. */
+static bool set_choice(struct options *options, int option)
+{
+	switch (option) {
+	case 'p':
+		return set_pid(options, optarg);
+	case OPTION_PROCESS:
+		options->choice.name = optarg;
+		break;
+	case OPTION_CORE:
+		options->choice.core = optarg;
+		break;
+	case OPTION_EXE:
+		options->choice.exe = optarg;
+		break;
+	default:
+		options->choice.memory = true;
+		break;
+	}
+	return true;
+}
+
+/* An option that asks for a view and nothing else, or none at all. */
+static bool set_view_option(struct options *options, int option)
+{
+	const struct view_option *view = view_of_option(option);
+
+	if (view)
+		return set_view(options, view->view);
+	/* getopt has said what is wrong */
+	fputs("Try 'slabinfo --help' for more information.\n", stderr);
+	return false;
+}
+
 static bool set_option(struct options *options, int option)
 {
 	if (set_flag(options, option))
 		return true;
 	switch (option) {
-	case 'd':
-		return set_debug(options, optarg);
-	case 'N':
-		return set_lines(options, optarg);
-	case OPTION_SAMPLE:
-		return set_sample(options, optarg);
-	case OPTION_FAIL:
-		options->fail = optarg;
-		return set_view(options, VIEW_FAIL);
-	case OPTION_SINCE_MARK:
-		return set_since_mark(options, optarg);
-	case 'p':
-		return set_pid(options, optarg);
-	case OPTION_SET:
-		options->set = optarg;
-		return set_view(options, VIEW_SET);
-	case OPTION_TOP:
-		return (!optarg || set_interval(options, optarg)) && set_view(options, VIEW_TOP);
-	case OPTION_INTERVAL:
-		return set_interval(options, optarg);
-	case OPTION_MAP:
-	case OPTION_RECORD:
-	case OPTION_PLOT:
-		options->file = optarg;
-		break;
-	case OPTION_PROCESS:
-		options->choice.name = optarg;
-		return true;
-	case OPTION_MEMORY:
-		return options->choice.memory = true;
-	case OPTION_CORE:
-		options->choice.core = optarg;
-		return true;
-	case OPTION_EXE:
-		options->choice.exe = optarg;
-		return true;
 	case 'A':
 		return set_order(options, ORDER_ACTIVITY);
 	case 'L':
@@ -381,24 +234,110 @@ static bool set_option(struct options *options, int option)
 		return set_order(options, ORDER_PARTIAL);
 	case 'S':
 		return set_order(options, ORDER_SIZE);
+	case 'd':
+		return set_debug(options, optarg);
+	case 'N':
+		return set_lines(options, optarg);
+	case OPTION_INTERVAL:
+		return set_interval(options, optarg);
+	case OPTION_SAMPLE:
+		return set_sample(options, optarg);
+	case OPTION_SET:
+		return set_attribute(options, optarg);
+	case OPTION_SINCE_MARK:
+		return set_since_mark(options, optarg);
+	case OPTION_TOP:
+		return (!optarg || set_interval(options, optarg)) && set_view(options, VIEW_TOP);
+	case OPTION_FAIL:
+		options->fail = optarg;
+		return set_view(options, VIEW_FAIL);
+	case OPTION_MAP:
+	case OPTION_RECORD:
+	case OPTION_PLOT:
+		options->file = optarg;
+		return set_view_option(options, option);
+	case 'p':
+	case OPTION_PROCESS:
+	case OPTION_CORE:
+	case OPTION_EXE:
+	case OPTION_MEMORY:
+		return set_choice(options, option);
 	default:
-		break;
+		return set_view_option(options, option);
 	}
-	for (size_t i = 0; i < VIEWS; i++) {
-		if (views[i].option == option)
-			return set_view(options, views[i].view);
-	}
-	/* getopt has said what is wrong */
-	fputs("Try 'slabinfo --help' for more information.\n", stderr);
+}
+
+/* --json alone is a view of its own, and a form of those that have one. */
+static bool settle_json(struct options *options)
+{
+	if (!options->json ||
+	    (options->view != VIEW_DEFAULT && view_rules(options->view)->with & WITH_JSON))
+		return true;
+	return set_view(options, VIEW_JSON);
+}
+
+/* Two ways of naming what is to be looked at. */
+static bool settle_choice(const struct options *options)
+{
+	const struct choice *choice = &options->choice;
+	const struct view_option *view = view_rules(options->view);
+	const char *other = choice->pid      ? "--pid"
+			    : choice->name   ? "--process"
+			    : choice->memory ? "--memory"
+					     : NULL;
+
+	if (choice->pid && choice->name)
+		fail("--pid and --process cannot be combined; give one of them");
+	else if (choice->core && other)
+		fail("--core and %s cannot be combined; give one of them", other);
+	else if (choice->exe && !choice->core)
+		fail("--exe names the program that left a core file; it goes with --core FILE");
+	else if (choice->core && !(view->with & WITH_CORE))
+		fail("%s cannot be done with a core file, which is read only once and not changed",
+		     view->name);
+	else
+		return true;
 	return false;
 }
 
-/* --json alone is a view of its own, and goes with what shows call sites. */
-static bool settle_json(struct options *options)
+static bool settle_interval(const struct options *options)
 {
-	if (!options->json || options->view == VIEW_TRACKING || options->view == VIEW_SINCE_MARK)
+	if (!options->interval || options->view == VIEW_TOP || options->view == VIEW_RECORD)
 		return true;
-	return set_view(options, VIEW_JSON);
+	fail("--interval is the time between two looks; it goes with --top and --record");
+	return false;
+}
+
+static bool set_operands(struct options *options, char **words)
+{
+	size_t count = 0;
+
+	while (words[count])
+		count++;
+	options->operands = words;
+	if (options->view == VIEW_PLOT && count == 0)
+		fail("--plot needs the recordings to draw: slabinfo --plot=SVG FILE...");
+	else if (options->view == VIEW_DIFF && count != 2)
+		fail("--diff compares two files that --json wrote, and %zu %s given", count,
+		     count == 1 ? "is" : "are");
+	else
+		return true;
+	return false;
+}
+
+/* Why there may be no regular expression. */
+static void refuse_pattern(const struct options *options, const char *pattern)
+{
+	const char *name = view_rules(options->view)->name;
+
+	if (options->view == VIEW_SET)
+		fail("--set names its cache itself; it takes no regular expression \"%s\"",
+		     pattern);
+	else if (options->view == VIEW_PROCESSES)
+		fail("--list is about processes; it takes no regular expression \"%s\"", pattern);
+	else
+		fail("%s is for the whole process; it takes no regular expression \"%s\"", name,
+		     pattern);
 }
 
 /* Names are matched without regard to case, anywhere in the name. */
@@ -410,13 +349,8 @@ static bool set_pattern(struct options *options, char **words)
 
 	if (!words[0])
 		return true;
-	if (options->view == VIEW_DIFF || options->view == VIEW_PLOT) {
-		options->operands = words;
-		return true;
-	}
-	if (options->view == VIEW_MARK || options->view == VIEW_FAIL) {
-		fail("%s is for the whole process; it takes no regular expression \"%s\"",
-		     view_name(options->view), words[0]);
+	if (!(view_rules(options->view)->with & WITH_REGEXP)) {
+		refuse_pattern(options, words[0]);
 		return false;
 	}
 	if (words[1]) {
@@ -436,6 +370,15 @@ static bool set_pattern(struct options *options, char **words)
 	return true;
 }
 
+static bool settle(struct options *options, char **words)
+{
+	if (!settle_json(options) || !settle_choice(options) || !settle_interval(options))
+		return false;
+	if (view_rules(options->view)->with & WITH_OPERANDS)
+		return set_operands(options, words);
+	return set_pattern(options, words);
+}
+
 int args_parse(struct options *options, int argc, char **argv)
 {
 	static char name[] = "slabinfo"; /* what getopt() calls us */
@@ -445,7 +388,7 @@ int args_parse(struct options *options, int argc, char **argv)
 	argv[0] = name;
 	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1) {
 		if (option == 'h') {
-			fputs(help, stdout);
+			fputs(help_text, stdout);
 			return EXIT_DONE;
 		}
 		if (option == OPTION_VERSION) {
@@ -455,13 +398,7 @@ int args_parse(struct options *options, int argc, char **argv)
 		if (!set_option(options, option))
 			return EXIT_USAGE;
 	}
-	if (!settle_json(options))
-		return EXIT_USAGE;
-	if (options->choice.pid && options->choice.name) {
-		fail("--pid and --process cannot be combined; give one of them");
-		return EXIT_USAGE;
-	}
-	return set_pattern(options, argv + optind) ? -1 : EXIT_USAGE;
+	return settle(options, argv + optind) ? -1 : EXIT_USAGE;
 }
 
 bool args_matches(const struct options *options, const char *name)

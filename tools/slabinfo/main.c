@@ -7,6 +7,7 @@
 #include "select.h"
 #include "views.h"
 
+#include <slab/slab.h>
 #include <stdio.h>
 
 static int act(const struct options *options, struct process *process, const struct model *model)
@@ -39,9 +40,30 @@ static int act(const struct options *options, struct process *process, const str
 	}
 }
 
+/* Each cache's report, and then its call sites where they are known. */
+static int report(const struct options *options, struct process *process, const struct model *model)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < model->count && status == EXIT_DONE; i++) {
+		struct model one = {model->document, &model->caches[i], 1};
+
+		view_report(options, &one);
+		if (one.caches->flags & SLAB_STORE_USER) {
+			putchar('\n');
+			status = view_tracking(options, process, &one);
+		}
+	}
+	return status;
+}
+
 static int show(const struct options *options, struct process *process, struct model *model)
 {
 	switch (options->view) {
+	case VIEW_DEFAULT:
+	case VIEW_TABLE:
+		view_table(options, model);
+		break;
 	case VIEW_TOTALS:
 		view_totals(options, model);
 		break;
@@ -51,30 +73,54 @@ static int show(const struct options *options, struct process *process, struct m
 	case VIEW_ALIASES:
 		return view_aliases(options, model);
 	case VIEW_NUMA:
-		select_shown(options, model);
 		view_numa(options, model);
 		break;
 	case VIEW_OPS:
 		view_ops(model);
 		break;
 	case VIEW_REPORT:
-		view_report(options, model);
-		break;
-	case VIEW_JSON:
-		view_json(options, model);
-		break;
+		return report(options, process, model);
 	case VIEW_OPENMETRICS:
 		view_openmetrics(process, model);
-		break;
-	case VIEW_DEFAULT:
-	case VIEW_TABLE:
-		select_shown(options, model);
-		view_table(options, model);
 		break;
 	default:
 		return act(options, process, model);
 	}
 	return EXIT_DONE;
+}
+
+/* Views in which -N is not a number of caches. */
+static bool counts_itself(enum view view)
+{
+	return view == VIEW_TOTALS || view == VIEW_EXTENDED_TOTALS || view == VIEW_TRACKING ||
+	       view == VIEW_SINCE_MARK || view == VIEW_ALIASES;
+}
+
+static bool has_call_sites(enum view view)
+{
+	return view == VIEW_TRACKING || view == VIEW_SINCE_MARK;
+}
+
+static int show_selected(const struct options *options, struct process *process,
+			 struct model *model)
+{
+	select_shown(options, model);
+	select_sort(options, model);
+	if (!counts_itself(options->view))
+		select_first(options, model);
+	if (!options->json || has_call_sites(options->view))
+		return show(options, process, model);
+	view_json(options, model);
+	return EXIT_DONE;
+}
+
+/* A pattern that means one cache asks for all about it, unless it is for a column of
+ * the table. */
+static void settle_view(struct options *options, const struct model *model)
+{
+	if (options->view == VIEW_DEFAULT && options->pattern && model->count == 1 &&
+	    !options->activity)
+		options->view = VIEW_REPORT;
 }
 
 static int show_once(struct options *options, struct process *process)
@@ -84,15 +130,13 @@ static int show_once(struct options *options, struct process *process)
 
 	if (!select_take(options, process, &model))
 		return EXIT_USAGE;
-	if (options->view == VIEW_DEFAULT && options->pattern && model.count == 1)
-		options->view = VIEW_REPORT;
 	if (options->pattern && model.count == 0) {
 		fail("no cache of process %d (%s) matches \"%s\"", process->pid, process->command,
 		     options->pattern);
 		status = EXIT_NOTHING;
 	} else {
-		select_sort(options, &model);
-		status = show(options, process, &model);
+		settle_view(options, &model);
+		status = show_selected(options, process, &model);
 	}
 	model_free(&model);
 	return status;
@@ -119,7 +163,8 @@ static int run(struct options *options)
 {
 	switch (options->view) {
 	case VIEW_PROCESSES:
-		return attach_list(&options->choice);
+		return options->json ? view_processes_json(&options->choice)
+				     : attach_list(&options->choice);
 	case VIEW_PLOT:
 		return view_plot(options);
 	case VIEW_DIFF:

@@ -1,11 +1,427 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * --map: a picture of all slabs. A cache is a box, a slab a cell in it, and the more
+ * objects are in it the more the cell stands out from the page; pale cells are memory
+ * that is paid for and not used. Cells stand in groups: the slabs of each CPU, those
+ * on the nodes' partial lists, full ones, and what debugging has made; the outline has
+ * the colour of the state.
+ *
+ * Cells shrink as there are more of them, and from CELLS_MAX on a cell stands for
+ * several neighbours, so that pictures of any cache can be read and sent. Caches with
+ * many slabs come first and have the whole width, the others stand three in a row.
+ */
+#include "occupancy.h"
+#include "svg.h"
 #include "views.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WIDTH 1200.0
+#define MARGIN 24.0
+#define GAP 12.0
+#define INNER (WIDTH - 2 * MARGIN)
+#define COLUMNS 3
+#define NARROW ((INNER - (COLUMNS - 1) * GAP) / COLUMNS)
+#define PADDING 14.0
+#define HEAD 56.0       /* of a box: two lines of text */
+#define LABEL 17.0      /* of a group */
+#define GROUP_GAP 18.0  /* between groups of a row */
+#define ROW_GAP 10.0    /* between rows of groups */
+#define TALL_WIDE 260.0 /* cells shrink when they would need more height than this */
+#define TALL_NARROW 90.0
+#define GROUPS_NARROW 12
+#define CELLS_MAX 20000
+#define OUTLINED 9.0 /* from this pitch on cells have an outline */
+#define LEVELS 10    /* none, eight steps, all */
+
+static const struct svg_style style = {
+	".o0{fill:#fff}.o1{fill:#f4f5d3}.o2{fill:#dcefc4}.o3{fill:#b5debc}.o4{fill:#85cbbb}\n"
+	".o5{fill:#55b3bf}.o6{fill:#3495bd}.o7{fill:#2672ad}.o8{fill:#24509a}.o9{fill:#1b2c63}\n"
+	".s0{stroke:#d8341c}.s1{stroke:#e69f00}.s2{stroke:#3f86e0}.s3{stroke:#009e73}\n"
+	".s4{stroke:#b04fa0}.s5{stroke:#8a939c}.s6{stroke:#8c6a3f}\n"
+	".k{stroke-width:1.5}.k .s0{stroke-width:2.5}.n{stroke:none}\n"
+	".n .o0,.n .o1{stroke:#b9c2ca;stroke-width:.5}\n",
+	".o0{fill:#14181c}.o1{fill:#2c2f4a}.o2{fill:#323d66}.o3{fill:#2f5480}.o4{fill:#2b6d8e}\n"
+	".o5{fill:#2f8790}.o6{fill:#43a286}.o7{fill:#76bc6d}.o8{fill:#b7d157}.o9{fill:#fbe66a}\n"
+	".s5{stroke:#a4afba}.s6{stroke:#c39a63}.n .o0,.n .o1{stroke:#55606b}\n",
+};
+
+/* A box that is drawn and not yet placed. */
+struct section {
+	struct svg svg;
+	double width, height;
+};
+
+struct map {
+	struct process *process;
+	struct section *sections;
+	size_t count;
+};
+
+/* Cells */
+
+static unsigned level_of(const struct slab_info *slab)
+{
+	if (slab->used == 0)
+		return 0;
+	if (slab->used >= slab->room)
+		return LEVELS - 1;
+	return 1 + (unsigned)((double)slab->used / (double)slab->room * (LEVELS - 2));
+}
+
+static bool is_owned(const struct slab_info *slab)
+{
+	return slab->state == STATE_CURRENT || slab->state == STATE_CPU;
+}
+
+static void draw_cell(FILE *out, const struct slab_info *slab, double x, double y, double pitch)
+{
+	double size = pitch >= OUTLINED ? pitch - 4 : pitch - 1;
+
+	fprintf(out, "<path class=\"o%u", level_of(slab));
+	if (slab->state == STATE_CURRENT && pitch >= OUTLINED)
+		fputs(" s0", out);
+	fprintf(out, "\" d=\"M%g %gh%gv%gh-%gz\"><title>0x%" PRIx64 ": ", x, y, size, size, size,
+		slab->address);
+	if (slab->slabs > 1)
+		fprintf(out, "%u slabs, ", slab->slabs);
+	fprintf(out, "%" PRIu64 " of %" PRIu64, slab->used, slab->room);
+	if (slab->cpu >= 0)
+		fprintf(out, ", CPU %d", slab->cpu);
+	if (slab->letters[0]) {
+		fputs(", ", out);
+		svg_escape(out, slab->letters);
+	}
+	fputs("</title></path>\n", out);
+}
+
+/* The largest distance of cells with which they do not need too much height. */
+static double choose_pitch(size_t cells, double width, double tall)
+{
+	static const double pitches[] = {18, 15, 13, 11, 9, 7, 6, 5};
+	size_t i = 0;
+
+	while (i + 1 < sizeof(pitches) / sizeof(pitches[0]) &&
+	       ceil((double)cells / floor(width / pitches[i])) * pitches[i] > tall)
+		i++;
+	return pitches[i];
+}
+
+/* Groups */
+
+static void group_name(char text[64], const struct slab_info *slab, bool nodes)
+{
+	if (is_owned(slab))
+		snprintf(text, 64, "CPU %d", slab->cpu);
+	else if (nodes)
+		snprintf(text, 64, "%s, node %d", state_name(slab->state), slab->node);
+	else
+		snprintf(text, 64, "%s", state_name(slab->state));
+}
+
+/* "12 slabs, 49 %" */
+static void group_numbers(char text[64], const struct slab_info *slabs, size_t count)
+{
+	uint64_t used = 0, room = 0, number = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		used += slabs[i].used;
+		room += slabs[i].room;
+		number += slabs[i].slabs;
+	}
+	snprintf(text, 64, "%" PRIu64 " slab%s, %" PRIu64 " %%", number, number == 1 ? "" : "s",
+		 percent(used, room));
+}
+
+struct flow {
+	FILE *out;
+	double x, y, height; /* where the next group stands, and the height of this row */
+	double width, pitch;
+	bool nodes; /* there are several */
+};
+
+static void draw_group(struct flow *flow, const struct slab_info *slabs, size_t count)
+{
+	size_t fit = (size_t)(flow->width / flow->pitch), in_row = count < fit ? count : fit;
+	size_t rows = (count + in_row - 1) / in_row;
+	char name[64], numbers[64];
+	double width;
+
+	group_name(name, slabs, flow->nodes);
+	group_numbers(numbers, slabs, count);
+	width = fmax((double)in_row * flow->pitch,
+		     16 + svg_text_width(name, 11) + svg_text_width(numbers, 11));
+	if (flow->x > 0 && flow->x + width > flow->width) {
+		flow->y += flow->height + ROW_GAP;
+		flow->x = flow->height = 0;
+	}
+	fprintf(flow->out,
+		"<g transform=\"translate(%g,%g)\"><path class=\"s%d\" stroke-width=\"3\" "
+		"d=\"M1.5 1v10\"/><text x=\"8\" y=\"10\" class=\"h3\">%s <tspan class=\"dim\">%s"
+		"</tspan></text>\n<g class=\"%s s%d\">\n",
+		PADDING + flow->x, HEAD + flow->y, (int)slabs->state, name, numbers,
+		flow->pitch >= OUTLINED ? "k" : "n",
+		is_owned(slabs) ? STATE_CPU : (int)slabs->state);
+	for (size_t i = 0; i < count; i++)
+		draw_cell(flow->out, &slabs[i], 1 + (double)(i % in_row) * flow->pitch,
+			  LABEL + (double)(i / in_row) * flow->pitch, flow->pitch);
+	fputs("</g></g>\n", flow->out);
+	flow->x += width + GROUP_GAP;
+	flow->height = fmax(flow->height, LABEL + (double)rows * flow->pitch);
+}
+
+/* Boxes */
+
+static size_t count_groups(const struct occupancy *occupancy, bool *ret_nodes)
+{
+	size_t groups = 0;
+
+	*ret_nodes = false;
+	for (size_t i = 0; i < occupancy->count; i += occupancy_group(occupancy, i)) {
+		groups++;
+		*ret_nodes |= occupancy->slabs[i].node != occupancy->slabs[0].node;
+	}
+	return groups;
+}
+
+static uint64_t lost_bytes(const struct cache *cache)
+{
+	uint64_t bytes = cache_bytes(cache), used = cache_used_bytes(cache);
+
+	return bytes > used ? bytes - used : 0;
+}
+
+static void draw_head(struct section *section, const struct cache *cache,
+		      const struct occupancy *occupancy, unsigned neighbours)
+{
+	char bytes[SIZE_TEXT], lost[SIZE_TEXT], part[128] = "";
+	double right = section->width - PADDING;
+	struct svg *svg = &section->svg;
+
+	svg_text(svg, PADDING, 23, "h2 b", "%s", cache->name);
+	svg_text(svg, right, 23, "h2 e", "%" PRIu64 " %% used",
+		 percent(cache_used_bytes(cache), cache_bytes(cache)));
+	svg_text(svg, PADDING, 41, "h3 dim",
+		 "%" PRIu64 " bytes, %" PRIu64 " in a slab · %" PRIu64 " slab%s, %s · %s lost",
+		 cache->object_size, cache->objects_per_slab, cache->slabs,
+		 cache->slabs == 1 ? "" : "s", size_text(bytes, cache_bytes(cache)),
+		 size_text(lost, lost_bytes(cache)));
+	if (occupancy->total > occupancy->count && neighbours == 1)
+		snprintf(part, sizeof(part), "the first %zu of %" PRIu64 " slabs", occupancy->count,
+			 occupancy->total);
+	else if (neighbours > 1)
+		snprintf(part, sizeof(part), "a cell stands for up to %u neighbours", neighbours);
+	if (part[0])
+		svg_text(svg, right, 41, "h3 e", "%s", part);
+}
+
+static void draw_slabs(struct section *section, const struct occupancy *occupancy, bool wide,
+		       bool nodes)
+{
+	struct flow flow = {.out = section->svg.out, .nodes = nodes};
+
+	flow.width = section->width - 2 * PADDING;
+	flow.pitch =
+		choose_pitch(occupancy->count, flow.width, wide ? TALL_WIDE : TALL_NARROW);
+	for (size_t i = 0, count; i < occupancy->count; i += count) {
+		count = occupancy_group(occupancy, i);
+		draw_group(&flow, &occupancy->slabs[i], count);
+	}
+	section->height = HEAD + flow.y + flow.height + ROW_GAP;
+}
+
+static bool needs_width(const struct occupancy *occupancy, size_t groups)
+{
+	double pitch = choose_pitch(occupancy->count, NARROW - 2 * PADDING, TALL_NARROW);
+
+	return pitch < 11 || groups > GROUPS_NARROW;
+}
+
+static bool draw_section(struct section *section, struct process *process,
+			 const struct cache *cache)
+{
+	struct occupancy occupancy;
+	unsigned neighbours;
+	bool nodes, wide;
+
+	if (!occupancy_take(&occupancy, process, cache->name))
+		return false;
+	wide = needs_width(&occupancy, count_groups(&occupancy, &nodes));
+	section->width = wide ? INNER : NARROW;
+	neighbours = (unsigned)((occupancy.count + CELLS_MAX - 1) / CELLS_MAX);
+	draw_head(section, cache, &occupancy, neighbours);
+	if (neighbours > 1)
+		occupancy_merge(&occupancy, neighbours);
+	draw_slabs(section, &occupancy, wide, nodes);
+	occupancy_free(&occupancy);
+	return true;
+}
+
+/* The page */
+
+static double draw_ramp(struct svg *svg, double x, double y)
+{
+	svg_text(svg, x, y + 10, "h3", "used: none");
+	x += 70;
+	fputs("<g class=\"n\">", svg->out);
+	for (unsigned i = 0; i < LEVELS; i++)
+		fprintf(svg->out, "<path class=\"o%u\" d=\"M%g %gh15v12h-15z\"/>", i, x + i * 16.0, y);
+	fputs("</g>\n", svg->out);
+	svg_text(svg, x + LEVELS * 16.0 + 6, y + 10, "h3", "all");
+	return x + LEVELS * 16.0 + 50;
+}
+
+static void draw_legend(struct svg *svg, double x, double y)
+{
+	static const char *const names[STATES] = {
+		"current slab of a CPU", "owned by a CPU", "partial list", "full", "with debugging",
+		"draining",              "guarded object"};
+
+	x = draw_ramp(svg, x, y);
+	for (size_t i = 0; i < STATES; i++) {
+		fprintf(svg->out,
+			"<path class=\"s%zu\" fill=\"none\" stroke-width=\"2\" d=\"M%g %gh9v9h-9z\"/>\n",
+			i, x, y + 1.5);
+		svg_text(svg, x + 15, y + 10, "h3", "%s", names[i]);
+		x += 32 + svg_text_width(names[i], 11);
+	}
+}
+
+static void draw_title(struct svg *svg, const struct process *process, const struct model *model)
+{
+	char bytes[SIZE_TEXT], lost_text[SIZE_TEXT], when[64];
+	uint64_t total = 0, lost = 0, slabs = 0;
+	time_t now = time(NULL);
+
+	for (size_t i = 0; i < model->count; i++) {
+		total += cache_bytes(&model->caches[i]);
+		lost += lost_bytes(&model->caches[i]);
+		slabs += model->caches[i].slabs;
+	}
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S %Z", localtime(&now));
+	svg_text(svg, MARGIN, 38, "h1 b", "Slabs of %s", process->command);
+	svg_text(svg, MARGIN, 59, "dim",
+		 "Process %d, %s. %zu cache%s with %" PRIu64 " slab%s of %s, %s of it lost: bytes "
+		 "that hold no object.",
+		 process->pid, process->way == WAY_CORE ? "from its core file" : when, model->count,
+		 model->count == 1 ? "" : "s", slabs, slabs == 1 ? "" : "s",
+		 size_text(bytes, total), size_text(lost_text, lost));
+	draw_legend(svg, MARGIN, 74);
+}
+
+static void place_section(struct svg *svg, struct section *section, double x, double y)
+{
+	fprintf(svg->out, "<g transform=\"translate(%g,%g)\">\n", x, y);
+	svg_panel(svg, 0, 0, section->width, section->height);
+	fflush(section->svg.out);
+	fwrite(section->svg.text, 1, section->svg.size, svg->out);
+	fputs("</g>\n", svg->out);
+}
+
+/* Wide boxes below each other, then the narrow ones in rows; returns where they end. */
+static double place_sections(struct svg *svg, struct map *map, double y)
+{
+	double height = 0;
+	size_t column = 0;
+
+	for (size_t i = 0; i < map->count; i++) {
+		if (map->sections[i].width > NARROW) {
+			place_section(svg, &map->sections[i], MARGIN, y);
+			y += map->sections[i].height + GAP;
+		}
+	}
+	for (size_t i = 0; i < map->count; i++) {
+		if (map->sections[i].width > NARROW)
+			continue;
+		place_section(svg, &map->sections[i],
+			      MARGIN + (double)column * (NARROW + GAP), y);
+		height = fmax(height, map->sections[i].height);
+		if (++column == COLUMNS) {
+			y += height + GAP;
+			height = 0;
+			column = 0;
+		}
+	}
+	return column ? y + height + GAP : y;
+}
+
+/* The names of caches without slabs, as many as fit in a line. */
+static double draw_empty(struct svg *svg, const struct model *model, double y)
+{
+	char text[256] = "", separator[] = ": ";
+	size_t empty = 0, named = 0;
+
+	for (size_t i = 0; i < model->count; i++) {
+		size_t len = strlen(text);
+
+		if (model->caches[i].slabs)
+			continue;
+		if (empty++ != named || len + strlen(model->caches[i].name) > 150)
+			continue;
+		named++;
+		snprintf(text + len, sizeof(text) - len, "%s%s", separator, model->caches[i].name);
+		separator[0] = ',';
+	}
+	if (!empty)
+		return y;
+	svg_text(svg, MARGIN, y + 12, "dim", "%zu cache%s without slabs%s%s", empty,
+		 empty == 1 ? "" : "s", text, named < empty ? " …" : ".");
+	return y + 24;
+}
+
+static int draw_page(struct map *map, const struct options *options, const struct model *model)
+{
+	struct svg page;
+	char label[128];
+	int status = EXIT_USAGE;
+	double y;
+
+	snprintf(label, sizeof(label), "Slabs of process %d (%s)", map->process->pid,
+		 map->process->command);
+	if (svg_begin(&page)) {
+		draw_title(&page, map->process, model);
+		y = place_sections(&page, map, 102);
+		y = draw_empty(&page, model, y);
+		status = svg_write(&page, options->file, &style, WIDTH, y + MARGIN - GAP, label);
+	}
+	svg_end(&page);
+	return status;
+}
+
+static bool draw_sections(struct map *map, const struct model *model)
+{
+	for (size_t i = 0; i < model->count; i++) {
+		struct section *section = &map->sections[map->count];
+
+		if (model->caches[i].slabs == 0)
+			continue;
+		map->count++;
+		if (!svg_begin(&section->svg) ||
+		    !draw_section(section, map->process, &model->caches[i]))
+			return false;
+	}
+	return true;
+}
 
 int view_map(const struct options *options, struct process *process, const struct model *model)
 {
-	(void)options;
-	(void)process;
-	(void)model;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	struct model shown = *model;
+	struct map map = {.process = process};
+	int status = EXIT_USAGE;
+
+	if (options->lines && options->lines < shown.count)
+		shown.count = options->lines;
+	map.sections = calloc(shown.count + 1, sizeof(*map.sections));
+	if (!map.sections)
+		fail("no memory for %zu caches", shown.count);
+	else if (draw_sections(&map, &shown))
+		status = draw_page(&map, options, &shown);
+	for (size_t i = 0; i < map.count; i++)
+		svg_end(&map.sections[i].svg);
+	free(map.sections);
+	return status;
 }

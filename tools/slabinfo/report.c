@@ -2,8 +2,10 @@
 /*
  * -r: all that is known about a cache, in the kernel tool's layout. What SLUB
  * counts on its fast path is not counted here at all; the events that leave the
- * fast path are.
+ * fast path are. So the row Fastpath, the row Total, and what else libslab does not
+ * count or does not do, is "-"; percentages are of the row Slowpath.
  */
+#include "select.h"
 #include "views.h"
 
 #include <inttypes.h>
@@ -17,7 +19,7 @@ static void print_properties(const struct cache *cache)
 	if (cache->aliases) {
 		printf("** Shared with");
 		for (size_t i = 0; i < cache->aliases; i++)
-			printf(" %s", model_alias(cache, i));
+			printf(" %s", cache_other_name(cache, i));
 		putchar('\n');
 	}
 	if (cache->flags & SLAB_HWCACHE_ALIGN)
@@ -63,8 +65,7 @@ static void print_sizes(const struct cache *cache)
 	print_row("SlabObj", cache->slab_size, "Full   ", cache->full, "Redzoning    ",
 		  on_off(cache, SLAB_RED_ZONE), "Used ", cache_used_bytes(cache));
 	print_row("SlabSiz", slab, "Partial", cache->partial, "Poisoning    ",
-		  on_off(cache, SLAB_POISON), "Loss ",
-		  minus(cache_bytes(cache), cache_used_bytes(cache)));
+		  on_off(cache, SLAB_POISON), "Loss ", cache_loss(cache));
 	print_row("Loss   ", minus(cache->slab_size, cache->object_size), "CpuSlab",
 		  cache->cpu_slabs, "Tracking     ", on_off(cache, SLAB_STORE_USER), "Lalig",
 		  minus(cache->slab_size, cache->object_size) * cache->objects);
@@ -84,61 +85,98 @@ static void print_debugging(const struct cache *cache)
 		puts("Off");
 }
 
-static void print_nodes(const struct cache *cache)
+/* What can be changed while the process runs (--set). */
+static void print_limits(const struct options *options, const struct cache *cache)
 {
-	static const char *const rows[][2] = {
-		{"All slabs", "slabs"}, {"Partial slabs", "partial"}, {"Objects", "objects"}};
-	struct json_object *nodes = model_member(cache->json, "nodes");
-	size_t count =
-		json_object_is_type(nodes, json_type_array) ? json_object_array_length(nodes) : 0;
+	const uint64_t limit = model_number(cache->json, "limit");
+	char text[SIZE_TEXT];
 
-	if (count < 2)
-		return;
-	printf("\n%-15s", "NUMA nodes");
-	for (size_t n = 0; n < count; n++)
-		printf(" %8zu", n);
-	printf("\n------------------------------------------------------------------------\n");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		printf("%-15s", rows[i][0]);
-		for (size_t n = 0; n < count; n++)
-			printf(" %8" PRIu64,
-			       model_number(json_object_array_get_idx(nodes, n), rows[i][1]));
-		putchar('\n');
-	}
+	printf("Min partial: %" PRIu64 "   Cpu partial: %" PRIu64 "   Limit: %s\n",
+	       model_number(cache->json, "min_partial"), model_number(cache->json, "cpu_partial"),
+	       limit ? size_shown(options, text, limit) : "Off");
 }
 
-/* Percentages are of the allocations and frees that left the fast path. */
+/* --- what happened ------------------------------------------------------------------ */
+
+/* Events for the two columns; NULL: not counted. */
+struct counter {
+	const char *label, *alloc, *free;
+};
+
+static void print_cell(int width, const struct cache *cache, const char *event)
+{
+	if (event)
+		printf(" %*" PRIu64, width, model_event(cache, event));
+	else
+		printf(" %*s", width, "-");
+}
+
+/* Per cent of the allocations, or frees, that left the fast path. */
+static void print_share(const struct cache *cache, const char *event, const char *all)
+{
+	if (event)
+		printf(" %3" PRIu64, percent(model_event(cache, event), model_event(cache, all)));
+	else
+		printf(" %3s", "-");
+}
+
+/*
+ * The kernel's rows. Two that it names alike stand for something else in detail:
+ * slabs enter and leave a CPU's partial list by their first free on it and by an
+ * allocation that found nothing else; and objects that go back to other CPUs' slabs
+ * go together, so that there are batches of them instead of frozen slabs.
+ */
 static void print_counters(const struct cache *cache)
 {
-	static const struct {
-		const char *label, *alloc, *free;
-	} rows[] = {
+	static const struct counter rows[] = {
+		{"Fastpath", NULL, NULL},
 		{"Slowpath", "alloc_slowpath", "free_slowpath"},
 		{"Page Alloc", "alloc_slab", "free_slab"},
 		{"Add partial", NULL, "free_add_partial"},
 		{"Remove partial", "alloc_from_node", NULL},
 		{"Cpu partial list", "alloc_from_partial", "free_own"},
 		{"RemoteObj/Batches", "free_remote_batch", "free_remote"},
+		{"Total", NULL, NULL},
 	};
-	const uint64_t allocs = model_event(cache, "alloc_slowpath");
-	const uint64_t frees = model_event(cache, "free_slowpath");
 
 	puts("\nSlab Perf Counter       Alloc     Free %Al %Fr\n"
 	     "--------------------------------------------------");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t alloc = rows[i].alloc ? model_event(cache, rows[i].alloc) : 0;
-		uint64_t freed = rows[i].free ? model_event(cache, rows[i].free) : 0;
-
-		printf("%-20s %8" PRIu64 " %8" PRIu64 " %3" PRIu64 " %3" PRIu64 "\n", rows[i].label,
-		       alloc, freed, percent(alloc, allocs), percent(freed, frees));
+		printf("%-20s", rows[i].label);
+		print_cell(8, cache, rows[i].alloc);
+		print_cell(8, cache, rows[i].free);
+		print_share(cache, rows[i].alloc, "alloc_slowpath");
+		print_share(cache, rows[i].free, "free_slowpath");
+		putchar('\n');
 	}
-	printf("%-20s %8" PRIu64 "\n", "Flushes", model_event(cache, "flush"));
+	printf("%-20s", "Flushes");
+	print_cell(8, cache, "flush");
+	putchar('\n');
 }
 
+/* What is known of the fast path: how many allocations there were in the moments in
+ * which all were counted. */
+static void print_rate(const struct options *options, const struct cache *cache)
+{
+	const uint64_t counted = model_number(cache->json, "counted");
+	const uint64_t us = model_number(cache->json, "counted_us");
+	char text[SIZE_TEXT];
+	uint64_t rate;
+
+	if (cache_rate(cache, &rate))
+		printf("%-20s %8s in a second (%" PRIu64 " counted in %.1f s)\n", "Allocations",
+		       size_shown(options, text, rate), counted, (double)us / 1e6);
+}
+
+/* How CPUs went on when their slab had no free object left. */
 static void print_deactivation(const struct cache *cache)
 {
 	static const char *const rows[][2] = {
 		{"Slab full", "deactivate_full"},
+		{"Slab empty", NULL},
+		{"Moved to head of partial list", NULL},
+		{"Moved to tail of partial list", NULL},
+		{"Deactivation bypass", NULL},
 		{"Refilled from foreign frees", "alloc_refill"},
 		{"Node mismatch", "alloc_node_mismatch"},
 		{"Cpu partial list drained", "cpu_partial_drain"},
@@ -148,31 +186,33 @@ static void print_deactivation(const struct cache *cache)
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < count; i++)
-		total += model_event(cache, rows[i][1]);
+		total += rows[i][1] ? model_event(cache, rows[i][1]) : 0;
 	if (!total)
 		return;
 	puts("\nSlab Deactivation             Occurrences %\n"
 	     "--------------------------------------------------");
 	for (size_t i = 0; i < count; i++) {
-		uint64_t times = model_event(cache, rows[i][1]);
-
-		printf("%-27s %13" PRIu64 " %3" PRIu64 "%%\n", rows[i][0], times,
-		       percent(times, total));
+		printf("%-29s", rows[i][0]);
+		print_cell(11, cache, rows[i][1]);
+		if (rows[i][1])
+			printf(" %3" PRIu64 "%%\n", percent(model_event(cache, rows[i][1]), total));
+		else
+			puts("   -");
 	}
 }
 
 void view_report(const struct options *options, const struct model *model)
 {
-	(void)options;
-
 	for (size_t i = 0; i < model->count; i++) {
 		const struct cache *cache = &model->caches[i];
 
 		print_properties(cache);
 		print_sizes(cache);
 		print_debugging(cache);
-		print_nodes(cache);
+		print_limits(options, cache);
+		numa_report(options, cache);
 		print_counters(cache);
+		print_rate(options, cache);
 		print_deactivation(cache);
 	}
 }

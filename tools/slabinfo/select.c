@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
 
+#include <slab/slab.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
 static bool is_meant(const struct options *options, const struct cache *cache)
 {
 	if (args_matches(options, cache->name))
@@ -12,13 +17,19 @@ static bool is_meant(const struct options *options, const struct cache *cache)
 	return false;
 }
 
+/* Keep the caches that are meant, called as they are to be called. */
 static void keep_matching(const struct options *options, struct model *model)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		if (is_meant(options, &model->caches[i]))
-			model->caches[kept++] = model->caches[i];
+		struct cache *cache = &model->caches[i];
+
+		if (!is_meant(options, cache))
+			continue;
+		if (options->first_alias && cache->aliases)
+			cache->name = model_alias(cache, 0);
+		model->caches[kept++] = *cache;
 	}
 	model->count = kept;
 }
@@ -37,21 +48,113 @@ bool select_take(const struct options *options, struct process *process, struct 
 	return true;
 }
 
+const char *cache_other_name(const struct cache *cache, size_t i)
+{
+	const char *alias = model_alias(cache, i);
+
+	return strcmp(alias, cache->name) == 0 ? model_text(cache->json, "name") : alias;
+}
+
+/* --- what is shown ---------------------------------------------------------------- */
+
+/* Views with a row for each cache, in which those without slabs are only noise. */
+static bool hides_empty(enum view view)
+{
+	return view == VIEW_DEFAULT || view == VIEW_TABLE || view == VIEW_NUMA || view == VIEW_TOP;
+}
+
+static bool is_shown(const struct options *options, const struct cache *cache)
+{
+	if (options->unreclaimable && cache->flags & SLAB_RECLAIM_ACCOUNT)
+		return false;
+	if (cache->slabs == 0)
+		return options->zero || options->empty || !hides_empty(options->view);
+	return !options->empty;
+}
+
 void select_shown(const struct options *options, struct model *model)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		bool empty = model->caches[i].slabs == 0;
-
-		if (empty ? options->zero || options->empty : !options->empty)
+		if (is_shown(options, &model->caches[i]))
 			model->caches[kept++] = model->caches[i];
 	}
 	model->count = kept;
 }
 
+void select_first(const struct options *options, struct model *model)
+{
+	if (options->lines && options->lines < model->count)
+		model->count = options->lines;
+}
+
+/* --- the order -------------------------------------------------------------------- */
+
+uint64_t cache_loss(const struct cache *cache)
+{
+	uint64_t bytes = cache_bytes(cache), used = cache_used_bytes(cache);
+
+	return bytes > used ? bytes - used : 0;
+}
+
+bool cache_rate(const struct cache *cache, uint64_t *ret_rate)
+{
+	uint64_t counted = model_number(cache->json, "counted");
+	uint64_t us = model_number(cache->json, "counted_us");
+
+	*ret_rate = us ? (uint64_t)((double)counted * 1e6 / (double)us) : 0;
+	return us != 0;
+}
+
+static uint64_t left_fast_path(const struct cache *cache)
+{
+	return model_event(cache, "alloc_slowpath") + model_event(cache, "free_slowpath");
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* By what was counted, which is all that happened, and then by what left the fast
+ * path, which is known always but misses the best of what a cache does. */
+static int compare_activity(const struct cache *a, const struct cache *b)
+{
+	uint64_t rate_a, rate_b;
+	int result;
+
+	cache_rate(a, &rate_a);
+	cache_rate(b, &rate_b);
+	result = compare_numbers(rate_a, rate_b);
+	return result ? result : compare_numbers(left_fast_path(a), left_fast_path(b));
+}
+
+static int compare(const void *left, const void *right, void *arg)
+{
+	const struct cache *a = left, *b = right;
+	const struct options *options = arg;
+	int result = 0;
+
+	if (options->order == ORDER_SIZE)
+		result = compare_numbers(cache_bytes(a), cache_bytes(b));
+	else if (options->order == ORDER_LOSS)
+		result = compare_numbers(cache_loss(a), cache_loss(b));
+	else if (options->order == ORDER_PARTIAL)
+		result = compare_numbers(a->partial, b->partial);
+	else if (options->order == ORDER_ACTIVITY)
+		result = compare_activity(a, b);
+	if (!result)
+		result = strcasecmp(a->name, b->name);
+	if (!result)
+		result = strcmp(a->name, b->name);
+	/* There -i turns the list round, not its order. */
+	return options->inverted && options->view != VIEW_ALIASES ? -result : result;
+}
+
 void select_sort(const struct options *options, struct model *model)
 {
-	(void)options;
-	(void)model;
+	struct options order = *options;
+
+	qsort_r(model->caches, model->count, sizeof(*model->caches), compare, &order);
 }

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The default view: one line for each cache, columns as in the kernel's tool. */
+/*
+ * The default view: one line for each cache, columns as in the kernel's tool; and
+ * its other columns, those of activity (-D).
+ *
+ * Of activity libslab knows what left the fast path, and counts nothing on it. So
+ * Alloc and Free are the allocations and frees that left it. %Fast is not known, nor
+ * is how often an exchange was repeated (CmpX, UL), and slabs of a lower order than
+ * wanted (Fallb) there are none: these are "-". A column more, Alloc/s, has what the
+ * kernel's tool takes from its totals: how many allocations there are in a second,
+ * measured in the moments in which all were counted (--top does that), "-" if there
+ * were none.
+ */
+#include "select.h"
 #include "views.h"
 
 #include <inttypes.h>
@@ -22,6 +34,14 @@ const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
 			return text;
 		}
 	}
+	snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
+	return text;
+}
+
+const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes)
+{
+	if (!options->bytes)
+		return size_text(text, bytes);
 	snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
 	return text;
 }
@@ -51,8 +71,9 @@ static void flag_letters(char *letters, const struct cache *cache)
 	*letters = '\0';
 }
 
-static void print_row(const struct cache *cache)
+static void print_sizes(const struct options *options, const struct cache *cache)
 {
+	const bool loss = options->order == ORDER_LOSS;
 	char space[SIZE_TEXT], slabs[72], flags[16];
 	/* The two counts come from different moments of a running process. */
 	uint64_t others = cache->slabs > cache->cpu_slabs ? cache->slabs - cache->cpu_slabs : 0;
@@ -61,20 +82,38 @@ static void print_row(const struct cache *cache)
 		 cache->cpu_slabs);
 	flag_letters(flags, cache);
 	printf("%-21s %8" PRIu64 " %7" PRIu64 " %15s %14s %4" PRIu64 " %1" PRIu64 " %3" PRIu64
-	       " %3" PRIu64 " %s\n",
+	       " %3" PRIu64 "%s%s\n",
 	       cache->name, cache->objects, cache->object_size,
-	       size_text(space, cache_bytes(cache)), slabs, cache->objects_per_slab, cache->order,
-	       percent(cache->partial, cache->slabs),
-	       percent(cache_used_bytes(cache), cache_bytes(cache)), flags);
+	       size_shown(options, space, loss ? cache_loss(cache) : cache_bytes(cache)), slabs,
+	       cache->objects_per_slab, cache->order, percent(cache->partial, cache->slabs),
+	       percent(cache_used_bytes(cache), cache_bytes(cache)), *flags ? " " : "", flags);
+}
+
+static void print_activity(const struct options *options, const struct cache *cache)
+{
+	char text[SIZE_TEXT];
+	uint64_t rate;
+
+	printf("%-21s %8" PRIu64 " %10" PRIu64 " %10" PRIu64 " %3s %3s %5s %1" PRIu64
+	       " %4s %4s %8s\n",
+	       cache->name, cache->objects, model_event(cache, "alloc_slowpath"),
+	       model_event(cache, "free_slowpath"), "-", "-", "-", cache->order, "-", "-",
+	       cache_rate(cache, &rate) ? size_shown(options, text, rate) : "-");
 }
 
 void view_table(const struct options *options, const struct model *model)
 {
-	size_t rows =
-		options->lines && options->lines < model->count ? options->lines : model->count;
-
-	puts("Name                   Objects Objsize           Space Slabs/Part/Cpu  O/S O %Fr %Ef "
-	     "Flg");
-	for (size_t i = 0; i < rows; i++)
-		print_row(&model->caches[i]);
+	if (options->activity)
+		puts("Name                   Objects      Alloc       Free   %Fast Fallb O CmpX   "
+		     "UL  Alloc/s");
+	else
+		printf("Name                   Objects Objsize           %s Slabs/Part/Cpu  O/S O "
+		       "%%Fr %%Ef Flg\n",
+		       options->order == ORDER_LOSS ? " Loss" : "Space");
+	for (size_t i = 0; i < model->count; i++) {
+		if (options->activity)
+			print_activity(options, &model->caches[i]);
+		else
+			print_sizes(options, &model->caches[i]);
+	}
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 struct figure {
 	uint64_t min, max, total, count;
@@ -86,7 +87,14 @@ static void add_cache(struct totals *totals, const struct cache *cache)
 	add(&row[OBJECT_LOSS], loss_of(cache->slab_size, cache->object_size), cache->objects);
 }
 
-static void print_heading(const struct totals *totals)
+static void sum_up(struct totals *totals, const struct model *model)
+{
+	memset(totals, 0, sizeof(*totals));
+	for (size_t i = 0; i < model->count; i++)
+		add_cache(totals, &model->caches[i]);
+}
+
+static void print_heading(const struct options *options, const struct totals *totals)
 {
 	const struct figure *row = totals->row;
 	char first[SIZE_TEXT], second[SIZE_TEXT];
@@ -96,10 +104,12 @@ static void print_heading(const struct totals *totals)
 	printf("Slabcaches : %15zu   Aliases  : %11zu->%-3zu  Active:    %3zu\n", totals->caches,
 	       totals->aliases, totals->aliased, totals->active);
 	printf("Memory used: %15s   # Loss   : %15s   MRatio:%6" PRIu64 "%%\n",
-	       size_text(first, row[MEMORY].total), size_text(second, row[LOSS].total),
+	       size_shown(options, first, row[MEMORY].total),
+	       size_shown(options, second, row[LOSS].total),
 	       percent(row[LOSS].total, row[MEMORY].total));
 	printf("# Objects  : %15s   # PartObj: %15s   ORatio:%6" PRIu64 "%%\n",
-	       size_text(first, row[OBJECTS].total), size_text(second, row[PARTIAL_OBJECTS].total),
+	       size_shown(options, first, row[OBJECTS].total),
+	       size_shown(options, second, row[PARTIAL_OBJECTS].total),
 	       percent(row[PARTIAL_OBJECTS].total, row[OBJECTS].total));
 }
 
@@ -115,48 +125,98 @@ static uint64_t total(const struct totals *totals, enum row row)
 	return figure[row].total;
 }
 
-static void cell(enum row row, uint64_t value)
+static bool is_percentage(enum row row)
+{
+	return row == PARTIAL_SLABS_PERCENT || row == PARTIAL_OBJECTS_PERCENT;
+}
+
+static void cell(const struct options *options, enum row row, uint64_t value)
 {
 	char text[SIZE_TEXT + 1];
 
-	size_text(text, value);
-	if (row == PARTIAL_SLABS_PERCENT || row == PARTIAL_OBJECTS_PERCENT)
+	size_shown(options, text, value);
+	if (is_percentage(row))
 		snprintf(text, sizeof(text), "%" PRIu64 "%%", value);
 	printf(" %16s", text);
 }
 
-static void print_row(const struct totals *totals, enum row row)
+static void print_row(const struct options *options, const struct totals *totals, enum row row)
 {
 	const struct figure *figure = &totals->row[row];
 
 	printf("%-10s", labels[row]);
-	cell(row, average(figure));
-	cell(row, figure->min);
-	cell(row, figure->max);
+	cell(options, row, average(figure));
+	cell(options, row, figure->min);
+	cell(options, row, figure->max);
 	if (row < PER_CACHE_ROWS)
-		cell(row, total(totals, row));
+		cell(options, row, total(totals, row));
 	putchar('\n');
 }
 
 void view_totals(const struct options *options, const struct model *model)
 {
-	(void)options;
 	static const char rule[] =
 		"------------------------------------------------------------------------------";
-	struct totals totals = {0};
+	struct totals totals;
 
-	for (size_t i = 0; i < model->count; i++)
-		add_cache(&totals, &model->caches[i]);
+	sum_up(&totals, model);
 	if (!totals.active) {
 		puts("No objects");
 		return;
 	}
-	print_heading(&totals);
+	print_heading(options, &totals);
 	printf("\n%-10s %16s %16s %16s %16s\n%s\n", "Per Cache", "Average", "Min", "Max", "Total",
 	       rule);
 	for (int row = 0; row < PER_CACHE_ROWS; row++)
-		print_row(&totals, (enum row)row);
+		print_row(options, &totals, (enum row)row);
 	printf("\n%-10s %16s %16s %16s\n%.61s\n", "Per Object", "Average", "Min", "Max", rule);
 	for (int row = PER_CACHE_ROWS; row < ROWS; row++)
-		print_row(&totals, (enum row)row);
+		print_row(options, &totals, (enum row)row);
+}
+
+/* --- for programs --------------------------------------------------------------- */
+
+static const char *const keys[ROWS] = {
+	"objects",         "slabs",           "partial",
+	"partial_percent", "objects_partial", "objects_partial_percent",
+	"bytes",           "used_bytes",      "loss_bytes",
+	"bytes",           "user_bytes",      "loss_bytes",
+};
+
+static void add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_uint64(number));
+}
+
+static struct json_object *rows_json(const struct totals *totals, int from, int to)
+{
+	struct json_object *rows = json_object_new_object();
+
+	for (int row = from; row < to; row++) {
+		const struct figure *figure = &totals->row[row];
+		struct json_object *object = json_object_new_object();
+
+		add_number(object, "average", average(figure));
+		add_number(object, "min", figure->min);
+		add_number(object, "max", figure->max);
+		if (row < PER_CACHE_ROWS)
+			add_number(object, "total", total(totals, (enum row)row));
+		json_object_object_add(rows, keys[row], object);
+	}
+	return rows;
+}
+
+struct json_object *totals_json(const struct model *model)
+{
+	struct json_object *object = json_object_new_object();
+	struct totals totals;
+
+	sum_up(&totals, model);
+	add_number(object, "caches", totals.caches);
+	add_number(object, "active", totals.active);
+	add_number(object, "aliases", totals.aliases);
+	add_number(object, "aliased", totals.aliased);
+	json_object_object_add(object, "per_cache", rows_json(&totals, 0, PER_CACHE_ROWS));
+	json_object_object_add(object, "per_object", rows_json(&totals, PER_CACHE_ROWS, ROWS));
+	return object;
 }

@@ -1,25 +1,173 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Tuning a process: --set CACHE.ATTRIBUTE=VALUE, --reset, --trim. What an attribute
+ * may be the process knows; here is only what must be known to understand the
+ * command line.
+ */
 #include "views.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --set's argument in parts. Names of caches may hold dots and equals signs, those of
+ * attributes and values do not. */
+struct setting {
+	char *cache, *attribute, *value; /* of one piece of memory, which starts at cache */
+};
+
+static bool split(const char *text, struct setting *setting)
+{
+	char *copy = strdup(text), *equals, *dot;
+
+	if (!copy)
+		return false;
+	equals = strrchr(copy, '=');
+	if (equals)
+		*equals = '\0';
+	dot = equals ? strrchr(copy, '.') : NULL;
+	if (!dot || dot == copy || dot + 1 == equals || !equals[1]) {
+		free(copy);
+		return false;
+	}
+	*dot = '\0';
+	*setting = (struct setting){copy, dot + 1, equals + 1};
+	return true;
+}
+
+/* "64M" in bytes; K, M and G are powers of 1024, and for limits alone. */
+static bool parse_value(const struct setting *setting, uint64_t *value)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned shift = 0;
+	char *end;
+
+	errno = 0;
+	*value = strtoull(setting->value, &end, 10);
+	suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+	if (suffix && strcmp(setting->attribute, "limit") == 0) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		end++;
+	}
+	if (!isdigit((unsigned char)*setting->value) || *end || errno ||
+	    *value > (uint64_t)INT64_MAX >> shift)
+		return false;
+	*value <<= shift;
+	return true;
+}
+
+static bool is_called(const struct cache *cache, const char *name)
+{
+	if (strcmp(cache->name, name) == 0)
+		return true;
+	for (size_t i = 0; i < cache->aliases; i++) {
+		if (strcmp(model_alias(cache, i), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* EXIT_DONE: the process has a cache of this name. */
+static int look_for(struct process *process, const char *name)
+{
+	struct json_object *answer = attach_ask(process, "stats", NULL);
+	struct model model;
+	bool found = false;
+
+	if (!answer)
+		return EXIT_USAGE;
+	if (!model_load(&model, answer)) {
+		model_free(&model);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < model.count && !found; i++)
+		found = is_called(&model.caches[i], name);
+	model_free(&model);
+	if (!found)
+		fail("no cache of process %d (%s) is called \"%s\"", process->pid, process->command,
+		     name);
+	return found ? EXIT_DONE : EXIT_NOTHING;
+}
+
+static int set(struct process *process, const struct setting *setting, uint64_t value)
+{
+	struct json_object *answer;
+	char request[128];
+	int status = look_for(process, setting->cache);
+
+	if (status != EXIT_DONE)
+		return status;
+	snprintf(request, sizeof(request), "set %.64s %" PRIu64, setting->attribute, value);
+	answer = attach_ask(process, request, setting->cache);
+	if (!answer)
+		return EXIT_USAGE;
+	printf("%-21s %s %" PRIu64 " -> %" PRIu64 "\n", setting->cache, setting->attribute,
+	       model_number(answer, "before"), model_number(answer, "after"));
+	json_object_put(answer);
+	return EXIT_DONE;
+}
+
+static bool is_letters(const char *attribute)
+{
+	return strcmp(attribute, "debug") == 0 || strcmp(attribute, "letters") == 0;
+}
 
 int action_set(const struct options *options, struct process *process)
 {
-	(void)options;
-	(void)process;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	struct setting setting;
+	int status = EXIT_USAGE;
+	uint64_t value;
+
+	if (options->pattern) {
+		fail("--set names its cache itself; it takes no regular expression \"%s\"",
+		     options->pattern);
+		return EXIT_USAGE;
+	}
+	if (!split(options->set, &setting)) {
+		fail("\"%s\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE",
+		     options->set);
+		return EXIT_USAGE;
+	}
+	if (is_letters(setting.attribute))
+		fail("debug letters are set with -d: slabinfo -dfzpu '^%s$'", setting.cache);
+	else if (!parse_value(&setting, &value))
+		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one with "
+		     "K, M or G behind it",
+		     setting.value, setting.attribute);
+	else
+		status = set(process, &setting, value);
+	free(setting.cache);
+	return status;
 }
 
 int action_reset(struct process *process, const struct model *model)
 {
-	(void)process;
-	(void)model;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	size_t done = 0;
+
+	for (size_t i = 0; i < model->count; i++) {
+		struct json_object *answer = attach_ask(process, "reset", model->caches[i].name);
+
+		done += answer != NULL;
+		json_object_put(answer);
+	}
+	printf("%zu cache%s counting events from 0 again\n", done, done == 1 ? " is" : "s are");
+	return done == model->count ? EXIT_DONE : EXIT_NOTHING;
 }
 
 int action_trim(struct process *process)
 {
-	(void)process;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	struct json_object *answer = attach_ask(process, "trim", NULL);
+	uint64_t slabs;
+
+	if (!answer)
+		return EXIT_USAGE;
+	slabs = model_number(answer, "slabs");
+	printf("Process %d (%s) gave %" PRIu64 " slab%s back\n", process->pid, process->command,
+	       slabs, slabs == 1 ? "" : "s");
+	json_object_put(answer);
+	return EXIT_DONE;
 }

@@ -2,6 +2,7 @@
 /*
  * The views: each prints the caches of `model`, which holds those that the
  * options select and no others. Those that return an int return the exit status.
+ * With --json view_json() prints all of them that do not ask the process for more.
  */
 #ifndef SLABINFO_VIEWS_H
 #define SLABINFO_VIEWS_H
@@ -17,7 +18,7 @@ int view_aliases(const struct options *options, const struct model *model);
 void view_numa(const struct options *options, const struct model *model);
 void view_ops(const struct model *model);
 void view_report(const struct options *options, const struct model *model);
-void view_json(const struct options *options, const struct model *model);
+void view_json(const struct options *options, struct model *model);
 void view_openmetrics(const struct process *process, const struct model *model);
 
 /* These ask the process for more. */
@@ -49,5 +50,19 @@ int action_trim(struct process *process);
 /* A size as the tables show it: one decimal, decimal units, "16.2M". */
 #define SIZE_TEXT 24
 const char *size_text(char text[SIZE_TEXT], uint64_t bytes);
+
+/* size_shown: the same, or with -B all its digits. */
+const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes);
+
+/* --- Parts of views, which several have ----------------------------------------- */
+
+/* numa_report: the nodes of one cache, where there are several. */
+void numa_report(const struct options *options, const struct cache *cache);
+
+/* totals_json: what -T shows, as the member "totals" of a document. */
+struct json_object *totals_json(const struct model *model);
+
+/* --list --json; returns the exit status. */
+int view_processes_json(const struct choice *choice);
 
 #endif /* SLABINFO_VIEWS_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Statistics by name: what the control socket needs beside <slab/stats.h>. */
+#ifndef SLAB_ATTRIBUTES_H
+#define SLAB_ATTRIBUTES_H
+
+/* What slab_stat_write() takes for this name, as words of a sentence: "0 to 65535
+ * slabs"; NULL when it can only be read, or there is no such name. */
+const char *attribute_accepted(const char *name);
+
+#endif /* SLAB_ATTRIBUTES_H */

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking at a process: root, caches, slabs, slots. See inspection.h.
+ */
+#include "inspection.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "debug_layout.h"
+
+#define CACHES_MAX 65536u
+#define REGISTRY_TRIES 64
+#define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
+#define SLOTS_AT_ONCE 16u
+#define CPUS_MAX 8192u
+
+/* --- this process ------------------------------------------------------------ */
+
+/*
+ * Word by word, so that no number is torn. What it reads changes at the same time,
+ * without any order that a sanitizer could know of; that is the point of it.
+ */
+__attribute__((no_sanitize("thread"))) static int read_self(void *arg, uint64_t address,
+							    size_t size, size_t stride,
+							    size_t count, void *to)
+{
+	const char *from = (const char *)(uintptr_t)address;
+	char *at = to;
+
+	(void)arg;
+	for (size_t i = 0; i < count; i++, from += stride, at += size) {
+		size_t done = 0;
+
+		for (; done + sizeof(uint64_t) <= size; done += sizeof(uint64_t))
+			*(uint64_t *)(at + done) = *(const volatile uint64_t *)(from + done);
+		for (; done < size; done++)
+			at[done] = *(const volatile char *)(from + done);
+	}
+	return 0;
+}
+
+const struct slab_reader inspect_self = {.struct_size = sizeof(struct slab_reader),
+					 .read = read_self};
+
+/* --- lists that may lead in circles ---------------------------------------------- */
+
+/* Brent's way: whoever comes by a remembered place again goes round. */
+struct walk {
+	uint64_t remembered;
+	uint64_t steps, until;
+};
+
+static bool goes_round(struct walk *walk, uint64_t address)
+{
+	if (address == walk->remembered)
+		return true;
+	if (walk->steps++ >= walk->until) {
+		walk->remembered = address;
+		walk->until = 2 * walk->steps;
+	}
+	return false;
+}
+
+/* --- reading -------------------------------------------------------------------- */
+
+int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
+			size_t count, void *to)
+{
+	const struct slab_reader *reader = in->reader;
+
+	if (!address || address % 8)
+		return -EFAULT;
+	return reader->read(reader->arg, address, size, stride, count, to) ? -EFAULT : 0;
+}
+
+int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to)
+{
+	return inspect_read_pieces(in, address, size, size, 1, to);
+}
+
+static const uint16_t own_layout[ROOT_FIELDS_MAX] = ROOT_LAYOUT;
+
+static int read_root(struct inspection *in)
+{
+	struct slab_root *root = &in->root;
+	int error = inspect_read(in, in->root_address, sizeof(*root), root);
+
+	if (error)
+		return error;
+	root->version[sizeof(root->version) - 1] = '\0';
+	root->engine[sizeof(root->engine) - 1] = '\0';
+	if (root->magic != ROOT_MAGIC || root->bytes != sizeof(*root) || root->cpus > CPUS_MAX ||
+	    memcmp(root->layout, own_layout, sizeof(own_layout)) != 0)
+		return -EPROTO;
+	return 0;
+}
+
+int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64_t root)
+{
+	int error;
+
+	*in = (struct inspection){.reader = reader, .root_address = root};
+	error = read_root(in);
+	if (!error)
+		error = inspect_read(in, (uintptr_t)in->root.pages, sizeof(in->pages), &in->pages);
+	if (!error)
+		error = in->reader->read(in->reader->arg, (uintptr_t)in->root.slot_areas,
+					 sizeof(in->slot_areas), 0, 1, &in->slot_areas)
+				? -EFAULT
+				: 0;
+	in->links = strcmp(in->root.engine, "cmpxchg16b") == 0;
+	if (in->root.nodes > SLAB_STATS_MAX_NODES)
+		in->root.nodes = SLAB_STATS_MAX_NODES;
+	return error;
+}
+
+void inspect_close(struct inspection *in)
+{
+	if (in->caches)
+		os_unmap(in->caches, in->mapped);
+	in->caches = NULL;
+	in->count = in->capacity = in->mapped = 0;
+}
+
+/* --- caches ------------------------------------------------------------------------ */
+
+static size_t copy_bytes(void)
+{
+	return (sizeof(struct slab_cache) + CPU_CACHELINE - 1) / CPU_CACHELINE * CPU_CACHELINE;
+}
+
+/* Room for `capacity` caches; what was loaded is forgotten. */
+static int make_room(struct inspection *in, size_t capacity)
+{
+	size_t each = sizeof(struct inspect_cache) + copy_bytes();
+	char *copies;
+
+	inspect_close(in);
+	in->mapped = (capacity * each + 4095) / 4096 * 4096;
+	in->caches = os_map(in->mapped, 4096);
+	if (!in->caches) {
+		in->mapped = 0;
+		return -ENOMEM;
+	}
+	in->capacity = capacity;
+	copies = (char *)in->caches + in->mapped - capacity * copy_bytes();
+	copies = (char *)((uintptr_t)copies & ~(uintptr_t)(CPU_CACHELINE - 1));
+	for (size_t i = 0; i < capacity; i++)
+		in->caches[i].copy = (struct slab_cache *)(copies + i * copy_bytes());
+	return 0;
+}
+
+/* The strings end, the counts are in range. */
+static void tidy_copy(struct slab_cache *copy)
+{
+	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
+		copy->aliases = SLAB_STATS_MAX_ALIASES;
+	for (unsigned i = 0; i < SLAB_STATS_MAX_ALIASES; i++)
+		copy->alias[i][SLAB_MAX_NAME] = '\0';
+	copy->name[SLAB_MAX_NAME] = '\0';
+}
+
+static void begin_stats(const struct inspection *in, struct inspect_cache *cache)
+{
+	const struct slab_cache *copy = cache->copy;
+
+	cache->stats = (struct slab_stats){
+		.struct_size = sizeof(cache->stats),
+		.flags = copy->flags | (copy->letters & SLAB_DEBUG_LETTERS),
+		.object_size = copy->object_size,
+		.slab_size = copy->size,
+		.align = copy->align,
+		.objects_per_slab = copy->objects,
+		.order = copy->slab_shift - 12,
+		.has_ctor = copy->ctor != NULL,
+		.merged = copy->aliases,
+		.min_partial = copy->min_partial,
+		.cpu_partial = copy->cpu_partial,
+		.errors = copy->errors,
+		.limit = copy->limit,
+		.counted = copy->count.counted,
+		.counted_us = copy->count.counted_us,
+		.nodes = in->root.nodes,
+	};
+	memcpy(cache->stats.name, copy->name, sizeof(cache->stats.name));
+}
+
+/* The cache at this address, behind those that are loaded. -ENOENT: none. */
+static int load_cache(struct inspection *in, uint64_t address)
+{
+	struct inspect_cache *cache = &in->caches[in->count];
+	int error = inspect_read(in, address, sizeof(*cache->copy), cache->copy);
+
+	if (error)
+		return error;
+	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift > SEGMENT_SHIFT)
+		return -ENOENT;
+	tidy_copy(cache->copy);
+	cache->address = address;
+	begin_stats(in, cache);
+	in->count++;
+	return 0;
+}
+
+static int read_changes(const struct inspection *in, uint64_t *changes)
+{
+	return inspect_read(in, in->root_address + offsetof(struct slab_root, registry_changes),
+			    sizeof(*changes), changes);
+}
+
+/* The list as it is now. -EAGAIN: there are more than there is room for. */
+static int walk_registry(struct inspection *in)
+{
+	struct walk walk = {.remembered = 0};
+	uint64_t address;
+	int error = inspect_read(in, (uintptr_t)in->root.registry, sizeof(address), &address);
+
+	in->count = 0;
+	while (!error && address) {
+		if (goes_round(&walk, address))
+			return -EFAULT;
+		if (in->count == in->capacity)
+			return -EAGAIN;
+		error = load_cache(in, address);
+		if (!error)
+			address = (uintptr_t)in->caches[in->count - 1].copy->next;
+	}
+	return error;
+}
+
+/*
+ * Until nobody changed the list meanwhile; a process that stands still in the
+ * middle of a change is taken as it is.
+ */
+int inspect_load(struct inspection *in)
+{
+	int error = make_room(in, 64);
+
+	for (int tries = 0; !error && tries < REGISTRY_TRIES; tries++) {
+		uint64_t before, after;
+		int walked;
+
+		error = read_changes(in, &before);
+		if (error)
+			break;
+		walked = walk_registry(in);
+		error = read_changes(in, &after);
+		if (!error && walked == -EAGAIN)
+			error = in->capacity < CACHES_MAX ? make_room(in, in->capacity * 4)
+							  : -EPROTO;
+		else if (!error && before == after && (walked || !(before & 1)))
+			return walked == -ENOENT ? 0 : walked;
+	}
+	return error;
+}
+
+int inspect_load_one(struct inspection *in, uint64_t cache)
+{
+	int error = make_room(in, 1);
+
+	return error ? error : load_cache(in, cache);
+}
+
+static bool is_called(const struct slab_cache *copy, const char *name)
+{
+	for (unsigned i = 0; i < copy->aliases; i++)
+		if (strcmp(copy->alias[i], name) == 0)
+			return true;
+	return strcmp(copy->name, name) == 0;
+}
+
+struct inspect_cache *inspect_find(const struct inspection *in, const char *name)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (is_called(in->caches[i].copy, name))
+			return &in->caches[i];
+	return NULL;
+}
+
+/* Neighbours are often of one cache, so the last one found comes first. */
+static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
+{
+	if (in->found < in->count && in->caches[in->found].address == address)
+		return &in->caches[in->found];
+	for (size_t i = 0; i < in->count; i++) {
+		if (in->caches[i].address == address) {
+			in->found = i;
+			return &in->caches[i];
+		}
+	}
+	return NULL;
+}
+
+/* --- slabs --------------------------------------------------------------------------- */
+
+/* One segment's descriptors, and their letters. */
+struct descriptors {
+	struct segment head;
+	struct slab slab[SLABS_MAX];
+	struct slab_debug debug[SLABS_MAX];
+};
+
+static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
+{
+	return in->links ? (unsigned)(slab->cpu.local >> 16 & 0xffff) : (uint32_t)slab->cpu.local;
+}
+
+static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
+{
+	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
+}
+
+/* As slab_used() and debug_used(), of a copy. */
+static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
+{
+	const struct slab *slab = &seen->slab;
+	unsigned late = slab->remote >> 16 & 0xffff;
+	unsigned all = seen->tagged ? slab->drained : slab->carved;
+	unsigned unused = seen->tagged ? late : free_on_stack(in, slab) + late;
+
+	if (seen->tagged && slab->debug)
+		return seen->debug.used;
+	return unused < all ? all - unused : 0;
+}
+
+/* As debug_has_present_layout(), of copies. */
+static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
+{
+	return copy->letters & LETTERS_SLAB &&
+	       debug->letters == debug_layout_letters(copy->letters) &&
+	       debug->object_size == copy->object_size;
+}
+
+static void see(const struct inspection *in, const struct inspect_cache *cache,
+		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
+{
+	*seen = (struct inspect_slab){
+		.descriptor = (uintptr_t)from->head.first + (uint64_t)i * from->head.stride,
+		.address = (uintptr_t)from->slab[i].cpu.base,
+		.bytes = UINT64_C(1) << from->head.slab_shift,
+		.side = from->head.side,
+		.populated = from->slab[i].populated,
+		.slab = from->slab[i],
+		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
+		.owner = owner_of(in, &from->slab[i]),
+	};
+	if (seen->tagged && seen->slab.debug)
+		seen->debug = from->debug[i];
+	seen->guarded = seen->slab.debug && seen->debug.guarded;
+	seen->drains = seen->tagged && !seen->guarded &&
+		       (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
+	seen->used = used_of(in, seen);
+}
+
+static int read_descriptors(const struct inspection *in, uint64_t address, struct descriptors *to)
+{
+	int error = inspect_read(in, address, sizeof(to->head), &to->head);
+	const struct segment *head = &to->head;
+
+	if (error)
+		return error;
+	if (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX || head->stride % 8 ||
+	    head->slab_shift > SEGMENT_SHIFT)
+		return -EFAULT;
+	error = inspect_read_pieces(in, (uintptr_t)head->first, sizeof(struct slab), head->stride,
+				    head->slabs, to->slab);
+	if (!error && head->side && head->slabs)
+		error = inspect_read_pieces(in, (uintptr_t)to->slab[0].debug,
+					    sizeof(struct slab_debug), head->side, head->slabs,
+					    to->debug);
+	return error;
+}
+
+/* Can there be slabs of the caches in it? Of one cache, its geometry tells. */
+static bool is_of_interest(const struct inspection *in, const struct segment *head)
+{
+	return in->capacity != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
+}
+
+int inspect_each_slab(struct inspection *in,
+		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
+				 const struct inspect_slab *slab, void *arg),
+		      void *arg)
+{
+	uint64_t address = (uintptr_t)in->pages.segments;
+	struct walk walk = {.remembered = 0};
+	struct descriptors from;
+	struct inspect_slab seen;
+
+	for (; address; address = (uintptr_t)from.head.next) {
+		int error =
+			goes_round(&walk, address) ? -EFAULT : read_descriptors(in, address, &from);
+
+		if (error)
+			return error;
+		in->metadata_bytes += from.head.head_bytes;
+		for (unsigned i = 0; i < from.head.slabs && is_of_interest(in, &from.head); i++) {
+			uint64_t user = (uintptr_t)from.slab[i].cpu.user & ~SLAB_TAGS;
+			struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
+
+			if (!cache)
+				continue;
+			see(in, cache, &from, i, &seen);
+			fn(in, cache, &seen, arg);
+		}
+	}
+	return 0;
+}
+
+/* --- counting ------------------------------------------------------------------------- */
+
+static const uint64_t layout_flags[] = {SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER};
+
+#define LAYOUT_FLAGS (sizeof(layout_flags) / sizeof(layout_flags[0]))
+
+_Static_assert(1u << LAYOUT_FLAGS == INSPECT_LAYOUTS, "each combination has a number");
+
+uint64_t inspect_layout_letters(unsigned index)
+{
+	uint64_t letters = 0;
+
+	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
+		letters |= index >> i & 1 ? layout_flags[i] : 0;
+	return letters;
+}
+
+static unsigned layout_index(uint64_t letters)
+{
+	unsigned index = 0;
+
+	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
+		index |= (unsigned)!!(letters & layout_flags[i]) << i;
+	return index;
+}
+
+static void count_tagged(struct inspect_cache *cache, const struct inspect_slab *seen)
+{
+	struct slab_stats *stats = &cache->stats;
+
+	stats->guarded_slabs += seen->guarded;
+	stats->debug_slabs += seen->slab.debug && !seen->guarded;
+	if (!seen->drains)
+		return;
+	stats->draining_slabs++;
+	/* The letter of tools is none that anybody has asked for. */
+	if (!seen->slab.debug || seen->debug.letters == LETTER_TOOL)
+		cache->draining_plain++;
+	else
+		cache->draining[layout_index(seen->debug.letters)]++;
+}
+
+static void count_slab(struct inspection *in, struct inspect_cache *cache,
+		       const struct inspect_slab *seen, void *arg)
+{
+	struct slab_stats *stats = &cache->stats;
+	const struct slab *slab = &seen->slab;
+	unsigned node = slab->node < SLAB_STATS_MAX_NODES ? slab->node : 0;
+
+	(void)arg;
+	in->slab_bytes += seen->bytes;
+	stats->slabs++;
+	stats->objects += seen->used;
+	stats->total_objects += slab->objects;
+	stats->populated += seen->populated;
+	stats->node_slabs[node]++;
+	stats->node_objects[node] += seen->used;
+	if (slab->listed) {
+		stats->partial++;
+		stats->objects_partial += seen->used;
+		stats->node_partial[node]++;
+	} else if (seen->owner != CPU_NONE) {
+		stats->cpu_slabs++;
+	} else if (seen->tagged ? seen->used == slab->carved : !(slab->remote & REMOTE_OWNED)) {
+		stats->full++;
+	}
+	if (seen->tagged)
+		count_tagged(cache, seen);
+}
+
+static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
+{
+	for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
+		stats->event[e] += slot->event[e];
+	stats->gathered += cpu_word_count(slot->gather);
+	stats->gathered += slot->hot != 0;
+}
+
+static int count_slots(const struct inspection *in, struct inspect_cache *cache)
+{
+	uint64_t slots = (uintptr_t)cache->copy->cpu_slots;
+	struct cpu_slot slot[SLOTS_AT_ONCE];
+	struct slab_stats *stats = &cache->stats;
+
+	for (unsigned cpu = 0; cpu < in->root.cpus; cpu += SLOTS_AT_ONCE) {
+		unsigned left = in->root.cpus - cpu,
+			 n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
+		int error =
+			inspect_read_pieces(in, slots + ((uint64_t)cpu << CPU_AREA_SHIFT),
+					    sizeof(slot[0]), (size_t)1 << CPU_AREA_SHIFT, n, slot);
+
+		if (error)
+			return error;
+		for (unsigned i = 0; i < n; i++)
+			count_slot(stats, &slot[i]);
+	}
+	stats->objects -= stats->gathered < stats->objects ? stats->gathered : stats->objects;
+	return 0;
+}
+
+int inspect_count(struct inspection *in)
+{
+	int error;
+
+	in->slab_bytes = 0;
+	in->metadata_bytes = cpu_area_bytes(in->slot_areas, in->root.cpus);
+	error = inspect_each_slab(in, count_slab, NULL);
+	for (size_t i = 0; i < in->count && !error; i++)
+		error = count_slots(in, &in->caches[i]);
+	return error;
+}

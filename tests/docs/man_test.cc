@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manual: every function, option, variable, attribute and event has its place
+ * there, nothing else has, and the pages are well-formed.
+ */
+#include "documents.h"
+
+#include <slab/stats.h>
+
+extern "C" {
+#include "options.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+const std::string man_dir = SLAB_MAN_DIR;
+
+/* The pages themselves, without the links to them. */
+std::vector<std::string> pages()
+{
+	std::vector<std::string> all;
+
+	for (const char *section : {"man1", "man3", "man7"})
+		for (const std::string &file : files_in(in_source("docs/man/") + section))
+			all.push_back(file);
+	return all;
+}
+
+std::string page(const std::string &name)
+{
+	return content(in_source("docs/man/man") + name.back() + "/" + name);
+}
+
+/* The words of all lines that begin with a macro. */
+std::vector<std::vector<std::string>> lines_with(const std::string &text, const std::string &macro)
+{
+	std::vector<std::vector<std::string>> found;
+
+	for (const std::string &line : lines_of(text))
+		if (line.compare(0, macro.size() + 1, macro + " ") == 0)
+			found.push_back(words_of(line.substr(macro.size())));
+	return found;
+}
+
+/* What stands in ".It Cm a , b" and ".It Ev C Ns = …". */
+names items(const std::string &text, const std::string &macro)
+{
+	names found;
+
+	for (const auto &words : lines_with(text, ".It " + macro))
+		for (std::size_t i = 0; i < words.size(); i += 2) {
+			found.insert(words[i]);
+			if (i + 1 >= words.size() || words[i + 1] != ",")
+				break;
+		}
+	return found;
+}
+
+/* What stands in ".It Fl l , -slabs , -Totals Ns = …". */
+names documented_options(const std::string &text)
+{
+	names found;
+
+	for (const std::string &option : items(text, "Fl"))
+		found.insert("-" + option);
+	return found;
+}
+
+std::string section(const std::string &text, const std::string &title)
+{
+	const std::size_t start = text.find(".Sh " + title);
+
+	EXPECT_NE(start, std::string::npos) << title;
+	return text.substr(start, text.find("\n.Sh ", start) - start);
+}
+
+names exported_functions()
+{
+	names functions;
+
+	for (const std::string &line : lines_of(content(in_source("cmake/libslab.map")))) {
+		const std::vector<std::string> words = words_of(line);
+
+		if (words.size() == 1 && words[0].compare(0, 5, "slab_") == 0 &&
+		    words[0].back() == ';')
+			functions.insert(words[0].substr(0, words[0].size() - 1));
+	}
+	EXPECT_GT(functions.size(), 40U);
+	return functions;
+}
+
+TEST(ManTest, EveryExportedFunctionHasAPage)
+{
+	for (const std::string &function : exported_functions())
+		EXPECT_TRUE(exists(man_dir + "/man3/" + function + ".3")) << function;
+}
+
+TEST(ManTest, APageShowsHowItsFunctionsAreCalled)
+{
+	for (const std::string &function : exported_functions()) {
+		const std::string text = content(man_dir + "/man3/" + function + ".3");
+
+		EXPECT_TRUE(contains(section(text, "SYNOPSIS"), ".Fn " + function + " ") ||
+			    contains(section(text, "SYNOPSIS"), ".Fo " + function + "\n"))
+			<< function;
+	}
+}
+
+TEST(ManTest, NoPageIsAboutAFunctionThatDoesNotExist)
+{
+	const names functions = exported_functions();
+
+	for (const std::string &file : files_in(man_dir + "/man3")) {
+		const std::string name = file.substr(file.rfind('/') + 1);
+		const std::string function = name.substr(0, name.size() - 2);
+
+		/* slab_cache_create() is inline. */
+		const bool is_exported =
+			function.compare(0, 5, "slab_") == 0 && function != "slab_cache_create";
+
+		EXPECT_TRUE(!is_exported || functions.count(function)) << file;
+	}
+}
+
+TEST(ManTest, OptionsOfSlabinfo)
+{
+	EXPECT_EQ(documented_options(page("slabinfo.1")), options_of_slabinfo().all);
+}
+
+TEST(ManTest, OptionsOfTheExporter)
+{
+	EXPECT_EQ(documented_options(page("slab-exporter.1")), options_of_exporter().all);
+}
+
+TEST(ManTest, HelpHasEveryOptionAndFitsAScreen)
+{
+	const std::string help = slabinfo({"--help"}).out;
+	const names documented = documented_options(page("slabinfo.1"));
+	const names helped = options_in(help);
+
+	for (const std::string &option : helped)
+		EXPECT_TRUE(documented.count(option)) << option;
+	for (const auto &letter : options_of_slabinfo().longer)
+		EXPECT_TRUE(helped.count(letter.first)) << letter.first;
+	EXPECT_TRUE(contains(help, "slabinfo(1)"));
+	EXPECT_LE(lines_of(help).size(), 24U);
+	for (const std::string &line : lines_of(help))
+		EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(ManTest, EnvironmentVariables)
+{
+	names variables;
+
+	for (unsigned i = 0; const struct slab_option_info *info = slab_option_info(i); i++)
+		variables.insert(info->name);
+	EXPECT_EQ(items(section(page("slab.7"), "ENVIRONMENT"), "Ev"), variables);
+}
+
+/* The numbers of struct slab_stats, as its header has them. */
+names members_of_stats()
+{
+	const std::string header = content(in_source("include/slab/stats.h"));
+	const std::size_t start = header.find("struct slab_stats {\n");
+	names members;
+
+	for (const std::string &line :
+	     lines_of(header.substr(start, header.find("\n};", start) - start))) {
+		const std::vector<std::string> words = words_of(line);
+
+		if (words.size() >= 2 && contains(words[1], ";") && words[0] != "char")
+			members.insert(words[1].substr(0, words[1].find_first_of("[;")));
+	}
+	EXPECT_GT(members.size(), 20U);
+	EXPECT_EQ(members.erase("struct_size"), 1U);
+	EXPECT_EQ(members.erase("event"), 1U);
+	return members;
+}
+
+TEST(ManTest, Attributes)
+{
+	const names documented = items(section(page("slab.7"), "ATTRIBUTES"), "Cm");
+
+	for (const std::string &member : members_of_stats())
+		EXPECT_TRUE(documented.count(member)) << member;
+}
+
+TEST(ManTest, Events)
+{
+	names events;
+
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		events.insert(slab_event_name(i));
+	EXPECT_EQ(items(section(page("slab.7"), "EVENTS"), "Cm"), events);
+}
+
+TEST(ManTest, EveryNameThatSlabStatReadTakes)
+{
+	const std::string text = page("slab.7");
+	names documented = items(section(text, "ATTRIBUTES"), "Cm");
+	const names events = items(section(text, "EVENTS"), "Cm");
+	unsigned count = 0;
+
+	documented.insert(events.begin(), events.end());
+	for (; const char *name = slab_stat_name(count); count++)
+		EXPECT_TRUE(documented.count(name)) << name;
+	EXPECT_GT(count, 30U);
+}
+
+TEST(ManTest, ReferencesLeadToPages)
+{
+	for (const std::string &file : pages())
+		for (const auto &words : lines_with(content(file), ".Xr")) {
+			ASSERT_GE(words.size(), 2U) << file;
+			const std::string name = words[0] + "." + words[1];
+
+			EXPECT_TRUE(name.compare(0, 4, "slab") != 0 ||
+				    exists(man_dir + "/man" + words[1] + "/" + name))
+				<< file << ": " << name;
+		}
+}
+
+TEST(ManTest, MandocHasNothingToWarnOf)
+{
+	const std::string mandoc = find_program("mandoc");
+
+	if (mandoc.empty())
+		GTEST_SKIP() << "mandoc is not installed";
+	for (const std::string &file : pages()) {
+		const result got = run({mandoc, "-T", "lint", "-W", "warning", file});
+
+		EXPECT_EQ(got.status, 0) << got.out << got.err;
+	}
+}
+
+TEST(ManTest, ManHasNothingToWarnOf)
+{
+	const std::string man = find_program("man");
+
+	if (man.empty() || !exists("/usr/share/groff"))
+		GTEST_SKIP() << "man-db or groff is not installed";
+	setenv("LC_ALL", "C.UTF-8", 1);
+	setenv("MANWIDTH", "80", 1);
+	for (const std::string &file : pages()) {
+		const result got = run({man, "--warnings", "-l", file});
+
+		EXPECT_EQ(got.status, 0) << file;
+		EXPECT_EQ(got.err, "") << file;
+		EXPECT_TRUE(contains(got.out, "SEE ALSO")) << file;
+	}
+}
+
+} /* namespace */

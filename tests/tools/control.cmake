@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+#
+# The control socket: tuning, clients that mean no good, a fuzzer.
+
+foreach(test tune hardening)
+	slab_add_test(control_${test}_test SOURCES control_${test}_test.cc LABELS tools)
+	target_link_libraries(control_${test}_test PRIVATE PkgConfig::JSONC)
+	target_compile_definitions(control_${test}_test PRIVATE
+		SLABINFO="$<TARGET_FILE:slabinfo>"
+		CONTROL_SERVER="$<TARGET_FILE:control_server>")
+	add_dependencies(control_${test}_test slabinfo control_server)
+endforeach()

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tuning a process from outside: set, reset, trim and count over the socket, and
+ * slabinfo --set, --reset and --trim.
+ */
+#include "server.h"
+
+#include <slab/stats.h>
+
+using namespace slab_test;
+
+namespace
+{
+
+class TuneTest : public testing::Test
+{
+protected:
+	std::string request(const std::string &words)
+	{
+		return ask(dir.socket(process.pid()), "slab/1 " + words + "\n");
+	}
+
+	std::uint64_t stat(const std::string &name, const std::string &key)
+	{
+		json document(json_tokener_parse(request("stats").c_str()));
+
+		return number(find_cache(document.get(), name), key);
+	}
+
+	std::uint64_t event(const std::string &name, const std::string &key)
+	{
+		json document(json_tokener_parse(request("stats").c_str()));
+
+		return number(member(find_cache(document.get(), name), "events"), key);
+	}
+
+	std::string who()
+	{
+		return std::to_string(process.pid()) + " (control_server)";
+	}
+
+	runtime_dir dir;
+	server process;
+};
+
+std::string refusal(const std::string &sentence)
+{
+	return "{\"slab\":1,\"ok\":false,\"error\":\"" + sentence + "\"}\n";
+}
+
+/* --- set ---------------------------------------------------------------------------- */
+
+TEST_F(TuneTest, SetAnswersBeforeAndAfter)
+{
+	EXPECT_EQ(request("set min_partial 10 entry"),
+		  "{\"slab\":1,\"ok\":true,\"name\":\"entry\",\"attribute\":\"min_partial\","
+		  "\"before\":5,\"after\":10}\n");
+	EXPECT_EQ(stat("entry", "min_partial"), 10U);
+	EXPECT_EQ(stat("pblock", "min_partial"), 5U);
+}
+
+TEST_F(TuneTest, SetTakesAnyNameOfACache)
+{
+	EXPECT_TRUE(contains(request("set cpu_partial 3 second"), "\"name\":\"second\""));
+	EXPECT_EQ(stat("first", "cpu_partial"), 3U);
+}
+
+TEST_F(TuneTest, ALimitLetsAllocationsFail)
+{
+	const std::uint64_t slabs = stat("entry", "slabs");
+
+	EXPECT_TRUE(contains(request("set limit 1 entry"), "\"before\":0,\"after\":1"));
+	EXPECT_EQ(stat("entry", "limit"), 1U);
+	EXPECT_EQ(process.do_task('c'), "0 failed"); /* there are free objects */
+	EXPECT_EQ(stat("entry", "slabs"), slabs);
+}
+
+TEST_F(TuneTest, WrongSettingsGetOneSentence)
+{
+	const std::string settable =
+		"what can be set: min_partial, cpu_partial, limit, sample, and events, to 0";
+	const std::string usage =
+		refusal("set needs an attribute, a value, and the name of a cache");
+
+	EXPECT_EQ(request("set"), usage);
+	EXPECT_EQ(request("set limit"), usage);
+	EXPECT_EQ(request("set limit 5"), usage);
+	EXPECT_EQ(request("set objects 5 entry"), refusal("objects can only be read; " + settable));
+	EXPECT_EQ(request("set size 5 entry"),
+		  refusal("no attribute is called \\\"size\\\"; " + settable));
+	EXPECT_EQ(request("set limit 5 nobody"), refusal("no cache is called \\\"nobody\\\""));
+	EXPECT_EQ(request("set min_partial 65536 entry"),
+		  refusal("min_partial is not to be \\\"65536\\\"; accepted: 0 to 65535 slabs"));
+	EXPECT_EQ(request("set cpu_partial -1 entry"),
+		  refusal("cpu_partial is not to be \\\"-1\\\"; accepted: 0 to 32767 slabs"));
+	EXPECT_EQ(
+		request("set limit 64K entry"),
+		refusal("limit is not to be \\\"64K\\\"; accepted: a number of bytes, and 0 for no "
+			"limit"));
+	EXPECT_EQ(request("set alloc_slab 1 entry"),
+		  refusal("alloc_slab is not to be \\\"1\\\"; accepted: 0, which clears it"));
+	EXPECT_EQ(stat("entry", "min_partial"), 5U);
+}
+
+/* --- reset, trim ---------------------------------------------------------------------- */
+
+TEST_F(TuneTest, ResetClearsTheEventsOfOneCache)
+{
+	ASSERT_GT(event("entry", "alloc_slab"), 0U);
+	EXPECT_EQ(request("reset entry"), "{\"slab\":1,\"ok\":true,\"name\":\"entry\"}\n");
+	for (unsigned i = 0; slab_event_name(i); i++)
+		EXPECT_EQ(event("entry", slab_event_name(i)), 0U) << slab_event_name(i);
+	EXPECT_GT(event("pblock", "alloc_slab"), 0U);
+	EXPECT_EQ(request("reset"), refusal("reset needs the name of a cache"));
+	EXPECT_EQ(request("reset nobody"), refusal("no cache is called \\\"nobody\\\""));
+}
+
+TEST_F(TuneTest, TrimGivesAllFreeMemoryBack)
+{
+	process.do_task('l');
+	process.do_task('f');
+	EXPECT_TRUE(contains(request("trim"), "\"ok\":true,\"slabs\":"));
+
+	json document(json_tokener_parse(request("stats").c_str()));
+
+	EXPECT_EQ(number(member(document.get(), "process"), "cached_bytes"), 0U);
+	EXPECT_EQ(number(find_cache(document.get(), "entry"), "objects"), 500U);
+	EXPECT_EQ(request("trim"), "{\"slab\":1,\"ok\":true,\"slabs\":0}\n");
+	EXPECT_EQ(request("trim entry"),
+		  refusal("trim takes no \\\"entry\\\": it is for all caches"));
+}
+
+/* --- count ------------------------------------------------------------------------------ */
+
+TEST_F(TuneTest, CountCountsWhatIsAllocatedInTheWindow)
+{
+	EXPECT_EQ(stat("entry", "counted_us"), 0U);
+	EXPECT_EQ(request("count 1000000"), "{\"slab\":1,\"ok\":true,\"counting\":1000000}\n");
+	process.do_task('l');
+	while (!stat("entry", "counted_us"))
+		usleep(20000);
+	EXPECT_EQ(stat("entry", "counted"), 100U);
+	EXPECT_GE(stat("entry", "counted_us"), 1000000U);
+	EXPECT_EQ(stat("pblock", "counted"), 0U);
+	while (!stat("pblock", "counted_us"))
+		usleep(20000);
+}
+
+TEST_F(TuneTest, CountRefusesOtherTimes)
+{
+	const std::string accepted = "accepted: 100 to 1000000 microseconds";
+
+	EXPECT_EQ(request("count"), refusal("\\\"\\\" is not how long to count; " + accepted));
+	EXPECT_EQ(request("count 99"), refusal("\\\"99\\\" is not how long to count; " + accepted));
+	EXPECT_EQ(request("count 1000001"),
+		  refusal("\\\"1000001\\\" is not how long to count; " + accepted));
+	EXPECT_EQ(request("count 1s"), refusal("\\\"1s\\\" is not how long to count; " + accepted));
+}
+
+/* --- slabinfo ------------------------------------------------------------------------------ */
+
+TEST_F(TuneTest, SlabinfoSets)
+{
+	const result got = slabinfo({"--set", "entry.min_partial=10"});
+
+	EXPECT_EQ(got.out, "entry                 min_partial 5 -> 10\n");
+	EXPECT_EQ(got.err, "");
+	EXPECT_EQ(got.status, 0);
+}
+
+TEST_F(TuneTest, SlabinfoTakesLimitsInPowersOf1024)
+{
+	EXPECT_EQ(slabinfo({"--set=entry.limit=64M"}).out,
+		  "entry                 limit 0 -> 67108864\n");
+	EXPECT_EQ(slabinfo({"--set=entry.limit=1g"}).out,
+		  "entry                 limit 67108864 -> 1073741824\n");
+	EXPECT_EQ(slabinfo({"--set=entry.limit=512K"}).out,
+		  "entry                 limit 1073741824 -> 524288\n");
+	EXPECT_EQ(slabinfo({"--set=entry.limit=0"}).out,
+		  "entry                 limit 524288 -> 0\n");
+}
+
+TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
+{
+	const std::vector<std::pair<std::string, std::string>> wrong = {
+		{"entry", "\"entry\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
+		{"entry=5",
+		 "\"entry=5\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
+		{".limit=5",
+		 "\".limit=5\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
+		{"entry.limit=",
+		 "\"entry.limit=\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
+		{"entry.debug=FZPU", "debug letters are set with -d: slabinfo -dfzpu '^entry$'"},
+		{"entry.limit=64X",
+		 "\"64X\" is not a value for limit; --set takes a number, and for "
+		 "limit also one with K, M or G behind it"},
+		{"entry.limit=9999999999G",
+		 "\"9999999999G\" is not a value for limit; --set takes a number, and for limit also "
+		 "one with K, M or G behind it"},
+		{"entry.min_partial=1K",
+		 "\"1K\" is not a value for min_partial; --set takes a number, and for limit also one "
+		 "with K, M or G behind it"},
+		{"entry.objects=1",
+		 "process " + who() +
+			 ": objects can only be read; what can be set: min_partial, "
+			 "cpu_partial, limit, sample, and events, to 0"},
+		{"entry.min_partial=99999",
+		 "process " + who() +
+			 ": min_partial is not to be \"99999\"; accepted: 0 to 65535 slabs"},
+	};
+
+	for (const auto &[setting, sentence] : wrong) {
+		const result got = slabinfo({"--set", setting});
+
+		EXPECT_EQ(got.err, "slabinfo: " + sentence + "\n");
+		EXPECT_EQ(got.out, "");
+		EXPECT_EQ(got.status, 2) << setting;
+	}
+}
+
+TEST_F(TuneTest, SlabinfoSetsNoCacheThatIsNotThere)
+{
+	const result got = slabinfo({"--set", "nobody.limit=5"});
+
+	EXPECT_EQ(got.err, "slabinfo: no cache of process " + who() + " is called \"nobody\"\n");
+	EXPECT_EQ(got.status, 1);
+	/* The last dot counts: names of caches may have some. */
+	EXPECT_TRUE(contains(slabinfo({"--set", "a.b=c.limit=5"}).err, "is called \"a.b=c\""));
+}
+
+TEST_F(TuneTest, SlabinfoSetsByAnAliasAndClearsEvents)
+{
+	EXPECT_EQ(slabinfo({"--set", "second.min_partial=7"}).out,
+		  "second                min_partial 5 -> 7\n");
+	EXPECT_TRUE(contains(slabinfo({"--set", "entry.alloc_slab=0"}).out, " -> 0\n"));
+}
+
+TEST_F(TuneTest, SlabinfoResets)
+{
+	const result one = slabinfo({"--reset", "^entry"}), all = slabinfo({"--reset"}),
+		     none = slabinfo({"--reset", "nobody"});
+
+	EXPECT_EQ(one.out, "1 cache is counting events from 0 again\n");
+	EXPECT_EQ(one.status, 0);
+	EXPECT_EQ(all.out, "4 caches are counting events from 0 again\n");
+	EXPECT_EQ(event("pblock", "alloc_slab"), 0U);
+	EXPECT_EQ(none.out, "");
+	EXPECT_EQ(none.status, 1);
+}
+
+TEST_F(TuneTest, SlabinfoTrims)
+{
+	slabinfo({"--trim"});
+
+	const result again = slabinfo({"--trim"});
+
+	EXPECT_EQ(again.out, "Process " + who() + " gave 0 slabs back\n");
+	EXPECT_EQ(again.status, 0);
+}
+
+} /* namespace */

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slabinfo on core files: of running and of crashed processes, and of what is
+ * none, or not all of one.
+ */
+#include "server.h"
+
+#include <elf.h>
+#include <glob.h>
+#include <sys/resource.h>
+
+using namespace slab_test;
+
+namespace
+{
+
+std::string contents(const std::string &path)
+{
+	std::ifstream file(path, std::ios::binary);
+	std::ostringstream text;
+
+	text << file.rdbuf();
+	return text.str();
+}
+
+void write_file(const std::string &path, const std::string &text)
+{
+	std::ofstream(path, std::ios::binary) << text;
+}
+
+/* What --json prints, without the numbers that the time alone changes. */
+std::string quiet_json(const result &got)
+{
+	json document(json_tokener_parse(got.out.c_str()));
+	struct json_object *process;
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	if (!document)
+		return "none";
+	process = member(document.get(), "process");
+	json_object_object_del(process, "uptime");
+	json_object_object_del(process, "now");
+	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
+}
+
+/* With sanitizers a process has terabytes of shadow: no core files of these. */
+class CoreTest : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (under_asan || under_tsan)
+			GTEST_SKIP() << "no core files of processes with sanitizers";
+		if (!exists("/usr/bin/gcore"))
+			GTEST_SKIP() << "gcore is not installed";
+	}
+
+	/* A core file of a process that goes on. */
+	std::string core_of(const child_process &process)
+	{
+		const std::string name = dir.path() + "/gcore";
+		child_process gcore({"/usr/bin/gcore", "-o", name, std::to_string(process.pid())});
+
+		gcore.rest_of_output();
+		const std::string errors = gcore.errors();
+
+		EXPECT_EQ(gcore.wait(), 0) << errors;
+		return name + "." + std::to_string(process.pid());
+	}
+
+	/* One sentence, nothing else. */
+	static void expect_refusal(const result &got, const std::string &sentence)
+	{
+		EXPECT_EQ(got.status, 2);
+		EXPECT_EQ(got.out, "");
+		EXPECT_EQ(got.err, "slabinfo: " + sentence + "\n");
+	}
+
+	runtime_dir dir;
+};
+
+TEST_F(CoreTest, NumbersAreThoseOfTheRunningProcess)
+{
+	server process;
+	const std::string core = core_of(process);
+	const std::string asked = quiet_json(slabinfo({"--json"}));
+
+	EXPECT_EQ(quiet_json(slabinfo({"--json", "--core", core})), asked);
+	EXPECT_EQ(slabinfo({"--core", core}).out, slabinfo().out);
+	EXPECT_EQ(slabinfo({"--core", core}).err, "");
+}
+
+TEST_F(CoreTest, TheProcessIsNamed)
+{
+	server process;
+	const std::string core = core_of(process);
+	const std::string pid = std::to_string(process.pid());
+
+	EXPECT_EQ(process.wait(), 0);
+	const result got = slabinfo({"--core", core, "nobody"});
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_EQ(got.err, "slabinfo: no cache of process " + pid +
+				   " (control_server) matches \"nobody\"\n");
+}
+
+TEST_F(CoreTest, CallSitesHaveSymbols)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
+	process.do_task('l');
+	const result got = slabinfo({"-t", "entry", "--core", core_of(process)});
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	EXPECT_TRUE(contains(got.out, "    100 leak_entries+0x")) << got.out;
+}
+
+TEST_F(CoreTest, ACrashedProcessIsRead)
+{
+	const struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	std::string pattern;
+	glob_t found;
+
+	std::getline(std::ifstream("/proc/sys/kernel/core_pattern"), pattern);
+	if (pattern.empty() || pattern[0] == '|' || pattern[0] == '/' ||
+	    setrlimit(RLIMIT_CORE, &unlimited) != 0)
+		GTEST_SKIP() << "core files do not go to the directory of the process";
+	ASSERT_EQ(chdir(dir.path().c_str()), 0);
+	server process;
+
+	ASSERT_EQ(chdir("/"), 0);
+	const std::string asked = quiet_json(slabinfo({"--json"}));
+
+	kill(process.pid(), SIGABRT);
+	EXPECT_EQ(process.wait(), -1);
+	ASSERT_EQ(glob((dir.path() + "/*core*").c_str(), 0, nullptr, &found), 0);
+	EXPECT_EQ(quiet_json(slabinfo({"--json", "--core", found.gl_pathv[0]})), asked);
+	globfree(&found);
+}
+
+TEST_F(CoreTest, AStaticProgramIsRead)
+{
+	server process("plain", PROGRAMS "silent_server_static");
+
+	EXPECT_EQ(row_of(slabinfo({"--core", core_of(process)}).out, "entry").at(1), "300");
+}
+
+TEST_F(CoreTest, ACoreFileCannotBeChanged)
+{
+	server process;
+	const std::string core = core_of(process);
+
+	for (const char *action : {"-s", "-v", "-d", "--mark"}) {
+		const result got = slabinfo({action, "entry", "--core", core});
+
+		EXPECT_NE(got.status, 0) << action;
+		EXPECT_TRUE(contains(got.err, "slabinfo: a core file cannot be changed\n"))
+			<< got.err;
+	}
+}
+
+TEST_F(CoreTest, AProcessWithoutLibslabIsRefused)
+{
+	child_process process({"/bin/cat"});
+
+	process.write_line("started");
+	EXPECT_EQ(process.line(), "started");
+	const std::string core = core_of(process);
+
+	expect_refusal(slabinfo({"--core", core}), "process " + std::to_string(process.pid()) +
+							   " (cat), which left the core file \"" +
+							   core + "\", did not use libslab");
+}
+
+TEST_F(CoreTest, AnotherLayoutIsRefused)
+{
+	server process("", PROGRAMS "other_layout");
+	const result got = slabinfo({"--core", core_of(process)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_TRUE(contains(got.err, " (other_layout) has libslab 9.9.9 of another build than "))
+		<< got.err;
+}
+
+/* --- the program ------------------------------------------------------------------ */
+
+/* A static program whose core file lacks what the program's file has. */
+class ProgramTest : public CoreTest
+{
+protected:
+	void SetUp() override
+	{
+		CoreTest::SetUp();
+		if (IsSkipped())
+			return;
+		program = dir.path() + "/server";
+		write_file(program, contents(PROGRAMS "silent_server_static"));
+		ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+		server process("plain", program);
+
+		/* Anonymous memory alone, without the ELF headers. */
+		write_file("/proc/" + std::to_string(process.pid()) + "/coredump_filter", "3");
+		core = core_of(process);
+	}
+
+	std::string program, core;
+};
+
+TEST_F(ProgramTest, WhatTheCoreFileLeavesOutIsReadFromTheProgram)
+{
+	EXPECT_EQ(row_of(slabinfo({"--core", core}).out, "entry").at(1), "300");
+}
+
+TEST_F(ProgramTest, AMissingProgramIsAskedFor)
+{
+	ASSERT_EQ(unlink(program.c_str()), 0);
+	expect_refusal(slabinfo({"--core", core}),
+		       "the core file leaves out what is in " + program +
+			       ", which cannot be opened: No such file or directory; give the "
+			       "program with --exe");
+}
+
+TEST_F(ProgramTest, AProgramElsewhereCanBeGiven)
+{
+	const std::string moved = dir.path() + "/moved";
+
+	ASSERT_EQ(rename(program.c_str(), moved.c_str()), 0);
+	EXPECT_EQ(row_of(slabinfo({"--core", core, "--exe", moved}).out, "entry").at(1), "300");
+}
+
+TEST_F(CoreTest, AnotherProgramIsRefused)
+{
+	const std::string program = PROGRAMS "control_server";
+	server process;
+	const std::string core = core_of(process);
+
+	EXPECT_EQ(slabinfo({"--core", core, "--exe", program}).status, 0);
+	for (const char *other : {PROGRAMS "silent_server", "/etc/passwd", "/"})
+		expect_refusal(slabinfo({"--core", core, "--exe", other}),
+			       "\"" + std::string(other) +
+				       "\" is not the program that left the core file \"" + core +
+				       "\", which was " + program);
+	expect_refusal(slabinfo({"--core", core, "--exe", "/nowhere"}),
+		       "the program \"/nowhere\" cannot be opened: No such file or directory");
+}
+
+/* --- what is no core file ------------------------------------------------------------ */
+
+class NoCoreTest : public CoreTest
+{
+protected:
+	void SetUp() override {}
+
+	void refuse(const std::string &text, const std::string &sentence)
+	{
+		write_file(path, text);
+		expect_refusal(slabinfo({"--core", path}), sentence);
+	}
+
+	/* A header that is right as far as it goes. */
+	static std::string header()
+	{
+		Elf64_Ehdr elf = {};
+
+		std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
+		elf.e_ident[EI_CLASS] = ELFCLASS64;
+		elf.e_ident[EI_DATA] =
+			__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+		elf.e_type = ET_CORE;
+#ifdef __aarch64__
+		elf.e_machine = EM_AARCH64;
+#else
+		elf.e_machine = EM_X86_64;
+#endif
+		elf.e_phoff = sizeof(elf);
+		elf.e_phentsize = sizeof(Elf64_Phdr);
+		elf.e_phnum = 1;
+		return std::string(reinterpret_cast<const char *>(&elf), sizeof(elf));
+	}
+
+	static std::string segment(std::uint32_t type, std::uint64_t offset, std::uint64_t size)
+	{
+		Elf64_Phdr elf = {};
+
+		elf.p_type = type;
+		elf.p_offset = offset;
+		elf.p_filesz = elf.p_memsz = size;
+		return std::string(reinterpret_cast<const char *>(&elf), sizeof(elf));
+	}
+
+	const std::string path = dir.path() + "/file";
+};
+
+TEST_F(NoCoreTest, NoSuchFile)
+{
+	expect_refusal(slabinfo({"--core", path}),
+		       "the core file \"" + path +
+			       "\" cannot be opened: No such file or directory");
+}
+
+TEST_F(NoCoreTest, ADirectory)
+{
+	expect_refusal(slabinfo({"--core", dir.path()}),
+		       "\"" + dir.path() + "\" is no file, but a directory; a core file is wanted");
+}
+
+TEST_F(NoCoreTest, APipe)
+{
+	ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+	expect_refusal(slabinfo({"--core", path}),
+		       "\"" + path + "\" is no file, but a device or pipe; a core file is wanted");
+}
+
+TEST_F(NoCoreTest, AnEmptyFile)
+{
+	refuse("", "the core file \"" + path + "\" is empty");
+}
+
+TEST_F(NoCoreTest, Garbage)
+{
+	const std::string sentence =
+		"\"" + path + "\" is no core file: it does not begin as an ELF file does";
+
+	refuse("x", sentence);
+	refuse("This is no core file, but a text.\n", sentence);
+	refuse(std::string(100000, '\0'), sentence);
+}
+
+TEST_F(NoCoreTest, CompressedFiles)
+{
+	const std::pair<std::string, const char *> kinds[] = {
+		{"\x28\xb5\x2f\xfd", "zstd"},
+		{"\x04\x22\x4d\x18", "lz4"},
+		{"\x1f\x8b", "gzip"},
+		{std::string("\xfd\x37\x7a\x58\x5a\x00", 6), "xz"},
+		{"BZh9", "bzip2"},
+	};
+
+	for (const auto &[magic, name] : kinds)
+		refuse(magic + std::string(100, 'x'), "the core file \"" + path +
+							      "\" is compressed (" + name +
+							      "): decompress it first");
+}
+
+TEST_F(NoCoreTest, AProgram)
+{
+	expect_refusal(slabinfo({"--core", SLABINFO}),
+		       "\"" SLABINFO "\" is a program or library and no core file; programs are "
+		       "given with --exe");
+}
+
+TEST_F(NoCoreTest, AnotherArchitecture)
+{
+	const std::string sentence =
+		"the core file \"" + path + "\" is of another architecture than this slabinfo";
+	std::string text = header() + segment(PT_NULL, 0, 0);
+
+	text[offsetof(Elf64_Ehdr, e_machine)] = EM_386;
+	refuse(text, sentence);
+	text = header() + segment(PT_NULL, 0, 0);
+	text[EI_CLASS] = ELFCLASS32;
+	refuse(text, sentence);
+	text = header() + segment(PT_NULL, 0, 0);
+	text[EI_DATA] ^= ELFDATA2LSB ^ ELFDATA2MSB;
+	refuse(text, sentence);
+}
+
+TEST_F(NoCoreTest, AHeaderAlone)
+{
+	const std::string sentence =
+		"the core file \"" + path + "\" is damaged: its list of segments cannot be read";
+
+	refuse(header(), sentence);
+	refuse(header().substr(0, 30), sentence);
+}
+
+TEST_F(NoCoreTest, ACutOne)
+{
+	refuse(header() + segment(PT_LOAD, 4096, 65536),
+	       "the core file \"" + path + "\" is cut short: 120 of 69632 bytes");
+	/* A size that no file has is no smaller one. */
+	refuse(header() + segment(PT_LOAD, 4096, ~UINT64_C(0)),
+	       "the core file \"" + path + "\" is cut short: 120 of 18446744073709551615 bytes");
+}
+
+TEST_F(NoCoreTest, OneWithoutNotes)
+{
+	refuse(header() + segment(PT_LOAD, 0, 0),
+	       "the core file \"" + path +
+		       "\" does not tell which files the process had mapped (it has no NT_FILE "
+		       "note)");
+}
+
+TEST_F(CoreTest, EveryCutIsSeen)
+{
+	server process;
+	const std::string core = core_of(process), cut = dir.path() + "/cut";
+	const std::string whole = contents(core);
+
+	/* At the beginning, in the notes, in memory, and the last byte. */
+	for (std::size_t length :
+	     {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{200}, std::size_t{8000},
+	      whole.size() / 2, whole.size() * 9 / 10}) {
+		write_file(cut, whole.substr(0, length));
+		const result got = slabinfo({"--core", cut});
+
+		EXPECT_EQ(got.status, 2) << length;
+		EXPECT_EQ(got.out, "") << length;
+		EXPECT_EQ(lines_of(got.err).size(), 1U) << got.err;
+	}
+}
+
+} /* namespace */

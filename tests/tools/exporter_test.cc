@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab-exporter from the outside: what it serves for processes whose caches are
+ * known, and that neither they nor its clients can hold it up.
+ */
+#include "exporter.h"
+
+#include <json-c/json.h>
+
+using namespace slab_test;
+
+namespace
+{
+
+const char openmetrics[] = "Accept: application/openmetrics-text; version=1.0.0\r\n";
+
+std::string labels(pid_t pid)
+{
+	return "{process=\"control_server\",pid=\"" + std::to_string(pid) + "\"}";
+}
+
+std::string labels(pid_t pid, const std::string &cache)
+{
+	return "{process=\"control_server\",pid=\"" + std::to_string(pid) + "\",cache=\"" + cache +
+	       "\"}";
+}
+
+/* A process that can be connected to and says nothing. */
+class mute
+{
+public:
+	explicit mute(const runtime_dir &dir)
+	{
+		int ready[2];
+		char byte;
+
+		mkdir((dir.path() + "/slab").c_str(), 0700);
+		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
+		pid_ = fork();
+		if (pid_ == 0) {
+			struct sockaddr_un address = {};
+			const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+			alarm(child_seconds);
+			address.sun_family = AF_UNIX;
+			std::strncpy(address.sun_path, dir.socket(getpid()).c_str(),
+				     sizeof(address.sun_path) - 1);
+			if (bind(fd, reinterpret_cast<struct sockaddr *>(&address),
+				 sizeof(address)) ||
+			    listen(fd, 64) || write(ready[1], "", 1) != 1)
+				_exit(1);
+			for (;;)
+				pause();
+		}
+		EXPECT_EQ(read(ready[0], &byte, 1), 1);
+		close(ready[0]);
+		close(ready[1]);
+	}
+
+	~mute()
+	{
+		kill(pid_, SIGKILL);
+		waitpid(pid_, nullptr, 0);
+	}
+
+	mute(const mute &) = delete;
+	mute &operator=(const mute &) = delete;
+
+	pid_t pid() const
+	{
+		return pid_;
+	}
+
+private:
+	pid_t pid_;
+};
+
+class ExporterTest : public testing::Test
+{
+protected:
+	runtime_dir dir;
+};
+
+/* --- numbers ----------------------------------------------------------------- */
+
+TEST_F(ExporterTest, ServesTheNumbersOfAllProcesses)
+{
+	server one, two;
+	exporter serving;
+	const std::string text = serving.get().body;
+
+	for (const server *process : {&one, &two}) {
+		const json stats = ask_json(dir.socket(process->pid()), "stats");
+
+		for (const char *name : {"entry", "pblock", "empty", "first"}) {
+			struct json_object *cache = find_cache(stats.get(), name);
+			const std::string of = labels(process->pid(), name);
+
+			EXPECT_EQ(sample(text, "slab_cache_objects" + of), number(cache, "objects"));
+			EXPECT_EQ(sample(text, "slab_cache_object_size_bytes" + of),
+				  number(cache, "object_size"));
+			EXPECT_EQ(sample(text, "slab_cache_bytes" + of),
+				  number(cache, "slabs") * (4096U << number(cache, "order")));
+			EXPECT_EQ(sample(text, "slab_cache_errors_total" + of), 0);
+		}
+		EXPECT_EQ(sample(text, "slab_process_slab_bytes" + labels(process->pid())),
+			  number(member(stats.get(), "process"), "slab_bytes"));
+	}
+	EXPECT_EQ(sample(text, "slab_exporter_processes"), 2);
+	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 0);
+}
+
+TEST_F(ExporterTest, SlabinfoPrintsTheSameFamilies)
+{
+	server process;
+	exporter serving;
+	const std::string of = labels(process.pid(), "entry");
+	const result got = slabinfo({"--openmetrics"});
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	EXPECT_EQ(sample(got.out, "slab_cache_objects" + of), 500);
+	EXPECT_EQ(sample(serving.get().body, "slab_cache_objects" + of), 500);
+	EXPECT_EQ(lines_of(got.out).back(), "# EOF");
+}
+
+TEST_F(ExporterTest, SlabinfoPrintsOnlyTheCachesThatAreMeant)
+{
+	server process;
+	const result got = slabinfo({"--openmetrics", "^entry$"});
+
+	EXPECT_EQ(sample(got.out, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
+	EXPECT_EQ(sample(got.out, "slab_cache_objects" + labels(process.pid(), "pblock")), -1);
+}
+
+TEST_F(ExporterTest, NoProcessIsNoError)
+{
+	exporter serving;
+	const reply got = serving.get();
+
+	EXPECT_EQ(got.status, 200);
+	EXPECT_EQ(sample(got.body, "slab_exporter_processes"), 0);
+}
+
+TEST_F(ExporterTest, OnlyNamedProcesses)
+{
+	server process;
+	exporter named({"--process", "nobody", "--process", "control_server"});
+	exporter other({"--process", "nobody"});
+
+	EXPECT_EQ(sample(named.get().body, "slab_exporter_processes"), 1);
+	EXPECT_EQ(sample(other.get().body, "slab_exporter_processes"), 0);
+}
+
+TEST_F(ExporterTest, CachesBeyondTheBoundAreSummedUp)
+{
+	server process;
+	exporter serving({"--max-caches", "1"});
+	const std::string text = serving.get().body;
+
+	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
+	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "other")), 602);
+	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "pblock")), -1);
+	EXPECT_EQ(sample(text, "slab_process_folded_caches" + labels(process.pid())), 3);
+}
+
+TEST_F(ExporterTest, ProcessesBeyondTheBoundAreSummedUp)
+{
+	server one, two, three;
+	exporter serving({"--max-processes", "1"});
+	const std::string text = serving.get().body;
+
+	EXPECT_EQ(sample(text,
+			 "slab_cache_objects{process=\"other\",pid=\"0\",cache=\"other\"}"),
+		  2 * 1102);
+	EXPECT_EQ(sample(text, "slab_exporter_processes"), 3);
+	EXPECT_EQ(sample(text, "slab_exporter_folded_processes"), 2);
+}
+
+TEST_F(ExporterTest, MemoryIsReadWhenToldTo)
+{
+	server process;
+	exporter serving({"--memory"});
+
+	kill(process.pid(), SIGSTOP);
+	EXPECT_EQ(sample(serving.get().body,
+			 "slab_cache_objects" + labels(process.pid(), "entry")),
+		  500);
+	kill(process.pid(), SIGCONT);
+}
+
+/* --- HTTP -------------------------------------------------------------------- */
+
+TEST_F(ExporterTest, FormatIsNegotiated)
+{
+	exporter serving;
+	const reply open = serving.get("/metrics", openmetrics), classic = serving.get();
+
+	EXPECT_EQ(open.header("Content-Type"),
+		  "application/openmetrics-text; version=1.0.0; charset=utf-8");
+	EXPECT_EQ(lines_of(open.body).back(), "# EOF");
+	EXPECT_EQ(classic.header("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+	EXPECT_FALSE(contains(classic.body, "# EOF"));
+	EXPECT_FALSE(contains(classic.body, "# UNIT"));
+}
+
+TEST_F(ExporterTest, PageHasALink)
+{
+	exporter serving;
+	const reply got = serving.get("/");
+
+	EXPECT_EQ(got.status, 200);
+	EXPECT_EQ(got.header("Content-Type"), "text/html; charset=utf-8");
+	EXPECT_TRUE(contains(got.body, "<a href=\"/metrics\">")) << got.body;
+}
+
+TEST_F(ExporterTest, HealthIsCheckedWithoutAScrape)
+{
+	exporter serving;
+
+	EXPECT_EQ(serving.get("/-/healthy").status, 200);
+	EXPECT_EQ(serving.get("/-/healthy").body, "healthy\n");
+	EXPECT_EQ(sample(serving.get().body, "slab_exporter_scrapes_total"), 1);
+}
+
+TEST_F(ExporterTest, HeadHasNoBody)
+{
+	exporter serving;
+
+	for (const char *path : {"/metrics", "/", "/-/healthy"}) {
+		const reply got = http(serving.port(), "HEAD", path);
+
+		EXPECT_EQ(got.status, 200) << path;
+		EXPECT_EQ(got.body, "") << path;
+		EXPECT_NE(got.header("Content-Length"), "0") << path;
+	}
+}
+
+TEST_F(ExporterTest, OtherMethodsAreRefused)
+{
+	exporter serving;
+
+	for (const char *method : {"POST", "PUT", "DELETE", "OPTIONS", "BREW"}) {
+		const reply got = http(serving.port(), method, "/metrics");
+
+		EXPECT_EQ(got.status, 405) << method;
+		EXPECT_EQ(got.header("Allow"), "GET, HEAD") << method;
+	}
+}
+
+TEST_F(ExporterTest, OtherPathsAreNotFound)
+{
+	exporter serving;
+
+	for (const char *path : {"/metric", "/metrics/", "/../etc/passwd", "/-/"})
+		EXPECT_EQ(serving.get(path).status, 404) << path;
+}
+
+TEST_F(ExporterTest, IPv6IsServed)
+{
+	exporter serving({}, "[::1]:0");
+
+	if (!serving.port())
+		GTEST_SKIP() << "this machine has no IPv6: " << serving.errors();
+	EXPECT_EQ(serving.said(), "slab-exporter: serving http://[::1]:" +
+					  std::to_string(serving.port()) + "/metrics");
+}
+
+/* --- who would hold it up ---------------------------------------------------- */
+
+TEST_F(ExporterTest, SilentProcessFailsAndTheOthersAreServed)
+{
+	server process;
+	mute silent(dir);
+	exporter serving({"--timeout", "0.5"});
+	const std::string text = serving.get().body;
+
+	EXPECT_EQ(sample(text, "slab_exporter_processes"), 2);
+	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 1);
+	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
+	kill(serving.pid(), SIGTERM);
+	EXPECT_TRUE(contains(serving.errors(), "slab-exporter: process " +
+						       std::to_string(silent.pid()) + " ("));
+}
+
+TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
+{
+	for (const char *answer :
+	     {"nonsense\n", "", "{\"slab\":1,\"ok\":true}\n", "[1,2]\n",
+	      "{\"slab\":1,\"ok\":true,\"process\":[],\"caches\":{}}\n",
+	      "{\"slab\":1,\"ok\":false,\"error\":\"not today\"}\n"}) {
+		with_impostor(dir, answer, [&](pid_t pid) {
+			exporter serving;
+			std::string text = serving.get().body;
+
+			EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 1) << answer;
+			while (sample(text, "slab_exporter_scrapes_total") < 2)
+				text = serving.get().body;
+			EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 1) << answer;
+			kill(serving.pid(), SIGTERM);
+
+			const std::string errors = serving.errors();
+
+			EXPECT_EQ(lines_of(errors).size(), 1U) << errors;
+			EXPECT_TRUE(contains(errors, "process " + std::to_string(pid) + " ("))
+				<< errors;
+		});
+	}
+}
+
+TEST_F(ExporterTest, StrangeCachesAreServedAsTheyCan)
+{
+	with_impostor(dir,
+		      "{\"slab\":1,\"ok\":true,\"caches\":[7,{\"name\":\"a\\\"\\n\",\"order\":3000,"
+		      "\"objects\":-5},null,{\"name\":{}}]}\n",
+		      [&](pid_t) {
+			      exporter serving;
+			      const std::string text = serving.get("/metrics", openmetrics).body;
+
+			      EXPECT_TRUE(contains(text, "cache=\"a\\\"\\n\"")) << text;
+			      EXPECT_EQ(lines_of(text).back(), "# EOF");
+		      });
+}
+
+TEST_F(ExporterTest, ProcessThatIsGoneIsNoFailure)
+{
+	exporter serving;
+
+	{
+		server process;
+
+		kill(process.pid(), SIGKILL);
+	}
+	EXPECT_EQ(sample(serving.get().body, "slab_exporter_failed_processes"), 0);
+}
+
+TEST_F(ExporterTest, ClientsShareAScrape)
+{
+	mute silent(dir);
+	exporter serving({"--timeout", "0.5"});
+	std::vector<std::unique_ptr<tcp_client>> clients;
+
+	for (int i = 0; i < 20; i++) {
+		clients.push_back(std::make_unique<tcp_client>(serving.port()));
+		clients.back()->send(request_text("GET", "/metrics", i % 2 ? openmetrics : ""));
+	}
+	for (auto &client : clients)
+		EXPECT_EQ(sample(parse_reply(client->rest()).body, "slab_exporter_scrapes_total"), 1);
+}
+
+TEST_F(ExporterTest, SlowClientsDoNotHoldUpOthers)
+{
+	exporter serving;
+	std::vector<std::unique_ptr<tcp_client>> clients;
+
+	for (int i = 0; i < 200; i++) {
+		clients.push_back(std::make_unique<tcp_client>(serving.port()));
+		ASSERT_TRUE(clients.back()->connected()) << i;
+		clients.back()->send(i % 2 ? "GET /metr" : "");
+	}
+	EXPECT_EQ(serving.get().status, 200);
+}
+
+TEST_F(ExporterTest, ClientsThatLeaveDoNoHarm)
+{
+	mute silent(dir);
+	exporter serving({"--timeout", "0.5"});
+
+	for (int i = 0; i < 20; i++)
+		tcp_client(serving.port()).send(request_text("GET", "/metrics"));
+	EXPECT_EQ(serving.get().status, 200);
+}
+
+TEST_F(ExporterTest, RequestsAreBoundedInSize)
+{
+	exporter serving;
+	const std::string long_header = "X-Long: " + std::string(100000, 'x') + "\r\n";
+
+	EXPECT_GE(serving.get("/metrics", long_header).status, 400);
+	EXPECT_EQ(serving.get().status, 200);
+}
+
+/* --- start and end ----------------------------------------------------------- */
+
+TEST_F(ExporterTest, EndsBySignals)
+{
+	for (int number : {SIGTERM, SIGINT}) {
+		exporter serving;
+
+		EXPECT_EQ(serving.get().status, 200);
+		EXPECT_EQ(serving.end(number), 0);
+	}
+}
+
+TEST_F(ExporterTest, EndsInTheMiddleOfAScrape)
+{
+	mute silent(dir);
+	exporter serving({"--timeout", "60"});
+	tcp_client client(serving.port());
+
+	client.send(request_text("GET", "/metrics"));
+	EXPECT_EQ(serving.get("/-/healthy").status, 200);
+	EXPECT_EQ(serving.end(SIGTERM), 0);
+}
+
+result run_exporter(std::vector<std::string> words)
+{
+	words.insert(words.begin(), SLAB_EXPORTER);
+	child_process tool(words);
+	result got;
+
+	got.out = tool.rest_of_output();
+	got.err = tool.errors();
+	got.status = tool.wait();
+	return got;
+}
+
+TEST_F(ExporterTest, PortThatIsTakenIsToldOf)
+{
+	exporter serving;
+	const result got =
+		run_exporter({"--listen", "127.0.0.1:" + std::to_string(serving.port())});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.err, "slab-exporter: cannot listen on 127.0.0.1 port " +
+				   std::to_string(serving.port()) + ": Address already in use\n");
+}
+
+TEST_F(ExporterTest, WrongOptionsAreToldOf)
+{
+	const std::string listen =
+		"--listen takes ADDRESS:PORT as in 127.0.0.1:9716 or [::1]:9716, not ";
+	const struct {
+		std::vector<std::string> words;
+		std::string sentence;
+	} cases[] = {
+		{{"--listen", "9716"}, listen + "\"9716\""},
+		{{"--listen", "127.0.0.1:65536"}, listen + "\"127.0.0.1:65536\""},
+		{{"--listen", "127.0.0.1:-1"}, listen + "\"127.0.0.1:-1\""},
+		{{"--listen", "::1:9716"}, listen + "\"::1:9716\""},
+		{{"--listen", ":9716"}, listen + "\":9716\""},
+		{{"--listen"}, "--listen needs a value; --help shows the options"},
+		{{"--max-caches", "0"}, "--max-caches takes a number from 1 to 10000, not \"0\""},
+		{{"--max-caches", "7x"}, "--max-caches takes a number from 1 to 10000, not \"7x\""},
+		{{"--max-processes", "99999999999999999999"},
+		 "--max-processes takes a number from 1 to 1000, not \"99999999999999999999\""},
+		{{"--timeout", "nan"}, "--timeout takes 0.1 to 60 seconds, not \"nan\""},
+		{{"--timeout", "61"}, "--timeout takes 0.1 to 60 seconds, not \"61\""},
+		{{"--process", ""}, "--process takes the name of a process, not an empty one"},
+		{{"--memory=yes"}, "--memory takes no value; --help shows the options"},
+		{{"--foo"}, "there is no option --foo; --help shows the options"},
+		{{"-z"}, "there is no option -z; --help shows the options"},
+		{{"metrics"}, "takes options only, not \"metrics\"; --help shows them"},
+	};
+
+	for (const auto &one : cases) {
+		const result got = run_exporter(one.words);
+
+		EXPECT_EQ(got.status, 2) << one.words[0];
+		EXPECT_EQ(got.err, "slab-exporter: " + one.sentence + "\n");
+		EXPECT_EQ(got.out, "");
+	}
+}
+
+TEST_F(ExporterTest, HelpAndVersion)
+{
+	EXPECT_EQ(run_exporter({"--help"}).status, 0);
+	EXPECT_TRUE(contains(run_exporter({"-h"}).out, "--max-processes N"));
+	EXPECT_TRUE(contains(run_exporter({"--version"}).out, "slab-exporter 0."));
+	for (const std::string &line : lines_of(run_exporter({"--help"}).out))
+		EXPECT_LE(line.size(), 80U) << line;
+}
+
+} /* namespace */

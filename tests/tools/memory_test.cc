@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Live processes that are read without their help: slabinfo from the outside,
+ * and the reader itself where a process has to vanish at the right moment.
+ */
+#include "server.h"
+
+extern "C" {
+#include "attach.h"
+#include "memory_source.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+const char silent_server[] = PROGRAMS "silent_server";
+
+/* A server that stands still until this is gone. */
+class stopped
+{
+public:
+	explicit stopped(pid_t pid) : pid_(pid)
+	{
+		int status;
+
+		kill(pid, SIGSTOP);
+		EXPECT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+		EXPECT_TRUE(WIFSTOPPED(status));
+	}
+
+	~stopped()
+	{
+		kill(pid_, SIGCONT);
+	}
+
+	stopped(const stopped &) = delete;
+	stopped &operator=(const stopped &) = delete;
+
+private:
+	pid_t pid_;
+};
+
+/* A variable of the environment, for the processes started meanwhile. */
+class variable
+{
+public:
+	variable(const char *name, const std::string &value) : name_(name)
+	{
+		setenv(name, value.c_str(), 1);
+	}
+
+	~variable()
+	{
+		unsetenv(name_);
+	}
+
+	variable(const variable &) = delete;
+	variable &operator=(const variable &) = delete;
+
+private:
+	const char *name_;
+};
+
+class MemoryTest : public testing::Test
+{
+protected:
+	~MemoryTest() override
+	{
+		fail_capture(nullptr, 0);
+	}
+
+	static std::string name(const child_process &process,
+				const std::string &command = "silent_server")
+	{
+		return "process " + std::to_string(process.pid()) + " (" + command + ")";
+	}
+
+	static std::string pid(const child_process &process)
+	{
+		return std::to_string(process.pid());
+	}
+
+	runtime_dir dir;
+	char said[512] = "";
+};
+
+/* What --json prints, without the numbers that the time alone changes. */
+std::string quiet_json(const result &got)
+{
+	json document(json_tokener_parse(got.out.c_str()));
+	struct json_object *process;
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	if (!document)
+		return "none";
+	process = member(document.get(), "process");
+	json_object_object_del(process, "uptime");
+	json_object_object_del(process, "now");
+	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
+}
+
+std::string objects_of(const result &got)
+{
+	const std::vector<std::string> row = row_of(got.out, "entry");
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	return row.size() > 1 ? row[1] : "";
+}
+
+TEST_F(MemoryTest, NumbersAreThoseOfTheSocket)
+{
+	server process;
+	const std::string asked = quiet_json(slabinfo({"--json"}));
+	const result read = slabinfo({"--json", "--memory"});
+
+	EXPECT_EQ(quiet_json(read), asked);
+	EXPECT_EQ(read.err, "");
+}
+
+TEST_F(MemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"-dzpu"}).status, 0);
+	process.do_task('l');
+	EXPECT_EQ(quiet_json(slabinfo({"--json", "--memory"})), quiet_json(slabinfo({"--json"})));
+}
+
+TEST_F(MemoryTest, CallSitesHaveTheSymbolsOfTheSocket)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
+	process.do_task('l');
+	const json asked(json_tokener_parse(slabinfo({"-t", "--json", "entry"}).out.c_str()));
+	const json read(
+		json_tokener_parse(slabinfo({"-t", "--json", "--memory", "entry"}).out.c_str()));
+	ASSERT_TRUE(asked && read);
+	const auto stack = [](const json &answers) {
+		struct json_object *sites =
+			member(json_object_array_get_idx(answers.get(), 0), "sites");
+
+		struct json_object *frames = member(json_object_array_get_idx(sites, 0), "stack");
+		std::string text;
+
+		/* Not the path: a loader may have come to the file by a link. */
+		for (std::size_t i = 0; i < json_object_array_length(frames); i++) {
+			struct json_object *frame = json_object_array_get_idx(frames, i);
+
+			text += slab_test::text(frame, "address") + " " +
+				slab_test::text(frame, "offset") + " " +
+				slab_test::text(frame, "symbol") + "\n";
+		}
+		return text;
+	};
+
+	EXPECT_TRUE(contains(stack(read), "leak_entries")) << stack(read);
+	EXPECT_EQ(stack(read), stack(asked));
+}
+
+TEST_F(MemoryTest, AStoppedProcessIsRead)
+{
+	server process;
+	const result before = slabinfo();
+	const stopped still(process.pid());
+	const result got = slabinfo();
+
+	EXPECT_EQ(got.status, 0);
+	EXPECT_EQ(got.out, before.out);
+	EXPECT_EQ(got.err, "slabinfo: " + name(process, "control_server") +
+				   " does not answer; reading its memory\n");
+}
+
+TEST_F(MemoryTest, AStoppedProcessCannotBeChanged)
+{
+	server process;
+	const stopped still(process.pid());
+	const result got = slabinfo({"-s", "entry"});
+
+	EXPECT_NE(got.status, 0);
+	EXPECT_EQ(got.out, "");
+	EXPECT_TRUE(contains(got.err, "slabinfo: " + name(process, "control_server") +
+					      " is read from its memory; it can be looked at, not "
+					      "changed\n"))
+		<< got.err;
+}
+
+TEST_F(MemoryTest, AProcessThatDoesNotAnswerIsRead)
+{
+	server process("deaf", silent_server);
+	const result got = slabinfo();
+
+	EXPECT_EQ(objects_of(got), "300");
+	EXPECT_EQ(got.err, "slabinfo: " + name(process) + " does not answer; reading its memory\n");
+}
+
+TEST_F(MemoryTest, AProcessThatHoldsEveryLockIsRead)
+{
+	server process("locked", silent_server);
+
+	EXPECT_EQ(objects_of(slabinfo()), "300");
+	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
+}
+
+TEST_F(MemoryTest, AProcessWithManyPendingClientsIsRead)
+{
+	server process("deaf", silent_server);
+	struct sockaddr_un address = {};
+	std::vector<int> clients;
+	int connected = 0;
+
+	address.sun_family = AF_UNIX;
+	dir.socket(process.pid()).copy(address.sun_path, sizeof(address.sun_path) - 1);
+	while (connected == 0) {
+		clients.push_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+		connected = connect(clients.back(), reinterpret_cast<struct sockaddr *>(&address),
+				    sizeof(address));
+	}
+	EXPECT_EQ(errno, EAGAIN); /* one more would wait */
+	EXPECT_TRUE(contains(slabinfo({"--list"}).out, pid(process)));
+	EXPECT_EQ(objects_of(slabinfo()), "300");
+	for (int fd : clients)
+		close(fd);
+}
+
+TEST_F(MemoryTest, AProcessWithoutSocketIsReadByPidAndByName)
+{
+	const variable off("SLAB_CONTROL", "off");
+	server process("plain", silent_server);
+
+	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process)})), "300");
+	EXPECT_EQ(slabinfo({"-p", pid(process)}).err, "");
+	EXPECT_EQ(objects_of(slabinfo({"--process", "silent_server"})), "300");
+}
+
+TEST_F(MemoryTest, AProcessWithoutSocketCannotBeChanged)
+{
+	const variable off("SLAB_CONTROL", "off");
+	server process("plain", silent_server);
+	const result got = slabinfo({"-p", pid(process), "-s"});
+
+	EXPECT_NE(got.status, 0);
+	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
+				   " has no control socket (SLAB_CONTROL=off?); it can be looked "
+				   "at, not changed\n");
+}
+
+TEST_F(MemoryTest, TheListTellsHowEachProcessIsReached)
+{
+	server asked;
+	const variable off("SLAB_CONTROL", "off");
+	server read("plain", silent_server);
+	const result got = slabinfo({"--list"});
+	const std::vector<std::string> lines = lines_of(got.out);
+
+	EXPECT_EQ(got.status, 0);
+	ASSERT_EQ(lines.size(), 3U) << got.out;
+	EXPECT_EQ(lines[0], "       PID  COMMAND          HOW");
+	EXPECT_EQ(words_of(lines[1]),
+		  (std::vector<std::string>{pid(asked), "control_server", "socket"}));
+	EXPECT_EQ(words_of(lines[2]),
+		  (std::vector<std::string>{pid(read), "silent_server", "memory"}));
+}
+
+TEST_F(MemoryTest, ProcessesOfOtherRuntimeDirectoriesAreNotListed)
+{
+	const variable off("SLAB_CONTROL", "off");
+	server process("plain", silent_server);
+	const runtime_dir other;
+
+	EXPECT_EQ(slabinfo({"--list"}).err, "slabinfo: no process exports caches\n");
+	/* Its number is enough. */
+	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process)})), "300");
+}
+
+TEST_F(MemoryTest, ABusyProcessIsReadAgainAndAgain)
+{
+	server process("load");
+
+	for (int i = 0; i < 20; i++) {
+		const result got = slabinfo({"--memory", "--json", "entry"});
+		const json document(json_tokener_parse(got.out.c_str()));
+
+		ASSERT_EQ(got.status, 0) << got.err;
+		struct json_object *entry = find_cache(document.get(), "entry");
+
+		EXPECT_GT(number(entry, "objects"), 0U);
+		EXPECT_LE(number(entry, "objects"), number(entry, "total_objects"));
+	}
+}
+
+TEST_F(MemoryTest, AnArchiveInTheProgramIsFound)
+{
+	server process("plain", PROGRAMS "silent_server_archive");
+
+	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
+}
+
+TEST_F(MemoryTest, AStaticProgramIsRead)
+{
+	const std::string program = PROGRAMS "silent_server_static";
+
+	if (!exists(program))
+		GTEST_SKIP() << "no static programs with sanitizers";
+	server process("plain", program);
+
+	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
+}
+
+TEST_F(MemoryTest, OfTwoLibslabsTheOneInUseIsRead)
+{
+	const variable library("LIBSLAB", LIBSLAB);
+	server process("copies", PROGRAMS "silent_server_archive");
+
+	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process), "--memory"})), "300");
+}
+
+TEST_F(MemoryTest, AnotherUsersProcessIsRefused)
+{
+	server process("plain", silent_server);
+	std::vector<std::string> words = {SLABINFO, "--pid", pid(process)};
+	std::string user = "0", who = name(process);
+
+	if (geteuid() == 0) {
+		words.insert(words.begin(),
+			     {"/usr/bin/setpriv", "--reuid", "65534", "--clear-groups"});
+	} else {
+		words[2] = "1";
+		std::getline(std::ifstream("/proc/1/comm"), who);
+		who = "process 1 (" + who + ")";
+	}
+	child_process tool(words);
+
+	EXPECT_EQ(tool.rest_of_output(), "");
+	EXPECT_EQ(tool.errors(), "slabinfo: " + who + " belongs to user " + user +
+					 ": only that user and root may look at it\n");
+	EXPECT_EQ(tool.wait(), 2);
+}
+
+TEST_F(MemoryTest, AProcessOfAnotherLayoutIsRefused)
+{
+	server process("", PROGRAMS "other_layout");
+	const result got = slabinfo({"-p", pid(process)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.out, "");
+	EXPECT_TRUE(contains(got.err, "slabinfo: " + name(process, "other_layout") +
+					      " has libslab 9.9.9 of another build than this "))
+		<< got.err;
+	EXPECT_EQ(lines_of(got.err).size(), 1U);
+}
+
+TEST_F(MemoryTest, ANoteThatLeadsNowhereIsRefused)
+{
+	server process("", PROGRAMS "other_dangling");
+	const result got = slabinfo({"-p", pid(process)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.err, "slabinfo: the memory of " + name(process, "other_dangling") +
+				   " could not be read\n");
+}
+
+TEST_F(MemoryTest, AProcessWithoutCachesIsRefused)
+{
+	server process("empty", silent_server);
+	const result got = slabinfo({"-p", pid(process)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
+				   " exports no caches: it has libslab, but no cache\n");
+}
+
+TEST_F(MemoryTest, AProcessWithoutLibslabIsRefused)
+{
+	child_process process({"/bin/cat"});
+
+	process.write_line("started");
+	EXPECT_EQ(process.line(), "started");
+	const result got = slabinfo({"-p", pid(process)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.err, "slabinfo: " + name(process, "cat") +
+				   " exports no caches: it does not use libslab\n");
+	EXPECT_EQ(slabinfo({"--list"}).status, 2);
+}
+
+TEST_F(MemoryTest, ADeadProcessIsRefused)
+{
+	const pid_t dead = fork();
+
+	if (dead == 0)
+		_exit(0);
+	siginfo_t info;
+	ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead), &info, WEXITED | WNOWAIT), 0);
+	const result zombie = slabinfo({"-p", std::to_string(dead)});
+
+	waitpid(dead, nullptr, 0);
+	EXPECT_EQ(zombie.status, 2);
+	EXPECT_EQ(zombie.err, "slabinfo: process " + std::to_string(dead) + " has ended\n");
+	EXPECT_EQ(slabinfo({"-p", "2147483647"}).err, "slabinfo: there is no process 2147483647\n");
+}
+
+TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
+{
+	server process;
+	struct choice choice = {};
+	struct process chosen;
+
+	choice.pid = process.pid();
+	choice.memory = true;
+	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	const json before(attach_ask(&chosen, "stats", nullptr));
+
+	EXPECT_TRUE(before);
+	const std::string who = name(process, "control_server");
+
+	EXPECT_EQ(process.wait(), 0);
+	fail_capture(said, sizeof(said));
+	EXPECT_EQ(attach_ask(&chosen, "stats", nullptr), nullptr);
+	EXPECT_EQ(said, who + " has ended");
+	attach_close(&chosen);
+}
+
+TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
+{
+	server process;
+	struct choice choice = {};
+	struct process chosen;
+
+	choice.pid = process.pid();
+	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	EXPECT_EQ(chosen.way, WAY_SOCKET);
+	const std::string who = name(process, "control_server");
+
+	EXPECT_EQ(process.wait(), 0);
+	fail_capture(said, sizeof(said));
+	EXPECT_EQ(attach_ask(&chosen, "stats", nullptr), nullptr);
+	EXPECT_EQ(said, who + " has ended");
+	attach_close(&chosen);
+}
+
+TEST_F(MemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
+{
+	server process;
+	struct choice choice = {};
+	struct process chosen;
+
+	choice.pid = process.pid();
+	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	const stopped still(process.pid());
+
+	fail_capture(said, sizeof(said));
+	const json read(attach_ask(&chosen, "stats", nullptr));
+
+	EXPECT_TRUE(read);
+	EXPECT_EQ(chosen.way, WAY_MEMORY);
+	EXPECT_EQ(said, name(process, "control_server") + " does not answer; reading its memory");
+	attach_close(&chosen);
+}
+
+/* The largest mapping, and what is in it. */
+class PiecesTest : public MemoryTest
+{
+protected:
+	PiecesTest()
+	{
+		memory = memory_open_process(process.pid());
+		for (std::size_t i = 0; memory && i < memory->mappings; i++) {
+			const struct mapping *at = &memory->mapping[i];
+
+			if (!largest || at->end - at->start > largest->end - largest->start)
+				largest = at;
+		}
+	}
+
+	~PiecesTest() override
+	{
+		memory_close(memory);
+	}
+
+	/* Pieces as they are picked out of all that there is. */
+	std::string picked(std::size_t size, std::size_t stride, std::size_t count)
+	{
+		std::string whole(count * stride, '\0'), pieces;
+
+		EXPECT_EQ(memory_read_pieces(memory, largest->start, whole.size(), 0, 1,
+					     whole.data()),
+			  0);
+		for (std::size_t i = 0; i < count; i++)
+			pieces += whole.substr(i * stride, size);
+		return pieces;
+	}
+
+	std::string read(std::size_t size, std::size_t stride, std::size_t count)
+	{
+		std::string pieces(size * count, '\0');
+
+		EXPECT_EQ(memory_read_pieces(memory, largest->start, size, stride, count,
+					     pieces.data()),
+			  0);
+		return pieces;
+	}
+
+	server process;
+	struct memory *memory;
+	const struct mapping *largest = nullptr;
+};
+
+TEST_F(PiecesTest, PiecesAreTheSameHoweverFarApart)
+{
+	ASSERT_NE(largest, nullptr);
+	const std::size_t bytes = largest->end - largest->start;
+
+	for (std::size_t stride : {128, 256, 2176, 4095, 4096, 5000, 16384})
+		EXPECT_EQ(read(128, stride, bytes / stride), picked(128, stride, bytes / stride))
+			<< stride;
+}
+
+TEST_F(PiecesTest, MorePiecesThanTheKernelTakesAtOnce)
+{
+	std::string pieces(3000, '\0'), whole(3000, '\0');
+
+	ASSERT_NE(largest, nullptr);
+	EXPECT_EQ(read(1, 3, 3000), picked(1, 3, 3000));
+	EXPECT_EQ(memory->source->read_pieces(memory, largest->start, 1, 1, 3000, pieces.data()),
+		  0);
+	EXPECT_EQ(pieces, picked(1, 1, 3000));
+}
+
+TEST_F(PiecesTest, WhatIsNotThereFailsThisCallAlone)
+{
+	char byte;
+
+	ASSERT_NE(largest, nullptr);
+	EXPECT_EQ(memory_read_pieces(memory, 0, 1, 1, 1, &byte), -EFAULT);
+	EXPECT_EQ(memory_read_pieces(memory, ~UINT64_C(0) - 8, 64, 64, 1, &byte), -EFAULT);
+	EXPECT_EQ(memory_read_pieces(memory, largest->start, 1, 1, 1, &byte), 0);
+}
+
+} /* namespace */

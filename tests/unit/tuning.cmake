@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+#
+# Attributes, limits, windows of counting.
+
+slab_add_test(attributes_test SOURCES unit/attributes_test.cc LABELS unit ENGINES)
+slab_add_test(count_test SOURCES unit/count_test.cc LABELS unit ENGINES)

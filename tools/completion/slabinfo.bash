@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+#
+# Completion of slabinfo(1) in bash: options, files, and what the processes of the
+# machine have: their numbers, their names, the names of their caches.
+
+_slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases -n --numa
+	-o --ops -t --tracking --json --openmetrics --top --map --list
+	-A --activity -L --loss -P --partial -S --size -i --inverted
+	-N --lines -z --zero -e --empty -U --unreclaim -1 --1ref -B --bytes
+	-D --display-activity -f --first-alias
+	-s --shrink -v --validate -d --debug --set --reset --trim --sample --fail
+	--mark --since-mark --record --interval --plot --diff
+	-p --pid --process --memory --core --exe -h --help --version'
+
+# Column $2 of the processes that can be looked at.
+_slabinfo_processes()
+{
+	"$1" --list 2>/dev/null | awk -v column="$2" 'NR > 1 { print $column }'
+}
+
+# The names of the caches of the process that the words so far choose.
+_slabinfo_caches()
+{
+	local choice=() i value
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-p | --pid | --process | --core | --exe)
+			value=$((i + 1))
+			[[ ${COMP_WORDS[value]} != = ]] || ((value++))
+			((value >= COMP_CWORD)) || choice+=("${COMP_WORDS[i]}" "${COMP_WORDS[value]}")
+			;;
+		--memory)
+			choice+=(--memory)
+			;;
+		esac
+	done
+	"$1" "${choice[@]}" --slabs --zero 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_slabinfo_files()
+{
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+}
+
+_slabinfo_words()
+{
+	mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
+}
+
+# CACHE.ATTRIBUTE= of --set
+_slabinfo_attribute()
+{
+	local cache words=
+
+	compopt -o nospace 2>/dev/null
+	for cache in $(_slabinfo_caches "$2"); do
+		words+=" $cache.min_partial= $cache.cpu_partial= $cache.limit= $cache.sample="
+	done
+	_slabinfo_words "$1" "$words"
+}
+
+# The value $2 of option $1.
+_slabinfo_value()
+{
+	case $1 in
+	-p | --pid)
+		_slabinfo_words "$2" "$(_slabinfo_processes "$3" 1)"
+		;;
+	--process)
+		_slabinfo_words "$2" "$(_slabinfo_processes "$3" 2)"
+		;;
+	--core | --exe | --map | --record | --plot)
+		_slabinfo_files "$2"
+		;;
+	--set)
+		_slabinfo_attribute "$2" "$3"
+		;;
+	--fail)
+		_slabinfo_words "$2" "- interval= probability= times= cache="
+		;;
+	-N | --lines | --sample | --interval) # a number
+		;;
+	*)
+		return 1
+		;;
+	esac
+}
+
+_slabinfo()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} word
+
+	COMPREPLY=()
+	# --option=value comes in three words
+	if [[ $cur == = ]]; then
+		cur=
+	elif [[ $option == = ]]; then
+		option=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
+	_slabinfo_value "$option" "$cur" "$1" && return
+	if [[ $cur == -* ]]; then
+		_slabinfo_words "$cur" "$_slabinfo_options"
+		return
+	fi
+	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+		if [[ $word == --diff || $word == --plot ]]; then
+			_slabinfo_files "$cur"
+			return
+		fi
+	done
+	_slabinfo_words "$cur" "$(_slabinfo_caches "$1")"
+}
+
+complete -F _slabinfo slabinfo

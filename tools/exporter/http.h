@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The HTTP side: /metrics, /-/healthy and a page at /. It has no thread of its own:
+ * who calls waits for http_fd() and then calls http_step().
+ */
+#ifndef EXPORTER_HTTP_H
+#define EXPORTER_HTTP_H
+
+#include "scrape.h"
+#include "settings.h"
+
+struct http;
+
+/* http_open: listen. NULL after telling with fail() why that cannot be. */
+struct http *http_open(const struct settings *settings, struct scrape *scrape);
+void http_close(struct http *http);
+
+/* http_url: where the metrics are, with the port that was given. */
+const char *http_url(const struct http *http);
+
+/* http_fd: what to wait for (input), and for how many milliseconds at most (-1: no
+ * matter). http_step: serve whoever wants something. http_answer: a scrape has
+ * ended; who waits for it gets it with the next step. */
+int http_fd(const struct http *http, int *timeout);
+void http_step(struct http *http);
+void http_answer(struct http *http);
+
+#endif /* EXPORTER_HTTP_H */

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One child finds the processes, then one child for each process asks it, at most
+ * SCRAPE_FDS at a time. A child makes of an answer a structure of bounded size, so
+ * what arrives here is short, whatever the process sent. Who has not answered when
+ * the time is up, or whose answer was not understood, failed: that is said once on
+ * stderr, and again after it has worked in between.
+ */
+#include "scrape.h"
+#include "job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Answers younger than this are shared. */
+#define FRESH_MS 1000
+
+/* Processes that are asked; the rest of them counts as failed. */
+#define MOST_FOUND 1024
+
+#define SENTENCE 512
+
+struct found {
+	pid_t pid;
+	char command[METRICS_NAME];
+};
+
+struct asked {
+	const struct settings *settings;
+	struct found process;
+	struct job job;
+};
+
+struct scrape {
+	const struct settings *settings;
+	enum stage {
+		STAGE_IDLE,
+		STAGE_FINDING,
+		STAGE_ASKING,
+	} stage;
+	int64_t started, ended; /* ended: of the last one, 0: none yet */
+	uint64_t scrapes;
+
+	struct job finding;
+	struct found *found;
+	size_t found_count, next; /* next: who is asked next */
+	struct asked asking[SCRAPE_FDS];
+	struct metrics *metrics; /* of those that have answered, with room for a sum */
+	size_t metrics_count;
+	pid_t *failed, *failed_before; /* of found_count entries at most */
+	size_t failed_count, failed_before_count;
+
+	/* What the last scrape found. */
+	struct metrics *answer;
+	size_t answer_count, processes, folded, failures;
+	double duration; /* seconds */
+};
+
+/* --- the children ------------------------------------------------------------ */
+
+static bool is_listed(const struct found *found, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (found[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+static size_t find_named(const struct settings *settings, const char *name, struct found *found,
+			 size_t count)
+{
+	const struct choice choice = {.name = name, .memory = settings->memory};
+	struct process_list list;
+
+	attach_find(&list, &choice);
+	for (size_t i = 0; i < list.count && count < MOST_FOUND; i++) {
+		const struct process *process = &list.processes[i];
+
+		if (is_listed(found, count, process->pid))
+			continue;
+		found[count].pid = process->pid;
+		snprintf(found[count].command, sizeof(found[count].command), "%.*s",
+			 METRICS_NAME - 1, process->command);
+		count++;
+	}
+	attach_free(&list);
+	return count;
+}
+
+/* Writes an array of struct found. */
+static void find_processes(const void *arg, int fd)
+{
+	static struct found found[MOST_FOUND];
+	const struct settings *settings = arg;
+	char sentence[SENTENCE];
+	size_t count = 0;
+
+	fail_capture(sentence, sizeof(sentence));
+	if (!settings->names[0])
+		count = find_named(settings, NULL, found, count);
+	for (size_t i = 0; settings->names[i]; i++)
+		count = find_named(settings, settings->names[i], found, count);
+	job_write(fd, found, count * sizeof(found[0]));
+}
+
+static bool take_metrics(const struct asked *asked, struct metrics *metrics)
+{
+	const struct choice choice = {.pid = asked->process.pid, .memory = asked->settings->memory};
+	struct json_object *answer;
+	struct process process;
+	struct model model;
+	bool taken;
+
+	if (attach_choose(&choice, &process) >= 0)
+		return false;
+	answer = attach_ask(&process, "stats", NULL);
+	taken = answer && model_load(&model, answer) &&
+		metrics_take(metrics, &process, &model, asked->settings->max_caches);
+	attach_close(&process);
+	return taken;
+}
+
+/* What stands first in what a child that asks writes. */
+#define ANSWER_METRICS 'm'  /* a struct metrics and its caches */
+#define ANSWER_SENTENCE 's' /* why there is none */
+
+static void ask_process(const void *arg, int fd)
+{
+	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
+	struct metrics metrics;
+
+	fail_capture(answer + 1, SENTENCE);
+	if (!take_metrics(arg, &metrics)) {
+		job_write(fd, answer, strlen(answer));
+		return;
+	}
+	answer[0] = ANSWER_METRICS;
+	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)))
+		job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0]));
+}
+
+/* --- who failed -------------------------------------------------------------- */
+
+/* A process that has ended meanwhile did not fail. */
+static void note_failure(struct scrape *scrape, const struct found *process, const char *why)
+{
+	if (kill(process->pid, 0) != 0 && errno == ESRCH)
+		return;
+	scrape->failed[scrape->failed_count++] = process->pid;
+	for (size_t i = 0; i < scrape->failed_before_count; i++) {
+		if (scrape->failed_before[i] == process->pid)
+			return;
+	}
+	fail("%s", why);
+}
+
+static void note_late(struct scrape *scrape, const struct found *process)
+{
+	char why[SENTENCE];
+
+	snprintf(why, sizeof(why), "process %d (%s) did not answer within %g seconds",
+		 (int)process->pid, process->command, scrape->settings->timeout_ms / 1000.0);
+	note_failure(scrape, process, why);
+}
+
+static void note_unasked(struct scrape *scrape, const struct found *process, const char *because)
+{
+	char why[SENTENCE];
+
+	snprintf(why, sizeof(why), "process %d (%s) could not be asked: %s", (int)process->pid,
+		 process->command, because);
+	note_failure(scrape, process, why);
+}
+
+/* --- steps ------------------------------------------------------------------- */
+
+/* The metrics in an answer, without its first byte; false: it has none. */
+static bool take_numbers(struct scrape *scrape, const char *data, size_t length)
+{
+	struct metrics *metrics = &scrape->metrics[scrape->metrics_count];
+	size_t rest = length - sizeof(*metrics);
+
+	if (length < sizeof(*metrics))
+		return false;
+	memcpy(metrics, data, sizeof(*metrics));
+	metrics->cache = malloc(rest + 1);
+	if (!metrics->cache || rest != metrics->count * sizeof(metrics->cache[0])) {
+		free(metrics->cache);
+		return false;
+	}
+	memcpy(metrics->cache, data + sizeof(*metrics), rest);
+	scrape->metrics_count++;
+	return true;
+}
+
+static void take_answer(struct scrape *scrape, const struct asked *asked)
+{
+	const struct job *job = &asked->job;
+	size_t length = job->length ? job->length - 1 : 0;
+	char sentence[SENTENCE];
+
+	if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(sentence)) {
+		memcpy(sentence, job->data + 1, length);
+		sentence[length] = '\0';
+		note_failure(scrape, &asked->process, sentence);
+	} else if (!length || !take_numbers(scrape, job->data + 1, length)) {
+		note_unasked(scrape, &asked->process, "who asked it ended early");
+	}
+}
+
+/* What a job of asking may write. */
+static size_t most_bytes(const struct settings *settings)
+{
+	return 1 + sizeof(struct metrics) +
+	       (settings->max_caches + 1) * sizeof(struct metrics_cache);
+}
+
+/* Give every free place a process to ask. Returns whether anybody is being asked. */
+static bool ask_next(struct scrape *scrape)
+{
+	bool busy = false;
+
+	for (size_t i = 0; i < SCRAPE_FDS; i++) {
+		struct asked *asked = &scrape->asking[i];
+
+		if (!asked->job.child && scrape->next < scrape->found_count) {
+			asked->settings = scrape->settings;
+			asked->process = scrape->found[scrape->next++];
+			if (!job_start(&asked->job, ask_process, asked,
+				       most_bytes(scrape->settings)))
+				note_unasked(scrape, &asked->process, strerror(errno));
+		}
+		busy |= asked->job.child != 0;
+	}
+	return busy || scrape->next < scrape->found_count;
+}
+
+static void step_asking(struct scrape *scrape)
+{
+	for (size_t i = 0; i < SCRAPE_FDS; i++) {
+		struct asked *asked = &scrape->asking[i];
+
+		if (!asked->job.child || job_read(&asked->job))
+			continue;
+		take_answer(scrape, asked);
+		job_end(&asked->job);
+	}
+}
+
+/* The list of processes has come: memory for what they will answer. */
+static bool begin_asking(struct scrape *scrape)
+{
+	size_t count = scrape->finding.length / sizeof(struct found);
+
+	scrape->found = malloc(count * sizeof(struct found) + 1);
+	scrape->metrics = calloc(count + 1, sizeof(*scrape->metrics));
+	scrape->failed = calloc(count + 1, sizeof(*scrape->failed));
+	if (!scrape->found || !scrape->metrics || !scrape->failed)
+		return false;
+	if (count)
+		memcpy(scrape->found, scrape->finding.data, count * sizeof(struct found));
+	scrape->found_count = count;
+	scrape->next = 0;
+	scrape->stage = STAGE_ASKING;
+	return true;
+}
+
+static void free_answer(struct scrape *scrape)
+{
+	for (size_t i = 0; i < scrape->answer_count; i++)
+		metrics_free(&scrape->answer[i]);
+	free(scrape->answer);
+	scrape->answer = NULL;
+	scrape->answer_count = 0;
+}
+
+/* Those that have not answered, or were not even asked. */
+static void give_up(struct scrape *scrape)
+{
+	for (size_t i = 0; i < SCRAPE_FDS; i++) {
+		if (scrape->asking[i].job.child)
+			note_late(scrape, &scrape->asking[i].process);
+		job_end(&scrape->asking[i].job);
+	}
+	while (scrape->next < scrape->found_count)
+		note_late(scrape, &scrape->found[scrape->next++]);
+}
+
+static void end_scrape(struct scrape *scrape)
+{
+	if (scrape->stage == STAGE_FINDING)
+		fail("the processes could not be found within %g seconds",
+		     scrape->settings->timeout_ms / 1000.0);
+	give_up(scrape);
+	job_end(&scrape->finding);
+	free_answer(scrape);
+	scrape->answer = scrape->metrics;
+	scrape->answer_count = metrics_fold(scrape->metrics, scrape->metrics_count,
+					    scrape->settings->max_processes, &scrape->folded);
+	scrape->processes = scrape->found_count;
+	scrape->failures = scrape->failed_count;
+	scrape->ended = now_ms();
+	scrape->duration = (double)(scrape->ended - scrape->started) / 1000;
+	free(scrape->failed_before);
+	scrape->failed_before = scrape->failed;
+	scrape->failed_before_count = scrape->failed_count;
+	free(scrape->found);
+	scrape->found = NULL;
+	scrape->metrics = NULL;
+	scrape->failed = NULL;
+	scrape->found_count = scrape->metrics_count = scrape->failed_count = scrape->next = 0;
+	scrape->stage = STAGE_IDLE;
+	scrape->scrapes++;
+}
+
+/* --- interface --------------------------------------------------------------- */
+
+struct scrape *scrape_open(const struct settings *settings)
+{
+	struct scrape *scrape = calloc(1, sizeof(*scrape));
+
+	if (scrape)
+		scrape->settings = settings;
+	return scrape;
+}
+
+void scrape_close(struct scrape *scrape)
+{
+	for (size_t i = 0; i < SCRAPE_FDS; i++)
+		job_end(&scrape->asking[i].job);
+	job_end(&scrape->finding);
+	for (size_t i = 0; i < scrape->metrics_count; i++)
+		metrics_free(&scrape->metrics[i]);
+	free(scrape->metrics);
+	free_answer(scrape);
+	free(scrape->found);
+	free(scrape->failed);
+	free(scrape->failed_before);
+	free(scrape);
+}
+
+bool scrape_is_running(const struct scrape *scrape)
+{
+	return scrape->stage != STAGE_IDLE;
+}
+
+bool scrape_is_fresh(const struct scrape *scrape)
+{
+	return scrape->ended && now_ms() - scrape->ended < FRESH_MS;
+}
+
+void scrape_start(struct scrape *scrape)
+{
+	if (scrape_is_running(scrape))
+		return;
+	job_reap();
+	scrape->started = now_ms();
+	scrape->stage = STAGE_FINDING;
+	if (!job_start(&scrape->finding, find_processes, scrape->settings,
+		       MOST_FOUND * sizeof(struct found)))
+		end_scrape(scrape);
+}
+
+size_t scrape_fds(const struct scrape *scrape, struct pollfd *fds, int *timeout)
+{
+	int64_t left = scrape->started + scrape->settings->timeout_ms - now_ms();
+	size_t count = 0;
+
+	*timeout = scrape_is_running(scrape) ? (int)(left > 0 ? left : 0) : -1;
+	if (scrape->finding.child)
+		fds[count++] = (struct pollfd){.fd = scrape->finding.fd, .events = POLLIN};
+	for (size_t i = 0; i < SCRAPE_FDS; i++) {
+		const struct job *job = &scrape->asking[i].job;
+
+		if (job->child)
+			fds[count++] = (struct pollfd){.fd = job->fd, .events = POLLIN};
+	}
+	return count;
+}
+
+bool scrape_step(struct scrape *scrape)
+{
+	bool is_late;
+
+	if (!scrape_is_running(scrape))
+		return false;
+	is_late = now_ms() - scrape->started >= scrape->settings->timeout_ms;
+	if (scrape->stage == STAGE_FINDING && !job_read(&scrape->finding)) {
+		is_late |= !begin_asking(scrape);
+		job_end(&scrape->finding);
+	}
+	if (scrape->stage == STAGE_ASKING) {
+		step_asking(scrape);
+		if (!is_late && ask_next(scrape))
+			return false;
+		is_late = true;
+	}
+	if (is_late)
+		end_scrape(scrape);
+	return is_late;
+}
+
+/* --- the exporter's own numbers ---------------------------------------------- */
+
+void scrape_write(const struct scrape *scrape, FILE *out, enum exposition exposition)
+{
+	static const struct family info = {"slab_exporter", FAMILY_INFO, NULL,
+					   "Version of slab-exporter."};
+	const struct {
+		struct family family;
+		double number;
+	} own[] = {
+		{{"slab_exporter_scrapes", FAMILY_COUNTER, NULL,
+		  "Times that the processes were asked."},
+		 (double)scrape->scrapes},
+		{{"slab_exporter_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
+		  "How long it took to ask the processes the last time."},
+		 scrape->duration},
+		{{"slab_exporter_processes", FAMILY_GAUGE, NULL, "Processes that were found."},
+		 (double)scrape->processes},
+		{{"slab_exporter_failed_processes", FAMILY_GAUGE, NULL,
+		  "Processes that were found and did not answer."},
+		 (double)scrape->failures},
+		{{"slab_exporter_folded_processes", FAMILY_GAUGE, NULL,
+		  "Processes that are summed up under process=\"" METRICS_OTHER "\"."},
+		 (double)scrape->folded},
+	};
+
+	openmetrics_head(out, exposition, &info);
+	fputs("slab_exporter_info{version=\"" EXPORTER_VERSION "\"} 1\n", out);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		openmetrics_number(out, exposition, &own[i].family, own[i].number);
+	openmetrics_write(out, exposition, scrape->answer, scrape->answer_count);
+	openmetrics_end(out, exposition);
+}

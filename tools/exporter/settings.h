@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of slab-exporter as one structure. */
+#ifndef EXPORTER_SETTINGS_H
+#define EXPORTER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How many names --process can be given. */
+#define SETTINGS_NAMES 64
+
+struct settings {
+	char address[256]; /* of --listen, without brackets */
+	char port[8];
+	size_t max_caches;    /* of a process, by name */
+	size_t max_processes; /* by name */
+	const char *names[SETTINGS_NAMES + 1]; /* of --process, NULL behind the last */
+	bool memory;     /* read memory rather than ask */
+	unsigned timeout_ms; /* of a scrape */
+};
+
+/*
+ * settings_parse: fill *settings. Returns -1 to go on, or the exit status of a run
+ * that is over (--help, --version, or a usage error that was told on stderr).
+ */
+int settings_parse(struct settings *settings, int argc, char **argv);
+
+#endif /* EXPORTER_SETTINGS_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A core file: which bytes of a process's memory are in it, and what its notes
+ * tell about the process.
+ */
+#ifndef INSPECT_CORE_FILE_H
+#define INSPECT_CORE_FILE_H
+
+#include "elf_image.h"
+
+#include <sys/types.h>
+
+/* Addresses start … end are in the core file from `offset` on. */
+struct core_segment {
+	uint64_t start, end, offset;
+};
+
+struct core_file {
+	int fd; /* 0: not open */
+	struct elf_image image;
+	struct core_segment *segment; /* ordered by address, none overlaps another */
+	size_t segments, last;        /* last: found last */
+	int pid;
+	char command[17];
+	uint64_t program_headers; /* an address inside the program, 0: not known */
+};
+
+/* A file that was mapped. */
+struct core_mapping {
+	uint64_t start, end, offset;
+	const char *path;
+};
+
+/* core_file_open: false after telling with fail() what is wrong with the file.
+ * core_file_close: after both; and for one that is all zero. */
+bool core_file_open(struct core_file *core, const char *path);
+void core_file_close(struct core_file *core);
+
+/* core_file_each_mapping: call fn for every file that was mapped, in order of
+ * addresses, as long as it returns true. False after telling with fail(). */
+bool core_file_each_mapping(const struct core_file *core, const char *path,
+			    bool (*fn)(const struct core_mapping *mapping, void *arg), void *arg);
+
+/* core_file_read_some: as much as there is in one piece from an address on, at
+ * most `size` bytes; 0: nothing; -EFAULT: the file could not be read. */
+ssize_t core_file_read_some(struct core_file *core, uint64_t address, size_t size, void *to);
+
+/* core_file_read: all of it, or -EFAULT. */
+int core_file_read(struct core_file *core, uint64_t address, size_t size, void *to);
+
+/* core_file_gap: how many of the `size` bytes from an address on are missing in
+ * one piece. */
+uint64_t core_file_gap(const struct core_file *core, uint64_t address, uint64_t size);
+
+/* core_read_at: pread() of all of it, or -EFAULT. */
+int core_read_at(int fd, uint64_t at, size_t size, void *to);
+
+#endif /* INSPECT_CORE_FILE_H */

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes are found by the sockets they listen on, RUNTIME_DIR/slab/PID.sock.
+ * Where SLAB_RUNTIME_DIR is set, that directory counts alone, as it does for the
+ * library. Otherwise a process may be in any of several places, depending on who
+ * started it and how, and all that the user may read are searched.
+ *
+ * Those that have no socket are found by what they have in memory, which takes a
+ * look at every process there is. Where SLAB_RUNTIME_DIR is set, they count when
+ * they were started with the same.
+ */
+#include "find.h"
+#include "memory.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *given_runtime_dir(void)
+{
+	const char *given = getenv("SLAB_RUNTIME_DIR");
+
+	return given && *given ? given : NULL;
+}
+
+static bool is_known(const struct process_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->processes[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* One that is meant and new; the result is valid until the next. */
+static struct process *add_process(struct process_list *list, pid_t pid)
+{
+	struct process *larger, *process;
+
+	larger = realloc(list->processes, (list->count + 1) * sizeof(*process));
+	if (!larger)
+		return NULL;
+	list->processes = larger;
+	process = &larger[list->count++];
+	memset(process, 0, sizeof(*process));
+	process->pid = pid;
+	proc_line(pid, "comm", process->command, sizeof(process->command));
+	return process;
+}
+
+/* Sockets */
+
+/* The pid in a path .../PID.sock, 0 when it is none. */
+static pid_t pid_of(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+	char *end;
+	long pid = strtol(name, &end, 10);
+
+	if (*name < '1' || *name > '9' || strcmp(end, ".sock") != 0 || pid > INT_MAX)
+		return 0;
+	return (pid_t)pid;
+}
+
+/* Somebody listens; a dead process, or one that called exec(), does not. One that
+ * does not answer may have more callers waiting than it has room for. */
+static bool is_alive(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool alive;
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return false;
+	memcpy(address.sun_path, path, strlen(path));
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+	close(fd);
+	return alive;
+}
+
+static void add_socket(struct process_list *list, const struct choice *choice, const char *path)
+{
+	struct process *process;
+	pid_t pid = pid_of(path);
+
+	if (!pid || (choice->pid && pid != choice->pid) || is_known(list, pid) ||
+	    (choice->name && !proc_has_name(pid, choice->name)) || !is_alive(path))
+		return;
+	process = add_process(list, pid);
+	if (!process)
+		return;
+	snprintf(process->path, sizeof(process->path), "%s", path);
+	process->way = proc_is_stopped(pid) ? WAY_MEMORY : WAY_SOCKET;
+}
+
+/* Every socket in `dir`/slab, where dir may be a pattern. */
+static void search(struct process_list *list, const struct choice *choice, const char *dir)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s/slab/*.sock", dir);
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			add_socket(list, choice, found.gl_pathv[i]);
+	}
+	globfree(&found);
+}
+
+void find_sockets(struct process_list *list, const struct choice *choice)
+{
+	const char *session = getenv("XDG_RUNTIME_DIR");
+	char own[32];
+
+	if (given_runtime_dir()) {
+		search(list, choice, given_runtime_dir());
+		return;
+	}
+	if (session && *session)
+		search(list, choice, session);
+	search(list, choice, "/run");
+	if (geteuid() == 0) {
+		search(list, choice, "/run/user/*");
+		search(list, choice, "/tmp/slab-*");
+	} else {
+		snprintf(own, sizeof(own), "/tmp/slab-%u", (unsigned)geteuid());
+		search(list, choice, own);
+	}
+}
+
+/* Those without */
+
+struct others {
+	struct process_list *list;
+	const struct choice *choice;
+};
+
+/* What is cheap to know comes first. */
+static bool is_meant(const struct others *others, pid_t pid)
+{
+	const struct choice *choice = others->choice;
+	const char *dir = given_runtime_dir();
+
+	if (pid == getpid() || (choice->pid && pid != choice->pid) || is_known(others->list, pid))
+		return false;
+	if (geteuid() != 0 && proc_user(pid) != (long)geteuid())
+		return false;
+	if (choice->name && !proc_has_name(pid, choice->name))
+		return false;
+	return (!dir || proc_has_variable(pid, "SLAB_RUNTIME_DIR", dir)) &&
+	       memory_uses_libslab(pid);
+}
+
+static void add_other(pid_t pid, void *arg)
+{
+	const struct others *others = arg;
+	struct process *process = is_meant(others, pid) ? add_process(others->list, pid) : NULL;
+
+	if (process)
+		process->way = WAY_MEMORY;
+}
+
+void find_others(struct process_list *list, const struct choice *choice)
+{
+	struct others others = {list, choice};
+
+	proc_each(add_other, &others);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process *left = a, *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+void find_sort(struct process_list *list)
+{
+	if (list->count)
+		qsort(list->processes, list->count, sizeof(*list->processes), by_pid);
+}

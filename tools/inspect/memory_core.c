@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a process left in a core file. Its segments say which addresses
+ * are in it, its notes which process it was and which files were mapped.
+ *
+ * What a process cannot have changed is usually not in a core file: code and
+ * constants of programs and libraries. These are read from the files themselves,
+ * as long as they are still those of then, by their build-ids.
+ */
+#include "core_file.h"
+#include "fail.h"
+#include "memory_source.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A mapped file, to read what the core file has not. */
+struct mapped_file {
+	struct mapped_file *next;
+	int fd;
+	char path[];
+};
+
+struct core {
+	struct memory memory;
+	struct core_file file;
+	const char *exe;     /* as given, or NULL */
+	const char *program; /* what the core file calls it; NULL: not known */
+	struct mapped_file *files;
+};
+
+static struct core *core_of(struct memory *memory)
+{
+	return (struct core *)memory;
+}
+
+/* Files */
+
+static int read_dumped(void *core, uint64_t address, size_t size, void *to)
+{
+	return core_file_read(&((struct core *)core)->file, address, size, to);
+}
+
+static int read_fd(void *fd, uint64_t at, size_t size, void *to)
+{
+	return core_read_at(*(const int *)fd, at, size, to);
+}
+
+static struct build_id build_id_of_file(int fd)
+{
+	struct build_id id = {.size = 0};
+	struct elf_image image;
+
+	if (elf_open(&image, (struct elf_source){read_fd, &fd}, 0) == 0) {
+		id = elf_build_id(&image, false);
+		elf_close(&image);
+	}
+	return id;
+}
+
+/* As far as the core file itself has it. */
+static struct build_id build_id_of_memory(struct core *core, uint64_t start)
+{
+	struct build_id id = {.size = 0};
+	struct elf_image image;
+
+	if (elf_open(&image, (struct elf_source){read_dumped, core}, start) == 0) {
+		id = elf_build_id(&image, true);
+		elf_close(&image);
+	}
+	return id;
+}
+
+static bool is_program(const struct core *core, const char *path)
+{
+	return core->program && strcmp(core->program, path) == 0;
+}
+
+/* The file is the one that was mapped, as far as can be told. */
+static bool is_same_file(struct core *core, const char *path, int fd)
+{
+	struct build_id then, now;
+
+	for (size_t i = 0; i < core->memory.mappings; i++) {
+		const struct mapping *mapping = &core->memory.mapping[i];
+
+		if (mapping->offset != 0 || strcmp(mapping->path, path) != 0)
+			continue;
+		then = build_id_of_memory(core, mapping->start);
+		now = build_id_of_file(fd);
+		return !build_ids_differ(&then, &now);
+	}
+	return true;
+}
+
+/* Opens what was mapped as `path`; -1 and memory->trouble. */
+static int open_mapped(struct core *core, const char *path)
+{
+	const bool program = is_program(core, path);
+	const char *real = program && core->exe ? core->exe : path;
+	const char *hint = program ? "; give the program with --exe" : "";
+	int fd = open(real, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0) {
+		snprintf(core->memory.trouble, sizeof(core->memory.trouble),
+			 "the core file leaves out what is in %.256s, which cannot be opened: %s%s",
+			 real, strerror(errno), hint);
+		return -1;
+	}
+	if (is_same_file(core, path, fd))
+		return fd;
+	snprintf(core->memory.trouble, sizeof(core->memory.trouble),
+		 "the core file leaves out what is in %.256s, which is another build than the "
+		 "process had%s",
+		 real, hint);
+	close(fd);
+	return -1;
+}
+
+static struct mapped_file *find_file(struct core *core, const char *path)
+{
+	struct mapped_file *file = core->files;
+	const size_t size = strlen(path) + 1;
+	int fd;
+
+	while (file && strcmp(file->path, path) != 0)
+		file = file->next;
+	if (file || (fd = open_mapped(core, path)) < 0)
+		return file;
+	file = malloc(sizeof(*file) + size);
+	if (!file) {
+		close(fd);
+		return NULL;
+	}
+	memcpy(file->path, path, size);
+	file->fd = fd;
+	file->next = core->files;
+	core->files = file;
+	return file;
+}
+
+/* Reading */
+
+/* What the core file has not, out of the file that was mapped there: as many
+ * bytes of it as there are in one piece, or -EFAULT. */
+static ssize_t read_mapped(struct core *core, uint64_t address, size_t size, void *to)
+{
+	const struct mapping *mapping = memory_find_mapping(&core->memory, address);
+	const struct mapped_file *file = mapping ? find_file(core, mapping->path) : NULL;
+	uint64_t left;
+
+	if (!file)
+		return -EFAULT;
+	left = core_file_gap(&core->file, address, mapping->end - address);
+	if (size > left)
+		size = left;
+	if (core_read_at(file->fd, mapping->offset + (address - mapping->start), size, to) != 0)
+		return -EFAULT;
+	return (ssize_t)size;
+}
+
+static int core_read(struct memory *memory, uint64_t address, size_t size, void *to)
+{
+	struct core *core = core_of(memory);
+	unsigned char *at = to;
+
+	while (size) {
+		ssize_t n = core_file_read_some(&core->file, address, size, at);
+
+		if (n == 0)
+			n = read_mapped(core, address, size, at);
+		if (n < 0)
+			return -EFAULT;
+		at += n;
+		address += (uint64_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int core_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
+			    size_t count, void *to)
+{
+	unsigned char *at = to;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < count; i++)
+		error = core_read(memory, address + i * stride, size, at + i * size);
+	return error;
+}
+
+static void core_close(struct memory *memory)
+{
+	struct core *core = core_of(memory);
+
+	while (core->files) {
+		struct mapped_file *file = core->files;
+
+		core->files = file->next;
+		close(file->fd);
+		free(file);
+	}
+	core_file_close(&core->file);
+	memory_free_mappings(memory);
+	free(core);
+}
+
+static const struct memory_source core_source = {
+	.read = core_read,
+	.read_pieces = core_read_pieces,
+	.close = core_close,
+	.live = false,
+};
+
+/* Opening */
+
+static bool add_mapping(const struct core_mapping *mapped, void *arg)
+{
+	struct core *core = arg;
+	const struct mapping mapping = {.start = mapped->start,
+					.end = mapped->end,
+					.offset = mapped->offset,
+					.bias_state = BIAS_UNKNOWN};
+
+	return memory_add_mapping(&core->memory, &mapping, mapped->path);
+}
+
+/* Whoever left the core file; the file's own words are not trusted in print. */
+static void set_process(struct core *core)
+{
+	const struct mapping *mapping =
+		memory_find_mapping(&core->memory, core->file.program_headers);
+
+	core->memory.pid = core->file.pid;
+	snprintf(core->memory.command, sizeof(core->memory.command), "%s", core->file.command);
+	proc_printable(core->memory.command);
+	core->program = mapping ? mapping->path : NULL;
+}
+
+/* A program that is given must be the one. */
+static bool check_exe(struct core *core, const char *path)
+{
+	int fd = open(core->exe, O_RDONLY | O_CLOEXEC);
+	struct build_id id;
+	bool same;
+
+	if (fd < 0) {
+		fail("the program \"%s\" cannot be opened: %s", core->exe, strerror(errno));
+		return false;
+	}
+	id = build_id_of_file(fd);
+	same = core->program && id.size && is_same_file(core, core->program, fd);
+	close(fd);
+	if (!same)
+		fail("\"%s\" is not the program that left the core file \"%s\"%s%s", core->exe,
+		     path, core->program ? ", which was " : "", core->program ? core->program : "");
+	return same;
+}
+
+/* No note may mean that what it is in is missing. */
+static void tell_no_root(struct core *core, const char *path, int error)
+{
+	if (error == -ENODATA)
+		fail("process %d (%s), which left the core file \"%s\", had no caches",
+		     core->memory.pid, core->memory.command, path);
+	else if (core->program && !find_file(core, core->program))
+		fail("%s", core->memory.trouble);
+	else
+		fail("process %d (%s), which left the core file \"%s\", did not use libslab",
+		     core->memory.pid, core->memory.command, path);
+}
+
+static bool find_root(struct core *core, const char *path)
+{
+	int error = memory_find_root(&core->memory);
+
+	if (error == 0 || error == -EPROTO) /* of the latter memory_ask() tells */
+		return true;
+	tell_no_root(core, path, error);
+	return false;
+}
+
+struct memory *memory_open_core(const char *path, const char *exe)
+{
+	struct core *core = calloc(1, sizeof(*core));
+
+	if (!core) {
+		fail("no memory for the core file \"%s\"", path);
+		return NULL;
+	}
+	core->memory.source = &core_source;
+	core->exe = exe;
+	if (!core_file_open(&core->file, path) ||
+	    !core_file_each_mapping(&core->file, path, add_mapping, core))
+		goto failed;
+	set_process(core);
+	if ((!exe || check_exe(core, path)) && find_root(core, path))
+		return &core->memory;
+failed:
+	core_close(&core->memory);
+	return NULL;
+}

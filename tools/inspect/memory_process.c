@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of a live process: /proc/PID/maps says what is where, and
+ * process_vm_readv() copies it, whether the process runs, hangs or is stopped.
+ * The process does not notice; it can change or vanish at any moment, and then
+ * the call under way fails and no other.
+ */
+#include "fail.h"
+#include "memory_source.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PIECES_AT_ONCE 1024u /* the kernel's limit */
+
+#define WHY_TEXT 256
+
+/* Reading */
+
+static int read_remote(pid_t pid, const struct iovec *remote, size_t count, size_t size, void *to)
+{
+	struct iovec local = {.iov_base = to, .iov_len = size};
+	ssize_t n = process_vm_readv(pid, &local, 1, remote, count, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+static int process_read(struct memory *memory, uint64_t address, size_t size, void *to)
+{
+	const struct iovec remote = {.iov_base = (void *)(uintptr_t)address, .iov_len = size};
+
+	return read_remote(memory->pid, &remote, 1, size, to);
+}
+
+static int process_read_pieces(struct memory *memory, uint64_t address, size_t size, size_t stride,
+			       size_t count, void *to)
+{
+	struct iovec remote[PIECES_AT_ONCE];
+	unsigned char *at = to;
+	int error = 0;
+
+	while (!error && count) {
+		size_t pieces = count < PIECES_AT_ONCE ? count : PIECES_AT_ONCE;
+
+		for (size_t i = 0; i < pieces; i++)
+			remote[i] = (struct iovec){(void *)(uintptr_t)(address + i * stride), size};
+		error = read_remote(memory->pid, remote, pieces, pieces * size, at);
+		at += pieces * size;
+		address += pieces * stride;
+		count -= pieces;
+	}
+	return error;
+}
+
+static void process_close(struct memory *memory)
+{
+	memory_free_mappings(memory);
+	free(memory);
+}
+
+static const struct memory_source process_source = {
+	.read = process_read,
+	.read_pieces = process_read_pieces,
+	.close = process_close,
+	.live = true,
+};
+
+/* Opening */
+
+/* A line of maps: only files are kept. */
+static bool add_line(struct memory *memory, char *line)
+{
+	struct mapping mapping = {.bias_state = BIAS_UNKNOWN};
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %*s %*u %n", &mapping.start,
+		   &mapping.end, &mapping.offset, &path) != 3 ||
+	    line[path] != '/')
+		return true;
+	return memory_add_mapping(memory, &mapping, line + path);
+}
+
+/* 0 or -errno; -EACCES: not allowed. */
+static int read_maps(struct memory *memory)
+{
+	char name[64], *line = NULL;
+	size_t room = 0;
+	FILE *file;
+	int error = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", memory->pid);
+	file = fopen(name, "re");
+	if (!file)
+		return -errno;
+	while (!error && getline(&line, &room, file) > 0)
+		error = add_line(memory, line) ? 0 : -ENOMEM;
+	free(line);
+	fclose(file);
+	return error;
+}
+
+/* A byte of it can be read; what is mapped may be closed to others nevertheless. */
+static int try_to_read(struct memory *memory)
+{
+	char byte;
+
+	if (memory->mappings == 0)
+		return 0;
+	return process_read(memory, memory->mapping[0].start, 1, &byte) == -EPERM ? -EPERM : 0;
+}
+
+static void tell_refusal(const struct memory *memory, char why[WHY_TEXT])
+{
+	const long user = proc_user(memory->pid);
+	char scope[16] = "";
+	FILE *file;
+
+	if (user >= 0 && geteuid() != 0 && user != (long)geteuid()) {
+		snprintf(why, WHY_TEXT,
+			 "process %d (%s) belongs to user %ld: only that user and root may look "
+			 "at it",
+			 memory->pid, memory->command, user);
+		return;
+	}
+	file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	if (file) {
+		if (fgets(scope, sizeof(scope), file))
+			scope[strcspn(scope, "\n")] = '\0';
+		fclose(file);
+	}
+	if (atoi(scope) > 0)
+		snprintf(why, WHY_TEXT,
+			 "the memory of process %d (%s) may not be read, because "
+			 "/proc/sys/kernel/yama/ptrace_scope is %s; %s",
+			 memory->pid, memory->command, scope,
+			 atoi(scope) < 3 ? "root may" : "nobody may");
+	else
+		snprintf(why, WHY_TEXT,
+			 "the memory of process %d (%s) may not be read: it has privileges that "
+			 "this user has not, or the container forbids it",
+			 memory->pid, memory->command);
+}
+
+static void tell(const struct memory *memory, int error, char why[WHY_TEXT])
+{
+	const pid_t pid = memory->pid;
+
+	if (proc_is_gone(pid))
+		snprintf(why, WHY_TEXT,
+			 proc_state(pid) ? "process %d has ended" : "there is no process %d", pid);
+	else if (error == -EACCES || error == -EPERM)
+		tell_refusal(memory, why);
+	else if (error == -ENOENT)
+		snprintf(why, WHY_TEXT,
+			 "process %d (%s) exports no caches: it does not use libslab", pid,
+			 memory->command);
+	else if (error == -ENODATA)
+		snprintf(why, WHY_TEXT,
+			 "process %d (%s) exports no caches: it has libslab, but no cache", pid,
+			 memory->command);
+	else
+		snprintf(why, WHY_TEXT, "the memory of process %d (%s) cannot be read: %s", pid,
+			 memory->command, strerror(-error));
+}
+
+/* Anything that has libslab's note; what its root is worth is told when it is
+ * asked. *ret_error is 0, or that of memory_find_root(). */
+static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT])
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+	int error;
+
+	if (!memory) {
+		snprintf(why, WHY_TEXT, "no memory to look at process %d", pid);
+		return NULL;
+	}
+	memory->source = &process_source;
+	memory->pid = pid;
+	proc_line(pid, "comm", memory->command, sizeof(memory->command));
+	error = read_maps(memory);
+	if (!error)
+		error = try_to_read(memory);
+	if (!error)
+		error = memory_find_root(memory);
+	*ret_error = error;
+	if (!error || error == -EPROTO)
+		return memory;
+	tell(memory, error, why);
+	process_close(memory);
+	return NULL;
+}
+
+struct memory *memory_open_process(pid_t pid)
+{
+	char why[WHY_TEXT];
+	int error;
+	struct memory *memory = open_process(pid, &error, why);
+
+	if (!memory)
+		fail("%s", why);
+	return memory;
+}
+
+bool memory_uses_libslab(pid_t pid)
+{
+	char why[WHY_TEXT];
+	int error;
+	struct memory *memory = open_process(pid, &error, why);
+
+	memory_close(memory);
+	return memory && !error;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the two sources of memory, memory_process.c and memory_core.c, fill in,
+ * and memory.c builds on: where which file is mapped, and how to read.
+ */
+#ifndef INSPECT_MEMORY_SOURCE_H
+#define INSPECT_MEMORY_SOURCE_H
+
+#include "elf_image.h"
+#include "memory.h"
+
+/* Addresses start … end are the bytes of a file from `offset` on. */
+struct mapping {
+	uint64_t start, end, offset;
+	char *path;
+	uint64_t bias; /* of the ELF file that begins here; see memory_locate() */
+	enum { BIAS_UNKNOWN, BIAS_NONE, BIAS_KNOWN } bias_state;
+};
+
+struct memory;
+
+struct memory_source {
+	/* Copy what lies in one piece; 0 or -errno, and memory->trouble may say why. */
+	int (*read)(struct memory *memory, uint64_t address, size_t size, void *to);
+	/* The same for pieces that are a page or more apart. */
+	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
+			   size_t count, void *to);
+	void (*close)(struct memory *memory); /* frees the memory */
+	bool live; /* it has a clock, and may vanish */
+};
+
+struct memory {
+	const struct memory_source *source;
+	pid_t pid;
+	char command[64];
+	struct mapping *mapping; /* of files alone, ordered by address */
+	size_t mappings, capacity;
+	uint64_t root;
+	char trouble[512];
+};
+
+/* memory_add_mapping: false: no memory. To be called in order of addresses. */
+bool memory_add_mapping(struct memory *memory, const struct mapping *mapping, const char *path);
+void memory_free_mappings(struct memory *memory);
+
+/* memory_find_mapping: the one that holds an address, or NULL. */
+struct mapping *memory_find_mapping(const struct memory *memory, uint64_t address);
+
+/* memory_read_pieces: what struct slab_reader wants, of a struct memory. */
+int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t stride, size_t count,
+		       void *to);
+
+/*
+ * memory_find_root: set memory->root to the root that the notes of the mapped
+ * files lead to. 0; -ENOENT: there is no note; -ENODATA: there are no caches;
+ * -EPROTO: none of the roots can be read here, memory_ask() tells why.
+ */
+int memory_find_root(struct memory *memory);
+
+#endif /* INSPECT_MEMORY_SOURCE_H */

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* From a process's answer to the numbers that are exposed: chosen, summed up, and
+ * with names that are short and valid UTF-8, whatever the process has sent. */
+#include "openmetrics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names ------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at text, 0 when it is none. Overlong forms,
+ * surrogates and what is behind U+10FFFF are none. */
+static size_t character(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+
+	if (length == 1)
+		return 1;
+	if (at[0] < 0xc2 || at[0] > 0xf4)
+		return 0;
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	return length;
+}
+
+static void copy_name(char to[METRICS_NAME], const char *from)
+{
+	size_t length = 0;
+
+	while (*from) {
+		size_t size = character(from), step = size ? size : 1;
+
+		if (length + step >= METRICS_NAME)
+			break;
+		memcpy(to + length, size ? from : "?", step);
+		length += step;
+		from += step;
+	}
+	to[length] = '\0';
+}
+
+/* --- caches ------------------------------------------------------------------ */
+
+static void take_cache(struct metrics_cache *to, const struct cache *from)
+{
+	memset(to, 0, sizeof(*to));
+	copy_name(to->name, from->name);
+	to->objects = from->objects;
+	to->capacity = from->total_objects;
+	to->object_size = from->object_size;
+	to->slabs[0] = from->cpu_slabs;
+	to->slabs[1] = from->partial;
+	to->slabs[2] = from->full;
+	to->bytes = cache_bytes(from);
+	to->used_bytes = cache_used_bytes(from);
+	to->populated_bytes = model_number(from->json, "populated");
+	to->limit_bytes = model_number(from->json, "limit");
+	to->debug_slabs = from->debug_slabs;
+	to->guarded_slabs = model_number(from->json, "guarded_slabs");
+	to->draining_slabs = from->draining_slabs;
+	to->errors = from->errors;
+	to->counted = model_number(from->json, "counted");
+	to->counted_us = model_number(from->json, "counted_us");
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		to->events[i] = model_event(from, slab_event_name(i));
+}
+
+/* What can be summed up: the gauges of amounts. */
+static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one)
+{
+	sum->objects += one->objects;
+	sum->capacity += one->capacity;
+	for (int i = 0; i < METRICS_STATES; i++)
+		sum->slabs[i] += one->slabs[i];
+	sum->bytes += one->bytes;
+	sum->used_bytes += one->used_bytes;
+	sum->populated_bytes += one->populated_bytes;
+	sum->debug_slabs += one->debug_slabs;
+	sum->guarded_slabs += one->guarded_slabs;
+	sum->draining_slabs += one->draining_slabs;
+}
+
+static void begin_sum(struct metrics_cache *sum)
+{
+	memset(sum, 0, sizeof(*sum));
+	strcpy(sum->name, METRICS_OTHER);
+	sum->is_sum = 1;
+}
+
+/* Which is shown first: one with errors, so that no error is ever hidden in a sum;
+ * then the larger one. */
+static int compare_weights(uint64_t errors_a, uint64_t bytes_a, uint64_t errors_b, uint64_t bytes_b)
+{
+	if (!errors_a != !errors_b)
+		return errors_a ? -1 : 1;
+	return (bytes_a < bytes_b) - (bytes_a > bytes_b);
+}
+
+/* Of equal ones the one that was created first: the list is an array. */
+static int compare_caches(const void *a, const void *b)
+{
+	const struct cache *x = *(struct cache *const *)a, *y = *(struct cache *const *)b;
+	int order = compare_weights(x->errors, cache_bytes(x), y->errors, cache_bytes(y));
+
+	return order ? order : (x > y) - (x < y);
+}
+
+/* The caches, those first that are shown. A real cache called as the sum is comes
+ * behind all others, so that it is in the sum when there is one. */
+static const struct cache **ranked(const struct model *model, bool rank)
+{
+	const struct cache **list = malloc((model->count + 1) * sizeof(struct cache *));
+	size_t count = 0, last = model->count;
+
+	for (size_t i = 0; list && i < model->count; i++) {
+		if (rank && strcmp(model->caches[i].name, METRICS_OTHER) == 0)
+			list[--last] = &model->caches[i];
+		else
+			list[count++] = &model->caches[i];
+	}
+	if (list && rank)
+		qsort(list, count, sizeof(list[0]), compare_caches);
+	return list;
+}
+
+static bool take_caches(struct metrics *metrics, const struct model *model, size_t max_caches)
+{
+	bool sums = max_caches && model->count > max_caches;
+	size_t shown = sums ? max_caches : model->count;
+	const struct cache **list = ranked(model, sums);
+
+	metrics->cache = calloc(shown + 1, sizeof(*metrics->cache));
+	if (!list || !metrics->cache) {
+		free(list);
+		return false;
+	}
+	for (size_t i = 0; i < shown; i++)
+		take_cache(&metrics->cache[i], list[i]);
+	metrics->count = shown;
+	if (sums)
+		begin_sum(&metrics->cache[metrics->count++]);
+	for (size_t i = shown; i < model->count; i++) {
+		struct metrics_cache one;
+
+		take_cache(&one, list[i]);
+		add_cache(&metrics->cache[shown], &one);
+	}
+	metrics->caches = model->count;
+	metrics->folded_caches = model->count - shown;
+	free(list);
+	return true;
+}
+
+/* --- processes --------------------------------------------------------------- */
+
+bool metrics_take(struct metrics *metrics, const struct process *process, const struct model *model,
+		  size_t max_caches)
+{
+	struct json_object *json = model_member(model->document, "process");
+
+	memset(metrics, 0, sizeof(*metrics));
+	copy_name(metrics->process, process->command);
+	copy_name(metrics->version, model_text(json, "version"));
+	copy_name(metrics->engine, model_text(json, "engine"));
+	metrics->pid = (uint64_t)process->pid;
+	metrics->uptime = model_number(json, "uptime");
+	metrics->slab_bytes = model_number(json, "slab_bytes");
+	metrics->cached_bytes = model_number(json, "cached_bytes");
+	metrics->large_bytes = model_number(json, "large_bytes");
+	metrics->metadata_bytes = model_number(json, "metadata_bytes");
+	for (size_t i = 0; i < model->count; i++)
+		metrics->errors += model->caches[i].errors;
+	if (take_caches(metrics, model, max_caches))
+		return true;
+	fail("no memory for %zu caches", model->count);
+	metrics_free(metrics);
+	return false;
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	free(metrics->cache);
+	metrics->cache = NULL;
+	metrics->count = 0;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct metrics *x = a, *y = b;
+	int order = compare_weights(x->errors, x->slab_bytes, y->errors, y->slab_bytes);
+
+	return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct metrics *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Add a process to the sum, whose first cache sums up the caches. */
+static void add_process(struct metrics *sum, const struct metrics *one)
+{
+	sum->slab_bytes += one->slab_bytes;
+	sum->cached_bytes += one->cached_bytes;
+	sum->large_bytes += one->large_bytes;
+	sum->metadata_bytes += one->metadata_bytes;
+	sum->caches += one->caches;
+	sum->folded_caches += one->caches;
+	for (size_t i = 0; i < one->count; i++)
+		add_cache(&sum->cache[0], &one->cache[i]);
+}
+
+size_t metrics_fold(struct metrics *list, size_t count, size_t max_processes, size_t *folded)
+{
+	struct metrics sum = {.process = METRICS_OTHER, .is_sum = 1, .count = 1};
+
+	*folded = 0;
+	sum.cache = count > max_processes ? calloc(1, sizeof(*sum.cache)) : NULL;
+	if (!sum.cache)
+		return count;
+	begin_sum(&sum.cache[0]);
+	qsort(list, count, sizeof(list[0]), compare_processes);
+	for (size_t i = max_processes; i < count; i++) {
+		add_process(&sum, &list[i]);
+		metrics_free(&list[i]);
+	}
+	*folded = count - max_processes;
+	list[max_processes] = sum;
+	qsort(list, max_processes, sizeof(list[0]), compare_pids);
+	return max_processes + 1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What /proc tells about a process. */
+#ifndef INSPECT_PROC_H
+#define INSPECT_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* proc_line: the first line of /proc/PID/NAME, fit to be printed; "" when it
+ * cannot be read. */
+void proc_line(pid_t pid, const char *name, char *text, size_t size);
+
+/* proc_state: the letter that ps shows: R, S, D, T, t, Z …; 0: no such process. */
+char proc_state(pid_t pid);
+
+/* proc_is_stopped: by a signal or by a debugger. */
+bool proc_is_stopped(pid_t pid);
+
+/* proc_is_gone: it has ended, even if nobody has waited for it yet. */
+bool proc_is_gone(pid_t pid);
+
+/* proc_user: the user that a process works as; -1: not known. */
+long proc_user(pid_t pid);
+
+/* proc_has_name: `name` is what ps shows, or the last part of argv[0], which is
+ * not cut short. */
+bool proc_has_name(pid_t pid, const char *name);
+
+/* proc_has_variable: the environment that it was started with has NAME=VALUE. */
+bool proc_has_variable(pid_t pid, const char *name, const char *value);
+
+/* proc_each: call fn for every process. */
+void proc_each(void (*fn)(pid_t pid, void *arg), void *arg);
+
+/* proc_printable: replace bytes that would disturb a terminal. */
+void proc_printable(char *text);
+
+#endif /* INSPECT_PROC_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "occupancy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const state_names[STATES] = {"current", "cpu",      "partial", "full",
+						"debug",   "draining", "guarded"};
+
+/* The columns of a row; where each of them stands, the answer tells. */
+enum { ADDRESS, USED, ROOM, STATE, CPU, NODE, LETTERS, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {"address", "used", "room",   "state",
+						  "cpu",     "node", "letters"};
+
+const char *state_name(enum slab_state state)
+{
+	return state_names[state];
+}
+
+static bool find_columns(struct json_object *answer, size_t places[COLUMNS])
+{
+	struct json_object *columns = model_member(answer, "columns");
+	size_t found = 0;
+
+	for (size_t i = 0; i < model_length(columns); i++) {
+		const char *name = json_object_get_string(json_object_array_get_idx(columns, i));
+
+		for (size_t column = 0; name && column < COLUMNS; column++) {
+			if (strcmp(name, column_names[column]) == 0) {
+				places[column] = i;
+				found++;
+			}
+		}
+	}
+	return found == COLUMNS && json_object_is_type(model_member(answer, "slabs"), json_type_array);
+}
+
+static bool load_state(struct slab_info *slab, const char *name)
+{
+	for (size_t state = 0; name && state < STATES; state++) {
+		if (strcmp(name, state_names[state]) == 0) {
+			slab->state = (enum slab_state)state;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool load_row(struct slab_info *slab, struct json_object *row, const size_t places[COLUMNS])
+{
+	struct json_object *cells[COLUMNS];
+	const char *letters;
+
+	if (model_length(row) < COLUMNS)
+		return false;
+	for (size_t i = 0; i < COLUMNS; i++)
+		cells[i] = json_object_array_get_idx(row, places[i]);
+	memset(slab, 0, sizeof(*slab));
+	slab->address = json_object_get_uint64(cells[ADDRESS]);
+	slab->used = json_object_get_uint64(cells[USED]);
+	slab->room = json_object_get_uint64(cells[ROOM]);
+	slab->cpu = json_object_get_int(cells[CPU]);
+	slab->node = json_object_get_int(cells[NODE]);
+	slab->slabs = 1;
+	letters = json_object_get_string(cells[LETTERS]);
+	if (letters && strcmp(letters, "-") != 0)
+		snprintf(slab->letters, sizeof(slab->letters), "%s", letters);
+	return load_state(slab, json_object_get_string(cells[STATE]));
+}
+
+static bool is_owned(const struct slab_info *slab)
+{
+	return slab->state == STATE_CURRENT || slab->state == STATE_CPU;
+}
+
+/* Groups are numbered by state, and those of one state by CPU or node. */
+static int compare_groups(const struct slab_info *a, const struct slab_info *b)
+{
+	unsigned state_a = is_owned(a) ? STATE_CURRENT : a->state;
+	unsigned state_b = is_owned(b) ? STATE_CURRENT : b->state;
+	int place_a = is_owned(a) ? a->cpu : a->node, place_b = is_owned(b) ? b->cpu : b->node;
+
+	if (state_a != state_b)
+		return state_a < state_b ? -1 : 1;
+	return (place_a > place_b) - (place_a < place_b);
+}
+
+static int compare_slabs(const void *left, const void *right)
+{
+	const struct slab_info *a = left, *b = right;
+	int order = compare_groups(a, b);
+
+	if (!order && a->state != b->state)
+		order = a->state < b->state ? -1 : 1;
+	return order ? order : (a->address > b->address) - (a->address < b->address);
+}
+
+static bool load(struct occupancy *occupancy, struct json_object *answer)
+{
+	struct json_object *rows = model_member(answer, "slabs");
+	size_t places[COLUMNS] = {0}, count = model_length(rows);
+
+	if (!find_columns(answer, places))
+		return false;
+	occupancy->total = model_number(answer, "total");
+	occupancy->slabs = calloc(count ? count : 1, sizeof(*occupancy->slabs));
+	if (!occupancy->slabs)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (!load_row(&occupancy->slabs[i], json_object_array_get_idx(rows, i), places))
+			return false;
+	}
+	occupancy->count = count;
+	if (occupancy->total < count)
+		occupancy->total = count;
+	qsort(occupancy->slabs, count, sizeof(*occupancy->slabs), compare_slabs);
+	return true;
+}
+
+bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name)
+{
+	struct json_object *answer = attach_ask(process, "slabs", name);
+	bool loaded;
+
+	memset(occupancy, 0, sizeof(*occupancy));
+	if (!answer)
+		return false;
+	loaded = load(occupancy, answer);
+	json_object_put(answer);
+	if (loaded)
+		return true;
+	occupancy_free(occupancy);
+	fail("process %d (%s) did not tell the slabs of %s in a way that is understood here",
+	     process->pid, process->command, name);
+	return false;
+}
+
+void occupancy_free(struct occupancy *occupancy)
+{
+	free(occupancy->slabs);
+}
+
+size_t occupancy_group(const struct occupancy *occupancy, size_t first)
+{
+	size_t after = first + 1;
+
+	while (after < occupancy->count &&
+	       compare_groups(&occupancy->slabs[first], &occupancy->slabs[after]) == 0)
+		after++;
+	return after - first;
+}
+
+void occupancy_merge(struct occupancy *occupancy, unsigned neighbours)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < occupancy->count; i++) {
+		const struct slab_info *slab = &occupancy->slabs[i];
+		struct slab_info *last = count ? &occupancy->slabs[count - 1] : NULL;
+
+		if (last && last->slabs < neighbours && compare_groups(last, slab) == 0) {
+			last->used += slab->used;
+			last->room += slab->room;
+			last->slabs++;
+		} else {
+			occupancy->slabs[count++] = *slab;
+		}
+	}
+	occupancy->count = count;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* The slabs of a cache, one by one: what a process answers to "slabs". */
+#ifndef SLABINFO_OCCUPANCY_H
+#define SLABINFO_OCCUPANCY_H
+
+#include "attach.h"
+#include "model.h"
+
+enum slab_state {
+	STATE_CURRENT, /* a CPU allocates from it */
+	STATE_CPU,     /* on a CPU's partial list, or full and owned */
+	STATE_PARTIAL,
+	STATE_FULL,
+	STATE_DEBUG,
+	STATE_DRAINING,
+	STATE_GUARDED,
+	STATES
+};
+
+/* The state's name in the protocol. */
+const char *state_name(enum slab_state state);
+
+/* One slab, or several neighbours of one group after occupancy_merge(). */
+struct slab_info {
+	uint64_t address; /* of the first */
+	uint64_t used, room;
+	enum slab_state state;
+	int cpu; /* the owner, -1: none */
+	int node;
+	unsigned slabs;
+	char letters[8]; /* empty: none */
+};
+
+struct occupancy {
+	struct slab_info *slabs;
+	size_t count;
+	uint64_t total; /* of the cache; more than count when the process did not send all */
+};
+
+/*
+ * occupancy_take: ask for the slabs of a cache, sorted by group: those of each CPU
+ * with its current one first, then by state and node; by address in a group. False
+ * after telling with fail(); else the caller frees *occupancy.
+ */
+bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name);
+void occupancy_free(struct occupancy *occupancy);
+
+/* occupancy_group: how many slabs from number `first` on are of one group. */
+size_t occupancy_group(const struct occupancy *occupancy, size_t first);
+
+/* occupancy_merge: join `neighbours` slabs of a group to one. */
+void occupancy_merge(struct occupancy *occupancy, unsigned neighbours);
+
+#endif /* SLABINFO_OCCUPANCY_H */

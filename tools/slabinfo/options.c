@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+const char short_options[] = "aABd::DefhilLnN:op:PrsStTUvXz1";
+
+/* The kernel tool's long names, some of which start with a capital letter. What
+ * its usage calls --display-active it reads as --display-activity: both are read. */
+const struct option long_options[] = {
+	{"aliases", no_argument, NULL, 'a'},
+	{"activity", no_argument, NULL, 'A'},
+	{"Bytes", no_argument, NULL, 'B'},
+	{"bytes", no_argument, NULL, 'B'},
+	{"debug", optional_argument, NULL, 'd'},
+	{"display-activity", no_argument, NULL, 'D'},
+	{"display-active", no_argument, NULL, 'D'},
+	{"empty", no_argument, NULL, 'e'},
+	{"first-alias", no_argument, NULL, 'f'},
+	{"help", no_argument, NULL, 'h'},
+	{"inverted", no_argument, NULL, 'i'},
+	{"slabs", no_argument, NULL, 'l'},
+	{"Loss", no_argument, NULL, 'L'},
+	{"loss", no_argument, NULL, 'L'},
+	{"numa", no_argument, NULL, 'n'},
+	{"lines", required_argument, NULL, 'N'},
+	{"ops", no_argument, NULL, 'o'},
+	{"partial", no_argument, NULL, 'P'},
+	{"report", no_argument, NULL, 'r'},
+	{"shrink", no_argument, NULL, 's'},
+	{"Size", no_argument, NULL, 'S'},
+	{"size", no_argument, NULL, 'S'},
+	{"tracking", no_argument, NULL, 't'},
+	{"Totals", no_argument, NULL, 'T'},
+	{"totals", no_argument, NULL, 'T'},
+	{"Unreclaim", no_argument, NULL, 'U'},
+	{"unreclaim", no_argument, NULL, 'U'},
+	{"validate", no_argument, NULL, 'v'},
+	{"Xtotals", no_argument, NULL, 'X'},
+	{"xtotals", no_argument, NULL, 'X'},
+	{"zero", no_argument, NULL, 'z'},
+	{"1ref", no_argument, NULL, '1'},
+	{"pid", required_argument, NULL, 'p'},
+	{"process", required_argument, NULL, OPTION_PROCESS},
+	{"list", no_argument, NULL, OPTION_LIST},
+	{"memory", no_argument, NULL, OPTION_MEMORY},
+	{"core", required_argument, NULL, OPTION_CORE},
+	{"exe", required_argument, NULL, OPTION_EXE},
+	{"json", no_argument, NULL, OPTION_JSON},
+	{"openmetrics", no_argument, NULL, OPTION_OPENMETRICS},
+	{"set", required_argument, NULL, OPTION_SET},
+	{"reset", no_argument, NULL, OPTION_RESET},
+	{"trim", no_argument, NULL, OPTION_TRIM},
+	{"sample", required_argument, NULL, OPTION_SAMPLE},
+	{"fail", required_argument, NULL, OPTION_FAIL},
+	{"mark", no_argument, NULL, OPTION_MARK},
+	{"since-mark", optional_argument, NULL, OPTION_SINCE_MARK},
+	{"top", optional_argument, NULL, OPTION_TOP},
+	{"map", required_argument, NULL, OPTION_MAP},
+	{"record", required_argument, NULL, OPTION_RECORD},
+	{"interval", required_argument, NULL, OPTION_INTERVAL},
+	{"plot", required_argument, NULL, OPTION_PLOT},
+	{"diff", no_argument, NULL, OPTION_DIFF},
+	{"version", no_argument, NULL, OPTION_VERSION},
+	{NULL, 0, NULL, 0},
+};
+
+#define WITH_ALL (WITH_REGEXP | WITH_JSON | WITH_CORE)
+
+static const struct view_option views[] = {
+	{0, VIEW_DEFAULT, "", WITH_ALL},
+	{'l', VIEW_TABLE, "-l", WITH_ALL},
+	{'T', VIEW_TOTALS, "-T", WITH_ALL},
+	{'X', VIEW_EXTENDED_TOTALS, "-X", WITH_ALL},
+	{'a', VIEW_ALIASES, "-a", WITH_ALL},
+	{'n', VIEW_NUMA, "-n", WITH_ALL},
+	{'o', VIEW_OPS, "-o", WITH_ALL},
+	{'r', VIEW_REPORT, "-r", WITH_ALL},
+	{'t', VIEW_TRACKING, "-t", WITH_ALL},
+	{OPTION_SINCE_MARK, VIEW_SINCE_MARK, "--since-mark", WITH_ALL},
+	{0, VIEW_JSON, "--json", WITH_ALL},
+	{OPTION_OPENMETRICS, VIEW_OPENMETRICS, "--openmetrics", WITH_REGEXP | WITH_CORE},
+	{OPTION_MAP, VIEW_MAP, "--map", WITH_REGEXP | WITH_CORE},
+	{OPTION_TOP, VIEW_TOP, "--top", WITH_REGEXP},
+	{OPTION_RECORD, VIEW_RECORD, "--record", WITH_REGEXP},
+	{'s', VIEW_SHRINK, "-s", WITH_REGEXP},
+	{'v', VIEW_VALIDATE, "-v", WITH_REGEXP},
+	{'d', VIEW_DEBUG, "-d", WITH_REGEXP},
+	{OPTION_SAMPLE, VIEW_SAMPLE, "--sample", WITH_REGEXP},
+	{OPTION_RESET, VIEW_RESET, "--reset", WITH_REGEXP},
+	{OPTION_SET, VIEW_SET, "--set", 0},
+	{OPTION_TRIM, VIEW_TRIM, "--trim", 0},
+	{OPTION_FAIL, VIEW_FAIL, "--fail", 0},
+	{OPTION_MARK, VIEW_MARK, "--mark", 0},
+	{OPTION_LIST, VIEW_PROCESSES, "--list", WITH_JSON},
+	{OPTION_PLOT, VIEW_PLOT, "--plot", WITH_OPERANDS},
+	{OPTION_DIFF, VIEW_DIFF, "--diff", WITH_OPERANDS},
+};
+
+#define VIEWS (sizeof(views) / sizeof(views[0]))
+
+/* With the line that was typed it fits a terminal of 80 columns and 24 lines. */
+const char help_text[] =
+	"usage: slabinfo [OPTION]... [REGEXP]    slab caches of a process: slabinfo(1)\n"
+	"Show     -l --slabs    a line for each cache   -r --report    all about each\n"
+	"         -T --totals   all summed up           -X --xtotals   and the largest\n"
+	"         -a --aliases  names of one cache      -n --numa      slabs on each node\n"
+	"         -o --ops      constructors            -t --tracking  call sites (-du)\n"
+	"         --json  any of these for programs     --openmetrics  for Prometheus\n"
+	"         --top[=SECONDS]  a live screen        --map=SVG      draw all slabs\n"
+	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
+	"Lines    -N --lines=K first K  -z --zero empty too  -e --empty only empty ones\n"
+	"         -U --unreclaim no reclaimable ones  -1 --1ref with -a, all caches\n"
+	"Columns  -B --bytes all digits  -D --display-activity what left the fast path\n"
+	"         -f --first-alias as the name\n"
+	"Act      -s --shrink  give empty slabs back    -v --validate  check all slabs\n"
+	"         --trim give all free memory back      --reset  counters to zero\n"
+	"         --set=CACHE.ATTRIBUTE=VALUE\n"
+	"Debug    -d --debug[=LETTERS] f checks, z red zones, p poison, u users, a these\n"
+	"         four, t trace, A fault injection; alone: off     --fail=SPEC, -: off\n"
+	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
+	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
+	"Process  -p --pid=PID  --process=NAME  --list  --memory read it, do not ask it\n"
+	"         --core=FILE [--exe=FILE]\n"
+	"Other    -h --help  --version\n"
+	"Exit status: 0 done, 1 nothing matched or damage, 2 bad usage, no such process\n";
+
+const struct view_option *view_of_option(int option)
+{
+	for (size_t i = 0; i < VIEWS; i++) {
+		if (views[i].option == option)
+			return &views[i];
+	}
+	return NULL;
+}
+
+const struct view_option *view_rules(enum view view)
+{
+	size_t i = 0;
+
+	while (i < VIEWS - 1 && views[i].view != view)
+		i++;
+	return &views[i];
+}

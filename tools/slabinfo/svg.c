@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "svg.h"
+#include "fail.h"
+#include "output.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_MAX 512
+
+static const char light_style[] =
+	"text{font:12px \"DejaVu Sans\",system-ui,sans-serif;fill:#20262c}\n"
+	".h1{font-size:20px}.h2{font-size:14px}.h3{font-size:11px}\n"
+	".b{font-weight:bold}.e{text-anchor:end}.m{text-anchor:middle}.dim{fill:#5a6570}\n"
+	".page{fill:#fff}.panel{fill:#f5f7f9}.grid{stroke:#d4dae0}\n";
+
+static const char dark_style[] = "text{fill:#e6eaee}.dim{fill:#a4afba}\n"
+				 ".page{fill:#14181c}.panel{fill:#1d2329}.grid{stroke:#38424c}\n";
+
+bool svg_begin(struct svg *svg)
+{
+	memset(svg, 0, sizeof(*svg));
+	svg->out = open_memstream(&svg->text, &svg->size);
+	if (!svg->out)
+		fail("no memory for a picture");
+	return svg->out;
+}
+
+void svg_end(struct svg *svg)
+{
+	if (svg->out)
+		fclose(svg->out);
+	free(svg->text);
+}
+
+static void write_head(struct svg *svg, const struct svg_style *style, double width, double height,
+		       const char *label)
+{
+	fprintf(svg->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+		width, height, width, height);
+	svg_escape(svg->out, label);
+	fprintf(svg->out, "\">\n<style>\n%s%s@media (prefers-color-scheme:dark){\n%s%s}\n</style>\n",
+		light_style, style->light, dark_style, style->dark);
+	fprintf(svg->out, "<rect width=\"%.0f\" height=\"%.0f\" class=\"page\"/>\n", width, height);
+}
+
+int svg_write(struct svg *svg, const char *path, const struct svg_style *style, double width,
+	      double height, const char *label)
+{
+	struct svg whole;
+	int status = EXIT_USAGE;
+
+	if (!svg_begin(&whole))
+		return status;
+	write_head(&whole, style, width, height, label);
+	fflush(svg->out);
+	fwrite(svg->text, 1, svg->size, whole.out);
+	fputs("</svg>\n", whole.out);
+	if (ferror(svg->out) || fflush(whole.out) != 0)
+		fail("no memory for a picture of %zu bytes", svg->size);
+	else if (output_write(path, whole.text, whole.size))
+		status = EXIT_DONE;
+	svg_end(&whole);
+	return status;
+}
+
+/* How many bytes the character at `text` has; 0: XML cannot have it, or it is none. */
+static size_t character_size(const char *text)
+{
+	static const uint32_t least[] = {0, ' ', 0x80, 0x800, 0x10000};
+	unsigned char first = (unsigned char)*text;
+	size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	uint32_t code = size == 1 ? first : first & (0x7fU >> size);
+
+	if ((first & 0xc0) == 0x80 || first >= 0xf8)
+		return 0;
+	for (size_t i = 1; i < size; i++) {
+		if (((unsigned char)text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (code < least[size] || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ||
+	    (code & 0xfffe) == 0xfffe)
+		return 0;
+	return size;
+}
+
+void svg_escape(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t size = character_size(text);
+
+		if (size == 0)
+			fputc('?', out);
+		else if (strchr("&<>\"", *text))
+			fprintf(out, "&#%d;", *text);
+		else
+			fwrite(text, 1, size, out);
+		text += size ? size : 1;
+	}
+}
+
+double svg_text_width(const char *text, double size)
+{
+	size_t characters = 0;
+
+	for (; *text; text++)
+		characters += ((unsigned char)*text & 0xc0) != 0x80;
+	return (double)characters * size * 0.61;
+}
+
+void svg_text(struct svg *svg, double x, double y, const char *classes, const char *format, ...)
+{
+	char text[TEXT_MAX];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fprintf(svg->out, "<text x=\"%g\" y=\"%g\"", x, y);
+	if (*classes)
+		fprintf(svg->out, " class=\"%s\"", classes);
+	fputc('>', svg->out);
+	svg_escape(svg->out, text);
+	fputs("</text>\n", svg->out);
+}
+
+void svg_panel(struct svg *svg, double x, double y, double width, double height)
+{
+	fprintf(svg->out,
+		"<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"6\" class=\"panel\"/>\n", x,
+		y, width, height);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --top: looking at a process again and again.
+ *
+ *   top_source.c   asks the process: statistics, counting, the slabs of a cache
+ *   top_rows.c     two looks become rows with rates, chosen and in order
+ *   top_columns.c  the table's columns
+ *   top_draw.c     pages of the screen, drawn on a picture: table, help
+ *   top_detail.c   the page of one cache
+ *   top_map.c      its slabs as a map
+ *   top_keys.c     what keys do to the state
+ *   top_screen.c   the terminal
+ *   top_plain.c    blocks of text, where there is no terminal
+ *
+ * Drawing, keys and rows work on struct top alone.
+ */
+#ifndef SLABINFO_TOP_H
+#define SLABINFO_TOP_H
+
+#include "args.h"
+#include "model.h"
+#include "occupancy.h"
+#include "top_picture.h"
+
+#include <slab/slab.h>
+#include <time.h>
+
+/* Shortest and longest time between two looks, in seconds, as args.c accepts. */
+#define TOP_INTERVAL_MIN 0.01
+#define TOP_INTERVAL_MAX 86400.0
+
+#define TOP_SENTENCE 256
+#define TOP_INPUT 128
+
+/* A rate that is not known. */
+#define NO_RATE (-1.0)
+
+/* A cache, and what happened to it since the look before; rates are per second. */
+struct top_row {
+	const struct cache *cache;
+	const struct cache *before; /* NULL: it was not there */
+	double alloc, free;         /* NO_RATE where nothing was counted */
+	double slow_alloc, slow_free;
+};
+
+enum column {
+	COLUMN_NAME,
+	COLUMN_OBJECTS,
+	COLUMN_SIZE,
+	COLUMN_SPACE,
+	COLUMN_USE,
+	COLUMN_LOSS,
+	COLUMN_LOST,
+	COLUMN_SLABS,
+	COLUMN_PARTIAL,
+	COLUMN_CPU,
+	COLUMN_ALLOC,
+	COLUMN_FREE,
+	COLUMN_SLOW,
+	COLUMN_ERRORS,
+	COLUMN_LETTERS,
+	COLUMN_COUNT
+};
+
+/* What was seen at one moment. */
+struct look {
+	struct model model; /* its document is NULL when nothing was seen */
+	double at;          /* seconds of the monotonic clock */
+	time_t wall;
+	double took; /* seconds */
+};
+
+enum page {
+	PAGE_TABLE,
+	PAGE_DETAIL,
+	PAGE_HELP,
+};
+
+/* What is being typed. */
+enum prompt {
+	PROMPT_NONE,
+	PROMPT_FILTER,
+	PROMPT_INTERVAL,
+};
+
+/* How the process is asked. */
+struct top_source {
+	struct process *process; /* as it was chosen */
+	struct process reading; /* the same one, of which memory is read where that can be done */
+	bool counting; /* it takes "count" */
+	double counted_at; /* when it was last told to */
+};
+
+struct top {
+	struct options options; /* a copy: keys change it */
+	struct top_source source;
+	struct look now, before;
+	struct occupancy slabs; /* of the cache on the detail page */
+	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
+	double interval; /* seconds, as wished */
+	bool ended; /* the process has */
+
+	/* Of what was seen, what is shown. */
+	struct cache *caches; /* which the rows are of */
+	struct top_row *rows;
+	size_t count;
+	enum column sort;
+	bool reverse;
+	char filter[TOP_INPUT]; /* empty: none */
+	regex_t regex; /* of the filter */
+
+	/* Pages */
+	bool utf8;
+	enum page page;
+	size_t cursor, first; /* the chosen row and the first one that is seen */
+	size_t lines; /* rows of the table that fit the screen, as it was last drawn */
+	char selected[SLAB_MAX_NAME + 1];
+	int scroll, scroll_max; /* of the detail page */
+	bool map_letters; /* states as letters, not occupancy as shades */
+	char trouble[TOP_SENTENCE]; /* why there was no answer; empty: there was one */
+	char count_trouble[TOP_SENTENCE]; /* why nothing is counted */
+	char slabs_trouble[TOP_SENTENCE]; /* why there is no map */
+	char message[TOP_SENTENCE]; /* until the next key */
+	enum prompt prompt;
+	char input[TOP_INPUT];
+};
+
+/* top_source.c */
+
+/* top_source_open: prepare for asking; nothing is asked yet. */
+void top_source_open(struct top *top, struct process *process);
+void top_source_close(struct top *top);
+
+/*
+ * top_look: ask, and take what is answered as top->now and what that was as
+ * top->before; then make the rows of them. Where there is no answer all stays as
+ * it is, and top->trouble says why. top->ended is set when the process is no more.
+ */
+void top_look(struct top *top);
+
+/* top_look_slabs: ask for the slabs of the chosen cache, when its page is open. */
+void top_look_slabs(struct top *top);
+
+/* top_clock: seconds of the monotonic clock. */
+double top_clock(void);
+
+/* top_pause: seconds from one look to the next: the interval, or longer where a
+ * look takes more than a tenth of it. */
+double top_pause(const struct top *top);
+
+/* top_rows.c */
+
+/* top_rows: make the rows of the two looks, anew. */
+void top_rows(struct top *top);
+void top_rows_free(struct top *top);
+
+/* top_filter: show only caches that match; "": all. False, with top->message, when
+ * it is no regular expression. */
+bool top_filter(struct top *top, const char *pattern);
+
+/* top_matching: how many caches match, shown or not. */
+size_t top_matching(const struct top *top);
+
+/* top_select: choose a row. */
+void top_select(struct top *top, size_t row);
+
+/* top_row_chosen: the row of the chosen cache, NULL: none is shown. */
+const struct top_row *top_row_chosen(const struct top *top);
+
+/* top_rate: events per second by which two counts differ, NO_RATE when that is
+ * not known. */
+double top_rate(const struct top *top, const struct top_row *row, uint64_t now, uint64_t before);
+
+/* top_columns.c */
+
+/* What the column is called in sentences: "space". */
+const char *top_column_word(enum column column);
+
+/* top_compare: the order of two rows. */
+int top_compare(const struct top *top, const struct top_row *a, const struct top_row *b);
+
+/* Which columns fit, and where. */
+struct top_layout {
+	int width[COLUMN_COUNT]; /* 0: not shown */
+};
+
+/* top_layout: the columns that fit `columns` places; 0: all columns but bars. */
+void top_layout(const struct top *top, int columns, struct top_layout *layout);
+int top_layout_width(const struct top_layout *layout);
+void top_draw_titles(const struct top *top, const struct top_layout *layout,
+		     struct picture *picture, int row);
+void top_draw_row(const struct top *top, const struct top_layout *layout,
+		  const struct top_row *from, struct picture *picture, int row);
+
+/* Numbers as the pages show them: counts up to five digits as they are; sizes as
+ * the option -B says; rates, "-" when not known. */
+#define NUMBER_TEXT 32
+const char *top_count_text(char text[NUMBER_TEXT], uint64_t count);
+const char *top_size_text(const struct top *top, char text[NUMBER_TEXT], uint64_t bytes);
+const char *top_rate_text(char text[NUMBER_TEXT], double rate);
+
+/* top_draw.c, top_detail.c */
+
+/* The smallest screen that something can be shown on. */
+#define TOP_COLUMNS_MIN 40
+#define TOP_ROWS_MIN 8
+
+/* top_draw: the whole screen. */
+void top_draw(struct top *top, struct picture *picture);
+
+/* top_draw_summary: rows `row` and the one below it: the process. */
+void top_draw_summary(const struct top *top, struct picture *picture, int row);
+
+/* top_draw_detail: the chosen cache, on rows `row` … `row` + rows - 1. */
+void top_draw_detail(struct top *top, struct picture *picture, int row, int rows);
+
+/* top_keys.c */
+
+/* Keys that are no characters. */
+enum top_key {
+	TOP_KEY_UP = 0x1000,
+	TOP_KEY_DOWN,
+	TOP_KEY_PAGE_UP,
+	TOP_KEY_PAGE_DOWN,
+	TOP_KEY_HOME,
+	TOP_KEY_END,
+	TOP_KEY_ENTER,
+	TOP_KEY_ESCAPE,
+	TOP_KEY_BACKSPACE,
+};
+
+/* What is to be done after a key. */
+enum top_action {
+	TOP_DRAW, /* the state may have changed */
+	TOP_LOOK, /* ask the process now */
+	TOP_LOOK_SLABS, /* ask for the slabs of the chosen cache */
+	TOP_QUIT,
+};
+
+enum top_action top_press(struct top *top, int key);
+
+/* top_screen.c, top_plain.c: run until the end. */
+
+/* top_screen: *ret_status and true, or false where the terminal cannot be drawn on. */
+bool top_screen(struct top *top, int *ret_status);
+int top_plain(struct top *top);
+
+#endif /* SLABINFO_TOP_H */

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where there is no terminal: blocks of text, one for each look, until the process
+ * ends or nobody reads any more. There are rows for as many caches as -N says.
+ */
+#include "top.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LINES 20 /* where -N is not given */
+
+/* A picture of one row: what it shows does not depend on others. */
+static void print_row(const struct top *top, const struct top_layout *layout,
+		      const struct top_row *row)
+{
+	struct picture picture;
+
+	if (!picture_make(&picture, 1, top_layout_width(layout)))
+		return;
+	if (row)
+		top_draw_row(top, layout, row, &picture, 0);
+	else
+		top_draw_titles(top, layout, &picture, 0);
+	picture_print(&picture, 1, stdout);
+	picture_free(&picture);
+}
+
+static void print_stamp(time_t wall)
+{
+	char stamp[32];
+	struct tm when;
+
+	localtime_r(&wall, &when);
+	strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &when);
+	fputs(stamp, stdout);
+}
+
+static void print_block(const struct top *top)
+{
+	const size_t lines = top->options.lines ? top->options.lines : LINES;
+	struct json_object *process = model_member(top->now.model.document, "process");
+	struct top_layout layout;
+	char text[NUMBER_TEXT];
+
+	print_stamp(top->now.wall);
+	printf("  %s [%d]  slabs %s  caches %zu of %zu\n", top->source.process->command,
+	       top->source.process->pid,
+	       top_size_text(top, text, model_number(process, "slab_bytes")), top->count,
+	       top->now.model.count);
+	top_layout(top, 0, &layout);
+	print_row(top, &layout, NULL);
+	for (size_t i = 0; i < top->count && i < lines; i++)
+		print_row(top, &layout, &top->rows[i]);
+	putchar('\n');
+}
+
+static void wait_until(double when)
+{
+	double seconds = when - top_clock();
+	struct timespec time = {.tv_sec = (time_t)seconds};
+
+	time.tv_nsec = (long)((seconds - (double)time.tv_sec) * 1e9);
+	if (seconds > 0)
+		nanosleep(&time, NULL);
+}
+
+/* False: the reader is gone. */
+static bool print_look(const struct top *top)
+{
+	if (top->ended) {
+		print_stamp(time(NULL));
+		printf("  process %d has ended\n", top->source.process->pid);
+	} else if (top->trouble[0]) {
+		print_stamp(time(NULL));
+		printf("  %s; trying again\n", top->trouble);
+	} else {
+		print_block(top);
+	}
+	return fflush(stdout) == 0;
+}
+
+int top_plain(struct top *top)
+{
+	double next = top_clock();
+
+	while (print_look(top) && !top->ended) {
+		next += top_pause(top);
+		wait_until(next);
+		if (next < top_clock() - top_pause(top))
+			next = top_clock();
+		top_look(top);
+	}
+	return EXIT_DONE;
+}

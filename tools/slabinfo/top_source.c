@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Asking the process, again and again, at the least cost to it.
+ *
+ * Its memory is read wherever that is allowed: then the work of scanning slabs is
+ * ours, on a CPU of ours, and a process that hangs is seen as well as one that
+ * works. Only where it is not allowed does the process answer itself. To count
+ * allocations (docs/control.md) the process must do something in any case: it is
+ * told through its socket, right after each look, for a two hundredth of the time
+ * until the next one.
+ *
+ * A look that takes long makes the next one come later, so that looking never
+ * takes more than a tenth of the time.
+ */
+#include "top.h"
+
+#include "memory.h"
+#include "proc.h"
+
+#include <string.h>
+
+#define COUNT_SHARE 200 /* one part in so many of the time is counted */
+#define COUNT_US_MIN 100.0
+#define COUNT_US_MAX 20000.0
+#define LOOK_SHARE 10 /* a look may take one part in so many of the time */
+
+double top_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void top_source_open(struct top *top, struct process *process)
+{
+	struct top_source *source = &top->source;
+
+	source->process = process;
+	source->counting = process->way == WAY_SOCKET;
+	source->reading = *process;
+	source->reading.memory = NULL;
+	if (process->way != WAY_SOCKET)
+		return;
+	/* Refused: then the socket it is, and nothing needs to be told. */
+	fail_capture(top->trouble, sizeof(top->trouble));
+	source->reading.memory = memory_open_process(process->pid);
+	if (source->reading.memory)
+		source->reading.way = WAY_MEMORY;
+	fail_capture(NULL, 0);
+	top->trouble[0] = '\0';
+}
+
+static void forget_slabs(struct top *top)
+{
+	if (top->slabs_of[0])
+		occupancy_free(&top->slabs);
+	top->slabs_of[0] = '\0';
+}
+
+static void forget_look(struct look *look)
+{
+	if (look->model.document)
+		model_free(&look->model);
+	look->model.document = NULL;
+}
+
+void top_source_close(struct top *top)
+{
+	attach_close(&top->source.reading);
+	forget_slabs(top);
+	forget_look(&top->now);
+	forget_look(&top->before);
+}
+
+/* Its memory, or else the process itself; NULL after fail(). */
+static struct process *asked(struct top_source *source)
+{
+	return source->reading.memory ? &source->reading : source->process;
+}
+
+static bool load(struct model *model, struct json_object *answer)
+{
+	if (answer && model_load(model, answer))
+		return true;
+	if (answer)
+		model_free(model);
+	return false;
+}
+
+static bool take_stats(struct top_source *source, struct model *model)
+{
+	if (load(model, attach_ask(asked(source), "stats", NULL)))
+		return true;
+	if (!source->reading.memory || source->process->way != WAY_SOCKET)
+		return false;
+	/* What cannot be read now may be answered. */
+	attach_close(&source->reading);
+	source->reading.way = WAY_SOCKET;
+	return load(model, attach_ask(source->process, "stats", NULL));
+}
+
+void top_look_slabs(struct top *top)
+{
+	const struct top_row *row = top_row_chosen(top);
+
+	forget_slabs(top);
+	top->slabs_trouble[0] = '\0';
+	if (top->page != PAGE_DETAIL || !row)
+		return;
+	fail_capture(top->slabs_trouble, sizeof(top->slabs_trouble));
+	if (occupancy_take(&top->slabs, asked(&top->source), row->cache->name))
+		snprintf(top->slabs_of, sizeof(top->slabs_of), "%s", row->cache->name);
+	fail_capture(NULL, 0);
+}
+
+/* Allocations are counted from now on for a moment. */
+static void ask_count(struct top *top)
+{
+	struct top_source *source = &top->source;
+	double us = top_pause(top) * 1e6 / COUNT_SHARE, now = top_clock();
+	struct json_object *answer;
+	char request[32];
+
+	us = us < COUNT_US_MIN ? COUNT_US_MIN : us > COUNT_US_MAX ? COUNT_US_MAX : us;
+	if (!source->counting || source->process->way != WAY_SOCKET ||
+	    proc_is_stopped(source->process->pid) ||
+	    (now - source->counted_at) * 1e6 < us * COUNT_SHARE / 2)
+		return;
+	source->counted_at = now;
+	snprintf(request, sizeof(request), "count %.0f", us);
+	fail_capture(top->count_trouble, sizeof(top->count_trouble));
+	answer = attach_ask(source->process, request, NULL);
+	fail_capture(NULL, 0);
+	source->counting = answer;
+	json_object_put(answer);
+}
+
+double top_pause(const struct top *top)
+{
+	double least = top->now.took * LOOK_SHARE;
+
+	return least > top->interval ? least : top->interval;
+}
+
+static void keep_look(struct top *top, const struct look *look)
+{
+	forget_look(&top->before);
+	top->before = top->now;
+	top->now = *look;
+	top_rows(top);
+}
+
+void top_look(struct top *top)
+{
+	struct look look = {.at = top_clock(), .wall = time(NULL)};
+	char trouble[TOP_SENTENCE] = "";
+
+	if (top->ended)
+		return;
+	fail_capture(trouble, sizeof(trouble));
+	if (take_stats(&top->source, &look.model)) {
+		/* What memory still shows of a process that has just ended counts. */
+		keep_look(top, &look);
+		top_look_slabs(top);
+		top->now.took = top_clock() - look.at;
+		ask_count(top);
+		trouble[0] = '\0';
+	} else {
+		top->source.counting = top->source.process->way == WAY_SOCKET;
+	}
+	fail_capture(NULL, 0);
+	memcpy(top->trouble, trouble, sizeof(trouble));
+	top->ended = proc_is_gone(top->source.process->pid);
+}
