@@ -44,10 +44,12 @@ struct debug_errand {
 /* What of the cache is as it was before. */
 static void put_draining(struct slab_json *json, struct slab_cache *cache)
 {
+	struct inspect_cache room;
+	struct slab_cache copy;
 	struct inspection in;
 
 	if (inspect_open(&in, &inspect_self, (uintptr_t)&slab_root) == 0 &&
-	    inspect_load_one(&in, (uintptr_t)cache) == 0 && inspect_count(&in) == 0)
+	    inspect_load_one(&in, (uintptr_t)cache, &room, &copy) == 0 && inspect_count(&in) == 0)
 		inspect_put_draining(json, &in.caches[0]);
 	inspect_close(&in);
 }

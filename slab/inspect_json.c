@@ -252,7 +252,8 @@ static int load_named(struct inspection *in, const char *name, struct slab_json 
 	cache = inspect_find(in, name);
 	if (!cache)
 		return refuse(json, -ENOENT, "no cache is called \"%.100s\"", name);
-	return inspect_load_one(in, cache->address);
+	inspect_keep(in, cache);
+	return 0;
 }
 
 struct rows {

@@ -117,7 +117,7 @@ int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64
 
 void inspect_close(struct inspection *in)
 {
-	if (in->caches)
+	if (in->mapped)
 		os_unmap(in->caches, in->mapped);
 	in->caches = NULL;
 	in->count = in->capacity = in->mapped = 0;
@@ -192,12 +192,12 @@ static int load_cache(struct inspection *in, uint64_t address)
 	struct inspect_cache *cache = &in->caches[in->count];
 	int error = inspect_read(in, address, sizeof(*cache->copy), cache->copy);
 
+	*cache = (struct inspect_cache){.address = address, .copy = cache->copy};
 	if (error)
 		return error;
 	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift > SEGMENT_SHIFT)
 		return -ENOENT;
 	tidy_copy(cache->copy);
-	cache->address = address;
 	begin_stats(in, cache);
 	in->count++;
 	return 0;
@@ -255,11 +255,20 @@ int inspect_load(struct inspection *in)
 	return error;
 }
 
-int inspect_load_one(struct inspection *in, uint64_t cache)
+int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache *room,
+		     struct slab_cache *copy)
 {
-	int error = make_room(in, 1);
+	room->copy = copy;
+	in->caches = room;
+	in->capacity = 1;
+	in->count = 0;
+	return load_cache(in, cache);
+}
 
-	return error ? error : load_cache(in, cache);
+void inspect_keep(struct inspection *in, const struct inspect_cache *cache)
+{
+	in->caches[0] = *cache;
+	in->count = 1;
 }
 
 static bool is_called(const struct slab_cache *copy, const char *name)
@@ -375,7 +384,7 @@ static int read_descriptors(const struct inspection *in, uint64_t address, struc
 /* Can there be slabs of the caches in it? Of one cache, its geometry tells. */
 static bool is_of_interest(const struct inspection *in, const struct segment *head)
 {
-	return in->capacity != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
+	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
 }
 
 int inspect_each_slab(struct inspection *in,

@@ -63,13 +63,16 @@ extern const struct slab_reader inspect_self;
 
 /*
  * inspect_open: read the root and what is as small; 0, or -EPROTO, -EFAULT.
- * inspect_load: the list of caches. inspect_load_one: a single one. -EFAULT,
- * -ENOMEM, -ENOENT: no cache at that address.
+ * inspect_load: the list of caches. inspect_load_one: a single one, into
+ * the caller's `room` and `copy`: this needs no memory. -EFAULT, -ENOMEM, -ENOENT: no cache at that address.
+ * inspect_keep: of those that are loaded, only this one.
  * inspect_close: gives the memory back, after each of them, failed or not.
  */
 int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64_t root);
 int inspect_load(struct inspection *in);
-int inspect_load_one(struct inspection *in, uint64_t cache);
+int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache *room,
+		     struct slab_cache *copy);
+void inspect_keep(struct inspection *in, const struct inspect_cache *cache);
 void inspect_close(struct inspection *in);
 
 /* inspect_find: the cache of this name or alias, or NULL. */

@@ -31,12 +31,14 @@
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
 #define SIDE_STEP ((size_t)4096)
 #define ADDRESS_BITS 48
+#define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
 
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
 	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
-	struct slab *free[SLAB_STATS_MAX_NODES];
+	struct slab *free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
+	struct slab *bare[SLAB_STATS_MAX_NODES]; /* that hold none */
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -182,6 +184,22 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	}
 }
 
+static void push(struct slab **list, struct slab *slab)
+{
+	slab->next = *list;
+	*list = slab;
+}
+
+/* NULL: the list is empty. */
+static struct slab *pop(struct slab **list)
+{
+	struct slab *slab = *list;
+
+	if (slab)
+		*list = slab->next;
+	return slab;
+}
+
 static void segment_list_slabs(struct segment *segment)
 {
 	struct geometry *geometry = segment->geometry;
@@ -198,8 +216,7 @@ static void segment_list_slabs(struct segment *segment)
 		if (geometry->side)
 			slab->debug = (struct slab_debug *)(side + i * geometry->side);
 		slab->node = (uint8_t)segment->node;
-		slab->next = geometry->free[segment->node];
-		geometry->free[segment->node] = slab;
+		push(&geometry->bare[segment->node], slab);
 	}
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
@@ -235,11 +252,12 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 		return NULL;
 	}
 	segment_lock();
-	if (geometry->free[node] || segment_create(geometry, node)) {
-		slab = geometry->free[node];
-		geometry->free[node] = slab->next;
+	if (geometry->free[node])
+		slab = pop(&geometry->free[node]);
+	else if (geometry->bare[node] || segment_create(geometry, node))
+		slab = pop(&geometry->bare[node]);
+	if (slab)
 		slab_pages.free_slab_bytes -= slab->populated;
-	}
 	segment_unlock();
 	return slab;
 }
@@ -250,28 +268,49 @@ void segment_free_slab(struct slab *slab)
 
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 	segment_lock();
-	slab->next = geometry->free[slab->node];
-	geometry->free[slab->node] = slab;
+	push(slab->populated ? &geometry->free[slab->node] : &geometry->bare[slab->node], slab);
 	slab_pages.free_slab_bytes += slab->populated;
 	segment_unlock();
 }
 
-unsigned segment_trim(void)
+/* Give the memory of some free slabs back, outside of the lock: how many they were. */
+static unsigned trim_some(struct geometry *geometry, unsigned node)
 {
-	unsigned trimmed = 0;
+	struct slab *slab, *hand = NULL;
+	unsigned n = 0;
 
 	segment_lock();
-	for (unsigned g = 0; g < geometry_count; g++)
-		for (unsigned node = 0; node < topology_nodes(); node++)
-			for (struct slab *s = geometries[g].free[node]; s; s = s->next) {
-				if (!s->populated)
-					continue;
-				os_discard(s->cpu.base, slab_bytes(s));
-				slab_pages.free_slab_bytes -= s->populated;
-				__atomic_store_n(&s->populated, 0, __ATOMIC_RELAXED);
-				trimmed++;
-			}
+	while (n < TRIM_BATCH && (slab = pop(&geometry->free[node]))) {
+		slab_pages.free_slab_bytes -= slab->populated;
+		push(&hand, slab);
+		n++;
+	}
 	segment_unlock();
+	for (slab = hand; slab; slab = slab->next) {
+		os_discard(slab->cpu.base, slab_bytes(slab));
+		__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
+	}
+	segment_lock();
+	while ((slab = pop(&hand)))
+		push(&geometry->bare[node], slab);
+	segment_unlock();
+	return n;
+}
+
+unsigned segment_trim(void)
+{
+	unsigned count, trimmed = 0, n;
+	uint64_t most;
+
+	segment_lock();
+	count = geometry_count;
+	/* No more than there are, however many others free meanwhile. */
+	most = slab_pages.segment_count * SEGMENT_UNITS;
+	segment_unlock();
+	for (unsigned g = 0; g < count; g++)
+		for (unsigned node = 0; node < topology_nodes(); node++)
+			while (trimmed < most && (n = trim_some(&geometries[g], node)))
+				trimmed += n;
 	return trimmed;
 }
 

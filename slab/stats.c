@@ -44,6 +44,8 @@ static int count(struct inspection *in, int error)
 
 int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 {
+	struct inspect_cache room;
+	struct slab_cache copy;
 	struct inspection in;
 	int error;
 
@@ -52,7 +54,7 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 		return -EINVAL;
 	}
 	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
-	error = count(&in, error ? error : inspect_load_one(&in, (uintptr_t)cache));
+	error = count(&in, error ? error : inspect_load_one(&in, (uintptr_t)cache, &room, &copy));
 	if (!error)
 		*stats = in.caches[0].stats;
 	inspect_close(&in);

@@ -15,6 +15,8 @@ long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t
 		       int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
 {
 	struct slab_reader self = inspect_self;
+	struct inspect_cache room;
+	struct slab_cache copy;
 	struct inspection in;
 	long seen;
 
@@ -24,7 +26,7 @@ long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t
 	self.now_ms = track_now();
 	seen = inspect_open(&in, &self, (uintptr_t)&slab_root);
 	if (!seen)
-		seen = inspect_load_one(&in, (uintptr_t)cache);
+		seen = inspect_load_one(&in, (uintptr_t)cache, &room, &copy);
 	if (!seen)
 		seen = inspect_traces(&in, kind, since, fn, arg);
 	inspect_close(&in);

@@ -10,3 +10,10 @@ foreach(test tune hardening)
 		CONTROL_SERVER="$<TARGET_FILE:control_server>")
 	add_dependencies(control_${test}_test slabinfo control_server)
 endforeach()
+
+slab_add_test(control_fuzz SOURCES control_fuzz.cc LABELS tools)
+target_link_libraries(control_fuzz PRIVATE PkgConfig::JSONC)
+target_compile_definitions(control_fuzz PRIVATE
+	SLABINFO="$<TARGET_FILE:slabinfo>"
+	CONTROL_SERVER="$<TARGET_FILE:control_server>")
+add_dependencies(control_fuzz control_server)

@@ -49,6 +49,8 @@ public:
 
 		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
 		pid_ = fork();
+		if (pid_ < 0)
+			std::abort();
 		if (pid_ == 0) {
 			alarm(child_seconds);
 			prepare();

@@ -1,1 +1,414 @@
-int main(void){return 77;}
+/* SPDX-License-Identifier: MIT */
+/*
+ * Core files with something wrong in them: one of a real process, of which a few
+ * words are changed, is asked everything, then they are put back. Nothing may
+ * crash, hang, or answer with what is no JSON.
+ *
+ * What is changed: the headers, the notes, and what can be reached from
+ * libslab's root by following words that are addresses, so that most changes hit
+ * something that is read.
+ *
+ * usage: core_fuzz SECONDS [SEED [CORE]]
+ * Seed and core file together say what is done. Without CORE one is made, with
+ * gcore; exit status 77: that cannot be done here.
+ */
+#include "fail.h"
+#include "memory.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SKIPPED 77
+#define CHANGES_MAX 6
+#define HANG_SECONDS 60
+
+static const char root_magic[] = "slbroot0";
+
+/* The file that is changed, and its segments as they were. */
+static char path[] = "/tmp/core-fuzz-XXXXXX";
+static unsigned char *bytes;
+static size_t size;
+static size_t root;
+static Elf64_Phdr *segment;
+static size_t segments;
+
+/* What the worker tells its parent. */
+static struct progress {
+	unsigned long rounds, opened, answered, slowest_ms;
+} *progress;
+
+static uint64_t random_state;
+
+static uint64_t random_number(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static uint64_t below(uint64_t limit)
+{
+	return limit ? random_number() % limit : 0;
+}
+
+/* Places */
+
+/* Where an address is in the file; 0: nowhere. */
+static size_t place_of(uint64_t address)
+{
+	for (size_t i = 0; i < segments; i++) {
+		if (segment[i].p_type == PT_LOAD && address >= segment[i].p_vaddr &&
+		    address - segment[i].p_vaddr < segment[i].p_filesz)
+			return segment[i].p_offset + (address - segment[i].p_vaddr);
+	}
+	return 0;
+}
+
+static size_t place_in_headers(void)
+{
+	return below(sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr));
+}
+
+static size_t place_in_notes(void)
+{
+	for (size_t i = 0; i < segments; i++) {
+		if (segment[i].p_type == PT_NOTE)
+			return segment[i].p_offset + below(segment[i].p_filesz);
+	}
+	return 0;
+}
+
+/* The word near a place that is an address, or the place itself. */
+static size_t follow(size_t place)
+{
+	for (int tries = 0; tries < 64; tries++) {
+		size_t near = (place + below(512) * 8) & ~(size_t)7, target;
+		uint64_t word;
+
+		if (near > size - sizeof(word))
+			continue;
+		memcpy(&word, bytes + near, sizeof(word));
+		target = word ? place_of(word) : 0;
+		if (target)
+			return target;
+	}
+	return place;
+}
+
+static size_t place_in_memory(void)
+{
+	size_t place = root;
+
+	for (uint64_t steps = below(6); steps; steps--)
+		place = follow(place);
+	return place + below(below(2) ? 128 : 4096);
+}
+
+static size_t some_place(void)
+{
+	switch (below(8)) {
+	case 0:
+		return place_in_headers();
+	case 1:
+		return place_in_notes();
+	case 2:
+		return below(size);
+	default:
+		return place_in_memory();
+	}
+}
+
+/* Changes */
+
+static struct change {
+	size_t place;
+	uint64_t before;
+} changes[CHANGES_MAX];
+
+static uint64_t changed(uint64_t word)
+{
+	static const uint64_t values[] = {
+		0,
+		1,
+		2,
+		255,
+		4096,
+		65536,
+		INT32_MAX,
+		UINT32_MAX,
+		INT64_MAX,
+		UINT64_MAX,
+		UINT64_C(1) << 63,
+		UINT64_C(0x7fffffff000),
+		UINT64_MAX - 4095,
+	};
+
+	switch (below(6)) {
+	case 0:
+		return word ^ UINT64_C(1) << below(64);
+	case 1:
+		return values[below(sizeof(values) / sizeof(values[0]))];
+	case 2:
+		return (word & ~UINT64_C(0xffff)) | below(65536);
+	case 3:
+		return word + below(32) * 8 - 128;
+	case 4:
+		return (word & ~UINT64_C(0xff)) | values[below(13) % 13] % 256;
+	default:
+		return random_number();
+	}
+}
+
+static void change(struct change *one)
+{
+	size_t place = some_place();
+	uint64_t word;
+
+	one->place = place > size - sizeof(word) ? size - sizeof(word) : place;
+	if (below(2))
+		one->place &= ~(size_t)7;
+	memcpy(&one->before, bytes + one->place, sizeof(one->before));
+	/* Sometimes it is what stands elsewhere: an address of something else. */
+	if (below(4) == 0)
+		memcpy(&word, bytes + (place_in_memory() & ~(size_t)7) % (size - 8), sizeof(word));
+	else
+		word = changed(one->before);
+	memcpy(bytes + one->place, &word, sizeof(word));
+}
+
+/* Asking */
+
+static void check(const struct slab_answer *answer)
+{
+	struct json_object *document, *ok;
+
+	if (!answer->text)
+		return; /* no memory for it */
+	document = json_tokener_parse(answer->text);
+	if (!document || !json_object_object_get_ex(document, "ok", &ok)) {
+		fprintf(stderr, "core_fuzz: no JSON: %s\n", answer->text);
+		abort();
+	}
+	json_object_put(document);
+}
+
+static void ask_all(struct memory *memory)
+{
+	static const char *const requests[] = {
+		"ping",
+		"stats",
+		"slabs entry",
+		"slabs pblock",
+		"traces allocated 0 entry",
+		"traces freed 0 entry",
+		"slabs second",
+	};
+	uint64_t offset;
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct slab_answer answer;
+
+		progress->answered += memory_ask(memory, requests[i], &answer) == 0;
+		check(&answer);
+		slab_answer_free(&answer);
+	}
+	memory_locate(memory, random_number() >> below(64), &offset);
+}
+
+static unsigned long milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long)now.tv_sec * 1000 + (unsigned long)now.tv_nsec / 1000000;
+}
+
+static void one_round(uint64_t seed)
+{
+	unsigned long started = milliseconds(), took;
+	size_t count;
+	struct memory *memory;
+
+	random_state = (seed * 1000003 + progress->rounds + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	count = 1 + below(CHANGES_MAX);
+	for (size_t i = 0; i < count; i++)
+		change(&changes[i]);
+	alarm(HANG_SECONDS);
+	memory = memory_open_core(path, NULL);
+	if (memory) {
+		progress->opened++;
+		ask_all(memory);
+	}
+	memory_close(memory);
+	while (count-- > 0)
+		memcpy(bytes + changes[count].place, &changes[count].before,
+		       sizeof(changes[count].before));
+	took = milliseconds() - started;
+	if (took > progress->slowest_ms)
+		progress->slowest_ms = took;
+	progress->rounds++;
+}
+
+static void work(unsigned long seconds, uint64_t seed)
+{
+	const unsigned long end = milliseconds() + seconds * 1000;
+	static char said[1024];
+
+	fail_capture(said, sizeof(said));
+	while (milliseconds() < end)
+		one_round(seed);
+}
+
+/* The core file */
+
+/* A server with tracks in one cache; -1: it could not be started. */
+static pid_t start_server(void)
+{
+	int out[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(out, O_CLOEXEC) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		int silent[2];
+
+		/* Its input never ends: it stays until it is killed. */
+		if (pipe(silent) == 0)
+			dup2(silent[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		setenv("SLAB_DEBUG", "FZPU,entry", 1);
+		setenv("SLAB_CONTROL", "off", 1);
+		execl(CONTROL_SERVER, CONTROL_SERVER, "plain", (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	if (pid > 0 && read(out[0], &byte, 1) != 1)
+		pid = -1;
+	close(out[0]);
+	return pid;
+}
+
+static bool make_core(char made[128])
+{
+	char command[256];
+	pid_t pid = start_server();
+	bool ok;
+
+	if (pid < 0)
+		return false;
+	snprintf(made, 128, "%s.%d", path, pid);
+	snprintf(command, sizeof(command), "gcore -o %s %d >/dev/null 2>&1", path, pid);
+	ok = system(command) == 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return ok;
+}
+
+/* A copy of it that is changed and read. */
+static bool load_segments(void)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)bytes;
+
+	segments = header->e_phnum;
+	if (size < sizeof(*header) || header->e_phoff != sizeof(*header) ||
+	    size < sizeof(*header) + segments * sizeof(*segment))
+		return false;
+	segment = calloc(segments, sizeof(*segment));
+	if (segment)
+		memcpy(segment, header + 1, segments * sizeof(*segment));
+	return segment;
+}
+
+static bool load(const char *core)
+{
+	char command[256];
+	struct stat status;
+	int fd;
+
+	snprintf(command, sizeof(command), "cp %s %s", core, path);
+	if (system(command) != 0)
+		return false;
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return false;
+	size = (size_t)status.st_size;
+	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (bytes == MAP_FAILED || !load_segments())
+		return false;
+	for (size_t at = 0; at + 8 < size; at += 8) {
+		if (memcmp(bytes + at, root_magic, 8) == 0)
+			root = at;
+	}
+	return root != 0;
+}
+
+static int report(int status, uint64_t seed, const char *core)
+{
+	printf("seed %lu: %lu rounds, %lu core files accepted, %lu answers, slowest round %lu "
+	       "ms\n",
+	       (unsigned long)seed, progress->rounds, progress->opened, progress->answered,
+	       progress->slowest_ms);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	fprintf(stderr, "core_fuzz: round %lu of seed %lu failed (%s %d) with the core file %s\n",
+		progress->rounds, (unsigned long)seed, WIFSIGNALED(status) ? "signal" : "status",
+		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), core);
+	return 1;
+}
+
+static int run(unsigned long seconds, uint64_t seed, const char *core)
+{
+	int status;
+	pid_t pid;
+
+	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	if (!load(core) || progress == MAP_FAILED) {
+		fprintf(stderr, "core_fuzz: %s is no core file that can be used\n", core);
+		return 2;
+	}
+	pid = fork();
+	if (pid == 0) {
+		work(seconds, seed);
+		exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return 2;
+	return report(status, seed, core);
+}
+
+int main(int argc, char **argv)
+{
+	const unsigned long seconds = argc > 1 ? strtoul(argv[1], NULL, 10) : 2;
+	const uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+	char made[128] = "";
+	int status, fd = mkstemp(path);
+
+	if (fd < 0)
+		return 2;
+	close(fd);
+	if (argc <= 3 && !make_core(made)) {
+		fprintf(stderr, "core_fuzz: gcore makes no core file here\n");
+		status = SKIPPED;
+	} else {
+		status = run(seconds, seed, argc > 3 ? argv[3] : made);
+	}
+	unlink(path);
+	if (*made && status != 1)
+		unlink(made);
+	return status;
+}

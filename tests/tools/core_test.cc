@@ -9,6 +9,11 @@
 #include <glob.h>
 #include <sys/resource.h>
 
+extern "C" {
+#include "attach.h"
+#include "memory_source.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -150,14 +155,37 @@ TEST_F(CoreTest, ACoreFileCannotBeChanged)
 {
 	server process;
 	const std::string core = core_of(process);
+	struct choice choice = {};
+	struct process chosen;
+	char said[512];
 
-	for (const char *action : {"-s", "-v", "-d", "--mark"}) {
-		const result got = slabinfo({action, "entry", "--core", core});
-
-		EXPECT_NE(got.status, 0) << action;
-		EXPECT_TRUE(contains(got.err, "slabinfo: a core file cannot be changed\n"))
-			<< got.err;
+	choice.core = core.c_str();
+	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	for (const char *action : {"shrink", "validate", "debug -", "set limit 0"}) {
+		fail_capture(said, sizeof(said));
+		EXPECT_EQ(attach_ask(&chosen, action, "entry"), nullptr);
+		fail_capture(nullptr, 0);
+		EXPECT_STREQ(said, "a core file cannot be changed");
 	}
+	attach_close(&chosen);
+}
+
+TEST_F(CoreTest, ACacheThatIsNotThereIsRefused)
+{
+	server process;
+	const std::string core = core_of(process);
+	struct choice choice = {};
+	struct process chosen;
+	char said[512];
+
+	choice.core = core.c_str();
+	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	fail_capture(said, sizeof(said));
+	EXPECT_EQ(attach_ask(&chosen, "slabs", "nobody"), nullptr);
+	fail_capture(nullptr, 0);
+	EXPECT_EQ(said, "process " + std::to_string(process.pid()) +
+				" (control_server): no cache is called \"nobody\"");
+	attach_close(&chosen);
 }
 
 TEST_F(CoreTest, AProcessWithoutLibslabIsRefused)
@@ -197,23 +225,55 @@ protected:
 		program = dir.path() + "/server";
 		write_file(program, contents(PROGRAMS "silent_server_static"));
 		ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+	}
+
+	/* What is in it: 3, anonymous memory alone; 13, the ELF headers, too. */
+	void leave_core(const std::string &filter)
+	{
 		server process("plain", program);
 
-		/* Anonymous memory alone, without the ELF headers. */
-		write_file("/proc/" + std::to_string(process.pid()) + "/coredump_filter", "3");
+		write_file("/proc/" + std::to_string(process.pid()) + "/coredump_filter", filter);
 		core = core_of(process);
 	}
 
+	/* The program's constants, which are in no core file. */
+	std::string constants(std::string *trouble = nullptr)
+	{
+		struct memory *memory = memory_open_core(core.c_str(), nullptr);
+		std::string text;
+		int number = 0;
+
+		EXPECT_NE(memory, nullptr);
+		for (std::size_t i = 0; memory && i < memory->mappings; i++) {
+			const struct mapping *at = &memory->mapping[i];
+
+			/* Headers, code, constants, data. */
+			if (at->path != program || ++number != 3)
+				continue;
+			text.resize(4096);
+			offset = at->offset;
+			if (memory_read_pieces(memory, at->start, 4096, 0, 1, text.data()) != 0)
+				text = "not readable";
+		}
+		if (trouble && memory)
+			*trouble = memory_trouble(memory);
+		memory_close(memory);
+		return text;
+	}
+
 	std::string program, core;
+	std::size_t offset = 0; /* of the constants in the program's file */
 };
 
 TEST_F(ProgramTest, WhatTheCoreFileLeavesOutIsReadFromTheProgram)
 {
+	leave_core("3");
 	EXPECT_EQ(row_of(slabinfo({"--core", core}).out, "entry").at(1), "300");
 }
 
 TEST_F(ProgramTest, AMissingProgramIsAskedFor)
 {
+	leave_core("3");
 	ASSERT_EQ(unlink(program.c_str()), 0);
 	expect_refusal(slabinfo({"--core", core}),
 		       "the core file leaves out what is in " + program +
@@ -225,8 +285,31 @@ TEST_F(ProgramTest, AProgramElsewhereCanBeGiven)
 {
 	const std::string moved = dir.path() + "/moved";
 
+	leave_core("3");
 	ASSERT_EQ(rename(program.c_str(), moved.c_str()), 0);
 	EXPECT_EQ(row_of(slabinfo({"--core", core, "--exe", moved}).out, "entry").at(1), "300");
+}
+
+TEST_F(ProgramTest, ConstantsAreReadFromTheProgram)
+{
+	leave_core("0x13");
+	const std::string read = constants();
+
+	EXPECT_GT(offset, 0U);
+	EXPECT_TRUE(read == contents(program).substr(offset, 4096));
+}
+
+TEST_F(ProgramTest, AProgramThatWasBuiltAgainIsNotRead)
+{
+	std::string trouble;
+
+	leave_core("0x13");
+	ASSERT_EQ(unlink(program.c_str()), 0);
+	write_file(program, contents(PROGRAMS "silent_server"));
+	EXPECT_TRUE(constants(&trouble) == "not readable");
+	EXPECT_EQ(trouble, "the core file leaves out what is in " + program +
+				   ", which is another build than the process had; give the "
+				   "program with --exe");
 }
 
 TEST_F(CoreTest, AnotherProgramIsRefused)

@@ -65,7 +65,8 @@ struct reply {
 	{
 		for (const std::string &line : lines_of(headers)) {
 			if (line.compare(0, name.size() + 2, name + ": ") == 0)
-				return line.substr(name.size() + 2, line.find('\r') - name.size() - 2);
+				return line.substr(name.size() + 2,
+						   line.find('\r') - name.size() - 2);
 		}
 		return "";
 	}

@@ -96,7 +96,8 @@ TEST_F(ExporterTest, ServesTheNumbersOfAllProcesses)
 			struct json_object *cache = find_cache(stats.get(), name);
 			const std::string of = labels(process->pid(), name);
 
-			EXPECT_EQ(sample(text, "slab_cache_objects" + of), number(cache, "objects"));
+			EXPECT_EQ(sample(text, "slab_cache_objects" + of),
+				  number(cache, "objects"));
 			EXPECT_EQ(sample(text, "slab_cache_object_size_bytes" + of),
 				  number(cache, "object_size"));
 			EXPECT_EQ(sample(text, "slab_cache_bytes" + of),
@@ -169,8 +170,7 @@ TEST_F(ExporterTest, ProcessesBeyondTheBoundAreSummedUp)
 	exporter serving({"--max-processes", "1"});
 	const std::string text = serving.get().body;
 
-	EXPECT_EQ(sample(text,
-			 "slab_cache_objects{process=\"other\",pid=\"0\",cache=\"other\"}"),
+	EXPECT_EQ(sample(text, "slab_cache_objects{process=\"other\",pid=\"0\",cache=\"other\"}"),
 		  2 * 1102);
 	EXPECT_EQ(sample(text, "slab_exporter_processes"), 3);
 	EXPECT_EQ(sample(text, "slab_exporter_folded_processes"), 2);
@@ -182,8 +182,7 @@ TEST_F(ExporterTest, MemoryIsReadWhenToldTo)
 	exporter serving({"--memory"});
 
 	kill(process.pid(), SIGSTOP);
-	EXPECT_EQ(sample(serving.get().body,
-			 "slab_cache_objects" + labels(process.pid(), "entry")),
+	EXPECT_EQ(sample(serving.get().body, "slab_cache_objects" + labels(process.pid(), "entry")),
 		  500);
 	kill(process.pid(), SIGCONT);
 }
@@ -278,16 +277,15 @@ TEST_F(ExporterTest, SilentProcessFailsAndTheOthersAreServed)
 	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 1);
 	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
 	kill(serving.pid(), SIGTERM);
-	EXPECT_TRUE(contains(serving.errors(), "slab-exporter: process " +
-						       std::to_string(silent.pid()) + " ("));
+	EXPECT_TRUE(contains(serving.errors(),
+			     "slab-exporter: process " + std::to_string(silent.pid()) + " ("));
 }
 
 TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
 {
-	for (const char *answer :
-	     {"nonsense\n", "", "{\"slab\":1,\"ok\":true}\n", "[1,2]\n",
-	      "{\"slab\":1,\"ok\":true,\"process\":[],\"caches\":{}}\n",
-	      "{\"slab\":1,\"ok\":false,\"error\":\"not today\"}\n"}) {
+	for (const char *answer : {"nonsense\n", "", "{\"slab\":1,\"ok\":true}\n", "[1,2]\n",
+				   "{\"slab\":1,\"ok\":true,\"process\":[],\"caches\":{}}\n",
+				   "{\"slab\":1,\"ok\":false,\"error\":\"not today\"}\n"}) {
 		with_impostor(dir, answer, [&](pid_t pid) {
 			exporter serving;
 			std::string text = serving.get().body;
@@ -344,7 +342,8 @@ TEST_F(ExporterTest, ClientsShareAScrape)
 		clients.back()->send(request_text("GET", "/metrics", i % 2 ? openmetrics : ""));
 	}
 	for (auto &client : clients)
-		EXPECT_EQ(sample(parse_reply(client->rest()).body, "slab_exporter_scrapes_total"), 1);
+		EXPECT_EQ(sample(parse_reply(client->rest()).body, "slab_exporter_scrapes_total"),
+			  1);
 }
 
 TEST_F(ExporterTest, SlowClientsDoNotHoldUpOthers)

@@ -46,6 +46,7 @@ endforeach()
 add_executable(core_fuzz core_fuzz.c)
 target_compile_definitions(core_fuzz PRIVATE _GNU_SOURCE=
 	CONTROL_SERVER="$<TARGET_FILE:control_server>")
+target_include_directories(core_fuzz PRIVATE ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(core_fuzz PRIVATE inspect)
 add_dependencies(core_fuzz control_server)
 slab_warnings(core_fuzz)

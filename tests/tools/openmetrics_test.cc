@@ -27,8 +27,9 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 
 	return "{\"name\":\"" + name + "\",\"object_size\":100,\"order\":0,\"slabs\":" + n +
 	       ",\"cpu_slabs\":1,\"partial\":2,\"full\":" + std::to_string(slabs - 3) +
-	       ",\"objects\":" + std::to_string(10 * slabs) + ",\"total_objects\":" +
-	       std::to_string(40 * slabs) + ",\"populated\":" + std::to_string(3000 * slabs) +
+	       ",\"objects\":" + std::to_string(10 * slabs) +
+	       ",\"total_objects\":" + std::to_string(40 * slabs) +
+	       ",\"populated\":" + std::to_string(3000 * slabs) +
 	       ",\"errors\":" + std::to_string(errors) + ",\"events\":{\"alloc_slowpath\":7}}";
 }
 
@@ -229,7 +230,8 @@ TEST(OpenMetricsTest, LargestCachesHaveTheirNames)
 {
 	processes list;
 
-	list.add(1, {cache_json("a", 5), cache_json("b", 9), cache_json("c", 3), cache_json("d", 7)},
+	list.add(1,
+		 {cache_json("a", 5), cache_json("b", 9), cache_json("c", 3), cache_json("d", 7)},
 		 2);
 	EXPECT_EQ(list.lines("slab_cache_objects{process=\"dir\",pid=\"1\",cache="),
 		  (strings{"\"b\"} 90", "\"d\"} 70", "\"other\"} 80"}));
@@ -240,7 +242,8 @@ TEST(OpenMetricsTest, LargestCachesHaveTheirNames)
 	EXPECT_EQ(list.lines("slab_cache_slabs{process=\"dir\",pid=\"1\",cache=\"other\",state="),
 		  (strings{"\"cpu\"} 2", "\"partial\"} 4", "\"full\"} 2"}));
 	EXPECT_EQ(list.lines("slab_process_caches{process=\"dir\",pid=\"1\"} "), strings{"4"});
-	EXPECT_EQ(list.lines("slab_process_folded_caches{process=\"dir\",pid=\"1\"} "), strings{"2"});
+	EXPECT_EQ(list.lines("slab_process_folded_caches{process=\"dir\",pid=\"1\"} "),
+		  strings{"2"});
 }
 
 TEST(OpenMetricsTest, AsManyCachesAsAllowedNeedNoSum)
@@ -266,8 +269,9 @@ TEST(OpenMetricsTest, SumHasNoCounters)
 	processes list;
 
 	list.add(1, {cache_json("a", 9), cache_json("b", 4)}, 1);
-	for (const char *name : {"slab_cache_errors_total", "slab_cache_events_total",
-				 "slab_cache_object_size_bytes", "slab_cache_counted_seconds_total"})
+	for (const char *name :
+	     {"slab_cache_errors_total", "slab_cache_events_total", "slab_cache_object_size_bytes",
+	      "slab_cache_counted_seconds_total"})
 		EXPECT_EQ(list.lines(std::string(name) +
 				     "{process=\"dir\",pid=\"1\",cache=\"other\""),
 			  strings{})
@@ -317,8 +321,7 @@ TEST(OpenMetricsTest, ProcessWithErrorsIsNeverInTheSum)
 TEST(AcceptTest, OpenMetricsForThoseThatAskForIt)
 {
 	for (const char *accept :
-	     {"application/openmetrics-text; version=1.0.0",
-	      "application/openmetrics-text",
+	     {"application/openmetrics-text; version=1.0.0", "application/openmetrics-text",
 	      "Application/OpenMetrics-Text;Version=\"1.0.0\"; charset=utf-8",
 	      /* Prometheus 2.42 */
 	      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"

@@ -394,8 +394,8 @@ TEST_F(SlabinfoDebugTest, BadUsage)
 		{{"--debug=f,z"}, "slabinfo: ',' is not a debug letter; "},
 		{{"-da", "-T"}, "slabinfo: -d and -T cannot be combined; give one of them\n"},
 		{{"-da", "-v"}, "slabinfo: -d and -v cannot be combined; give one of them\n"},
-		{{"-T", "--json"},
-		 "slabinfo: -T and --json cannot be combined; give one of them\n"},
+		{{"-v", "--json"},
+		 "slabinfo: -v and --json cannot be combined; give one of them\n"},
 		{{"-d", "a", "entry"},
 		 "slabinfo: one regular expression is enough; \"entry\" is one "
 		 "too many; letters follow -d without a blank: -da\n"},

@@ -149,7 +149,7 @@ TEST_F(SlabinfoTest, NodesAreShownWhereThereAreSeveral)
 	server process;
 
 	unsetenv("SLAB_FAKE_NODES");
-	EXPECT_TRUE(contains(slabinfo({"-r", "entry"}).out, "NUMA nodes             0        1"));
+	EXPECT_TRUE(contains(slabinfo({"-r", "entry"}).out, "NUMA nodes           :    0    1"));
 }
 
 TEST_F(SlabinfoTest, ShrinkAndValidate)
@@ -190,6 +190,7 @@ TEST_F(SlabinfoTest, NoProcess)
 	EXPECT_EQ(none.status, 2);
 	EXPECT_EQ(none.err, "slabinfo: no process exports caches\n");
 	EXPECT_EQ(slabinfo({"--list"}).status, 2);
+	EXPECT_EQ(slabinfo({"--list", "--json"}).status, 2);
 	EXPECT_EQ(slabinfo({"--process", "nobody"}).err,
 		  "slabinfo: no process called \"nobody\" exports caches; --list shows those that "
 		  "do\n");
@@ -210,7 +211,8 @@ TEST_F(SlabinfoTest, OneOfSeveralIsChosen)
 	EXPECT_EQ(several.status, 2);
 	EXPECT_TRUE(contains(several.err,
 			     "slabinfo: several processes export caches; choose one with --pid\n"));
-	EXPECT_TRUE(contains(several.err, std::to_string(first.pid()) + "  control_server\n"));
+	EXPECT_TRUE(
+		contains(several.err, std::to_string(first.pid()) + "  control_server   socket\n"));
 	EXPECT_EQ(slabinfo({"--pid", pid}).status, 0);
 	EXPECT_EQ(slabinfo({"-p" + pid}).status, 0);
 	EXPECT_TRUE(contains(slabinfo({"--json", "-p", pid}).out, "\"pid\": " + pid));

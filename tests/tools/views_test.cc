@@ -260,8 +260,8 @@ TEST_F(ViewsTest, JsonOfTotalsHasTheSums)
 	EXPECT_EQ(number(totals, "active"), 6U);
 	EXPECT_EQ(number(totals, "aliases"), 3U);
 	EXPECT_EQ(number(totals, "aliased"), 2U);
-	EXPECT_EQ(number(member(per_cache, "objects"), "total"), 712100U);
-	EXPECT_EQ(number(member(per_cache, "objects"), "max"), 700000U);
+	EXPECT_EQ(number(member(per_cache, "objects"), "total"), 8112100U);
+	EXPECT_EQ(number(member(per_cache, "objects"), "max"), 8100000U);
 	EXPECT_EQ(number(member(member(totals, "per_object"), "user_bytes"), "min"), 32U);
 	EXPECT_FALSE(json_object_object_get_ex(document.get(), "by_size", nullptr));
 }
@@ -347,6 +347,8 @@ TEST_F(ViewsTest, OneMatchIsReportedUnlessTheTableIsAskedFor)
 	EXPECT_EQ(output_of({"ENTR"}), output_of({"-r", "entry"}));
 	EXPECT_EQ(names_in({"-l", "entry"}), (names{"entry"}));
 	EXPECT_EQ(names_in({"-D", "entry"}), (names{"entry"}));
+	EXPECT_EQ(names_in({"-e", "entry"}), names());
+	EXPECT_EQ(names_in({"-e", "idle"}), (names{"idle"}));
 }
 
 TEST_F(ViewsTest, TheFirstAliasIsAName)
@@ -390,6 +392,24 @@ TEST_F(ViewsTest, ActionsAreForTheCachesThatAreChosen)
 	}
 	output_of({"-v"});
 	EXPECT_EQ(process.requests().size(), 7U);
+}
+
+TEST(ViewsOfOthersTest, AProcessThatIsOnlyReadSaysSoOnce)
+{
+	runtime_dir dir;
+	server process;
+	const std::string pid = std::to_string(process.pid());
+
+	for (const char *action : {"-s", "-v", "-d", "--sample=1", "--mark", "--reset", "--trim"}) {
+		const result got = slabinfo({"--memory", "-p", pid, action});
+
+		EXPECT_EQ(got.status, 2) << action;
+		EXPECT_EQ(got.out, "") << action;
+		EXPECT_EQ(got.err, "slabinfo: process " + pid +
+					   " (control_server) is read from its memory; it can be "
+					   "looked at, not changed\n")
+			<< action;
+	}
 }
 
 /* --- one node, none, and nothing ------------------------------------------------------------ */

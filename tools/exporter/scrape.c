@@ -106,7 +106,19 @@ static void find_processes(const void *arg, int fd)
 	job_write(fd, found, count * sizeof(found[0]));
 }
 
-static bool take_metrics(const struct asked *asked, struct metrics *metrics)
+/* An answer that came and cannot be used: fail() has said why, but not whose it is. */
+static void name_process(const struct process *process, char sentence[SENTENCE])
+{
+	char why[SENTENCE];
+
+	memcpy(why, sentence, sizeof(why));
+	snprintf(sentence, SENTENCE, "process %d (%s): %.400s", (int)process->pid, process->command,
+		 why);
+}
+
+/* False: the sentence says why. */
+static bool take_metrics(const struct asked *asked, struct metrics *metrics,
+			 char sentence[SENTENCE])
 {
 	const struct choice choice = {.pid = asked->process.pid, .memory = asked->settings->memory};
 	struct json_object *answer;
@@ -114,11 +126,14 @@ static bool take_metrics(const struct asked *asked, struct metrics *metrics)
 	struct model model;
 	bool taken;
 
+	fail_capture(sentence, SENTENCE);
 	if (attach_choose(&choice, &process) >= 0)
 		return false;
 	answer = attach_ask(&process, "stats", NULL);
 	taken = answer && model_load(&model, answer) &&
 		metrics_take(metrics, &process, &model, asked->settings->max_caches);
+	if (answer && !taken)
+		name_process(&process, sentence);
 	attach_close(&process);
 	return taken;
 }
@@ -132,8 +147,7 @@ static void ask_process(const void *arg, int fd)
 	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
 	struct metrics metrics;
 
-	fail_capture(answer + 1, SENTENCE);
-	if (!take_metrics(arg, &metrics)) {
+	if (!take_metrics(arg, &metrics, answer + 1)) {
 		job_write(fd, answer, strlen(answer));
 		return;
 	}

@@ -22,17 +22,17 @@
 
 static const char usage[] =
 	"usage: slab-exporter [OPTION]...\n"
-	"Serve the slab caches of all processes of this machine that use libslab as metrics,\n"
-	"for Prometheus. As root of all users, otherwise of your own processes.\n"
+	"Serve the slab caches of this machine's processes that use libslab as metrics,\n"
+	"for Prometheus: as root of all users, otherwise of your own processes.\n"
 	"\n"
-	"  --listen ADDRESS:PORT   where to serve, an IPv6 address in brackets; port 0: any\n"
-	"                          (" DEFAULT_LISTEN ")\n"
-	"  --process NAME          only processes with this name; may be given several times\n"
-	"  --max-processes N       so many processes by name, the others summed up (64)\n"
-	"  --max-caches N          so many caches of a process by name, likewise (200)\n"
-	"  --memory                read the processes' memory rather than ask them\n"
-	"  --timeout SECONDS       what a scrape may take; who has not answered, failed (5)\n"
-	"  -h, --help              this text\n"
+	"  --listen ADDRESS:PORT  where to serve, an IPv6 address in brackets; port 0:\n"
+	"                         any (" DEFAULT_LISTEN ")\n"
+	"  --process NAME         only processes of this name; may be given again\n"
+	"  --max-processes N      so many processes by name, others summed up (64)\n"
+	"  --max-caches N         so many caches of a process by name, likewise (200)\n"
+	"  --memory               read the processes' memory rather than ask them\n"
+	"  --timeout SECONDS      what a scrape may take; who is not done, failed (5)\n"
+	"  -h, --help             this text\n"
 	"      --version\n";
 
 enum {

@@ -16,6 +16,8 @@ void attach_find(struct process_list *list, const struct choice *choice)
 {
 	*list = (struct process_list){NULL, 0};
 	find_sockets(list, choice);
+	if (choice->memory || choice->name)
+		find_others(list, choice);
 	find_sort(list);
 }
 
@@ -88,9 +90,6 @@ static int take_one(const struct choice *choice, struct process *process)
 	int status = -1;
 
 	attach_find(&list, choice);
-	if (choice->name)
-		find_others(&list, choice);
-	find_sort(&list);
 	if (list.count == 1) {
 		*process = list.processes[0];
 	} else if (list.count > 1) {
@@ -128,12 +127,12 @@ int attach_choose(const struct choice *choice, struct process *process)
 
 int attach_list(const struct choice *choice)
 {
+	struct choice all = *choice;
 	struct process_list list;
 	int status = EXIT_DONE;
 
-	attach_find(&list, choice);
-	find_others(&list, choice);
-	find_sort(&list);
+	all.memory = true;
+	attach_find(&list, &all);
 	if (list.count > 0)
 		print_processes(stdout, &list);
 	else

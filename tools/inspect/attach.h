@@ -47,21 +47,24 @@ struct process_list {
 };
 
 /*
- * attach_choose: the process that is meant, or the only one that has a socket.
- * Returns -1 with *process filled, to be closed, or the exit status after telling
- * with fail() why there is none. A process that has no socket or is stopped is
- * read from its memory; the latter is told with fail().
+ * attach_choose: the process that is meant, or the only one there is. Returns -1
+ * with *process filled, to be closed, or the exit status after telling with fail()
+ * why there is none. A process that has no socket or is stopped is read from its
+ * memory; the latter is told with fail().
  */
 int attach_choose(const struct choice *choice, struct process *process);
 void attach_close(struct process *process);
 
-/* attach_find: the processes that have a socket, ordered by pid; to be freed, which
- * closes them, too. */
+/*
+ * attach_find: the processes that have a socket, ordered by pid; where a name is
+ * given or memory is asked for, those that use libslab without one, too. To be
+ * freed, which closes them.
+ */
 void attach_find(struct process_list *list, const struct choice *choice);
 void attach_free(struct process_list *list);
 
-/* attach_list: print them, and those that use libslab without a socket; returns
- * the exit status. */
+/* attach_list: print all that are found, with a socket or without; returns the
+ * exit status. */
 int attach_list(const struct choice *choice);
 
 /*

@@ -4,14 +4,27 @@
  * same name. A run reads its options, chooses a process or a core file, asks it
  * for its statistics and shows them in one view.
  */
+#include "options.h"
 #include "select.h"
 #include "views.h"
 
 #include <slab/slab.h>
 #include <stdio.h>
 
+/* Whether the process is only read. Any request says so, and says it once, where one
+ * for each cache would say it for each. */
+static bool is_only_read(struct process *process)
+{
+	if (process->way == WAY_SOCKET)
+		return false;
+	json_object_put(attach_ask(process, "set", NULL));
+	return true;
+}
+
 static int act(const struct options *options, struct process *process, const struct model *model)
 {
+	if (view_rules(options->view)->with & ACTS && is_only_read(process))
+		return EXIT_USAGE;
 	switch (options->view) {
 	case VIEW_SHRINK:
 		return action_shrink(process, model);
@@ -114,12 +127,12 @@ static int show_selected(const struct options *options, struct process *process,
 	return EXIT_DONE;
 }
 
-/* A pattern that means one cache asks for all about it, unless it is for a column of
- * the table. */
+/* A pattern that means one cache asks for all about it, unless what is asked for
+ * only the table has. */
 static void settle_view(struct options *options, const struct model *model)
 {
 	if (options->view == VIEW_DEFAULT && options->pattern && model->count == 1 &&
-	    !options->activity)
+	    !options->activity && !options->empty)
 		options->view = VIEW_REPORT;
 }
 

@@ -42,11 +42,12 @@ extern const struct option long_options[];
 /* What --help prints. */
 extern const char help_text[];
 
-/* What may be combined with a view. */
+/* What may be combined with a view, and what it is. */
 #define WITH_REGEXP 1u   /* it is about caches, which may be chosen */
 #define WITH_JSON 2u     /* it has a form for programs */
 #define WITH_CORE 4u     /* a core file has all that it needs */
 #define WITH_OPERANDS 8u /* its operands are files */
+#define ACTS 16u         /* the process itself has to do it */
 
 struct view_option {
 	int option; /* 0: no option alone asks for it */

@@ -16,6 +16,7 @@
 #define NAME_WIDTH_MIN 12
 #define NAME_WIDTH_WISHED 20
 #define NAME_WIDTH_MAX 48
+#define USE_WIDTH_MORE 14 /* on a wide screen */
 
 static const struct {
 	const char *title, *word;
@@ -220,16 +221,18 @@ void top_layout(const struct top *top, int width, struct top_layout *layout)
 	drop(top, width, layout, true);
 	space = width - top_layout_width(layout);
 	*name += longest - *name < space ? longest - *name : space;
+	space = width - top_layout_width(layout);
+	if (layout->width[COLUMN_USE])
+		layout->width[COLUMN_USE] += space < USE_WIDTH_MORE ? space : USE_WIDTH_MORE;
 }
 
 /* Drawing */
 
 /* The bar of what is in use, in eighths of a place where the terminal has them. */
-static void draw_bar(const struct top *top, const struct top_row *row, struct picture *picture,
-		     int at, int column)
+static void draw_bar(const struct top *top, const struct top_row *row, int width,
+		     struct picture *picture, int at, int column)
 {
 	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
-	const int width = columns[COLUMN_USE].width;
 	int filled = (int)(value_of(row, COLUMN_USE) * 8 * width + 0.5);
 
 	for (int i = 0; i < width; i++) {
@@ -302,7 +305,7 @@ void top_draw_row(const struct top *top, const struct top_layout *layout, const 
 		if (!width)
 			continue;
 		if (column == COLUMN_USE) {
-			draw_bar(top, row, picture, at, x);
+			draw_bar(top, row, width, picture, at, x);
 		} else if (column != COLUMN_NAME) {
 			format_cell(top, row, column, text);
 			picture_put(picture, at, x, cell_style(column, text), "%*s",

@@ -9,109 +9,145 @@
 #include "select.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 #define SHEET_ROWS 400
 #define MAP_ROWS_MIN 4
 #define MAP_ROWS_MAX 100
-#define EVENT_WIDTH 28
+#define LABEL_WIDTH 9
+#define LEGEND_ROWS 3 /* states, owners, scale */
+#define EVENT_ROWS 4
 
 struct sheet {
 	const struct top *top;
 	const struct top_row *chosen;
 	struct picture picture;
-	int row; /* the next one to be drawn on */
+	int row, column; /* where the next piece goes */
 };
+
+/* Lines of pieces */
+
+static void start_line(struct sheet *sheet, const char *label)
+{
+	picture_put(&sheet->picture, sheet->row, 0, STYLE_STRONG, "%s", label);
+	sheet->column = LABEL_WIDTH - 2;
+}
+
+static void end_line(struct sheet *sheet)
+{
+	sheet->row++;
+}
+
+/* A piece of a line, on the next one where this one is full. */
+__attribute__((format(printf, 3, 4))) static void add(struct sheet *sheet, enum style style,
+						      const char *format, ...)
+{
+	int before = sheet->column;
+	char text[TOP_SENTENCE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	picture_add(&sheet->picture, sheet->row, &sheet->column, style, "%s", text);
+	if (sheet->column != before)
+		return;
+	sheet->row++;
+	sheet->column = LABEL_WIDTH - 2;
+	picture_add(&sheet->picture, sheet->row, &sheet->column, style, "%s", text);
+}
 
 /* Numbers */
 
 static void draw_names(struct sheet *sheet)
 {
 	const struct cache *cache = sheet->chosen->cache;
-	int column = 0;
 
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_STRONG, "%s", cache->name);
+	start_line(sheet, "Cache");
+	add(sheet, STYLE_STRONG, "%s", cache->name);
 	for (size_t i = 0; i < cache->aliases; i++)
-		picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "= %s",
-			    cache_other_name(cache, i));
-	sheet->row++;
+		add(sheet, STYLE_PLAIN, "= %s", cache_other_name(cache, i));
+	end_line(sheet);
 }
 
 static void draw_objects(struct sheet *sheet)
 {
 	const struct cache *cache = sheet->chosen->cache;
-	char text[NUMBER_TEXT];
-	int column = 0;
 
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-		    "Objects  %" PRIu64 " of %" PRIu64, cache->objects, cache->total_objects);
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-		    "of %" PRIu64 " bytes (%" PRIu64 " in the slab, aligned to %" PRIu64 ")",
-		    cache->object_size, cache->slab_size, cache->align);
-	sheet->row++;
-	column = 0;
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "Space    %s",
-		    top_size_text(sheet->top, text, cache_bytes(cache)));
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "in use %s",
-		    top_size_text(sheet->top, text, cache_used_bytes(cache)));
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "lost %s (%" PRIu64 "%%)",
-		    top_size_text(sheet->top, text, cache_loss(cache)),
-		    percent(cache_loss(cache), cache_bytes(cache)));
-	sheet->row++;
+	start_line(sheet, "Objects");
+	add(sheet, STYLE_PLAIN, "%" PRIu64 " in use", cache->objects);
+	add(sheet, STYLE_PLAIN, "room for %" PRIu64, cache->total_objects);
+	add(sheet, STYLE_PLAIN, "%" PRIu64 " bytes each, %" PRIu64 " apart", cache->object_size,
+	    cache->slab_size);
+	end_line(sheet);
+}
+
+static void draw_space(struct sheet *sheet)
+{
+	const struct cache *cache = sheet->chosen->cache;
+	char text[NUMBER_TEXT];
+
+	start_line(sheet, "Space");
+	add(sheet, STYLE_PLAIN, "%s", top_size_text(sheet->top, text, cache_bytes(cache)));
+	add(sheet, STYLE_PLAIN, "in use %s",
+	    top_size_text(sheet->top, text, cache_used_bytes(cache)));
+	add(sheet, STYLE_PLAIN, "lost %s (%" PRIu64 "%%)",
+	    top_size_text(sheet->top, text, cache_loss(cache)),
+	    percent(cache_loss(cache), cache_bytes(cache)));
+	end_line(sheet);
 }
 
 static void draw_slabs(struct sheet *sheet)
 {
 	const struct cache *cache = sheet->chosen->cache;
 	char text[NUMBER_TEXT];
-	int column = 0;
 
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "Slabs    %" PRIu64 " of %s",
-		    cache->slabs, top_size_text(sheet->top, text, cache_slab_bytes(cache)));
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-		    "%" PRIu64 " objects in each", cache->objects_per_slab);
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-		    "CPUs %" PRIu64 "  partial %" PRIu64 "  full %" PRIu64, cache->cpu_slabs,
-		    cache->partial, cache->full);
-	sheet->row++;
+	start_line(sheet, "Slabs");
+	add(sheet, STYLE_PLAIN, "%" PRIu64, cache->slabs);
+	add(sheet, STYLE_PLAIN, "of CPUs %" PRIu64, cache->cpu_slabs);
+	add(sheet, STYLE_PLAIN, "partial %" PRIu64, cache->partial);
+	add(sheet, STYLE_PLAIN, "full %" PRIu64, cache->full);
+	add(sheet, STYLE_PLAIN, "%s each",
+	    top_size_text(sheet->top, text, cache_slab_bytes(cache)));
+	add(sheet, STYLE_PLAIN, "for %" PRIu64 " objects", cache->objects_per_slab);
+	end_line(sheet);
 }
 
 static void draw_debugging(struct sheet *sheet)
 {
 	const struct cache *cache = sheet->chosen->cache;
 	const char *letters = model_text(cache->json, "letters");
-	int column = 0;
 
-	picture_add(&sheet->picture, sheet->row, &column, cache->errors ? STYLE_BAD : STYLE_PLAIN,
-		    "Errors   %" PRIu64, cache->errors);
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "debug letters");
-	picture_put(&sheet->picture, sheet->row, column + 1, STYLE_LETTERS, "%s", letters);
-	column += 1 + (int)strlen(letters);
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-		    "debug slabs %" PRIu64 "  draining %" PRIu64, cache->debug_slabs,
-		    cache->draining_slabs);
+	start_line(sheet, "Errors");
+	add(sheet, cache->errors ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, cache->errors);
+	if (strcmp(letters, "-") != 0)
+		add(sheet, STYLE_LETTERS, "debug letters %s", letters);
+	else
+		add(sheet, STYLE_PLAIN, "no debug letters");
+	if (cache->debug_slabs)
+		add(sheet, STYLE_PLAIN, "debug slabs %" PRIu64, cache->debug_slabs);
+	if (cache->draining_slabs)
+		add(sheet, STYLE_PLAIN, "draining slabs %" PRIu64, cache->draining_slabs);
 	if (cache->sample)
-		picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN,
-			    "one in %" PRIu64 " guarded", cache->sample);
-	sheet->row++;
+		add(sheet, STYLE_PLAIN, "one in %" PRIu64 " guarded", cache->sample);
+	end_line(sheet);
 }
 
 static void draw_rates(struct sheet *sheet)
 {
 	const struct top_row *row = sheet->chosen;
-	char alloc[NUMBER_TEXT], freed[NUMBER_TEXT];
-	int column = 0;
+	char text[NUMBER_TEXT];
 
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "A second %s allocations",
-		    top_rate_text(alloc, row->alloc));
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "%s frees",
-		    top_rate_text(freed, row->free));
-	picture_add(&sheet->picture, sheet->row, &column, STYLE_PLAIN, "slow %s and %s",
-		    top_rate_text(alloc, row->slow_alloc), top_rate_text(freed, row->slow_free));
-	sheet->row++;
+	start_line(sheet, "Rates");
+	add(sheet, STYLE_PLAIN, "alloc %s/s", top_rate_text(text, row->alloc));
+	add(sheet, STYLE_PLAIN, "free %s/s", top_rate_text(text, row->free));
+	add(sheet, STYLE_PLAIN, "slow alloc %s/s", top_rate_text(text, row->slow_alloc));
+	add(sheet, STYLE_PLAIN, "slow free %s/s", top_rate_text(text, row->slow_free));
+	end_line(sheet);
 	if (sheet->top->count_trouble[0])
-		picture_put(&sheet->picture, sheet->row++, 0, STYLE_FAINT, "Not counted: %s",
-			    sheet->top->count_trouble);
+		picture_put(&sheet->picture, sheet->row++, LABEL_WIDTH, STYLE_FAINT,
+			    "not counted: %s", sheet->top->count_trouble);
 }
 
 static void draw_nodes(struct sheet *sheet)
@@ -130,36 +166,29 @@ static void draw_nodes(struct sheet *sheet)
 	}
 }
 
-/* Events */
-
-static void draw_event(struct sheet *sheet, const char *name, uint64_t now, int column)
-{
-	const struct top_row *row = sheet->chosen;
-	uint64_t before = row->before ? model_event(row->before, name) : 0;
-	double rate = top_rate(sheet->top, row, now, before);
-	char text[NUMBER_TEXT];
-
-	picture_put(&sheet->picture, sheet->row, column, rate > 0 ? STYLE_PLAIN : STYLE_FAINT,
-		    "%-19s %6s", name, top_rate_text(text, rate));
-}
-
+/* What happened since the last look; the totals are in slabinfo -r. */
 static void draw_events(struct sheet *sheet)
 {
-	struct json_object *events = model_member(sheet->chosen->cache->json, "events");
-	const int in_row = sheet->picture.columns / EVENT_WIDTH + 1;
-	const int across = in_row * EVENT_WIDTH - 2 <= sheet->picture.columns ? in_row : in_row - 1;
-	int place = 0;
+	const struct top_row *row = sheet->chosen;
+	struct json_object *events = model_member(row->cache->json, "events");
+	char text[NUMBER_TEXT];
+	bool none = true;
 
-	if (!json_object_is_type(events, json_type_object))
+	if (!row->before || !json_object_is_type(events, json_type_object))
 		return;
-	picture_put(&sheet->picture, sheet->row++, 0, STYLE_STRONG, "Events a second");
+	start_line(sheet, "Events/s");
 	json_object_object_foreach(events, name, count)
 	{
-		draw_event(sheet, name, json_object_get_uint64(count), place * EVENT_WIDTH);
-		place = (place + 1) % across;
-		sheet->row += place == 0;
+		double rate = top_rate(sheet->top, row, json_object_get_uint64(count),
+				       model_event(row->before, name));
+
+		none = none && rate <= 0;
+		if (rate > 0)
+			add(sheet, STYLE_PLAIN, "%s %s", name, top_rate_text(text, rate));
 	}
-	sheet->row += place != 0;
+	if (none)
+		add(sheet, STYLE_PLAIN, "none");
+	end_line(sheet);
 }
 
 /* The map, on what is left of the screen. */
@@ -167,15 +196,14 @@ static void draw_map(struct sheet *sheet, int rows)
 {
 	const struct top *top = sheet->top;
 	const struct map_form form = {top->utf8, top->map_letters};
-	int left = rows - sheet->row - 4; /* title, legend, owners, scale */
+	int left = rows - sheet->row - LEGEND_ROWS - EVENT_ROWS;
 
 	left = left < MAP_ROWS_MIN ? MAP_ROWS_MIN : left > MAP_ROWS_MAX ? MAP_ROWS_MAX : left;
-	picture_put(&sheet->picture, sheet->row++, 0, STYLE_STRONG, "Slabs, one by one");
 	if (top->slabs_trouble[0])
 		picture_put(&sheet->picture, sheet->row++, 0, STYLE_FAINT, "No map: %s",
 			    top->slabs_trouble);
 	else if (strcmp(top->slabs_of, sheet->chosen->cache->name) != 0 || !top->slabs.count)
-		picture_put(&sheet->picture, sheet->row++, 0, STYLE_FAINT, "There are none.");
+		picture_put(&sheet->picture, sheet->row++, 0, STYLE_FAINT, "It has no slabs.");
 	else
 		sheet->row = map_draw(&top->slabs, &form, &sheet->picture, sheet->row, left);
 }
@@ -184,12 +212,13 @@ static void draw_sheet(struct sheet *sheet, int rows)
 {
 	draw_names(sheet);
 	draw_objects(sheet);
+	draw_space(sheet);
 	draw_slabs(sheet);
 	draw_debugging(sheet);
 	draw_rates(sheet);
 	draw_nodes(sheet);
-	draw_events(sheet);
 	draw_map(sheet, rows);
+	draw_events(sheet);
 }
 
 void top_draw_detail(struct top *top, struct picture *picture, int row, int rows)

@@ -15,15 +15,15 @@
 
 /* The two lines about the process */
 
-static const char *way_word(const struct top *top)
+static const char *way_text(const struct top *top)
 {
 	const struct top_source *source = &top->source;
 
 	if (source->process->way == WAY_CORE)
-		return "core file";
+		return "from its core file";
 	if (source->reading.memory || source->process->way == WAY_MEMORY)
-		return "memory";
-	return "socket";
+		return "from its memory";
+	return "from its socket";
 }
 
 /* How often it is looked at, and why not more often. */
@@ -54,9 +54,9 @@ static void draw_process(const struct top *top, struct picture *picture, int row
 	if (uptime)
 		picture_add(picture, row, &column, STYLE_PLAIN, "up %s",
 			    age_text(age, uptime * 1000));
-	picture_add(picture, row, &column, STYLE_PLAIN, "%s engine", model_text(process, "engine"));
-	picture_add(picture, row, &column, STYLE_PLAIN, "by %s", way_word(top));
 	draw_interval(top, picture, row, &column);
+	picture_add(picture, row, &column, STYLE_PLAIN, "%s", way_text(top));
+	picture_add(picture, row, &column, STYLE_PLAIN, "engine %s", model_text(process, "engine"));
 }
 
 static void draw_sums(const struct top *top, struct picture *picture, int row)

@@ -6,7 +6,8 @@
 #include "top.h"
 
 #include <inttypes.h>
-#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #define LINES 20 /* where -N is not given */
 
@@ -36,6 +37,14 @@ static void print_stamp(time_t wall)
 	fputs(stamp, stdout);
 }
 
+/* Of one that cannot be drawn on; 0: it is none, and lines may be long. */
+static int columns_of_terminal(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 static void print_block(const struct top *top)
 {
 	const size_t lines = top->options.lines ? top->options.lines : LINES;
@@ -48,7 +57,7 @@ static void print_block(const struct top *top)
 	       top->source.process->pid,
 	       top_size_text(top, text, model_number(process, "slab_bytes")), top->count,
 	       top->now.model.count);
-	top_layout(top, 0, &layout);
+	top_layout(top, columns_of_terminal(), &layout);
 	print_row(top, &layout, NULL);
 	for (size_t i = 0; i < top->count && i < lines; i++)
 		print_row(top, &layout, &top->rows[i]);

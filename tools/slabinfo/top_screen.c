@@ -246,15 +246,18 @@ bool top_screen(struct top *top, int *ret_status)
 {
 	struct sigaction before[ENDING];
 	SCREEN *screen;
+	bool opened;
 
-	if (!open_screen(&screen))
-		return false;
+	/* Before curses, which leaves signals alone that somebody catches already. */
 	catch_ending(before);
-	run(top);
-	close_screen(screen);
+	opened = open_screen(&screen);
+	if (opened) {
+		run(top);
+		close_screen(screen);
+	}
 	release_ending(before);
 	if (ended_by)
 		raise(ended_by);
 	*ret_status = EXIT_DONE;
-	return true;
+	return opened;
 }

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What slabinfo and the control socket say in JSON is what
+ * docs/schema/slabinfo.schema.json describes; and the schema refuses what is not.
+ */
+#include "server.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr int no_validator = 77;
+
+result validate(const std::string &document, const std::string &how = "closed")
+{
+	child_process validator({"/usr/bin/python3", VALIDATE, SCHEMA, how});
+	result got;
+
+	validator.write_line(document);
+	validator.end_input();
+	got.out = validator.rest_of_output();
+	got.err = validator.errors();
+	got.status = validator.wait();
+	return got;
+}
+
+void expect_valid(const std::string &document)
+{
+	const result got = validate(document);
+
+	EXPECT_EQ(got.status, 0) << got.out << got.err << document;
+}
+
+/* The answer of the tool, which must succeed. */
+std::string json_of(const std::vector<std::string> &words)
+{
+	const result got = slabinfo(words);
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	return got.out;
+}
+
+class JsonSchemaTest : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (!exists("/usr/bin/python3") ||
+		    validate("{\"slab\":1,\"ok\":false,\"error\":\"\"}").status == no_validator)
+			GTEST_SKIP() << "python3-jsonschema is not installed";
+	}
+
+	runtime_dir dir;
+};
+
+TEST_F(JsonSchemaTest, Caches)
+{
+	server process;
+
+	expect_valid(json_of({"--json"}));
+	expect_valid(json_of({"--json", "^empty$"}));
+	expect_valid(json_of({"--json", "second"}));
+	expect_valid(json_of({"--json", "-T"}));
+	expect_valid(json_of({"--json", "-X", "-N", "2"}));
+}
+
+TEST_F(JsonSchemaTest, CachesThatAreInUse)
+{
+	server process("load");
+
+	expect_valid(json_of({"--json"}));
+	expect_valid(json_of({"--json", "--memory"}));
+}
+
+TEST_F(JsonSchemaTest, LettersDrainingSlabsAndSampling)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"-da", "entry"}).status, 0);
+	process.do_task('l');
+	EXPECT_EQ(slabinfo({"-dzpA", "entry"}).status, 0);
+	EXPECT_EQ(slabinfo({"-df", "pblock"}).status, 0);
+	EXPECT_EQ(slabinfo({"--sample=1", "pblock"}).status, 0);
+	process.do_task('p');
+	const std::string document = json_of({"--json"});
+
+	EXPECT_TRUE(contains(document, "\"letters\": \"ZPA\""));
+	expect_valid(document);
+}
+
+TEST_F(JsonSchemaTest, SeveralNodes)
+{
+	setenv("SLAB_FAKE_NODES", "2", 1);
+	server process;
+
+	unsetenv("SLAB_FAKE_NODES");
+	expect_valid(json_of({"--json"}));
+}
+
+TEST_F(JsonSchemaTest, CallSites)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
+	EXPECT_EQ(slabinfo({"--mark"}).status, 0);
+	process.do_task('l');
+	const std::string document = json_of({"--json", "-t", "entry"});
+
+	EXPECT_TRUE(contains(document, "leak_entries")) << document;
+	expect_valid(document);
+	expect_valid(json_of({"--json", "--since-mark"}));
+}
+
+TEST_F(JsonSchemaTest, Processes)
+{
+	server one, other;
+
+	expect_valid(json_of({"--json", "--list"}));
+}
+
+TEST_F(JsonSchemaTest, AnswersOfTheSocket)
+{
+	server process;
+	const std::string socket = dir.socket(process.pid());
+
+	expect_valid(ask(socket, "slab/1 stats\n"));
+	expect_valid(ask(socket, "slab/1 slabs entry\n"));
+	expect_valid(ask(socket, "slab/1 slabs empty\n"));
+	expect_valid(ask(socket, "slab/1 traces freed 0 entry\n"));
+	expect_valid(ask(socket, "slab/1 slabs nobody\n"));
+}
+
+/* --- what is refused -------------------------------------------------------------- */
+
+/* The document with the first `from` replaced is refused, because of `where`. */
+void expect_refused(std::string document, const std::string &from, const std::string &to,
+		    const std::string &where)
+{
+	const std::size_t at = document.find(from);
+
+	ASSERT_NE(at, std::string::npos) << from;
+	const result got = validate(document.replace(at, from.size(), to));
+
+	EXPECT_EQ(got.status, 1) << got.err;
+	EXPECT_TRUE(contains(got.out, where)) << got.out;
+}
+
+TEST_F(JsonSchemaTest, RefusesWhatIsOfAnotherType)
+{
+	server process;
+	const std::string document = json_of({"--json"});
+
+	expect_refused(document, "\"object_size\": 712", "\"object_size\": \"712\"",
+		       "].object_size");
+	expect_refused(document, "\"letters\": \"-\"", "\"letters\": \"X\"", "$.caches[0].letters");
+	expect_refused(document, "\"flush\": 0", "\"flush\": -1", "$.caches[0].events.flush");
+	expect_refused(document, "\"ok\": true", "\"ok\": 1", "$.ok");
+}
+
+TEST_F(JsonSchemaTest, RefusesWhatIsIncomplete)
+{
+	server process;
+	const std::string document = json_of({"--json"});
+
+	expect_refused(document, "\"counted_us\"", "\"counted\"", "$.caches[0]");
+	expect_refused(document, "\"engine\"", "\"motor\"", "$.process");
+	expect_refused(document, "\"caches\"", "\"cash\"", "$");
+}
+
+TEST_F(JsonSchemaTest, DescribesEveryMemberAndAllowsMore)
+{
+	server process;
+	std::string document = json_of({"--json"});
+
+	document.replace(document.find("\"limit\""), 0, "\"colour\": \"green\", ");
+	EXPECT_EQ(validate(document).status, 1);
+	EXPECT_EQ(validate(document, "open").status, 0);
+}
+
+} /* namespace */
