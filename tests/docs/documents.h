@@ -71,7 +71,7 @@ inline std::string find_program(const std::string &name)
 
 /* Options as a program's table for getopt_long() has them. */
 struct option_table {
-	names all;			   /* "--slabs", "--Totals", "-l" */
+	names all;      /* "--slabs", "--Totals", "-l" */
 	std::map<std::string, names> longer; /* of each letter: its long names */
 };
 

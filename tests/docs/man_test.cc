@@ -223,6 +223,45 @@ TEST(ManTest, ReferencesLeadToPages)
 		}
 }
 
+/* The examples of a page that are whole programs. */
+std::vector<std::string> programs_in(const std::string &text)
+{
+	const std::string begin = ".Bd -literal\n";
+	std::vector<std::string> programs;
+
+	for (std::size_t at = text.find(begin); at != std::string::npos;
+	     at = text.find(begin, at + 1)) {
+		const std::size_t start = at + begin.size();
+		const std::string block = text.substr(start, text.find(".Ed", start) - start);
+
+		if (contains(block, "int main("))
+			programs.push_back(block);
+	}
+	return programs;
+}
+
+TEST(ManTest, ProgramsOfTheManualCompile)
+{
+	unsigned count = 0;
+
+	for (const std::string &file : pages())
+		for (const std::string &program : programs_in(content(file))) {
+			const bool is_cxx = contains(file, ".hpp.");
+
+			child_process compiler(
+				{is_cxx ? CXX : CC, "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+				 is_cxx ? "-std=c++14" : "-std=c11", "-I", in_source("include"),
+				 "-x", is_cxx ? "c++" : "c", "-"});
+
+			compiler.write_line(program);
+			compiler.end_input();
+			EXPECT_EQ(compiler.errors(), "") << file;
+			EXPECT_EQ(compiler.wait(), 0) << file;
+			count++;
+		}
+	EXPECT_GE(count, 2U);
+}
+
 TEST(ManTest, MandocHasNothingToWarnOf)
 {
 	const std::string mandoc = find_program("mandoc");

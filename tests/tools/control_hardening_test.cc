@@ -90,10 +90,12 @@ private:
 	pid_t pid_;
 };
 
-/* Its statistics are an answer of more than a megabyte. */
+/* Statistics that are an answer of more than two megabytes. */
+constexpr int many_caches = 3000;
+
 void create_many_caches()
 {
-	for (int i = 0; i < 1500; i++) {
+	for (int i = 0; i < many_caches; i++) {
 		const std::string name = "cache-with-a-long-name-" + std::to_string(i);
 
 		slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE | SLAB_PANIC);
@@ -134,6 +136,20 @@ TEST_F(HardeningTest, WhoIdlesLongestMakesRoom)
 	}
 }
 
+TEST_F(HardeningTest, ANewcomerWaitsWhileAllAreBusy)
+{
+	server process;
+	const std::string path = dir.socket(process.pid());
+	clients all;
+
+	connect_some(all, path, 65);
+	usleep(50000); /* they have been accepted, but the last one */
+	for (auto &one : all)
+		one->send("slab/1 ping\n");
+	for (auto &one : all)
+		EXPECT_TRUE(contains(one->answer(), "\"ok\":true"));
+}
+
 TEST_F(HardeningTest, AStormOfConnectionsIsHarmless)
 {
 	server process;
@@ -169,8 +185,9 @@ TEST_F(HardeningTest, ALargeAnswerArrivesWhole)
 	const std::string text = ask(dir.socket(process.pid()), "slab/1 stats\n");
 	json document(json_tokener_parse(text.c_str()));
 
-	EXPECT_GT(text.size(), std::size_t{1} << 20);
-	EXPECT_EQ(json_object_array_length(member(document.get(), "caches")), 1500U);
+	EXPECT_GT(text.size(), std::size_t{2} << 20);
+	EXPECT_EQ(json_object_array_length(member(document.get(), "caches")),
+		  std::size_t{many_caches});
 }
 
 TEST_F(HardeningTest, LargeAnswersThatNobodyReadsKeepNobodyOut)
@@ -180,11 +197,11 @@ TEST_F(HardeningTest, LargeAnswersThatNobodyReadsKeepNobodyOut)
 	const std::size_t before = process.resident_kb();
 	clients deaf;
 
-	connect_some(deaf, path, 60);
+	connect_some(deaf, path, 50);
 	for (auto &one : deaf)
 		one->send("slab/1 stats\n");
 	EXPECT_TRUE(alive(process.pid()));
-	/* 60 answers would be more than 90 MB; half as much is kept. */
+	/* 50 answers would be more than 100 MiB. */
 	EXPECT_LT(process.resident_kb() - before, 80U << 10);
 	EXPECT_TRUE(contains(deaf.back()->answer(), "\"ok\":true"));
 }

@@ -23,8 +23,8 @@ public:
 		address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 		address.sin_port = htons(static_cast<std::uint16_t>(port));
 		fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		connected_ = connect(fd_, reinterpret_cast<struct sockaddr *>(&address),
-				     sizeof(address)) == 0;
+		connected_ = fd_ >= 0 && connect(fd_, reinterpret_cast<struct sockaddr *>(&address),
+						 sizeof(address)) == 0;
 	}
 
 	~tcp_client()

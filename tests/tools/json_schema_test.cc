@@ -12,12 +12,13 @@ namespace
 
 constexpr int no_validator = 77;
 
-result validate(const std::string &document, const std::string &how = "closed")
+/* Of one document or several, one behind the other. */
+result validate(const std::string &documents, const std::string &how = "closed")
 {
 	child_process validator({"/usr/bin/python3", VALIDATE, SCHEMA, how});
 	result got;
 
-	validator.write_line(document);
+	validator.write_line(documents);
 	validator.end_input();
 	got.out = validator.rest_of_output();
 	got.err = validator.errors();
@@ -58,19 +59,16 @@ TEST_F(JsonSchemaTest, Caches)
 {
 	server process;
 
-	expect_valid(json_of({"--json"}));
-	expect_valid(json_of({"--json", "^empty$"}));
-	expect_valid(json_of({"--json", "second"}));
-	expect_valid(json_of({"--json", "-T"}));
-	expect_valid(json_of({"--json", "-X", "-N", "2"}));
+	expect_valid(json_of({"--json"}) + json_of({"--json", "^empty$"}) +
+		     json_of({"--json", "second"}) + json_of({"--json", "-T"}) +
+		     json_of({"--json", "-X", "-N", "2"}));
 }
 
 TEST_F(JsonSchemaTest, CachesThatAreInUse)
 {
 	server process("load");
 
-	expect_valid(json_of({"--json"}));
-	expect_valid(json_of({"--json", "--memory"}));
+	expect_valid(json_of({"--json"}) + json_of({"--json", "--memory"}));
 }
 
 TEST_F(JsonSchemaTest, LettersDrainingSlabsAndSampling)
@@ -108,8 +106,7 @@ TEST_F(JsonSchemaTest, CallSites)
 	const std::string document = json_of({"--json", "-t", "entry"});
 
 	EXPECT_TRUE(contains(document, "leak_entries")) << document;
-	expect_valid(document);
-	expect_valid(json_of({"--json", "--since-mark"}));
+	expect_valid(document + json_of({"--json", "--since-mark"}));
 }
 
 TEST_F(JsonSchemaTest, Processes)
@@ -124,11 +121,10 @@ TEST_F(JsonSchemaTest, AnswersOfTheSocket)
 	server process;
 	const std::string socket = dir.socket(process.pid());
 
-	expect_valid(ask(socket, "slab/1 stats\n"));
-	expect_valid(ask(socket, "slab/1 slabs entry\n"));
-	expect_valid(ask(socket, "slab/1 slabs empty\n"));
-	expect_valid(ask(socket, "slab/1 traces freed 0 entry\n"));
-	expect_valid(ask(socket, "slab/1 slabs nobody\n"));
+	expect_valid(ask(socket, "slab/1 stats\n") + ask(socket, "slab/1 slabs entry\n") +
+		     ask(socket, "slab/1 slabs empty\n") +
+		     ask(socket, "slab/1 traces freed 0 entry\n") +
+		     ask(socket, "slab/1 slabs nobody\n"));
 }
 
 /* --- what is refused -------------------------------------------------------------- */

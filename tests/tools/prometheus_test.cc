@@ -61,7 +61,8 @@ int free_port()
 
 	address.sin_family = AF_INET;
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	EXPECT_EQ(bind(fd, reinterpret_cast<struct sockaddr *>(&address), sizeof(address)), 0);
+	if (fd < 0 || bind(fd, reinterpret_cast<struct sockaddr *>(&address), sizeof(address)) != 0)
+		ADD_FAILURE() << std::strerror(errno);
 	EXPECT_EQ(getsockname(fd, reinterpret_cast<struct sockaddr *>(&address), &size), 0);
 	close(fd);
 	return ntohs(address.sin_port);

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Is the JSON document on stdin as the schema says? Prints what is not.
+"""Are the JSON documents on stdin as the schema says? Prints what is not.
 
 usage: validate.py SCHEMA [open|closed]
 
 A member that the schema does not describe is an error, too, unless "open" is given:
 the schema allows such members, since later versions may have more, but what this
 version sends is to be described.
-Exit status: 0 it is, 1 it is not, 77 python3-jsonschema is not installed.
+Exit status: 0 they are, 1 they are not, 77 python3-jsonschema is not installed.
 """
 import json
 import sys
@@ -33,7 +33,13 @@ with open(sys.argv[1], encoding="utf-8") as file:
 Draft202012Validator.check_schema(schema)
 if "open" not in sys.argv[2:]:
     close(schema)
-wrong = list(Draft202012Validator(schema).iter_errors(json.load(sys.stdin)))
-for error in wrong:
-    print(error.json_path, error.message)
+validator = Draft202012Validator(schema)
+text = sys.stdin.read().strip()
+wrong = False
+while text:
+    document, end = json.JSONDecoder().raw_decode(text)
+    for error in validator.iter_errors(document):
+        print(error.json_path, error.message)
+        wrong = True
+    text = text[end:].lstrip()
 sys.exit(1 if wrong else 0)

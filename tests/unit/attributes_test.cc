@@ -171,7 +171,8 @@ TEST(AttributesTest, ALowerMinPartialGivesEmptySlabsBackAtOnce)
 	ASSERT_EQ(slab_stat_write(cache, "min_partial", 999), 0);
 	ASSERT_GT(read_stat(cache, "slabs"), 4U);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 2), 0);
-	EXPECT_EQ(read_stat(cache, "slabs"), 2U * stats_of(cache).nodes);
+	EXPECT_GE(read_stat(cache, "slabs"), 2U);
+	EXPECT_LE(read_stat(cache, "slabs"), 2U * stats_of(cache).nodes);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
 	EXPECT_EQ(read_stat(cache, "slabs"), 0U);
 }

@@ -15,7 +15,7 @@
 #define FIRST_BYTES 4096
 
 /* What an answer may make of a child: it is somebody else's. */
-#define CHILD_BYTES ((rlim_t)2 << 30)
+#define CHILD_BYTES ((rlim_t)1 << 30)
 
 int64_t now_ms(void)
 {

@@ -112,7 +112,7 @@ const char *model_alias(const struct cache *cache, size_t i)
 
 uint64_t cache_slab_bytes(const struct cache *cache)
 {
-	return PAGE_BYTES << cache->order;
+	return cache->order < 52 ? PAGE_BYTES << cache->order : 0;
 }
 
 uint64_t cache_bytes(const struct cache *cache)

@@ -87,6 +87,7 @@ enum prompt {
 struct top_source {
 	struct process *process; /* as it was chosen */
 	struct process reading; /* the same one, of which memory is read where that can be done */
+	bool has_socket;         /* it answered there when it was chosen */
 	bool counting; /* it takes "count" */
 	double counted_at; /* when it was last told to */
 };

@@ -37,10 +37,11 @@ void top_source_open(struct top *top, struct process *process)
 	struct top_source *source = &top->source;
 
 	source->process = process;
-	source->counting = process->way == WAY_SOCKET;
+	source->has_socket = process->way == WAY_SOCKET;
+	source->counting = source->has_socket;
 	source->reading = *process;
 	source->reading.memory = NULL;
-	if (process->way != WAY_SOCKET)
+	if (!source->has_socket)
 		return;
 	/* Refused: then the socket it is, and nothing needs to be told. */
 	fail_capture(top->trouble, sizeof(top->trouble));
@@ -92,7 +93,8 @@ static bool take_stats(struct top_source *source, struct model *model)
 {
 	if (load(model, attach_ask(asked(source), "stats", NULL)))
 		return true;
-	if (!source->reading.memory || source->process->way != WAY_SOCKET)
+	if (!source->reading.memory || source->process->way != WAY_SOCKET ||
+	    proc_is_gone(source->process->pid))
 		return false;
 	/* What cannot be read now may be answered. */
 	attach_close(&source->reading);
@@ -151,6 +153,14 @@ static void keep_look(struct top *top, const struct look *look)
 	top_rows(top);
 }
 
+/* There was no answer: next time all is tried that was possible in the beginning. */
+static void prepare_again(struct top_source *source)
+{
+	if (source->has_socket && !source->process->memory)
+		source->process->way = WAY_SOCKET;
+	source->counting = source->process->way == WAY_SOCKET;
+}
+
 void top_look(struct top *top)
 {
 	struct look look = {.at = top_clock(), .wall = time(NULL)};
@@ -167,7 +177,7 @@ void top_look(struct top *top)
 		ask_count(top);
 		trouble[0] = '\0';
 	} else {
-		top->source.counting = top->source.process->way == WAY_SOCKET;
+		prepare_again(&top->source);
 	}
 	fail_capture(NULL, 0);
 	memcpy(top->trouble, trouble, sizeof(trouble));

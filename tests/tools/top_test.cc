@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slabinfo --top as its users see it: in a terminal, and piped. What is compared to
+ * the letter comes from a scripted process; that it works on real ones is tried,
+ * too.
+ */
+#include "scripted_process.h"
+#include "terminal.h"
+
+#include <regex.h>
+
+using namespace slab_test;
+
+namespace
+{
+
+/* --- what the scripted process says --------------------------------------------------- */
+
+struct numbers {
+	const char *name;
+	unsigned size, slabs, cpu_slabs, partial, objects, errors;
+	const char *letters;
+};
+
+/* Slabs of 16384 bytes. */
+std::string cache(const numbers &of, unsigned counted, unsigned counted_us, const char *more = "")
+{
+	std::ostringstream text;
+
+	text << "{\"name\":\"" << of.name << "\",\"object_size\":" << of.size
+	     << ",\"slab_size\":" << of.size
+	     << ",\"order\":2,\"objects_per_slab\":" << 16384 / of.size << ",\"slabs\":" << of.slabs
+	     << ",\"cpu_slabs\":" << of.cpu_slabs << ",\"partial\":" << of.partial
+	     << ",\"full\":" << of.slabs - of.cpu_slabs - of.partial
+	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
+	     << ",\"errors\":" << of.errors << ",\"letters\":\"" << of.letters
+	     << "\",\"counted\":" << counted << ",\"counted_us\":" << counted_us
+	     << ",\"events\":{\"alloc_slowpath\":7,\"free_slowpath\":5}" << more << "}";
+	return text.str();
+}
+
+const numbers alpha = {"alpha", 128, 10, 3, 2, 960, 0, "-"};
+const numbers beta = {"beta", 1024, 40, 1, 30, 64, 0, "-"};
+const numbers gamma_cache = {"gamma", 4096, 1, 0, 0, 4, 0, "-"};
+const numbers none = {"none", 64, 0, 0, 0, 0, 0, "-"};
+
+/* From one answer to the next alpha allocates 2000 objects in 1000 us, beta none. */
+std::string stats(const std::vector<numbers> &caches, unsigned asked)
+{
+	std::string text = "{\"slab\":1,\"ok\":true,\"process\":{\"engine\":\"rseq\","
+			   "\"uptime\":93600,\"slab_bytes\":835584,\"cached_bytes\":65536,"
+			   "\"large_bytes\":0},\"caches\":[";
+
+	for (const numbers &of : caches) {
+		const unsigned counted = of.name == std::string("alpha") ? 2000 : 0;
+
+		text += (&of == &caches[0] ? "" : ",") + cache(of, counted * asked, 1000 * asked);
+	}
+	return text + "]}";
+}
+
+std::string refusal(const std::string &sentence)
+{
+	return "{\"slab\":1,\"ok\":false,\"error\":\"" + sentence + "\"}";
+}
+
+const char slabs_of_all_states[] =
+	"{\"slab\":1,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":8,\"columns\":"
+	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],\"slabs\":["
+	"[65536,1,128,\"current\",0,0,\"-\"],[81920,0,128,\"cpu\",0,0,\"-\"],"
+	"[98304,127,128,\"current\",1,0,\"-\"],[114688,64,128,\"partial\",-1,0,\"-\"],"
+	"[131072,128,128,\"full\",-1,0,\"-\"],[147456,90,120,\"debug\",-1,0,\"ZP\"],"
+	"[163840,2,120,\"draining\",-1,0,\"F\"],[180224,1,1,\"guarded\",-1,0,\"-\"]]}";
+
+std::string say_all(const std::string &request, unsigned asked)
+{
+	if (request == "stats")
+		return stats({alpha, beta, gamma_cache, none}, asked);
+	if (request == "slabs alpha")
+		return slabs_of_all_states;
+	if (request.compare(0, 6, "count ") == 0)
+		return "{\"slab\":1,\"ok\":true,\"counting\":" + request.substr(6) + "}";
+	return refusal("there is no such request");
+}
+
+/* Counts nothing and has no "slabs", as an older library. */
+std::string say_little(const std::string &request, unsigned)
+{
+	return request == "stats" ? stats({alpha, beta}, 0) : refusal("there is no such request");
+}
+
+std::string say_trouble(const std::string &request, unsigned asked)
+{
+	const numbers broken = {"broken", 128, 10, 3, 2, 960, 12, "FZPU"};
+
+	return request == "stats" ? stats({alpha, broken}, asked) : refusal("no");
+}
+
+std::string say_slowly(const std::string &request, unsigned asked)
+{
+	usleep(50000);
+	return say_all(request, asked);
+}
+
+std::string say_many_slabs(const std::string &request, unsigned asked)
+{
+	std::string text;
+
+	if (request != "slabs alpha")
+		return say_all(request, asked);
+	text = "{\"slab\":1,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":9000,"
+	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],"
+	       "\"slabs\":[";
+	for (unsigned i = 0; i < 8000; i++)
+		text += (i ? ",[" : "[") + std::to_string(65536 + i * 16384) +
+			",128,128,\"full\",-1,0,\"-\"]";
+	return text + "]}";
+}
+
+/* --- running it ------------------------------------------------------------------------- */
+
+class TopTest : public testing::Test
+{
+protected:
+	std::string command(pid_t pid, const std::string &words = "--top=0.1") const
+	{
+		return std::string(SLABINFO) + " -p " + std::to_string(pid) + " " + words;
+	}
+
+	runtime_dir dir;
+};
+
+/* The first words of the rows below the titles. */
+std::vector<std::string> names_on(const std::string &screen)
+{
+	const std::vector<std::string> lines = lines_of(screen);
+	std::vector<std::string> names;
+
+	for (std::size_t i = 4; i < lines.size() && !lines[i].empty() && lines[i][0] != 'q'; i++)
+		names.push_back(words_of(lines[i]).at(0));
+	return names;
+}
+
+using names = std::vector<std::string>;
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+TEST_F(TopTest, ShowsTheProcessAndItsCachesLargestFirst)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+	const std::vector<std::string> lines = lines_of(screen.expect("2.0M"));
+
+	ASSERT_EQ(lines.size(), 24U);
+	EXPECT_EQ(lines[0].substr(8), "  top_test [" + std::to_string(process.pid()) +
+					      "]  up 1d02h  every 0.1s  from its socket");
+	EXPECT_EQ(lines[1], "Slabs 835.5K  cached 65.5K  large 0  objects 1028  caches 3 of 4  "
+			    "errors 0");
+	EXPECT_EQ(lines[2], "");
+	EXPECT_EQ(lines[3], "NAME         OBJECTS  SIZE  ▼SPACE USE    LOSS SLABS  PART ALLOC/s "
+			    "FREE/s SLOW/s");
+	EXPECT_EQ(lines[4], "beta              64  1024  655.3K ▋       90%    40    30       0 "
+			    "     0      0");
+	EXPECT_EQ(lines[5], "alpha            960   128  163.8K ████▌   25%    10     2    2.0M "
+			    "  2.0M      0");
+	EXPECT_EQ(lines[6], "gamma              4  4096   16.3K ██████   0%     1     0       0 "
+			    "     0      0");
+	for (std::size_t i = 7; i < 23; i++)
+		EXPECT_EQ(lines[i], "");
+	EXPECT_EQ(lines[23], "q quit  h help  <> sort  R reverse  Enter details  / filter  "
+			     "s interval  z empty");
+}
+
+TEST_F(TopTest, SortsByTheColumnToTheLeftOrRight)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	EXPECT_EQ(names_on(screen.expect("▼SPACE")), names({"beta", "alpha", "gamma"}));
+	screen.press("\"<\"");
+	EXPECT_EQ(names_on(screen.expect("▼SIZE")), names({"gamma", "beta", "alpha"}));
+	screen.press("\"<\" \"<\"");
+	EXPECT_EQ(names_on(screen.expect("NAME▲")), names({"alpha", "beta", "gamma"}));
+	/* Round, past a column that is seen only while it orders the rows. */
+	screen.press("\"<\"");
+	screen.expect("DEBUG▼");
+	screen.press("\">\" \">\"");
+	EXPECT_EQ(names_on(screen.expect("▼OBJECTS")), names({"alpha", "beta", "gamma"}));
+}
+
+TEST_F(TopTest, ReversesTheOrder)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("▼SPACE");
+	screen.press("R");
+	EXPECT_EQ(names_on(screen.expect("▲SPACE")), names({"gamma", "alpha", "beta"}));
+	screen.press("R");
+	screen.expect("▼SPACE");
+}
+
+TEST_F(TopTest, OrderOptionsSayWhatIsSortedByFirst)
+{
+	scripted_process process(dir, say_all);
+
+	for (const auto &order :
+	     {std::make_pair("-L", "▼LOST"), std::make_pair("-P", "▼PART"),
+	      std::make_pair("-A", "▼ALLOC/s"), std::make_pair("-iS", "▲SPACE")}) {
+		terminal screen(dir, 80, 24,
+				command(process.pid(), "--top=0.1 " + std::string(order.first)));
+
+		screen.expect(order.second);
+	}
+}
+
+TEST_F(TopTest, FiltersByRegularExpression)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("gamma");
+	screen.press("/ \"^(A|g)\"");
+	screen.expect("Show caches that match: ^(A|g)_");
+	screen.press("Enter");
+	EXPECT_EQ(names_on(screen.expect("Only caches that match: ^(A|g)")),
+		  names({"alpha", "gamma"}));
+	screen.press("/ C-u \"(\" Enter");
+	screen.expect("\"(\" is not a regular expression");
+	screen.press("/ Escape");
+	EXPECT_EQ(names_on(screen.expect("Only caches that match: ^(A|g)")),
+		  names({"alpha", "gamma"}));
+	screen.press("/ C-u Enter");
+	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha", "gamma"}));
+}
+
+TEST_F(TopTest, APatternOfTheCommandLineIsTheFirstFilter)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alp"));
+
+	EXPECT_EQ(names_on(screen.expect("Only caches that match: alp")), names({"alpha"}));
+}
+
+TEST_F(TopTest, ShowsEmptyCachesOnRequest)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	EXPECT_FALSE(contains(screen.expect("gamma"), "none "));
+	screen.press("z");
+	screen.expect("none ");
+}
+
+TEST_F(TopTest, ShowsBytesOnRequest)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("655.3K");
+	screen.press("B");
+	screen.expect("655360");
+	screen.expect("Slabs 835584");
+}
+
+TEST_F(TopTest, ErrorsAndDebugLettersAreSeenOnNarrowScreens)
+{
+	scripted_process process(dir, say_trouble);
+	terminal screen(dir, 60, 15, command(process.pid()));
+
+	screen.expect(" ERR DEBUG");
+	EXPECT_TRUE(contains(screen.line("broken"), " 12 FZPU"));
+}
+
+TEST_F(TopTest, TheChosenCacheStaysChosenWhenRowsMove)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("gamma");
+	screen.press("End"); /* gamma, which then is first */
+	screen.press("R");
+	screen.expect("▲SPACE");
+	screen.press("Enter");
+	screen.expect("Cache    gamma");
+	screen.press("Escape");
+	screen.press("Down Enter");
+	screen.expect("Cache    alpha");
+}
+
+TEST_F(TopTest, ScrollsToTheChosenCache)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 8, command(process.pid(), "--top=0.1 -z -N 2"));
+
+	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha"}));
+	screen.press("Down Down");
+	EXPECT_EQ(names_on(screen.expect("gamma")), names({"alpha", "gamma"}));
+	screen.press("PPage");
+	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha"}));
+}
+
+TEST_F(TopTest, TakesAnotherInterval)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top"));
+
+	screen.expect("every 1s");
+	screen.press("s C-u 0.25 Enter");
+	screen.expect("every 0.25s");
+	screen.press("d C-u never Enter");
+	screen.expect("\"never\" is not an interval; accepted are 0.01 to 86400 seconds");
+	screen.expect("every 0.25s");
+}
+
+TEST_F(TopTest, LooksAgainWhenAsked)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=86400"));
+
+	/* One look alone has no rates. */
+	EXPECT_FALSE(contains(screen.expect("gamma"), "2.0M"));
+	screen.press("Space");
+	screen.expect("2.0M");
+}
+
+TEST_F(TopTest, LooksLessOftenWhereALookTakesLong)
+{
+	scripted_process process(dir, say_slowly);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.01"));
+
+	screen.expect("s (a look takes ");
+}
+
+/* --- other pages ---------------------------------------------------------------------------- */
+
+TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alpha"));
+
+	screen.expect("2.0M");
+	screen.press("Enter");
+	const std::vector<std::string> lines = lines_of(screen.expect("CPU 1: 1"));
+
+	ASSERT_EQ(lines.size(), 24U);
+	EXPECT_EQ(lines[3], "Cache    alpha");
+	EXPECT_EQ(lines[4], "Objects  960 in use  room for 1280  128 bytes each, 128 apart");
+	EXPECT_EQ(lines[5], "Space    163.8K  in use 122.8K  lost 40.9K (25%)");
+	EXPECT_EQ(lines[6], "Slabs    10  of CPUs 3  partial 2  full 5  16.3K each  for 128 "
+			    "objects");
+	EXPECT_EQ(lines[7], "Errors   0  no debug letters");
+	EXPECT_EQ(lines[8], "Rates    alloc 2.0M/s  free 2.0M/s  slow alloc 0/s  slow free 0/s");
+	EXPECT_EQ(lines[9], "C current 2  c cpu 1  p partial 1  F full 1  D debug 1  d draining 1"
+			    "  G guarded 1");
+	EXPECT_EQ(lines[10], "CPU 0: 2  CPU 1: 1");
+	EXPECT_EQ(lines[11], "C░ c· C▓ p▒ F█ D▓ d░ G█");
+	EXPECT_EQ(lines[12], "Events/s none");
+	screen.press("BSpace");
+	screen.expect("NAME ");
+}
+
+TEST_F(TopTest, AMapOfManySlabsJoinsNeighbours)
+{
+	scripted_process process(dir, say_many_slabs);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alpha"));
+
+	screen.expect("alpha");
+	screen.press("Enter");
+	screen.expect("F full 8000");
+	screen.expect("the first 8000 of 9000 slabs");
+	screen.expect("each place: up to ");
+	screen.expect("████████████████████");
+	screen.press("m");
+	screen.expect("FFFFFFFFFFFFFFFFFFFF");
+}
+
+TEST_F(TopTest, WhatTheProcessRefusesIsToldOnThePage)
+{
+	scripted_process process(dir, say_little);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alpha"));
+
+	EXPECT_TRUE(contains(screen.expect("alpha"), " -      -"));
+	screen.press("Enter");
+	screen.expect("No map: process " + std::to_string(process.pid()) +
+		      " (top_test): there is no such request");
+	screen.expect("not counted: process ");
+	screen.expect("alloc -/s  free -/s  slow alloc 0/s");
+}
+
+TEST_F(TopTest, HelpNamesTheKeys)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("alpha");
+	screen.press("h");
+	screen.expect("the other way round");
+	screen.press("Escape");
+	screen.expect("alpha");
+	screen.press("?");
+	screen.expect("show only caches that match a regular expression");
+}
+
+TEST_F(TopTest, FollowsTheSizeOfTheTerminal)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+
+	screen.expect("SLOW/s");
+	screen.resize(60, 15);
+	std::string now = screen.expect("NAME         OBJECTS  ▼SPACE LOSS SLABS ALLOC/s FREE/s");
+
+	EXPECT_EQ(names_on(now), names({"beta", "alpha", "gamma"}));
+	EXPECT_EQ(lines_of(now).size(), 15U);
+	screen.resize(200, 50);
+	now = screen.expect("SLOW/s ERR DEBUG");
+	EXPECT_TRUE(contains(now, "by space"));
+	EXPECT_EQ(lines_of(now).back().compare(0, 6, "q quit"), 0);
+	screen.resize(30, 6);
+	screen.expect("30 x 6 is too small,");
+	screen.expect("please: 40 x 8");
+	screen.resize(40, 8);
+	screen.expect("gamma");
+}
+
+TEST_F(TopTest, DrawsInAsciiWhereTheLocaleHasNothingElse)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, "LC_ALL=C " + command(process.pid()));
+
+	screen.expect(" vSPACE USE ");
+	EXPECT_TRUE(contains(screen.line("alpha"), " #####. "));
+	screen.press("Down Enter");
+	screen.expect("C1 c0 C8 p5 F9 D7 d1 G9");
+}
+
+/* --- ends -------------------------------------------------------------------------------------- */
+
+TEST_F(TopTest, KeepsTheLastPictureOfAProcessThatHasEnded)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid()));
+	const std::string pid = std::to_string(process.pid());
+
+	screen.expect("gamma");
+	process.end();
+	EXPECT_TRUE(contains(screen.expect("process " + pid + " has ended; q quits"), "gamma"));
+	screen.press("q");
+	screen.expect("status 0");
+}
+
+TEST_F(TopTest, TriesAgainWhenTheConnectionIsLost)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 100, 24, command(process.pid()));
+
+	screen.expect("gamma");
+	process.stop_answering();
+	EXPECT_TRUE(contains(screen.expect("; trying again"), "gamma"));
+	process.answer_again();
+	screen.expect("; trying again", false);
+	screen.expect("2.0M");
+}
+
+/* What `words` do to a terminal that shows the screen is undone in the end. */
+void expect_restored(const runtime_dir &dir, const std::string &command, const std::string &keys,
+		     const std::string &status)
+{
+	const std::string stty = "stty -g >" + dir.path() + "/stty";
+	terminal screen(dir, 80, 24,
+			"trap : INT; echo before; " + stty + "1; " + command +
+				"; echo status $?; " + stty + "2; cmp " + dir.path() + "/stty1 " +
+				dir.path() + "/stty2 && echo restored");
+
+	screen.expect("gamma");
+	screen.press(keys);
+	const std::string now = screen.expect("restored");
+
+	EXPECT_TRUE(contains(now, status)) << now;
+	EXPECT_TRUE(contains(now, "before")) << now;
+	EXPECT_FALSE(contains(now, "gamma")) << now;
+}
+
+TEST_F(TopTest, QuittingRestoresTheTerminal)
+{
+	scripted_process process(dir, say_all);
+
+	expect_restored(dir, command(process.pid()), "q", "status 0");
+	expect_restored(dir, command(process.pid()), "C-c", "status 130");
+}
+
+TEST_F(TopTest, SignalsThatEndItRestoreTheTerminal)
+{
+	scripted_process process(dir, say_all);
+
+	for (const auto &ending :
+	     {std::make_pair("TERM", "status 143"), std::make_pair("HUP", "status 129")}) {
+		const std::string later = "(sleep 2; kill -" + std::string(ending.first) +
+					  " $$) & exec " + command(process.pid());
+
+		expect_restored(dir, "sh -c \"" + later + "\"", "Down", ending.second);
+	}
+}
+
+TEST_F(TopTest, CanBeStoppedAndContinued)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, "PS1=shell: bash --norc --noprofile -i");
+
+	screen.expect("shell:");
+	screen.press("\"" + command(process.pid()) + "\" Enter");
+	screen.expect("gamma");
+	screen.press("C-z");
+	screen.expect("Stopped");
+	screen.press("fg Enter");
+	screen.expect("2.0M");
+	screen.press("q");
+	screen.expect("gamma", false);
+}
+
+/* --- without a terminal ------------------------------------------------------------------------ */
+
+bool matches(const std::string &text, const std::string &pattern)
+{
+	regex_t regex;
+
+	EXPECT_EQ(regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0);
+	const bool found = regexec(&regex, text.c_str(), 0, nullptr, 0) == 0;
+
+	regfree(&regex);
+	return found;
+}
+
+TEST_F(TopTest, PipedItPrintsBlocksUntilTheProcessEnds)
+{
+	scripted_process process(dir, say_all);
+	const std::string pid = std::to_string(process.pid());
+	const std::string stamp = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}  ";
+
+	setenv("LC_ALL", "C.UTF-8", 1);
+	child_process tool({SLABINFO, "-p", pid, "--top=0.05", "-N2"});
+
+	unsetenv("LC_ALL");
+	EXPECT_TRUE(matches(tool.line(),
+			    stamp + "top_test \\[" + pid + "\\]  slabs 835\\.5K  caches 3 of 4$"));
+	EXPECT_EQ(tool.line(), "NAME         OBJECTS  SIZE  ▼SPACE LOSS    LOST SLABS  PART  CPU "
+			       "ALLOC/s FREE/s SLOW/s ERR DEBUG");
+	EXPECT_EQ(tool.line(), "beta              64  1024  655.3K  90%  589.8K    40    30    1 "
+			       "      -      -      -   0");
+	EXPECT_EQ(tool.line(), "alpha            960   128  163.8K  25%   40.9K    10     2    3 "
+			       "      -      -      -   0");
+	EXPECT_EQ(tool.line(), "");
+	tool.line();
+	tool.line();
+	tool.line();
+	EXPECT_EQ(tool.line(), "alpha            960   128  163.8K  25%   40.9K    10     2    3 "
+			       "   2.0M   2.0M      0   0");
+	process.end();
+	const std::vector<std::string> rest = lines_of(tool.rest_of_output());
+
+	ASSERT_FALSE(rest.empty());
+	EXPECT_TRUE(matches(rest.back(), stamp + "process " + pid + " has ended$")) << rest.back();
+	EXPECT_EQ(tool.wait(), 0);
+}
+
+TEST_F(TopTest, PipedItHonoursPatternsAndOrders)
+{
+	scripted_process process(dir, say_all);
+	child_process tool({SLABINFO, "-p", std::to_string(process.pid()), "--top=0.05", "-P", "-i",
+			    "alpha|beta"});
+
+	EXPECT_TRUE(contains(tool.line(), "caches 2 of 4"));
+	tool.line();
+	EXPECT_EQ(words_of(tool.line()).at(0), "alpha");
+	EXPECT_EQ(words_of(tool.line()).at(0), "beta");
+	EXPECT_EQ(tool.line(), "");
+	kill(tool.pid(), SIGINT);
+	EXPECT_EQ(tool.wait(), -1);
+}
+
+TEST_F(TopTest, EndsWhenNobodyReadsAnyMore)
+{
+	scripted_process process(dir, say_all);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.05") + " | head -n 1");
+
+	screen.expect("status 0");
+}
+
+TEST_F(TopTest, PrintsBlocksOnTerminalsThatCannotBeDrawnOn)
+{
+	scripted_process process(dir, say_all);
+
+	for (const std::string name : {"dumb", "nothing-like-this"}) {
+		terminal screen(dir, 80, 24, "TERM=" + name + " " + command(process.pid()));
+
+		EXPECT_TRUE(contains(screen.expect("2.0M"), "slabs 835.5K  caches 3 of 4"));
+		screen.press("C-c");
+	}
+}
+
+/* --- bad usage --------------------------------------------------------------------------------- */
+
+TEST_F(TopTest, BadIntervalsAreToldInOneSentence)
+{
+	for (const std::string bad : {"0", "-1", "x", "1s", "86401", ""}) {
+		const result got = slabinfo({"--top=" + bad});
+
+		EXPECT_EQ(got.status, 2);
+		EXPECT_EQ(got.out, "");
+		EXPECT_EQ(got.err, "slabinfo: \"" + bad +
+					   "\" is not an interval; accepted are "
+					   "0.01 to 86400 seconds\n");
+	}
+}
+
+TEST_F(TopTest, APatternThatNoCacheMatchesIsTold)
+{
+	scripted_process process(dir, say_all);
+	const std::string pid = std::to_string(process.pid());
+	const result got = slabinfo({"-p", pid, "--top", "nobody"});
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_EQ(got.out, "");
+	EXPECT_EQ(got.err,
+		  "slabinfo: no cache of process " + pid + " (top_test) matches \"nobody\"\n");
+}
+
+TEST_F(TopTest, WithoutAProcessItEndsAtOnce)
+{
+	const result got = slabinfo({"--top", "--process", "nobody"});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(lines_of(got.err).size(), 1U) << got.err;
+}
+
+/* --- real processes ---------------------------------------------------------------------------- */
+
+TEST_F(TopTest, AWorkingProcessIsReadFromItsMemoryAndCounts)
+{
+	server process("load");
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.2 -A entry"));
+	std::string row, rate = "-";
+
+	EXPECT_TRUE(contains(screen.expect("ALLOC/s"), "from its memory"));
+	while (rate == "-" || rate == "0") {
+		row = screen.line("entry");
+		ASSERT_GE(words_of(row).size(), 10U) << row;
+		rate = words_of(row).at(8);
+	}
+	screen.press("Enter");
+	screen.expect("C current ");
+	screen.expect("CPU 0: ");
+	screen.expect("alloc_slowpath ");
+}
+
+TEST_F(TopTest, AStoppedProcessIsSeen)
+{
+	server process;
+
+	kill(process.pid(), SIGSTOP);
+	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 entry"));
+
+	screen.expect("from its memory");
+	screen.press("Enter");
+	screen.expect("Events/s none");
+	screen.expect("C current ");
+	screen.press("q");
+	screen.expect("status 0");
+	kill(process.pid(), SIGCONT);
+}
+
+} /* namespace */
