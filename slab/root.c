@@ -43,15 +43,14 @@ void root_init(void)
 	__atomic_store_n(&root->started, track_now(), __ATOMIC_RELEASE);
 }
 
+/* Acquire: what follows does not move in front of it; release: nor what was before,
+ * behind the end. */
 void root_registry_begin(void)
 {
-	__atomic_store_n(&slab_root.registry_changes, slab_root.registry_changes + 1,
-			 __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_ACQ_REL);
 }
 
 void root_registry_end(void)
 {
-	__atomic_store_n(&slab_root.registry_changes, slab_root.registry_changes + 1,
-			 __ATOMIC_RELEASE);
+	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_RELEASE);
 }
