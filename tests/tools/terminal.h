@@ -13,7 +13,7 @@ class terminal
 public:
 	/* Runs a shell command; when it has ended the screen says "status N". */
 	terminal(const runtime_dir &dir, int columns, int rows, const std::string &command)
-		: socket_(dir.path() + "/tmux")
+		: socket_(dir.path() + "/tmux" + std::to_string(opened()++))
 	{
 		tmux("new-session -d -x " + std::to_string(columns) + " -y " +
 		     std::to_string(rows) + " 'exec 2>&1; " + command +
@@ -44,15 +44,21 @@ public:
 		return tmux("capture-pane -p");
 	}
 
-	/* The screen as soon as it shows `text` (or does not any more). */
+	/* The screen when it shows `text` (or does not any more): as it is a moment later,
+	 * so that it is not seen while it is drawn. */
 	std::string expect(const std::string &text, bool shown = true)
 	{
 		std::string now;
+		bool seen = false;
 
 		for (int i = 0; i < patience_ms / poll_ms; i++) {
 			now = screen();
-			if (contains(now, text) == shown)
+			if (contains(now, text) != shown)
+				seen = false;
+			else if (seen)
 				return now;
+			else
+				seen = true;
 			usleep(poll_ms * 1000);
 		}
 		ADD_FAILURE() << "the screen " << (shown ? "never shows" : "goes on showing")
@@ -83,6 +89,14 @@ private:
 
 		EXPECT_TRUE(pipe && pclose(pipe) == 0) << command << ": " << said;
 		return said;
+	}
+
+	/* A server that is still ending is no server for the next terminal. */
+	static unsigned &opened()
+	{
+		static unsigned count;
+
+		return count;
 	}
 
 	std::string socket_;

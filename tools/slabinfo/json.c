@@ -88,10 +88,12 @@ static void print_processes(const struct process_list *list)
 
 int view_processes_json(const struct choice *choice)
 {
+	struct choice all = *choice;
 	struct process_list list;
 	int status = EXIT_DONE;
 
-	attach_find(&list, choice);
+	all.memory = true; /* those without a socket, too, as attach_list() */
+	attach_find(&list, &all);
 	if (list.count > 0)
 		print_processes(&list);
 	else

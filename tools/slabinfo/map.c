@@ -8,7 +8,7 @@
  *
  * Cells shrink as there are more of them, and from CELLS_MAX on a cell stands for
  * several neighbours, so that pictures of any cache can be read and sent. Caches with
- * many slabs come first and have the whole width, the others stand three in a row.
+ * many slabs come first and have the whole width, the others stand in three columns.
  */
 #include "occupancy.h"
 #include "svg.h"
@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <slab/slab.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,14 +29,16 @@
 #define NARROW ((INNER - (COLUMNS - 1) * GAP) / COLUMNS)
 #define PADDING 14.0
 #define HEAD 56.0       /* of a box: two lines of text */
+#define USED_WIDTH 90.0 /* of what stands right of the name */
 #define LABEL 17.0      /* of a group */
-#define GROUP_GAP 18.0  /* between groups of a row */
+#define GROUP_GAP 16.0  /* between groups of a row */
+#define GROUP_STEP 60.0
 #define ROW_GAP 10.0    /* between rows of groups */
 #define TALL_WIDE 260.0 /* cells shrink when they would need more height than this */
 #define TALL_NARROW 90.0
 #define GROUPS_NARROW 12
 #define CELLS_MAX 20000
-#define OUTLINED 9.0 /* from this pitch on cells have an outline */
+#define OUTLINED 11.0 /* from this pitch on cells have an outline */
 #define LEVELS 10    /* none, eight steps, all */
 
 static const struct svg_style style = {
@@ -141,7 +144,8 @@ struct flow {
 	FILE *out;
 	double x, y, height; /* where the next group stands, and the height of this row */
 	double width, pitch;
-	bool nodes; /* there are several */
+	double step; /* groups start at multiples of it */
+	bool nodes;  /* there are several */
 };
 
 static void draw_group(struct flow *flow, const struct slab_info *slabs, size_t count)
@@ -170,7 +174,8 @@ static void draw_group(struct flow *flow, const struct slab_info *slabs, size_t 
 		draw_cell(flow->out, &slabs[i], 1 + (double)(i % in_row) * flow->pitch,
 			  LABEL + (double)(i / in_row) * flow->pitch, flow->pitch);
 	fputs("</g></g>\n", flow->out);
-	flow->x += width + GROUP_GAP;
+	/* Groups of several rows stand below each other. */
+	flow->x += ceil((width + GROUP_GAP) / flow->step) * flow->step;
 	flow->height = fmax(flow->height, LABEL + (double)rows * flow->pitch);
 }
 
@@ -195,14 +200,26 @@ static uint64_t lost_bytes(const struct cache *cache)
 	return bytes > used ? bytes - used : 0;
 }
 
+/* The name, cut where there is no room for all of it. */
+static void fit_name(char text[SLAB_MAX_NAME + 4], const char *name, double width)
+{
+	int len = snprintf(text, SLAB_MAX_NAME + 1, "%s", name);
+
+	/* Bold letters are wider. */
+	for (len = len > SLAB_MAX_NAME ? SLAB_MAX_NAME : len;
+	     len > 0 && svg_text_width(text, 14) * 1.15 > width; len--)
+		memcpy(text + len - 1, "…", sizeof("…"));
+}
+
 static void draw_head(struct section *section, const struct cache *cache,
 		      const struct occupancy *occupancy, unsigned neighbours)
 {
-	char bytes[SIZE_TEXT], lost[SIZE_TEXT], part[128] = "";
+	char bytes[SIZE_TEXT], lost[SIZE_TEXT], name[SLAB_MAX_NAME + 4], part[128] = "";
 	double right = section->width - PADDING;
 	struct svg *svg = &section->svg;
 
-	svg_text(svg, PADDING, 23, "h2 b", "%s", cache->name);
+	fit_name(name, cache->name, right - PADDING - USED_WIDTH);
+	svg_text(svg, PADDING, 23, "h2 b", "%s", name);
 	svg_text(svg, right, 23, "h2 e", "%" PRIu64 " %% used",
 		 percent(cache_used_bytes(cache), cache_bytes(cache)));
 	svg_text(svg, PADDING, 41, "h3 dim",
@@ -225,8 +242,8 @@ static void draw_slabs(struct section *section, const struct occupancy *occupanc
 	struct flow flow = {.out = section->svg.out, .nodes = nodes};
 
 	flow.width = section->width - 2 * PADDING;
-	flow.pitch =
-		choose_pitch(occupancy->count, flow.width, wide ? TALL_WIDE : TALL_NARROW);
+	flow.step = flow.width / floor(flow.width / GROUP_STEP);
+	flow.pitch = choose_pitch(occupancy->count, flow.width, wide ? TALL_WIDE : TALL_NARROW);
 	for (size_t i = 0, count; i < occupancy->count; i += count) {
 		count = occupancy_group(occupancy, i);
 		draw_group(&flow, &occupancy->slabs[i], count);
@@ -269,7 +286,8 @@ static double draw_ramp(struct svg *svg, double x, double y)
 	x += 70;
 	fputs("<g class=\"n\">", svg->out);
 	for (unsigned i = 0; i < LEVELS; i++)
-		fprintf(svg->out, "<path class=\"o%u\" d=\"M%g %gh15v12h-15z\"/>", i, x + i * 16.0, y);
+		fprintf(svg->out, "<path class=\"o%u\" d=\"M%g %gh15v12h-15z\"/>", i, x + i * 16.0,
+			y);
 	fputs("</g>\n", svg->out);
 	svg_text(svg, x + LEVELS * 16.0 + 6, y + 10, "h3", "all");
 	return x + LEVELS * 16.0 + 50;
@@ -278,8 +296,8 @@ static double draw_ramp(struct svg *svg, double x, double y)
 static void draw_legend(struct svg *svg, double x, double y)
 {
 	static const char *const names[STATES] = {
-		"current slab of a CPU", "owned by a CPU", "partial list", "full", "with debugging",
-		"draining",              "guarded object"};
+		"current slab of a CPU", "owned by a CPU", "partial list",  "full",
+		"with debugging",        "draining",       "guarded object"};
 
 	x = draw_ramp(svg, x, y);
 	for (size_t i = 0; i < STATES; i++) {
@@ -322,31 +340,39 @@ static void place_section(struct svg *svg, struct section *section, double x, do
 	fputs("</g>\n", svg->out);
 }
 
-/* Wide boxes below each other, then the narrow ones in rows; returns where they end. */
+/* The narrow boxes, each in the column that is shortest; returns where they end. */
+static double place_narrow(struct svg *svg, struct map *map, double y)
+{
+	double bottom[COLUMNS] = {y, y, y}, end = y;
+
+	for (size_t i = 0; i < map->count; i++) {
+		struct section *section = &map->sections[i];
+		size_t column = 0;
+
+		if (section->width > NARROW)
+			continue;
+		for (size_t other = 1; other < COLUMNS; other++) {
+			if (bottom[other] < bottom[column])
+				column = other;
+		}
+		place_section(svg, section, MARGIN + (double)column * (NARROW + GAP),
+			      bottom[column]);
+		bottom[column] += section->height + GAP;
+		end = fmax(end, bottom[column]);
+	}
+	return end;
+}
+
+/* Wide boxes below each other, then the narrow ones. */
 static double place_sections(struct svg *svg, struct map *map, double y)
 {
-	double height = 0;
-	size_t column = 0;
-
 	for (size_t i = 0; i < map->count; i++) {
 		if (map->sections[i].width > NARROW) {
 			place_section(svg, &map->sections[i], MARGIN, y);
 			y += map->sections[i].height + GAP;
 		}
 	}
-	for (size_t i = 0; i < map->count; i++) {
-		if (map->sections[i].width > NARROW)
-			continue;
-		place_section(svg, &map->sections[i],
-			      MARGIN + (double)column * (NARROW + GAP), y);
-		height = fmax(height, map->sections[i].height);
-		if (++column == COLUMNS) {
-			y += height + GAP;
-			height = 0;
-			column = 0;
-		}
-	}
-	return column ? y + height + GAP : y;
+	return place_narrow(svg, map, y);
 }
 
 /* The names of caches without slabs, as many as fit in a line. */
@@ -409,17 +435,14 @@ static bool draw_sections(struct map *map, const struct model *model)
 
 int view_map(const struct options *options, struct process *process, const struct model *model)
 {
-	struct model shown = *model;
 	struct map map = {.process = process};
 	int status = EXIT_USAGE;
 
-	if (options->lines && options->lines < shown.count)
-		shown.count = options->lines;
-	map.sections = calloc(shown.count + 1, sizeof(*map.sections));
+	map.sections = calloc(model->count + 1, sizeof(*map.sections));
 	if (!map.sections)
-		fail("no memory for %zu caches", shown.count);
-	else if (draw_sections(&map, &shown))
-		status = draw_page(&map, options, &shown);
+		fail("no memory for %zu caches", model->count);
+	else if (draw_sections(&map, model))
+		status = draw_page(&map, options, model);
 	for (size_t i = 0; i < map.count; i++)
 		svg_end(&map.sections[i].svg);
 	free(map.sections);

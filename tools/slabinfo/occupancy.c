@@ -34,7 +34,8 @@ static bool find_columns(struct json_object *answer, size_t places[COLUMNS])
 			}
 		}
 	}
-	return found == COLUMNS && json_object_is_type(model_member(answer, "slabs"), json_type_array);
+	return found == COLUMNS &&
+	       json_object_is_type(model_member(answer, "slabs"), json_type_array);
 }
 
 static bool load_state(struct slab_info *slab, const char *name)

@@ -43,7 +43,8 @@ static void write_head(struct svg *svg, const struct svg_style *style, double wi
 		"viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
 		width, height, width, height);
 	svg_escape(svg->out, label);
-	fprintf(svg->out, "\">\n<style>\n%s%s@media (prefers-color-scheme:dark){\n%s%s}\n</style>\n",
+	fprintf(svg->out,
+		"\">\n<style>\n%s%s@media (prefers-color-scheme:dark){\n%s%s}\n</style>\n",
 		light_style, style->light, dark_style, style->dark);
 	fprintf(svg->out, "<rect width=\"%.0f\" height=\"%.0f\" class=\"page\"/>\n", width, height);
 }
@@ -132,6 +133,6 @@ void svg_text(struct svg *svg, double x, double y, const char *classes, const ch
 void svg_panel(struct svg *svg, double x, double y, double width, double height)
 {
 	fprintf(svg->out,
-		"<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"6\" class=\"panel\"/>\n", x,
-		y, width, height);
+		"<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"6\" class=\"panel\"/>\n",
+		x, y, width, height);
 }

@@ -37,7 +37,7 @@ static const struct {
 	[COLUMN_FREE] = {"FREE/s", "frees", 6, false},
 	[COLUMN_SLOW] = {"SLOW/s", "slow allocations", 6, false},
 	[COLUMN_ERRORS] = {"ERR", "errors", 3, false},
-	[COLUMN_LETTERS] = {"DEBUG", "debug letters", 5, true},
+	[COLUMN_LETTERS] = {"DEBUG", "debug letters", 6, true},
 };
 
 const char *top_column_word(enum column column)

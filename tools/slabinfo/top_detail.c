@@ -9,14 +9,13 @@
 #include "select.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define SHEET_ROWS 400
 #define MAP_ROWS_MIN 4
 #define MAP_ROWS_MAX 100
 #define LABEL_WIDTH 9
-#define LEGEND_ROWS 3 /* states, owners, scale */
+#define LEGEND_ROWS 4 /* states, owners, scale */
 #define EVENT_ROWS 4
 
 struct sheet {
@@ -40,23 +39,9 @@ static void end_line(struct sheet *sheet)
 }
 
 /* A piece of a line, on the next one where this one is full. */
-__attribute__((format(printf, 3, 4))) static void add(struct sheet *sheet, enum style style,
-						      const char *format, ...)
-{
-	int before = sheet->column;
-	char text[TOP_SENTENCE];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	picture_add(&sheet->picture, sheet->row, &sheet->column, style, "%s", text);
-	if (sheet->column != before)
-		return;
-	sheet->row++;
-	sheet->column = LABEL_WIDTH - 2;
-	picture_add(&sheet->picture, sheet->row, &sheet->column, style, "%s", text);
-}
+#define add(sheet, style, ...)                                                                     \
+	picture_flow(&(sheet)->picture, &(sheet)->row, &(sheet)->column, LABEL_WIDTH, style,       \
+		     __VA_ARGS__)
 
 /* Numbers */
 

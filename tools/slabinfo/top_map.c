@@ -48,12 +48,12 @@ static int draw_states(const struct occupancy *occupancy, const struct map_form 
 		slabs[occupancy->slabs[i].state]++;
 	for (unsigned state = 0; state < STATES; state++) {
 		if (slabs[state])
-			picture_add(picture, row, &column, state_style((enum slab_state)state),
-				    "%c %s %" PRIu64, state_letters[state],
-				    state_name((enum slab_state)state), slabs[state]);
+			picture_flow(picture, &row, &column, 0, state_style((enum slab_state)state),
+				     "%c %s %" PRIu64, state_letters[state],
+				     state_name((enum slab_state)state), slabs[state]);
 	}
-	picture_add(picture, row, &column, STYLE_FAINT, "%s",
-		    form->utf8 ? "· empty ░▒▓ █ full" : "0 empty ... 9 full");
+	picture_flow(picture, &row, &column, 0, STYLE_FAINT, "%s",
+		     form->utf8 ? "· empty ░▒▓ █ full" : "0 empty ... 9 full");
 	return row + 1;
 }
 

@@ -73,18 +73,41 @@ static int places(const char *text)
 	return count;
 }
 
+/* False where the text does not fit the row. */
+static bool add_text(struct picture *picture, int row, int *column, enum style style,
+		     const char *text)
+{
+	int start = *column ? *column + 2 : 0;
+
+	if (start + places(text) > picture->columns)
+		return false;
+	*column = put_text(picture, row, start, style, text);
+	return true;
+}
+
 void picture_add(struct picture *picture, int row, int *column, enum style style,
 		 const char *format, ...)
 {
-	int start = *column ? *column + 2 : 0;
 	char text[TEXT_BYTES];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	if (start + places(text) <= picture->columns)
-		*column = put_text(picture, row, start, style, text);
+	add_text(picture, row, column, style, text);
+}
+
+void picture_flow(struct picture *picture, int *row, int *column, int start, enum style style,
+		  const char *format, ...)
+{
+	char text[TEXT_BYTES];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (!add_text(picture, *row, column, style, text))
+		*column = put_text(picture, ++*row, start, style, text);
 }
 
 void picture_style_row(struct picture *picture, int row, enum style style)

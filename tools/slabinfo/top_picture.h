@@ -58,6 +58,10 @@ int picture_put(struct picture *picture, int row, int column, enum style style, 
 void picture_add(struct picture *picture, int row, int *column, enum style style,
 		 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* picture_flow: the same, or at column `start` of the next row where it does not fit. */
+void picture_flow(struct picture *picture, int *row, int *column, int start, enum style style,
+		  const char *format, ...) __attribute__((format(printf, 6, 7)));
+
 /* picture_style_row: give a whole row one style. */
 void picture_style_row(struct picture *picture, int row, enum style style);
 

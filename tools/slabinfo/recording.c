@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing recordings; recording_read.c reads them. */
+#include "recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK 4096
+
+/* Opening */
+
+/* How long the last line is that has no newline; -1 when it cannot be read. */
+static off_t unfinished(int fd, off_t size)
+{
+	char block[BLOCK];
+	off_t at = size;
+
+	while (at > 0) {
+		size_t part = at < BLOCK ? (size_t)at : BLOCK;
+		const char *newline;
+
+		at -= (off_t)part;
+		if (pread(fd, block, part, at) != (ssize_t)part)
+			return -1;
+		newline = memrchr(block, '\n', part);
+		if (newline)
+			return size - at - (newline - block) - 1;
+	}
+	return size;
+}
+
+/* A file with something in it must be a recording, whole or cut short. */
+static bool check_file(struct recording *recording, off_t size)
+{
+	char start[sizeof(RECORDING_START)] = "";
+	size_t len = sizeof(RECORDING_START) - 1;
+	off_t rest;
+
+	if (pread(recording->fd, start, len, 0) < 0) {
+		fail("%s cannot be read: %s", recording->path, strerror(errno));
+		return false;
+	}
+	if (strncmp(start, RECORDING_START, (size_t)size < len ? (size_t)size : len) != 0) {
+		fail("%s is not a recording, and nothing was added to it; give --record a new "
+		     "file, or one that it made",
+		     recording->path);
+		return false;
+	}
+	rest = unfinished(recording->fd, size);
+	if (rest < 0 || (rest > 0 && ftruncate(recording->fd, size - rest) != 0)) {
+		fail("%s cannot be continued: %s", recording->path, strerror(errno));
+		return false;
+	}
+	if (rest > 0)
+		fail("%s: the last line was cut short and is taken off", recording->path);
+	return true;
+}
+
+bool recording_open(struct recording *recording, const char *path)
+{
+	struct stat status;
+
+	recording->path = path;
+	if (strcmp(path, "-") == 0) {
+		recording->fd = dup(STDOUT_FILENO);
+	} else {
+		recording->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		/* Pipes and devices that can only be written to. */
+		if (recording->fd < 0 && (errno == EACCES || errno == EINVAL))
+			recording->fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+	}
+	if (recording->fd < 0) {
+		fail("%s cannot be opened: %s", path, strerror(errno));
+		return false;
+	}
+	if (strcmp(path, "-") == 0 || fstat(recording->fd, &status) != 0 ||
+	    !S_ISREG(status.st_mode) || status.st_size == 0 ||
+	    check_file(recording, status.st_size))
+		return true;
+	recording_close(recording);
+	return false;
+}
+
+void recording_close(struct recording *recording)
+{
+	close(recording->fd);
+}
+
+/* Appending */
+
+static void add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_uint64(number));
+}
+
+static struct json_object *make_cache(const struct cache *cache)
+{
+	struct json_object *json = json_object_new_object();
+
+	json_object_object_add(json, "name", json_object_new_string(cache->name));
+	add_number(json, "object_size", cache->object_size);
+	add_number(json, "objects", cache->objects);
+	add_number(json, "total_objects", cache->total_objects);
+	add_number(json, "slabs", cache->slabs);
+	add_number(json, "partial", cache->partial);
+	add_number(json, "bytes", cache_bytes(cache));
+	add_number(json, "used", cache_used_bytes(cache));
+	add_number(json, "populated", model_number(cache->json, "populated"));
+	return json;
+}
+
+static void add_time(struct json_object *sample)
+{
+	struct timespec now;
+	struct tm parts;
+	char text[40], date[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &parts));
+	snprintf(text, sizeof(text), "%s.%03ldZ", date, now.tv_nsec / 1000000);
+	json_object_object_add(sample, "time", json_object_new_string(text));
+	add_number(sample, "ms",
+		   (uint64_t)now.tv_sec * 1000 + (uint64_t)(now.tv_nsec / 1000000));
+}
+
+static struct json_object *make_sample(const struct process *process, const struct model *model,
+				       double interval)
+{
+	struct json_object *sample = json_object_new_object();
+	struct json_object *caches = json_object_new_array();
+
+	add_number(sample, "slab_recording", 1);
+	add_time(sample);
+	add_number(sample, "interval_ms", (uint64_t)(interval * 1000 + 0.5));
+	add_number(sample, "pid", (uint64_t)process->pid);
+	json_object_object_add(sample, "command", json_object_new_string(process->command));
+	for (size_t i = 0; i < model->count; i++)
+		json_object_array_add(caches, make_cache(&model->caches[i]));
+	json_object_object_add(sample, "caches", caches);
+	return sample;
+}
+
+/* All of the line or nothing of it. */
+static bool write_line(struct recording *recording, const char *line, size_t size)
+{
+	ssize_t written = 0;
+	size_t done = 0;
+
+	while (done < size) {
+		written = write(recording->fd, line + done, size - done);
+		if (written < 0 && errno != EINTR)
+			break;
+		done += written > 0 ? (size_t)written : 0;
+	}
+	if (done == size)
+		return true;
+	fail("%s cannot be written: %s", recording->path, strerror(errno));
+	if (done > 0) {
+		off_t end = lseek(recording->fd, 0, SEEK_END);
+
+		if (end < 0 || ftruncate(recording->fd, end - (off_t)done) != 0)
+			fail("%s: its last line is cut short", recording->path);
+	}
+	return false;
+}
+
+bool recording_append(struct recording *recording, const struct process *process,
+		      const struct model *model, double interval)
+{
+	struct json_object *sample = make_sample(process, model, interval);
+	const char *text = json_object_to_json_string_ext(
+		sample, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *line = NULL;
+	int size = asprintf(&line, "%s\n", text);
+	bool done = size >= 0 && write_line(recording, line, (size_t)size);
+
+	if (size < 0)
+		fail("no memory for a sample");
+	else
+		free(line);
+	json_object_put(sample);
+	return done;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings: files of one line per sample, a JSON object each (docs/pictures.md has
+ * its members). --record appends such lines, --plot reads them.
+ */
+#ifndef SLABINFO_RECORDING_H
+#define SLABINFO_RECORDING_H
+
+#include "attach.h"
+#include "model.h"
+
+/* What all lines start with, and by which a file is known to be a recording. */
+#define RECORDING_START "{\"slab_recording\":1,"
+
+/* --- writing ------------------------------------------------------------------------ */
+
+struct recording {
+	const char *path;
+	int fd;
+};
+
+/*
+ * recording_open: open the file to append to it, made when it is missing; "-" is
+ * standard output. What is no recording is refused; a last line that was cut short is
+ * taken off, which is told. Returns false after telling with fail().
+ */
+bool recording_open(struct recording *recording, const char *path);
+void recording_close(struct recording *recording);
+
+/*
+ * recording_append: add a sample that was taken now. False after telling with fail();
+ * the file is then as it was before.
+ */
+bool recording_append(struct recording *recording, const struct process *process,
+		      const struct model *model, double interval);
+
+/* --- reading ------------------------------------------------------------------------ */
+
+/* The numbers of one cache in one sample. */
+struct reading {
+	size_t cache; /* index into names */
+	uint64_t objects, bytes, used;
+};
+
+struct sample {
+	uint64_t ms; /* since 1970 */
+	uint64_t interval_ms;
+	pid_t pid;
+	size_t line; /* of all files together: the order in which they were read */
+	struct reading *readings;
+	size_t count;
+};
+
+struct samples {
+	struct sample *samples;
+	size_t count, capacity;
+	char **names; /* of caches, each once */
+	size_t names_count, names_capacity;
+	char command[64]; /* of the last process */
+};
+
+/*
+ * samples_read: read a recording, behind what was read before. False after telling
+ * with fail(), with the number of the line; a last line that was cut short is left
+ * out, which is told.
+ */
+bool samples_read(struct samples *samples, const char *path);
+
+/* samples_sort: by time. */
+void samples_sort(struct samples *samples);
+void samples_free(struct samples *samples);
+
+#endif /* SLABINFO_RECORDING_H */
