@@ -20,6 +20,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+/* How long an answer may take: what is read at once, what moves memory about. */
 #define READ_SECONDS 2
 #define ACT_SECONDS 30
 
@@ -237,6 +238,12 @@ static void tell_only_read(const struct process *process)
 
 /* Asking */
 
+/* Of the actions, counting only opens windows. */
+static int patience(const char *request, bool readable)
+{
+	return readable || strncmp(request, "count ", 6) == 0 ? READ_SECONDS : ACT_SECONDS;
+}
+
 static struct json_object *ask_socket(struct process *process, const char *request)
 {
 	const bool readable = is_readable(request);
@@ -245,7 +252,7 @@ static struct json_object *ask_socket(struct process *process, const char *reque
 
 	errno = EAGAIN;
 	if (!readable || !proc_is_stopped(process->pid))
-		text = exchange(process->path, request, readable ? READ_SECONDS : ACT_SECONDS);
+		text = exchange(process->path, request, patience(request, readable));
 	if (!text && errno == EAGAIN && readable) {
 		attach_tell_silent(process);
 		process->way = WAY_MEMORY;

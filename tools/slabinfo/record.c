@@ -1,10 +1,244 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * --record: a line for each sample (recording.h) until somebody ends it or the process
+ * does. Signals come in only while it sleeps or waits for an answer, so that lines are
+ * whole.
+ */
+#include "recording.h"
+#include "select.h"
 #include "views.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INTERVAL_DEFAULT 1.0
+#define ENDING_MS 1000 /* a process that does not answer may be about to end */
+
+static volatile sig_atomic_t interrupted;
+
+struct record {
+	const struct options *options;
+	struct process *process;
+	struct recording recording;
+	double interval;
+	int pidfd; /* readable when the process has ended; -1: the kernel has none */
+	size_t samples;
+	bool silent; /* it did not answer last time, which was told */
+	bool screen; /* there is a terminal to show progress on */
+	sigset_t outside;
+};
+
+/* Signals */
+
+static void interrupt(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+/* From here on they wait until they are let in with `outside`. */
+static void hold_signals(struct record *record)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = interrupt};
+	sigset_t held;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaddset(&held, signals[i]);
+		sigaction(signals[i], &action, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &held, &record->outside);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigdelset(&record->outside, signals[i]);
+}
+
+/* Sleeping */
+
+/* Until then, or a signal, or the end of the process, which is returned. */
+static bool sleep_until(struct record *record, const struct timespec *until)
+{
+	struct pollfd end = {record->pidfd, POLLIN, 0};
+	struct timespec now, left;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	left.tv_sec = until->tv_sec - now.tv_sec;
+	left.tv_nsec = until->tv_nsec - now.tv_nsec;
+	if (left.tv_nsec < 0) {
+		left.tv_nsec += 1000000000;
+		left.tv_sec--;
+	}
+	if (left.tv_sec < 0)
+		left.tv_sec = left.tv_nsec = 0;
+	return ppoll(&end, 1, &left, &record->outside) == 1;
+}
+
+static void add_seconds(struct timespec *time, double seconds)
+{
+	long nanoseconds = time->tv_nsec + (long)((seconds - (double)(long)seconds) * 1e9);
+
+	time->tv_sec += (time_t)seconds + nanoseconds / 1000000000;
+	time->tv_nsec = nanoseconds % 1000000000;
+}
+
+/* The moment of the next sample: of those that were missed none is made up for. */
+static void next_moment(struct timespec *moment, double interval)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	add_seconds(moment, interval);
+	if (moment->tv_sec < now.tv_sec ||
+	    (moment->tv_sec == now.tv_sec && moment->tv_nsec < now.tv_nsec))
+		*moment = now;
+}
+
+static bool has_ended(const struct record *record, int patience_ms)
+{
+	struct pollfd end = {record->pidfd, POLLIN, 0};
+
+	if (record->pidfd >= 0)
+		return poll(&end, 1, patience_ms) == 1;
+	return kill(record->process->pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Samples */
+
+static void show_progress(const struct record *record, const struct model *model)
+{
+	uint64_t objects = 0, bytes = 0;
+	char objects_text[SIZE_TEXT], bytes_text[SIZE_TEXT];
+
+	if (!record->screen)
+		return;
+	for (size_t i = 0; i < model->count; i++) {
+		objects += model->caches[i].objects;
+		bytes += cache_bytes(&model->caches[i]);
+	}
+	fprintf(stderr, "\r%zu sample%s, %zu caches, %s objects, %s in slabs\033[K",
+		record->samples, record->samples == 1 ? "" : "s", model->count,
+		size_text(objects_text, objects), size_text(bytes_text, bytes));
+}
+
+static void leave_progress(const struct record *record)
+{
+	if (record->screen && record->samples)
+		fputc('\n', stderr);
+}
+
+/* The statistics, while signals are let in; why there are none comes as `why`. */
+static bool take(struct record *record, struct model *model, char *why, unsigned size)
+{
+	sigset_t held;
+	bool taken;
+
+	*why = '\0';
+	fail_capture(why, size);
+	sigprocmask(SIG_SETMASK, &record->outside, &held);
+	taken = select_take(record->options, record->process, model);
+	sigprocmask(SIG_SETMASK, &held, NULL);
+	fail_capture(NULL, 0);
+	return taken;
+}
+
+/* How a recording ends that its user did not end. */
+static int tell_end(const struct record *record)
+{
+	leave_progress(record);
+	fail("process %d (%s) has ended; %zu sample%s %s in %s", record->process->pid,
+	     record->process->command, record->samples, record->samples == 1 ? "" : "s",
+	     record->samples == 1 ? "is" : "are", record->recording.path);
+	return record->samples ? EXIT_DONE : EXIT_USAGE;
+}
+
+/* It may answer next time; only the first sample must succeed. Returns -1 to go on. */
+static int tell_silence(struct record *record, const char *why)
+{
+	if (interrupted)
+		return -1;
+	if (has_ended(record, ENDING_MS))
+		return tell_end(record);
+	if (!record->silent)
+		leave_progress(record);
+	if (!record->samples || !record->silent)
+		fail("%s", why);
+	record->silent = true;
+	return record->samples ? -1 : EXIT_USAGE;
+}
+
+/* Returns -1 to go on, or the exit status. */
+static int record_sample(struct record *record)
+{
+	const struct options *options = record->options;
+	struct model model;
+	char why[512];
+	int status = -1;
+
+	if (!take(record, &model, why, sizeof(why)))
+		return tell_silence(record, why);
+	record->silent = false;
+	if (options->pattern && model.count == 0 && record->samples == 0) {
+		fail("no cache of process %d (%s) matches \"%s\"", record->process->pid,
+		     record->process->command, options->pattern);
+		status = EXIT_NOTHING;
+	} else if (!recording_append(&record->recording, record->process, &model,
+				     record->interval)) {
+		status = EXIT_USAGE;
+	} else {
+		record->samples++;
+		show_progress(record, &model);
+	}
+	model_free(&model);
+	return status;
+}
+
+static int record_samples(struct record *record)
+{
+	struct timespec moment;
+	int status = -1;
+
+	clock_gettime(CLOCK_MONOTONIC, &moment);
+	while (status < 0) {
+		status = record_sample(record);
+		if (status >= 0)
+			break;
+		if (interrupted ||
+		    (record->options->lines && record->samples >= record->options->lines)) {
+			leave_progress(record);
+			return EXIT_DONE;
+		}
+		next_moment(&moment, record->interval);
+		if (sleep_until(record, &moment))
+			return tell_end(record);
+		if (interrupted) {
+			leave_progress(record);
+			return EXIT_DONE;
+		}
+	}
+	return status;
+}
 
 int view_record(const struct options *options, struct process *process)
 {
-	(void)options;
-	(void)process;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	struct record record = {.options = options, .process = process, .pidfd = -1};
+	int status;
+
+	record.interval = options->interval > 0 ? options->interval : INTERVAL_DEFAULT;
+	record.screen = isatty(STDERR_FILENO);
+	if (!recording_open(&record.recording, options->file))
+		return EXIT_USAGE;
+	record.pidfd = pidfd_open(process->pid, 0);
+	hold_signals(&record);
+	status = record_samples(&record);
+	if (record.pidfd >= 0)
+		close(record.pidfd);
+	recording_close(&record.recording);
+	return status;
 }

@@ -119,14 +119,15 @@ static void add_time(struct json_object *sample)
 {
 	struct timespec now;
 	struct tm parts;
-	char text[40], date[32];
+	char text[64], date[32];
+	unsigned ms;
 
 	clock_gettime(CLOCK_REALTIME, &now);
+	ms = (unsigned)(now.tv_nsec / 1000000);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &parts));
-	snprintf(text, sizeof(text), "%s.%03ldZ", date, now.tv_nsec / 1000000);
+	snprintf(text, sizeof(text), "%s.%03uZ", date, ms);
 	json_object_object_add(sample, "time", json_object_new_string(text));
-	add_number(sample, "ms",
-		   (uint64_t)now.tv_sec * 1000 + (uint64_t)(now.tv_nsec / 1000000));
+	add_number(sample, "ms", (uint64_t)now.tv_sec * 1000 + ms);
 }
 
 static struct json_object *make_sample(const struct process *process, const struct model *model,

@@ -72,9 +72,9 @@ static const char *load_sample(struct samples *samples, struct json_object *json
 
 		if (!find_name(samples, model_text(cache, "name"), &place))
 			return "does not fit into memory";
-		sample->readings[sample->count++] = (struct reading){
-			place, model_number(cache, "objects"), model_number(cache, "bytes"),
-			model_number(cache, "used")};
+		sample->readings[sample->count++] =
+			(struct reading){place, model_number(cache, "objects"),
+					 model_number(cache, "bytes"), model_number(cache, "used")};
 	}
 	return NULL;
 }

@@ -41,10 +41,9 @@ static void set_colours(void)
 		[STYLE_STATE + STATE_CURRENT] = COLOR_GREEN,
 		[STYLE_STATE + STATE_CPU] = COLOR_CYAN,
 		[STYLE_STATE + STATE_PARTIAL] = COLOR_YELLOW,
-		[STYLE_STATE + STATE_FULL] = COLOR_BLUE,
 		[STYLE_STATE + STATE_DEBUG] = COLOR_MAGENTA,
 		[STYLE_STATE + STATE_DRAINING] = COLOR_RED,
-		[STYLE_STATE + STATE_GUARDED] = -1,
+		[STYLE_STATE + STATE_GUARDED] = COLOR_BLUE,
 	};
 
 	if (!has_colors())
@@ -55,12 +54,22 @@ static void set_colours(void)
 		init_pair((short)(i + 1), colours[i] ? colours[i] : -1, -1);
 }
 
-/* False where the terminal is not known, or cannot move its cursor. */
-static bool open_screen(SCREEN **ret_screen)
+/* Whether the terminal is known and can move its cursor. */
+static bool can_draw(void)
 {
+	bool can;
 	int error;
 
-	if (setupterm(NULL, STDOUT_FILENO, &error) != OK || !cursor_address)
+	if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
+		return false;
+	can = cursor_address;
+	del_curterm(cur_term);
+	return can;
+}
+
+static bool open_screen(SCREEN **ret_screen)
+{
+	if (!can_draw())
 		return false;
 	*ret_screen = newterm(NULL, stdout, stdin);
 	if (!*ret_screen)
