@@ -44,12 +44,12 @@ const char *axis_number(char text[AXIS_TEXT], double number, double step)
 uint64_t axis_time_step(uint64_t span_ms, unsigned ticks)
 {
 	static const uint64_t steps[] = {
-		1,	     2,		  5,	       10,	   20,		50,
-		100,	     200,	  500,	       SECOND,	   2 * SECOND,	5 * SECOND,
-		10 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE,	   2 * MINUTE,	5 * MINUTE,
-		10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,	   2 * HOUR,	3 * HOUR,
-		6 * HOUR,    12 * HOUR,	  DAY,	       2 * DAY,	   7 * DAY,	14 * DAY,
-		30 * DAY,    60 * DAY,	  120 * DAY};
+		1,           2,           5,           10,      20,         50,
+		100,         200,         500,         SECOND,  2 * SECOND, 5 * SECOND,
+		10 * SECOND, 15 * SECOND, 30 * SECOND, MINUTE,  2 * MINUTE, 5 * MINUTE,
+		10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,    2 * HOUR,   3 * HOUR,
+		6 * HOUR,    12 * HOUR,   DAY,         2 * DAY, 7 * DAY,    14 * DAY,
+		30 * DAY,    60 * DAY,    120 * DAY};
 	const size_t count = sizeof(steps) / sizeof(steps[0]);
 	uint64_t step;
 

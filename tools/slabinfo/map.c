@@ -200,25 +200,16 @@ static uint64_t lost_bytes(const struct cache *cache)
 	return bytes > used ? bytes - used : 0;
 }
 
-/* The name, cut where there is no room for all of it. */
-static void fit_name(char text[SLAB_MAX_NAME + 4], const char *name, double width)
-{
-	int len = snprintf(text, SLAB_MAX_NAME + 1, "%s", name);
-
-	/* Bold letters are wider. */
-	for (len = len > SLAB_MAX_NAME ? SLAB_MAX_NAME : len;
-	     len > 0 && svg_text_width(text, 14) * 1.15 > width; len--)
-		memcpy(text + len - 1, "…", sizeof("…"));
-}
-
 static void draw_head(struct section *section, const struct cache *cache,
 		      const struct occupancy *occupancy, unsigned neighbours)
 {
-	char bytes[SIZE_TEXT], lost[SIZE_TEXT], name[SLAB_MAX_NAME + 4], part[128] = "";
+	char bytes[SIZE_TEXT], lost[SIZE_TEXT], name[SLAB_MAX_NAME + 1], part[128] = "";
 	double right = section->width - PADDING;
 	struct svg *svg = &section->svg;
 
-	fit_name(name, cache->name, right - PADDING - USED_WIDTH);
+	snprintf(name, sizeof(name), "%s", cache->name);
+	/* Bold letters are wider. */
+	svg_fit(name, (right - PADDING - USED_WIDTH) / 1.15, 14);
 	svg_text(svg, PADDING, 23, "h2 b", "%s", name);
 	svg_text(svg, right, 23, "h2 e", "%" PRIu64 " %% used",
 		 percent(cache_used_bytes(cache), cache_bytes(cache)));

@@ -114,6 +114,15 @@ double svg_text_width(const char *text, double size)
 	return (double)characters * size * 0.61;
 }
 
+void svg_fit(char *text, double width, double size)
+{
+	static const char cut[] = "…";
+	size_t len = strlen(text);
+
+	while (len > sizeof(cut) && svg_text_width(text, size) > width)
+		memcpy(text + --len - sizeof(cut), cut, sizeof(cut));
+}
+
 void svg_text(struct svg *svg, double x, double y, const char *classes, const char *format, ...)
 {
 	char text[TEXT_MAX];

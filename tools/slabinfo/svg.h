@@ -52,6 +52,9 @@ void svg_escape(FILE *out, const char *text);
 /* svg_text_width: about how wide a line of text of this size becomes. */
 double svg_text_width(const char *text, double size);
 
+/* svg_fit: cut a name, so that it is not wider. */
+void svg_fit(char *text, double width, double size);
+
 /* A box with round corners, on which parts of the picture stand. */
 void svg_panel(struct svg *svg, double x, double y, double width, double height);
 
