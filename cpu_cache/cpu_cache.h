@@ -41,8 +41,8 @@
 #define CPU_WORD_POINTER ((UINT64_C(1) << CPU_WORD_COUNT_SHIFT) - 1)
 
 /*
- * The owner's cache line of a slab. 128 bytes after its start stands the stack,
- * one 16-bit entry per object; the layer above keeps its own 62 bytes between.
+ * The owner's cache line of a slab. 192 bytes after its start stands the stack,
+ * one 16-bit entry per object; the layer above keeps its own 126 bytes between.
  */
 struct cpu_slab {
 	/*
@@ -61,7 +61,7 @@ struct cpu_slab {
 	uint32_t spare;
 } __attribute__((aligned(CPU_CACHELINE)));
 
-#define CPU_SLAB_STACK 128
+#define CPU_SLAB_STACK 192
 /* The 16 bits below the stack, so that its top can be compared whatever its height:
  * not an offset, since no slab of 8-byte objects is as large as that. */
 #define CPU_STACK_BOTTOM 0xffff

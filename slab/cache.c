@@ -21,6 +21,7 @@
 #include "fault.h"
 #include "guard.h"
 #include "options.h"
+#include "rcu.h"
 #include "report.h"
 #include "root.h"
 
@@ -30,7 +31,7 @@
 	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 #define FLAGS_DONE                                                                                 \
 	(SLAB_DEBUG_LETTERS | SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO |        \
-	 SLAB_RECLAIM_ACCOUNT)
+	 SLAB_RECLAIM_ACCOUNT | SLAB_TYPESAFE_BY_RCU)
 /* Flags that caches must have in common to be merged. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 
@@ -183,8 +184,9 @@ static int check_args(const char *name, size_t size, const struct slab_cache_arg
 		return EINVAL;
 	if (args->ctor && flags & SLAB_ZERO)
 		return EINVAL;
-	if (flags & ~FLAGS_DONE || args->reclaim || args->reserve || args->rcu || args->isolate ||
-	    args->migrate)
+	if (flags & SLAB_TYPESAFE_BY_RCU && !args->rcu)
+		return EINVAL;
+	if (flags & ~FLAGS_DONE || args->reclaim || args->reserve || args->isolate || args->migrate)
 		return ENOTSUP;
 	return 0;
 }
@@ -213,14 +215,14 @@ static struct slab_cache *find_name(const char *name)
 static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !args->limit && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+	       !args->limit && !args->rcu && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
 static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		bool plain = !c->ctor && !c->dtor && !(c->flags & SLAB_NO_MERGE) &&
+		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) &&
 			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
@@ -281,6 +283,18 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
 }
 
+static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
+{
+	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
+	cache->cpu_slots = cache->geometry && cpu_slots_none() ? cpu_slots_create() : NULL;
+	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
+	if (cache->cpu_slots && (cache->rcu || !rcu))
+		return true;
+	if (cache->cpu_slots)
+		cpu_slots_destroy(cache->cpu_slots);
+	return false;
+}
+
 static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
 				    const struct slab_cache_args *args, uint64_t flags)
 {
@@ -289,11 +303,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	if (!cache)
 		return NULL;
 	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
-	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
-	cache->cpu_slots = cache->geometry ? cpu_slots_create() : NULL;
-	if (!cache->cpu_slots || !cpu_slots_none()) {
-		if (cache->cpu_slots)
-			cpu_slots_destroy(cache->cpu_slots);
+	if (!cache_make_slots(cache, args->rcu)) {
 		cache_memory_free(cache);
 		errno = ENOMEM;
 		return NULL;
@@ -522,6 +532,9 @@ int slab_cache_destroy(struct slab_cache *cache)
 
 	if (!cache)
 		return 0;
+	/* Readers may be waiting for the lock. */
+	if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
+		return -errno;
 	pthread_mutex_lock(&registry_lock);
 	if (!is_registered(cache) || cache->by_size) {
 		pthread_mutex_unlock(&registry_lock);
@@ -542,8 +555,12 @@ int slab_cache_destroy(struct slab_cache *cache)
 	sample_set(cache, 0);
 	count_close(cache);
 	registry_remove(cache);
+	/* No reader can have found an object since the grace period above. */
+	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);
+	if (cache->rcu)
+		rcu_destroy(cache->rcu);
 	pthread_mutex_destroy(&cache->flush_lock);
 	cache_memory_free(cache);
 	pthread_mutex_unlock(&registry_lock);

@@ -21,6 +21,7 @@
 #include "count.h"
 #include "guard.h"
 #include "options.h"
+#include "rcu.h"
 #include "report.h"
 #include "runtime_dir.h"
 
@@ -515,6 +516,7 @@ static void *control_thread(void *unused)
 {
 	(void)unused;
 	pthread_setname_np(pthread_self(), "slab-control");
+	rcu_this_thread_is_ours();
 	while (!atomic_load(&main_thread_gone) || !last_thread()) {
 		if (serve(-1) < 0) { /* somebody closed our descriptors */
 			unlink_socket();

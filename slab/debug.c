@@ -343,13 +343,18 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 /* FREED, REFUSED with a finding, or GONE: no slab of this cache any more. */
 enum { FREED, FREED_LAST, REFUSED, GONE };
 
+static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
+{
+	return slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
+
 static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 		       const struct track *track, struct finding *finding)
 {
 	unsigned index;
 	size_t into;
 
-	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
+	if (!is_ours(cache, slab))
 		return GONE;
 	find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, finding))
@@ -358,6 +363,14 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
 	return take_back(cache, slab, index, track) ? FREED_LAST : FREED;
+}
+
+/* With the lock free again. */
+static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, int result)
+{
+	trace(cache, "free", obj, slab);
+	if (result == FREED_LAST)
+		debug_slab_release(cache, slab);
 }
 
 void debug_free(struct slab_cache *cache, void *obj, const void *caller)
@@ -380,17 +393,105 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = free_locked(cache, slab, obj, &track, &finding);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	if (result == GONE) { /* its slab changed its kind: it is looked at again */
+	if (result == GONE) /* its slab changed its kind: it is looked at again */
 		slab_free(cache, obj);
-		return;
-	}
-	if (result == REFUSED) {
+	else if (result == REFUSED)
 		debug_refuse(cache, &finding, obj, caller);
+	else
+		after_free(cache, slab, obj, result);
+}
+
+/* --- frees that wait for a grace period ---------------------------------------------------- */
+
+void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller)
+{
+	struct finding finding;
+
+	if (!segment_known(obj) || slab_user(slab_of(obj)) != cache) {
+		report_stray(cache, obj, caller);
 		return;
 	}
-	trace(cache, "free", obj, slab);
-	if (result == FREED_LAST)
-		debug_slab_release(cache, slab);
+	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
+		      "slab_free_rcu(%p) in a cache without args.rcu", obj);
+	finding_slab(&finding, slab_of(obj));
+	debug_refuse(cache, &finding, obj, caller);
+}
+
+static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
+			const struct track *track, struct finding *finding)
+{
+	unsigned index;
+	size_t into;
+
+	if (!is_ours(cache, slab))
+		return GONE;
+	find_object(slab, obj, &index, &into);
+	if (!may_free(cache, slab, obj, index, into, finding))
+		return REFUSED;
+	if (!slab->debug) /* what drains has no record */
+		return FREED;
+	debug_record(slab, index)->state = OBJECT_WAITING;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_FREE) = *track;
+	return FREED;
+}
+
+bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
+{
+	struct track track = {0};
+	struct finding finding;
+	int result;
+
+	if (debug_is_guarded(slab)) /* guard_free() will look at it */
+		return true;
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&track, caller);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = begin_locked(cache, slab, obj, &track, &finding);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == REFUSED)
+		debug_refuse(cache, &finding, obj, caller);
+	return result != REFUSED;
+}
+
+/* What was done by slab_free_rcu() is told as done by its caller. */
+static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
+			      struct track *track, struct finding *finding)
+{
+	if (is_ours(cache, slab) && slab->debug) {
+		if (slab->debug->letters & SLAB_STORE_USER)
+			*track = *debug_track(slab, index, TRACK_FREE);
+		if (debug_record(slab, index)->state == OBJECT_WAITING)
+			debug_record(slab, index)->state = OBJECT_ALLOCATED;
+		return free_locked(cache, slab, debug_object_at(slab, index), track, finding);
+	}
+	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), track, finding);
+}
+
+void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
+{
+	void *obj = slab->debug ? debug_object_at(slab, index)
+				: slab->cpu.base + index * slab_size(slab);
+	struct track track = {0};
+	struct finding finding;
+	int result;
+
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || debug_is_guarded(slab)) {
+		slab_free_from(cache, obj, slab, NULL);
+		return;
+	}
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = free_waited_locked(cache, slab, index, &track, &finding);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == GONE) {
+		slab_free(cache, obj);
+	} else if (result == REFUSED) {
+		finding.detected = track;
+		finding_fix(&finding, "Object at %p not freed", obj);
+		debug_report(cache, &finding);
+	} else {
+		after_free(cache, slab, obj, result);
+	}
 }
 
 /* --- sizes -------------------------------------------------------------------------------- */

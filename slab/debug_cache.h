@@ -38,6 +38,7 @@ enum object_state {
 	OBJECT_FREE = 0x46,      /* on the slab's freelist */
 	OBJECT_ALLOCATED = 0x41, /* with the user */
 	OBJECT_LOST = 0x4c,      /* damaged: never handed out again */
+	OBJECT_WAITING = 0x57,   /* given to slab_free_rcu(), not free yet */
 };
 
 /* One object's record; with U, two tracks follow it. */
@@ -104,6 +105,13 @@ void *debug_alloc(struct slab_cache *cache, int node, size_t requested, const vo
 /* debug_free: of an object whose slab carries SLAB_TAG_DEBUG, and of whatever
  * cannot be freed: reports what is wrong. */
 void debug_free(struct slab_cache *cache, void *obj, const void *caller);
+/* The same for slab_free_rcu(), in two steps: may the object be freed (reports why not), and
+ * is remembered who does it; and then, with its index, it is free. */
+bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
+			 const void *caller);
+void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
+/* slab_free_rcu() of what is no object of this cache, or in a cache without RCU. */
+void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller);
 /* Frees into slabs without letters that cannot be done. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
@@ -133,6 +141,8 @@ void debug_slab_publish(struct slab_cache *cache, struct slab *slab);
 void slab_withdraw(struct slab *slab);
 /* Destroy the objects of an unused slab that was withdrawn, and give it back. */
 void debug_slab_release(struct slab_cache *cache, struct slab *slab);
+/* … of a type-safe cache, when no reader can look at them any more. */
+void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
 /*
  * Under the node's lock: put a slab on the list of those that objects are taken
  * from, or off it, as its letters and its free objects demand. true: it is

@@ -16,6 +16,7 @@
 #include "debug_layout.h"
 #include "limit.h"
 #include "options.h"
+#include "rcu.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
 
@@ -132,7 +133,8 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 		.inuse = layout->inuse,
 		.red_left = layout->red_left,
 		.stride = (uint16_t)layout->stride,
-		.poisons = layout->letters & SLAB_POISON && !cache->ctor,
+		.poisons = layout->letters & SLAB_POISON && !cache->ctor &&
+			   !(cache->flags & SLAB_TYPESAFE_BY_RCU), /* readers may look */
 	};
 
 	debug_describe(slab, &debug);
@@ -203,8 +205,14 @@ void slab_withdraw(struct slab *slab)
 
 void debug_slab_release(struct slab_cache *cache, struct slab *slab)
 {
+	if (!rcu_retire(cache, slab))
+		debug_slab_release_now(cache, slab);
+}
+
+void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
+{
 	if (!slab->debug) {
-		slab_release(cache, slab);
+		slab_release_now(cache, slab);
 		return;
 	}
 	if (slab->debug->letters & LETTER_TOOL)

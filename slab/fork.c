@@ -10,6 +10,7 @@
 #include "control_socket.h"
 #include "fault.h"
 #include "guard.h"
+#include "rcu.h"
 
 static void prepare(void)
 {
@@ -44,6 +45,8 @@ static void unlock_all(void)
 static void child(void)
 {
 	unlock_all();
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		rcu_after_fork_child(c);
 	track_after_fork_child();
 	fault_after_fork_child();
 	slab_control_after_fork_child();

@@ -181,6 +181,15 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.limit = copy->limit,
 		.counted = copy->count.counted,
 		.counted_us = copy->count.counted_us,
+		.rcu_pending = copy->memory.rcu_pending,
+		.rcu_freed = copy->memory.rcu_freed,
+		.rcu_helped = copy->memory.rcu_helped,
+		.limit_hits = copy->memory.limit_hits,
+		.reserve = copy->memory.reserve,
+		.reserve_left = copy->memory.reserve_left,
+		.reclaims = copy->memory.reclaims,
+		.reclaimed = copy->memory.reclaimed,
+		.moved = copy->memory.moved,
 		.nodes = in->root.nodes,
 	};
 	memcpy(cache->stats.name, copy->name, sizeof(cache->stats.name));

@@ -16,7 +16,7 @@
 
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 /* What never changes: magic, bytes, version. */
-#define ROOT_FIELDS_MAX 96
+#define ROOT_FIELDS_MAX 112
 
 struct slab_root {
 	uint64_t magic;
@@ -111,6 +111,9 @@ void root_registry_end(void);
 		FIELD(struct slab_cache, sample.interval),                                         \
 		FIELD(struct slab_cache, count.counted),                                           \
 		FIELD(struct slab_cache, count.counted_us),                                        \
+		FIELD(struct slab_cache, memory),                                                  \
+		sizeof(struct memory_counts),                                                      \
+		FIELD(struct slab, bare),                                                          \
 		FIELD(struct slab_cache, limit),                                                   \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, aliases),                                                 \

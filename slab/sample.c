@@ -58,6 +58,9 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 {
 	struct sample *sample = &cache->sample;
 
+	/* Readers of a type-safe cache may look where a fault would be. */
+	if (cache->flags & SLAB_TYPESAFE_BY_RCU)
+		interval = 0;
 	if (interval > LONG_MAX)
 		interval = LONG_MAX;
 	if (interval)

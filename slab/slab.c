@@ -21,6 +21,7 @@
 
 #include "limit.h"
 #include "options.h"
+#include "rcu.h"
 
 #define FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
@@ -33,16 +34,13 @@
 /* A list word counts to 65535. */
 #define PARTIAL_LIMIT_MAX 32768u
 
-unsigned slab_collect(struct slab *slab)
+/* Objects that are linked by links[], into a slab in hand. */
+static void put_chain(struct slab *slab, unsigned first, unsigned count)
 {
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 	uint16_t offset8[CPU_GATHER_MAX];
 	unsigned n = 0;
 
-	if (!FIRST(remote))
-		return 0;
-	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
-	for (unsigned i = FIRST(remote), left = COUNT(remote); i && left; left--) {
+	for (unsigned i = first, left = count; i && left; left--) {
 		uint16_t next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
 
 		offset8[n++] = (uint16_t)((i - 1) * slab->cpu.size8);
@@ -53,6 +51,16 @@ unsigned slab_collect(struct slab *slab)
 		i = next;
 	}
 	cpu_slab_hand_put(&slab->cpu, n, offset8);
+}
+
+unsigned slab_collect(struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+	if (!FIRST(remote))
+		return 0;
+	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
+	put_chain(slab, FIRST(remote), COUNT(remote));
 	return COUNT(remote);
 }
 
@@ -175,6 +183,12 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 }
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
+{
+	if (!rcu_retire(cache, slab))
+		slab_release_now(cache, slab);
+}
+
+void slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8;
 
@@ -346,5 +360,24 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		return;
 	/* It was full and is now in hand: the first who frees owns it. */
 	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	slab_adopt(cache, slab);
+}
+
+void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
+		     unsigned n)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	uint64_t value;
+
+	do {
+		value = REMOTE_OWNED;
+		__atomic_store_n(&slab->links[last - 1], (uint16_t)FIRST(remote), __ATOMIC_RELAXED);
+		if (remote & REMOTE_OWNED)
+			value |= first | (uint64_t)(COUNT(remote) + n) << 16;
+	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	if (remote & REMOTE_OWNED)
+		return;
+	put_chain(slab, first, n);
 	slab_adopt(cache, slab);
 }

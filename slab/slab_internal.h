@@ -65,6 +65,13 @@ struct slab {
 	struct slab_debug *debug; /* of slabs with letters (debug_cache.h), else NULL */
 	uint32_t populated;       /* bytes from base on that hold memory */
 	uint32_t drained;         /* while a plain slab drains: objects in use */
+	/* Objects that wait for a grace period, for each of two turns (rcu.c): index of
+	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
+	uint64_t waiting[2];
+	struct slab *next_waiting[2];
+	uint64_t bare[2];    /* pages before `populated` that hold no memory: a bit each */
+	uint32_t idle_since; /* turn of maintenance (decay.c); 0: in use since the last one */
+	uint8_t spare[12];
 	uint16_t objects;         /* room */
 	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
@@ -211,6 +218,17 @@ struct count {
 	uint64_t counted, counted_us; /* in all windows that are over */
 };
 
+/* A cache's memory that comes back, and what was held back: atomics (stats.h). */
+struct memory_counts {
+	uint64_t rcu_pending; /* objects, and slabs, that wait for a grace period */
+	uint64_t rcu_freed;   /* objects that have waited */
+	uint64_t rcu_helped;  /* frees that had to help or to wait */
+	uint64_t limit_hits;
+	uint64_t reserve, reserve_left;
+	uint64_t reclaims, reclaimed;
+	uint64_t moved;
+};
+
 struct slab_cache {
 	/* Read by the fast paths. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
@@ -238,6 +256,8 @@ struct slab_cache {
 	struct count count;
 	size_t limit;    /* bytes of slabs at most, 0: none; atomic */
 	size_t reserved; /* bytes of slabs that it has or is about to take (limit.h); atomic */
+	struct cache_rcu *rcu; /* with args.rcu, else NULL */
+	struct memory_counts memory;
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */
@@ -339,14 +359,20 @@ void slab_list(struct slab_cache *cache, int cpu, struct slab *slab);
 /* Hand freed objects to a slab that somebody else may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
+/* … that are linked by links[] already: first and last are indices + 1. */
+void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
+		     unsigned n);
 /* Objects in use, at about this moment. Of any slab. */
 unsigned slab_used(const struct slab *slab);
 /* Entirely free, in hand, and collected. */
 bool slab_is_empty(const struct slab *slab);
 /* A fresh slab in hand; NULL and ENOMEM. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
-/* Destroy the objects of an entirely free slab in hand and give it back. */
+/* Destroy the objects of an entirely free slab in hand and give it back; of type-safe
+ * caches after a grace period. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
+/* … without one. */
+void slab_release_now(struct slab_cache *cache, struct slab *slab);
 /* … when its objects are destroyed already. */
 void slab_give_back(struct slab_cache *cache, struct slab *slab);
 /* A random order (SLAB_RANDOM). */

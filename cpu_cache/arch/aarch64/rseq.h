@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"cbz x14, 4f\n\t"
 		"mov x16, x17\n\t"
 		"sub x14, x14, #1\n\t"
-		"add x15, x17, #128\n\t"
+		"add x15, x17, #192\n\t"
 		"ldrh w15, [x15, x14, lsl #1]\n\t"
 		"ldr %[obj], [x17, #16]\n\t"          /* base */
 		"add %[obj], %[obj], x15, lsl #3\n\t"
@@ -107,7 +107,7 @@ full:
 		"ldr x17, [%[slab], #16]\n\t"         /* base */
 		"sub x17, %[obj], x17\n\t"
 		"lsr x17, x17, #3\n\t"
-		"add x15, %[slab], #128\n\t"
+		"add x15, %[slab], #192\n\t"
 		"strh w17, [x15, x16, lsl #1]\n\t"
 		"add x16, x16, #1\n\t"
 		"stlr x16, [%[slab]]\n\t"

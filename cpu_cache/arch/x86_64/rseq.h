@@ -87,7 +87,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		INJECT_ASM(1)
 		"sub $1, %%rsi\n\t"
 		"jb 6f\n\t"
-		"movzwl 128(%%rdx, %%rsi, 2), %k[obj]\n\t"
+		"movzwl 192(%%rdx, %%rsi, 2), %k[obj]\n\t"
 		"mov 16(%%rdx), %%rdx\n\t"            /* base */
 		"lea (%%rdx, %[obj], 8), %[obj]\n\t"
 		"5: mov %%rsi, (%%rcx)\n\t"
@@ -139,7 +139,7 @@ full:
 		"mov %[obj], %%rcx\n\t"
 		"sub 16(%[slab]), %%rcx\n\t"          /* base */
 		"shr $3, %%rcx\n\t"
-		"mov %%cx, 128(%[slab], %%rax, 2)\n\t"
+		"mov %%cx, 192(%[slab], %%rax, 2)\n\t"
 		"inc %%rax\n\t"
 		INJECT_ASM(5)
 		"mov %%rax, (%[slab])\n\t"

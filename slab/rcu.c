@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees that wait for a grace period.
+ *
+ * Freed objects are gathered as those of foreign slabs are (free.c), in slots of
+ * their own: 16-bit offsets while they are of one slab. A batch is then linked in the
+ * slab's links[], which stand apart from the objects: nothing is written where a
+ * reader may look, and nothing has to be allocated, so a free that waits cannot fail.
+ * A cache keeps a stack of the slabs that have such objects.
+ *
+ * All this exists twice, for two *turns*. One turn takes in what is freed now, the other
+ * waits. To turn is to swap them:
+ *
+ *   collect what CPUs have gathered · turn · a grace period · recycle what waited
+ *
+ * An object is unreachable before it is freed, and whoever frees it looks at the turn
+ * after that; so whenever its batch arrives, the grace period that follows the next
+ * turning is one that began after the object had become unreachable.
+ *
+ * Who drives this: a callback of the flavour's call_rcu(), one for all that waits, again
+ * and again until nothing is left; and a thread that finds too much waiting, with
+ * synchronize_rcu(). `driving` is set while one of them changes the turn or recycles, so
+ * that a turn is never taken in and recycled at the same time; nobody waits for it
+ * without end. The callback remembers the turn that it is for, since a helper may have
+ * turned on meanwhile.
+ *
+ * Objects in gather buffers of idle CPUs are collected by the callback. Whether one is
+ * under way is asked after gathering; the callback says that it is over, fences all
+ * CPUs, and looks at the buffers once more: either it finds the object, or the thread
+ * that gathered it finds no callback and asks for one.
+ *
+ * Slabs of type-safe caches wait the same way before their memory goes.
+ */
+#include "rcu.h"
+
+#include <errno.h>
+#include <time.h>
+#include <urcu/call-rcu.h>
+#include <urcu/flavor.h>
+
+#include "debug_cache.h"
+
+/* What may wait without anybody being held up. */
+#define BACKLOG_BYTES (UINT64_C(4) << 20)
+#define BACKLOG_MIN UINT64_C(4096)
+#define BACKLOG_MAX UINT64_C(262144)
+#define HOLD_UP_NS 100000L
+
+#define FIRST(waiting) ((unsigned)((waiting) & 0xffff))
+#define LAST(waiting) ((unsigned)((waiting) >> 16 & 0xffff))
+#define COUNT(waiting) ((unsigned)((waiting) >> 32))
+
+/*
+ * Outlives its cache when a callback is still under way: then `cache` is NULL, and the
+ * callback gives it back. Such memory is never unmapped.
+ */
+struct cache_rcu {
+	struct rcu_head head;
+	struct slab_cache *cache;
+	const struct rcu_flavor_struct *flavor;
+	char *slots;             /* where objects are gathered */
+	uint64_t backlog;        /* objects that may wait */
+	uint32_t armed;          /* a callback is under way */
+	uint32_t driving;        /* somebody turns or recycles */
+	uint64_t turn;           /* its lowest bit says which one takes in */
+	uint64_t armed_turn;     /* at the end of which the callback's grace period began */
+	struct slab *slabs[2];   /* that have objects waiting */
+	struct slab *retired[2]; /* that wait themselves */
+	struct cache_rcu *next;  /* free ones */
+};
+
+static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cache_rcu *free_list;
+
+/* call_rcu() wants threads that its flavour knows. */
+static __thread bool is_ours;
+
+void rcu_this_thread_is_ours(void)
+{
+	is_ours = true;
+}
+
+/* --- memory ------------------------------------------------------------------- */
+
+static struct cache_rcu *take_free(void)
+{
+	struct cache_rcu *rcu;
+
+	pthread_mutex_lock(&free_lock);
+	rcu = free_list;
+	if (rcu)
+		free_list = rcu->next;
+	pthread_mutex_unlock(&free_lock);
+	return rcu ? rcu : os_map(4096, 4096);
+}
+
+static void give_free(struct cache_rcu *rcu)
+{
+	pthread_mutex_lock(&free_lock);
+	rcu->next = free_list;
+	free_list = rcu;
+	pthread_mutex_unlock(&free_lock);
+}
+
+static uint64_t backlog_of(size_t size)
+{
+	uint64_t n = BACKLOG_BYTES / size;
+
+	return n < BACKLOG_MIN ? BACKLOG_MIN : n > BACKLOG_MAX ? BACKLOG_MAX : n;
+}
+
+struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
+{
+	struct cache_rcu *rcu = take_free();
+	char *slots = rcu ? cpu_slots_create() : NULL;
+
+	if (!slots) {
+		if (rcu)
+			give_free(rcu);
+		return NULL;
+	}
+	*rcu = (struct cache_rcu){
+		.cache = cache,
+		.flavor = flavor,
+		.slots = slots,
+		.backlog = backlog_of(cache->size),
+	};
+	return rcu;
+}
+
+/* --- the stacks of slabs ---------------------------------------------------------- */
+
+static void push(struct slab **stack, struct slab *slab, struct slab **next)
+{
+	struct slab *head = __atomic_load_n(stack, __ATOMIC_RELAXED);
+
+	do
+		__atomic_store_n(next, head, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(stack, &head, slab, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+}
+
+/* The whole stack: nobody ever pops a single slab. */
+static struct slab *take_all(struct slab **stack)
+{
+	if (!__atomic_load_n(stack, __ATOMIC_RELAXED))
+		return NULL;
+	return __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
+}
+
+/* --- into the turn ------------------------------------------------------------------ */
+
+/* Link a batch in front of what waits already. */
+static uint64_t link_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
+{
+	unsigned first = FIRST(waiting), last = LAST(waiting);
+
+	for (unsigned i = 0; i < batch->count; i++) {
+		unsigned index = cpu_slab_index(&slab->cpu, batch->offset8[i]);
+
+		__atomic_store_n(&slab->links[index], (uint16_t)first, __ATOMIC_RELAXED);
+		first = index + 1;
+		last = last ? last : first;
+	}
+	return first | last << 16 | (uint64_t)(COUNT(waiting) + batch->count) << 32;
+}
+
+static uint64_t wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
+{
+	struct slab *slab = slab_from_cpu(batch->slab);
+	uint64_t pending =
+		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_RELAXED);
+	unsigned turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
+	uint64_t waiting = __atomic_load_n(&slab->waiting[turn], __ATOMIC_RELAXED), value;
+
+	do
+		value = link_batch(slab, batch, waiting);
+	while (!__atomic_compare_exchange_n(&slab->waiting[turn], &waiting, value, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	if (!waiting)
+		push(&rcu->slabs[turn], slab, &slab->next_waiting[turn]);
+	return pending;
+}
+
+/* Somebody else's gather buffer: its slot is closed, and fenced. */
+static void collect_slot(struct cache_rcu *rcu, struct cpu_slot *slot)
+{
+	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	struct cpu_batch batch = {.slab = cpu_word_slab(word), .count = cpu_word_count(word)};
+
+	for (unsigned i = 0; i < batch.count; i++)
+		batch.offset8[i] = slot->gather_buf[i];
+	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+	if (batch.count)
+		wait_for(rcu, &batch);
+}
+
+/* What CPUs have gathered joins what waits. By the driver. */
+static void collect(struct cache_rcu *rcu)
+{
+	bool found = false;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+
+		if (!__atomic_load_n(&slot->gather, __ATOMIC_RELAXED))
+			continue;
+		__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
+		found = true;
+	}
+	if (!found)
+		return;
+	cpu_engine->fence(rcu->slots);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+
+		if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+			continue;
+		collect_slot(rcu, slot);
+		__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
+	}
+}
+
+/* --- out of it ------------------------------------------------------------------------ */
+
+/* Objects of slabs that frees treat specially: one by one, as they would be freed. */
+static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
+{
+	unsigned i = FIRST(waiting);
+
+	for (unsigned left = COUNT(waiting); i && left; left--) {
+		unsigned next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+
+		debug_free_waited(cache, slab, i - 1);
+		i = next;
+	}
+}
+
+/* A chain of freed objects is what a slab's remote word holds, too. */
+static void free_chain(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
+{
+	if (slab_is_tagged(slab, SLAB_TAGS))
+		free_singly(cache, slab, waiting);
+	else
+		slab_free_chain(cache, slab, FIRST(waiting), LAST(waiting), COUNT(waiting));
+}
+
+/* The grace period of this turn is over. By the driver. */
+static void recycle(struct cache_rcu *rcu, unsigned turn)
+{
+	struct slab_cache *cache = rcu->cache;
+	struct slab *slab = take_all(&rcu->slabs[turn]), *next;
+	struct slab *retired = take_all(&rcu->retired[turn]);
+	uint64_t objects = 0, slabs = 0;
+
+	for (; slab; slab = next) {
+		uint64_t waiting;
+
+		/* From the exchange on, others may put it on the stack again. */
+		next = __atomic_load_n(&slab->next_waiting[turn], __ATOMIC_RELAXED);
+		waiting = __atomic_exchange_n(&slab->waiting[turn], 0, __ATOMIC_ACQ_REL);
+		free_chain(cache, slab, waiting);
+		objects += COUNT(waiting);
+	}
+	for (; retired; retired = next, slabs++) {
+		next = retired->next;
+		debug_slab_release_now(cache, retired);
+	}
+	__atomic_fetch_add(&cache->memory.rcu_freed, objects, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELAXED);
+}
+
+/* Is there anything in the turn that takes in? Then it waits from now on, and the
+ * other one, which is empty, takes in. By the driver. */
+static bool turn_over(struct cache_rcu *rcu)
+{
+	unsigned turn = rcu->turn & 1;
+
+	collect(rcu);
+	if (!__atomic_load_n(&rcu->slabs[turn], __ATOMIC_RELAXED) &&
+	    !__atomic_load_n(&rcu->retired[turn], __ATOMIC_RELAXED))
+		return false;
+	__atomic_store_n(&rcu->turn, rcu->turn + 1, __ATOMIC_SEQ_CST);
+	return true;
+}
+
+static bool something_waits(const struct cache_rcu *rcu, unsigned turn)
+{
+	return __atomic_load_n(&rcu->slabs[turn], __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&rcu->retired[turn], __ATOMIC_RELAXED);
+}
+
+/* --- driving: the callback -------------------------------------------------------------- */
+
+static bool start_driving(struct cache_rcu *rcu)
+{
+	uint32_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&rcu->driving, &nobody, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void stop_driving(struct cache_rcu *rcu)
+{
+	__atomic_store_n(&rcu->driving, 0, __ATOMIC_RELEASE);
+}
+
+static void callback(struct rcu_head *head);
+
+static void call(struct cache_rcu *rcu)
+{
+	if (is_ours)
+		rcu->flavor->register_thread();
+	rcu->armed_turn = __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED);
+	rcu->flavor->update_call_rcu(&rcu->head, callback);
+	if (is_ours)
+		rcu->flavor->unregister_thread();
+}
+
+/* Make sure that a callback comes. */
+static void arm(struct cache_rcu *rcu)
+{
+	uint32_t no = 0;
+
+	if (!__atomic_load_n(&rcu->armed, __ATOMIC_RELAXED) &&
+	    __atomic_compare_exchange_n(&rcu->armed, &no, 1, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		call(rcu);
+}
+
+static bool is_gathered(const struct cache_rcu *rcu)
+{
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->gather, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+/* No callback any more, unless something arrived that has not seen that. */
+static void disarm(struct cache_rcu *rcu)
+{
+	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
+	cpu_engine->fence(rcu->slots);
+	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) || is_gathered(rcu))
+		arm(rcu);
+}
+
+static void callback(struct rcu_head *head)
+{
+	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
+
+	/* A helper is at it, or rcu_destroy(). */
+	if (!start_driving(rcu)) {
+		call(rcu);
+		return;
+	}
+	if (!rcu->cache) {
+		give_free(rcu);
+		return;
+	}
+
+	unsigned waits = ~rcu->turn & 1;
+
+	if (rcu->armed_turn == rcu->turn)
+		recycle(rcu, waits);
+	if (something_waits(rcu, waits) || turn_over(rcu)) {
+		call(rcu);
+		stop_driving(rcu);
+		return;
+	}
+	stop_driving(rcu);
+	disarm(rcu);
+}
+
+/* --- driving: helpers ---------------------------------------------------------------------- */
+
+/* A grace period, and what waited for it. By the driver. */
+static void synchronize(struct cache_rcu *rcu)
+{
+	rcu->flavor->update_synchronize_rcu();
+	recycle(rcu, ~rcu->turn & 1);
+}
+
+static void hold_up(void)
+{
+	const struct timespec time = {.tv_nsec = HOLD_UP_NS};
+
+	nanosleep(&time, NULL);
+}
+
+/* Too much waits. */
+static SLAB_SLOWPATH void help(struct cache_rcu *rcu)
+{
+	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
+	if (rcu->flavor->read_ongoing() || !start_driving(rcu)) {
+		hold_up();
+		return;
+	}
+	synchronize(rcu);
+	if (turn_over(rcu))
+		synchronize(rcu);
+	stop_driving(rcu);
+}
+
+/* In the qsbr flavour a thread that is online is within a section, so to speak. */
+static int leave_section(const struct rcu_flavor_struct *flavor, bool *ret_online)
+{
+	*ret_online = flavor->read_ongoing();
+	if (!*ret_online)
+		return 0;
+	flavor->thread_offline();
+	if (!flavor->read_ongoing())
+		return 0;
+	errno = EDEADLK;
+	return -EDEADLK;
+}
+
+int rcu_drain(struct slab_cache *cache)
+{
+	struct cache_rcu *rcu = cache->rcu;
+	bool online;
+	int error = leave_section(rcu->flavor, &online);
+
+	if (error)
+		return error;
+	while (!start_driving(rcu))
+		hold_up();
+	/* What waits, what takes in, and what destructors free meanwhile. */
+	do
+		synchronize(rcu);
+	while (turn_over(rcu));
+	stop_driving(rcu);
+	if (online)
+		rcu->flavor->thread_online();
+	return 0;
+}
+
+int slab_rcu_barrier(struct slab_cache *cache)
+{
+	if (!cache || cache->magic != CACHE_MAGIC || !cache->rcu) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	return rcu_drain(cache);
+}
+
+void rcu_destroy(struct cache_rcu *rcu)
+{
+	while (!start_driving(rcu))
+		hold_up();
+	cpu_slots_destroy(rcu->slots);
+	rcu->cache = NULL;
+	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))
+		stop_driving(rcu); /* the callback has the rest */
+	else
+		give_free(rcu);
+}
+
+static void count_waiting(struct slab *slab, void *arg)
+{
+	*(uint64_t *)arg += COUNT(slab->waiting[0]) + COUNT(slab->waiting[1]);
+}
+
+/*
+ * A thread that recycles has taken objects out of the slabs that are not free yet. In the
+ * child there is no such thread: they are lost, as what other threads had in hand is.
+ */
+void rcu_after_fork_child(struct slab_cache *cache)
+{
+	struct cache_rcu *rcu = cache->rcu;
+	uint64_t pending = 0;
+
+	if (!rcu || !rcu->driving)
+		return;
+	rcu->driving = 0;
+	cache_each_slab(cache, count_waiting, &pending);
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (struct slab *slab = rcu->retired[turn]; slab; slab = slab->next)
+			pending++;
+	cache->memory.rcu_pending = pending;
+}
+
+/* --- freeing -------------------------------------------------------------------------------- */
+
+bool rcu_retire(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_rcu *rcu = cache->rcu;
+	unsigned turn;
+
+	if (!(cache->flags & SLAB_TYPESAFE_BY_RCU))
+		return false;
+	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_RELAXED);
+	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
+	push(&rcu->retired[turn], slab, &slab->next);
+	arm(rcu);
+	return true;
+}
+
+/* false: it was given to us a moment ago. */
+static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
+		   uint64_t *ret_pending)
+{
+	int cpu = cpu_engine->cpu();
+	struct cpu_batch batch;
+
+	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
+		enum cpu_result result = cpu_engine->gather(rcu->slots, cpu, &slab->cpu, offset8);
+
+		if (result == CPU_DONE)
+			return true;
+		if (result == CPU_DOUBLE)
+			return false;
+		if (result == CPU_MISS &&
+		    cpu_engine->gather_take(rcu->slots, cpu, &batch) == CPU_DONE)
+			*ret_pending = wait_for(rcu, &batch);
+	}
+	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
+	*ret_pending = wait_for(rcu, &batch);
+	return true;
+}
+
+/* Can this be freed at all? Reports why not. */
+static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
+{
+	if (!segment_known(obj) || slab_user(slab) != cache || !cache->rcu) {
+		debug_refuse_waiting(cache, obj, caller);
+		return false;
+	}
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return debug_begin_waiting(cache, slab, obj, caller);
+	if (SLAB_LIKELY(slab_is_object(slab, obj)))
+		return true;
+	debug_report_interior(cache, slab, obj, caller);
+	return false;
+}
+
+void slab_free_rcu(struct slab_cache *cache, void *obj)
+{
+	struct slab *slab;
+	struct cache_rcu *rcu;
+	uint64_t pending = 0;
+
+	if (!obj)
+		return;
+	slab = slab_of(obj);
+	if (!may_wait(cache, obj, slab, __builtin_return_address(0)))
+		return;
+	rcu = cache->rcu;
+	if (!gather(rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
+		debug_report_double_free(cache, slab, obj, __builtin_return_address(0));
+		return;
+	}
+	arm(rcu);
+	if (SLAB_UNLIKELY(pending > rcu->backlog))
+		help(rcu);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Grace periods for caches: see rcu.c.
+ */
+#ifndef SLAB_RCU_INTERNAL_H
+#define SLAB_RCU_INTERNAL_H
+
+#include <slab/rcu.h>
+
+#include "slab_internal.h"
+
+/* What a cache with args.rcu has; NULL and ENOMEM. */
+struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
+/* Nothing waits any more, and nobody uses the cache. */
+void rcu_destroy(struct cache_rcu *rcu);
+/* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */
+int rcu_drain(struct slab_cache *cache);
+
+/*
+ * rcu_retire: an unused slab in hand, of a type-safe cache, is released after a
+ * grace period. false: it may go at once.
+ */
+bool rcu_retire(struct slab_cache *cache, struct slab *slab);
+
+/* Called by threads of libslab's own, which no flavour knows. */
+void rcu_this_thread_is_ours(void);
+
+/* In the child of a fork: who was recycling is gone. */
+void rcu_after_fork_child(struct slab_cache *cache);
+
+#endif /* SLAB_RCU_INTERNAL_H */

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+#
+# Grace periods: all of liburcu's flavours in one program.
+pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-mb liburcu-qsbr liburcu-bp)
+
+slab_add_test(rcu_test SOURCES unit/rcu_test.cc LABELS unit ENGINES)
+target_link_libraries(rcu_test PRIVATE PkgConfig::URCU)
