@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences: the two fast ones, to be inlined into the caller's
- * alloc and free, and the general one.
+ * Restartable sequences: the fast ones, to be inlined into the caller's
+ * alloc, free and deferred free, and the general one.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #define CPU_CACHE_RSEQ_H

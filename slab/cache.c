@@ -267,7 +267,7 @@ static struct slab_cache *cache_memory(void)
 static void cache_memory_free(struct slab_cache *cache)
 {
 	cache->magic = 0;
-	cache->slots = cache->cpu_slots = cpu_slots_none();
+	cache->slots = cache->cpu_slots = cache->rcu_slots = cpu_slots_none();
 	cache->next = NULL;
 	*free_caches_end = cache;
 	free_caches_end = &cache->next;
@@ -288,6 +288,7 @@ static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_s
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
 	cache->cpu_slots = cache->geometry && cpu_slots_none() ? cpu_slots_create() : NULL;
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
+	cache->rcu_slots = cache->rcu ? rcu_slots(cache->rcu) : cpu_slots_none();
 	if (cache->cpu_slots && (cache->rcu || !rcu))
 		return true;
 	if (cache->cpu_slots)

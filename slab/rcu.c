@@ -39,10 +39,12 @@
 #include <urcu/flavor.h>
 
 #include "debug_cache.h"
+#include "rseq.h"
+#include "user_pointer.h"
 
-/* What may wait without anybody being held up. */
-#define BACKLOG_BYTES (UINT64_C(4) << 20)
-#define BACKLOG_MIN UINT64_C(4096)
+/* What may wait before producers are held up; a quarter of it before they help. */
+#define BACKLOG_BYTES (UINT64_C(16) << 20)
+#define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
 #define HOLD_UP_NS 100000L
 
@@ -126,6 +128,11 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 		.backlog = backlog_of(cache->size),
 	};
 	return rcu;
+}
+
+char *rcu_slots(const struct cache_rcu *rcu)
+{
+	return rcu->slots;
 }
 
 /* --- the stacks of slabs ---------------------------------------------------------- */
@@ -388,18 +395,20 @@ static void hold_up(void)
 	nanosleep(&time, NULL);
 }
 
-/* Too much waits. */
-static SLAB_SLOWPATH void help(struct cache_rcu *rcu)
+/* Much waits, or too much. */
+static SLAB_SLOWPATH void help(struct cache_rcu *rcu, uint64_t pending)
 {
-	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
 	if (rcu->flavor->read_ongoing() || !start_driving(rcu)) {
+		if (pending <= rcu->backlog)
+			return;
 		hold_up();
-		return;
-	}
-	synchronize(rcu);
-	if (turn_over(rcu))
+	} else {
 		synchronize(rcu);
-	stop_driving(rcu);
+		if (turn_over(rcu))
+			synchronize(rcu);
+		stop_driving(rcu);
+	}
+	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
 }
 
 /* In the qsbr flavour a thread that is online is within a section, so to speak. */
@@ -534,23 +543,34 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 	return false;
 }
 
-void slab_free_rcu(struct slab_cache *cache, void *obj)
+/* Another slab's object than the last one, a full buffer, and all that is unusual. */
+static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
-	struct slab *slab;
-	struct cache_rcu *rcu;
+	struct slab *slab = slab_of(obj);
 	uint64_t pending = 0;
 
-	if (!obj)
+	if (!may_wait(cache, obj, slab, caller))
 		return;
-	slab = slab_of(obj);
-	if (!may_wait(cache, obj, slab, __builtin_return_address(0)))
-		return;
-	rcu = cache->rcu;
-	if (!gather(rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
-		debug_report_double_free(cache, slab, obj, __builtin_return_address(0));
+	if (!gather(cache->rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
+		debug_report_double_free(cache, slab, obj, caller);
 		return;
 	}
-	arm(rcu);
-	if (SLAB_UNLIKELY(pending > rcu->backlog))
-		help(rcu);
+	arm(cache->rcu);
+	if (SLAB_UNLIKELY(pending > cache->rcu->backlog / 4))
+		help(cache->rcu, pending);
+}
+
+void slab_free_rcu(struct slab_cache *cache, void *obj)
+{
+	bool other;
+	struct slab *slab;
+
+	if (SLAB_UNLIKELY(!obj))
+		return;
+	slab = slab_of_user(obj, cache, &other);
+	if (SLAB_LIKELY(!other) &&
+	    SLAB_LIKELY(rseq_gather(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+		arm(cache->rcu);
+	else
+		free_slow(cache, obj, __builtin_return_address(0));
 }

@@ -11,6 +11,8 @@
 
 /* What a cache with args.rcu has; NULL and ENOMEM. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
+/* Where its CPUs gather what is freed. */
+char *rcu_slots(const struct cache_rcu *rcu);
 /* Nothing waits any more, and nobody uses the cache. */
 void rcu_destroy(struct cache_rcu *rcu);
 /* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */

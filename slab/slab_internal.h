@@ -233,6 +233,7 @@ struct slab_cache {
 	/* Read by the fast paths. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
 	char *cpu_slots; /* frees, and the slow paths */
+	char *rcu_slots; /* frees that wait for a grace period; without RCU as `slots` */
 	/* Set at creation. */
 	size_t size;        /* object to object */
 	size_t object_size; /* as asked for */

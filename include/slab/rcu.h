@@ -59,10 +59,10 @@ extern "C" {
  * slab_free_rcu: free an object when a grace period is over. NULL is allowed.
  *
  * Objects are gathered per CPU and slab and wait together; one callback serves all
- * of a cache. At most 4 MiB of objects (at least 4096, at most 262144 of them) wait
- * undisturbed; a thread that frees more helps: outside of read-side critical sections
- * it waits for the grace period and recycles what waited; within one it is held up
- * for 0.1 ms for 64 objects or fewer, since the grace period waits for it.
+ * of a cache. When 4 MiB of objects wait (at least 4096, at most 65536 of them), a thread that frees
+ * more helps: it waits for the grace period and recycles what waited. Within a read-side
+ * critical section it cannot, since the grace period waits for it; so when four times as
+ * much waits, a thread that frees more is held up for 0.1 ms for every 64 objects or fewer.
  *
  * What slab_free() reports is reported here. A cache without args.rcu reports, too,
  * and keeps the object.

@@ -122,6 +122,49 @@ miss:
 	return false;
 }
 
+/* gather: false when the buffer is another slab's, empty, full, or has just got this
+ * very object, and on abort. */
+static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots,
+							      struct cpu_slab *slab, void *obj,
+							      long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x16, %[slots], x16, lsl #16\n\t"
+		"ldr x17, [x16, #40]\n\t"            /* closed */
+		"cbnz x17, %l[miss]\n\t"
+		"ldr x17, [x16, #24]\n\t"            /* the word */
+		"eor x15, x17, %[slab]\n\t"
+		"lsl x14, x15, #16\n\t"
+		"cbnz x14, %l[miss]\n\t"
+		"lsr x15, x15, #48\n\t"              /* count */
+		"cmp x15, #64\n\t"
+		"b.hs %l[miss]\n\t"
+		"ldr x14, [%[slab], #16]\n\t"        /* base */
+		"sub x14, %[obj], x14\n\t"
+		"lsr x14, x14, #3\n\t"
+		"add x15, x16, x15, lsl #1\n\t"
+		"ldrh w13, [x15, #62]\n\t"           /* gathered last */
+		"cmp w13, w14, uxth\n\t"
+		"b.eq %l[miss]\n\t"
+		"strh w14, [x15, #64]\n\t"
+		"mov x14, #1\n\t"
+		"add x17, x17, x14, lsl #48\n\t"
+		"str x17, [x16, #24]\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: "x13", "x14", "x15", "x16", "x17", "memory", "cc"
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
 static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 {
 	/* clang-format off */

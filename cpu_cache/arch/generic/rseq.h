@@ -23,6 +23,11 @@ static inline bool rseq_push(char *const *slots, struct cpu_slab *slab, void *ob
 	return false;
 }
 
+static inline bool rseq_gather(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
+{
+	return rseq_push(slots, slab, obj, rseq);
+}
+
 static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 {
 	(void)op;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for x86-64: three of them.
+ * Restartable sequences for x86-64: four of them.
  *
  * A sequence is announced by storing the address of its descriptor into the
  * thread's struct rseq. From then on until it leaves [start, post_commit), the
@@ -147,6 +147,55 @@ full:
 		:
 		: [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
 		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
+/*
+ * gather: false when the buffer is another slab's, empty, full, or has just got this
+ * very object, and on abort. The word is slab | count << 48.
+ */
+static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots,
+							      struct cpu_slab *slab, void *obj,
+							      long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rax\n\t"
+		"shl $16, %%rax\n\t"
+		"add %[slots], %%rax\n\t"
+		"cmpq $0, 40(%%rax)\n\t"             /* closed */
+		"jne %l[miss]\n\t"
+		"mov 24(%%rax), %%rcx\n\t"           /* the word */
+		"mov %%rcx, %%rdx\n\t"
+		"xor %[slab], %%rdx\n\t"             /* count << 48, if the slab is the same */
+		"mov %%rdx, %%rsi\n\t"
+		"shr $48, %%rdx\n\t"
+		"shl $16, %%rsi\n\t"
+		"jnz %l[miss]\n\t"
+		"cmp %[max], %%edx\n\t"
+		"jae %l[miss]\n\t"
+		"mov %[obj], %%rsi\n\t"
+		"sub 16(%[slab]), %%rsi\n\t"         /* base */
+		"shr $3, %%rsi\n\t"
+		"cmp %%si, 62(%%rax, %%rdx, 2)\n\t"  /* gathered last */
+		"je %l[miss]\n\t"
+		"mov %%si, 64(%%rax, %%rdx, 2)\n\t"
+		"mov $1, %%edx\n\t"
+		"shl $48, %%rdx\n\t"
+		"add %%rdx, %%rcx\n\t"
+		INJECT_ASM(7)
+		"mov %%rcx, 24(%%rax)\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
+		  [max] "i"(CPU_GATHER_MAX)
+		: "rax", "rcx", "rdx", "rsi", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;
