@@ -5,3 +5,5 @@ pkg_check_modules(URCU REQUIRED IMPORTED_TARGET liburcu liburcu-mb liburcu-qsbr 
 
 slab_add_test(rcu_test SOURCES unit/rcu_test.cc LABELS unit ENGINES)
 target_link_libraries(rcu_test PRIVATE PkgConfig::URCU)
+slab_add_test(rcu_stress_test SOURCES unit/rcu_stress_test.cc LABELS stress ENGINES)
+target_link_libraries(rcu_stress_test PRIVATE PkgConfig::URCU)
