@@ -4,23 +4,29 @@
  * there, each report counts, each "FIX" line, and each leaked object.
  *
  * The names are the kernel's, and so are sizes, letters and what is written
- * where. Where libslab differs, the case says so. test_kfree_rcu and
- * test_kfree_rcu_wq_destroy are about freeing after a grace period, which
- * slab_free_rcu() does; their place is beside its tests.
+ * where. Where libslab differs, the case says so.
  */
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <slab/debug.h>
 #include <slab/malloc.h>
+#include <slab/rcu.h>
 #include <slab/slab.h>
 
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+
+extern "C" {
+extern const struct rcu_flavor_struct urcu_bp_flavor;
+}
 
 using namespace slab_test;
 
@@ -160,6 +166,41 @@ TEST_F(KunitTest, test_krealloc_redzone_zeroing)
 	EXPECT_TRUE(all_bytes(p, 62, 0xff));
 	EXPECT_EQ(validate(cache), 0u) << reports_.text();
 	slab_mfree(p);
+}
+
+/* --- test_kfree_rcu, test_kfree_rcu_wq_destroy -------------------------------------- */
+
+struct slab_cache *create_with_rcu()
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = &urcu_bp_flavor;
+	return slab_cache_create("TestSlub_kfree_rcu", 64, &args, SLAB_NO_MERGE);
+}
+
+TEST_F(KunitTest, test_kfree_rcu)
+{
+	struct slab_cache *cache = create_with_rcu();
+
+	ASSERT_NE(cache, nullptr);
+	slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(KunitTest, test_kfree_rcu_wq_destroy)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		struct slab_cache *cache = create_with_rcu();
+		int destroyed = -1;
+
+		ASSERT_NE(cache, nullptr);
+		slab_free_rcu(cache, slab_alloc(cache));
+		usleep(i * 2500);
+		std::thread([&] { destroyed = slab_cache_destroy(cache); }).join();
+		EXPECT_EQ(destroyed, 0);
+	}
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
 /* --- test_kmalloc_kfree_nolock -------------------------------------------------- */

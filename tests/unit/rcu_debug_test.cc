@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slab_free_rcu() in caches with debug letters, and of what cannot be freed: whoever
+ * called it is told, then and later.
+ */
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/rcu.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/process.h"
+
+extern "C" {
+extern const struct rcu_flavor_struct urcu_bp_flavor; /* its threads need not register */
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
+const struct slab_cache_args *with_rcu()
+{
+	static const struct slab_cache_args args = [] {
+		struct slab_cache_args with = {};
+
+		with.rcu = &urcu_bp_flavor;
+		return with;
+	}();
+
+	return &args;
+}
+
+void in_thread(const char *name, void (*act)(struct slab_cache *, void *), struct slab_cache *cache,
+	       void *obj)
+{
+	std::thread([=] {
+		pthread_setname_np(pthread_self(), name);
+		act(cache, obj);
+	}).join();
+}
+
+TEST_F(DebugTest, RcuFreesWithLetters)
+{
+	test_cache cache(64, all_letters, with_rcu());
+
+	for (int i = 0; i < 1000; i++)
+		slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(stats_of(cache).rcu_freed, 1000u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+TEST_F(DebugTest, RcuPoisonsAfterTheGracePeriodOnly)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	char *obj = hidden(slab_alloc(cache));
+
+	obj[0] = 1;
+	slab_free_rcu(cache, hidden(obj));
+	EXPECT_EQ(obj[0], 1);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(obj[0], 0x6b);
+}
+
+TEST_F(DebugTest, RcuDoubleFreeNamesBoth)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	void *obj = slab_alloc(cache);
+
+	in_thread("frees", slab_free_rcu, cache, obj);
+	in_thread("frees again", slab_free_rcu, cache, obj);
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_STREQ(reported().info.freed.thread, "frees");
+	EXPECT_STREQ(reported().info.detected.thread, "frees again");
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, RcuFreeWhileItWaitsIsReported)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	void *obj = slab_alloc(cache);
+
+	in_thread("frees", slab_free_rcu, cache, obj);
+	slab_free(cache, hidden(obj));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_STREQ(reported().info.freed.thread, "frees");
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, RcuFreeAfterwardsNamesWhoFreedFirst)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	void *obj = slab_alloc(cache);
+
+	in_thread("frees", slab_free_rcu, cache, obj);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	slab_free_rcu(cache, hidden(obj));
+	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	EXPECT_STREQ(reported().info.freed.thread, "frees");
+	expect_contained(cache, 1);
+}
+
+TEST_F(DebugTest, RcuFreeOfADamagedObjectIsReportedAtOnce)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	char *obj = hidden(slab_alloc(cache));
+
+	obj[64] = 0;
+	slab_free_rcu(cache, hidden(obj));
+	expect_damage(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone overwritten", obj + 64, obj + 64,
+		      0x00, 0xcc, 2);
+}
+
+TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithWhoFreedIt)
+{
+	test_cache cache(64, all_letters, with_rcu());
+	char *obj = hidden(slab_alloc(cache));
+
+	in_thread("frees", slab_free_rcu, cache, obj);
+	obj[64] = 0;
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	expect_damage(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone overwritten", obj + 64, obj + 64,
+		      0x00, 0xcc, 2);
+	EXPECT_STREQ(reported().info.detected.thread, "frees");
+}
+
+TEST_F(DebugTest, RcuFreeOfAnotherCachesObjectIsReported)
+{
+	test_cache cache(64, SLAB_NO_MERGE, with_rcu()), other(64);
+	void *obj = slab_alloc(other);
+
+	slab_free_rcu(cache, obj);
+	expect_problem(SLAB_PROBLEM_WRONG_CACHE,
+		       "Wrong slab cache. " + cache.name() + " but object is from " + other.name());
+	slab_free(other, obj);
+}
+
+TEST_F(DebugTest, RcuFreeInACacheWithoutRcuIsReported)
+{
+	test_cache cache(64);
+	void *obj = slab_alloc(cache);
+	char reason[100];
+
+	slab_free_rcu(cache, obj);
+	snprintf(reason, sizeof(reason), "slab_free_rcu(%p) in a cache without args.rcu", obj);
+	expect_problem(SLAB_PROBLEM_INVALID_POINTER, reason);
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	slab_free(cache, obj);
+}
+
+TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
+{
+	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	char *obj = hidden(slab_alloc(cache));
+
+	slab_free_rcu(cache, obj + 8);
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
+	slab_free(cache, obj);
+}
+
+TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutLetters)
+{
+	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	void *obj = slab_alloc(cache);
+
+	slab_free_rcu(cache, hidden(obj));
+	slab_free_rcu(cache, hidden(obj));
+	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_DOUBLE_FREE);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+}
+
+TEST_F(DebugTest, RcuFreesAcrossASwitchOfLetters)
+{
+	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
+	void *objs[2000];
+
+	for (void *&obj : objs)
+		obj = slab_alloc(cache);
+	for (int i = 0; i < 1000; i++)
+		slab_free_rcu(cache, objs[i]);
+	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	for (int i = 1000; i < 2000; i++)
+		slab_free_rcu(cache, objs[i]);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+} // namespace
