@@ -30,7 +30,8 @@ int cpu_locked_cpu(void)
 static bool enter(struct cpu_slot *slot)
 {
 	cpu_slot_lock(slot);
-	if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+	/* Who opened it has changed it, without the lock. */
+	if (!__atomic_load_n(&slot->closed, __ATOMIC_ACQUIRE))
 		return true;
 	cpu_slot_unlock(slot);
 	return false;

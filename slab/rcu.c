@@ -221,10 +221,16 @@ static void collect(struct cache_rcu *rcu)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
 
-		if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
-			continue;
-		collect_slot(rcu, slot);
-		__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
+		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+			collect_slot(rcu, slot);
+	}
+	/* Nobody reads the old word once the slot is open again. */
+	cpu_engine->fence(rcu->slots);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+
+		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 	}
 }
 
@@ -343,7 +349,8 @@ static bool is_gathered(const struct cache_rcu *rcu)
 	return false;
 }
 
-/* No callback any more, unless something arrived that has not seen that. */
+/* No callback any more, unless something arrived that has not seen that. By the driver:
+ * rcu_destroy() may give all this to another cache as soon as nobody drives. */
 static void disarm(struct cache_rcu *rcu)
 {
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
@@ -370,13 +377,11 @@ static void callback(struct rcu_head *head)
 
 	if (rcu->armed_turn == rcu->turn)
 		recycle(rcu, waits);
-	if (something_waits(rcu, waits) || turn_over(rcu)) {
+	if (something_waits(rcu, waits) || turn_over(rcu))
 		call(rcu);
-		stop_driving(rcu);
-		return;
-	}
+	else
+		disarm(rcu);
 	stop_driving(rcu);
-	disarm(rcu);
 }
 
 /* --- driving: helpers ---------------------------------------------------------------------- */
