@@ -324,7 +324,8 @@ static void call(struct cache_rcu *rcu)
 {
 	if (is_ours)
 		rcu->flavor->register_thread();
-	rcu->armed_turn = __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED);
+	__atomic_store_n(&rcu->armed_turn, __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 	rcu->flavor->update_call_rcu(&rcu->head, callback);
 	if (is_ours)
 		rcu->flavor->unregister_thread();
@@ -362,6 +363,7 @@ static void disarm(struct cache_rcu *rcu)
 static void callback(struct rcu_head *head)
 {
 	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
+	uint64_t turn = __atomic_load_n(&rcu->armed_turn, __ATOMIC_ACQUIRE);
 
 	/* A helper is at it, or rcu_destroy(). */
 	if (!start_driving(rcu)) {
@@ -375,7 +377,7 @@ static void callback(struct rcu_head *head)
 
 	unsigned waits = ~rcu->turn & 1;
 
-	if (rcu->armed_turn == rcu->turn)
+	if (turn == rcu->turn)
 		recycle(rcu, waits);
 	if (something_waits(rcu, waits) || turn_over(rcu))
 		call(rcu);
