@@ -48,9 +48,10 @@ static unsigned read_possible(void)
 	return configured > (long)count ? (unsigned)configured : count;
 }
 
+static unsigned possible;
+
 unsigned cpu_possible(void)
 {
-	static unsigned possible;
 	unsigned n = __atomic_load_n(&possible, __ATOMIC_RELAXED);
 
 	if (!n) {
@@ -59,6 +60,13 @@ unsigned cpu_possible(void)
 	}
 	return n;
 }
+
+#ifdef SLAB_TESTING
+void cpu_set_possible(unsigned n)
+{
+	__atomic_store_n(&possible, n, __ATOMIC_RELAXED);
+}
+#endif
 
 static size_t area_bytes(void)
 {

@@ -172,6 +172,10 @@ bool cpu_engine_init(const char *wanted);
 
 /* Possible CPUs: slots exist for 0 … cpu_possible()-1. */
 unsigned cpu_possible(void);
+#ifdef SLAB_TESTING
+/* Another machine: before there are any slots. */
+void cpu_set_possible(unsigned n);
+#endif
 
 /*
  * cpu_slots_create: slots for one more user, all empty; NULL and errno ENOMEM.

@@ -17,7 +17,8 @@
 
 struct attribute {
 	const char *name;
-	size_t offset, size; /* in struct slab_stats; size 0: not there */
+	size_t offset, size; /* in struct slab_stats; size 0: not there, but: */
+	uint64_t (*read)(const struct slab_cache *cache);
 	/* Only of those that can be set: */
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
@@ -54,16 +55,31 @@ static void write_limit(struct slab_cache *cache, uint64_t value)
 	__atomic_store_n(&cache->limit, value, __ATOMIC_RELAXED);
 }
 
+static uint64_t read_sample(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+}
+
 static void write_sample(struct slab_cache *cache, uint64_t value)
 {
 	slab_cache_sample(cache, value);
 }
 
+static uint64_t read_ratio(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED);
+}
+
+static void write_ratio(struct slab_cache *cache, uint64_t value)
+{
+	__atomic_store_n(&cache->remote_node_ratio, (unsigned)value, __ATOMIC_RELAXED);
+}
+
 #define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
 #define NUMBER(member)                                                                             \
-	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, 0, NULL}
+	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, NULL, 0, NULL}
 #define WRITABLE(member, max, accepted)                                                            \
-	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), write_##member, max,       \
+	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, write_##member, max, \
 	 accepted}
 
 #define TEXT_OF(number) #number
@@ -106,7 +122,9 @@ static const struct attribute attributes[] = {
 	NUMBER(reclaimed),
 	NUMBER(moved),
 	NUMBER(nodes),
-	{"sample", 0, 0, write_sample, INT64_MAX, "a number of allocations, and 0 for off"},
+	{"sample", 0, 0, read_sample, write_sample, INT64_MAX,
+	 "a number of allocations, and 0 for off"},
+	{"remote_node_defrag_ratio", 0, 0, read_ratio, write_ratio, 100, UP_TO(100) " percent"},
 };
 
 #define ATTRIBUTES ((unsigned)(sizeof(attributes) / sizeof(attributes[0])))
@@ -177,7 +195,7 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 	else if (attributes[i].size)
 		*value = number_at(&stats, &attributes[i]);
 	else
-		*value = __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+		*value = attributes[i].read(cache);
 	return 0;
 }
 

@@ -12,13 +12,15 @@
 #include "debug_cache.h"
 #include "guard.h"
 #include "limit.h"
+#include "reserve.h"
 #include "user_pointer.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 
 /*
- * A cache whose allocations take the slow path: with letters, or while one of
- * them is to be sampled. CPUs hold nothing of a cache with letters.
+ * A cache whose allocations take the slow path: with letters, while one of them is to be
+ * sampled or objects are missing in its reserve. CPUs hold nothing of a cache with
+ * letters. And objects for which room has to be made.
  */
 static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			   const void *caller)
@@ -37,7 +39,7 @@ static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, vo
 
 static bool goes_singly(const struct slab_cache *cache)
 {
-	return cache_letters(cache) || sample_gate_open(cache);
+	return cache_letters(cache) || sample_gate_open(cache) || reserve_is_short(cache);
 }
 
 /* What this CPU has and gets; ends where objects are to be had singly, or not at all. */
@@ -60,7 +62,8 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		}
 		result = cache_refill(cache, mode);
 		if (result == REFILL_NO_CPU && mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)) {
-			objs[done] = node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()));
+			objs[done] = node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()),
+						false);
 			if (!objs[done])
 				break;
 			done++;
@@ -75,10 +78,14 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			 const void *caller)
 {
-	size_t done = alloc_from_cpu(cache, mode, n, objs);
+	size_t done;
 
-	if (done < n && goes_singly(cache))
+	limit_clear();
+	done = alloc_from_cpu(cache, mode, n, objs);
+	if (done < n && (mode & SLAB_ALLOC_FULL || goes_singly(cache)))
 		done += alloc_singly(cache, mode, n - done, objs + done, caller);
+	else if (done < n && mode & SLAB_ALLOC_NEW)
+		limit_failed(cache);
 	return done;
 }
 
@@ -93,8 +100,6 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 		return 0;
 	}
 	done = alloc_some(cache, mode, n, objs, caller);
-	if (done < n && mode & SLAB_ALLOC_FULL && limit_regain(cache))
-		done += alloc_some(cache, mode, n - done, objs + done, caller);
 	if (done == n)
 		errno = saved;
 	if (cache->flags & SLAB_ZERO)

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "annotate.h"
 #include "control_socket.h"
@@ -20,9 +21,13 @@
 #include "fail.h"
 #include "fault.h"
 #include "guard.h"
+#include "limit.h"
 #include "options.h"
+#include "pin.h"
+#include "pressure.h"
 #include "rcu.h"
 #include "report.h"
+#include "reserve.h"
 #include "root.h"
 
 #define FLAGS_KNOWN                                                                                \
@@ -41,6 +46,9 @@
 /* The least objects of a slab, and the fractions of it that may be wasted. */
 #define OBJECTS_MIN 12u
 #define CPU_PARTIAL_BYTES (1u << 20)
+/* Percent; SLUB's value, too. */
+#define REMOTE_NODE_RATIO 100u
+
 
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 struct slab_cache *registry_first;
@@ -61,6 +69,7 @@ static void init_once(void)
 			  cpu_engine->name);
 	topology_nodes();
 	root_init();
+	limit_init();
 	slab_fork_init();
 }
 
@@ -186,7 +195,9 @@ static int check_args(const char *name, size_t size, const struct slab_cache_arg
 		return EINVAL;
 	if (flags & SLAB_TYPESAFE_BY_RCU && !args->rcu)
 		return EINVAL;
-	if (flags & ~FLAGS_DONE || args->reclaim || args->reserve || args->isolate || args->migrate)
+	if (!args->isolate != !args->migrate || (args->migrate && !args->ctor))
+		return EINVAL;
+	if (flags & ~FLAGS_DONE)
 		return ENOTSUP;
 	return 0;
 }
@@ -215,7 +226,7 @@ static struct slab_cache *find_name(const char *name)
 static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !args->limit && !args->rcu && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+	       !args->limit && !args->reserve && !args->reclaim && !args->rcu && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
@@ -223,7 +234,8 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
-			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) &&
+			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
+			     !c->memory.reserve &&
 			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
@@ -251,6 +263,7 @@ static unsigned free_cache_count;
 static struct slab_cache *cache_memory(void)
 {
 	struct slab_cache *cache = free_caches;
+	char (*alias)[SLAB_MAX_NAME + 1];
 
 	if (fail_pages()) {
 		errno = ENOMEM;
@@ -260,7 +273,9 @@ static struct slab_cache *cache_memory(void)
 		return os_map(cache_bytes(), 4096);
 	free_caches = cache->next;
 	free_cache_count--;
+	alias = cache->alias;
 	memset(cache, 0, cache_bytes());
+	cache->alias = alias;
 	return cache;
 }
 
@@ -318,8 +333,13 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->tag = slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0;
 	cache->ctor = args->ctor;
 	cache->dtor = args->dtor;
+	cache->isolate = args->isolate;
+	cache->migrate = args->migrate;
 	cache->arg = args->arg;
 	cache->limit = args->limit;
+	cache->reclaim = args->reclaim;
+	cache->memory.reserve = args->reserve;
+	cache->remote_node_ratio = REMOTE_NODE_RATIO;
 	cache->refs = 1;
 	memcpy(cache->name, name, strlen(name) + 1);
 	pthread_mutex_init(&cache->flush_lock, NULL);
@@ -356,6 +376,10 @@ static void registry_remove(struct slab_cache *cache)
 
 static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
 {
+	if (!cache->alias)
+		cache->alias = os_map(CACHE_ALIAS_BYTES, 4096);
+	if (!cache->alias)
+		return NULL;
 	root_registry_begin();
 	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
 	root_registry_end();
@@ -397,6 +421,8 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		return NULL;
 	}
 	flags |= wanted_flags(name, args);
+	if (args->reclaim)
+		flags |= SLAB_RECLAIM_ACCOUNT;
 	cache = can_merge(name, flags, args) ? find_mergeable(stride, align, flags) : NULL;
 	if (cache)
 		return add_alias(cache, name, size);
@@ -424,11 +450,23 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size)
 	pthread_mutex_lock(&registry_lock);
 	cache = create_locked(name, size, &args, SLAB_NO_MERGE);
 	if (cache)
-		cache->by_size = true;
+		cache->by_size = cache->complete = true;
 	pthread_mutex_unlock(&registry_lock);
 	if (cache)
 		slab_control_start();
 	return cache;
+}
+
+/* What needs a cache that works, and no lock. An alias needs nothing. */
+static bool complete(struct slab_cache *cache, const struct slab_cache_args *args,
+		     const void *caller)
+{
+	if (args->reserve && !reserve_create(cache, caller))
+		return false;
+	__atomic_store_n(&cache->complete, true, __ATOMIC_RELEASE);
+	if (args->reclaim)
+		pressure_start();
+	return true;
 }
 
 struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
@@ -448,6 +486,11 @@ struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
 		cache = create_locked(name, size, &args, flags);
 		error = cache ? 0 : errno;
 		pthread_mutex_unlock(&registry_lock);
+	}
+	if (cache && !complete(cache, &args, __builtin_return_address(0))) {
+		slab_cache_destroy(cache);
+		cache = NULL;
+		error = ENOMEM;
 	}
 	if (!cache) {
 		if (flags & SLAB_PANIC)
@@ -478,6 +521,22 @@ static bool is_registered(const struct slab_cache *cache)
 	return c != NULL;
 }
 
+/* Take registry_lock when nothing waits for a grace period, and nobody acts on the cache
+ * without the lock, which might give it something that does. 0 or -errno. */
+static int lock_for_destruction(struct slab_cache *cache)
+{
+	int error;
+
+	do {
+		/* Readers may be waiting for the lock. */
+		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
+			return -errno;
+		pthread_mutex_lock(&registry_lock);
+		error = is_registered(cache) ? pin_wait(cache) : 0;
+	} while (error == EAGAIN);
+	return error ? fail(error) : 0;
+}
+
 static bool drop_alias(struct slab_cache *cache)
 {
 	if (cache->refs == 1)
@@ -499,7 +558,7 @@ static void release_rest(struct slab *slab, void *arg)
 static void release_all(struct slab_cache *cache)
 {
 	for (unsigned n = 0; n < topology_nodes(); n++) {
-		struct slab *slab = node_take(cache, n, ~0u), *next;
+		struct slab *slab = node_take(cache, n, NODE_ALL), *next;
 
 		for (; slab; slab = next) {
 			next = slab->next;
@@ -533,10 +592,8 @@ int slab_cache_destroy(struct slab_cache *cache)
 
 	if (!cache)
 		return 0;
-	/* Readers may be waiting for the lock. */
-	if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
+	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	pthread_mutex_lock(&registry_lock);
 	if (!is_registered(cache) || cache->by_size) {
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EINVAL);
@@ -545,12 +602,14 @@ int slab_cache_destroy(struct slab_cache *cache)
 		pthread_mutex_unlock(&registry_lock);
 		return 0;
 	}
+	reserve_empty(cache);
 	cache_flush(cache);
 	guard_flush(cache);
 	cache_each_slab(cache, count_used, &used);
 	if (used) {
 		cache_report_leaks(cache);
 		pthread_mutex_unlock(&registry_lock);
+		reserve_refill(cache, __builtin_return_address(0));
 		return fail(EBUSY);
 	}
 	sample_set(cache, 0);
@@ -560,6 +619,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);
+	reserve_destroy(cache);
 	if (cache->rcu)
 		rcu_destroy(cache->rcu);
 	pthread_mutex_destroy(&cache->flush_lock);

@@ -19,8 +19,10 @@
 #include "clock.h"
 #include "control_socket.h"
 #include "count.h"
+#include "decay.h"
 #include "guard.h"
 #include "options.h"
+#include "pressure.h"
 #include "rcu.h"
 #include "report.h"
 #include "runtime_dir.h"
@@ -54,7 +56,7 @@
 #define SECOND_MS 1000L
 #define PERIOD_UNKNOWN (-1L)
 
-enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER };
+enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
 
 enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 
@@ -115,21 +117,31 @@ static void set_timer(long ms)
 	timerfd_settime(server.timer, 0, &spec, NULL);
 }
 
+/* Of two periods the one that is shorter; 0: off. */
+static long shorter(long a, long b)
+{
+	return a && (a < b || !b) ? a : b;
+}
+
 /* What those wait for who are not clients, in ms; 0: nothing. */
 static long common_period(void)
 {
+	long period = shorter(decay_period(), pressure_period());
+
 	if (sample_wants_ticks() || count_wants_ticks())
-		return TICK_MS;
-	return atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD ? SECOND_MS : 0;
+		period = shorter(period, TICK_MS);
+	if (atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD)
+		period = shorter(period, SECOND_MS);
+	return period;
 }
 
 static long wanted_period(void)
 {
-	long common = common_period();
+	long period = common_period();
 
 	if (server.muted)
-		return TICK_MS;
-	return common || !server.clients ? common : SECOND_MS;
+		period = shorter(period, TICK_MS);
+	return server.clients ? shorter(period, SECOND_MS) : period;
 }
 
 /*
@@ -363,8 +375,16 @@ static void tick(void)
 	mute(false);
 	sample_tick();
 	count_tick();
+	decay_tick(clock_us());
+	pressure_tick(server.poll, TAG_PRESSURE);
 	server.period = PERIOD_UNKNOWN;
 	update_timer();
+}
+
+static void answer_pressure(unsigned tag, uint32_t events)
+{
+	pressure_event(tag - TAG_PRESSURE, events);
+	update_timer(); /* it is listened to again after a while */
 }
 
 /* Serves what is ready. Returns the number of requests answered, or -errno. */
@@ -383,6 +403,8 @@ static int serve(int timeout)
 			accept_client();
 		else if (tag == TAG_TIMER)
 			tick();
+		else if (tag >= TAG_PRESSURE)
+			answer_pressure(tag, events[i].events);
 		else
 			answered += serve_client(&server.client[tag]);
 	}
@@ -404,6 +426,7 @@ static void close_descriptors(void)
 		close(server.timer);
 	if (server.poll >= 0)
 		close(server.poll);
+	pressure_close();
 	memset(&server, 0, sizeof(server));
 	server.listener = server.timer = server.poll = -1;
 }

@@ -4,11 +4,14 @@
  *
  * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
  * on one line. A cache is acted upon from inside slab_for_each_cache(), which
- * keeps it from being destroyed meanwhile.
+ * keeps it from being destroyed meanwhile; or pinned, where the application is called
+ * back.
  */
 #define _GNU_SOURCE
 #include "control_answer.h"
+#include "defrag.h"
 #include "inspection.h"
+#include "pin.h"
 #include "symbol.h"
 
 #include <errno.h>
@@ -115,11 +118,6 @@ bool control_on_cache(struct slab_json *reply, const char *command, const char *
 	return false;
 }
 
-static long shrink(struct slab_cache *cache, void *ret_slabs)
-{
-	return *(long *)ret_slabs = slab_cache_shrink(cache);
-}
-
 static long validate(struct slab_cache *cache, void *ret_problems)
 {
 	return *(long *)ret_problems = slab_cache_validate(cache);
@@ -141,9 +139,40 @@ static void answer_count(struct slab_json *reply, const char *command, const cha
 	}
 }
 
-static void answer_shrink(struct slab_json *reply, const char *rest)
+static bool is_called_as(struct slab_cache *cache, void *name)
 {
-	answer_count(reply, "shrink", rest, shrink, "slabs");
+	return is_called(cache, name);
+}
+
+/* A cache's objects are moved together first, if they can be, and nobody else is at it. */
+static void put_shrunk(struct slab_json *reply, const char *name, struct slab_cache *cache)
+{
+	unsigned slabs = 0;
+	long moved = defrag_cache(cache, &slabs);
+
+	slabs += (unsigned)slab_cache_shrink(cache);
+	control_begin(reply, true);
+	slab_json_string(reply, "name", name);
+	slab_json_number(reply, "slabs", slabs);
+	slab_json_number(reply, "moved", moved < 0 ? 0 : (uint64_t)moved);
+	control_end(reply);
+}
+
+static void answer_shrink(struct slab_json *reply, const char *name)
+{
+	struct slab_cache *cache;
+
+	if (!*name) {
+		slab_control_refuse(reply, "shrink needs the name of a cache");
+		return;
+	}
+	cache = pin_find(is_called_as, (void *)(uintptr_t)name);
+	if (!cache) {
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+		return;
+	}
+	put_shrunk(reply, name, cache);
+	cache_unpin(cache);
 }
 
 static void answer_validate(struct slab_json *reply, const char *rest)

@@ -68,7 +68,9 @@ static bool is_attribute(const char *name)
 /* Why it cannot be set; false: it can. */
 static bool refuse_attribute(struct slab_json *reply, const char *attribute)
 {
-	static const char settable[] = "min_partial, cpu_partial, limit, sample, and events, to 0";
+	static const char settable[] =
+		"min_partial, cpu_partial, limit, sample, remote_node_defrag_ratio, and events, "
+		"to 0";
 
 	if (attribute_accepted(attribute))
 		return false;
@@ -163,7 +165,7 @@ void control_answer_trim(struct slab_json *reply, const char *rest)
 		slab_control_refuse(reply, "trim takes no \"%.64s\": it is for all caches", rest);
 		return;
 	}
-	turn.slabs = segment_trim();
+	turn.slabs = segment_trim(NULL);
 	for (unsigned i = 0; turn.left = i, slab_for_each_cache(shrink_in_turn, &turn); i++)
 		;
 	control_begin(reply, true);

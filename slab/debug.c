@@ -22,6 +22,7 @@
 #include "debug_layout.h"
 #include "finding.h"
 #include "guard.h"
+#include "reserve.h"
 
 void debug_report(struct slab_cache *cache, const struct finding *finding)
 {
@@ -69,6 +70,20 @@ static void trace(struct slab_cache *cache, const char *what, const void *obj,
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, used,
 			  first ? (void *)debug_object_at(slab, first - 1) : NULL);
+}
+
+/* Where in its slab an address lies: its object, and how far from its start. */
+static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
+			size_t *ret_into)
+{
+	size_t size = slab_size(slab);
+	size_t left = slab->debug ? slab->debug->red_left : 0;
+	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
+	unsigned index = (unsigned)(offset / size);
+
+	*ret_index = index;
+	*ret_into = offset - index * size - left;
+	return index < slab_carved(slab);
 }
 
 /* --- allocation --------------------------------------------------------------------- */
@@ -149,7 +164,8 @@ static bool add_slab(struct slab_cache *cache, unsigned n)
 	return true;
 }
 
-void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const void *caller)
+void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requested,
+		  const void *caller)
 {
 	unsigned here = topology_node_of_cpu(cpu_engine->cpu()), tried = 0;
 	unsigned n = wanted < 0 ? here : (unsigned)wanted;
@@ -171,14 +187,52 @@ void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const 
 			if (!tried && add_slab(cache, n))
 				break;
 			/* No memory: what other nodes have left. */
-			if (++tried > topology_nodes()) {
+			if (++tried > topology_nodes() || strict) {
 				errno = ENOMEM;
 				return NULL;
 			}
 			n = (n + 1) % topology_nodes();
 		}
 	}
-	return node_alloc(cache, n);
+	return node_alloc(cache, n, strict);
+}
+
+/* As hand_out(); what happened to it meanwhile is put right. false: it is damaged. */
+static bool hand_over_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
+			     size_t requested, const struct track *track, struct finding *finding)
+{
+	bool is_good = debug_check_object(cache, slab, index, finding);
+
+	debug_record(slab, index)->requested = (uint32_t)requested;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_ALLOC) = *track;
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_alloc(debug_object_at(slab, index), requested, cache->ctor);
+	return is_good;
+}
+
+void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller)
+{
+	struct slab *slab = slab_of(obj);
+	struct track track = {0};
+	struct finding finding;
+	bool is_good = true;
+	unsigned index;
+	size_t into;
+
+	if (!slab->debug || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&track, caller);
+	find_object(slab, obj, &index, &into);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	is_good = hand_over_locked(cache, slab, index, requested, &track, &finding);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	trace(cache, "alloc", obj, slab);
+	if (!is_good) {
+		finding_detected(&finding, caller);
+		debug_report(cache, &finding);
+	}
 }
 
 /* --- frees that cannot be done -------------------------------------------------------- */
@@ -216,20 +270,6 @@ static void report_stray(struct slab_cache *cache, const void *obj, const void *
 	else if (slab && slab != &slab_nowhere)
 		finding_note(&finding, "No cache has a slab there: its objects were all freed");
 	debug_refuse(cache, &finding, obj, caller);
-}
-
-/* Where in its slab an address lies: its object, and how far from its start. */
-static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
-			size_t *ret_into)
-{
-	size_t size = slab_size(slab);
-	size_t left = slab->debug ? slab->debug->red_left : 0;
-	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
-	unsigned index = (unsigned)(offset / size);
-
-	*ret_index = index;
-	*ret_into = offset - index * size - left;
-	return index < slab_carved(slab);
 }
 
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
@@ -384,6 +424,10 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		report_stray(cache, obj, caller);
 		return;
 	}
+	if (reserve_holds(cache, obj)) { /* its slab takes it for allocated */
+		debug_report_double_free(cache, slab, obj, caller);
+		return;
+	}
 	if (debug_is_guarded(slab)) {
 		guard_free(cache, slab, obj, caller);
 		return;
@@ -442,6 +486,10 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	struct finding finding;
 	int result;
 
+	if (reserve_holds(cache, obj)) {
+		debug_report_double_free(cache, slab, obj, caller);
+		return false;
+	}
 	if (debug_is_guarded(slab)) /* guard_free() will look at it */
 		return true;
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)

@@ -99,9 +99,10 @@ static inline char *debug_object_at(const struct slab *slab, unsigned index)
 
 /*
  * debug_alloc: an object of a cache with LETTERS_SLAB; requested is object_size
- * for typed caches. node -1: the one at hand. NULL and ENOMEM.
+ * for typed caches. node -1: the one at hand; `strict`: no other. NULL and ENOMEM.
  */
-void *debug_alloc(struct slab_cache *cache, int node, size_t requested, const void *caller);
+void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
+		  const void *caller);
 /* debug_free: of an object whose slab carries SLAB_TAG_DEBUG, and of whatever
  * cannot be freed: reports what is wrong. */
 void debug_free(struct slab_cache *cache, void *obj, const void *caller);
@@ -125,6 +126,10 @@ void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, si
 size_t debug_usable_size(const struct slab *slab, const void *obj);
 /* realloc in place: false when obj is no allocated object or size does not fit. */
 bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size);
+
+/* An object that libslab kept allocated itself (reserve.h) is `caller`'s now; of any
+ * slab. */
+void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller);
 
 /* Allocated objects of a debug slab, or of one that drains; a guess without the lock. */
 unsigned debug_used(const struct slab *slab);

@@ -160,7 +160,7 @@ static struct slab *take_slab(struct slab_cache *cache, unsigned node,
 					      (size_t)layout->objects * layout->stride);
 	slab = geometry ? segment_take_slab(geometry, node) : NULL;
 	if (!slab)
-		limit_release(cache, bytes);
+		limit_give_up(cache, bytes);
 	return slab;
 }
 

@@ -20,11 +20,12 @@
 #include "debug_cache.h"
 #include "fault.h"
 #include "guard.h"
+#include "reserve.h"
 
 void cache_update_slots(struct slab_cache *cache)
 {
 	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache) ||
-		    count_is_open(cache);
+		    count_is_open(cache) || reserve_is_gated(cache);
 
 	__atomic_store_n(&cache->slots, slow ? cpu_slots_none() : cache->cpu_slots,
 			 __ATOMIC_RELEASE);
@@ -68,7 +69,7 @@ static void sweep_locked(struct slab_cache *cache)
 
 	cache_flush_locked(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++) {
-		struct slab *slab = node_take(cache, n, ~0u), *next;
+		struct slab *slab = node_take(cache, n, NODE_ALL), *next;
 
 		for (; slab; slab = next) {
 			next = slab->next;

@@ -8,17 +8,24 @@
  * child loses its free objects, never gets one twice.
  */
 #include "control_socket.h"
+#include "decay.h"
 #include "fault.h"
 #include "guard.h"
+#include "pin.h"
+#include "pressure.h"
 #include "rcu.h"
+#include "reserve.h"
 
 static void prepare(void)
 {
 	sizes_lock();
 	pthread_mutex_lock(&registry_lock);
-	for (struct slab_cache *c = registry_first; c; c = c->next)
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		pthread_mutex_lock(&c->flush_lock);
+		reserve_lock(c);
+	}
 	validate_lock();
+	segment_discard_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_lock(&c->node[n].lock);
@@ -32,23 +39,35 @@ static void unlock_all(void)
 	cpu_slots_unlock_all();
 	segment_unlock();
 	guard_unlock();
+	segment_discard_unlock();
 	validate_unlock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_unlock(&c->node[n].lock);
+		reserve_unlock(c);
 		pthread_mutex_unlock(&c->flush_lock);
 	}
 	pthread_mutex_unlock(&registry_lock);
 	sizes_unlock();
 }
 
+/* Threads that were at something with this cache are gone. */
+static void after_fork_child(struct slab_cache *cache)
+{
+	pin_after_fork_child(cache);
+	cache->defragging = 0;
+	rcu_after_fork_child(cache);
+}
+
 static void child(void)
 {
 	unlock_all();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
-		rcu_after_fork_child(c);
+		after_fork_child(c);
+	decay_after_fork_child();
 	track_after_fork_child();
 	fault_after_fork_child();
+	pressure_after_fork_child();
 	slab_control_after_fork_child();
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "debug_cache.h"
+#include "decay.h"
 
 bool slab_is_object(const struct slab *slab, const void *obj)
 {
@@ -52,6 +53,7 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 		enum cpu_result result;
 
 		result = cpu_engine->gather(cache->cpu_slots, cpu, &slab->cpu, offset8);
+		decay_stir();
 		if (result == CPU_DONE)
 			return true;
 		if (result == CPU_DOUBLE)

@@ -127,7 +127,8 @@ void inspect_close(struct inspection *in)
 
 static size_t copy_bytes(void)
 {
-	return (sizeof(struct slab_cache) + CPU_CACHELINE - 1) / CPU_CACHELINE * CPU_CACHELINE;
+	return (sizeof(struct slab_cache) + CACHE_ALIAS_BYTES + CPU_CACHELINE - 1) / CPU_CACHELINE *
+	       CPU_CACHELINE;
 }
 
 /* Room for `capacity` caches; what was loaded is forgotten. */
@@ -156,9 +157,22 @@ static void tidy_copy(struct slab_cache *copy)
 {
 	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
 		copy->aliases = SLAB_STATS_MAX_ALIASES;
-	for (unsigned i = 0; i < SLAB_STATS_MAX_ALIASES; i++)
-		copy->alias[i][SLAB_MAX_NAME] = '\0';
 	copy->name[SLAB_MAX_NAME] = '\0';
+}
+
+/* Further names, into the room behind the copy. */
+static int read_aliases(const struct inspection *in, struct slab_cache *copy)
+{
+	char(*names)[SLAB_MAX_NAME + 1] = (void *)(copy + 1);
+	const uint64_t address = (uintptr_t)copy->alias;
+	int error = 0;
+
+	if (copy->aliases)
+		error = inspect_read(in, address, (SLAB_MAX_NAME + 1) * copy->aliases, names);
+	copy->alias = names;
+	for (unsigned i = 0; i < copy->aliases; i++)
+		names[i][SLAB_MAX_NAME] = '\0';
+	return error;
 }
 
 static void begin_stats(const struct inspection *in, struct inspect_cache *cache)
@@ -207,6 +221,9 @@ static int load_cache(struct inspection *in, uint64_t address)
 	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift > SEGMENT_SHIFT)
 		return -ENOENT;
 	tidy_copy(cache->copy);
+	error = in->mapped ? read_aliases(in, cache->copy) : 0;
+	if (error)
+		return error;
 	begin_stats(in, cache);
 	in->count++;
 	return 0;
@@ -358,7 +375,7 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 		.address = (uintptr_t)from->slab[i].cpu.base,
 		.bytes = UINT64_C(1) << from->head.slab_shift,
 		.side = from->head.side,
-		.populated = from->slab[i].populated,
+		.populated = slab_held(&from->slab[i]),
 		.slab = from->slab[i],
 		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
 		.owner = owner_of(in, &from->slab[i]),
@@ -509,6 +526,7 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 	uint64_t slots = (uintptr_t)cache->copy->cpu_slots;
 	struct cpu_slot slot[SLOTS_AT_ONCE];
 	struct slab_stats *stats = &cache->stats;
+	uint64_t unused;
 
 	for (unsigned cpu = 0; cpu < in->root.cpus; cpu += SLOTS_AT_ONCE) {
 		unsigned left = in->root.cpus - cpu,
@@ -522,7 +540,9 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 		for (unsigned i = 0; i < n; i++)
 			count_slot(stats, &slot[i]);
 	}
-	stats->objects -= stats->gathered < stats->objects ? stats->gathered : stats->objects;
+	/* Neither is anybody's. */
+	unused = stats->gathered + stats->reserve_left;
+	stats->objects -= unused < stats->objects ? unused : stats->objects;
 	return 0;
 }
 

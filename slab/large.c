@@ -9,7 +9,9 @@
 #include "large.h"
 
 #include "annotate.h"
+#include "ask.h"
 #include "finding.h"
+#include "limit.h"
 
 #include <errno.h>
 
@@ -37,29 +39,55 @@ static unsigned shift_for(size_t size)
 
 static struct slab *take_slab(size_t size, size_t align)
 {
-	struct geometry *geometry = geometry_get(shift_for(size > align ? size : align), 1);
+	unsigned shift = shift_for(size > align ? size : align);
+	struct geometry *geometry = geometry_get(shift, 1);
 	int cpu = cpu_engine->cpu();
 	struct slab *slab;
 
-	slab = geometry ? segment_take_slab(geometry, topology_node_of_cpu(cpu)) : NULL;
-	if (!slab)
+	if (!geometry || !limit_reserve(NULL, (size_t)1 << shift))
 		return NULL;
+	slab = segment_take_slab(geometry, topology_node_of_cpu(cpu));
+	if (!slab) {
+		limit_give_up(NULL, (size_t)1 << shift);
+		return NULL;
+	}
 	slab_populate(slab, size);
 	segment_count_large((long)slab_bytes(slab));
 	return slab;
 }
 
+static struct slab *attempt(size_t size, size_t align)
+{
+	limit_clear();
+	if (size <= LARGE_SLAB_MAX && align <= LARGE_SLAB_MAX)
+		return take_slab(size, align);
+	return segment_map_large(size, align);
+}
+
+static SLAB_SLOWPATH struct slab *attempt_again(size_t size, size_t align)
+{
+	struct retry retry = {.bytes = size};
+	struct slab *slab = NULL;
+
+	while (!slab && retry_allocation(&retry))
+		slab = attempt(size, align);
+	if (!slab)
+		limit_failed(NULL);
+	return slab;
+}
+
 void *large_alloc(size_t size, size_t align)
 {
+	int saved = errno;
 	struct slab *slab;
 
 	slab_init();
-	if (size <= LARGE_SLAB_MAX && align <= LARGE_SLAB_MAX)
-		slab = take_slab(size, align);
-	else
-		slab = segment_map_large(size, align);
+	slab = attempt(size, align);
+	if (SLAB_UNLIKELY(!slab))
+		slab = attempt_again(size, align);
 	if (!slab)
 		return NULL;
+	errno = saved;
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
 	if (annotate_is_on())
 		annotate_alloc(slab->cpu.base, size, false);
@@ -80,6 +108,8 @@ static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr
 
 void large_free(struct slab *slab, void *ptr, const void *caller)
 {
+	const size_t bytes = is_slab(slab) ? slab_bytes(slab) : 0;
+
 	if (ptr != slab->cpu.base) {
 		report_inside(slab, ptr, caller);
 		return;
@@ -93,6 +123,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	__atomic_store_n(&slab->large, 0, __ATOMIC_RELEASE);
 	segment_count_large(-(long)slab_bytes(slab));
 	segment_free_slab(slab);
+	limit_release(NULL, bytes);
 }
 
 size_t large_usable(const struct slab *slab)

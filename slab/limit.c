@@ -2,36 +2,96 @@
 #include "limit.h"
 
 #include <errno.h>
+#include <slab/memory.h>
 #include <time.h>
 
+#include "debug_cache.h"
 #include "guard.h"
+#include "options.h"
+#include "pin.h"
 
 /* A flush takes some 10 µs. Who holds the lock for longer than this validates, and
  * may be waiting for the thread that wants to allocate: a report handler's. */
 #define PATIENCE_NS 10000000L
 #define SECOND_NS 1000000000L
 
-bool limit_reserve(struct slab_cache *cache, size_t bytes)
+static __thread enum limit_cause cause;
+
+/* --- the accounts -------------------------------------------------------------- */
+
+static bool add(uint64_t *account, uint64_t limit, size_t bytes)
 {
-	size_t limit = __atomic_load_n(&cache->limit, __ATOMIC_RELAXED);
-	size_t reserved = __atomic_load_n(&cache->reserved, __ATOMIC_RELAXED);
+	uint64_t used = __atomic_load_n(account, __ATOMIC_RELAXED);
 
 	do {
-		if (limit && (reserved > limit || bytes > limit - reserved)) {
-			errno = ENOMEM;
+		if (limit && (used > limit || bytes > limit - used))
 			return false;
-		}
-	} while (!__atomic_compare_exchange_n(&cache->reserved, &reserved, reserved + bytes, true,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(account, &used, used + bytes, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 	return true;
+}
+
+static bool fail(enum limit_cause why)
+{
+	cause = why;
+	errno = ENOMEM;
+	return false;
+}
+
+bool limit_reserve(struct slab_cache *cache, size_t bytes)
+{
+	if (cache &&
+	    !add(&cache->reserved, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED), bytes))
+		return fail(LIMIT_CACHE);
+	if (add(&slab_pages.used_bytes, slab_limit(), bytes))
+		return true;
+	if (cache)
+		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
+	return fail(LIMIT_PROCESS);
 }
 
 void limit_release(struct slab_cache *cache, size_t bytes)
 {
-	__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&slab_pages.used_bytes, bytes, __ATOMIC_RELAXED);
+	if (cache)
+		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
 }
 
-static bool lock_soon(pthread_mutex_t *lock)
+void limit_give_up(struct slab_cache *cache, size_t bytes)
+{
+	limit_release(cache, bytes);
+	fail(LIMIT_SYSTEM);
+}
+
+void limit_clear(void)
+{
+	cause = LIMIT_NONE;
+}
+
+enum limit_cause limit_cause(void)
+{
+	return cause;
+}
+
+void limit_init(void)
+{
+	slab_pages.limit = slab_options()->limit;
+}
+
+void slab_set_limit(size_t bytes)
+{
+	slab_init();
+	__atomic_store_n(&slab_pages.limit, bytes, __ATOMIC_RELAXED);
+}
+
+size_t slab_limit(void)
+{
+	return __atomic_load_n(&slab_pages.limit, __ATOMIC_RELAXED);
+}
+
+/* --- taking back ----------------------------------------------------------------- */
+
+bool limit_lock_soon(pthread_mutex_t *lock)
 {
 	struct timespec until;
 
@@ -44,12 +104,108 @@ static bool lock_soon(pthread_mutex_t *lock)
 	return pthread_mutex_timedlock(lock, &until) == 0;
 }
 
-bool limit_regain(struct slab_cache *cache)
+/* What its CPUs and its guard pages hold: slabs that went, or -1. */
+static long flush(struct slab_cache *cache)
 {
-	if (!__atomic_load_n(&cache->limit, __ATOMIC_RELAXED) || !lock_soon(&cache->flush_lock))
-		return false;
-	cache_flush_locked(cache);
+	unsigned released;
+
+	if (!limit_lock_soon(&cache->flush_lock))
+		return -1;
+	released = cache_flush_locked(cache);
 	pthread_mutex_unlock(&cache->flush_lock);
-	guard_flush(cache);
-	return true;
+	return released + guard_flush(cache);
+}
+
+size_t limit_shrink(struct slab_cache *cache)
+{
+	long released = flush(cache);
+
+	return released < 0 ? 0
+			    : (size_t)(released + cache_release_empty(cache)) << cache->slab_shift;
+}
+
+static size_t shrink_all(void)
+{
+	struct slab_cache *cache = NULL;
+	size_t bytes = 0;
+
+	while ((cache = pin_next(cache, false)))
+		bytes += limit_shrink(cache);
+	return bytes;
+}
+
+long limit_regain(struct slab_cache *cache)
+{
+	size_t shrunk, trimmed = 0;
+
+	switch (cause) {
+	case LIMIT_CACHE:
+		return flush(cache);
+	case LIMIT_PROCESS:
+		return (long)shrink_all();
+	case LIMIT_SYSTEM:
+		shrunk = shrink_all();
+		segment_trim(&trimmed);
+		return (long)(shrunk + trimmed);
+	default:
+		return -1;
+	}
+}
+
+/* --- who is told --------------------------------------------------------------------- */
+
+struct handler {
+	void (*fn)(struct slab_cache *cache, size_t limit, void *arg);
+	void *arg;
+};
+
+/* Used in turn, and published by one store: whoever has just looked up one has the
+ * time of so many changes to call it. */
+#define HANDLER_SLOTS 16
+
+static struct handler handlers[HANDLER_SLOTS], *handler;
+static __thread bool in_handler;
+
+void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),
+			    void *arg)
+{
+	static unsigned changes;
+	struct handler *slot = NULL;
+
+	if (fn) {
+		slot = &handlers[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % HANDLER_SLOTS];
+		__atomic_store_n(&slot->fn, fn, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->arg, arg, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&handler, slot, __ATOMIC_RELEASE);
+}
+
+/* What it allocates itself, and fails, is counted but not told. */
+static void tell(struct slab_cache *cache, size_t limit)
+{
+	struct handler *told = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
+
+	if (!told || in_handler)
+		return;
+	in_handler = true;
+	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(
+		cache, limit, __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
+	in_handler = false;
+}
+
+void limit_failed(struct slab_cache *cache)
+{
+	enum limit_cause why = cause;
+
+	if (why == LIMIT_CACHE || why == LIMIT_PROCESS) {
+		if (cache)
+			__atomic_fetch_add(&cache->memory.limit_hits, 1, __ATOMIC_RELAXED);
+		if (why == LIMIT_PROCESS)
+			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
+		if (why == LIMIT_CACHE)
+			tell(cache, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED));
+		else
+			tell(NULL, slab_limit());
+	}
+	errno = ENOMEM;
 }

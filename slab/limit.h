@@ -1,31 +1,67 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits: how many bytes of slabs a cache may have.
+ * Limits: how many bytes of slabs a cache may have, and how many of slabs and large
+ * allocations the process.
  *
  * A slab's bytes are reserved before it is taken from the page layer, and released
  * after it was given back, so that all slabs of a cache together never exceed its
  * limit: with and without letters, draining, guarded (64 KiB each, also while it
- * waits after its free). All caches keep this account, since a limit may come at
- * any time. One that is set below what is in use takes nothing away; nothing is
- * added until enough was given back.
+ * waits after its free). Those of the process are reserved behind those of the cache,
+ * so that it never exceeds its own, either; large allocations have no cache. All keep
+ * these accounts, since a limit may come at any time. One that is set below what is in
+ * use takes nothing away; nothing is added until enough was given back. Free slabs that
+ * the page layer holds are in nobody's account: they go with time (decay).
+ *
+ * Why an allocation failed, the limit of the cache, that of the process, or the system,
+ * decides what is done about it (slow.c). It is known where it happens, deep in the page
+ * layer, so it is noted there, for the thread: whoever looks afterwards at the accounts
+ * would see what others did since.
  */
 #ifndef SLAB_LIMIT_H
 #define SLAB_LIMIT_H
 
 #include "slab_internal.h"
 
-/* Account for a slab that is about to be taken; false and ENOMEM: the limit. */
+enum limit_cause {
+	LIMIT_NONE,    /* it did not fail, or for want of something else: a constructor's */
+	LIMIT_CACHE,
+	LIMIT_PROCESS,
+	LIMIT_SYSTEM,  /* no memory from the operating system */
+};
+
+/* Account for a slab that is about to be taken; false and ENOMEM: a limit. cache NULL:
+ * a large allocation. */
 bool limit_reserve(struct slab_cache *cache, size_t bytes);
 /* … that was given back. */
 void limit_release(struct slab_cache *cache, size_t bytes);
+/* … that was not to be had from the page layer, which is the cause now; ENOMEM. */
+void limit_give_up(struct slab_cache *cache, size_t bytes);
+
+/* This thread's: why the last attempt failed since it was cleared. */
+void limit_clear(void);
+enum limit_cause limit_cause(void);
 
 /*
- * limit_regain: an allocation failed, and the cache has a limit: take back what
- * other CPUs and the guard pages hold free. false: there is no limit, or somebody
- * holds the cache's flush_lock for long. With no lock held but flush_lock.
+ * limit_regain: an allocation failed: take back what is free. For the limit of a cache
+ * that is what its other CPUs and its guard pages hold; otherwise also that of all
+ * caches, and their empty slabs. Bytes of slabs; -1: there is nothing to be done that
+ * way, or somebody holds the lock for long. With no lock held.
  */
-bool limit_regain(struct slab_cache *cache);
+long limit_regain(struct slab_cache *cache);
 /* So often is an allocation tried again: others may take what was regained. */
 #define LIMIT_TRIES 3
+
+/* Take back all that is free of a cache, waiting for its lock no longer than an
+ * allocation may: bytes of the slabs that went to the page layer. */
+size_t limit_shrink(struct slab_cache *cache);
+/* A lock that an allocation can do without; false: who holds it, holds it for long. */
+bool limit_lock_soon(pthread_mutex_t *lock);
+
+/* An allocation failed for good, of `cache` or a large one: count it and call the
+ * handler if that was a limit's doing. errno is ENOMEM. With no lock held. */
+void limit_failed(struct slab_cache *cache);
+
+/* Once, by slab_init(): SLAB_LIMIT. */
+void limit_init(void);
 
 #endif /* SLAB_LIMIT_H */

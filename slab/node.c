@@ -7,10 +7,15 @@
  * Entirely free slabs stay here up to min_partial and go to the page layer
  * beyond. The list knows slabs, not objects: a slab whose last object is freed
  * while it is listed stays until it is taken or the cache is shrunk.
+ *
+ * Slabs that are to be emptied (defrag.c) stand on a list of their own, so that they
+ * are filled last; but they are there for everybody, before any fresh slab is. Which
+ * of the two a slab is on makes no other difference: whoever takes all takes both,
+ * and puts them on the first.
  */
 #include <errno.h>
 
-#include "slab_internal.h"
+#include "decay.h"
 
 void node_init(struct cache_node *node)
 {
@@ -70,14 +75,6 @@ static void add(struct cache_node *node, struct slab *slab, bool empty)
 		node_list_add_head(&node->partial, slab);
 }
 
-static struct slab *remove_first(struct cache_node *node)
-{
-	struct slab *slab = node->partial.first;
-
-	node_list_remove(&node->partial, slab);
-	return slab;
-}
-
 /* One node's slabs of a chain; the others are returned, surplus ones in *surplus. */
 static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *slabs,
 			   struct slab **surplus)
@@ -127,27 +124,141 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 	return released;
 }
 
-struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
+/* In hand, linked by next, in front of `taken`. Under the lock. */
+static struct slab *take(struct node_list *list, unsigned max, struct slab *taken)
 {
-	struct cache_node *node = &cache->node[n];
-	struct slab *taken = NULL;
+	for (; max && list->first; max--) {
+		struct slab *slab = list->first;
 
-	/* A look without the lock spares it when there is nothing. */
-	if (!__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED))
-		return NULL;
-	pthread_mutex_lock(&node->lock);
-	for (; max && node->partial.first; max--) {
-		struct slab *slab = remove_first(node);
-
+		node_list_remove(list, slab);
 		slab->next = taken;
 		taken = slab;
 	}
+	return taken;
+}
+
+static bool is_without(const struct cache_node *node)
+{
+	return !__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED) &&
+	       !__atomic_load_n(&node->sparse.count, __ATOMIC_RELAXED);
+}
+
+struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *taken;
+
+	/* A look without the lock spares it when there is nothing. */
+	if (is_without(node))
+		return NULL;
+	pthread_mutex_lock(&node->lock);
+	taken = take(&node->partial, max, NULL);
+	if (!taken || max == NODE_ALL)
+		taken = take(&node->sparse, max, taken);
 	pthread_mutex_unlock(&node->lock);
 	return taken;
 }
 
+/* --- sparse slabs --------------------------------------------------------------- */
+
+unsigned node_split(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	unsigned long used = 0, dense;
+	unsigned moved = 0;
+
+	pthread_mutex_lock(&node->lock);
+	for (const struct slab *slab = node->partial.first; slab; slab = slab->next)
+		used += slab_used(slab);
+	dense = (used + cache->objects - 1) / cache->objects;
+	for (; node->partial.count > dense; moved++) {
+		struct slab *slab = node->partial.last;
+
+		node_list_remove(&node->partial, slab);
+		node_list_add_head(&node->sparse, slab);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return moved;
+}
+
+struct slab *node_take_sparse(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *slab;
+
+	pthread_mutex_lock(&node->lock);
+	slab = node->sparse.last;
+	if (slab)
+		node_list_remove(&node->sparse, slab);
+	pthread_mutex_unlock(&node->lock);
+	return slab;
+}
+
+void node_put_sparse(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+
+	pthread_mutex_lock(&node->lock);
+	node_list_add_head(&node->sparse, slab);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* --- objects ---------------------------------------------------------------------- */
+
+static void put(struct slab_cache *cache, struct slab *slab)
+{
+	slab->next = NULL;
+	node_put(cache, slab);
+}
+
+/*
+ * Up to max objects of a slab in hand: how many; 0: it is full, or, with *ret_error set,
+ * there was no memory. Out of hand in any case: back to the list while it has more to
+ * give.
+ */
+static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsigned max,
+			     uint16_t *offset8, int *ret_error)
+{
+	unsigned n = 0;
+
+	decay_begin_use(slab);
+	if (slab_make_ready(cache, slab, ret_error))
+		n = cpu_slab_hand_take(&slab->cpu, max, offset8);
+	else if (!*ret_error)
+		return 0;
+	if (*ret_error || slab->carved < slab->objects || slab_make_ready(cache, slab, ret_error))
+		put(cache, slab);
+	return n;
+}
+
+static struct slab *take_dense(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *slab;
+
+	pthread_mutex_lock(&node->lock);
+	slab = node->partial.first;
+	if (slab && !slab_used(slab))
+		slab = NULL;
+	if (slab)
+		node_list_remove(&node->partial, slab);
+	pthread_mutex_unlock(&node->lock);
+	return slab;
+}
+
+unsigned node_take_dense(struct slab_cache *cache, unsigned n, unsigned max, uint16_t *offset8,
+			 struct slab **ret_slab)
+{
+	unsigned taken = 0;
+	int error = 0;
+
+	while (!taken && !error && (*ret_slab = take_dense(cache, n)))
+		taken = take_objects(cache, *ret_slab, max, offset8, &error);
+	return taken;
+}
+
 /* Some slab in hand, from this node, a fresh one, or another node's. */
-static struct slab *any_slab(struct slab_cache *cache, unsigned node)
+static struct slab *any_slab(struct slab_cache *cache, unsigned node, bool strict)
 {
 	struct slab *slab = node_take(cache, node, 1);
 	int cpu = cpu_engine->cpu();
@@ -159,6 +270,8 @@ static struct slab *any_slab(struct slab_cache *cache, unsigned node)
 		cache_event(cache, cpu, SLAB_EVENT_ALLOC_SLAB);
 		return slab;
 	}
+	if (strict)
+		return NULL;
 	for (unsigned other = 0; other < topology_nodes() && !slab; other++)
 		slab = node_take(cache, other, 1);
 	if (slab)
@@ -166,38 +279,18 @@ static struct slab *any_slab(struct slab_cache *cache, unsigned node)
 	return slab;
 }
 
-void *node_alloc(struct slab_cache *cache, unsigned node)
+void *node_alloc(struct slab_cache *cache, unsigned node, bool strict)
 {
 	uint16_t offset8;
 	struct slab *slab;
 	int error = 0;
 
-	for (;;) {
-		slab = any_slab(cache, node);
-		if (!slab)
-			break;
-		if (slab_make_ready(cache, slab, &error)) {
-			cpu_slab_hand_take(&slab->cpu, 1, &offset8);
-			break;
-		}
-		if (error) {
-			slab->next = NULL;
-			node_put(cache, slab);
-			slab = NULL;
-			break;
-		}
-	}
-	if (!slab) {
+	while ((slab = any_slab(cache, node, strict)) &&
+	       !take_objects(cache, slab, 1, &offset8, &error) && !error)
+		;
+	if (!slab || error) {
 		errno = ENOMEM;
 		return NULL;
 	}
-
-	void *obj = cpu_slab_object(&slab->cpu, offset8);
-
-	/* Back to the list while it has more to give, out of hand otherwise. */
-	if (slab->carved < slab->objects || slab_make_ready(cache, slab, &error)) {
-		slab->next = NULL;
-		node_put(cache, slab);
-	}
-	return obj;
+	return cpu_slab_object(&slab->cpu, offset8);
 }

@@ -37,6 +37,9 @@ static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
 static const struct word bit_words[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
 static const struct word tools_words[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
 
+#define DECAY_MS 10000
+#define DECAY_MS_MAX 86400000
+
 #define ZERO_ALLOC 1u
 #define ZERO_FREE 2u
 
@@ -165,6 +168,35 @@ static bool parse_sample(struct slab_options *options, const char *value)
 	       parse_text(options->sample, sizeof(options->sample), value);
 }
 
+static bool parse_decay(struct slab_options *options, const char *value)
+{
+	if (strcmp(value, "never") == 0) {
+		options->decay_ms = -1;
+		return true;
+	}
+	return option_number(value, strlen(value), 0, DECAY_MS_MAX, &options->decay_ms);
+}
+
+/* A number with k, m or g behind it, for 1024 of them and so on. */
+static bool parse_bytes(const char *value, size_t *bytes)
+{
+	static const char suffixes[] = "kmg";
+	size_t len = strlen(value);
+	const char *suffix = len ? strchr(suffixes, value[len - 1] | 0x20) : NULL;
+	unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+	long number;
+
+	if (!option_number(value, shift ? len - 1 : len, 0, LONG_MAX >> shift, &number))
+		return false;
+	*bytes = (size_t)number << shift;
+	return true;
+}
+
+static bool parse_limit(struct slab_options *options, const char *value)
+{
+	return parse_bytes(value, &options->limit);
+}
+
 static bool parse_fail(struct slab_options *options, const char *value)
 {
 	return fail_parse(&options->fail, value);
@@ -204,6 +236,12 @@ static const struct {
 	{{"SLAB_ZERO", "off, alloc, free, both", "off",
 	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
 	 parse_zero},
+	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
+	  "memory that nobody used for so long goes back to the system; 0: free slabs at once"},
+	 parse_decay},
+	{{"SLAB_LIMIT", "a number of bytes, or with k, m or g behind it; 0: no limit", "0",
+	  "slabs and large allocations of the whole process at most"},
+	 parse_limit},
 	{{"SLAB_TOOLS", "auto, off", "auto",
 	  "tell valgrind and AddressSanitizer of objects when one of them watches"},
 	 parse_tools},
@@ -253,6 +291,7 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 	options->merge = 1;
 	options->control = 1;
 	options->tools = 1;
+	options->decay_ms = DECAY_MS;
 	for (size_t i = 0; i < TABLE_ROWS; i++) {
 		const char *value = get(table[i].info.name);
 

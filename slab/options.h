@@ -46,7 +46,9 @@ struct slab_options {
 	unsigned random;     /* fresh slabs hand their objects out in random order */
 	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
 	unsigned zero_free;  /* … and when freed */
+	long decay_ms;       /* free memory goes back after that long; 0: at once, -1: never */
 	unsigned tools;      /* valgrind and AddressSanitizer are told of objects */
+	size_t limit;        /* bytes of slabs and large allocations, 0: no limit */
 	struct slab_fail fail;
 	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG and SLAB_SAMPLE: see debug_options.h */
 	char sample[SLAB_OPTION_TEXT];

@@ -15,6 +15,8 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 #define MPOL_PREFERRED_POLICY 1
+#define OS_PAGE 4096
+#define PAGES_MAX 16 /* of an object: more than SLAB_MAX_OBJECT_SIZE has */
 
 static void *map(size_t bytes)
 {
@@ -72,12 +74,13 @@ void os_populate(void *start, size_t bytes)
 	errno = saved;
 }
 
-void os_discard(void *start, size_t bytes)
+bool os_discard(void *start, size_t bytes)
 {
 	int saved = errno;
+	bool done = madvise(start, bytes, MADV_DONTNEED) == 0;
 
-	madvise(start, bytes, MADV_DONTNEED);
 	errno = saved;
+	return done;
 }
 
 void os_protect(void *start, size_t bytes)
@@ -96,4 +99,25 @@ void os_bind(void *start, size_t bytes, unsigned node)
 			0);
 	}
 	errno = saved;
+}
+
+bool os_lies_on(void *start, size_t bytes, unsigned node)
+{
+	char *first = (char *)((uintptr_t)start & ~(uintptr_t)(OS_PAGE - 1));
+	int status[PAGES_MAX], saved = errno;
+	void *page[PAGES_MAX];
+	unsigned n = 0;
+	bool told;
+
+	for (char *p = first; p < (char *)start + bytes && n < PAGES_MAX; p += OS_PAGE, n++) {
+		/* A write that changes nothing, whoever else may write. */
+		__atomic_fetch_or(p < (char *)start ? (char *)start : p, 0, __ATOMIC_RELAXED);
+		page[n] = p;
+	}
+	told = syscall(SYS_move_pages, 0, n, page, NULL, status, 0) == 0;
+	errno = saved;
+	for (unsigned i = 0; told && i < n; i++)
+		if (status[i] >= 0 && (unsigned)status[i] != node)
+			return false;
+	return true;
 }

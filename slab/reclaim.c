@@ -15,7 +15,7 @@
 
 #define FREE_BUCKETS 64u
 
-static bool slot_holds(const struct cpu_slot *slot)
+bool slot_holds(const struct cpu_slot *slot)
 {
 	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ||
@@ -122,7 +122,8 @@ unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
 	return node_put(cache, partial);
 }
 
-static unsigned flush_locked(struct slab_cache *cache, unsigned over)
+/* idle_since, unless it is 0, is for the slabs that they held. */
+static unsigned flush_locked(struct slab_cache *cache, unsigned over, uint32_t idle_since)
 {
 	struct slab *hand = NULL;
 
@@ -143,17 +144,35 @@ static unsigned flush_locked(struct slab_cache *cache, unsigned over)
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
+	for (struct slab *slab = hand; slab; slab = slab->next)
+		slab_set_idle_since(slab, idle_since);
 	return slab_put_back(cache, hand);
+}
+
+/* A gathered batch may make a CPU own a slab meanwhile, hence twice. */
+static unsigned revoke_locked(struct slab_cache *cache, uint32_t idle_since)
+{
+	unsigned released = flush_locked(cache, 0, idle_since);
+
+	return released + flush_locked(cache, 0, idle_since);
+}
+
+unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
+{
+	unsigned released;
+
+	pthread_mutex_lock(&cache->flush_lock);
+	released = revoke_locked(cache, idle_since);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return released;
 }
 
 unsigned cache_flush_locked(struct slab_cache *cache)
 {
-	unsigned released = flush_locked(cache, 0);
+	unsigned released = revoke_locked(cache, 0);
 
-	/* A gathered batch may have made a CPU own a slab meanwhile. */
-	released += flush_locked(cache, 0);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += node_put(cache, node_take(cache, n, ~0u));
+		released += node_put(cache, node_take(cache, n, NODE_ALL));
 	return released;
 }
 
@@ -186,7 +205,7 @@ bool cache_steal(struct slab_cache *cache)
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
 	if (!found || pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return false;
-	flush_locked(cache, over);
+	flush_locked(cache, over, 0);
 	pthread_mutex_unlock(&cache->flush_lock);
 	return true;
 }
@@ -195,7 +214,7 @@ bool cache_steal(struct slab_cache *cache)
 static unsigned shrink_node(struct slab_cache *cache, unsigned n)
 {
 	struct slab *bucket[FREE_BUCKETS + 1] = {NULL}, *next;
-	struct slab *slab = node_take(cache, n, ~0u);
+	struct slab *slab = node_take(cache, n, NODE_ALL);
 	unsigned released = 0;
 
 	for (; slab; slab = next) {
@@ -219,6 +238,22 @@ static unsigned shrink_node(struct slab_cache *cache, unsigned n)
 	return released;
 }
 
+unsigned cache_release_empty(struct slab_cache *cache)
+{
+	unsigned released = 0;
+
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		released += shrink_node(cache, n) + debug_node_shrink(cache, n);
+	return released;
+}
+
+unsigned cache_shrink(struct slab_cache *cache)
+{
+	unsigned released = cache_flush(cache) + debug_settle(cache);
+
+	return released + cache_release_empty(cache);
+}
+
 int slab_cache_shrink(struct slab_cache *cache)
 {
 	unsigned released;
@@ -227,9 +262,7 @@ int slab_cache_shrink(struct slab_cache *cache)
 		errno = EINVAL;
 		return -EINVAL;
 	}
-	released = cache_flush(cache) + debug_settle(cache);
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += shrink_node(cache, n) + debug_node_shrink(cache, n);
-	segment_trim();
+	released = cache_shrink(cache);
+	segment_trim(NULL);
 	return (int)released;
 }

@@ -76,6 +76,7 @@ void root_registry_end(void);
 		FIELD(struct slab, remote),                                                        \
 		FIELD(struct slab, debug),                                                         \
 		FIELD(struct slab, populated),                                                     \
+		FIELD(struct slab, bare),                                                          \
 		FIELD(struct slab, drained),                                                       \
 		FIELD(struct slab, objects),                                                       \
 		FIELD(struct slab, carved),                                                        \

@@ -14,17 +14,22 @@
  * All slabs of a segment have one geometry: size, room for objects, and, for
  * slabs with debug letters, room for what is known about them (side). A free
  * slab waits in its geometry's list for its node, with the memory it already
- * has; segment_trim() gives that memory back. Memory is asked for in batches
- * (slab_populate), since a page fault costs more than everything else here.
+ * has: what was freed last is used next, so at the end of the list is what nobody
+ * needed for the longest time. That memory goes back by and by (decay.c) or at once
+ * (segment_trim()). Memory is asked for in batches (slab_populate), since a page
+ * fault costs more than everything else here.
  *
  * One lock protects the lists; it is held for a few instructions, except while
- * a segment is mapped.
+ * a segment is mapped. Memory goes back outside of it: slabs are taken off their list
+ * before and listed again after. Another lock is held meanwhile, which nobody takes
+ * who allocates or frees, so that a fork finds no slab on the way.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "decay.h"
 #include "fail.h"
-#include "slab_internal.h"
+#include "limit.h"
 
 #define GEOMETRIES_MAX 256
 #define PAGE ((size_t)4096)
@@ -33,15 +38,21 @@
 #define ADDRESS_BITS 48
 #define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
 
+/* Linked by next and prev. */
+struct free_list {
+	struct slab *first, *last;
+};
+
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
 	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
-	struct slab *free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
-	struct slab *bare[SLAB_STATS_MAX_NODES]; /* that hold none */
+	struct free_list free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
+	struct free_list bare[SLAB_STATS_MAX_NODES]; /* that hold none */
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t discard_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
 struct pages slab_pages;
@@ -88,6 +99,16 @@ void segment_lock(void)
 void segment_unlock(void)
 {
 	pthread_mutex_unlock(&pages_lock);
+}
+
+void segment_discard_lock(void)
+{
+	pthread_mutex_lock(&discard_lock);
+}
+
+void segment_discard_unlock(void)
+{
+	pthread_mutex_unlock(&discard_lock);
 }
 
 static struct geometry *get(unsigned slab_shift, unsigned objects, size_t side)
@@ -184,20 +205,45 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	}
 }
 
-static void push(struct slab **list, struct slab *slab)
+static void push(struct free_list *list, struct slab *slab)
 {
-	slab->next = *list;
-	*list = slab;
+	slab->prev = NULL;
+	slab->next = list->first;
+	if (list->first)
+		list->first->prev = slab;
+	else
+		list->last = slab;
+	list->first = slab;
+}
+
+static void push_last(struct free_list *list, struct slab *slab)
+{
+	slab->next = NULL;
+	slab->prev = list->last;
+	if (list->last)
+		list->last->next = slab;
+	else
+		list->first = slab;
+	list->last = slab;
+}
+
+static struct slab *take(struct free_list *list, struct slab *slab)
+{
+	if (slab->prev)
+		slab->prev->next = slab->next;
+	else
+		list->first = slab->next;
+	if (slab->next)
+		slab->next->prev = slab->prev;
+	else
+		list->last = slab->prev;
+	return slab;
 }
 
 /* NULL: the list is empty. */
-static struct slab *pop(struct slab **list)
+static struct slab *pop(struct free_list *list)
 {
-	struct slab *slab = *list;
-
-	if (slab)
-		*list = slab->next;
-	return slab;
+	return list->first ? take(list, list->first) : NULL;
 }
 
 static void segment_list_slabs(struct segment *segment)
@@ -252,54 +298,121 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 		return NULL;
 	}
 	segment_lock();
-	if (geometry->free[node])
-		slab = pop(&geometry->free[node]);
-	else if (geometry->bare[node] || segment_create(geometry, node))
+	slab = pop(&geometry->free[node]);
+	if (!slab && (geometry->bare[node].first || segment_create(geometry, node)))
 		slab = pop(&geometry->bare[node]);
-	if (slab)
-		slab_pages.free_slab_bytes -= slab->populated;
+	if (slab) {
+		slab_pages.free_slab_bytes -= slab_held(slab);
+		slab_set_idle_since(slab, 0);
+		slab_set_bare(slab, 0, 0);
+	}
 	segment_unlock();
 	return slab;
 }
 
-void segment_free_slab(struct slab *slab)
+/* With the lock. What was idle before it came here is the last to be used. */
+static void list_free(struct slab *slab)
 {
 	struct geometry *geometry = segment_of(slab)->geometry;
+	size_t held = slab_held(slab);
 
-	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
-	segment_lock();
-	push(slab->populated ? &geometry->free[slab->node] : &geometry->bare[slab->node], slab);
-	slab_pages.free_slab_bytes += slab->populated;
-	segment_unlock();
+	slab_pages.free_slab_bytes += held;
+	if (!held) {
+		push(&geometry->bare[slab->node], slab);
+	} else if (slab->idle_since) {
+		push_last(&geometry->free[slab->node], slab);
+	} else {
+		/* The next pass is the first that finds it idle. */
+		slab_set_idle_since(slab, decay_turn() + 1);
+		push(&geometry->free[slab->node], slab);
+	}
 }
 
-/* Give the memory of some free slabs back, outside of the lock: how many they were. */
-static unsigned trim_some(struct geometry *geometry, unsigned node)
+/* Of a free slab in hand: how many bytes went back. */
+static size_t discard(struct slab *slab)
 {
-	struct slab *slab, *hand = NULL;
-	unsigned n = 0;
+	size_t held = slab_held(slab);
 
+	if (!held || !os_discard(slab->cpu.base, slab_bytes(slab)))
+		return 0;
+	slab_set_bare(slab, 0, 0);
+	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
+	return held;
+}
+
+void segment_free_slab(struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	if (decay_at_once())
+		discard(slab);
 	segment_lock();
-	while (n < TRIM_BATCH && (slab = pop(&geometry->free[node]))) {
-		slab_pages.free_slab_bytes -= slab->populated;
-		push(&hand, slab);
-		n++;
-	}
+	list_free(slab);
 	segment_unlock();
-	for (slab = hand; slab; slab = slab->next) {
-		os_discard(slab->cpu.base, slab_bytes(slab));
-		__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
+	decay_stir();
+}
+
+/* --- memory goes back ---------------------------------------------------------- */
+
+struct trim {
+	bool all;      /* or what is ripe: decay.c */
+	uint32_t turn; /* the pass that wants to know */
+	unsigned slabs;
+	size_t bytes;
+};
+
+/* Some slabs from the end of a list, with both locks. */
+static void take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
+		      struct free_list *hand)
+{
+	struct free_list *list = &geometry->free[node];
+	struct slab *slab;
+
+	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
+		if (!trim->all && !decay_is_ripe(slab->idle_since, trim->turn))
+			break;
+		slab_pages.free_slab_bytes -= slab_held(slab);
+		push(hand, take(list, slab));
 	}
+}
+
+/* What keeps its memory, for the sake of a huge page or since it is locked, comes again
+ * in a decay time. */
+static void trim_hand(struct trim *trim, const struct free_list *hand)
+{
+	for (struct slab *slab = hand->first; slab; slab = slab->next) {
+		size_t bytes = trim->all || decay_may_discard(slab) ? discard(slab) : 0;
+
+		trim->bytes += bytes;
+		trim->slabs += bytes != 0;
+		slab_set_idle_since(slab, 0);
+	}
+}
+
+/* Give the memory of some free slabs back: false: there was none to give. */
+static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
+{
+	size_t before = trim->bytes;
+	struct free_list hand = {NULL, NULL};
+	struct slab *slab;
+	bool found;
+
+	segment_discard_lock();
+	segment_lock();
+	take_some(geometry, node, trim, &hand);
+	segment_unlock();
+	found = hand.first != NULL;
+	trim_hand(trim, &hand);
 	segment_lock();
 	while ((slab = pop(&hand)))
-		push(&geometry->bare[node], slab);
+		list_free(slab);
 	segment_unlock();
-	return n;
+	segment_discard_unlock();
+	return found && (!trim->all || trim->bytes != before);
 }
 
-unsigned segment_trim(void)
+static void trim(struct trim *trim)
 {
-	unsigned count, trimmed = 0, n;
+	unsigned count;
 	uint64_t most;
 
 	segment_lock();
@@ -309,9 +422,26 @@ unsigned segment_trim(void)
 	segment_unlock();
 	for (unsigned g = 0; g < count; g++)
 		for (unsigned node = 0; node < topology_nodes(); node++)
-			while (trimmed < most && (n = trim_some(&geometries[g], node)))
-				trimmed += n;
-	return trimmed;
+			while (trim->slabs < most && trim_some(&geometries[g], node, trim))
+				;
+}
+
+unsigned segment_trim(size_t *ret_bytes)
+{
+	struct trim all = {.all = true};
+
+	trim(&all);
+	if (ret_bytes)
+		*ret_bytes = all.bytes;
+	return all.slabs;
+}
+
+size_t segment_decay(uint32_t turn)
+{
+	struct trim ripe = {.turn = turn};
+
+	trim(&ripe);
+	return ripe.bytes;
 }
 
 struct segment *segment_first(void)
@@ -341,15 +471,19 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	size_t offset = round_up(3 * PAGE, align > PAGE ? align : PAGE);
 	size_t mapped = round_up(offset + bytes, PAGE);
 
-	if (mapped < bytes || fail_pages()) {
+	if (mapped < bytes) {
 		errno = ENOMEM;
 		return NULL;
 	}
-
-	char *start = os_map(mapped, SEGMENT_SIZE);
-
-	if (!start)
+	if (!limit_reserve(NULL, mapped))
 		return NULL;
+
+	char *start = fail_pages() ? NULL : os_map(mapped, SEGMENT_SIZE);
+
+	if (!start) {
+		limit_give_up(NULL, mapped);
+		return NULL;
+	}
 
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
 	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
@@ -373,10 +507,12 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 void segment_unmap_large(struct slab *slab)
 {
 	struct segment *segment = segment_of(slab);
+	size_t mapped = segment->mapped;
 
-	__atomic_fetch_sub(&slab_pages.large_bytes, segment->mapped, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&slab_pages.large_bytes, mapped, __ATOMIC_RELAXED);
 	set_known(segment_start(segment), false);
-	os_unmap(segment_start(segment), segment->mapped);
+	os_unmap(segment_start(segment), mapped);
+	limit_release(NULL, mapped);
 }
 
 bool segment_resize_large(struct slab *slab, size_t bytes)
@@ -384,12 +520,18 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 	struct segment *segment = segment_of(slab);
 	size_t mapped = round_up((size_t)(segment->base - segment_start(segment)) + bytes, PAGE);
 
-	/* All but the guard page, which is a mapping of its own. */
-	if (mapped < bytes || !os_resize(segment, segment->mapped - SEGMENT_HEAD_OFFSET,
-					 mapped - SEGMENT_HEAD_OFFSET))
+	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
+
+	if (mapped < bytes || !limit_reserve(NULL, more))
 		return false;
-	segment_count_large((long)(mapped - segment->mapped));
+	/* All but the guard page, which is a mapping of its own. */
+	if (!os_resize(segment, before - SEGMENT_HEAD_OFFSET, mapped - SEGMENT_HEAD_OFFSET)) {
+		limit_release(NULL, more);
+		return false;
+	}
+	segment_count_large((long)(mapped - before));
 	segment->mapped = mapped;
+	limit_release(NULL, before + more - mapped);
 	return true;
 }
 

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "decay.h"
 #include "limit.h"
 #include "options.h"
 #include "rcu.h"
@@ -61,6 +62,7 @@ unsigned slab_collect(struct slab *slab)
 		return 0;
 	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
 	put_chain(slab, FIRST(remote), COUNT(remote));
+	decay_unsettle(slab);
 	return COUNT(remote);
 }
 
@@ -169,7 +171,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 		return NULL;
 	slab = segment_take_slab(cache->geometry, node);
 	if (!slab) {
-		limit_release(cache, bytes);
+		limit_give_up(cache, bytes);
 		return NULL;
 	}
 	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
@@ -356,6 +358,7 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 				 (uint64_t)(COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	decay_stir();
 	if (remote & REMOTE_OWNED)
 		return;
 	/* It was full and is now in hand: the first who frees owns it. */
@@ -376,6 +379,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 			value |= first | (uint64_t)(COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	decay_stir();
 	if (remote & REMOTE_OWNED)
 		return;
 	put_chain(slab, first, n);

@@ -7,9 +7,10 @@
  *   0 classes_lock         creation of size caches (sizes.c)
  *   1 registry_lock        the list of caches (cache.c)
  *   2 cache->flush_lock    one revocation at a time (reclaim.c)
- *   3 node->lock           a node's partial list (node.c)
- *   4 pages lock           free slabs and segments (segment.c)
- * Constructors, destructors and report handlers run with 3 and 4 free.
+ *   3 discard lock         memory on its way to the operating system (segment.c)
+ *   4 node->lock           a node's partial list (node.c)
+ *   5 pages lock           free slabs and segments (segment.c)
+ * Constructors, destructors and report handlers run with 3 to 5 free.
  */
 #ifndef SLAB_INTERNAL_H
 #define SLAB_INTERNAL_H
@@ -65,13 +66,13 @@ struct slab {
 	struct slab_debug *debug; /* of slabs with letters (debug_cache.h), else NULL */
 	uint32_t populated;       /* bytes from base on that hold memory */
 	uint32_t drained;         /* while a plain slab drains: objects in use */
+	uint32_t idle_since;      /* turn of maintenance (decay.c); 0: none found it idle */
 	/* Objects that wait for a grace period, for each of two turns (rcu.c): index of
 	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
-	uint64_t bare[2];    /* pages before `populated` that hold no memory: a bit each */
-	uint32_t idle_since; /* turn of maintenance (decay.c); 0: in use since the last one */
-	uint8_t spare[12];
+	uint64_t bare[2]; /* pages before `populated` that hold no memory: a bit each */
+	uint64_t spare;
 	uint16_t objects;         /* room */
 	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
@@ -110,6 +111,9 @@ struct pages {
 	uint64_t segment_count;
 	uint64_t free_slab_bytes; /* of slabs in nobody's use that still hold memory */
 	uint64_t large_bytes;     /* of slabs that serve large allocations */
+	uint64_t limit;      /* bytes of slabs and large allocations at most, 0: none (limit.h) */
+	uint64_t used_bytes; /* … in use, or about to be */
+	uint64_t limit_hits; /* allocations that failed because of that limit */
 };
 
 extern struct pages slab_pages;
@@ -151,8 +155,15 @@ bool segment_known(const void *ptr);
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
 /* Give a slab back; its memory is kept for the next who takes one. */
 void segment_free_slab(struct slab *slab);
-/* Give the memory of all free slabs to the OS: how many slabs held some. */
-unsigned segment_trim(void);
+/* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
+ * ret_bytes is NULL, how much it was. */
+unsigned segment_trim(size_t *ret_bytes);
+/* … of those that are ripe in this turn of decay.c: how many bytes. */
+size_t segment_decay(uint32_t turn);
+/* Held by whoever has taken slabs away to give their memory back; a fork waits. Takes
+ * its place in the order before the nodes' locks. */
+void segment_discard_lock(void);
+void segment_discard_unlock(void);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
 /* A segment of its own for one large allocation; base is aligned to align. */
@@ -176,10 +187,13 @@ void os_unmap(void *start, size_t bytes);
 bool os_resize(void *start, size_t bytes, size_t to);
 /* Take page faults of a range in one go; best effort. */
 void os_populate(void *start, size_t bytes);
-/* Give the memory back, keep the address space. */
-void os_discard(void *start, size_t bytes);
+/* Give the memory back, keep the address space; false: it is locked (mlock(2)). */
+bool os_discard(void *start, size_t bytes);
 void os_protect(void *start, size_t bytes);
 void os_bind(void *start, size_t bytes, unsigned node);
+/* Is this memory, which is the caller's, on that node? Makes it be there first. True where
+ * the system does not tell. */
+bool os_lies_on(void *start, size_t bytes, unsigned node);
 
 /* --- the machine (topology.c) --------------------------------------------- */
 
@@ -198,6 +212,7 @@ struct node_list {
 struct cache_node {
 	pthread_mutex_t lock;     /* protects the lists and the listed flags */
 	struct node_list partial; /* slabs without letters, fullest first after a shrink */
+	struct node_list sparse;  /* … that are to be emptied: served when partial is empty */
 	struct node_list debug;   /* slabs with the cache's letters and free objects */
 	unsigned nr_debug_empty;  /* … how many of them are empty */
 	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
@@ -229,6 +244,12 @@ struct memory_counts {
 	uint64_t moved;
 };
 
+/* What a cache's CPUs did: see decay.c. */
+struct activity {
+	uint64_t trace;     /* changes when they do something */
+	uint32_t last_turn; /* in which it was seen to have changed */
+};
+
 struct slab_cache {
 	/* Read by the fast paths. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
@@ -247,6 +268,8 @@ struct slab_cache {
 	unsigned cpu_partial;
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
+	int (*isolate)(void *, void *); /* both or none */
+	int (*migrate)(void *, void *, void *);
 	void *arg;
 	uint64_t magic;
 	/* Changed under flush_lock, read atomically. */
@@ -258,18 +281,28 @@ struct slab_cache {
 	size_t limit;    /* bytes of slabs at most, 0: none; atomic */
 	size_t reserved; /* bytes of slabs that it has or is about to take (limit.h); atomic */
 	struct cache_rcu *rcu; /* with args.rcu, else NULL */
+	struct cache_reserve *reserve; /* with args.reserve, else NULL */
+	size_t (*reclaim)(struct slab_cache *, void *);
+	uint64_t asked; /* when that was called last: a number that grows; under registry_lock */
+	bool complete;  /* atomic: its creation is over */
 	struct memory_counts memory;
+	struct activity activity; /* for who runs a pass of maintenance */
+	uint32_t defragging;             /* atomic: somebody moves its objects */
+	unsigned remote_node_ratio;      /* atomic: percent (slow.c) */
+	unsigned remote_node_percentage; /* atomic: … of refills, added up */
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size;  /* one of <slab/malloc.h>'s */
 	unsigned refs; /* 1 + aliases */
+	unsigned pins; /* threads that act on it without the lock */
 	unsigned aliases;
-	char alias[SLAB_STATS_MAX_ALIASES][SLAB_MAX_NAME + 1];
+	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
 	char name[SLAB_MAX_NAME + 1];
 	pthread_mutex_t flush_lock;
 	struct cache_node node[];
 };
 
+#define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
 
 /* slab_cache_create() for one of <slab/malloc.h>'s caches. */
@@ -280,6 +313,14 @@ void slab_init(void);
 
 /* The smallest slab for objects of this size. */
 unsigned cache_choose_slab_shift(size_t size);
+
+/*
+ * Whoever calls the application back holds no lock, since its callbacks take locks of
+ * the application's under which others wait for ours. A cache that is pinned, with
+ * registry_lock, stays when that is released; its destruction waits (pin.h).
+ */
+void cache_pin(struct slab_cache *cache);
+void cache_unpin(struct slab_cache *cache);
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
@@ -303,6 +344,26 @@ static inline size_t slab_size(const struct slab *slab)
 static inline size_t slab_bytes(const struct slab *slab)
 {
 	return (size_t)1 << segment_of(slab)->slab_shift;
+}
+
+/* Bytes of memory that the slab holds. */
+static inline size_t slab_held(const struct slab *slab)
+{
+	unsigned bare = (unsigned)(__builtin_popcountll(slab->bare[0]) +
+				   __builtin_popcountll(slab->bare[1]));
+
+	return slab->populated - (size_t)bare * 4096;
+}
+
+static inline void slab_set_bare(struct slab *slab, uint64_t low, uint64_t high)
+{
+	__atomic_store_n(&slab->bare[0], low, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->bare[1], high, __ATOMIC_RELAXED);
+}
+
+static inline void slab_set_idle_since(struct slab *slab, uint32_t turn)
+{
+	__atomic_store_n(&slab->idle_since, turn, __ATOMIC_RELAXED);
 }
 
 /* Whose slab it is: NULL for nobody's. */
@@ -392,10 +453,23 @@ void node_list_remove(struct node_list *list, struct slab *slab);
 /* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
  * go to the page layer: how many. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);
-/* Take up to max slabs in hand, linked by next. */
+/* Take up to max slabs in hand, linked by next; sparse ones when there are no others,
+ * and with NODE_ALL. */
+#define NODE_ALL (~0u)
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
-/* One object straight from a node, for who has no CPU or wants that node. */
-void *node_alloc(struct slab_cache *cache, unsigned node);
+/* One object straight from a node, for who has no CPU or wants that node; of another
+ * one when it has no memory, unless that is `strict`. */
+void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
+/* Up to max objects of one slab of a node, the first on its list unless that is empty:
+ * how many. */
+unsigned node_take_dense(struct slab_cache *cache, unsigned node, unsigned max, uint16_t *offset8,
+			 struct slab **ret_slab);
+/* The last slabs on the list, all but those that could hold every object of the listed
+ * ones, are sparse from now on: how many. */
+unsigned node_split(struct slab_cache *cache, unsigned node);
+/* The last of the sparse slabs, in hand; NULL: there is none. And back, as the first. */
+struct slab *node_take_sparse(struct slab_cache *cache, unsigned node);
+void node_put_sparse(struct slab_cache *cache, struct slab *slab);
 
 /* --- paths ------------------------------------------------------------------ */
 
@@ -403,6 +477,9 @@ enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
 /* One object that this CPU holds already, without refilling. */
 void *cpu_pop(struct slab_cache *cache);
+/* An object that is not sampled, failed on purpose, zeroed or counted; NULL: there is no
+ * memory without asking anybody for it. */
+void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
 /* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
 void *slab_alloc_slow(struct slab_cache *cache);
@@ -420,6 +497,14 @@ bool slab_is_object(const struct slab *slab, const void *obj);
  * was freed into listed slabs is collected. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
 unsigned cache_flush_locked(struct slab_cache *cache);
+/* … listed slabs stay as they are; those of CPUs have been idle since that turn (decay.c). */
+unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
+/* Does this CPU hold slabs or objects of a cache? */
+bool slot_holds(const struct cpu_slot *slot);
+/* Empty slabs of the nodes go, the others are sorted: how many went. */
+unsigned cache_release_empty(struct slab_cache *cache);
+/* slab_cache_shrink(), but free slabs keep their memory. */
+unsigned cache_shrink(struct slab_cache *cache);
 /* Slabs in hand, linked by next: full ones leave it, others go to their node. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *hand);
 /* Take back slabs from CPUs that hold too many: whether the nodes got some. */

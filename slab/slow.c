@@ -6,15 +6,25 @@
  * another CPU between any two steps; each step is a section on the CPU it was
  * meant for, and a slab is either in the hand of one thread or where others find
  * it. Every function therefore ends in "look again".
+ *
+ * A CPU takes slabs of its own node. When that has no partial one, those of other nodes
+ * would lie idle while fresh memory is taken; so, as in SLUB, in remote_node_defrag_ratio
+ * of 100 such cases one of a node that has more than min_partial of them serves first.
+ *
+ * An attempt that fails takes back what is free, then asks caches to free some (ask.h),
+ * and in the end takes an object from the cache's reserve; all that with no lock held.
  */
 #include <errno.h>
 #include <string.h>
 
+#include "ask.h"
 #include "count.h"
 #include "debug_cache.h"
+#include "decay.h"
 #include "fail.h"
 #include "guard.h"
 #include "limit.h"
+#include "reserve.h"
 #include "rseq.h"
 
 static bool is_closed(struct slab_cache *cache, int cpu)
@@ -42,6 +52,7 @@ static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	int error = 0;
 
+	decay_begin_use(slab);
 	if (slab_make_ready(cache, slab, &error)) {
 		own_and_install(cache, cpu, slab);
 		return REFILL_OK;
@@ -116,6 +127,8 @@ static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 
 		slabs = slab->next;
 		cache_event(cache, cpu, SLAB_EVENT_ALLOC_FROM_NODE);
+		if (node != topology_node_of_cpu(cpu))
+			cache_event(cache, cpu, SLAB_EVENT_ALLOC_NODE_MISMATCH);
 		switch (reuse(cache, cpu, slab)) {
 		case REFILL_OK:
 			result = REFILL_OK;
@@ -142,14 +155,42 @@ static int from_pages(struct slab_cache *cache, int cpu, unsigned node)
 	return reuse(cache, cpu, slab);
 }
 
-static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node)
+/* From nodes that have so many partial slabs. */
+static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node, unsigned least)
 {
 	for (unsigned other = 0; other < topology_nodes(); other++)
-		if (other != node && from_node(cache, cpu, other) == REFILL_OK) {
-			cache_event(cache, cpu, SLAB_EVENT_ALLOC_NODE_MISMATCH);
+		if (other != node &&
+		    __atomic_load_n(&cache->node[other].partial.count, __ATOMIC_RELAXED) >= least &&
+		    from_node(cache, cpu, other) == REFILL_OK)
 			return REFILL_OK;
-		}
 	return REFILL_ERROR;
+}
+
+/* Is this one of remote_node_ratio in 100 times? A lost count does no harm. */
+static bool is_other_nodes_turn(struct slab_cache *cache)
+{
+	unsigned ratio = __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED), sum;
+
+	if (topology_nodes() == 1)
+		return false;
+	sum = __atomic_load_n(&cache->remote_node_percentage, __ATOMIC_RELAXED) + ratio;
+	__atomic_store_n(&cache->remote_node_percentage, sum % 100, __ATOMIC_RELAXED);
+	return sum >= 100;
+}
+
+/* No partial slab of this node: another node's, if it has plenty, or a fresh one. */
+static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsigned mode)
+{
+	unsigned plenty = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED) + 1;
+	int result;
+
+	if (is_other_nodes_turn(cache) &&
+	    from_other_nodes(cache, cpu, node, plenty) == REFILL_OK)
+		return REFILL_OK;
+	result = from_pages(cache, cpu, node);
+	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
+		return from_other_nodes(cache, cpu, node, 0);
+	return result;
 }
 
 /* What this CPU freed into others' slabs: some of it may become ours. */
@@ -193,10 +234,7 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 		if (result != REFILL_NONE)
 			return result;
 	}
-	result = from_pages(cache, cpu, node);
-	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
-		return from_other_nodes(cache, cpu, node);
-	return result;
+	return from_elsewhere(cache, cpu, node, mode);
 }
 
 void *cpu_pop(struct slab_cache *cache)
@@ -228,24 +266,27 @@ static void *alloc_sampled(struct slab_cache *cache, unsigned long n, size_t req
 	return guard_alloc(cache, requested, caller);
 }
 
-static void *alloc_object(struct slab_cache *cache, size_t requested, const void *caller)
+static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t requested,
+			  const void *caller)
 {
-	void *obj = sample_gate_open(cache) ? alloc_sampled(cache, 1, requested, caller) : NULL;
+	void *obj = NULL;
 
+	if (may_guard && sample_gate_open(cache))
+		obj = alloc_sampled(cache, 1, requested, caller);
 	while (!obj) {
 		if (cache_letters(cache) & LETTERS_SLAB)
-			return debug_alloc(cache, -1, requested, caller);
+			return debug_alloc(cache, -1, false, requested, caller);
 		obj = cpu_pop(cache);
 		if (obj)
 			break;
 		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
 		case REFILL_NO_CPU:
-			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()));
+			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
 		case REFILL_ERROR:
 			errno = ENOMEM;
 			return NULL;
 		default:
-			if (!sample_gate_open(cache))
+			if (may_guard && !sample_gate_open(cache))
 				obj = alloc_sampled(cache, count_current(cache), requested, caller);
 			break;
 		}
@@ -262,6 +303,11 @@ static bool is_to_fail(const struct slab_cache *cache)
 	return true;
 }
 
+void *cache_alloc_plain(struct slab_cache *cache, const void *caller)
+{
+	return is_to_fail(cache) ? NULL : alloc_object(cache, false, cache->object_size, caller);
+}
+
 /* All that may be used, and no red zone. */
 static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_t requested)
 {
@@ -270,28 +316,101 @@ static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_
 	return cache->object_size;
 }
 
+/* An allocation. */
+struct wish {
+	struct slab_cache *cache;
+	int node; /* -1: any */
+	bool strict;
+	size_t requested;
+	const void *caller;
+};
+
+/*
+ * A slab's memory is bound to its node, but preferably: the system may have put a page
+ * elsewhere. So who insists on a node has a look where the object lies; made-up nodes
+ * have no memory to look at.
+ */
+static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node)
+{
+	if (!obj || !topology_is_real() || os_lies_on(obj, cache->object_size, node))
+		return obj;
+	slab_free(cache, obj);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *alloc_on_node(const struct wish *wish)
+{
+	struct slab_cache *cache = wish->cache;
+	void *obj;
+
+	if (cache_letters(cache) & LETTERS_SLAB)
+		obj = debug_alloc(cache, wish->node, wish->strict, wish->requested, wish->caller);
+	else
+		obj = node_alloc(cache, (unsigned)wish->node, wish->strict);
+	return wish->strict ? refuse_elsewhere(cache, obj, (unsigned)wish->node) : obj;
+}
+
+static void *attempt(const struct wish *wish)
+{
+	if (wish->node < 0)
+		return alloc_object(wish->cache, true, wish->requested, wish->caller);
+	return alloc_on_node(wish);
+}
+
+/* It failed, and limit_cause() says why: make room, and in the end take from the reserve,
+ * which may be on any node. */
+static SLAB_SLOWPATH void *alloc_again(const struct wish *wish)
+{
+	struct slab_cache *cache = wish->cache;
+	struct retry retry = {.cache = cache, .bytes = (size_t)1 << cache->slab_shift};
+	void *obj = NULL;
+
+	while (!obj && retry_allocation(&retry)) {
+		limit_clear();
+		obj = attempt(wish);
+	}
+	if (!obj && !wish->strict)
+		obj = reserve_take(cache, wish->requested, wish->caller);
+	if (!obj)
+		limit_failed(cache);
+	return obj;
+}
+
+/* errno is as it was, or ENOMEM. */
+static void *alloc_wish(const struct wish *wish)
+{
+	struct slab_cache *cache = wish->cache;
+	int saved = errno;
+	void *obj;
+
+	reserve_refill(cache, wish->caller);
+	limit_clear();
+	obj = is_to_fail(cache) ? NULL : attempt(wish);
+	if (SLAB_UNLIKELY(!obj))
+		obj = alloc_again(wish);
+	if (!obj)
+		return NULL;
+	errno = saved;
+	count_allocations(cache, 1);
+	if (cache->flags & SLAB_ZERO)
+		memset(obj, 0, zeroed_size(cache, obj, wish->requested));
+	return obj;
+}
+
 SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 					 const void *caller)
 {
-	int saved = errno;
+	const struct wish wish = {cache, -1, false, requested, caller};
 	void *obj;
 
 	if (cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return NULL;
 	}
-	if (is_to_fail(cache))
-		return NULL;
-	obj = alloc_object(cache, requested, caller);
-	for (unsigned tries = LIMIT_TRIES; !obj && tries && limit_regain(cache); tries--)
-		obj = alloc_object(cache, requested, caller);
-	if (!obj)
-		return NULL;
-	errno = saved;
-	count_allocations(cache, 1);
-	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
-	if (cache->flags & SLAB_ZERO)
-		memset(obj, 0, zeroed_size(cache, obj, requested));
+	obj = alloc_wish(&wish);
+	if (obj)
+		cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
 	return obj;
 }
 
@@ -309,17 +428,12 @@ void *slab_zalloc(struct slab_cache *cache)
 	return obj ? memset(obj, 0, cache->object_size) : NULL;
 }
 
-static void *alloc_on_node(struct slab_cache *cache, int node, const void *caller)
+void *slab_alloc_node(struct slab_cache *cache, int wanted)
 {
-	if (cache_letters(cache) & LETTERS_SLAB)
-		return debug_alloc(cache, node, cache->object_size, caller);
-	return node_alloc(cache, (unsigned)node);
-}
-
-void *slab_alloc_node(struct slab_cache *cache, int node)
-{
-	int saved = errno;
-	void *obj;
+	bool strict = wanted >= 0 && wanted & SLAB_NODE_STRICT;
+	int node = strict ? wanted & ~SLAB_NODE_STRICT : wanted;
+	const struct wish wish = {cache, node, strict, cache->object_size,
+				  __builtin_return_address(0)};
 
 	if (node == -1)
 		return slab_alloc(cache);
@@ -327,14 +441,5 @@ void *slab_alloc_node(struct slab_cache *cache, int node)
 		errno = EINVAL;
 		return NULL;
 	}
-	if (is_to_fail(cache))
-		return NULL;
-	obj = alloc_on_node(cache, node, __builtin_return_address(0));
-	for (unsigned tries = LIMIT_TRIES; !obj && tries && limit_regain(cache); tries--)
-		obj = alloc_on_node(cache, node, __builtin_return_address(0));
-	if (!obj)
-		return NULL;
-	errno = saved;
-	count_allocations(cache, 1);
-	return cache->flags & SLAB_ZERO ? memset(obj, 0, cache->object_size) : obj;
+	return alloc_wish(&wish);
 }

@@ -97,7 +97,7 @@ static long check_plain(struct slab_cache *cache, struct slab *slab)
  * hand. */
 static long check_node(struct slab_cache *cache, unsigned n)
 {
-	struct slab *slabs = node_take(cache, n, ~0u);
+	struct slab *slabs = node_take(cache, n, NODE_ALL);
 	long problems = 0;
 
 	for (struct slab *slab = slabs; slab; slab = slab->next) {

@@ -28,8 +28,9 @@ extern "C" {
  */
 SLAB_API int slab_control_fd(void);
 
-/* slab_control_dispatch: serve what is waiting, without blocking. Returns the
- * number of requests answered, or -errno. One thread at a time. */
+/* slab_control_dispatch: serve what is waiting, without blocking, and give free
+ * memory back when it is time (<slab/memory.h>). Returns the number of requests
+ * answered, or -errno. One thread at a time. */
 SLAB_API int slab_control_dispatch(void);
 
 #ifdef __cplusplus

@@ -68,16 +68,31 @@ SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t
  *
  *   isolate(obj, arg)        0: obj may be moved now, and nobody frees or moves it until
  *                            migrate was called. It may be called for an object that is
- *                            being freed, or was freed, at this moment: it must find that
- *                            out (a reference count that is zero), so such caches need a
+ *                            being freed, or was freed, at this moment, or that its new
+ *                            user has not initialised yet: it must find that out (a
+ *                            reference count that is zero), so such caches need a
  *                            constructor and objects that are freed in constructed state.
  *   migrate(from, to, arg)   copy what is needed; 0: everything points to `to` now, and
- *                            `from` will be freed. Otherwise `to` is freed, unused, and
- *                            `from` stays.
+ *                            `from`, in constructed state, will be freed. Otherwise `to`,
+ *                            in constructed state, is freed, unused, and `from` stays.
  *
- * Both run with no lock held, in the calling thread. Objects in use are left alone.
+ * Both run with no lock held, in the calling thread. When isolate returned 0, migrate
+ * follows at once and in any case, so a lock may be held from the one to the other.
+ * Meanwhile other threads use the cache as ever. They are never given a fresh slab, nor
+ * refused an object for its limit, as long as another slab than the one that is being
+ * emptied has a free object. Objects in use are left alone; so are those of slabs with
+ * debug letters, and guarded ones (<slab/debug.h>).
+ *
+ * Readers without locks: `from` is freed as the cache's objects are. In a type-safe cache
+ * that is at once, and readers revalidate; in others with args.rcu it is as by
+ * slab_free_rcu(), `from` stays what it is for those who found it before, and the calling
+ * thread, which must be known to the flavour, waits for the grace period in the end,
+ * unless it is within a read-side critical section.
+ *
  * Returns how many objects were moved, or -errno: EINVAL: no cache, ENOTSUP: one without
- * these callbacks.
+ * these callbacks, EBUSY: another thread is moving this cache's objects. "slabinfo -s"
+ * lets the process's control thread do so; slab_cache_destroy() then waits for that, and
+ * must not be called with a lock held that the callbacks take.
  */
 SLAB_API long slab_cache_defrag(struct slab_cache *cache);
 

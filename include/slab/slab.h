@@ -200,8 +200,11 @@ SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 
 /*
  * slab_alloc_node: an object from a slab of NUMA node `node`, preferably; -1
  * means any. Another node's object is returned when the node has no memory.
+ * With `node | SLAB_NODE_STRICT` it is NULL and ENOMEM instead, also when the system
+ * gave that slab a page of another node (which costs a system call to find out).
  * NULL and EINVAL when there is no such node. Takes the node's lock.
  */
+#define SLAB_NODE_STRICT 0x10000
 SLAB_API void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
 
 /* How far slab_alloc_bulk() goes for objects; the modes can be or-ed. */

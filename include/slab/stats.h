@@ -131,7 +131,8 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
 /*
  * One number by its name, for servers that show the numbers in a monitor of their
  * own (as 389-ds does under cn=monitor). Names are the members of struct slab_stats
- * that are numbers, "sample", and the names of the events; slab(7) explains each.
+ * that are numbers, "sample", "remote_node_defrag_ratio", and the names of the events;
+ * slab(7) explains each.
  *
  * slab_stat_name: name number i, NULL behind the last one.
  *
@@ -144,6 +145,9 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  *   limit        bytes, 0: none; see struct slab_cache_args. Less than what is in
  *                use takes nothing away, but nothing is added
  *   sample       one allocation in so many, 0: none; as slab_cache_sample()
+ *   remote_node_defrag_ratio  0 to 100: in so many of 100 cases in which a CPU's node has
+ *                no partial slab, it takes one of a node that has more than min_partial,
+ *                rather than a fresh one of its own
  *   events       0 alone, which clears them; what happens meanwhile may get lost
  * A merged cache has one value under all its names. Returns 0, or -ENOENT or -EINVAL
  * as above; -EACCES: it can only be read; -ERANGE: it cannot have this value.

@@ -141,8 +141,9 @@ TEST_F(BashTest, AttributesThatCanBeSet)
 {
 	server process;
 
-	EXPECT_EQ(offered({"--set", "entry."}), (names{"entry.cpu_partial=", "entry.limit=",
-						       "entry.min_partial=", "entry.sample="}));
+	EXPECT_EQ(offered({"--set", "entry."}),
+		  (names{"entry.cpu_partial=", "entry.limit=", "entry.min_partial=",
+			 "entry.remote_node_defrag_ratio=", "entry.sample="}));
 }
 
 TEST_F(BashTest, Files)

@@ -78,7 +78,8 @@ TEST_F(TuneTest, ALimitLetsAllocationsFail)
 TEST_F(TuneTest, WrongSettingsGetOneSentence)
 {
 	const std::string settable =
-		"what can be set: min_partial, cpu_partial, limit, sample, and events, to 0";
+		"what can be set: min_partial, cpu_partial, limit, sample, "
+		"remote_node_defrag_ratio, and events, to 0";
 	const std::string usage =
 		refusal("set needs an attribute, a value, and the name of a cache");
 
@@ -203,7 +204,7 @@ TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
 		{"entry.objects=1",
 		 "process " + who() +
 			 ": objects can only be read; what can be set: min_partial, "
-			 "cpu_partial, limit, sample, and events, to 0"},
+			 "cpu_partial, limit, sample, remote_node_defrag_ratio, and events, to 0"},
 		{"entry.min_partial=99999",
 		 "process " + who() +
 			 ": min_partial is not to be \"99999\"; accepted: 0 to 65535 slabs"},

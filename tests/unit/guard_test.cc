@@ -691,7 +691,7 @@ TEST_F(GuardTest, SlabsGoBackWithTheirCache)
 	EXPECT_EQ(slab->populated, 0U);
 	write_byte(slab->cpu.base, 'x');
 	write_byte(slab->cpu.base + 65535, 'x');
-	segment_trim();
+	segment_trim(nullptr);
 }
 
 TEST_F(GuardTest, ALeakedObjectKeepsItsCache)

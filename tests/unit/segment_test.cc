@@ -271,7 +271,7 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 	struct slab *slab = take(19, 900);
 
 	segment_free_slab(slab);
-	segment_trim();
+	segment_trim(nullptr);
 	ASSERT_EQ(take(19, 900), slab);
 	taken_.pop_back();
 	EXPECT_EQ(slab->populated, 0u);
@@ -291,7 +291,7 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
 {
 	struct slab *slab = take(16, 500);
-	segment_trim();
+	segment_trim(nullptr);
 	const std::uint64_t cached = process_stats().cached_bytes;
 
 	slab_populate(slab, slab_bytes(slab));
@@ -300,11 +300,11 @@ TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
 	give_back();
 	EXPECT_EQ(process_stats().cached_bytes, cached + slab_bytes(slab));
 	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), slab_bytes(slab) / page);
-	EXPECT_GE(segment_trim(), 1u);
+	EXPECT_GE(segment_trim(nullptr), 1u);
 	EXPECT_EQ(process_stats().cached_bytes, 0u);
 	EXPECT_EQ(slab->populated, 0u);
 	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
-	EXPECT_EQ(segment_trim(), 0u);
+	EXPECT_EQ(segment_trim(nullptr), 0u);
 	ASSERT_EQ(take(16, 500), slab);
 	EXPECT_EQ(slab->cpu.base[100], 0);
 }
@@ -315,7 +315,7 @@ TEST_F(SegmentTest, TrimLeavesSlabsInUseAlone)
 
 	slab_populate(slab, page);
 	slab->cpu.base[100] = 1;
-	segment_trim();
+	segment_trim(nullptr);
 	EXPECT_EQ(slab->populated, page);
 	EXPECT_EQ(slab->cpu.base[100], 1);
 }

@@ -57,6 +57,7 @@ _slabinfo_attribute()
 	compopt -o nospace 2>/dev/null
 	for cache in $(_slabinfo_caches "$2"); do
 		words+=" $cache.min_partial= $cache.cpu_partial= $cache.limit= $cache.sample="
+		words+=" $cache.remote_node_defrag_ratio="
 	done
 	_slabinfo_words "$1" "$words"
 }

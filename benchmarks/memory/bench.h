@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the memory benchmark know of each other.
+ *
+ * The program is linked once per contestant: contestant_malloc.c calls malloc,
+ * whichever LD_PRELOAD gives it, contestant_slab.c calls libslab. Everything else is
+ * the same for all, so that all do the same in the same order. What the program itself
+ * needs stands in shared mappings (bench_map()), which are not anonymous memory: what
+ * the runner measures from outside is the allocator's, but for some stacks.
+ *
+ * The runner and the program talk in lines: the program says where it is and waits for
+ * a line where the runner is to measure (bench_hold()).
+ */
+#ifndef MEMORY_BENCH_H
+#define MEMORY_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Objects of fixed size: structs of a directory server (389-ds 2.3), and the sizes of
+ * the object benchmark alone.
+ */
+enum type {
+	TYPE_BACKENTRY,
+	TYPE_ENTRY,
+	TYPE_ATTR,
+	TYPE_VALUE,
+	TYPE_DN,
+	TYPE_PBLOCK,
+	TYPE_OPERATION,
+	TYPE_64,
+	TYPE_240,
+	TYPE_712,
+	TYPE_2112,
+	TYPES
+};
+
+struct type_info {
+	const char *name;
+	size_t size;
+	bool movable; /* part of a record, which knows where it stands */
+};
+
+extern const struct type_info types[TYPES];
+
+/* --- the contestant ------------------------------------------------------------------------- */
+
+/* contestant_begin: get ready; movable: objects may be moved. False: one line was printed. */
+bool contestant_begin(bool movable);
+/* contestant_allocator: what serves the memory, for the record: a path or a version. */
+const char *contestant_allocator(void);
+void *contestant_alloc(enum type type);
+void contestant_free(enum type type, void *obj);
+void *contestant_malloc(size_t size);
+void contestant_mfree(void *ptr);
+/* contestant_gather: move objects of sparse slabs together; how many were moved. */
+long contestant_gather(void);
+
+/* --- help -------------------------------------------------------------------------------------- */
+
+/* bench_fail: print one line and leave with status 1. */
+void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* bench_map: zeroed memory that is not anonymous; it is never given back. */
+void *bench_map(size_t size);
+/* bench_say: tell the runner something. bench_hold: the same, and wait for its answer. */
+void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void bench_hold(const char *what);
+
+/* bench_random: xorshift64. */
+static inline uint64_t bench_random(uint64_t *state)
+{
+	uint64_t x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *state = x;
+}
+
+/* bench_mix: any number to a random one, the same each time, never 0. */
+static inline uint64_t bench_mix(uint64_t x)
+{
+	x = (x + 1) * 0x9e3779b97f4a7c15;
+	x = (x ^ x >> 32) * 0xd6e8feb86659fd93;
+	return (x ^ x >> 32) | 1;
+}
+
+/* bench_touch: write to memory, so that it is resident. */
+void bench_touch(void *ptr, size_t size);
+
+/* --- the cases --------------------------------------------------------------------------------- */
+
+/* peak: N objects, 90 % of them freed at random, idle. what: entries, objects, or a size. */
+void peak_run(const char *what, size_t bytes);
+/* churn: what a directory server does to its entry cache, for `seconds`. */
+void churn_run(unsigned seconds);
+
+#endif /* MEMORY_BENCH_H */

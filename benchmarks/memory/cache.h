@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The entry cache of a directory server: records by id, least recently used ones go
+ * when their bytes are more than the budget, each is pinned by who reads it and freed
+ * by who has it last.
+ */
+#ifndef MEMORY_CACHE_H
+#define MEMORY_CACHE_H
+
+#include "record.h"
+
+/* cache_begin: for ids 0 to ids - 1, `budget` bytes as asked for, and so many threads. */
+void cache_begin(unsigned ids, size_t budget, unsigned threads);
+/* cache_get: the record of id, pinned; it is loaded, with this photo, when it is not there. */
+struct record *cache_get(unsigned id, enum photo photo);
+void cache_put(struct record *record);
+/* cache_replace: a new record of id takes the place of the one that is there, if any. */
+void cache_replace(unsigned id, enum photo photo);
+/* cache_remove: id is deleted. */
+void cache_remove(unsigned id);
+
+#endif /* MEMORY_CACHE_H */

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""The chart: resident memory over time, a line per contestant, its name at its end.
+
+Plain SVG without scripts, so that it shows wherever Markdown does. Colours follow
+the reader's light or dark theme; without one it is light. Lines are of the last round.
+"""
+import math
+
+import report
+
+WIDTH = 1240
+MARGIN = 24
+HEAD_HEIGHT = 70
+PANEL_HEIGHT = 300
+GAP = 12
+LEFT, RIGHT, TOP, BOTTOM = 56, 136, 58, 34  # of the plot in its panel
+LABEL_STEP = 14                             # labels stand at least so far apart
+IDLE_S = 15
+
+COLOURS = {"slab": "#e4472b", "slab-movable": "#d6247e", "glibc": "#8a939c",
+           "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9"}
+
+STYLE = """
+text { font-family: "DejaVu Sans", system-ui, sans-serif; fill: #20262c; }
+.page { fill: #ffffff; }
+.panel { fill: #f5f7f9; }
+.grid { stroke: #d4dae0; stroke-width: 1; }
+.dim { fill: #5a6570; }
+.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6eaee; }
+.page { fill: #14181c; }
+.panel { fill: #1d2329; }
+.grid { stroke: #38424c; }
+.dim { fill: #a4afba; }
+}
+"""
+
+
+def text(x, y, content, size=12, anchor="start", css="", weight="normal", colour=None):
+    content = content.replace("&", "&amp;").replace("<", "&lt;")
+    style = f' style="fill:{colour}"' if colour else ""
+    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
+            f'font-weight="{weight}" class="{css}"{style}>{content}</text>')
+
+
+def round_step(most, ticks=5):
+    """A round distance between ticks, so that about so many reach `most`."""
+    rough = most / ticks
+    decade = 10.0 ** math.floor(math.log10(rough))
+    return next(step * decade for step in (1, 2, 2.5, 5, 10) if step * decade >= rough)
+
+
+def spread_labels(wanted, low, high):
+    """Places near the wanted ones, in the same order, LABEL_STEP apart."""
+    places = []
+    for y in wanted:
+        places.append(max(y, places[-1] + LABEL_STEP) if places else max(y, low))
+    below = high
+    for i in range(len(places) - 1, -1, -1):
+        places[i] = min(places[i], below)
+        below = places[i] - LABEL_STEP
+    return places
+
+
+class Panel:
+    """One plot: lines = {name: [(x, bytes)]}."""
+
+    def __init__(self, width, title, note, lines, x_ticks):
+        self.width, self.title, self.note = width, title, note
+        self.lines, self.x_ticks = lines, x_ticks
+        self.low, self.high = x_ticks[0][0], x_ticks[-1][0]
+        most = max(value for line in lines.values() for _, value in line) / report.MIB
+        self.step = round_step(most)
+        self.top = math.ceil(most / self.step) * self.step
+
+    def x(self, value):
+        share = (value - self.low) / (self.high - self.low)
+        return LEFT + share * (self.width - LEFT - RIGHT)
+
+    def y(self, value):
+        height = PANEL_HEIGHT - TOP - BOTTOM
+        return TOP + height * (1 - value / report.MIB / self.top)
+
+    def grid(self):
+        out, tick = [], 0.0
+        while tick <= self.top * 1.001:
+            y = self.y(tick * report.MIB)
+            out.append(f'<line x1="{LEFT}" x2="{self.width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" '
+                       'class="grid"/>')
+            out.append(text(LEFT - 6, y + 4, f"{tick:g}", 11, "end", "dim"))
+            tick += self.step
+        for place, label in self.x_ticks:
+            out.append(text(self.x(place), PANEL_HEIGHT - BOTTOM + 17, label, 11, "middle", "dim"))
+        return out
+
+    def line(self, name):
+        points = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in self.lines[name])
+        return (f'<polyline points="{points}" class="line" stroke="{COLOURS[name]}">'
+                f"<title>{name}</title></polyline>")
+
+    def labels(self):
+        """Names and last values, in their lines' colours, beside the lines' ends."""
+        ends = sorted((self.y(line[-1][1]), name) for name, line in self.lines.items())
+        places = spread_labels([y for y, _ in ends], TOP, PANEL_HEIGHT - BOTTOM)
+        out, x = [], self.width - RIGHT
+        for (y, name), place in zip(ends, places):
+            out.append(f'<line x1="{x}" x2="{x + 10}" y1="{y:.1f}" y2="{place:.1f}" '
+                       f'stroke="{COLOURS[name]}"/>')
+            mib = self.lines[name][-1][1] / report.MIB
+            out.append(text(x + 13, place + 4, f"{name} {mib:.0f}", colour=COLOURS[name]))
+        return out
+
+    def svg(self):
+        out = [f'<rect width="{self.width}" height="{PANEL_HEIGHT}" rx="6" class="panel"/>',
+               text(14, 21, self.title, 14, weight="bold"), text(14, 37, self.note, 11, css="dim")]
+        return out + self.grid() + [self.line(name) for name in self.lines] + self.labels()
+
+
+def last(found, case, name):
+    return found.runs[case, name][-1]
+
+
+def stretched(run, marks):
+    """[(x, bytes)]: from mark i to the next one, x goes from i to i + 1."""
+    line, i = [], 0
+    ends = [run.marks[mark][0] for mark in marks]
+    for t, value in sorted(run.samples):
+        while i + 2 < len(ends) and t > ends[i + 1]:
+            i += 1
+        if ends[0] <= t <= ends[-1]:
+            line.append((i + (t - ends[i]) / (ends[i + 1] - ends[i]), value))
+    return line
+
+
+def idle_panel(found, what, width):
+    """How long allocations and frees take is nothing here: a step for each; then seconds."""
+    case = f"peak.{what}"
+    lines = {}
+    for name in found.names(case):
+        run = last(found, case, name)
+        zero = run.marks["freed"][0]
+        lines[name] = [(2 * x - 4, value) for x, value in stretched(run, ("start", "peak", "freed"))]
+        lines[name] += [(t - zero, value) for t, value in sorted(run.samples)
+                        if 0 < t - zero <= IDLE_S]
+    ticks = [(-4, "start"), (-2, "peak"), (0, "freed")]
+    ticks += [(s, f"{s} s") for s in range(3, IDLE_S + 1, 3)]
+    return Panel(width, case, report.PEAK_TITLES[what] + ": 90 % at random, then idle; MiB", lines,
+                 ticks)
+
+
+def churn_panel(found, width):
+    """Time is the hour of the day, whatever it took."""
+    marks = ["start"] + [f"hour {h}" for h in range(1, report.HOURS + 1)]
+    lines = {name: stretched(last(found, "churn", name), marks) for name in found.names("churn")}
+    ticks = [(h, f"{h}:00") for h in range(0, report.HOURS + 1, 3)]
+    return Panel(width, "churn", "a directory server's day: add, delete, modify, search; every hour "
+                 "ends with a search of everything, which evicts the cache; MiB", lines, ticks)
+
+
+def panels(found):
+    """Rows of panels."""
+    rows, half = [], (WIDTH - 2 * MARGIN - GAP) / 2
+    peaks = found.peak_cases()
+    for i in range(0, len(peaks), 2):
+        rows.append([idle_panel(found, what, half) for what in peaks[i:i + 2]])
+    if found.days:
+        rows.append([churn_panel(found, WIDTH - 2 * MARGIN)])
+    return rows
+
+
+def svg(found, machine):
+    """The whole picture."""
+    rows = panels(found)
+    height = HEAD_HEIGHT + len(rows) * (PANEL_HEIGHT + GAP) + MARGIN - GAP
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+           f'viewBox="0 0 {WIDTH} {height}">', f"<style>{STYLE}</style>",
+           f'<rect width="{WIDTH}" height="{height}" class="page"/>',
+           text(MARGIN, 32, "Resident memory over time", 20, weight="bold"),
+           text(MARGIN, 53, machine + ". Less is better.", 12, css="dim")]
+    for r, row in enumerate(rows):
+        x = float(MARGIN)
+        for panel in row:
+            out.append(f'<g transform="translate({x:.1f},{HEAD_HEIGHT + r * (PANEL_HEIGHT + GAP)})">')
+            out += panel.svg()
+            out.append("</g>")
+            x += panel.width + GAP
+    return "\n".join(out + ["</svg>"]) + "\n"

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: MIT
+"""Run the memory benchmark: every contestant, interleaved, several rounds.
+
+In peak, contestants allocate and free one after the other and are idle together. In
+churn and rcu each has the machine for itself. Every round begins with another
+contestant and goes in the other direction.
+"""
+import argparse
+import csv
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import chart  # noqa: E402
+import report  # noqa: E402
+from sample import Failed, Sampler, Watched  # noqa: E402
+
+EXIT_USAGE = 2
+IDLE_S = 15
+PROCESS_LIMIT_S = 600
+CHURN_LIMIT = 20  # a day takes at most so many times as long as it should
+PEAK_MIB = {"entries": 192, "objects": 192, "64": 64, "240": 64, "712": 64, "2112": 64}
+QUICK_MIB = 32
+RCU_WAYS = ("free", "rcu", "section", "queue")
+
+# name: program, its first arguments, preloaded library, what it must say serves it
+CONTESTANTS = {
+    "slab": ("memory-slab", [], None, "libslab"),
+    "slab-movable": ("memory-slab", ["-m"], None, "libslab"),
+    "glibc": ("memory-malloc", [], None, "libc.so"),
+    "jemalloc": ("memory-malloc", [], "libjemalloc.so.2", "libjemalloc"),
+    "tcmalloc": ("memory-malloc", [], "libtcmalloc_minimal.so.4", "libtcmalloc"),
+    "mimalloc": ("memory-malloc", [], "libmimalloc.so.2", "libmimalloc"),
+}
+CASES = [f"peak.{what}" for what in PEAK_MIB] + ["churn", "rcu"]
+
+
+def usage_error(text):
+    print(f"bench memory: {text}", file=sys.stderr)
+    sys.exit(EXIT_USAGE)
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors of one sentence."""
+
+    def error(self, message):
+        usage_error(f"{message}; --help lists the options")
+
+
+def parse_arguments():
+    parser = Parser(prog="./run bench memory", description="Resident memory of libslab and of "
+                    "malloc: after a peak and an idle time, under a directory server's day, "
+                    "and with frees that wait for RCU.")
+    parser.add_argument("--quick", action="store_true", help="1 round, small peaks, 8 seconds")
+    parser.add_argument("--rounds", help="processes per contestant and case (default 2)")
+    parser.add_argument("--seconds", help="how long a day of churn takes (default 60)")
+    parser.add_argument("--cases", metavar="REGEX", help="of " + " ".join(CASES))
+    parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
+    parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def number(option, text, default, low, high):
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
+        usage_error(f"{option} wants a number from {low} to {high}, not '{text}'")
+    return int(text)
+
+
+def chosen_contestants(text):
+    names = list(CONTESTANTS) if text is None else text.split(",")
+    for name in names:
+        if name not in CONTESTANTS:
+            usage_error(f"there is no contestant '{name}'; there are: {', '.join(CONTESTANTS)}")
+    return [name for name in CONTESTANTS if name in names]
+
+
+def chosen_cases(text):
+    try:
+        cases = [case for case in CASES if text is None or re.search(text, case)]
+    except re.error as error:
+        usage_error(f"--cases '{text}' is no regular expression: {error}")
+    if not cases:
+        usage_error(f"--cases '{text}' matches none of: {' '.join(CASES)}")
+    return cases
+
+
+def library(name):
+    """Where the dynamic linker would find a library to preload, or None."""
+    for pattern in ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/"):
+        for path in sorted(glob.glob(pattern + name)):
+            return path
+    return None
+
+
+class Contestant:
+    """One contestant: how to start it, and whether it works here."""
+
+    def __init__(self, name, binaries, runtime):
+        program, self.first, self.preload, self.expected = CONTESTANTS[name]
+        self.name = name
+        self.program = os.path.join(binaries, program)
+        # Nobody's settings but the defaults; libslab's control socket in a place of its own.
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not re.match(r"SLAB_|LD_PRELOAD|MALLOC_|TCMALLOC_|MIMALLOC_|"
+                                            r"GLIBC_TUNABLES", key)}
+        self.environment["SLAB_RUNTIME_DIR"] = runtime
+        if self.preload and library(self.preload):
+            self.environment["LD_PRELOAD"] = library(self.preload)
+        self.allocator = ""
+
+    def why_not(self):
+        """Try it: None, or why it cannot take part."""
+        if not os.access(self.program, os.X_OK):
+            return f"{self.program} is not built; run ./run build first"
+        if self.preload and not library(self.preload):
+            return f"{self.preload} is not installed"
+        watched = Watched(self, "try", 0, self.first + ["peak", "64", "1"], 60)
+        try:
+            watched.expect("start")
+        except Failed as error:
+            return str(error)
+        finally:
+            watched.end()
+        self.allocator = watched.numbers.get("allocator", "unknown")
+        if self.expected not in self.allocator:
+            return f"'{self.allocator}' served it instead"
+        return None
+
+
+class Bench:
+    """All rounds of all cases; what was found is in runs, what went wrong in failures."""
+
+    def __init__(self, contestants, rounds, seconds, quick):
+        self.contestants, self.rounds = contestants, rounds
+        self.seconds, self.quick = seconds, quick
+        self.runs, self.failures = [], {}
+        self.sampler = Sampler()
+        self.sampler.start()
+
+    def say(self, turn, case, text):
+        print(f"round {turn + 1}/{self.rounds}  {case:<13} {text}", file=sys.stderr, flush=True)
+
+    def failed(self, contestant, case, error):
+        self.failures[contestant] = f"{case}: {error}"
+        print(f"{contestant} failed in {case}: {error}", file=sys.stderr)
+
+    def order(self, turn):
+        first = turn % len(self.contestants)
+        turned = self.contestants[first:] + self.contestants[:first]
+        return turned[::-1] if turn % 2 else turned
+
+    def start(self, contestant, case, turn, arguments, limit_s):
+        watched = Watched(contestant, case, turn, arguments, limit_s)
+        self.sampler.add(watched)
+        return watched
+
+    # ---- peak ----
+
+    def to_idle(self, contestant, case, turn):
+        """One process up to the moment when it has nothing to do any more."""
+        what = case.partition(".")[2]
+        mib = QUICK_MIB if self.quick else PEAK_MIB[what]
+        watched = self.start(contestant, case, turn, contestant.first + ["peak", what, str(mib)],
+                             PROCESS_LIMIT_S)
+        try:
+            for name in ("start", "peak", "freed"):
+                watched.expect(name)
+                watched.go()
+            watched.expect("idle")
+            return watched
+        except Failed as error:
+            watched.end()
+            self.failed(contestant.name, case, error)
+            return None
+
+    def peak(self, case, turn):
+        idle = [self.to_idle(contestant, case, turn) for contestant in self.order(turn)]
+        idle = [watched for watched in idle if watched]
+        self.say(turn, case, f"all have allocated and freed; idle for {IDLE_S} s")
+        for watched in idle:
+            time.sleep(max(watched.marks["idle"][0] + IDLE_S - watched.seconds(), 0))
+            watched.mark("after")
+            watched.end()
+        self.runs += idle
+
+    # ---- churn ----
+
+    def churn_one(self, contestant, turn):
+        watched = self.start(contestant, "churn", turn,
+                             contestant.first + ["churn", str(self.seconds)],
+                             self.seconds * CHURN_LIMIT + PROCESS_LIMIT_S)
+        try:
+            watched.expect("start")
+            watched.go()
+            while "end" not in watched.marks:
+                word, rest = watched.line()
+                watched.numbers[word] = rest
+                if word in ("hour", "end"):
+                    watched.mark(f"hour {rest}" if rest else word)
+        except Failed as error:
+            watched.end()
+            self.failed(contestant.name, "churn", error)
+            return
+        watched.end()
+        took = watched.marks["end"][0] - watched.marks["start"][0]
+        self.say(turn, "churn", f"{contestant.name}: {took:.0f} s, resident "
+                 f"{watched.marks['end'][1] / report.MIB:.0f} MiB")
+        self.runs.append(watched)
+
+    def churn(self, turn):
+        for contestant in self.order(turn):
+            self.churn_one(contestant, turn)
+
+    # ---- rcu ----
+
+    def rcu(self, turn):
+        """Only libslab's own: the plain contestant's environment, another program."""
+        slab = next((c for c in self.contestants if c.name == "slab"), None)
+        for way in RCU_WAYS if slab else ():
+            self.rcu_one(slab, way, turn)
+
+    def rcu_one(self, slab, way, turn):
+        program = slab.program
+        slab.program = os.path.join(os.path.dirname(program), "memory-rcu")
+        watched = self.start(slab, f"rcu.{way}", turn, [way, "2" if self.quick else "6"],
+                             PROCESS_LIMIT_S)
+        slab.program = program
+        watched.waiting = []
+        try:
+            word, rest = watched.line()
+            while word != "freed":
+                watched.waiting.append((float(word), int(rest)))
+                word, rest = watched.line()
+        except Failed as error:
+            watched.end()
+            self.failed("slab", f"rcu.{way}", error)
+            return
+        watched.mark("end")
+        seconds, freed = rest.split()
+        watched.rate = int(freed) / float(seconds)
+        watched.end()
+        self.say(turn, f"rcu.{way}", f"{watched.rate / 1e6:.1f} million a second")
+        self.runs.append(watched)
+
+    def run(self, cases):
+        for turn in range(self.rounds):
+            for case in cases:
+                if case.startswith("peak."):
+                    self.peak(case, turn)
+                elif case == "churn":
+                    self.churn(turn)
+                else:
+                    self.rcu(turn)
+
+
+def line_from(path, pattern):
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = re.search(pattern, file.read(), re.M)
+            return found.group(1) if found else "unknown"
+    except OSError:
+        return "unknown"
+
+
+def machine():
+    cpu = line_from("/proc/cpuinfo", r"^model name\s*: (.*)$")
+    system = line_from("/etc/os-release", r'^PRETTY_NAME="(.*)"$')
+    cpus = len(os.sched_getaffinity(0))
+    return (f"{cpu}, {cpus} CPUs, {system}, Linux {os.uname().release}; "
+            f"{time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f} at the start")
+
+
+def take_part(names, binaries, runtime):
+    """Those who can, and a sentence for each who cannot."""
+    able, left_out = [], []
+    for name in names:
+        contestant = Contestant(name, binaries, runtime)
+        why = contestant.why_not()
+        if why is None:
+            able.append(contestant)
+        else:
+            left_out.append(f"{name} is left out: {why}")
+            print(left_out[-1], file=sys.stderr)
+    if not able:
+        usage_error("no contestant can run")
+    return able, left_out
+
+
+def write_csv(path, runs):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["round", "contestant", "case", "what", "seconds", "value"])
+        for run in runs:
+            where = [run.turn + 1, run.contestant, run.case]
+            out.writerows(where + ["resident", f"{s:.2f}", value] for s, value in run.samples)
+            out.writerows(where + [name, f"{s:.2f}", value]
+                          for name, (s, value) in run.marks.items())
+            if hasattr(run, "rate"):
+                out.writerows(where + ["waiting", s, value] for s, value in run.waiting)
+                out.writerow(where + ["rate", "", f"{run.rate:.0f}"])
+
+
+def main():
+    args = parse_arguments()
+    rounds = number("--rounds", args.rounds, 1 if args.quick else 2, 1, 100)
+    seconds = number("--seconds", args.seconds, 8 if args.quick else 60, 1, 86400)
+    names, cases = chosen_contestants(args.contestants), chosen_cases(args.cases)
+    results = os.path.join(args.build, "bench")
+    os.makedirs(results, exist_ok=True)
+    head = [machine()]
+    with tempfile.TemporaryDirectory() as runtime:
+        able, left_out = take_part(names, os.path.join(args.build, "bin"), runtime)
+        head += [f"{c.name}: {c.allocator}" for c in able] + left_out
+        bench = Bench(able, rounds, seconds, args.quick)
+        try:
+            bench.run(cases)
+        finally:
+            bench.sampler.end_all()
+    head += [f"{name} failed in {why}" for name, why in bench.failures.items()]
+
+    found = report.Found(bench.runs, [c.name for c in able])
+    base = os.path.join(results, "memory")
+    write_csv(base + ".csv", bench.runs)
+    with open(base + ".md", "w", encoding="utf-8") as file:
+        file.write(report.markdown(found, head, rounds))
+    with open(base + ".svg", "w", encoding="utf-8") as file:
+        file.write(chart.svg(found, head[0]))
+    print(report.summary(found))
+    shown = os.path.relpath(base)
+    print(f"table: {shown}.md   chart: {shown}.svg   all samples: {shown}.csv")
+    return 1 if any(name.startswith("slab") for name in bench.failures) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nbench memory: interrupted, nothing was written", file=sys.stderr)
+        sys.exit(130)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Processes that are watched: resident memory ten times a second, from outside.
+
+Resident is anonymous memory less what the system may take at any time (MADV_FREE):
+Anonymous less LazyFree of /proc/PID/smaps_rollup. Reading it touches nothing of the
+process.
+"""
+import os
+import signal
+import subprocess
+import threading
+import time
+
+SAMPLE_S = 0.1
+KIB = 1024
+
+
+class Failed(Exception):
+    """A process did not do what it was asked for; the text says why."""
+
+
+def resident(pid):
+    found = {}
+    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
+        for line in file:
+            words = line.split()
+            if words[0] in ("Anonymous:", "LazyFree:"):
+                found[words[0]] = int(words[1]) * KIB
+    return found["Anonymous:"] - found["LazyFree:"]
+
+
+class Watched:
+    """One process: its samples [(seconds, bytes)], its marks and its other numbers."""
+
+    def __init__(self, contestant, case, turn, arguments, limit_s):
+        self.contestant, self.case, self.turn = contestant.name, case, turn
+        self.samples, self.marks, self.numbers = [], {}, {}
+        self.begin = time.monotonic()
+        self.over = False
+        self.process = subprocess.Popen(
+            [contestant.program] + arguments, env=contestant.environment, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True)
+        self.timer = threading.Timer(limit_s, self.kill)
+        self.timer.daemon = True
+        self.timer.start()
+        self.limit_s = limit_s
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def sample(self):
+        try:
+            self.samples.append((self.seconds(), resident(self.process.pid)))
+        except (OSError, KeyError):
+            self.over = True  # it has ended
+        return self.samples[-1][1] if self.samples else 0
+
+    def mark(self, name):
+        """Remember when it got there, and what was resident then."""
+        self.marks[name] = (self.seconds(), self.sample())
+
+    def line(self):
+        """The next thing it says."""
+        line = self.process.stdout.readline()
+        if line:
+            return line.split(None, 1)[0], line.strip().partition(" ")[2]
+        error = self.process.stderr.read().strip()
+        status = self.process.wait()
+        if status == -signal.SIGKILL and self.seconds() >= self.limit_s:
+            error = f"stopped after {self.limit_s:.0f} seconds"
+        raise Failed(error.splitlines()[-1] if error else f"it ended with status {status}")
+
+    def expect(self, name):
+        """Read until it says this; the numbers that it says before are kept."""
+        while True:
+            word, rest = self.line()
+            if word == name:
+                self.mark(name)
+                return
+            self.numbers[word] = rest
+
+    def go(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def kill(self):
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def end(self):
+        self.over = True
+        self.timer.cancel()
+        self.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+
+
+class Sampler(threading.Thread):
+    """Samples all processes that it was given until they are over."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.watched = []
+
+    def add(self, watched):
+        self.watched = [w for w in self.watched if not w.over] + [watched]
+
+    def run(self):
+        while True:
+            due = time.monotonic() + SAMPLE_S
+            for watched in self.watched:
+                if not watched.over:
+                    watched.sample()
+            time.sleep(max(due - time.monotonic(), 0))
+
+    def end_all(self):
+        for watched in self.watched:
+            if not watched.over:
+                watched.end()

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Moving objects together: see defrag.c. */
+#ifndef SLAB_DEFRAG_H
+#define SLAB_DEFRAG_H
+
+#include "slab_internal.h"
+
+/*
+ * defrag_cache: slab_cache_defrag(), but free slabs keep their memory (segment_trim()).
+ * *ret_slabs is how many slabs the cache gave up, or, of a type-safe cache, will have
+ * given up when a grace period is over.
+ */
+long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
+
+#endif /* SLAB_DEFRAG_H */

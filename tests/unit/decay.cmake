@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+#
+# Memory that goes back by time, or at once.
+slab_add_test(decay_test SOURCES unit/decay_test.cc LABELS unit ENGINES)
+target_link_libraries(decay_test PRIVATE PkgConfig::URCU)
+slab_add_test(decay_stress_test SOURCES unit/decay_stress_test.cc LABELS stress fork ENGINES)

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The limit of the process, who is told of limits, and that nothing is lost at whatever
+ * place memory runs out. Limits of a cache: attributes_test.cc.
+ */
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/memory.h>
+
+#include "../support/limits.h"
+#include "../support/process.h"
+
+extern "C" {
+#include "options.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t mib = 1 << 20;
+
+/* Free slabs of the tests before must not come to anybody's help. */
+class LimitTest : public testing::Test
+{
+protected:
+	void TearDown() override
+	{
+		slab_set_limit(0);
+		slab_set_limit_handler(nullptr, nullptr);
+		slab_set_fail(nullptr);
+	}
+};
+
+struct told {
+	struct slab_cache *cache;
+	std::size_t limit;
+};
+
+/* Collects what the handler is told. */
+struct listener {
+	listener()
+	{
+		slab_set_limit_handler(
+			[](struct slab_cache *cache, std::size_t limit, void *arg) {
+				static_cast<listener *>(arg)->all.push_back({cache, limit});
+				if (static_cast<listener *>(arg)->then)
+					static_cast<listener *>(arg)->then();
+			},
+			this);
+	}
+
+	~listener()
+	{
+		slab_set_limit_handler(nullptr, nullptr);
+	}
+
+	std::vector<told> all;
+	void (*then)() = nullptr;
+};
+
+/* --- the process ------------------------------------------------------------------------- */
+
+TEST_F(LimitTest, TheProcessHasNoneUnlessAsked)
+{
+	EXPECT_EQ(slab_limit(), 0U);
+	slab_set_limit(12345);
+	EXPECT_EQ(slab_limit(), 12345U);
+	slab_set_limit(0);
+	EXPECT_EQ(slab_limit(), 0U);
+}
+
+TEST_F(LimitTest, AllOfTheProcessesCanBeUsedAndNothingBeyond)
+{
+	test_cache cache(1000);
+	const std::size_t bytes = slab_bytes_of(cache);
+	process_limit limit(3 * bytes);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), 3 * stats_of(cache).objects_per_slab);
+	errno = 0;
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+	EXPECT_EQ(slab_zalloc(cache), nullptr);
+	EXPECT_EQ(used_bytes(), limit.bytes);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, SlabsWithLettersAreTheProcessesToo)
+{
+	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE | SLAB_STORE_USER);
+	process_limit limit(mib);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_GT(objects.size(), 500U);
+	EXPECT_LE(used_bytes(), limit.bytes);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, BelowWhatTheProcessUsesItOnlyStopsGrowth)
+{
+	test_cache cache(1000);
+	std::vector<void *> objects = alloc_many(cache, 1000);
+
+	slab_set_limit(1);
+	const std::vector<void *> more = allocate_all(cache);
+
+	EXPECT_LT(more.size(), stats_of(cache).objects_per_slab);
+	EXPECT_TRUE(all_distinct(objects));
+	slab_set_limit(0);
+	objects.push_back(slab_alloc(cache));
+	EXPECT_NE(objects.back(), nullptr);
+	free_many(cache, objects);
+	free_many(cache, more);
+}
+
+TEST_F(LimitTest, LargeAllocationsCount)
+{
+	const std::size_t before = used_bytes();
+	process_limit limit(4 * mib);
+	void *mapped = slab_malloc(3 * mib), *slab;
+
+	ASSERT_NE(mapped, nullptr);
+	errno = 0;
+	EXPECT_EQ(slab_malloc(3 * mib), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	slab = slab_malloc(300000);
+	EXPECT_NE(slab, nullptr);
+	EXPECT_EQ(slab_malloc(500000), nullptr);
+	EXPECT_LE(used_bytes(), limit.bytes);
+	slab_mfree(mapped);
+	slab_mfree(slab);
+	EXPECT_EQ(used_bytes(), before);
+}
+
+TEST_F(LimitTest, GrowingALargeAllocationCounts)
+{
+	const std::size_t before = used_bytes();
+	process_limit limit(4 * mib);
+	void *ptr = slab_malloc(2 * mib);
+
+	ASSERT_NE(ptr, nullptr);
+	fill(ptr, 2 * mib, 7);
+	errno = 0;
+	EXPECT_EQ(slab_realloc(ptr, 5 * mib), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_TRUE(intact(ptr, 2 * mib, 7));
+	EXPECT_LE(used_bytes(), limit.bytes);
+	ptr = slab_realloc(ptr, mib);
+	EXPECT_LE(used_bytes(), before + mib + 65536);
+	slab_mfree(ptr);
+	EXPECT_EQ(used_bytes(), before);
+}
+
+TEST_F(LimitTest, EmptySlabsOfOtherCachesAreTakenBack)
+{
+	test_cache holder(1000), cache(500);
+
+	free_many(holder, alloc_many(holder, 500));
+	ASSERT_GT(stats_of(holder).slabs, 2U);
+
+	process_limit limit(0);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_GT(objects.size(), stats_of(cache).objects_per_slab);
+	EXPECT_EQ(stats_of(holder).slabs, 0U);
+	EXPECT_LE(used_bytes(), limit.bytes);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, NoThreadGetsTheProcessAboveIt)
+{
+	test_cache a(1000), b(300);
+	const std::size_t before = used_bytes();
+	process_limit limit(2 * mib);
+	std::atomic<bool> exceeded{false};
+	std::atomic<unsigned> refused{0};
+	std::vector<std::thread> threads;
+
+	for (unsigned t = 0; t < 8; t++)
+		threads.emplace_back([&, t] {
+			std::vector<std::pair<struct slab_cache *, void *>> mine;
+			std::vector<void *> large;
+			std::mt19937 random(t);
+
+			for (int i = 0; i < 3000; i++) {
+				struct slab_cache *cache = random() % 2 ? a : b;
+
+				if (used_bytes() > limit.bytes)
+					exceeded = true;
+				if (random() % 100 == 0 && large.size() < 2) {
+					if (void *ptr = slab_malloc(40000 + random() % 900000))
+						large.push_back(ptr);
+				} else if (!large.empty() && random() % 50 == 0) {
+					slab_mfree(large.back());
+					large.pop_back();
+				} else if (!mine.empty() && random() % 100 < 45) {
+					slab_free(mine.back().first, mine.back().second);
+					mine.pop_back();
+				} else if (void *obj = slab_alloc(cache)) {
+					mine.emplace_back(cache, obj);
+				} else {
+					refused++;
+				}
+			}
+			for (const auto &object : mine)
+				slab_free(object.first, object.second);
+			for (void *ptr : large)
+				slab_mfree(ptr);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_FALSE(exceeded);
+	slab_cache_shrink(a);
+	slab_cache_shrink(b);
+	EXPECT_EQ(used_bytes(), before);
+	EXPECT_EQ(slab_cache_validate(a) + slab_cache_validate(b), 0);
+
+	const std::vector<void *> objects = allocate_all(a);
+
+	EXPECT_EQ(objects.size(),
+		  2 * mib / slab_bytes_of(a) * stats_of(a).objects_per_slab);
+	free_many(a, objects);
+}
+
+/* --- the environment ------------------------------------------------------------------------ */
+
+std::size_t parsed(const char *value, int complaints = 0)
+{
+	static const char *text;
+	static struct slab_options options;
+
+	text = value;
+	EXPECT_EQ(slab_options_parse(
+			  &options,
+			  [](const char *name) -> char * {
+				  return std::strcmp(name, "SLAB_LIMIT") == 0
+						 ? const_cast<char *>(text)
+						 : nullptr;
+			  },
+			  [](const char *) {}),
+		  complaints)
+		<< value;
+	return options.limit;
+}
+
+TEST_F(LimitTest, TheVariableTakesBytesAndSuffixes)
+{
+	EXPECT_EQ(parsed("0"), 0U);
+	EXPECT_EQ(parsed("123456789"), 123456789U);
+	EXPECT_EQ(parsed("64k"), 64U << 10);
+	EXPECT_EQ(parsed("512M"), 512U << 20);
+	EXPECT_EQ(parsed("16g"), std::size_t{16} << 30);
+	for (const char *bad : {"k", "-1", "1t", "1kk", "m1", "9999999999g", "1 g", "0x10"})
+		EXPECT_EQ(parsed(bad, 1), 0U) << bad;
+}
+
+TEST_F(LimitTest, TheVariableSetsIt)
+{
+	if (running_again()) {
+		test_cache cache(1000);
+
+		EXPECT_EQ(slab_limit(), mib);
+		EXPECT_LE(allocate_all(cache, 5000).size(), mib / 1000);
+		_exit(HasFailure());
+	}
+	const second_run run = run_again({"SLAB_LIMIT=1m"});
+
+	EXPECT_EQ(run.failure, "") << run.output;
+}
+
+/* --- who is told ------------------------------------------------------------------------------ */
+
+TEST_F(LimitTest, FailuresByTheLimitOfACacheAreCountedThere)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = mib;
+	test_cache cache(1000, 0, &args);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
+	EXPECT_EQ(slab_zalloc(cache), nullptr);
+	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+	EXPECT_EQ(stats_of(cache).limit_hits, 3U);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, FailuresByThatOfTheProcessAreCountedTwice)
+{
+	test_cache cache(1000);
+	process_limit limit(mib);
+	const std::uint64_t before = slab_pages.limit_hits;
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
+	EXPECT_EQ(slab_pages.limit_hits, before + 1);
+	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
+	EXPECT_EQ(slab_pages.limit_hits, before + 2);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, OtherFailuresAreNone)
+{
+	test_cache cache(1000);
+	listener heard;
+	failing fail("times=-1");
+
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+	EXPECT_EQ(stats_of(cache).limit_hits, 0U);
+	EXPECT_TRUE(heard.all.empty());
+}
+
+TEST_F(LimitTest, TheHandlerIsCalledOnceForEachFailure)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = mib;
+	test_cache cache(1000, 0, &args);
+	listener heard;
+	const std::vector<void *> objects = allocate_all(cache);
+
+	ASSERT_EQ(heard.all.size(), 1U);
+	EXPECT_EQ(heard.all[0].cache, static_cast<struct slab_cache *>(cache));
+	EXPECT_EQ(heard.all[0].limit, mib);
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+	EXPECT_EQ(heard.all.size(), 3U);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, BulkIsOneFailure)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = mib;
+	for (unsigned mode : {SLAB_ALLOC_FULL, SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW}) {
+		test_cache cache(1000, 0, &args);
+		listener heard;
+		std::vector<void *> objects(2000);
+		std::size_t got = 0, more;
+
+		/* Without FULL it ends with what a fresh slab gives. */
+		while ((more = slab_alloc_bulk(cache, mode, objects.size() - got, &objects[got])))
+			got += more;
+		EXPECT_EQ(got, mib / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+		EXPECT_GE(heard.all.size(), 1U);
+		EXPECT_LE(heard.all.size(), 2U);
+		EXPECT_EQ(stats_of(cache).limit_hits, heard.all.size());
+		slab_free_bulk(cache, got, objects.data());
+	}
+}
+
+TEST_F(LimitTest, TheProcessHasNoCacheToTell)
+{
+	test_cache cache(1000);
+	process_limit limit(mib);
+	listener heard;
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+	ASSERT_EQ(heard.all.size(), 2U);
+	for (const told &told : heard.all) {
+		EXPECT_EQ(told.cache, nullptr);
+		EXPECT_EQ(told.limit, limit.bytes);
+	}
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, AHandlerThatFailsItselfIsNotCalledAgain)
+{
+	process_limit limit(1);
+	listener heard;
+
+	heard.then = [] { EXPECT_EQ(slab_malloc(2 * mib), nullptr); };
+	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+	EXPECT_EQ(heard.all.size(), 1U);
+	heard.then = nullptr;
+	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+	EXPECT_EQ(heard.all.size(), 2U);
+}
+
+/* What it must not do while a lock is held. */
+TEST_F(LimitTest, TheHandlerMayUseTheLibrary)
+{
+	static struct slab_cache *limited;
+	struct slab_cache_args args = {};
+
+	args.limit = mib;
+	test_cache cache(1000, 0, &args);
+	listener heard;
+
+	limited = cache;
+	heard.then = [] {
+		struct slab_cache *other = slab_cache_create("of-the-handler", 64, nullptr, 0);
+
+		EXPECT_NE(other, nullptr);
+		slab_free(other, slab_alloc(other));
+		EXPECT_EQ(slab_cache_destroy(other), 0);
+		EXPECT_GE(slab_cache_shrink(limited), 0);
+		EXPECT_EQ(slab_cache_validate(limited), 0);
+	};
+	free_many(cache, allocate_all(cache));
+	EXPECT_EQ(heard.all.size(), 1U);
+}
+
+TEST_F(LimitTest, NobodyIsToldAfterNull)
+{
+	std::size_t calls;
+	{
+		process_limit limit(1);
+		listener heard;
+
+		slab_set_limit_handler(nullptr, nullptr);
+		EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+		calls = heard.all.size();
+	}
+	EXPECT_EQ(calls, 0U);
+}
+
+/* --- out of memory, everywhere ------------------------------------------------------------------ */
+
+/* Something of everything that takes memory; whatever of it fails is left out. */
+void use_everything()
+{
+	struct slab_cache_args args = {};
+	std::map<void *, std::size_t> large;
+	std::vector<void *> objects, more(300);
+	struct slab_cache *cache;
+	std::size_t got;
+
+	args.reserve = 20;
+	args.limit = 16 * mib;
+	args.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };
+	cache = slab_cache_create("everything", 2000, &args, 0);
+	if (!cache) {
+		EXPECT_EQ(errno, ENOMEM);
+		return;
+	}
+	objects = allocate_all(cache, 200);
+	for (int round = 0; round < 2; round++) {
+		got = slab_alloc_bulk(cache, SLAB_ALLOC_FULL, more.size(), more.data());
+		objects.insert(objects.end(), more.begin(), more.begin() + static_cast<long>(got));
+		if (void *obj = slab_alloc_node(cache, 0))
+			objects.push_back(obj);
+		EXPECT_EQ(slab_cache_debug(cache, round ? 0 : SLAB_POISON | SLAB_STORE_USER), 0);
+	}
+	for (std::size_t size : {40000UL, 400000UL, 3000000UL}) {
+		void *ptr = slab_malloc(size), *moved;
+
+		if (!ptr)
+			continue;
+		fill(ptr, size, size);
+		moved = slab_realloc(ptr, size * 2);
+		large[moved ? moved : ptr] = size;
+	}
+	for (const auto &object : large) {
+		EXPECT_TRUE(intact(object.first, object.second, object.second));
+		slab_mfree(object.first);
+	}
+	EXPECT_TRUE(all_distinct(objects));
+
+	/* The system has memory again. */
+	EXPECT_EQ(slab_set_fail(nullptr), 0);
+	objects.push_back(slab_alloc(cache));
+	EXPECT_NE(objects.back(), nullptr);
+	EXPECT_EQ(stats_of(cache).reserve_left, 20U);
+	EXPECT_EQ(stats_of(cache).objects, objects.size());
+	free_many(cache, objects);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST_F(LimitTest, NothingIsLostWhereverMemoryRunsOut)
+{
+	use_everything();
+	slab_trim();
+	const std::size_t before = used_bytes();
+
+	for (unsigned k = 1; k <= 40; k++) {
+		failing fail("times=1,interval=" + std::to_string(k));
+
+		use_everything();
+		EXPECT_EQ(used_bytes(), before) << k;
+	}
+}
+
+TEST_F(LimitTest, NothingIsLostWhenItRunsOutForGood)
+{
+	use_everything();
+	slab_trim();
+	const std::size_t before = used_bytes();
+
+	for (unsigned k = 1; k <= 30; k++) {
+		failing fail("interval=" + std::to_string(k));
+
+		use_everything();
+		EXPECT_EQ(used_bytes(), before) << k;
+	}
+}
+
+} /* namespace */

@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reserves: each object of one is to be had when there is no other, and nothing that
+ * happens to the cache meanwhile takes one away.
+ */
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/memory.h>
+
+#include "../support/debugging.h"
+#include "../support/limits.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t object_size = 1000;
+constexpr std::size_t kept = 50;
+constexpr const char *no_pages = "times=-1";
+
+struct slab_cache_args reserving(std::size_t objects)
+{
+	struct slab_cache_args args = {};
+
+	args.reserve = objects;
+	return args;
+}
+
+struct reserving_cache : test_cache {
+	explicit reserving_cache(std::uint64_t flags = 0, std::size_t objects = kept)
+		: reserving_cache(flags, reserving(objects))
+	{
+	}
+
+	reserving_cache(std::uint64_t flags, const struct slab_cache_args &args)
+		: test_cache(object_size, flags, &args)
+	{
+	}
+
+	std::uint64_t left() const
+	{
+		return stats_of(*this).reserve_left;
+	}
+};
+
+bool is_fast(const struct slab_cache *cache)
+{
+	return cache->slots == cache->cpu_slots;
+}
+
+/* --- creation ------------------------------------------------------------------------- */
+
+TEST(ReserveTest, ItIsThereFromTheStartAndInNobodysUse)
+{
+	reserving_cache cache;
+	const struct slab_stats stats = stats_of(cache);
+
+	EXPECT_EQ(stats.reserve, kept);
+	EXPECT_EQ(stats.reserve_left, kept);
+	EXPECT_EQ(stats.objects, 0U);
+	EXPECT_GE(stats.total_objects, kept);
+	EXPECT_TRUE(is_fast(cache));
+}
+
+TEST(ReserveTest, CachesWithOneAreNotMerged)
+{
+	const struct slab_cache_args args = reserving(1);
+	test_cache plain(object_size, 0), with(object_size, 0, &args), later(object_size, 0);
+
+	EXPECT_NE(static_cast<struct slab_cache *>(with), static_cast<struct slab_cache *>(plain));
+	EXPECT_NE(static_cast<struct slab_cache *>(later), static_cast<struct slab_cache *>(with));
+}
+
+/* The error of a creation that fails, and leaves nothing behind. */
+int creation_error(const struct slab_cache_args &args)
+{
+	const std::size_t before = used_bytes();
+	struct slab_cache *cache;
+	int error;
+
+	errno = 0;
+	cache = slab_cache_create("reserving", object_size, &args, 0);
+	error = errno;
+	EXPECT_EQ(cache, nullptr);
+	EXPECT_EQ(used_bytes(), before);
+	return error;
+}
+
+TEST(ReserveTest, ACacheThatCannotHaveItIsNotCreated)
+{
+	struct slab_cache_args args = reserving(1000), modest = reserving(10);
+
+	args.limit = 512 << 10;
+	EXPECT_EQ(creation_error(args), ENOMEM);
+	for (std::size_t impossible : {~std::size_t{0}, ~std::size_t{0} / 8})
+		EXPECT_EQ(creation_error(reserving(impossible)), ENOMEM) << impossible;
+	for (const char *spec : {"times=1", "times=1,interval=2", "times=-1"}) {
+		failing fail(spec);
+
+		EXPECT_EQ(creation_error(modest), ENOMEM) << spec;
+	}
+	args.limit = 4 << 20;
+
+	struct slab_cache *cache = slab_cache_create("reserving", object_size, &args, 0);
+
+	ASSERT_NE(cache, nullptr);
+	EXPECT_EQ(stats_of(cache).reserve_left, 1000U);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(ReserveTest, AConstructorThatFailsIsNoMemory)
+{
+	static int calls;
+	struct slab_cache_args args = reserving(100);
+
+	calls = 0;
+	args.ctor = [](void *, void *) { return ++calls > 30 ? 1 : 0; };
+	EXPECT_EQ(creation_error(args), ENOMEM);
+}
+
+/* --- taking ----------------------------------------------------------------------------- */
+
+TEST(ReserveTest, EachOfThemIsToBeHadWhenThereAreNoPages)
+{
+	reserving_cache cache;
+	failing fail(no_pages);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_GE(objects.size(), kept);
+	EXPECT_TRUE(all_distinct(objects));
+	EXPECT_EQ(cache.left(), 0U);
+	EXPECT_EQ(errno, ENOMEM);
+	for (std::size_t i = 0; i < objects.size(); i++)
+		fill(objects[i], object_size, i);
+	for (std::size_t i = 0; i < objects.size(); i++)
+		EXPECT_TRUE(intact(objects[i], object_size, i));
+	EXPECT_EQ(stats_of(cache).objects, objects.size());
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, EachOfThemIsToBeHadAtTheLimit)
+{
+	struct slab_cache_args args = reserving(kept);
+
+	args.limit = 512 << 10;
+	reserving_cache cache(0, args);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(),
+		  args.limit / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+	EXPECT_EQ(cache.left(), 0U);
+	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, EachOfThemIsToBeHadAtTheLimitOfTheProcess)
+{
+	reserving_cache cache;
+	process_limit limit(0);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_GE(objects.size(), kept);
+	EXPECT_EQ(cache.left(), 0U);
+	EXPECT_LE(used_bytes(), limit.bytes);
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, ExactlySoManyAreHadWhenObjectsFail)
+{
+	reserving_cache cache(SLAB_FAILSLAB);
+	failing fail(no_pages);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), kept);
+	EXPECT_TRUE(all_distinct(objects));
+	free_many(cache, objects);
+	EXPECT_EQ(allocate_all(cache).size(), 0U) << "what was freed is not in the reserve";
+	slab_set_fail(nullptr);
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_EQ(cache.left(), kept);
+}
+
+TEST(ReserveTest, ThreadsGetEachOfThemOnce)
+{
+	for (int round = 0; round < 20; round++) {
+		reserving_cache cache(SLAB_FAILSLAB);
+		std::vector<std::vector<void *>> got(8);
+		std::vector<std::thread> threads;
+		std::vector<void *> all;
+		failing fail(no_pages);
+
+		for (std::vector<void *> &mine : got)
+			threads.emplace_back([&] { mine = allocate_all(cache); });
+		for (std::thread &thread : threads)
+			thread.join();
+		for (const std::vector<void *> &mine : got)
+			all.insert(all.end(), mine.begin(), mine.end());
+		EXPECT_EQ(all.size(), kept);
+		EXPECT_TRUE(all_distinct(all));
+		free_many(cache, all);
+	}
+}
+
+TEST(ReserveTest, EveryWayToAllocateLeadsToIt)
+{
+	reserving_cache cache(SLAB_FAILSLAB, 10);
+	failing fail(no_pages);
+	std::vector<void *> objects(10);
+
+	objects[0] = slab_alloc(cache);
+	objects[1] = slab_zalloc(cache);
+	objects[2] = slab_alloc_node(cache, 0);
+	objects[3] = slab_alloc_node(cache, -1);
+	EXPECT_TRUE(all_bytes(objects[1], object_size, 0));
+	EXPECT_EQ(slab_alloc_node(cache, SLAB_NODE_STRICT), nullptr);
+	EXPECT_EQ(cache.left(), 6U);
+	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_LOCAL, 6, &objects[4]), 0U);
+	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 4, &objects[4]), 4U);
+	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 6, &objects[8]), 2U);
+	EXPECT_TRUE(all_distinct(objects));
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, BulkGetsTheRestOfItWhenThereAreNoPages)
+{
+	reserving_cache cache;
+	failing fail(no_pages);
+	std::vector<void *> objects(10000);
+	const std::size_t got =
+		slab_alloc_bulk(cache, SLAB_ALLOC_FULL, objects.size(), objects.data());
+
+	EXPECT_GE(got, kept);
+	EXPECT_EQ(cache.left(), 0U);
+	objects.resize(got);
+	EXPECT_TRUE(all_distinct(objects));
+	slab_free_bulk(cache, got, objects.data());
+}
+
+TEST(ReserveTest, ItsObjectsAreZeroedWhereAllAre)
+{
+	reserving_cache cache(SLAB_ZERO | SLAB_FAILSLAB);
+
+	for (int round = 0; round < 2; round++) {
+		failing fail(no_pages);
+		const std::vector<void *> objects = allocate_all(cache);
+
+		EXPECT_EQ(objects.size(), kept);
+		for (void *obj : objects) {
+			EXPECT_TRUE(all_bytes(obj, object_size, 0));
+			fill(obj, object_size, 3);
+		}
+		free_many(cache, objects);
+		slab_set_fail(nullptr);
+		slab_free(cache, slab_alloc(cache));
+	}
+}
+
+TEST(ReserveTest, ItsObjectsAreConstructed)
+{
+	struct slab_cache_args args = reserving(kept);
+
+	args.ctor = [](void *obj, void *) {
+		fill(obj, object_size, 5);
+		return 0;
+	};
+	reserving_cache cache(SLAB_FAILSLAB, args);
+	failing fail(no_pages);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), kept);
+	for (void *obj : objects)
+		EXPECT_TRUE(intact(obj, object_size, 5));
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, AnAllocationFromItHasNotFailed)
+{
+	static int calls;
+	struct slab_cache_args args = reserving(kept);
+
+	calls = 0;
+	args.limit = 512 << 10;
+	reserving_cache cache(0, args);
+
+	slab_set_limit_handler([](struct slab_cache *, std::size_t, void *) { calls++; }, nullptr);
+	std::vector<void *> objects;
+
+	errno = 0;
+	while (cache.left() > 0)
+		objects.push_back(slab_alloc(cache));
+	EXPECT_EQ(calls, 0);
+	EXPECT_EQ(errno, 0);
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(calls, 1);
+	slab_set_limit_handler(nullptr, nullptr);
+	free_many(cache, objects);
+}
+
+/* --- filling ---------------------------------------------------------------------------- */
+
+TEST(ReserveTest, WhatIsFreedBelongsToItFirst)
+{
+	reserving_cache cache;
+	std::vector<void *> objects;
+	{
+		failing fail(no_pages);
+
+		objects = allocate_all(cache);
+		EXPECT_FALSE(is_fast(cache));
+		for (int i = 0; i < 5; i++) {
+			slab_free(cache, objects.back());
+			objects.pop_back();
+		}
+		objects.push_back(slab_alloc(cache));
+		EXPECT_EQ(cache.left(), 4U);
+	}
+	objects.push_back(slab_alloc(cache));
+	EXPECT_EQ(cache.left(), kept);
+	EXPECT_TRUE(is_fast(cache));
+	EXPECT_TRUE(all_distinct(objects));
+	EXPECT_EQ(stats_of(cache).objects, objects.size());
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, BulkAndNodesFillItToo)
+{
+	for (bool bulk : {true, false}) {
+		reserving_cache cache;
+		std::vector<void *> objects;
+		void *obj = nullptr;
+		{
+			failing fail(no_pages);
+
+			objects = allocate_all(cache);
+		}
+		if (bulk)
+			EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 1, &obj), 1U);
+		else
+			obj = slab_alloc_node(cache, 0);
+		EXPECT_EQ(cache.left(), kept);
+		objects.push_back(obj);
+		free_many(cache, objects);
+	}
+}
+
+/* Taking and filling in turn, by many: it is whole in the end, and nothing is twice. */
+TEST(ReserveTest, ThreadsThatComeAndGoLoseNothing)
+{
+	struct slab_cache_args args = reserving(kept);
+
+	args.limit = 512 << 10;
+	reserving_cache cache(0, args);
+	const std::size_t room =
+		args.limit / slab_bytes_of(cache) * stats_of(cache).objects_per_slab;
+	std::atomic<std::size_t> live{0}, most{0};
+	std::vector<std::thread> threads;
+
+	for (unsigned t = 0; t < 8; t++)
+		threads.emplace_back([&, t] {
+			std::vector<void *> mine;
+			std::mt19937 random(t);
+
+			for (unsigned i = 0; i < 5000; i++) {
+				if (!mine.empty() && random() % 100 < 45) {
+					EXPECT_TRUE(intact(mine.back(), 64, t));
+					live--;
+					slab_free(cache, mine.back());
+					mine.pop_back();
+				} else if (void *obj = slab_alloc(cache)) {
+					const std::size_t now = ++live;
+
+					if (now > most)
+						most = now;
+					fill(obj, 64, t);
+					mine.push_back(obj);
+				}
+			}
+			live -= mine.size();
+			free_many(cache, mine);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_LE(most, room);
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_EQ(cache.left(), kept);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), room);
+	free_many(cache, objects);
+}
+
+/* --- what it survives --------------------------------------------------------------------- */
+
+TEST(ReserveTest, ItSurvivesShrinkingAndValidation)
+{
+	reserving_cache cache(SLAB_FAILSLAB);
+
+	free_many(cache, alloc_many(cache, 500));
+	EXPECT_GE(slab_cache_shrink(cache), 0);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_GT(slab_trim() + 1, 0U);
+	EXPECT_EQ(cache.left(), kept);
+	EXPECT_LE(stats_of(cache).slabs, kept * object_size / (64 << 10) + 2);
+
+	failing fail(no_pages);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), kept);
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, ItServesWithAnyLettersWhateverItWasFilledWith)
+{
+	for (std::uint64_t before : {0UL, SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER})
+		for (std::uint64_t after : all_layouts()) {
+			reserving_cache cache(before);
+			report_capture reports;
+
+			EXPECT_EQ(slab_cache_debug(cache, after | SLAB_FAILSLAB), 0);
+			EXPECT_EQ(slab_cache_validate(cache), 0);
+			EXPECT_EQ(cache.left(), kept);
+
+			failing fail(no_pages);
+			const std::vector<void *> objects = allocate_all(cache);
+
+			EXPECT_EQ(objects.size(), kept);
+			for (std::size_t i = 0; i < objects.size(); i++)
+				fill(objects[i], object_size, i);
+			for (std::size_t i = 0; i < objects.size(); i++)
+				EXPECT_TRUE(intact(objects[i], object_size, i));
+			EXPECT_EQ(slab_cache_validate(cache), 0);
+			free_many(cache, objects);
+			EXPECT_TRUE(reports.all().empty()) << reports.text();
+			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+			slab_set_fail(nullptr);
+			slab_free(cache, slab_alloc(cache));
+			EXPECT_EQ(cache.left(), kept);
+		}
+}
+
+/* The last object that was freed, in the reserve by now. */
+void *reserve_again(struct slab_cache *cache, std::vector<void *> &objects)
+{
+	failing fail(no_pages);
+	void *obj;
+
+	for (void *taken : allocate_all(cache))
+		objects.push_back(taken);
+	obj = objects.back();
+	objects.pop_back();
+	slab_free(cache, hidden(obj));
+	slab_set_fail(nullptr);
+	objects.push_back(slab_alloc(cache));
+	return obj;
+}
+
+TEST(ReserveTest, ADoubleFreeOfItsObjectIsSeen)
+{
+	for (std::uint64_t letters : {SLAB_CONSISTENCY_CHECKS,
+				      SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON |
+					      SLAB_STORE_USER}) {
+		reserving_cache cache(letters);
+		report_capture reports;
+		std::vector<void *> objects;
+		void *obj = reserve_again(cache, objects);
+
+		ASSERT_TRUE(reports.all().empty()) << reports.text();
+		slab_free(cache, hidden(obj));
+		ASSERT_EQ(reports.all().size(), 1U);
+		EXPECT_EQ(reports.all()[0].info.problem, SLAB_PROBLEM_DOUBLE_FREE);
+		EXPECT_EQ(cache.left(), kept);
+		free_many(cache, objects);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+	}
+}
+
+TEST(ReserveTest, ADoubleFreeIsSeenInASlabThatDrains)
+{
+	reserving_cache cache;
+	report_capture reports;
+	std::vector<void *> objects;
+	void *obj = reserve_again(cache, objects);
+	lettered f(cache, SLAB_CONSISTENCY_CHECKS);
+
+	slab_free(cache, hidden(obj));
+	ASSERT_EQ(reports.all().size(), 1U);
+	EXPECT_EQ(reports.all()[0].info.problem, SLAB_PROBLEM_DOUBLE_FREE);
+	EXPECT_EQ(cache.left(), kept);
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, WhatOverwroteItsObjectIsReportedAndPutRight)
+{
+	reserving_cache cache(SLAB_RED_ZONE);
+	report_capture reports;
+	std::vector<void *> objects;
+	auto *obj = hidden(reserve_again(cache, objects));
+
+	obj[object_size] = 1;
+	{
+		failing fail(no_pages);
+
+		for (void *taken : allocate_all(cache))
+			objects.push_back(taken);
+	}
+	ASSERT_EQ(reports.all().size(), 1U) << reports.text();
+	EXPECT_EQ(reports.all()[0].info.problem, SLAB_PROBLEM_RIGHT_REDZONE);
+	EXPECT_EQ(cache.left(), 0U);
+	EXPECT_EQ(static_cast<unsigned char>(obj[object_size]), 0xcc);
+	free_many(cache, objects);
+}
+
+TEST(ReserveTest, WhoTookAnObjectIsItsAllocator)
+{
+	reserving_cache cache(SLAB_STORE_USER | SLAB_FAILSLAB);
+	failing fail(no_pages);
+	void *obj = nullptr;
+
+	std::thread([&] { obj = slab_alloc(cache); }).join();
+	ASSERT_NE(obj, nullptr);
+	EXPECT_NE(debug_track(slab_of(obj), place(obj).index, TRACK_ALLOC)->tid,
+		  static_cast<unsigned>(thread_id()));
+	slab_free(cache, obj);
+}
+
+TEST(ReserveTest, ItIsNoLeak)
+{
+	const struct slab_cache_args args = reserving(kept);
+
+	for (std::uint64_t flags : {0UL, SLAB_STORE_USER}) {
+		report_capture reports;
+		struct slab_cache *cache =
+			slab_cache_create("reserving", object_size, &args, flags);
+
+		ASSERT_NE(cache, nullptr);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+		EXPECT_TRUE(reports.all().empty()) << reports.text();
+	}
+}
+
+TEST(ReserveTest, ItIsWholeWhenTheCacheIsNotDestroyed)
+{
+	reserving_cache cache;
+	void *obj = slab_alloc(cache);
+	{
+		report_capture reports;
+
+		EXPECT_EQ(cache.destroy(), -EBUSY);
+		ASSERT_EQ(reports.all().size(), 1U);
+		EXPECT_EQ(reports.all()[0].info.leaked, 1U);
+	}
+	EXPECT_EQ(cache.left(), kept);
+	EXPECT_EQ(stats_of(cache).objects, 1U);
+	slab_free(cache, obj);
+}
+
+TEST(ReserveTest, AChildHasOneOfItsOwn)
+{
+	reserving_cache cache(SLAB_FAILSLAB);
+	std::atomic<bool> stop{false};
+	std::thread taker([&] {
+		while (!stop)
+			free_many(cache, allocate_all(cache, 5));
+	});
+
+	for (int i = 0; i < 10; i++)
+		EXPECT_EQ(run_in_child([&] {
+				  slab_free(cache, slab_alloc(cache));
+				  if (cache.left() != kept)
+					  return 1;
+				  slab_set_fail(no_pages);
+				  return allocate_all(cache).size() == kept ? 0 : 2;
+			  }),
+			  "");
+	stop = true;
+	taker.join();
+	EXPECT_EQ(cache.left(), kept);
+}
+
+} /* namespace */
