@@ -140,16 +140,15 @@ enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *b
 
 /*
  * Only reads, since slots of CPUs that were never used hold no memory. Whoever takes a
- * lock after it was seen free sees what was written before the fence: both have a full
- * barrier between their write and their read.
+ * lock after it was seen free sees what the caller stored before, sequentially
+ * consistent: both have a full barrier between their write and their read.
  */
 void cpu_locked_fence(char *slots)
 {
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		const struct cpu_slot *slot = cpu_slot(slots, cpu);
 
-		while (__atomic_load_n(&slot->lock, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&slot->lock, __ATOMIC_SEQ_CST))
 			sched_yield();
 	}
 }

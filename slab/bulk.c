@@ -62,8 +62,8 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		}
 		result = cache_refill(cache, mode);
 		if (result == REFILL_NO_CPU && mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)) {
-			objs[done] = node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()),
-						false);
+			objs[done] =
+				node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
 			if (!objs[done])
 				break;
 			done++;

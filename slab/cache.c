@@ -34,9 +34,6 @@
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |  \
 	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
-#define FLAGS_DONE                                                                                 \
-	(SLAB_DEBUG_LETTERS | SLAB_HWCACHE_ALIGN | SLAB_NO_MERGE | SLAB_PANIC | SLAB_ZERO |        \
-	 SLAB_RECLAIM_ACCOUNT | SLAB_TYPESAFE_BY_RCU)
 /* Flags that caches must have in common to be merged. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 
@@ -48,7 +45,6 @@
 #define CPU_PARTIAL_BYTES (1u << 20)
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
-
 
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 struct slab_cache *registry_first;
@@ -197,8 +193,6 @@ static int check_args(const char *name, size_t size, const struct slab_cache_arg
 		return EINVAL;
 	if (!args->isolate != !args->migrate || (args->migrate && !args->ctor))
 		return EINVAL;
-	if (flags & ~FLAGS_DONE)
-		return ENOTSUP;
 	return 0;
 }
 
@@ -226,7 +220,8 @@ static struct slab_cache *find_name(const char *name)
 static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !args->limit && !args->reserve && !args->reclaim && !args->rcu && !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
+	       !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
@@ -235,8 +230,7 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
-			     !c->memory.reserve &&
-			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
+			     !c->memory.reserve && !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
 		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
@@ -263,7 +257,7 @@ static unsigned free_cache_count;
 static struct slab_cache *cache_memory(void)
 {
 	struct slab_cache *cache = free_caches;
-	char (*alias)[SLAB_MAX_NAME + 1];
+	char(*alias)[SLAB_MAX_NAME + 1];
 
 	if (fail_pages()) {
 		errno = ENOMEM;
@@ -602,12 +596,15 @@ int slab_cache_destroy(struct slab_cache *cache)
 		pthread_mutex_unlock(&registry_lock);
 		return 0;
 	}
+	/* No reader can have found an object since the grace period of rcu_drain(). */
+	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	reserve_empty(cache);
 	cache_flush(cache);
 	guard_flush(cache);
 	cache_each_slab(cache, count_used, &used);
 	if (used) {
 		cache_report_leaks(cache);
+		cache->flags = flags;
 		pthread_mutex_unlock(&registry_lock);
 		reserve_refill(cache, __builtin_return_address(0));
 		return fail(EBUSY);
@@ -615,8 +612,6 @@ int slab_cache_destroy(struct slab_cache *cache)
 	sample_set(cache, 0);
 	count_close(cache);
 	registry_remove(cache);
-	/* No reader can have found an object since the grace period above. */
-	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);
 	reserve_destroy(cache);

@@ -126,7 +126,7 @@ static long shorter(long a, long b)
 /* What those wait for who are not clients, in ms; 0: nothing. */
 static long common_period(void)
 {
-	long period = shorter(decay_period(), pressure_period());
+	long period = shorter(decay_wait(), pressure_period());
 
 	if (sample_wants_ticks() || count_wants_ticks())
 		period = shorter(period, TICK_MS);
@@ -148,6 +148,7 @@ static long wanted_period(void)
  * Whoever serves. Others may set the timer at any moment (start_timer()) after
  * the period was chosen here, so it is chosen again after it was set. Unless it
  * changes it is left alone: frequent clients must not keep it from running out.
+ * (decay_wait() becomes less all the time: it may be set again and again for that.)
  */
 static void update_timer(void)
 {

@@ -13,10 +13,12 @@
 void control_begin(struct slab_json *reply, bool ok);
 void control_end(struct slab_json *reply);
 
+/* The cache that has this name or alias, pinned; NULL: none, and the reply is a refusal. */
+struct slab_cache *control_find(struct slab_json *reply, const char *name);
+
 /*
- * control_on_cache: call act for the cache that has this name or alias, with
- * the registry locked. False: there is none, or act returned -errno, and the
- * reply is a refusal.
+ * control_on_cache: call act for the cache that has this name or alias, pinned and with
+ * no lock held. False: there is none, or act returned -errno, and the reply is a refusal.
  */
 bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
 		      long (*act)(struct slab_cache *cache, void *arg), void *arg);

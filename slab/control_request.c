@@ -3,9 +3,8 @@
  * What the control socket answers: protocol version 1, docs/control.md.
  *
  * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
- * on one line. A cache is acted upon from inside slab_for_each_cache(), which
- * keeps it from being destroyed meanwhile; or pinned, where the application is called
- * back.
+ * on one line. A cache that is acted upon is pinned (pin.h), which keeps it from being
+ * destroyed meanwhile, and holds up nobody else.
  */
 #define _GNU_SOURCE
 #include "control_answer.h"
@@ -70,14 +69,6 @@ static void answer_inspection(struct slab_json *reply, const char *request)
 		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
 }
 
-/* A request that acts on the cache called `name`. */
-struct errand {
-	const char *name;
-	long (*act)(struct slab_cache *cache, void *arg);
-	void *arg;
-	long result;
-};
-
 static bool is_called(struct slab_cache *cache, const char *name)
 {
 	const char *aliases[SLAB_STATS_MAX_ALIASES];
@@ -93,28 +84,34 @@ static bool is_called(struct slab_cache *cache, const char *name)
 	return false;
 }
 
-static int run_if_called(struct slab_cache *cache, void *arg)
+static bool is_called_as(struct slab_cache *cache, void *name)
 {
-	struct errand *errand = arg;
+	return is_called(cache, name);
+}
 
-	if (!is_called(cache, errand->name))
-		return 0;
-	errand->result = errand->act(cache, errand->arg);
-	return 1;
+struct slab_cache *control_find(struct slab_json *reply, const char *name)
+{
+	struct slab_cache *cache = pin_find(is_called_as, (void *)(uintptr_t)name);
+
+	if (!cache)
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	return cache;
 }
 
 bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
 		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
 {
-	struct errand errand = {.name = name, .act = act, .arg = arg};
+	struct slab_cache *cache = control_find(reply, name);
+	long result;
 
-	if (!slab_for_each_cache(run_if_called, &errand))
-		slab_control_refuse(reply, "no cache is called \"%s\"", name);
-	else if (errand.result < 0)
-		slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
-				    strerrordesc_np((int)-errand.result));
-	else
+	if (!cache)
+		return false;
+	result = act(cache, arg);
+	cache_unpin(cache);
+	if (result >= 0)
 		return true;
+	slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
+			    strerrordesc_np((int)-result));
 	return false;
 }
 
@@ -139,11 +136,6 @@ static void answer_count(struct slab_json *reply, const char *command, const cha
 	}
 }
 
-static bool is_called_as(struct slab_cache *cache, void *name)
-{
-	return is_called(cache, name);
-}
-
 /* A cache's objects are moved together first, if they can be, and nobody else is at it. */
 static void put_shrunk(struct slab_json *reply, const char *name, struct slab_cache *cache)
 {
@@ -166,11 +158,9 @@ static void answer_shrink(struct slab_json *reply, const char *name)
 		slab_control_refuse(reply, "shrink needs the name of a cache");
 		return;
 	}
-	cache = pin_find(is_called_as, (void *)(uintptr_t)name);
-	if (!cache) {
-		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	cache = control_find(reply, name);
+	if (!cache)
 		return;
-	}
 	put_shrunk(reply, name, cache);
 	cache_unpin(cache);
 }

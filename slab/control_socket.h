@@ -17,7 +17,7 @@ void slab_control_start(void);
 
 /*
  * slab_control_start_ticks: sample_wants_ticks(), count_wants_ticks() or
- * decay_period() from now on: their ticks are called as often as they want, as long as
+ * decay_wait() from now on: their ticks are called as often as they want, as long as
  * they do. Any thread, with any lock held; errno is untouched.
  */
 void slab_control_start_ticks(void);

@@ -3,9 +3,8 @@
  * What the control socket answers to requests that tune caches, reset what they
  * counted, give memory back, and count for a moment.
  *
- * A cache is acted upon with the registry locked, which keeps others from
- * creating and destroying caches, and from forking, but from nothing else. What is
- * done to all caches is therefore done to one at a time.
+ * A cache that is acted upon is pinned, and no lock is held; only what takes no time,
+ * to count, is done to all caches with the registry locked.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 #include "control_answer.h"
 #include "count.h"
 #include "options.h"
+#include "pin.h"
 
 #define COUNT_US_MIN 100
 #define COUNT_US_MAX 1000000
@@ -139,37 +139,23 @@ void control_answer_reset(struct slab_json *reply, const char *rest)
 
 /* --- trim, count ------------------------------------------------------------------- */
 
-/* Cache number `left` from the first. */
-struct turn {
-	unsigned left;
-	unsigned slabs;
-};
-
-static int shrink_in_turn(struct slab_cache *cache, void *arg)
-{
-	struct turn *turn = arg;
-	int slabs;
-
-	if (turn->left--)
-		return 0;
-	slabs = slab_cache_shrink(cache);
-	turn->slabs += slabs > 0 ? (unsigned)slabs : 0;
-	return 1;
-}
-
 void control_answer_trim(struct slab_json *reply, const char *rest)
 {
-	struct turn turn = {0};
+	struct slab_cache *cache = NULL;
+	unsigned released;
+	int slabs;
 
 	if (*rest) {
 		slab_control_refuse(reply, "trim takes no \"%.64s\": it is for all caches", rest);
 		return;
 	}
-	turn.slabs = segment_trim(NULL);
-	for (unsigned i = 0; turn.left = i, slab_for_each_cache(shrink_in_turn, &turn); i++)
-		;
+	released = segment_trim(NULL);
+	while ((cache = pin_next(cache, true))) {
+		slabs = slab_cache_shrink(cache);
+		released += slabs > 0 ? (unsigned)slabs : 0;
+	}
 	control_begin(reply, true);
-	slab_json_number(reply, "slabs", turn.slabs);
+	slab_json_number(reply, "slabs", released);
 	control_end(reply);
 }
 

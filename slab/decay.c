@@ -544,20 +544,23 @@ void decay_tick(uint64_t now)
 	end_passing();
 }
 
-long decay_period(void)
+/* Rounded up. */
+static long wait_from(uint64_t now)
 {
-	return is_asleep() ? 0 : period();
+	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
+
+	return due > now ? (long)((due - now + 999) / 1000) : 1;
+}
+
+long decay_wait(void)
+{
+	return is_asleep() ? 0 : wait_from(clock_us());
 }
 
 long decay_maintain(uint64_t now)
 {
-	uint64_t due;
-
 	decay_tick(now);
-	if (is_asleep())
-		return -1;
-	due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
-	return due > now ? (long)((due - now + 999) / 1000) : 1;
+	return is_asleep() ? -1 : wait_from(now);
 }
 
 long slab_maintain(void)

@@ -76,9 +76,9 @@ bool decay_may_discard(const struct slab *slab);
  */
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2]);
 
-/* How often decay_tick() is to be called, in ms; 0: not before decay_stir() asks for it
+/* After how many ms decay_tick() is to be called; 0: not before decay_stir() asks for it
  * by slab_control_start_ticks(). */
-long decay_period(void);
+long decay_wait(void);
 /* Run a pass, if it is time for one; now: clock_us(). */
 void decay_tick(uint64_t now);
 /* The same, and when to call again: milliseconds from now, or -1: see slab_maintain(). */

@@ -15,7 +15,7 @@
 #define PATIENCE_NS 10000000L
 #define SECOND_NS 1000000000L
 
-static __thread enum limit_cause cause;
+__thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
 
 /* --- the accounts -------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static bool add(uint64_t *account, uint64_t limit, size_t bytes)
 
 static bool fail(enum limit_cause why)
 {
-	cause = why;
+	limit_noted = why;
 	errno = ENOMEM;
 	return false;
 }
@@ -61,16 +61,6 @@ void limit_give_up(struct slab_cache *cache, size_t bytes)
 {
 	limit_release(cache, bytes);
 	fail(LIMIT_SYSTEM);
-}
-
-void limit_clear(void)
-{
-	cause = LIMIT_NONE;
-}
-
-enum limit_cause limit_cause(void)
-{
-	return cause;
 }
 
 void limit_init(void)
@@ -138,7 +128,7 @@ long limit_regain(struct slab_cache *cache)
 {
 	size_t shrunk, trimmed = 0;
 
-	switch (cause) {
+	switch (limit_noted) {
 	case LIMIT_CACHE:
 		return flush(cache);
 	case LIMIT_PROCESS:
@@ -188,14 +178,14 @@ static void tell(struct slab_cache *cache, size_t limit)
 	if (!told || in_handler)
 		return;
 	in_handler = true;
-	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(
-		cache, limit, __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
+	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(cache, limit,
+						     __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
 	in_handler = false;
 }
 
 void limit_failed(struct slab_cache *cache)
 {
-	enum limit_cause why = cause;
+	enum limit_cause why = limit_noted;
 
 	if (why == LIMIT_CACHE || why == LIMIT_PROCESS) {
 		if (cache)

@@ -37,9 +37,19 @@ void limit_release(struct slab_cache *cache, size_t bytes);
 /* … that was not to be had from the page layer, which is the cause now; ENOMEM. */
 void limit_give_up(struct slab_cache *cache, size_t bytes);
 
-/* This thread's: why the last attempt failed since it was cleared. */
-void limit_clear(void);
-enum limit_cause limit_cause(void);
+/* This thread's: why the last attempt failed since it was cleared; which is done for
+ * every allocation off the fast path, hence the model. */
+extern __thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
+
+static inline void limit_clear(void)
+{
+	limit_noted = LIMIT_NONE;
+}
+
+static inline enum limit_cause limit_cause(void)
+{
+	return limit_noted;
+}
 
 /*
  * limit_regain: an allocation failed: take back what is free. For the limit of a cache

@@ -238,8 +238,8 @@ static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 
 	pthread_mutex_lock(&node->lock);
 	slab = node->partial.first;
-	if (slab && !slab_used(slab))
-		slab = NULL;
+	while (slab && !slab_used(slab))
+		slab = slab->next;
 	if (slab)
 		node_list_remove(&node->partial, slab);
 	pthread_mutex_unlock(&node->lock);

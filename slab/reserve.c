@@ -25,12 +25,12 @@ static size_t room(const struct slab_cache *cache)
 
 static size_t left(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->memory.reserve_left, __ATOMIC_RELAXED);
+	return __atomic_load_n(&cache->memory.reserve_left, __ATOMIC_SEQ_CST);
 }
 
 static void set_left(struct slab_cache *cache, size_t n)
 {
-	__atomic_store_n(&cache->memory.reserve_left, n, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->memory.reserve_left, n, __ATOMIC_SEQ_CST);
 }
 
 void reserve_lock(struct slab_cache *cache)
@@ -54,17 +54,25 @@ bool reserve_is_short(const struct slab_cache *cache)
 
 bool reserve_is_gated(const struct slab_cache *cache)
 {
-	return cache->reserve && __atomic_load_n(&cache->reserve->gated, __ATOMIC_RELAXED);
+	return cache->reserve && __atomic_load_n(&cache->reserve->gated, __ATOMIC_SEQ_CST);
 }
 
-static void set_gate(struct slab_cache *cache)
+/*
+ * Whoever takes stores the count and looks at the gate, whoever sets the gate does it the
+ * other way round, all in one order: the last of them sees what is wrong.
+ */
+static void set_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *))
 {
-	if (reserve_is_gated(cache) == reserve_is_short(cache) ||
-	    pthread_mutex_trylock(&cache->flush_lock) != 0)
-		return;
-	__atomic_store_n(&cache->reserve->gated, reserve_is_short(cache), __ATOMIC_RELAXED);
-	cache_update_slots(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
+	while (reserve_is_gated(cache) != reserve_is_short(cache) && lock(&cache->flush_lock)) {
+		__atomic_store_n(&cache->reserve->gated, reserve_is_short(cache), __ATOMIC_SEQ_CST);
+		cache_update_slots(cache);
+		pthread_mutex_unlock(&cache->flush_lock);
+	}
+}
+
+static bool try_lock(pthread_mutex_t *lock)
+{
+	return pthread_mutex_trylock(lock) == 0;
 }
 
 /* --- the list ------------------------------------------------------------------------- */
@@ -133,7 +141,7 @@ void reserve_refill(struct slab_cache *cache, const void *caller)
 	if (!cache->reserve)
 		return;
 	fill(cache, caller);
-	set_gate(cache);
+	set_gate(cache, try_lock);
 }
 
 void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller)
@@ -142,7 +150,7 @@ void *reserve_take(struct slab_cache *cache, size_t requested, const void *calle
 
 	if (!obj)
 		return NULL;
-	set_gate(cache);
+	set_gate(cache, limit_lock_soon);
 	debug_hand_over(cache, obj, requested, caller);
 	return obj;
 }

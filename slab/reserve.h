@@ -15,9 +15,10 @@
  * N threads at once, and then as many as memory came free for.
  *
  * A list under a lock of its own, behind which no other is taken. The gate is set under
- * flush_lock, which keeps cache->slots and what decides about it together, and which is
- * only tried: a gate that stands wrong is put right by the next allocation that comes
- * by, and if it stands closed all of them do.
+ * flush_lock, which keeps cache->slots and what decides about it together. To close it
+ * that is waited for as long as an allocation may, to open it it is only tried: a gate
+ * that stands wrong is put right by the next allocation off the fast path, and while it
+ * is closed that are all of them.
  *
  * In a cache with letters a free looks whether the object is in the reserve: it would be
  * a double free, of an object that its slab has for allocated.

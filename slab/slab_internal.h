@@ -460,8 +460,8 @@ struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
 /* One object straight from a node, for who has no CPU or wants that node; of another
  * one when it has no memory, unless that is `strict`. */
 void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
-/* Up to max objects of one slab of a node, the first on its list unless that is empty:
- * how many. */
+/* Up to max objects of one slab of a node, the first on its list that is not empty: how
+ * many. */
 unsigned node_take_dense(struct slab_cache *cache, unsigned node, unsigned max, uint16_t *offset8,
 			 struct slab **ret_slab);
 /* The last slabs on the list, all but those that could hold every object of the listed

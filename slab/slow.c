@@ -184,8 +184,7 @@ static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsi
 	unsigned plenty = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED) + 1;
 	int result;
 
-	if (is_other_nodes_turn(cache) &&
-	    from_other_nodes(cache, cpu, node, plenty) == REFILL_OK)
+	if (is_other_nodes_turn(cache) && from_other_nodes(cache, cpu, node, plenty) == REFILL_OK)
 		return REFILL_OK;
 	result = from_pages(cache, cpu, node);
 	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
@@ -366,7 +365,9 @@ static SLAB_SLOWPATH void *alloc_again(const struct wish *wish)
 	struct retry retry = {.cache = cache, .bytes = (size_t)1 << cache->slab_shift};
 	void *obj = NULL;
 
+	/* What came free belongs to the reserve, too. */
 	while (!obj && retry_allocation(&retry)) {
+		reserve_refill(cache, wish->caller);
 		limit_clear();
 		obj = attempt(wish);
 	}
@@ -384,7 +385,8 @@ static void *alloc_wish(const struct wish *wish)
 	int saved = errno;
 	void *obj;
 
-	reserve_refill(cache, wish->caller);
+	if (SLAB_UNLIKELY(cache->reserve != NULL))
+		reserve_refill(cache, wish->caller);
 	limit_clear();
 	obj = is_to_fail(cache) ? NULL : attempt(wish);
 	if (SLAB_UNLIKELY(!obj))

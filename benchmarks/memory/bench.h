@@ -58,7 +58,7 @@ void contestant_mfree(void *ptr);
 /* contestant_gather: move objects of sparse slabs together; how many were moved. */
 long contestant_gather(void);
 
-/* --- help -------------------------------------------------------------------------------------- */
+/* --- help ------------------------------------------------------------------------------------- */
 
 /* bench_fail: print one line and leave with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
@@ -90,7 +90,7 @@ static inline uint64_t bench_mix(uint64_t x)
 /* bench_touch: write to memory, so that it is resident. */
 void bench_touch(void *ptr, size_t size);
 
-/* --- the cases --------------------------------------------------------------------------------- */
+/* --- the cases -------------------------------------------------------------------------------- */
 
 /* peak: N objects, 90 % of them freed at random, idle. what: entries, objects, or a size. */
 void peak_run(const char *what, size_t bytes);

@@ -128,7 +128,7 @@ static void drop_orphans(void)
 		recycle(record);
 }
 
-/* --- what servers do --------------------------------------------------------------------------- */
+/* --- what servers do -------------------------------------------------------------------------- */
 
 static struct record *pin(unsigned id)
 {

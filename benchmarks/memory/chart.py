@@ -140,7 +140,8 @@ def idle_panel(found, what, width):
     for name in found.names(case):
         run = last(found, case, name)
         zero = run.marks["freed"][0]
-        lines[name] = [(2 * x - 4, value) for x, value in stretched(run, ("start", "peak", "freed"))]
+        lines[name] = [(2 * x - 4, value)
+                       for x, value in stretched(run, ("start", "peak", "freed"))]
         lines[name] += [(t - zero, value) for t, value in sorted(run.samples)
                         if 0 < t - zero <= IDLE_S]
     ticks = [(-4, "start"), (-2, "peak"), (0, "freed")]
@@ -154,8 +155,9 @@ def churn_panel(found, width):
     marks = ["start"] + [f"hour {h}" for h in range(1, report.HOURS + 1)]
     lines = {name: stretched(last(found, "churn", name), marks) for name in found.names("churn")}
     ticks = [(h, f"{h}:00") for h in range(0, report.HOURS + 1, 3)]
-    return Panel(width, "churn", "a directory server's day: add, delete, modify, search; every hour "
-                 "ends with a search of everything, which evicts the cache; MiB", lines, ticks)
+    note = ("a directory server's day: add, delete, modify, search; every hour begins with a "
+            "search of everything, which evicts the cache; MiB")
+    return Panel(width, "churn", note, lines, ticks)
 
 
 def panels(found):
@@ -179,9 +181,9 @@ def svg(found, machine):
            text(MARGIN, 32, "Resident memory over time", 20, weight="bold"),
            text(MARGIN, 53, machine + ". Less is better.", 12, css="dim")]
     for r, row in enumerate(rows):
-        x = float(MARGIN)
+        x, y = float(MARGIN), HEAD_HEIGHT + r * (PANEL_HEIGHT + GAP)
         for panel in row:
-            out.append(f'<g transform="translate({x:.1f},{HEAD_HEIGHT + r * (PANEL_HEIGHT + GAP)})">')
+            out.append(f'<g transform="translate({x:.1f},{y})">')
             out += panel.svg()
             out.append("</g>")
             x += panel.width + GAP

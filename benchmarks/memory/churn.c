@@ -5,11 +5,13 @@
  * The mix is that of 389-ds's "Memory Usage Research": ldclt with add, delete, modify,
  * search on uid and search on seealso, two threads of each, pictures of 28 B, 3.5 KB and
  * 1.5 MB in turn at random, and searches of everything, which evict the entry cache.
- * The day has 24 hours, each ends with such a search, which runs while the next hour begins.
- * Every operation is due at its time of the day, and an hour is over when all have done
- * their part of it: a fast contestant does no more than a slow one, and all do the same in
- * about the same order, on a busy machine as well. An operation allocates what ns-slapd's do: pblocks, an operation, small strings,
- * and a buffer for what goes over the wire.
+ * The day has 24 hours, each begins with such a search, beside the other operations. Every
+ * operation is due at its time of the day, and an hour is over when all have done their
+ * part of it: a fast contestant does no more than a slow one, and all do the same in about
+ * the same order, on a busy machine as well.
+ *
+ * An operation allocates what ns-slapd's do: pblocks, an operation, small strings, and a
+ * buffer for what goes over the wire.
  *
  * The database is no memory: an entry is made out of its id when it is not in the cache.
  */
@@ -120,7 +122,7 @@ static void send_entry(unsigned id)
 	cache_put(record);
 }
 
-/* --- ldclt ------------------------------------------------------------------------------------- */
+/* --- ldclt ------------------------------------------------------------------------------------ */
 
 static void op_add(uint64_t *random)
 {
@@ -216,9 +218,9 @@ void churn_run(unsigned seconds)
 	begin_ns = now_ns();
 	team_start(client);
 	for (unsigned hour = 1; hour <= HOURS; hour++) {
-		pthread_barrier_wait(&hour_over);
 		search_all();
 		bench_say("moved %ld", contestant_gather());
+		pthread_barrier_wait(&hour_over);
 		bench_say("hour %u", hour);
 	}
 	team_wait();

@@ -57,7 +57,7 @@ void bench_touch(void *ptr, size_t size)
 	((volatile char *)ptr)[size - 1] = 1;
 }
 
-/* --- the runner -------------------------------------------------------------------------------- */
+/* --- the runner ------------------------------------------------------------------------------- */
 
 /* stdio would allocate its buffers. */
 void bench_say(const char *format, ...)
@@ -83,7 +83,7 @@ void bench_hold(const char *what)
 		exit(EXIT_SUCCESS); /* that was all it wanted to know */
 }
 
-/* --- arguments --------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 static _Noreturn void usage(void)
 {

@@ -58,7 +58,7 @@ void record_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* --- layout ------------------------------------------------------------------------------------ */
+/* --- layout ----------------------------------------------------------------------------------- */
 
 static void add_part(unsigned char type)
 {
@@ -147,7 +147,7 @@ size_t record_live_bytes(const struct record *record)
 	return bytes;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 void record_table(unsigned n)
 {
@@ -166,7 +166,7 @@ unsigned record_number(const struct record *record)
 	return (unsigned)(record - records);
 }
 
-/* --- parts ------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 void record_untag(void *obj)
 {
@@ -246,7 +246,7 @@ void record_drop(struct record *record)
 		free_part(record, part);
 }
 
-/* --- moving ------------------------------------------------------------------------------------ */
+/* --- moving ----------------------------------------------------------------------------------- */
 
 /* The record of a part that may be moved now, or NULL. Called with the lock. */
 static struct record *movable_record(void *obj, unsigned number, unsigned part)

@@ -91,7 +91,17 @@ struct slab_cache_args {
 	 */
 	void (*dtor)(void *obj, void *arg);
 	void *arg; /* handed to every callback */
-	/* Memory pressure: free what you can, return how many objects. */
+	/*
+	 * Memory pressure: free what you can of the cache, return how many objects.
+	 * Called when an allocation fails, of this cache or, unless it is this
+	 * cache's limit that it ran into, of any other; by slab_reclaim(); and by
+	 * libslab's control thread (<slab/memory.h>). In the thread that allocates,
+	 * with no lock of libslab held, and possibly in several threads at once: so it
+	 * must not wait for a lock that a thread holds while it allocates. What it
+	 * allocates itself, and fails, just fails. slab_cache_destroy() of the cache
+	 * waits for it, and is EBUSY within. A cache that has it is shown as reclaimable
+	 * (SLAB_RECLAIM_ACCOUNT), and not merged.
+	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
 	 * Bytes of slabs at most, at least one slab (64 KiB to 512 KiB); 0: no
@@ -101,7 +111,15 @@ struct slab_cache_args {
 	 * limit is not merged.
 	 */
 	size_t limit;
-	size_t reserve; /* objects kept for work that must not fail */
+	/*
+	 * Objects kept for work that must not fail: so many allocations that would
+	 * have failed, for whatever reason, get one of them. What comes free then fills
+	 * the reserve before it serves other allocations. Creating the cache allocates
+	 * them, and fails with ENOMEM when it cannot. They count against limits, but not
+	 * as objects in use. slab_alloc_node() with SLAB_NODE_STRICT does not take them. A
+	 * cache that has some is not merged.
+	 */
+	size_t reserve;
 	const struct rcu_flavor_struct *rcu; /* the application's liburcu flavour */
 	int (*isolate)(void *obj, void *arg);            /* movable objects: 0 = may move */
 	int (*migrate)(void *from, void *to, void *arg); /* 0 = everything points to `to` */
@@ -132,8 +150,7 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *   EINVAL   a bad name, size or alignment, an unknown flag, or a limit
  *            below one slab
  *   EEXIST   a cache of this name exists
- *   ENOTSUP  a flag or argument that this version does not implement
- *   ENOMEM   no memory
+ *   ENOMEM   no memory, for the cache or for its reserve
  * With SLAB_PANIC the process aborts with a message instead.
  * Not async-signal-safe. May be called before main().
  */

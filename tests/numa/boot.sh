@@ -37,8 +37,8 @@ for test in "$@"; do
 done
 (cd "$root/fs" && find . | cpio --quiet -o -H newc >../initramfs)
 
-qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 2 -m 1024 -nographic -no-reboot \
-	-object memory-backend-ram,id=m0,size=512M -object memory-backend-ram,id=m1,size=512M \
+qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 2 -m 768 -nographic -no-reboot \
+	-object memory-backend-ram,id=m0,size=512M -object memory-backend-ram,id=m1,size=256M \
 	-numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,cpus=1,memdev=m1 \
 	-kernel "$kernel" -initrd "$root/initramfs" \
 	-append "console=ttyS0 quiet panic=-1 random.trust_cpu=on" </dev/null >"$root/log" 2>&1 ||

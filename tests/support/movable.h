@@ -214,6 +214,14 @@ public:
 		return (n + room - 1) / room;
 	}
 
+	/* No more than a tenth above that, where each node may have a slab that is not full. */
+	void expect_dense(std::size_t n) const
+	{
+		const std::size_t nodes = stats_of(*cache_).nodes;
+
+		EXPECT_LE(slabs() * 10, dense(n) * 11 + (nodes - 1) * 10);
+	}
+
 	std::atomic<unsigned> damaged{0};
 
 private:

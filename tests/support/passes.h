@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Passes of maintenance, as fast as a test wants them: the clock is the test's own, and
- * no control thread runs any.
+ * no control thread runs any. Objects to be freed, and what is resident of them.
  */
 #ifndef TESTS_SUPPORT_PASSES_H
 #define TESTS_SUPPORT_PASSES_H
 
 #include <cstdint>
 #include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "objects.h"
+#include "process.h"
 #include "whitebox.h"
 
 extern "C" {
@@ -51,6 +56,74 @@ inline unsigned run_all_passes()
 	while (run_pass() >= 0 && n < 1000)
 		n++;
 	return n;
+}
+
+constexpr std::size_t page = 4096;
+/* Objects of these tests are of this size. */
+constexpr std::size_t object_size = 512;
+constexpr std::size_t objects_per_page = page / object_size;
+
+using objects = std::vector<void *>;
+
+/* Object i bears pattern i. */
+inline objects allocate(struct slab_cache *cache, std::size_t n)
+{
+	objects objs;
+
+	for (std::size_t i = 0; i < n; i++) {
+		objs.push_back(slab_alloc(cache));
+		fill(objs.back(), object_size, i);
+	}
+	return objs;
+}
+
+inline void free_all(struct slab_cache *cache, const objects &objs)
+{
+	for (void *obj : objs)
+		slab_free(cache, obj);
+}
+
+/* Pages of these objects that hold memory. */
+inline std::size_t resident(const objects &objs)
+{
+	std::set<std::uintptr_t> pages;
+	std::size_t n = 0;
+
+	for (void *obj : objs)
+		pages.insert(reinterpret_cast<std::uintptr_t>(obj) & ~(page - 1));
+	for (std::uintptr_t at : pages)
+		n += resident_pages(reinterpret_cast<void *>(at), page);
+	return n;
+}
+
+/* Is the given promise one of this process's environment? Else run it there. */
+inline bool in_environment(const std::vector<std::string> &settings)
+{
+	if (running_again())
+		return true;
+	const second_run run = run_again(settings);
+
+	EXPECT_EQ(run.failure, "") << run.output;
+	return false;
+}
+
+/* One object in each of `step`. */
+struct survivors {
+	objects live, dead;
+};
+
+inline survivors thin_out(struct slab_cache *cache, std::size_t n, std::size_t step)
+{
+	survivors result;
+
+	for (std::size_t i = 0; i < n; i++) {
+		void *obj = slab_alloc(cache);
+
+		fill(obj, object_size, i);
+		(i % step == 0 ? result.live : result.dead).push_back(obj);
+	}
+	free_all(cache, result.dead);
+	return result;
 }
 
 } /* namespace slab_test */

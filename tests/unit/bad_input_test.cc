@@ -134,22 +134,27 @@ TEST(BadInputTest, UnknownFlags)
 		EXPECT_EQ(creation_error("flag", 64, nullptr, UINT64_C(1) << bit), EINVAL) << bit;
 }
 
-TEST(BadInputTest, FlagsThatAreNotImplemented)
+TEST(BadInputTest, TypeSafetyWithoutAFlavour)
 {
-	EXPECT_EQ(creation_error("flag", 64, nullptr, SLAB_TYPESAFE_BY_RCU), ENOTSUP);
+	EXPECT_EQ(creation_error("flag", 64, nullptr, SLAB_TYPESAFE_BY_RCU), EINVAL);
 }
 
-TEST(BadInputTest, ArgumentsThatAreNotImplemented)
+TEST(BadInputTest, HalfAPairOfCallbacksThatMoveObjects)
 {
-	struct slab_cache_args reclaim = {}, reserve = {}, rcu = {}, isolate = {}, migrate = {};
+	struct slab_cache_args isolate = {}, migrate = {};
 
-	reclaim.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };
-	reserve.reserve = 10;
-	rcu.rcu = reinterpret_cast<const struct rcu_flavor_struct *>(&rcu);
 	isolate.isolate = [](void *, void *) { return 0; };
 	migrate.migrate = [](void *, void *, void *) { return 0; };
-	for (const auto *args : {&reclaim, &reserve, &rcu, &isolate, &migrate})
-		EXPECT_EQ(creation_error("argument", 64, args), ENOTSUP);
+	for (const auto *args : {&isolate, &migrate})
+		EXPECT_EQ(creation_error("argument", 64, args), EINVAL);
+}
+
+TEST(BadInputTest, AReserveLargerThanAddresses)
+{
+	struct slab_cache_args args = {};
+
+	args.reserve = no_size;
+	EXPECT_EQ(creation_error("reserve", 64, &args), ENOMEM);
 }
 
 /* A program that was built against a later library, with more arguments. */

@@ -248,7 +248,7 @@ TEST(DefragRcuTest, SlabsAreBackWhenTheGracePeriodIsOver)
 
 	EXPECT_GT(moved, 0);
 	EXPECT_EQ(stats_of(dir.cache()).rcu_pending, 0u);
-	EXPECT_LE(dir.slabs() * 10, dir.dense(left) * 11);
+	dir.expect_dense(left);
 	dir.verify_all();
 }
 
@@ -273,7 +273,7 @@ TEST(DefragRcuTest, WithinASectionItDoesNotWait)
 	rcu->read_unlock();
 	ASSERT_EQ(slab_rcu_barrier(dir.cache()), 0);
 	slab_cache_shrink(dir.cache());
-	EXPECT_LE(dir.slabs() * 10, dir.dense(left) * 11);
+	dir.expect_dense(left);
 }
 
 /* Readers of a type-safe cache find objects that are free, or somebody else: they take
@@ -327,7 +327,7 @@ TEST(DefragRcuTest, SlabsOfATypeSafeCacheWaitForTheirReaders)
 		}
 	rcu->read_unlock();
 	ASSERT_EQ(slab_rcu_barrier(dir.cache()), 0);
-	EXPECT_LE(dir.slabs() * 10, dir.dense(left) * 11);
+	dir.expect_dense(left);
 }
 
 /* --- fork ---------------------------------------------------------------------------------- */

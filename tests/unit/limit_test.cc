@@ -229,8 +229,7 @@ TEST_F(LimitTest, NoThreadGetsTheProcessAboveIt)
 
 	const std::vector<void *> objects = allocate_all(a);
 
-	EXPECT_EQ(objects.size(),
-		  2 * mib / slab_bytes_of(a) * stats_of(a).objects_per_slab);
+	EXPECT_EQ(objects.size(), 2 * mib / slab_bytes_of(a) * stats_of(a).objects_per_slab);
 	free_many(a, objects);
 }
 

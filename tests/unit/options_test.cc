@@ -98,6 +98,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_SAMPLE", "entry:100"},
 						   {"SLAB_RANDOM", "on"},
 						   {"SLAB_ZERO", "both"},
+						   {"SLAB_DECAY_MS", "500"},
 						   {"SLAB_TOOLS", "off"},
 						   {"SLAB_FAIL", "times=3"}});
 
@@ -111,6 +112,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.random, 1U);
 	EXPECT_EQ(options.zero_alloc, 1U);
 	EXPECT_EQ(options.zero_free, 1U);
+	EXPECT_EQ(options.decay_ms, 500);
 	EXPECT_EQ(options.tools, 0U);
 	EXPECT_TRUE(options.fail.set);
 	EXPECT_STREQ(options.runtime_dir, "/run/here");
@@ -130,8 +132,21 @@ TEST(OptionsTest, AnUnknownValueGetsOneSentenceAndTheDefault)
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
 	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",
-	      "SLAB_TOOLS", "SLAB_FAIL"})
+	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
+}
+
+TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
+{
+	EXPECT_EQ(parse({}).decay_ms, 10000);
+	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "0"}}).decay_ms, 0);
+	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "86400000"}}).decay_ms, 86400000);
+	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "never"}}).decay_ms, -1);
+	for (const char *value : {"-1", "86400001", "10s", "Never", "1e3", " 5"})
+		EXPECT_EQ(complaint("SLAB_DECAY_MS", value),
+			  std::string("SLAB_DECAY_MS=") + value +
+				  " is not known; accepted: a number of milliseconds from 0 to "
+				  "86400000, never; using 10000");
 }
 
 TEST(OptionsTest, AnEmptyValueIsNoValue)

@@ -3,6 +3,7 @@
  * Memory pressure, told by files that stand in for the system's: of a group's folder, and
  * PSI. This program has no control thread, so that the test is who watches.
  */
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
@@ -51,11 +52,13 @@ protected:
 		folder = name;
 		psi = folder + "/psi";
 		pressure_set_paths(psi.c_str(), folder.c_str());
+		if (running_again()) /* before the thread looks for it */
+			write_events(0, 0);
 		poll = epoll_create1(EPOLL_CLOEXEC);
 		args.arg = this;
 		args.reclaim = [](struct slab_cache *cache, void *arg) -> std::size_t {
 			auto *self = static_cast<PressureTest *>(arg);
-			std::size_t n = self->held.size() / 10;
+			std::size_t n = self->ready ? self->held.size() / 10 : 0;
 
 			self->calls++;
 			for (std::size_t i = 0; i < n; i++) {
@@ -68,6 +71,7 @@ protected:
 		ASSERT_NE(cache, nullptr);
 		held = alloc_many(cache, 20000);
 		slab_trim();
+		ready = true;
 	}
 
 	void TearDown() override
@@ -96,8 +100,8 @@ protected:
 
 	void write_psi(const std::string &file, const std::string &avg10, unsigned total) const
 	{
-		write(file, "some avg10=" + avg10 + " avg60=90.00 avg300=90.00 total=" +
-				    std::to_string(total) +
+		write(file, "some avg10=" + avg10 +
+				    " avg60=90.00 avg300=90.00 total=" + std::to_string(total) +
 				    "\nfull avg10=99.00 avg60=0.00 avg300=0.00 total=99999\n");
 	}
 
@@ -134,7 +138,8 @@ protected:
 	int poll = -1;
 	struct slab_cache *cache = nullptr;
 	std::vector<void *> held;
-	unsigned calls = 0;
+	std::atomic<bool> ready{false}; /* for another thread: all of the above is */
+	std::atomic<unsigned> calls{0};
 };
 
 /* --- looking --------------------------------------------------------------------------- */
@@ -411,12 +416,11 @@ unsigned descriptors_to(const std::string &name)
 TEST_F(PressureTest, TheControlThreadWatches)
 {
 	if (running_again()) {
-		write_events(0, 0);
 		/* It begins to within a moment; the alarm says when that takes too long. */
 		while (!descriptors_to("anon_inode:inotify"))
 			usleep(1000);
 		usleep(100000);
-		for (unsigned i = 1; __atomic_load_n(&calls, __ATOMIC_RELAXED) == 0; i++) {
+		for (unsigned i = 1; calls == 0; i++) {
 			write_events(i, 0);
 			usleep(10000);
 		}
@@ -427,8 +431,8 @@ TEST_F(PressureTest, TheControlThreadWatches)
 
 	ASSERT_NE(mkdtemp(name), nullptr);
 
-	const second_run run = run_again(
-		{"SLAB_CONTROL=on", std::string("SLAB_RUNTIME_DIR=") + name});
+	const second_run run =
+		run_again({"SLAB_CONTROL=on", std::string("SLAB_RUNTIME_DIR=") + name});
 
 	EXPECT_EQ(run.failure, "") << run.output;
 	EXPECT_EQ(system(("rm -rf " + std::string(name)).c_str()), 0);

@@ -344,20 +344,22 @@ TEST(ReclaimTest, NoLockIsHeld)
 
 	old.then = [&] {
 		std::thread([&] { /* locks that this thread might have would not be seen */
-			struct slab_cache *other;
+				  struct slab_cache *other;
 
-			slab_set_limit(0);
-			other = slab_cache_create("of-a-callback", 300, nullptr, SLAB_NO_MERGE);
-			ASSERT_NE(other, nullptr);
-			slab_free(other, slab_alloc(other));
-			for (struct slab_cache *each : {old.cache, other}) {
-				EXPECT_GE(slab_cache_shrink(each), 0);
-				EXPECT_EQ(slab_cache_validate(each), 0);
-				EXPECT_EQ(slab_cache_debug(each, SLAB_RED_ZONE), 0);
-				EXPECT_EQ(slab_cache_debug(each, 0), 0);
-			}
-			EXPECT_EQ(slab_cache_destroy(other), 0);
-		}).join();
+				  slab_set_limit(0);
+				  other = slab_cache_create("of-a-callback", 300, nullptr,
+							    SLAB_NO_MERGE);
+				  ASSERT_NE(other, nullptr);
+				  slab_free(other, slab_alloc(other));
+				  for (struct slab_cache *each : {old.cache, other}) {
+					  EXPECT_GE(slab_cache_shrink(each), 0);
+					  EXPECT_EQ(slab_cache_validate(each), 0);
+					  EXPECT_EQ(slab_cache_debug(each, SLAB_RED_ZONE), 0);
+					  EXPECT_EQ(slab_cache_debug(each, 0), 0);
+				  }
+				  EXPECT_EQ(slab_cache_destroy(other), 0);
+		})
+			.join();
 		slab_set_limit(limit.bytes);
 	};
 	slab_free(cache, slab_alloc(cache));

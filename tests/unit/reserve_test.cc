@@ -213,7 +213,7 @@ TEST(ReserveTest, EveryWayToAllocateLeadsToIt)
 {
 	reserving_cache cache(SLAB_FAILSLAB, 10);
 	failing fail(no_pages);
-	std::vector<void *> objects(10);
+	std::vector<void *> objects(14); /* room for what is wanted in vain */
 
 	objects[0] = slab_alloc(cache);
 	objects[1] = slab_zalloc(cache);
@@ -225,6 +225,7 @@ TEST(ReserveTest, EveryWayToAllocateLeadsToIt)
 	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_LOCAL, 6, &objects[4]), 0U);
 	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 4, &objects[4]), 4U);
 	EXPECT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 6, &objects[8]), 2U);
+	objects.resize(10);
 	EXPECT_TRUE(all_distinct(objects));
 	free_many(cache, objects);
 }
@@ -466,9 +467,9 @@ void *reserve_again(struct slab_cache *cache, std::vector<void *> &objects)
 
 TEST(ReserveTest, ADoubleFreeOfItsObjectIsSeen)
 {
-	for (std::uint64_t letters : {SLAB_CONSISTENCY_CHECKS,
-				      SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON |
-					      SLAB_STORE_USER}) {
+	for (std::uint64_t letters :
+	     {SLAB_CONSISTENCY_CHECKS,
+	      SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER}) {
 		reserving_cache cache(letters);
 		report_capture reports;
 		std::vector<void *> objects;

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that goes back to the operating system: the rules of what may go, when passes
+ * of maintenance run and when they do not, and what goes at once.
+ */
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/memory.h>
+
+#include "../support/passes.h"
+
+extern "C" {
+#include "options.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+/* --- the rules ----------------------------------------------------------------- */
+
+TEST(DecayRuleTest, HugePagesThatAreMostlyInUseAreNotBrokenUp)
+{
+	const std::size_t huge = std::size_t{2} << 20;
+
+	EXPECT_TRUE(decay_breaks_up(0, huge));
+	EXPECT_TRUE(decay_breaks_up(huge / 2, huge));
+	EXPECT_FALSE(decay_breaks_up(huge / 2 + 1, huge));
+	EXPECT_FALSE(decay_breaks_up(huge, huge));
+}
+
+TEST(DecayRuleTest, WhatIsIdleForADecayTimeIsRipe)
+{
+	EXPECT_FALSE(decay_is_ripe(7, 7));
+	EXPECT_FALSE(decay_is_ripe(7, 7 + DECAY_TURNS - 1));
+	EXPECT_TRUE(decay_is_ripe(7, 7 + DECAY_TURNS));
+	/* Freed since the last pass: the next one is the first to see it. */
+	EXPECT_FALSE(decay_is_ripe(8, 7));
+	EXPECT_TRUE(decay_is_ripe(UINT32_MAX - 1, DECAY_TURNS - 1));
+	EXPECT_FALSE(decay_is_ripe(UINT32_MAX - 1, 1));
+}
+
+/* A slab of 100-byte objects of which none but these are in use. */
+std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned carved)
+{
+	static struct slab slab;
+	std::uint64_t map[SLAB_MAP_WORDS], used[2];
+	std::set<unsigned> pages;
+
+	std::memset(map, 0xff, sizeof(map));
+	for (unsigned i : used_objects)
+		map[i / 64] &= ~(UINT64_C(1) << i % 64);
+	slab.cpu.size8 = 104 / 8;
+	slab.carved = static_cast<std::uint16_t>(carved);
+	decay_used_pages(&slab, map, used);
+	for (unsigned i = 0; i < 128; i++)
+		if (used[i / 64] >> i % 64 & 1)
+			pages.insert(i);
+	return pages;
+}
+
+TEST(DecayRuleTest, APageIsInUseWhereAnObjectBeginsGoesOnOrEnds)
+{
+	EXPECT_EQ(used_pages({}, 600), std::set<unsigned>());
+	EXPECT_EQ(used_pages({0}, 600), std::set<unsigned>({0}));
+	EXPECT_EQ(used_pages({38}, 600), std::set<unsigned>({0})); /* 3952 … 4055 */
+	EXPECT_EQ(used_pages({39}, 600), std::set<unsigned>({0, 1})); /* 4056 … 4159 */
+	EXPECT_EQ(used_pages({40, 599}, 600), std::set<unsigned>({1, 15}));
+	/* Page 65: beyond the first word. */
+	EXPECT_EQ(used_pages({2570}, 5000), std::set<unsigned>({65}));
+}
+
+TEST(DecayRuleTest, ObjectsThatWereNeverMadeAreNotInUse)
+{
+	EXPECT_EQ(used_pages({500}, 500), std::set<unsigned>());
+	EXPECT_EQ(used_pages({500}, 501), std::set<unsigned>({12}));
+}
+
+/* Frees all but every step-th object of these; the others are returned. */
+objects thinned(struct slab_cache *cache, const objects &objs, std::size_t step)
+{
+	objects left;
+
+	for (std::size_t i = 0; i < objs.size(); i++) {
+		if (i % step)
+			slab_free(cache, objs[i]);
+		else
+			left.push_back(objs[i]);
+	}
+	return left;
+}
+
+TEST(DecayRuleTest, AHugePageIsJudgedByAllItsSlabs)
+{
+	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
+	/* A second half of a segment, which is all slabs, of which all are in use. */
+	const std::uintptr_t start =
+		(reinterpret_cast<std::uintptr_t>(objs[objs.size() / 2]) & ~(SEGMENT_SIZE - 1)) +
+		huge;
+	objects inside, outside;
+
+	for (void *obj : objs) {
+		const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(obj);
+
+		(at >= start && at < start + huge ? inside : outside).push_back(obj);
+	}
+	ASSERT_EQ(inside.size(), huge / object_size);
+	const struct slab *slab = slab_of(reinterpret_cast<void *>(start));
+
+	EXPECT_TRUE(decay_would_waste(slab));
+	std::sort(inside.begin(), inside.end());
+	/* Of the first three quarters nothing is left, and all of the last one. */
+	const auto last = inside.begin() + static_cast<long>(inside.size() * 3 / 4);
+
+	free_all(cache,
+		 objects(inside.begin(), inside.begin() + static_cast<long>(inside.size() / 4)));
+	cache_flush(cache);
+	EXPECT_TRUE(decay_would_waste(slab)) << "three quarters are in use";
+	free_all(cache, objects(inside.begin() + static_cast<long>(inside.size() / 4), last));
+	cache_flush(cache);
+	EXPECT_FALSE(decay_would_waste(slab)) << "one quarter is in use";
+	free_all(cache, objects(last, inside.end()));
+	free_all(cache, outside);
+}
+
+/* Objects that are free within slabs in use count as free. */
+TEST(DecayRuleTest, AHugePageOfSparseSlabsIsNotWasted)
+{
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
+	const struct slab *slab = slab_of(objs[objs.size() / 2]);
+	const objects left = thinned(cache, objs, 3);
+
+	cache_flush(cache);
+	EXPECT_FALSE(decay_would_waste(slab));
+	free_all(cache, left);
+}
+
+/* The first pages of a segment are inaccessible: there is no huge page. */
+TEST(DecayRuleTest, ASegmentsHeadIsInNoHugePage)
+{
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 2 * SEGMENT_SIZE / object_size);
+	unsigned heads = 0;
+
+	for (void *obj : objs) {
+		if (reinterpret_cast<std::uintptr_t>(obj) % SEGMENT_SIZE >= SEGMENT_SIZE / 2)
+			continue;
+		EXPECT_FALSE(decay_would_waste(slab_of(obj)));
+		heads++;
+	}
+	EXPECT_GT(heads, 0u);
+	free_all(cache, objs);
+}
+
+/* --- when ------------------------------------------------------------------------------ */
+
+TEST(DecayTimeTest, PassesEndWhenNothingIsLeftToDo)
+{
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 100);
+
+	EXPECT_LT(run_all_passes(), 100u);
+	EXPECT_EQ(decay_wait(), 0);
+	EXPECT_EQ(slab_maintain(), -1);
+	const std::uint32_t turn = decay_turn();
+
+	run_passes(10);
+	EXPECT_EQ(decay_turn(), turn);
+	free_all(cache, objs);
+	EXPECT_GE(slab_maintain(), 0) << "something was freed";
+	EXPECT_GT(decay_wait(), 0);
+	EXPECT_LT(run_all_passes(), 100u);
+	EXPECT_EQ(resident(objs), 0u);
+}
+
+/* Whatever path objects are freed by, passes begin again. */
+TEST(DecayTimeTest, EachWayToFreeStartsPassesAgain)
+{
+	test_cache cache(object_size);
+	const std::vector<std::function<void(objects &)>> ways = {
+		[&](objects &objs) { free_all(cache, objs); },
+		[&](objects &objs) { slab_free_bulk(cache, objs.size(), objs.data()); },
+		[&](objects &objs) { std::thread([&] { free_all(cache, objs); }).join(); },
+		/* Fewer than a batch, of a slab that nobody owns. */
+		[&](objects &objs) {
+			for (unsigned i = 0; i < 3; i++, objs.pop_back())
+				slab_free(cache, objs.back());
+			objects rest(objs);
+			EXPECT_GE(slab_maintain(), 0);
+			free_all(cache, rest);
+		},
+	};
+
+	for (std::size_t way = 0; way < ways.size(); way++) {
+		objects objs = allocate(cache, 300);
+
+		run_all_passes();
+		ASSERT_EQ(slab_maintain(), -1);
+		const objects seen = objs;
+
+		ways[way](objs);
+		EXPECT_GE(slab_maintain(), 0) << way;
+		run_all_passes();
+		EXPECT_EQ(resident(seen), 0u) << way;
+	}
+}
+
+TEST(DecayTimeTest, MaintenanceSaysWhenItWantsToBeCalled)
+{
+	test_cache cache(object_size);
+
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_GT(slab_maintain(), 0);
+	EXPECT_LE(slab_maintain(), slab_options()->decay_ms);
+}
+
+/* Whoever sets a timer anew, however often, sets it to the same moment. */
+TEST(DecayTimeTest, TheNextPassComesNearerWhileOneWaits)
+{
+	test_cache cache(object_size);
+	const long whole = slab_options()->decay_ms / static_cast<long>(DECAY_TURNS);
+
+	run_all_passes();
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_LE(decay_wait(), whole);
+	usleep(20000);
+	EXPECT_LE(decay_wait(), whole - 20);
+}
+
+/* Passes are as many as there was time for, not as there were calls. */
+TEST(DecayTimeTest, CallsInBetweenDoNothing)
+{
+	test_cache cache(object_size);
+
+	free_all(cache, allocate(cache, 1000));
+	run_pass();
+	const std::uint32_t turn = decay_turn();
+
+	for (unsigned i = 0; i < 1000; i++)
+		slab_maintain();
+	EXPECT_EQ(decay_turn(), turn);
+}
+
+TEST(DecayTimeTest, NeverIsNever)
+{
+	if (!in_environment({"SLAB_DECAY_MS=never"}))
+		return;
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 20000);
+	const std::size_t pages = resident(objs);
+
+	free_all(cache, objs);
+	EXPECT_EQ(slab_maintain(), -1);
+	run_passes(3 * decay_turns);
+	EXPECT_EQ(resident(objs), pages);
+	EXPECT_EQ(decay_turn(), 0u);
+	EXPECT_GE(slab_trim(), pages * page);
+	EXPECT_EQ(resident(objs), 0u);
+}
+
+TEST(DecayTimeTest, ZeroIsAtOnce)
+{
+	if (!in_environment({"SLAB_DECAY_MS=0"}))
+		return;
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 20000);
+	struct slab_process_stats stats = {};
+
+	free_all(cache, objs);
+	stats.struct_size = sizeof(stats);
+	ASSERT_EQ(slab_process_stats(&stats), 0);
+	EXPECT_EQ(stats.cached_bytes, 0u) << "no free slab holds memory";
+	EXPECT_LT(resident(objs), objs.size() / objects_per_page / 2);
+	run_passes(enough_turns);
+	EXPECT_EQ(resident(objs), 0u);
+}
+
+/* --- by itself ------------------------------------------------------------------------- */
+
+/* Wake-ups of the control thread so far. */
+unsigned long wakeups()
+{
+	for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+		std::ifstream comm(task.path() / "comm"), status(task.path() / "status");
+		std::string line;
+
+		std::getline(comm, line);
+		if (line != "slab-control")
+			continue;
+		while (std::getline(status, line))
+			if (line.rfind("voluntary_ctxt_switches:", 0) == 0)
+				return std::stoul(line.substr(line.find(':') + 1));
+	}
+	ADD_FAILURE() << "there is no control thread";
+	return 0;
+}
+
+std::vector<std::string> with_thread()
+{
+	static const std::string dir = [] {
+		char name[] = "/tmp/decay-XXXXXX";
+		return std::string(mkdtemp(name) ? name : "");
+	}();
+
+	return {"SLAB_CONTROL=on", "SLAB_DECAY_MS=40", "SLAB_RUNTIME_DIR=" + dir};
+}
+
+/* Until the alarm of the second run. */
+void wait_until(const std::function<bool()> &is_so)
+{
+	while (!is_so())
+		usleep(5000);
+}
+
+TEST(DecayTimeTest, AProcessWithAControlThreadShrinksUntouched)
+{
+	if (!in_environment(with_thread()))
+		return;
+	test_cache cache(object_size);
+	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
+
+	wait_until([&] { return resident(s.dead) == s.live.size(); });
+	free_all(cache, s.live);
+	wait_until([&] { return resident(s.dead) == 0; });
+	EXPECT_EQ(resident(s.live), 0u);
+}
+
+TEST(DecayTimeTest, AnIdleProcessIsNotWoken)
+{
+	if (!in_environment(with_thread()))
+		return;
+	test_cache cache(object_size);
+
+	for (unsigned round = 0; round < 3; round++) {
+		const objects objs = allocate(cache, 2000);
+
+		free_all(cache, objs);
+		wait_until([] { return decay_wait() == 0; });
+		EXPECT_EQ(resident(objs), 0u);
+		usleep(50000); /* the last timer runs out */
+		const unsigned long before = wakeups();
+
+		usleep(300000);
+		EXPECT_EQ(wakeups(), before);
+	}
+}
+
+/* --- at once ---------------------------------------------------------------------------- */
+
+TEST(TrimTest, EverythingThatNobodyUsesGoesAtOnce)
+{
+	test_cache cache(object_size);
+	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
+	const std::size_t gone = 20000 / objects_per_page - s.live.size();
+
+	EXPECT_GE(slab_trim(), gone * page);
+	EXPECT_EQ(resident(s.dead), s.live.size());
+	EXPECT_EQ(slab_trim(), 0u) << "nothing is left to give";
+	for (std::size_t i = 0; i < s.live.size(); i++)
+		EXPECT_TRUE(intact(s.live[i], object_size, i * 10 * objects_per_page));
+	free_all(cache, s.live);
+	EXPECT_GE(slab_trim(), s.live.size() * page);
+	EXPECT_EQ(resident(s.live), 0u);
+}
+
+TEST(TrimTest, WhatItReturnsIsWhatTheProcessLost)
+{
+	test_cache cache(object_size);
+
+	slab_trim();
+	free_all(cache, allocate(cache, 100000));
+	const std::size_t before = resident_memory();
+	const std::size_t bytes = slab_trim();
+	const std::size_t after = resident_memory();
+
+	EXPECT_GE(bytes, 100000 * object_size);
+	if (!under_asan && !under_tsan) {
+		EXPECT_NEAR(static_cast<double>(before - after), static_cast<double>(bytes),
+			    static_cast<double>(bytes) / 50);
+	}
+}
+
+TEST(TrimTest, ACacheIsAsGoodAsNewAfterIt)
+{
+	test_cache cache(object_size);
+
+	for (unsigned round = 0; round < 5; round++) {
+		const survivors s = thin_out(cache, 5000, 7);
+
+		slab_trim();
+		const objects again = allocate(cache, s.dead.size());
+
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		free_all(cache, again);
+		free_all(cache, s.live);
+	}
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+} /* namespace */
