@@ -583,6 +583,7 @@ static void count_used(struct slab *slab, void *arg)
 int slab_cache_destroy(struct slab_cache *cache)
 {
 	unsigned used = 0;
+	uint64_t flags;
 
 	if (!cache)
 		return 0;
@@ -597,6 +598,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return 0;
 	}
 	/* No reader can have found an object since the grace period of rcu_drain(). */
+	flags = cache->flags;
 	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	reserve_empty(cache);
 	cache_flush(cache);
