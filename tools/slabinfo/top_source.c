@@ -10,7 +10,8 @@
  * until the next one.
  *
  * A look that takes long makes the next one come later, so that looking never
- * takes more than a tenth of the time.
+ * takes more than a fiftieth of the time of one CPU: a process that has all CPUs
+ * at work must not feel it either.
  */
 #include "top.h"
 
@@ -22,7 +23,7 @@
 #define COUNT_SHARE 200 /* one part in so many of the time is counted */
 #define COUNT_US_MIN 100.0
 #define COUNT_US_MAX 20000.0
-#define LOOK_SHARE 10 /* a look may take one part in so many of the time */
+#define LOOK_SHARE 50 /* a look may take one part in so many of the time */
 
 double top_clock(void)
 {
