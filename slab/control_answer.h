@@ -13,6 +13,14 @@
 void control_begin(struct slab_json *reply, bool ok);
 void control_end(struct slab_json *reply);
 
+/* Debug letters as a string, "-" for none. */
+void control_put_letters(struct slab_json *reply, const char *key, uint64_t letters);
+
+/* The next word of a request: its length; *rest goes on behind it and blanks. */
+size_t control_cut_word(const char **rest, const char **ret_word);
+/* How much of a word an answer repeats, as "%.*s" wants it. */
+#define WORD_SHOWN(len) ((len) < 32 ? (int)(len) : 32)
+
 /*
  * control_on_cache: call act for the cache that has this name or alias, with
  * the registry locked. False: there is none, or act returned -errno, and the

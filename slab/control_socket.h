@@ -16,8 +16,9 @@
 void slab_control_start(void);
 
 /*
- * slab_control_start_ticks: sample_wants_ticks() from now on: sample_tick() is
- * called ten times a second, as long as it does. Any thread; errno is untouched.
+ * slab_control_start_ticks: sample_wants_ticks() or count_wants_ticks() from now on:
+ * sample_tick() and count_tick() are called ten times a second, as long as one of them
+ * does. Any thread; errno is untouched.
  */
 void slab_control_start_ticks(void);
 

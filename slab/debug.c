@@ -56,24 +56,34 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 
 /* --- TRACE ------------------------------------------------------------------------ */
 
-static void trace(struct slab_cache *cache, const char *what, const void *obj,
-		  const struct slab *slab)
-{
-	unsigned first, used;
+/* One allocation or free: who does it, and what is told of it when the lock is free. */
+struct operation {
+	struct track track;
+	struct finding finding;
+	unsigned used; /* of the slab, behind it */
+	const void *free_object;
+};
 
-	if (!(cache_letters(cache) & SLAB_TRACE))
-		return;
-	pthread_mutex_lock(&cache->node[slab->node].lock);
-	first = slab->debug ? slab->debug->first : 0;
-	used = slab_user(slab) ? debug_used(slab) : 0;
-	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, used,
-			  first ? (void *)debug_object_at(slab, first - 1) : NULL);
+/* Under the node's lock: without it the slab may soon be somebody else's. */
+static void note_slab(struct operation *op, const struct slab *slab)
+{
+	unsigned first = slab->debug ? slab->debug->first : 0;
+
+	op->used = debug_used(slab);
+	op->free_object = first ? debug_object_at(slab, first - 1) : NULL;
+}
+
+static void trace(struct slab_cache *cache, const char *what, const void *obj,
+		  const struct operation *op)
+{
+	if (cache_letters(cache) & SLAB_TRACE)
+		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, op->used,
+				  op->free_object);
 }
 
 /* --- allocation --------------------------------------------------------------------- */
 
-enum { TAKEN, NOTHING, UNFIT };
+enum { TAKEN, NOTHING, UNFIT, AGAIN };
 
 /* The object at the head of the freelist, if it and its slab are as they should be. */
 static int take_object(struct slab_cache *cache, struct slab *slab, struct finding *finding)
@@ -107,76 +117,95 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	return debug_object_at(slab, index);
 }
 
-/* From the node's list, under its lock. */
-static int alloc_from(struct slab_cache *cache, struct cache_node *node, size_t requested,
-		      const struct track *track, void **ret_obj, struct finding *finding)
+/* Under the node's lock: an object of this slab; NULL: it is unfit, which is described. */
+static void *take_from(struct slab_cache *cache, struct slab *slab, size_t requested,
+		       struct operation *op)
 {
-	struct slab *slab;
-	int index;
+	int index = take_object(cache, slab, &op->finding);
+	void *obj;
 
-	pthread_mutex_lock(&node->lock);
-	slab = node->debug.first;
-	index = slab ? take_object(cache, slab, finding) : -1;
-	if (index >= 0) {
-		*ret_obj = hand_out(slab, (unsigned)index, requested, track, cache->ctor);
-		debug_slab_place(cache, slab);
-	}
-	pthread_mutex_unlock(&node->lock);
-	if (index >= 0) {
-		trace(cache, "alloc", *ret_obj, slab);
-		return TAKEN;
-	}
-	return slab ? UNFIT : NOTHING;
+	if (index < 0)
+		return NULL;
+	obj = hand_out(slab, (unsigned)index, requested, &op->track, cache->ctor);
+	debug_slab_place(cache, slab);
+	note_slab(op, slab);
+	return obj;
 }
 
-/* Give the node a fresh slab; it may be another node's in the end. */
-static bool add_slab(struct slab_cache *cache, unsigned n)
+static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requested,
+			   struct operation *op, void **ret_obj)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *slab;
+
+	*ret_obj = NULL;
+	pthread_mutex_lock(&node->lock);
+	slab = node->debug.first;
+	if (slab)
+		*ret_obj = take_from(cache, slab, requested, op);
+	pthread_mutex_unlock(&node->lock);
+	return *ret_obj ? TAKEN : slab ? UNFIT : NOTHING;
+}
+
+/*
+ * From a fresh slab, which others see only with its first object in use: an unused
+ * one might be given back at once. The letters may change while it is made.
+ */
+static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t requested,
+			    struct operation *op, void **ret_obj)
 {
 	struct slab *slab;
-	bool unused;
+	bool fits;
 
 	debug_sweep(cache);
 	slab = debug_slab_create(cache, n, cache_letters(cache));
 	if (!slab)
-		return false;
+		return NOTHING;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
+	*ret_obj = NULL;
 	pthread_mutex_lock(&cache->node[n].lock);
-	debug_slab_publish(cache, slab);
-	unused = debug_slab_place(cache, slab);
+	fits = debug_has_present_layout(cache, slab);
+	if (fits) {
+		debug_slab_publish(cache, slab);
+		*ret_obj = take_from(cache, slab, requested, op);
+	}
 	pthread_mutex_unlock(&cache->node[n].lock);
-	if (unused) /* the letters changed meanwhile */
+	if (!fits)
 		debug_slab_release(cache, slab);
-	return true;
+	return *ret_obj ? TAKEN : fits ? UNFIT : AGAIN;
 }
 
 void *debug_alloc(struct slab_cache *cache, int wanted, size_t requested, const void *caller)
 {
 	unsigned here = topology_node_of_cpu(cpu_engine->cpu()), tried = 0;
 	unsigned n = wanted < 0 ? here : (unsigned)wanted;
-	struct finding finding;
-	struct track track = {0};
+	struct operation op;
 	void *obj;
 
+	op.track = (struct track){0};
 	if (cache_letters(cache) & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	while (cache_letters(cache) & LETTERS_SLAB) {
-		switch (alloc_from(cache, &cache->node[n], requested, &track, &obj, &finding)) {
-		case TAKEN:
+		int result = alloc_from_node(cache, n, requested, &op, &obj);
+
+		if (result == NOTHING && !tried)
+			result = alloc_from_fresh(cache, n, requested, &op, &obj);
+		if (result == TAKEN) {
+			trace(cache, "alloc", obj, &op);
 			return obj;
-		case UNFIT:
-			finding_detected(&finding, caller);
-			debug_report(cache, &finding);
-			break;
-		default:
-			if (!tried && add_slab(cache, n))
-				break;
-			/* No memory: what other nodes have left. */
-			if (++tried > topology_nodes()) {
-				errno = ENOMEM;
-				return NULL;
-			}
-			n = (n + 1) % topology_nodes();
 		}
+		if (result == UNFIT) {
+			finding_detected(&op.finding, caller);
+			debug_report(cache, &op.finding);
+		}
+		if (result != NOTHING)
+			continue;
+		/* No memory: what other nodes have left. */
+		if (++tried > topology_nodes()) {
+			errno = ENOMEM;
+			return NULL;
+		}
+		n = (n + 1) % topology_nodes();
 	}
 	return node_alloc(cache, n);
 }
@@ -343,28 +372,29 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 /* FREED, REFUSED with a finding, or GONE: no slab of this cache any more. */
 enum { FREED, FREED_LAST, REFUSED, GONE };
 
-static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
-		       const struct track *track, struct finding *finding)
+static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, struct operation *op)
 {
 	unsigned index;
 	size_t into;
+	bool last;
 
 	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return GONE;
 	find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, finding))
+	if (!may_free(cache, slab, obj, index, into, &op->finding))
 		return REFUSED;
 	/* SLAB_ZERO=free; poison leaves nothing behind either. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
-	return take_back(cache, slab, index, track) ? FREED_LAST : FREED;
+	last = take_back(cache, slab, index, &op->track);
+	note_slab(op, slab);
+	return last ? FREED_LAST : FREED;
 }
 
 void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
-	struct track track = {0};
-	struct finding finding;
+	struct operation op;
 	int result;
 
 	if (slab_user(slab) != cache) {
@@ -375,20 +405,21 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		guard_free(cache, slab, obj, caller);
 		return;
 	}
+	op.track = (struct track){0};
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = free_locked(cache, slab, obj, &track, &finding);
+	result = free_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == GONE) { /* its slab changed its kind: it is looked at again */
 		slab_free(cache, obj);
 		return;
 	}
 	if (result == REFUSED) {
-		debug_refuse(cache, &finding, obj, caller);
+		debug_refuse(cache, &op.finding, obj, caller);
 		return;
 	}
-	trace(cache, "free", obj, slab);
+	trace(cache, "free", obj, &op);
 	if (result == FREED_LAST)
 		debug_slab_release(cache, slab);
 }

@@ -10,6 +10,7 @@
 #include "control_socket.h"
 #include "fault.h"
 #include "guard.h"
+#include "root.h"
 
 static void prepare(void)
 {
@@ -44,6 +45,7 @@ static void unlock_all(void)
 static void child(void)
 {
 	unlock_all();
+	root_after_fork_child();
 	track_after_fork_child();
 	fault_after_fork_child();
 	slab_control_after_fork_child();

@@ -401,6 +401,7 @@ TEST_F(TopTest, HelpNamesTheKeys)
 	screen.expect("alpha");
 	screen.press("\"?\"");
 	screen.expect("show only caches that match a regular expression");
+	screen.expect("only allocates and frees is counted some 4.5 times too low.");
 }
 
 TEST_F(TopTest, FollowsTheSizeOfTheTerminal)

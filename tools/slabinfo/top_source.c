@@ -11,7 +11,9 @@
  *
  * A look that takes long makes the next one come later, so that looking never
  * takes more than a fiftieth of the time of one CPU: a process that has all CPUs
- * at work must not feel it either.
+ * at work must not feel it either. What a look takes is the work that we do, not the
+ * time that we wait for a CPU to do it; only when the process answers itself, and what
+ * that costs is not known, it is the time until the answer is there.
  */
 #include "top.h"
 
@@ -30,6 +32,15 @@ double top_clock(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Seconds that this program has worked. */
+static double work_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -165,6 +176,7 @@ static void prepare_again(struct top_source *source)
 void top_look(struct top *top)
 {
 	struct look look = {.at = top_clock(), .wall = time(NULL)};
+	const double worked = work_clock();
 	char trouble[TOP_SENTENCE] = "";
 
 	if (top->ended)
@@ -174,7 +186,8 @@ void top_look(struct top *top)
 		/* What memory still shows of a process that has just ended counts. */
 		keep_look(top, &look);
 		top_look_slabs(top);
-		top->now.took = top_clock() - look.at;
+		top->now.took =
+			top->source.reading.memory ? work_clock() - worked : top_clock() - look.at;
 		ask_count(top);
 		trouble[0] = '\0';
 	} else {
