@@ -176,9 +176,8 @@ static bool has_sizes(const struct slab_cache *copy)
 /* Of new slabs: with letters they are laid out otherwise. */
 static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
 {
-	struct debug_layout layout = {.size = copy->size,
-				      .objects = copy->objects,
-				      .slab_shift = copy->slab_shift};
+	struct debug_layout layout = {
+		.size = copy->size, .objects = copy->objects, .slab_shift = copy->slab_shift};
 
 	if (copy->letters & LETTERS_SLAB && has_sizes(copy))
 		debug_layout(copy, copy->letters, &layout);
