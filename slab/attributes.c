@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "debug_cache.h"
+#include "inspection.h"
 
 /* Slabs: more than any cache has use for, and less than a list word counts to. */
 #define MIN_PARTIAL_MAX 65535
@@ -19,6 +20,7 @@ struct attribute {
 	const char *name;
 	size_t offset, size; /* in struct slab_stats; size 0: not there, but: */
 	uint64_t (*read)(const struct slab_cache *cache);
+	bool is_sum; /* over slabs or CPUs, not a number of the cache itself */
 	/* Only of those that can be set: */
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
@@ -44,9 +46,13 @@ static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 
 	if (value >= before)
 		return;
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit, 0,
-				 __ATOMIC_RELAXED);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		/* Not of CPUs that nobody ran on: a store would take memory for them. */
+		if (__atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED))
+			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
+	}
 	cache_flush(cache);
 }
 
@@ -77,10 +83,11 @@ static void write_ratio(struct slab_cache *cache, uint64_t value)
 
 #define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
 #define NUMBER(member)                                                                             \
-	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, NULL, 0, NULL}
-#define WRITABLE(member, max, accepted)                                                            \
-	{#member, offsetof(struct slab_stats, member), SIZE_OF(member), NULL, write_##member, max, \
-	 accepted}
+#define AT(member) .offset = offsetof(struct slab_stats, member), .size = SIZE_OF(member)
+#define NUMBER(member) {.name = #member, AT(member)}
+#define SUM(member) {.name = #member, AT(member), .is_sum = true}
+#define WRITABLE(member, most, which)                                                              \
+	{.name = #member, AT(member), .write = write_##member, .max = (most), .accepted = (which)}
 
 #define TEXT_OF(number) #number
 #define UP_TO(max) "0 to " TEXT_OF(max)
@@ -96,18 +103,18 @@ static const struct attribute attributes[] = {
 	NUMBER(merged),
 	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
 	WRITABLE(cpu_partial, CPU_PARTIAL_MAX, UP_TO(CPU_PARTIAL_MAX) " slabs"),
-	NUMBER(slabs),
-	NUMBER(cpu_slabs),
-	NUMBER(partial),
-	NUMBER(full),
-	NUMBER(objects),
-	NUMBER(total_objects),
-	NUMBER(objects_partial),
-	NUMBER(gathered),
-	NUMBER(populated),
-	NUMBER(debug_slabs),
-	NUMBER(draining_slabs),
-	NUMBER(guarded_slabs),
+	SUM(slabs),
+	SUM(cpu_slabs),
+	SUM(partial),
+	SUM(full),
+	SUM(objects),
+	SUM(total_objects),
+	SUM(objects_partial),
+	SUM(gathered),
+	SUM(populated),
+	SUM(debug_slabs),
+	SUM(draining_slabs),
+	SUM(guarded_slabs),
 	NUMBER(errors),
 	WRITABLE(limit, INT64_MAX, "a number of bytes, and 0 for no limit"),
 	NUMBER(counted),
@@ -122,9 +129,16 @@ static const struct attribute attributes[] = {
 	NUMBER(reclaimed),
 	NUMBER(moved),
 	NUMBER(nodes),
-	{"sample", 0, 0, read_sample, write_sample, INT64_MAX,
-	 "a number of allocations, and 0 for off"},
-	{"remote_node_defrag_ratio", 0, 0, read_ratio, write_ratio, 100, UP_TO(100) " percent"},
+	{.name = "sample",
+	 .read = read_sample,
+	 .write = write_sample,
+	 .max = INT64_MAX,
+	 .accepted = "a number of allocations, and 0 for off"},
+	{.name = "remote_node_defrag_ratio",
+	 .read = read_ratio,
+	 .write = write_ratio,
+	 .max = 100,
+	 .accepted = UP_TO(100) " percent"},
 };
 
 #define ATTRIBUTES ((unsigned)(sizeof(attributes) / sizeof(attributes[0])))
@@ -149,6 +163,11 @@ static int find(const char *name)
 static bool is_event(unsigned i)
 {
 	return i >= ATTRIBUTES;
+}
+
+bool attribute_is_known(const char *name)
+{
+	return find(name) >= 0;
 }
 
 const char *attribute_accepted(const char *name)
@@ -187,7 +206,7 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 
 	if (i < 0)
 		return fail(ENOENT);
-	error = slab_cache_stats(cache, &stats);
+	error = cache_stats(cache, &stats, is_event((unsigned)i) || attributes[i].is_sum);
 	if (error)
 		return error;
 	if (is_event((unsigned)i))
@@ -201,9 +220,12 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 
 static void clear_event(struct slab_cache *cache, unsigned event)
 {
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->event[event], 0,
-				 __ATOMIC_RELAXED);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		uint64_t *count = &cpu_slot(cache->cpu_slots, cpu)->event[event];
+
+		if (__atomic_load_n(count, __ATOMIC_RELAXED)) /* as above */
+			__atomic_store_n(count, 0, __ATOMIC_RELAXED);
+	}
 }
 
 int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)

@@ -3,6 +3,11 @@
 #ifndef SLAB_ATTRIBUTES_H
 #define SLAB_ATTRIBUTES_H
 
+#include <stdbool.h>
+
+/* Is there a name like this? */
+bool attribute_is_known(const char *name);
+
 /* What slab_stat_write() takes for this name, as words of a sentence: "0 to 65535
  * slabs"; NULL when it can only be read, or there is no such name. */
 const char *attribute_accepted(const char *name);

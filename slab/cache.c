@@ -198,7 +198,7 @@ static int check_args(const char *name, size_t size, const struct slab_cache_arg
 
 /* --- the registry -------------------------------------------------------------- */
 
-static bool has_name(const struct slab_cache *cache, const char *name)
+bool cache_is_called(const struct slab_cache *cache, const char *name)
 {
 	if (strcmp(cache->name, name) == 0)
 		return true;
@@ -212,7 +212,7 @@ static struct slab_cache *find_name(const char *name)
 {
 	struct slab_cache *cache = registry_first;
 
-	while (cache && !has_name(cache, name))
+	while (cache && !cache_is_called(cache, name))
 		cache = cache->next;
 	return cache;
 }
@@ -244,12 +244,6 @@ static size_t cache_bytes(void)
 {
 	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 }
-
-/*
- * Handles stay readable after their destruction, so that using one is an error
- * and not a crash. The oldest is used again when there are many.
- */
-#define FREE_CACHES_KEPT 256u
 
 static struct slab_cache *free_caches, **free_caches_end = &free_caches;
 static unsigned free_cache_count;
@@ -536,7 +530,9 @@ static bool drop_alias(struct slab_cache *cache)
 	if (cache->refs == 1)
 		return false;
 	cache->refs--;
+	root_registry_begin();
 	cache->aliases--;
+	root_registry_end();
 	return true;
 }
 

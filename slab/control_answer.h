@@ -15,6 +15,13 @@ void control_end(struct slab_json *reply);
 
 /* The cache that has this name or alias, pinned; NULL: none, and the reply is a refusal. */
 struct slab_cache *control_find(struct slab_json *reply, const char *name);
+/* Debug letters as a string, "-" for none. */
+void control_put_letters(struct slab_json *reply, const char *key, uint64_t letters);
+
+/* The next word of a request: its length; *rest goes on behind it and blanks. */
+size_t control_cut_word(const char **rest, const char **ret_word);
+/* How much of a word an answer repeats, as "%.*s" wants it. */
+#define WORD_SHOWN(len) ((len) < 32 ? (int)(len) : 32)
 
 /*
  * control_on_cache: call act for the cache that has this name or alias, pinned and with

@@ -14,8 +14,7 @@
 #include "names.h"
 #include "options.h"
 
-/* The next word of a request: its length; *rest goes on behind it. */
-static size_t cut_word(const char **rest, const char **ret_word)
+size_t control_cut_word(const char **rest, const char **ret_word)
 {
 	size_t len = strcspn(*rest, " ");
 
@@ -27,9 +26,9 @@ static size_t cut_word(const char **rest, const char **ret_word)
 
 /* --- letters --------------------------------------------------------------------- */
 
-static void put_letters(struct slab_json *json, const char *key, uint64_t letters)
+void control_put_letters(struct slab_json *json, const char *key, uint64_t letters)
 {
-	char text[8];
+	char text[LETTERS_TEXT];
 
 	debug_letters_text(letters & SLAB_DEBUG_LETTERS, text);
 	slab_json_string(json, key, text);
@@ -64,8 +63,8 @@ static long debug(struct slab_cache *cache, void *arg)
 		return error;
 	control_begin(errand->reply, true);
 	slab_json_string(errand->reply, "name", errand->name);
-	put_letters(errand->reply, "before", before);
-	put_letters(errand->reply, "after", cache_letters(cache));
+	control_put_letters(errand->reply, "before", before);
+	control_put_letters(errand->reply, "after", cache_letters(cache));
 	put_draining(errand->reply, cache);
 	control_end(errand->reply);
 	return 0;
@@ -75,7 +74,7 @@ void control_answer_debug(struct slab_json *reply, const char *rest)
 {
 	struct debug_errand errand = {.reply = reply};
 	const char *word;
-	size_t len = cut_word(&rest, &word);
+	size_t len = control_cut_word(&rest, &word);
 
 	errand.name = rest;
 	if (!*rest)
@@ -85,7 +84,7 @@ void control_answer_debug(struct slab_json *reply, const char *rest)
 		slab_control_refuse(reply,
 				    "\"%.*s\" are no debug letters; accepted: F Z P U T A, and - "
 				    "for none",
-				    len < 32 ? (int)len : 32, word);
+				    WORD_SHOWN(len), word);
 	else
 		control_on_cache(reply, "debug", rest, debug, &errand);
 }
@@ -133,7 +132,7 @@ void control_answer_sample(struct slab_json *reply, const char *rest)
 {
 	struct sample_errand errand = {.reply = reply};
 	const char *word;
-	size_t len = cut_word(&rest, &word);
+	size_t len = control_cut_word(&rest, &word);
 	long number;
 
 	errand.name = rest;
@@ -144,7 +143,7 @@ void control_answer_sample(struct slab_json *reply, const char *rest)
 		slab_control_refuse(reply,
 				    "\"%.*s\" is not a number of allocations; accepted: 1 "
 				    "and more, and 0 for off",
-				    len < 32 ? (int)len : 32, word);
+				    WORD_SHOWN(len), word);
 	} else {
 		errand.interval = (unsigned long)number;
 		control_on_cache(reply, "sample", rest, sample, &errand);

@@ -54,39 +54,19 @@ void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 static void answer_inspection(struct slab_json *reply, const char *request)
 {
 	struct slab_reader self = inspect_self;
-	struct inspection in;
 	int error;
 
 	self.pid = getpid();
 	self.command = program_invocation_short_name;
 	self.now_ms = track_now();
-	error = inspect_open(&in, &self, (uintptr_t)&slab_root);
-	in.locate = symbol_locate;
-	if (!error)
-		error = inspect_answer(&in, request, reply);
-	inspect_close(&in);
-	if (error && !reply->len)
+	error = inspect_answer(&self, (uintptr_t)&slab_root, symbol_locate, request, reply);
+	if (error == -ENOMEM)
 		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
-}
-
-static bool is_called(struct slab_cache *cache, const char *name)
-{
-	const char *aliases[SLAB_STATS_MAX_ALIASES];
-	size_t n;
-
-	if (strcmp(slab_cache_name(cache), name) == 0)
-		return true;
-	n = slab_cache_aliases(cache, aliases, SLAB_STATS_MAX_ALIASES);
-	for (size_t i = 0; i < n && i < SLAB_STATS_MAX_ALIASES; i++) {
-		if (strcmp(aliases[i], name) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool is_called_as(struct slab_cache *cache, void *name)
 {
-	return is_called(cache, name);
+	return cache_is_called(cache, name);
 }
 
 struct slab_cache *control_find(struct slab_json *reply, const char *name)

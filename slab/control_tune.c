@@ -25,13 +25,12 @@
  * that is known. */
 static void take_word(const char **rest, char word[WORD_TEXT])
 {
-	size_t len = strcspn(*rest, " ");
+	const char *at;
+	size_t len = control_cut_word(rest, &at);
 	size_t kept = len < WORD_TEXT ? len : WORD_TEXT - 1;
 
-	memcpy(word, *rest, kept);
+	memcpy(word, at, kept);
 	word[kept] = '\0';
-	*rest += len;
-	*rest += strspn(*rest, " ");
 }
 
 /* --- set, reset ------------------------------------------------------------------- */
@@ -54,17 +53,6 @@ static long set(struct slab_cache *cache, void *arg)
 	return 0;
 }
 
-static bool is_attribute(const char *name)
-{
-	const char *known;
-
-	for (unsigned i = 0; (known = slab_stat_name(i)); i++) {
-		if (strcmp(known, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Why it cannot be set; false: it can. */
 static bool refuse_attribute(struct slab_json *reply, const char *attribute)
 {
@@ -74,7 +62,7 @@ static bool refuse_attribute(struct slab_json *reply, const char *attribute)
 
 	if (attribute_accepted(attribute))
 		return false;
-	if (is_attribute(attribute))
+	if (attribute_is_known(attribute))
 		slab_control_refuse(reply, "%s can only be read; what can be set: %s", attribute,
 				    settable);
 	else
@@ -98,7 +86,7 @@ void control_answer_set(struct slab_json *reply, const char *rest)
 	char attribute[WORD_TEXT], value[WORD_TEXT];
 	struct set_errand errand = {.attribute = attribute};
 	bool is_number;
-	long number;
+	long number = 0;
 
 	take_word(&rest, attribute);
 	take_word(&rest, value);

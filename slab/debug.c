@@ -57,19 +57,29 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 
 /* --- TRACE ------------------------------------------------------------------------ */
 
-static void trace(struct slab_cache *cache, const char *what, const void *obj,
-		  const struct slab *slab)
-{
-	unsigned first, used;
+/* One allocation or free: who does it, and what is told of it when the lock is free. */
+struct operation {
+	struct track track;
+	struct finding finding;
+	unsigned used; /* of the slab, behind it */
+	const void *free_object;
+};
 
-	if (!(cache_letters(cache) & SLAB_TRACE))
-		return;
-	pthread_mutex_lock(&cache->node[slab->node].lock);
-	first = slab->debug ? slab->debug->first : 0;
-	used = slab_user(slab) ? debug_used(slab) : 0;
-	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, used,
-			  first ? (void *)debug_object_at(slab, first - 1) : NULL);
+/* Under the node's lock: without it the slab may soon be somebody else's. */
+static void note_slab(struct operation *op, const struct slab *slab)
+{
+	unsigned first = slab->debug ? slab->debug->first : 0;
+
+	op->used = debug_used(slab);
+	op->free_object = first ? debug_object_at(slab, first - 1) : NULL;
+}
+
+static void trace(struct slab_cache *cache, const char *what, const void *obj,
+		  const struct operation *op)
+{
+	if (cache_letters(cache) & SLAB_TRACE)
+		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, op->used,
+				  op->free_object);
 }
 
 /* Where in its slab an address lies: its object, and how far from its start. */
@@ -88,7 +98,7 @@ static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_
 
 /* --- allocation --------------------------------------------------------------------- */
 
-enum { TAKEN, NOTHING, UNFIT };
+enum { TAKEN, NOTHING, UNFIT, AGAIN };
 
 /* The object at the head of the freelist, if it and its slab are as they should be. */
 static int take_object(struct slab_cache *cache, struct slab *slab, struct finding *finding)
@@ -122,46 +132,62 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	return debug_object_at(slab, index);
 }
 
-/* From the node's list, under its lock. */
-static int alloc_from(struct slab_cache *cache, struct cache_node *node, size_t requested,
-		      const struct track *track, void **ret_obj, struct finding *finding)
+/* Under the node's lock: an object of this slab; NULL: it is unfit, which is described. */
+static void *take_from(struct slab_cache *cache, struct slab *slab, size_t requested,
+		       struct operation *op)
 {
-	struct slab *slab;
-	int index;
+	int index = take_object(cache, slab, &op->finding);
+	void *obj;
 
-	pthread_mutex_lock(&node->lock);
-	slab = node->debug.first;
-	index = slab ? take_object(cache, slab, finding) : -1;
-	if (index >= 0) {
-		*ret_obj = hand_out(slab, (unsigned)index, requested, track, cache->ctor);
-		debug_slab_place(cache, slab);
-	}
-	pthread_mutex_unlock(&node->lock);
-	if (index >= 0) {
-		trace(cache, "alloc", *ret_obj, slab);
-		return TAKEN;
-	}
-	return slab ? UNFIT : NOTHING;
+	if (index < 0)
+		return NULL;
+	obj = hand_out(slab, (unsigned)index, requested, &op->track, cache->ctor);
+	debug_slab_place(cache, slab);
+	note_slab(op, slab);
+	return obj;
 }
 
-/* Give the node a fresh slab; it may be another node's in the end. */
-static bool add_slab(struct slab_cache *cache, unsigned n)
+static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requested,
+			   struct operation *op, void **ret_obj)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *slab;
+
+	*ret_obj = NULL;
+	pthread_mutex_lock(&node->lock);
+	slab = node->debug.first;
+	if (slab)
+		*ret_obj = take_from(cache, slab, requested, op);
+	pthread_mutex_unlock(&node->lock);
+	return *ret_obj ? TAKEN : slab ? UNFIT : NOTHING;
+}
+
+/*
+ * From a fresh slab, which others see only with its first object in use: an unused
+ * one might be given back at once. The letters may change while it is made.
+ */
+static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t requested,
+			    struct operation *op, void **ret_obj)
 {
 	struct slab *slab;
-	bool unused;
+	bool fits;
 
 	debug_sweep(cache);
 	slab = debug_slab_create(cache, n, cache_letters(cache));
 	if (!slab)
-		return false;
+		return NOTHING;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
+	*ret_obj = NULL;
 	pthread_mutex_lock(&cache->node[n].lock);
-	debug_slab_publish(cache, slab);
-	unused = debug_slab_place(cache, slab);
+	fits = debug_has_present_layout(cache, slab);
+	if (fits) {
+		debug_slab_publish(cache, slab);
+		*ret_obj = take_from(cache, slab, requested, op);
+	}
 	pthread_mutex_unlock(&cache->node[n].lock);
-	if (unused) /* the letters changed meanwhile */
+	if (!fits)
 		debug_slab_release(cache, slab);
-	return true;
+	return *ret_obj ? TAKEN : fits ? UNFIT : AGAIN;
 }
 
 void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requested,
@@ -169,69 +195,73 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 {
 	unsigned here = topology_node_of_cpu(cpu_engine->cpu()), tried = 0;
 	unsigned n = wanted < 0 ? here : (unsigned)wanted;
-	struct finding finding;
-	struct track track = {0};
+	struct operation op;
 	void *obj;
 
+	op.track = (struct track){0};
 	if (cache_letters(cache) & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	while (cache_letters(cache) & LETTERS_SLAB) {
-		switch (alloc_from(cache, &cache->node[n], requested, &track, &obj, &finding)) {
-		case TAKEN:
+		int result = alloc_from_node(cache, n, requested, &op, &obj);
+
+		if (result == NOTHING && !tried)
+			result = alloc_from_fresh(cache, n, requested, &op, &obj);
+		if (result == TAKEN) {
+			trace(cache, "alloc", obj, &op);
 			return obj;
-		case UNFIT:
-			finding_detected(&finding, caller);
-			debug_report(cache, &finding);
-			break;
-		default:
-			if (!tried && add_slab(cache, n))
-				break;
-			/* No memory: what other nodes have left. */
-			if (++tried > topology_nodes() || strict) {
-				errno = ENOMEM;
-				return NULL;
-			}
-			n = (n + 1) % topology_nodes();
 		}
+		if (result == UNFIT) {
+			finding_detected(&op.finding, caller);
+			debug_report(cache, &op.finding);
+		}
+		if (result != NOTHING)
+			continue;
+		/* No memory: what other nodes have left. */
+		if (++tried > topology_nodes() || strict) {
+			errno = ENOMEM;
+			return NULL;
+		}
+		n = (n + 1) % topology_nodes();
 	}
 	return node_alloc(cache, n, strict);
 }
 
 /* As hand_out(); what happened to it meanwhile is put right. false: it is damaged. */
 static bool hand_over_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
-			     size_t requested, const struct track *track, struct finding *finding)
+			     size_t requested, struct operation *op)
 {
-	bool is_good = debug_check_object(cache, slab, index, finding);
+	bool is_good = debug_check_object(cache, slab, index, &op->finding);
 
 	debug_record(slab, index)->requested = (uint32_t)requested;
 	if (slab->debug->letters & SLAB_STORE_USER)
-		*debug_track(slab, index, TRACK_ALLOC) = *track;
+		*debug_track(slab, index, TRACK_ALLOC) = op->track;
 	if (slab->debug->letters & LETTER_TOOL)
 		annotate_alloc(debug_object_at(slab, index), requested, cache->ctor);
+	note_slab(op, slab);
 	return is_good;
 }
 
 void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller)
 {
 	struct slab *slab = slab_of(obj);
-	struct track track = {0};
-	struct finding finding;
+	struct operation op;
 	bool is_good = true;
 	unsigned index;
 	size_t into;
 
 	if (!slab->debug || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
+	op.track = (struct track){0};
 	if (slab->debug->letters & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	find_object(slab, obj, &index, &into);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	is_good = hand_over_locked(cache, slab, index, requested, &track, &finding);
+	is_good = hand_over_locked(cache, slab, index, requested, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	trace(cache, "alloc", obj, slab);
+	trace(cache, "alloc", obj, &op);
 	if (!is_good) {
-		finding_detected(&finding, caller);
-		debug_report(cache, &finding);
+		finding_detected(&op.finding, caller);
+		debug_report(cache, &op.finding);
 	}
 }
 
@@ -388,27 +418,30 @@ static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
 	return slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
-static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj,
-		       const struct track *track, struct finding *finding)
+static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, struct operation *op)
 {
 	unsigned index;
 	size_t into;
+	bool last;
 
 	if (!is_ours(cache, slab))
 		return GONE;
 	find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, finding))
+	if (!may_free(cache, slab, obj, index, into, &op->finding))
 		return REFUSED;
 	/* SLAB_ZERO=free; poison leaves nothing behind either. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
-	return take_back(cache, slab, index, track) ? FREED_LAST : FREED;
+	last = take_back(cache, slab, index, &op->track);
+	note_slab(op, slab);
+	return last ? FREED_LAST : FREED;
 }
 
 /* With the lock free again. */
-static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, int result)
+static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, int result,
+		       const struct operation *op)
 {
-	trace(cache, "free", obj, slab);
+	trace(cache, "free", obj, op);
 	if (result == FREED_LAST)
 		debug_slab_release(cache, slab);
 }
@@ -416,8 +449,7 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
-	struct track track = {0};
-	struct finding finding;
+	struct operation op;
 	int result;
 
 	if (slab_user(slab) != cache) {
@@ -432,17 +464,18 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		guard_free(cache, slab, obj, caller);
 		return;
 	}
+	op.track = (struct track){0};
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = free_locked(cache, slab, obj, &track, &finding);
+	result = free_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == GONE) /* its slab changed its kind: it is looked at again */
 		slab_free(cache, obj);
 	else if (result == REFUSED)
-		debug_refuse(cache, &finding, obj, caller);
+		debug_refuse(cache, &op.finding, obj, caller);
 	else
-		after_free(cache, slab, obj, result);
+		after_free(cache, slab, obj, result, &op);
 }
 
 /* --- frees that wait for a grace period ---------------------------------------------------- */
@@ -462,7 +495,7 @@ void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *calle
 }
 
 static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
-			const struct track *track, struct finding *finding)
+			struct operation *op)
 {
 	unsigned index;
 	size_t into;
@@ -470,20 +503,19 @@ static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (!is_ours(cache, slab))
 		return GONE;
 	find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, finding))
+	if (!may_free(cache, slab, obj, index, into, &op->finding))
 		return REFUSED;
 	if (!slab->debug) /* what drains has no record */
 		return FREED;
 	debug_record(slab, index)->state = OBJECT_WAITING;
 	if (slab->debug->letters & SLAB_STORE_USER)
-		*debug_track(slab, index, TRACK_FREE) = *track;
+		*debug_track(slab, index, TRACK_FREE) = op->track;
 	return FREED;
 }
 
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
 {
-	struct track track = {0};
-	struct finding finding;
+	struct operation op;
 	int result;
 
 	if (reserve_holds(cache, obj)) {
@@ -492,53 +524,54 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	}
 	if (debug_is_guarded(slab)) /* guard_free() will look at it */
 		return true;
+	op.track = (struct track){0};
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
-		track_fill(&track, caller);
+		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = begin_locked(cache, slab, obj, &track, &finding);
+	result = begin_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == REFUSED)
-		debug_refuse(cache, &finding, obj, caller);
+		debug_refuse(cache, &op.finding, obj, caller);
 	return result != REFUSED;
 }
 
 /* What was done by slab_free_rcu() is told as done by its caller. */
 static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
-			      struct track *track, struct finding *finding)
+			      struct operation *op)
 {
 	if (is_ours(cache, slab) && slab->debug) {
 		if (slab->debug->letters & SLAB_STORE_USER)
-			*track = *debug_track(slab, index, TRACK_FREE);
+			op->track = *debug_track(slab, index, TRACK_FREE);
 		if (debug_record(slab, index)->state == OBJECT_WAITING)
 			debug_record(slab, index)->state = OBJECT_ALLOCATED;
-		return free_locked(cache, slab, debug_object_at(slab, index), track, finding);
+		return free_locked(cache, slab, debug_object_at(slab, index), op);
 	}
-	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), track, finding);
+	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), op);
 }
 
 void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
 {
 	void *obj = slab->debug ? debug_object_at(slab, index)
 				: slab->cpu.base + index * slab_size(slab);
-	struct track track = {0};
-	struct finding finding;
+	struct operation op;
 	int result;
 
 	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || debug_is_guarded(slab)) {
 		slab_free_from(cache, obj, slab, NULL);
 		return;
 	}
+	op.track = (struct track){0};
 	pthread_mutex_lock(&cache->node[slab->node].lock);
-	result = free_waited_locked(cache, slab, index, &track, &finding);
+	result = free_waited_locked(cache, slab, index, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == GONE) {
 		slab_free(cache, obj);
 	} else if (result == REFUSED) {
-		finding.detected = track;
-		finding_fix(&finding, "Object at %p not freed", obj);
-		debug_report(cache, &finding);
+		op.finding.detected = op.track;
+		finding_fix(&op.finding, "Object at %p not freed", obj);
+		debug_report(cache, &op.finding);
 	} else {
-		after_free(cache, slab, obj, result);
+		after_free(cache, slab, obj, result, &op);
 	}
 }
 

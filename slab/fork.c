@@ -15,6 +15,7 @@
 #include "pressure.h"
 #include "rcu.h"
 #include "reserve.h"
+#include "root.h"
 
 static void prepare(void)
 {
@@ -62,6 +63,7 @@ static void after_fork_child(struct slab_cache *cache)
 static void child(void)
 {
 	unlock_all();
+	root_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
 	decay_after_fork_child();

@@ -10,26 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control_answer.h"
 #include "inspection.h"
 #include "names.h"
 
 /* Rows of `slabs` at most: some ten megabytes of text. */
 #define SLAB_ROWS_MAX 262144u
-/* Room for the list "0,2,4,…" of every second CPU. */
-#define LIST_TEXT (SLAB_CALL_SITE_CPUS / 2 * sizeof("1023"))
+/* Room for the longest list, of pairs: "0-1,3-4,…". */
+#define LIST_TEXT ((SLAB_CALL_SITE_CPUS / 3 + 1) * sizeof("1022-1023"))
 
-static void begin(struct slab_json *json, bool ok)
-{
-	slab_json_open(json, NULL, '{');
-	slab_json_number(json, "slab", 1);
-	slab_json_bool(json, "ok", ok);
-}
-
-static void end(struct slab_json *json)
-{
-	slab_json_close(json, '}');
-	slab_json_newline(json);
-}
+_Static_assert(SLAB_CALL_SITE_CPUS <= 1024, "numbers of CPUs have four digits at most");
 
 /* An answer that says no; returns `error`. */
 __attribute__((format(printf, 3, 4))) static int refuse(struct slab_json *json, int error,
@@ -42,21 +32,11 @@ __attribute__((format(printf, 3, 4))) static int refuse(struct slab_json *json, 
 	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
 	slab_json_free(json);
-	begin(json, false);
-	slab_json_string(json, "error", sentence);
-	end(json);
+	slab_control_refuse(json, "%s", sentence);
 	return error;
 }
 
 /* --- one cache -------------------------------------------------------------------- */
-
-static void put_letters(struct slab_json *json, const char *key, uint64_t letters)
-{
-	char text[LETTERS_TEXT];
-
-	debug_letters_text(letters & SLAB_DEBUG_LETTERS, text);
-	slab_json_string(json, key, text);
-}
 
 static void put_flags(struct slab_json *json, uint64_t flags)
 {
@@ -138,7 +118,7 @@ static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
 {
 	const struct slab_stats *stats = &cache->stats;
 
-	put_letters(json, "letters", stats->flags);
+	control_put_letters(json, "letters", stats->flags);
 	slab_json_number(json, "errors", stats->errors);
 	slab_json_number(json, "debug_slabs", stats->debug_slabs);
 	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
@@ -213,10 +193,16 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 
 static int answer_ping(struct inspection *in, const char *rest, struct slab_json *json)
 {
+	const struct slab_cache *first;
+	int error = inspect_read(in, (uintptr_t)in->root.registry, sizeof(first), &first);
+
 	(void)rest;
-	begin(json, true);
+	if (error)
+		return error;
+	control_begin(json, true);
 	put_identity(json, in);
-	end(json);
+	slab_json_bool(json, "has_caches", first);
+	control_end(json);
 	return 0;
 }
 
@@ -229,13 +215,13 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 		error = inspect_count(in);
 	if (error)
 		return error;
-	begin(json, true);
+	control_begin(json, true);
 	put_process(json, in);
 	slab_json_open(json, "caches", '[');
 	for (size_t i = 0; i < in->count; i++)
 		put_cache(json, &in->caches[i]);
 	slab_json_close(json, ']');
-	end(json);
+	control_end(json);
 	return 0;
 }
 
@@ -307,7 +293,7 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	slab_json_string(json, NULL, state_of(in, cache, seen));
 	slab_json_signed(json, NULL, seen->owner == CPU_NONE ? -1 : (int64_t)seen->owner);
 	slab_json_number(json, NULL, seen->slab.node);
-	put_letters(json, NULL, seen->debug.letters);
+	control_put_letters(json, NULL, seen->debug.letters);
 	slab_json_close(json, ']');
 }
 
@@ -323,9 +309,9 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 	error = load_named(in, name, json);
 	if (error)
 		return error;
-	begin(json, true);
+	control_begin(json, true);
 	slab_json_string(json, "name", name);
-	slab_json_number(json, "bytes", UINT64_C(1) << in->caches[0].copy->slab_shift);
+	slab_json_number(json, "bytes", UINT64_C(4096) << in->caches[0].stats.order);
 	slab_json_open(json, "columns", '[');
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		slab_json_string(json, NULL, columns[i]);
@@ -334,7 +320,7 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 	error = inspect_each_slab(in, put_row, &rows);
 	slab_json_close(json, ']');
 	slab_json_number(json, "total", rows.total);
-	end(json);
+	control_end(json);
 	return error;
 }
 
@@ -404,21 +390,10 @@ static const char *const kinds[] = {
 	[SLAB_TRACES_FREED] = "freed",
 };
 
-/* The next word of a request: its length; *rest goes on behind it. */
-static int cut_word(const char **rest, const char **ret_word)
-{
-	size_t len = strcspn(*rest, " ");
-
-	*ret_word = *rest;
-	*rest += len;
-	*rest += strspn(*rest, " ");
-	return len < 32 ? (int)len : 32;
-}
-
-static bool parse_kind(enum slab_traces *kind, const char *word, int len)
+static bool parse_kind(enum slab_traces *kind, const char *word, size_t len)
 {
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if ((int)strlen(kinds[i]) == len && memcmp(kinds[i], word, (size_t)len) == 0) {
+		if (strlen(kinds[i]) == len && memcmp(kinds[i], word, len) == 0) {
 			*kind = (enum slab_traces)i;
 			return true;
 		}
@@ -426,7 +401,7 @@ static bool parse_kind(enum slab_traces *kind, const char *word, int len)
 	return false;
 }
 
-static bool parse_mark(uint64_t *mark, const char *word, int len)
+static bool parse_mark(uint64_t *mark, const char *word, size_t len)
 {
 	char *after;
 
@@ -441,7 +416,7 @@ static int put_traces(struct inspection *in, const char *name, enum slab_traces 
 	struct sites sites = {.in = in, .json = json};
 	long n;
 
-	begin(json, true);
+	control_begin(json, true);
 	slab_json_string(json, "name", name);
 	slab_json_string(json, "kind", kinds[kind]);
 	slab_json_number(json, "now", in->reader->now_ms);
@@ -449,14 +424,14 @@ static int put_traces(struct inspection *in, const char *name, enum slab_traces 
 	n = inspect_traces(in, kind, since, put_site, &sites);
 	slab_json_close(json, ']');
 	slab_json_bool(json, "tracked", n >= 0);
-	end(json);
-	return n >= 0 || n == -ENODATA ? 0 : (int)n;
+	control_end(json);
+	return n >= 0 || n == -ENODATA ? 0 : (int)n; /* on an error it is refused instead */
 }
 
 static int answer_traces(struct inspection *in, const char *rest, struct slab_json *json)
 {
 	const char *word, *since;
-	int len = cut_word(&rest, &word), since_len = cut_word(&rest, &since);
+	size_t len = control_cut_word(&rest, &word), since_len = control_cut_word(&rest, &since);
 	enum slab_traces kind;
 	uint64_t mark;
 	int error;
@@ -467,12 +442,12 @@ static int answer_traces(struct inspection *in, const char *rest, struct slab_js
 			      "of a cache");
 	if (!parse_kind(&kind, word, len))
 		return refuse(json, -EINVAL, "traces are \"allocated\" or \"freed\", not \"%.*s\"",
-			      len, word);
+			      WORD_SHOWN(len), word);
 	if (!parse_mark(&mark, since, since_len))
 		return refuse(json, -EINVAL,
 			      "\"%.*s\" is no mark; accepted: what \"mark\" answered, and 0 for "
 			      "all",
-			      since_len, since);
+			      WORD_SHOWN(since_len), since);
 	error = load_named(in, rest, json);
 	return error ? error : put_traces(in, rest, kind, mark, json);
 }
@@ -490,14 +465,13 @@ static const struct {
 	{"traces", true, answer_traces},
 };
 
-int inspect_answer(struct inspection *in, const char *request, struct slab_json *json)
+static int answer_request(struct inspection *in, const char *request, struct slab_json *json)
 {
 	const char *word, *rest = request;
-	int len = cut_word(&rest, &word);
+	size_t len = control_cut_word(&rest, &word);
 
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if ((int)strlen(requests[i].word) == len &&
-		    memcmp(requests[i].word, word, (size_t)len) == 0 &&
+		if (strlen(requests[i].word) == len && memcmp(requests[i].word, word, len) == 0 &&
 		    (requests[i].has_words || !*rest))
 			return requests[i].answer(in, rest, json);
 	}
@@ -505,6 +479,12 @@ int inspect_answer(struct inspection *in, const char *request, struct slab_json 
 		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
 		      "traces",
 		      request);
+}
+
+/* Whose memory it was, for a sentence. */
+static const char *command_of(const struct inspection *in)
+{
+	return in->reader->command ? in->reader->command : "?";
 }
 
 /* Why there is no other answer. */
@@ -516,37 +496,55 @@ static int explain(const struct inspection *in, int error, struct slab_json *jso
 		return refuse(json, error,
 			      "process %d (%s) has libslab %s of another build than this %s; use "
 			      "the tools that came with it",
-			      in->reader->pid, in->reader->command, version, SLAB_VERSION);
+			      in->reader->pid, command_of(in), version, SLAB_VERSION);
 	if (error == -EPROTO)
 		return refuse(json, error, "process %d (%s) has no libslab that is known here",
-			      in->reader->pid, in->reader->command);
+			      in->reader->pid, command_of(in));
+	if (error == -EAGAIN)
+		return refuse(json, error,
+			      "the list of caches of process %d (%s) changed each time that it was "
+			      "read, or is damaged",
+			      in->reader->pid, command_of(in));
 	return refuse(json, error, "the memory of process %d (%s) could not be read",
-		      in->reader->pid, in->reader->command);
+		      in->reader->pid, command_of(in));
+}
+
+int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
+		   const char *request, struct slab_json *json)
+{
+	struct inspection in;
+	int error = inspect_open(&in, reader, root);
+
+	in.locate = locate;
+	if (!error)
+		error = answer_request(&in, request, json);
+	inspect_close(&in);
+	if (json->failed)
+		error = -ENOMEM;
+	if (error == -ENOMEM)
+		slab_json_free(json);
+	else if (error == -EPROTO || error == -EFAULT || error == -EAGAIN)
+		explain(&in, error, json);
+	return error;
 }
 
 int slab_inspect(const struct slab_reader *reader, uint64_t root, const char *request,
 		 struct slab_answer *answer)
 {
 	struct slab_json json = {.text = NULL};
-	struct inspection in;
 	int error;
 
 	*answer = (struct slab_answer){.text = NULL};
 	if (reader->struct_size != sizeof(*reader))
 		return -EINVAL;
-	error = inspect_open(&in, reader, root);
-	if (!error)
-		error = inspect_answer(&in, request, &json);
-	inspect_close(&in);
-	if (json.failed || error == -ENOMEM) {
+	error = inspect_answer(reader, root, NULL, request, &json);
+	slab_json_end(&json);
+	if (error == -ENOMEM || json.failed) {
 		slab_json_free(&json);
 		return -ENOMEM;
 	}
-	if (error == -EPROTO || error == -EFAULT)
-		explain(&in, error, &json);
-	slab_json_end(&json);
 	*answer = (struct slab_answer){json.text, json.len, json.capacity};
-	return json.failed ? -ENOMEM : error;
+	return error;
 }
 
 void slab_answer_free(struct slab_answer *answer)

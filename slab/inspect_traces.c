@@ -103,13 +103,16 @@ static void add_object(struct table *table, const struct inspect_slab *seen, uns
 			    : 0);
 }
 
-/* The records of a slab's objects, copied. */
-static int read_records(struct table *table, const struct inspect_slab *seen, unsigned objects)
+static size_t record_bytes(const struct inspect_slab *seen)
 {
-	size_t bytes = (size_t)objects * seen->debug.stride;
+	return (size_t)seen->slab.carved * seen->debug.stride;
+}
 
-	if (sizeof(struct slab_debug) + bytes > seen->side)
-		return -EFAULT;
+/* The records of a slab's objects, copied. */
+static int read_records(struct table *table, const struct inspect_slab *seen)
+{
+	size_t bytes = record_bytes(seen);
+
 	if (bytes > table->records_room) {
 		if (table->records)
 			os_unmap(table->records, table->records_room);
@@ -127,7 +130,6 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 		     const struct inspect_slab *seen, void *arg)
 {
 	struct table *table = arg;
-	unsigned objects = seen->slab.carved;
 
 	(void)in;
 	(void)cache;
@@ -136,8 +138,11 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 	if (seen->debug.stride < sizeof(struct debug_object) + 2 * sizeof(struct track))
 		return;
 	table->tracked = true;
-	table->error = read_records(table, seen, objects);
-	for (unsigned i = 0; i < objects && !table->error; i++)
+	/* It was described anew between the copies of its descriptor and its letters. */
+	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
+		return;
+	table->error = read_records(table, seen);
+	for (unsigned i = 0; i < seen->slab.carved && !table->error; i++)
 		add_object(table, seen, i);
 }
 
@@ -206,7 +211,7 @@ static unsigned read_stack(const struct inspection *in, uint32_t id, const void 
 	if (inspect_read(in, at, sizeof(record), &record))
 		return 0;
 	n = record.signature & ((1u << DEPOT_COUNT_BITS) - 1);
-	if (n > SLAB_STACK_MAX ||
+	if (!n || n > SLAB_STACK_MAX ||
 	    inspect_read(in, at + sizeof(record), n * sizeof(*frames), frames))
 		return 0;
 	return n;

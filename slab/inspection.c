@@ -11,6 +11,7 @@
 
 #define CACHES_MAX 65536u
 #define REGISTRY_TRIES 64
+#define EXACT_TRIES 16
 #define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
 #define SLOTS_AT_ONCE 16u
 #define CPUS_MAX 8192u
@@ -69,6 +70,8 @@ int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t si
 {
 	const struct slab_reader *reader = in->reader;
 
+	if (!size || !count)
+		return 0;
 	if (!address || address % 8)
 		return -EFAULT;
 	return reader->read(reader->arg, address, size, stride, count, to) ? -EFAULT : 0;
@@ -79,7 +82,7 @@ int inspect_read(const struct inspection *in, uint64_t address, size_t size, voi
 	return inspect_read_pieces(in, address, size, size, 1, to);
 }
 
-static const uint16_t own_layout[ROOT_FIELDS_MAX] = ROOT_LAYOUT;
+static const uint32_t own_layout[ROOT_FIELDS_MAX] = ROOT_LAYOUT;
 
 static int read_root(struct inspection *in)
 {
@@ -134,7 +137,8 @@ static size_t copy_bytes(void)
 /* Room for `capacity` caches; what was loaded is forgotten. */
 static int make_room(struct inspection *in, size_t capacity)
 {
-	size_t each = sizeof(struct inspect_cache) + copy_bytes();
+	size_t each =
+		sizeof(struct inspect_cache) + copy_bytes() + INDEX_FACTOR * sizeof(in->index[0]);
 	char *copies;
 
 	inspect_close(in);
@@ -145,6 +149,7 @@ static int make_room(struct inspection *in, size_t capacity)
 		return -ENOMEM;
 	}
 	in->capacity = capacity;
+	in->index = (uint32_t *)(in->caches + capacity);
 	copies = (char *)in->caches + in->mapped - capacity * copy_bytes();
 	copies = (char *)((uintptr_t)copies & ~(uintptr_t)(CPU_CACHELINE - 1));
 	for (size_t i = 0; i < capacity; i++)
@@ -175,6 +180,26 @@ static int read_aliases(const struct inspection *in, struct slab_cache *copy)
 	return error;
 }
 
+/* What debug_layout() can be asked about: a copy may hold anything. */
+static bool has_sizes(const struct slab_cache *copy)
+{
+	return copy->object_size && copy->object_size <= SLAB_MAX_OBJECT_SIZE && copy->align &&
+	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1));
+}
+
+/* Of new slabs: with letters they are laid out otherwise. */
+static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
+{
+	struct debug_layout layout = {
+		.size = copy->size, .objects = copy->objects, .slab_shift = copy->slab_shift};
+
+	if (copy->letters & LETTERS_SLAB && has_sizes(copy))
+		debug_layout(copy, copy->letters, &layout);
+	stats->slab_size = layout.size;
+	stats->objects_per_slab = layout.objects;
+	stats->order = layout.slab_shift - 12;
+}
+
 static void begin_stats(const struct inspection *in, struct inspect_cache *cache)
 {
 	const struct slab_cache *copy = cache->copy;
@@ -183,10 +208,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.struct_size = sizeof(cache->stats),
 		.flags = copy->flags | (copy->letters & SLAB_DEBUG_LETTERS),
 		.object_size = copy->object_size,
-		.slab_size = copy->size,
 		.align = copy->align,
-		.objects_per_slab = copy->objects,
-		.order = copy->slab_shift - 12,
 		.has_ctor = copy->ctor != NULL,
 		.merged = copy->aliases,
 		.min_partial = copy->min_partial,
@@ -207,6 +229,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.nodes = in->root.nodes,
 	};
 	memcpy(cache->stats.name, copy->name, sizeof(cache->stats.name));
+	put_layout(&cache->stats, copy);
 }
 
 /* The cache at this address, behind those that are loaded. -ENOENT: none. */
@@ -218,7 +241,8 @@ static int load_cache(struct inspection *in, uint64_t address)
 	*cache = (struct inspect_cache){.address = address, .copy = cache->copy};
 	if (error)
 		return error;
-	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift > SEGMENT_SHIFT)
+	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift < SLAB_SHIFT_MIN ||
+	    cache->copy->slab_shift > SEGMENT_SHIFT)
 		return -ENOENT;
 	tidy_copy(cache->copy);
 	error = in->mapped ? read_aliases(in, cache->copy) : 0;
@@ -229,56 +253,87 @@ static int load_cache(struct inspection *in, uint64_t address)
 	return 0;
 }
 
+/* Between barriers: of this process's memory, neither what is read before it nor what is
+ * read after it is read at another time. */
 static int read_changes(const struct inspection *in, uint64_t *changes)
 {
-	return inspect_read(in, in->root_address + offsetof(struct slab_root, registry_changes),
-			    sizeof(*changes), changes);
+	uint64_t at = in->root_address + offsetof(struct slab_root, registry_changes);
+	int error;
+
+	__sync_synchronize();
+	error = inspect_read(in, at, sizeof(*changes), changes);
+	__sync_synchronize();
+	return error;
 }
 
-/* The list as it is now. -EAGAIN: there are more than there is room for. */
-static int walk_registry(struct inspection *in)
+/* The list as it is now. -E2BIG: there are more than there is room for. *ret_linked: at
+ * its time, each cache stood in the list right behind the one before. */
+static int walk_registry(struct inspection *in, bool *ret_linked)
 {
 	struct walk walk = {.remembered = 0};
-	uint64_t address;
-	int error = inspect_read(in, (uintptr_t)in->root.registry, sizeof(address), &address);
+	uint64_t from = (uintptr_t)in->root.registry, address;
+	int error = inspect_read(in, from, sizeof(address), &address);
 
 	in->count = 0;
+	*ret_linked = true;
 	while (!error && address) {
+		const struct slab_cache *copy = in->caches[in->count].copy;
+
 		if (goes_round(&walk, address))
 			return -EFAULT;
 		if (in->count == in->capacity)
-			return -EAGAIN;
+			return -E2BIG;
 		error = load_cache(in, address);
-		if (!error)
-			address = (uintptr_t)in->caches[in->count - 1].copy->next;
+		*ret_linked &= (uintptr_t)copy->prev_next == from;
+		from = address + offsetof(struct slab_cache, next);
+		address = (uintptr_t)copy->next;
 	}
 	return error;
 }
 
 /*
- * Until nobody changed the list meanwhile; a process that stands still in the
- * middle of a change is taken as it is.
+ * Is what was walked over the list? It is when nobody changed it meanwhile. Where
+ * caches come and go all the time, a chain without gaps is taken after some tries: new
+ * caches come last, so none is left out that was there all the time. The memory
+ * of a destroyed cache must not have become another's meanwhile. A process that stands
+ * still in the middle of a change is taken as it is.
  */
+static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
+{
+	if (before == after && !(before & 1))
+		return true;
+	if (tries < EXACT_TRIES)
+		return false;
+	return before == after || (linked && after - before < 2 * FREE_CACHES_KEPT);
+}
+
 int inspect_load(struct inspection *in)
 {
 	int error = make_room(in, 64);
 
 	for (int tries = 0; !error && tries < REGISTRY_TRIES; tries++) {
 		uint64_t before, after;
+		bool linked;
 		int walked;
 
 		error = read_changes(in, &before);
 		if (error)
 			break;
-		walked = walk_registry(in);
+		walked = walk_registry(in, &linked);
 		error = read_changes(in, &after);
-		if (!error && walked == -EAGAIN)
+		if (error)
+			break;
+		if (walked == -E2BIG)
 			error = in->capacity < CACHES_MAX ? make_room(in, in->capacity * 4)
 							  : -EPROTO;
-		else if (!error && before == after && (walked || !(before & 1)))
-			return walked == -ENOENT ? 0 : walked;
+		else if (walked && walked != -ENOENT && before == after)
+			error = walked;
+		else if (!walked && is_whole(before, after, linked, tries)) {
+			inspect_index(in, before != after);
+			return 0;
+		}
 	}
-	return error;
+	return error ? error : -EAGAIN;
 }
 
 int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache *room,
@@ -295,20 +350,13 @@ void inspect_keep(struct inspection *in, const struct inspect_cache *cache)
 {
 	in->caches[0] = *cache;
 	in->count = 1;
-}
-
-static bool is_called(const struct slab_cache *copy, const char *name)
-{
-	for (unsigned i = 0; i < copy->aliases; i++)
-		if (strcmp(copy->alias[i], name) == 0)
-			return true;
-	return strcmp(copy->name, name) == 0;
+	in->found = 0;
 }
 
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name)
 {
 	for (size_t i = 0; i < in->count; i++)
-		if (is_called(in->caches[i].copy, name))
+		if (cache_is_called(in->caches[i].copy, name))
 			return &in->caches[i];
 	return NULL;
 }
@@ -316,15 +364,12 @@ struct inspect_cache *inspect_find(const struct inspection *in, const char *name
 /* Neighbours are often of one cache, so the last one found comes first. */
 static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 {
-	if (in->found < in->count && in->caches[in->found].address == address)
-		return &in->caches[in->found];
-	for (size_t i = 0; i < in->count; i++) {
-		if (in->caches[i].address == address) {
-			in->found = i;
-			return &in->caches[i];
-		}
+	if (in->found >= in->count || in->caches[in->found].address != address) {
+		if (in->count < 2)
+			return NULL;
+		in->found = inspect_number_at(in, address);
 	}
-	return NULL;
+	return in->found < in->count ? &in->caches[in->found] : NULL;
 }
 
 /* --- slabs --------------------------------------------------------------------------- */
@@ -346,7 +391,7 @@ static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
 	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
 }
 
-/* As slab_used() and debug_used(), of a copy. */
+/* Objects in use, of a copy; as debug_used() when frees go to the node's lock. */
 static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
 {
 	const struct slab *slab = &seen->slab;

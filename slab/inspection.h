@@ -19,6 +19,9 @@
  * inspect_layout_letters()). */
 #define INSPECT_LAYOUTS 8u
 
+/* The file that an address lies in. */
+typedef bool (*inspect_locate)(const void *address, char *path, size_t size, uint64_t *ret_offset);
+
 struct inspect_cache {
 	uint64_t address;
 	struct slab_cache *copy; /* without its nodes */
@@ -34,12 +37,12 @@ struct inspection {
 	unsigned slot_areas;
 	bool links;              /* freelists are links (cmpxchg16b) */
 	struct inspect_cache *caches; /* in order of creation */
+	uint32_t *index;         /* INDEX_FACTOR * capacity: see inspect_index.c */
 	size_t count, capacity;
-	size_t mapped;           /* bytes of caches and copies */
+	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the cache of the slab seen last */
 	uint64_t slab_bytes, metadata_bytes;
-	/* The file that an address lies in, for stacks; NULL: not looked up. */
-	bool (*locate)(const void *address, char *path, size_t size, uint64_t *ret_offset);
+	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
 /* One slab as it was seen. */
@@ -63,8 +66,10 @@ extern const struct slab_reader inspect_self;
 
 /*
  * inspect_open: read the root and what is as small; 0, or -EPROTO, -EFAULT.
- * inspect_load: the list of caches. inspect_load_one: a single one, into
- * the caller's `room` and `copy`: this needs no memory. -EFAULT, -ENOMEM, -ENOENT: no cache at that address.
+ * inspect_load: the list of caches; -EFAULT, -ENOMEM, -EPROTO: too many; -EAGAIN: it
+ * never was the same from its beginning to its end, or is damaged.
+ * inspect_load_one: a single one, into the caller's `room` and `copy`: this needs no
+ * memory. -EFAULT, or -ENOENT: there is no cache at that address.
  * inspect_keep: of those that are loaded, only this one.
  * inspect_close: gives the memory back, after each of them, failed or not.
  */
@@ -75,8 +80,22 @@ int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache
 void inspect_keep(struct inspection *in, const struct inspect_cache *cache);
 void inspect_close(struct inspection *in);
 
+/* cache_stats: as slab_cache_stats(); without `sums` only the numbers that stand in the
+ * cache itself: no slab is looked at. */
+int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums);
+
 /* inspect_find: the cache of this name or alias, or NULL. */
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name);
+
+/* --- finding a loaded cache (inspect_index.c) ------------------------------------- */
+
+#define INDEX_FACTOR 2u /* places for each cache; in all they are a power of two */
+
+/* inspect_index: make the caches that are loaded findable. `renewed`: some may be there
+ * twice, as they were before they were destroyed and created again: that is left out. */
+void inspect_index(struct inspection *in, bool renewed);
+/* inspect_number_at: the number of the cache at this address; in->count: none. */
+size_t inspect_number_at(const struct inspection *in, uint64_t address);
 
 /* inspect_count: fill the statistics of all caches that are loaded: one scan. */
 int inspect_count(struct inspection *in);
@@ -103,8 +122,9 @@ long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since
 
 /* --- as JSON (inspect_json.c) ----------------------------------------------------- */
 
-/* Answer a request, without "slab/1"; 0 or -errno, see slab_inspect(). */
-int inspect_answer(struct inspection *in, const char *request, struct slab_json *json);
+/* As slab_inspect(), into an empty document, which stays empty after -ENOMEM. */
+int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
+		   const char *request, struct slab_json *json);
 /* The members of `draining` and `draining_slabs`. */
 void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache);
 

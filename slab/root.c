@@ -5,8 +5,6 @@
 #include <slab/inspect.h>
 #include <string.h>
 
-#include "track.h"
-
 struct slab_root slab_root __attribute__((used)) = {
 	.magic = ROOT_MAGIC,
 	.bytes = sizeof(struct slab_root),
@@ -43,11 +41,17 @@ void root_init(void)
 	__atomic_store_n(&root->started, track_now(), __ATOMIC_RELEASE);
 }
 
-/* Acquire: what follows does not move in front of it; release: nor what was before,
- * behind the end. */
+void root_after_fork_child(void)
+{
+	__atomic_store_n(&slab_root.started, track_now(), __ATOMIC_RELAXED);
+}
+
+/* Nothing that follows the first of the two is seen by others before it, and nothing that
+ * is done before the second, after it. */
 void root_registry_begin(void)
 {
-	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_RELAXED);
+	__sync_synchronize();
 }
 
 void root_registry_end(void)

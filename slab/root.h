@@ -13,6 +13,7 @@
 
 #include "debug_cache.h"
 #include "depot.h"
+#include "track.h"
 
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 /* What never changes: magic, bytes, version. */
@@ -23,8 +24,8 @@ struct slab_root {
 	uint32_t bytes;   /* of this structure */
 	uint32_t spare;
 	char version[16]; /* of libslab */
-	uint16_t layout[ROOT_FIELDS_MAX];
-	/* Set once, before the first cache is created. */
+	uint32_t layout[ROOT_FIELDS_MAX];
+	/* Set once, before the first cache is created; `started` again in the child of a fork. */
 	uint64_t started; /* ms of the monotonic clock; 0: libslab is not in use */
 	char engine[16];
 	uint32_t cpus, nodes;
@@ -42,6 +43,8 @@ extern struct slab_root slab_root;
 
 /* Called once by slab_init(). */
 void root_init(void);
+/* In the child of a fork, which is a process of its own from then on. */
+void root_after_fork_child(void);
 
 /* The list of caches and their names change between these two; registry_lock is
  * held. */
@@ -50,10 +53,10 @@ void root_registry_end(void);
 
 /* --- the layout --------------------------------------------------------------- */
 
-/* Offset and size of a member in 16 bits; what is larger than 31 bytes has 31. */
+/* Offset and size of a member; what is larger than 31 bytes has 31. */
 #define MEMBER_SIZE(type, member) sizeof(((type *)0)->member)
 #define FIELD(type, member)                                                                        \
-	((uint16_t)(offsetof(type, member) << 5 |                                                  \
+	((uint32_t)(offsetof(type, member) << 5 |                                                  \
 		    (MEMBER_SIZE(type, member) < 31 ? MEMBER_SIZE(type, member) : 31)))
 
 /* All that inspection.c and inspect_traces.c look at. */
@@ -65,6 +68,9 @@ void root_registry_end(void);
 		CPU_AREA_SHIFT,                                                                    \
 		SLAB_MAX_NAME,                                                                     \
 		SLAB_STATS_MAX_ALIASES,                                                            \
+		DEPOT_BUCKET_BITS,                                                                 \
+		DEPOT_CHUNKS_MAX,                                                                  \
+		DEPOT_UNIT,                                                                        \
 		DEPOT_CHUNK_SHIFT,                                                                 \
 		DEPOT_COUNT_BITS,                                                                  \
 		sizeof(struct slab),                                                               \
@@ -83,7 +89,9 @@ void root_registry_end(void);
 		FIELD(struct slab, node),                                                          \
 		FIELD(struct slab, listed),                                                        \
 		sizeof(struct segment),                                                            \
+		FIELD(struct segment, magic),                                                      \
 		FIELD(struct segment, next),                                                       \
+		FIELD(struct segment, geometry),                                                   \
 		FIELD(struct segment, slabs),                                                      \
 		FIELD(struct segment, stride),                                                     \
 		FIELD(struct segment, first),                                                      \
@@ -101,6 +109,7 @@ void root_registry_end(void);
 		FIELD(struct slab_cache, object_size),                                             \
 		FIELD(struct slab_cache, align),                                                   \
 		FIELD(struct slab_cache, flags),                                                   \
+		FIELD(struct slab_cache, geometry),                                                \
 		FIELD(struct slab_cache, slab_shift),                                              \
 		FIELD(struct slab_cache, objects),                                                 \
 		FIELD(struct slab_cache, min_partial),                                             \
@@ -117,6 +126,7 @@ void root_registry_end(void);
 		FIELD(struct slab, bare),                                                          \
 		FIELD(struct slab_cache, limit),                                                   \
 		FIELD(struct slab_cache, next),                                                    \
+		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \
 		FIELD(struct slab_cache, alias),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
@@ -135,6 +145,11 @@ void root_registry_end(void);
 		FIELD(struct debug_object, requested),                                             \
 		FIELD(struct debug_object, state),                                                 \
 		sizeof(struct track),                                                              \
+		FIELD(struct track, stack),                                                        \
+		FIELD(struct track, tid),                                                          \
+		TRACK_WHEN_BITS,                                                                   \
+		TRACK_CPU_BITS,                                                                    \
+		TRACK_NAME_BITS,                                                                   \
 		FIELD(struct depot, chunk),                                                        \
 		FIELD(struct depot, next),                                                         \
 		FIELD(struct depot, count),                                                        \

@@ -305,6 +305,12 @@ struct slab_cache {
 #define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
 
+/*
+ * Handles stay readable after their destruction, so that using one is an error
+ * and not a crash. The oldest is used again when there are more than these.
+ */
+#define FREE_CACHES_KEPT 256u
+
 /* slab_cache_create() for one of <slab/malloc.h>'s caches. */
 struct slab_cache *cache_create_by_size(const char *name, size_t size);
 
@@ -324,6 +330,9 @@ void cache_unpin(struct slab_cache *cache);
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
+
+/* Is this its name or one of its aliases? With registry_lock, or of a copy. */
+bool cache_is_called(const struct slab_cache *cache, const char *name);
 
 /* Objects made ready so far: changed in hand, read by anybody. */
 static inline unsigned slab_carved(const struct slab *slab)
@@ -424,8 +433,6 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 /* … that are linked by links[] already: first and last are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
 		     unsigned n);
-/* Objects in use, at about this moment. Of any slab. */
-unsigned slab_used(const struct slab *slab);
 /* Entirely free, in hand, and collected. */
 bool slab_is_empty(const struct slab *slab);
 /* A fresh slab in hand; NULL and ENOMEM. */

@@ -21,44 +21,36 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 	}
 }
 
-unsigned slab_used(const struct slab *slab)
+static int with_errno(int error)
 {
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-	unsigned carved = slab_carved(slab);
-	unsigned unused = cpu_slab_free_count(&slab->cpu) + (unsigned)(remote >> 16 & 0xffff);
-
-	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
-		return debug_used(slab);
-	return unused < carved ? carved - unused : 0;
-}
-
-/* The caches that are loaded into `in`, counted. */
-static int count(struct inspection *in, int error)
-{
-	if (!error)
-		error = inspect_count(in);
 	if (error)
 		errno = -error;
 	return error;
 }
 
-int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
+int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums)
 {
 	struct inspect_cache room;
 	struct slab_cache copy;
 	struct inspection in;
 	int error;
 
-	if (!cache || cache->magic != CACHE_MAGIC || stats->struct_size != sizeof(*stats)) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC || stats->struct_size != sizeof(*stats))
+		return with_errno(-EINVAL);
 	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
-	error = count(&in, error ? error : inspect_load_one(&in, (uintptr_t)cache, &room, &copy));
+	if (!error)
+		error = inspect_load_one(&in, (uintptr_t)cache, &room, &copy);
+	if (!error && sums)
+		error = inspect_count(&in);
 	if (!error)
 		*stats = in.caches[0].stats;
 	inspect_close(&in);
-	return error;
+	return with_errno(error);
+}
+
+int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
+{
+	return cache_stats(cache, stats, true);
 }
 
 int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
@@ -84,13 +76,14 @@ int slab_process_stats(struct slab_process_stats *stats)
 	struct inspection in;
 	int error;
 
-	if (stats->struct_size != sizeof(*stats)) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (stats->struct_size != sizeof(*stats))
+		return with_errno(-EINVAL);
 	slab_init();
 	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
-	error = count(&in, error ? error : inspect_load(&in));
+	if (!error)
+		error = inspect_load(&in);
+	if (!error)
+		error = inspect_count(&in);
 	if (!error)
 		*stats = (struct slab_process_stats){
 			.struct_size = sizeof(*stats),
@@ -106,5 +99,5 @@ int slab_process_stats(struct slab_process_stats *stats)
 			.metadata_bytes = in.metadata_bytes,
 		};
 	inspect_close(&in);
-	return error;
+	return with_errno(error);
 }

@@ -208,7 +208,7 @@ void track_fill(struct track *track, const void *caller)
 
 	track->stack = save_stack(caller);
 	track->tid = thread_id();
-	track->when = track_now() & ((UINT64_C(1) << 40) - 1);
+	track->when = track_now() & ((UINT64_C(1) << TRACK_WHEN_BITS) - 1);
 	track->cpu = this_cpu() & CPU_UNKNOWN;
 	track->name = thread_name() & (NAMES - 1);
 	errno = saved;

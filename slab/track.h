@@ -13,12 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TRACK_WHEN_BITS 40
+#define TRACK_CPU_BITS 12
+#define TRACK_NAME_BITS 12
+
 struct track {
 	uint32_t stack; /* depot id, 0: none */
 	uint32_t tid;   /* 0: an empty track */
-	uint64_t when : 40; /* track_now() */
-	uint64_t cpu : 12;  /* 4095: unknown, or a larger number */
-	uint64_t name : 12; /* of the thread: interned, 0: none */
+	uint64_t when : TRACK_WHEN_BITS; /* track_now() */
+	uint64_t cpu : TRACK_CPU_BITS;   /* 4095: unknown, or a larger number */
+	uint64_t name : TRACK_NAME_BITS; /* of the thread: interned, 0: none */
 };
 
 _Static_assert(sizeof(struct track) == 16, "two tracks for each object");

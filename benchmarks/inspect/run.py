@@ -17,8 +17,6 @@ import time
 LOOKERS = {
     "nobody": None,
     "--top=0.1": ["--top=0.1"],
-    "--top=0.1 --memory": ["--top=0.1", "--memory"],
-    "--top=1": ["--top=1"],
     "--openmetrics, each second": "openmetrics",
 }
 
@@ -106,7 +104,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("slabs", nargs="?", type=int, default=1000000)
     parser.add_argument("rounds", nargs="?", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float, default=7)
     parser.add_argument("--build", required=True)
     args = parser.parse_args()
     result = []

@@ -39,14 +39,15 @@ struct slab_reader {
 	size_t struct_size; /* set by the caller: sizeof(struct slab_reader) */
 	/*
 	 * Copy `count` pieces of `size` bytes to `to`, one behind the other. The first
-	 * is at `address`, each further one `stride` bytes behind the one before.
+	 * is at `address`, each further one `stride` bytes behind the one before. Neither
+	 * `size` nor `count` is ever 0.
 	 * Returns 0, or -errno when any of it cannot be read.
 	 */
 	int (*read)(void *arg, uint64_t address, size_t size, size_t stride, size_t count,
 		    void *to);
 	void *arg;
 	int pid;             /* the process, to be named in answers */
-	const char *command; /* its name, likewise */
+	const char *command; /* its name, likewise; NULL: not known */
 	uint64_t now_ms;     /* of its CLOCK_MONOTONIC, in milliseconds; 0: not known (a core
 			        file): then ages count back from the last thing that happened */
 };
@@ -55,7 +56,7 @@ struct slab_reader {
 struct slab_answer {
 	char *text; /* length bytes, a newline last, and a zero behind them */
 	size_t length;
-	size_t mapped;
+	size_t mapped; /* bytes to be given back, which only slab_answer_free() is interested in */
 };
 
 /*
@@ -68,8 +69,10 @@ struct slab_answer {
  *
  * Returns 0 when the answer says "ok"; else -errno, and the answer has one
  * sentence in "error": -EPROTO: the process has a libslab of another layout, or
- * none; -EFAULT: its memory could not be read; -ENOENT: no such cache; -EINVAL:
- * no such request; -ENOMEM: no memory, and no answer (text is NULL).
+ * none; -EFAULT: its memory could not be read; -EAGAIN: its list of caches changed
+ * each time that it was read, or is damaged; -ENOENT: no such cache; -EINVAL: no such
+ * request. Without an answer (text is NULL): -ENOMEM: no memory; -EINVAL: the reader's
+ * struct_size is not one that this library knows.
  */
 SLAB_API int slab_inspect(const struct slab_reader *reader, uint64_t root, const char *request,
 			  struct slab_answer *answer);

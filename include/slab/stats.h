@@ -46,7 +46,11 @@ SLAB_API const char *slab_event_name(unsigned event);
 #define SLAB_STATS_MAX_NODES 64
 #define SLAB_STATS_MAX_ALIASES 64
 
-/* One cache at one moment. Counts are objects or slabs, sizes are bytes. */
+/*
+ * One cache at one moment. Counts are objects or slabs, sizes are bytes. Gathered objects
+ * were freed, but their slabs do not know yet: objects_partial and node_objects
+ * count them, objects does not.
+ */
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
 	char name[SLAB_MAX_NAME + 1];
@@ -87,7 +91,7 @@ struct slab_stats {
 	uint64_t reclaimed;       /* … and objects that it said it freed */
 	uint64_t moved;           /* objects that were moved to denser slabs */
 	uint64_t event[SLAB_EVENT_COUNT];
-	unsigned nodes;           /* how many entries of the next three are used */
+	unsigned nodes; /* how many entries of the next three are used */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
 	uint64_t node_partial[SLAB_STATS_MAX_NODES];
 	uint64_t node_objects[SLAB_STATS_MAX_NODES];
@@ -95,22 +99,24 @@ struct slab_stats {
 
 /* The process as a whole. */
 struct slab_process_stats {
-	size_t struct_size;      /* set by the caller */
-	const char *engine;      /* as slab_engine() */
-	unsigned cpus;           /* possible CPUs */
+	size_t struct_size; /* set by the caller */
+	const char *engine; /* as slab_engine() */
+	unsigned cpus; /* possible CPUs */
 	unsigned nodes;
 	unsigned caches;
-	uint64_t segments;       /* address space in use: segments of segment_size bytes */
+	uint64_t segments; /* address space in use: segments of segment_size bytes */
 	uint64_t segment_size;
-	uint64_t slab_bytes;     /* bytes of slabs in use by caches */
-	uint64_t cached_bytes;   /* bytes of free slabs that still hold memory */
-	uint64_t large_bytes;    /* bytes of large allocations of <slab/malloc.h> */
+	uint64_t slab_bytes; /* bytes of slabs in use by caches */
+	uint64_t cached_bytes; /* bytes of free slabs that still hold memory */
+	uint64_t large_bytes; /* bytes of large allocations of <slab/malloc.h> */
 	uint64_t metadata_bytes; /* descriptors, index stacks, per-CPU areas: an upper bound */
 };
 
 /*
- * slab_cache_stats: read the statistics of one cache. Returns 0, or -EINVAL
- * when struct_size is not one that this library knows.
+ * slab_cache_stats: read the statistics of one cache. Returns 0, or -EINVAL: the cache
+ * was destroyed, or struct_size is not one that this library knows; -ENOENT: it was
+ * destroyed meanwhile; -EFAULT, -EPROTO: what it stands in was overwritten. Errors are
+ * also in errno. It takes no memory but 32 KiB of stack.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
@@ -137,7 +143,8 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * slab_stat_name: name number i, NULL behind the last one.
  *
  * slab_stat_read: one number; whoever wants many calls slab_cache_stats(). Returns
- * 0 and *value, or -ENOENT: there is no such name; -EINVAL: the cache was destroyed.
+ * 0 and *value, or -ENOENT: there is no such name; -EINVAL: the cache was destroyed;
+ * else as slab_cache_stats().
  *
  * slab_stat_write: change what can be changed, effective at once:
  *   min_partial  0 to 65535 slabs; what a smaller number leaves over is given back
@@ -159,7 +166,10 @@ SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
 
-/* slab_process_stats: the whole process. 0, or -EINVAL as above. */
+/*
+ * slab_process_stats: the whole process. 0, or an error as above; -ENOMEM: no memory to
+ * look at the caches with; -EAGAIN: while it looked, caches came and went all the time.
+ */
 SLAB_API int slab_process_stats(struct slab_process_stats *stats);
 
 #ifdef __cplusplus

@@ -4,6 +4,9 @@
  * offered for them comes from real processes.
  */
 #include "documents.h"
+#ifdef TMUX
+#include "../tools/terminal.h"
+#endif
 
 using namespace slab_test;
 
@@ -164,6 +167,103 @@ TEST_F(BashTest, NothingIsOfferedForNumbers)
 	EXPECT_EQ(offered({"--interval", "="}), names{});
 }
 
+/* Names of others may hold anything that a shell would do something about. */
+class hostile_names
+{
+public:
+	hostile_names() : path_(std::getenv("PATH"))
+	{
+		const std::string tool = folder() + "/slabinfo";
+
+		mkdir(folder().c_str(), 0700);
+		std::ofstream script(tool);
+		script << "#!/bin/sh\ncase \"$*\" in *--list*)\ncat <<'END'\n"
+		       << "       PID  COMMAND          HOW\n"
+		       << "      4711  it's `touch " << mark() << "`  socket\n"
+		       << "      4711  p$(touch${IFS}" << mark() << ")  memory\n"
+		       << "END\n;;\n*)\ncat <<'END'\nName Objects\n"
+		       << "x$(touch${IFS}" << mark() << ") 1\n"
+		       << "home$HOME 1\nquote'\" 1\nentry 1\nEND\n;;\nesac\n";
+		script.close();
+		chmod(tool.c_str(), 0700);
+		setenv("PATH", (folder() + ":" + path_).c_str(), 1);
+	}
+
+	~hostile_names()
+	{
+		EXPECT_FALSE(exists(mark())) << "the code in a name was run";
+		setenv("PATH", path_.c_str(), 1);
+	}
+
+	hostile_names(const hostile_names &) = delete;
+	hostile_names &operator=(const hostile_names &) = delete;
+
+	std::string folder() const
+	{
+		return dir.path() + "/bin";
+	}
+
+	/* As it must be typed. */
+	std::string cache() const
+	{
+		return "x\\$\\(touch\\$\\{IFS\\}" + mark() + "\\)";
+	}
+
+	std::string process() const
+	{
+		return "it\\'s\\ \\`touch\\ " + mark() + "\\`";
+	}
+
+	runtime_dir dir;
+
+private:
+	/* A file that the code in the names would make. */
+	std::string mark() const
+	{
+		return dir.path() + "/run";
+	}
+
+	std::string path_;
+};
+
+TEST_F(BashTest, NamesAreNotExpanded)
+{
+	const hostile_names names_of_others;
+	const std::string cache = names_of_others.cache();
+
+	EXPECT_EQ(offered({""}, "slabinfo"),
+		  (names{cache, "home\\$HOME", "quote\\'\\\"", "entry"}));
+	EXPECT_EQ(offered({"x$"}, "slabinfo"), names{cache});
+	EXPECT_EQ(offered({"x\\$"}, "slabinfo"), names{cache}) << "as it was completed before";
+	EXPECT_EQ(offered({"*"}, "slabinfo"), names{}) << "a beginning is no pattern";
+	EXPECT_EQ(offered({"'e"}, "slabinfo"), names{"entry"});
+	EXPECT_EQ(offered({"'x"}, "slabinfo"), names{}) << "between quotation marks";
+	EXPECT_EQ(offered({"--process", "i"}, "slabinfo"), names{names_of_others.process()});
+	EXPECT_EQ(offered({"--process", "nobody"}, "slabinfo"), names{});
+	EXPECT_EQ(offered({"--process", "i"}, "slab-exporter", "slab-exporter.bash"),
+		  names{names_of_others.process()});
+	EXPECT_TRUE(offered({"--set", "x"}, "slabinfo").count(cache + ".limit="));
+}
+
+#ifdef TMUX
+/* Somebody types, with names of others about. */
+TEST_F(BashTest, NamesAreQuotedOnTheCommandLine)
+{
+	const hostile_names names_of_others;
+	terminal bash(names_of_others.dir, 120, 20,
+		      "PATH=" + names_of_others.folder() + ":$PATH PS1=\"> \" bash --norc -i");
+
+	bash.press("\"source " + completion("slabinfo.bash") + "\" Enter");
+	bash.press("-l \"slabinfo x\"");
+	bash.press("Tab");
+	bash.expect("slabinfo " + names_of_others.cache());
+	bash.press("C-u");
+	bash.press("-l \"slabinfo --process=i\"");
+	bash.press("Tab");
+	bash.expect("slabinfo --process=" + names_of_others.process());
+}
+#endif
+
 class ZshTest : public testing::Test
 {
 protected:
@@ -196,5 +296,29 @@ TEST_F(ZshTest, IsLoadedForThePrograms)
 	for (const char *file : {"_slabinfo", "_slab-exporter"})
 		EXPECT_EQ(run({zsh, "-n", completion(file)}).err, "");
 }
+
+#ifdef TMUX
+TEST_F(ZshTest, NamesAreQuotedOnTheCommandLine)
+{
+	const hostile_names names_of_others;
+	terminal zsh(names_of_others.dir, 120, 20,
+		     "PATH=" + names_of_others.folder() + ":$PATH PS1=\"> \" zsh -f -i");
+
+	zsh.press("\"fpath=(" + completion("") + " \\$fpath)\" Enter");
+	zsh.press("\"autoload -Uz compinit && compinit -u -D && print loaded\" Enter");
+	zsh.expect("\nloaded");
+	zsh.press("-l \"slabinfo x\"");
+	zsh.press("Tab");
+	zsh.expect("slabinfo " + names_of_others.cache());
+	zsh.press("C-u");
+	zsh.press("-l \"slabinfo --process=i\"");
+	zsh.press("Tab");
+	zsh.expect("slabinfo --process=" + names_of_others.process());
+	/* The line has been read once more, to ask this process for its caches. */
+	zsh.press("-l \" ent\"");
+	zsh.press("Tab");
+	zsh.expect(" entry");
+}
+#endif
 
 } /* namespace */

@@ -11,6 +11,14 @@ foreach(test tune hardening)
 	add_dependencies(control_${test}_test slabinfo control_server)
 endforeach()
 
+# Who listens where slabinfo looks, and means no good.
+slab_add_test(slabinfo_peer_test SOURCES peer_test.cc LABELS tools)
+target_link_libraries(slabinfo_peer_test PRIVATE inspect PkgConfig::JSONC)
+target_compile_definitions(slabinfo_peer_test PRIVATE
+	SLABINFO="$<TARGET_FILE:slabinfo>"
+	CONTROL_SERVER="$<TARGET_FILE:control_server>")
+add_dependencies(slabinfo_peer_test slabinfo control_server)
+
 slab_add_test(control_fuzz SOURCES control_fuzz.cc LABELS tools)
 target_link_libraries(control_fuzz PRIVATE PkgConfig::JSONC)
 target_compile_definitions(control_fuzz PRIVATE

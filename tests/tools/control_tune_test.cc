@@ -191,6 +191,8 @@ TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
 		 "\".limit=5\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
 		{"entry.limit=",
 		 "\"entry.limit=\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
+		{"entry. limit=5", "\"entry. limit=5\" does not say what to set; --set takes "
+				   "CACHE.ATTRIBUTE=VALUE"},
 		{"entry.debug=FZPU", "debug letters are set with -d: slabinfo -dfzpu '^entry$'"},
 		{"entry.limit=64X",
 		 "\"64X\" is not a value for limit; --set takes a number, and for "

@@ -6,7 +6,8 @@
  *
  * What is changed: the headers, the notes, and what can be reached from
  * libslab's root by following words that are addresses, so that most changes hit
- * something that is read.
+ * something that is read. Now and then the list of segments is another one, of the
+ * core file or of a library in it: thousands of segments of notes, all of them huge.
  *
  * usage: core_fuzz SECONDS [SEED [CORE]]
  * Seed and core file together say what is done. Without CORE one is made, with
@@ -31,6 +32,7 @@
 #define SKIPPED 77
 #define CHANGES_MAX 6
 #define HANG_SECONDS 60
+#define FORGED_EVERY 64
 
 static const char root_magic[] = "slbroot0";
 
@@ -41,6 +43,14 @@ static size_t size;
 static size_t root;
 static Elf64_Phdr *segment;
 static size_t segments;
+
+/* Behind its end: a list of segments, and zeros that are their notes. */
+#define FORGED_BYTES ((size_t)300 << 20)
+#define FORGED_NOTES ((size_t)200 << 20)
+#define FORGED_SEGMENTS 60000u
+#define FORGED_ADDRESS (UINT64_C(1) << 40) /* where no process has anything */
+static size_t forged;
+static size_t library; /* the header of one that is in memory */
 
 /* What the worker tells its parent. */
 static struct progress {
@@ -71,6 +81,16 @@ static size_t place_of(uint64_t address)
 		if (segment[i].p_type == PT_LOAD && address >= segment[i].p_vaddr &&
 		    address - segment[i].p_vaddr < segment[i].p_filesz)
 			return segment[i].p_offset + (address - segment[i].p_vaddr);
+	}
+	return 0;
+}
+
+static uint64_t address_of(size_t place)
+{
+	for (size_t i = 0; i < segments; i++) {
+		if (segment[i].p_type == PT_LOAD && place >= segment[i].p_offset &&
+		    place - segment[i].p_offset < segment[i].p_filesz)
+			return segment[i].p_vaddr + (place - segment[i].p_offset);
 	}
 	return 0;
 }
@@ -123,7 +143,7 @@ static size_t some_place(void)
 	case 1:
 		return place_in_notes();
 	case 2:
-		return below(size);
+		return below(forged);
 	default:
 		return place_in_memory();
 	}
@@ -170,21 +190,60 @@ static uint64_t changed(uint64_t word)
 	}
 }
 
+static void remember(struct change *one, size_t place)
+{
+	one->place = place > size - sizeof(one->before) ? size - sizeof(one->before) : place;
+	memcpy(&one->before, bytes + one->place, sizeof(one->before));
+}
+
 static void change(struct change *one)
 {
 	size_t place = some_place();
 	uint64_t word;
 
-	one->place = place > size - sizeof(word) ? size - sizeof(word) : place;
-	if (below(2))
-		one->place &= ~(size_t)7;
-	memcpy(&one->before, bytes + one->place, sizeof(one->before));
+	remember(one, below(2) ? place & ~(size_t)7 : place);
 	/* Sometimes it is what stands elsewhere: an address of something else. */
 	if (below(4) == 0)
 		memcpy(&word, bytes + (place_in_memory() & ~(size_t)7) % (size - 8), sizeof(word));
 	else
 		word = changed(one->before);
 	memcpy(bytes + one->place, &word, sizeof(word));
+}
+
+static void set(struct change *one, size_t place, uint64_t word)
+{
+	remember(one, place);
+	memcpy(bytes + one->place, &word, sizeof(word));
+}
+
+/* Some of the forged segments are those of the ELF header at a place. */
+static void set_segments(struct change two[2], size_t place, uint64_t offset)
+{
+	const uint16_t number = (uint16_t)(below(2) ? FORGED_SEGMENTS : below(5000));
+	const size_t last = place + offsetof(Elf64_Ehdr, e_phnum);
+	uint64_t word;
+
+	set(&two[0], place + offsetof(Elf64_Ehdr, e_phoff), offset);
+	memcpy(&word, bytes + last, sizeof(word));
+	memcpy(&word, &number, sizeof(number));
+	set(&two[1], last, word);
+}
+
+/* Returns how many changes it took. */
+static size_t forge(void)
+{
+	const size_t last = sizeof(Elf64_Ehdr) + (segments - 1) * sizeof(Elf64_Phdr);
+
+	if (below(2)) {
+		set_segments(changes, 0, forged);
+		return 2;
+	}
+	/* The last segment has them, at an address that the library's header tells. */
+	set_segments(changes, library, FORGED_ADDRESS - address_of(library));
+	set(&changes[2], last + offsetof(Elf64_Phdr, p_offset), forged);
+	set(&changes[3], last + offsetof(Elf64_Phdr, p_vaddr), FORGED_ADDRESS);
+	set(&changes[4], last + offsetof(Elf64_Phdr, p_filesz), FORGED_BYTES);
+	return 5;
 }
 
 /* Asking */
@@ -241,9 +300,9 @@ static void one_round(uint64_t seed)
 	struct memory *memory;
 
 	random_state = (seed * 1000003 + progress->rounds + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	count = 1 + below(CHANGES_MAX);
-	for (size_t i = 0; i < count; i++)
-		change(&changes[i]);
+	count = progress->rounds % FORGED_EVERY == 1 ? forge() : 0;
+	for (size_t more = count ? 0 : 1 + below(CHANGES_MAX); more; more--)
+		change(&changes[count++]);
 	alarm(HANG_SECONDS);
 	memory = memory_open_core(path, NULL);
 	if (memory) {
@@ -332,6 +391,30 @@ static bool load_segments(void)
 	return segment;
 }
 
+/* Segments for an image at `start`: the same notes in a file and in memory. */
+static void write_forged(uint64_t start)
+{
+	Elf64_Phdr *list = (Elf64_Phdr *)(bytes + forged);
+
+	for (unsigned i = 0; i < FORGED_SEGMENTS; i++)
+		list[i] = (Elf64_Phdr){.p_type = PT_NOTE,
+				       .p_offset = size - FORGED_NOTES,
+				       .p_vaddr =
+					       FORGED_ADDRESS + FORGED_BYTES - FORGED_NOTES - start,
+				       .p_filesz = FORGED_NOTES >> below(12)};
+}
+
+/* A library whose beginning is in the core file. */
+static bool find_library(void)
+{
+	for (size_t i = 0; i < segments && !library; i++) {
+		if (segment[i].p_type == PT_LOAD && segment[i].p_filesz >= sizeof(Elf64_Ehdr) &&
+		    memcmp(bytes + segment[i].p_offset, ELFMAG, SELFMAG) == 0)
+			library = segment[i].p_offset;
+	}
+	return library;
+}
+
 static bool load(const char *core)
 {
 	char command[256];
@@ -344,12 +427,17 @@ static bool load(const char *core)
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return false;
-	size = (size_t)status.st_size;
+	forged = ((size_t)status.st_size + 4095) & ~(size_t)4095;
+	size = forged + FORGED_BYTES;
+	if (ftruncate(fd, (off_t)size) != 0)
+		return false;
 	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (bytes == MAP_FAILED || !load_segments())
+	if (bytes == MAP_FAILED || !load_segments() || !find_library())
 		return false;
-	for (size_t at = 0; at + 8 < size; at += 8) {
+	random_state = 1;
+	write_forged(address_of(library));
+	for (size_t at = 0; at + 8 < forged; at += 8) {
 		if (memcmp(bytes + at, root_magic, 8) == 0)
 			root = at;
 	}

@@ -33,21 +33,6 @@ void write_file(const std::string &path, const std::string &text)
 	std::ofstream(path, std::ios::binary) << text;
 }
 
-/* What --json prints, without the numbers that the time alone changes. */
-std::string quiet_json(const result &got)
-{
-	json document(json_tokener_parse(got.out.c_str()));
-	struct json_object *process;
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	if (!document)
-		return "none";
-	process = member(document.get(), "process");
-	json_object_object_del(process, "uptime");
-	json_object_object_del(process, "now");
-	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
-}
-
 /* With sanitizers a process has terabytes of shadow: no core files of these. */
 class CoreTest : public testing::Test
 {
@@ -119,6 +104,29 @@ TEST_F(CoreTest, CallSitesHaveSymbols)
 
 	EXPECT_EQ(got.status, 0) << got.err;
 	EXPECT_TRUE(contains(got.out, "    100 leak_entries+0x")) << got.out;
+}
+
+/* A core file does not say what the clock was. */
+TEST_F(CoreTest, LeaksSinceAMarkAreKnownWithoutRates)
+{
+	server process;
+
+	slabinfo({"-du", "entry"});
+	process.do_task('k');
+	slabinfo({"--mark"});
+	process.do_task('l');
+	const std::string core = core_of(process);
+	const result got = slabinfo({"--since-mark", "--core", core});
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	EXPECT_EQ(lines_of(got.out).at(0).compare(0, 8, "Process "), 0);
+	EXPECT_TRUE(contains(got.out, " (control_server), after mark ")) << got.out;
+	EXPECT_TRUE(contains(got.out, "\n100 objects of 71.2K bytes allocated since then and not "
+				      "freed\n"))
+		<< got.out;
+	EXPECT_TRUE(contains(got.out, "leak_entries")) << got.out;
+	EXPECT_FALSE(contains(got.out, "keep_one")) << got.out;
+	EXPECT_FALSE(contains(got.out, "every minute")) << got.out;
 }
 
 TEST_F(CoreTest, ACrashedProcessIsRead)
@@ -281,6 +289,20 @@ TEST_F(ProgramTest, AMissingProgramIsAskedFor)
 			       "program with --exe");
 }
 
+/* A core file may call anything a program: a pipe is not waited for. */
+TEST_F(ProgramTest, APipeInItsPlaceIsNotOpened)
+{
+	leave_core("3");
+	ASSERT_EQ(unlink(program.c_str()), 0);
+	ASSERT_EQ(mkfifo(program.c_str(), 0600), 0);
+	expect_refusal(slabinfo({"--core", core}),
+		       "the core file leaves out what is in " + program +
+			       ", which cannot be opened: it is no regular file; give the "
+			       "program with --exe");
+	expect_refusal(slabinfo({"--core", core, "--exe", program}),
+		       "the program \"" + program + "\" cannot be opened: it is no regular file");
+}
+
 TEST_F(ProgramTest, AProgramElsewhereCanBeGiven)
 {
 	const std::string moved = dir.path() + "/moved";
@@ -319,13 +341,15 @@ TEST_F(CoreTest, AnotherProgramIsRefused)
 	const std::string core = core_of(process);
 
 	EXPECT_EQ(slabinfo({"--core", core, "--exe", program}).status, 0);
-	for (const char *other : {PROGRAMS "silent_server", "/etc/passwd", "/"})
+	for (const char *other : {PROGRAMS "silent_server", "/etc/passwd"})
 		expect_refusal(slabinfo({"--core", core, "--exe", other}),
 			       "\"" + std::string(other) +
 				       "\" is not the program that left the core file \"" + core +
 				       "\", which was " + program);
 	expect_refusal(slabinfo({"--core", core, "--exe", "/nowhere"}),
 		       "the program \"/nowhere\" cannot be opened: No such file or directory");
+	expect_refusal(slabinfo({"--core", core, "--exe", "/"}),
+		       "the program \"/\" cannot be opened: it is no regular file");
 }
 
 /* --- what is no core file ------------------------------------------------------------ */
@@ -481,7 +505,7 @@ TEST_F(CoreTest, EveryCutIsSeen)
 	const std::string core = core_of(process), cut = dir.path() + "/cut";
 	const std::string whole = contents(core);
 
-	/* At the beginning, in the notes, in memory, and the last byte. */
+	/* At the beginning, in the notes, in memory. */
 	for (std::size_t length :
 	     {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{200}, std::size_t{8000},
 	      whole.size() / 2, whole.size() * 9 / 10}) {

@@ -281,6 +281,36 @@ TEST_F(ExporterTest, SilentProcessFailsAndTheOthersAreServed)
 			     "slab-exporter: process " + std::to_string(silent.pid()) + " ("));
 }
 
+/* Who is in its memory waits until it likes, and nobody else waits for that. */
+TEST_F(ExporterTest, ProcessThatHoldsWhoeverLooksFailsAlone)
+{
+	server process;
+	server hostile("fault", HOSTILE_SERVER);
+
+	if (hostile.control_fd() < 0)
+		GTEST_SKIP() << "no memory that waits: userfaultfd() is not allowed";
+	exporter serving({"--memory", "--timeout", "3"});
+	const std::string text = serving.get().body;
+
+	EXPECT_EQ(sample(text, "slab_cache_objects" + labels(process.pid(), "entry")), 500);
+	EXPECT_EQ(sample(text, "slab_exporter_processes"), 2);
+	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 1);
+	kill(serving.pid(), SIGTERM);
+	EXPECT_EQ(serving.errors(), "slab-exporter: process " + std::to_string(hostile.pid()) +
+					    " (hostile_server) did not answer within 3 seconds\n");
+}
+
+TEST_F(ExporterTest, ProcessWithoutCachesIsNotCounted)
+{
+	server process;
+	child_process stranger({"/bin/cat"});
+	exporter serving({"--memory"});
+	const std::string text = serving.get().body;
+
+	EXPECT_EQ(sample(text, "slab_exporter_processes"), 1);
+	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 0);
+}
+
 TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
 {
 	for (const char *answer : {"nonsense\n", "", "{\"slab\":1,\"ok\":true}\n", "[1,2]\n",

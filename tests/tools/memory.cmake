@@ -30,6 +30,11 @@ foreach(kind layout dangling)
 		${PROJECT_SOURCE_DIR}/slab ${PROJECT_SOURCE_DIR}/cpu_cache)
 endforeach()
 
+slab_add_server(hostile_server hostile_server.c)
+
+slab_add_test(elf_image_test SOURCES elf_image_test.cc LABELS tools)
+target_link_libraries(elf_image_test PRIVATE inspect)
+
 foreach(test memory core)
 	slab_add_test(slabinfo_${test}_test SOURCES ${test}_test.cc LABELS tools)
 	target_link_libraries(slabinfo_${test}_test PRIVATE inspect PkgConfig::JSONC)
@@ -38,8 +43,8 @@ foreach(test memory core)
 		CONTROL_SERVER="$<TARGET_FILE:control_server>"
 		PROGRAMS="$<TARGET_FILE_DIR:control_server>/"
 		LIBSLAB="$<TARGET_FILE:slab>")
-	add_dependencies(slabinfo_${test}_test slabinfo control_server other_layout other_dangling
-		${silent_servers})
+	add_dependencies(slabinfo_${test}_test slabinfo control_server hostile_server other_layout
+		other_dangling ${silent_servers})
 endforeach()
 
 # core_fuzz SECONDS [SEED [CORE]]. With sanitizers it needs a core file of a program

@@ -86,21 +86,6 @@ protected:
 	char said[512] = "";
 };
 
-/* What --json prints, without the numbers that the time alone changes. */
-std::string quiet_json(const result &got)
-{
-	json document(json_tokener_parse(got.out.c_str()));
-	struct json_object *process;
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	if (!document)
-		return "none";
-	process = member(document.get(), "process");
-	json_object_object_del(process, "uptime");
-	json_object_object_del(process, "now");
-	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
-}
-
 std::string objects_of(const result &got)
 {
 	const std::vector<std::string> row = row_of(got.out, "entry");
@@ -179,12 +164,10 @@ TEST_F(MemoryTest, AStoppedProcessCannotBeChanged)
 	const stopped still(process.pid());
 	const result got = slabinfo({"-s", "entry"});
 
-	EXPECT_NE(got.status, 0);
+	EXPECT_EQ(got.status, 2);
 	EXPECT_EQ(got.out, "");
-	EXPECT_TRUE(contains(got.err, "slabinfo: " + name(process, "control_server") +
-					      " is read from its memory; it can be looked at, not "
-					      "changed\n"))
-		<< got.err;
+	EXPECT_EQ(got.err, "slabinfo: " + name(process, "control_server") +
+				   " is stopped or does not answer; it cannot be changed now\n");
 }
 
 TEST_F(MemoryTest, AProcessThatDoesNotAnswerIsRead)
@@ -194,6 +177,17 @@ TEST_F(MemoryTest, AProcessThatDoesNotAnswerIsRead)
 
 	EXPECT_EQ(objects_of(got), "300");
 	EXPECT_EQ(got.err, "slabinfo: " + name(process) + " does not answer; reading its memory\n");
+}
+
+TEST_F(MemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
+{
+	server process("deaf", silent_server);
+	const result got = slabinfo({"-d"});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.out, "");
+	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
+				   " is stopped or does not answer; it cannot be changed now\n");
 }
 
 TEST_F(MemoryTest, AProcessThatHoldsEveryLockIsRead)
@@ -386,6 +380,19 @@ TEST_F(MemoryTest, AProcessWithoutLibslabIsRefused)
 	EXPECT_EQ(slabinfo({"--list"}).status, 2);
 }
 
+/* A look at it would take hours, if all of them were read. */
+TEST_F(MemoryTest, NotesWithoutEndAreNotRead)
+{
+	server process;
+	server hostile("notes", PROGRAMS "hostile_server");
+	const result got = slabinfo({"-p", pid(hostile)});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.err, "slabinfo: " + name(hostile, "hostile_server") +
+				   " exports no caches: it does not use libslab\n");
+	EXPECT_EQ(lines_of(slabinfo({"--list"}).out).size(), 2U);
+}
+
 TEST_F(MemoryTest, ADeadProcessIsRefused)
 {
 	const pid_t dead = fork();
@@ -458,6 +465,52 @@ TEST_F(MemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
 	EXPECT_EQ(chosen.way, WAY_MEMORY);
 	EXPECT_EQ(said, name(process, "control_server") + " does not answer; reading its memory");
 	attach_close(&chosen);
+}
+
+/* --- reading itself -------------------------------------------------------------- */
+
+/* Of a process whose caches cannot be read: all that can be is libslab's own data. */
+struct data_alone {
+	const struct memory_source *source;
+	std::uint64_t start, end;
+} readable;
+
+int read_data_alone(struct memory *memory, std::uint64_t address, std::size_t size, void *to)
+{
+	if (address < readable.start || address + size > readable.end)
+		return -EFAULT;
+	return readable.source->read(memory, address, size, to);
+}
+
+int read_no_pieces(struct memory *, std::uint64_t, std::size_t, std::size_t, std::size_t, void *)
+{
+	return -EFAULT;
+}
+
+TEST_F(MemoryTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
+{
+	server process("plain", silent_server);
+	struct memory *memory = memory_open_process(process.pid());
+	struct memory_source source = {read_data_alone, read_no_pieces, nullptr, true};
+	struct slab_answer answer;
+
+	ASSERT_NE(memory, nullptr);
+	readable = {memory->source, UINT64_MAX, 0};
+	for (std::size_t i = 0; i < memory->mappings; i++) {
+		const struct mapping *at = &memory->mapping[i];
+
+		if (!contains(at->path, "libslab"))
+			continue;
+		readable.start = std::min(readable.start, at->start);
+		readable.end = std::max(readable.end,
+					at->end + (16 << 20)); /* what is zero at first, too */
+	}
+	memory->source = &source;
+	EXPECT_EQ(memory_find_root(memory), 0);
+	EXPECT_EQ(memory_ask(memory, "stats", &answer), -EFAULT);
+	slab_answer_free(&answer);
+	memory->source = readable.source;
+	memory_close(memory);
 }
 
 /* The largest mapping, and what is in it. */

@@ -17,6 +17,7 @@ foreach(test exporter prometheus)
 		METRICS_TESTS="${PROJECT_SOURCE_DIR}/tests/metrics"
 		SLAB_EXPORTER="$<TARGET_FILE:slab-exporter>"
 		SLABINFO="$<TARGET_FILE:slabinfo>"
+		HOSTILE_SERVER="$<TARGET_FILE:hostile_server>"
 		CONTROL_SERVER="$<TARGET_FILE:control_server>")
-	add_dependencies(${test}_test slab-exporter slabinfo control_server)
+	add_dependencies(${test}_test slab-exporter slabinfo control_server hostile_server)
 endforeach()

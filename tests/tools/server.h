@@ -432,6 +432,21 @@ inline std::string text(struct json_object *object, const std::string &key)
 	return value ? value : "";
 }
 
+/* What --json prints, without the numbers that the time alone changes. */
+inline std::string quiet_json(const result &got)
+{
+	json document(json_tokener_parse(got.out.c_str()));
+	struct json_object *process;
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	if (!document)
+		return "none";
+	process = member(document.get(), "process");
+	json_object_object_del(process, "uptime");
+	json_object_object_del(process, "now");
+	return json_object_to_json_string_ext(document.get(), JSON_C_TO_STRING_PRETTY);
+}
+
 /* --- impostors --------------------------------------------------------------------- */
 
 /* A process that answers every request with `answer`. */

@@ -84,6 +84,91 @@ TEST_F(SlabinfoDebugTest, WithoutARegexpAllCachesAreChangedAndCounted)
 	EXPECT_EQ(row_of(slabinfo().out, "pblock").back(), "A");
 }
 
+/* "-d u" switches letters off, of the caches with a u in their names. */
+TEST_F(SlabinfoDebugTest, LettersBehindABlankAreRefused)
+{
+	server process;
+
+	slabinfo({"-dz", "entry"});
+	for (const char *letters : {"f", "t", "FZP", "za"}) {
+		const result got = slabinfo({"-d", letters});
+
+		EXPECT_EQ(got.status, 2) << letters;
+		EXPECT_EQ(got.out, "");
+		EXPECT_EQ(got.err, std::string("slabinfo: no cache is called \"") + letters +
+					   "\"; letters follow -d without a blank: -d" + letters +
+					   "\n");
+	}
+	EXPECT_EQ(row_of(slabinfo().out, "entry").back(), "Z");
+	EXPECT_EQ(slabinfo({"-du", "t"}).status, 0) << "its letters are there";
+}
+
+TEST_F(SlabinfoDebugTest, ACacheMayBeCalledAsALetterIs)
+{
+	with_impostor(dir,
+		      "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
+		      "\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"draining\":[]}\n",
+		      [](pid_t) {
+			      EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
+			      EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
+			      EXPECT_EQ(slabinfo({"-d", "t"}).status, 2);
+		      });
+}
+
+TEST_F(SlabinfoDebugTest, NumbersBehindABlankAreHintedAt)
+{
+	server process;
+
+	EXPECT_TRUE(contains(slabinfo({"--since-mark", "4711"}).err,
+			     "matches \"4711\"; a mark follows with an equals sign: "
+			     "--since-mark=4711\n"));
+	EXPECT_TRUE(contains(slabinfo({"--top", "2.5"}).err,
+			     "matches \"2.5\"; seconds follow --top with an equals sign: "
+			     "--top=2.5\n"));
+}
+
+/* Numbers are those of the slabs that the letters make. */
+TEST_F(SlabinfoDebugTest, SizesAreThoseOfTheLayoutWithLetters)
+{
+	server process;
+	const std::string path = dir.socket(process.pid());
+	const json before = ask_json(path, "stats");
+
+	EXPECT_EQ(number(find_cache(before.get(), "entry"), "slab_size"), 712U);
+	slabinfo({"-da", "entry"});
+	process.do_task('l');
+	const json after = ask_json(path, "stats");
+	const json slabs = ask_json(path, "slabs entry");
+	struct json_object *cache = find_cache(after.get(), "entry");
+	const std::uint64_t size = number(cache, "slab_size"),
+			    objects = number(cache, "objects_per_slab"),
+			    bytes = UINT64_C(4096) << number(cache, "order");
+	unsigned seen = 0;
+
+	EXPECT_EQ(number(cache, "object_size"), 712U);
+	EXPECT_EQ(size, 728U) << "8 bytes of red zone on each side";
+	EXPECT_EQ(objects, bytes / size);
+	EXPECT_EQ(number(slabs.get(), "bytes"), bytes);
+	for (std::size_t i = 0; i < json_object_array_length(member(slabs.get(), "slabs")); i++) {
+		struct json_object *row =
+			json_object_array_get_idx(member(slabs.get(), "slabs"), i);
+
+		if (std::strcmp(json_object_get_string(json_object_array_get_idx(row, 3)),
+				"debug") != 0)
+			continue;
+		EXPECT_EQ(json_object_get_uint64(json_object_array_get_idx(row, 2)), objects);
+		seen++;
+	}
+	EXPECT_GE(seen, 1U);
+	const std::string report = slabinfo({"-r", "entry"}).out;
+
+	EXPECT_TRUE(contains(report, "\nSlabObj:     728 ")) << report;
+	EXPECT_TRUE(contains(report, "\nLoss   :      16 ")) << report;
+	EXPECT_EQ(row_of(slabinfo({"-l"}).out, "entry").at(5), std::to_string(objects));
+	slabinfo({"-d", "entry"});
+	EXPECT_EQ(row_of(slabinfo({"-l"}).out, "entry").at(5), "92");
+}
+
 TEST_F(SlabinfoDebugTest, DebugOfNoCacheIsAnExitStatus)
 {
 	server process;
@@ -237,6 +322,25 @@ TEST_F(SlabinfoDebugTest, TrackingAsJsonHasSymbols)
 		0);
 }
 
+/* What is told to be typed is read by a shell, and then as a regular expression. */
+TEST_F(SlabinfoDebugTest, AdviceMeansThisCacheWhateverItsName)
+{
+	with_impostor(dir,
+		      "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"(a.b)|c'*$\"}],"
+		      "\"tracked\":false,\"sites\":[]}\n",
+		      [](pid_t pid) {
+			      const std::string pattern = "'^\\(a\\.b\\)\\|c'\\''\\*\\$$'";
+
+			      EXPECT_TRUE(contains(slabinfo({"-t"}).out,
+						   "slabinfo -p " + std::to_string(pid) + " -du " +
+							   pattern + "\n"))
+				      << slabinfo({"-t"}).out;
+			      EXPECT_TRUE(contains(slabinfo({"--set", "(a.b)|c'*$.debug=1"}).err,
+						   "slabinfo -dfzpu " + pattern + "\n"));
+			      EXPECT_EQ(slabinfo({"-l", "^\\(a\\.b\\)\\|c'\\*\\$$"}).status, 0);
+		      });
+}
+
 /* --- leaks --------------------------------------------------------------------------- */
 
 TEST_F(SlabinfoDebugTest, ALeakSinceTheMarkIsFoundWithFunctionAndLine)
@@ -383,6 +487,27 @@ TEST_F(SlabinfoDebugTest, FailMakesAllocationsFail)
 	EXPECT_TRUE(contains(bad.err, "\"sometimes\" says no failures; accepted: ")) << bad.err;
 }
 
+TEST_F(SlabinfoDebugTest, ValuesAreOneLine)
+{
+	server process;
+
+	for (const char *end : {"\n", "\r", "\nfoo", "\r\n"}) {
+		const result fail = slabinfo({"--fail", std::string("interval=1") + end});
+		const result set =
+			slabinfo({"--set", std::string("entry") + end + ".limit=1000000"});
+
+		EXPECT_EQ(fail.status, 2);
+		EXPECT_EQ(fail.out, "");
+		EXPECT_TRUE(contains(fail.err, "control character")) << fail.err;
+		EXPECT_EQ(lines_of(fail.err).size(), 1U);
+		EXPECT_NE(set.status, 0);
+		EXPECT_EQ(set.out, "");
+		EXPECT_EQ(lines_of(set.err).size(), 1U);
+		EXPECT_EQ(slabinfo({"--set", std::string("entry.limit=1000000") + end}).status, 2);
+	}
+	EXPECT_EQ(process.do_task('c'), "0 failed");
+}
+
 /* --- what may go wrong ------------------------------------------------------------------ */
 
 TEST_F(SlabinfoDebugTest, BadUsage)
@@ -406,8 +531,8 @@ TEST_F(SlabinfoDebugTest, BadUsage)
 		 "slabinfo: \"x\" is not a number of allocations; --sample takes one "
 		 "from 1 on, and 0 for off\n"},
 		{{"--sample=-1"}, "slabinfo: \"-1\" is not a number of allocations"},
-		{{"--sample"}, "slabinfo: option '--sample' requires an argument"},
-		{{"--fail"}, "slabinfo: option '--fail' requires an argument"},
+		{{"--sample"}, "slabinfo: --sample needs a value; --help shows the options\n"},
+		{{"--fail"}, "slabinfo: --fail needs a value; --help shows the options\n"},
 		{{"--fail=-", "entry"},
 		 "slabinfo: --fail is for the whole process; it takes no "
 		 "regular expression \"entry\"\n"},

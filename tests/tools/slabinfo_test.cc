@@ -201,6 +201,28 @@ TEST_F(SlabinfoTest, NoProcess)
 	EXPECT_TRUE(contains(mine.err, "exports no caches")) << mine.err;
 }
 
+TEST_F(SlabinfoTest, TheOnlyOneWithoutASocketIsChosen)
+{
+	setenv("SLAB_CONTROL", "off", 1);
+	server process;
+	const result one = slabinfo({"-l"});
+
+	EXPECT_EQ(one.status, 0) << one.err;
+	EXPECT_EQ(row_of(one.out, "entry").at(1), "500");
+	server other;
+	const result two = slabinfo();
+
+	EXPECT_EQ(two.status, 2);
+	EXPECT_TRUE(contains(two.err, "several processes export caches; choose one with --pid\n"));
+	EXPECT_TRUE(contains(two.err, std::to_string(process.pid())));
+	EXPECT_TRUE(contains(two.err, std::to_string(other.pid())));
+	unsetenv("SLAB_CONTROL");
+	/* Who answers is meant, where there is one. */
+	server asked;
+
+	EXPECT_TRUE(contains(slabinfo({"nobody"}).err, std::to_string(asked.pid())));
+}
+
 TEST_F(SlabinfoTest, OneOfSeveralIsChosen)
 {
 	server first;
@@ -226,9 +248,16 @@ TEST_F(SlabinfoTest, OneOfSeveralIsChosen)
 TEST_F(SlabinfoTest, BadUsage)
 {
 	const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-		{{"-Q"}, "slabinfo: invalid option -- 'Q'"},
-		{{"--frobnicate"}, "slabinfo: unrecognized option '--frobnicate'"},
-		{{"-p"}, "slabinfo: option requires an argument -- 'p'"},
+		{{"-Q"}, "slabinfo: there is no option -Q; --help shows the options\n"},
+		{{"--json", "-QT"}, "slabinfo: there is no option -Q; --help shows the options\n"},
+		{{"-:"}, "slabinfo: there is no option -:; --help shows the options\n"},
+		{{"--frobnicate"},
+		 "slabinfo: there is no option --frobnicate, or more than one that begins so; "
+		 "--help shows the options\n"},
+		{{"--slabs=1"}, "slabinfo: --slabs takes no value; --help shows the options\n"},
+		{{"--trim=1"}, "slabinfo: --trim takes no value; --help shows the options\n"},
+		{{"-p"}, "slabinfo: -p needs a value; --help shows the options\n"},
+		{{"--pid"}, "slabinfo: --pid needs a value; --help shows the options\n"},
 		{{"-p", "x"},
 		 "slabinfo: \"x\" is not a process number; --pid takes a number from 1 on"},
 		{{"-p", "0"}, "slabinfo: \"0\" is not a process number"},
@@ -243,6 +272,7 @@ TEST_F(SlabinfoTest, BadUsage)
 
 		EXPECT_EQ(got.status, 2) << message;
 		EXPECT_EQ(got.err.compare(0, message.size(), message), 0) << got.err;
+		EXPECT_EQ(lines_of(got.err).size(), 1U) << got.err;
 		EXPECT_EQ(got.out, "");
 	}
 }

@@ -425,6 +425,23 @@ TEST(ViewsOfOthersTest, OneNodeHasNoColumns)
 	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "NUMA"));
 }
 
+/* Slabs are put on lists by more than frees. */
+TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
+{
+	runtime_dir dir;
+	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\","
+				      "\"counted\":1000,\"counted_us\":5000,\"events\":{"
+				      "\"free_slowpath\":4,\"free_add_partial\":9,"
+				      "\"free_slab\":1}}]}\n");
+	const std::string report = slabinfo({"-r"}).out;
+
+	EXPECT_TRUE(contains(report, "\nAdd partial                 -        9   -   -\n"))
+		<< report;
+	EXPECT_TRUE(contains(report, "\nPage Alloc                  0        1   0  25\n"))
+		<< report;
+	EXPECT_TRUE(contains(report, "(1000 counted in 5.0 ms)\n")) << report;
+}
+
 TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 {
 	runtime_dir dir;

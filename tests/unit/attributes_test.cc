@@ -17,6 +17,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/whitebox.h"
 
 using namespace slab_test;
 
@@ -112,6 +113,24 @@ TEST(AttributesTest, EveryNameReadsWhatTheStatisticsSay)
 	free_all(cache, objects);
 }
 
+/* A cache with a list of segments that cannot be looked through. */
+TEST(AttributesTest, NumbersOfTheCacheItselfAreReadWithoutLookingAtItsSlabs)
+{
+	test_cache cache(64);
+	static struct segment no_segment;
+	struct segment *const segments = slab_pages.segments;
+	std::uint64_t value = 0;
+
+	slab_pages.segments = &no_segment;
+	for (const char *name : {"flags", "object_size", "slab_size", "align", "objects_per_slab",
+				 "order", "has_ctor", "merged", "min_partial", "cpu_partial",
+				 "errors", "limit", "counted", "counted_us", "nodes", "sample"})
+		EXPECT_EQ(slab_stat_read(cache, name, &value), 0) << name;
+	EXPECT_EQ(slab_stat_read(cache, "objects", &value), -EFAULT);
+	EXPECT_EQ(errno, EFAULT);
+	slab_pages.segments = segments;
+}
+
 TEST(AttributesTest, EveryNameCanBeRead)
 {
 	test_cache cache(64);
@@ -187,6 +206,23 @@ TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithLetters)
 	ASSERT_GT(read_stat(cache, "slabs"), 4U);
 	EXPECT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
 	EXPECT_LE(read_stat(cache, "slabs"), 1U);
+}
+
+TEST(AttributesTest, ACacheWithLettersWorksWithoutAnyPartialSlabs)
+{
+	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE);
+
+	ASSERT_EQ(slab_stat_write(cache, "min_partial", 0), 0);
+	EXPECT_EQ(run_in_child([&] { /* which ends, should this not */
+				     void *first = slab_alloc(cache), *second = slab_alloc(cache);
+
+				     if (stats_of(cache).slabs != 1 || stats_of(cache).objects != 2)
+					     return 1;
+				     slab_free(cache, first);
+				     slab_free(cache, second);
+				     return stats_of(cache).slabs == 0 ? 0 : 2;
+		  }),
+		  "");
 }
 
 TEST(AttributesTest, ALowerCpuPartialMovesCpusSlabsToTheNode)

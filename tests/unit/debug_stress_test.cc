@@ -245,6 +245,30 @@ TEST_F(DebugStressTest, SixteenThreads)
 	run();
 }
 
+/* Slabs that are given back while the frees of their last objects are told of. */
+TEST_F(DebugStressTest, TracedThreads)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"SLAB_LOG=/dev/null"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+		EXPECT_EQ(slab_stat_write(arena_.cache(kind), "min_partial", 0), 0);
+	for (int i = 0; i < 4; i++)
+		add_worker(nullptr, 30);
+	add_helper([this, random = std::mt19937(12)]() mutable {
+		const std::uint64_t letters = random() % 2 ? SLAB_STORE_USER : SLAB_RED_ZONE;
+
+		EXPECT_EQ(slab_cache_debug(arena_.cache(random() % arena_.kinds()),
+					   SLAB_TRACE | letters),
+			  0);
+		switches_++;
+	});
+	run();
+}
+
 /* Every free is another thread's, on another CPU. */
 TEST_F(DebugStressTest, OneThreadAllocatesAndAnotherFrees)
 {

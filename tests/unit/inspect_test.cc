@@ -3,8 +3,10 @@
  * Looking into a process through a reader: the numbers are those that the process
  * has of itself, and no memory, however it lies, leads the reader astray.
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,10 +23,12 @@
 #include <slab/inspect.h>
 
 #include "../support/objects.h"
+#include "../support/process.h"
 #include "../support/whitebox.h"
 
 #define _Static_assert static_assert
 extern "C" {
+#include "control_socket.h"
 #include "root.h"
 }
 #undef _Static_assert
@@ -74,6 +79,8 @@ int read_pieces(void *arg, std::uint64_t address, std::size_t size, std::size_t 
 	const auto &meddle = *static_cast<meddling *>(arg);
 	char *at = static_cast<char *>(to);
 
+	EXPECT_GT(size, 0u);
+	EXPECT_GT(count, 0u);
 	for (std::size_t i = 0; i < count; i++, address += stride, at += size) {
 		if (read_own_memory(address, size, at) != 0 || !meddle(at, size))
 			return -EFAULT;
@@ -235,7 +242,7 @@ TEST(InspectTest, ReadsThatFailAnywhereFailTheWhole)
 	test_cache cache(100, SLAB_STORE_USER);
 	const objects held(cache, 100);
 	const std::string request = "traces allocated 0 " + cache.name();
-	long reads = 0;
+	long reads = 0, failures = 0;
 
 	ASSERT_EQ(inspect(request, [&](char *, std::size_t) { return ++reads; }).result, 0);
 	for (long last = 0; last < reads; last++) {
@@ -245,7 +252,10 @@ TEST(InspectTest, ReadsThatFailAnywhereFailTheWhole)
 
 		/* Without its frames a site is still a site. */
 		EXPECT_TRUE(all.result == -EFAULT || all.result == 0) << last;
+		failures += all.result == -EFAULT;
 	}
+	/* All but those of a record: where its chunk is, its head, its frames. */
+	EXPECT_GE(failures, reads - 3);
 }
 
 /* Flip bits in what is read, more and more often. */
@@ -294,6 +304,379 @@ TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)
 	}
 	stop = true;
 	worker.join();
+}
+
+/* --- lists ------------------------------------------------------------------------ */
+
+/* CPUs in pairs make the longest list. */
+TEST(InspectTest, TheLongestListOfCpusIsWhole)
+{
+	test_cache cache(64, SLAB_STORE_USER);
+	const objects held(cache, 3000);
+	const struct slab_stats stats = stats_of(cache);
+	const std::size_t stride = sizeof(struct debug_object) + 2 * sizeof(struct track);
+	const std::size_t of_slab = stride * stats.total_objects / stats.slabs;
+	unsigned n = 0;
+	const answered all =
+		inspect("traces allocated 0 " + cache.name(), [&](char *bytes, std::size_t size) {
+			for (std::size_t at = 0; size == of_slab && at < size; at += stride) {
+				struct track track;
+
+				std::memcpy(&track, bytes + at + sizeof(struct debug_object),
+					    sizeof(track));
+				track.cpu = (n / 2 * 3 + n % 2) & 1023;
+				std::memcpy(bytes + at + sizeof(struct debug_object), &track,
+					    sizeof(track));
+				n = (n + 1) % 683;
+			}
+			return true;
+		});
+	std::string expected;
+
+	for (unsigned cpu = 0; cpu < 1023; cpu += 3)
+		expected += std::to_string(cpu) + "-" + std::to_string(cpu + 1) + ",";
+	ASSERT_EQ(all.result, 0) << all.text;
+	expect_has(all.text, "\"cpus\":\"" + expected + "1023\"");
+}
+
+TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
+{
+	constexpr unsigned n = 300;
+	std::vector<struct slab_cache *> caches;
+	std::vector<std::vector<void *>> held;
+
+	for (unsigned i = 0; i < n; i++) {
+		const std::string name = "many-" + std::to_string(i);
+
+		caches.push_back(slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE));
+		held.push_back(alloc_many(caches[i], i + 1));
+	}
+
+	const answered all = inspect("stats");
+
+	for (unsigned i = 0; i < n; i++) {
+		expect_has(from_member(all.text, "\"name\":\"many-" + std::to_string(i) + "\""),
+			   number("objects", i + 1));
+		free_many(caches[i], held[i]);
+		EXPECT_EQ(slab_cache_destroy(caches[i]), 0);
+	}
+}
+
+/* Caches of which some are destroyed and created again all the time, one at a time. */
+class renewed_caches
+{
+public:
+	static constexpr unsigned n = 200;
+
+	renewed_caches()
+	{
+		for (unsigned i = 0; i < n; i++)
+			caches_.push_back(create(i));
+		thread_ = std::thread([this] {
+			std::mt19937 random(1);
+
+			while (!stop_) {
+				const unsigned i = static_cast<unsigned>(random() % n);
+
+				if (stays(i))
+					continue;
+				EXPECT_EQ(slab_cache_destroy(caches_[i]), 0);
+				caches_[i] = create(i);
+			}
+		});
+	}
+
+	~renewed_caches()
+	{
+		stop_ = true;
+		thread_.join();
+		for (struct slab_cache *cache : caches_)
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+
+	renewed_caches(const renewed_caches &) = delete;
+	renewed_caches &operator=(const renewed_caches &) = delete;
+
+	static bool stays(unsigned i)
+	{
+		return i % 10 == 0;
+	}
+
+	static std::string name(unsigned i)
+	{
+		return "renewed-" + std::to_string(i);
+	}
+
+private:
+	static struct slab_cache *create(unsigned i)
+	{
+		return slab_cache_create(name(i).c_str(), 64, nullptr, SLAB_NO_MERGE);
+	}
+
+	std::vector<struct slab_cache *> caches_;
+	std::atomic<bool> stop_{false};
+	std::thread thread_;
+};
+
+std::size_t occurrences(const std::string &text, const std::string &part)
+{
+	std::size_t n = 0;
+
+	for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at++)
+		n++;
+	return n;
+}
+
+TEST(InspectTest, NoCacheIsMissedWhileOthersComeAndGo)
+{
+	const renewed_caches caches;
+
+	for (unsigned round = 0; round < 100 && !HasFailure(); round++)
+		EXPECT_GE(process_stats().caches, caches.n - 1);
+}
+
+TEST(InspectTest, CachesThatComeAndGoAreSeenFromOutsideOnceAtMost)
+{
+	const renewed_caches caches;
+
+	for (unsigned round = 0; round < 10 && !HasFailure(); round++) {
+		const answered all = inspect("stats");
+
+		ASSERT_EQ(all.result, 0) << all.text;
+		for (unsigned i = 0; i < caches.n; i++) {
+			const std::string name = "\"name\":\"" + caches.name(i) + "\"";
+			const std::size_t seen = occurrences(all.text, name);
+
+			EXPECT_LE(seen, 1u) << name;
+			EXPECT_TRUE(seen == 1 || !caches.stays(i)) << name;
+		}
+	}
+}
+
+bool is_copy_of(const char *bytes, std::size_t size, const std::string &name)
+{
+	return size == sizeof(struct slab_cache) &&
+	       name == reinterpret_cast<const struct slab_cache *>(bytes)->name;
+}
+
+/* Caches in the order of their creation, of which the first is renewed: then it is last. */
+struct queue_of_caches {
+	explicit queue_of_caches(unsigned n)
+	{
+		for (unsigned i = 0; i < n; i++)
+			caches.push_back(create("queued-" + std::to_string(i)));
+	}
+
+	~queue_of_caches()
+	{
+		for (struct slab_cache *cache : caches)
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+
+	static struct slab_cache *create(const std::string &name)
+	{
+		return slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
+	}
+
+	bool renew_first()
+	{
+		const std::string name = slab_cache_name(caches.front());
+
+		EXPECT_EQ(slab_cache_destroy(caches.front()), 0);
+		caches.erase(caches.begin());
+		caches.push_back(create(name));
+		return true;
+	}
+
+	std::vector<struct slab_cache *> caches;
+};
+
+TEST(InspectTest, AListThatBreaksOffEachTimeIsRefused)
+{
+	test_cache before(64);
+	queue_of_caches queue(3);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		/* What it says of the next cache is wrong from now on. */
+		return !is_copy_of(bytes, size, before.name()) || queue.renew_first();
+	});
+
+	EXPECT_EQ(all.result, -EAGAIN);
+	expect_has(all.text, "the list of caches of process 42 (victim) changed each time that it "
+			     "was read, or is damaged");
+}
+
+TEST(InspectTest, AListThatChangesWithoutGapsIsTakenWithEachCacheOnce)
+{
+	queue_of_caches queue(40);
+	test_cache behind(64), last(64);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		/* Those in front of this one were seen, and will be seen again. */
+		return !is_copy_of(bytes, size, behind.name()) || queue.renew_first();
+	});
+
+	ASSERT_EQ(all.result, 0) << all.text;
+	for (struct slab_cache *cache : queue.caches)
+		EXPECT_EQ(occurrences(all.text,
+				      "\"name\":\"" + std::string(slab_cache_name(cache)) + "\""),
+			  1u);
+	expect_has(all.text, "\"name\":\"" + last.name() + "\"");
+}
+
+TEST(InspectTest, ADamagedListOfCachesIsRefused)
+{
+	test_cache before(64), damaged(64), after(64);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		if (is_copy_of(bytes, size, damaged.name()))
+			reinterpret_cast<struct slab_cache *>(bytes)->magic++;
+		return true;
+	});
+
+	EXPECT_EQ(all.result, -EAGAIN);
+}
+
+TEST(InspectTest, ASegmentWithoutSlabsIsNoReasonToReadNothing)
+{
+	test_cache cache(64);
+	const objects held(cache, 10);
+	const answered all = inspect("stats", [](char *bytes, std::size_t size) {
+		if (size == sizeof(struct segment))
+			reinterpret_cast<struct segment *>(bytes)->slabs = 0;
+		return true;
+	});
+
+	EXPECT_EQ(all.result, 0) << all.text;
+	expect_has(from_member(all.text, "\"name\":\"" + cache.name() + "\""), number("slabs", 0));
+}
+
+/* --- layouts ---------------------------------------------------------------------------- */
+
+TEST(InspectTest, FieldsFarFromTheStartAreToldApart)
+{
+	const std::uint32_t name = FIELD(struct slab_cache, name);
+	const std::uint32_t *begin = slab_root.layout, *end = begin + ROOT_FIELDS_MAX;
+
+	ASSERT_GT(offsetof(struct slab_cache, name), 2048u);
+	EXPECT_EQ(name >> 5, offsetof(struct slab_cache, name));
+	EXPECT_NE(std::find(begin, end, name), end);
+}
+
+TEST(InspectTest, AReaderOfAnotherVersionGetsNoAnswer)
+{
+	struct slab_reader reader = {};
+	struct slab_answer answer;
+
+	reader.struct_size = sizeof(reader) - 8;
+	EXPECT_EQ(slab_inspect(&reader, 4096, "ping", &answer), -EINVAL);
+	EXPECT_EQ(answer.text, nullptr);
+}
+
+TEST(InspectTest, AProcessWithoutANameIsNamedAllTheSame)
+{
+	struct slab_reader reader = {};
+	struct slab_answer answer;
+	meddling none = [](char *, std::size_t) { return true; };
+	static const char zeros[sizeof(slab_root)] __attribute__((aligned(8))) = {};
+
+	reader.struct_size = sizeof(reader);
+	reader.read = read_pieces;
+	reader.arg = &none;
+	reader.pid = 42;
+	EXPECT_EQ(slab_inspect(&reader, reinterpret_cast<std::uint64_t>(zeros), "ping", &answer),
+		  -EPROTO);
+	expect_has(answer.text, "process 42 (?) has no libslab");
+	slab_answer_free(&answer);
+}
+
+/* --- on the way ----------------------------------------------------------------------- */
+
+/* Between the copies of its descriptor and of its letters, it became another one. */
+TEST(InspectTest, ASlabThatIsDescribedAnewIsLeftOutOfTraces)
+{
+	test_cache cache(100, SLAB_STORE_USER);
+	const objects held(cache, 10);
+	const answered all =
+		inspect("traces allocated 0 " + cache.name(), [](char *bytes, std::size_t size) {
+			if (size == sizeof(struct slab_debug))
+				reinterpret_cast<struct slab_debug *>(bytes)->stride = 0xfff8;
+			return true;
+		});
+
+	EXPECT_EQ(all.result, 0);
+	expect_has(all.text, "\"sites\":[],\"tracked\":true");
+}
+
+/* Bytes of address space of this process. */
+std::size_t address_space()
+{
+	std::size_t pages = 0;
+	std::FILE *file = std::fopen("/proc/self/statm", "r");
+
+	EXPECT_EQ(std::fscanf(file, "%zu", &pages), 1);
+	std::fclose(file);
+	return pages * 4096;
+}
+
+/* Of the table that call sites are added up in: it is for all stacks that are known. */
+TEST(InspectTest, TracesThatFindNoMemoryAreARefusal)
+{
+	test_cache cache(100, SLAB_STORE_USER);
+	const objects held(cache, 10);
+	const std::string request = "slab/1 traces allocated 0 " + cache.name();
+
+	EXPECT_EQ(run_in_child([&] {
+			  struct slab_json reply = {};
+
+			  for (std::uintptr_t i = 1; i < 50000; i++) {
+				  const void *frames[] = {reinterpret_cast<void *>(i)};
+
+				  depot_save(frames, 1);
+			  }
+
+			  const rlim_t most = address_space() + (rlim_t{4} << 20);
+			  const struct rlimit limit = {most, most};
+
+			  if (setrlimit(RLIMIT_AS, &limit) != 0)
+				  return 1;
+			  slab_control_answer(&reply, request.c_str());
+			  slab_json_end(&reply);
+			  if (reply.failed)
+				  return 2;
+			  return std::strstr(reply.text, "\"ok\":false,\"error\":\"traces "
+							 "allocated 0 TracesThat") &&
+						 std::strstr(reply.text, "memory")
+					 ? 0
+					 : 3;
+		  }),
+		  "");
+}
+
+/* A slab that is on its way from one place to another is in neither. */
+TEST(InspectTest, NoSlabIsInTwoPlacesWhileThreadsWork)
+{
+	test_cache cache(1000);
+	const objects kept(cache, 100);
+	std::atomic<bool> stop{false};
+	std::atomic<unsigned> rounds{0};
+	std::vector<std::thread> threads;
+
+	for (unsigned i = 0; i < 3; i++)
+		threads.emplace_back([&] {
+			for (; !stop; rounds++)
+				const objects held(cache, 500);
+		});
+	while (rounds < 1000 && !HasFailure()) {
+		const struct slab_stats stats = stats_of(cache);
+
+		EXPECT_LE(stats.cpu_slabs + stats.partial + stats.full, stats.slabs);
+	}
+	stop = true;
+	for (std::thread &thread : threads)
+		thread.join();
+
+	const struct slab_stats stats = stats_of(cache);
+
+	EXPECT_GT(stats.slabs, 0u);
+	EXPECT_EQ(stats.cpu_slabs + stats.partial + stats.full, stats.slabs);
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <random>
@@ -30,6 +31,10 @@
 #include "../support/ownership.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+
+extern "C" {
+#include "control_socket.h"
+}
 
 using namespace slab_test;
 
@@ -230,6 +235,22 @@ TEST_F(StressTest, BesideCounting)
 		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
 			stats_of(arena_.cache(kind));
 		process_stats();
+	});
+	run();
+}
+
+/* What "slabinfo --trim" asks for: memory of free slabs is given back, of no others. */
+TEST_F(StressTest, BesideTrimming)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([] {
+		struct slab_json reply = {};
+
+		slab_control_answer(&reply, "slab/1 trim");
+		slab_json_end(&reply);
+		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":1,\"ok\":true,", 20), 0);
+		slab_json_free(&reply);
 	});
 	run();
 }

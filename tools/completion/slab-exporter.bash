@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: MIT
 #
-# Completion of slab-exporter(1) in bash.
+# Completion of slab-exporter(1) in bash. Names of processes come from others and may
+# hold anything: they are never expanded, and quoted when they are offered.
+
+# Offer the lines of standard input that begin with $1, which may have backslashes.
+_slab_exporter_lines()
+{
+	local line quoted
+
+	while IFS= read -r line; do
+		printf -v quoted %q "$line"
+		if [[ $line == "$1"* || $quoted == "$1"* ]]; then
+			COMPREPLY+=("$quoted")
+		fi
+	done
+}
 
 _slab_exporter()
 {
@@ -17,13 +31,15 @@ _slab_exporter()
 	fi
 	case $option in
 	--process)
-		words=$(slabinfo --list 2>/dev/null | awk 'NR > 1 { print $2 }')
+		_slab_exporter_lines "$cur" < <(slabinfo --list 2>/dev/null |
+			sed '1d; s/^ *[0-9]*  *//; s/ *[^ ]*$//' | sort -u)
+		return
 		;;
 	--listen | --max-processes | --max-caches | --timeout)
 		return
 		;;
 	esac
-	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+	_slab_exporter_lines "$cur" < <(printf '%s\n' $words)
 }
 
 complete -F _slab_exporter slab-exporter

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Completion of slabinfo(1) in bash: options, files, and what the processes of the
-# machine have: their numbers, their names, the names of their caches.
+# machine have: their numbers, their names, the names of their caches. These come from
+# others and may hold anything: they are read line by line, never expanded (as compgen -W
+# would do), and quoted when they are offered.
 
 _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases -n --numa
 	-o --ops -t --tracking --json --openmetrics --top --map --list
@@ -12,10 +14,16 @@ _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases 
 	--mark --since-mark --record --interval --plot --diff
 	-p --pid --process --memory --core --exe -h --help --version'
 
-# Column $2 of the processes that can be looked at.
-_slabinfo_processes()
+# The numbers of the processes that can be looked at, a line for each, and their names,
+# which may have blanks in them.
+_slabinfo_pids()
 {
-	"$1" --list 2>/dev/null | awk -v column="$2" 'NR > 1 { print $column }'
+	"$1" --list 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
+_slabinfo_names()
+{
+	"$1" --list 2>/dev/null | sed '1d; s/^ *[0-9]*  *//; s/ *[^ ]*$//'
 }
 
 # The names of the caches of the process that the words so far choose.
@@ -44,22 +52,39 @@ _slabinfo_files()
 	mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
 
+# Offer the lines of standard input that begin with $1. What is being typed may be quoted
+# itself: with backslashes it looks as what is offered; behind a quotation mark nothing can
+# be offered that needs more quoting.
+_slabinfo_lines()
+{
+	local begun=$1 plain=false line quoted
+
+	if [[ $begun == [\"\']* ]]; then
+		begun=${begun:1}
+		plain=true
+	fi
+	while IFS= read -r line; do
+		printf -v quoted %q "$line"
+		if [[ $line == "$begun"* || $quoted == "$begun"* ]] &&
+			[[ $plain == false || $quoted == "$line" ]]; then
+			COMPREPLY+=("$quoted")
+		fi
+	done
+}
+
+# Offer of our own words in $2 those that begin with $1.
 _slabinfo_words()
 {
-	mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
+	_slabinfo_lines "$1" < <(printf '%s\n' $2)
 }
 
 # CACHE.ATTRIBUTE= of --set
 _slabinfo_attribute()
 {
-	local cache words=
-
 	compopt -o nospace 2>/dev/null
-	for cache in $(_slabinfo_caches "$2"); do
-		words+=" $cache.min_partial= $cache.cpu_partial= $cache.limit= $cache.sample="
-		words+=" $cache.remote_node_defrag_ratio="
-	done
-	_slabinfo_words "$1" "$words"
+	_slabinfo_lines "$1" < <(_slabinfo_caches "$2" |
+		sed 'h; s/$/.min_partial=/p; g; s/$/.cpu_partial=/p; g; s/$/.limit=/p
+			g; s/$/.sample=/p; g; s/$/.remote_node_defrag_ratio=/')
 }
 
 # The value $2 of option $1.
@@ -67,10 +92,10 @@ _slabinfo_value()
 {
 	case $1 in
 	-p | --pid)
-		_slabinfo_words "$2" "$(_slabinfo_processes "$3" 1)"
+		_slabinfo_lines "$2" < <(_slabinfo_pids "$3")
 		;;
 	--process)
-		_slabinfo_words "$2" "$(_slabinfo_processes "$3" 2)"
+		_slabinfo_lines "$2" < <(_slabinfo_names "$3" | sort -u)
 		;;
 	--core | --exe | --map | --record | --plot)
 		_slabinfo_files "$2"
@@ -111,7 +136,7 @@ _slabinfo()
 			return
 		fi
 	done
-	_slabinfo_words "$cur" "$(_slabinfo_caches "$1")"
+	_slabinfo_lines "$cur" < <(_slabinfo_caches "$1")
 }
 
 complete -F _slabinfo slabinfo

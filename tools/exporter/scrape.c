@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One child finds the processes, then one child for each process asks it, at most
- * SCRAPE_FDS at a time. A child makes of an answer a structure of bounded size, so
- * what arrives here is short, whatever the process sent. Who has not answered when
+ * SCRAPE_FDS at a time. Whether one without a socket has caches is seen in its
+ * memory, which may be made to be looked at for ever: the child that asks it looks,
+ * and not the one that finds. A child makes of an answer a structure of bounded size,
+ * so what arrives here is short, whatever the process sent. Who has not answered when
  * the time is up, or whose answer was not understood, failed: that is said once on
  * stderr, and again after it has worked in between.
  */
 #include "scrape.h"
 #include "job.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,13 +20,14 @@
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
 
-/* Processes that are asked; the rest of them counts as failed. */
-#define MOST_FOUND 1024
+/* Processes that are asked at most, those with a socket first. */
+#define MOST_FOUND 8192
 
 #define SENTENCE 512
 
 struct found {
 	pid_t pid;
+	bool unseen; /* it may have no caches */
 	char command[METRICS_NAME];
 };
 
@@ -46,6 +50,7 @@ struct scrape {
 	struct job finding;
 	struct found *found;
 	size_t found_count, next; /* next: who is asked next */
+	size_t strangers;         /* of those found, who has no caches */
 	struct asked asking[SCRAPE_FDS];
 	struct metrics *metrics; /* of those that have answered, with room for a sum */
 	size_t metrics_count;
@@ -69,41 +74,59 @@ static bool is_listed(const struct found *found, size_t count, pid_t pid)
 	return false;
 }
 
-static size_t find_named(const struct settings *settings, const char *name, struct found *found,
-			 size_t count)
+struct find {
+	const struct settings *settings;
+	struct found found[MOST_FOUND];
+	size_t count;
+};
+
+static void find_named(struct find *find, const char *name)
 {
-	const struct choice choice = {.name = name, .memory = settings->memory};
+	const struct choice choice = {
+		.name = name, .memory = find->settings->memory, .unseen = true};
 	struct process_list list;
 
 	attach_find(&list, &choice);
-	for (size_t i = 0; i < list.count && count < MOST_FOUND; i++) {
+	for (size_t i = 0; i < list.count && find->count < MOST_FOUND; i++) {
 		const struct process *process = &list.processes[i];
+		struct found *found = &find->found[find->count];
 
-		if (is_listed(found, count, process->pid))
+		if (is_listed(find->found, find->count, process->pid))
 			continue;
-		found[count].pid = process->pid;
-		snprintf(found[count].command, sizeof(found[count].command), "%.*s",
-			 METRICS_NAME - 1, process->command);
-		count++;
+		found->pid = process->pid;
+		found->unseen = process->unseen;
+		snprintf(found->command, sizeof(found->command), "%.*s", METRICS_NAME - 1,
+			 process->command);
+		find->count++;
 	}
 	attach_free(&list);
-	return count;
+}
+
+/* Those with a socket first: whoever is slow is not in their way. */
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *left = a, *right = b;
+
+	if (left->unseen != right->unseen)
+		return left->unseen ? 1 : -1;
+	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
 /* Writes an array of struct found. */
 static void find_processes(const void *arg, int fd)
 {
-	static struct found found[MOST_FOUND];
+	static struct find find;
 	const struct settings *settings = arg;
 	char sentence[SENTENCE];
-	size_t count = 0;
 
+	find.settings = settings;
 	fail_capture(sentence, sizeof(sentence));
 	if (!settings->names[0])
-		count = find_named(settings, NULL, found, count);
+		find_named(&find, NULL);
 	for (size_t i = 0; settings->names[i]; i++)
-		count = find_named(settings, settings->names[i], found, count);
-	job_write(fd, found, count * sizeof(found[0]));
+		find_named(&find, settings->names[i]);
+	qsort(find.found, find.count, sizeof(find.found[0]), compare_found);
+	job_write(fd, find.found, find.count * sizeof(find.found[0]));
 }
 
 /* An answer that came and cannot be used: fail() has said why, but not whose it is. */
@@ -141,13 +164,20 @@ static bool take_metrics(const struct asked *asked, struct metrics *metrics,
 /* What stands first in what a child that asks writes. */
 #define ANSWER_METRICS 'm'  /* a struct metrics and its caches */
 #define ANSWER_SENTENCE 's' /* why there is none */
+#define ANSWER_NOTHING 'n'  /* it has no caches */
 
 static void ask_process(const void *arg, int fd)
 {
 	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
+	const struct asked *asked = arg;
 	struct metrics metrics;
 
-	if (!take_metrics(arg, &metrics, answer + 1)) {
+	if (asked->process.unseen && !memory_uses_libslab(asked->process.pid)) {
+		answer[0] = ANSWER_NOTHING;
+		job_write(fd, answer, 1);
+		return;
+	}
+	if (!take_metrics(asked, &metrics, answer + 1)) {
 		job_write(fd, answer, strlen(answer));
 		return;
 	}
@@ -216,7 +246,9 @@ static void take_answer(struct scrape *scrape, const struct asked *asked)
 	size_t length = job->length ? job->length - 1 : 0;
 	char sentence[SENTENCE];
 
-	if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(sentence)) {
+	if (job->length && job->data[0] == ANSWER_NOTHING) {
+		scrape->strangers++;
+	} else if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(sentence)) {
 		memcpy(sentence, job->data + 1, length);
 		sentence[length] = '\0';
 		note_failure(scrape, &asked->process, sentence);
@@ -277,7 +309,7 @@ static bool begin_asking(struct scrape *scrape)
 	if (count)
 		memcpy(scrape->found, scrape->finding.data, count * sizeof(struct found));
 	scrape->found_count = count;
-	scrape->next = 0;
+	scrape->next = scrape->strangers = 0;
 	scrape->stage = STAGE_ASKING;
 	return true;
 }
@@ -314,7 +346,7 @@ static void end_scrape(struct scrape *scrape)
 	scrape->answer = scrape->metrics;
 	scrape->answer_count = metrics_fold(scrape->metrics, scrape->metrics_count,
 					    scrape->settings->max_processes, &scrape->folded);
-	scrape->processes = scrape->found_count;
+	scrape->processes = scrape->found_count - scrape->strangers;
 	scrape->failures = scrape->failed_count;
 	scrape->ended = now_ms();
 	scrape->duration = (double)(scrape->ended - scrape->started) / 1000;

@@ -9,20 +9,26 @@
  */
 #include "attach.h"
 #include "memory.h"
+#include "peer.h"
 #include "proc.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-/* How long an answer may take: what is read at once, what moves memory about. */
+/* How long a process may be silent: what is read at once, what moves memory about;
+ * and how much longer its whole answer may take. */
 #define READ_SECONDS 2
 #define ACT_SECONDS 30
+#define ANSWER_SECONDS 5
+
+/* Bytes of an answer: a hundred thousand call sites. */
+#define ANSWER_MAX ((size_t)256 << 20)
 
 #define REQUEST_TEXT 4096
 
@@ -46,74 +52,84 @@ static bool is_readable(const char *request)
 
 /* The socket */
 
-static int connect_to(const char *path, int seconds)
+static int64_t now_seconds(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval patience = {.tv_sec = seconds};
-	int fd;
+	struct timespec now;
 
-	if (strlen(path) >= sizeof(address.sun_path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	memcpy(address.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
-		int error = errno;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
 
-		close(fd);
-		errno = error;
-		return -1;
+/* What comes next, 0: nothing any more; -1 and errno: EAGAIN, it took too long. */
+static ssize_t receive(int fd, char *to, size_t size, int64_t deadline)
+{
+	ssize_t n;
+
+	do {
+		if (now_seconds() > deadline) {
+			errno = EAGAIN;
+			return -1;
+		}
+		n = recv(fd, to, size, 0);
+	} while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/* Room for more of an answer; false and errno: EMSGSIZE, it is long enough. */
+static bool grow(char **text, size_t *capacity)
+{
+	char *larger;
+
+	if (*capacity >= ANSWER_MAX) {
+		errno = EMSGSIZE;
+		return false;
 	}
-	return fd;
+	larger = realloc(*text, *capacity * 2);
+	if (!larger)
+		return false;
+	*text = larger;
+	*capacity *= 2;
+	return true;
 }
 
 /* All that comes until the process closes, as a string; NULL and errno. */
-static char *read_answer(int fd)
+static char *read_answer(int fd, int64_t deadline)
 {
 	size_t capacity = 1 << 16, length = 0;
 	char *text = malloc(capacity);
-	ssize_t n = 0;
+	ssize_t n = 1;
+	int error;
 
-	while (text && (n = recv(fd, text + length, capacity - length - 1, 0)) > 0) {
-		char *larger;
-
-		length += (size_t)n;
-		if (capacity - length > 1)
-			continue;
-		larger = realloc(text, capacity *= 2);
-		if (!larger)
-			free(text);
-		text = larger;
+	while (text && n > 0) {
+		n = receive(fd, text + length, capacity - length - 1, deadline);
+		length += n > 0 ? (size_t)n : 0;
+		if (n > 0 && capacity - length == 1 && !grow(&text, &capacity))
+			n = -1;
 	}
-	if (text && n < 0) {
-		int error = errno;
-
-		free(text);
-		errno = error;
-		return NULL;
-	}
-	if (text)
+	if (text && n == 0) {
 		text[length] = '\0';
-	return text;
+		return text;
+	}
+	error = errno;
+	free(text);
+	errno = error;
+	return NULL;
 }
 
-/* The answer's text, or NULL and errno. */
-static char *exchange(const char *path, const char *request, int seconds)
+/* The answer's text, or NULL and errno: EPERM, it would be somebody else's. */
+static char *exchange(const struct process *process, const char *request, int seconds)
 {
-	char line[REQUEST_TEXT + 16];
-	int fd = connect_to(path, seconds), error;
-	char *answer = NULL;
+	const int64_t deadline = now_seconds() + seconds + ANSWER_SECONDS;
+	int fd = peer_connect(process->path, seconds), error;
+	char line[REQUEST_TEXT + 16], *answer = NULL;
 
 	if (fd < 0)
 		return NULL;
 	snprintf(line, sizeof(line), "slab/1 %s\n", request);
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
-		answer = read_answer(fd);
+	if (!peer_pid(fd, process->pid))
+		errno = EPERM;
+	else if (send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
+		answer = read_answer(fd, deadline);
 	error = errno;
 	close(fd);
 	errno = error;
@@ -141,9 +157,15 @@ static struct json_object *parse(const struct process *process, const char *text
 
 /* Memory */
 
-void attach_tell_silent(const struct process *process)
+bool attach_tell_silent(const struct process *process)
 {
-	fail("process %d (%s) does not answer; reading its memory", process->pid, process->command);
+	if (process->acts)
+		fail("process %d (%s) is stopped or does not answer; it cannot be changed now",
+		     process->pid, process->command);
+	else
+		fail("process %d (%s) does not answer; reading its memory", process->pid,
+		     process->command);
+	return !process->acts;
 }
 
 /* Where the code of a call site is: files are known here, and not in memory. */
@@ -244,6 +266,24 @@ static int patience(const char *request, bool readable)
 	return readable || strncmp(request, "count ", 6) == 0 ? READ_SECONDS : ACT_SECONDS;
 }
 
+/* Why there is no answer at all. */
+static void tell_silence(const struct process *process, int error)
+{
+	char who[128];
+
+	describe(process, who);
+	if (proc_is_gone(process->pid))
+		fail("%s has ended", who);
+	else if (error == EPERM)
+		fail("%s is not who listens to \"%s\"", who, process->path);
+	else if (error == EMSGSIZE)
+		fail("%s does not stop answering: there are more than %zu MB", who,
+		     ANSWER_MAX >> 20);
+	else
+		fail("%s does not answer: %s", who,
+		     error == EAGAIN ? "it took too long" : strerror(error));
+}
+
 static struct json_object *ask_socket(struct process *process, const char *request)
 {
 	const bool readable = is_readable(request);
@@ -252,20 +292,29 @@ static struct json_object *ask_socket(struct process *process, const char *reque
 
 	errno = EAGAIN;
 	if (!readable || !proc_is_stopped(process->pid))
-		text = exchange(process->path, request, patience(request, readable));
+		text = exchange(process, request, patience(request, readable));
 	if (!text && errno == EAGAIN && readable) {
-		attach_tell_silent(process);
+		if (!attach_tell_silent(process))
+			return NULL;
 		process->way = WAY_MEMORY;
 		return ask_memory(process, request);
 	}
-	if (!text && proc_is_gone(process->pid))
-		fail("process %d (%s) has ended", process->pid, process->command);
-	else if (!text)
-		fail("process %d (%s) does not answer: %s", process->pid, process->command,
-		     errno == EAGAIN ? "it took too long" : strerror(errno));
-	answer = text ? parse(process, text) : NULL;
+	if (!text) {
+		tell_silence(process, errno);
+		return NULL;
+	}
+	answer = parse(process, text);
 	free(text);
 	return answer;
+}
+
+/* A line ends a request, and so do the bytes that make one: what stood behind them
+ * would be lost. */
+static bool is_one_line(const char *text)
+{
+	while (*text && !iscntrl((unsigned char)*text))
+		text++;
+	return !*text;
 }
 
 struct json_object *attach_ask(struct process *process, const char *request, const char *name)
@@ -276,6 +325,12 @@ struct json_object *attach_ask(struct process *process, const char *request, con
 
 	if (length < 0 || (size_t)length >= sizeof(line)) {
 		fail("the request is longer than %d bytes", REQUEST_TEXT - 1);
+		return NULL;
+	}
+	if (!is_one_line(line)) {
+		fail("\"%s\" has a line end or another control character in it, and requests are "
+		     "lines of text",
+		     line);
 		return NULL;
 	}
 	if (process->way == WAY_SOCKET)

@@ -83,13 +83,26 @@ static void take_pid(struct process *process, pid_t pid)
 	proc_line(pid, "comm", process->command, sizeof(process->command));
 }
 
+/* Who is meant: those without a socket, too, where nobody has one. */
+static void find_meant(struct process_list *list, const struct choice *choice)
+{
+	struct choice all = *choice;
+
+	attach_find(list, choice);
+	if (list->count || choice->pid)
+		return;
+	attach_free(list);
+	all.memory = true;
+	attach_find(list, &all);
+}
+
 /* The only one that is meant. */
 static int take_one(const struct choice *choice, struct process *process)
 {
 	struct process_list list;
 	int status = -1;
 
-	attach_find(&list, choice);
+	find_meant(&list, choice);
 	if (list.count == 1) {
 		*process = list.processes[0];
 	} else if (list.count > 1) {
@@ -114,10 +127,11 @@ int attach_choose(const struct choice *choice, struct process *process)
 	status = take_one(choice, process);
 	if (status >= 0)
 		return status;
+	process->acts = choice->acts;
 	if (choice->memory)
 		process->way = WAY_MEMORY;
-	else if (process->way == WAY_MEMORY && process->path[0])
-		attach_tell_silent(process);
+	else if (process->way == WAY_MEMORY && process->path[0] && !attach_tell_silent(process))
+		return EXIT_USAGE;
 	if (process->way == WAY_MEMORY) {
 		process->memory = memory_open_process(process->pid);
 		return process->memory ? -1 : EXIT_USAGE;

@@ -159,7 +159,7 @@ static bool open_file(struct core_file *core, const char *path)
 /* The ELF header, and what it is of. */
 static bool open_image(struct core_file *core, const char *path)
 {
-	int error = elf_open(&core->image, (struct elf_source){read_source, core}, 0);
+	int error = elf_open(&core->image, ELF_CORE, (struct elf_source){read_source, core}, 0);
 
 	if (error == 0 && core->image.header.e_type == ET_CORE)
 		return true;
@@ -288,7 +288,7 @@ bool core_file_open(struct core_file *core, const char *path)
 		fail("no memory for the core file \"%s\"", path);
 		return false;
 	}
-	elf_each_note(&core->image, false, take_note, core);
+	elf_each_note(&core->image, take_note, core);
 	return true;
 }
 
@@ -353,7 +353,7 @@ bool core_file_each_mapping(const struct core_file *core, const char *path,
 {
 	struct walk walk = {.fn = fn, .arg = arg};
 
-	elf_each_note(&core->image, false, take_files, &walk);
+	elf_each_note(&core->image, take_files, &walk);
 	if (walk.found && !walk.failed)
 		return true;
 	if (walk.failed)

@@ -10,10 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More mappings than any process has, and more bytes of notes than ten thousand
- * threads leave. */
-#define SEGMENTS_MAX ((size_t)1 << 22)
-#define NOTES_MAX ((size_t)256 << 20)
+/*
+ * What is looked at: of a core file more mappings than any process has, and more
+ * bytes of notes than ten thousand threads leave; of programs and libraries, which
+ * have a dozen segments and some hundred bytes, what costs their reader nothing.
+ */
+static const struct {
+	size_t segments, note_bytes;
+} most[] = {
+	[ELF_CORE] = {(size_t)1 << 22, (size_t)256 << 20},
+	[ELF_FILE] = {4096, (size_t)1 << 20},
+	[ELF_LOADED] = {4096, (size_t)1 << 20},
+};
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -56,18 +64,19 @@ static size_t count_segments(const struct elf_image *image)
 	return section.sh_info;
 }
 
-int elf_open(struct elf_image *image, struct elf_source source, uint64_t start)
+int elf_open(struct elf_image *image, enum elf_kind kind, struct elf_source source, uint64_t start)
 {
 	int error;
 
 	memset(image, 0, sizeof(*image));
+	image->kind = kind;
 	image->source = source;
 	image->start = start;
 	error = read_header(image);
 	if (error)
 		return error;
 	image->segments = count_segments(image);
-	if (image->segments == 0 || image->segments > SEGMENTS_MAX ||
+	if (image->segments == 0 || image->segments > most[kind].segments ||
 	    image->header.e_phentsize != sizeof(Elf64_Phdr))
 		return -EBADMSG;
 	image->segment = calloc(image->segments, sizeof(*image->segment));
@@ -148,7 +157,8 @@ static bool each_note_of(const struct elf_image *image, const Elf64_Phdr *segmen
 	size_t offset = 0;
 	bool stopped = false;
 
-	if (notes.size > NOTES_MAX || !(bytes = malloc(notes.size ? notes.size : 1)))
+	bytes = malloc(notes.size ? notes.size : 1);
+	if (!bytes)
 		return false;
 	notes.bytes = bytes;
 	if (read_at(image, at, notes.size, bytes) == 0) {
@@ -159,16 +169,23 @@ static bool each_note_of(const struct elf_image *image, const Elf64_Phdr *segmen
 	return stopped;
 }
 
-bool elf_each_note(const struct elf_image *image, bool loaded,
+bool elf_each_note(const struct elf_image *image,
 		   bool (*fn)(const struct elf_note *note, void *arg), void *arg)
 {
+	const bool loaded = image->kind == ELF_LOADED;
 	const uint64_t bias = elf_bias(image);
+	size_t left = most[image->kind].note_bytes;
 
 	for (size_t i = 0; i < image->segments; i++) {
 		const Elf64_Phdr *segment = &image->segment[i];
 		uint64_t at = loaded ? bias + segment->p_vaddr : segment->p_offset;
 
-		if (segment->p_type == PT_NOTE && each_note_of(image, segment, at, fn, arg))
+		if (segment->p_type != PT_NOTE)
+			continue;
+		if (segment->p_filesz > left)
+			return false;
+		left -= segment->p_filesz;
+		if (each_note_of(image, segment, at, fn, arg))
 			return true;
 	}
 	return false;
@@ -193,11 +210,11 @@ static bool keep_build_id(const struct elf_note *note, void *arg)
 	return true;
 }
 
-struct build_id elf_build_id(const struct elf_image *image, bool loaded)
+struct build_id elf_build_id(const struct elf_image *image)
 {
 	struct build_id id = {.size = 0};
 
-	elf_each_note(image, loaded, keep_build_id, &id);
+	elf_each_note(image, keep_build_id, &id);
 	return id;
 }
 

@@ -17,7 +17,15 @@ struct elf_source {
 	void *arg;
 };
 
+/* What an image is; a core file may be far larger than the others. */
+enum elf_kind {
+	ELF_CORE,   /* a core file */
+	ELF_FILE,   /* the file of a program or library */
+	ELF_LOADED, /* one of these in the memory of a process */
+};
+
 struct elf_image {
+	enum elf_kind kind;
 	struct elf_source source;
 	uint64_t start; /* where the header is: 0 in a file, an address in memory */
 	Elf64_Ehdr header;
@@ -27,10 +35,10 @@ struct elf_image {
 
 /*
  * elf_open: read header and segments. 0; -ENOEXEC: no ELF file; -ENOTSUP: one of
- * another machine; -EBADMSG: its segments cannot be read; -ENOMEM. After 0, and
- * only then, the caller closes it.
+ * another machine; -EBADMSG: its segments cannot be read, or are more than such an
+ * image ever has; -ENOMEM. After 0, and only then, the caller closes it.
  */
-int elf_open(struct elf_image *image, struct elf_source source, uint64_t start);
+int elf_open(struct elf_image *image, enum elf_kind kind, struct elf_source source, uint64_t start);
 void elf_close(struct elf_image *image);
 
 /* elf_bias: what is to be added to the image's addresses, for one that lies in
@@ -49,10 +57,10 @@ struct elf_note {
 
 /*
  * elf_each_note: call fn for every note of an image until it returns true, which
- * is then returned. `loaded`: the notes are where their addresses say, as in
- * memory; else where their offsets say, as in a file.
+ * is then returned. Notes of more bytes in all than such an image ever has are not
+ * looked at: 1 MiB, 256 MiB of a core file.
  */
-bool elf_each_note(const struct elf_image *image, bool loaded,
+bool elf_each_note(const struct elf_image *image,
 		   bool (*fn)(const struct elf_note *note, void *arg), void *arg);
 
 bool elf_note_is(const struct elf_note *note, const char *owner, uint32_t type);
@@ -62,7 +70,7 @@ struct build_id {
 	size_t size;
 	unsigned char byte[64];
 };
-struct build_id elf_build_id(const struct elf_image *image, bool loaded);
+struct build_id elf_build_id(const struct elf_image *image);
 
 /* build_ids_differ: both are there and are not equal. */
 bool build_ids_differ(const struct build_id *a, const struct build_id *b);

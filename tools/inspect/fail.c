@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fail.h"
+#include "printable.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,17 +20,18 @@ void fail_capture(char *text, unsigned size)
 	captured_size = size;
 }
 
+/* What is told may be the words of another process, or of a core file. */
 void fail(const char *format, ...)
 {
+	char text[8192];
 	va_list args;
 
 	va_start(args, format);
-	if (captured) {
-		vsnprintf(captured, captured_size, format, args);
-	} else {
-		fprintf(stderr, "%s: ", program);
-		vfprintf(stderr, format, args);
-		fputc('\n', stderr);
-	}
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	make_printable(text);
+	if (captured)
+		snprintf(captured, captured_size, "%s", text);
+	else
+		fprintf(stderr, "%s: %s\n", program, text);
 }

@@ -3,7 +3,8 @@
  * Processes are found by the sockets they listen on, RUNTIME_DIR/slab/PID.sock.
  * Where SLAB_RUNTIME_DIR is set, that directory counts alone, as it does for the
  * library. Otherwise a process may be in any of several places, depending on who
- * started it and how, and all that the user may read are searched.
+ * started it and how, and all that the user may read are searched. Anybody may
+ * have put a socket into some of them, so the kernel is asked who listens (peer.h).
  *
  * Those that have no socket are found by what they have in memory, which takes a
  * look at every process there is. Where SLAB_RUNTIME_DIR is set, they count when
@@ -11,6 +12,7 @@
  */
 #include "find.h"
 #include "memory.h"
+#include "peer.h"
 #include "proc.h"
 
 #include <errno.h>
@@ -18,8 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 static const char *given_runtime_dir(void)
@@ -68,32 +68,28 @@ static pid_t pid_of(const char *path)
 	return (pid_t)pid;
 }
 
-/* Somebody listens; a dead process, or one that called exec(), does not. One that
- * does not answer may have more callers waiting than it has room for. */
-static bool is_alive(const char *path)
+/* Who listens: the pid, or 0, nobody or not the process that the name says. A dead
+ * process, or one that called exec(), does not; one that does not take another
+ * caller has more of them waiting than it has room for. */
+static pid_t listener_of(const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	bool alive;
-	int fd;
+	pid_t named = pid_of(path), pid;
+	int fd = named ? peer_connect(path, 0) : -1;
 
-	if (strlen(path) >= sizeof(address.sun_path))
-		return false;
-	memcpy(address.sun_path, path, strlen(path));
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
-		return false;
-	alive = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+		return named && errno == EAGAIN ? named : 0;
+	pid = peer_pid(fd, named);
 	close(fd);
-	return alive;
+	return pid;
 }
 
 static void add_socket(struct process_list *list, const struct choice *choice, const char *path)
 {
 	struct process *process;
-	pid_t pid = pid_of(path);
+	pid_t pid = listener_of(path);
 
 	if (!pid || (choice->pid && pid != choice->pid) || is_known(list, pid) ||
-	    (choice->name && !proc_has_name(pid, choice->name)) || !is_alive(path))
+	    (choice->name && !proc_has_name(pid, choice->name)))
 		return;
 	process = add_process(list, pid);
 	if (!process)
@@ -156,8 +152,9 @@ static bool is_meant(const struct others *others, pid_t pid)
 		return false;
 	if (choice->name && !proc_has_name(pid, choice->name))
 		return false;
-	return (!dir || proc_has_variable(pid, "SLAB_RUNTIME_DIR", dir)) &&
-	       memory_uses_libslab(pid);
+	if (dir && !proc_has_variable(pid, "SLAB_RUNTIME_DIR", dir))
+		return false;
+	return choice->unseen ? proc_has_program(pid) : memory_uses_libslab(pid);
 }
 
 static void add_other(pid_t pid, void *arg)
@@ -165,8 +162,10 @@ static void add_other(pid_t pid, void *arg)
 	const struct others *others = arg;
 	struct process *process = is_meant(others, pid) ? add_process(others->list, pid) : NULL;
 
-	if (process)
-		process->way = WAY_MEMORY;
+	if (!process)
+		return;
+	process->way = WAY_MEMORY;
+	process->unseen = others->choice->unseen;
 }
 
 void find_others(struct process_list *list, const struct choice *choice)

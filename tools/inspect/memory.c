@@ -20,6 +20,14 @@
 #define NEAR_BYTES ((size_t)4096)
 #define SPAN_BYTES ((size_t)256 << 10)
 
+/*
+ * What a search for the root looks at: the headers of as many libraries as a process
+ * can map, and more roots than it can have libslabs. Anybody's process may have been
+ * made to be searched for long, and who lists processes looks at all of them.
+ */
+#define SEARCH_BYTES ((size_t)64 << 20)
+#define SEARCH_NOTES 64
+
 /* Reading */
 
 static int read_whole(void *memory, uint64_t address, size_t size, void *to)
@@ -117,7 +125,8 @@ static void find_bias(struct memory *memory, struct mapping *mapping)
 	struct elf_image image;
 
 	mapping->bias_state = BIAS_NONE;
-	if (elf_open(&image, (struct elf_source){read_whole, memory}, mapping->start) != 0)
+	if (elf_open(&image, ELF_LOADED, (struct elf_source){read_whole, memory}, mapping->start) !=
+	    0)
 		return;
 	mapping->bias = elf_bias(&image);
 	mapping->bias_state = BIAS_KNOWN;
@@ -146,11 +155,22 @@ const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret
 
 struct search {
 	struct memory *memory;
+	size_t bytes;    /* that may still be read of headers and notes */
 	size_t notes;    /* that were found */
 	size_t accepted; /* whose roots can be read */
 	uint64_t root;   /* that has caches, or the first accepted, or the first */
 	bool has_caches;
 };
+
+static int read_searched(void *arg, uint64_t address, size_t size, void *to)
+{
+	struct search *search = arg;
+
+	if (size > search->bytes)
+		return -EFAULT;
+	search->bytes -= size;
+	return read_whole(search->memory, address, size, to);
+}
 
 /* 0 when the root answers the request; the answer is the caller's in any case. */
 static int ask_root(struct memory *memory, uint64_t root, const char *request,
@@ -170,23 +190,15 @@ static int ask_root(struct memory *memory, uint64_t root, const char *request,
 	return slab_inspect(&reader, root, request, answer);
 }
 
-static bool accepts(struct memory *memory, uint64_t root)
+/* Whether the root can be read; *ret_has_caches: whether it has caches. */
+static bool accepts(struct memory *memory, uint64_t root, bool *ret_has_caches)
 {
 	struct slab_answer answer;
 	int error = ask_root(memory, root, "ping", &answer);
 
+	*ret_has_caches = error == 0 && strstr(answer.text, "\"has_caches\":true");
 	slab_answer_free(&answer);
 	return error == 0;
-}
-
-static bool has_caches(struct memory *memory, uint64_t root)
-{
-	struct slab_answer answer;
-	int error = ask_root(memory, root, "stats", &answer);
-	bool some = error == 0 && strstr(answer.text, "\"caches\":[{");
-
-	slab_answer_free(&answer);
-	return some;
 }
 
 static bool take_note(const struct elf_note *note, void *arg)
@@ -202,26 +214,26 @@ static bool take_note(const struct elf_note *note, void *arg)
 	root = note->at + (uint64_t)content.offset;
 	if (search->notes++ == 0)
 		search->root = root;
-	if (!accepts(search->memory, root))
-		return false;
-	search->has_caches = has_caches(search->memory, root);
-	if (search->accepted++ == 0 || search->has_caches)
+	if (accepts(search->memory, root, &search->has_caches) &&
+	    (search->accepted++ == 0 || search->has_caches))
 		search->root = root;
-	return search->has_caches;
+	return search->has_caches || search->notes == SEARCH_NOTES;
 }
 
 int memory_find_root(struct memory *memory)
 {
-	struct search search = {.memory = memory};
+	struct search search = {.memory = memory, .bytes = SEARCH_BYTES};
+	bool done = false;
 
-	for (size_t i = 0; i < memory->mappings && !search.has_caches; i++) {
+	for (size_t i = 0; i < memory->mappings && !done; i++) {
 		const struct mapping *mapping = &memory->mapping[i];
 		struct elf_image image;
 
 		if (mapping->offset != 0 ||
-		    elf_open(&image, (struct elf_source){read_whole, memory}, mapping->start) != 0)
+		    elf_open(&image, ELF_LOADED, (struct elf_source){read_searched, &search},
+			     mapping->start) != 0)
 			continue;
-		elf_each_note(&image, true, take_note, &search);
+		done = elf_each_note(&image, take_note, &search);
 		elf_close(&image);
 	}
 	memory->root = search.root;

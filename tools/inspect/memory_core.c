@@ -10,13 +10,14 @@
 #include "core_file.h"
 #include "fail.h"
 #include "memory_source.h"
-#include "proc.h"
+#include "printable.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A mapped file, to read what the core file has not. */
@@ -56,8 +57,8 @@ static struct build_id build_id_of_file(int fd)
 	struct build_id id = {.size = 0};
 	struct elf_image image;
 
-	if (elf_open(&image, (struct elf_source){read_fd, &fd}, 0) == 0) {
-		id = elf_build_id(&image, false);
+	if (elf_open(&image, ELF_FILE, (struct elf_source){read_fd, &fd}, 0) == 0) {
+		id = elf_build_id(&image);
 		elf_close(&image);
 	}
 	return id;
@@ -69,8 +70,8 @@ static struct build_id build_id_of_memory(struct core *core, uint64_t start)
 	struct build_id id = {.size = 0};
 	struct elf_image image;
 
-	if (elf_open(&image, (struct elf_source){read_dumped, core}, start) == 0) {
-		id = elf_build_id(&image, true);
+	if (elf_open(&image, ELF_LOADED, (struct elf_source){read_dumped, core}, start) == 0) {
+		id = elf_build_id(&image);
 		elf_close(&image);
 	}
 	return id;
@@ -98,18 +99,35 @@ static bool is_same_file(struct core *core, const char *path, int fd)
 	return true;
 }
 
+/* Opens a file whose name is the word of a core file. What is no file is left alone:
+ * it could wait for ever, or do something. -1 and *ret_why. */
+static int open_named(const char *path, const char **ret_why)
+{
+	struct stat status;
+	int fd;
+
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+		*ret_why = "it is no regular file";
+		return -1;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		*ret_why = strerror(errno);
+	return fd;
+}
+
 /* Opens what was mapped as `path`; -1 and memory->trouble. */
 static int open_mapped(struct core *core, const char *path)
 {
 	const bool program = is_program(core, path);
-	const char *real = program && core->exe ? core->exe : path;
+	const char *real = program && core->exe ? core->exe : path, *why;
 	const char *hint = program ? "; give the program with --exe" : "";
-	int fd = open(real, O_RDONLY | O_CLOEXEC);
+	int fd = open_named(real, &why);
 
 	if (fd < 0) {
 		snprintf(core->memory.trouble, sizeof(core->memory.trouble),
 			 "the core file leaves out what is in %.256s, which cannot be opened: %s%s",
-			 real, strerror(errno), hint);
+			 real, why, hint);
 		return -1;
 	}
 	if (is_same_file(core, path, fd))
@@ -238,19 +256,20 @@ static void set_process(struct core *core)
 
 	core->memory.pid = core->file.pid;
 	snprintf(core->memory.command, sizeof(core->memory.command), "%s", core->file.command);
-	proc_printable(core->memory.command);
+	make_printable(core->memory.command);
 	core->program = mapping ? mapping->path : NULL;
 }
 
 /* A program that is given must be the one. */
 static bool check_exe(struct core *core, const char *path)
 {
-	int fd = open(core->exe, O_RDONLY | O_CLOEXEC);
+	const char *why;
+	int fd = open_named(core->exe, &why);
 	struct build_id id;
 	bool same;
 
 	if (fd < 0) {
-		fail("the program \"%s\" cannot be opened: %s", core->exe, strerror(errno));
+		fail("the program \"%s\" cannot be opened: %s", core->exe, why);
 		return false;
 	}
 	id = build_id_of_file(fd);

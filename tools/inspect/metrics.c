@@ -2,39 +2,19 @@
 /* From a process's answer to the numbers that are exposed: chosen, summed up, and
  * with names that are short and valid UTF-8, whatever the process has sent. */
 #include "openmetrics.h"
+#include "printable.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- names ------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at text, 0 when it is none. Overlong forms,
- * surrogates and what is behind U+10FFFF are none. */
-static size_t character(const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	size_t length = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-
-	if (length == 1)
-		return 1;
-	if (at[0] < 0xc2 || at[0] > 0xf4)
-		return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	}
-	return length;
-}
-
 static void copy_name(char to[METRICS_NAME], const char *from)
 {
 	size_t length = 0;
 
 	while (*from) {
-		size_t size = character(from), step = size ? size : 1;
+		size_t size = utf8_length(from), step = size ? size : 1;
 
 		if (length + step >= METRICS_NAME)
 			break;
@@ -50,7 +30,7 @@ static void copy_name(char to[METRICS_NAME], const char *from)
 static void take_cache(struct metrics_cache *to, const struct cache *from)
 {
 	memset(to, 0, sizeof(*to));
-	copy_name(to->name, from->name);
+	copy_name(to->name, model_raw_text(from->json, "name"));
 	to->objects = from->objects;
 	to->capacity = from->total_objects;
 	to->object_size = from->object_size;
@@ -119,7 +99,8 @@ static const struct cache **ranked(const struct model *model, bool rank)
 	size_t count = 0, last = model->count;
 
 	for (size_t i = 0; list && i < model->count; i++) {
-		if (rank && strcmp(model->caches[i].name, METRICS_OTHER) == 0)
+		if (rank &&
+		    strcmp(model_raw_text(model->caches[i].json, "name"), METRICS_OTHER) == 0)
 			list[--last] = &model->caches[i];
 		else
 			list[count++] = &model->caches[i];

@@ -2,6 +2,7 @@
 /* From JSON to the structures of model.h. */
 #include "model.h"
 #include "fail.h"
+#include "printable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,19 +96,45 @@ uint64_t model_event(const struct cache *cache, const char *name)
 	return model_number(model_member(cache->json, "events"), name);
 }
 
-const char *model_text(struct json_object *object, const char *key)
+const char *model_raw_text(struct json_object *object, const char *key)
 {
 	const char *text = json_object_get_string(model_member(object, key));
 
 	return text ? text : "";
 }
 
+static void free_copy(struct json_object *string, void *copy)
+{
+	(void)string;
+	free(copy);
+}
+
+/* Most texts are; for others the string keeps a copy that is. */
+static const char *printable(struct json_object *string)
+{
+	const char *text = json_object_get_string(string);
+	char *copy;
+
+	if (!text || is_printable(text))
+		return text ? text : "";
+	copy = json_object_get_userdata(string);
+	if (!copy && (copy = strdup(text))) {
+		make_printable(copy);
+		json_object_set_userdata(string, copy, free_copy);
+	}
+	return copy ? copy : "?";
+}
+
+const char *model_text(struct json_object *object, const char *key)
+{
+	return printable(model_member(object, key));
+}
+
 const char *model_alias(const struct cache *cache, size_t i)
 {
 	struct json_object *aliases = model_member(cache->json, "aliases");
-	const char *name = json_object_get_string(json_object_array_get_idx(aliases, i));
 
-	return name ? name : "";
+	return printable(json_object_array_get_idx(aliases, i));
 }
 
 uint64_t cache_slab_bytes(const struct cache *cache)

@@ -16,7 +16,7 @@
 	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 struct cache {
-	const char *name;
+	const char *name; /* fit to be printed */
 	uint64_t flags;
 	uint64_t object_size;
 	uint64_t slab_size; /* bytes from one object to the next */
@@ -51,16 +51,18 @@ bool model_load(struct model *model, struct json_object *document);
 void model_free(struct model *model);
 
 /* A member of an object: a number, 0 when missing; a text, "" when missing; an
- * array or NULL. model_length: of an array, 0 when it is none. */
+ * array or NULL. model_length: of an array, 0 when it is none. Texts are fit to be
+ * printed; model_raw_text is one as it was sent, to be quoted or compared. */
 uint64_t model_number(struct json_object *object, const char *key);
 const char *model_text(struct json_object *object, const char *key);
+const char *model_raw_text(struct json_object *object, const char *key);
 struct json_object *model_member(struct json_object *object, const char *key);
 size_t model_length(struct json_object *array);
 
 /* model_event: how often the event of this name happened in the cache. */
 uint64_t model_event(const struct cache *cache, const char *name);
 
-/* model_alias: alias number i. */
+/* model_alias: alias number i, fit to be printed. */
 const char *model_alias(const struct cache *cache, size_t i);
 
 /* Bytes of one slab, of all slabs, and of those what objects in use take. */

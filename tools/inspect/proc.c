@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "proc.h"
+#include "printable.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static FILE *open_proc(pid_t pid, const char *name)
 {
@@ -16,14 +17,6 @@ static FILE *open_proc(pid_t pid, const char *name)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	return fopen(path, "re");
-}
-
-void proc_printable(char *text)
-{
-	for (; *text; text++) {
-		if (iscntrl((unsigned char)*text))
-			*text = '?';
-	}
 }
 
 void proc_line(pid_t pid, const char *name, char *text, size_t size)
@@ -36,7 +29,7 @@ void proc_line(pid_t pid, const char *name, char *text, size_t size)
 	if (fgets(text, (int)size, file))
 		text[strcspn(text, "\n")] = '\0';
 	fclose(file);
-	proc_printable(text);
+	make_printable(text);
 }
 
 /* PID (COMM) STATE …, where COMM may have blanks and brackets of its own. */
@@ -66,19 +59,40 @@ bool proc_is_gone(pid_t pid)
 	return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-long proc_user(pid_t pid)
+/* The last number in a line of /proc/PID/status, of at most `most` numbers; -1. */
+static long status_number(pid_t pid, const char *key, int most)
 {
 	FILE *file = open_proc(pid, "status");
-	char line[256];
-	long user = -1;
+	const size_t length = strlen(key);
+	char line[256], *at, *end;
+	long number = -1;
 
-	while (file && user < 0 && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "Uid: %*d %ld", &user) == 1)
-			break;
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, length) != 0)
+			continue;
+		for (at = line + length; most-- > 0; at = end) {
+			long next = strtol(at, &end, 10);
+
+			if (end == at)
+				break;
+			number = next;
+		}
+		break;
 	}
 	if (file)
 		fclose(file);
-	return user;
+	return number;
+}
+
+/* Of the real, the effective, the saved one and that of files the second. */
+long proc_user(pid_t pid)
+{
+	return status_number(pid, "Uid:", 2);
+}
+
+pid_t proc_inner_pid(pid_t pid)
+{
+	return (pid_t)status_number(pid, "NSpid:", INT_MAX);
 }
 
 bool proc_has_name(pid_t pid, const char *name)
@@ -92,6 +106,14 @@ bool proc_has_name(pid_t pid, const char *name)
 	proc_line(pid, "cmdline", text, sizeof(text));
 	slash = strrchr(text, '/');
 	return strcmp(slash ? slash + 1 : text, name) == 0;
+}
+
+bool proc_has_program(pid_t pid)
+{
+	char path[64], program[1];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return readlink(path, program, sizeof(program)) > 0;
 }
 
 bool proc_has_variable(pid_t pid, const char *name, const char *value)

@@ -23,17 +23,21 @@ bool proc_is_gone(pid_t pid);
 /* proc_user: the user that a process works as; -1: not known. */
 long proc_user(pid_t pid);
 
+/* proc_inner_pid: how it is called where it runs, in the innermost of the containers
+ * (pid namespaces) that it is in; -1: not known. */
+pid_t proc_inner_pid(pid_t pid);
+
 /* proc_has_name: `name` is what ps shows, or the last part of argv[0], which is
  * not cut short. */
 bool proc_has_name(pid_t pid, const char *name);
+
+/* proc_has_program: it runs a program, and is no thread of the kernel. */
+bool proc_has_program(pid_t pid);
 
 /* proc_has_variable: the environment that it was started with has NAME=VALUE. */
 bool proc_has_variable(pid_t pid, const char *name, const char *value);
 
 /* proc_each: call fn for every process. */
 void proc_each(void (*fn)(pid_t pid, void *arg), void *arg);
-
-/* proc_printable: replace bytes that would disturb a terminal. */
-void proc_printable(char *text);
 
 #endif /* INSPECT_PROC_H */

@@ -209,16 +209,32 @@ static bool set_choice(struct options *options, int option)
 	return true;
 }
 
-/* An option that asks for a view and nothing else, or none at all. */
+/* An option that asks for a view and nothing else. */
 static bool set_view_option(struct options *options, int option)
 {
-	const struct view_option *view = view_of_option(option);
+	return set_view(options, view_of_option(option)->view);
+}
 
-	if (view)
-		return set_view(options, view->view);
-	/* getopt has said what is wrong */
-	fputs("Try 'slabinfo --help' for more information.\n", stderr);
-	return false;
+/* What getopt_long() would say in its own words. `word` is that with the option, except
+ * when other letters follow one that is not known. */
+static void fail_option(int option, const char *word)
+{
+	const bool is_letter = optopt && optopt <= UCHAR_MAX &&
+			       (optopt == ':' || !strchr(short_options, (char)optopt));
+
+	if (option == ':' && strncmp(word, "--", 2) != 0)
+		fail("-%c needs a value; --help shows the options", optopt);
+	else if (option == ':')
+		fail("%s needs a value; --help shows the options", word);
+	else if (is_letter)
+		fail("there is no option -%c; --help shows the options", optopt);
+	else if (optopt)
+		fail("%.*s takes no value; --help shows the options", (int)strcspn(word, "="),
+		     word);
+	else
+		fail("there is no option %s, or more than one that begins so; --help shows the "
+		     "options",
+		     word);
 }
 
 static bool set_option(struct options *options, int option)
@@ -340,11 +356,27 @@ static void refuse_pattern(const struct options *options, const char *pattern)
 		     pattern);
 }
 
+/* Values that are not needed stand in one word with their option. */
+const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT])
+{
+	const bool is_number = word[strspn(word, "0123456789.")] == '\0';
+
+	text[0] = '\0';
+	if (strlen(word) > HINT_WORD)
+		return text;
+	if (options->view == VIEW_DEBUG && strcmp(options->letters, "-") == 0 && are_letters(word))
+		sprintf(text, "; letters follow -d without a blank: -d%s", word);
+	else if (options->view == VIEW_TOP && is_number)
+		sprintf(text, "; seconds follow --top with an equals sign: --top=%s", word);
+	else if (options->view == VIEW_SINCE_MARK && is_number)
+		sprintf(text, "; a mark follows with an equals sign: --since-mark=%s", word);
+	return text;
+}
+
 /* Names are matched without regard to case, anywhere in the name. */
 static bool set_pattern(struct options *options, char **words)
 {
-	char why[128];
-	bool letters;
+	char why[128], hint[HINT_TEXT];
 	int error;
 
 	if (!words[0])
@@ -354,10 +386,8 @@ static bool set_pattern(struct options *options, char **words)
 		return false;
 	}
 	if (words[1]) {
-		letters = options->view == VIEW_DEBUG && are_letters(words[0]);
-		fail("one regular expression is enough; \"%s\" is one too many%s%s", words[1],
-		     letters ? "; letters follow -d without a blank: -d" : "",
-		     letters ? words[0] : "");
+		fail("one regular expression is enough; \"%s\" is one too many%s", words[1],
+		     args_hint(options, words[0], hint));
 		return false;
 	}
 	error = regcomp(&options->regex, words[0], REG_ICASE | REG_NOSUB | REG_EXTENDED);
@@ -394,6 +424,10 @@ int args_parse(struct options *options, int argc, char **argv)
 		if (option == OPTION_VERSION) {
 			puts("slabinfo (libslab) " SLABINFO_VERSION);
 			return EXIT_DONE;
+		}
+		if (option == ':' || option == '?') {
+			fail_option(option, argv[optind - 1]);
+			return EXIT_USAGE;
 		}
 		if (!set_option(options, option))
 			return EXIT_USAGE;

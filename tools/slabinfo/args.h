@@ -83,6 +83,12 @@ struct options {
  */
 int args_parse(struct options *options, int argc, char **argv);
 
+/* args_hint: "; …", what may have been meant by a word that is taken as a REGEXP, where
+ * that is likely to be something else; otherwise "". */
+#define HINT_WORD 32
+#define HINT_TEXT (HINT_WORD + 80)
+const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT]);
+
 /* args_matches: whether the cache's name or an alias is meant by the pattern. */
 bool args_matches(const struct options *options, const char *name);
 

@@ -1,9 +1,192 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * --diff: what changed between two files of --json. Caches are paired by name; of
+ * several that have one name the first is paired with the first. What grew most comes
+ * first and what shrank last, by the bytes of their slabs.
+ */
+#include "diff.h"
 #include "views.h"
+
+#include <slab/slab.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Uptimes are whole seconds. */
+#define START_EXACT_MS UINT64_C(2000)
+
+int64_t growth_of(const struct growth *growth)
+{
+	uint64_t more = growth->after - growth->before, less = growth->before - growth->after;
+
+	if (growth->after >= growth->before)
+		return more > INT64_MAX ? INT64_MAX : (int64_t)more;
+	return less > INT64_MAX ? -INT64_MAX : -(int64_t)less;
+}
+
+struct growth change_objects(const struct change *change)
+{
+	return (struct growth){change->before ? change->before->objects : 0,
+			       change->after ? change->after->objects : 0};
+}
+
+struct growth change_bytes(const struct change *change)
+{
+	return (struct growth){change->before ? cache_bytes(change->before) : 0,
+			       change->after ? cache_bytes(change->after) : 0};
+}
+
+static bool is_same(const struct change *change)
+{
+	struct growth objects = change_objects(change), bytes = change_bytes(change);
+
+	return change->before && change->after && objects.before == objects.after &&
+	       bytes.before == bytes.after;
+}
+
+const char *change_name(const struct change *change)
+{
+	if (!change->before)
+		return "new";
+	if (!change->after)
+		return "gone";
+	return is_same(change) ? "same" : "changed";
+}
+
+/* When the process started, on the clock of its machine. */
+static uint64_t start_ms(const struct snapshot *snapshot)
+{
+	return snapshot->now - snapshot->uptime * 1000;
+}
+
+bool diff_is_one_process(const struct diff *diff)
+{
+	const struct snapshot *before = &diff->before, *after = &diff->after;
+
+	if (before->pid != after->pid || strcmp(before->command, after->command) != 0)
+		return false;
+	/* Numbers are given to other processes some day. */
+	return !before->now || !after->now ||
+	       start_ms(after) - start_ms(before) + START_EXACT_MS < 2 * START_EXACT_MS;
+}
+
+/* Pairs */
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct cache *a = *(struct cache *const *)left, *b = *(struct cache *const *)right;
+	int result = strcmp(a->name, b->name);
+
+	return result ? result : (a > b) - (a < b);
+}
+
+/* The caches by name, NULL at the end; NULL when there is no memory. */
+static struct cache **sort_by_name(const struct model *model)
+{
+	struct cache **sorted = calloc(model->count + 1, sizeof(struct cache *));
+
+	for (size_t i = 0; sorted && i < model->count; i++)
+		sorted[i] = &model->caches[i];
+	if (sorted)
+		qsort(sorted, model->count, sizeof(struct cache *), compare_names);
+	return sorted;
+}
+
+static void add_growth(struct growth *sum, struct growth more)
+{
+	sum->before += more.before;
+	sum->after += more.after;
+}
+
+static void add_change(const struct options *options, struct diff *diff, const struct cache *before,
+		       const struct cache *after)
+{
+	const struct cache *cache = after ? after : before;
+	struct change change = {cache->name, before, after};
+
+	if (options->unreclaimable && cache->flags & SLAB_RECLAIM_ACCOUNT)
+		return;
+	diff->caches++;
+	add_growth(&diff->objects, change_objects(&change));
+	add_growth(&diff->bytes, change_bytes(&change));
+	if (options->zero || !is_same(&change))
+		diff->changes[diff->count++] = change;
+}
+
+static void pair(const struct options *options, struct diff *diff, struct cache **before,
+		 struct cache **after)
+{
+	while (*before || *after) {
+		int order = !*before ? 1 : !*after ? -1 : strcmp((*before)->name, (*after)->name);
+
+		add_change(options, diff, order <= 0 ? *before : NULL, order >= 0 ? *after : NULL);
+		before += order <= 0;
+		after += order >= 0;
+	}
+}
+
+static bool make(const struct options *options, struct diff *diff)
+{
+	struct cache **before = sort_by_name(&diff->before.model);
+	struct cache **after = sort_by_name(&diff->after.model);
+	size_t most = diff->before.model.count + diff->after.model.count;
+
+	diff->changes = calloc(most + 1, sizeof(*diff->changes));
+	if (before && after && diff->changes)
+		pair(options, diff, before, after);
+	else
+		fail("no memory for %zu caches", most);
+	free(before);
+	free(after);
+	return before && after && diff->changes;
+}
+
+/* The order */
+
+static int compare_growth(struct growth a, struct growth b)
+{
+	int64_t growth_a = growth_of(&a), growth_b = growth_of(&b);
+
+	return (growth_a < growth_b) - (growth_a > growth_b);
+}
+
+static int compare_changes(const void *left, const void *right, void *arg)
+{
+	const struct change *a = left, *b = right;
+	const struct options *options = arg;
+	int result = compare_growth(change_bytes(a), change_bytes(b));
+
+	if (!result)
+		result = compare_growth(change_objects(a), change_objects(b));
+	if (!result)
+		result = strcmp(a->name, b->name);
+	return options->inverted ? -result : result;
+}
+
+static void sort(const struct options *options, struct diff *diff)
+{
+	struct options order = *options;
+
+	qsort_r(diff->changes, diff->count, sizeof(*diff->changes), compare_changes, &order);
+	if (options->lines && options->lines < diff->count)
+		diff->count = options->lines;
+}
 
 int view_diff(const struct options *options)
 {
-	(void)options;
-	fail("this cannot be done yet");
-	return EXIT_USAGE;
+	struct diff diff = {.changes = NULL};
+	int status = EXIT_USAGE;
+
+	if (snapshot_read(&diff.before, options->operands[0]) &&
+	    snapshot_read(&diff.after, options->operands[1]) && make(options, &diff)) {
+		sort(options, &diff);
+		if (options->json)
+			diff_print_json(&diff);
+		else
+			diff_print(options, &diff);
+		status = EXIT_DONE;
+	}
+	free(diff.changes);
+	snapshot_free(&diff.before);
+	snapshot_free(&diff.after);
+	return status;
 }

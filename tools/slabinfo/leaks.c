@@ -60,7 +60,8 @@ int action_mark(struct process *process, const struct model *model)
 
 /* --- --since-mark ---------------------------------------------------------------- */
 
-/* What comes together in a minute; "-" when it is too early to say. */
+/* What comes together in a minute; "-" when it is too early to say, or not known how
+ * late it is (0 ms). */
 static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms)
 {
 	const double rate = (double)amount * 60000 / (double)(ms ? ms : 1);
@@ -147,13 +148,14 @@ static void print_leaks(const struct options *options, struct process *process,
 			const struct site_list *list, uint64_t mark)
 {
 	struct json_object *about = model_member(model->document, "process");
-	uint64_t ms = model_number(about, "now") - mark;
+	uint64_t now = model_number(about, "now"); /* 0: a core file does not know */
+	uint64_t ms = now ? now - mark : 0;
 	size_t limit = options->lines ? options->lines : SITES_SHOWN;
 	size_t shown = list->count < limit ? list->count : limit;
 	char age[AGE_TEXT];
 
-	printf("Process %d (%s), %s after mark %" PRIu64 ":\n", process->pid, process->command,
-	       age_text(age, ms), mark);
+	printf("Process %d (%s), %s%safter mark %" PRIu64 ":\n", process->pid, process->command,
+	       now ? age_text(age, ms) : "", now ? " " : "", mark);
 	print_summary(list, ms);
 	for (size_t i = 0; i < shown; i++)
 		print_site(symbolizer, &list->sites[i], ms);
@@ -161,7 +163,8 @@ static void print_leaks(const struct options *options, struct process *process,
 	print_notes(process, model, list);
 }
 
-/* The mark that is meant; 0 after telling why there is none. */
+/* The mark that is meant; 0 after telling why there is none. What a core file's clock
+ * stood at is not known. */
 static uint64_t choose_mark(const struct options *options, struct process *process,
 			    struct json_object *about)
 {
@@ -171,7 +174,7 @@ static uint64_t choose_mark(const struct options *options, struct process *proce
 	if (!mark)
 		fail("process %d (%s) has no mark yet; --mark sets one", process->pid,
 		     process->command);
-	if (mark <= now)
+	if (mark <= now || !now)
 		return mark;
 	fail("%" PRIu64 " is no mark of process %d (%s), whose clock stands at %" PRIu64, mark,
 	     process->pid, process->command, now);

@@ -136,16 +136,36 @@ static void settle_view(struct options *options, const struct model *model)
 		options->view = VIEW_REPORT;
 }
 
+/* Letters that were meant for -d, and would switch it off for all that have them in their
+ * names. */
+static bool are_stray_letters(const struct options *options, const struct model *model)
+{
+	char hint[HINT_TEXT];
+
+	if (options->view != VIEW_DEBUG || !options->pattern ||
+	    !*args_hint(options, options->pattern, hint))
+		return false;
+	for (size_t i = 0; i < model->count; i++) {
+		if (select_is_called(&model->caches[i], options->pattern))
+			return false;
+	}
+	fail("no cache is called \"%s\"%s", options->pattern, hint);
+	return true;
+}
+
 static int show_once(struct options *options, struct process *process)
 {
+	char hint[HINT_TEXT];
 	struct model model;
 	int status;
 
 	if (!select_take(options, process, &model))
 		return EXIT_USAGE;
-	if (options->pattern && model.count == 0) {
-		fail("no cache of process %d (%s) matches \"%s\"", process->pid, process->command,
-		     options->pattern);
+	if (are_stray_letters(options, &model)) {
+		status = EXIT_USAGE;
+	} else if (options->pattern && model.count == 0) {
+		fail("no cache of process %d (%s) matches \"%s\"%s", process->pid, process->command,
+		     options->pattern, args_hint(options, options->pattern, hint));
 		status = EXIT_NOTHING;
 	} else {
 		settle_view(options, &model);
@@ -158,8 +178,10 @@ static int show_once(struct options *options, struct process *process)
 static int run_on_process(struct options *options)
 {
 	struct process process;
-	int status = attach_choose(&options->choice, &process);
+	int status;
 
+	options->choice.acts = view_rules(options->view)->with & ACTS;
+	status = attach_choose(&options->choice, &process);
 	if (status >= 0)
 		return status;
 	if (options->view == VIEW_TOP)

@@ -30,6 +30,7 @@
 #define PADDING 14.0
 #define HEAD 56.0       /* of a box: two lines of text */
 #define USED_WIDTH 90.0 /* of what stands right of the name */
+#define EMPTY_WIDTH (INNER - 200) /* of the names of empty caches */
 #define LABEL 17.0      /* of a group */
 #define GROUP_GAP 16.0  /* between groups of a row */
 #define GROUP_STEP 60.0
@@ -170,9 +171,12 @@ static void draw_group(struct flow *flow, const struct slab_info *slabs, size_t 
 		PADDING + flow->x, HEAD + flow->y, (int)slabs->state, name, numbers,
 		flow->pitch >= OUTLINED ? "k" : "n",
 		is_owned(slabs) ? STATE_CPU : (int)slabs->state);
-	for (size_t i = 0; i < count; i++)
-		draw_cell(flow->out, &slabs[i], 1 + (double)(i % in_row) * flow->pitch,
-			  LABEL + (double)(i / in_row) * flow->pitch, flow->pitch);
+	for (size_t i = 0; i < count; i++) {
+		const size_t row = i / in_row, column = i % in_row;
+
+		draw_cell(flow->out, &slabs[i], 1 + (double)column * flow->pitch,
+			  LABEL + (double)row * flow->pitch, flow->pitch);
+	}
 	fputs("</g></g>\n", flow->out);
 	/* Groups of several rows stand below each other. */
 	flow->x += ceil((width + GROUP_GAP) / flow->step) * flow->step;
@@ -369,18 +373,21 @@ static double place_sections(struct svg *svg, struct map *map, double y)
 /* The names of caches without slabs, as many as fit in a line. */
 static double draw_empty(struct svg *svg, const struct model *model, double y)
 {
-	char text[256] = "", separator[] = ": ";
+	char text[512] = "", separator[] = ": ";
+	double width = 0;
 	size_t empty = 0, named = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
+		const char *name = model->caches[i].name;
 		size_t len = strlen(text);
 
 		if (model->caches[i].slabs)
 			continue;
-		if (empty++ != named || len + strlen(model->caches[i].name) > 150)
+		width += svg_text_width(name, SVG_TEXT) + svg_text_width(separator, SVG_TEXT);
+		if (empty++ != named || width > EMPTY_WIDTH)
 			continue;
 		named++;
-		snprintf(text + len, sizeof(text) - len, "%s%s", separator, model->caches[i].name);
+		snprintf(text + len, sizeof(text) - len, "%s%s", separator, name);
 		separator[0] = ',';
 	}
 	if (!empty)

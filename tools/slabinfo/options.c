@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
-const char short_options[] = "aABd::DefhilLnN:op:PrsStTUvXz1";
+const char short_options[] = ":aABd::DefhilLnN:op:PrsStTUvXz1";
 
 /* The kernel tool's long names, some of which start with a capital letter. What
  * its usage calls --display-active it reads as --display-activity: both are read. */
@@ -92,7 +92,7 @@ static const struct view_option views[] = {
 	{OPTION_MARK, VIEW_MARK, "--mark", ACTS},
 	{OPTION_LIST, VIEW_PROCESSES, "--list", WITH_JSON},
 	{OPTION_PLOT, VIEW_PLOT, "--plot", WITH_OPERANDS},
-	{OPTION_DIFF, VIEW_DIFF, "--diff", WITH_OPERANDS},
+	{OPTION_DIFF, VIEW_DIFF, "--diff", WITH_OPERANDS | WITH_JSON},
 };
 
 #define VIEWS (sizeof(views) / sizeof(views[0]))

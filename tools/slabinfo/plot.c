@@ -24,17 +24,19 @@
 #define WIDTH 1200.0
 #define MARGIN 24.0
 #define LEFT 86.0    /* of the plots: numbers stand there */
-#define RIGHT 1000.0 /* names */
+#define RIGHT 950.0  /* names */
 #define HEAD 76.0
-#define TITLE 40.0 /* of a panel */
+#define TITLE 46.0 /* of a panel */
 #define PLOT_HEIGHT 170.0
 #define BOTTOM 14.0
 #define GAP 12.0
 #define AXIS_HEIGHT 30.0
 #define LINE_HEIGHT 15.0
 #define LINES_DEFAULT 8
+#define MOST_SHOWN 1e19 /* which an integer can hold */
 #define COLOURS 8
 #define DASHES 3
+#define DOT "m-3 0h6" /* of one sample alone there is no line */
 
 static const struct svg_style style = {
 	".l{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}\n"
@@ -68,6 +70,7 @@ struct panel {
 	double top;   /* of the plot: y of `most` */
 	double most;  /* where the axis ends */
 	double step;  /* from one tick to the next */
+	unsigned steps;
 };
 
 static double x_of(const struct plot *plot, uint64_t ms)
@@ -146,7 +149,7 @@ static void draw_line(const struct panel *panel, size_t number)
 
 		if (drawn && (isnan(values[i]) || series_gap(&plot->samples, i))) {
 			draw_column(panel, values, &column);
-			fputs(drawn == 1 ? "h0" : "", plot->svg.out); /* a dot */
+			fputs(drawn == 1 ? DOT : "", plot->svg.out);
 			drawn = 0;
 		}
 		if (isnan(values[i]))
@@ -159,7 +162,7 @@ static void draw_line(const struct panel *panel, size_t number)
 		add_to_column(&column, values, i);
 	}
 	draw_column(panel, values, &column);
-	fprintf(plot->svg.out, "%s\"/>\n", drawn == 1 ? "h0" : "");
+	fprintf(plot->svg.out, "%s\"/>\n", drawn == 1 ? DOT : "");
 }
 
 /* Names */
@@ -192,7 +195,7 @@ static bool make_label(const struct panel *panel, size_t number, struct label *l
 		return false;
 	label->number = number;
 	label->value = values[last - 1];
-	label->lasts = last == panel->plot->samples.count;
+	label->lasts = panel->plot->samples.samples[last - 1].ms == panel->plot->end;
 	return true;
 }
 
@@ -219,7 +222,7 @@ static void draw_label(const struct panel *panel, const struct label *label)
 		snprintf(text, sizeof(text), "%s", name);
 	else
 		snprintf(text, sizeof(text), "%zu others", plot->list.others);
-	size_text(value, (uint64_t)label->value);
+	size_text(value, (uint64_t)fmin(label->value, MOST_SHOWN));
 	svg_fit(text, WIDTH - MARGIN - RIGHT - 54 - svg_text_width(value, 11), 11);
 	if (label->lasts)
 		fprintf(plot->svg.out, "<path class=\"l lead %s\" d=\"M%g %.1fL%g %.1f\"/>\n",
@@ -260,15 +263,16 @@ static void choose_axis(struct panel *panel)
 			most = fmax(most, plot->list.series[i].values[panel->quantity][j]);
 	}
 	panel->step = axis_step(most, 5);
-	panel->most = ceil(most / panel->step) * panel->step;
+	panel->steps = (unsigned)ceil(most / panel->step);
+	panel->most = panel->steps * panel->step;
 }
 
 static void draw_values(const struct panel *panel)
 {
 	char text[AXIS_TEXT];
 
-	for (double value = 0; value <= panel->most; value += panel->step) {
-		double y = y_of(panel, value);
+	for (unsigned i = 0; i <= panel->steps; i++) {
+		double value = i * panel->step, y = y_of(panel, value);
 
 		fprintf(panel->plot->svg.out, "<path class=\"grid\" d=\"M%g %.1fH%g\"/>\n", LEFT, y,
 			RIGHT);
@@ -294,21 +298,28 @@ static void draw_times(const struct panel *panel)
 	}
 }
 
+/* Where another process begins; the names of some stand over the first panel, as many
+ * as there is room for. */
 static void draw_changes(const struct panel *panel)
 {
 	struct plot *plot = panel->plot;
+	char name[32];
+	double named = 0; /* up to there */
 
 	for (size_t i = 1; i < plot->samples.count; i++) {
 		const struct sample *sample = &plot->samples.samples[i];
-		double x = x_of(plot, sample->ms);
+		double x = x_of(plot, sample->ms), half;
 
 		if (sample->pid == sample[-1].pid)
 			continue;
 		fprintf(plot->svg.out, "<path class=\"change\" d=\"M%.1f %gV%g\"/>\n", x,
 			panel->top - 6, panel->top + plot->height);
-		if (panel->quantity == 0)
-			svg_text(&plot->svg, round(x), panel->top - 10, "h3 dim m", "process %d",
-				 sample->pid);
+		snprintf(name, sizeof(name), "process %d", sample->pid);
+		half = svg_text_width(name, 11) / 2;
+		if (panel->quantity != 0 || x - half < named)
+			continue;
+		svg_text(&plot->svg, round(x), panel->top - 10, "h3 dim m", "%s", name);
+		named = x + half + GAP;
 	}
 }
 
@@ -362,6 +373,18 @@ static void draw_title(struct plot *plot)
 				   : ".");
 }
 
+static void choose_times(struct plot *plot)
+{
+	const struct sample *first = plot->samples.samples;
+
+	plot->start = first->ms;
+	plot->end = first[plot->samples.count - 1].ms;
+	if (plot->end == plot->start) { /* one moment stands in the middle */
+		plot->start -= first->interval_ms < plot->start ? first->interval_ms : 0;
+		plot->end += first->interval_ms + 1;
+	}
+}
+
 static int draw_page(struct plot *plot, const char *path)
 {
 	char label[128];
@@ -369,10 +392,7 @@ static int draw_page(struct plot *plot, const char *path)
 
 	snprintf(label, sizeof(label), "Objects, bytes and waste of the caches of %s over time",
 		 plot->samples.command);
-	plot->start = plot->samples.samples[0].ms;
-	plot->end = plot->samples.samples[plot->samples.count - 1].ms;
-	if (plot->end == plot->start)
-		plot->end++;
+	choose_times(plot);
 	plot->height = fmax(PLOT_HEIGHT, (double)plot->list.count * LINE_HEIGHT);
 	draw_title(plot);
 	for (size_t i = 0; i < QUANTITIES; i++) {
@@ -432,7 +452,7 @@ int view_plot(const struct options *options)
 
 	while (options->operands[files])
 		files++;
-	spans = calloc(files, sizeof(*spans));
+	spans = calloc(files + 1, sizeof(*spans));
 	if (!spans)
 		fail("no memory for %zu files", files);
 	else if (read_recordings(&plot.samples, options->operands, spans) &&

@@ -184,6 +184,10 @@ static int record_sample(struct record *record)
 	if (!take(record, &model, why, sizeof(why)))
 		return tell_silence(record, why);
 	record->silent = false;
+	if (*why) { /* that its memory is read from now on */
+		leave_progress(record);
+		fail("%s", why);
+	}
 	if (options->pattern && model.count == 0 && record->samples == 0) {
 		fail("no cache of process %d (%s) matches \"%s\"", record->process->pid,
 		     record->process->command, options->pattern);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,10 +63,30 @@ static bool check_file(struct recording *recording, off_t size)
 	return true;
 }
 
-bool recording_open(struct recording *recording, const char *path)
+/* A line that somebody else is about to write looks like one that was cut short. */
+static bool lock_file(struct recording *recording)
+{
+	if (flock(recording->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return true;
+	fail("%s is being recorded to already; give --record another file", recording->path);
+	return false;
+}
+
+static bool continue_file(struct recording *recording)
 {
 	struct stat status;
+	off_t size;
 
+	if (fstat(recording->fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return true;
+	if (!lock_file(recording))
+		return false;
+	size = lseek(recording->fd, 0, SEEK_END);
+	return size <= 0 || check_file(recording, size);
+}
+
+bool recording_open(struct recording *recording, const char *path)
+{
 	recording->path = path;
 	if (strcmp(path, "-") == 0) {
 		recording->fd = dup(STDOUT_FILENO);
@@ -79,9 +100,7 @@ bool recording_open(struct recording *recording, const char *path)
 		fail("%s cannot be opened: %s", path, strerror(errno));
 		return false;
 	}
-	if (strcmp(path, "-") == 0 || fstat(recording->fd, &status) != 0 ||
-	    !S_ISREG(status.st_mode) || status.st_size == 0 ||
-	    check_file(recording, status.st_size))
+	if (strcmp(path, "-") == 0 || continue_file(recording))
 		return true;
 	recording_close(recording);
 	return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings: files of one line per sample, a JSON object each (docs/pictures.md has
+ * Recordings: files of one line per sample, a JSON object each (docs/slabinfo.md has
  * its members). --record appends such lines, --plot reads them.
  */
 #ifndef SLABINFO_RECORDING_H
@@ -21,8 +21,9 @@ struct recording {
 
 /*
  * recording_open: open the file to append to it, made when it is missing; "-" is
- * standard output. What is no recording is refused; a last line that was cut short is
- * taken off, which is told. Returns false after telling with fail().
+ * standard output. What is no recording, or is recorded to by somebody else, is refused;
+ * a last line that was cut short is taken off, which is told. Returns false after telling
+ * with fail().
  */
 bool recording_open(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);

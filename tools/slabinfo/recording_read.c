@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MS_MAX UINT64_C(253402300799999) /* the year 9999 ends */
+
 /* Names: caches come in the same order nearly always, so that the place where the
  * name was last time is tried first. */
 static bool find_name(struct samples *samples, const char *name, size_t *place)
@@ -26,7 +28,10 @@ static bool find_name(struct samples *samples, const char *name, size_t *place)
 		samples->names = larger;
 	}
 	samples->names[samples->names_count] = strdup(name);
-	return samples->names[samples->names_count] && ++samples->names_count;
+	if (!samples->names[samples->names_count])
+		return false;
+	samples->names_count++;
+	return true;
 }
 
 static struct sample *add_sample(struct samples *samples)
@@ -54,6 +59,7 @@ static const char *load_sample(struct samples *samples, struct json_object *json
 	size_t place = 0;
 
 	if (model_number(json, "slab_recording") != 1 || !model_number(json, "ms") ||
+	    model_number(json, "ms") > MS_MAX || model_number(json, "interval_ms") > MS_MAX ||
 	    !json_object_is_type(caches, json_type_array))
 		return "is not a sample that --record wrote";
 	sample = add_sample(samples);
@@ -122,7 +128,7 @@ bool samples_read(struct samples *samples, const char *path)
 	fclose(file);
 	if (!done || samples->count > before)
 		return done;
-	fail("%s has no samples; slabinfo --record %s takes some", path, path);
+	fail("%s has no samples; slabinfo --record=%s takes some", path, path);
 	return false;
 }
 

@@ -111,10 +111,12 @@ static void print_cell(int width, const struct cache *cache, const char *event)
 		printf(" %*s", width, "-");
 }
 
-/* Per cent of the allocations, or frees, that left the fast path. */
+/* Per cent of the allocations, or frees, that left the fast path. Some events happen
+ * otherwise, too (slabs are put on a list when CPUs are flushed): what is more than all
+ * is no part of them. */
 static void print_share(const struct cache *cache, const char *event, const char *all)
 {
-	if (event)
+	if (event && model_event(cache, event) <= model_event(cache, all))
 		printf(" %3" PRIu64, percent(model_event(cache, event), model_event(cache, all)));
 	else
 		printf(" %3s", "-");
@@ -160,12 +162,14 @@ static void print_rate(const struct options *options, const struct cache *cache)
 {
 	const uint64_t counted = model_number(cache->json, "counted");
 	const uint64_t us = model_number(cache->json, "counted_us");
+	const bool seconds = us >= 100000;
 	char text[SIZE_TEXT];
 	uint64_t rate;
 
 	if (cache_rate(cache, &rate))
-		printf("%-20s %8s in a second (%" PRIu64 " counted in %.1f s)\n", "Allocations",
-		       size_shown(options, text, rate), counted, (double)us / 1e6);
+		printf("%-20s %8s in a second (%" PRIu64 " counted in %.1f %s)\n", "Allocations",
+		       size_shown(options, text, rate), counted, (double)us / (seconds ? 1e6 : 1e3),
+		       seconds ? "s" : "ms");
 }
 
 /* How CPUs went on when their slab had no free object left. */

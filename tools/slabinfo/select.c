@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "select.h"
 
-#include <slab/slab.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -46,6 +46,37 @@ bool select_take(const struct options *options, struct process *process, struct 
 	}
 	keep_matching(options, model);
 	return true;
+}
+
+bool select_is_called(const struct cache *cache, const char *name)
+{
+	if (strcmp(model_text(cache->json, "name"), name) == 0)
+		return true;
+	for (size_t i = 0; i < cache->aliases; i++) {
+		if (strcmp(model_alias(cache, i), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* One byte of a name: regular expressions and shells take some for more than that. */
+static const char *escaped(char text[5], char byte)
+{
+	if (byte == '\'')
+		return "'\\''";
+	snprintf(text, 5, "%s%c", strchr(".[]()*+?{}|^$\\", byte) ? "\\" : "", byte);
+	return text;
+}
+
+const char *select_pattern(char text[PATTERN_TEXT], const char *name)
+{
+	size_t length = (size_t)sprintf(text, "'^");
+	char one[5];
+
+	for (size_t i = 0; name[i] && i < SLAB_MAX_NAME; i++)
+		length += (size_t)sprintf(text + length, "%s", escaped(one, name[i]));
+	sprintf(text + length, "$'");
+	return text;
 }
 
 const char *cache_other_name(const struct cache *cache, size_t i)

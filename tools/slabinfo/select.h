@@ -10,6 +10,8 @@
 #include "args.h"
 #include "model.h"
 
+#include <slab/slab.h>
+
 /*
  * select_take: ask the process for its statistics and keep the caches that the
  * pattern means. False after telling with fail(); else the caller frees *model.
@@ -25,6 +27,16 @@ void select_sort(const struct options *options, struct model *model);
 
 /* select_first: the first caches in this order, as many as -N says. */
 void select_first(const struct options *options, struct model *model);
+
+/* select_is_called: this is exactly its name, or one of its aliases. */
+bool select_is_called(const struct cache *cache, const char *name);
+
+/*
+ * select_pattern: a REGEXP that means the cache of this name and no other, as it is
+ * typed in a shell: '^a\.b$'. Longer names than a cache can have are cut.
+ */
+#define PATTERN_TEXT (4 * SLAB_MAX_NAME + sizeof("'^$'"))
+const char *select_pattern(char text[PATTERN_TEXT], const char *name);
 
 /* cache_other_name: number i of its names beside the one that it is shown by, which
  * with -f is its first alias; there are cache->aliases of them. */

@@ -4,6 +4,7 @@
  * there is looked up here, with the symbolizer that libslab's reports use.
  */
 #include "sites.h"
+#include "printable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -100,16 +101,17 @@ const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, 
 	if (i >= model_length(stack))
 		return "?";
 	frame = json_object_array_get_idx(stack, i);
-	file = model_text(frame, "file");
+	file = model_raw_text(frame, "file");
 	offset = model_number(frame, "offset");
-	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
-		return text;
 	slash = strrchr(file, '/');
-	if (*file)
+	if (*file && *symbolizer_lookup(symbolizer, file, offset, text, SYMBOLIZER_TEXT))
+		;
+	else if (*file)
 		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
 			 slash ? slash + 1 : file, offset);
 	else
 		snprintf(text, SITE_TEXT, "0x%" PRIx64, model_number(frame, "address"));
+	make_printable(text);
 	return text;
 }
 

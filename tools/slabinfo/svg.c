@@ -69,6 +69,12 @@ int svg_write(struct svg *svg, const char *path, const struct svg_style *style, 
 	return status;
 }
 
+/* Whether a character goes on there. */
+static bool goes_on(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
 /* How many bytes the character at `text` has; 0: XML cannot have it, or it is none. */
 static size_t character_size(const char *text)
 {
@@ -77,10 +83,10 @@ static size_t character_size(const char *text)
 	size_t size = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 	uint32_t code = size == 1 ? first : first & (0x7fU >> size);
 
-	if ((first & 0xc0) == 0x80 || first >= 0xf8)
+	if (goes_on(*text) || first >= 0xf8)
 		return 0;
 	for (size_t i = 1; i < size; i++) {
-		if (((unsigned char)text[i] & 0xc0) != 0x80)
+		if (!goes_on(text[i]))
 			return 0;
 		code = code << 6 | ((unsigned char)text[i] & 0x3f);
 	}
@@ -105,22 +111,52 @@ void svg_escape(FILE *out, const char *text)
 	}
 }
 
+/* Of a size of 1, in the font that is asked for; bytes that go on a character have none. */
+static double byte_width(char byte)
+{
+	if (goes_on(byte))
+		return 0;
+	if ((unsigned char)byte >= 0xe2) /* most of these are as wide as high */
+		return 1;
+	if (strchr("ijlI.,:;|!' ", byte))
+		return 0.32;
+	if (strchr("frt-()[]/", byte))
+		return 0.4;
+	if (strchr("mwMW@%", byte))
+		return 0.97;
+	return byte >= 'A' && byte <= 'Z' ? 0.74 : 0.63;
+}
+
 double svg_text_width(const char *text, double size)
 {
-	size_t characters = 0;
+	double width = 0;
 
-	for (; *text; text++)
-		characters += ((unsigned char)*text & 0xc0) != 0x80;
-	return (double)characters * size * 0.61;
+	while (*text)
+		width += byte_width(*text++);
+	return width * size;
 }
 
 void svg_fit(char *text, double width, double size)
 {
 	static const char cut[] = "…";
 	size_t len = strlen(text);
+	char *whole;
 
-	while (len > sizeof(cut) && svg_text_width(text, size) > width)
-		memcpy(text + --len - sizeof(cut), cut, sizeof(cut));
+	if (svg_text_width(text, size) <= width || len < sizeof(cut))
+		return;
+	whole = strdup(text);
+	for (size_t kept = len - (sizeof(cut) - 1); whole && kept > 0; kept--) {
+		size_t head = kept - kept / 3, tail = len - kept / 3;
+
+		while (head > 0 && goes_on(whole[head]))
+			head--;
+		while (goes_on(whole[tail]))
+			tail++;
+		sprintf(text, "%.*s%s%s", (int)head, whole, cut, whole + tail);
+		if (svg_text_width(text, size) <= width)
+			break;
+	}
+	free(whole);
 }
 
 void svg_text(struct svg *svg, double x, double y, const char *classes, const char *format, ...)

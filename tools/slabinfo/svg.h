@@ -52,7 +52,8 @@ void svg_escape(FILE *out, const char *text);
 /* svg_text_width: about how wide a line of text of this size becomes. */
 double svg_text_width(const char *text, double size);
 
-/* svg_fit: cut a name, so that it is not wider. */
+/* svg_fit: leave out the middle of a name, so that it is not wider. Names that are cut
+ * often differ in their ends. */
 void svg_fit(char *text, double width, double size);
 
 /* A box with round corners, on which parts of the picture stand. */

@@ -67,7 +67,7 @@ struct look {
 	struct model model; /* its document is NULL when nothing was seen */
 	double at;          /* seconds of the monotonic clock */
 	time_t wall;
-	double took; /* seconds */
+	double took; /* seconds of work; see top_source.c */
 };
 
 enum page {

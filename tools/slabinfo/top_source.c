@@ -10,7 +10,10 @@
  * until the next one.
  *
  * A look that takes long makes the next one come later, so that looking never
- * takes more than a tenth of the time.
+ * takes more than a fiftieth of the time of one CPU: a process that has all CPUs
+ * at work must not feel it either. What a look takes is the work that we do, not the
+ * time that we wait for a CPU to do it; only when the process answers itself, and what
+ * that costs is not known, it is the time until the answer is there.
  */
 #include "top.h"
 
@@ -22,13 +25,22 @@
 #define COUNT_SHARE 200 /* one part in so many of the time is counted */
 #define COUNT_US_MIN 100.0
 #define COUNT_US_MAX 20000.0
-#define LOOK_SHARE 10 /* a look may take one part in so many of the time */
+#define LOOK_SHARE 50 /* a look may take one part in so many of the time */
 
 double top_clock(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Seconds that this program has worked. */
+static double work_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -164,6 +176,7 @@ static void prepare_again(struct top_source *source)
 void top_look(struct top *top)
 {
 	struct look look = {.at = top_clock(), .wall = time(NULL)};
+	const double worked = work_clock();
 	char trouble[TOP_SENTENCE] = "";
 
 	if (top->ended)
@@ -173,7 +186,8 @@ void top_look(struct top *top)
 		/* What memory still shows of a process that has just ended counts. */
 		keep_look(top, &look);
 		top_look_slabs(top);
-		top->now.took = top_clock() - look.at;
+		top->now.took =
+			top->source.reading.memory ? work_clock() - worked : top_clock() - look.at;
 		ask_count(top);
 		trouble[0] = '\0';
 	} else {

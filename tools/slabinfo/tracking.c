@@ -3,6 +3,7 @@
  * -t: who allocated the objects of a cache and who freed them, in the columns of
  * the kernel's alloc_traces and free_traces.
  */
+#include "select.h"
 #include "sites.h"
 #include "views.h"
 
@@ -36,13 +37,14 @@ static void print_site(struct symbolizer *symbolizer, const struct site *site)
 static void print_advice(struct process *process, const struct cache *cache)
 {
 	const char *letters = model_text(cache->json, "letters");
+	char pattern[PATTERN_TEXT];
 
 	printf("    slabinfo -p %d -d", process->pid);
 	for (; *letters; letters++) {
 		if (*letters != '-')
 			putchar(*letters == 'A' ? 'A' : tolower((unsigned char)*letters));
 	}
-	printf("u '^%s$'\n\n", cache->name);
+	printf("u %s\n\n", select_pattern(pattern, cache->name));
 }
 
 static void print_no_data(struct process *process, const struct cache *cache)

@@ -4,6 +4,7 @@
  * may be the process knows; here is only what must be known to understand the
  * command line.
  */
+#include "select.h"
 #include "views.h"
 
 #include <ctype.h>
@@ -19,6 +20,11 @@ struct setting {
 	char *cache, *attribute, *value; /* of one piece of memory, which starts at cache */
 };
 
+static bool is_word(const char *text)
+{
+	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz_")] == '\0';
+}
+
 static bool split(const char *text, struct setting *setting)
 {
 	char *copy = strdup(text), *equals, *dot;
@@ -29,7 +35,7 @@ static bool split(const char *text, struct setting *setting)
 	if (equals)
 		*equals = '\0';
 	dot = equals ? strrchr(copy, '.') : NULL;
-	if (!dot || dot == copy || dot + 1 == equals || !equals[1]) {
+	if (!dot || dot == copy || dot + 1 == equals || !equals[1] || !is_word(dot + 1)) {
 		free(copy);
 		return false;
 	}
@@ -60,17 +66,6 @@ static bool parse_value(const struct setting *setting, uint64_t *value)
 	return true;
 }
 
-static bool is_called(const struct cache *cache, const char *name)
-{
-	if (strcmp(cache->name, name) == 0)
-		return true;
-	for (size_t i = 0; i < cache->aliases; i++) {
-		if (strcmp(model_alias(cache, i), name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* EXIT_DONE: the process has a cache of this name. */
 static int look_for(struct process *process, const char *name)
 {
@@ -85,7 +80,7 @@ static int look_for(struct process *process, const char *name)
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < model.count && !found; i++)
-		found = is_called(&model.caches[i], name);
+		found = select_is_called(&model.caches[i], name);
 	model_free(&model);
 	if (!found)
 		fail("no cache of process %d (%s) is called \"%s\"", process->pid, process->command,
@@ -118,22 +113,19 @@ static bool is_letters(const char *attribute)
 
 int action_set(const struct options *options, struct process *process)
 {
+	char pattern[PATTERN_TEXT];
 	struct setting setting;
 	int status = EXIT_USAGE;
 	uint64_t value;
 
-	if (options->pattern) {
-		fail("--set names its cache itself; it takes no regular expression \"%s\"",
-		     options->pattern);
-		return EXIT_USAGE;
-	}
 	if (!split(options->set, &setting)) {
 		fail("\"%s\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE",
 		     options->set);
 		return EXIT_USAGE;
 	}
 	if (is_letters(setting.attribute))
-		fail("debug letters are set with -d: slabinfo -dfzpu '^%s$'", setting.cache);
+		fail("debug letters are set with -d: slabinfo -dfzpu %s",
+		     select_pattern(pattern, setting.cache));
 	else if (!parse_value(&setting, &value))
 		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one with "
 		     "K, M or G behind it",

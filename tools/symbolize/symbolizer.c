@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Of a source file's name. */
 #define FILE_WIDTH 40
@@ -69,6 +70,14 @@ void symbolizer_close(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
+/* A pipe or device that a core file calls a library is not opened. */
+static bool is_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
 static Dwfl_Module *add_module(struct symbolizer *symbolizer, const char *path)
 {
 	struct module *modules =
@@ -83,6 +92,9 @@ static Dwfl_Module *add_module(struct symbolizer *symbolizer, const char *path)
 	if (!module->path)
 		return NULL;
 	symbolizer->count++;
+	module->dwfl = NULL;
+	if (!is_file(path))
+		return NULL;
 	dwfl_report_begin_add(symbolizer->dwfl);
 	module->dwfl = dwfl_report_offline(symbolizer->dwfl, path, path, -1);
 	dwfl_report_end(symbolizer->dwfl, NULL, NULL);

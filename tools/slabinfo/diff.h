@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What changed between two answers of a process that --json wrote to files. */
+#ifndef SLABINFO_DIFF_H
+#define SLABINFO_DIFF_H
+
+#include "args.h"
+#include "model.h"
+
+/* One of the two files. */
+struct snapshot {
+	const char *file; /* as it is called in sentences */
+	struct model model;
+	uint64_t pid;
+	const char *command;
+	uint64_t uptime; /* seconds */
+	uint64_t now;    /* milliseconds of a clock of the machine, 0: not known */
+};
+
+/* A cache that is in one of them or in both; NULL where it is not. */
+struct change {
+	const char *name;
+	const struct cache *before, *after;
+};
+
+/* The same number twice. */
+struct growth {
+	uint64_t before, after;
+};
+
+struct diff {
+	struct snapshot before, after;
+	struct change *changes;
+	size_t count;
+	size_t caches; /* in both together, those that are not among the changes too */
+	struct growth objects, bytes; /* of these */
+};
+
+/*
+ * snapshot_read: read a file that --json wrote; "-" is standard input. False after
+ * telling with fail(); the caller frees the snapshot in any case.
+ */
+bool snapshot_read(struct snapshot *snapshot, const char *path);
+void snapshot_free(struct snapshot *snapshot);
+
+/* diff_is_one_process: whether both files are of the same process. */
+bool diff_is_one_process(const struct diff *diff);
+
+/* growth_of: after - before, no more than the type can hold. */
+int64_t growth_of(const struct growth *growth);
+
+struct growth change_objects(const struct change *change);
+struct growth change_bytes(const struct change *change);
+
+/* change_name: "new", "gone", "changed" or "same". */
+const char *change_name(const struct change *change);
+
+/* The changes for people, and for programs. */
+void diff_print(const struct options *options, const struct diff *diff);
+void diff_print_json(const struct diff *diff);
+
+#endif /* SLABINFO_DIFF_H */
