@@ -82,7 +82,6 @@ static void write_ratio(struct slab_cache *cache, uint64_t value)
 }
 
 #define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
-#define NUMBER(member)                                                                             \
 #define AT(member) .offset = offsetof(struct slab_stats, member), .size = SIZE_OF(member)
 #define NUMBER(member) {.name = #member, AT(member)}
 #define SUM(member) {.name = #member, AT(member), .is_sum = true}

@@ -25,7 +25,7 @@
 #include "options.h"
 #include "pin.h"
 #include "pressure.h"
-#include "rcu.h"
+#include "cache_rcu.h"
 #include "report.h"
 #include "reserve.h"
 #include "root.h"

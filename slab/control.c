@@ -23,7 +23,7 @@
 #include "guard.h"
 #include "options.h"
 #include "pressure.h"
-#include "rcu.h"
+#include "cache_rcu.h"
 #include "report.h"
 #include "runtime_dir.h"
 

@@ -16,7 +16,7 @@
 #include "debug_layout.h"
 #include "limit.h"
 #include "options.h"
-#include "rcu.h"
+#include "cache_rcu.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
 

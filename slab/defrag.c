@@ -47,7 +47,7 @@
 #include <errno.h>
 #include <slab/memory.h>
 
-#include "rcu.h"
+#include "cache_rcu.h"
 
 /* One node's. */
 struct defrag {

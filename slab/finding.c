@@ -131,18 +131,6 @@ void finding_detected(struct finding *finding, const void *caller)
 	track_fill(&finding->detected, caller);
 }
 
-/* Of a slab that CPUs work on at this moment it is a guess. */
-static unsigned used_objects(const struct slab *slab)
-{
-	unsigned carved = slab_carved(slab), unused;
-
-	if (slab->debug || slab_drains(slab))
-		return debug_used(slab);
-	unused = cpu_slab_free_count(&slab->cpu) +
-		 (uint16_t)(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16);
-	return unused < carved ? carved - unused : 0;
-}
-
 /* A record's or freelist's object: NULL when it names none. */
 static const char *listed_object(const struct slab *slab, unsigned index_plus_1)
 {
@@ -172,7 +160,7 @@ void finding_slab(struct finding *finding, const struct slab *slab)
 		return;
 	finding->slab = slab;
 	finding->objects = slab->objects;
-	finding->used = used_objects(slab);
+	finding->used = slab_used(slab);
 	if (slab->debug)
 		slab_with_letters(finding, slab);
 }

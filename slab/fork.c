@@ -13,7 +13,7 @@
 #include "guard.h"
 #include "pin.h"
 #include "pressure.h"
-#include "rcu.h"
+#include "cache_rcu.h"
 #include "reserve.h"
 #include "root.h"
 

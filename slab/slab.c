@@ -19,10 +19,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cache_rcu.h"
+#include "debug_cache.h"
 #include "decay.h"
 #include "limit.h"
 #include "options.h"
-#include "rcu.h"
 
 #define FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
@@ -160,6 +161,18 @@ bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error
 bool slab_is_empty(const struct slab *slab)
 {
 	return cpu_slab_free_count(&slab->cpu) == slab->carved;
+}
+
+/* Of a slab that CPUs work on at this moment it is a guess. */
+unsigned slab_used(const struct slab *slab)
+{
+	unsigned carved = slab_carved(slab), unused;
+
+	if (slab->debug || slab_drains(slab))
+		return debug_used(slab);
+	unused = cpu_slab_free_count(&slab->cpu) +
+		 (uint16_t)(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16);
+	return unused < carved ? carved - unused : 0;
 }
 
 struct slab *slab_create(struct slab_cache *cache, unsigned node)

@@ -67,7 +67,7 @@ struct slab {
 	uint32_t populated;       /* bytes from base on that hold memory */
 	uint32_t drained;         /* while a plain slab drains: objects in use */
 	uint32_t idle_since;      /* turn of maintenance (decay.c); 0: none found it idle */
-	/* Objects that wait for a grace period, for each of two turns (rcu.c): index of
+	/* Objects that wait for a grace period, for each of two turns (cache_rcu.c): index of
 	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
@@ -433,6 +433,8 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 /* … that are linked by links[] already: first and last are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
 		     unsigned n);
+/* Objects in use, at about this moment. Of any slab. */
+unsigned slab_used(const struct slab *slab);
 /* Entirely free, in hand, and collected. */
 bool slab_is_empty(const struct slab *slab);
 /* A fresh slab in hand; NULL and ENOMEM. */

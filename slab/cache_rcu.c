@@ -31,7 +31,7 @@
  *
  * Slabs of type-safe caches wait the same way before their memory goes.
  */
-#include "rcu.h"
+#include "cache_rcu.h"
 
 #include <errno.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Grace periods for caches: see rcu.c.
+ * Grace periods for caches: see cache_rcu.c.
  */
-#ifndef SLAB_RCU_INTERNAL_H
-#define SLAB_RCU_INTERNAL_H
+#ifndef SLAB_CACHE_RCU_H
+#define SLAB_CACHE_RCU_H
 
 #include <slab/rcu.h>
 
@@ -30,4 +30,4 @@ void rcu_this_thread_is_ours(void);
 /* In the child of a fork: who was recycling is gone. */
 void rcu_after_fork_child(struct slab_cache *cache);
 
-#endif /* SLAB_RCU_INTERNAL_H */
+#endif /* SLAB_CACHE_RCU_H */
