@@ -81,6 +81,19 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "counted_us", stats->counted_us);
 }
 
+static void put_memory(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "rcu_pending", stats->rcu_pending);
+	slab_json_number(json, "rcu_freed", stats->rcu_freed);
+	slab_json_number(json, "rcu_helped", stats->rcu_helped);
+	slab_json_number(json, "limit_hits", stats->limit_hits);
+	slab_json_number(json, "reserve", stats->reserve);
+	slab_json_number(json, "reserve_left", stats->reserve_left);
+	slab_json_number(json, "reclaims", stats->reclaims);
+	slab_json_number(json, "reclaimed", stats->reclaimed);
+	slab_json_number(json, "moved", stats->moved);
+}
+
 static void put_aliases(struct slab_json *json, const struct slab_cache *copy)
 {
 	slab_json_open(json, "aliases", '[');
@@ -155,6 +168,7 @@ static void put_cache(struct slab_json *json, const struct inspect_cache *cache)
 	put_flags(json, cache->stats.flags);
 	put_sizes(json, &cache->stats);
 	put_counts(json, &cache->stats);
+	put_memory(json, &cache->stats);
 	put_debug(json, cache);
 	put_events(json, &cache->stats);
 	put_nodes(json, &cache->stats);
@@ -186,6 +200,9 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 	slab_json_number(json, "cached_bytes", in->pages.free_slab_bytes);
 	slab_json_number(json, "large_bytes", in->pages.large_bytes);
 	slab_json_number(json, "metadata_bytes", in->metadata_bytes);
+	slab_json_number(json, "limit", in->pages.limit);
+	slab_json_number(json, "used_bytes", in->pages.used_bytes);
+	slab_json_number(json, "limit_hits", in->pages.limit_hits);
 	slab_json_number(json, "now", now);
 	slab_json_number(json, "mark", in->root.mark);
 	slab_json_close(json, '}');

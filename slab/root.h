@@ -102,6 +102,9 @@ void root_registry_end(void);
 		FIELD(struct pages, segments),                                                     \
 		FIELD(struct pages, segment_count),                                                \
 		FIELD(struct pages, free_slab_bytes),                                              \
+		FIELD(struct pages, limit),                                                        \
+		FIELD(struct pages, used_bytes),                                                   \
+		FIELD(struct pages, limit_hits),                                                   \
 		FIELD(struct pages, large_bytes),                                                  \
 		sizeof(struct slab_cache),                                                         \
 		FIELD(struct slab_cache, cpu_slots),                                               \

@@ -552,12 +552,12 @@ TEST(InspectTest, ASegmentWithoutSlabsIsNoReasonToReadNothing)
 
 TEST(InspectTest, FieldsFarFromTheStartAreToldApart)
 {
-	const std::uint32_t name = FIELD(struct slab_cache, name);
+	const std::uint32_t next = FIELD(struct depot, next);
 	const std::uint32_t *begin = slab_root.layout, *end = begin + ROOT_FIELDS_MAX;
 
-	ASSERT_GT(offsetof(struct slab_cache, name), 2048u);
-	EXPECT_EQ(name >> 5, offsetof(struct slab_cache, name));
-	EXPECT_NE(std::find(begin, end, name), end);
+	ASSERT_GT(offsetof(struct depot, next), 2048u);
+	EXPECT_EQ(next >> 5, offsetof(struct depot, next));
+	EXPECT_NE(std::find(begin, end, next), end);
 }
 
 TEST(InspectTest, AReaderOfAnotherVersionGetsNoAnswer)

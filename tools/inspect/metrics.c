@@ -47,6 +47,13 @@ static void take_cache(struct metrics_cache *to, const struct cache *from)
 	to->errors = from->errors;
 	to->counted = model_number(from->json, "counted");
 	to->counted_us = model_number(from->json, "counted_us");
+	to->rcu_pending = model_number(from->json, "rcu_pending");
+	to->rcu_freed = model_number(from->json, "rcu_freed");
+	to->limit_hits = model_number(from->json, "limit_hits");
+	to->reserve = model_number(from->json, "reserve");
+	to->reserve_left = model_number(from->json, "reserve_left");
+	to->reclaimed = model_number(from->json, "reclaimed");
+	to->moved = model_number(from->json, "moved");
 	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
 		to->events[i] = model_event(from, slab_event_name(i));
 }

@@ -33,6 +33,7 @@ struct metrics_cache {
 	uint64_t bytes, used_bytes, populated_bytes, limit_bytes;
 	uint64_t debug_slabs, guarded_slabs, draining_slabs;
 	uint64_t errors, counted, counted_us;
+	uint64_t rcu_pending, rcu_freed, limit_hits, reserve, reserve_left, reclaimed, moved;
 	uint64_t events[SLAB_EVENT_COUNT];
 	uint64_t is_sum; /* 1: several caches, called METRICS_OTHER */
 };
