@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <slab/memory.h>
 #include <string.h>
 
 #include "attributes.h"
@@ -142,6 +143,7 @@ void control_answer_trim(struct slab_json *reply, const char *rest)
 		slabs = slab_cache_shrink(cache);
 		released += slabs > 0 ? (unsigned)slabs : 0;
 	}
+	slab_trim(); /* pages within slabs, too */
 	control_begin(reply, true);
 	slab_json_number(reply, "slabs", released);
 	control_end(reply);

@@ -207,8 +207,15 @@ long slab_cache_defrag(struct slab_cache *cache)
 {
 	int saved = errno;
 	unsigned slabs;
-	long moved = defrag_cache(cache, &slabs);
+	long moved;
 
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	cache_pin(cache);
+	moved = defrag_cache(cache, &slabs);
+	cache_unpin(cache);
 	if (moved < 0)
 		return moved;
 	segment_trim(NULL);

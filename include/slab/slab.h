@@ -147,8 +147,10 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  * returned with one more reference, and both names are shown.
  *
  * Returns the cache, or NULL and errno:
- *   EINVAL   a bad name, size or alignment, an unknown flag, or a limit
- *            below one slab
+ *   EINVAL   a bad name, size or alignment, an unknown flag, an argument that this
+ *            library does not know; a limit below one slab; SLAB_ZERO with a
+ *            constructor; SLAB_TYPESAFE_BY_RCU without args.rcu; isolate or migrate
+ *            alone, or without a constructor
  *   EEXIST   a cache of this name exists
  *   ENOMEM   no memory, for the cache or for its reserve
  * With SLAB_PANIC the process aborts with a message instead.
@@ -169,7 +171,9 @@ static inline struct slab_cache *slab_cache_create(const char *name, size_t size
  * usable. NULL is allowed. A merged cache only loses one reference, and with it
  * the name that came last, whichever name's creator destroys it.
  * The caller guarantees that nobody uses the cache any more; -EINVAL for a
- * cache that was destroyed before. Not async-signal-safe.
+ * cache that was destroyed before; -EBUSY also within one of the cache's own callbacks
+ * (reclaim, isolate, migrate). With args.rcu it waits for a grace period; -EDEADLK
+ * within a read-side critical section. Not async-signal-safe.
  */
 SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 

@@ -80,16 +80,16 @@ struct slab_stats {
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
 	uint64_t limit;           /* bytes of slabs at most, 0: none */
 	uint64_t counted;         /* allocations in the moments when all were counted … */
-	uint64_t counted_us;      /* … and how long these were: microseconds (see docs/control.md) */
-	uint64_t rcu_pending;     /* objects (and slabs) that wait for a grace period */
-	uint64_t rcu_freed;       /* objects that have waited for one (<slab/rcu.h>) */
-	uint64_t rcu_helped;      /* frees that were held up because too much waited */
-	uint64_t limit_hits;      /* allocations that failed because of a limit (<slab/memory.h>) */
-	uint64_t reserve;         /* objects kept for when there is no memory … */
-	uint64_t reserve_left;    /* … and how many of them are there now */
-	uint64_t reclaims;        /* times that args.reclaim was called … */
-	uint64_t reclaimed;       /* … and objects that it said it freed */
-	uint64_t moved;           /* objects that were moved to denser slabs */
+	uint64_t counted_us; /* … and how long these were: microseconds (see docs/control.md) */
+	uint64_t rcu_pending; /* objects (and slabs) that wait for a grace period */
+	uint64_t rcu_freed; /* objects that have waited for one (<slab/rcu.h>) */
+	uint64_t rcu_helped; /* frees that were held up because too much waited */
+	uint64_t limit_hits; /* allocations that failed because of a limit (<slab/memory.h>) */
+	uint64_t reserve; /* objects kept for when there is no memory … */
+	uint64_t reserve_left; /* … and how many of them are there now */
+	uint64_t reclaims; /* times that args.reclaim was called … */
+	uint64_t reclaimed; /* … and objects that it said it freed */
+	uint64_t moved; /* objects that were moved to denser slabs */
 	uint64_t event[SLAB_EVENT_COUNT];
 	unsigned nodes; /* how many entries of the next three are used */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];

@@ -77,9 +77,8 @@ TEST_F(TuneTest, ALimitLetsAllocationsFail)
 
 TEST_F(TuneTest, WrongSettingsGetOneSentence)
 {
-	const std::string settable =
-		"what can be set: min_partial, cpu_partial, limit, sample, "
-		"remote_node_defrag_ratio, and events, to 0";
+	const std::string settable = "what can be set: min_partial, cpu_partial, limit, sample, "
+				     "remote_node_defrag_ratio, and events, to 0";
 	const std::string usage =
 		refusal("set needs an attribute, a value, and the name of a cache");
 

@@ -442,6 +442,33 @@ TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
 	EXPECT_TRUE(contains(report, "(1000 counted in 5.0 ms)\n")) << report;
 }
 
+TEST(ViewsOfOthersTest, MemoryThatComesBackIsReported)
+{
+	runtime_dir dir;
+	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\","
+				      "\"rcu_pending\":12,\"rcu_freed\":4000,\"rcu_helped\":3,"
+				      "\"limit_hits\":7,\"reserve\":8,\"reserve_left\":6,"
+				      "\"reclaims\":2,\"reclaimed\":300,\"moved\":90}]}\n");
+
+	EXPECT_TRUE(contains(slabinfo({"-r"}).out,
+			     "\nMemory\n"
+			     "--------------------------------------------------\n"
+			     "Grace periods        4000 objects have waited for one, 12 wait\n"
+			     "Held up                 3 frees, because too much waited\n"
+			     "Limit                   7 allocations failed because of a limit\n"
+			     "Reserve                 8 objects, of which 6 are there\n"
+			     "Reclaim               300 objects given up, in 2 calls\n"
+			     "Moved                  90 objects to denser slabs\n"));
+}
+
+TEST(ViewsOfOthersTest, CachesWithoutSuchMemoryAreSilentAboutIt)
+{
+	runtime_dir dir;
+	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
+
+	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "\nMemory\n----"));
+}
+
 TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 {
 	runtime_dir dir;

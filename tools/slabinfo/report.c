@@ -214,7 +214,8 @@ struct memory_row {
 static void print_memory(const struct cache *cache)
 {
 	static const struct memory_row rows[] = {
-		{"Grace periods", "rcu_freed", "rcu_pending", "objects have waited for one, %s wait"},
+		{"Grace periods", "rcu_freed", "rcu_pending",
+		 "objects have waited for one, %s wait"},
 		{"Held up", "rcu_helped", NULL, "frees, because too much waited"},
 		{"Limit", "limit_hits", NULL, "allocations failed because of a limit"},
 		{"Reserve", "reserve", "reserve_left", "objects, of which %s are there"},
