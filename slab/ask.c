@@ -86,11 +86,13 @@ static struct slab_cache *pick(struct asked *round, const struct slab_cache *onl
 
 static size_t call(struct slab_cache *cache)
 {
+	enum limit_cause why = limit_noted; /* an allocation within may note another */
 	size_t objects;
 
 	asking = true;
 	objects = cache->reclaim(cache, cache->arg);
 	asking = false;
+	limit_noted = why;
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
 	return objects;

@@ -509,6 +509,12 @@ static bool is_registered(const struct slab_cache *cache)
 	return c != NULL;
 }
 
+static bool waits(const struct slab_cache *cache)
+{
+	return is_registered(cache) && cache->rcu &&
+	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
+}
+
 /* Take registry_lock when nothing waits for a grace period, and nobody acts on the cache
  * without the lock, which might give it something that does. 0 or -errno. */
 static int lock_for_destruction(struct slab_cache *cache)
@@ -521,6 +527,11 @@ static int lock_for_destruction(struct slab_cache *cache)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
 		error = is_registered(cache) ? pin_wait(cache) : 0;
+		/* Who had pinned it may have given it something to wait for. */
+		if (!error && waits(cache)) {
+			pthread_mutex_unlock(&registry_lock);
+			error = EAGAIN;
+		}
 	} while (error == EAGAIN);
 	return error ? fail(error) : 0;
 }

@@ -34,6 +34,7 @@
 #include "cache_rcu.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 #include <urcu/call-rcu.h>
 #include <urcu/flavor.h>
@@ -47,6 +48,11 @@
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
 #define HOLD_UP_NS 100000L
+/* Two rounds of a callback take 20 ms and two grace periods. */
+#define MOMENT_NS 60000000L
+
+#define PAGE ((size_t)4096)
+#define PART ((size_t)256)
 
 #define FIRST(waiting) ((unsigned)((waiting) & 0xffff))
 #define LAST(waiting) ((unsigned)((waiting) >> 16 & 0xffff))
@@ -68,14 +74,19 @@ struct cache_rcu {
 	uint64_t armed_turn;     /* at the end of which the callback's grace period began */
 	struct slab *slabs[2];   /* that have objects waiting */
 	struct slab *retired[2]; /* that wait themselves */
+	uint32_t taking;         /* threads that have a batch in hand */
 	struct cache_rcu *next;  /* free ones */
 };
+
+_Static_assert(sizeof(struct cache_rcu) <= PART, "a part of a page holds it");
 
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cache_rcu *free_list;
 
 /* call_rcu() wants threads that its flavour knows. */
 static __thread bool is_ours;
+/* This thread recycles: what destructors free meanwhile need not wait for it. */
+static __thread bool recycles;
 
 void rcu_this_thread_is_ours(void)
 {
@@ -83,6 +94,26 @@ void rcu_this_thread_is_ours(void)
 }
 
 /* --- memory ------------------------------------------------------------------- */
+
+static void give_free(struct cache_rcu *rcu)
+{
+	pthread_mutex_lock(&free_lock);
+	rcu->next = free_list;
+	free_list = rcu;
+	pthread_mutex_unlock(&free_lock);
+}
+
+/* Few caches have one: a page serves many. */
+static struct cache_rcu *take_fresh(void)
+{
+	char *page = os_map(PAGE, PAGE);
+
+	if (!page)
+		return NULL;
+	for (size_t at = PART; at < PAGE; at += PART)
+		give_free((struct cache_rcu *)(page + at));
+	return (struct cache_rcu *)page;
+}
 
 static struct cache_rcu *take_free(void)
 {
@@ -93,15 +124,7 @@ static struct cache_rcu *take_free(void)
 	if (rcu)
 		free_list = rcu->next;
 	pthread_mutex_unlock(&free_lock);
-	return rcu ? rcu : os_map(4096, 4096);
-}
-
-static void give_free(struct cache_rcu *rcu)
-{
-	pthread_mutex_lock(&free_lock);
-	rcu->next = free_list;
-	free_list = rcu;
-	pthread_mutex_unlock(&free_lock);
+	return rcu ? rcu : take_fresh();
 }
 
 static uint64_t backlog_of(size_t size)
@@ -175,8 +198,9 @@ static uint64_t link_batch(struct slab *slab, const struct cpu_batch *batch, uin
 static uint64_t wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 {
 	struct slab *slab = slab_from_cpu(batch->slab);
+	/* In this order on all machines: freed, and only then the turn is looked at. */
 	uint64_t pending =
-		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_SEQ_CST);
 	unsigned turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
 	uint64_t waiting = __atomic_load_n(&slab->waiting[turn], __ATOMIC_RELAXED), value;
 
@@ -266,6 +290,7 @@ static void recycle(struct cache_rcu *rcu, unsigned turn)
 	struct slab *retired = take_all(&rcu->retired[turn]);
 	uint64_t objects = 0, slabs = 0;
 
+	recycles = true;
 	for (; slab; slab = next) {
 		uint64_t waiting;
 
@@ -279,8 +304,9 @@ static void recycle(struct cache_rcu *rcu, unsigned turn)
 		next = retired->next;
 		debug_slab_release_now(cache, retired);
 	}
+	recycles = false;
 	__atomic_fetch_add(&cache->memory.rcu_freed, objects, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELEASE);
 }
 
 /* Is there anything in the turn that takes in? Then it waits from now on, and the
@@ -402,20 +428,59 @@ static void hold_up(void)
 	nanosleep(&time, NULL);
 }
 
-/* Much waits, or too much. */
-static SLAB_SLOWPATH void help(struct cache_rcu *rcu, uint64_t pending)
+static bool is_too_much(const struct cache_rcu *rcu)
 {
-	if (rcu->flavor->read_ongoing() || !start_driving(rcu)) {
-		if (pending <= rcu->backlog)
+	return __atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_RELAXED) > rcu->backlog;
+}
+
+/* One grace period for as much as possible. false: somebody else is at it. */
+static bool drive(struct cache_rcu *rcu)
+{
+	if (!start_driving(rcu))
+		return false;
+	if (!something_waits(rcu, ~rcu->turn & 1))
+		turn_over(rcu);
+	synchronize(rcu);
+	stop_driving(rcu);
+	return true;
+}
+
+/* Much waits, or too much: then nobody adds to it but within sections. */
+static SLAB_SLOWPATH void help(struct cache_rcu *rcu)
+{
+	bool helped = false;
+
+	if (recycles)
+		return;
+	if (rcu->flavor->read_ongoing()) {
+		if (!is_too_much(rcu))
 			return;
 		hold_up();
 	} else {
-		synchronize(rcu);
-		if (turn_over(rcu))
-			synchronize(rcu);
-		stop_driving(rcu);
+		while (!(helped = drive(rcu)) && is_too_much(rcu))
+			hold_up();
+		if (!helped)
+			return;
 	}
 	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
+}
+
+/*
+ * Not with synchronize_rcu(): whoever allocates may hold a lock that a reader waits for
+ * within its section, and the grace period would never end.
+ */
+void rcu_wait_a_moment(struct slab_cache *cache)
+{
+	struct cache_rcu *rcu = cache->rcu;
+
+	if (!rcu || recycles || rcu->flavor->read_ongoing())
+		return;
+	for (unsigned n = 0; n < MOMENT_NS / HOLD_UP_NS; n++) {
+		if (!__atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) &&
+		    !is_gathered(rcu))
+			break;
+		hold_up();
+	}
 }
 
 /* In the qsbr flavour a thread that is online is within a section, so to speak. */
@@ -441,10 +506,13 @@ int rcu_drain(struct slab_cache *cache)
 		return error;
 	while (!start_driving(rcu))
 		hold_up();
-	/* What waits, what takes in, and what destructors free meanwhile. */
-	do
+	synchronize(rcu);
+	/* Batches are in a buffer, or in a thread's hand. */
+	collect(rcu);
+	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
+		sched_yield();
+	if (turn_over(rcu))
 		synchronize(rcu);
-	while (turn_over(rcu));
 	stop_driving(rcu);
 	if (online)
 		rcu->flavor->thread_online();
@@ -472,28 +540,68 @@ void rcu_destroy(struct cache_rcu *rcu)
 		give_free(rcu);
 }
 
-static void count_waiting(struct slab *slab, void *arg)
+/* --- fork --------------------------------------------------------------------------------- */
+
+void rcu_fork_lock(void)
 {
-	*(uint64_t *)arg += COUNT(slab->waiting[0]) + COUNT(slab->waiting[1]);
+	pthread_mutex_lock(&free_lock);
+}
+
+void rcu_fork_unlock(void)
+{
+	pthread_mutex_unlock(&free_lock);
+}
+
+/* Every slab that has objects waiting is on its turn's stack again. */
+static void stack_again(struct slab *slab, void *arg)
+{
+	struct cache_rcu *rcu = arg;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		if (!slab->waiting[turn])
+			continue;
+		push(&rcu->slabs[turn], slab, &slab->next_waiting[turn]);
+		rcu->cache->memory.rcu_pending += COUNT(slab->waiting[turn]);
+	}
+}
+
+static void count_again(struct cache_rcu *rcu)
+{
+	struct slab_cache *cache = rcu->cache;
+
+	cache->memory.rcu_pending = 0;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		rcu->slabs[turn] = NULL;
+		for (struct slab *slab = rcu->retired[turn]; slab; slab = slab->next)
+			cache->memory.rcu_pending++;
+	}
+	cache_each_slab(cache, stack_again, rcu);
 }
 
 /*
- * A thread that recycles has taken objects out of the slabs that are not free yet. In the
- * child there is no such thread: they are lost, as what other threads had in hand is.
+ * Other threads were stopped anywhere, and are not there. What they had in hand is lost,
+ * as everywhere; the rest is put in order. Whether the callback is under way is not known:
+ * so it gets a struct of its own, which it gives back if it comes, and the next free asks
+ * for another.
  */
 void rcu_after_fork_child(struct slab_cache *cache)
 {
-	struct cache_rcu *rcu = cache->rcu;
-	uint64_t pending = 0;
+	struct cache_rcu *old = cache->rcu, *rcu = old ? take_free() : NULL;
 
-	if (!rcu || !rcu->driving)
+	if (!rcu)
 		return;
-	rcu->driving = 0;
-	cache_each_slab(cache, count_waiting, &pending);
-	for (unsigned turn = 0; turn < 2; turn++)
-		for (struct slab *slab = rcu->retired[turn]; slab; slab = slab->next)
-			pending++;
-	cache->memory.rcu_pending = pending;
+	*rcu = *old;
+	old->cache = NULL;
+	old->driving = 0;
+	rcu->armed = rcu->driving = rcu->taking = 0;
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+
+		if (slot->closed)
+			slot->closed = 0;
+	}
+	cache->rcu = rcu;
+	count_again(rcu);
 }
 
 /* --- freeing -------------------------------------------------------------------------------- */
@@ -505,11 +613,22 @@ bool rcu_retire(struct slab_cache *cache, struct slab *slab)
 
 	if (!(cache->flags & SLAB_TYPESAFE_BY_RCU))
 		return false;
-	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
 	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
 	push(&rcu->retired[turn], slab, &slab->next);
 	arm(rcu);
 	return true;
+}
+
+/* What this CPU has gathered waits from now on. */
+static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
+{
+	struct cpu_batch batch;
+
+	__atomic_fetch_add(&rcu->taking, 1, __ATOMIC_SEQ_CST);
+	if (cpu_engine->gather_take(rcu->slots, cpu, &batch) == CPU_DONE)
+		*ret_pending = wait_for(rcu, &batch);
+	__atomic_fetch_sub(&rcu->taking, 1, __ATOMIC_RELEASE);
 }
 
 /* false: it was given to us a moment ago. */
@@ -526,9 +645,8 @@ static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
 			return true;
 		if (result == CPU_DOUBLE)
 			return false;
-		if (result == CPU_MISS &&
-		    cpu_engine->gather_take(rcu->slots, cpu, &batch) == CPU_DONE)
-			*ret_pending = wait_for(rcu, &batch);
+		if (result == CPU_MISS)
+			pass_on(rcu, cpu, ret_pending);
 	}
 	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
 	*ret_pending = wait_for(rcu, &batch);
@@ -564,7 +682,7 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 	}
 	arm(cache->rcu);
 	if (SLAB_UNLIKELY(pending > cache->rcu->backlog / 4))
-		help(cache->rcu, pending);
+		help(cache->rcu);
 }
 
 void slab_free_rcu(struct slab_cache *cache, void *obj)

@@ -27,6 +27,11 @@ bool rcu_retire(struct slab_cache *cache, struct slab *slab);
 /* Called by threads of libslab's own, which no flavour knows. */
 void rcu_this_thread_is_ours(void);
 
+/* Some milliseconds at most, until nothing waits: for allocations that met a limit. */
+void rcu_wait_a_moment(struct slab_cache *cache);
+/* Held over fork, with nothing else locked behind it. */
+void rcu_fork_lock(void);
+void rcu_fork_unlock(void);
 /* In the child of a fork: who was recycling is gone. */
 void rcu_after_fork_child(struct slab_cache *cache);
 

@@ -142,6 +142,7 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+	slab->waiting[0] = slab->waiting[1] = 0;
 	slab_set_carved(slab, 0);
 }
 

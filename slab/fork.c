@@ -32,12 +32,14 @@ static void prepare(void)
 			pthread_mutex_lock(&c->node[n].lock);
 	guard_lock();
 	segment_lock();
+	rcu_fork_lock();
 	cpu_slots_lock_all();
 }
 
 static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
+	rcu_fork_unlock();
 	segment_unlock();
 	guard_unlock();
 	segment_discard_unlock();

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "debug_cache.h"
+#include "cache_rcu.h"
 #include "guard.h"
 #include "options.h"
 #include "pin.h"
@@ -94,11 +95,13 @@ bool limit_lock_soon(pthread_mutex_t *lock)
 	return pthread_mutex_timedlock(lock, &until) == 0;
 }
 
-/* What its CPUs and its guard pages hold: slabs that went, or -1. */
+/* What its CPUs and its guard pages hold, and what waits for a grace period: slabs that
+ * went, or -1. */
 static long flush(struct slab_cache *cache)
 {
 	unsigned released;
 
+	rcu_wait_a_moment(cache);
 	if (!limit_lock_soon(&cache->flush_lock))
 		return -1;
 	released = cache_flush_locked(cache);
@@ -110,8 +113,12 @@ size_t limit_shrink(struct slab_cache *cache)
 {
 	long released = flush(cache);
 
-	return released < 0 ? 0
-			    : (size_t)(released + cache_release_empty(cache)) << cache->slab_shift;
+	if (released < 0)
+		return 0;
+	released += cache_release_empty(cache);
+	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
+		rcu_wait_a_moment(cache);
+	return (size_t)released << cache->slab_shift;
 }
 
 static size_t shrink_all(void)

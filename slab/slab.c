@@ -192,6 +192,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+	slab->waiting[0] = slab->waiting[1] = 0; /* lost in a fork, if anything */
 	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache_user(cache));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	return slab;

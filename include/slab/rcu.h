@@ -62,7 +62,9 @@ extern "C" {
  * of a cache. When 4 MiB of objects wait (at least 4096, at most 65536 of them), a thread that frees
  * more helps: it waits for the grace period and recycles what waited. Within a read-side
  * critical section it cannot, since the grace period waits for it; so when four times as
- * much waits, a thread that frees more is held up for 0.1 ms for every 64 objects or fewer.
+ * much waits, a thread that frees more there is held up for 0.1 ms for every 64 objects
+ * or fewer; outside of sections it waits until less does. (In the qsbr flavour a thread
+ * that is online counts as within a section.)
  *
  * What slab_free() reports is reported here. A cache without args.rcu reports, too,
  * and keeps the object.

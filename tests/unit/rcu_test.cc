@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <slab/debug.h>
@@ -31,6 +33,12 @@
 extern "C" {
 extern const struct rcu_flavor_struct urcu_memb_flavor, urcu_mb_flavor, urcu_qsbr_flavor,
 	urcu_bp_flavor;
+void urcu_bp_before_fork(void);
+void urcu_bp_after_fork_parent(void);
+void urcu_bp_after_fork_child(void);
+void urcu_bp_call_rcu_before_fork(void);
+void urcu_bp_call_rcu_after_fork_parent(void);
+void urcu_bp_call_rcu_after_fork_child(void);
 }
 
 using namespace slab_test;
@@ -394,6 +402,33 @@ TEST_P(RcuTest, ChurnTakesNoMoreSlabsThanMayWait)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+TEST_P(RcuTest, ProducersWaitForAReaderThatTakesItsTime)
+{
+	struct slab_cache *cache = create();
+	reader slow(rcu);
+	std::atomic<bool> stop{false};
+	std::vector<std::thread> producers;
+	std::uint64_t most = 0;
+
+	for (int i = 0; i < 2; i++)
+		producers.emplace_back([&] {
+			registered there(rcu);
+
+			while (!stop)
+				slab_free_rcu(cache, slab_alloc(cache));
+		});
+	while (most <= backlog)
+		most = std::max(most, stats(cache).rcu_pending);
+	std::this_thread::sleep_for(std::chrono::milliseconds(100));
+	most = std::max(most, stats(cache).rcu_pending);
+	stop = true;
+	slow.leave();
+	for (std::thread &producer : producers)
+		producer.join();
+	EXPECT_LE(most, backlog + slack);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 /* --- bad input -------------------------------------------------------------------------- */
 
 TEST_P(RcuTest, BarrierWithinASectionIsRefused)
@@ -604,6 +639,50 @@ TEST_P(RcuTest, AChildRecyclesWhatItsParentFreed)
 			  "");
 	stop = true;
 	producer.join();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* With the hooks of the flavour, a child has a callback thread of its own. */
+TEST(Rcu, NothingWaitsForEverInAChild)
+{
+	struct slab_cache_args args = {};
+	std::atomic<bool> stop{false};
+	std::vector<std::thread> producers;
+
+	args.rcu = &urcu_bp_flavor;
+
+	struct slab_cache *cache = slab_cache_create("forked", 2048, &args, 0);
+
+	for (int i = 0; i < 2; i++)
+		producers.emplace_back([&] {
+			while (!stop)
+				slab_free_rcu(cache, slab_alloc(cache));
+		});
+	for (int i = 0; i < 20; i++) {
+		std::this_thread::sleep_for(std::chrono::milliseconds(1 + i % 5));
+		urcu_bp_call_rcu_before_fork();
+		urcu_bp_before_fork();
+
+		const pid_t child = fork();
+
+		if (child == 0) {
+			urcu_bp_after_fork_child();
+			urcu_bp_call_rcu_after_fork_child();
+			alarm(child_seconds);
+			for (int n = 0; n < 20000; n++)
+				slab_free_rcu(cache, slab_alloc(cache));
+			_exit(slab_rcu_barrier(cache) != 0      ? 1
+			      : stats(cache).rcu_pending != 0   ? 2
+			      : slab_cache_validate(cache) != 0 ? 3
+								: 0);
+		}
+		urcu_bp_after_fork_parent();
+		urcu_bp_call_rcu_after_fork_parent();
+		EXPECT_EQ(child_failure(child), "");
+	}
+	stop = true;
+	for (std::thread &producer : producers)
+		producer.join();
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
