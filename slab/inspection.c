@@ -163,6 +163,8 @@ static void tidy_copy(struct slab_cache *copy)
 	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
 		copy->aliases = SLAB_STATS_MAX_ALIASES;
 	copy->name[SLAB_MAX_NAME] = '\0';
+	/* A bool that holds anything else may not even be looked at. */
+	memset(&copy->by_size, *(const unsigned char *)&copy->by_size != 0, sizeof(copy->by_size));
 }
 
 /* Further names, into the room behind the copy. */

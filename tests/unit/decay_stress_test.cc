@@ -128,10 +128,10 @@ TEST(DecayStressTest, ForksWhilePassesRun)
 
 		for (unsigned i = 0; i < (under_tsan ? 5 : 40); i++)
 			EXPECT_EQ(run_in_child([&] {
-					  std::vector<void *> objs;
+					  static void *objs[2000]; /* no malloc: sanitizers */
 
 					  for (unsigned n = 0; n < 2000; n++)
-						  objs.push_back(slab_alloc(place.cache(n % 2)));
+						  objs[n] = slab_alloc(place.cache(n % 2));
 					  slab_maintain();
 					  for (unsigned n = 0; n < 2000; n++)
 						  slab_free(place.cache(n % 2), objs[n]);
