@@ -317,18 +317,22 @@ static void complain_on_stderr(const char *sentence)
 enum { UNREAD = 0, READY = -1 };
 static atomic_int state;
 static struct slab_options process_options;
+/* This thread reads: a signal handler that interrupts it takes what is there so far. */
+static __thread volatile bool reads __attribute__((tls_model("initial-exec")));
 
 static void read_environment(void)
 {
 	int me = getpid();
 	int seen = atomic_load(&state);
 
-	while (seen != READY) {
+	while (seen != READY && !reads) {
 		if (seen == me) {
 			sched_yield();
 			seen = atomic_load(&state);
 		} else if (atomic_compare_exchange_weak(&state, &seen, me)) {
+			reads = true;
 			slab_options_parse(&process_options, secure_getenv, complain_on_stderr);
+			reads = false;
 			atomic_store_explicit(&state, READY, memory_order_release);
 			return;
 		}
