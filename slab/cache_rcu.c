@@ -75,6 +75,7 @@ struct cache_rcu {
 	struct slab *slabs[2];   /* that have objects waiting */
 	struct slab *retired[2]; /* that wait themselves */
 	uint32_t taking;         /* threads that have a batch in hand */
+	bool forked;             /* in a child: no grace period has ended here yet */
 	struct cache_rcu *next;  /* free ones */
 };
 
@@ -180,18 +181,14 @@ static struct slab *take_all(struct slab **stack)
 
 /* --- into the turn ------------------------------------------------------------------ */
 
-/* Link a batch in front of what waits already. */
-static uint64_t link_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
+/* A batch in front of what waits already. */
+static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
 {
-	unsigned first = FIRST(waiting), last = LAST(waiting);
+	unsigned first = slab_link_batch(slab, batch->count, batch->offset8, FIRST(waiting));
+	unsigned last = LAST(waiting);
 
-	for (unsigned i = 0; i < batch->count; i++) {
-		unsigned index = cpu_slab_index(&slab->cpu, batch->offset8[i]);
-
-		__atomic_store_n(&slab->links[index], (uint16_t)first, __ATOMIC_RELAXED);
-		first = index + 1;
-		last = last ? last : first;
-	}
+	if (!last)
+		last = cpu_slab_index(&slab->cpu, batch->offset8[0]) + 1;
 	return first | last << 16 | (uint64_t)(COUNT(waiting) + batch->count) << 32;
 }
 
@@ -205,7 +202,7 @@ static uint64_t wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 	uint64_t waiting = __atomic_load_n(&slab->waiting[turn], __ATOMIC_RELAXED), value;
 
 	do
-		value = link_batch(slab, batch, waiting);
+		value = add_batch(slab, batch, waiting);
 	while (!__atomic_compare_exchange_n(&slab->waiting[turn], &waiting, value, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	if (!waiting)
@@ -213,22 +210,10 @@ static uint64_t wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 	return pending;
 }
 
-/* Somebody else's gather buffer: its slot is closed, and fenced. */
-static void collect_slot(struct cache_rcu *rcu, struct cpu_slot *slot)
-{
-	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
-	struct cpu_batch batch = {.slab = cpu_word_slab(word), .count = cpu_word_count(word)};
-
-	for (unsigned i = 0; i < batch.count; i++)
-		batch.offset8[i] = slot->gather_buf[i];
-	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
-	if (batch.count)
-		wait_for(rcu, &batch);
-}
-
 /* What CPUs have gathered joins what waits. By the driver. */
 static void collect(struct cache_rcu *rcu)
 {
+	struct cpu_batch batch;
 	bool found = false;
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
@@ -245,8 +230,11 @@ static void collect(struct cache_rcu *rcu)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
 
-		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
-			collect_slot(rcu, slot);
+		if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
+			continue;
+		slot_take_gather(slot, &batch);
+		if (batch.count)
+			wait_for(rcu, &batch);
 	}
 	/* Nobody reads the old word once the slot is open again. */
 	cpu_engine->fence(rcu->slots);
@@ -309,24 +297,21 @@ static void recycle(struct cache_rcu *rcu, unsigned turn)
 	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELEASE);
 }
 
-/* Is there anything in the turn that takes in? Then it waits from now on, and the
- * other one, which is empty, takes in. By the driver. */
-static bool turn_over(struct cache_rcu *rcu)
-{
-	unsigned turn = rcu->turn & 1;
-
-	collect(rcu);
-	if (!__atomic_load_n(&rcu->slabs[turn], __ATOMIC_RELAXED) &&
-	    !__atomic_load_n(&rcu->retired[turn], __ATOMIC_RELAXED))
-		return false;
-	__atomic_store_n(&rcu->turn, rcu->turn + 1, __ATOMIC_SEQ_CST);
-	return true;
-}
-
 static bool something_waits(const struct cache_rcu *rcu, unsigned turn)
 {
 	return __atomic_load_n(&rcu->slabs[turn], __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&rcu->retired[turn], __ATOMIC_RELAXED);
+}
+
+/* Is there anything in the turn that takes in? Then it waits from now on, and the
+ * other one, which is empty, takes in. By the driver. */
+static bool turn_over(struct cache_rcu *rcu)
+{
+	collect(rcu);
+	if (!something_waits(rcu, rcu->turn & 1))
+		return false;
+	__atomic_store_n(&rcu->turn, rcu->turn + 1, __ATOMIC_SEQ_CST);
+	return true;
 }
 
 /* --- driving: the callback -------------------------------------------------------------- */
@@ -403,6 +388,7 @@ static void callback(struct rcu_head *head)
 
 	unsigned waits = ~rcu->turn & 1;
 
+	__atomic_store_n(&rcu->forked, false, __ATOMIC_RELAXED);
 	if (turn == rcu->turn)
 		recycle(rcu, waits);
 	if (something_waits(rcu, waits) || turn_over(rcu))
@@ -445,12 +431,17 @@ static bool drive(struct cache_rcu *rcu)
 	return true;
 }
 
-/* Much waits, or too much: then nobody adds to it but within sections. */
+/*
+ * Much waits, or too much: then nobody adds to it but within sections.
+ *
+ * Not in a child before its first callback came: a flavour whose hooks were not called
+ * around fork() may have a lock there that nobody gives back.
+ */
 static SLAB_SLOWPATH void help(struct cache_rcu *rcu)
 {
 	bool helped = false;
 
-	if (recycles)
+	if (recycles || __atomic_load_n(&rcu->forked, __ATOMIC_RELAXED))
 		return;
 	if (rcu->flavor->read_ongoing()) {
 		if (!is_too_much(rcu))
@@ -594,6 +585,7 @@ void rcu_after_fork_child(struct slab_cache *cache)
 	old->cache = NULL;
 	old->driving = 0;
 	rcu->armed = rcu->driving = rcu->taking = 0;
+	rcu->forked = true;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
 

@@ -8,12 +8,12 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <slab/memory.h>
 #include <string.h>
 
 #include "attributes.h"
 #include "control_answer.h"
 #include "count.h"
+#include "decay.h"
 #include "options.h"
 #include "pin.h"
 
@@ -130,22 +130,15 @@ void control_answer_reset(struct slab_json *reply, const char *rest)
 
 void control_answer_trim(struct slab_json *reply, const char *rest)
 {
-	struct slab_cache *cache = NULL;
-	unsigned released;
-	int slabs;
+	unsigned slabs;
 
 	if (*rest) {
 		slab_control_refuse(reply, "trim takes no \"%.64s\": it is for all caches", rest);
 		return;
 	}
-	released = segment_trim(NULL);
-	while ((cache = pin_next(cache, true))) {
-		slabs = slab_cache_shrink(cache);
-		released += slabs > 0 ? (unsigned)slabs : 0;
-	}
-	slab_trim(); /* pages within slabs, too */
+	decay_trim(&slabs);
 	control_begin(reply, true);
-	slab_json_number(reply, "slabs", released);
+	slab_json_number(reply, "slabs", slabs);
 	control_end(reply);
 }
 

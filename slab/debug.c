@@ -155,7 +155,7 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 
 	*ret_obj = NULL;
 	pthread_mutex_lock(&node->lock);
-	slab = node->debug.first;
+	slab = node->debug.slabs.first;
 	if (slab)
 		*ret_obj = take_from(cache, slab, requested, op);
 	pthread_mutex_unlock(&node->lock);

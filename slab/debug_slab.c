@@ -291,7 +291,7 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
 	unsigned released = 0;
 
 	pthread_mutex_lock(&node->lock);
-	for (struct slab *slab = node->debug.first; slab; slab = next) {
+	for (struct slab *slab = node->debug.slabs.first; slab; slab = next) {
 		next = slab->next;
 		if (slab->debug->used)
 			continue;

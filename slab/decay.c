@@ -313,7 +313,7 @@ static void take_due(struct node_list *list, const struct visit *visit, unsigned
 {
 	struct slab *next;
 
-	for (struct slab *slab = list->first; slab && max; slab = next) {
+	for (struct slab *slab = list->slabs.first; slab && max; slab = next) {
 		next = slab->next;
 		if (!is_due(slab, visit))
 			continue;
@@ -575,19 +575,27 @@ long slab_maintain(void)
 
 /* --- at once ------------------------------------------------------------------------------------------ */
 
-size_t slab_trim(void)
+size_t decay_trim(unsigned *ret_slabs)
 {
 	struct visit visit = {.all = true, .turn = decay_turn() + 1};
-	size_t bytes;
+	size_t before, bytes;
 
 	slab_init();
+	*ret_slabs = segment_trim(&before);
 	while ((visit.cache = pin_next(visit.cache, true))) {
-		cache_shrink(visit.cache);
+		*ret_slabs += cache_shrink(visit.cache);
 		for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
 			visit_node(&visit);
 	}
 	segment_trim(&bytes);
-	return visit.bytes + bytes;
+	return before + visit.bytes + bytes;
+}
+
+size_t slab_trim(void)
+{
+	unsigned slabs;
+
+	return decay_trim(&slabs);
 }
 
 void decay_after_fork_child(void)

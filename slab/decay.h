@@ -87,4 +87,7 @@ long decay_maintain(uint64_t now);
 /* In the child of a fork: who ran a pass is gone. */
 void decay_after_fork_child(void);
 
+/* slab_trim(), with the slabs that were given back as well. */
+size_t decay_trim(unsigned *ret_slabs);
+
 #endif /* SLAB_DECAY_H */

@@ -31,38 +31,19 @@ static void count(struct node_list *list, struct slab *slab, bool listed)
 
 void node_list_add_tail(struct node_list *list, struct slab *slab)
 {
-	slab->next = NULL;
-	slab->prev = list->last;
-	if (list->last)
-		list->last->next = slab;
-	else
-		list->first = slab;
-	list->last = slab;
+	queue_add_tail(&list->slabs, slab);
 	count(list, slab, true);
 }
 
 void node_list_add_head(struct node_list *list, struct slab *slab)
 {
-	slab->prev = NULL;
-	slab->next = list->first;
-	if (list->first)
-		list->first->prev = slab;
-	else
-		list->last = slab;
-	list->first = slab;
+	queue_add_head(&list->slabs, slab);
 	count(list, slab, true);
 }
 
 void node_list_remove(struct node_list *list, struct slab *slab)
 {
-	if (slab->prev)
-		slab->prev->next = slab->next;
-	else
-		list->first = slab->next;
-	if (slab->next)
-		slab->next->prev = slab->prev;
-	else
-		list->last = slab->prev;
+	queue_remove(&list->slabs, slab);
 	count(list, slab, false);
 }
 
@@ -127,8 +108,8 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 /* In hand, linked by next, in front of `taken`. Under the lock. */
 static struct slab *take(struct node_list *list, unsigned max, struct slab *taken)
 {
-	for (; max && list->first; max--) {
-		struct slab *slab = list->first;
+	for (; max && list->slabs.first; max--) {
+		struct slab *slab = list->slabs.first;
 
 		node_list_remove(list, slab);
 		slab->next = taken;
@@ -168,11 +149,11 @@ unsigned node_split(struct slab_cache *cache, unsigned n)
 	unsigned moved = 0;
 
 	pthread_mutex_lock(&node->lock);
-	for (const struct slab *slab = node->partial.first; slab; slab = slab->next)
+	for (const struct slab *slab = node->partial.slabs.first; slab; slab = slab->next)
 		used += slab_used(slab);
 	dense = (used + cache->objects - 1) / cache->objects;
 	for (; node->partial.count > dense; moved++) {
-		struct slab *slab = node->partial.last;
+		struct slab *slab = node->partial.slabs.last;
 
 		node_list_remove(&node->partial, slab);
 		node_list_add_head(&node->sparse, slab);
@@ -187,7 +168,7 @@ struct slab *node_take_sparse(struct slab_cache *cache, unsigned n)
 	struct slab *slab;
 
 	pthread_mutex_lock(&node->lock);
-	slab = node->sparse.last;
+	slab = node->sparse.slabs.last;
 	if (slab)
 		node_list_remove(&node->sparse, slab);
 	pthread_mutex_unlock(&node->lock);
@@ -237,7 +218,7 @@ static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 	struct slab *slab;
 
 	pthread_mutex_lock(&node->lock);
-	slab = node->partial.first;
+	slab = node->partial.slabs.first;
 	while (slab && !slab_used(slab))
 		slab = slab->next;
 	if (slab)

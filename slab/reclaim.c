@@ -58,11 +58,9 @@ static void take_list(struct slab_cache *cache, unsigned cpu, uint64_t word, str
 	}
 }
 
-/* The gathered objects go where they belong, as the CPU itself would send them;
- * it must not end as ours, so it waits until the slabs are in hand. */
-static void take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
+void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
 {
-	uint64_t word = slot->gather;
+	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
 
 	batch->slab = cpu_word_slab(word);
 	batch->count = cpu_word_count(word);
@@ -100,7 +98,8 @@ static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct sla
 	}
 	take_list(cache, cpu, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE), &hand);
 	take_list(cache, cpu, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE), &hand);
-	take_gather(slot, &batch);
+	/* The gathered objects go where they belong, as the CPU itself would send them. */
+	slot_take_gather(slot, &batch);
 	if (batch.count)
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
 	return hand;

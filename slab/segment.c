@@ -38,17 +38,12 @@
 #define ADDRESS_BITS 48
 #define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
 
-/* Linked by next and prev. */
-struct free_list {
-	struct slab *first, *last;
-};
-
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
 	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
-	struct free_list free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
-	struct free_list bare[SLAB_STATS_MAX_NODES]; /* that hold none */
+	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
+	struct slab_queue bare[SLAB_STATS_MAX_NODES]; /* that hold none */
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -205,45 +200,14 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	}
 }
 
-static void push(struct free_list *list, struct slab *slab)
-{
-	slab->prev = NULL;
-	slab->next = list->first;
-	if (list->first)
-		list->first->prev = slab;
-	else
-		list->last = slab;
-	list->first = slab;
-}
-
-static void push_last(struct free_list *list, struct slab *slab)
-{
-	slab->next = NULL;
-	slab->prev = list->last;
-	if (list->last)
-		list->last->next = slab;
-	else
-		list->first = slab;
-	list->last = slab;
-}
-
-static struct slab *take(struct free_list *list, struct slab *slab)
-{
-	if (slab->prev)
-		slab->prev->next = slab->next;
-	else
-		list->first = slab->next;
-	if (slab->next)
-		slab->next->prev = slab->prev;
-	else
-		list->last = slab->prev;
-	return slab;
-}
-
 /* NULL: the list is empty. */
-static struct slab *pop(struct free_list *list)
+static struct slab *pop(struct slab_queue *list)
 {
-	return list->first ? take(list, list->first) : NULL;
+	struct slab *slab = list->first;
+
+	if (slab)
+		queue_remove(list, slab);
+	return slab;
 }
 
 static void segment_list_slabs(struct segment *segment)
@@ -262,7 +226,7 @@ static void segment_list_slabs(struct segment *segment)
 		if (geometry->side)
 			slab->debug = (struct slab_debug *)(side + i * geometry->side);
 		slab->node = (uint8_t)segment->node;
-		push(&geometry->bare[segment->node], slab);
+		queue_add_head(&geometry->bare[segment->node], slab);
 	}
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
@@ -318,13 +282,13 @@ static void list_free(struct slab *slab)
 
 	slab_pages.free_slab_bytes += held;
 	if (!held) {
-		push(&geometry->bare[slab->node], slab);
+		queue_add_head(&geometry->bare[slab->node], slab);
 	} else if (slab->idle_since) {
-		push_last(&geometry->free[slab->node], slab);
+		queue_add_tail(&geometry->free[slab->node], slab);
 	} else {
 		/* The next pass is the first that finds it idle. */
 		slab_set_idle_since(slab, decay_turn() + 1);
-		push(&geometry->free[slab->node], slab);
+		queue_add_head(&geometry->free[slab->node], slab);
 	}
 }
 
@@ -362,22 +326,23 @@ struct trim {
 
 /* Some slabs from the end of a list, with both locks. */
 static void take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
-		      struct free_list *hand)
+		      struct slab_queue *hand)
 {
-	struct free_list *list = &geometry->free[node];
+	struct slab_queue *list = &geometry->free[node];
 	struct slab *slab;
 
 	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
 		if (!trim->all && !decay_is_ripe(slab->idle_since, trim->turn))
 			break;
 		slab_pages.free_slab_bytes -= slab_held(slab);
-		push(hand, take(list, slab));
+		queue_remove(list, slab);
+		queue_add_head(hand, slab);
 	}
 }
 
 /* What keeps its memory, for the sake of a huge page or since it is locked, comes again
  * in a decay time. */
-static void trim_hand(struct trim *trim, const struct free_list *hand)
+static void trim_hand(struct trim *trim, const struct slab_queue *hand)
 {
 	for (struct slab *slab = hand->first; slab; slab = slab->next) {
 		size_t bytes = trim->all || decay_may_discard(slab) ? discard(slab) : 0;
@@ -392,7 +357,7 @@ static void trim_hand(struct trim *trim, const struct free_list *hand)
 static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
 {
 	size_t before = trim->bytes;
-	struct free_list hand = {NULL, NULL};
+	struct slab_queue hand = {NULL, NULL};
 	struct slab *slab;
 	bool found;
 

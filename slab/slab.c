@@ -347,8 +347,7 @@ void slab_adopt(struct slab_cache *cache, struct slab *slab)
 	slab_list(cache, cpu, slab);
 }
 
-/* Link a batch in front of `first`; links are written by who frees the object. */
-static unsigned link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
+unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned index = cpu_slab_index(&slab->cpu, offset8[i]);
@@ -368,7 +367,7 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 	do {
 		value = REMOTE_OWNED;
 		if (remote & REMOTE_OWNED)
-			value |= link_batch(slab, n, offset8, FIRST(remote)) |
+			value |= slab_link_batch(slab, n, offset8, FIRST(remote)) |
 				 (uint64_t)(COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));

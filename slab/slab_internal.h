@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "cpu_cache.h"
+#include "queue.h"
 
 #define SLAB_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SLAB_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -203,9 +204,9 @@ bool topology_is_real(void); /* false: SLAB_FAKE_NODES */
 
 /* --- caches ---------------------------------------------------------------- */
 
-/* Slabs linked by next and prev; those on one are `listed`. */
+/* Slabs on one are `listed`. */
 struct node_list {
-	struct slab *first, *last;
+	struct slab_queue slabs;
 	unsigned count; /* may be read without the lock */
 };
 
@@ -430,6 +431,9 @@ void slab_list(struct slab_cache *cache, int cpu, struct slab *slab);
 /* Hand freed objects to a slab that somebody else may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
+/* Link a batch in front of `first`, an index + 1 or 0, in links[], which is written by
+ * who frees the object: the new first. */
+unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first);
 /* … that are linked by links[] already: first and last are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
 		     unsigned n);
@@ -512,6 +516,8 @@ unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 bool slot_holds(const struct cpu_slot *slot);
 /* Empty slabs of the nodes go, the others are sorted: how many went. */
 unsigned cache_release_empty(struct slab_cache *cache);
+/* What a CPU has gathered, out of its slot, which is closed and fenced. */
+void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch);
 /* slab_cache_shrink(), but free slabs keep their memory. */
 unsigned cache_shrink(struct slab_cache *cache);
 /* Slabs in hand, linked by next: full ones leave it, others go to their node. */

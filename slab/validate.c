@@ -130,7 +130,7 @@ static long check_counts(struct slab_cache *cache, unsigned n)
 	bool wrong;
 
 	pthread_mutex_lock(&node->lock);
-	for (const struct slab *s = node->partial.first; s; s = s->next)
+	for (const struct slab *s = node->partial.slabs.first; s; s = s->next)
 		partial++;
 	counter = node->partial.count;
 	wrong = counter != partial;

@@ -162,7 +162,7 @@ protected:
 
 	bool is_on_node(const struct slab *slab) const
 	{
-		for (struct slab *s = cache_->node[slab->node].partial.first; s; s = s->next)
+		for (struct slab *s = cache_->node[slab->node].partial.slabs.first; s; s = s->next)
 			if (s == slab)
 				return true;
 		return false;

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <slab/slab.h>
 #include <stdio.h>
-#include <string.h>
 
 static void print_properties(const struct cache *cache)
 {
@@ -207,39 +206,36 @@ static void print_deactivation(const struct cache *cache)
 }
 
 struct memory_row {
-	const char *label, *number, *other, *sentence; /* sentence: how the two are told */
+	const char *label, *number, *text, *other, *rest;
 };
 
 /* Memory that came back, or was kept: only what there is something to say of. */
 static void print_memory(const struct cache *cache)
 {
 	static const struct memory_row rows[] = {
-		{"Grace periods", "rcu_freed", "rcu_pending",
-		 "objects have waited for one, %s wait"},
-		{"Held up", "rcu_helped", NULL, "frees, because too much waited"},
-		{"Limit", "limit_hits", NULL, "allocations failed because of a limit"},
-		{"Reserve", "reserve", "reserve_left", "objects, of which %s are there"},
-		{"Reclaim", "reclaimed", "reclaims", "objects given up, in %s calls"},
-		{"Moved", "moved", NULL, "objects to denser slabs"},
+		{"Grace periods", "rcu_freed", "objects have waited for one, ", "rcu_pending",
+		 " wait"},
+		{"Held up", "rcu_helped", "frees, because too much waited", NULL, NULL},
+		{"Limit", "limit_hits", "allocations failed because of a limit", NULL, NULL},
+		{"Reserve", "reserve", "objects, of which ", "reserve_left", " are there"},
+		{"Reclaim", "reclaimed", "objects given up, in ", "reclaims", " calls"},
+		{"Moved", "moved", "objects to denser slabs", NULL, NULL},
 	};
 	bool titled = false;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t number = model_number(cache->json, rows[i].number);
 		uint64_t other = rows[i].other ? model_number(cache->json, rows[i].other) : 0;
-		const char *cut = strstr(rows[i].sentence, "%s");
 
 		if (!number && !other)
 			continue;
 		if (!titled)
 			puts("\nMemory\n--------------------------------------------------");
 		titled = true;
-		printf("%-15s %9" PRIu64 " ", rows[i].label, number);
-		if (cut)
-			printf("%.*s%" PRIu64 "%s\n", (int)(cut - rows[i].sentence),
-			       rows[i].sentence, other, cut + 2);
-		else
-			puts(rows[i].sentence);
+		printf("%-15s %9" PRIu64 " %s", rows[i].label, number, rows[i].text);
+		if (rows[i].other)
+			printf("%" PRIu64 "%s", other, rows[i].rest);
+		putchar('\n');
 	}
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs linked by next and prev, in both directions. The lock is that of whoever has
+ * the queue: a node's lists (node.c), the page layer's free lists (segment.c).
+ */
+#ifndef SLAB_QUEUE_H
+#define SLAB_QUEUE_H
+
+struct slab;
+
+struct slab_queue {
+	struct slab *first, *last;
+};
+
+void queue_add_head(struct slab_queue *queue, struct slab *slab);
+void queue_add_tail(struct slab_queue *queue, struct slab *slab);
+void queue_remove(struct slab_queue *queue, struct slab *slab);
+
+#endif /* SLAB_QUEUE_H */
