@@ -9,7 +9,8 @@ set(SLAB_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/slab)
 set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
-install(TARGETS slab slab_static EXPORT slab-targets)
+install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
+install(TARGETS slab slab_static slab_dirsrv EXPORT slab-targets)
 install(EXPORT slab-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/slab-config.cmake.in
@@ -22,8 +23,11 @@ install(FILES ${PROJECT_BINARY_DIR}/slab-config.cmake
 file(RELATIVE_PATH SLAB_PC_PREFIX
 	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
-configure_file(${CMAKE_CURRENT_LIST_DIR}/libslab.pc.in ${PROJECT_BINARY_DIR}/libslab.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/libslab.pc DESTINATION ${SLAB_PC_DIR})
+foreach(library libslab libslab_dirsrv)
+	configure_file(${CMAKE_CURRENT_LIST_DIR}/${library}.pc.in
+		${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${SLAB_PC_DIR})
+endforeach()
 
 # gdb finds a script by the library's full name, under the folder of scripts.
 install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py
@@ -33,7 +37,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py
 # The manual, and what belongs to the programs.
 add_subdirectory(docs/man)
 if(PROJECT_IS_TOP_LEVEL)
-	install(FILES docs/schema/slabinfo.schema.json
+	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
 	foreach(program slabinfo slab-exporter)
 		install(FILES tools/completion/${program}.bash RENAME ${program}

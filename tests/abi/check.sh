@@ -51,7 +51,7 @@ if ! readelf -d "$library" | grep -qF "Library soname: [$soname]"; then
 	echo "abi: the soname of $library is not $soname"
 	exit 1
 fi
-newest=$(sed -nE 's/^(SLAB_[0-9.]+) \{.*/\1/p' "$map" | tail -n 1)
+newest=$(sed -nE 's/^(SLAB_[A-Z_]*[0-9.]+) \{.*/\1/p' "$map" | tail -n 1)
 if [ "$newest" != "$node" ]; then
 	echo "abi: the newest node of $map is $newest, the project's version wants $node"
 	exit 1

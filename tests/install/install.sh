@@ -36,7 +36,7 @@ step "find_package"
 	-DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_TYPE=Release >"$tmp/log" ||
 	{ cat "$tmp/log"; fail "find_package(slab) does not work"; }
 "$cmake" --build "$tmp/cmake" >"$tmp/log" 2>&1 || { cat "$tmp/log"; fail "consumers do not build"; }
-for program in consumer_c consumer_static consumer_cxx; do
+for program in consumer_c consumer_static consumer_cxx consumer_dirsrv; do
 	"$tmp/cmake/$program"
 done
 readelf -d "$tmp/cmake/consumer_c" | grep -q 'NEEDED.*libslab\.so\.0' ||
@@ -57,8 +57,11 @@ export LD_LIBRARY_PATH
 "$cc" -O2 -o "$tmp/pc_c" "$consumer/consumer.c" $(pkg-config --cflags --libs libslab)
 # shellcheck disable=SC2046
 "$cxx" -std=c++17 -O2 -o "$tmp/pc_cxx" "$consumer/consumer.cc" $(pkg-config --cflags --libs libslab)
+# shellcheck disable=SC2046
+"$cc" -O2 -o "$tmp/pc_dirsrv" "$consumer/dirsrv.c" $(pkg-config --cflags --libs libslab_dirsrv)
 "$tmp/pc_c"
 "$tmp/pc_cxx"
+"$tmp/pc_dirsrv"
 
 step "libslab.a with link-time optimisation"
 # shellcheck disable=SC2046

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that are complete or not there. */
-#ifndef SLABINFO_OUTPUT_H
-#define SLABINFO_OUTPUT_H
+#ifndef INSPECT_OUTPUT_H
+#define INSPECT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,4 +13,4 @@
  */
 bool output_write(const char *path, const char *text, size_t size);
 
-#endif /* SLABINFO_OUTPUT_H */
+#endif /* INSPECT_OUTPUT_H */

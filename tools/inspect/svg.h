@@ -7,8 +7,8 @@
  * A picture is drawn into memory, because its height is known at the end, and is
  * then written at once.
  */
-#ifndef SLABINFO_SVG_H
-#define SLABINFO_SVG_H
+#ifndef INSPECT_SVG_H
+#define INSPECT_SVG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,4 +59,4 @@ void svg_fit(char *text, double width, double size);
 /* A box with round corners, on which parts of the picture stand. */
 void svg_panel(struct svg *svg, double x, double y, double width, double height);
 
-#endif /* SLABINFO_SVG_H */
+#endif /* INSPECT_SVG_H */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A model of 389 Directory Server's own split, with access by the same kind of table as
+ * ours: a top of 88 bytes, seven structs of the sizes that they have there, each a
+ * calloc() when something of it is set first; and what is not the pblock's there: the
+ * plug-in's, the operation's and the connection's struct, which exist anyway and are
+ * reused. So that nothing is taken for slow which is not, these cost no allocation here,
+ * and clearing the operation's parameters only where they were used.
+ *
+ * Names do not matter in a model: offsets are given out when the program starts. Kinds of
+ * values that need more than a load and a store, no workload has.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+#include "pblock/parameter.h"
+
+enum group {
+	GROUP_top,
+	GROUP_dse,
+	GROUP_task,
+	GROUP_mr,
+	GROUP_misc,
+	GROUP_intop,
+	GROUP_intplugin,
+	GROUP_deprecated,
+	GROUPS_OWNED,
+	GROUP_plugin = GROUPS_OWNED,
+	GROUP_op,
+	GROUP_conn,
+	GROUPS,
+	GROUP_callback = GROUP_plugin,
+	GROUP_backend = GROUP_conn,
+};
+
+/* The structs of the pblock, as 389 Directory Server 2.3.1 has them. */
+static const size_t sizes[GROUPS_OWNED] = {
+	[GROUP_top] = 88,  [GROUP_dse] = 24,    [GROUP_task] = 152,     [GROUP_mr] = 96,
+	[GROUP_misc] = 24, [GROUP_intop] = 200, [GROUP_intplugin] = 72, [GROUP_deprecated] = 88,
+};
+#define COMMON_SIZE 2048
+
+struct top {
+	void *group[GROUPS_OWNED - 1]; /* without itself */
+	void *common[4];
+};
+_Static_assert(sizeof(struct top) == 88, "eleven pointers");
+
+static struct entry {
+	uint16_t offset;
+	uint8_t group;
+	uint8_t kind;
+} entries[PBLOCK_NUMBERS];
+
+static const struct parameter {
+	uint16_t number;
+	uint8_t group;
+	uint8_t kind;
+} parameters[] = {
+#define PBLOCK_PART(part)
+#define PBLOCK_END(part)
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	{number, GROUP_##group, PBLOCK_##kind},
+#include "pblock/parameters.def"
+};
+
+/* The structs of plug-in, operation and connection: of one pblock at a time. */
+static _Alignas(64) char common[GROUPS - GROUPS_OWNED][COMMON_SIZE];
+static size_t used[GROUPS];
+static bool operation_used;
+
+__attribute__((constructor)) static void give_out_offsets(void)
+{
+	used[GROUP_top] = offsetof(struct top, common);
+	for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); i++) {
+		const struct parameter *p = &parameters[i];
+		size_t size = p->kind == PBLOCK_INT || p->kind == PBLOCK_PRESET ? 4 : 8;
+		size_t offset = (used[p->group] + size - 1) / size * size;
+
+		/* Ours has a few more than were there; they share the last place. */
+		if (p->group < GROUPS_OWNED && offset + size > sizes[p->group])
+			offset = sizes[p->group] - size;
+		used[p->group] = offset + size;
+		entries[p->number] = (struct entry){offset, p->group, p->kind};
+	}
+}
+
+static inline char *group_of(Slapi_PBlock *pb, struct entry entry)
+{
+	struct top *top = (struct top *)pb;
+
+	if (entry.group == GROUP_top)
+		return (char *)top;
+	if (entry.group >= GROUPS_OWNED)
+		return common[entry.group - GROUPS_OWNED];
+	return top->group[entry.group - 1];
+}
+
+static int model_get(Slapi_PBlock *pb, int parameter, void *value)
+{
+	static const void *zero;
+
+	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
+		return -1;
+
+	struct entry entry = entries[parameter];
+	const char *group = group_of(pb, entry);
+	const void *stored = group ? group + entry.offset : (const char *)&zero;
+
+	if (entry.kind == PBLOCK_POINTER || entry.kind == PBLOCK_WORD)
+		memcpy(value, stored, sizeof(void *));
+	else
+		memcpy(value, stored, sizeof(int));
+	return 0;
+}
+
+static __attribute__((noinline)) char *add_group(Slapi_PBlock *pb, enum group group)
+{
+	return ((struct top *)pb)->group[group - 1] = calloc(1, sizes[group]);
+}
+
+static int model_set(Slapi_PBlock *pb, int parameter, void *value)
+{
+	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
+		return -1;
+
+	struct entry entry = entries[parameter];
+	char *group = group_of(pb, entry);
+
+	if (!group)
+		group = add_group(pb, entry.group);
+	if (entry.group == GROUP_op)
+		operation_used = true;
+	if (entry.kind == PBLOCK_POINTER)
+		memcpy(group + entry.offset, &value, sizeof(value));
+	else
+		memcpy(group + entry.offset, value, sizeof(int));
+	return 0;
+}
+
+static Slapi_PBlock *model_new(void)
+{
+	return calloc(1, sizeof(struct top));
+}
+
+static void model_destroy(Slapi_PBlock *pb)
+{
+	struct top *top = (struct top *)pb;
+
+	if (operation_used)
+		memset(common[GROUP_op - GROUPS_OWNED], 0, used[GROUP_op]);
+	operation_used = false;
+	for (unsigned group = 1; group < GROUPS_OWNED; group++)
+		if (top->group[group - 1])
+			free(top->group[group - 1]);
+	free(top);
+}
+
+static unsigned pieces_of(Slapi_PBlock *pb, struct piece *pieces)
+{
+	struct top *top = (struct top *)pb;
+	unsigned count = 0;
+
+	pieces[count++] = (struct piece){top, sizeof(*top)};
+	for (unsigned group = 1; group < GROUPS_OWNED; group++)
+		if (top->group[group - 1])
+			pieces[count++] = (struct piece){top->group[group - 1], sizes[group]};
+	if (operation_used)
+		pieces[count++] = (struct piece){common[GROUP_op - GROUPS_OWNED], used[GROUP_op]};
+	return count;
+}
+
+const struct contestant contestant_split389 = {
+	.name = "split389",
+	.new = model_new,
+	.destroy = model_destroy,
+	.get = model_get,
+	.set = model_set,
+	.pieces = pieces_of,
+};

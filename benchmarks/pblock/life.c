@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the life of a pblock costs: new, some gets and sets, destroy, over and over, for
+ * the kinds of pblocks that a server makes (README.md), on three pblocks (model.h).
+ *
+ * The accesses alone are measured, too: what is left of a life without them is what it
+ * costs to have memory, zeroed and in parts.
+ *
+ * Contestants take turns, in both directions, for so many rounds; of the times of the
+ * rounds the median and the least are told. All calls go by pointers to functions, so
+ * that none is at an advantage.
+ */
+#include "life.h"
+
+#include <stdlib.h>
+
+#define LIVES_PER_ROUND 20000
+#define WARM_UP_LIVES 2000
+
+static const struct contestant *const contestants[] = {
+	&contestant_v1,
+	&contestant_split389,
+	&contestant_v3,
+};
+_Static_assert(sizeof(contestants) / sizeof(contestants[0]) == CONTESTANTS, "all of them");
+
+static int one = 1;
+static volatile int sink;
+
+/* Read as an int at the end: that waits for no store of another width. */
+union value {
+	void *pointer;
+	int number;
+};
+
+#define BEGIN(name)                                                                                \
+	static inline __attribute__((always_inline)) void name(const struct contestant *who,       \
+							       Slapi_PBlock *pb)                   \
+	{                                                                                          \
+		union value value;
+#define GET(number) who->get(pb, number, &value);
+#define SET(number) who->set(pb, number, &one);
+#define END                                                                                        \
+	sink = value.number;                                                                       \
+	}
+
+/* clang-format off */
+
+/* A plug-in's callbacks for an internal operation. */
+BEGIN(plugin)
+SET(3) SET(214) SET(215) SET(216) GET(216)
+END
+
+/* A filter is tested: two of three of all pblocks. */
+BEGIN(intplugin)
+SET(3) SET(712) GET(712)
+END
+
+BEGIN(operation)
+#include "operation.def"
+END
+
+BEGIN(search)
+#include "search.def"
+END
+
+/* clang-format on */
+
+	static const struct workload {
+	const char *name;
+	double weight; /* share of all pblocks of ns-slapd */
+	unsigned lives; /* per round */
+} workloads[WORKLOADS] = {
+	{"plugin", 0.35, LIVES_PER_ROUND},
+	{"plugin+intplugin", 0.57, LIVES_PER_ROUND},
+	{"operation", 0.08, LIVES_PER_ROUND / 10},
+	{"search", 0, LIVES_PER_ROUND / 10},
+};
+
+static inline void live(const struct contestant *who, unsigned workload, Slapi_PBlock *pb)
+{
+	if (workload == 0)
+		plugin(who, pb);
+	else if (workload == 1)
+		intplugin(who, pb);
+	else if (workload == 2)
+		operation(who, pb);
+	else
+		search(who, pb);
+}
+
+static __attribute__((noinline)) void lives(const struct contestant *who, unsigned workload,
+					    unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		Slapi_PBlock *pb = who->new();
+
+		live(who, workload, pb);
+		who->destroy(pb);
+	}
+}
+
+/* The same gets and sets on one pblock that goes on living. */
+static __attribute__((noinline)) void accesses(const struct contestant *who, unsigned workload,
+					       Slapi_PBlock *pb, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		live(who, workload, pb);
+}
+
+static unsigned count_lines(const struct piece *pieces, unsigned count)
+{
+	unsigned lines = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		uintptr_t first = (uintptr_t)pieces[i].at / CACHE_LINE;
+		uintptr_t last = ((uintptr_t)pieces[i].at + pieces[i].size - 1) / CACHE_LINE;
+
+		lines += last - first + 1;
+	}
+	return lines;
+}
+
+/* Bytes and cache lines of a pblock at the end of its life. */
+static void weigh(const struct contestant *who, unsigned workload, struct result *result)
+{
+	struct piece pieces[MAX_PIECES];
+	Slapi_PBlock *pb = who->new();
+
+	live(who, workload, pb);
+	unsigned count = who->pieces(pb, pieces);
+
+	result->pieces = count;
+	result->lines = count_lines(pieces, count);
+	for (unsigned i = 0; i < count; i++)
+		result->bytes += pieces[i].size;
+	who->destroy(pb);
+}
+
+static void time_round(const struct contestant *who, unsigned workload, unsigned round,
+		       struct result *result)
+{
+	unsigned count = workloads[workload].lives;
+	double begin = now_ns();
+
+	lives(who, workload, count);
+	result->ns[round] = (now_ns() - begin) / count;
+
+	Slapi_PBlock *pb = who->new();
+
+	live(who, workload, pb);
+	begin = now_ns();
+	accesses(who, workload, pb, count);
+	result->access_ns[round] = (now_ns() - begin) / count;
+	who->destroy(pb);
+}
+
+void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS])
+{
+	for (unsigned who = 0; who < CONTESTANTS; who++) {
+		for (unsigned work = 0; work < WORKLOADS; work++) {
+			struct result *result = &results[who][work];
+
+			result->contestant = contestants[who]->name;
+			result->workload = workloads[work].name;
+			result->weight = workloads[work].weight;
+			lives(contestants[who], work, WARM_UP_LIVES);
+			weigh(contestants[who], work, result);
+		}
+	}
+	for (unsigned round = 0; round < rounds; round++) {
+		for (unsigned i = 0; i < CONTESTANTS * WORKLOADS; i++) {
+			unsigned turn = round % 2 ? CONTESTANTS * WORKLOADS - 1 - i : i;
+			unsigned who = turn % CONTESTANTS, work = turn / CONTESTANTS;
+
+			time_round(contestants[who], work, round, &results[who][work]);
+		}
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of pblock_life: life.c measures lives, blocks.c blocks of memory, main.c says it. */
+#ifndef PBLOCK_LIFE_H
+#define PBLOCK_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "model.h"
+
+#define CONTESTANTS 3
+#define WORKLOADS 4
+#define MAX_ROUNDS 1000
+#define CACHE_LINE 64
+
+static inline double now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* A workload on one contestant. */
+struct result {
+	const char *contestant, *workload;
+	double weight; /* share of all pblocks of ns-slapd */
+	unsigned pieces, bytes, lines; /* what a pblock has at the end of its life */
+	double ns[MAX_ROUNDS]; /* of one life … */
+	double access_ns[MAX_ROUNDS]; /* … and of its gets and sets alone */
+};
+
+void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS]);
+
+/* --- blocks --------------------------------------------------------------------- */
+
+#define BLOCK_ALLOCATORS 3
+#define BLOCK_RESULTS (BLOCK_ALLOCATORS * 4)
+#define MAX_BLOCK_ROUNDS 50
+
+/* One million of blocks, from one allocator. */
+struct block_result {
+	const char *allocator; /* "calloc", "slab_zalloc", "constructed" */
+	const char *order; /* "pairs": each is freed before the next; "all": after all */
+	unsigned size;
+	double ms[MAX_BLOCK_ROUNDS]; /* of process CPU time */
+	uint64_t faults[MAX_BLOCK_ROUNDS]; /* minor page faults */
+};
+
+/* Returns 0; -1: no memory. */
+int measure_blocks(unsigned rounds, struct block_result results[BLOCK_RESULTS]);
+
+#endif /* PBLOCK_LIFE_H */

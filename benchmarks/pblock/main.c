@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pblock_life: what a pblock's life costs, and blocks of its size; README.md explains.
+ * By LD_PRELOAD another malloc takes the place of the C library's.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "life.h"
+
+#define DEFAULT_ROUNDS 101
+#define DEFAULT_BLOCK_ROUNDS 5
+#define EXIT_USAGE 2
+
+static struct result results[CONTESTANTS][WORKLOADS];
+static bool json;
+static unsigned rounds = DEFAULT_ROUNDS, block_rounds = DEFAULT_BLOCK_ROUNDS;
+
+#define OURS results[CONTESTANTS - 1]
+static struct block_result block_results[BLOCK_RESULTS];
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(const double *values, unsigned count)
+{
+	double sorted[MAX_ROUNDS];
+
+	memcpy(sorted, values, count * sizeof(*values));
+	qsort(sorted, count, sizeof(*sorted), by_value);
+	return sorted[count / 2];
+}
+
+static double least(const double *values, unsigned count)
+{
+	double min = values[0];
+
+	for (unsigned i = 1; i < count; i++)
+		if (values[i] < min)
+			min = values[i];
+	return min;
+}
+
+typedef double cost_of(const struct result *of);
+
+static double life(const struct result *of)
+{
+	return median(of->ns, rounds);
+}
+
+static double life_least(const struct result *of)
+{
+	return least(of->ns, rounds);
+}
+
+/* Birth and death. */
+static double memory_least(const struct result *of)
+{
+	return least(of->ns, rounds) - least(of->access_ns, rounds);
+}
+
+/* Of an average pblock. */
+static double weighted(cost_of *cost, const struct result *of)
+{
+	double sum = 0;
+
+	for (unsigned work = 0; work < WORKLOADS; work++)
+		sum += of[work].weight * cost(&of[work]);
+	return sum;
+}
+
+/* The average of the workloads' ratios: each pblock counts the same, however long it lives. */
+static double mean_ratio(cost_of *cost, const struct result *of, const struct result *to)
+{
+	double sum = 0;
+
+	for (unsigned work = 0; work < WORKLOADS; work++)
+		sum += of[work].weight * cost(&of[work]) / cost(&to[work]);
+	return sum;
+}
+
+static const struct {
+	const char *name, *json;
+	cost_of *cost;
+} costs[] = {
+	{"life, median", "life_median", life},
+	{"life, least", "life_least", life_least},
+	{"without accesses, least", "without_accesses_least", memory_least},
+};
+#define COSTS (sizeof(costs) / sizeof(costs[0]))
+
+static void print_lives(void)
+{
+	printf("%-18s %-9s %9s %9s %9s %7s %7s %7s\n", "workload", "pblock", "ns median",
+	       "ns least", "accesses", "pieces", "bytes", "lines");
+	for (unsigned work = 0; work < WORKLOADS; work++)
+		for (unsigned who = 0; who < CONTESTANTS; who++) {
+			const struct result *r = &results[who][work];
+
+			printf("%-18s %-9s %9.1f %9.1f %9.1f %7u %7u %7u\n", r->workload,
+			       r->contestant, life(r), life_least(r), least(r->access_ns, rounds),
+			       r->pieces, r->bytes, r->lines);
+		}
+	printf("\n%-24s %-9s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
+	       "mean of ratios");
+	for (unsigned i = 0; i < COSTS; i++)
+		for (unsigned who = 0; who < CONTESTANTS; who++)
+			printf("%-24s %-9s %11.1f %9.2f %13.2f\n", costs[i].name,
+			       results[who][0].contestant, weighted(costs[i].cost, results[who]),
+			       weighted(costs[i].cost, OURS) /
+				       weighted(costs[i].cost, results[who]),
+			       mean_ratio(costs[i].cost, OURS, results[who]));
+}
+
+static void print_blocks(void)
+{
+	printf("\n%-6s %-5s %-12s %9s %9s %12s %12s\n", "order", "size", "allocator", "ms first",
+	       "ms median", "faults first", "faults last");
+	for (unsigned i = 0; i < BLOCK_RESULTS; i++) {
+		const struct block_result *r = &block_results[i];
+
+		printf("%-6s %-5u %-12s %9.1f %9.1f %12lu %12lu\n", r->order, r->size, r->allocator,
+		       r->ms[0], median(r->ms, block_rounds), r->faults[0],
+		       r->faults[block_rounds - 1]);
+	}
+}
+
+static void json_lives(void)
+{
+	const char *comma = "";
+
+	printf("{\n \"lives\": [");
+	for (unsigned work = 0; work < WORKLOADS; work++)
+		for (unsigned who = 0; who < CONTESTANTS; who++) {
+			const struct result *r = &results[who][work];
+
+			printf("%s\n  {\"workload\": \"%s\", \"weight\": %.2f, \"pblock\": \"%s\", "
+			       "\"ns_median\": %.2f, \"ns_least\": %.2f, \"access_ns_least\": "
+			       "%.2f, \"pieces\": %u, \"bytes\": %u, \"lines\": %u}",
+			       comma, r->workload, r->weight, r->contestant, life(r), life_least(r),
+			       least(r->access_ns, rounds), r->pieces, r->bytes, r->lines);
+			comma = ",";
+		}
+	comma = "";
+	printf("\n ],\n \"weighted\": [");
+	for (unsigned i = 0; i < COSTS; i++)
+		for (unsigned who = 0; who < CONTESTANTS; who++) {
+			printf("%s\n  {\"cost\": \"%s\", \"pblock\": \"%s\", \"ns\": %.2f, "
+			       "\"v3_of_it\": %.3f, \"mean_ratio_of_v3\": %.3f}",
+			       comma, costs[i].json, results[who][0].contestant,
+			       weighted(costs[i].cost, results[who]),
+			       weighted(costs[i].cost, OURS) /
+				       weighted(costs[i].cost, results[who]),
+			       mean_ratio(costs[i].cost, OURS, results[who]));
+			comma = ",";
+		}
+	printf("\n ]");
+}
+
+static void json_blocks(void)
+{
+	const char *comma = "";
+
+	printf(",\n \"blocks\": [");
+	for (unsigned i = 0; i < BLOCK_RESULTS; i++) {
+		const struct block_result *r = &block_results[i];
+
+		printf("%s\n  {\"order\": \"%s\", \"size\": %u, \"allocator\": \"%s\", "
+		       "\"ms_first\": %.2f, \"ms_median\": %.2f, \"faults_first\": %lu, "
+		       "\"faults_last\": %lu}",
+		       comma, r->order, r->size, r->allocator, r->ms[0],
+		       median(r->ms, block_rounds), r->faults[0], r->faults[block_rounds - 1]);
+		comma = ",";
+	}
+	printf("\n ]");
+}
+
+static const char help[] = "usage: pblock_life [--rounds=N] [--blocks=N] [--json]\n"
+			   "  --rounds=N  measure each life N times, 1 to 1000 (101)\n"
+			   "  --blocks=N  measure a million blocks N times, 0 to 50 (5)\n"
+			   "  --json      print JSON instead of tables\n";
+
+static unsigned number(const char *option, const char *text, unsigned low, unsigned high)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (*text >= '0' && *text <= '9' && !*end && value >= low && value <= high)
+		return (unsigned)value;
+	fprintf(stderr, "pblock_life: %s wants a number from %u to %u, not '%s'\n", option, low,
+		high, text);
+	exit(EXIT_USAGE);
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"rounds", required_argument, NULL, 'r'},
+		{"blocks", required_argument, NULL, 'b'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 'r') {
+			rounds = number("--rounds", optarg, 1, MAX_ROUNDS);
+		} else if (option == 'b') {
+			block_rounds = number("--blocks", optarg, 0, MAX_BLOCK_ROUNDS);
+		} else if (option == 'j') {
+			json = true;
+		} else if (option == 'h') {
+			fputs(help, stdout);
+			exit(0);
+		} else {
+			exit(EXIT_USAGE); /* getopt_long() has said why */
+		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "pblock_life: '%s' is no option; --help lists them\n",
+			argv[optind]);
+		exit(EXIT_USAGE);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	parse(argc, argv);
+	measure_lives(rounds, results);
+	if (block_rounds && measure_blocks(block_rounds, block_results)) {
+		fputs("pblock_life: there is no memory for a million blocks\n", stderr);
+		return 1;
+	}
+	(json ? json_lives : print_lives)();
+	if (block_rounds)
+		(json ? json_blocks : print_blocks)();
+	if (json)
+		puts("\n}");
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The contestants: pblocks with the same functions. "v1" is the flat one of
+ * dirsrv/pblock/v1.c under other names, "split389" a model of how 389 Directory Server
+ * split its own; "v3" is libslab_dirsrv.
+ */
+#ifndef PBLOCK_MODEL_H
+#define PBLOCK_MODEL_H
+
+#include <stddef.h>
+
+#include <slab/dirsrv/pblock.h>
+
+/* Memory that belongs to one pblock. */
+struct piece {
+	const void *at;
+	size_t size;
+};
+#define MAX_PIECES 16
+
+struct contestant {
+	const char *name;
+	Slapi_PBlock *(*new)(void);
+	void (*destroy)(Slapi_PBlock *pb);
+	int (*get)(Slapi_PBlock *pb, int parameter, void *value);
+	int (*set)(Slapi_PBlock *pb, int parameter, void *value);
+	unsigned (*pieces)(Slapi_PBlock *pb, struct piece *pieces); /* how many there are */
+};
+
+extern const struct contestant contestant_v1, contestant_split389, contestant_v3;
+
+#endif /* PBLOCK_MODEL_H */

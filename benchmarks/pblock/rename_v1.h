@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* Other names for what dirsrv/pblock/v1.c and its like define: both stand in one program. */
+#define slapi_pblock_new v1_pblock_new
+#define slapi_pblock_init v1_pblock_init
+#define slapi_pblock_destroy v1_pblock_destroy
+#define slapi_pblock_get v1_pblock_get
+#define slapi_pblock_set v1_pblock_set
+#define slapi_pblock_clone v1_pblock_clone

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* The entry cache: making and destroying it, and entries that come and go. */
+#include "cache.h"
+
+#include <errno.h>
+#include <slab/malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUCKETS_MIN ((size_t)1 << 10)
+#define BUCKETS_MAX ((size_t)1 << 24)
+#define BYTES_PER_BUCKET ((size_t)2048)
+
+/* Bytes that may wait for readers before who adds an entry waits for them, too. */
+#define PENDING_MIN ((size_t)1 << 20)
+
+/* --- making and destroying ---------------------------------------------------------------- */
+
+static size_t buckets_for(size_t limit, size_t expected)
+{
+	size_t buckets = BUCKETS_MIN;
+
+	if (!expected && limit != DIRSRV_ENTRY_CACHE_UNLIMITED)
+		expected = limit / BYTES_PER_BUCKET;
+	while (buckets < expected && buckets < BUCKETS_MAX)
+		buckets *= 2;
+	return buckets;
+}
+
+static void cache_free(struct dirsrv_entry_cache *cache)
+{
+	tables_free(cache);
+	policy_free(&cache->policy);
+	slab_mfree(cache->lookups);
+	slab_mfree(cache);
+}
+
+static bool cache_init(struct dirsrv_entry_cache *cache, size_t buckets)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t bytes;
+
+	cache->cpus = cpus > 0 ? (unsigned)cpus : 1;
+	bytes = cache->cpus * sizeof(*cache->lookups);
+	cache->lookups = slab_memalign(_Alignof(struct lookups), bytes);
+	if (!policy_init(&cache->policy, buckets) || !cache->lookups)
+		return false;
+	memset(cache->lookups, 0, bytes);
+	if (tables_init(cache, buckets))
+		return true;
+	errno = ENOMEM;
+	return false;
+}
+
+struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool, size_t limit,
+						     size_t expected)
+{
+	struct dirsrv_entry_cache *cache = slab_calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	cache->pool = pool;
+	cache->limit = limit;
+	if (!cache_init(cache, buckets_for(limit, expected))) {
+		cache_free(cache);
+		errno = ENOMEM;
+		return NULL;
+	}
+	pthread_mutex_lock(&pool->lock);
+	if (pool->cache) {
+		pthread_mutex_unlock(&pool->lock);
+		cache_free(cache);
+		errno = EBUSY;
+		return NULL;
+	}
+	pool->cache = cache;
+	pthread_mutex_unlock(&pool->lock);
+	return cache;
+}
+
+/* All entries of a queue to which nobody else refers. */
+static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
+			struct victims *victims)
+{
+	struct link *link = queue->ends.next, *next;
+
+	for (; link != &queue->ends; link = next) {
+		struct dirsrv_entry *entry = entry_of_link(link);
+
+		next = link->next;
+		if (!entry_take(entry))
+			continue;
+		policy_remove(entry);
+		cache_forget(cache, entry, victims);
+	}
+}
+
+static void tell_queue(const struct queue *queue,
+		       void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
+		       void *arg)
+{
+	for (struct link *link = queue->ends.next; link != &queue->ends; link = link->next) {
+		struct dirsrv_entry *entry = entry_of_link(link);
+
+		fn(entry, dirsrv_entry_references(entry) - 1, arg);
+	}
+}
+
+/* In qsbr a thread that is online counts as within a section; one that is not reading says
+ * that it is offline. */
+static bool in_section(const struct rcu_flavor_struct *rcu)
+{
+	bool reading;
+
+	if (!rcu->read_ongoing())
+		return false;
+	rcu->thread_offline();
+	reading = rcu->read_ongoing();
+	rcu->thread_online();
+	return reading;
+}
+
+int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
+			       void (*fn)(const struct dirsrv_entry *entry, unsigned references,
+					  void *arg),
+			       void *arg)
+{
+	struct victims victims = {NULL};
+	struct policy *policy;
+	bool empty;
+
+	if (!cache)
+		return 0;
+	if (in_section(cache->pool->rcu))
+		return -EDEADLK;
+	policy = &cache->policy;
+	cache_lock(cache);
+	empty_queue(cache, &policy->small, &victims);
+	empty_queue(cache, &policy->main, &victims);
+	empty = !cache_entries(cache);
+	if (empty)
+		cache->pool->cache = NULL;
+	cache_unlock(cache);
+	victims_retire(&victims);
+	if (empty) {
+		cache_free(cache);
+		return 0;
+	}
+	if (fn) {
+		tell_queue(&policy->small, fn, arg);
+		tell_queue(&policy->main, fn, arg);
+	}
+	return -EBUSY;
+}
+
+/* --- coming and going ---------------------------------------------------------------------- */
+
+static void wait_for_readers(struct dirsrv_entry_cache *cache, size_t limit)
+{
+	size_t most = limit / 8;
+
+	if (!limit || most > PENDING_MAX)
+		most = PENDING_MAX;
+	pool_wait_for_readers(cache->pool, most < PENDING_MIN ? PENDING_MIN : most);
+}
+
+/* With the lock. Into the cache, with a reference of its own. */
+static void enter(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
+{
+	__atomic_fetch_add(&entry->references, 1, __ATOMIC_RELAXED);
+	entry->cache = cache;
+	entry->charged = entry_bytes(entry);
+}
+
+/* With the lock. */
+static int check(const struct dirsrv_entry_cache *cache, const struct dirsrv_entry *entry)
+{
+	if (entry->pool != cache->pool || entry->published)
+		return -EINVAL;
+	return cache->limit && entry_bytes(entry) > cache->limit ? -E2BIG : 0;
+}
+
+static int add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
+	       struct victims *victims)
+{
+	int error = check(cache, entry);
+
+	if (error)
+		return error;
+	if (table_find(cache, entry->dn))
+		return -EEXIST;
+	cache_make_room(cache, entry_bytes(entry), victims);
+	enter(cache, entry);
+	cache->returns += policy_insert(&cache->policy, entry);
+	cache->inserts++;
+	tables_add(cache, entry);
+	return 0;
+}
+
+int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
+{
+	struct victims victims = {NULL};
+	size_t limit;
+	int error;
+
+	cache_lock(cache);
+	error = add(cache, entry, &victims);
+	limit = cache->limit;
+	cache_unlock(cache);
+	victims_retire(&victims);
+	wait_for_readers(cache, limit);
+	return error;
+}
+
+/* NULL and errno; else the entry that was there, with the cache's reference. */
+static struct dirsrv_entry *replace(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
+				    struct victims *victims)
+{
+	struct dirsrv_entry *old = NULL;
+	int error = check(cache, entry);
+
+	if (!error) {
+		old = table_find(cache, entry->dn);
+		error = old ? 0 : -ENOENT;
+	}
+	if (error) {
+		errno = -error;
+		return NULL;
+	}
+	enter(cache, entry);
+	policy_exchange(old, entry);
+	entry->queue->bytes += entry->charged - old->charged;
+	old->cache = NULL;
+	old->charged = 0;
+	tables_exchange(cache, old, entry);
+	cache->replaces++;
+	cache_make_room(cache, 0, victims);
+	return old;
+}
+
+struct dirsrv_entry *dirsrv_entry_cache_replace(struct dirsrv_entry_cache *cache,
+						struct dirsrv_entry *entry)
+{
+	struct victims victims = {NULL};
+	struct dirsrv_entry *old;
+	size_t limit;
+
+	cache_lock(cache);
+	old = replace(cache, entry, &victims);
+	limit = cache->limit;
+	cache_unlock(cache);
+	victims_retire(&victims);
+	wait_for_readers(cache, limit);
+	return old;
+}
+
+struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cache *cache,
+					       const struct dirsrv_dn *dn)
+{
+	struct dirsrv_entry *entry;
+
+	cache_lock(cache);
+	entry = table_find(cache, dn);
+	if (entry) {
+		policy_remove(entry);
+		tables_remove(cache, entry);
+		entry->cache = NULL;
+		entry->charged = 0;
+		cache->removes++;
+	}
+	cache_unlock(cache);
+	return entry;
+}
+
+void cache_recharge(struct dirsrv_entry *entry)
+{
+	struct dirsrv_entry_pool *pool = entry->pool;
+
+	pthread_mutex_lock(&pool->lock);
+	if (entry->cache)
+		policy_charge(entry, entry_bytes(entry));
+	pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries: making, copying, holding, freeing, changing. */
+#include "internal.h"
+
+#include <errno.h>
+
+#include "text.h"
+
+_Static_assert(sizeof(struct dirsrv_value) == 32, "a value");
+_Static_assert(sizeof(struct dirsrv_attribute) == 96, "an attribute");
+_Static_assert(sizeof(struct dirsrv_dn) == 48, "a DN");
+_Static_assert(sizeof(struct dirsrv_entry) <= 216, "an entry");
+
+int entry_construct(void *object, void *arg)
+{
+	struct dirsrv_entry *entry = object;
+
+	memset(entry, 0, sizeof(*entry));
+	entry->pool = arg;
+	return pthread_rwlock_init(&entry->lock, NULL);
+}
+
+void entry_destruct(void *object, void *arg)
+{
+	struct dirsrv_entry *entry = object;
+
+	(void)arg;
+	pthread_rwlock_destroy(&entry->lock);
+}
+
+/* --- freeing ---------------------------------------------------------------------------- */
+
+/* Nobody looks at it any more. Freed as it was constructed. */
+static void entry_free(struct dirsrv_entry *entry)
+{
+	struct dirsrv_entry_pool *pool = entry->pool;
+
+	attributes_free(pool, entry->first);
+	dirsrv_dn_free(pool, entry->dn);
+	slab_free(pool->entries, entry);
+}
+
+static void bury(struct rcu_head *head)
+{
+	struct dirsrv_entry *entry = caa_container_of(head, struct dirsrv_entry, dead);
+	struct dirsrv_entry_pool *pool = entry->pool;
+	size_t bytes = entry_bytes(entry);
+
+	entry_free(entry);
+	__atomic_fetch_sub(&pool->pending, bytes, __ATOMIC_RELAXED);
+}
+
+void entry_retire(struct dirsrv_entry *entry)
+{
+	struct dirsrv_entry_pool *pool = entry->pool;
+
+	__atomic_fetch_add(&pool->pending, entry_bytes(entry), __ATOMIC_RELAXED);
+	pool->rcu->update_call_rcu(&entry->dead, bury);
+}
+
+/* --- holding ------------------------------------------------------------------------------ */
+
+bool dirsrv_entry_get(struct dirsrv_entry *entry)
+{
+	uint32_t references = __atomic_load_n(&entry->references, __ATOMIC_RELAXED);
+
+	while (references)
+		if (__atomic_compare_exchange_n(&entry->references, &references, references + 1,
+						true, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+void dirsrv_entry_put(struct dirsrv_entry *entry)
+{
+	if (!entry || __atomic_fetch_sub(&entry->references, 1, __ATOMIC_ACQ_REL) != 1)
+		return;
+	if (__atomic_load_n(&entry->published, __ATOMIC_RELAXED))
+		entry_retire(entry);
+	else
+		entry_free(entry);
+}
+
+unsigned dirsrv_entry_references(const struct dirsrv_entry *entry)
+{
+	return __atomic_load_n(&entry->references, __ATOMIC_RELAXED);
+}
+
+void dirsrv_entry_read_lock(struct dirsrv_entry *entry)
+{
+	pthread_rwlock_rdlock(&entry->lock);
+}
+
+void dirsrv_entry_read_unlock(struct dirsrv_entry *entry)
+{
+	pthread_rwlock_unlock(&entry->lock);
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+/* Takes the DN over, also when there is no memory. */
+static struct dirsrv_entry *entry_begin(struct dirsrv_entry_pool *pool, struct dirsrv_dn *dn)
+{
+	struct dirsrv_entry *entry = dn ? slab_alloc(pool->entries) : NULL;
+
+	if (!entry) {
+		dirsrv_dn_free(pool, dn);
+		return NULL;
+	}
+	entry->dn = dn;
+	entry->first = NULL;
+	entry->uses = 0;
+	entry->published = 0;
+	entry->attributes = 0;
+	entry->values = 0;
+	entry->id = 0;
+	entry->bytes = sizeof(*entry) + dn_bytes(dn);
+	__atomic_store_n(&entry->references, 1, __ATOMIC_RELEASE);
+	return entry;
+}
+
+/* What became of it; with nothing left allocated when it failed. */
+static struct dirsrv_entry *entry_end(struct dirsrv_entry *entry, struct source *source, bool made)
+{
+	int error = errno;
+
+	source_end(source);
+	if (made) {
+		for (const struct dirsrv_attribute *a = entry->first; a; a = a->next) {
+			entry->attributes++;
+			entry->values += a->count;
+			entry->bytes += a->bytes;
+		}
+		return entry;
+	}
+	dirsrv_entry_put(entry);
+	errno = error;
+	return NULL;
+}
+
+static bool is_of_type(const struct dirsrv_attribute *attribute, const char *type, size_t length)
+{
+	return attribute->type_length == length &&
+	       text_equal_folded(dirsrv_attribute_type(attribute, NULL), type, length);
+}
+
+/* Where the pointer to the attribute of that type is, or would be; for who alone may
+ * change the entry. */
+static struct dirsrv_attribute **find(struct dirsrv_entry *entry, const char *type, size_t length)
+{
+	struct dirsrv_attribute **link = &entry->first;
+
+	while (*link && !is_of_type(*link, type, length))
+		link = &(*link)->next;
+	return link;
+}
+
+static bool add_pair(struct dirsrv_entry *entry, struct source *source,
+		     const struct dirsrv_pair *pair)
+{
+	struct dirsrv_attribute **link = find(entry, pair->type.data, pair->type.length);
+
+	if (!*link)
+		*link = attribute_make(source, pair->type.data, pair->type.length);
+	return *link && attribute_append(source, *link, pair->value.data, pair->value.length);
+}
+
+struct dirsrv_entry *dirsrv_entry_make(struct dirsrv_entry_pool *pool, const char *dn,
+				       size_t dn_length, const struct dirsrv_pair *pairs, size_t n)
+{
+	struct dirsrv_entry *entry = entry_begin(pool, dirsrv_dn_make(pool, dn, dn_length));
+	struct source source;
+	bool made = true;
+
+	if (!entry)
+		return NULL;
+	source_begin(&source, pool, n, n);
+	for (size_t i = 0; made && i < n; i++)
+		made = add_pair(entry, &source, &pairs[i]);
+	return entry_end(entry, &source, made);
+}
+
+struct dirsrv_entry *dirsrv_entry_copy(const struct dirsrv_entry *entry)
+{
+	struct dirsrv_entry_pool *pool = entry->pool;
+	struct dirsrv_entry *copy = entry_begin(pool, dn_copy(pool, entry->dn));
+	struct dirsrv_attribute **link;
+	struct source source;
+	bool made = true;
+
+	if (!copy)
+		return NULL;
+	copy->id = dirsrv_entry_id(entry);
+	source_begin(&source, pool, __atomic_load_n(&entry->attributes, __ATOMIC_RELAXED),
+		     __atomic_load_n(&entry->values, __ATOMIC_RELAXED));
+	link = &copy->first;
+	for (const struct dirsrv_attribute *a = dirsrv_entry_first(entry); made && a;
+	     a = dirsrv_attribute_next(a)) {
+		*link = attribute_copy(&source, a);
+		made = *link != NULL;
+		if (made)
+			link = &(*link)->next;
+	}
+	return entry_end(copy, &source, made);
+}
+
+/* --- changing ------------------------------------------------------------------------------ */
+
+/* The attribute that will replace another; *ret_made is NULL when there are no values. */
+static int make_change(struct dirsrv_entry_pool *pool, const char *type, size_t type_length,
+		       const struct dirsrv_bytes *values, size_t n,
+		       struct dirsrv_attribute **ret_made)
+{
+	struct source source;
+	bool made;
+	int error;
+
+	*ret_made = NULL;
+	if (!n)
+		return type_length ? 0 : -EINVAL;
+	source_begin(&source, pool, 1, n);
+	*ret_made = attribute_make(&source, type, type_length);
+	made = *ret_made != NULL;
+	for (size_t i = 0; made && i < n; i++)
+		made = attribute_append(&source, *ret_made, values[i].data, values[i].length);
+	error = made ? 0 : -errno;
+	source_end(&source);
+	if (error)
+		attributes_free(pool, *ret_made);
+	return error;
+}
+
+/* Readers see the entry before or after this. Returns what was there. */
+static struct dirsrv_attribute *exchange(struct dirsrv_entry *entry, struct dirsrv_attribute **link,
+					 struct dirsrv_attribute *made)
+{
+	struct dirsrv_attribute *old = *link, *next = old ? old->next : NULL;
+	size_t bytes = entry->bytes;
+
+	if (made)
+		made->next = next;
+	__atomic_store_n(link, made ? made : next, __ATOMIC_RELEASE);
+	bytes += (made ? made->bytes : 0) - (old ? old->bytes : 0);
+	__atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->attributes, entry->attributes + !!made - !!old, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->values,
+			 entry->values + (made ? made->count : 0) - (old ? old->count : 0),
+			 __ATOMIC_RELAXED);
+	return old;
+}
+
+int dirsrv_entry_replace(struct dirsrv_entry *entry, const char *type, size_t type_length,
+			 const struct dirsrv_bytes *values, size_t n)
+{
+	struct dirsrv_attribute *made, *old;
+	int error = make_change(entry->pool, type, type_length, values, n, &made);
+
+	if (error)
+		return error;
+	pthread_rwlock_wrlock(&entry->lock);
+	old = exchange(entry, find(entry, type, type_length), made);
+	cache_recharge(entry);
+	pthread_rwlock_unlock(&entry->lock);
+	if (old)
+		attribute_retire(old);
+	pool_wait_for_readers(entry->pool, PENDING_MAX);
+	return 0;
+}
+
+uint64_t dirsrv_entry_id(const struct dirsrv_entry *entry)
+{
+	return __atomic_load_n(&entry->id, __ATOMIC_RELAXED);
+}
+
+void dirsrv_entry_set_id(struct dirsrv_entry *entry, uint64_t id)
+{
+	__atomic_store_n(&entry->id, id, __ATOMIC_RELAXED);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+const struct dirsrv_dn *dirsrv_entry_dn(const struct dirsrv_entry *entry)
+{
+	return entry->dn;
+}
+
+size_t dirsrv_entry_size(const struct dirsrv_entry *entry)
+{
+	return entry_bytes(entry);
+}
+
+const struct dirsrv_attribute *dirsrv_entry_first(const struct dirsrv_entry *entry)
+{
+	return attribute_load(&entry->first);
+}
+
+const struct dirsrv_attribute *dirsrv_entry_find(const struct dirsrv_entry *entry, const char *type,
+						 size_t length)
+{
+	const struct dirsrv_attribute *attribute = dirsrv_entry_first(entry);
+
+	while (attribute && !is_of_type(attribute, type, length))
+		attribute = dirsrv_attribute_next(attribute);
+	return attribute;
+}
+
+/* Values may be there twice, so each side has to be within the other. */
+static bool has_values(const struct dirsrv_attribute *attribute,
+		       const struct dirsrv_attribute *other)
+{
+	for (const struct dirsrv_value *v = other->first; v; v = v->next)
+		if (!dirsrv_attribute_has(attribute, value_data(v), v->length))
+			return false;
+	return true;
+}
+
+static bool has_attributes(const struct dirsrv_entry *entry, const struct dirsrv_entry *other)
+{
+	for (const struct dirsrv_attribute *a = dirsrv_entry_first(other); a;
+	     a = dirsrv_attribute_next(a)) {
+		const struct dirsrv_attribute *mine =
+			dirsrv_entry_find(entry, dirsrv_attribute_type(a, NULL), a->type_length);
+
+		if (!mine || mine->count != a->count || !has_values(mine, a))
+			return false;
+	}
+	return true;
+}
+
+bool dirsrv_entry_equal(const struct dirsrv_entry *a, const struct dirsrv_entry *b)
+{
+	return dirsrv_dn_equal(a->dn, b->dn) && has_attributes(a, b) && has_attributes(b, a);
+}

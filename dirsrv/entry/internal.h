@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects of entries.
+ *
+ * An entry's life: free, as constructed (references 0, cache NULL) · private (references
+ * > 0) · published (in the table of a cache, which has a reference) · out of the table ·
+ * no references, and a grace period waited for · free. Readers in sections follow `dn`,
+ * `first`, and the attributes' `next`; the last two change, by stores with release.
+ *
+ * Moving takes the last reference away as eviction does; the entry that was moved from
+ * keeps all its pointers for those who look at it, until libslab has waited for them.
+ */
+#ifndef DIRSRV_ENTRY_INTERNAL_H
+#define DIRSRV_ENTRY_INTERNAL_H
+
+#include <slab/dirsrv/entry.h>
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include <urcu/call-rcu.h>
+#include <urcu/flavor.h>
+
+#include <urcu/rculfhash.h>
+
+#define VALUE_INLINE 16
+#define TYPE_INLINE 32
+
+/* Objects that are allocated or freed in one step. */
+#define BATCH 32u
+
+/* One value; it never changes while anybody else sees it. */
+struct dirsrv_value {
+	struct dirsrv_value *next;
+	union {
+		char *data; /* longer than VALUE_INLINE */
+		char small[VALUE_INLINE];
+	} at;
+	uint32_t length;
+	uint32_t hash;
+};
+
+/* Once published, only `next` changes, with the entry's lock. */
+struct dirsrv_attribute {
+	struct dirsrv_attribute *next; /* stored with release */
+	struct dirsrv_value *first;
+	struct dirsrv_value *last;
+	struct dirsrv_entry_pool *pool;
+	struct rcu_head dead;
+	size_t bytes; /* of it with all that belongs to it */
+	uint32_t count;
+	uint32_t type_length;
+	union {
+		char *text; /* TYPE_INLINE or longer */
+		char small[TYPE_INLINE];
+	} type;
+};
+
+/* All three texts are in one piece of memory, which `text` points to. */
+struct dirsrv_dn {
+	char *text;
+	char *normalized; /* is `text` when they are the same */
+	char *name;
+	uint64_t hash;
+	uint32_t length;
+	uint32_t normalized_length;
+	uint32_t name_length;
+	uint32_t rdns;
+};
+
+/* In a queue of the cache's. */
+struct link {
+	struct link *next;
+	struct link *prev;
+};
+
+struct dirsrv_entry {
+	/* What readers of a published entry touch. */
+	struct cds_lfht_node by_dn;
+	struct dirsrv_dn *dn;
+	struct dirsrv_attribute *first; /* stored with release */
+	struct dirsrv_entry_pool *pool;
+	uint8_t uses;      /* lookups since it came into its queue, at most USES_MAX; atomic */
+	uint8_t published; /* atomic; readers have found it through this */
+	struct cds_lfht_node by_name;
+
+	uint32_t references; /* atomic */
+	uint32_t attributes; /* these two with the lock */
+	uint32_t values;
+	uint64_t id;  /* atomic */
+	size_t bytes; /* written with the lock, read by anybody */
+	/* These four with the pool's mutex. */
+	struct dirsrv_entry_cache *cache; /* NULL: it is in none */
+	size_t charged;                   /* bytes that the cache counts for it */
+	struct queue *queue;
+	struct link link;
+	struct rcu_head dead;
+	pthread_rwlock_t lock; /* constructed; protects the attributes from other writers */
+};
+
+struct dirsrv_entry_pool {
+	struct slab_cache *entries;
+	struct slab_cache *attributes;
+	struct slab_cache *values;
+	struct slab_cache *dns;
+	const struct rcu_flavor_struct *rcu;
+	size_t pending; /* atomic: bytes that wait for readers */
+	/* Protects the cache, with all of it and of its entries that says so. It is here, since
+	 * libslab's callbacks may look for a cache that is being destroyed. */
+	pthread_mutex_t lock;
+	struct dirsrv_entry_cache *cache; /* NULL: none */
+};
+
+/* Bytes that wait for readers, at most, before who adds to them waits, too. */
+#define PENDING_MAX ((size_t)16 << 20)
+
+/* When more than `most` wait for readers, wait for these; not within a section. */
+void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
+
+/* --- batch.c: objects by the dozen ---------------------------------------------------- */
+
+/* Objects that will be needed. All zero but the first two. */
+struct supply {
+	struct slab_cache *cache;
+	size_t wanted; /* a guess */
+	unsigned count;
+	void *object[BATCH];
+};
+
+/* NULL and ENOMEM. */
+void *supply_take(struct supply *supply);
+/* What was not taken goes back. */
+void supply_end(struct supply *supply);
+
+/* Objects that are not needed any more. */
+struct returns {
+	struct slab_cache *cache;
+	unsigned count;
+	void *object[BATCH];
+};
+
+void returns_add(struct returns *returns, void *object);
+void returns_end(struct returns *returns);
+
+/* --- dn.c ---------------------------------------------------------------------------- */
+
+struct dirsrv_dn *dn_copy(struct dirsrv_entry_pool *pool, const struct dirsrv_dn *dn);
+size_t dn_bytes(const struct dirsrv_dn *dn);
+
+/* --- attribute.c: attributes with values ----------------------------------------------- */
+
+static inline const char *value_data(const struct dirsrv_value *value)
+{
+	return value->length > VALUE_INLINE ? value->at.data : value->at.small;
+}
+
+/* Where the objects of an entry or an attribute come from. */
+struct source {
+	struct dirsrv_entry_pool *pool;
+	struct supply attributes;
+	struct supply values;
+};
+
+void source_begin(struct source *source, struct dirsrv_entry_pool *pool, size_t attributes,
+		  size_t values);
+void source_end(struct source *source);
+
+/* NULL and ENOMEM or EINVAL; false and the same. */
+struct dirsrv_attribute *attribute_make(struct source *source, const char *type, size_t length);
+bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
+		      size_t length);
+struct dirsrv_attribute *attribute_copy(struct source *source,
+					const struct dirsrv_attribute *attribute);
+
+/* Free a chain of attributes; nobody looks at it any more. */
+void attributes_free(struct dirsrv_entry_pool *pool, struct dirsrv_attribute *first);
+/* Free one attribute when readers have left. */
+void attribute_retire(struct dirsrv_attribute *attribute);
+
+static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *const *link)
+{
+	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
+}
+
+/* --- entry.c ------------------------------------------------------------------------------ */
+
+int entry_construct(void *object, void *arg);
+void entry_destruct(void *object, void *arg);
+
+/* Free an entry without references when readers have left. */
+void entry_retire(struct dirsrv_entry *entry);
+
+static inline size_t entry_bytes(const struct dirsrv_entry *entry)
+{
+	return __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+}
+
+/* --- the entry cache's, for others ----------------------------------------------------------- */
+
+/* The bytes of an entry have changed. */
+void cache_recharge(struct dirsrv_entry *entry);
+
+/* Callbacks of the pool's cache of entries. */
+size_t cache_reclaim(struct slab_cache *cache, void *arg);
+int cache_isolate(void *object, void *arg);
+int cache_migrate(void *from, void *to, void *arg);
+
+#endif /* DIRSRV_ENTRY_INTERNAL_H */

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+target_sources(slab_dirsrv PRIVATE
+	entry/attribute.c
+	entry/batch.c
+	entry/cache.c
+	entry/dn.c
+	entry/entry.c
+	entry/evict.c
+	entry/policy.c
+	entry/pool.c
+	entry/statistics.c
+	entry/table.c
+)
+list(APPEND SLAB_DIRSRV_HEADERS
+	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry.h
+	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry_cache.h
+	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/slapi_ch.h)

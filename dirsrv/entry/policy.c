@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * S3-FIFO: three queues, none of which a hit touches.
+ *
+ *   small   new entries. At its end: used more than once, to main; else evicted
+ *   main    at its end: used, once more from the head with one use less; else evicted
+ *   ghosts  hashes of what small evicted; who comes back in time goes to main
+ *
+ * Small is drained while it has a tenth of what there may be or more. Time is counted in
+ * entries that left small: a ghost is forgotten when as many have left since as the cache
+ * has entries. Ghosts stand in a table with one place for each hash, where a later one
+ * takes the place of an earlier one.
+ */
+#include "policy.h"
+
+#include <slab/malloc.h>
+
+#define SMALL_PART 10
+
+/* --- ghosts --------------------------------------------------------------------------- */
+
+static struct ghost *ghost_at(struct ghosts *ghosts, uint64_t hash)
+{
+	return &ghosts->slot[hash & ghosts->mask];
+}
+
+/* What tells those in the same slot from each other; 0 is none. */
+static uint32_t print_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
+static void ghost_add(struct ghosts *ghosts, uint64_t hash)
+{
+	struct ghost *ghost = ghost_at(ghosts, hash);
+
+	ghost->hash = print_of(hash);
+	ghost->when = ghosts->left++;
+}
+
+static bool ghost_take(struct ghosts *ghosts, uint64_t hash, uint64_t entries)
+{
+	struct ghost *ghost = ghost_at(ghosts, hash);
+
+	if (ghost->hash != print_of(hash))
+		return false;
+	ghost->hash = 0;
+	return ghosts->left - ghost->when <= entries;
+}
+
+/* --- queues ----------------------------------------------------------------------------- */
+
+static void queue_init(struct queue *queue)
+{
+	queue->ends.next = queue->ends.prev = &queue->ends;
+	queue->entries = 0;
+	queue->bytes = 0;
+}
+
+static void queue_add(struct queue *queue, struct dirsrv_entry *entry)
+{
+	struct link *link = &entry->link;
+
+	link->prev = &queue->ends;
+	link->next = queue->ends.next;
+	link->next->prev = link->prev->next = link;
+	entry->queue = queue;
+	queue->entries++;
+	queue->bytes += entry->charged;
+}
+
+void policy_remove(struct dirsrv_entry *entry)
+{
+	entry->link.prev->next = entry->link.next;
+	entry->link.next->prev = entry->link.prev;
+	entry->queue->entries--;
+	entry->queue->bytes -= entry->charged;
+}
+
+static void move_to(struct queue *queue, struct dirsrv_entry *entry, uint8_t uses)
+{
+	policy_remove(entry);
+	queue_add(queue, entry);
+	__atomic_store_n(&entry->uses, uses, __ATOMIC_RELAXED);
+}
+
+void policy_exchange(struct dirsrv_entry *old, struct dirsrv_entry *entry)
+{
+	entry->queue = old->queue;
+	entry->link = old->link;
+	entry->link.prev->next = entry->link.next->prev = &entry->link;
+	__atomic_store_n(&entry->uses, __atomic_load_n(&old->uses, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+}
+
+void policy_charge(struct dirsrv_entry *entry, size_t bytes)
+{
+	entry->queue->bytes += bytes - entry->charged;
+	entry->charged = bytes;
+}
+
+/* --- the policy --------------------------------------------------------------------------- */
+
+bool policy_init(struct policy *policy, size_t slots)
+{
+	queue_init(&policy->small);
+	queue_init(&policy->main);
+	policy->ghosts.slot = slab_calloc(slots, sizeof(*policy->ghosts.slot));
+	policy->ghosts.mask = slots - 1;
+	policy->ghosts.left = 0;
+	return policy->ghosts.slot != NULL;
+}
+
+void policy_free(struct policy *policy)
+{
+	slab_mfree(policy->ghosts.slot);
+}
+
+bool policy_insert(struct policy *policy, struct dirsrv_entry *entry)
+{
+	uint64_t entries = policy->small.entries + policy->main.entries;
+	bool returns = ghost_take(&policy->ghosts, entry->dn->hash, entries);
+
+	queue_add(returns ? &policy->main : &policy->small, entry);
+	return returns;
+}
+
+/* The end of the small queue: false, and the entry has gone to main, or it is taken. */
+static bool leave_small(struct policy *policy, struct dirsrv_entry *entry)
+{
+	if (__atomic_load_n(&entry->uses, __ATOMIC_RELAXED) > 1 || !entry_take(entry)) {
+		move_to(&policy->main, entry, 0);
+		return false;
+	}
+	ghost_add(&policy->ghosts, entry->dn->hash);
+	return true;
+}
+
+/* The same of the main queue. */
+static bool leave_main(struct policy *policy, struct dirsrv_entry *entry)
+{
+	uint8_t uses = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED);
+
+	if (!uses && entry_take(entry))
+		return true;
+	move_to(&policy->main, entry, uses ? uses - 1 : 0);
+	return false;
+}
+
+/* Small, while it has its part or more; and in the end, when nothing goes from main. */
+static bool is_smalls_turn(const struct policy *policy, size_t limit, uint64_t tries)
+{
+	const struct queue *small = &policy->small, *main = &policy->main;
+	size_t all = small->bytes + main->bytes;
+
+	if (!small->entries)
+		return false;
+	return !main->entries || tries <= small->entries ||
+	       small->bytes >= (all < limit ? all : limit) / SMALL_PART;
+}
+
+struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit)
+{
+	struct queue *small = &policy->small, *main = &policy->main;
+	uint64_t tries = main->entries * (USES_MAX + 1) + small->entries * (USES_MAX + 2);
+
+	for (; tries; tries--) {
+		bool from_small = is_smalls_turn(policy, limit, tries);
+		struct queue *queue = from_small ? small : main;
+		struct dirsrv_entry *entry = entry_of_link(queue->ends.prev);
+
+		if (from_small ? leave_small(policy, entry) : leave_main(policy, entry)) {
+			policy_remove(entry);
+			return entry;
+		}
+	}
+	return NULL;
+}

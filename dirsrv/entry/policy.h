@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which entry goes next: S3-FIFO over bytes. All with the pool's mutex held.
+ */
+#ifndef DIRSRV_ENTRY_POLICY_H
+#define DIRSRV_ENTRY_POLICY_H
+
+#include "internal.h"
+
+/* Lookups that an entry remembers. */
+#define USES_MAX 3u
+
+/* The newest is behind `ends`, the oldest before it. */
+struct queue {
+	struct link ends;
+	uint64_t entries;
+	size_t bytes;
+};
+
+/* Hashes of entries that left the small queue not long ago. A slot has one of them, and
+ * when it left: the number of those that had left before. */
+struct ghosts {
+	struct ghost {
+		uint32_t hash;
+		uint32_t when;
+	} *slot;
+	size_t mask;
+	uint32_t left;
+};
+
+struct policy {
+	struct queue small;
+	struct queue main;
+	struct ghosts ghosts;
+};
+
+/* policy_init: with so many slots for ghosts, a power of two; false: no memory. */
+bool policy_init(struct policy *policy, size_t slots);
+void policy_free(struct policy *policy);
+
+/* policy_insert: a new entry; true: it was here not long ago. */
+bool policy_insert(struct policy *policy, struct dirsrv_entry *entry);
+
+/* policy_exchange: `entry` stands where `old` stood. */
+void policy_exchange(struct dirsrv_entry *old, struct dirsrv_entry *entry);
+
+void policy_remove(struct dirsrv_entry *entry);
+
+/* policy_charge: the entry counts for so many bytes now. */
+void policy_charge(struct dirsrv_entry *entry, size_t bytes);
+
+/* policy_victim: the next entry to go, out of its queue, and without the cache's
+ * reference, which was the only one. NULL: there is none. */
+struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit);
+
+/* policy_use: a reader found it. */
+static inline void policy_use(struct dirsrv_entry *entry)
+{
+	uint8_t uses = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED);
+
+	if (uses < USES_MAX)
+		__atomic_store_n(&entry->uses, (uint8_t)(uses + 1), __ATOMIC_RELAXED);
+}
+
+/* entry_take: take the cache's reference away, unless there are others. */
+static inline bool entry_take(struct dirsrv_entry *entry)
+{
+	uint32_t one = 1;
+
+	return __atomic_compare_exchange_n(&entry->references, &one, 0, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static inline struct dirsrv_entry *entry_of_link(struct link *link)
+{
+	return caa_container_of(link, struct dirsrv_entry, link);
+}
+
+#endif /* DIRSRV_ENTRY_POLICY_H */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Pools: the caches that the objects of entries come from. */
+/* Before the other headers of liburcu, which hide the flavours' names. */
+#include <urcu/urcu-memb.h>
+
+#include "internal.h"
+
+#include <errno.h>
+#include <slab/malloc.h>
+#include <slab/rcu.h>
+#include <slab/stats.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POOL_NAME_MAX (SLAB_MAX_NAME - 10)
+
+/* Entries are not type-safe in the sense of SLAB_TYPESAFE_BY_RCU, they are more: what a
+ * reader has found stays itself, not just an entry, until he leaves. */
+static struct slab_cache *create_entries(struct dirsrv_entry_pool *pool, const char *name)
+{
+	const struct slab_cache_args args = {
+		.align = _Alignof(struct dirsrv_entry),
+		.ctor = entry_construct,
+		.dtor = entry_destruct,
+		.arg = pool,
+		.reclaim = cache_reclaim,
+		.rcu = pool->rcu,
+		.isolate = cache_isolate,
+		.migrate = cache_migrate,
+	};
+
+	return slab_cache_create(name, sizeof(struct dirsrv_entry), &args, 0);
+}
+
+static struct slab_cache *create_one(struct dirsrv_entry_pool *pool, const char *prefix,
+				     const char *kind, size_t size)
+{
+	char name[SLAB_MAX_NAME + 1];
+
+	snprintf(name, sizeof(name), "%s.%s", prefix, kind);
+	if (size == sizeof(struct dirsrv_entry))
+		return create_entries(pool, name);
+	return slab_cache_create(name, size, NULL, SLAB_NO_MERGE);
+}
+
+/* Caches that were made, none of which has an object. */
+static void destroy_caches(struct dirsrv_entry_pool *pool)
+{
+	struct slab_cache *const caches[] = {pool->entries, pool->attributes, pool->values,
+					     pool->dns};
+
+	for (unsigned i = 0; i < sizeof(caches) / sizeof(caches[0]); i++)
+		slab_cache_destroy(caches[i]);
+}
+
+static bool create_caches(struct dirsrv_entry_pool *pool, const char *name)
+{
+	const struct {
+		struct slab_cache **cache;
+		const char *kind;
+		size_t size;
+	} kinds[] = {
+		{&pool->entries, "entry", sizeof(struct dirsrv_entry)},
+		{&pool->attributes, "attribute", sizeof(struct dirsrv_attribute)},
+		{&pool->values, "value", sizeof(struct dirsrv_value)},
+		{&pool->dns, "dn", sizeof(struct dirsrv_dn)},
+	};
+	int error;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		*kinds[i].cache = create_one(pool, name, kinds[i].kind, kinds[i].size);
+		if (*kinds[i].cache)
+			continue;
+		error = errno;
+		destroy_caches(pool);
+		errno = error;
+		return false;
+	}
+	return true;
+}
+
+struct dirsrv_entry_pool *dirsrv_entry_pool_create(const char *name,
+						   const struct rcu_flavor_struct *rcu)
+{
+	struct dirsrv_entry_pool *pool;
+
+	if (!name || !*name || strlen(name) > POOL_NAME_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pool = slab_calloc(1, sizeof(*pool));
+	if (!pool)
+		return NULL;
+	pool->rcu = rcu ? rcu : &urcu_memb_flavor;
+	pthread_mutex_init(&pool->lock, NULL);
+	if (create_caches(pool, name))
+		return pool;
+	slab_mfree(pool);
+	return NULL;
+}
+
+static uint64_t objects_of(struct slab_cache *cache)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+
+	slab_cache_stats(cache, &stats);
+	return stats.objects;
+}
+
+int dirsrv_entry_pool_destroy(struct dirsrv_entry_pool *pool)
+{
+	struct slab_cache *caches[4];
+	int error;
+
+	if (!pool)
+		return 0;
+	error = dirsrv_entry_pool_barrier(pool);
+	if (error)
+		return error;
+	if (pool->cache)
+		return -EBUSY;
+	caches[0] = pool->entries;
+	caches[1] = pool->attributes;
+	caches[2] = pool->values;
+	caches[3] = pool->dns;
+	/* All or none; a cache with objects reports them. */
+	for (unsigned i = 0; i < 4; i++)
+		if (objects_of(caches[i]))
+			return slab_cache_destroy(caches[i]);
+	destroy_caches(pool);
+	pthread_mutex_destroy(&pool->lock);
+	slab_mfree(pool);
+	return 0;
+}
+
+int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
+{
+	/* Also waits for entries that were moved from. */
+	int error = slab_rcu_barrier(pool->entries);
+
+	if (!error)
+		pool->rcu->barrier();
+	return error;
+}
+
+size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool)
+{
+	return __atomic_load_n(&pool->pending, __ATOMIC_RELAXED);
+}
+
+void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)
+{
+	if (dirsrv_entry_pool_pending(pool) > most && !pool->rcu->read_ongoing())
+		pool->rcu->barrier();
+}

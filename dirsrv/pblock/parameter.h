@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parameters of a pblock, as both layouts see them.
+ *
+ * A layout is a number of parts, structs whose members are parameters. Which part, and
+ * where in it, a parameter is comes from a table with an entry per number. A part that a
+ * pblock does not have reads as zeros; what is stored is therefore such that zero bytes
+ * are the default: the value itself or, for those with another default (PRESET), the
+ * value ^ default. value.c knows all kinds, the fast paths of a layout the common ones.
+ */
+#ifndef PBLOCK_PARAMETER_H
+#define PBLOCK_PARAMETER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <slab/dirsrv/pblock.h>
+
+#include "profile/record.h"
+
+#define PBLOCK_LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define PBLOCK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* One more than the largest number. */
+#define PBLOCK_NUMBERS 1952u
+
+/* Type and ownership of a value. Fast paths know the first three. */
+enum pblock_kind {
+	PBLOCK_NONE, /* no such parameter */
+	PBLOCK_POINTER,
+	PBLOCK_WORD, /* 64 bits: uint64_t, unsigned long, time_t */
+	PBLOCK_INT,
+	PBLOCK_PRESET,     /* an int with another default than 0 */
+	PBLOCK_ADDRESS,    /* struct slapi_pblock_address */
+	PBLOCK_OWNED,      /* strings: set takes it, get lends it */
+	PBLOCK_TEXT,       /* set copies, get lends */
+	PBLOCK_OWNED_COPY, /* set takes, get copies */
+	PBLOCK_TEXT_COPY,  /* set copies, get copies */
+};
+
+/* What a parameter of each kind is stored as. */
+#define PBLOCK_STORED_POINTER(name) void *name
+#define PBLOCK_STORED_INT(name) int name
+#define PBLOCK_STORED_WORD(name) uint64_t name
+#define PBLOCK_STORED_PRESET(name) int name
+#define PBLOCK_STORED_ADDRESS(name) struct slapi_pblock_address name
+#define PBLOCK_STORED_OWNED(name) void *name
+#define PBLOCK_STORED_TEXT(name) void *name
+#define PBLOCK_STORED_OWNED_COPY(name) void *name
+#define PBLOCK_STORED_TEXT_COPY(name) void *name
+
+static inline bool pblock_is_recording(void)
+{
+	return PBLOCK_UNLIKELY(__atomic_load_n(&pblock_recording, __ATOMIC_RELAXED));
+}
+
+#pragma GCC visibility push(hidden)
+
+/* What both layouts know about a parameter beside its place. */
+struct pblock_parameter {
+	uint16_t number;
+	uint8_t kind;
+	bool moves; /* slapi_pblock_clone() takes it away from the source */
+};
+
+/* All of them. */
+extern const struct pblock_parameter pblock_parameters[];
+extern const unsigned pblock_parameter_count;
+
+/* pblock_value_get: slapi_pblock_get() of what is stored at `stored`. */
+int pblock_value_get(enum pblock_kind kind, int number, const void *stored, void *value);
+
+/* pblock_value_set: slapi_pblock_set() of what is stored at `stored`. */
+int pblock_value_set(enum pblock_kind kind, int number, void *stored, void *value);
+
+/* pblock_value_is_default: such a set would leave zeros in a part that is all zeros. */
+bool pblock_value_is_default(enum pblock_kind kind, int number, const void *value);
+
+/* pblock_free_owned: free the strings that a pblock owns, and forget them. */
+void pblock_free_owned(Slapi_PBlock *pb);
+
+/* --- what a layout offers to what both have in common --------------------------- */
+
+/* pblock_stored: where a parameter is stored; NULL: its part is absent. */
+void *pblock_stored(Slapi_PBlock *pb, unsigned number);
+
+/* pblock_stored_or_new: the same, with the part made when it is absent. NULL: no memory. */
+void *pblock_stored_or_new(Slapi_PBlock *pb, unsigned number);
+
+#pragma GCC visibility pop
+
+#endif /* PBLOCK_PARAMETER_H */

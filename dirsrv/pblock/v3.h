@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The split pblock: a top of one cache line, and parts that are there when something of
+ * them is set.
+ *
+ *	top         what every pblock needs, and where the parts are    64 bytes
+ *	operation   what every operation needs, and a search           192
+ *	rare        pointers to the parts of everything else            96
+ *	  update, internal, request …                                    76 to 308
+ *
+ * Where a part is absent its pointer leads to one of zeros that all pblocks share and
+ * nobody writes to; for values of the top there is a pointer to the top itself. So a get
+ * is a load of the table, one of a pointer and one of the value, whether or not anything
+ * was set, with nothing to decide between.
+ *
+ * Objects of all these caches are constructed: all values zero, all pointers to the
+ * absent part. They are freed in that state, so that nothing is to be done when they are
+ * allocated, and what was never used is never cleared.
+ */
+#ifndef PBLOCK_V3_H
+#define PBLOCK_V3_H
+
+#include "parameter.h"
+
+/* In the order of their pointers: first those in the top, then those in `rare`. */
+enum pblock_part {
+	PBLOCK_PART_top,
+	PBLOCK_PART_operation,
+	PBLOCK_PART_rare,
+	PBLOCK_PART_update,
+	PBLOCK_PART_internal,
+	PBLOCK_PART_request,
+	PBLOCK_PART_connection,
+	PBLOCK_PART_plugin,
+	PBLOCK_PART_callbacks,
+	PBLOCK_PART_backend,
+	PBLOCK_PART_database,
+	PBLOCK_PART_matching,
+	PBLOCK_PART_syntax,
+	PBLOCK_PART_task,
+	PBLOCK_PART_server,
+	PBLOCK_PARTS,
+};
+
+#define PBLOCK_DIRECT PBLOCK_PART_update /* parts of which the top has pointers */
+#define PBLOCK_RARE (PBLOCK_PARTS - PBLOCK_DIRECT)
+
+/* Packed: no padding at the end. Members stand at multiples of their size anyway. */
+#define PBLOCK_PART(part) struct pblock_##part {
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset) PBLOCK_STORED_##kind(name);
+#define PBLOCK_END(part)                                                                           \
+	}                                                                                          \
+	__attribute__((packed));
+#include "parameters.def"
+#undef PBLOCK_PART
+#undef PBLOCK_PARAMETER
+#undef PBLOCK_END
+
+struct pblock_rare {
+	void *part[PBLOCK_RARE];
+};
+
+struct slapi_pblock {
+	void *part[PBLOCK_DIRECT]; /* the first one is this pblock */
+	struct pblock_top top;
+	uint32_t present; /* bit p: it has part p, apart from the top */
+};
+
+_Static_assert(sizeof(struct slapi_pblock) == 64, "the top is one cache line");
+_Static_assert(sizeof(struct pblock_operation) == 192, "and this three");
+
+/* What is read where a part is absent: as large as the largest. */
+union pblock_absent {
+#define PBLOCK_PART(name) struct pblock_##name name;
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)
+#define PBLOCK_END(part)
+#include "parameters.def"
+#undef PBLOCK_PART
+#undef PBLOCK_PARAMETER
+#undef PBLOCK_END
+};
+
+#pragma GCC visibility push(hidden)
+
+extern const union pblock_absent pblock_absent;
+
+/* pblock_part_add: give pb a part that it has not, and `rare` if the part is found
+ * there; NULL: no memory, and nothing has changed. */
+void *pblock_part_add(Slapi_PBlock *pb, enum pblock_part part);
+
+#pragma GCC visibility pop
+
+#endif /* PBLOCK_V3_H */

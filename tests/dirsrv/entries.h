@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Entries in tests: a thread that liburcu knows, sections, pools that have to be empty in
+ * the end, entries made of words, and entries that prove that they are whole.
+ */
+#ifndef TESTS_DIRSRV_ENTRIES_H
+#define TESTS_DIRSRV_ENTRIES_H
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/dirsrv/entry.h>
+#include <slab/dirsrv/entry_cache.h>
+#include <slab/memory.h>
+#include <slab/stats.h>
+
+#include "flavour.h"
+
+namespace dirsrv_test
+{
+
+using pair = std::pair<std::string, std::string>;
+
+/* Known to liburcu as long as it lives. */
+class registered
+{
+public:
+	registered()
+	{
+		flavour()->register_thread();
+	}
+	~registered()
+	{
+		flavour()->unregister_thread();
+	}
+	registered(const registered &) = delete;
+	registered &operator=(const registered &) = delete;
+};
+
+/* A read-side critical section, as long as it lives. */
+class section
+{
+public:
+	section()
+	{
+		flavour()->read_lock();
+	}
+	~section()
+	{
+		flavour()->read_unlock();
+	}
+	section(const section &) = delete;
+	section &operator=(const section &) = delete;
+};
+
+inline struct dirsrv_entry *make(struct dirsrv_entry_pool *pool, const std::string &dn,
+				 const std::vector<pair> &attributes)
+{
+	std::vector<struct dirsrv_pair> pairs;
+
+	for (const pair &a : attributes)
+		pairs.push_back(
+			{{a.first.data(), a.first.size()}, {a.second.data(), a.second.size()}});
+	return dirsrv_entry_make(pool, dn.data(), dn.size(), pairs.data(), pairs.size());
+}
+
+inline int replace(struct dirsrv_entry *entry, const std::string &type,
+		   const std::vector<std::string> &values)
+{
+	std::vector<struct dirsrv_bytes> bytes;
+
+	for (const std::string &value : values)
+		bytes.push_back({value.data(), value.size()});
+	return dirsrv_entry_replace(entry, type.data(), type.size(), bytes.data(), bytes.size());
+}
+
+inline std::string text(struct dirsrv_bytes bytes)
+{
+	return std::string(static_cast<const char *>(bytes.data), bytes.length);
+}
+
+inline std::vector<std::string> values(const struct dirsrv_attribute *attribute)
+{
+	std::vector<std::string> all;
+
+	if (!attribute)
+		return all;
+	for (const auto *v = dirsrv_attribute_first(attribute); v; v = dirsrv_value_next(v))
+		all.push_back(text(dirsrv_value_data(v)));
+	EXPECT_EQ(all.size(), dirsrv_attribute_count(attribute));
+	return all;
+}
+
+inline std::vector<std::string> values(const struct dirsrv_entry *entry, const std::string &type)
+{
+	return values(dirsrv_entry_find(entry, type.data(), type.size()));
+}
+
+/* "type=value type=value …" */
+inline std::string all_of(const struct dirsrv_entry *entry)
+{
+	std::string all;
+
+	for (const auto *a = dirsrv_entry_first(entry); a; a = dirsrv_attribute_next(a))
+		for (const std::string &value : values(a))
+			all += (all.empty() ? "" : " ") +
+			       std::string(dirsrv_attribute_type(a, nullptr)) + "=" + value;
+	return all;
+}
+
+/* A DN as long as it lives. */
+class name
+{
+public:
+	name(struct dirsrv_entry_pool *pool, const std::string &dn)
+		: pool_(pool), dn_(dirsrv_dn_make(pool, dn.data(), dn.size()))
+	{
+	}
+	~name()
+	{
+		dirsrv_dn_free(pool_, dn_);
+	}
+	name(const name &) = delete;
+	name &operator=(const name &) = delete;
+	operator const struct dirsrv_dn *() const
+	{
+		return dn_;
+	}
+	std::string normalized() const
+	{
+		std::size_t length = 0;
+		const char *bytes = dn_ ? dirsrv_dn_normalized(dn_, &length) : "refused";
+
+		return dn_ ? std::string(bytes, length) : bytes;
+	}
+	std::string value() const
+	{
+		std::size_t length = 0;
+		const char *bytes = dirsrv_dn_name(dn_, &length);
+
+		return std::string(bytes, length);
+	}
+
+private:
+	struct dirsrv_entry_pool *pool_;
+	struct dirsrv_dn *dn_;
+};
+
+inline struct slab_cache *cache_called(const std::string &wanted)
+{
+	struct search {
+		const std::string *wanted;
+		struct slab_cache *found;
+	} search{&wanted, nullptr};
+
+	slab_for_each_cache(
+		[](struct slab_cache *cache, void *arg) {
+			auto *s = static_cast<struct search *>(arg);
+
+			if (*s->wanted == slab_cache_name(cache))
+				s->found = cache;
+			return s->found ? 1 : 0;
+		},
+		&search);
+	return search.found;
+}
+
+inline std::uint64_t stat(const std::string &cache, const char *what)
+{
+	std::uint64_t value = 0;
+
+	EXPECT_EQ(slab_stat_read(cache_called(cache), what, &value), 0) << cache << " " << what;
+	return value;
+}
+
+/* Bytes of slabs and of large allocations in use in the whole process. */
+inline std::uint64_t bytes_in_use()
+{
+	struct slab_process_stats stats = {};
+
+	stats.struct_size = sizeof(stats);
+	EXPECT_EQ(slab_process_stats(&stats), 0);
+	return stats.slab_bytes + stats.large_bytes;
+}
+
+/* Objects that all caches of the process have out. */
+inline std::uint64_t objects_in_use()
+{
+	std::uint64_t sum = 0;
+
+	slab_for_each_cache(
+		[](struct slab_cache *cache, void *arg) {
+			struct slab_stats stats = {};
+
+			stats.struct_size = sizeof(stats);
+			EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
+			*static_cast<std::uint64_t *>(arg) += stats.objects;
+			return 0;
+		},
+		&sum);
+	return sum;
+}
+
+/* --- entries that prove that they are whole ---------------------------------------------- */
+
+/*
+ * Entry `number`, in version `version`: each value begins with the number and the version
+ * as text and goes on with a pattern of both. Values of one attribute have one version.
+ */
+inline std::string numbered_dn(unsigned number)
+{
+	return "uid=user" + std::to_string(number) + ",ou=People,dc=example,dc=com";
+}
+
+inline std::string numbered_value(unsigned number, unsigned version, std::size_t length)
+{
+	std::string value = std::to_string(number) + "/" + std::to_string(version) + "/";
+
+	for (unsigned i = 0; value.size() < length; i++)
+		value.push_back(static_cast<char>('!' + (number * 31 + version * 7 + i) % 90));
+	return value;
+}
+
+inline std::vector<std::string> numbered_values(unsigned number, unsigned version)
+{
+	return {numbered_value(number, version, 8), numbered_value(number, version, 40),
+		numbered_value(number, version, 200 + number % 7 * 100)};
+}
+
+inline struct dirsrv_entry *make_numbered(struct dirsrv_entry_pool *pool, unsigned number,
+					  unsigned version)
+{
+	std::vector<pair> attributes = {{"objectClass", "top"}};
+
+	for (const std::string &value : numbered_values(number, version)) {
+		attributes.emplace_back("note", value);
+		attributes.emplace_back("description", value);
+	}
+	attributes.emplace_back("uid", "user" + std::to_string(number));
+	return make(pool, numbered_dn(number), attributes);
+}
+
+inline bool attribute_is_whole(const struct dirsrv_attribute *attribute, unsigned number)
+{
+	const std::vector<std::string> found = values(attribute);
+	unsigned of = 0, version = 0;
+
+	if (found.empty() || std::sscanf(found[0].c_str(), "%u/%u/", &of, &version) != 2 ||
+	    of != number)
+		return false;
+	return found == numbered_values(number, version);
+}
+
+/* What a reader may look at within a section is all of this entry and of no other. */
+inline bool is_whole(const struct dirsrv_entry *entry, unsigned number)
+{
+	const struct dirsrv_dn *dn = dirsrv_entry_dn(entry);
+	std::size_t length = 0;
+	const char *bytes = dirsrv_dn_text(dn, &length);
+
+	return std::string(bytes, length) == numbered_dn(number) &&
+	       attribute_is_whole(dirsrv_entry_find(entry, "note", 4), number) &&
+	       attribute_is_whole(dirsrv_entry_find(entry, "description", 11), number) &&
+	       values(entry, "uid") == std::vector<std::string>{"user" + std::to_string(number)};
+}
+
+/* --- every allocation failing in turn ----------------------------------------------------- */
+
+/* Calls `action` with the first, the second, … allocation failing, of objects and of pages;
+ * it says whether it succeeded. Returns how often it failed. */
+template <typename Action> unsigned fail_in_turn(Action action)
+{
+	constexpr unsigned turns = 40;
+	unsigned failed = 0;
+
+	/* All caches that it needs exist now, and get the letter A. */
+	EXPECT_TRUE(action());
+	EXPECT_EQ(slab_set_fail("cache=*,times=0"), 0);
+	for (unsigned turn = 1; turn <= turns; turn++) {
+		const std::string spec = "times=1,interval=" + std::to_string(turn);
+
+		EXPECT_EQ(slab_set_fail(spec.c_str()), 0);
+		failed += !action();
+		slab_set_fail(nullptr);
+	}
+	return failed;
+}
+
+/* --- fixtures ------------------------------------------------------------------------------ */
+
+/* A pool, which is empty in the end. */
+class PoolTest : public testing::Test
+{
+protected:
+	registered here;
+	struct dirsrv_entry_pool *pool = dirsrv_entry_pool_create("test", flavour());
+
+	~PoolTest() override
+	{
+		slab_set_fail(nullptr);
+		EXPECT_EQ(dirsrv_entry_pool_destroy(pool), 0);
+	}
+
+	/* All are published; the caches still have their objects until readers have left. */
+	std::uint64_t objects()
+	{
+		EXPECT_EQ(dirsrv_entry_pool_barrier(pool), 0);
+		return stat("test.entry", "objects") + stat("test.attribute", "objects") +
+		       stat("test.value", "objects") + stat("test.dn", "objects");
+	}
+};
+
+} // namespace dirsrv_test
+
+#endif /* TESTS_DIRSRV_ENTRIES_H */

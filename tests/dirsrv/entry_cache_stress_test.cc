@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers without locks, while others add, evict, delete, change, replace and move what
+ * they look at. Every value carries the number of its entry and the version of its
+ * attribute, so whoever finds anything of another entry, of freed memory or of two
+ * versions in one attribute sees it. And the same with a flavour that does not wait:
+ * there the readers must notice, or they would not notice anything.
+ */
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "entries.h"
+
+using namespace dirsrv_test;
+using namespace slab_test;
+
+namespace
+{
+
+/* The work is counted, not timed. */
+constexpr unsigned numbers = 4000, steps = under_tsan || under_asan ? 6000 : 60000;
+
+/* --- a flavour without grace periods --------------------------------------------------- */
+
+const struct rcu_flavor_struct *impatient()
+{
+	static const struct rcu_flavor_struct flavour = [] {
+		struct rcu_flavor_struct copy = urcu_memb_flavor;
+
+		copy.update_call_rcu = [](struct rcu_head *head, void (*func)(struct rcu_head *)) {
+			func(head);
+		};
+		return copy;
+	}();
+
+	return &flavour;
+}
+
+/* In the second run of a test: before there is a pool. */
+const bool without_grace_periods = [] {
+	if (std::getenv(again_variable))
+		instead_of_flavour = impatient();
+	return instead_of_flavour != nullptr;
+}();
+
+/* --- threads ------------------------------------------------------------------------------ */
+
+class EntryCacheStressTest : public PoolTest
+{
+public:
+	using step = void (EntryCacheStressTest::*)(std::mt19937 &);
+
+	std::atomic<unsigned> wrong{0}, seen{0}, working{0};
+	struct dirsrv_entry_cache *cache = dirsrv_entry_cache_create(pool, 4000000, 0);
+
+	~EntryCacheStressTest() override
+	{
+		EXPECT_EQ(dirsrv_entry_cache_destroy(cache, nullptr, nullptr), 0);
+		EXPECT_EQ(objects(), 0u);
+		for (const char *kind : {"test.entry", "test.attribute", "test.value", "test.dn"})
+			EXPECT_EQ(slab_cache_validate(cache_called(kind)), 0) << kind;
+	}
+
+	/* Writers do so many steps, and more until the number `until` is above 0; all others
+	 * go on until these are done. */
+	void run(const std::vector<step> &writers, const std::vector<step> &others,
+		 const char *until = "evicts")
+	{
+		std::vector<std::thread> threads;
+		unsigned seed = 0;
+
+		working = static_cast<unsigned>(writers.size());
+		for (step write : writers)
+			threads.emplace_back([this, write, until, s = ++seed] {
+				registered there;
+				std::mt19937 random(s);
+
+				for (unsigned i = 0; i < steps || !count_of(until); i++)
+					(this->*write)(random);
+				working--;
+			});
+		for (step other : others)
+			threads.emplace_back([this, other, s = ++seed] {
+				registered there;
+				std::mt19937 random(s);
+
+				while (working)
+					(this->*other)(random);
+			});
+		for (std::thread &thread : threads)
+			thread.join();
+		EXPECT_EQ(wrong, 0u);
+		EXPECT_GT(seen, 100u);
+		EXPECT_GT(count_of("removes"), 0u);
+		EXPECT_GT(count_of("replaces"), 0u);
+	}
+
+	std::uint64_t count_of(const char *what)
+	{
+		std::uint64_t value = 0;
+
+		EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, what, &value), 0);
+		return value;
+	}
+
+	/* --- what readers do ------------------------------------------------------------ */
+
+	void check(const struct dirsrv_entry *entry, unsigned number)
+	{
+		const bool whole = is_whole(entry, number);
+
+		seen++;
+		wrong += !whole;
+		if (!whole && without_grace_periods)
+			_exit(1); /* before freed memory does worse */
+	}
+
+	/* Long enough, now and then, for others to free it and to use its memory again. */
+	void look(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		name dn(pool, numbered_dn(number));
+		section reading;
+		const struct dirsrv_entry *entry = dirsrv_entry_cache_lookup(cache, dn);
+
+		if (!entry)
+			return;
+		check(entry, number);
+		if (random() % 32 == 0)
+			std::this_thread::yield();
+		check(entry, number);
+	}
+
+	void look_by_name(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		const std::string wanted = "user" + std::to_string(number);
+		struct asked {
+			EntryCacheStressTest *test;
+			unsigned number;
+		} asked{this, number};
+		section reading;
+		const std::size_t found = dirsrv_entry_cache_named(
+			cache, wanted.data(), wanted.size(),
+			[](struct dirsrv_entry *entry, void *arg) {
+				const auto *a = static_cast<struct asked *>(arg);
+
+				a->test->check(entry, a->number);
+				return true;
+			},
+			&asked);
+
+		wrong += found > 1;
+	}
+
+	void hold(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		struct dirsrv_entry *entry =
+			dirsrv_entry_cache_get(cache, name(pool, numbered_dn(number)));
+
+		if (!entry)
+			return;
+		if (random() % 16 == 0)
+			std::this_thread::yield();
+		dirsrv_entry_read_lock(entry);
+		check(entry, number);
+		dirsrv_entry_read_unlock(entry);
+		dirsrv_entry_put(entry);
+	}
+
+	void copy(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		name dn(pool, numbered_dn(number));
+		struct dirsrv_entry *copied = nullptr;
+		{
+			section reading;
+			const struct dirsrv_entry *entry = dirsrv_entry_cache_lookup(cache, dn);
+
+			if (entry)
+				copied = dirsrv_entry_copy(entry);
+		}
+		if (copied)
+			check(copied, number);
+		dirsrv_entry_put(copied);
+	}
+
+	void walk(std::mt19937 &)
+	{
+		section reading;
+
+		dirsrv_entry_cache_each(
+			cache,
+			[](struct dirsrv_entry *entry, void *arg) {
+				unsigned number = 0;
+
+				std::sscanf(dirsrv_dn_text(dirsrv_entry_dn(entry), nullptr),
+					    "uid=user%u,", &number);
+				static_cast<EntryCacheStressTest *>(arg)->check(entry, number);
+				return true;
+			},
+			this);
+	}
+
+	/* --- what writers do ---------------------------------------------------------------- */
+
+	void add(std::mt19937 &random)
+	{
+		struct dirsrv_entry *entry = make_numbered(pool, random() % numbers, random() % 9);
+		const int error = dirsrv_entry_cache_add(cache, entry);
+
+		wrong += error != 0 && error != -EEXIST;
+		dirsrv_entry_put(entry);
+	}
+
+	void remove(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		struct dirsrv_entry *entry =
+			dirsrv_entry_cache_remove(cache, name(pool, numbered_dn(number)));
+
+		if (entry)
+			check(entry, number);
+		dirsrv_entry_put(entry);
+	}
+
+	void change(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		struct dirsrv_entry *entry =
+			dirsrv_entry_cache_get(cache, name(pool, numbered_dn(number)));
+
+		if (!entry)
+			return;
+		wrong += replace(entry, random() % 2 ? "note" : "description",
+				 numbered_values(number, random() % 9)) != 0;
+		dirsrv_entry_put(entry);
+	}
+
+	void exchange(std::mt19937 &random)
+	{
+		const unsigned number = random() % numbers;
+		struct dirsrv_entry *entry = make_numbered(pool, number, random() % 9);
+		struct dirsrv_entry *old = dirsrv_entry_cache_replace(cache, entry);
+
+		if (old)
+			check(old, number);
+		dirsrv_entry_put(old);
+		dirsrv_entry_put(entry);
+	}
+
+	void write(std::mt19937 &random)
+	{
+		switch (random() % 8) {
+		case 0:
+		case 1:
+		case 2:
+			add(random);
+			break;
+		case 3:
+			remove(random);
+			break;
+		case 4:
+			exchange(random);
+			break;
+		case 5:
+			if (random() % 64 == 0)
+				dirsrv_entry_cache_evict(cache, 2000000);
+			break;
+		default:
+			change(random);
+		}
+	}
+
+	/* --- what libslab does ------------------------------------------------------------------ */
+
+	void defrag(std::mt19937 &)
+	{
+		wrong += slab_cache_defrag(cache_called("test.entry")) < 0;
+		std::this_thread::yield();
+	}
+
+	void reclaim(std::mt19937 &)
+	{
+		slab_reclaim(1);
+		std::this_thread::sleep_for(std::chrono::milliseconds(5));
+	}
+};
+
+TEST_F(EntryCacheStressTest, ReadersSeeWholeEntriesWhateverOthersDo)
+{
+	run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
+	    {&EntryCacheStressTest::look, &EntryCacheStressTest::hold});
+}
+
+TEST_F(EntryCacheStressTest, ReadersSeeWholeEntriesWhileTheyMove)
+{
+	run({&EntryCacheStressTest::write},
+	    {&EntryCacheStressTest::look, &EntryCacheStressTest::hold,
+	     &EntryCacheStressTest::defrag},
+	    "moves");
+}
+
+TEST_F(EntryCacheStressTest, CopiesNamesAndWalksSeeWholeEntries)
+{
+	run({&EntryCacheStressTest::write},
+	    {&EntryCacheStressTest::copy, &EntryCacheStressTest::look_by_name,
+	     &EntryCacheStressTest::walk, &EntryCacheStressTest::defrag});
+}
+
+TEST_F(EntryCacheStressTest, MemoryIsAskedBackMeanwhile)
+{
+	run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
+	    {&EntryCacheStressTest::look, &EntryCacheStressTest::reclaim,
+	     &EntryCacheStressTest::defrag});
+}
+
+TEST_F(EntryCacheStressTest, ReadersNoticeAFlavourThatDoesNotWait)
+{
+	if (running_again()) {
+		for (;;)
+			run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
+			    {&EntryCacheStressTest::look, &EntryCacheStressTest::look});
+	}
+
+	const std::string failure = run_again({}).failure;
+
+	EXPECT_NE(failure, "");
+	EXPECT_NE(failure, "killed by signal " + std::to_string(SIGALRM));
+}
+
+} // namespace

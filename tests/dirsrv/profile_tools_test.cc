@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pblock-profile: the report and the picture of a real server's profile letter by letter
+ * (golden/ns-slapd.*), the arithmetic on profiles small enough to do by hand, and files
+ * that are no profiles.
+ */
+#include "profile_tools.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+/* A kind as profiles have it: uses are {number, gets, sets}. */
+std::string kind(unsigned pblocks, const std::vector<std::vector<unsigned>> &uses,
+		 bool whole = true)
+{
+	std::string text = "{\"pblocks\": " + std::to_string(pblocks) +
+			   ", \"whole\": " + (whole ? "true" : "false") + ", \"parameters\": [";
+	const char *comma = "";
+
+	for (const auto &use : uses) {
+		text += std::string(comma) + "{\"parameter\": " + std::to_string(use[0]) +
+			", \"gets\": " + std::to_string(use[1]) +
+			", \"sets\": " + std::to_string(use[2]) + "}";
+		comma = ", ";
+	}
+	return text + "]}";
+}
+
+std::string profile_of(const std::vector<std::string> &kinds)
+{
+	std::string text = "{\"pblock_profile\": 1, \"command\": \"test\", \"pblocks\": 0, "
+			   "\"earlier\": 0, \"alive\": 0, \"dropped_pblocks\": 0, "
+			   "\"dropped_accesses\": 0, \"parameters\": [], \"kinds\": [";
+	const char *comma = "";
+
+	for (const std::string &one : kinds) {
+		text += comma + one;
+		comma = ", ";
+	}
+	return text + "]}";
+}
+
+class ProfileToolTest : public testing::Test
+{
+protected:
+	/* The report on a profile of these kinds. */
+	std::string report(const std::vector<std::string> &kinds)
+	{
+		write_file("profile.json", profile_of(kinds));
+		return tool_output(PBLOCK_PROFILE, {"profile.json"});
+	}
+
+	void expect_refused(const std::string &text, const std::string &sentence)
+	{
+		write_file("bad.json", text);
+		expect_tool_sentence(PBLOCK_PROFILE, {"bad.json"},
+				     "pblock-profile: bad.json " + sentence);
+	}
+
+	work_dir dir;
+};
+
+/* The last line: bytes per pblock of the last workload, by layout. */
+std::vector<double> bytes(const std::string &report)
+{
+	const std::vector<std::string> words = words_of(lines_of(report).back());
+	std::vector<double> all;
+
+	for (std::size_t i = 2; i < words.size(); i++)
+		all.push_back(std::stod(words[i]));
+	return all;
+}
+
+const std::string ns_slapd = benchmarks("profiles/ns-slapd.json");
+
+TEST_F(ProfileToolTest, ReportOfARealServer)
+{
+	expect_golden("ns-slapd.txt", tool_output(PBLOCK_PROFILE, {ns_slapd}));
+}
+
+TEST_F(ProfileToolTest, PictureOfARealServer)
+{
+	EXPECT_EQ(tool_output(PBLOCK_PROFILE, {"--svg=heat.svg", ns_slapd}), "");
+	const std::string picture = file_text("heat.svg");
+
+	expect_golden("ns-slapd.svg", picture);
+	expect_xml(picture);
+	EXPECT_TRUE(contains(picture, "prefers-color-scheme:dark"));
+	EXPECT_EQ(tool_output(PBLOCK_PROFILE, {"--svg=-", ns_slapd}), picture);
+}
+
+TEST_F(ProfileToolTest, JsonIsAsTheSchemaSays)
+{
+	const std::string document = tool_output(PBLOCK_PROFILE, {"--json", ns_slapd, ns_slapd});
+
+	expect_valid(document + file_text(ns_slapd));
+	expect_not_valid(replaced(document, "\"top_size\"", "\"size\""));
+	expect_not_valid(replaced(file_text(ns_slapd), "\"whole\": true", "\"whole\": 1"));
+}
+
+TEST_F(ProfileToolTest, ProfileAndTracesAreThoseThatTheScriptMakes)
+{
+	ASSERT_EQ(mkdir("profiles", 0700) | mkdir("traces", 0700), 0);
+	write_file("profiles/ns-slapd.txt", file_text(benchmarks("profiles/ns-slapd.txt")));
+	const result made = python({benchmarks("make_workloads.py"), "."}, "");
+
+	if (made.status == 127)
+		GTEST_SKIP() << "python3 is not installed";
+	ASSERT_EQ(made.status, 0) << made.err;
+	EXPECT_EQ(file_text("profiles/ns-slapd.json"), file_text(ns_slapd));
+	for (const std::string &trace : all_traces())
+		EXPECT_EQ(file_text(trace.substr(trace.find("traces/"))), file_text(trace));
+}
+
+/* --- clumps ------------------------------------------------------------------------ */
+
+TEST_F(ProfileToolTest, ParametersThatAreSetTogetherAreAClump)
+{
+	const std::string text = report({kind(10, {{60, 0, 10}, {61, 0, 10}, {62, 0, 10}}),
+					 kind(90, {{114, 0, 90}, {115, 0, 90}, {116, 0, 90}})});
+
+	EXPECT_TRUE(contains(text, "A: 3 parameters within 0.000, 24 bytes in the top, "
+				   "set in 90.0 % of the pblocks\n"
+				   "  SLAPI_SEARCH_FILTER"))
+		<< text;
+	EXPECT_TRUE(contains(text, "B: 3 parameters within 0.000, 24 bytes, "
+				   "set in 10.0 % of the pblocks\n"
+				   "  SLAPI_ADD_ENTRY"))
+		<< text;
+	/* 24 in the top, two pointers, and of one in ten 24 more. */
+	EXPECT_EQ(bytes(text)[2], 24 + 2 * 8 + 2.4);
+}
+
+TEST_F(ProfileToolTest, BytesOfEachLayout)
+{
+	const std::vector<double> got =
+		bytes(report({kind(1, {{110, 0, 1}, {112, 0, 1}, {9, 0, 1}})}));
+
+	/* 712 or 88 and 200, with the parameters of an operation beside. */
+	ASSERT_EQ(got.size(), 4U);
+	EXPECT_EQ(got[0] - got[1], 712 - 88 - 200);
+	EXPECT_GT(got[0], 712 + 300);
+	/* Three ints and a pointer to what was never set; three ints and a pointer. */
+	EXPECT_EQ(got[2], 16 + 8);
+	EXPECT_EQ(got[3], 3 * 4 + 8);
+}
+
+TEST_F(ProfileToolTest, WhatIsOnlyReadNeedsNoRoom)
+{
+	const std::string text = report({kind(5, {{3, 0, 5}, {132, 50, 0}})});
+
+	EXPECT_TRUE(contains(text, "  SLAPI_OPERATION                        only read\n")) << text;
+	EXPECT_EQ(bytes(text), (std::vector<double>{712, 88, 16, 16}));
+}
+
+TEST_F(ProfileToolTest, PblocksFromBeforeCountOnlyAsAccesses)
+{
+	const std::string text =
+		report({kind(1, {{3, 0, 1}}), kind(7, {{3, 0, 7}, {132, 7, 0}}, false)});
+
+	EXPECT_TRUE(contains(text, "profile: 1 pblock, 7 gets, 8 sets")) << text;
+	EXPECT_TRUE(contains(text, "           8  100.0\n")) << text;
+	EXPECT_TRUE(contains(text, "           0    0.0\n")) << text;
+	EXPECT_EQ(bytes(text)[3], 16);
+}
+
+TEST_F(ProfileToolTest, TheTopHasAtMostEightyBytes)
+{
+	std::vector<std::string> kinds;
+
+	/* A dozen clumps of 40 bytes that never meet. */
+	for (unsigned clump = 0; clump < 12; clump++) {
+		std::vector<std::vector<unsigned>> uses;
+
+		for (unsigned i = 0; i < 5; i++)
+			uses.push_back({1200 + clump * 10 + i, 0, 1});
+		kinds.push_back(kind(1, uses));
+	}
+	const std::string text = report(kinds);
+
+	EXPECT_TRUE(contains(text, "Proposed: a top of 80 bytes")) << text;
+}
+
+TEST_F(ProfileToolTest, UnknownParametersCountWithAPointer)
+{
+	const std::string text = report({kind(1, {{2000, 0, 1}})});
+
+	EXPECT_TRUE(contains(text, "  2000 unknown")) << text;
+	EXPECT_EQ(bytes(text)[3], 16);
+}
+
+TEST_F(ProfileToolTest, AProfileOfNothing)
+{
+	EXPECT_TRUE(contains(report({}), "No parameter was touched."));
+	EXPECT_TRUE(contains(report({kind(3, {})}), "profile: 3 pblocks, 0 gets, 0 sets"));
+	expect_tool_sentence(PBLOCK_PROFILE, {"--svg=no.svg", "profile.json"},
+			     "pblock-profile: no.svg: there is nothing to draw: no parameter was "
+			     "touched");
+	expect_valid(tool_output(PBLOCK_PROFILE, {"--json", "profile.json"}));
+}
+
+TEST_F(ProfileToolTest, EveryParameterAtOnce)
+{
+	std::vector<std::vector<unsigned>> uses;
+
+	for (unsigned number = 0; number < 2048; number += 4)
+		uses.push_back({number, 1, 1});
+	EXPECT_TRUE(contains(report({kind(1, uses)}), "512 parameters"));
+	EXPECT_EQ(run_tool(PBLOCK_PROFILE, {"--svg=heat.svg", "profile.json"}).status, 0);
+}
+
+/* --- bad input --------------------------------------------------------------------- */
+
+TEST_F(ProfileToolTest, FilesThatAreNoProfiles)
+{
+	const std::string good = profile_of({kind(1, {{3, 0, 1}})});
+
+	expect_refused("", "is no profile of pblocks: it is no JSON object");
+	expect_refused("[1]", "is no profile of pblocks: it is no JSON object");
+	expect_refused("{\"slab\": 1}", "is no profile of pblocks: it has no pblock_profile");
+	expect_refused(replaced(good, "profile\": 1", "profile\": 2"),
+		       "is of version 2 of the format; this program reads version 1");
+	expect_refused(replaced(good, "\"kinds\"", "\"sorts\""),
+		       "is no profile of pblocks: it has no kinds");
+	expect_refused(replaced(good, "\"earlier\": 0", "\"earlier\": -1"),
+		       "is no profile of pblocks: earlier, dropped_pblocks and dropped_accesses "
+		       "are counts");
+	expect_refused(replaced(good, "\"whole\"", "\"half\""),
+		       "is no profile of pblocks: a kind needs pblocks, whole and parameters");
+	expect_refused(replaced(good, "\"parameter\": 3", "\"parameter\": 2048"),
+		       "is no profile of pblocks: a parameter needs a number of its own below "
+		       "2048, gets and sets");
+	expect_refused(profile_of({kind(1, {{3, 0, 1}, {3, 0, 1}})}),
+		       "is no profile of pblocks: a parameter needs a number of its own below "
+		       "2048, gets and sets");
+	expect_refused(good.substr(0, good.size() - 2),
+		       "is no profile of pblocks: it is no JSON object");
+}
+
+TEST_F(ProfileToolTest, BadUsage)
+{
+	const std::string see = "; see pblock-profile --help";
+
+	expect_tool_sentence(PBLOCK_PROFILE, {}, "pblock-profile: PROFILE: no file is named" + see);
+	expect_tool_sentence(PBLOCK_PROFILE, {"--colour"},
+			     "pblock-profile: --colour: no such option, or it takes no value" +
+				     see);
+	expect_tool_sentence(PBLOCK_PROFILE, {"--json=x", ns_slapd},
+			     "pblock-profile: --json=x: no such option, or it takes no value" +
+				     see);
+	expect_tool_sentence(PBLOCK_PROFILE, {"--svg"},
+			     "pblock-profile: --svg: a value is missing" + see);
+	expect_tool_sentence(PBLOCK_PROFILE, {"--json", "--svg=x", ns_slapd},
+			     "pblock-profile: --json: does not go with --svg" + see);
+	expect_tool_sentence(PBLOCK_PROFILE, {"no.json"},
+			     "pblock-profile: no.json cannot be read: No such file or directory");
+	expect_tool_sentence(PBLOCK_PROFILE, {"/"},
+			     "pblock-profile: / cannot be read: Is a directory");
+	expect_tool_sentence(PBLOCK_PROFILE, {"--svg=no/heat.svg", ns_slapd},
+			     "pblock-profile: no/heat.svg cannot be written: No such file or "
+			     "directory");
+}
+
+TEST_F(ProfileToolTest, TheManualHasItsOptions)
+{
+	expect_manual_of_options(PBLOCK_PROFILE, "pblock-profile.1");
+}
+
+} /* namespace */

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The checked round. Each set has a serial number, from which the value is made: so the
+ * model of a pblock is one number for each parameter, 0 while it has its default.
+ *
+ * Bytes of a pblock are what its end gives back: what is in use in the caches named
+ * pblock… before it, less what is after, and what free() gets meanwhile. Strings that it
+ * owns are in other caches.
+ */
+#include "fail.h"
+#include "replay.h"
+
+#include <inttypes.h>
+#include <malloc.h>
+#include <slab/dirsrv/pblock.h>
+#include <slab/malloc.h>
+#include <slab/stats.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALUE_TEXT 32
+
+/* free() of this program and of archives in it, by the linker's --wrap. */
+void __real_free(void *ptr);
+void __wrap_free(void *ptr);
+
+static uint64_t heap_freed; /* bytes, ever */
+
+struct checker {
+	const struct trace *trace;
+	const struct call *call;
+	Slapi_PBlock **pblocks;
+	uint64_t *serials; /* of each pblock and parameter */
+	uint64_t serial;
+};
+
+union value {
+	void *pointer;
+	char *string;
+	int number;
+	uint64_t word;
+	struct slapi_pblock_address address;
+};
+
+static bool is_string(enum kind kind)
+{
+	return kind == KIND_OWNED || kind == KIND_OWNED_COPY || kind == KIND_TEXT ||
+	       kind == KIND_TEXT_COPY;
+}
+
+static bool is_copied_by_get(enum kind kind)
+{
+	return kind == KIND_OWNED_COPY || kind == KIND_TEXT_COPY;
+}
+
+/* Which groups clone takes away from the original, beside strings it owns. */
+static bool moves(const struct parameter *parameter)
+{
+	return parameter->group >= GROUP_intop || is_string(parameter->kind);
+}
+
+static bool stop(const struct checker *checker, const char *what)
+{
+	fail("%s:%" PRIu32 ": %s", checker->trace->path, checker->call->line, what);
+	return false;
+}
+
+static uint64_t *serial_of(struct checker *checker, uint32_t pblock,
+			   const struct parameter *parameter)
+{
+	return &checker->serials[pblock * parameters_count + (size_t)(parameter - parameters)];
+}
+
+/* Values */
+
+/* The value of a serial number; 0: the default. Strings are in text. */
+static void make_value(union value *value, char text[VALUE_TEXT], const struct parameter *parameter,
+		       uint64_t serial)
+{
+	memset(value, 0, sizeof(*value));
+	if (is_string(parameter->kind)) {
+		snprintf(text, VALUE_TEXT, "value %" PRIu64, serial);
+		value->string = serial ? text : NULL;
+		return;
+	}
+	switch (parameter->kind) {
+	case KIND_INT:
+	case KIND_PRESET:
+		value->number = serial ? (int)serial : parameter->preset;
+		break;
+	case KIND_WORD:
+		value->word = serial << 32 | serial;
+		break;
+	case KIND_ADDRESS:
+		for (size_t i = 0; i < sizeof(value->address.words) / sizeof(uint64_t); i++)
+			value->address.words[i] = serial ? serial + i : 0;
+		break;
+	default:
+		value->word = serial * 16;
+	}
+}
+
+static bool is_same(const struct parameter *parameter, const union value *one,
+		    const union value *other)
+{
+	if (!is_string(parameter->kind) || !one->string || !other->string)
+		return memcmp(one, other, parameter->size) == 0;
+	return strcmp(one->string, other->string) == 0;
+}
+
+/* Calls */
+
+static bool set(struct checker *checker)
+{
+	const struct parameter *parameter = checker->call->parameter;
+	Slapi_PBlock *pblock = checker->pblocks[checker->call->pblock];
+	char text[VALUE_TEXT];
+	union value value;
+	void *argument = &value;
+
+	make_value(&value, text, parameter, ++checker->serial);
+	if (parameter->kind == KIND_OWNED || parameter->kind == KIND_OWNED_COPY)
+		argument = slab_ch_strdup(text);
+	else if (is_string(parameter->kind))
+		argument = text;
+	else if (parameter->kind == KIND_POINTER)
+		argument = value.pointer;
+	if (slapi_pblock_set(pblock, (int)parameter->number, argument) != 0)
+		return stop(checker, "the set fails");
+	*serial_of(checker, checker->call->pblock, parameter) = checker->serial;
+	return true;
+}
+
+static bool get(struct checker *checker)
+{
+	const struct parameter *parameter = checker->call->parameter;
+	uint64_t serial = *serial_of(checker, checker->call->pblock, parameter);
+	union value expected, got;
+	char text[VALUE_TEXT];
+	bool same;
+
+	make_value(&expected, text, parameter, serial);
+	memset(&got, 0xa5, sizeof(got));
+	if (slapi_pblock_get(checker->pblocks[checker->call->pblock], (int)parameter->number,
+			     &got) != 0)
+		return stop(checker, "the get fails");
+	same = is_same(parameter, &expected, &got);
+	if (same && is_copied_by_get(parameter->kind))
+		slab_mfree(got.string);
+	return same || stop(checker, serial ? "get gives something else than what was set last"
+					    : "get gives something else than the default");
+}
+
+static void forget(struct checker *checker, uint32_t pblock)
+{
+	memset(serial_of(checker, pblock, parameters), 0,
+	       parameters_count * sizeof(*checker->serials));
+}
+
+static bool clone(struct checker *checker)
+{
+	uint32_t from = checker->call->pblock, to = checker->call->clone;
+
+	checker->pblocks[to] = slapi_pblock_clone(checker->pblocks[from]);
+	if (!checker->pblocks[to])
+		return stop(checker, "the clone fails");
+	for (size_t i = 0; i < parameters_count; i++) {
+		*serial_of(checker, to, &parameters[i]) = *serial_of(checker, from, &parameters[i]);
+		if (moves(&parameters[i]))
+			*serial_of(checker, from, &parameters[i]) = 0;
+	}
+	return true;
+}
+
+static bool begin(struct checker *checker)
+{
+	checker->pblocks[checker->call->pblock] = slapi_pblock_new();
+	forget(checker, checker->call->pblock);
+	return checker->pblocks[checker->call->pblock] || stop(checker, "the new fails");
+}
+
+static int add_bytes(struct slab_cache *cache, void *arg)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	uint64_t *bytes = arg;
+
+	if (slab_cache_stats(cache, &stats) == 0 && strncmp(stats.name, "pblock", 6) == 0)
+		*bytes += stats.objects * stats.object_size;
+	return 0;
+}
+
+/* What comes free makes it smaller; only the difference means something. */
+static uint64_t bytes_in_use(void)
+{
+	uint64_t bytes = 0;
+
+	slab_for_each_cache(add_bytes, &bytes);
+	return bytes - heap_freed;
+}
+
+void __wrap_free(void *ptr)
+{
+	heap_freed += malloc_usable_size(ptr);
+	__real_free(ptr);
+}
+
+static void end(struct checker *checker, bool is_init, struct measures *measures)
+{
+	Slapi_PBlock **pblock = &checker->pblocks[checker->call->pblock];
+	uint64_t before = bytes_in_use(), bytes;
+
+	if (is_init) {
+		slapi_pblock_init(*pblock);
+	} else {
+		slapi_pblock_destroy(*pblock);
+		*pblock = NULL;
+	}
+	bytes = before - bytes_in_use();
+	measures->bytes += bytes;
+	if (bytes > measures->largest)
+		measures->largest = bytes;
+	measures->pblocks += !is_init;
+	forget(checker, checker->call->pblock);
+}
+
+static bool make_call(struct checker *checker, struct measures *measures)
+{
+	switch (checker->call->verb) {
+	case VERB_NEW:
+		return begin(checker);
+	case VERB_SET:
+		return set(checker);
+	case VERB_GET:
+		return get(checker);
+	case VERB_CLONE:
+		return clone(checker);
+	default:
+		end(checker, checker->call->verb == VERB_INIT, measures);
+		return true;
+	}
+}
+
+bool replay_check(const struct trace *trace, struct measures *ret)
+{
+	struct checker checker = {.trace = trace};
+	bool done = true;
+
+	*ret = (struct measures){0};
+	checker.pblocks = calloc(trace->pblocks + 1, sizeof(Slapi_PBlock *));
+	checker.serials = calloc(trace->pblocks * parameters_count + 1, sizeof(uint64_t));
+	if (!checker.pblocks || !checker.serials) {
+		fail("%s: no memory for %" PRIu32 " pblocks", trace->path, trace->pblocks);
+		done = false;
+	}
+	for (size_t i = 0; done && i < trace->count; i++) {
+		checker.call = &trace->calls[i];
+		done = make_call(&checker, ret);
+	}
+	for (uint32_t i = 0; checker.pblocks && i < trace->pblocks; i++)
+		slapi_pblock_destroy(checker.pblocks[i]);
+	free(checker.pblocks);
+	free(checker.serials);
+	return done;
+}

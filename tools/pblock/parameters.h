@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* What the library's table says about parameters. */
+#ifndef PBLOCK_PARAMETERS_H
+#define PBLOCK_PARAMETERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PARAMETER_NUMBERS 2048 /* no parameter has a higher number */
+
+/* Where the struct of 712 bytes had it, or what of its own it was in. */
+enum group {
+	GROUP_top,
+	GROUP_callback,
+	GROUP_plugin,
+	GROUP_op,
+	GROUP_conn,
+	GROUP_backend,
+	GROUP_intop,
+	GROUP_intplugin,
+	GROUP_misc,
+	GROUP_task,
+	GROUP_mr,
+	GROUP_dse,
+	GROUP_deprecated,
+	GROUPS
+};
+
+/* What a value is, and whose. */
+enum kind {
+	KIND_POINTER,
+	KIND_INT,
+	KIND_WORD,
+	KIND_PRESET,     /* an int whose default is not 0 */
+	KIND_OWNED,      /* memory that the pblock frees */
+	KIND_OWNED_COPY, /* likewise, and a get gives a copy */
+	KIND_TEXT,       /* a string that is copied when it is set */
+	KIND_TEXT_COPY,  /* and when it is read */
+	KIND_ADDRESS,    /* of a network, stored by value */
+};
+
+struct parameter {
+	uint32_t number;
+	const char *name; /* with SLAPI_ */
+	enum kind kind;
+	enum group group;
+	size_t size;   /* bytes of the value in a pblock */
+	int preset;    /* the default of an int */
+};
+
+extern const struct parameter parameters[];
+extern const size_t parameters_count;
+
+/* parameter_find: by number; NULL when there is none. */
+const struct parameter *parameter_find(uint32_t number);
+
+/* group_name: "pb_op". */
+const char *group_name(enum group group);
+
+#endif /* PBLOCK_PARAMETERS_H */

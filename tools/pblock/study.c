@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "study.h"
+#include "fail.h"
+
+#include <stdlib.h>
+
+/* Subjects */
+
+static void count_totals(struct study *study, struct subject *all)
+{
+	for (size_t w = 0; w < study->workload_count; w++) {
+		const struct workload *workload = &study->workloads[w];
+
+		study->pblocks += workload->pblocks;
+		study->gets += workload->gets;
+		study->sets += workload->sets;
+		for (size_t k = 0; k < workload->count; k++) {
+			const struct kind_of_life *kind = &workload->kinds[k];
+
+			for (size_t i = 0; i < kind->count; i++) {
+				struct subject *subject = &all[kind->uses[i].number];
+
+				subject->gets += kind->uses[i].gets;
+				subject->sets += kind->uses[i].sets;
+				subject->pblocks += kind->whole ? kind->pblocks : 0;
+				subject->is_touched = true;
+			}
+		}
+	}
+}
+
+static bool make_subjects(struct study *study)
+{
+	struct subject *all = calloc(PARAMETER_NUMBERS, sizeof(*all));
+
+	if (!all)
+		return false;
+	count_totals(study, all);
+	for (uint32_t number = 0; number < PARAMETER_NUMBERS; number++) {
+		all[number].number = number;
+		all[number].parameter = parameter_find(number);
+		if (all[number].is_touched)
+			all[study->count++] = all[number];
+	}
+	study->subjects = all;
+	return true;
+}
+
+size_t study_find(const struct study *study, uint32_t number)
+{
+	size_t low = 0, high = study->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (study->subjects[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < study->count && study->subjects[low].number == number ? low : study->count;
+}
+
+size_t size_of_subject(const struct subject *subject)
+{
+	if (subject->sets == 0)
+		return 0;
+	return subject->parameter ? subject->parameter->size : sizeof(void *);
+}
+
+/* Co-use */
+
+static void count_kind(struct study *study, const struct kind_of_life *kind)
+{
+	for (size_t i = 0; i < kind->count; i++) {
+		size_t one = study_find(study, kind->uses[i].number);
+
+		for (size_t j = 0; j < kind->count; j++) {
+			size_t other = study_find(study, kind->uses[j].number);
+
+			study->both[one * study->count + other] += kind->pblocks;
+		}
+	}
+}
+
+static bool count_both(struct study *study)
+{
+	study->both = calloc(study->count * study->count + 1, sizeof(*study->both));
+	if (!study->both)
+		return false;
+	for (size_t w = 0; w < study->workload_count; w++) {
+		for (size_t k = 0; k < study->workloads[w].count; k++) {
+			if (study->workloads[w].kinds[k].whole)
+				count_kind(study, &study->workloads[w].kinds[k]);
+		}
+	}
+	return true;
+}
+
+double study_likeness(const struct study *study, size_t one, size_t other)
+{
+	uint64_t both = study->both[one * study->count + other];
+	uint64_t any = study->subjects[one].pblocks + study->subjects[other].pblocks - both;
+
+	return any ? (double)both / (double)any : 0;
+}
+
+bool study_make(struct study *study, const struct workload *workloads, size_t count)
+{
+	*study = (struct study){.workloads = workloads, .workload_count = count};
+	if (make_subjects(study) && count_both(study) && study_cluster(study) && study_cut(study))
+		return true;
+	fail("no memory for %zu parameters", study->count);
+	return false;
+}
+
+void study_free(struct study *study)
+{
+	free(study->subjects);
+	free(study->both);
+	free(study->joins);
+	free(study->order);
+	free(study->clumps);
+}

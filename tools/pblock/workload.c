@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload.h"
+#include "fail.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION 1
+#define COUNT_MAX (UINT64_C(1) << 53) /* what JSON readers keep exactly */
+
+/* Members */
+
+static struct json_object *member(struct json_object *of, const char *name)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(of, name, &value);
+	return value;
+}
+
+/* A count; false when it is none. */
+static bool read_count(struct json_object *of, const char *name, uint64_t *ret)
+{
+	struct json_object *value = member(of, name);
+	int64_t number = json_object_get_int64(value);
+
+	if (!json_object_is_type(value, json_type_int) || number < 0 ||
+	    (uint64_t)number > COUNT_MAX)
+		return false;
+	*ret = (uint64_t)number;
+	return true;
+}
+
+static bool bad(const struct workload *workload, const char *what)
+{
+	fail("%s is no profile of pblocks: %s", workload->path, what);
+	return false;
+}
+
+/* Kinds */
+
+const struct use *kind_use(const struct kind_of_life *kind, uint32_t number)
+{
+	for (size_t i = 0; i < kind->count; i++) {
+		if (kind->uses[i].number == number)
+			return &kind->uses[i];
+	}
+	return NULL;
+}
+
+static bool read_use(struct json_object *from, struct kind_of_life *kind)
+{
+	struct use *use = &kind->uses[kind->count];
+	uint64_t number;
+
+	if (!read_count(from, "parameter", &number) || number >= PARAMETER_NUMBERS ||
+	    !read_count(from, "gets", &use->gets) || !read_count(from, "sets", &use->sets))
+		return false;
+	if (kind_use(kind, (uint32_t)number))
+		return false;
+	use->number = (uint32_t)number;
+	kind->count++;
+	return true;
+}
+
+static bool read_uses(struct workload *workload, struct json_object *list,
+		      struct kind_of_life *kind)
+{
+	size_t length = json_object_array_length(list);
+
+	kind->uses = calloc(length + 1, sizeof(*kind->uses));
+	if (!kind->uses) {
+		fail("no memory for %zu parameters", length);
+		return false;
+	}
+	for (size_t i = 0; i < length; i++) {
+		if (!read_use(json_object_array_get_idx(list, i), kind))
+			return bad(workload, "a parameter needs a number of its own below 2048, "
+					     "gets and sets");
+		workload->gets += kind->uses[i].gets;
+		workload->sets += kind->uses[i].sets;
+	}
+	return true;
+}
+
+static bool read_kind(struct workload *workload, struct json_object *from)
+{
+	struct kind_of_life *kind = &workload->kinds[workload->count++];
+	struct json_object *uses = member(from, "parameters"), *whole = member(from, "whole");
+
+	if (!read_count(from, "pblocks", &kind->pblocks) ||
+	    !json_object_is_type(whole, json_type_boolean) ||
+	    !json_object_is_type(uses, json_type_array))
+		return bad(workload, "a kind needs pblocks, whole and parameters");
+	kind->whole = json_object_get_boolean(whole);
+	if (kind->whole)
+		workload->pblocks += kind->pblocks;
+	return read_uses(workload, uses, kind);
+}
+
+static bool read_kinds(struct workload *workload, struct json_object *list)
+{
+	size_t length = json_object_array_length(list);
+
+	workload->kinds = calloc(length + 1, sizeof(*workload->kinds));
+	if (!workload->kinds) {
+		fail("no memory for %zu kinds of pblocks", length);
+		return false;
+	}
+	for (size_t i = 0; i < length; i++) {
+		if (!read_kind(workload, json_object_array_get_idx(list, i)))
+			return false;
+	}
+	return true;
+}
+
+static bool read_document(struct workload *workload, struct json_object *document)
+{
+	struct json_object *kinds = member(document, "kinds");
+	uint64_t version, dropped_accesses;
+
+	if (!read_count(document, "pblock_profile", &version))
+		return bad(workload, "it has no pblock_profile");
+	if (version != VERSION) {
+		fail("%s is of version %" PRIu64 " of the format; this program reads version %d",
+		     workload->path, version, VERSION);
+		return false;
+	}
+	if (!read_count(document, "earlier", &workload->earlier) ||
+	    !read_count(document, "dropped_pblocks", &workload->dropped) ||
+	    !read_count(document, "dropped_accesses", &dropped_accesses))
+		return bad(workload, "earlier, dropped_pblocks and dropped_accesses are counts");
+	workload->dropped += dropped_accesses;
+	if (!json_object_is_type(kinds, json_type_array))
+		return bad(workload, "it has no kinds");
+	return read_kinds(workload, kinds);
+}
+
+/* Files */
+
+static char *read_text(FILE *file, size_t *ret_size)
+{
+	size_t size = 0, room = 1 << 16;
+	char *text = malloc(room), *larger;
+
+	while (text && !feof(file) && !ferror(file)) {
+		size += fread(text + size, 1, room - size, file);
+		if (size < room)
+			continue;
+		room *= 2;
+		larger = realloc(text, room);
+		if (!larger)
+			free(text);
+		text = larger;
+	}
+	*ret_size = size;
+	return text;
+}
+
+static char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
+	size_t len = strlen(start);
+
+	if (len > 5 && strcmp(start + len - 5, ".json") == 0)
+		len -= 5;
+	return strndup(start, len);
+}
+
+static bool read_file(struct workload *workload, FILE *file)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *document;
+	size_t size;
+	char *text = read_text(file, &size);
+	bool done = false;
+
+	if (ferror(file)) {
+		fail("%s cannot be read: %s", workload->path, strerror(errno));
+	} else if (!text || !tokener || size > INT_MAX - 1) {
+		fail("no memory for %s", workload->path);
+	} else {
+		document = json_tokener_parse_ex(tokener, text, (int)size);
+		if (json_object_is_type(document, json_type_object))
+			done = read_document(workload, document);
+		else
+			bad(workload, "it is no JSON object");
+		json_object_put(document);
+	}
+	if (tokener)
+		json_tokener_free(tokener);
+	free(text);
+	return done;
+}
+
+bool workload_read(struct workload *workload, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	bool done = false;
+
+	*workload = (struct workload){.path = path, .name = name_of(path)};
+	if (!file)
+		fail("%s cannot be read: %s", path, strerror(errno));
+	else if (!workload->name)
+		fail("no memory for %s", path);
+	else
+		done = read_file(workload, file);
+	if (file)
+		fclose(file);
+	return done;
+}
+
+void workload_free(struct workload *workload)
+{
+	for (size_t i = 0; i < workload->count; i++)
+		free(workload->kinds[i].uses);
+	free(workload->kinds);
+	free(workload->name);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles as libslab_dirsrv writes them (docs/schema/pblock.schema.json). */
+#ifndef PBLOCK_WORKLOAD_H
+#define PBLOCK_WORKLOAD_H
+
+#include "parameters.h"
+
+#include <stdbool.h>
+
+struct use {
+	uint32_t number;
+	uint64_t gets, sets;
+};
+
+/* Pblocks in which the same parameters were read and set. */
+struct kind_of_life {
+	uint64_t pblocks;
+	bool whole; /* their beginning was seen */
+	struct use *uses;
+	size_t count;
+};
+
+struct workload {
+	const char *path;
+	char *name; /* of the file, without folder and .json */
+	uint64_t pblocks, gets, sets;
+	uint64_t earlier, dropped;
+	struct kind_of_life *kinds;
+	size_t count;
+};
+
+/* workload_read: false after telling with fail(). workload_free follows in any case. */
+bool workload_read(struct workload *workload, const char *path);
+void workload_free(struct workload *workload);
+
+/* kind_use: what these pblocks do with a parameter; NULL: nothing. */
+const struct use *kind_use(const struct kind_of_life *kind, uint32_t number);
+
+#endif /* PBLOCK_WORKLOAD_H */
