@@ -138,7 +138,7 @@ static uint64_t backlog_of(size_t size)
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
 {
 	struct cache_rcu *rcu = take_free();
-	char *slots = rcu ? cpu_slots_create() : NULL;
+	char *slots = rcu ? slots_create() : NULL;
 
 	if (!slots) {
 		if (rcu)

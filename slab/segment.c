@@ -443,7 +443,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	if (!limit_reserve(NULL, mapped))
 		return NULL;
 
-	char *start = fail_pages() ? NULL : os_map(mapped, SEGMENT_SIZE);
+	char *start = os_map(mapped, SEGMENT_SIZE);
 
 	if (!start) {
 		limit_give_up(NULL, mapped);

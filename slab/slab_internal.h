@@ -181,7 +181,8 @@ void segment_unlock(void);
 
 /* --- the operating system (os.c) ------------------------------------------ */
 
-/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM. */
+/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM, also by
+ * fault injection. */
 void *os_map(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
@@ -518,6 +519,8 @@ bool slot_holds(const struct cpu_slot *slot);
 unsigned cache_release_empty(struct slab_cache *cache);
 /* What a CPU has gathered, out of its slot, which is closed and fenced. */
 void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch);
+/* cpu_slots_create(), which can be made to fail. */
+char *slots_create(void);
 /* slab_cache_shrink(), but free slabs keep their memory. */
 unsigned cache_shrink(struct slab_cache *cache);
 /* Slabs in hand, linked by next: full ones leave it, others go to their node. */

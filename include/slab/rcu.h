@@ -43,8 +43,13 @@
  * Threads: whoever calls slab_free_rcu(), or uses a type-safe cache, must be known
  * to the flavour (rcu_register_thread()), as for call_rcu(). slab_free_rcu() may be
  * called within a read-side critical section.
- * Signals: not async-signal-safe. Fork: call the flavour's own hooks
- * (call_rcu_before_fork() …); libslab's are in place.
+ * Signals: not async-signal-safe.
+ *
+ * Fork: call the flavour's own hooks (call_rcu_before_fork() …), around fork() or by
+ * pthread_atfork(); libslab registers its own when it is loaded, so that they come
+ * innermost. liburcu allows children that go on using it only where no other thread is
+ * registered with the flavour, or with the bp flavour. In a child where no grace period
+ * ends, slab_free_rcu() does not wait, and what it is given is not used again.
  */
 #ifndef SLAB_RCU_H
 #define SLAB_RCU_H

@@ -432,6 +432,32 @@ TEST_F(LimitTest, NobodyIsToldAfterNull)
 
 /* --- out of memory, everywhere ------------------------------------------------------------------ */
 
+/* Two names for one cache, samples, stacks and what is read of them. */
+void use_names_and_samples()
+{
+	struct slab_cache *caches[] = {slab_cache_create("one", 72, nullptr, 0),
+				       slab_cache_create("other", 72, nullptr, 0)};
+
+	for (struct slab_cache *cache : caches) {
+		if (!cache) {
+			EXPECT_EQ(errno, ENOMEM);
+			continue;
+		}
+		slab_cache_sample(cache, 1);
+		EXPECT_EQ(slab_cache_debug(cache, SLAB_STORE_USER), 0);
+
+		void *obj = slab_alloc(cache);
+
+		slab_cache_traces(
+			cache, SLAB_TRACES_ALLOCATED, 0,
+			[](const struct slab_call_site *, void *) { return 0; }, nullptr);
+		slab_free(cache, obj);
+		slab_cache_sample(cache, 0);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+}
+
 /* Something of everything that takes memory; whatever of it fails is left out. */
 void use_everything()
 {
@@ -441,6 +467,7 @@ void use_everything()
 	struct slab_cache *cache;
 	std::size_t got;
 
+	use_names_and_samples();
 	args.reserve = 20;
 	args.limit = 16 * mib;
 	args.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };

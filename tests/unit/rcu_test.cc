@@ -636,6 +636,42 @@ TEST_P(RcuTest, AGuardedObjectWaitsToo)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* --- out of memory ------------------------------------------------------------------------ */
+
+TEST_P(RcuTest, NothingIsLostWhereverMemoryRunsOut)
+{
+	std::vector<struct slab_cache *> caches;
+	unsigned failed = 0;
+
+	args.rcu = rcu;
+	/* None is destroyed before the end, so that each kind of memory is asked for. */
+	for (unsigned i = 0; i < 64; i++) {
+		const std::string name = "entry" + std::to_string(i);
+		const std::string spec = "times=1,interval=" + std::to_string(1 + i / 4 % 5);
+
+		ASSERT_EQ(slab_set_fail(spec.c_str()), 0);
+
+		struct slab_cache *cache = slab_cache_create(name.c_str(), object_size, &args,
+							     i % 2 ? 0 : SLAB_TYPESAFE_BY_RCU);
+
+		if (cache) {
+			caches.push_back(cache);
+			slab_free_rcu(cache, slab_alloc(cache));
+		} else {
+			failed++;
+			EXPECT_EQ(errno, ENOMEM);
+		}
+		ASSERT_EQ(slab_set_fail(nullptr), 0);
+	}
+	EXPECT_GT(failed, 0u);
+	for (struct slab_cache *cache : caches) {
+		slab_free_rcu(cache, slab_alloc(cache));
+		EXPECT_EQ(slab_rcu_barrier(cache), 0);
+		EXPECT_EQ(stats(cache).objects, 0u);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+}
+
 /* --- fork --------------------------------------------------------------------------------------- */
 
 /* No hooks are called, so there may never be a grace period in the child. */
