@@ -253,18 +253,29 @@ static bool segment_create(struct geometry *geometry, unsigned node)
 	return true;
 }
 
-struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+/* With the lock; NULL: no memory. */
+static struct slab *take_slab(struct geometry *geometry, unsigned node)
 {
-	struct slab *slab = NULL;
+	bool found = geometry->free[node].first || geometry->bare[node].first;
+	struct slab *slab;
 
-	if (fail_pages()) {
+	/* Whoever maps a segment is failed there. */
+	if (found && fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	segment_lock();
+	if (!found && !segment_create(geometry, node))
+		return NULL;
 	slab = pop(&geometry->free[node]);
-	if (!slab && (geometry->bare[node].first || segment_create(geometry, node)))
-		slab = pop(&geometry->bare[node]);
+	return slab ? slab : pop(&geometry->bare[node]);
+}
+
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+{
+	struct slab *slab;
+
+	segment_lock();
+	slab = take_slab(geometry, node);
 	if (slab) {
 		slab_pages.free_slab_bytes -= slab_held(slab);
 		slab_set_idle_since(slab, 0);
