@@ -3,6 +3,7 @@
 
 #include <slab/memory.h>
 
+#include "cache_rcu.h"
 #include "limit.h"
 #include "pin.h"
 
@@ -86,6 +87,7 @@ static struct slab_cache *pick(struct asked *round, const struct slab_cache *onl
 
 static size_t call(struct slab_cache *cache)
 {
+	const struct rcu_flavor_struct *was = rcu_enter(cache);
 	enum limit_cause why = limit_noted; /* an allocation within may note another */
 	size_t objects;
 
@@ -93,6 +95,7 @@ static size_t call(struct slab_cache *cache)
 	objects = cache->reclaim(cache, cache->arg);
 	asking = false;
 	limit_noted = why;
+	rcu_leave(was);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
 	return objects;

@@ -84,14 +84,39 @@ _Static_assert(sizeof(struct cache_rcu) <= PART, "a part of a page holds it");
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cache_rcu *free_list;
 
-/* call_rcu() wants threads that its flavour knows. */
+/* call_rcu() wants threads that its flavour knows, and so do the callbacks of caches. */
 static __thread bool is_ours;
+static __thread const struct rcu_flavor_struct *known;
 /* This thread recycles: what destructors free meanwhile need not wait for it. */
 static __thread bool recycles;
 
 void rcu_this_thread_is_ours(void)
 {
 	is_ours = true;
+}
+
+static const struct rcu_flavor_struct *enter(const struct rcu_flavor_struct *flavor)
+{
+	const struct rcu_flavor_struct *was = known;
+
+	if (is_ours && flavor != was) {
+		flavor->register_thread();
+		known = flavor;
+	}
+	return was;
+}
+
+const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache)
+{
+	return cache->rcu ? enter(cache->rcu->flavor) : known;
+}
+
+void rcu_leave(const struct rcu_flavor_struct *was)
+{
+	if (known == was)
+		return;
+	known->unregister_thread();
+	known = was;
 }
 
 /* --- memory ------------------------------------------------------------------- */
@@ -333,13 +358,12 @@ static void callback(struct rcu_head *head);
 
 static void call(struct cache_rcu *rcu)
 {
-	if (is_ours)
-		rcu->flavor->register_thread();
+	const struct rcu_flavor_struct *was = enter(rcu->flavor);
+
 	__atomic_store_n(&rcu->armed_turn, __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
 	rcu->flavor->update_call_rcu(&rcu->head, callback);
-	if (is_ours)
-		rcu->flavor->unregister_thread();
+	rcu_leave(was);
 }
 
 /* Make sure that a callback comes. */
