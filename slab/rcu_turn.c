@@ -14,6 +14,8 @@
 #define HOLD_UP_NS 100000L
 /* Two rounds of a callback take 20 ms and two grace periods. */
 #define MOMENT_NS 60000000L
+/* Grace periods in a row that a callback waits for. */
+#define CATCH_UP 64u
 
 /* This thread recycles: what destructors free meanwhile need not wait for it. */
 static __thread bool recycles;
@@ -174,6 +176,24 @@ static bool turn_over(struct cache_rcu *rcu)
 	return true;
 }
 
+/* --- driving: grace periods ---------------------------------------------------------- */
+
+/* A grace period, and what waited for it. By the driver. */
+static void synchronize(struct cache_rcu *rcu)
+{
+	rcu->flavor->update_synchronize_rcu();
+	recycle(rcu, ~rcu->turn & 1);
+}
+
+/* One for as much as possible. false: nothing waits. By the driver. */
+static bool grace_period(struct cache_rcu *rcu)
+{
+	if (!something_waits(rcu, ~rcu->turn & 1) && !turn_over(rcu))
+		return false;
+	synchronize(rcu);
+	return true;
+}
+
 /* --- driving: the callback -------------------------------------------------------------- */
 
 static bool start_driving(struct cache_rcu *rcu)
@@ -219,6 +239,19 @@ static void disarm(struct cache_rcu *rcu)
 		rcu_arm(rcu);
 }
 
+/*
+ * The flavour's thread looks for callbacks every 10 ms only, and those who free within
+ * sections cannot help. If they were held up, one grace period follows the other; not
+ * without end, for others have callbacks, too. By the driver.
+ */
+static void catch_up(struct cache_rcu *rcu)
+{
+	if (!__atomic_exchange_n(&rcu->held_up, false, __ATOMIC_RELAXED))
+		return;
+	for (unsigned n = 0; n < CATCH_UP && grace_period(rcu); n++)
+		;
+}
+
 static void callback(struct rcu_head *head)
 {
 	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
@@ -239,6 +272,8 @@ static void callback(struct rcu_head *head)
 	__atomic_store_n(&rcu->forked, false, __ATOMIC_RELAXED);
 	if (turn == rcu->turn)
 		recycle(rcu, waits);
+	catch_up(rcu);
+	waits = ~rcu->turn & 1;
 	if (something_waits(rcu, waits) || turn_over(rcu))
 		rcu_call(rcu);
 	else
@@ -247,13 +282,6 @@ static void callback(struct rcu_head *head)
 }
 
 /* --- driving: helpers ---------------------------------------------------------------------- */
-
-/* A grace period, and what waited for it. By the driver. */
-static void synchronize(struct cache_rcu *rcu)
-{
-	rcu->flavor->update_synchronize_rcu();
-	recycle(rcu, ~rcu->turn & 1);
-}
 
 static void hold_up(void)
 {
@@ -267,14 +295,12 @@ static bool is_too_much(const struct cache_rcu *rcu)
 	return __atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_RELAXED) > rcu->backlog;
 }
 
-/* One grace period for as much as possible. false: somebody else is at it. */
+/* false: somebody else is at it. */
 static bool drive(struct cache_rcu *rcu)
 {
 	if (!start_driving(rcu))
 		return false;
-	if (!something_waits(rcu, ~rcu->turn & 1))
-		turn_over(rcu);
-	synchronize(rcu);
+	grace_period(rcu);
 	stop_driving(rcu);
 	return true;
 }
@@ -294,6 +320,7 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 	if (rcu->flavor->read_ongoing()) {
 		if (!is_too_much(rcu))
 			return;
+		__atomic_store_n(&rcu->held_up, true, __ATOMIC_RELAXED);
 		hold_up();
 	} else {
 		while (!(helped = drive(rcu)) && is_too_much(rcu))

@@ -32,6 +32,7 @@ struct cache_rcu {
 	struct slab *slabs[2];   /* that have objects waiting */
 	struct slab *retired[2]; /* that wait themselves */
 	uint32_t taking;         /* threads that have a batch in hand */
+	bool held_up;            /* somebody was, within a section */
 	bool forked;             /* in a child: no grace period has ended here yet */
 	struct cache_rcu *next;  /* free ones */
 };
