@@ -144,15 +144,16 @@ static bool regain(struct retry *retry)
 {
 	long bytes;
 
-	if (retry->regained == LIMIT_TRIES)
+	if (retry->regained == LIMIT_TRIES_REGAINED)
 		return false;
 	bytes = limit_regain(retry->cache);
-	/* What other CPUs of the cache held is no slab of its own, but may do. */
-	if (bytes > 0 || (bytes == 0 && limit_cause() == LIMIT_CACHE)) {
+	/* What other CPUs of the cache held is no slab of its own, but may do; and who holds
+	 * the lock for long may have been preempted, and puts back what he has in hand. */
+	if (bytes > 0 || (limit_cause() == LIMIT_CACHE && retry->regained < LIMIT_TRIES)) {
 		retry->regained++;
 		return true;
 	}
-	retry->regained = LIMIT_TRIES;
+	retry->regained = LIMIT_TRIES_REGAINED;
 	return false;
 }
 
