@@ -3,6 +3,7 @@
 
 #include <slab/memory.h>
 
+#include "cache_rcu.h"
 #include "limit.h"
 #include "pin.h"
 
@@ -86,6 +87,7 @@ static struct slab_cache *pick(struct asked *round, const struct slab_cache *onl
 
 static size_t call(struct slab_cache *cache)
 {
+	const struct rcu_flavor_struct *was = rcu_enter(cache);
 	enum limit_cause why = limit_noted; /* an allocation within may note another */
 	size_t objects;
 
@@ -93,6 +95,7 @@ static size_t call(struct slab_cache *cache)
 	objects = cache->reclaim(cache, cache->arg);
 	asking = false;
 	limit_noted = why;
+	rcu_leave(was);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
 	return objects;
@@ -141,15 +144,16 @@ static bool regain(struct retry *retry)
 {
 	long bytes;
 
-	if (retry->regained == LIMIT_TRIES)
+	if (retry->regained == LIMIT_TRIES_REGAINED)
 		return false;
 	bytes = limit_regain(retry->cache);
-	/* What other CPUs of the cache held is no slab of its own, but may do. */
-	if (bytes > 0 || (bytes == 0 && limit_cause() == LIMIT_CACHE)) {
+	/* What other CPUs of the cache held is no slab of its own, but may do; and who holds
+	 * the lock for long may have been preempted, and puts back what he has in hand. */
+	if (bytes > 0 || (limit_cause() == LIMIT_CACHE && retry->regained < LIMIT_TRIES)) {
 		retry->regained++;
 		return true;
 	}
-	retry->regained = LIMIT_TRIES;
+	retry->regained = LIMIT_TRIES_REGAINED;
 	return false;
 }
 

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "control_socket.h"
 #include "count.h"
 #include "debug_cache.h"
 #include "guard.h"
@@ -126,6 +127,7 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 	}
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLOWPATH);
 	slab_free_remote(cache, slab, n, offset8);
+	slab_control_resume();
 }
 
 /*

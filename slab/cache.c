@@ -66,6 +66,13 @@ static void init_once(void)
 	topology_nodes();
 	root_init();
 	limit_init();
+}
+
+/* Before anybody else: hooks that are registered later run before ours on the way to
+ * fork(), and after them on the way back. Those of an RCU flavour stop and start threads
+ * that want our locks. 101 is the first priority that is not the system's. */
+static __attribute__((constructor(101))) void register_fork_hooks(void)
+{
 	slab_fork_init();
 }
 
@@ -253,10 +260,6 @@ static struct slab_cache *cache_memory(void)
 	struct slab_cache *cache = free_caches;
 	char(*alias)[SLAB_MAX_NAME + 1];
 
-	if (fail_pages()) {
-		errno = ENOMEM;
-		return NULL;
-	}
 	if (free_cache_count <= FREE_CACHES_KEPT)
 		return os_map(cache_bytes(), 4096);
 	free_caches = cache->next;
@@ -286,10 +289,18 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
 }
 
+char *slots_create(void)
+{
+	if (!fail_pages())
+		return cpu_slots_create();
+	errno = ENOMEM;
+	return NULL;
+}
+
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
-	cache->cpu_slots = cache->geometry && cpu_slots_none() ? cpu_slots_create() : NULL;
+	cache->cpu_slots = cache->geometry && cpu_slots_none() ? slots_create() : NULL;
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
 	cache->rcu_slots = cache->rcu ? rcu_slots(cache->rcu) : cpu_slots_none();
 	if (cache->cpu_slots && (cache->rcu || !rcu))

@@ -12,8 +12,16 @@
  *
  * `state` says who may touch `server`: in IDLE whoever moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
- * of slab_control_dispatch(). OFF and FAILED are final. A fork's child starts
- * from IDLE again. There is no lock that a fork could catch held.
+ * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
+ * could catch held.
+ *
+ * A fork's child starts from IDLE again. If its parent had the thread, the child's is
+ * started by the first slow path after which somebody wants ticks: decay, when there is
+ * something to give back (every slow path stirs it), or pressure, when there is a cache
+ * to be asked. A child that only calls exec() has no use for one. What wants ticks may be
+ * noticed under any lock, while a thread is made by functions that may allocate, in
+ * libslab where it is malloc; hence slab_control_resume() at places without locks. That
+ * of the registry may be held, by a cache's destruction; then another slow path will do.
  */
 #define _GNU_SOURCE
 #include "clock.h"
@@ -88,6 +96,8 @@ static struct server {
 static char requests[MAX_CLIENTS][MAX_REQUEST];
 
 static atomic_int state;
+
+bool slab_control_resumes;
 
 /* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
 static atomic_bool main_thread_gone;
@@ -599,10 +609,30 @@ void slab_control_start(void)
 	errno = saved_errno;
 }
 
+void slab_control_resume_slow(void)
+{
+	int saved_errno = errno;
+
+	if (common_period() && pthread_mutex_trylock(&registry_lock) == 0) {
+		pthread_mutex_unlock(&registry_lock);
+		__atomic_store_n(&slab_control_resumes, false, __ATOMIC_RELAXED);
+		slab_control_start();
+	}
+	errno = saved_errno;
+}
+
+/* The child of a child that has not had a slow path yet resumes as well. */
+static void resume_later(enum state parents)
+{
+	if (parents == THREAD || parents == STARTING)
+		__atomic_store_n(&slab_control_resumes, true, __ATOMIC_RELAXED);
+}
+
 void slab_control_after_fork_child(void)
 {
 	if (atomic_load(&state) == OFF)
 		return;
+	resume_later(atomic_load(&state));
 	close_descriptors();
 	atomic_store(&main_thread_gone, false);
 	if (main_thread_watched)

@@ -6,6 +6,8 @@
 #ifndef SLAB_CONTROL_INTERNAL_H
 #define SLAB_CONTROL_INTERNAL_H
 
+#include <stdbool.h>
+
 #include "json.h"
 
 /*
@@ -28,6 +30,20 @@ void slab_control_start_ticks(void);
  * child's own.
  */
 void slab_control_after_fork_child(void);
+
+/*
+ * slab_control_resume: in the child of a fork whose parent had the thread: start it, as
+ * soon as there are ticks to be had. At the end of slow paths; costs one load otherwise.
+ * Not with locks behind registry_lock. errno is untouched.
+ */
+extern bool slab_control_resumes;
+void slab_control_resume_slow(void);
+
+static inline void slab_control_resume(void)
+{
+	if (__builtin_expect(__atomic_load_n(&slab_control_resumes, __ATOMIC_RELAXED), 0))
+		slab_control_resume_slow();
+}
 
 /*
  * slab_control_answer: write the answer to one request line into an empty

@@ -44,7 +44,8 @@
  * gone. From there on whoever does more than to free one object for each CPU comes
  * through a slow path, sets the flag, and starts the timer again. An idle process is
  * therefore never woken. Who sets the flag does so behind what he did; even if he is
- * delayed in between, passes go on for longer than a decay time.
+ * delayed in between, passes go on for longer than a decay time. The child of a fork has
+ * no thread: it starts one with its first slow path (control.c), and passes go on.
  *
  * One pass runs at a time, without locks of its own: destructors run in it, on caches
  * that are pinned (pin.h).
@@ -59,6 +60,7 @@
 
 #include "clock.h"
 #include "control_socket.h"
+#include "hand.h"
 #include "options.h"
 #include "pin.h"
 #include "pressure.h"
@@ -70,9 +72,6 @@
 #define QUIET_TURNS (2 * DECAY_TURNS)
 /* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
 #define AT_ONCE_PERIOD 25L
-
-/* So many listed slabs are in hand at once: a fork waits for them. */
-#define HAND_MAX 64u
 
 uint32_t decay_stirred;
 static uint32_t asleep = 1;    /* no passes, since nothing was freed for long */
@@ -296,8 +295,9 @@ struct visit {
 };
 
 /* Under the node's lock. */
-static bool is_due(struct slab *slab, const struct visit *visit)
+static bool is_due(struct slab *slab, void *arg)
 {
+	const struct visit *visit = arg;
 	bool freed_into = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED;
 
 	if (slab->idle_since == DECAY_SETTLED && !freed_into)
@@ -305,38 +305,6 @@ static bool is_due(struct slab *slab, const struct visit *visit)
 	if (slab->idle_since == DECAY_SETTLED || !slab->idle_since)
 		slab_set_idle_since(slab, visit->turn);
 	return visit->all || decay_is_ripe(slab->idle_since, visit->turn);
-}
-
-/* Slabs that are due, in hand, linked by next behind *end. */
-static void take_due(struct node_list *list, const struct visit *visit, unsigned max,
-		     struct slab **end)
-{
-	struct slab *next;
-
-	for (struct slab *slab = list->slabs.first; slab && max; slab = next) {
-		next = slab->next;
-		if (!is_due(slab, visit))
-			continue;
-		node_list_remove(list, slab);
-		slab->next = NULL;
-		*end = slab;
-		end = &slab->next;
-		max--;
-	}
-}
-
-static struct slab *take_all_due(const struct visit *visit)
-{
-	struct cache_node *node = &visit->cache->node[visit->node];
-	struct slab *hand = NULL;
-
-	pthread_mutex_lock(&node->lock);
-	take_due(&node->partial, visit, HAND_MAX, &hand);
-	/* What is being emptied is somebody's business. */
-	if (!hand && !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED))
-		take_due(&node->sparse, visit, HAND_MAX, &hand);
-	pthread_mutex_unlock(&node->lock);
-	return hand;
 }
 
 /* A slab in use gives back its pages and is settled; for the sake of a huge page it may
@@ -348,18 +316,6 @@ static void settle(struct visit *visit, struct slab *slab)
 	if (may && !keeps_contents(visit->cache))
 		visit->bytes += give_pages(slab);
 	slab_set_idle_since(slab, may ? DECAY_SETTLED : visit->turn);
-}
-
-static void list(struct cache_node *node, struct slab *slabs)
-{
-	struct slab *next;
-
-	pthread_mutex_lock(&node->lock);
-	for (; slabs; slabs = next) {
-		next = slabs->next;
-		node_list_add_tail(&node->partial, slabs);
-	}
-	pthread_mutex_unlock(&node->lock);
 }
 
 /* Slabs in use go back to the list; the empty ones are left in hand. */
@@ -380,39 +336,33 @@ static struct slab *settle_all(struct visit *visit, struct slab *hand)
 		*end = hand;
 		end = &hand->next;
 	}
-	list(&visit->cache->node[visit->node], kept);
+	node_put_last(visit->cache, visit->node, kept);
 	return empty;
 }
 
-/* Destructors run here: without any lock. */
-static void release_all(struct slab_cache *cache, struct slab *empty)
+/* Destructors run at the end: without the lock for discarding. */
+static void look(struct slab *hand, void *arg)
 {
-	struct slab *next;
+	struct visit *visit = arg;
+	struct slab *empty;
 
-	for (; empty; empty = next) {
-		next = empty->next;
-		slab_release(cache, empty);
-	}
+	segment_discard_lock();
+	empty = settle_all(visit, hand);
+	segment_discard_unlock();
+	node_release(visit->cache, empty);
 }
 
 static void visit_node(struct visit *visit)
 {
-	/* No more than there are, whatever others put on the list meanwhile. */
-	unsigned slabs =
-		__atomic_load_n(&visit->cache->node[visit->node].nr_slabs, __ATOMIC_RELAXED);
-	struct slab *hand;
-
-	for (unsigned rounds = slabs / HAND_MAX + 2; rounds; rounds--) {
-		segment_discard_lock();
-		hand = take_all_due(visit);
-		if (!hand) {
-			segment_discard_unlock();
-			return;
-		}
-		hand = settle_all(visit, hand);
-		segment_discard_unlock();
-		release_all(visit->cache, hand);
-	}
+	hand_walk(&(struct hand_walk){
+		.cache = visit->cache,
+		.node = visit->node,
+		/* What is being emptied is somebody's business. */
+		.sparse = !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED),
+		.wants = is_due,
+		.look = look,
+		.arg = visit,
+	});
 }
 
 /* --- what CPUs hold --------------------------------------------------------------------------- */
@@ -601,4 +551,7 @@ size_t slab_trim(void)
 void decay_after_fork_child(void)
 {
 	passing = 0;
+	/* Whoever set the flag may have been about to wake them. */
+	if (is_asleep())
+		__atomic_store_n(&decay_stirred, 0, __ATOMIC_SEQ_CST);
 }

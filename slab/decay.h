@@ -5,6 +5,7 @@
 #ifndef SLAB_DECAY_H
 #define SLAB_DECAY_H
 
+#include "control_socket.h"
 #include "slab_internal.h"
 
 /* Passes of maintenance to a decay time: what nobody used for so many goes back. */
@@ -33,8 +34,8 @@ static inline void decay_stir(void)
  * next one at the earliest. */
 uint32_t decay_turn(void);
 
-/* A slab in hand is going to be allocated from. Page faults bring back what it lacks,
- * which is nothing where no pass has ever seen it. */
+/* A slab in hand is going to be allocated from, with no lock held. Page faults bring back
+ * what it lacks, which is nothing where no pass has ever seen it. */
 static inline void decay_begin_use(struct slab *slab)
 {
 	if (SLAB_UNLIKELY(slab->idle_since)) {
@@ -42,6 +43,7 @@ static inline void decay_begin_use(struct slab *slab)
 		slab_set_bare(slab, 0, 0);
 	}
 	decay_stir();
+	slab_control_resume();
 }
 
 /* … has more free objects than it had: there may be more to give back. */

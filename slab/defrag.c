@@ -16,9 +16,16 @@
  * freed since we looked, which isolate() finds out. Frees arrive at the remote word, as
  * for any slab in hand, and are collected at the end. All other slabs stay where every
  * allocation finds them, sparse ones when there is no dense one left and before fresh
- * ones are made. So nobody needs more memory because we are at it, a thread that takes
- * all slabs (shrink, validation, letters, destruction) takes sparse ones, too, and after
- * a fork the child lacks the free objects of one slab and of a handful of room.
+ * ones are made. So nobody needs more memory because we are at it, and a thread that
+ * takes slabs (shrink, validation, letters, destruction) takes sparse ones, too.
+ *
+ * A callback must not be called under flush_lock, as other slabs in hand are looked at
+ * (hand.h): others wait for that with the application's locks held. So the cache knows
+ * what is in hand, cache->hand, and each step that changes it, or the slab's freelist,
+ * is made under the lock: taking the slab, taking an object of the room, freeing what was
+ * moved, placing the slab. The child of a fork puts it back and lacks one object, the one
+ * that is on its way. (It lacks a handful when that is just being taken, which is an
+ * allocation as any other.) A callback that forks goes on in the child with its own.
  *
  * Free objects to move to are taken by the handful from the slab that stands first on
  * the partial list, where allocations take theirs: both fill the densest. There is room
@@ -46,8 +53,10 @@
 
 #include <errno.h>
 #include <slab/memory.h>
+#include <string.h>
 
 #include "cache_rcu.h"
+#include "hand.h"
 
 /* One node's. */
 struct defrag {
@@ -55,27 +64,58 @@ struct defrag {
 	unsigned node;
 	bool waits; /* objects that were moved from wait for a grace period */
 	bool full;  /* no room any more */
-	/* Room: free objects, ours. */
-	struct slab *dense;
-	unsigned room;
-	uint16_t offset8[CPU_GATHER_MAX];
 	long moved;
 	unsigned released;
 	uint64_t map[SLAB_MAP_WORDS];
 };
 
+/* A constructor may run: without the lock. */
 static bool find_room(struct defrag *d)
 {
-	if (!d->room)
-		d->room = node_take_dense(d->cache, d->node, CPU_GATHER_MAX, d->offset8, &d->dense);
-	return d->room;
+	struct defrag_hand *hand = &d->cache->hand;
+	uint16_t offset8[CPU_GATHER_MAX];
+	struct slab *dense;
+	unsigned n = node_take_dense(d->cache, d->node, CPU_GATHER_MAX, offset8, &dense);
+
+	if (!n)
+		return false;
+	hand_lock(d->cache);
+	hand->dense = dense;
+	hand->room = n;
+	memcpy(hand->offset8, offset8, n * sizeof(offset8[0]));
+	hand_unlock(d->cache);
+	return true;
 }
 
-static void give_room_back(struct defrag *d)
+/* A free object of a dense slab; NULL: there is none. */
+static void *take_room(struct defrag *d)
 {
-	if (d->room)
-		slab_free_remote(d->cache, d->dense, d->room, d->offset8);
-	d->room = 0;
+	struct defrag_hand *hand = &d->cache->hand;
+
+	if (!hand->room && !find_room(d))
+		return NULL;
+	hand_lock(d->cache);
+	hand->room--;
+	hand_unlock(d->cache);
+	return cpu_slab_object(&hand->dense->cpu, hand->offset8[hand->room]);
+}
+
+/* … that was not needed, and is where it was. */
+static void give_room(struct defrag *d)
+{
+	hand_lock(d->cache);
+	d->cache->hand.room++;
+	hand_unlock(d->cache);
+}
+
+/* Of a hand that is nobody else's. */
+static void give_room_back(struct slab_cache *cache)
+{
+	struct defrag_hand *hand = &cache->hand;
+
+	if (hand->room)
+		slab_free_remote(cache, hand->dense, hand->room, hand->offset8);
+	hand->room = 0;
 }
 
 /* An object of a slab in hand that was moved. */
@@ -83,54 +123,73 @@ static void free_moved(struct defrag *d, struct slab *slab, void *from)
 {
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, from);
 
-	if (d->waits)
+	if (d->waits) {
 		slab_free_rcu(d->cache, from);
-	else
-		cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+		return;
+	}
+	hand_lock(d->cache);
+	cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+	hand_unlock(d->cache);
 }
 
 static void move(struct defrag *d, struct slab *slab, void *from)
 {
 	const struct slab_cache *cache = d->cache;
-	void *to;
+	void *to = take_room(d);
 
-	if (!find_room(d)) {
+	if (!to) {
 		d->full = true;
 		return;
 	}
-	if (cache->isolate(from, cache->arg) != 0)
+	if (cache->isolate(from, cache->arg) != 0 || cache->migrate(from, to, cache->arg) != 0) {
+		give_room(d);
 		return;
-	to = cpu_slab_object(&d->dense->cpu, d->offset8[d->room - 1]);
-	if (cache->migrate(from, to, cache->arg) != 0)
-		return;
-	d->room--;
+	}
 	d->moved++;
 	free_moved(d, slab, from);
 }
 
-/* A slab in hand. One whose freelist is damaged is left to validation. */
+/* The sparsest slab, in hand, and what is free in it; NULL: there is none. */
+static struct slab *take_sparse(struct defrag *d)
+{
+	struct slab *slab;
+
+	hand_lock(d->cache);
+	slab = node_take_sparse(d->cache, d->node);
+	d->cache->hand.slab = slab;
+	/* One whose freelist is damaged is left to validation. */
+	if (slab) {
+		slab_collect(slab);
+		if (slab_map_free(slab, d->map))
+			memset(d->map, 0xff, sizeof(d->map));
+	}
+	hand_unlock(d->cache);
+	return slab;
+}
+
 static void empty(struct defrag *d, struct slab *slab)
 {
-	slab_collect(slab);
-	if (slab_map_free(slab, d->map))
-		return;
+	const struct rcu_flavor_struct *was = rcu_enter(d->cache);
+
 	for (unsigned i = 0; i < slab->carved && !d->full; i++)
 		if (!(d->map[i / 64] >> i % 64 & 1))
 			move(d, slab, slab->cpu.base + i * slab_size(slab));
-	slab_collect(slab);
+	rcu_leave(was);
 }
 
 static void place(struct defrag *d, struct slab *slab)
 {
-	if (slab_is_empty(slab)) {
-		slab_release(d->cache, slab);
-		d->released++;
-	} else if (d->waits) {
+	hand_lock(d->cache);
+	d->cache->hand.slab = NULL;
+	slab_collect(slab);
+	slab->next = NULL;
+	if (slab_is_empty(slab))
+		d->released += node_release(d->cache, slab);
+	else if (d->waits)
 		node_put_sparse(d->cache, slab);
-	} else {
-		slab->next = NULL;
+	else
 		d->released += node_put(d->cache, slab);
-	}
+	hand_unlock(d->cache);
 }
 
 static void defrag_node(struct defrag *d)
@@ -138,13 +197,15 @@ static void defrag_node(struct defrag *d)
 	struct slab *slab;
 
 	for (unsigned n = node_split(d->cache, d->node); n && !d->full; n--) {
-		slab = node_take_sparse(d->cache, d->node);
+		slab = take_sparse(d);
 		if (!slab)
 			break;
 		empty(d, slab);
 		place(d, slab);
 	}
-	give_room_back(d);
+	hand_lock(d->cache);
+	give_room_back(d->cache);
+	hand_unlock(d->cache);
 }
 
 static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *released)
@@ -181,6 +242,7 @@ static int begin(struct slab_cache *cache)
 	if (!__atomic_compare_exchange_n(&cache->defragging, &nobody, 1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return fail(EBUSY);
+	cache->hand.thread = pthread_self();
 	return 0;
 }
 
@@ -199,8 +261,22 @@ long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
 	if (moved && waits)
 		rcu_drain(cache);
 	*ret_slabs += cache_shrink(cache);
+	cache->hand.thread = (pthread_t)0;
 	__atomic_store_n(&cache->defragging, 0, __ATOMIC_RELEASE);
 	return moved;
+}
+
+void defrag_after_fork_child(struct slab_cache *cache)
+{
+	struct slab *slab = cache->hand.slab;
+
+	if (!cache->defragging || pthread_equal(cache->hand.thread, pthread_self()))
+		return;
+	cache->defragging = 0;
+	cache->hand.slab = NULL;
+	if (slab)
+		node_put_sparse(cache, slab);
+	give_room_back(cache);
 }
 
 long slab_cache_defrag(struct slab_cache *cache)

@@ -12,4 +12,7 @@
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 
+/* In the child of a fork: what another thread had in hand goes back. */
+void defrag_after_fork_child(struct slab_cache *cache);
+
 #endif /* SLAB_DEFRAG_H */

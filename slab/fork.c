@@ -4,13 +4,16 @@
  * none of them locked by a thread it does not have.
  *
  * What needs no lock needs nothing here: sections end with their thread, and a
- * slab that another thread had in hand at that moment stays in its hand, so the
- * child loses its free objects, never gets one twice.
+ * slab that another thread had in hand to allocate or to free stays in its hand, so
+ * the child loses its free objects, never gets one twice. Whoever has slabs in hand
+ * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c).
  */
 #include "control_socket.h"
 #include "decay.h"
+#include "defrag.h"
 #include "fault.h"
 #include "guard.h"
+#include "hand.h"
 #include "pin.h"
 #include "pressure.h"
 #include "cache_rcu.h"
@@ -22,7 +25,7 @@ static void prepare(void)
 	sizes_lock();
 	pthread_mutex_lock(&registry_lock);
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		pthread_mutex_lock(&c->flush_lock);
+		hand_lock_first(c);
 		reserve_lock(c);
 	}
 	validate_lock();
@@ -58,7 +61,8 @@ static void unlock_all(void)
 static void after_fork_child(struct slab_cache *cache)
 {
 	pin_after_fork_child(cache);
-	cache->defragging = 0;
+	defrag_after_fork_child(cache);
+	cache->waiting = 0;
 	rcu_after_fork_child(cache);
 }
 

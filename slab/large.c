@@ -16,7 +16,8 @@
 #include <errno.h>
 
 #define PAGE ((size_t)4096)
-#define LARGE_SLAB_MAX ((size_t)1 << SLAB_SHIFT_MAX)
+/* One such slab is left in a segment; beyond its object no memory is touched. */
+#define LARGE_SLAB_MAX ((size_t)1 << 21)
 
 static size_t pages(size_t bytes)
 {

@@ -8,11 +8,13 @@
 #include "debug_cache.h"
 #include "cache_rcu.h"
 #include "guard.h"
+#include "hand.h"
 #include "options.h"
 #include "pin.h"
 
-/* A flush takes some 10 µs. Who holds the lock for longer than this validates, and
- * may be waiting for the thread that wants to allocate: a report handler's. */
+/* A flush takes some 10 µs, a round of slabs in hand less than 1 ms. Who holds the lock
+ * for longer than this runs destructors, which may wait for whatever the thread that wants
+ * to allocate has locked. */
 #define PATIENCE_NS 10000000L
 #define SECOND_NS 1000000000L
 
@@ -102,11 +104,27 @@ static long flush(struct slab_cache *cache)
 	unsigned released;
 
 	rcu_wait_a_moment(cache);
-	if (!limit_lock_soon(&cache->flush_lock))
+	if (!hand_lock_soon(cache))
 		return -1;
 	released = cache_flush_locked(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return released + guard_flush(cache);
+}
+
+/* A slab with objects for this CPU, if there is one: bytes. With the lock, nobody else
+ * has what is listed in hand; and whoever takes it afterwards, does not get this one. */
+static size_t serve(struct slab_cache *cache)
+{
+	struct slab *slab = NULL;
+
+	if (cache && !(cache_letters(cache) & LETTERS_SLAB) && hand_lock_soon(cache)) {
+		slab = node_take_any(cache, topology_node_of_cpu(cpu_engine->cpu()));
+		hand_unlock(cache);
+	}
+	if (!slab)
+		return 0;
+	node_serve(cache, slab);
+	return (size_t)1 << cache->slab_shift;
 }
 
 size_t limit_shrink(struct slab_cache *cache)
@@ -115,7 +133,7 @@ size_t limit_shrink(struct slab_cache *cache)
 
 	if (released < 0)
 		return 0;
-	released += cache_release_empty(cache);
+	released += cache_release_empty(cache, true);
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
 		rcu_wait_a_moment(cache);
 	return (size_t)released << cache->slab_shift;
@@ -134,16 +152,19 @@ static size_t shrink_all(void)
 long limit_regain(struct slab_cache *cache)
 {
 	size_t shrunk, trimmed = 0;
+	long released;
 
 	switch (limit_noted) {
 	case LIMIT_CACHE:
-		return flush(cache);
+		released = flush(cache);
+		return released < 0 ? -1 : released + (long)serve(cache);
 	case LIMIT_PROCESS:
-		return (long)shrink_all();
+		shrunk = shrink_all();
+		return (long)(shrunk + serve(cache));
 	case LIMIT_SYSTEM:
 		shrunk = shrink_all();
 		segment_trim(&trimmed);
-		return (long)(shrunk + trimmed);
+		return (long)(shrunk + trimmed + serve(cache));
 	default:
 		return -1;
 	}

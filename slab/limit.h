@@ -58,8 +58,10 @@ static inline enum limit_cause limit_cause(void)
  * way, or somebody holds the lock for long. With no lock held.
  */
 long limit_regain(struct slab_cache *cache);
-/* So often is an allocation tried again: others may take what was regained. */
+/* So often is an allocation tried again: others may take what was regained. More often
+ * as long as there is something each time: then it was bad luck. */
 #define LIMIT_TRIES 3
+#define LIMIT_TRIES_REGAINED 16
 
 /* Take back all that is free of a cache, waiting for its lock no longer than an
  * allocation may: bytes of the slabs that went to the page layer. */

@@ -16,6 +16,9 @@
 #include <errno.h>
 
 #include "decay.h"
+#include "hand.h"
+
+#define SORT_BUCKETS 64u
 
 void node_init(struct cache_node *node)
 {
@@ -83,11 +86,24 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 	return others;
 }
 
+unsigned node_release(struct slab_cache *cache, struct slab *slabs)
+{
+	unsigned released = 0;
+
+	while (slabs) {
+		struct slab *slab = slabs;
+
+		slabs = slab->next;
+		slab_release(cache, slab);
+		released++;
+	}
+	return released;
+}
+
 unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 {
 	struct slab *surplus = NULL;
 	int cpu = cpu_engine->cpu();
-	unsigned released = 0;
 
 	for (struct slab *slab = slabs; slab; slab = slab->next) {
 		slab_collect(slab);
@@ -95,14 +111,20 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 	}
 	while (slabs)
 		slabs = put_on(cache, slabs->node, slabs, &surplus);
-	while (surplus) {
-		struct slab *slab = surplus;
+	return node_release(cache, surplus);
+}
 
-		surplus = slab->next;
-		slab_release(cache, slab);
-		released++;
+void node_put_last(struct slab_cache *cache, unsigned n, struct slab *slabs)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *next;
+
+	pthread_mutex_lock(&node->lock);
+	for (; slabs; slabs = next) {
+		next = slabs->next;
+		node_list_add_tail(&node->partial, slabs);
 	}
-	return released;
+	pthread_mutex_unlock(&node->lock);
 }
 
 /* In hand, linked by next, in front of `taken`. Under the lock. */
@@ -138,6 +160,88 @@ struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
 		taken = take(&node->sparse, max, taken);
 	pthread_mutex_unlock(&node->lock);
 	return taken;
+}
+
+struct slab *node_take_any(struct slab_cache *cache, unsigned n)
+{
+	struct slab *slab = node_take(cache, n, 1);
+
+	for (unsigned other = 0; other < topology_nodes() && !slab; other++)
+		slab = node_take(cache, other, 1);
+	return slab;
+}
+
+/* Behind *end; where the next one goes. */
+static struct slab **take_wanted(struct node_list *list, unsigned *max,
+				 const struct hand_walk *walk, struct slab **end)
+{
+	struct slab *next;
+
+	for (struct slab *slab = list->slabs.first; slab && *max; slab = next) {
+		next = slab->next;
+		if (!walk->wants(slab, walk->arg))
+			continue;
+		node_list_remove(list, slab);
+		slab->next = NULL;
+		*end = slab;
+		end = &slab->next;
+		--*max;
+	}
+	return end;
+}
+
+struct slab *node_take_some(struct slab_cache *cache, unsigned n, unsigned max,
+			    const struct hand_walk *walk)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *taken = NULL, **end = &taken;
+
+	if (is_without(node))
+		return NULL;
+	pthread_mutex_lock(&node->lock);
+	end = take_wanted(&node->partial, &max, walk, end);
+	if (walk->sparse)
+		take_wanted(&node->sparse, &max, walk, end);
+	pthread_mutex_unlock(&node->lock);
+	return taken;
+}
+
+/* --- order ------------------------------------------------------------------------ */
+
+/* Under the lock: by how many objects are in use, in the order of the list. */
+static void deal_out(struct slab_queue *slabs, unsigned objects, struct slab_queue *bucket)
+{
+	struct slab *slab;
+
+	while ((slab = slabs->first)) {
+		queue_remove(slabs, slab);
+		queue_add_tail(&bucket[slab_used(slab) * SORT_BUCKETS / objects], slab);
+	}
+}
+
+/* The numbers of slabs never say that there are none: who reads them without the lock
+ * would not wait for it. */
+void node_sort(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab_queue bucket[SORT_BUCKETS + 1] = {0};
+	unsigned count;
+
+	pthread_mutex_lock(&node->lock);
+	deal_out(&node->partial.slabs, cache->objects, bucket);
+	deal_out(&node->sparse.slabs, cache->objects, bucket);
+	for (unsigned b = SORT_BUCKETS + 1; b-- > 0;) {
+		struct slab *slab;
+
+		while ((slab = bucket[b].first)) {
+			queue_remove(&bucket[b], slab);
+			queue_add_tail(&node->partial.slabs, slab);
+		}
+	}
+	count = node->partial.count + node->sparse.count;
+	__atomic_store_n(&node->partial.count, count, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->sparse.count, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&node->lock);
 }
 
 /* --- sparse slabs --------------------------------------------------------------- */
@@ -212,6 +316,17 @@ static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsign
 	return n;
 }
 
+void node_serve(struct slab_cache *cache, struct slab *slab)
+{
+	int error = 0;
+
+	decay_begin_use(slab);
+	if (slab_make_ready(cache, slab, &error))
+		slab_adopt(cache, slab);
+	else if (error)
+		put(cache, slab);
+}
+
 static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
@@ -253,8 +368,7 @@ static struct slab *any_slab(struct slab_cache *cache, unsigned node, bool stric
 	}
 	if (strict)
 		return NULL;
-	for (unsigned other = 0; other < topology_nodes() && !slab; other++)
-		slab = node_take(cache, other, 1);
+	slab = node_take_any(cache, node);
 	if (slab)
 		cache_event(cache, cpu, SLAB_EVENT_ALLOC_NODE_MISMATCH);
 	return slab;

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fail.h"
 #include "slab_internal.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -28,7 +29,7 @@ static void *map(size_t bytes)
 
 void *os_map(size_t bytes, size_t align)
 {
-	if (bytes + align < bytes) {
+	if (bytes + align < bytes || fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}

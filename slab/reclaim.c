@@ -8,12 +8,14 @@
  *
  * Meanwhile allocations on a closed CPU go to the node, object by object, so
  * nobody waits.
+ *
+ * Shrinking takes those listed slabs in hand that have no object in use (hand.h), and
+ * sorts the others where they are.
  */
 #include <errno.h>
 
 #include "debug_cache.h"
-
-#define FREE_BUCKETS 64u
+#include "hand.h"
 
 bool slot_holds(const struct cpu_slot *slot)
 {
@@ -160,10 +162,71 @@ unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
 {
 	unsigned released;
 
-	pthread_mutex_lock(&cache->flush_lock);
+	hand_lock(cache);
 	released = revoke_locked(cache, idle_since);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return released;
+}
+
+/* Empty slabs of a node that are to go. */
+struct release {
+	struct slab_cache *cache;
+	struct cache_node *node;
+	unsigned kept; /* so many slabs stay listed */
+	unsigned released;
+};
+
+static bool is_surplus(struct slab *slab, void *arg)
+{
+	const struct release *release = arg;
+
+	return release->node->partial.count > release->kept && !slab_used(slab);
+}
+
+static bool is_unused(struct slab *slab, void *arg)
+{
+	(void)arg;
+	return !slab_used(slab);
+}
+
+/* Nobody allocates from them since they were seen to be empty; but of a damaged freelist
+ * that was a guess, and validation is to see it. */
+static void release(struct slab *hand, void *arg)
+{
+	struct release *release = arg;
+	struct slab *empty = NULL, *others = NULL, *next;
+
+	for (; hand; hand = next) {
+		struct slab **chain;
+
+		next = hand->next;
+		slab_collect(hand);
+		chain = slab_is_empty(hand) ? &empty : &others;
+		hand->next = *chain;
+		*chain = hand;
+	}
+	if (others)
+		node_put_last(release->cache, others->node, others);
+	release->released += node_release(release->cache, empty);
+}
+
+static unsigned release_from(struct slab_cache *cache, unsigned n, enum hand_lock lock,
+			     bool (*wants)(struct slab *, void *))
+{
+	struct release arg = {
+		.cache = cache,
+		.node = &cache->node[n],
+		.kept = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED),
+	};
+
+	hand_walk(&(struct hand_walk){.cache = cache,
+				      .node = n,
+				      .lock = lock,
+				      .sparse = true,
+				      .wants = wants,
+				      .look = release,
+				      .arg = &arg});
+	return arg.released;
 }
 
 unsigned cache_flush_locked(struct slab_cache *cache)
@@ -171,7 +234,7 @@ unsigned cache_flush_locked(struct slab_cache *cache)
 	unsigned released = revoke_locked(cache, 0);
 
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += node_put(cache, node_take(cache, n, NODE_ALL));
+		released += release_from(cache, n, HAND_LOCKED, is_surplus);
 	return released;
 }
 
@@ -179,9 +242,9 @@ unsigned cache_flush(struct slab_cache *cache)
 {
 	unsigned released;
 
-	pthread_mutex_lock(&cache->flush_lock);
+	hand_lock(cache);
 	released = cache_flush_locked(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return released;
 }
 
@@ -209,40 +272,15 @@ bool cache_steal(struct slab_cache *cache)
 	return true;
 }
 
-/* Empty slabs go; the others return with the fullest first. */
-static unsigned shrink_node(struct slab_cache *cache, unsigned n)
+unsigned cache_release_empty(struct slab_cache *cache, bool soon)
 {
-	struct slab *bucket[FREE_BUCKETS + 1] = {NULL}, *next;
-	struct slab *slab = node_take(cache, n, NODE_ALL);
 	unsigned released = 0;
 
-	for (; slab; slab = next) {
-		next = slab->next;
-		slab_collect(slab);
-		if (slab_is_empty(slab)) {
-			slab_release(cache, slab);
-			released++;
-			continue;
-		}
-
-		unsigned unused = slab->objects - slab->carved + cpu_slab_free_count(&slab->cpu);
-		unsigned b = unused * FREE_BUCKETS / slab->objects;
-
-		slab->next = bucket[b];
-		bucket[b] = slab;
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		released += release_from(cache, n, soon ? HAND_SOON : HAND_WAIT, is_unused);
+		node_sort(cache, n);
+		released += debug_node_shrink(cache, n);
 	}
-	/* The emptiest first: each goes to the head of the list. */
-	for (unsigned b = FREE_BUCKETS + 1; b-- > 0;)
-		node_put(cache, bucket[b]);
-	return released;
-}
-
-unsigned cache_release_empty(struct slab_cache *cache)
-{
-	unsigned released = 0;
-
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += shrink_node(cache, n) + debug_node_shrink(cache, n);
 	return released;
 }
 
@@ -250,7 +288,7 @@ unsigned cache_shrink(struct slab_cache *cache)
 {
 	unsigned released = cache_flush(cache) + debug_settle(cache);
 
-	return released + cache_release_empty(cache);
+	return released + cache_release_empty(cache, false);
 }
 
 int slab_cache_shrink(struct slab_cache *cache)

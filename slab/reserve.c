@@ -167,7 +167,7 @@ static bool map(struct slab_cache *cache)
 	const size_t objects = room(cache);
 	struct cache_reserve *reserve;
 
-	if (objects > OBJECTS_MAX || fail_pages()) {
+	if (objects > OBJECTS_MAX) {
 		errno = ENOMEM;
 		return false;
 	}

@@ -253,18 +253,29 @@ static bool segment_create(struct geometry *geometry, unsigned node)
 	return true;
 }
 
-struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+/* With the lock; NULL: no memory. */
+static struct slab *take_slab(struct geometry *geometry, unsigned node)
 {
-	struct slab *slab = NULL;
+	bool found = geometry->free[node].first || geometry->bare[node].first;
+	struct slab *slab;
 
-	if (fail_pages()) {
+	/* Whoever maps a segment is failed there. */
+	if (found && fail_pages()) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	segment_lock();
+	if (!found && !segment_create(geometry, node))
+		return NULL;
 	slab = pop(&geometry->free[node]);
-	if (!slab && (geometry->bare[node].first || segment_create(geometry, node)))
-		slab = pop(&geometry->bare[node]);
+	return slab ? slab : pop(&geometry->bare[node]);
+}
+
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+{
+	struct slab *slab;
+
+	segment_lock();
+	slab = take_slab(geometry, node);
 	if (slab) {
 		slab_pages.free_slab_bytes -= slab_held(slab);
 		slab_set_idle_since(slab, 0);
@@ -443,7 +454,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	if (!limit_reserve(NULL, mapped))
 		return NULL;
 
-	char *start = fail_pages() ? NULL : os_map(mapped, SEGMENT_SIZE);
+	char *start = os_map(mapped, SEGMENT_SIZE);
 
 	if (!start) {
 		limit_give_up(NULL, mapped);

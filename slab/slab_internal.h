@@ -6,7 +6,7 @@
  * Lock order
  *   0 classes_lock         creation of size caches (sizes.c)
  *   1 registry_lock        the list of caches (cache.c)
- *   2 cache->flush_lock    one revocation at a time (reclaim.c)
+ *   2 cache->flush_lock    slabs in the hand of who looks at them (hand.h)
  *   3 discard lock         memory on its way to the operating system (segment.c)
  *   4 node->lock           a node's partial list (node.c)
  *   5 pages lock           free slabs and segments (segment.c)
@@ -73,7 +73,7 @@ struct slab {
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
 	uint64_t bare[2]; /* pages before `populated` that hold no memory: a bit each */
-	uint64_t spare;
+	uint64_t met;     /* number of the last validation that met it (validate.c) */
 	uint16_t objects;         /* room */
 	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
@@ -181,7 +181,8 @@ void segment_unlock(void);
 
 /* --- the operating system (os.c) ------------------------------------------ */
 
-/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM. */
+/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM, also by
+ * fault injection. */
 void *os_map(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
@@ -251,6 +252,15 @@ struct activity {
 	uint32_t last_turn; /* in which it was seen to have changed */
 };
 
+/* Who moves objects has in hand (defrag.c): */
+struct defrag_hand {
+	pthread_t thread;
+	struct slab *slab;  /* the slab that is being emptied, or NULL */
+	struct slab *dense; /* so many free objects of this one */
+	unsigned room;
+	uint16_t offset8[CPU_GATHER_MAX];
+};
+
 struct slab_cache {
 	/* Read by the fast paths. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
@@ -289,11 +299,13 @@ struct slab_cache {
 	struct memory_counts memory;
 	struct activity activity; /* for who runs a pass of maintenance */
 	uint32_t defragging;             /* atomic: somebody moves its objects */
-	unsigned remote_node_ratio;      /* atomic: percent (slow.c) */
+	struct defrag_hand hand;         /* … what he has in hand: under flush_lock */
+	unsigned waiting; /* atomic: who wants flush_lock first (hand.h) */
+	unsigned remote_node_ratio; /* atomic: percent (slow.c) */
 	unsigned remote_node_percentage; /* atomic: … of refills, added up */
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
-	bool by_size;  /* one of <slab/malloc.h>'s */
+	bool by_size; /* one of <slab/malloc.h>'s */
 	unsigned refs; /* 1 + aliases */
 	unsigned pins; /* threads that act on it without the lock */
 	unsigned aliases;
@@ -470,6 +482,20 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs);
  * and with NODE_ALL. */
 #define NODE_ALL (~0u)
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
+/* … up to max that a walk wants, in their order (hand.h). */
+struct hand_walk;
+struct slab *node_take_some(struct slab_cache *cache, unsigned node, unsigned max,
+			    const struct hand_walk *walk);
+/* … one of this node, or else of another one. */
+struct slab *node_take_any(struct slab_cache *cache, unsigned node);
+/* Slabs in hand of one node, linked by next, go to the end of its list. */
+void node_put_last(struct slab_cache *cache, unsigned node, struct slab *slabs);
+/* Empty slabs in hand, linked by next, are released: how many. Destructors run. */
+unsigned node_release(struct slab_cache *cache, struct slab *slabs);
+/* A slab in hand is the next that this CPU allocates from, if it has objects to give. */
+void node_serve(struct slab_cache *cache, struct slab *slab);
+/* All slabs to one list, the fullest first. */
+void node_sort(struct slab_cache *cache, unsigned node);
 /* One object straight from a node, for who has no CPU or wants that node; of another
  * one when it has no memory, unless that is `strict`. */
 void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
@@ -506,18 +532,21 @@ bool slab_is_object(const struct slab *slab, const void *obj);
 
 /* --- reclaim and validation -------------------------------------------------- */
 
-/* Take back what CPUs hold; slabs end on node lists, full, or released. What
- * was freed into listed slabs is collected. Returns how many were released. */
+/* Take back what CPUs hold; slabs end on node lists, full, or released. Of listed ones,
+ * min_partial are kept without objects in use. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
 unsigned cache_flush_locked(struct slab_cache *cache);
 /* … listed slabs stay as they are; those of CPUs have been idle since that turn (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 /* Does this CPU hold slabs or objects of a cache? */
 bool slot_holds(const struct cpu_slot *slot);
-/* Empty slabs of the nodes go, the others are sorted: how many went. */
-unsigned cache_release_empty(struct slab_cache *cache);
+/* Empty slabs of the nodes go, the others are sorted: how many went. `soon`: locks are
+ * waited for no longer than an allocation may. */
+unsigned cache_release_empty(struct slab_cache *cache, bool soon);
 /* What a CPU has gathered, out of its slot, which is closed and fenced. */
 void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch);
+/* cpu_slots_create(), which can be made to fail. */
+char *slots_create(void);
 /* slab_cache_shrink(), but free slabs keep their memory. */
 unsigned cache_shrink(struct slab_cache *cache);
 /* Slabs in hand, linked by next: full ones leave it, others go to their node. */

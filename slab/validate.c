@@ -3,9 +3,10 @@
  * Validation of a cache, and what remains in it when it is destroyed.
  *
  * Slabs without letters are checked in hand: they are taken back from the CPUs
- * and off their node's list. Their freelists must name each free object once and
- * nothing else; full slabs have nothing to look at. Slabs with letters are
- * debug_check.c's.
+ * and, some at a time (hand.h), off their node's list. Their freelists must name each
+ * free object once and nothing else; full slabs have nothing to look at. Validations
+ * are numbered, and a slab knows the last one that met it: another one that is under
+ * way has looked at it for this one. Slabs with letters are debug_check.c's.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 
 #include "debug_cache.h"
 #include "finding.h"
+#include "hand.h"
 #include "symbol.h"
 
 /* One thread validates at a time; the map is too large for a stack. */
@@ -75,36 +77,80 @@ static void report_slab(struct slab_cache *cache, struct slab *slab, long bad)
 	debug_report(cache, &finding);
 }
 
-/* A slab without letters, in hand: number of problems. */
-static long check_plain(struct slab_cache *cache, struct slab *slab)
+/* Of a slab without letters, in hand: how many entries of its freelist are wrong. */
+static long bad_entries(struct slab *slab)
 {
 	unsigned count = cpu_slab_free_count(&slab->cpu);
 	long bad = count;
 
-	if (count <= slab->carved && slab->carved <= slab->objects) {
-		validate_lock();
-		bad = slab_map_free(slab, map);
-		validate_unlock();
-		if (!bad)
-			return 0;
-	}
-	report_slab(cache, slab, bad);
-	isolate(slab);
-	return 1;
+	if (count > slab->carved || slab->carved > slab->objects)
+		return bad ? bad : 1;
+	validate_lock();
+	bad = slab_map_free(slab, map);
+	validate_unlock();
+	return bad;
 }
 
-/* The slabs without letters: they are taken back from the CPUs and looked at in
- * hand. */
+/* The slabs of a node without letters: they are taken back from the CPUs and looked at
+ * in hand. */
+struct check_node {
+	struct slab_cache *cache;
+	unsigned node;
+	uint64_t number;  /* of this validation */
+	struct slab *bad; /* in hand until they are reported; none has a free object to give */
+};
+
+static bool is_unmet(struct slab *slab, void *arg)
+{
+	const struct check_node *check = arg;
+
+	if (slab->met >= check->number)
+		return false;
+	slab->met = check->number;
+	return true;
+}
+
+static void look(struct slab *hand, void *arg)
+{
+	struct check_node *check = arg;
+	struct slab *good = NULL, **end = &good, *next;
+
+	for (; hand; hand = next) {
+		next = hand->next;
+		slab_collect(hand);
+		if (bad_entries(hand)) {
+			hand->next = check->bad;
+			check->bad = hand;
+			continue;
+		}
+		hand->next = NULL;
+		*end = hand;
+		end = &hand->next;
+	}
+	node_put_last(check->cache, check->node, good);
+}
+
 static long check_node(struct slab_cache *cache, unsigned n)
 {
-	struct slab *slabs = node_take(cache, n, NODE_ALL);
+	static uint64_t last;
+	struct check_node check = {
+		.cache = cache,
+		.node = n,
+		.number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED),
+	};
 	long problems = 0;
 
-	for (struct slab *slab = slabs; slab; slab = slab->next) {
-		slab_collect(slab);
-		problems += check_plain(cache, slab);
+	hand_walk(&(struct hand_walk){.cache = cache,
+				      .node = n,
+				      .sparse = true,
+				      .wants = is_unmet,
+				      .look = look,
+				      .arg = &check});
+	for (struct slab *slab = check.bad; slab; slab = slab->next, problems++) {
+		report_slab(cache, slab, bad_entries(slab));
+		isolate(slab);
 	}
-	slab_put_back(cache, slabs);
+	slab_put_back(cache, check.bad);
 	return problems;
 }
 

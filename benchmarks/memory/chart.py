@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The chart: resident memory over time, a line per contestant, its name at its end.
-
-Plain SVG without scripts, so that it shows wherever Markdown does. Colours follow
-the reader's light or dark theme; without one it is light. Lines are of the last round.
+Lines are of the last round.
 """
 import math
 
 import report
+from svg import COLOURS, STYLE, text
 
 WIDTH = 1240
 MARGIN = 24
@@ -16,32 +15,6 @@ GAP = 12
 LEFT, RIGHT, TOP, BOTTOM = 56, 136, 58, 34  # of the plot in its panel
 LABEL_STEP = 14                             # labels stand at least so far apart
 IDLE_S = 15
-
-COLOURS = {"slab": "#e4472b", "slab-movable": "#d6247e", "glibc": "#8a939c",
-           "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9"}
-
-STYLE = """
-text { font-family: "DejaVu Sans", system-ui, sans-serif; fill: #20262c; }
-.page { fill: #ffffff; }
-.panel { fill: #f5f7f9; }
-.grid { stroke: #d4dae0; stroke-width: 1; }
-.dim { fill: #5a6570; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6eaee; }
-.page { fill: #14181c; }
-.panel { fill: #1d2329; }
-.grid { stroke: #38424c; }
-.dim { fill: #a4afba; }
-}
-"""
-
-
-def text(x, y, content, size=12, anchor="start", css="", weight="normal", colour=None):
-    content = content.replace("&", "&amp;").replace("<", "&lt;")
-    style = f' style="fill:{colour}"' if colour else ""
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
-            f'font-weight="{weight}" class="{css}"{style}>{content}</text>')
 
 
 def round_step(most, ticks=5):

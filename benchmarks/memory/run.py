@@ -7,20 +7,19 @@ contestant and goes in the other direction.
 """
 import argparse
 import csv
-import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import bench  # noqa: E402
 import chart  # noqa: E402
 import report  # noqa: E402
 from sample import Failed, Sampler, Watched  # noqa: E402
 
-EXIT_USAGE = 2
 IDLE_S = 15
 PROCESS_LIMIT_S = 600
 CHURN_LIMIT = 20  # a day takes at most so many times as long as it should
@@ -40,20 +39,8 @@ CONTESTANTS = {
 CASES = [f"peak.{what}" for what in PEAK_MIB] + ["churn", "rcu"]
 
 
-def usage_error(text):
-    print(f"bench memory: {text}", file=sys.stderr)
-    sys.exit(EXIT_USAGE)
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors of one sentence."""
-
-    def error(self, message):
-        usage_error(f"{message}; --help lists the options")
-
-
-def parse_arguments():
-    parser = Parser(prog="./run bench memory", description="Resident memory of libslab and of "
+def make_parser():
+    parser = bench.Parser("memory", "Resident memory of libslab and of "
                     "malloc: after a peak and an idle time, under a directory server's day, "
                     "and with frees that wait for RCU.")
     parser.add_argument("--quick", action="store_true", help="1 round, small peaks, 8 seconds")
@@ -62,41 +49,7 @@ def parse_arguments():
     parser.add_argument("--cases", metavar="REGEX", help="of " + " ".join(CASES))
     parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def number(option, text, default, low, high):
-    if text is None:
-        return default
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
-        usage_error(f"{option} wants a number from {low} to {high}, not '{text}'")
-    return int(text)
-
-
-def chosen_contestants(text):
-    names = list(CONTESTANTS) if text is None else text.split(",")
-    for name in names:
-        if name not in CONTESTANTS:
-            usage_error(f"there is no contestant '{name}'; there are: {', '.join(CONTESTANTS)}")
-    return [name for name in CONTESTANTS if name in names]
-
-
-def chosen_cases(text):
-    try:
-        cases = [case for case in CASES if text is None or re.search(text, case)]
-    except re.error as error:
-        usage_error(f"--cases '{text}' is no regular expression: {error}")
-    if not cases:
-        usage_error(f"--cases '{text}' matches none of: {' '.join(CASES)}")
-    return cases
-
-
-def library(name):
-    """Where the dynamic linker would find a library to preload, or None."""
-    for pattern in ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/"):
-        for path in sorted(glob.glob(pattern + name)):
-            return path
-    return None
+    return parser
 
 
 class Contestant:
@@ -111,15 +64,15 @@ class Contestant:
                             if not re.match(r"SLAB_|LD_PRELOAD|MALLOC_|TCMALLOC_|MIMALLOC_|"
                                             r"GLIBC_TUNABLES", key)}
         self.environment["SLAB_RUNTIME_DIR"] = runtime
-        if self.preload and library(self.preload):
-            self.environment["LD_PRELOAD"] = library(self.preload)
+        if self.preload and bench.library(self.preload):
+            self.environment["LD_PRELOAD"] = bench.library(self.preload)
         self.allocator = ""
 
     def why_not(self):
         """Try it: None, or why it cannot take part."""
         if not os.access(self.program, os.X_OK):
             return f"{self.program} is not built; run ./run build first"
-        if self.preload and not library(self.preload):
+        if self.preload and not bench.library(self.preload):
             return f"{self.preload} is not installed"
         watched = Watched(self, "try", 0, self.first + ["peak", "64", "1"], 60)
         try:
@@ -134,7 +87,7 @@ class Contestant:
         return None
 
 
-class Bench:
+class Rounds:
     """All rounds of all cases; what was found is in runs, what went wrong in failures."""
 
     def __init__(self, contestants, rounds, seconds, quick):
@@ -150,11 +103,6 @@ class Bench:
     def failed(self, contestant, case, error):
         self.failures[contestant] = f"{case}: {error}"
         print(f"{contestant} failed in {case}: {error}", file=sys.stderr)
-
-    def order(self, turn):
-        first = turn % len(self.contestants)
-        turned = self.contestants[first:] + self.contestants[:first]
-        return turned[::-1] if turn % 2 else turned
 
     def start(self, contestant, case, turn, arguments, limit_s):
         watched = Watched(contestant, case, turn, arguments, limit_s)
@@ -181,7 +129,7 @@ class Bench:
             return None
 
     def peak(self, case, turn):
-        idle = [self.to_idle(contestant, case, turn) for contestant in self.order(turn)]
+        idle = [self.to_idle(contestant, case, turn) for contestant in bench.order(self.contestants, turn)]
         idle = [watched for watched in idle if watched]
         self.say(turn, case, f"all have allocated and freed; idle for {IDLE_S} s")
         for watched in idle:
@@ -215,7 +163,7 @@ class Bench:
         self.runs.append(watched)
 
     def churn(self, turn):
-        for contestant in self.order(turn):
+        for contestant in bench.order(self.contestants, turn):
             self.churn_one(contestant, turn)
 
     # ---- rcu ----
@@ -260,39 +208,6 @@ class Bench:
                     self.rcu(turn)
 
 
-def line_from(path, pattern):
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = re.search(pattern, file.read(), re.M)
-            return found.group(1) if found else "unknown"
-    except OSError:
-        return "unknown"
-
-
-def machine():
-    cpu = line_from("/proc/cpuinfo", r"^model name\s*: (.*)$")
-    system = line_from("/etc/os-release", r'^PRETTY_NAME="(.*)"$')
-    cpus = len(os.sched_getaffinity(0))
-    return (f"{cpu}, {cpus} CPUs, {system}, Linux {os.uname().release}; "
-            f"{time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.1f} at the start")
-
-
-def take_part(names, binaries, runtime):
-    """Those who can, and a sentence for each who cannot."""
-    able, left_out = [], []
-    for name in names:
-        contestant = Contestant(name, binaries, runtime)
-        why = contestant.why_not()
-        if why is None:
-            able.append(contestant)
-        else:
-            left_out.append(f"{name} is left out: {why}")
-            print(left_out[-1], file=sys.stderr)
-    if not able:
-        usage_error("no contestant can run")
-    return able, left_out
-
-
 def write_csv(path, runs):
     with open(path, "w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
@@ -308,26 +223,29 @@ def write_csv(path, runs):
 
 
 def main():
-    args = parse_arguments()
-    rounds = number("--rounds", args.rounds, 1 if args.quick else 2, 1, 100)
-    seconds = number("--seconds", args.seconds, 8 if args.quick else 60, 1, 86400)
-    names, cases = chosen_contestants(args.contestants), chosen_cases(args.cases)
+    parser = make_parser()
+    args = parser.parse_args()
+    rounds = parser.number("--rounds", args.rounds, 1 if args.quick else 2, 1, 100)
+    seconds = parser.number("--seconds", args.seconds, 8 if args.quick else 60, 1, 86400)
+    names = parser.contestants(args.contestants, list(CONTESTANTS))
+    cases = parser.cases(args.cases, CASES)
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
-    head = [machine()]
+    head = [bench.machine()]
     with tempfile.TemporaryDirectory() as runtime:
-        able, left_out = take_part(names, os.path.join(args.build, "bin"), runtime)
+        binaries = os.path.join(args.build, "bin")
+        able, left_out = parser.take_part(Contestant(n, binaries, runtime) for n in names)
         head += [f"{c.name}: {c.allocator}" for c in able] + left_out
-        bench = Bench(able, rounds, seconds, args.quick)
+        measured = Rounds(able, rounds, seconds, args.quick)
         try:
-            bench.run(cases)
+            measured.run(cases)
         finally:
-            bench.sampler.end_all()
-    head += [f"{name} failed in {why}" for name, why in bench.failures.items()]
+            measured.sampler.end_all()
+    head += [f"{name} failed in {why}" for name, why in measured.failures.items()]
 
-    found = report.Found(bench.runs, [c.name for c in able])
+    found = report.Found(measured.runs, [c.name for c in able])
     base = os.path.join(results, "memory")
-    write_csv(base + ".csv", bench.runs)
+    write_csv(base + ".csv", measured.runs)
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(report.markdown(found, head, rounds))
     with open(base + ".svg", "w", encoding="utf-8") as file:
@@ -335,7 +253,7 @@ def main():
     print(report.summary(found))
     shown = os.path.relpath(base)
     print(f"table: {shown}.md   chart: {shown}.svg   all samples: {shown}.csv")
-    return 1 if any(name.startswith("slab") for name in bench.failures) else 0
+    return 1 if any(name.startswith("slab") for name in measured.failures) else 0
 
 
 if __name__ == "__main__":

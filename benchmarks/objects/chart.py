@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The chart: one panel per case, four sizes in it, a bar per contestant, log scale.
-
-Plain SVG without scripts, so that it shows wherever Markdown does. Colours follow
-the reader's light or dark theme; without one it is light.
-"""
+"""The chart: one panel per case, four sizes in it, a bar per contestant, log scale."""
 import math
 
 import report
+from svg import COLOURS, STYLE, text
 
 WIDTH = 1240
 PANEL_WIDTH, PANEL_HEIGHT = 590, 236
@@ -20,33 +17,6 @@ PANELS = ("pair", "all.pair", "in_order.alloc", "in_order.free", "random.free", 
           "all.free", "cold.alloc", "all_to_one.free", "one_to_all.free", "ring.1", "ring.64",
           "lifetimes", "lifetimes.shared", "threads.64", "bulk.16", "memory.live",
           "memory.idle_64")
-
-COLOURS = {"slab": "#e4472b", "slab-lto": "#a3203f", "slab-cmpxchg16b": "#f0916f",
-           "slab-mutex": "#f3bfa6", "glibc": "#8a939c", "jemalloc": "#3b82c4",
-           "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9", "gslice": "#b98a2f", "dpdk": "none"}
-
-STYLE = """
-text { font-family: "DejaVu Sans", system-ui, sans-serif; fill: #20262c; }
-.page { fill: #ffffff; }
-.panel { fill: #f5f7f9; }
-.grid { stroke: #d4dae0; stroke-width: 1; }
-.dim { fill: #5a6570; }
-.floor { fill: none; stroke: #20262c; stroke-width: 1.2; }
-@media (prefers-color-scheme: dark) {
-text { fill: #e6eaee; }
-.page { fill: #14181c; }
-.panel { fill: #1d2329; }
-.grid { stroke: #38424c; }
-.dim { fill: #a4afba; }
-.floor { stroke: #e6eaee; }
-}
-"""
-
-
-def text(x, y, content, size=12, anchor="start", css="", weight="normal"):
-    content = content.replace("&", "&amp;").replace("<", "&lt;")
-    return (f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" '
-            f'font-weight="{weight}" class="{css}">{content}</text>')
 
 
 def bar(x, y, width, height, name):

@@ -7,15 +7,15 @@ busy minute of the machine does not always meet the same one. What a process pri
 goes to objects.csv as it is; report.py and chart.py make the table and the chart.
 """
 import argparse
-import glob
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 
 sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import bench  # noqa: E402
 import chart  # noqa: E402
 import report  # noqa: E402
 
@@ -23,7 +23,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = [16, 32, 64, 128, 240, 256, 512, 712, 1024, 2112, 4096, 8192]
 MAX_SIZES = 64
 PROCESS_TIMEOUT_S = 600
-EXIT_USAGE = 2
 
 # name: program, environment, preloaded library, what its first line must say
 CONTESTANTS = {
@@ -40,20 +39,8 @@ CONTESTANTS = {
 }
 
 
-def usage_error(text):
-    print(f"bench objects: {text}", file=sys.stderr)
-    sys.exit(EXIT_USAGE)
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors of one sentence."""
-
-    def error(self, message):
-        usage_error(f"{message}; --help lists the options")
-
-
-def parse_arguments():
-    parser = Parser(prog="./run bench objects", description="N allocations, N frees, pairs, "
+def make_parser():
+    parser = bench.Parser("objects", "N allocations, N frees, pairs, "
                     "remote frees, rings, random lifetimes, many threads and bulk: libslab "
                     "against malloc and memory pools.")
     parser.add_argument("--quick", action="store_true",
@@ -64,60 +51,25 @@ def parse_arguments():
     parser.add_argument("--sizes", metavar="LIST", help="object sizes in bytes, e.g. 64,240")
     parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    return parser
 
 
-def number(option, text, default, low, high):
-    if text is None:
-        return default
-    if not re.fullmatch(r"[0-9]{1,9}", text) or not low <= int(text) <= high:
-        usage_error(f"{option} wants a number from {low} to {high}, not '{text}'")
-    return int(text)
-
-
-def chosen_sizes(args):
+def chosen_sizes(parser, args):
     if args.sizes is None:
         return list(report.GOAL_SIZES) if args.quick else SIZES
-    sizes = [number("--sizes", word, 0, 8, 32768) for word in args.sizes.split(",")]
+    sizes = [parser.number("--sizes", word, 0, 8, 32768) for word in args.sizes.split(",")]
     if len(sizes) > MAX_SIZES:
-        usage_error(f"--sizes takes at most {MAX_SIZES} sizes, not {len(sizes)}")
+        parser.refuse(f"--sizes takes at most {MAX_SIZES} sizes, not {len(sizes)}")
     return sorted(set(sizes))
 
 
-def chosen_contestants(args):
-    if args.contestants is None:
-        return list(CONTESTANTS)
-    names = args.contestants.split(",")
-    for name in names:
-        if name not in CONTESTANTS:
-            usage_error(f"there is no contestant '{name}'; there are: {', '.join(CONTESTANTS)}")
-    return [name for name in CONTESTANTS if name in names]
-
-
-def chosen_cases(args, binaries):
-    """The rows that match, by asking a program which rows there are."""
+def all_cases(parser, binaries):
+    """The rows that there are, by asking a program."""
     program = os.path.join(binaries, "objects-malloc")
     if not os.access(program, os.X_OK):
-        usage_error(f"{program} is not built; run ./run build first")
-    rows = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True,
+        parser.refuse(f"{program} is not built; run ./run build first")
+    return subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True,
                           check=True).stdout.split()
-    if args.cases is None:
-        return rows
-    try:
-        wanted = [row for row in rows if re.search(args.cases, row)]
-    except re.error as error:
-        usage_error(f"--cases '{args.cases}' is no regular expression: {error}")
-    if not wanted:
-        usage_error(f"--cases '{args.cases}' matches none of: {' '.join(rows)}")
-    return wanted
-
-
-def library(name):
-    """Where the dynamic linker would find a library to preload, or None."""
-    for pattern in ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/"):
-        for path in sorted(glob.glob(pattern + name)):
-            return path
-    return None
 
 
 class Contestant:
@@ -131,8 +83,8 @@ class Contestant:
         # Only the allocator is measured, not the thread that shows it to slabinfo.
         self.environment = dict(os.environ, SLAB_CONTROL="off", **environment)
         self.environment.pop("LD_PRELOAD", None)
-        if preload and library(preload):
-            self.environment["LD_PRELOAD"] = library(preload)
+        if preload and bench.library(preload):
+            self.environment["LD_PRELOAD"] = bench.library(preload)
         self.allocator = ""
 
     def start(self, arguments):
@@ -144,7 +96,7 @@ class Contestant:
         """Try it: None, or why it cannot take part."""
         if not os.access(self.program, os.X_OK):
             return f"{os.path.basename(self.program)} is not built (its library is missing)"
-        if self.preload and not library(self.preload):
+        if self.preload and not bench.library(self.preload):
             return f"{self.preload} is not installed"
         process = self.start(["--cases", "pair", "--sizes", "64", "--laps", "1"])
         try:
@@ -218,12 +170,6 @@ def run_one(contestant, arguments, on_row):
     return ""
 
 
-def order(contestants, turn):
-    """Everybody once, another one first each time, every second time backwards."""
-    turned = contestants[turn % len(contestants):] + contestants[:turn % len(contestants)]
-    return turned[::-1] if turn % 2 else turned
-
-
 def measure(contestants, rounds, arguments, sizes, raw):
     """All rounds. Raw rows go to the file `raw`; returns failures by contestant."""
     failures = {}
@@ -231,7 +177,7 @@ def measure(contestants, rounds, arguments, sizes, raw):
     done = 0
     raw.write(report.CSV_HEADER + "\n")
     for turn in range(rounds):
-        for contestant in order(contestants, turn):
+        for contestant in bench.order(contestants, turn):
             progress.show(done, (turn, rounds), contestant.name, sizes[0])
 
             def on_row(row):
@@ -247,24 +193,6 @@ def measure(contestants, rounds, arguments, sizes, raw):
     return failures
 
 
-def line_from(path, pattern):
-    try:
-        with open(path, encoding="utf-8") as file:
-            found = re.search(pattern, file.read(), re.M)
-            return found.group(1) if found else "unknown"
-    except OSError:
-        return "unknown"
-
-
-def machine():
-    cpu = line_from("/proc/cpuinfo", r"^model name\s*: (.*)$")
-    system = line_from("/etc/os-release", r'^PRETTY_NAME="(.*)"$')
-    cpus = len(os.sched_getaffinity(0))
-    load = os.getloadavg()[0]
-    return (f"{cpu}, {cpus} CPUs, {system}, Linux {os.uname().release}; "
-            f"{time.strftime('%Y-%m-%d')}, load {load:.1f} at the start")
-
-
 def instructions(build):
     """The instruction counts as text, or one line on why there are none."""
     script = os.path.join(HERE, "instructions.sh")
@@ -275,34 +203,19 @@ def instructions(build):
     return (result.stderr.strip().splitlines() or ["instructions.sh failed"])[-1] + "\n"
 
 
-def take_part(names, binaries):
-    """Those who can, and a sentence for each who cannot."""
-    able, left_out = [], []
-    for name in names:
-        contestant = Contestant(name, binaries)
-        why = contestant.why_not()
-        if why is None:
-            able.append(contestant)
-        else:
-            left_out.append(f"{name} is left out: {why}")
-            print(left_out[-1], file=sys.stderr)
-    if not able:
-        usage_error("no contestant can run")
-    return able, left_out
-
-
 def main():
-    args = parse_arguments()
-    rounds = number("--rounds", args.rounds, 3 if args.quick else 9, 1, 1000)
-    ms = number("--ms", args.ms, 8, 1, 10000)
-    sizes = chosen_sizes(args)
-    names = chosen_contestants(args)
+    parser = make_parser()
+    args = parser.parse_args()
+    rounds = parser.number("--rounds", args.rounds, 3 if args.quick else 9, 1, 1000)
+    ms = parser.number("--ms", args.ms, 8, 1, 10000)
+    sizes = chosen_sizes(parser, args)
+    names = parser.contestants(args.contestants, list(CONTESTANTS))
     binaries = os.path.join(args.build, "bin")
-    cases = chosen_cases(args, binaries)
+    cases = parser.cases(args.cases, all_cases(parser, binaries))
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
-    head = [machine()]
-    contestants, left_out = take_part(names, binaries)
+    head = [bench.machine()]
+    contestants, left_out = parser.take_part(Contestant(n, binaries) for n in names)
     head += [f"{c.name}: {c.allocator}" for c in contestants] + left_out
 
     arguments = ["--ms", str(ms), "--sizes", ",".join(map(str, sizes)), "--cases", ",".join(cases)]

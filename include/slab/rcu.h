@@ -42,9 +42,18 @@
  *
  * Threads: whoever calls slab_free_rcu(), or uses a type-safe cache, must be known
  * to the flavour (rcu_register_thread()), as for call_rcu(). slab_free_rcu() may be
- * called within a read-side critical section.
- * Signals: not async-signal-safe. Fork: call the flavour's own hooks
- * (call_rcu_before_fork() …); libslab's are in place.
+ * called within a read-side critical section. A thread that frees what caches hold
+ * (slab_cache_shrink(), slab_trim(), slab_reclaim(), an allocation that finds no memory)
+ * may give back slabs of any type-safe cache, and must be known to its flavour as well.
+ * Callbacks of a cache that run in libslab's own thread find it registered with the
+ * cache's flavour.
+ * Signals: not async-signal-safe.
+ *
+ * Fork: call the flavour's own hooks (call_rcu_before_fork() …), around fork() or by
+ * pthread_atfork(); libslab registers its own when it is loaded, so that they come
+ * innermost. liburcu allows children that go on using it only where no other thread is
+ * registered with the flavour, or with the bp flavour. In a child where no grace period
+ * ends, slab_free_rcu() does not wait, and what it is given is not used again.
  */
 #ifndef SLAB_RCU_H
 #define SLAB_RCU_H

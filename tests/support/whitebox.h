@@ -19,6 +19,7 @@
 #pragma GCC diagnostic ignored "-Wpedantic" /* the nodes at the end of struct slab_cache */
 #define _Static_assert static_assert
 extern "C" {
+#include "cache_rcu.h"
 #include "cas16.h"
 #include "cpu_cache.h"
 #include "inject.h"

@@ -339,6 +339,87 @@ TEST(DecayTimeTest, AProcessWithAControlThreadShrinksUntouched)
 	EXPECT_EQ(resident(s.live), 0u);
 }
 
+bool has_control_thread()
+{
+	for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+		std::ifstream comm(task.path() / "comm");
+		std::string line;
+
+		std::getline(comm, line);
+		if (line == "slab-control")
+			return true;
+	}
+	return false;
+}
+
+/* The second run of a test: a child allocates, frees that and what its parent made, and
+ * waits until it is gone. maintain() may help. */
+void expect_child_to_shrink(const std::function<void()> &maintain, bool has_thread)
+{
+	test_cache cache(object_size);
+	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
+
+	EXPECT_EQ(run_in_child([&] {
+			  std::vector<void *> more = alloc_many(cache, 20000);
+			  const std::vector<void *> own = more;
+
+			  free_all(cache, more);
+			  free_all(cache, s.live);
+			  wait_until([&] {
+				  maintain();
+				  return resident(s.dead) + resident(s.live) + resident(own) == 0;
+			  });
+			  return has_control_thread() == has_thread ? 0 : 1;
+		  }),
+		  "");
+	free_all(cache, s.live);
+}
+
+TEST(DecayTimeTest, AChildShrinksUntouchedWhereItsParentHasAControlThread)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
+	if (!in_environment(with_thread()))
+		return;
+	expect_child_to_shrink([] {}, true);
+}
+
+TEST(DecayTimeTest, AChildsChildDoesToo)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
+	if (!in_environment(with_thread()))
+		return;
+	test_cache cache(object_size);
+
+	slab_free(cache, slab_alloc(cache));
+	EXPECT_EQ(run_in_child([&] {
+			  if (has_control_thread())
+				  return 1;
+			  expect_child_to_shrink([] {}, true);
+			  return HasFailure() ? 2 : 0;
+		  }),
+		  "");
+}
+
+/* Passes were over when it forked: the child begins them anew. */
+TEST(DecayTimeTest, AChildOfAnIdleProcessShrinksUntouched)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
+	if (!in_environment(with_thread()))
+		return;
+	wait_until([] { return decay_wait() == 0; });
+	expect_child_to_shrink([] {}, true);
+}
+
+TEST(DecayTimeTest, WithoutAControlThreadAChildHasNoneAndIsMaintainedByCalls)
+{
+	if (!in_environment({"SLAB_CONTROL=off", "SLAB_DECAY_MS=40"}))
+		return;
+	expect_child_to_shrink([] { slab_maintain(); }, false);
+}
+
 TEST(DecayTimeTest, AnIdleProcessIsNotWoken)
 {
 	if (!in_environment(with_thread()))

@@ -148,17 +148,17 @@ TEST_F(LimitTest, GrowingALargeAllocationCounts)
 {
 	const std::size_t before = used_bytes();
 	process_limit limit(4 * mib);
-	void *ptr = slab_malloc(2 * mib);
+	void *ptr = slab_malloc(3 * mib);
 
 	ASSERT_NE(ptr, nullptr);
-	fill(ptr, 2 * mib, 7);
+	fill(ptr, 3 * mib, 7);
 	errno = 0;
 	EXPECT_EQ(slab_realloc(ptr, 5 * mib), nullptr);
 	EXPECT_EQ(errno, ENOMEM);
-	EXPECT_TRUE(intact(ptr, 2 * mib, 7));
+	EXPECT_TRUE(intact(ptr, 3 * mib, 7));
 	EXPECT_LE(used_bytes(), limit.bytes);
-	ptr = slab_realloc(ptr, mib);
-	EXPECT_LE(used_bytes(), before + mib + 65536);
+	ptr = slab_realloc(ptr, mib * 5 / 2);
+	EXPECT_LE(used_bytes(), before + mib * 5 / 2 + 65536);
 	slab_mfree(ptr);
 	EXPECT_EQ(used_bytes(), before);
 }
@@ -432,6 +432,32 @@ TEST_F(LimitTest, NobodyIsToldAfterNull)
 
 /* --- out of memory, everywhere ------------------------------------------------------------------ */
 
+/* Two names for one cache, samples, stacks and what is read of them. */
+void use_names_and_samples()
+{
+	struct slab_cache *caches[] = {slab_cache_create("one", 72, nullptr, 0),
+				       slab_cache_create("other", 72, nullptr, 0)};
+
+	for (struct slab_cache *cache : caches) {
+		if (!cache) {
+			EXPECT_EQ(errno, ENOMEM);
+			continue;
+		}
+		slab_cache_sample(cache, 1);
+		EXPECT_EQ(slab_cache_debug(cache, SLAB_STORE_USER), 0);
+
+		void *obj = slab_alloc(cache);
+
+		slab_cache_traces(
+			cache, SLAB_TRACES_ALLOCATED, 0,
+			[](const struct slab_call_site *, void *) { return 0; }, nullptr);
+		slab_free(cache, obj);
+		slab_cache_sample(cache, 0);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+}
+
 /* Something of everything that takes memory; whatever of it fails is left out. */
 void use_everything()
 {
@@ -441,6 +467,7 @@ void use_everything()
 	struct slab_cache *cache;
 	std::size_t got;
 
+	use_names_and_samples();
 	args.reserve = 20;
 	args.limit = 16 * mib;
 	args.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };

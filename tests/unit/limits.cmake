@@ -5,3 +5,5 @@ slab_add_test(limit_test SOURCES unit/limit_test.cc LABELS unit ENGINES)
 slab_add_test(reserve_test SOURCES unit/reserve_test.cc LABELS unit ENGINES)
 slab_add_test(reclaim_test SOURCES unit/reclaim_test.cc LABELS unit ENGINES)
 slab_add_test(pressure_test SOURCES unit/pressure_test.cc LABELS unit)
+# Nobody else is in the way of who allocates at a limit, nor of who forks.
+slab_add_test(hand_test SOURCES unit/hand_test.cc LABELS stress fork ENGINES)

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <gtest/gtest.h>
 
 #include <slab/malloc.h>
@@ -389,6 +391,30 @@ TEST_P(LargeSizes, GiveBackWhatShrinkingLeavesOver)
 INSTANTIATE_TEST_SUITE_P(Bytes, LargeSizes,
 			 testing::Values(100u << 10, 1536u << 10, 20u << 20, 300u << 20),
 			 testing::PrintToStringParamName());
+
+void use_once(std::size_t size)
+{
+	void *memory = slab_malloc(size);
+
+	ASSERT_NE(memory, nullptr);
+	fill(memory, size, size);
+	EXPECT_TRUE(intact(memory, size, size));
+	slab_mfree(memory);
+}
+
+/* A directory's largest values come and go without a page fault each. */
+TEST(MallocTest, ALargeOneIsReusedWithItsPages)
+{
+	constexpr std::size_t size = 1500000;
+	struct rusage before, after;
+
+	use_once(size);
+	getrusage(RUSAGE_SELF, &before);
+	for (unsigned i = 0; i < 100; i++)
+		use_once(size);
+	getrusage(RUSAGE_SELF, &after);
+	EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(size / 4096));
+}
 
 TEST(MallocTest, ManyLargeOnesAreReused)
 {

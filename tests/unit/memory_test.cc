@@ -207,12 +207,12 @@ TEST(MemoryTest, MallocWithoutMemoryIsEnomem)
 	slab_mfree(kept);
 }
 
-/* Fault injection: every second allocation of pages fails. */
+/* Fault injection: every third allocation of pages fails. */
 
 TEST(MemoryTest, InjectedFailuresAreEnomemAndPass)
 {
 	if (!running_again())
-		return expect_again({"SLAB_FAIL=interval=2,probability=100"});
+		return expect_again({"SLAB_FAIL=interval=3,probability=100"});
 	test_cache cache(object_size);
 	std::vector<void *> objs;
 	std::size_t failures = 0;

@@ -39,6 +39,23 @@ constexpr std::size_t mib = 1 << 20;
 /* Before anything asks for it; a second run says itself what it wants. */
 const int without_thread = setenv("SLAB_CONTROL", "off", 0);
 
+/* Files of the process that lead to this name. */
+unsigned descriptors_to(const std::string &name)
+{
+	unsigned n = 0;
+	DIR *dir = opendir("/proc/self/fd");
+
+	while (const struct dirent *entry = dir ? readdir(dir) : nullptr) {
+		char to[4096] = "";
+		const std::string path = std::string("/proc/self/fd/") + entry->d_name;
+
+		n += readlink(path.c_str(), to, sizeof(to) - 1) > 0 && name == to;
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
 class PressureTest : public testing::Test
 {
 protected:
@@ -132,6 +149,19 @@ protected:
 		for (unsigned each : tags)
 			pressure_event(each - tag, EPOLLIN);
 		return !tags.empty();
+	}
+
+	/* The thread begins to watch within a moment; the alarm says when that takes too
+	 * long. */
+	void wait_until_asked() const
+	{
+		while (!descriptors_to("anon_inode:inotify"))
+			usleep(1000);
+		usleep(100000);
+		for (unsigned i = 1; calls == 0; i++) {
+			write_events(i, 0);
+			usleep(10000);
+		}
 	}
 
 	std::string folder, psi;
@@ -396,34 +426,10 @@ TEST_F(PressureTest, ClosingAndWatchingAgain)
 
 /* --- the real thing ------------------------------------------------------------------------- */
 
-/* Files of the process that lead to this name. */
-unsigned descriptors_to(const std::string &name)
-{
-	unsigned n = 0;
-	DIR *dir = opendir("/proc/self/fd");
-
-	while (const struct dirent *entry = dir ? readdir(dir) : nullptr) {
-		char to[4096] = "";
-		const std::string path = std::string("/proc/self/fd/") + entry->d_name;
-
-		n += readlink(path.c_str(), to, sizeof(to) - 1) > 0 && name == to;
-	}
-	if (dir)
-		closedir(dir);
-	return n;
-}
-
 TEST_F(PressureTest, TheControlThreadWatches)
 {
 	if (running_again()) {
-		/* It begins to within a moment; the alarm says when that takes too long. */
-		while (!descriptors_to("anon_inode:inotify"))
-			usleep(1000);
-		usleep(100000);
-		for (unsigned i = 1; calls == 0; i++) {
-			write_events(i, 0);
-			usleep(10000);
-		}
+		wait_until_asked();
 		_exit(HasFailure());
 	}
 
@@ -433,6 +439,33 @@ TEST_F(PressureTest, TheControlThreadWatches)
 
 	const second_run run =
 		run_again({"SLAB_CONTROL=on", std::string("SLAB_RUNTIME_DIR=") + name});
+
+	EXPECT_EQ(run.failure, "") << run.output;
+	EXPECT_EQ(system(("rm -rf " + std::string(name)).c_str()), 0);
+}
+
+TEST_F(PressureTest, AChildsControlThreadWatches)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
+	if (running_again()) {
+		const std::string failure = run_in_child([&] {
+			for (unsigned n = 0; n < 1000; n++) /* not without a slow path */
+				held.push_back(slab_alloc(cache));
+			wait_until_asked();
+			return 0;
+		});
+
+		EXPECT_EQ(failure, ""); /* its parent watches the same file */
+		_exit(HasFailure());
+	}
+
+	char name[] = "/tmp/slab-pressure-XXXXXX";
+
+	ASSERT_NE(mkdtemp(name), nullptr);
+
+	const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_DECAY_MS=never",
+					  std::string("SLAB_RUNTIME_DIR=") + name});
 
 	EXPECT_EQ(run.failure, "") << run.output;
 	EXPECT_EQ(system(("rm -rf " + std::string(name)).c_str()), 0);

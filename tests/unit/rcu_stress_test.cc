@@ -12,11 +12,13 @@
 #include <cstdlib>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <slab/memory.h>
 #include <slab/rcu.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -27,7 +29,8 @@
 #include "../support/debugging.h"
 
 extern "C" {
-extern const struct rcu_flavor_struct urcu_memb_flavor, urcu_mb_flavor, urcu_bp_flavor;
+extern const struct rcu_flavor_struct urcu_memb_flavor, urcu_mb_flavor, urcu_qsbr_flavor,
+	urcu_bp_flavor;
 }
 
 using namespace slab_test;
@@ -36,6 +39,9 @@ namespace
 {
 
 using steady = std::chrono::steady_clock;
+
+const struct rcu_flavor_struct *const flavours[] = {&urcu_memb_flavor, &urcu_mb_flavor,
+						    &urcu_qsbr_flavor, &urcu_bp_flavor};
 
 steady::duration run_time()
 {
@@ -150,8 +156,10 @@ protected:
 		for (unsigned t = 0; t < 2; t++)
 			threads.emplace_back([&, t] {
 				rcu->register_thread();
-				for (std::uint64_t i = t; !stop; i += 2)
+				for (std::uint64_t i = t; !stop; i += 2) {
 					write(i);
+					rcu->read_quiescent_state();
+				}
 				rcu->unregister_thread();
 			});
 		for (unsigned t = 0; t < 2; t++)
@@ -161,6 +169,7 @@ protected:
 					rcu->read_lock();
 					read(table[i % entries].load());
 					rcu->read_unlock();
+					rcu->read_quiescent_state();
 				}
 				rcu->unregister_thread();
 			});
@@ -232,8 +241,7 @@ private:
 
 TEST_F(DeferredStress, ObjectsStayAsTheyWereForReaders)
 {
-	for (const struct rcu_flavor_struct *rcu :
-	     {&urcu_memb_flavor, &urcu_mb_flavor, &urcu_bp_flavor}) {
+	for (const struct rcu_flavor_struct *rcu : flavours) {
 		stop = false;
 		stress(rcu, [] { return false; });
 		EXPECT_EQ(foreign, 0u);
@@ -262,6 +270,7 @@ protected:
 			while (!stop) {
 				slab_cache_shrink(ours);
 				slab_cache_shrink(theirs);
+				rcu->read_quiescent_state();
 			}
 			rcu->unregister_thread();
 		});
@@ -313,8 +322,7 @@ private:
 
 TEST_F(TypesafeStress, ReadersNeverSeeAnotherType)
 {
-	for (const struct rcu_flavor_struct *rcu :
-	     {&urcu_memb_flavor, &urcu_mb_flavor, &urcu_bp_flavor}) {
+	for (const struct rcu_flavor_struct *rcu : flavours) {
 		stop = false;
 		stress(rcu, [] { return false; });
 		EXPECT_EQ(foreign, 0u);
@@ -329,6 +337,68 @@ TEST_F(TypesafeStress, ReadersNoticeAFlavourThatDoesNotWait)
 		stress(impatient::flavour(), [&] { return foreign > 0; });
 	}
 	EXPECT_GT(foreign, 0u);
+}
+
+/* --- caches that go while others look at all caches ------------------------------------------ */
+
+std::atomic<long> constructed{0};
+
+struct slab_cache *create_counted(unsigned t, const struct rcu_flavor_struct *rcu)
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = rcu;
+	args.ctor = [](void *, void *) {
+		constructed++;
+		return 0;
+	};
+	args.dtor = [](void *, void *) { constructed--; };
+	return slab_cache_create(("counted" + std::to_string(t)).c_str(), sizeof(object), &args,
+				 SLAB_TYPESAFE_BY_RCU);
+}
+
+/* Several slabs, some of them empty, some owned, some waiting. */
+void live_and_die(unsigned t, const struct rcu_flavor_struct *rcu)
+{
+	struct slab_cache *cache = create_counted(t, rcu);
+	void *objects[300];
+
+	ASSERT_NE(cache, nullptr);
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (void *object : objects)
+		slab_free(cache, object);
+	rcu->read_quiescent_state();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(RcuCachesStress, ComeAndGoBesideTrimming)
+{
+	for (const struct rcu_flavor_struct *rcu : flavours) {
+		const steady::time_point end = steady::now() + run_time();
+		std::vector<std::thread> threads;
+
+		constructed = 0;
+		for (unsigned t = 0; t < 2; t++)
+			threads.emplace_back([&, t] {
+				rcu->register_thread();
+				while (steady::now() < end)
+					live_and_die(t, rcu);
+				rcu->unregister_thread();
+			});
+		threads.emplace_back([&] {
+			rcu->register_thread();
+			while (steady::now() < end) {
+				slab_trim();
+				slab_maintain();
+				rcu->read_quiescent_state();
+			}
+			rcu->unregister_thread();
+		});
+		for (std::thread &thread : threads)
+			thread.join();
+		EXPECT_EQ(constructed, 0);
+	}
 }
 
 } // namespace

@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <slab/debug.h>
+#include <slab/memory.h>
 #include <slab/rcu.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -29,6 +30,7 @@
 
 #include "../support/debugging.h"
 #include "../support/process.h"
+#include "../support/whitebox.h"
 
 extern "C" {
 extern const struct rcu_flavor_struct urcu_memb_flavor, urcu_mb_flavor, urcu_qsbr_flavor,
@@ -634,6 +636,119 @@ TEST_P(RcuTest, AGuardedObjectWaitsToo)
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(stats(cache).objects, 0u);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* --- libslab's own thread -------------------------------------------------------------------- */
+
+thread_local int times_known;
+thread_local bool called, called_unknown;
+
+/* The flavour, with a count of how often the calling thread is registered. */
+const struct rcu_flavor_struct *counting()
+{
+	static const struct rcu_flavor_struct flavour = [] {
+		struct rcu_flavor_struct copy = urcu_memb_flavor;
+
+		copy.register_thread = [] {
+			times_known++;
+			urcu_memb_flavor.register_thread();
+		};
+		copy.unregister_thread = [] {
+			times_known--;
+			urcu_memb_flavor.unregister_thread();
+		};
+		return copy;
+	}();
+
+	return &flavour;
+}
+
+void note_whether_known()
+{
+	called = true;
+	called_unknown |= times_known != 1;
+}
+
+struct slab_cache *create_with_callbacks()
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = counting();
+	args.ctor = [](void *, void *) { return 0; };
+	args.reclaim = [](struct slab_cache *, void *) -> std::size_t {
+		note_whether_known();
+		return 0;
+	};
+	args.isolate = [](void *, void *) {
+		note_whether_known();
+		return 0;
+	};
+	args.migrate = [](void *, void *, void *) {
+		note_whether_known();
+		return 1;
+	};
+	return slab_cache_create("called", 512, &args, 0);
+}
+
+TEST(Rcu, CallbacksInOurThreadFindItRegistered)
+{
+	struct slab_cache *cache = create_with_callbacks();
+	std::vector<void *> objects(1000);
+
+	ASSERT_NE(cache, nullptr);
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (std::size_t i = 0; i < objects.size(); i++)
+		if (i % 8)
+			slab_free(cache, objects[i]);
+	std::thread([&] {
+		rcu_this_thread_is_ours();
+		EXPECT_EQ(slab_cache_defrag(cache), 0);
+		slab_reclaim(SIZE_MAX);
+		EXPECT_TRUE(called);
+		EXPECT_FALSE(called_unknown);
+		EXPECT_EQ(times_known, 0);
+	}).join();
+	EXPECT_GT(stats(cache).reclaims, 0u);
+	for (std::size_t i = 0; i < objects.size(); i += 8)
+		slab_free(cache, objects[i]);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* --- out of memory ------------------------------------------------------------------------ */
+
+TEST_P(RcuTest, NothingIsLostWhereverMemoryRunsOut)
+{
+	std::vector<struct slab_cache *> caches;
+	unsigned failed = 0;
+
+	args.rcu = rcu;
+	/* None is destroyed before the end, so that each kind of memory is asked for. */
+	for (unsigned i = 0; i < 64; i++) {
+		const std::string name = "entry" + std::to_string(i);
+		const std::string spec = "times=1,interval=" + std::to_string(1 + i / 4 % 5);
+
+		ASSERT_EQ(slab_set_fail(spec.c_str()), 0);
+
+		struct slab_cache *cache = slab_cache_create(name.c_str(), object_size, &args,
+							     i % 2 ? 0 : SLAB_TYPESAFE_BY_RCU);
+
+		if (cache) {
+			caches.push_back(cache);
+			slab_free_rcu(cache, slab_alloc(cache));
+		} else {
+			failed++;
+			EXPECT_EQ(errno, ENOMEM);
+		}
+		ASSERT_EQ(slab_set_fail(nullptr), 0);
+	}
+	EXPECT_GT(failed, 0u);
+	for (struct slab_cache *cache : caches) {
+		slab_free_rcu(cache, slab_alloc(cache));
+		EXPECT_EQ(slab_rcu_barrier(cache), 0);
+		EXPECT_EQ(stats(cache).objects, 0u);
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
 }
 
 /* --- fork --------------------------------------------------------------------------------------- */

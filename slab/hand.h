@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs in the hand of who looks at them: to shrink, to validate, to give back memory.
+ *
+ * A slab in hand serves nobody. So that this is nobody's harm,
+ *
+ *   - listed slabs are taken some at a time, HAND_MAX, and put back before the next ones
+ *     are taken; all others stay where allocations find them;
+ *   - whoever has slabs in hand that others may need, these, or what was taken from CPUs
+ *     (reclaim.c), holds the cache's flush_lock until they are back, or released. A fork
+ *     takes that lock, so the child finds every slab in its place;
+ *   - an allocation that would fail at a limit takes it as well (limit.c): then nothing
+ *     is in hand, and what is free stands on the lists. It takes one slab for its CPU;
+ *   - who wants to take the next slabs lets those go first who wait to allocate or to
+ *     fork. A mutex alone would not: he has it back before they are awake.
+ *
+ * Nobody waits for ever. An allocation waits for the lock 10 ms at most, and no more than
+ * LIMIT_TRIES times, since the lock's holder may wait for it, in whatever way; who lets others
+ * go first does so with no lock held, for a bounded time. Under flush_lock only
+ * destructors run, which must not allocate. Reports are made when it is free.
+ *
+ * A walk meets each slab once, though the list changes all the time. What `wants` is to
+ * see to that: what was looked at is not wanted again (it is empty, and released; settled;
+ * or has the number of the walk), and goes to the end of the list, so that the others are
+ * found in front. A walk ends with the first round that does not fill the hand, and in
+ * any case after as many as all slabs would take.
+ */
+#ifndef SLAB_HAND_H
+#define SLAB_HAND_H
+
+#include "slab_internal.h"
+
+/* So many are in hand at once. */
+#define HAND_MAX 16u
+
+enum hand_lock {
+	HAND_WAIT,  /* wait for flush_lock in each round */
+	HAND_SOON,  /* … no longer than an allocation may */
+	HAND_LOCKED /* the caller has it */
+};
+
+struct hand_walk {
+	struct slab_cache *cache;
+	unsigned node;
+	enum hand_lock lock;
+	bool sparse; /* also slabs that are to be emptied */
+	/* Under the node's lock. */
+	bool (*wants)(struct slab *slab, void *arg);
+	/* Slabs in hand, linked by next: puts them back, or releases them. */
+	void (*look)(struct slab *hand, void *arg);
+	void *arg;
+};
+
+/* Look at all listed slabs of a node that are wanted. */
+void hand_walk(const struct hand_walk *walk);
+
+/* flush_lock, behind those who wait to allocate or to fork. */
+void hand_lock(struct slab_cache *cache);
+/* … for a fork. */
+void hand_lock_first(struct slab_cache *cache);
+/* … for an allocation; false: who holds it, holds it for long. */
+bool hand_lock_soon(struct slab_cache *cache);
+void hand_unlock(struct slab_cache *cache);
+
+#endif /* SLAB_HAND_H */

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs in the hand of who looks at them. At the limit of its cache, with half of the
+ * objects free, no allocation is refused while another thread shrinks, validates,
+ * defragments or trims; and the child of a fork finds every object free that its parent
+ * had.
+ */
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/memory.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t object_size = 480;
+
+/*
+ * A movable cache that is at its limit, and objects in half of its places. An object
+ * knows its place; the lock is held from its isolation to its migration.
+ */
+class full_cache
+{
+public:
+	explicit full_cache(std::size_t slabs)
+	{
+		struct slab_cache_args args = {};
+
+		args.ctor = construct;
+		args.isolate = isolate;
+		args.migrate = migrate;
+		args.arg = this;
+		cache_ = slab_cache_create("full", object_size, &args, SLAB_NO_MERGE);
+		__atomic_store_n(&cache_->limit, slabs << cache_->slab_shift, __ATOMIC_RELAXED);
+		while (void *obj = slab_alloc(cache_)) {
+			place_.push_back(nullptr);
+			put(place_.size() - 1, obj);
+		}
+		for (std::size_t i = 0; i < place_.size() / 2 * 2; i += 2)
+			free(i);
+	}
+
+	~full_cache()
+	{
+		for (std::size_t i = 0; i < place_.size(); i++)
+			free(i);
+		EXPECT_EQ(slab_cache_destroy(cache_), 0);
+	}
+
+	full_cache(const full_cache &) = delete;
+	full_cache &operator=(const full_cache &) = delete;
+
+	std::function<void()> on_isolate;
+
+	struct slab_cache *cache() const
+	{
+		return cache_;
+	}
+
+	std::size_t places() const
+	{
+		return place_.size();
+	}
+
+	void put(std::size_t i, void *obj)
+	{
+		const std::lock_guard<std::mutex> guard(lock_);
+
+		*static_cast<std::size_t *>(obj) = i;
+		place_[i] = obj;
+		used_++;
+	}
+
+	/* Places with an object: as many as this thread put there. */
+	std::size_t used() const
+	{
+		return used_;
+	}
+
+	/* false: there was none. */
+	bool free(std::size_t i)
+	{
+		void *obj = take(i);
+
+		slab_free(cache_, obj);
+		used_ -= obj != nullptr;
+		return obj != nullptr;
+	}
+
+private:
+	void *take(std::size_t i)
+	{
+		const std::lock_guard<std::mutex> guard(lock_);
+
+		return std::exchange(place_[i], nullptr);
+	}
+
+	static int construct(void *obj, void *)
+	{
+		*static_cast<std::size_t *>(obj) = SIZE_MAX;
+		return 0;
+	}
+
+	static int isolate(void *obj, void *arg)
+	{
+		auto &self = *static_cast<full_cache *>(arg);
+
+		if (self.on_isolate)
+			self.on_isolate();
+		self.lock_.lock();
+		const std::size_t i = *static_cast<std::size_t *>(obj);
+
+		if (i < self.place_.size() && self.place_[i] == obj)
+			return 0;
+		self.lock_.unlock();
+		return 1;
+	}
+
+	static int migrate(void *from, void *to, void *arg)
+	{
+		auto &self = *static_cast<full_cache *>(arg);
+
+		std::memcpy(to, from, object_size);
+		self.place_[*static_cast<std::size_t *>(to)] = to;
+		self.lock_.unlock();
+		return 0;
+	}
+
+	struct slab_cache *cache_;
+	std::mutex lock_;
+	std::vector<void *> place_;
+	std::size_t used_ = 0;
+};
+
+/* As many as can be allocated. */
+std::size_t room(struct slab_cache *cache)
+{
+	std::size_t n = 0;
+
+	while (slab_alloc(cache) != nullptr)
+		n++;
+	return n;
+}
+
+/* The thread is stopped with an object that is about to be moved, and so with a slab, and
+ * with free objects to move to. */
+TEST(DefragHandTest, AChildLacksNoMoreThanTheObjectThatMoves)
+{
+	full_cache full(40);
+	std::atomic<bool> stopped{false}, go{false};
+
+	full.on_isolate = [&] {
+		stopped = true;
+		while (!go)
+			std::this_thread::yield();
+	};
+	std::thread other([&] { slab_cache_defrag(full.cache()); });
+
+	while (!stopped)
+		std::this_thread::yield();
+	EXPECT_EQ(run_in_child([&] {
+			  const std::size_t free = full.places() - full.used();
+
+			  return room(full.cache()) + 1 >= free &&
+						 slab_cache_validate(full.cache()) == 0
+					 ? 0
+					 : 1;
+		  }),
+		  "");
+	go = true;
+	other.join();
+	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
+}
+
+/* The child of a callback goes on with what it has in hand. */
+TEST(DefragHandTest, ACallbackMayFork)
+{
+	full_cache full(40);
+	pid_t child = -1;
+
+	full.on_isolate = [&] {
+		if (child < 0)
+			child = fork();
+	};
+	const long moved = slab_cache_defrag(full.cache());
+
+	if (child == 0) {
+		alarm(child_seconds);
+		_exit(moved > 0 && slab_cache_validate(full.cache()) == 0 &&
+				      room(full.cache()) == full.places() - full.used()
+			      ? 0
+			      : 1);
+	}
+	EXPECT_EQ(child_failure(child), "");
+	EXPECT_GT(moved, 0);
+}
+
+struct kind {
+	const char *name;
+	std::function<void(struct slab_cache *)> act;
+};
+
+void PrintTo(const kind &kind, std::ostream *out)
+{
+	*out << kind.name;
+}
+
+class HandTest : public testing::TestWithParam<kind>
+{
+protected:
+	static constexpr unsigned steps = under_tsan ? 20000 : 400000;
+
+	/* Act over and over while body() runs. */
+	static void meanwhile(full_cache &full, const std::function<void()> &body)
+	{
+		std::atomic<bool> done{false};
+		std::atomic<unsigned> times{0};
+		std::thread other([&] {
+			while (!done) {
+				GetParam().act(full.cache());
+				times++;
+			}
+		});
+
+		while (!times)
+			std::this_thread::yield();
+		body();
+		done = true;
+		other.join();
+	}
+
+	/* Objects come and go, half of the places are free at least: how many allocations
+	 * were refused. */
+	static unsigned long churn(full_cache &full)
+	{
+		std::mt19937 random(1);
+		unsigned long refused = 0;
+
+		for (unsigned n = 0; n < steps; n++) {
+			const std::size_t i = random() % full.places();
+			void *obj;
+
+			if (full.free(i) || full.used() >= full.places() / 2)
+				continue;
+			obj = slab_alloc(full.cache());
+			if (obj)
+				full.put(i, obj);
+			refused += !obj;
+		}
+		return refused;
+	}
+};
+
+TEST_P(HandTest, NoAllocationIsRefusedWhileObjectsAreFree)
+{
+	for (std::size_t slabs : {8u, 200u}) {
+		full_cache full(slabs);
+
+		meanwhile(full, [&] { EXPECT_EQ(churn(full), 0u) << slabs << " slabs"; });
+	}
+}
+
+TEST_P(HandTest, AChildFindsEveryObjectFreeThatItsParentHad)
+{
+	full_cache full(40);
+	const std::size_t free = full.places() / 2;
+	unsigned missed = 0;
+
+	ASSERT_EQ(full.used() + free, full.places());
+	meanwhile(full, [&] {
+		for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++)
+			missed += run_in_child([&] { return room(full.cache()) < free; }) != "";
+	});
+	EXPECT_EQ(missed, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	Kinds, HandTest,
+	testing::Values(kind{"Shrink", [](auto *cache) { slab_cache_shrink(cache); }},
+			kind{"Validate",
+			     [](auto *cache) { EXPECT_EQ(slab_cache_validate(cache), 0); }},
+			kind{"Defrag", [](auto *cache) { EXPECT_GE(slab_cache_defrag(cache), 0); }},
+			kind{"Trim", [](auto *) { slab_trim(); }}),
+	[](const testing::TestParamInfo<kind> &info) { return info.param.name; });
+
+} /* namespace */
