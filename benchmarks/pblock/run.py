@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Run pblock_life with the C library's malloc and with those that take its place.
+"""Run pblock_life with the C library's malloc and with those that take its place, and
+entry_cache_bench.
 
 A round is one process of each, in another order each time, so that a busy minute of the
 machine does not always meet the same one. Of the rounds the median is told.
 """
 import argparse
-import glob
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 
-EXIT_USAGE = 2
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import bench  # noqa: E402
+import chart  # noqa: E402
+
 PROCESS_TIMEOUT_S = 600
 RIVALS = {
     "glibc": None,
@@ -25,64 +28,41 @@ RIVALS = {
 GOAL_BLOCKS_TIME, GOAL_BLOCKS_FAULTS = 0.25, 0.01
 GOAL_LIFE = {"v1": 0.30, "split389": 0.60}
 GOAL_SEARCH_BYTES = 280
+GOAL_GROWTH = 0.01
+REFILLS = 100
 
 
-def usage_error(text):
-    print(f"bench pblock: {text}", file=sys.stderr)
-    sys.exit(EXIT_USAGE)
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors of one sentence."""
-
-    def error(self, message):
-        usage_error(f"{message}; --help lists the options")
-
-
-def parse_arguments():
-    parser = Parser(prog="./run bench pblock", description="Lives of pblocks, flat and split, and "
-                    "a million blocks of 240 and 712 bytes, on libslab and on malloc.")
+def make_parser():
+    parser = bench.Parser("pblock", "Lives of pblocks, flat and split, a million blocks of 240 and "
+                          "712 bytes, on libslab and on malloc; lookups in the entry cache.")
     parser.add_argument("--quick", action="store_true", help="1 process each, with fewer rounds")
-    parser.add_argument("--rounds", default="3", help="processes of each malloc, 1 to 99 (3)")
+    parser.add_argument("--rounds", help="processes of each malloc, 1 to 99 (3)")
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
-    args = parser.parse_args()
-    if not re.fullmatch(r"[1-9][0-9]?", args.rounds):
-        usage_error(f"--rounds wants a number from 1 to 99, not '{args.rounds}'")
-    args.rounds = 1 if args.quick else int(args.rounds)
-    return args
+    return parser
 
 
-def library(name):
-    """Where the dynamic linker would find a library to preload, or None."""
-    for pattern in ("/usr/lib/*/", "/usr/lib/", "/usr/local/lib/"):
-        for path in sorted(glob.glob(pattern + name)):
-            return path
-    return None
-
-
-def run_once(program, preload, quick):
+def start(program, arguments, preload=None):
     # Only the allocator is measured, not the thread that shows it to slabinfo.
     environment = dict(os.environ, SLAB_CONTROL="off")
     environment.pop("LD_PRELOAD", None)
     if preload:
         environment["LD_PRELOAD"] = preload
-    arguments = ["--rounds=21", "--blocks=3"] if quick else []
-    done = subprocess.run([program, "--json"] + arguments, env=environment, text=True,
-                          stdout=subprocess.PIPE, timeout=PROCESS_TIMEOUT_S, check=True)
-    return json.loads(done.stdout)
+    return subprocess.run([program] + arguments, env=environment, text=True,
+                          stdout=subprocess.PIPE, timeout=PROCESS_TIMEOUT_S, check=True).stdout
 
 
-def run_all(program, args):
+def run_all(program, rounds, quick):
     """{malloc: one result for each round}"""
-    found = {name: library(so) if so else "" for name, so in RIVALS.items()}
+    found = {name: bench.library(so) if so else "" for name, so in RIVALS.items()}
     for name in [name for name, path in found.items() if path is None]:
         print(f"bench pblock: {RIVALS[name]} is not installed: no {name}", file=sys.stderr)
         del found[name]
     results = {name: [] for name in found}
-    for turn in range(args.rounds):
-        names = list(found)
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
-            results[name].append(run_once(program, found[name], args.quick))
+    arguments = ["--json"] + (["--rounds=21", "--blocks=3"] if quick else [])
+    for turn in range(rounds):
+        for name in bench.order(list(found), turn):
+            print(f"round {turn + 1}/{rounds}  {name}", file=sys.stderr, flush=True)
+            results[name].append(json.loads(start(program, arguments, found[name])))
     return results
 
 
@@ -94,36 +74,42 @@ def median_of(runs, section, where, value):
 
 
 def verdict(good):
-    return "" if good else "  MISSED"
+    return "met" if good else "MISSED"
 
 
-def print_lives(results):
-    print(f"{'cost of an average pblock, ns':34}" + "".join(f"{n:>10}" for n in results))
-    first = results["glibc"][0]
-    for row in first["weighted"]:
+def table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] + \
+        ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def lives(results):
+    """Times of the lives, weighted, and what the goals say of them."""
+    rows, goals = [], []
+    for row in results["glibc"][0]["weighted"]:
         where = {"cost": row["cost"], "pblock": row["pblock"]}
-        cells = [median_of(runs, "weighted", where, "ns") for runs in results.values()]
-        print(f"{row['pblock']:9} {row['cost']:24}" + "".join(f"{c:10.1f}" for c in cells))
-    print()
-    for pblock, goal in GOAL_LIFE.items():
-        for row in first["weighted"]:
-            if row["pblock"] != pblock:
-                continue
-            where = {"cost": row["cost"], "pblock": pblock}
-            # Of differences of times, which may be small, only sums are worth a ratio.
-            kind = "v3_of_it" if row["cost"].startswith("without") else "mean_ratio_of_v3"
-            ratio = median_of(results["glibc"], "weighted", where, kind)
-            print(f"v3 / {pblock:8} {row['cost']:24} {ratio:6.2f}  goal {goal:.2f}"
-                  + verdict(ratio <= goal))
+        rows.append([row["pblock"], row["cost"]] +
+                    [f"{median_of(runs, 'weighted', where, 'ns'):.1f}"
+                     for runs in results.values()])
+        if row["pblock"] not in GOAL_LIFE:
+            continue
+        # Of differences of times, which may be small, only sums are worth a ratio.
+        kind = "v3_of_it" if row["cost"].startswith("without") else "mean_ratio_of_v3"
+        goal = GOAL_LIFE[row["pblock"]]
+        ratio = median_of(results["glibc"], "weighted", where, kind)
+        goals.append([f"v3 / {row['pblock']}", row["cost"], f"{ratio:.2f}", f"≤ {goal:.2f}",
+                      verdict(ratio <= goal)])
+    return rows, goals
 
 
-def print_memory(results):
-    print(f"\n{'at the end of a life':18} {'pblock':9} {'pieces':>7} {'bytes':>7} {'lines':>7}")
+def memory(results):
+    rows, goals = [], []
     for row in results["glibc"][0]["lives"]:
-        missed = (row["workload"], row["pblock"]) == ("search", "v3") \
-            and row["bytes"] > GOAL_SEARCH_BYTES
-        print(f"{row['workload']:20} {row['pblock']:9} {row['pieces']:5} {row['bytes']:7} "
-              f"{row['lines']:7}" + verdict(not missed))
+        rows.append([row["workload"], row["pblock"]] +
+                    [str(row[key]) for key in ("pieces", "bytes", "lines")])
+        if (row["workload"], row["pblock"]) == ("search", "v3"):
+            goals.append(["pblock of a search", "bytes", str(row["bytes"]),
+                          f"≤ {GOAL_SEARCH_BYTES}", verdict(row["bytes"] <= GOAL_SEARCH_BYTES)])
+    return rows, goals
 
 
 def block_row(runs, order, size, allocator):
@@ -132,39 +118,102 @@ def block_row(runs, order, size, allocator):
             for value in ("ms_first", "ms_median", "faults_first", "faults_last")}
 
 
-def print_blocks(results):
-    print(f"\n{'a million blocks, zeroed':34} {'ms first':>9} {'ms':>9} {'faults first':>13} "
-          f"{'faults':>9}")
+def blocks(results):
+    rows, goals = [], []
     for order in ("pairs", "all"):
         for size in (240, 712):
-            rows = {f"calloc of {name}": block_row(runs, order, size, "calloc")
-                    for name, runs in results.items()}
-            base = rows["calloc of glibc"]
+            of = {f"calloc of {name}": block_row(runs, order, size, "calloc")
+                  for name, runs in results.items()}
+            base = of["calloc of glibc"]
             for allocator in ("slab_zalloc", "constructed"):
-                rows[allocator] = block_row(results["glibc"], order, size, allocator)
-            for name, row in rows.items():
-                print(f"{order:6} {size:4} {name:22} {row['ms_first']:9.1f} "
-                      f"{row['ms_median']:9.1f} {row['faults_first']:13.0f} "
-                      f"{row['faults_last']:9.0f}")
+                of[allocator] = block_row(results["glibc"], order, size, allocator)
+            rows += [[order, str(size), name, f"{row['ms_first']:.1f}", f"{row['ms_median']:.1f}",
+                      f"{row['faults_first']:.0f}", f"{row['faults_last']:.0f}"]
+                     for name, row in of.items()]
             if order == "pairs":
                 continue  # the goal is about blocks that are all there at once
-            ours = rows["slab_zalloc"]
-            ratio = ours["ms_median"] / base["ms_median"]
-            few = ours["faults_last"] <= GOAL_BLOCKS_FAULTS * base["faults_last"]
-            print(f"{order:6} {size:4} slab_zalloc / glibc: {ratio:.2f}, goal "
-                  f"{GOAL_BLOCKS_TIME}{verdict(ratio <= GOAL_BLOCKS_TIME)}; page faults, goal "
-                  f"{GOAL_BLOCKS_FAULTS:.0%} of its{verdict(few)}")
+            ours, what = of["slab_zalloc"], f"a million of {size} bytes"
+            time = ours["ms_median"] / base["ms_median"]
+            goals.append([what, "time / glibc", f"{time:.2f}", f"≤ {GOAL_BLOCKS_TIME:.2f}",
+                          verdict(time <= GOAL_BLOCKS_TIME)])
+            for round_of in ("first", "last"):
+                key = f"faults_{round_of}"
+                few = ours[key] <= GOAL_BLOCKS_FAULTS * max(base["faults_last"], 1)
+                goals.append([what, f"page faults, {round_of} round", f"{ours[key]:.0f}",
+                              f"≤ {GOAL_BLOCKS_FAULTS:.0%} of {base['faults_last']:.0f}",
+                              verdict(few)])
+    return rows, goals
+
+
+def entries(program, quick):
+    """Lookups by threads, and resident bytes after each refill."""
+    threads = str(len(os.sched_getaffinity(0)))
+    lookups, resident = [], []
+    for line in start(program, [threads, "0.3" if quick else "2", str(REFILLS)]).splitlines():
+        word, number, value = line.split(" ", 2)
+        if word == "lookup":
+            lookups.append([number] + value.split())
+        else:
+            resident.append(int(value))
+    growth = resident[-1] / resident[REFILLS // 2] - 1
+    return lookups, [["entry cache refilled 100 times", "growth of the second half",
+                      f"{growth:+.1%}", f"≤ {GOAL_GROWTH:.0%}", verdict(growth <= GOAL_GROWTH)]]
+
+
+def report(machine, results, lookups, found):
+    lines = ["# Pblocks", "", machine + ".", ""]
+    lines += table(["", "", "", "goal", ""], found["goals"])
+    lines += ["Cost of an average pblock, ns:", ""]
+    lines += table(["pblock", "cost"] + list(results), found["lives"])
+    lines += ["At the end of a life:", ""]
+    lines += table(["workload", "pblock", "pieces", "bytes", "lines"], found["memory"])
+    lines += ["A million blocks, zeroed:", ""]
+    lines += table(["order", "bytes", "", "ms first", "ms", "faults first", "faults"],
+                   found["blocks"])
+    lines += ["A hit in the entry cache, ns of one thread:", ""]
+    lines += table(["threads", "64 entries", "10,000 entries at random"], lookups)
+    return "\n".join(lines)
+
+
+def plain(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+                     for row in rows)
 
 
 def main():
-    args = parse_arguments()
-    program = os.path.join(args.build, "bin", "pblock_life")
-    if not os.access(program, os.X_OK):
-        usage_error(f"{program} is not built; run ./run build first")
-    results = run_all(program, args)
-    print_lives(results)
-    print_memory(results)
-    print_blocks(results)
+    parser = make_parser()
+    args = parser.parse_args()
+    rounds = parser.number("--rounds", args.rounds, 1 if args.quick else 3, 1, 99)
+    binaries = os.path.join(args.build, "bin")
+    programs = [os.path.join(binaries, name) for name in ("pblock_life", "entry_cache_bench")]
+    for program in programs:
+        if not os.access(program, os.X_OK):
+            parser.refuse(f"{program} is not built; run ./run build first")
+    machine = bench.machine()
+    results = run_all(programs[0], rounds, args.quick)
+    lookups, goals = entries(programs[1], args.quick)
+    found = {}
+    for name, part in (("lives", lives), ("memory", memory), ("blocks", blocks)):
+        found[name], more = part(results)
+        goals += more
+    found["goals"] = goals
+    base = os.path.join(args.build, "bench", "pblock")
+    os.makedirs(os.path.dirname(base), exist_ok=True)
+    with open(base + ".md", "w", encoding="utf-8") as file:
+        file.write(report(machine, results, lookups, found))
+    with open(base + ".svg", "w", encoding="utf-8") as file:
+        file.write(chart.svg(results["glibc"], machine))
+    with open(base + ".json", "w", encoding="utf-8") as file:
+        json.dump(results, file)
+    print(plain(goals))
+    shown = os.path.relpath(base)
+    print(f"table: {shown}.md   chart: {shown}.svg   all figures: {shown}.json")
 
 
-main()
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\nbench pblock: interrupted, nothing was written", file=sys.stderr)
+        sys.exit(130)
