@@ -4,6 +4,9 @@
  * break-up of the pblock was first justified with. As pairs, each block freed before the
  * next one is taken; and all of them, then all freed, where page faults count.
  *
+ * Each allocator and order has a process of its own, forked before anything else was
+ * allocated: what another has left cannot serve it in the first round.
+ *
  * A block is used as a pblock is: some words are written. Constructed blocks are zero
  * when they are freed, so their user clears what it wrote.
  */
@@ -13,6 +16,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <slab/slab.h>
 
@@ -116,6 +121,7 @@ static int prepare(void)
 		if (!plain[i] || !constructed[i])
 			return -1;
 	}
+	/* Its own page faults are over before anything is measured. */
 	blocks = mmap(NULL, BLOCKS * sizeof(*blocks), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	return blocks == MAP_FAILED ? -1 : 0;
@@ -144,17 +150,43 @@ static int measure_one(unsigned round, bool is_all, unsigned allocator, unsigned
 	return 0;
 }
 
+static bool measure_in_child(unsigned rounds, unsigned n, struct block_result *result)
+{
+	unsigned allocator = n % BLOCK_ALLOCATORS;
+	unsigned i = n / BLOCK_ALLOCATORS % 2, is_all = n / BLOCK_ALLOCATORS / 2;
+
+	if (prepare())
+		return false;
+	for (unsigned round = 0; round < rounds; round++)
+		if (measure_one(round, is_all, allocator, i, result))
+			return false;
+	return true;
+}
+
+/* The child's result goes by memory that both have. */
+static int measure_in_process(unsigned rounds, unsigned n, struct block_result *shared)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0)
+		_exit(measure_in_child(rounds, n, shared) ? 0 : 1);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
 int measure_blocks(unsigned rounds, struct block_result results[BLOCK_RESULTS])
 {
-	if (prepare())
-		return -1;
-	for (unsigned round = 0; round < rounds; round++)
-		for (unsigned n = 0; n < BLOCK_RESULTS; n++) {
-			unsigned allocator = n % BLOCK_ALLOCATORS;
-			unsigned i = n / BLOCK_ALLOCATORS % 2, is_all = n / BLOCK_ALLOCATORS / 2;
+	struct block_result *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+					   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int error = shared == MAP_FAILED ? -1 : 0;
 
-			if (measure_one(round, is_all, allocator, i, &results[n]))
-				return -1;
-		}
-	return 0;
+	for (unsigned n = 0; !error && n < BLOCK_RESULTS; n++) {
+		error = measure_in_process(rounds, n, shared);
+		results[n] = *shared;
+	}
+	if (shared != MAP_FAILED)
+		munmap(shared, sizeof(*shared));
+	return error;
 }

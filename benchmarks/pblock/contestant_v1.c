@@ -16,6 +16,17 @@ void pblock_record_new(const Slapi_PBlock *pb)
 	(void)pb;
 }
 
+void pblock_record_clone(const Slapi_PBlock *pb, const Slapi_PBlock *clone)
+{
+	(void)pb;
+	(void)clone;
+}
+
+void pblock_record_init(const Slapi_PBlock *pb)
+{
+	(void)pb;
+}
+
 void pblock_record_access(const Slapi_PBlock *pb, int parameter, bool set)
 {
 	(void)pb;
@@ -45,5 +56,6 @@ const struct contestant contestant_v1 = {
 	.destroy = slapi_pblock_destroy,
 	.get = slapi_pblock_get,
 	.set = slapi_pblock_set,
+	.has_strings = true,
 	.pieces = pieces_of,
 };

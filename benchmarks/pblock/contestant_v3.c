@@ -33,5 +33,6 @@ const struct contestant contestant_v3 = {
 	.destroy = slapi_pblock_destroy,
 	.get = slapi_pblock_get,
 	.set = slapi_pblock_set,
+	.has_strings = true,
 	.pieces = pieces_of,
 };

@@ -17,12 +17,11 @@
 #define LIVES_PER_ROUND 20000
 #define WARM_UP_LIVES 2000
 
-static const struct contestant *const contestants[] = {
+const struct contestant *const contestants[CONTESTANTS] = {
 	&contestant_v1,
 	&contestant_split389,
 	&contestant_v3,
 };
-_Static_assert(sizeof(contestants) / sizeof(contestants[0]) == CONTESTANTS, "all of them");
 
 static int one = 1;
 static volatile int sink;
@@ -108,32 +107,42 @@ static __attribute__((noinline)) void accesses(const struct contestant *who, uns
 		live(who, workload, pb);
 }
 
-static unsigned count_lines(const struct piece *pieces, unsigned count)
+static bool is_filled(const struct piece *piece, uintptr_t line)
 {
-	unsigned lines = 0;
+	uintptr_t first = (uintptr_t)piece->at, end = first + piece->size;
+	uintptr_t at = line * CACHE_LINE, to = at + CACHE_LINE;
 
-	for (unsigned i = 0; i < count; i++) {
-		uintptr_t first = (uintptr_t)pieces[i].at / CACHE_LINE;
-		uintptr_t last = ((uintptr_t)pieces[i].at + pieces[i].size - 1) / CACHE_LINE;
-
-		lines += last - first + 1;
-	}
-	return lines;
+	at = at < first ? first : at;
+	to = to > end ? end : to;
+	while (at < to && !*(const char *)at)
+		at++;
+	return at < to;
 }
 
-/* Bytes and cache lines of a pblock at the end of its life. */
-static void weigh(const struct contestant *who, unsigned workload, struct result *result)
+void weigh(const struct contestant *who, Slapi_PBlock *pb, struct weight *weight)
 {
 	struct piece pieces[MAX_PIECES];
+	unsigned count = who->pieces(pb, pieces);
+
+	weight->pieces += count;
+	for (unsigned i = 0; i < count; i++) {
+		uintptr_t line = (uintptr_t)pieces[i].at / CACHE_LINE;
+		uintptr_t last = ((uintptr_t)pieces[i].at + pieces[i].size - 1) / CACHE_LINE;
+
+		weight->bytes += pieces[i].size;
+		for (; line <= last; line++) {
+			weight->lines++;
+			weight->filled += is_filled(&pieces[i], line);
+		}
+	}
+}
+
+static void weigh_life(const struct contestant *who, unsigned workload, struct result *result)
+{
 	Slapi_PBlock *pb = who->new();
 
 	live(who, workload, pb);
-	unsigned count = who->pieces(pb, pieces);
-
-	result->pieces = count;
-	result->lines = count_lines(pieces, count);
-	for (unsigned i = 0; i < count; i++)
-		result->bytes += pieces[i].size;
+	weigh(who, pb, &result->weight_at_end);
 	who->destroy(pb);
 }
 
@@ -165,7 +174,7 @@ void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS
 			result->workload = workloads[work].name;
 			result->weight = workloads[work].weight;
 			lives(contestants[who], work, WARM_UP_LIVES);
-			weigh(contestants[who], work, result);
+			weigh_life(contestants[who], work, result);
 		}
 	}
 	for (unsigned round = 0; round < rounds; round++) {

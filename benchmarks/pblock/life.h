@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of pblock_life: life.c measures lives, blocks.c blocks of memory, main.c says it. */
+/* The parts of pblock_life: life.c measures lives, traces.c weighs the pblocks of traces,
+ * blocks.c measures blocks of memory, main.c says it. */
 #ifndef PBLOCK_LIFE_H
 #define PBLOCK_LIFE_H
 
@@ -22,16 +23,42 @@ static inline double now_ns(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+extern const struct contestant *const contestants[CONTESTANTS];
+
+/* What pblocks have at the end of their lives. */
+struct weight {
+	unsigned pieces, bytes;
+	unsigned lines;  /* cache lines of the pieces: calloc() writes to all of them */
+	unsigned filled; /* those of them in which anything but zeros stands */
+};
+
+/* weigh: add what pb has. */
+void weigh(const struct contestant *who, Slapi_PBlock *pb, struct weight *weight);
+
 /* A workload on one contestant. */
 struct result {
 	const char *contestant, *workload;
 	double weight; /* share of all pblocks of ns-slapd */
-	unsigned pieces, bytes, lines; /* what a pblock has at the end of its life */
+	struct weight weight_at_end;
 	double ns[MAX_ROUNDS]; /* of one life … */
 	double access_ns[MAX_ROUNDS]; /* … and of its gets and sets alone */
 };
 
 void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS]);
+
+/* --- traces --------------------------------------------------------------------- */
+
+#define MAX_TRACES 64
+
+/* All pblocks of a trace. */
+struct trace_result {
+	char workload[64];
+	unsigned pblocks;
+	struct weight weights[CONTESTANTS];
+};
+
+/* weigh_trace: false after telling why on stderr. */
+bool weigh_trace(const char *path, struct trace_result *result);
 
 /* --- blocks --------------------------------------------------------------------- */
 
@@ -48,7 +75,8 @@ struct block_result {
 	uint64_t faults[MAX_BLOCK_ROUNDS]; /* minor page faults */
 };
 
-/* Returns 0; -1: no memory. */
+/* Each allocator and order is a process of its own, so that none finds memory that
+ * another has left. Returns 0; -1: no memory. */
 int measure_blocks(unsigned rounds, struct block_result results[BLOCK_RESULTS]);
 
 #endif /* PBLOCK_LIFE_H */

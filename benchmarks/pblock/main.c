@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fail.h"
 #include "life.h"
 
 #define DEFAULT_ROUNDS 101
 #define DEFAULT_BLOCK_ROUNDS 5
-#define EXIT_USAGE 2
 
 static struct result results[CONTESTANTS][WORKLOADS];
 static bool json;
@@ -20,6 +20,9 @@ static unsigned rounds = DEFAULT_ROUNDS, block_rounds = DEFAULT_BLOCK_ROUNDS;
 
 #define OURS results[CONTESTANTS - 1]
 static struct block_result block_results[BLOCK_RESULTS];
+static struct trace_result trace_results[MAX_TRACES];
+static unsigned traces;
+static char **trace_paths;
 
 static int by_value(const void *a, const void *b)
 {
@@ -95,17 +98,35 @@ static const struct {
 };
 #define COSTS (sizeof(costs) / sizeof(costs[0]))
 
+static void print_weight(const struct weight *weight)
+{
+	printf("%7u %7u %7u %7u\n", weight->pieces, weight->bytes, weight->lines, weight->filled);
+}
+
+static void print_traces(void)
+{
+	if (traces)
+		printf("\n%-20s %-9s %7s %7s %7s %7s %7s\n", "trace", "pblock", "pblocks", "pieces",
+		       "bytes", "lines", "filled");
+	for (unsigned i = 0; i < traces; i++)
+		for (unsigned who = 0; who < CONTESTANTS; who++) {
+			printf("%-20s %-9s %7u ", trace_results[i].workload,
+			       results[who][0].contestant, trace_results[i].pblocks);
+			print_weight(&trace_results[i].weights[who]);
+		}
+}
+
 static void print_lives(void)
 {
-	printf("%-18s %-9s %9s %9s %9s %7s %7s %7s\n", "workload", "pblock", "ns median",
-	       "ns least", "accesses", "pieces", "bytes", "lines");
+	printf("%-18s %-9s %9s %9s %9s %7s %7s %7s %7s\n", "workload", "pblock", "ns median",
+	       "ns least", "accesses", "pieces", "bytes", "lines", "filled");
 	for (unsigned work = 0; work < WORKLOADS; work++)
 		for (unsigned who = 0; who < CONTESTANTS; who++) {
 			const struct result *r = &results[who][work];
 
-			printf("%-18s %-9s %9.1f %9.1f %9.1f %7u %7u %7u\n", r->workload,
-			       r->contestant, life(r), life_least(r), least(r->access_ns, rounds),
-			       r->pieces, r->bytes, r->lines);
+			printf("%-18s %-9s %9.1f %9.1f %9.1f ", r->workload, r->contestant, life(r),
+			       life_least(r), least(r->access_ns, rounds));
+			print_weight(&r->weight_at_end);
 		}
 	printf("\n%-24s %-9s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
 	       "mean of ratios");
@@ -131,6 +152,28 @@ static void print_blocks(void)
 	}
 }
 
+static void json_weight(const struct weight *weight)
+{
+	printf("\"pieces\": %u, \"bytes\": %u, \"lines\": %u, \"filled\": %u}", weight->pieces,
+	       weight->bytes, weight->lines, weight->filled);
+}
+
+static void json_traces(void)
+{
+	const char *comma = "";
+
+	printf(",\n \"traces\": [");
+	for (unsigned i = 0; i < traces; i++)
+		for (unsigned who = 0; who < CONTESTANTS; who++) {
+			printf("%s\n  {\"workload\": \"%s\", \"pblock\": \"%s\", \"pblocks\": %u, ",
+			       comma, trace_results[i].workload, results[who][0].contestant,
+			       trace_results[i].pblocks);
+			json_weight(&trace_results[i].weights[who]);
+			comma = ",";
+		}
+	printf("\n ]");
+}
+
 static void json_lives(void)
 {
 	const char *comma = "";
@@ -142,9 +185,10 @@ static void json_lives(void)
 
 			printf("%s\n  {\"workload\": \"%s\", \"weight\": %.2f, \"pblock\": \"%s\", "
 			       "\"ns_median\": %.2f, \"ns_least\": %.2f, \"access_ns_least\": "
-			       "%.2f, \"pieces\": %u, \"bytes\": %u, \"lines\": %u}",
+			       "%.2f, ",
 			       comma, r->workload, r->weight, r->contestant, life(r), life_least(r),
-			       least(r->access_ns, rounds), r->pieces, r->bytes, r->lines);
+			       least(r->access_ns, rounds));
+			json_weight(&r->weight_at_end);
 			comma = ",";
 		}
 	comma = "";
@@ -181,10 +225,11 @@ static void json_blocks(void)
 	printf("\n ]");
 }
 
-static const char help[] = "usage: pblock_life [--rounds=N] [--blocks=N] [--json]\n"
+static const char help[] = "usage: pblock_life [--rounds=N] [--blocks=N] [--json] [TRACE...]\n"
 			   "  --rounds=N  measure each life N times, 1 to 1000 (101)\n"
 			   "  --blocks=N  measure a million blocks N times, 0 to 50 (5)\n"
-			   "  --json      print JSON instead of tables\n";
+			   "  --json      print JSON instead of tables\n"
+			   "  TRACE       weigh the pblocks of a trace of pblock-replay(1), too\n";
 
 static unsigned number(const char *option, const char *text, unsigned low, unsigned high)
 {
@@ -223,22 +268,30 @@ static void parse(int argc, char **argv)
 			exit(EXIT_USAGE); /* getopt_long() has said why */
 		}
 	}
-	if (optind < argc) {
-		fprintf(stderr, "pblock_life: '%s' is no option; --help lists them\n",
-			argv[optind]);
+	if (argc - optind > MAX_TRACES) {
+		fprintf(stderr, "pblock_life: there may be %d traces, not %d\n", MAX_TRACES,
+			argc - optind);
 		exit(EXIT_USAGE);
 	}
+	traces = (unsigned)(argc - optind);
+	trace_paths = argv + optind;
 }
 
 int main(int argc, char **argv)
 {
+	fail_name("pblock_life");
 	parse(argc, argv);
-	measure_lives(rounds, results);
+	/* First, while this process has hardly any memory that its children could find. */
 	if (block_rounds && measure_blocks(block_rounds, block_results)) {
 		fputs("pblock_life: there is no memory for a million blocks\n", stderr);
 		return 1;
 	}
+	for (unsigned i = 0; i < traces; i++)
+		if (!weigh_trace(trace_paths[i], &trace_results[i]))
+			return EXIT_USAGE;
+	measure_lives(rounds, results);
 	(json ? json_lives : print_lives)();
+	(json ? json_traces : print_traces)();
 	if (block_rounds)
 		(json ? json_blocks : print_blocks)();
 	if (json)

@@ -7,6 +7,7 @@
 #ifndef PBLOCK_MODEL_H
 #define PBLOCK_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <slab/dirsrv/pblock.h>
@@ -24,6 +25,7 @@ struct contestant {
 	void (*destroy)(Slapi_PBlock *pb);
 	int (*get)(Slapi_PBlock *pb, int parameter, void *value);
 	int (*set)(Slapi_PBlock *pb, int parameter, void *value);
+	bool has_strings; /* which it owns, copies and frees */
 	unsigned (*pieces)(Slapi_PBlock *pb, struct piece *pieces); /* how many there are */
 };
 

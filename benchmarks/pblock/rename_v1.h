@@ -6,3 +6,4 @@
 #define slapi_pblock_get v1_pblock_get
 #define slapi_pblock_set v1_pblock_set
 #define slapi_pblock_clone v1_pblock_clone
+#define slab_pblock_size v1_pblock_size

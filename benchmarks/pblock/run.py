@@ -6,6 +6,7 @@ A round is one process of each, in another order each time, so that a busy minut
 machine does not always meet the same one. Of the rounds the median is told.
 """
 import argparse
+import glob
 import json
 import os
 import statistics
@@ -13,7 +14,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "support"))
 import bench  # noqa: E402
 import chart  # noqa: E402
 
@@ -28,8 +30,12 @@ RIVALS = {
 GOAL_BLOCKS_TIME, GOAL_BLOCKS_FAULTS = 0.25, 0.01
 GOAL_LIFE = {"v1": 0.30, "split389": 0.60}
 GOAL_SEARCH_BYTES = 280
+# "Ours of theirs" can be read in two ways, and each is judged: each pblock counts the
+# same, or each nanosecond does.
+READINGS = {"mean of ratios": "mean_ratio_of_v3", "ratio of weighted sums": "v3_of_it"}
 GOAL_GROWTH = 0.01
 REFILLS = 100
+WEIGHT = ("pieces", "bytes", "lines", "filled")
 
 
 def make_parser():
@@ -58,7 +64,8 @@ def run_all(program, rounds, quick):
         print(f"bench pblock: {RIVALS[name]} is not installed: no {name}", file=sys.stderr)
         del found[name]
     results = {name: [] for name in found}
-    arguments = ["--json"] + (["--rounds=21", "--blocks=3"] if quick else [])
+    arguments = ["--json"] + (["--rounds=21", "--blocks=3"] if quick else []) + \
+        sorted(glob.glob(os.path.join(HERE, "traces", "*.trace")))
     for turn in range(rounds):
         for name in bench.order(list(found), turn):
             print(f"round {turn + 1}/{rounds}  {name}", file=sys.stderr, flush=True)
@@ -92,12 +99,11 @@ def lives(results):
                      for runs in results.values()])
         if row["pblock"] not in GOAL_LIFE:
             continue
-        # Of differences of times, which may be small, only sums are worth a ratio.
-        kind = "v3_of_it" if row["cost"].startswith("without") else "mean_ratio_of_v3"
         goal = GOAL_LIFE[row["pblock"]]
-        ratio = median_of(results["glibc"], "weighted", where, kind)
-        goals.append([f"v3 / {row['pblock']}", row["cost"], f"{ratio:.2f}", f"≤ {goal:.2f}",
-                      verdict(ratio <= goal)])
+        for reading, kind in READINGS.items():
+            ratio = median_of(results["glibc"], "weighted", where, kind)
+            goals.append([f"v3 / {row['pblock']}", f"{row['cost']}, {reading}", f"{ratio:.2f}",
+                          f"≤ {goal:.2f}", verdict(ratio <= goal)])
     return rows, goals
 
 
@@ -105,11 +111,18 @@ def memory(results):
     rows, goals = [], []
     for row in results["glibc"][0]["lives"]:
         rows.append([row["workload"], row["pblock"]] +
-                    [str(row[key]) for key in ("pieces", "bytes", "lines")])
+                    [str(row[key]) for key in WEIGHT])
         if (row["workload"], row["pblock"]) == ("search", "v3"):
             goals.append(["pblock of a search", "bytes", str(row["bytes"]),
                           f"≤ {GOAL_SEARCH_BYTES}", verdict(row["bytes"] <= GOAL_SEARCH_BYTES)])
     return rows, goals
+
+
+def traces(results):
+    """What the pblocks of each operation take; the goal is about a single one of a search."""
+    rows = [[row["workload"], row["pblock"], str(row["pblocks"])] +
+            [str(row[key]) for key in WEIGHT] for row in results["glibc"][0]["traces"]]
+    return rows, []
 
 
 def block_row(runs, order, size, allocator):
@@ -165,9 +178,12 @@ def report(machine, results, lookups, found):
     lines += table(["", "", "", "goal", ""], found["goals"])
     lines += ["Cost of an average pblock, ns:", ""]
     lines += table(["pblock", "cost"] + list(results), found["lives"])
-    lines += ["At the end of a life:", ""]
-    lines += table(["workload", "pblock", "pieces", "bytes", "lines"], found["memory"])
-    lines += ["A million blocks, zeroed:", ""]
+    lines += ["At the end of a life: lines are cache lines of all pieces, filled those of them",
+              "in which anything but zeros stands.", ""]
+    lines += table(["workload", "pblock", *WEIGHT], found["memory"])
+    lines += ["All pblocks of an operation (workloads.md), each at its end:", ""]
+    lines += table(["trace", "pblock", "pblocks", *WEIGHT], found["traces"])
+    lines += ["A million blocks, zeroed; each row is a process of its own:", ""]
     lines += table(["order", "bytes", "", "ms first", "ms", "faults first", "faults"],
                    found["blocks"])
     lines += ["A hit in the entry cache, ns of one thread:", ""]
@@ -194,7 +210,7 @@ def main():
     results = run_all(programs[0], rounds, args.quick)
     lookups, goals = entries(programs[1], args.quick)
     found = {}
-    for name, part in (("lives", lives), ("memory", memory), ("blocks", blocks)):
+    for name, part in (("lives", lives), ("memory", memory), ("traces", traces), ("blocks", blocks)):
         found[name], more = part(results)
         goals += more
     found["goals"] = goals

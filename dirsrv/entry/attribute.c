@@ -63,17 +63,13 @@ struct dirsrv_attribute *attribute_make(struct source *source, const char *type,
 	return attribute;
 }
 
-bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
-		      size_t length)
+/* A value of these bytes, whose hash is known. */
+static bool append_hashed(struct source *source, struct dirsrv_attribute *attribute,
+			  const void *data, size_t length, uint32_t hash)
 {
-	struct dirsrv_value *value;
+	struct dirsrv_value *value = supply_take(&source->values);
 	char *to;
 
-	if (length > DIRSRV_VALUE_MAX) {
-		errno = EINVAL;
-		return false;
-	}
-	value = supply_take(&source->values);
 	if (!value)
 		return false;
 	to = value->at.small;
@@ -87,7 +83,7 @@ bool attribute_append(struct source *source, struct dirsrv_attribute *attribute,
 		memcpy(to, data, length);
 	value->next = NULL;
 	value->length = (uint32_t)length;
-	value->hash = (uint32_t)text_hash(to, length);
+	value->hash = hash;
 	if (attribute->last)
 		attribute->last->next = value;
 	else
@@ -98,16 +94,30 @@ bool attribute_append(struct source *source, struct dirsrv_attribute *attribute,
 	return true;
 }
 
+bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
+		      size_t length)
+{
+	if (length > DIRSRV_VALUE_MAX) {
+		errno = EINVAL;
+		return false;
+	}
+	return append_hashed(source, attribute, data, length, (uint32_t)text_hash(data, length));
+}
+
 struct dirsrv_attribute *attribute_copy(struct source *source,
 					const struct dirsrv_attribute *attribute)
 {
-	struct dirsrv_attribute *copy =
-		attribute_make(source, type_text(attribute), attribute->type_length);
+	const struct dirsrv_attribute *next = attribute_load(&attribute->next);
+	struct dirsrv_attribute *copy;
 
+	/* While this one is copied, what comes next is fetched. */
+	if (next)
+		__builtin_prefetch(value_data(next->first));
+	copy = attribute_make(source, type_text(attribute), attribute->type_length);
 	if (!copy)
 		return NULL;
 	for (const struct dirsrv_value *v = attribute->first; v; v = v->next)
-		if (!attribute_append(source, copy, value_data(v), v->length)) {
+		if (!append_hashed(source, copy, value_data(v), v->length, v->hash)) {
 			attributes_free(source->pool, copy);
 			return NULL;
 		}

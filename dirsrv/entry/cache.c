@@ -10,17 +10,21 @@
 #define BUCKETS_MIN ((size_t)1 << 10)
 #define BUCKETS_MAX ((size_t)1 << 24)
 #define BYTES_PER_BUCKET ((size_t)2048)
+/* Without a limit there is nothing to guess from, and the tables never grow. */
+#define BUCKETS_UNLIMITED ((size_t)1 << 16)
 
 /* Bytes that may wait for readers before who adds an entry waits for them, too. */
 #define PENDING_MIN ((size_t)1 << 20)
 
 /* --- making and destroying ---------------------------------------------------------------- */
 
-static size_t buckets_for(size_t limit, size_t expected)
+size_t cache_buckets(size_t limit, size_t expected)
 {
 	size_t buckets = BUCKETS_MIN;
 
-	if (!expected && limit != DIRSRV_ENTRY_CACHE_UNLIMITED)
+	if (!expected && (!limit || limit == DIRSRV_ENTRY_CACHE_UNLIMITED))
+		expected = BUCKETS_UNLIMITED;
+	else if (!expected)
 		expected = limit / BYTES_PER_BUCKET;
 	while (buckets < expected && buckets < BUCKETS_MAX)
 		buckets *= 2;
@@ -61,7 +65,7 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 		return NULL;
 	cache->pool = pool;
 	cache->limit = limit;
-	if (!cache_init(cache, buckets_for(limit, expected))) {
+	if (!cache_init(cache, cache_buckets(limit, expected))) {
 		cache_free(cache);
 		errno = ENOMEM;
 		return NULL;
@@ -95,29 +99,33 @@ static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
 	}
 }
 
-static void tell_queue(const struct queue *queue,
-		       void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
-		       void *arg)
+/* With the lock: all entries of a queue, in front of `first`, with a reference to each. */
+static struct dirsrv_entry *hold_queue(const struct queue *queue, struct dirsrv_entry *first)
 {
 	for (struct link *link = queue->ends.next; link != &queue->ends; link = link->next) {
 		struct dirsrv_entry *entry = entry_of_link(link);
 
-		fn(entry, dirsrv_entry_references(entry) - 1, arg);
+		dirsrv_entry_get(entry);
+		entry->told = first;
+		first = entry;
 	}
+	return first;
 }
 
-/* In qsbr a thread that is online counts as within a section; one that is not reading says
- * that it is offline. */
-static bool in_section(const struct rcu_flavor_struct *rcu)
+/* Without the lock. Whoever had references puts them meanwhile; ours keep the entries. */
+static void tell(struct dirsrv_entry *first,
+		 void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
+		 void *arg)
 {
-	bool reading;
+	for (struct dirsrv_entry *entry = first, *next; entry; entry = next) {
+		unsigned references = dirsrv_entry_references(entry);
 
-	if (!rcu->read_ongoing())
-		return false;
-	rcu->thread_offline();
-	reading = rcu->read_ongoing();
-	rcu->thread_online();
-	return reading;
+		next = entry->told;
+		/* Besides ours and the cache's. */
+		if (references > 2)
+			fn(entry, references - 2, arg);
+		dirsrv_entry_put(entry);
+	}
 }
 
 int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
@@ -126,12 +134,13 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 			       void *arg)
 {
 	struct victims victims = {NULL};
+	struct dirsrv_entry *held = NULL;
 	struct policy *policy;
 	bool empty;
 
 	if (!cache)
 		return 0;
-	if (in_section(cache->pool->rcu))
+	if (pool_in_section(cache->pool))
 		return -EDEADLK;
 	policy = &cache->policy;
 	cache_lock(cache);
@@ -140,16 +149,15 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	empty = !cache_entries(cache);
 	if (empty)
 		cache->pool->cache = NULL;
+	else if (fn)
+		held = hold_queue(&policy->main, hold_queue(&policy->small, NULL));
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
 		cache_free(cache);
 		return 0;
 	}
-	if (fn) {
-		tell_queue(&policy->small, fn, arg);
-		tell_queue(&policy->main, fn, arg);
-	}
+	tell(held, fn, arg);
 	return -EBUSY;
 }
 
@@ -189,7 +197,7 @@ static int add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		return error;
 	if (table_find(cache, entry->dn))
 		return -EEXIST;
-	cache_make_room(cache, entry_bytes(entry), victims);
+	cache_make_room(cache, entry_bytes(entry), VAIN_MAX, victims);
 	enter(cache, entry);
 	cache->returns += policy_insert(&cache->policy, entry);
 	cache->inserts++;
@@ -234,7 +242,7 @@ static struct dirsrv_entry *replace(struct dirsrv_entry_cache *cache, struct dir
 	old->charged = 0;
 	tables_exchange(cache, old, entry);
 	cache->replaces++;
-	cache_make_room(cache, 0, victims);
+	cache_make_room(cache, 0, VAIN_MAX, victims);
 	return old;
 }
 
@@ -275,9 +283,15 @@ struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cache *cache,
 void cache_recharge(struct dirsrv_entry *entry)
 {
 	struct dirsrv_entry_pool *pool = entry->pool;
+	struct victims victims = {NULL};
 
 	pthread_mutex_lock(&pool->lock);
-	if (entry->cache)
+	pool->rcu->read_lock();
+	if (entry->cache) {
 		policy_charge(entry, entry_bytes(entry));
+		cache_make_room(entry->cache, 0, VAIN_MAX, &victims);
+	}
+	pool->rcu->read_unlock();
 	pthread_mutex_unlock(&pool->lock);
+	victims_retire(&victims);
 }

@@ -59,6 +59,11 @@ static inline uint64_t cache_entries(const struct dirsrv_entry_cache *cache)
 	return cache->policy.small.entries + cache->policy.main.entries;
 }
 
+/* --- cache.c --------------------------------------------------------------------------- */
+
+/* How many buckets a cache gets that is made with these. */
+size_t cache_buckets(size_t limit, size_t expected);
+
 /* --- table.c: the tables ------------------------------------------------------------- */
 
 /* Both tables; false: no memory. */
@@ -80,8 +85,14 @@ void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		  struct victims *victims);
 
-/* Until `bytes` more fit into the limit, if that can be had. With the lock. */
-void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, struct victims *victims);
+/* Who adds an entry looks at so many that are in use, for each that goes; a server may hold
+ * them by the hundred thousand, and others wait for the lock. */
+#define VAIN_MAX 64u
+
+/* Until `bytes` more fit into the limit, if that can be had: `vain` as policy_victim() has
+ * it. With the lock. */
+void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned vain,
+		     struct victims *victims);
 
 /* Without the lock. */
 void victims_retire(struct victims *victims);

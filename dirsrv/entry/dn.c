@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DNs. A normalised DN has lower case, and no blanks around '=', ',' and '+', nor at its
- * ends; two texts that differ in nothing else are the same DN. Escaped characters stay
- * escaped: who writes a character with and without need has written two DNs.
+ * DNs: RDN,RDN,… of TYPE=VALUE+TYPE=VALUE+…
+ *
+ * A normalised DN has lower case, no blanks around types and values, and one way to escape:
+ * what has to be, by a backslash before it. So two texts that differ in case, in blanks or
+ * in how they escape are the same DN. A character that means something else with a
+ * backslash than without keeps it where it was written: no two DNs are taken for one.
  *
  * The name of an entry is the value of its first RDN, as a search for it would have it.
  */
@@ -13,46 +16,136 @@
 
 #include "text.h"
 
-static bool separates(char c)
+/* A text that is being normalised. The normal form is never longer. */
+struct reading {
+	const char *at;
+	const char *end;
+	char *out;
+};
+
+static void skip_blanks(struct reading *r)
 {
-	return c == ',' || c == '+' || c == '=';
+	while (r->at < r->end && *r->at == ' ')
+		r->at++;
 }
 
-/* Into out[length]; how much of it is used, or 0: it ends within an escape. */
-static size_t normalize(const char *text, size_t length, char *out, uint32_t *ret_rdns)
+static bool ends_value(char c)
 {
-	size_t used = 0, kept = 0; /* blanks before `kept` are escaped */
+	return c == ',' || c == '+';
+}
 
-	*ret_rdns = 1;
-	for (size_t i = 0; i < length; i++) {
-		char c = text_fold(text[i]);
+/* TYPE and '='; false: there is none. */
+static bool read_type(struct reading *r)
+{
+	const char *begin = r->out;
 
-		if (c == '\\') {
-			if (++i == length)
-				return 0;
-			out[used++] = c;
-			out[used++] = text_fold(text[i]);
-			kept = used;
-			continue;
-		}
-		if (separates(c))
-			while (used > kept && out[used - 1] == ' ')
-				used--;
-		else if (c == ' ' && (!used || (used > kept && separates(out[used - 1]))))
-			continue;
-		*ret_rdns += c == ',';
-		out[used++] = c;
+	skip_blanks(r);
+	for (; r->at < r->end && *r->at != '='; r->at++) {
+		if (ends_value(*r->at) || *r->at == '\\' || !*r->at)
+			return false;
+		*r->out++ = text_fold(*r->at);
 	}
-	while (used > kept && out[used - 1] == ' ')
-		used--;
-	return used;
+	while (r->out > begin && r->out[-1] == ' ')
+		r->out--;
+	if (r->at == r->end || r->out == begin)
+		return false;
+	r->at++;
+	*r->out++ = '=';
+	return true;
+}
+
+/* Where the value ends, without blanks that are not escaped; *ret_next is what comes behind
+ * these. NULL: it ends within an escape, or has a zero byte in it. */
+static const char *find_end(const struct reading *r, const char **ret_next)
+{
+	const char *at = r->at, *kept = at;
+
+	for (; at < r->end && !ends_value(*at); at++) {
+		bool escaped = *at == '\\';
+
+		at += escaped;
+		if (at == r->end || !*at)
+			return NULL;
+		if (escaped || *at != ' ')
+			kept = at + 1;
+	}
+	*ret_next = at;
+	return kept;
 }
 
 static int hex(char c)
 {
+	c = text_fold(c);
 	if (c >= '0' && c <= '9')
 		return c - '0';
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The character of an escape, which *at moves behind. */
+static char read_escape(const char **at, const char *end)
+{
+	const char *c = *at + 1;
+
+	if (end - c > 1 && hex(c[0]) >= 0 && hex(c[1]) >= 0) {
+		*at = c + 2;
+		return (char)(hex(c[0]) << 4 | hex(c[1]));
+	}
+	*at = c + 1;
+	return *c;
+}
+
+/* Whether it keeps a backslash before it, at one of the ends of a value or within. */
+static bool needs_backslash(char c, bool escaped, bool at_end)
+{
+	if (c == '\\' || ends_value(c))
+		return true;
+	if (c == ' ' || c == '#')
+		return escaped && at_end;
+	return escaped && c && strchr("\";<>", c);
+}
+
+/* VALUE, and what separates it from what follows: ',', '+' or 0, the end. */
+static bool read_value(struct reading *r, char *ret_separator)
+{
+	const char *begin, *end, *next;
+
+	skip_blanks(r);
+	begin = r->at;
+	end = find_end(r, &next);
+	if (!end)
+		return false;
+	while (r->at < end) {
+		bool first = r->at == begin, escaped = *r->at == '\\';
+		char c = text_fold(escaped ? read_escape(&r->at, end) : *r->at++);
+
+		if (needs_backslash(c, escaped, first || r->at == end))
+			*r->out++ = '\\';
+		if (c) {
+			*r->out++ = c;
+			continue;
+		}
+		memcpy(r->out, "\\00", 3);
+		r->out += 3;
+	}
+	*ret_separator = next < r->end ? *next : '\0';
+	r->at = next + (next < r->end);
+	return true;
+}
+
+/* Into out[length]; how much of it is used, or 0: it is no DN. */
+static size_t normalize(const char *text, size_t length, char *out, uint32_t *ret_rdns)
+{
+	struct reading r = {.at = text, .end = text + length, .out = out};
+	char separator;
+
+	*ret_rdns = 1;
+	while (read_type(&r) && read_value(&r, &separator)) {
+		if (!separator)
+			return (size_t)(r.out - out);
+		*ret_rdns += separator == ',';
+		*r.out++ = separator;
+	}
+	return 0;
 }
 
 /* The first RDN's value of a normalised DN, without escapes, into out. */
@@ -60,18 +153,8 @@ static size_t unescape_name(const char *from, const char *end, char *out)
 {
 	size_t used = 0;
 
-	while (from < end && *from != ',' && *from != '+') {
-		char c = *from++;
-
-		/* Behind a backslash there is a character (normalize()). */
-		if (c == '\\' && end - from > 1 && hex(from[0]) >= 0 && hex(from[1]) >= 0) {
-			c = text_fold((char)(hex(from[0]) << 4 | hex(from[1])));
-			from += 2;
-		} else if (c == '\\') {
-			c = *from++;
-		}
-		out[used++] = c;
-	}
+	while (from < end && !ends_value(*from))
+		out[used++] = *from == '\\' ? read_escape(&from, end) : *from++;
 	return used;
 }
 
@@ -81,9 +164,9 @@ static bool fill(struct dirsrv_dn *dn, const char *text, size_t length)
 	char *normalized = dn->text + length + 1, *equals;
 	size_t n = normalize(text, length, normalized, &dn->rdns);
 
-	equals = n ? memchr(normalized, '=', n) : NULL;
-	if (!equals || equals == normalized)
+	if (!n)
 		return false;
+	equals = memchr(normalized, '=', n);
 	memcpy(dn->text, text, length);
 	dn->text[length] = '\0';
 	if (n == length && memcmp(text, normalized, n) == 0) {

@@ -259,8 +259,8 @@ int dirsrv_entry_replace(struct dirsrv_entry *entry, const char *type, size_t ty
 		return error;
 	pthread_rwlock_wrlock(&entry->lock);
 	old = exchange(entry, find(entry, type, type_length), made);
-	cache_recharge(entry);
 	pthread_rwlock_unlock(&entry->lock);
+	cache_recharge(entry);
 	if (old)
 		attribute_retire(old);
 	pool_wait_for_readers(entry->pool, PENDING_MAX);

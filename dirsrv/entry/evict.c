@@ -26,10 +26,10 @@ void victims_retire(struct victims *victims)
 }
 
 /* 0: nothing more can be evicted; else its bytes. */
-static size_t evict_one(struct dirsrv_entry_cache *cache, struct victims *victims)
+static size_t evict_one(struct dirsrv_entry_cache *cache, unsigned vain, struct victims *victims)
 {
 	struct dirsrv_entry *entry =
-		cache->limit ? policy_victim(&cache->policy, cache->limit) : NULL;
+		cache->limit ? policy_victim(&cache->policy, cache->limit, vain) : NULL;
 	size_t bytes;
 
 	if (!entry)
@@ -40,10 +40,11 @@ static size_t evict_one(struct dirsrv_entry_cache *cache, struct victims *victim
 	return bytes;
 }
 
-void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, struct victims *victims)
+void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned vain,
+		     struct victims *victims)
 {
 	while (cache->limit && cache_bytes(cache) > cache->limit - bytes)
-		if (!evict_one(cache, victims))
+		if (!evict_one(cache, vain, victims))
 			return;
 }
 
@@ -53,7 +54,7 @@ size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes)
 	size_t gone = 0, one, entries = 0;
 
 	cache_lock(cache);
-	while (gone < bytes && (one = evict_one(cache, &victims)) != 0) {
+	while (gone < bytes && (one = evict_one(cache, VAIN_ALL, &victims)) != 0) {
 		gone += one;
 		entries++;
 	}
@@ -68,7 +69,7 @@ void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit
 
 	cache_lock(cache);
 	cache->limit = limit;
-	cache_make_room(cache, 0, &victims);
+	cache_make_room(cache, 0, VAIN_ALL, &victims);
 	cache_unlock(cache);
 	victims_retire(&victims);
 }
@@ -91,7 +92,7 @@ size_t cache_reclaim(struct slab_cache *slabs, void *arg)
 	cache = pool->cache;
 	pool->rcu->read_lock();
 	wanted = cache ? cache_entries(cache) / RECLAIM_PART + 1 : 0;
-	while (entries < wanted && evict_one(cache, &victims))
+	while (entries < wanted && evict_one(cache, VAIN_ALL, &victims))
 		entries++;
 	if (cache)
 		cache->reclaims += entries;

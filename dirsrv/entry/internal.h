@@ -94,7 +94,10 @@ struct dirsrv_entry {
 	size_t charged;                   /* bytes that the cache counts for it */
 	struct queue *queue;
 	struct link link;
-	struct rcu_head dead;
+	union {
+		struct rcu_head dead;      /* without references */
+		struct dirsrv_entry *told; /* the next one that destruction tells of */
+	};
 	pthread_rwlock_t lock; /* constructed; protects the attributes from other writers */
 };
 
@@ -109,12 +112,19 @@ struct dirsrv_entry_pool {
 	 * libslab's callbacks may look for a cache that is being destroyed. */
 	pthread_mutex_t lock;
 	struct dirsrv_entry_cache *cache; /* NULL: none */
+	struct dirsrv_entry_pool *next;   /* of all pools */
 };
 
 /* Bytes that wait for readers, at most, before who adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
-/* When more than `most` wait for readers, wait for these; not within a section. */
+/* Whether the thread is within a section, for what must not be called there. In qsbr a
+ * thread that is online counts as within one; one that is not reading says that it is
+ * offline, so here it loses what it had found. */
+bool pool_in_section(const struct dirsrv_entry_pool *pool);
+
+/* When more than `most` wait for readers, wait for these; not within a section, nor in qsbr
+ * while the thread is online: it may still look at what it found. */
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
 
 /* --- batch.c: objects by the dozen ---------------------------------------------------- */
@@ -197,7 +207,8 @@ static inline size_t entry_bytes(const struct dirsrv_entry *entry)
 
 /* --- the entry cache's, for others ----------------------------------------------------------- */
 
-/* The bytes of an entry have changed. */
+/* The bytes of an entry have changed: others may have to go for it. The caller has a
+ * reference, and not the entry's lock. */
 void cache_recharge(struct dirsrv_entry *entry);
 
 /* Callbacks of the pool's cache of entries. */

@@ -125,11 +125,22 @@ bool policy_insert(struct policy *policy, struct dirsrv_entry *entry)
 	return returns;
 }
 
+/* What is left to try. Entries that were used do not count as vain: each use is taken
+ * back once, which lookups have paid for. */
+struct tries {
+	uint64_t all;
+	unsigned vain;     /* entries in use that may be met yet */
+	unsigned for_main; /* from here on, the rest is for small */
+};
+
 /* The end of the small queue: false, and the entry has gone to main, or it is taken. */
-static bool leave_small(struct policy *policy, struct dirsrv_entry *entry)
+static bool leave_small(struct policy *policy, struct dirsrv_entry *entry, struct tries *tries)
 {
-	if (__atomic_load_n(&entry->uses, __ATOMIC_RELAXED) > 1 || !entry_take(entry)) {
+	bool used = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED) > 1;
+
+	if (used || !entry_take(entry)) {
 		move_to(&policy->main, entry, 0);
+		tries->vain -= !used;
 		return false;
 	}
 	ghost_add(&policy->ghosts, entry->dn->hash);
@@ -137,39 +148,45 @@ static bool leave_small(struct policy *policy, struct dirsrv_entry *entry)
 }
 
 /* The same of the main queue. */
-static bool leave_main(struct policy *policy, struct dirsrv_entry *entry)
+static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct tries *tries)
 {
 	uint8_t uses = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED);
 
 	if (!uses && entry_take(entry))
 		return true;
 	move_to(&policy->main, entry, uses ? uses - 1 : 0);
+	tries->vain -= !uses;
 	return false;
 }
 
 /* Small, while it has its part or more; and in the end, when nothing goes from main. */
-static bool is_smalls_turn(const struct policy *policy, size_t limit, uint64_t tries)
+static bool is_smalls_turn(const struct policy *policy, size_t limit, const struct tries *tries)
 {
 	const struct queue *small = &policy->small, *main = &policy->main;
 	size_t all = small->bytes + main->bytes;
 
 	if (!small->entries)
 		return false;
-	return !main->entries || tries <= small->entries ||
+	return !main->entries || tries->all <= small->entries || tries->vain <= tries->for_main ||
 	       small->bytes >= (all < limit ? all : limit) / SMALL_PART;
 }
 
-struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit)
+struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit, unsigned vain)
 {
 	struct queue *small = &policy->small, *main = &policy->main;
-	uint64_t tries = main->entries * (USES_MAX + 1) + small->entries * (USES_MAX + 2);
+	struct tries tries = {
+		.all = main->entries * (USES_MAX + 1) + small->entries * (USES_MAX + 2),
+		.vain = vain,
+		.for_main = vain / 2,
+	};
 
-	for (; tries; tries--) {
-		bool from_small = is_smalls_turn(policy, limit, tries);
+	for (; tries.all && tries.vain; tries.all--) {
+		bool from_small = is_smalls_turn(policy, limit, &tries);
 		struct queue *queue = from_small ? small : main;
 		struct dirsrv_entry *entry = entry_of_link(queue->ends.prev);
 
-		if (from_small ? leave_small(policy, entry) : leave_main(policy, entry)) {
+		if (from_small ? leave_small(policy, entry, &tries)
+			       : leave_main(policy, entry, &tries)) {
 			policy_remove(entry);
 			return entry;
 		}

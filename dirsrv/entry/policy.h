@@ -7,6 +7,8 @@
 
 #include "internal.h"
 
+#include <limits.h>
+
 /* Lookups that an entry remembers. */
 #define USES_MAX 3u
 
@@ -50,8 +52,10 @@ void policy_remove(struct dirsrv_entry *entry);
 void policy_charge(struct dirsrv_entry *entry, size_t bytes);
 
 /* policy_victim: the next entry to go, out of its queue, and without the cache's
- * reference, which was the only one. NULL: there is none. */
-struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit);
+ * reference, which was the only one. NULL: there is none, or `vain` entries that would
+ * have gone were in use; VAIN_ALL: as many as there are. */
+#define VAIN_ALL UINT_MAX
+struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit, unsigned vain);
 
 /* policy_use: a reader found it. */
 static inline void policy_use(struct dirsrv_entry *entry)

@@ -14,6 +14,54 @@
 
 #define POOL_NAME_MAX (SLAB_MAX_NAME - 10)
 
+/* --- fork ----------------------------------------------------------------------------- */
+
+static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dirsrv_entry_pool *pools;
+
+static void list_add(struct dirsrv_entry_pool *pool)
+{
+	pthread_mutex_lock(&pools_lock);
+	pool->next = pools;
+	pools = pool;
+	pthread_mutex_unlock(&pools_lock);
+}
+
+static void list_remove(const struct dirsrv_entry_pool *pool)
+{
+	struct dirsrv_entry_pool **link = &pools;
+
+	pthread_mutex_lock(&pools_lock);
+	while (*link != pool)
+		link = &(*link)->next;
+	*link = pool->next;
+	pthread_mutex_unlock(&pools_lock);
+}
+
+/* So that the child finds no lock taken by a thread that it does not have. */
+static void before_fork(void)
+{
+	pthread_mutex_lock(&pools_lock);
+	for (struct dirsrv_entry_pool *pool = pools; pool; pool = pool->next)
+		pthread_mutex_lock(&pool->lock);
+}
+
+static void after_fork(void)
+{
+	for (struct dirsrv_entry_pool *pool = pools; pool; pool = pool->next)
+		pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_unlock(&pools_lock);
+}
+
+/* Behind libslab's own (<slab/rcu.h>), which are called within these: libslab holds none of
+ * its locks when it calls us, and we call it with none of ours. */
+static __attribute__((constructor)) void register_fork_hooks(void)
+{
+	pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+/* --- making and destroying ---------------------------------------------------------------- */
+
 /* Entries are not type-safe in the sense of SLAB_TYPESAFE_BY_RCU, they are more: what a
  * reader has found stays itself, not just an entry, until he leaves. */
 static struct slab_cache *create_entries(struct dirsrv_entry_pool *pool, const char *name)
@@ -32,15 +80,15 @@ static struct slab_cache *create_entries(struct dirsrv_entry_pool *pool, const c
 	return slab_cache_create(name, sizeof(struct dirsrv_entry), &args, 0);
 }
 
+/* Without a size: of entries. */
 static struct slab_cache *create_one(struct dirsrv_entry_pool *pool, const char *prefix,
 				     const char *kind, size_t size)
 {
 	char name[SLAB_MAX_NAME + 1];
 
 	snprintf(name, sizeof(name), "%s.%s", prefix, kind);
-	if (size == sizeof(struct dirsrv_entry))
-		return create_entries(pool, name);
-	return slab_cache_create(name, size, NULL, SLAB_NO_MERGE);
+	return size ? slab_cache_create(name, size, NULL, SLAB_NO_MERGE)
+		    : create_entries(pool, name);
 }
 
 /* Caches that were made, none of which has an object. */
@@ -60,7 +108,7 @@ static bool create_caches(struct dirsrv_entry_pool *pool, const char *name)
 		const char *kind;
 		size_t size;
 	} kinds[] = {
-		{&pool->entries, "entry", sizeof(struct dirsrv_entry)},
+		{&pool->entries, "entry", 0},
 		{&pool->attributes, "attribute", sizeof(struct dirsrv_attribute)},
 		{&pool->values, "value", sizeof(struct dirsrv_value)},
 		{&pool->dns, "dn", sizeof(struct dirsrv_dn)},
@@ -93,8 +141,10 @@ struct dirsrv_entry_pool *dirsrv_entry_pool_create(const char *name,
 		return NULL;
 	pool->rcu = rcu ? rcu : &urcu_memb_flavor;
 	pthread_mutex_init(&pool->lock, NULL);
-	if (create_caches(pool, name))
+	if (create_caches(pool, name)) {
+		list_add(pool);
 		return pool;
+	}
 	slab_mfree(pool);
 	return NULL;
 }
@@ -127,6 +177,7 @@ int dirsrv_entry_pool_destroy(struct dirsrv_entry_pool *pool)
 	for (unsigned i = 0; i < 4; i++)
 		if (objects_of(caches[i]))
 			return slab_cache_destroy(caches[i]);
+	list_remove(pool);
 	destroy_caches(pool);
 	pthread_mutex_destroy(&pool->lock);
 	slab_mfree(pool);
@@ -146,6 +197,19 @@ int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
 size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool)
 {
 	return __atomic_load_n(&pool->pending, __ATOMIC_RELAXED);
+}
+
+bool pool_in_section(const struct dirsrv_entry_pool *pool)
+{
+	const struct rcu_flavor_struct *rcu = pool->rcu;
+	bool reading;
+
+	if (!rcu->read_ongoing())
+		return false;
+	rcu->thread_offline();
+	reading = rcu->read_ongoing();
+	rcu->thread_online();
+	return reading;
 }
 
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)

@@ -5,6 +5,10 @@
  * `life` is generation << REFERENCE_BITS | references. With no reference it is the
  * generation of the life that comes next, which no handle has yet; so whoever compares the
  * generation and adds a reference in one exchange has the operation that he wanted.
+ *
+ * A handle's generation also has the object's slot in it: who reads the two words of a
+ * handle while its owner writes them may have the one of this and the other of that
+ * operation, and all objects begin with the same generation.
  */
 #include <slab/dirsrv/operation.h>
 
@@ -20,6 +24,7 @@
 #define REFERENCE_BITS 24
 #define REFERENCES(life) ((life) & ((UINT64_C(1) << REFERENCE_BITS) - 1))
 #define GENERATION(life) ((life) >> REFERENCE_BITS)
+#define GENERATION_BITS (64 - REFERENCE_BITS)
 
 /* Beside the state, in `progress`. */
 #define ABANDONED (UINT32_C(1) << 31)
@@ -170,11 +175,17 @@ void dirsrv_operation_put(struct dirsrv_operation *operation)
 		slab_free(operation->pool->cache, operation);
 }
 
+/* What a handle has for this life. */
+static uint64_t mark_of(const struct dirsrv_operation *operation, uint64_t life)
+{
+	return operation->slot << GENERATION_BITS | GENERATION(life);
+}
+
 struct dirsrv_operation_handle dirsrv_operation_handle_of(const struct dirsrv_operation *operation)
 {
 	struct dirsrv_operation_handle handle = {
 		.operation = (struct dirsrv_operation *)operation,
-		.generation = GENERATION(LOAD(operation->life)),
+		.generation = mark_of(operation, LOAD(operation->life)),
 	};
 
 	return handle;
@@ -188,7 +199,7 @@ struct dirsrv_operation *dirsrv_operation_acquire(struct dirsrv_operation_handle
 	if (!operation)
 		return NULL;
 	life = LOAD(operation->life);
-	while (GENERATION(life) == handle.generation && REFERENCES(life))
+	while (mark_of(operation, life) == handle.generation && REFERENCES(life))
 		if (__atomic_compare_exchange_n(&operation->life, &life, life + 1, true,
 						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return operation;

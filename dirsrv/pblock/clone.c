@@ -83,7 +83,7 @@ static void forget(Slapi_PBlock *pb, const struct pblock_parameter *what)
 
 Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb)
 {
-	Slapi_PBlock *clone = pb ? slapi_pblock_new() : NULL;
+	Slapi_PBlock *clone = pb ? pblock_make() : NULL;
 	bool complete = clone;
 
 	for (unsigned i = 0; complete && i < pblock_parameter_count; i++)
@@ -92,8 +92,11 @@ Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb)
 	for (unsigned i = 0; clone && i < pblock_parameter_count; i++)
 		if (pblock_parameters[i].moves)
 			forget(complete ? pb : clone, &pblock_parameters[i]);
-	if (complete || !clone)
-		return clone;
-	slapi_pblock_destroy(clone);
-	return NULL;
+	if (clone && !complete) {
+		slapi_pblock_destroy(clone);
+		return NULL;
+	}
+	if (clone && pblock_is_recording())
+		pblock_record_clone(pb, clone);
+	return clone;
 }

@@ -82,6 +82,9 @@ void pblock_free_owned(Slapi_PBlock *pb);
 
 /* --- what a layout offers to what both have in common --------------------------- */
 
+/* pblock_make: slapi_pblock_new() that is not recorded. */
+Slapi_PBlock *pblock_make(void);
+
 /* pblock_stored: where a parameter is stored; NULL: its part is absent. */
 void *pblock_stored(Slapi_PBlock *pb, unsigned number);
 

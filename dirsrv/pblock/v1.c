@@ -182,22 +182,26 @@ int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value)
 	return 0;
 }
 
-Slapi_PBlock *slapi_pblock_new(void)
+Slapi_PBlock *pblock_make(void)
 {
 	Slapi_PBlock *pb = calloc(1, sizeof(*pb));
 
-	if (!pb)
-		return NULL;
-	pb->flat.part[FLAT] = pb;
-	if (pblock_is_recording())
+	if (pb)
+		pb->flat.part[FLAT] = pb;
+	return pb;
+}
+
+Slapi_PBlock *slapi_pblock_new(void)
+{
+	Slapi_PBlock *pb = pblock_make();
+
+	if (pb && pblock_is_recording())
 		pblock_record_new(pb);
 	return pb;
 }
 
 static void empty(Slapi_PBlock *pb)
 {
-	if (pblock_is_recording())
-		pblock_record_end(pb);
 	pblock_free_owned(pb);
 	for (enum part part = PLUGIN; part < PARTS; part++)
 		free(pb->flat.part[part]);
@@ -207,17 +211,28 @@ void slapi_pblock_init(Slapi_PBlock *pb)
 {
 	if (!pb)
 		return;
+	if (pblock_is_recording())
+		pblock_record_init(pb);
 	empty(pb);
 	memset(pb, 0, sizeof(*pb));
 	pb->flat.part[FLAT] = pb;
-	if (pblock_is_recording())
-		pblock_record_new(pb);
 }
 
 void slapi_pblock_destroy(Slapi_PBlock *pb)
 {
 	if (!pb)
 		return;
+	if (pblock_is_recording())
+		pblock_record_end(pb);
 	empty(pb);
 	free(pb);
+}
+
+size_t slab_pblock_size(const Slapi_PBlock *pb)
+{
+	size_t size = pb ? sizeof(*pb) : 0;
+
+	for (enum part part = PLUGIN; pb && part < PARTS; part++)
+		size += pb->flat.part[part] ? part_size[part] : 0;
+	return size;
 }

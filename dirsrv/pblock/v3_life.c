@@ -167,9 +167,14 @@ static inline void clear(Slapi_PBlock *pb)
 	memset(&pb->top, 0, sizeof(pb->top));
 }
 
+Slapi_PBlock *pblock_make(void)
+{
+	return allocate(PBLOCK_PART_top);
+}
+
 static __attribute__((noinline)) Slapi_PBlock *new_recorded(void)
 {
-	Slapi_PBlock *pb = allocate(PBLOCK_PART_top);
+	Slapi_PBlock *pb = pblock_make();
 
 	if (pb)
 		pblock_record_new(pb);
@@ -188,10 +193,8 @@ void slapi_pblock_init(Slapi_PBlock *pb)
 	if (!pb)
 		return;
 	if (pblock_is_recording())
-		pblock_record_end(pb);
+		pblock_record_init(pb);
 	clear(pb);
-	if (pblock_is_recording())
-		pblock_record_new(pb);
 }
 
 static __attribute__((noinline)) void destroy_slow(Slapi_PBlock *pb)
@@ -212,4 +215,13 @@ void slapi_pblock_destroy(Slapi_PBlock *pb)
 	}
 	memset(&pb->top, 0, sizeof(pb->top));
 	slab_free(caches[PBLOCK_PART_top], pb);
+}
+
+size_t slab_pblock_size(const Slapi_PBlock *pb)
+{
+	size_t size = pb ? sizeof(*pb) : 0;
+
+	for (uint32_t present = pb ? pb->present : 0; present; present &= present - 1)
+		size += part_types[__builtin_ctz(present)].size;
+	return size;
 }

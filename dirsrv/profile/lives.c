@@ -75,7 +75,7 @@ static void count(uint64_t *counter)
 /* Under a lock; what the start has made is then visible. */
 static bool is_recording(void)
 {
-	return __atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE) & RECORD_LIVES;
 }
 
 /* Whether this thread may go on; the caller's errno stays. */
@@ -235,13 +235,28 @@ static void end_locked(struct shard *shard, struct life *life)
 	}
 }
 
+/* A life, if there is one, leaves the living. */
+static void finish_locked(struct shard *shard, uint64_t key)
+{
+	struct life **at = find_living(shard, key), *life = *at;
+	struct shard *goal;
+
+	if (!life)
+		return;
+	*at = life->next;
+	life->key = life_hash(life);
+	goal = shard_of(ended, life->key);
+	pthread_mutex_lock(&goal->lock);
+	end_locked(goal, life);
+	pthread_mutex_unlock(&goal->lock);
+}
+
 /* Events */
 
 void lives_begin(const void *pblock)
 {
 	uint64_t key = (uintptr_t)pblock;
 	struct shard *shard = shard_of(living, key);
-	struct life **at;
 	int saved_errno;
 
 	if (!enter(&saved_errno)) {
@@ -249,8 +264,9 @@ void lives_begin(const void *pblock)
 		return;
 	}
 	pthread_mutex_lock(&shard->lock);
-	at = find_living(shard, key);
-	if (!*at && is_recording())
+	/* Whoever was here has ended in a callback of libslab's, and could not tell. */
+	finish_locked(shard, key);
+	if (is_recording())
 		add_living(shard, key, true);
 	pthread_mutex_unlock(&shard->lock);
 	leave(saved_errno);
@@ -288,34 +304,16 @@ void lives_access(const void *pblock, uint32_t parameter, bool set)
 	leave(saved_errno);
 }
 
-/* Take a life out of the living. */
-static struct life *take_living(struct shard *shard, uint64_t key)
-{
-	struct life **at = find_living(shard, key), *life = *at;
-
-	if (life)
-		*at = life->next;
-	return life;
-}
-
 void lives_finish(const void *pblock)
 {
 	uint64_t key = (uintptr_t)pblock;
-	struct shard *shard = shard_of(living, key), *goal;
-	struct life *life;
+	struct shard *shard = shard_of(living, key);
 	int saved_errno;
 
 	if (!enter(&saved_errno))
 		return;
 	pthread_mutex_lock(&shard->lock);
-	life = take_living(shard, key);
-	if (life) {
-		life->key = life_hash(life);
-		goal = shard_of(ended, life->key);
-		pthread_mutex_lock(&goal->lock);
-		end_locked(goal, life);
-		pthread_mutex_unlock(&goal->lock);
-	}
+	finish_locked(shard, key);
 	pthread_mutex_unlock(&shard->lock);
 	leave(saved_errno);
 }

@@ -14,15 +14,16 @@
  *
  * Lock order: a shard of the living, a shard of the ended. Both are held over calls of
  * libslab, whose reclaim callbacks may come back here: that is told by a variable of the
- * thread, and not recorded.
+ * thread, and not recorded. A pblock that ends there counts as ended when another one begins
+ * at its address, or with the recording.
  */
 #ifndef PBLOCK_LIVES_H
 #define PBLOCK_LIVES_H
 
+#include <slab/dirsrv/profile.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PARAMETER_NUMBERS 2048 /* no parameter has a higher number */
 #define USES 10  /* in a piece of memory of 256 bytes */
 
 /* One parameter of a life, or of all lives that are alike. */

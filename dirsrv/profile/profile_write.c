@@ -5,15 +5,13 @@
  * parameters by number.
  */
 #include "profile_write.h"
+#include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define VERSION 1
 
@@ -30,7 +28,8 @@ struct profile {
 	size_t count, room;
 	bool failed; /* no memory */
 	uint64_t pblocks, earlier;
-	struct use totals[PARAMETER_NUMBERS];
+	struct lives_counts counts;
+	struct use totals[SLAB_PBLOCK_NUMBERS];
 };
 
 /* Collecting */
@@ -136,7 +135,7 @@ static void print_totals(FILE *out, const struct profile *profile)
 	const char *before = "";
 
 	fputs("  \"parameters\": [", out);
-	for (uint32_t i = 0; i < PARAMETER_NUMBERS; i++) {
+	for (uint32_t i = 0; i < SLAB_PBLOCK_NUMBERS; i++) {
 		struct use use = profile->totals[i];
 
 		use.parameter = i;
@@ -166,9 +165,11 @@ static void print_command(FILE *out)
 	fputs("\",\n", out);
 }
 
-static void print_profile(FILE *out, const struct profile *profile,
-			  const struct lives_counts *counts)
+static int print_profile(FILE *out, const void *arg)
 {
+	const struct profile *profile = arg;
+	const struct lives_counts *counts = &profile->counts;
+
 	fprintf(out, "{\n  \"pblock_profile\": %d,\n", VERSION);
 	print_command(out);
 	fprintf(out,
@@ -181,51 +182,7 @@ static void print_profile(FILE *out, const struct profile *profile,
 	for (size_t i = 0; i < profile->count; i++)
 		print_kind(out, &profile->kinds[i], i ? "," : "");
 	fputs("\n  ]\n}\n", out);
-}
-
-static int finish(FILE *out)
-{
-	int error = 0;
-
-	if (fflush(out) != 0)
-		error = -errno;
-	else if (ferror(out))
-		error = -EIO;
-	if (fclose(out) != 0 && !error)
-		error = -errno;
-	return error;
-}
-
-static int write_file(int fd, const struct profile *profile, const struct lives_counts *counts)
-{
-	FILE *out = fdopen(fd, "w");
-
-	if (!out) {
-		close(fd);
-		return -ENOMEM;
-	}
-	print_profile(out, profile, counts);
-	return finish(out);
-}
-
-/* A name with this process's number is nobody else's: what has it is left over. */
-static int write_beside(const char *file, const struct profile *profile,
-			const struct lives_counts *counts)
-{
-	char beside[PATH_MAX + 16];
-	int fd, error;
-
-	snprintf(beside, sizeof(beside), "%s.%d.tmp", file, (int)getpid());
-	unlink(beside);
-	fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	error = write_file(fd, profile, counts);
-	if (!error && rename(beside, file) != 0)
-		error = -errno;
-	if (error)
-		unlink(beside);
-	return error;
+	return 0;
 }
 
 int profile_write(const char *file, const struct lives_counts *counts)
@@ -235,12 +192,13 @@ int profile_write(const char *file, const struct lives_counts *counts)
 
 	if (!profile)
 		return error;
+	profile->counts = *counts;
 	lives_each(collect, profile);
 	if (!profile->failed) {
 		if (profile->count)
 			qsort(profile->kinds, profile->count, sizeof(*profile->kinds),
 			      compare_kinds);
-		error = write_beside(file, profile, counts);
+		error = file_write(file, print_profile, profile);
 	}
 	for (size_t i = 0; i < profile->count; i++)
 		free(profile->kinds[i].uses);

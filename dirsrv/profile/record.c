@@ -1,52 +1,142 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recording what is done with pblocks: when it begins and ends, and what of it survives
- * a fork. lives.h has what is recorded, profile_write.c how it is written.
+ * a fork. There are two recorders, which go on and off by themselves: of lives, for a
+ * profile (lives.h; profile_write.c has how it is written), and of calls, for a trace
+ * (calls.h).
  *
  * pblock_recording is looked at without a lock, so that a pblock's functions pay one
- * load when nothing is recorded. Whoever has seen it set looks again under the lock of
- * a shard; recording ends by clearing it and then taking all of them.
+ * load when nothing is recorded. Whoever has seen it set looks again under a lock of the
+ * recorder; recording ends by clearing it and then taking all of them.
  *
  * A forked child goes on with nothing recorded, and writes to FILE.PID: servers fork to
  * go into the background, and the two ends of the fork must not write the same file.
  *
- * Lock order: `control`, then those of lives.h.
+ * Lock order: `control`, then those of lives.h, then those of calls.h.
  */
 #include "record.h"
+#include "calls.h"
+#include "file.h"
 #include "lives.h"
 #include "profile_write.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <slab/dirsrv/profile.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 uint32_t pblock_recording;
 
+struct recorder {
+	uint32_t bit; /* of pblock_recording */
+	const char *variable, *what;
+	int (*open)(void);
+	void (*close)(void);
+	void (*lock)(void);
+	void (*unlock)(void);
+	int (*write)(const char *file); /* with the lock */
+	void (*forget)(void);  /* likewise */
+	char file[PATH_MAX];
+	bool is_open; /* between start and stop */
+};
+
+static int open_lives(void)
+{
+	return lives_open() ? 0 : -ENOMEM;
+}
+
+static int write_lives(const char *file)
+{
+	struct lives_counts counts = lives_finish_all();
+
+	return profile_write(file, &counts);
+}
+
 static pthread_mutex_t control = PTHREAD_MUTEX_INITIALIZER; /* protects the following */
-static char file_name[PATH_MAX];
-static bool open_now; /* between start and stop */
+static struct recorder profile = {
+	.bit = RECORD_LIVES,
+	.variable = "SLAB_PBLOCK_PROFILE",
+	.what = "profile",
+	.open = open_lives,
+	.close = lives_close,
+	.lock = lives_lock,
+	.unlock = lives_unlock,
+	.write = write_lives,
+	.forget = lives_forget,
+};
+static struct recorder trace = {
+	.bit = RECORD_CALLS,
+	.variable = "SLAB_PBLOCK_TRACE",
+	.what = "trace",
+	.open = calls_open,
+	.close = calls_close,
+	.lock = calls_lock,
+	.unlock = calls_unlock,
+	.write = calls_write,
+	.forget = calls_forget,
+};
 
 /* Events */
 
+static uint32_t recording(void)
+{
+	return __atomic_load_n(&pblock_recording, __ATOMIC_RELAXED);
+}
+
 void pblock_record_new(const struct slapi_pblock *pb)
 {
-	lives_begin(pb);
+	if (recording() & RECORD_LIVES)
+		lives_begin(pb);
+	if (recording() & RECORD_CALLS)
+		calls_add(CALL_NEW, pb, 0);
+}
+
+void pblock_record_clone(const struct slapi_pblock *pb, const struct slapi_pblock *clone)
+{
+	if (recording() & RECORD_LIVES)
+		lives_begin(clone);
+	if (recording() & RECORD_CALLS)
+		calls_add(CALL_CLONE, pb, (uintptr_t)clone);
+}
+
+void pblock_record_init(const struct slapi_pblock *pb)
+{
+	if (recording() & RECORD_LIVES) {
+		lives_finish(pb);
+		lives_begin(pb);
+	}
+	if (recording() & RECORD_CALLS)
+		calls_add(CALL_INIT, pb, 0);
 }
 
 void pblock_record_access(const struct slapi_pblock *pb, int parameter, bool set)
 {
-	if (parameter >= 0 && parameter < PARAMETER_NUMBERS)
+	if (parameter < 0 || parameter >= SLAB_PBLOCK_NUMBERS)
+		return;
+	if (recording() & RECORD_LIVES)
 		lives_access(pb, (uint32_t)parameter, set);
+	if (recording() & RECORD_CALLS)
+		calls_add(set ? CALL_SET : CALL_GET, pb, (uintptr_t)parameter);
 }
 
 void pblock_record_end(const struct slapi_pblock *pb)
 {
-	lives_finish(pb);
+	if (recording() & RECORD_LIVES)
+		lives_finish(pb);
+	if (recording() & RECORD_CALLS)
+		calls_add(CALL_DESTROY, pb, 0);
+}
+
+static void switch_on(const struct recorder *recorder)
+{
+	__atomic_fetch_or(&pblock_recording, recorder->bit, __ATOMIC_RELEASE);
+}
+
+static void switch_off(const struct recorder *recorder)
+{
+	__atomic_fetch_and(&pblock_recording, ~recorder->bit, __ATOMIC_RELEASE);
 }
 
 /* Fork */
@@ -55,69 +145,72 @@ static void before_fork(void)
 {
 	pthread_mutex_lock(&control);
 	lives_lock();
+	calls_lock();
 }
 
 static void after_fork_in_parent(void)
 {
+	calls_unlock();
 	lives_unlock();
 	pthread_mutex_unlock(&control);
 }
 
-static void switch_recording(bool on)
+static void begin_anew(struct recorder *recorder)
 {
-	__atomic_store_n(&pblock_recording, on, __ATOMIC_RELEASE);
+	size_t len = strlen(recorder->file);
+	int room = (int)(sizeof(recorder->file) - len);
+
+	if (!recorder->is_open)
+		return;
+	recorder->forget();
+	/* Rather nothing than over the file of another process. */
+	if (snprintf(recorder->file + len, (size_t)room, ".%d", (int)getpid()) >= room) {
+		switch_off(recorder);
+		recorder->is_open = false;
+	}
 }
 
 static void after_fork_in_child(void)
 {
-	size_t len = strlen(file_name);
-	int room = (int)(sizeof(file_name) - len);
-
-	if (open_now) {
-		lives_forget();
-		/* Rather nothing than over the file of another process. */
-		if (snprintf(file_name + len, (size_t)room, ".%d", (int)getpid()) >= room) {
-			switch_recording(false);
-			open_now = false;
-		}
-	}
-	lives_unlock();
-	pthread_mutex_unlock(&control);
+	begin_anew(&profile);
+	begin_anew(&trace);
+	after_fork_in_parent();
 }
 
 static void prepare(void)
 {
 	lives_prepare();
+	calls_prepare();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 /* Start and stop */
 
-static int start_locked(const char *file)
+static int start_locked(struct recorder *recorder, const char *file)
 {
-	if (open_now)
+	int error;
+
+	if (recorder->is_open)
 		return -EBUSY;
-	if (!lives_open())
-		return -ENOMEM;
-	memcpy(file_name, file, strlen(file) + 1);
-	open_now = true;
-	switch_recording(true);
+	error = file_name(recorder->file, file);
+	if (!error)
+		error = recorder->open();
+	if (error)
+		return error;
+	recorder->is_open = true;
+	switch_on(recorder);
 	return 0;
 }
 
-int slab_pblock_profile_start(const char *file)
+static int start(struct recorder *recorder, const char *file)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int error;
+	int error = -EINVAL;
 
-	if (!file || !*file) {
-		error = -EINVAL;
-	} else if (strlen(file) >= sizeof(file_name)) {
-		error = -ENAMETOOLONG;
-	} else {
+	if (file && *file) {
 		pthread_once(&once, prepare);
 		pthread_mutex_lock(&control);
-		error = start_locked(file);
+		error = start_locked(recorder, file);
 		pthread_mutex_unlock(&control);
 	}
 	if (error)
@@ -125,51 +218,81 @@ int slab_pblock_profile_start(const char *file)
 	return error;
 }
 
-static int stop_locked(void)
+static int stop_locked(struct recorder *recorder)
 {
-	struct lives_counts counts;
 	int error;
 
-	switch_recording(false);
-	lives_lock();
-	counts = lives_finish_all();
-	error = profile_write(file_name, &counts);
-	lives_forget();
-	lives_unlock();
-	lives_close();
-	open_now = false;
+	switch_off(recorder);
+	recorder->lock();
+	error = recorder->write(recorder->file);
+	recorder->forget();
+	recorder->unlock();
+	recorder->close();
+	recorder->is_open = false;
 	return error;
 }
 
-int slab_pblock_profile_stop(void)
+static int stop(struct recorder *recorder)
 {
 	int error = -EINVAL;
 
 	pthread_mutex_lock(&control);
-	if (open_now)
-		error = stop_locked();
+	if (recorder->is_open)
+		error = stop_locked(recorder);
 	pthread_mutex_unlock(&control);
 	if (error)
 		errno = -error;
 	return error;
 }
 
+int slab_pblock_profile_start(const char *file)
+{
+	return start(&profile, file);
+}
+
+int slab_pblock_profile_stop(void)
+{
+	return stop(&profile);
+}
+
+int slab_pblock_trace_start(const char *file)
+{
+	return start(&trace, file);
+}
+
+int slab_pblock_trace_stop(void)
+{
+	return stop(&trace);
+}
+
 /* The environment */
+
+static void start_as_told(struct recorder *recorder)
+{
+	const char *file = secure_getenv(recorder->variable);
+
+	if (file && start(recorder, file) != 0)
+		fprintf(stderr, "libslab_dirsrv: %s=%s: nothing is recorded: %s\n",
+			recorder->variable, file, strerror(errno));
+}
 
 __attribute__((constructor)) static void start_by_environment(void)
 {
-	const char *file = secure_getenv("SLAB_PBLOCK_PROFILE");
+	start_as_told(&profile);
+	start_as_told(&trace);
+}
 
-	if (file && slab_pblock_profile_start(file) != 0)
-		fprintf(stderr, "libslab_dirsrv: SLAB_PBLOCK_PROFILE=%s: nothing is recorded: %s\n",
-			file, strerror(errno));
+static void stop_at_last(struct recorder *recorder)
+{
+	int error = stop(recorder);
+
+	if (error && error != -EINVAL)
+		fprintf(stderr, "libslab_dirsrv: the %s of pblocks was not written: %s: %s\n",
+			recorder->what, recorder->file, strerror(-error));
 }
 
 __attribute__((destructor)) static void stop_at_the_end(void)
 {
-	int error = slab_pblock_profile_stop();
-
-	if (error && error != -EINVAL)
-		fprintf(stderr, "libslab_dirsrv: the profile of pblocks was not written: %s: %s\n",
-			file_name, strerror(-error));
+	stop_at_last(&profile);
+	stop_at_last(&trace);
 }

@@ -6,8 +6,9 @@
  * All of them do nothing when recording has ended meanwhile, never fail, and leave
  * errno alone.
  *
- *	slapi_pblock_new, clone's new pblock   pblock_record_new()
- *	slapi_pblock_init                      pblock_record_end(), then pblock_record_new()
+ *	slapi_pblock_new                       pblock_record_new()
+ *	slapi_pblock_clone                     pblock_record_clone(), when it has succeeded
+ *	slapi_pblock_init                      pblock_record_init()
  *	slapi_pblock_get, _set                 pblock_record_access(), of known parameters
  *	slapi_pblock_destroy                   pblock_record_end(), before the memory goes
  */
@@ -19,9 +20,15 @@
 
 struct slapi_pblock;
 
-extern uint32_t pblock_recording; /* 0: off. Loaded relaxed; record.c alone writes it */
+#define RECORD_LIVES 1u
+#define RECORD_CALLS 2u
+
+/* What is recorded, 0: nothing. Loaded relaxed; record.c alone writes it. */
+extern uint32_t pblock_recording;
 
 void pblock_record_new(const struct slapi_pblock *pb);
+void pblock_record_clone(const struct slapi_pblock *pb, const struct slapi_pblock *clone);
+void pblock_record_init(const struct slapi_pblock *pb);
 void pblock_record_access(const struct slapi_pblock *pb, int parameter, bool set);
 void pblock_record_end(const struct slapi_pblock *pb);
 

@@ -35,13 +35,11 @@ int malloc_program(char **argv)
 static int check_source(const struct args *args)
 {
 	struct directory directory;
+	int status = directory_read(&directory, args);
 
-	if (memory_setup())
-		return 1;
-	if (directory_read(&directory, args))
-		return 2;
-	directory_free(&directory);
-	return memory_teardown() ? 1 : 0;
+	if (status)
+		return status;
+	return directory_free(&directory) ? 1 : 0;
 }
 
 /* The command line of a child; the texts must live until it is used. */
@@ -128,8 +126,8 @@ static int run_side(struct command *command, struct result *result, int fds[2])
 	return -1;
 }
 
-static int run_round(const struct args *args, bool on_malloc, double seconds, bool show_slabinfo,
-		     struct result *result)
+int run_round(const struct args *args, bool on_malloc, double seconds, bool show_slabinfo,
+	      struct result *result)
 {
 	struct command command;
 	int fds[2], status;
@@ -150,6 +148,7 @@ int compare_sides(const struct args *args)
 	double seconds = args->seconds / (double)rounds;
 	/* Too large for a stack of unknown size. */
 	static struct result slab[ROUNDS], other[ROUNDS];
+	struct picture picture;
 	int status = check_source(args);
 
 	if (status)
@@ -162,6 +161,10 @@ int compare_sides(const struct args *args)
 		if (run_round(args, true, seconds, false, &other[i]))
 			return 1;
 	}
+	if (picture_make(&picture, args))
+		return 1;
 	screen_compare(slab, other, rounds);
+	if (picture.made)
+		screen_picture(picture.folder);
 	return 0;
 }

@@ -15,9 +15,9 @@ static bool has_red_zones;
 
 static void switch_on(const struct args *args)
 {
-	printf("\nSuppose that entries get damaged now and then. Debugging is switched on for them,\n"
-	       "while the directory goes on:\n");
-	has_red_zones = inspect_self(args, "-da", "entry");
+	printf("\nSuppose that entries get damaged now and then. Debugging is switched on for\n"
+	       "them, while the directory goes on:\n");
+	has_red_zones = inspect_self(args, "-da", "db.entry");
 }
 
 /* The byte is written by the next worker that finds an entry, and noticed by the
@@ -36,8 +36,8 @@ static void provoke(const struct args *args)
 	fflush(stdout);
 	kill(getpid(), SIGUSR1);
 	nanosleep(&pause, NULL);
-	printf("\nThe byte was put right, the object is kept, and the directory goes on. Who had the\n"
-	       "object is known: the function that allocated it is the first suspect.\n\n");
+	printf("\nThe byte was put right, the object is kept, and the directory goes on. Who had\n"
+	       "the object is known: the function that allocated it is the first suspect.\n\n");
 }
 
 static void switch_off(const struct args *args)
@@ -45,7 +45,7 @@ static void switch_off(const struct args *args)
 	if (!has_red_zones)
 		return;
 	printf("\nDebugging is switched off again:\n");
-	inspect_self(args, "-d", "entry");
+	inspect_self(args, "-d", "db.entry");
 }
 
 const struct step hunt_steps[] = {

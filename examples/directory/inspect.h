@@ -6,6 +6,7 @@
 #include "args.h"
 #include "result.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,6 +18,26 @@ int beside_program(const char *name, char *path, size_t size);
  * table when `option` is NULL. False, and one line, when there is none or it fails.
  */
 bool inspect_self(const struct args *args, const char *option, const char *cache);
+
+/*
+ * run_beside: run a program of this one's directory to its end, with its output in a file
+ * unless that is NULL. False, and one line, when it fails.
+ */
+bool run_beside(char *const *argv, const char *output);
+
+/* run_round: one side in a fresh process. 0, or -1 after saying what went wrong. */
+int run_round(const struct args *args, bool on_malloc, double seconds, bool show_slabinfo,
+	      struct result *result);
+
+/* A report of how the load uses pblocks: pblock-profile.svg and .txt in that folder. */
+struct picture {
+	bool made;
+	char folder[PATH_MAX];
+};
+
+/* picture_make: record a round of at most a second, and have pblock-profile draw it.
+ * -1: the round failed, which was said. */
+int picture_make(struct picture *picture, const struct args *args);
 
 /*
  * compare_sides: both sides in fresh processes, in turn, until the seconds of

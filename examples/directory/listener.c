@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <urcu/urcu-memb.h>
+
 #define OR_TERMS 10
 
 /* xorshift64*: a random number below `below`. */
@@ -63,137 +65,262 @@ static uint32_t take(struct listener *listener, uint32_t *list, size_t *count)
 	return slot;
 }
 
-/* The base of a search is the suffix; everything else names its entry. */
-static struct dn *search_base(const struct slot *slot)
+static struct dirsrv_dn *slot_dn(struct listener *listener, const struct slot *slot)
 {
-	size_t rdn = record_rdn_end(slot->dn, slot->dn_length);
-	size_t skip = rdn < slot->dn_length ? rdn + 1 : 0;
+	struct dirsrv_entry_pool *pool = listener->traffic->directory->pool;
 
-	return dn_make(slot->dn + skip, slot->dn_length - skip);
+	return memory_or_exit(dirsrv_dn_make(pool, slot->dn, slot->dn_length));
 }
 
-static void make_filter(struct listener *listener, struct operation *operation, unsigned terms)
+/* --- requests --------------------------------------------------------------------------- */
+
+/* The base of a search is what holds the entry, if there is that; everything else
+ * names its entry. */
+static struct dirsrv_dn *search_base(struct listener *listener, const struct slot *slot)
 {
+	size_t skip = record_rdn_end(slot->dn, slot->dn_length) + 1;
+	struct dirsrv_dn *base = NULL;
+
+	if (skip < slot->dn_length)
+		base = dirsrv_dn_make(listener->traffic->directory->pool, slot->dn + skip,
+				      slot->dn_length - skip);
+	return base ? base : slot_dn(listener, slot);
+}
+
+static struct filter *make_term(const struct slot *slot, struct filter *next)
+{
+	struct filter *term = memory_or_exit(slab_malloc(sizeof(*term) + slot->name_length));
+
+	term->next = next;
+	term->length = slot->name_length;
+	memcpy(term->name, slot->name, slot->name_length);
+	return term;
+}
+
+/* The first term as a client writes it; the others look the same. */
+static char *filter_text(const struct filter *term)
+{
+	static const char start[] = "(cn=";
+	char *text = memory_or_exit(slab_malloc(strlen(start) + term->length + 2));
+
+	memcpy(text, start, strlen(start));
+	memcpy(text + strlen(start), term->name, term->length);
+	memcpy(text + strlen(start) + term->length, ")", 2);
+	return text;
+}
+
+static void ask_search(struct listener *listener, Slapi_PBlock *pb, unsigned terms)
+{
+	const struct slot *slot = NULL;
+	struct filter *filter = NULL;
+
 	for (unsigned i = 0; i < terms; i++) {
-		const struct slot *slot = any_slot(listener);
-		struct value *term = value_make(slot->name, slot->name_length);
-
-		value_hash(term);
-		term->next = operation->filter;
-		operation->filter = term;
-		if (!operation->target)
-			operation->target = search_base(slot);
+		slot = any_slot(listener);
+		filter = make_term(slot, filter);
 	}
+	pblock_set_pointer(pb, SLAPI_TARGET_SDN, search_base(listener, slot));
+	pblock_set_pointer(pb, SLAPI_SEARCH_FILTER, filter);
+	pblock_set_pointer(pb, SLAPI_SEARCH_STRFILTER, filter_text(filter));
 }
 
-static struct dn *slot_dn(const struct slot *slot)
+static void ask_modify(struct listener *listener, Slapi_PBlock *pb)
 {
-	return dn_make(slot->dn, slot->dn_length);
+	size_t length = note_length(listener);
+	struct change *change = memory_or_exit(slab_malloc(sizeof(*change) + length));
+
+	change->length = length;
+	memcpy(change->note, note_text, length);
+	pblock_set_pointer(pb, SLAPI_TARGET_SDN, slot_dn(listener, any_slot(listener)));
+	pblock_set_pointer(pb, SLAPI_MODIFY_MODS, change);
 }
 
-static void make_request(struct listener *listener, struct operation *operation)
+static void ask_add(struct listener *listener, Slapi_PBlock *pb, struct request *request)
 {
 	const struct directory *directory = listener->traffic->directory;
-	const struct slot *slots = directory->slots;
+	const struct slot *slot;
 
-	switch (operation->kind) {
+	request->slot = take(listener, listener->absent, &listener->absent_count);
+	slot = &directory->slots[request->slot];
+	pblock_set_pointer(pb, SLAPI_TARGET_SDN, slot_dn(listener, slot));
+	pblock_set_pointer(
+		pb, SLAPI_ADD_ENTRY,
+		memory_or_exit(slot_entry(directory, slot, request->id, note_length(listener))));
+}
+
+static void ask_delete(struct listener *listener, Slapi_PBlock *pb, struct request *request)
+{
+	request->slot = take(listener, listener->present, &listener->present_count);
+	pblock_set_pointer(pb, SLAPI_TARGET_SDN,
+			   slot_dn(listener, &listener->traffic->directory->slots[request->slot]));
+}
+
+static void ask(struct listener *listener, Slapi_PBlock *pb, struct request *request)
+{
+	switch (request->kind) {
 	case KIND_SEARCH:
-		make_filter(listener, operation, 1);
+		ask_search(listener, pb, 1);
 		break;
 	case KIND_OR:
-		make_filter(listener, operation, OR_TERMS);
+		ask_search(listener, pb, OR_TERMS);
 		break;
 	case KIND_BASE:
-		operation->target = slot_dn(any_slot(listener));
+		pblock_set_pointer(pb, SLAPI_TARGET_SDN, slot_dn(listener, any_slot(listener)));
 		break;
 	case KIND_MODIFY:
-		operation->target = slot_dn(any_slot(listener));
-		operation->change = note_make(operation->id, note_length(listener));
+		ask_modify(listener, pb);
 		break;
 	case KIND_ADD:
-		operation->slot = take(listener, listener->absent, &listener->absent_count);
-		operation->target = slot_dn(&slots[operation->slot]);
-		operation->entry = slot_entry(directory, &slots[operation->slot], operation->id,
-					      note_length(listener));
+		ask_add(listener, pb, request);
 		break;
 	default:
-		operation->slot = take(listener, listener->present, &listener->present_count);
-		operation->target = slot_dn(&slots[operation->slot]);
+		ask_delete(listener, pb, request);
 	}
 }
 
-static struct operation *make_operation(struct listener *listener)
+/* An operation with its pblock; the listener has the reference. */
+static struct dirsrv_operation_handle make_operation(struct listener *listener)
 {
-	struct operation *operation = memory_new_operation();
-	struct pblock *pblock = memory_new_pblock();
+	static const uint32_t tags[KIND_COUNT] = {0x63, 0x63, 0x63, 0x66, 0x68, 0x4a};
+	struct directory *directory = listener->traffic->directory;
+	enum kind kind = choose_kind(listener);
+	const struct dirsrv_operation_request received = {
+		.connection = listener,
+		.connection_id = listener->index,
+		.message_id = (uint32_t)listener->next_id,
+		.tag = tags[kind],
+	};
+	struct dirsrv_operation *operation =
+		memory_or_exit(dirsrv_operation_new(directory->operations, &received));
+	Slapi_PBlock *pb = memory_or_exit(slapi_pblock_new());
+	struct request *request = dirsrv_operation_room(operation);
 
-	operation->pblock = pblock;
-	operation->id = listener->next_id;
+	request->kind = kind;
+	request->id = listener->next_id;
 	listener->next_id += listener->traffic->threads;
-	operation->listener = listener->index;
-	operation->kind = choose_kind(listener);
-	make_request(listener, operation);
-	pblock->parameter[PB_BACKEND] = (uintptr_t)listener->traffic->directory;
-	pblock->parameter[PB_CONNECTION] = (uintptr_t)listener;
-	pblock->parameter[PB_OPERATION] = (uintptr_t)operation;
-	pblock->parameter[PB_KIND] = operation->kind;
-	pblock->parameter[PB_TARGET] = (uintptr_t)operation->target;
-	pblock->parameter[PB_FILTER] = (uintptr_t)operation->filter;
-	pblock->parameter[PB_CHANGE] = (uintptr_t)operation->change;
-	pblock->parameter[PB_ENTRY] = (uintptr_t)operation->entry;
-	return operation;
+	ask(listener, pb, request);
+	server_accept(operation, pb, directory);
+	dirsrv_operation_set_pblock(operation, pb);
+	return dirsrv_operation_handle_of(operation);
 }
 
+/* --- results ------------------------------------------------------------------------------ */
+
 /* An entry that a search found must be one that it asked for. */
-static bool asked_for(const struct operation *operation, const struct entry *entry)
+static bool asked_for(Slapi_PBlock *pb, enum kind kind, const struct dirsrv_entry *entry)
 {
-	if (operation->kind == KIND_BASE)
-		return entry->dn->hash == operation->target->hash;
-	for (const struct value *term = operation->filter; term; term = term->next)
-		if (value_equal(term, entry->name))
+	const struct dirsrv_dn *dn = dirsrv_entry_dn(entry);
+	size_t length;
+	const char *name = dirsrv_dn_name(dn, &length);
+
+	if (kind == KIND_BASE)
+		return dirsrv_dn_equal(dn, pblock_pointer(pb, SLAPI_TARGET_SDN));
+	for (const struct filter *term = pblock_pointer(pb, SLAPI_SEARCH_FILTER); term;
+	     term = term->next)
+		if (term->length == length && memcmp(term->name, name, length) == 0)
 			return true;
 	return false;
 }
 
+/* Entries that were found, each of them right, and as many as was said. */
+static void note_found(struct listener *listener, Slapi_PBlock *pb, enum kind kind)
+{
+	int returned = 0;
+
+	for (const struct found *found = pblock_pointer(pb, SLAPI_SEARCH_RESULT_SET); found;
+	     found = found->next, returned++)
+		listener->wrong += !asked_for(pb, kind, found->entry);
+	listener->wrong += returned != pblock_number(pb, SLAPI_NENTRIES);
+	listener->entries += (uint64_t)returned;
+}
+
 /* Note what came of an operation. Nobody else adds or deletes this listener's
  * entries, so that these cannot fail. */
-static void note_result(struct listener *listener, const struct operation *operation)
+static void note_result(struct listener *listener, Slapi_PBlock *pb, const struct request *request)
 {
-	uint32_t returned = 0;
+	bool failed = pblock_number(pb, SLAPI_RESULT_CODE) != RESULT_SUCCESS;
 
-	for (const struct entry *entry = operation->results; entry; entry = entry->next_dn) {
-		listener->wrong += !asked_for(operation, entry);
-		returned++;
-	}
-	listener->wrong += returned != operation->pblock->parameter[PB_RESULT_ENTRIES];
-	listener->entries += returned;
-	if (operation->kind != KIND_ADD && operation->kind != KIND_DELETE)
-		return;
-	listener->wrong += operation->result_code != RESULT_SUCCESS;
-	if (operation->kind == KIND_ADD) {
-		listener->present[listener->present_count++] = operation->slot;
+	switch (request->kind) {
+	case KIND_ADD:
+		listener->wrong += failed;
+		listener->present[listener->present_count++] = request->slot;
 		listener->growth++;
-	} else {
-		listener->absent[listener->absent_count++] = operation->slot;
+		break;
+	case KIND_DELETE:
+		listener->wrong += failed;
+		listener->absent[listener->absent_count++] = request->slot;
 		listener->growth--;
+		break;
+	case KIND_MODIFY:
+		break; /* somebody may have deleted it */
+	default:
+		note_found(listener, pb, (enum kind)request->kind);
 	}
 }
 
-static void free_operation(struct operation *operation)
+static void free_found(struct found *found)
 {
-	entry_drop_all(operation->results);
-	entry_drop_all(operation->entry);
-	value_drop_all(operation->filter);
-	attribute_drop(operation->change);
-	dn_drop(operation->target);
-	memory_free_pblock(operation->pblock);
-	memory_free_operation(operation);
+	while (found) {
+		struct found *next = found->next;
+
+		dirsrv_entry_put(found->entry);
+		slab_mfree(found);
+		found = next;
+	}
 }
+
+static void free_filter(struct filter *term)
+{
+	while (term) {
+		struct filter *next = term->next;
+
+		slab_mfree(term);
+		term = next;
+	}
+}
+
+static void free_operation(struct listener *listener, struct dirsrv_operation *operation,
+			   Slapi_PBlock *pb)
+{
+	const struct request *request = dirsrv_operation_room(operation);
+
+	switch (request->kind) {
+	case KIND_MODIFY:
+		slab_mfree(pblock_pointer(pb, SLAPI_MODIFY_MODS));
+		break;
+	case KIND_ADD:
+		dirsrv_entry_put(pblock_pointer(pb, SLAPI_ADD_ENTRY));
+		break;
+	case KIND_DELETE:
+		break;
+	default:
+		free_found(pblock_pointer(pb, SLAPI_SEARCH_RESULT_SET));
+		free_filter(pblock_pointer(pb, SLAPI_SEARCH_FILTER));
+		slab_mfree(pblock_pointer(pb, SLAPI_SEARCH_STRFILTER));
+	}
+	dirsrv_dn_free(listener->traffic->directory->pool, pblock_pointer(pb, SLAPI_TARGET_SDN));
+	pblock_end(&listener->use, pb);
+	dirsrv_operation_put(operation);
+}
+
+/* What came back must be what was sent: that very life of the operation, and done. */
+static void finish(struct listener *listener, struct dirsrv_operation_handle handle)
+{
+	struct dirsrv_operation *operation = handle.operation;
+	Slapi_PBlock *pb = dirsrv_operation_pblock(operation);
+
+	listener->wrong += dirsrv_operation_handle_of(operation).generation != handle.generation ||
+			   dirsrv_operation_connection(operation) != listener ||
+			   dirsrv_operation_state(operation) != DIRSRV_OPERATION_DONE;
+	note_result(listener, pb, dirsrv_operation_room(operation));
+	free_operation(listener, operation, pb);
+}
+
+/* --- the load ------------------------------------------------------------------------------- */
 
 static void hand_over(struct listener *listener)
 {
 	struct traffic *traffic = listener->traffic;
-	struct operation *batch[BATCH];
+	struct dirsrv_operation_handle batch[BATCH];
 
 	for (size_t i = 0; i < BATCH; i++)
 		batch[i] = make_operation(listener);
@@ -204,14 +331,12 @@ static void hand_over(struct listener *listener)
 
 static void take_back(struct listener *listener)
 {
-	struct operation *batch[BATCH];
+	struct dirsrv_operation_handle batch[BATCH];
 	size_t count = ring_pop(&listener->returned, batch, BATCH);
 
 	listener->outstanding -= count;
-	for (size_t i = 0; i < count; i++) {
-		note_result(listener, batch[i]);
-		free_operation(batch[i]);
-	}
+	for (size_t i = 0; i < count; i++)
+		finish(listener, batch[i]);
 }
 
 void *listener_run(void *arg)
@@ -219,6 +344,7 @@ void *listener_run(void *arg)
 	struct listener *listener = arg;
 	struct traffic *traffic = listener->traffic;
 
+	urcu_memb_register_thread();
 	while (!atomic_load_explicit(&traffic->stop, memory_order_relaxed)) {
 		while (listener->outstanding + BATCH <= WINDOW)
 			hand_over(listener);
@@ -226,6 +352,7 @@ void *listener_run(void *arg)
 	}
 	while (listener->outstanding)
 		take_back(listener);
+	urcu_memb_unregister_thread();
 	return NULL;
 }
 

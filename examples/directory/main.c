@@ -6,6 +6,7 @@
  */
 #include "hunt.h"
 #include "inspect.h"
+#include "memory.h"
 #include "screen.h"
 #include "traffic.h"
 
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <urcu/urcu-memb.h>
 
 static double now(clockid_t clock)
 {
@@ -34,10 +37,10 @@ static void sleep_for(double seconds)
 
 static bool sound(const struct directory *directory, struct directory_size *size)
 {
-	if (tree_measure(directory->tree, size))
+	if (directory_measure(directory, size))
 		return true;
 	fprintf(stderr,
-		"directory: an entry is damaged: its attributes and values do not add up\n");
+		"directory: an entry is damaged: it is not what was written, or does not add up\n");
 	return false;
 }
 
@@ -52,7 +55,7 @@ static const struct step *steps_of(const struct args *args)
 	static const struct step half_way[] = {{0.5, show_caches}, {1, NULL}};
 	static const struct step none[] = {{1, NULL}};
 
-	if (MEMORY_IS_MALLOC)
+	if (memory_is_malloc)
 		return none;
 	return args->hunt ? hunt_steps : half_way;
 }
@@ -91,7 +94,7 @@ static bool work(struct directory *directory, const struct args *args, struct re
 	uint64_t wrong, expected;
 	int64_t growth;
 
-	if (!MEMORY_IS_MALLOC)
+	if (!memory_is_malloc)
 		spill_on_signal();
 	if (traffic_start(&traffic, directory, args->threads))
 		exit(1);
@@ -137,7 +140,7 @@ static int send_result(int fd, const struct result *result)
 
 static void show(const struct result *result)
 {
-	screen_result(MEMORY_NAME, result);
+	screen_result(memory_name, result);
 	screen_caches(result);
 }
 
@@ -147,14 +150,14 @@ static int run_side(const struct args *args)
 	static struct result result = {.struct_size = sizeof(result)};
 	struct directory directory;
 	double started;
+	int status;
 	bool good;
 
-	if (memory_setup())
-		return 1;
 	result.resident_before = result_resident();
 	started = now(CLOCK_MONOTONIC);
-	if (directory_read(&directory, args))
-		return 2;
+	status = directory_read(&directory, args);
+	if (status)
+		return status;
 	directory_multiply(&directory, args->entries);
 	result.load_seconds = now(CLOCK_MONOTONIC) - started;
 	result.resident_loaded = result_resident();
@@ -163,8 +166,7 @@ static int run_side(const struct args *args)
 	screen_loaded(&result, args->ldif ? args->ldif : DPKG_STATUS, directory.read,
 		      directory.bad);
 	good = work(&directory, args, &result);
-	directory_free(&directory);
-	if (memory_teardown() || !good)
+	if (directory_free(&directory) || !good)
 		return 1;
 	if (args->child >= 0)
 		return send_result(args->child, &result);
@@ -172,7 +174,7 @@ static int run_side(const struct args *args)
 		screen_sound(&result);
 	else
 		show(&result);
-	if (!MEMORY_IS_MALLOC && !args->read_before)
+	if (!memory_is_malloc && !args->read_before)
 		screen_next();
 	return 0;
 }
@@ -208,9 +210,13 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (args.malloc_side && !MEMORY_IS_MALLOC)
+	if (args.malloc_side && !memory_is_malloc)
 		return malloc_program(argv);
-	if (MEMORY_IS_MALLOC || args.once || args.hunt)
-		return run_side(&args);
-	return run_all(&args);
+	urcu_memb_register_thread();
+	if (memory_is_malloc || args.once || args.hunt)
+		status = run_side(&args);
+	else
+		status = run_all(&args);
+	urcu_memb_unregister_thread();
+	return status;
 }

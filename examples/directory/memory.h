@@ -1,52 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where objects come from: libslab's typed caches, or malloc.
+ * Where memory comes from: libslab, or malloc.
  *
- * The choice is made when a file is compiled, so that each side calls its
- * allocator directly. The sources are built twice, into `directory` and into
- * `directory-malloc`, which does not even link libslab. Both headers define
- *
- *   MEMORY_NAME            what the screen calls this side
- *   MEMORY_IS_MALLOC       0 or 1
- *   memory_new_X()         an object; never NULL: without memory the program ends
- *   memory_free_X(object)  for X = pblock, operation, entry, attribute, value, dn
- *   memory_new_text(n)     n bytes for strings and values
- *   memory_free_text(p)
- *
- * pblocks and operations come zeroed, entries with an initialised lock and
- * otherwise undefined, all others undefined.
+ * Both programs have the same sources, down to those of libslab_dirsrv, and call the
+ * functions of <slab/slab.h> and <slab/malloc.h>. `directory` is linked with the
+ * libraries; `directory-malloc` has memory_malloc.c, where these functions are malloc(),
+ * calloc() and free(), and the flat pblock. It does not link libslab at all.
  */
 #ifndef DIRECTORY_MEMORY_H
 #define DIRECTORY_MEMORY_H
 
-#include "objects.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slab/malloc.h>
 
 struct result;
 
-/* memory_setup: get ready; 0, or -1 after saying what failed. */
-int memory_setup(void);
-
-/* memory_teardown: all objects have been freed: 0 when the allocator agrees,
- * -1 after saying which cache still holds some. */
-int memory_teardown(void);
+extern const char memory_name[]; /* what the screen calls this side */
+extern const bool memory_is_malloc;
 
 /* memory_caches: what each cache holds now, into result->cache[]. */
 void memory_caches(struct result *result);
 
-/* memory_exhausted: say so in one sentence and exit with status 1. */
-_Noreturn void memory_exhausted(size_t bytes);
+/* memory_pblocks: how many objects the caches of pblocks hold. */
+uint64_t memory_pblocks(void);
 
-static inline void *memory_or_exit(void *object, size_t bytes)
+/* memory_object_size: bytes of the objects of a cache; 0: there is none. */
+size_t memory_object_size(const char *cache);
+
+/* memory_exhausted: say so in one sentence and exit with status 1. */
+_Noreturn void memory_exhausted(void);
+
+/* memory_or_exit: what was allocated; without memory the program ends. */
+static inline void *memory_or_exit(void *object)
 {
 	if (__builtin_expect(!object, 0))
-		memory_exhausted(bytes);
+		memory_exhausted();
 	return object;
 }
-
-#ifdef DIRECTORY_ON_MALLOC
-#include "memory_malloc.h"
-#else
-#include "memory_slab.h"
-#endif
 
 #endif /* DIRECTORY_MEMORY_H */

@@ -1,71 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The caches of the slab side: made before the first thread starts, destroyed
- * after the last object has gone.
- */
+/* The slab side: what libslab says of its caches. */
 #include "memory.h"
 #include "result.h"
 
-#include <errno.h>
 #include <slab/stats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct memory_caches memory_cache;
-
-static int entry_construct(void *object, void *arg)
-{
-	struct entry *entry = object;
-
-	(void)arg;
-	return pthread_rwlock_init(&entry->lock, NULL);
-}
-
-static void entry_destruct(void *object, void *arg)
-{
-	struct entry *entry = object;
-
-	(void)arg;
-	pthread_rwlock_destroy(&entry->lock);
-}
-
-/* Unmerged, so that every kind of object has its own line in slabinfo. */
-int memory_setup(void)
-{
-	const struct slab_cache_args entry_args = {.ctor = entry_construct, .dtor = entry_destruct};
-
-	memory_cache.pblock = pblock_cache_create(NULL, SLAB_NO_MERGE);
-	memory_cache.operation = operation_cache_create(NULL, SLAB_NO_MERGE);
-	memory_cache.entry = entry_cache_create(&entry_args, SLAB_NO_MERGE);
-	memory_cache.attribute = attribute_cache_create(NULL, SLAB_NO_MERGE);
-	memory_cache.value = value_cache_create(NULL, SLAB_NO_MERGE);
-	memory_cache.dn = dn_cache_create(NULL, SLAB_NO_MERGE);
-	if (memory_cache.pblock && memory_cache.operation && memory_cache.entry &&
-	    memory_cache.attribute && memory_cache.value && memory_cache.dn)
-		return 0;
-	fprintf(stderr, "directory: cannot create the caches: %s\n", strerror(errno));
-	return -1;
-}
-
-int memory_teardown(void)
-{
-	struct slab_cache *const all[] = {memory_cache.pblock, memory_cache.operation,
-					  memory_cache.entry,  memory_cache.attribute,
-					  memory_cache.value,  memory_cache.dn};
-	int status = 0;
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		int error = slab_cache_destroy(all[i]);
-
-		if (!error)
-			continue;
-		fprintf(stderr, "directory: cache %s still holds objects after teardown: %s\n",
-			slab_cache_name(all[i]), strerror(-error));
-		status = -1;
-	}
-	return status;
-}
+const char memory_name[] = "libslab";
+const bool memory_is_malloc = false;
 
 static int add_line(struct slab_cache *cache, void *arg)
 {
@@ -91,8 +35,51 @@ void memory_caches(struct result *result)
 	slab_for_each_cache(add_line, result);
 }
 
-void memory_exhausted(size_t bytes)
+static int add_pblocks(struct slab_cache *cache, void *arg)
 {
-	fprintf(stderr, "directory: out of memory: libslab has no %zu bytes more\n", bytes);
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	uint64_t *sum = arg;
+
+	if (strncmp(slab_cache_name(cache), "pblock", strlen("pblock")) == 0 &&
+	    slab_cache_stats(cache, &stats) == 0)
+		*sum += stats.objects;
+	return 0;
+}
+
+uint64_t memory_pblocks(void)
+{
+	uint64_t sum = 0;
+
+	slab_for_each_cache(add_pblocks, &sum);
+	return sum;
+}
+
+struct wanted {
+	const char *name;
+	size_t size;
+};
+
+static int find_size(struct slab_cache *cache, void *arg)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	struct wanted *wanted = arg;
+
+	if (strcmp(slab_cache_name(cache), wanted->name) != 0 || slab_cache_stats(cache, &stats))
+		return 0;
+	wanted->size = stats.object_size;
+	return 1;
+}
+
+size_t memory_object_size(const char *cache)
+{
+	struct wanted wanted = {.name = cache};
+
+	slab_for_each_cache(find_size, &wanted);
+	return wanted.size;
+}
+
+void memory_exhausted(void)
+{
+	fprintf(stderr, "directory: out of memory: libslab has no more\n");
 	exit(1);
 }

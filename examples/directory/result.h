@@ -6,7 +6,7 @@
 #ifndef DIRECTORY_RESULT_H
 #define DIRECTORY_RESULT_H
 
-#include "objects.h"
+#include "request.h"
 
 /* Latencies: eight buckets per power of two, so within 12.5 %. */
 #define HISTOGRAM_BUCKETS 512
@@ -57,6 +57,8 @@ struct result {
 	double cpu_seconds; /* of all threads together */
 	uint64_t done[KIND_COUNT];
 	uint64_t returned; /* entries copied for searches */
+	uint64_t pblocks;  /* of all operations … */
+	uint64_t pblock_bytes; /* … and their bytes, with all their parts */
 	uint64_t resident_before;
 	uint64_t resident_loaded;
 	uint64_t resident_end;

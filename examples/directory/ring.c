@@ -27,7 +27,7 @@ void ring_destroy(struct ring *ring)
 	free(ring->slot);
 }
 
-void ring_push(struct ring *ring, struct operation *const *operations, size_t count)
+void ring_push(struct ring *ring, const struct dirsrv_operation_handle *operations, size_t count)
 {
 	bool was_empty;
 
@@ -40,7 +40,7 @@ void ring_push(struct ring *ring, struct operation *const *operations, size_t co
 		pthread_cond_signal(&ring->filled);
 }
 
-size_t ring_pop(struct ring *ring, struct operation **operations, size_t max)
+size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, size_t max)
 {
 	size_t count = 0;
 

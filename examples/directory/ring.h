@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded ring of operations, filled and emptied in batches, so that its lock
+ * A bounded ring of operations, or rather of what they are found by, filled and emptied in batches, so that its lock
  * is taken once for many of them. Whoever uses a ring never has more operations
  * on their way than it has room for, so pushing does not wait.
  */
 #ifndef DIRECTORY_RING_H
 #define DIRECTORY_RING_H
 
-#include "objects.h"
-
+#include <pthread.h>
 #include <stdbool.h>
+
+#include <slab/dirsrv/operation.h>
 
 struct ring {
 	_Alignas(64) pthread_mutex_t lock;
 	pthread_cond_t filled;
-	struct operation **slot;
+	struct dirsrv_operation_handle *slot;
 	size_t mask;
 	size_t head; /* next to pop */
 	size_t tail; /* next to push */
@@ -25,10 +26,10 @@ struct ring {
 int ring_init(struct ring *ring, size_t capacity);
 void ring_destroy(struct ring *ring);
 
-void ring_push(struct ring *ring, struct operation *const *operations, size_t count);
+void ring_push(struct ring *ring, const struct dirsrv_operation_handle *operations, size_t count);
 
 /* ring_pop: up to max operations, waiting for the first; 0: closed and empty. */
-size_t ring_pop(struct ring *ring, struct operation **operations, size_t max);
+size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, size_t max);
 
 /* ring_close: nobody pushes any more. */
 void ring_close(struct ring *ring);

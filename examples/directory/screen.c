@@ -132,6 +132,11 @@ static double cpu_us(const struct result *result)
 	return result->cpu_seconds * 1e6 / (double)result_operations(result);
 }
 
+static double per_operation(const struct result *result, uint64_t number)
+{
+	return (double)number / (double)result_operations(result);
+}
+
 static double growth(const struct result *result)
 {
 	return (double)result->resident_end - (double)result->resident_before;
@@ -196,8 +201,8 @@ void screen_caches(const struct result *result)
 
 void screen_sound(const struct result *result)
 {
-	printf("\n%s operations in %.1f s. Every byte of the directory was read again: its %s entries\n"
-	       "are sound, and no cache has an object left.\n",
+	printf("\n%s operations in %.1f s. Every byte of the directory was read again:\n"
+	       "its %s entries are sound, and no cache has an object left.\n",
 	       grouped(result_operations(result)), result->seconds, grouped(result->end.entries));
 }
 
@@ -228,6 +233,8 @@ static void combine(struct result *all, const struct result *results, size_t rou
 		all->resident_loaded += results[i].resident_loaded;
 		all->resident_end += results[i].resident_end;
 		all->end.bytes += results[i].end.bytes;
+		all->pblocks += results[i].pblocks;
+		all->pblock_bytes += results[i].pblock_bytes;
 		histogram_merge(&all->latency, &results[i].latency);
 	}
 	all->load_seconds /= (double)rounds;
@@ -268,11 +275,16 @@ void screen_compare(const struct result *slab, const struct result *other, size_
 	    histogram_percentile(&b.latency, 50) / 1000);
 	row("99 % of operations below, us", "%12.2f", histogram_percentile(&a.latency, 99) / 1000,
 	    histogram_percentile(&b.latency, 99) / 1000);
+	row("pblocks per operation", "%12.2f", per_operation(&a, a.pblocks),
+	    per_operation(&b, b.pblocks));
+	row("bytes of pblocks per operation", "%12.0f", per_operation(&a, a.pblock_bytes),
+	    per_operation(&b, b.pblock_bytes));
 	row("seconds to load", "%12.2f", a.load_seconds, b.load_seconds);
 	row("MiB resident after loading", "%12.1f", mib(a.resident_loaded), mib(b.resident_loaded));
 	row("MiB resident at the end", "%12.1f", mib(a.resident_end), mib(b.resident_end));
 	row("  per byte of the directory", "%12.2f", growth(&a) / (double)a.end.bytes,
 	    growth(&b) / (double)b.end.bytes);
+	printf("Pblocks are split into parts on libslab; on malloc flat, 712 bytes of calloc().\n");
 	if (rounds == 1)
 		return;
 	printf("\nOperations per second, round by round:\n");
@@ -280,15 +292,20 @@ void screen_compare(const struct result *slab, const struct result *other, size_
 	rates_of_rounds("malloc", other, rounds);
 }
 
+void screen_picture(const char *folder)
+{
+	printf("\nWhich parameters of pblocks this load uses, and which of them together:\n"
+	       "  %s/pblock-profile.svg, the same as text in pblock-profile.txt\n",
+	       folder);
+}
+
 void screen_next(void)
 {
 	printf("\nWhat to try next:\n"
-	       "  ./build/bin/directory --once --seconds 60 & sleep 3; "
-	       "./build/bin/slabinfo --pid $!\n"
-	       "  ./build/bin/directory --hunt      # once more; docs/hunting-corruption.md "
-	       "explains it\n"
-	       "  ./build/bin/corruption --list     # a small server with a bug of your choice\n"
-	       "  ./build/bin/directory --ldif examples/directory/people.ldif"
-	       "      # or your own directory\n"
-	       "  less docs/design.md examples/typed.c examples/directory/memory_slab.h\n");
+	       "  ./build/bin/directory --once --seconds 9 & sleep 3;"
+	       " ./build/bin/slabinfo -p $!\n"
+	       "  ./build/bin/directory --hunt   # again; docs/hunting-corruption.md explains it\n"
+	       "  ./build/bin/corruption --list  # a small server with a bug of your choice\n"
+	       "  ./build/bin/directory --ldif examples/directory/people.ldif  # or your own\n"
+	       "  less docs/design.md examples/typed.c examples/directory/README.md\n");
 }

@@ -39,6 +39,9 @@ void screen_sound(const struct result *result);
 /* screen_compare: both sides, each with the results of its rounds. */
 void screen_compare(const struct result *slab, const struct result *other, size_t rounds);
 
+/* screen_picture: where the report of the use of pblocks is. */
+void screen_picture(const char *folder);
+
 /* screen_next: what to try now. */
 void screen_next(void);
 

@@ -19,11 +19,11 @@ void spill_on_signal(void)
 	sigaction(SIGUSR1, &action, NULL);
 }
 
-void spill(struct entry *copy)
+void spill(struct dirsrv_entry *copy)
 {
-	if (!copy || !atomic_load_explicit(&wanted, memory_order_relaxed) ||
+	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
 	    !atomic_exchange(&wanted, false))
 		return;
 	/* As strcpy() does, when somebody forgot the room for its zero. */
-	*(volatile char *)(copy + 1) = '\0';
+	((volatile char *)copy)[memory_object_size("db.entry")] = '\0';
 }

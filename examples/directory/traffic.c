@@ -73,6 +73,14 @@ void traffic_done(const struct traffic *traffic, uint64_t done[KIND_COUNT])
 	}
 }
 
+/* Returns how many reads were wrong. */
+static uint64_t add_use(struct result *result, const struct pblock_use *use)
+{
+	result->pblocks += use->pblocks;
+	result->pblock_bytes += use->bytes;
+	return use->wrong;
+}
+
 uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *growth)
 {
 	uint64_t wrong = 0;
@@ -92,6 +100,8 @@ uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *g
 		histogram_merge(&result->latency, &traffic->workers[i].latency);
 		result->returned += listener->entries;
 		wrong += listener->wrong;
+		wrong += add_use(result, &listener->use);
+		wrong += add_use(result, &traffic->workers[i].use);
 		*growth += listener->growth;
 		ring_destroy(&traffic->workers[i].inbox);
 		listener_destroy(listener);

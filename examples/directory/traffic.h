@@ -12,6 +12,7 @@
 #include "fill.h"
 #include "result.h"
 #include "ring.h"
+#include "server.h"
 
 #include <stdatomic.h>
 
@@ -22,6 +23,7 @@
 struct worker {
 	_Alignas(64) _Atomic uint64_t done[KIND_COUNT];
 	struct histogram latency;
+	struct pblock_use use;
 	struct ring inbox;
 	struct traffic *traffic;
 	pthread_t thread;
@@ -45,6 +47,7 @@ struct listener {
 	/* What came back. */
 	uint64_t entries; /* copies of entries */
 	uint64_t wrong;   /* results that cannot be */
+	struct pblock_use use;
 	int64_t growth;   /* entries added - entries deleted */
 };
 
@@ -72,8 +75,8 @@ uint64_t traffic_stop(struct traffic *traffic, struct result *result, int64_t *g
 /* spill_on_signal: from now on SIGUSR1 makes the next worker that finds an entry
  * write one byte beyond its copy. */
 void spill_on_signal(void);
-/* spill: do it, if it is wanted; copy may be NULL. */
-void spill(struct entry *copy);
+/* spill: do it, if it is wanted. */
+void spill(struct dirsrv_entry *copy);
 
 /* The threads, and what a listener needs before and after. */
 void *worker_run(void *worker);

@@ -2,108 +2,173 @@
 /* Workers: execute operations and send them back. */
 #include "traffic.h"
 
-#include <time.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static uint64_t now_ns(void)
+#include <urcu/urcu-memb.h>
+
+/* What a search of this thread's is finding. */
+struct search {
+	struct worker *worker;
+	Slapi_PBlock *pb;
+	struct found *found;
+};
+
+/* Readers hold no lock: the entry stays as long as the section. */
+static bool send_copy(struct dirsrv_entry *entry, void *arg)
 {
-	struct timespec now;
+	struct search *search = arg;
+	struct found *found = memory_or_exit(slab_malloc(sizeof(*found)));
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	found->entry = memory_or_exit(dirsrv_entry_copy(entry));
+	found->next = search->found;
+	search->found = found;
+	server_send(&search->worker->use, search->pb, found->entry);
+	spill(found->entry);
+	return true;
 }
 
-/* One term of a filter. As servers do, it gets a pblock of its own for the
- * plugin that knows the syntax: these live and die on this thread. */
-static void search_term(struct tree *tree, struct operation *operation, struct value *term)
+static void search(struct worker *worker, Slapi_PBlock *pb, enum kind kind)
 {
-	struct pblock *pblock = memory_new_pblock();
+	struct dirsrv_entry_cache *entries = worker->traffic->directory->entries;
+	struct search search = {.worker = worker, .pb = pb};
 
-	pblock->parameter[PB_OPERATION] = (uintptr_t)operation;
-	pblock->parameter[PB_MATCH] = (uintptr_t)term;
-	pblock->parameter[PB_RESULT_ENTRIES] = tree_by_name(tree, term, &operation->results);
-	operation->result_entries += (uint32_t)pblock->parameter[PB_RESULT_ENTRIES];
-	memory_free_pblock(pblock);
-	spill(operation->results);
-}
+	urcu_memb_read_lock();
+	if (kind == KIND_BASE) {
+		struct dirsrv_entry *entry =
+			dirsrv_entry_cache_lookup(entries, pblock_pointer(pb, SLAPI_TARGET_SDN));
 
-static void delete_entry(struct tree *tree, struct operation *operation)
-{
-	struct value *name = dn_name(operation->target);
-	struct entry *entry = tree_remove(tree, operation->target, name);
-
-	value_drop(name);
-	if (entry)
-		entry_drop(entry);
-	else
-		operation->result_code = RESULT_NO_SUCH_OBJECT;
-}
-
-static void execute(struct tree *tree, struct operation *operation)
-{
-	switch (operation->kind) {
-	case KIND_SEARCH:
-	case KIND_OR:
-		for (struct value *term = operation->filter; term; term = term->next)
-			search_term(tree, operation, term);
-		break;
-	case KIND_BASE:
-		operation->result_entries =
-			tree_by_dn(tree, operation->target, &operation->results);
-		break;
-	case KIND_MODIFY:
-		if (!tree_replace(tree, operation->target, operation->change, operation->id))
-			operation->result_code = RESULT_NO_SUCH_OBJECT;
-		break;
-	case KIND_ADD:
-		if (tree_add(tree, operation->entry))
-			operation->entry = NULL;
-		else
-			operation->result_code = RESULT_ALREADY_EXISTS;
-		break;
-	default:
-		delete_entry(tree, operation);
+		if (entry)
+			send_copy(entry, &search);
 	}
-	operation->pblock->parameter[PB_RESULT_CODE] = operation->result_code;
-	operation->pblock->parameter[PB_RESULT_ENTRIES] = operation->result_entries;
+	for (const struct filter *term = pblock_pointer(pb, SLAPI_SEARCH_FILTER); term;
+	     term = term->next)
+		dirsrv_entry_cache_named(entries, term->name, term->length, send_copy, &search);
+	urcu_memb_read_unlock();
+	pblock_set_pointer(pb, SLAPI_SEARCH_RESULT_SET, search.found);
 }
 
-/* Send a batch back: runs of the same listener's operations in one go. */
-static void send_back(struct traffic *traffic, struct operation **batch, size_t count)
+static enum result_code modify(struct worker *worker, Slapi_PBlock *pb)
 {
-	for (size_t from = 0, to; from < count; from = to) {
-		unsigned listener = batch[from]->listener;
+	const struct change *change = pblock_pointer(pb, SLAPI_MODIFY_MODS);
+	const struct dirsrv_bytes note = {.data = change->note, .length = change->length};
+	struct dirsrv_entry *entry = dirsrv_entry_cache_get(worker->traffic->directory->entries,
+							    pblock_pointer(pb, SLAPI_TARGET_SDN));
 
+	if (!entry)
+		return RESULT_NO_SUCH_OBJECT;
+	if (dirsrv_entry_replace(entry, NOTE_TYPE, strlen(NOTE_TYPE), &note, 1))
+		memory_exhausted();
+	server_update(&worker->use, pb, entry, entry);
+	dirsrv_entry_put(entry);
+	return RESULT_SUCCESS;
+}
+
+static enum result_code add(struct worker *worker, Slapi_PBlock *pb)
+{
+	struct dirsrv_entry *entry = pblock_pointer(pb, SLAPI_ADD_ENTRY);
+
+	if (dirsrv_entry_cache_add(worker->traffic->directory->entries, entry))
+		return RESULT_ALREADY_EXISTS;
+	server_update(&worker->use, pb, NULL, entry);
+	return RESULT_SUCCESS;
+}
+
+static enum result_code delete(struct worker *worker, Slapi_PBlock *pb) {
+	struct dirsrv_entry *entry = dirsrv_entry_cache_remove(worker->traffic->directory->entries,
+							       pblock_pointer(pb,
+									      SLAPI_TARGET_SDN));
+
+	if (!entry) return RESULT_NO_SUCH_OBJECT;
+	server_update(&worker->use, pb, entry, NULL);
+	dirsrv_entry_put(entry);
+	return RESULT_SUCCESS;
+}
+
+static enum result_code execute(struct worker *worker, Slapi_PBlock *pb, enum kind kind)
+{
+	switch (kind) {
+	case KIND_MODIFY:
+		return modify(worker, pb);
+	case KIND_ADD:
+		return add(worker, pb);
+	case KIND_DELETE:
+		return delete (worker, pb);
+	default:
+		search(worker, pb, kind);
+		return RESULT_SUCCESS;
+	}
+}
+
+/* Counters are this thread's to write, and anybody's to read. */
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static void serve(struct worker *worker, struct dirsrv_operation *operation)
+{
+	const struct request *request = dirsrv_operation_room(operation);
+	Slapi_PBlock *pb = dirsrv_operation_pblock(operation);
+	enum kind kind = (enum kind)request->kind;
+
+	dirsrv_operation_advance(operation, DIRSRV_OPERATION_EXECUTING);
+	server_begin(&worker->use, pb, kind);
+	pblock_set_number(pb, SLAPI_RESULT_CODE, (int)execute(worker, pb, kind));
+	server_end(&worker->use, pb, kind);
+	dirsrv_operation_advance(operation, DIRSRV_OPERATION_DONE);
+	histogram_add(&worker->latency,
+		      dirsrv_operation_time(operation, DIRSRV_OPERATION_DONE) -
+			      dirsrv_operation_time(operation, DIRSRV_OPERATION_EXECUTING));
+	count(&worker->done[kind]);
+}
+
+/* Returns whose operation it was. */
+static struct listener *serve_handle(struct worker *worker, struct dirsrv_operation_handle handle)
+{
+	struct dirsrv_operation *operation;
+	struct listener *listener;
+
+	urcu_memb_read_lock();
+	operation = dirsrv_operation_acquire(handle);
+	urcu_memb_read_unlock();
+	if (!operation) {
+		fprintf(stderr, "directory: an operation was over before it was served\n");
+		exit(1);
+	}
+	listener = dirsrv_operation_connection(operation);
+	serve(worker, operation);
+	dirsrv_operation_put(operation);
+	return listener;
+}
+
+/* Serve a batch and send it back: runs of the same listener's operations in one go. */
+static void serve_batch(struct worker *worker, const struct dirsrv_operation_handle *batch,
+			size_t count)
+{
+	struct listener *listener[BATCH];
+
+	for (size_t i = 0; i < count; i++)
+		listener[i] = serve_handle(worker, batch[i]);
+	for (size_t from = 0, to; from < count; from = to) {
 		to = from + 1;
-		while (to < count && batch[to]->listener == listener)
+		while (to < count && listener[to] == listener[from])
 			to++;
-		ring_push(&traffic->listeners[listener].returned, batch + from, to - from);
+		ring_push(&listener[from]->returned, batch + from, to - from);
 	}
 }
 
 void *worker_run(void *arg)
 {
 	struct worker *worker = arg;
-	struct traffic *traffic = worker->traffic;
-	struct operation *batch[BATCH];
+	struct dirsrv_operation_handle batch[BATCH];
 	size_t count;
 
-	while ((count = ring_pop(&worker->inbox, batch, BATCH)) != 0) {
-		uint64_t started = now_ns();
-
-		for (size_t i = 0; i < count; i++) {
-			_Atomic uint64_t *done = &worker->done[batch[i]->kind];
-			uint64_t ended;
-
-			execute(traffic->directory->tree, batch[i]);
-			ended = now_ns();
-			histogram_add(&worker->latency, ended - started);
-			started = ended;
-			/* This thread alone writes it. */
-			atomic_store_explicit(done,
-					      atomic_load_explicit(done, memory_order_relaxed) + 1,
-					      memory_order_relaxed);
-		}
-		send_back(traffic, batch, count);
-	}
+	urcu_memb_register_thread();
+	while ((count = ring_pop(&worker->inbox, batch, BATCH)) != 0)
+		serve_batch(worker, batch, count);
+	urcu_memb_unregister_thread();
 	return NULL;
 }

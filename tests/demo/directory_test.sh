@@ -49,7 +49,9 @@ says 'Loaded 3 entries of .*good.ldif'
 says 'multiplied to 2,000'
 says 'op/s'
 says 'libslab: .* operations in 1'
-says '^  entry  *184 '
+says '^  db.entry  *[0-9]'
+says '^  pblock  *64 '
+says '^  operation  *[0-9]'
 says 'What to try next'
 [ -s "$err" ] && fail 'a good file brings complaints'
 
@@ -63,6 +65,18 @@ says 'Round 1 of 1 on malloc'
 says 'operations per second'
 says 'MiB resident at the end'
 
+# What pblocks take: a flat one has 712 bytes at least, the split one a quarter at most.
+awk '/pblocks per operation/ && $1 == "pblocks" { slab = $4; other = $5 }
+	/bytes of pblocks per operation/ { slab_bytes = $6; other_bytes = $7 }
+	END { exit !(slab >= 8 && other >= 8 && slab_bytes >= 64 * slab &&
+		other_bytes >= 712 * other && slab_bytes * 4 < other_bytes) }' "$out" ||
+	fail 'the pblocks of the comparison do not add up'
+
+# The picture of that load is where it says, and made of what this load does.
+picture=$(sed -n 's/^  \(.*pblock-profile\)\.svg.*/\1/p' "$out")
+grep -q '</svg>' "$picture.svg" || fail "no picture: $picture.svg"
+grep -q 'SLAPI_SEARCH_RESULT_ENTRY' "$picture.txt" || fail "no report: $picture.txt"
+
 # As many threads as entries to work on, and more than that.
 expect 0 --once --ldif "$folder/good.ldif" --entries 1 --seconds 0.2 --threads 5 --slabinfo off
 
@@ -74,14 +88,14 @@ fi
 
 # The hunt that ends the demo: switched on, reported, switched off, and all is sound.
 expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 3
-says '^\$ slabinfo --pid [0-9]* -da entry$'
-says '^entry .*- -> FZPU'
+says '^\$ slabinfo --pid [0-9]* -da db.entry$'
+says '^db.entry .*- -> FZPU'
 says '^\$ kill -USR1 '
-says '^entry .*FZPU -> -'
+says '^db.entry .*FZPU -> -'
 says 'are sound, and no cache has an object left'
-complains '^BUG entry: Right Redzone overwritten$'
+complains '^BUG db.entry: Right Redzone overwritten$'
 complains '^Allocated in .*(worker-[0-9]*)$'
-complains '^FIX entry: Object at 0x[0-9a-f]* not freed$'
+complains '^FIX db.entry: Object at 0x[0-9a-f]* not freed$'
 [ "$(grep -c '^BUG' "$err")" -eq 1 ] || fail 'one byte brings one report'
 
 # Without slabinfo nothing is damaged.
@@ -101,8 +115,9 @@ complains 'bad.ldif:15: the value is no base64'
 complains 'bad.ldif:16: values from URLs'
 complains 'bad.ldif:19: an entry of this DN exists'
 complains 'bad.ldif:23: this is a change record'
-[ "$(wc -l <"$err")" -eq 6 ] || fail 'six bad lines bring six complaints'
-says '(6 bad lines skipped)'
+complains 'bad.ldif:25: no entry can be made of this record'
+[ "$(wc -l <"$err")" -eq 7 ] || fail 'seven bad lines bring seven complaints'
+says '(7 bad lines skipped)'
 
 # ... or refused, with nothing done.
 for side in --once --malloc --slabinfo=off; do

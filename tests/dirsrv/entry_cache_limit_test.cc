@@ -2,6 +2,9 @@
 /* The entry cache: its limit, and which entries go. */
 #include "entry_caches.h"
 
+/* How many buckets the tables get. */
+extern "C" std::size_t cache_buckets(std::size_t limit, std::size_t expected);
+
 using namespace dirsrv_test;
 
 namespace
@@ -58,6 +61,93 @@ TEST_F(EntryCacheTest, EntriesInUseAreNotEvicted)
 	EXPECT_EQ(dirsrv_entry_cache_evict(cache, SIZE_MAX), 30u);
 	EXPECT_EQ(stats().entries, 0u);
 	EXPECT_EQ(stats().bytes, 0u);
+}
+
+/* The lock is held meanwhile. Who looked at all of them would have moved them to the main queue. */
+TEST_F(EntryCacheTest, AnAddPassesByFewEntriesThatAreInUse)
+{
+	constexpr unsigned all = 1000;
+	std::vector<struct dirsrv_entry *> held;
+
+	create(all * size_of(6));
+	while (stats().bytes + size_of(6) < stats().limit) {
+		const auto number = static_cast<unsigned>(held.size()) * 7;
+
+		ASSERT_EQ(add(number), 0);
+		held.push_back(get(number));
+	}
+	for (unsigned i = 0; i < 3; i++)
+		ASSERT_EQ(add(100000 + i), 0);
+	EXPECT_GE(stats().small_entries, held.size() - 3 * 64);
+	for (struct dirsrv_entry *entry : held)
+		dirsrv_entry_put(entry);
+	ASSERT_EQ(add(200000), 0);
+	EXPECT_LE(stats().bytes, stats().limit);
+}
+
+/* Main is full of entries in use, and small has less than its part: it goes from there. */
+TEST_F(EntryCacheTest, BehindEntriesInUseTheLimitIsKept)
+{
+	std::vector<struct dirsrv_entry *> held;
+
+	create(400 * size_of(6));
+	for (unsigned i = 0; i < 380; i++) {
+		ASSERT_EQ(add(i * 7), 0);
+		held.push_back(get(i * 7));
+		for (int turn = 0; turn < 3; turn++)
+			look(i * 7);
+	}
+	for (unsigned i = 0; i < 2000; i++) {
+		ASSERT_EQ(add(10000 + i), 0);
+		if (i > 200) {
+			ASSERT_LE(stats().bytes, stats().limit) << i;
+		}
+	}
+	for (struct dirsrv_entry *entry : held)
+		dirsrv_entry_put(entry);
+}
+
+TEST_F(EntryCacheTest, OthersGoForAChange)
+{
+	struct dirsrv_entry *entry;
+
+	create(100 * size_of(7));
+	for (unsigned i = 0; i < 100; i++)
+		ASSERT_EQ(add(i), 0);
+	entry = get(99);
+	ASSERT_EQ(replace(entry, "photo", {std::string(50 * size_of(7), 'p')}), 0);
+	EXPECT_LE(stats().bytes, stats().limit);
+	EXPECT_GT(stats().evicts, 0u);
+	EXPECT_TRUE(look(99));
+	dirsrv_entry_put(entry);
+}
+
+TEST_F(EntryCacheTest, OthersGoForAReplacement)
+{
+	struct dirsrv_entry *fresh = make_numbered(pool, 99, 1);
+
+	create(100 * size_of(7));
+	for (unsigned i = 0; i < 100; i++)
+		ASSERT_EQ(add(i), 0);
+	ASSERT_TRUE(look(99));
+	ASSERT_EQ(replace(fresh, "photo", {std::string(50 * size_of(7), 'p')}), 0);
+	dirsrv_entry_put(dirsrv_entry_cache_replace(cache, fresh));
+	EXPECT_LE(stats().bytes, stats().limit);
+	EXPECT_GT(stats().evicts, 0u);
+	EXPECT_TRUE(look(99));
+	dirsrv_entry_put(fresh);
+}
+
+TEST_F(EntryCacheTest, BucketsFollowWhatIsKnown)
+{
+	EXPECT_EQ(cache_buckets(1 << 30, 0), 1u << 19);
+	EXPECT_EQ(cache_buckets(1 << 30, 5000), 8192u);
+	EXPECT_EQ(cache_buckets(1, 0), 1024u);
+	EXPECT_EQ(cache_buckets(0, SIZE_MAX), 1u << 24);
+	/* Nothing is known. */
+	EXPECT_EQ(cache_buckets(0, 0), 1u << 16);
+	EXPECT_EQ(cache_buckets(DIRSRV_ENTRY_CACHE_UNLIMITED, 0), 1u << 16);
+	EXPECT_EQ(cache_buckets(DIRSRV_ENTRY_CACHE_UNLIMITED, 10), 1024u);
 }
 
 TEST_F(EntryCacheTest, EvictTakesAsMuchAsIsAskedFor)
@@ -176,17 +266,97 @@ TEST_F(ScanTest, WhoComesBackInTimeGoesToTheMainQueue)
 	EXPECT_TRUE(look(gone)) << "it is in the main queue";
 }
 
-TEST_F(ScanTest, TheSmallQueueHasATenth)
+/* --- the policy, entry by entry ------------------------------------------------------------------ */
+
+class QueueTest : public EntryCacheTest
 {
-	use_hot(0, hot);
-	for (unsigned i = 1000; i < 1000 + 3 * capacity; i++)
-		fetch(i);
-	for (unsigned i = 0; i < 1000; i++) {
-		fetch(50000 + i);
-		/* Beside what came while the main queue was not full. */
-		ASSERT_LE(stats().bytes, stats().limit);
+protected:
+	/* Entries of one size: their numbers have five digits, and the same rest. */
+	static unsigned number(unsigned i)
+	{
+		return 10003 + 7 * i;
 	}
-	EXPECT_LE(stats().small_bytes, stats().limit - hot * 1000);
+
+	const std::size_t size = size_of(number(0));
+
+	void use(unsigned first, unsigned last, int times)
+	{
+		for (unsigned i = first; i < last; i++)
+			for (int turn = 0; turn < times; turn++)
+				EXPECT_TRUE(look(number(i))) << i;
+	}
+
+	/* All in the main queue, none used; the first has gone for it, and those with which the
+	 * small queue had less than its part. */
+	void fill_main(unsigned all)
+	{
+		const unsigned more = all + all / 9 + 1;
+
+		for (unsigned i = 0; i < more; i++)
+			ASSERT_EQ(add(number(i)), 0);
+		use(0, more, 2);
+		ASSERT_EQ(dirsrv_entry_cache_evict(cache, 1), 1u);
+		for (unsigned i = all; i < more; i++)
+			ASSERT_TRUE(remove(number(i)));
+		ASSERT_EQ(stats().small_entries, 0u);
+		ASSERT_EQ(stats().entries, all - 1);
+	}
+};
+
+TEST_F(QueueTest, TheSmallQueueHasATenth)
+{
+	constexpr unsigned all = 400;
+
+	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
+	fill_main(all);
+	dirsrv_entry_cache_set_limit(cache, all * size);
+	for (unsigned i = all; i < all + 1000; i++) {
+		ASSERT_EQ(add(number(i)), 0);
+		if (i < all + all / 10)
+			continue;
+		ASSERT_LE(stats().small_bytes, stats().limit / 10 + size) << i;
+		ASSERT_GE(stats().small_bytes, stats().limit / 10 - size) << i;
+	}
+}
+
+/* Each use lets an entry pass once, and is gone. */
+TEST_F(QueueTest, InTheMainQueueEntriesPassAsOftenAsTheyWereUsed)
+{
+	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
+	fill_main(30);
+	use(1, 10, 3);
+	use(10, 20, 1);
+	EXPECT_EQ(dirsrv_entry_cache_evict(cache, 10 * size), 10u); /* from 20 on */
+	EXPECT_EQ(dirsrv_entry_cache_evict(cache, 10 * size), 10u); /* from 10 on */
+	use(1, 10, 1);
+	for (unsigned i = 10; i < 30; i++)
+		EXPECT_FALSE(look(number(i))) << i;
+}
+
+TEST_F(QueueTest, AReplacementIsUsedAsTheOldOneWas)
+{
+	struct dirsrv_entry *fresh = make_numbered(pool, number(0), 1);
+
+	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
+	for (unsigned i = 0; i < 10; i++)
+		ASSERT_EQ(add(number(i)), 0);
+	use(0, 1, 3);
+	dirsrv_entry_put(dirsrv_entry_cache_replace(cache, fresh));
+	dirsrv_entry_put(fresh);
+	EXPECT_EQ(dirsrv_entry_cache_evict(cache, 9 * size), 9u);
+	EXPECT_TRUE(look(number(0)));
+}
+
+/* There is a place for each hash, so nobody else's takes its own. */
+TEST_F(QueueTest, WhoComesBackTooLateIsNew)
+{
+	create(100 * size, 1 << 20);
+	for (unsigned i = 0; i < 1000; i++)
+		ASSERT_EQ(add(number(i)), 0);
+	fetch(number(0));
+	EXPECT_EQ(stats().returns, 0u);
+	fetch(number(890));
+	EXPECT_EQ(stats().returns, 1u);
 }
 
 } // namespace

@@ -7,10 +7,9 @@
 
 #include "entry_caches.h"
 
-/* What libslab calls when it moves entries. */
+/* What libslab calls when it moves entries, and what entries have that nobody is told. */
 extern "C" {
-int cache_isolate(void *object, void *arg);
-int cache_migrate(void *from, void *to, void *arg);
+#include "entry/internal.h"
 }
 
 using namespace dirsrv_test;
@@ -182,6 +181,7 @@ TEST_F(EntryCacheTest, NobodyGetsAReferenceWhileAnEntryMoves)
 	create(1 << 20);
 	ASSERT_EQ(add(7), 0);
 	entry = get(7);
+	dirsrv_entry_set_id(entry, 42);
 	EXPECT_NE(cache_isolate(entry, pool), 0) << "it is in use";
 	dirsrv_entry_put(entry);
 	ASSERT_EQ(cache_isolate(entry, pool), 0);
@@ -203,6 +203,10 @@ TEST_F(EntryCacheTest, NobodyGetsAReferenceWhileAnEntryMoves)
 	EXPECT_FALSE(dirsrv_entry_get(entry)) << "it is not there any more";
 	slab_free_rcu(entries, entry);
 	EXPECT_TRUE(is_whole(got, 7));
+	EXPECT_EQ(dirsrv_entry_id(got), 42u);
+	EXPECT_EQ(got->attributes, 4u);
+	EXPECT_EQ(got->values, 8u);
+	EXPECT_EQ(dirsrv_entry_size(got), size_of(7));
 	dirsrv_entry_put(got);
 }
 

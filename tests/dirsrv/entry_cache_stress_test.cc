@@ -18,8 +18,10 @@ using namespace slab_test;
 namespace
 {
 
-/* The work is counted, not timed. */
-constexpr unsigned numbers = 4000, steps = under_tsan || under_asan ? 6000 : 60000;
+/* The work is counted, not timed. There are so few entries that threads meet at them, and
+ * room for two thirds of them, so that they come and go. */
+constexpr unsigned numbers = 48, steps = under_tsan || under_asan ? 6000 : 60000;
+constexpr std::size_t limit = 60000;
 
 /* --- a flavour without grace periods --------------------------------------------------- */
 
@@ -52,7 +54,7 @@ public:
 	using step = void (EntryCacheStressTest::*)(std::mt19937 &);
 
 	std::atomic<unsigned> wrong{0}, seen{0}, working{0};
-	struct dirsrv_entry_cache *cache = dirsrv_entry_cache_create(pool, 4000000, 0);
+	struct dirsrv_entry_cache *cache = dirsrv_entry_cache_create(pool, limit, 0);
 
 	~EntryCacheStressTest() override
 	{
@@ -91,6 +93,7 @@ public:
 		for (std::thread &thread : threads)
 			thread.join();
 		EXPECT_EQ(wrong, 0u);
+		EXPECT_EQ(count_of("bytes"), sum_of_sizes());
 		EXPECT_GT(seen, 100u);
 		EXPECT_GT(count_of("removes"), 0u);
 		EXPECT_GT(count_of("replaces"), 0u);
@@ -102,6 +105,21 @@ public:
 
 		EXPECT_EQ(dirsrv_entry_cache_stat_read(cache, what, &value), 0);
 		return value;
+	}
+
+	std::uint64_t sum_of_sizes()
+	{
+		std::uint64_t sum = 0;
+		section reading;
+
+		dirsrv_entry_cache_each(
+			cache,
+			[](struct dirsrv_entry *entry, void *arg) {
+				*static_cast<std::uint64_t *>(arg) += dirsrv_entry_size(entry);
+				return true;
+			},
+			&sum);
+		return sum;
 	}
 
 	/* --- what readers do ------------------------------------------------------------ */
@@ -127,9 +145,14 @@ public:
 		if (!entry)
 			return;
 		check(entry, number);
-		if (random() % 32 == 0)
+
+		const struct dirsrv_attribute *note = dirsrv_entry_find(entry, "note", 4);
+
+		if (random() % 8 == 0)
 			std::this_thread::yield();
 		check(entry, number);
+		/* What took its place is another's. */
+		wrong += !attribute_is_whole(note, number);
 	}
 
 	void look_by_name(std::mt19937 &random)
@@ -267,7 +290,7 @@ public:
 			break;
 		case 5:
 			if (random() % 64 == 0)
-				dirsrv_entry_cache_evict(cache, 2000000);
+				dirsrv_entry_cache_evict(cache, limit / 2);
 			break;
 		default:
 			change(random);
@@ -284,7 +307,8 @@ public:
 
 	void reclaim(std::mt19937 &)
 	{
-		slab_reclaim(1);
+		/* More than there is: what is free is not enough, so callbacks are asked. */
+		slab_reclaim(64u << 20);
 		std::this_thread::sleep_for(std::chrono::milliseconds(5));
 	}
 };
@@ -314,7 +338,8 @@ TEST_F(EntryCacheStressTest, MemoryIsAskedBackMeanwhile)
 {
 	run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
 	    {&EntryCacheStressTest::look, &EntryCacheStressTest::reclaim,
-	     &EntryCacheStressTest::defrag});
+	     &EntryCacheStressTest::defrag},
+	    "reclaims");
 }
 
 TEST_F(EntryCacheStressTest, ReadersNoticeAFlavourThatDoesNotWait)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The entry cache: finding, coming and going, statistics, destruction. */
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -149,6 +150,7 @@ TEST_F(EntryCacheTest, AReplacementTakesTheOldOnesPlace)
 {
 	struct dirsrv_entry *fresh = make_numbered(pool, 7, 1), *old;
 
+	ASSERT_EQ(replace(fresh, "photo", {std::string(5000, 'p')}), 0);
 	create(1 << 20);
 	errno = 0;
 	EXPECT_EQ(dirsrv_entry_cache_replace(cache, fresh), nullptr);
@@ -165,6 +167,8 @@ TEST_F(EntryCacheTest, AReplacementTakesTheOldOnesPlace)
 	EXPECT_EQ(named("user7").size(), 2u);
 	EXPECT_EQ(stats().entries, 2u);
 	EXPECT_EQ(stats().replaces, 1u);
+	EXPECT_TRUE(remove_dn("uid=user7,ou=other"));
+	EXPECT_EQ(stats().bytes, dirsrv_entry_size(fresh)) << "not what the old one had";
 	dirsrv_entry_put(fresh);
 	EXPECT_TRUE(remove(7));
 }
@@ -290,12 +294,88 @@ TEST_F(EntryCacheTest, DestroyTellsWhatIsStillReferenced)
 	dirsrv_entry_put(entry);
 }
 
+/* fn is told of one entry, and meanwhile all others lose their references, and memory is short. */
+TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyTellsOfThem)
+{
+	struct told {
+		struct dirsrv_entry_pool *pool;
+		std::vector<struct dirsrv_entry *> held;
+		unsigned calls;
+		words wrong;
+	} told{pool, {}, 0, {}};
+
+	create(1 << 20);
+	for (unsigned i = 0; i < 64; i++) {
+		ASSERT_EQ(add(i), 0);
+		told.held.push_back(get(i));
+	}
+	const auto put_all = [](const struct dirsrv_entry *entry, unsigned references, void *arg) {
+		auto *t = static_cast<struct told *>(arg);
+		const std::string dn = dirsrv_dn_text(dirsrv_entry_dn(entry), nullptr);
+
+		if (references != 1)
+			t->wrong.push_back(dn + " " + std::to_string(references));
+		if (t->calls++)
+			return;
+		std::thread([t] {
+			registered there;
+
+			for (struct dirsrv_entry *held : t->held)
+				dirsrv_entry_put(held);
+			for (int i = 0; i < 20; i++)
+				slab_reclaim(64u << 20);
+			EXPECT_EQ(dirsrv_entry_pool_barrier(t->pool), 0);
+		}).join();
+	};
+
+	EXPECT_EQ(dirsrv_entry_cache_destroy(cache, put_all, &told), -EBUSY);
+	EXPECT_EQ(told.calls, 1u) << "the others have no reference any more";
+	EXPECT_EQ(told.wrong, words{});
+	EXPECT_EQ(stats().bytes == 0, stats().entries == 0);
+}
+
 TEST_F(EntryCacheTest, DestroyWithinASectionIsRefused)
 {
 	section reading;
 
 	create(1 << 20);
 	EXPECT_EQ(dirsrv_entry_cache_destroy(cache, nullptr, nullptr), -EDEADLK);
+}
+
+/* --- fork --------------------------------------------------------------------------------------- */
+
+/* Threads have the lock nearly all the time: they look for somebody to evict where all are held. */
+TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
+{
+	std::vector<struct dirsrv_entry *> held;
+	std::vector<std::thread> threads;
+	std::atomic<bool> over{false};
+
+	if (slab_test::under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer does not know children of many threads";
+	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
+	for (unsigned i = 0; i < 3000; i++) {
+		ASSERT_EQ(add(i), 0);
+		held.push_back(get(i));
+	}
+	for (unsigned t = 0; t < 2; t++)
+		threads.emplace_back([&] {
+			registered there;
+
+			while (!over)
+				dirsrv_entry_cache_evict(cache, 1);
+		});
+	for (int i = 0; i < 20 && !HasFailure(); i++)
+		EXPECT_EQ(slab_test::run_in_child([&] {
+				  alarm(20); /* it hangs, or takes no time */
+				  return stats().entries == held.size() && remove(7) ? 0 : 1;
+			  }),
+			  "");
+	over = true;
+	for (std::thread &thread : threads)
+		thread.join();
+	for (struct dirsrv_entry *entry : held)
+		dirsrv_entry_put(entry);
 }
 
 TEST_F(EntryCacheTest, APoolHasOneCacheAndIsBusyWithIt)

@@ -44,8 +44,12 @@ protected:
 
 	bool remove(unsigned number)
 	{
-		struct dirsrv_entry *entry =
-			dirsrv_entry_cache_remove(cache, name(pool, numbered_dn(number)));
+		return remove_dn(numbered_dn(number));
+	}
+
+	bool remove_dn(const std::string &dn)
+	{
+		struct dirsrv_entry *entry = dirsrv_entry_cache_remove(cache, name(pool, dn));
 
 		dirsrv_entry_put(entry);
 		return entry != nullptr;

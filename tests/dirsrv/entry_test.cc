@@ -27,15 +27,64 @@ TEST_F(EntryTest, NormalFormHasLowerCaseAndNoBlanksThatDoNotCount)
 		{"cn=ends with\\  , dc=com", "cn=ends with\\ ,dc=com"},
 		{"cn=a + ou=b,dc=com", "cn=a+ou=b,dc=com"},
 		{"cn=,dc=com", "cn=,dc=com"},
+		{"cn= E = MC2 , dc=com", "cn=e = mc2,dc=com"},
 	};
 
 	for (const auto &c : cases)
 		EXPECT_EQ(name(pool, c.text).normalized(), c.normalized) << c.text;
 }
 
+TEST_F(EntryTest, NormalFormHasOneWayToEscape)
+{
+	const struct {
+		const char *text, *normalized;
+	} cases[] = {
+		{R"(cn=a\2Cb)", R"(cn=a\,b)"},
+		{R"(cn=a\2cb\5C)", R"(cn=a\,b\\)"},
+		{R"(cn=\C3\A9)", "cn=\xc3\xa9"},
+		{R"(cn=\41nn)", "cn=ann"},
+		{R"(cn=x\20,dc=com)", R"(cn=x\ ,dc=com)"},
+		{R"(cn=\ x\ y)", R"(cn=\ x y)"},
+		{R"(cn=x\\ ,dc=com)", R"(cn=x\\,dc=com)"},
+		{R"(cn=a\=b)", "cn=a=b"},
+		{R"(cn=a\00b)", R"(cn=a\00b)"},
+		{R"(cn=\zz)", "cn=zz"},
+		{R"(cn=a\;b)", R"(cn=a\;b)"},
+		{"cn=a;b", "cn=a;b"},
+		{R"(cn=\#04)", R"(cn=\#04)"},
+		{"cn=#04", "cn=#04"},
+	};
+
+	for (const auto &c : cases) {
+		const std::string once = name(pool, c.text).normalized();
+
+		EXPECT_EQ(once, c.normalized) << c.text;
+		EXPECT_EQ(name(pool, once).normalized(), once) << c.text;
+	}
+}
+
 TEST_F(EntryTest, BadDnsAreRefused)
 {
-	for (const std::string bad : {"", "uid", "=x", " =x,dc=com", "uid=x\\"}) {
+	const std::vector<std::string> all = {
+		"",
+		"uid",
+		"=x",
+		" =x,dc=com",
+		"uid=x\\",
+		"x,cn=a",
+		",cn=a",
+		"+cn=a",
+		"cn\\=a",
+		"\\,=x",
+		"cn=a,,dc=b",
+		"cn=a,garbage",
+		"cn=a,",
+		"cn=a+,dc=b",
+		std::string("cn=a\0b", 6),
+		std::string("cn=a\\\0", 6),
+	};
+
+	for (const std::string &bad : all) {
 		errno = 0;
 		EXPECT_EQ(name(pool, bad), nullptr) << bad;
 		EXPECT_EQ(errno, EINVAL) << bad;
@@ -63,11 +112,12 @@ TEST_F(EntryTest, NameIsTheFirstValueWithoutCaseAndEscapes)
 TEST_F(EntryTest, DnsThatDifferInCaseAndBlanksAreEqual)
 {
 	name one(pool, "uid=Ann, DC=com"), same(pool, "UID=ann,dc=com"),
-		other(pool, "uid=an,dc=com");
+		other(pool, "uid=an,dc=com"), spaced(pool, "cn=E = mc2"), tight(pool, "cn=E=mc2");
 
 	EXPECT_TRUE(dirsrv_dn_equal(one, same));
 	EXPECT_EQ(dirsrv_dn_hash(one), dirsrv_dn_hash(same));
 	EXPECT_FALSE(dirsrv_dn_equal(one, other));
+	EXPECT_FALSE(dirsrv_dn_equal(spaced, tight)) << "blanks within a value count";
 }
 
 TEST_F(EntryTest, DnKeepsItsTextAndCountsRdns)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations: lives, handles, states, and what is left of them when they are free. */
 #include <atomic>
+#include <chrono>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include <slab/debug.h>
 #include <slab/dirsrv/operation.h>
+#include <slab/memory.h>
 #include <slab/slab.h>
 
 #include "../support/process.h"
@@ -155,6 +157,34 @@ TEST_F(OperationTest, AHandleDoesNotFindTheNextUserOfTheMemory)
 	EXPECT_NE(handle.generation, stale.generation);
 	EXPECT_EQ(dirsrv_operation_acquire(handle), operation);
 	dirsrv_operation_put(operation);
+	dirsrv_operation_put(operation);
+}
+
+/* The owner of a place with a handle writes another one while a reader is between the words. */
+TEST_F(OperationTest, AHandleOfTwoOperationsFindsNeither)
+{
+	section reading;
+	struct dirsrv_operation *one = create(1), *other = create(2);
+	const struct dirsrv_operation_handle first = dirsrv_operation_handle_of(one),
+					     second = dirsrv_operation_handle_of(other);
+
+	EXPECT_EQ(dirsrv_operation_acquire({first.operation, second.generation}), nullptr);
+	EXPECT_EQ(dirsrv_operation_acquire({first.operation, 0}), nullptr);
+	EXPECT_EQ(dirsrv_operation_acquire({nullptr, second.generation}), nullptr);
+	dirsrv_operation_put(one);
+	dirsrv_operation_put(other);
+}
+
+TEST_F(OperationTest, AHandleIsStoredAndLoadedWhole)
+{
+	struct dirsrv_operation *operation = create();
+	const struct dirsrv_operation_handle handle = dirsrv_operation_handle_of(operation);
+	struct dirsrv_operation_handle place = {};
+
+	dirsrv_operation_handle_store(&place, handle);
+	EXPECT_EQ(place.operation, operation);
+	EXPECT_EQ(dirsrv_operation_handle_load(&place).operation, operation);
+	EXPECT_EQ(dirsrv_operation_handle_load(&place).generation, handle.generation);
 	dirsrv_operation_put(operation);
 }
 
@@ -312,66 +342,127 @@ TEST_F(OperationTest, WithoutMemoryThereIsNoOperation)
 
 /* --- readers ------------------------------------------------------------------------------------ */
 
-/* What a connection has: its operations, as others find them. */
-struct slot {
-	std::atomic<struct dirsrv_operation *> operation;
-	std::atomic<std::uint64_t> generation;
-};
-
 /*
- * Workers execute operations of which the message id is the generation's own number;
- * readers abandon whatever the slots show. Whoever gets a reference must hold that very
- * life, and nobody may see a message id of a life that it did not ask for.
+ * Workers execute operations; their number in the room is that of the life, written before
+ * the operation can be found. Readers abandon whatever the places show. Whoever gets a
+ * reference must hold that very life, with its room. Memory goes back to the operating
+ * system meanwhile, as far as readers may lose it: with operations of which many are made
+ * and freed at once, whole slabs are empty.
  */
-TEST_F(OperationTest, ReadersGetTheLifeThatTheyAskedFor)
+class LivesTest : public OperationTest
 {
-	constexpr unsigned lives = 20000;
-	slot slots[4] = {};
-	std::atomic<unsigned> working{2}, wrong{0};
-	std::vector<std::thread> threads;
+protected:
+	static constexpr unsigned lives = 20000, crowd = 100;
+	static constexpr unsigned enough = under_tsan || under_asan ? 2000 : 1500000;
 
-	for (unsigned w = 0; w < 2; w++)
-		threads.emplace_back([&, w] {
-			registered there;
+	struct dirsrv_operation_handle places[4] = {};
+	std::atomic<unsigned> working{2}, wrong{0}, got{0};
 
-			for (unsigned i = 0; i < lives; i++) {
-				slot &mine = slots[w * 2 + i % 2];
-				struct dirsrv_operation *operation = create(0);
-				const auto handle = dirsrv_operation_handle_of(operation);
+	struct dirsrv_operation *begin(struct dirsrv_operation_handle &place)
+	{
+		struct dirsrv_operation *operation = create(0);
+		const auto handle = dirsrv_operation_handle_of(operation);
 
-				*static_cast<std::uint64_t *>(dirsrv_operation_room(operation)) =
-					handle.generation;
-				mine.generation = handle.generation;
-				mine.operation = operation;
-				dirsrv_operation_advance(operation, DIRSRV_OPERATION_DONE);
-				mine.operation = nullptr;
-				dirsrv_operation_put(operation);
-			}
-			working--;
-		});
-	for (unsigned r = 0; r < 2; r++)
+		number(operation) = handle.generation;
+		dirsrv_operation_handle_store(&place, handle);
+		return operation;
+	}
+
+	static std::atomic<std::uint64_t> &number(struct dirsrv_operation *operation)
+	{
+		return *static_cast<std::atomic<std::uint64_t> *>(dirsrv_operation_room(operation));
+	}
+
+	static void end(struct dirsrv_operation_handle &place, struct dirsrv_operation *operation)
+	{
+		dirsrv_operation_handle_store(&place, {});
+		dirsrv_operation_put(operation);
+	}
+
+	/* So many lives, and more until readers have met enough of them. */
+	void work(unsigned worker)
+	{
+		for (unsigned i = 0; i < lives || got < enough; i++) {
+			std::vector<struct dirsrv_operation *> others;
+			struct dirsrv_operation_handle &mine = places[worker * 2 + i % 2];
+			struct dirsrv_operation *operation = begin(mine);
+
+			for (unsigned n = 0; i % 1024 == 0 && n < crowd; n++)
+				others.push_back(create(0));
+			end(mine, operation);
+			for (struct dirsrv_operation *other : others)
+				dirsrv_operation_put(other);
+		}
+		working--;
+	}
+
+	void read(unsigned i)
+	{
+		section reading;
+		const auto handle = dirsrv_operation_handle_load(&places[i % 4]);
+		struct dirsrv_operation *operation = dirsrv_operation_acquire(handle);
+
+		if (!operation)
+			return;
+		got++;
+		wrong += number(operation) != handle.generation;
+		wrong += dirsrv_operation_handle_of(operation).generation != handle.generation;
+		dirsrv_operation_abandon(operation);
+		dirsrv_operation_put(operation);
+	}
+
+	void run()
+	{
+		std::vector<std::thread> threads;
+
+		for (unsigned w = 0; w < 2; w++)
+			threads.emplace_back([&, w] {
+				registered there;
+				work(w);
+			});
+		for (unsigned r = 0; r < 2; r++)
+			threads.emplace_back([&] {
+				registered there;
+				for (unsigned i = 0; working; i++)
+					read(i);
+			});
 		threads.emplace_back([&] {
 			registered there;
-
-			for (unsigned i = 0; working; i++) {
-				section reading;
-				slot &theirs = slots[i % 4];
-				struct dirsrv_operation_handle handle = {theirs.operation,
-									 theirs.generation};
-				struct dirsrv_operation *operation =
-					dirsrv_operation_acquire(handle);
-
-				if (!operation)
-					continue;
-				wrong += dirsrv_operation_handle_of(operation).generation !=
-					 handle.generation;
-				dirsrv_operation_abandon(operation);
-				dirsrv_operation_put(operation);
+			while (working) {
+				slab_trim();
+				std::this_thread::sleep_for(std::chrono::milliseconds(1));
 			}
 		});
-	for (std::thread &thread : threads)
-		thread.join();
+		for (std::thread &thread : threads)
+			thread.join();
+	}
+};
+
+TEST_F(LivesTest, ReadersGetTheLifeThatTheyAskedFor)
+{
+	run();
 	EXPECT_EQ(wrong, 0u);
+	EXPECT_GT(got, 0u);
+}
+
+/* Objects of which nobody has a reference are still operations while a reader is there. */
+TEST_F(OperationTest, MemoryOfAFreeOperationStaysWhileAReaderMayLook)
+{
+	std::vector<struct dirsrv_operation *> all;
+	std::vector<struct dirsrv_operation_handle> handles;
+	section reading;
+
+	for (int i = 0; i < 2000; i++) {
+		all.push_back(create());
+		handles.push_back(dirsrv_operation_handle_of(all.back()));
+	}
+	for (struct dirsrv_operation *operation : all)
+		dirsrv_operation_put(operation);
+	slab_cache_shrink(cache_called("test.operation"));
+	for (std::size_t i = 0; i < all.size(); i++) {
+		EXPECT_EQ(dirsrv_operation_acquire(handles[i]), nullptr);
+		ASSERT_EQ(dirsrv_operation_slot(all[i]) << 40 >> 40, handles[i].generation >> 40);
+	}
 }
 
 } // namespace

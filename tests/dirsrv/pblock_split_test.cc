@@ -95,6 +95,18 @@ TEST(pblock_split_test, a_search_takes_at_most_280_bytes)
 	EXPECT_LE(taken.bytes, 280u);
 }
 
+TEST(pblock_split_test, its_size_is_what_the_caches_count)
+{
+	for (const parameter &p : all_parameters()) {
+		Slapi_PBlock *pb = slapi_pblock_new();
+		std::size_t without = now().bytes - slab_pblock_size(pb);
+
+		EXPECT_EQ(set_value(pb, p, 1), 0) << p;
+		EXPECT_EQ(without + slab_pblock_size(pb), now().bytes) << p;
+		slapi_pblock_destroy(pb);
+	}
+}
+
 TEST(pblock_split_test, reading_takes_no_memory)
 {
 	usage before = now();

@@ -355,6 +355,21 @@ TEST(pblock_test, init_forgets_everything)
 	expect_defaults_except(pb, -1);
 }
 
+TEST(pblock_test, its_size_grows_with_what_is_set_until_it_is_as_new)
+{
+	Slapi_PBlock *pb = slapi_pblock_new();
+	std::size_t size = slab_pblock_size(pb);
+
+	EXPECT_GT(size, 0u);
+	for (const parameter &p : all_parameters())
+		EXPECT_EQ(set_value(pb, p, 1), 0) << p;
+	EXPECT_GT(slab_pblock_size(pb), size);
+	slapi_pblock_init(pb);
+	EXPECT_EQ(slab_pblock_size(pb), size);
+	slapi_pblock_destroy(pb);
+	EXPECT_EQ(slab_pblock_size(nullptr), 0u);
+}
+
 TEST(pblock_test, a_clone_has_everything)
 {
 	pblock pb;

@@ -9,6 +9,13 @@ slab_add_test(profile_record_stress_test SOURCES dirsrv/profile_record_stress_te
 	LABELS stress ENGINES)
 target_link_libraries(profile_record_stress_test PRIVATE slab_dirsrv_testing PkgConfig::JSONC)
 
+slab_add_test(profile_trace_test SOURCES dirsrv/profile_trace_test.cc LABELS unit)
+target_link_libraries(profile_trace_test PRIVATE slab_dirsrv_testing PkgConfig::JSONC)
+target_compile_definitions(profile_trace_test PRIVATE
+	PBLOCK_REPLAY="$<TARGET_FILE:pblock-replay>" MANUAL="" BENCHMARKS="" GOLDEN="" VALIDATE=""
+	SCHEMA="")
+add_dependencies(profile_trace_test pblock-replay)
+
 # A pblock that forgets: what pblock-replay is there to find.
 add_library(forgetful_pblock SHARED dirsrv/forgetful_pblock.c)
 target_compile_definitions(forgetful_pblock PRIVATE _GNU_SOURCE=)
@@ -29,7 +36,7 @@ target_compile_definitions(profile_tools_test PRIVATE
 	VALIDATE="${CMAKE_CURRENT_SOURCE_DIR}/tools/validate.py"
 	SCHEMA="${PROJECT_SOURCE_DIR}/docs/schema/pblock.schema.json")
 add_dependencies(profile_tools_test pblock-profile pblock-replay pblock-replay-v1 forgetful_pblock)
-foreach(test profile_record_test profile_record_stress_test profile_tools_test)
+foreach(test profile_record_test profile_record_stress_test profile_trace_test profile_tools_test)
 	# What the shared helpers name beside it.
 	target_compile_definitions(${test} PRIVATE SLABINFO="" CONTROL_SERVER="")
 endforeach()

@@ -129,6 +129,22 @@ TEST_F(ProfileTest, ACloneIsAPblockOfItsOwn)
 	EXPECT_EQ(read.kinds.size(), 2U);
 }
 
+TEST_F(ProfileTest, APblockWhoseEndWasNotTellableEndsWhenAnotherBegins)
+{
+	start();
+	for (int parameter : {3, 130}) {
+		pblock_record_new(stand_in(0));
+		pblock_record_access(stand_in(0), parameter, true);
+	}
+	pblock_record_end(stand_in(0));
+	const profile read = stop();
+
+	EXPECT_EQ(read.pblocks, 2U);
+	ASSERT_EQ(read.kinds.size(), 2U);
+	EXPECT_EQ(read.kinds[0].parameters.size(), 1U);
+	EXPECT_EQ(read.kinds[1].parameters.size(), 1U);
+}
+
 TEST_F(ProfileTest, PblocksFromBeforeAreToldApart)
 {
 	Slapi_PBlock *pblock = slapi_pblock_new();
@@ -248,6 +264,24 @@ TEST_F(ProfileTest, TheFileIsCompleteOrTheOneBefore)
 	while (const struct dirent *entry = readdir(listing))
 		EXPECT_FALSE(contains(entry->d_name, "taken.")) << entry->d_name;
 	closedir(listing);
+}
+
+TEST_F(ProfileTest, ARelativeNameGoesByTheFolderOfTheStart)
+{
+	if (running_again()) {
+		EXPECT_EQ(chdir("/"), 0);
+		slapi_pblock_destroy(slapi_pblock_new());
+		exit(HasFailure() ? 1 : 0);
+	}
+	std::vector<char> folder(PATH_MAX);
+
+	ASSERT_NE(getcwd(folder.data(), folder.size()), nullptr);
+	ASSERT_EQ(chdir(dir.path().c_str()), 0);
+	const second_run run = run_again({"SLAB_PBLOCK_PROFILE=profile.json"});
+
+	ASSERT_EQ(chdir(folder.data()), 0);
+	EXPECT_EQ(run.failure, "") << run.output;
+	EXPECT_EQ(read_profile(file).pblocks, 1U);
 }
 
 /* --- memory ------------------------------------------------------------------------ */

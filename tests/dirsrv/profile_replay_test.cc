@@ -89,6 +89,18 @@ TEST_F(ReplayTest, APblockOfASearchTakesAtMost280Bytes)
 	EXPECT_GE(std::stod(words_of(lines_of(table)[1])[6]), 64) << table;
 }
 
+TEST_F(ReplayTest, BytesInAProfileAreThoseThatPblocksTake)
+{
+	for (const std::string &trace : all_traces()) {
+		const std::string table =
+			tool_output(PBLOCK_REPLAY, {"--rounds=0", "--profile=p.json", trace});
+		const std::string report = tool_output(PBLOCK_PROFILE, {"p.json"});
+
+		EXPECT_EQ(words_of(lines_of(table)[1])[5], words_of(lines_of(report).back()).back())
+			<< trace;
+	}
+}
+
 TEST_F(ReplayTest, ClonesAndReusedPblocksAreChecked)
 {
 	const std::string trace = "new a\n"
@@ -188,6 +200,22 @@ TEST_F(ReplayTest, PblocksThatAreNotThere)
 	expect_refused("new a\nclone a a\n", ":2: \"a\" is there already: destroy it before");
 	expect_refused("new a\n\nnew b\ndestroy a\n", ":3: \"b\" is never destroyed");
 	expect_refused("# nothing\n", ": a trace has at least one call");
+}
+
+TEST_F(ReplayTest, NamesAreFitForATerminalAndForJson)
+{
+	const std::string call = "new a\ndestroy a\n", file = "b\x1b\xff.trace";
+
+	write_file("a.trace", "workload a\x1b[31m\xff\n" + call);
+	write_file(file, call);
+	for (const std::vector<std::string> &words :
+	     {std::vector<std::string>{"a.trace", file}, {"--json", "a.trace", file}}) {
+		const std::string text = tool_output(PBLOCK_REPLAY, words);
+
+		EXPECT_TRUE(contains(text, "a?[31m?") && contains(text, "b??")) << text;
+		EXPECT_FALSE(contains(text, "\x1b") || contains(text, "\xff"));
+	}
+	expect_valid(tool_output(PBLOCK_REPLAY, {"--json", "a.trace", file}));
 }
 
 TEST_F(ReplayTest, WhatIsToldIsFitForATerminal)

@@ -139,12 +139,22 @@ TEST_F(ProfileToolTest, BytesOfEachLayout)
 		bytes(report({kind(1, {{110, 0, 1}, {112, 0, 1}, {9, 0, 1}})}));
 
 	/* 712 or 88 and 200, with the parameters of an operation beside. */
-	ASSERT_EQ(got.size(), 4U);
+	ASSERT_EQ(got.size(), 5U);
 	EXPECT_EQ(got[0] - got[1], 712 - 88 - 200);
 	EXPECT_GT(got[0], 712 + 300);
 	/* Three ints and a pointer to what was never set; three ints and a pointer. */
 	EXPECT_EQ(got[2], 16 + 8);
 	EXPECT_EQ(got[3], 3 * 4 + 8);
+	/* The top and the part of operations. */
+	EXPECT_EQ(got[4], 64 + 192);
+}
+
+TEST_F(ProfileToolTest, OneStructIsNotSeveral)
+{
+	EXPECT_TRUE(contains(report({kind(10, {{60, 0, 10}, {61, 0, 10}, {62, 0, 10}}),
+				     kind(90, {{114, 0, 90}, {115, 0, 90}, {116, 0, 90}})}),
+			     " bytes with a pointer to 1 struct that is allocated when\nit is set "
+			     "first, and"));
 }
 
 TEST_F(ProfileToolTest, WhatIsOnlyReadNeedsNoRoom)
@@ -152,7 +162,7 @@ TEST_F(ProfileToolTest, WhatIsOnlyReadNeedsNoRoom)
 	const std::string text = report({kind(5, {{3, 0, 5}, {132, 50, 0}})});
 
 	EXPECT_TRUE(contains(text, "  SLAPI_OPERATION                        only read\n")) << text;
-	EXPECT_EQ(bytes(text), (std::vector<double>{712, 88, 16, 16}));
+	EXPECT_EQ(bytes(text), (std::vector<double>{712, 88, 16, 16, 64}));
 }
 
 TEST_F(ProfileToolTest, PblocksFromBeforeCountOnlyAsAccesses)
@@ -237,6 +247,60 @@ TEST_F(ProfileToolTest, FilesThatAreNoProfiles)
 		       "2048, gets and sets");
 	expect_refused(good.substr(0, good.size() - 2),
 		       "is no profile of pblocks: it is no JSON object");
+}
+
+TEST_F(ProfileToolTest, SomethingBehindTheProfile)
+{
+	const std::string good = profile_of({kind(1, {{3, 0, 1}})});
+	const std::string sentence =
+		"is no profile of pblocks: something is behind the JSON object";
+
+	expect_refused(good + "x", sentence);
+	expect_refused(good + "\n" + good, sentence);
+	expect_refused(good + std::string(1, '\0') + good, sentence);
+	write_file("blanks.json", good + " \r\n\t\n");
+	EXPECT_EQ(run_tool(PBLOCK_PROFILE, {"blanks.json"}).status, 0);
+}
+
+TEST_F(ProfileToolTest, AProfileThatIsTooLarge)
+{
+	write_file("large.json", "{");
+	ASSERT_EQ(truncate("large.json", static_cast<off_t>(3) << 30), 0);
+	expect_tool_sentence(PBLOCK_PROFILE, {"large.json"},
+			     "pblock-profile: large.json is no profile of pblocks: it has more "
+			     "than 1 GiB");
+}
+
+TEST_F(ProfileToolTest, SumsThatNobodyCouldCount)
+{
+	const std::string half = "\"gets\": 9007199254740992",
+			  sum = "is no profile of pblocks: its counts have a sum of more than 2^53";
+
+	expect_refused(replaced(profile_of({kind(1, {{3, 7, 1}}), kind(1, {{4, 7, 1}})}),
+				"\"gets\": 7", half),
+		       sum);
+	expect_refused(replaced(profile_of({kind(7, {}), kind(7, {})}), "\"pblocks\": 7",
+				"\"pblocks\": 9007199254740992"),
+		       sum);
+	write_file("half.json", replaced(profile_of({kind(1, {{3, 7, 1}})}), "\"gets\": 7", half));
+	EXPECT_EQ(run_tool(PBLOCK_PROFILE, {"half.json"}).status, 0);
+	expect_tool_sentence(PBLOCK_PROFILE, {"half.json", "half.json"},
+			     "pblock-profile: the counts of all profiles have a sum of more than "
+			     "2^53");
+}
+
+TEST_F(ProfileToolTest, NamesOfFilesAreFitForATerminalAndForJson)
+{
+	const std::string name = "a\x1b[31m\xff.json";
+
+	write_file(name, profile_of({kind(1, {{3, 0, 1}})}));
+	for (const char *option : {"--json", "--svg=-", "--"}) {
+		const std::string text = tool_output(PBLOCK_PROFILE, {option, name});
+
+		EXPECT_TRUE(contains(text, "a?[31m?")) << text;
+		EXPECT_FALSE(contains(text, "\x1b") || contains(text, "\xff")) << option;
+	}
+	expect_valid(tool_output(PBLOCK_PROFILE, {"--json", name}));
 }
 
 TEST_F(ProfileToolTest, BadUsage)

@@ -3,6 +3,8 @@
 
 #define FLAT_SIZE 712
 #define TODAY_TOP 88
+#define OUR_TOP 64
+#define OUR_POINTERS 96 /* to the parts that are rare */
 
 /* 389-ds's sub-structs; the others are beside the pblock, in both layouts. */
 static const size_t today_sizes[GROUPS] = {
@@ -12,7 +14,8 @@ static const size_t today_sizes[GROUPS] = {
 
 const char *layout_name(enum layout layout)
 {
-	static const char *const names[LAYOUTS] = {"flat", "389-ds", "proposed", "ideal"};
+	static const char *const names[LAYOUTS] = {"flat", "389-ds", "proposed", "ideal",
+						   "libslab"};
 
 	return names[layout];
 }
@@ -92,6 +95,35 @@ static size_t ideal_bytes(const struct study *study, const struct kind_of_life *
 	return bytes;
 }
 
+/* Values stand side by side in a part. */
+static size_t part_size(unsigned part)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < parameters_count; i++)
+		size += parameters[i].part == part ? parameters[i].size : 0;
+	return size;
+}
+
+static size_t our_bytes(const struct study *study, const struct kind_of_life *kind)
+{
+	size_t bytes = OUR_TOP;
+	uint64_t there = UINT64_C(1) << PART_top;
+
+	for (size_t i = 0; i < kind->count; i++) {
+		size_t subject = study_find(study, kind->uses[i].number);
+		const struct parameter *parameter = study->subjects[subject].parameter;
+
+		if (!kind->uses[i].sets || !parameter || there >> parameter->part & 1)
+			continue;
+		if (parameter->part >= PART_FIRST_RARE && !(there >> PART_FIRST_RARE))
+			bytes += OUR_POINTERS;
+		bytes += part_size(parameter->part);
+		there |= UINT64_C(1) << parameter->part;
+	}
+	return bytes;
+}
+
 size_t kind_bytes(const struct study *study, const struct kind_of_life *kind, enum layout layout)
 {
 	switch (layout) {
@@ -99,6 +131,8 @@ size_t kind_bytes(const struct study *study, const struct kind_of_life *kind, en
 		return proposed_bytes(study, kind);
 	case LAYOUT_IDEAL:
 		return ideal_bytes(study, kind);
+	case LAYOUT_OURS:
+		return our_bytes(study, kind);
 	default:
 		return grouped_bytes(study, kind, layout == LAYOUT_FLAT);
 	}

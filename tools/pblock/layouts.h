@@ -8,6 +8,7 @@
  * today     389-ds's own split, with the same structs beside it
  * proposed  the clumps of study.h
  * ideal     a struct of exactly what is set, and the pointer to it
+ * libslab   this library's: a top, a part for operations, others behind one of pointers
  */
 #ifndef PBLOCK_LAYOUTS_H
 #define PBLOCK_LAYOUTS_H
@@ -17,7 +18,7 @@
 #define POINTER_SIZE 8
 #define TOP_MAX 80 /* bytes of a top: ten pointers */
 
-enum layout { LAYOUT_FLAT, LAYOUT_TODAY, LAYOUT_PROPOSED, LAYOUT_IDEAL, LAYOUTS };
+enum layout { LAYOUT_FLAT, LAYOUT_TODAY, LAYOUT_PROPOSED, LAYOUT_IDEAL, LAYOUT_OURS, LAYOUTS };
 
 /* layout_name: a word. */
 const char *layout_name(enum layout layout);

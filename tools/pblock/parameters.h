@@ -3,10 +3,9 @@
 #ifndef PBLOCK_PARAMETERS_H
 #define PBLOCK_PARAMETERS_H
 
+#include <slab/dirsrv/profile.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define PARAMETER_NUMBERS 2048 /* no parameter has a higher number */
 
 /* Where the struct of 712 bytes had it, or what of its own it was in. */
 enum group {
@@ -25,6 +24,9 @@ enum group {
 	GROUP_deprecated,
 	GROUPS
 };
+
+/* Parts of this library's pblock. The others are behind pointers in `rare`. */
+enum part { PART_top, PART_operation, PART_FIRST_RARE };
 
 /* What a value is, and whose. */
 enum kind {
@@ -45,6 +47,7 @@ struct parameter {
 	enum kind kind;
 	enum group group;
 	size_t size;   /* bytes of the value in a pblock */
+	unsigned part; /* of this library's pblock */
 	int preset;    /* the default of an int */
 };
 

@@ -146,9 +146,10 @@ static void print_split(const struct study *study)
 
 	for (size_t c = 0; c < study->clump_count; c++)
 		parts += study->clumps[c].size && !study->clumps[c].in_top;
-	printf("\nProposed: a top of %zu bytes with pointers to %zu structs that are allocated when\n"
-	       "they are set first, and to one for what was never set.\n",
-	       study->top_size, parts);
+	printf("\nProposed: a top of %zu bytes with %s to %zu struct%s allocated when\n"
+	       "%s set first, and to one for what was never set.\n",
+	       study->top_size, parts == 1 ? "a pointer" : "pointers", parts,
+	       parts == 1 ? " that is" : "s that are", parts == 1 ? "it is" : "they are");
 }
 
 /* Bytes */

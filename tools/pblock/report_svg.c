@@ -34,11 +34,11 @@ static const struct svg_style style = {
 	".o1{fill:#f4f5d3}.o2{fill:#dcefc4}.o3{fill:#b5debc}.o4{fill:#85cbbb}\n"
 	".o5{fill:#55b3bf}.o6{fill:#3495bd}.o7{fill:#2672ad}.o8{fill:#24509a}.o9{fill:#1b2c63}\n"
 	".box{fill:none;stroke:#d8341c;stroke-width:1.5}.frame{fill:none;stroke:#d4dae0}\n"
-	".l0{fill:#87919b}.l1{fill:#e69f00}.l2{fill:#0072b2}.l3{fill:#009e73}\n",
+	".l0{fill:#87919b}.l1{fill:#e69f00}.l2{fill:#0072b2}.l3{fill:#009e73}.l4{fill:#cc3311}\n",
 	".o1{fill:#2c2f4a}.o2{fill:#323d66}.o3{fill:#2f5480}.o4{fill:#2b6d8e}\n"
 	".o5{fill:#2f8790}.o6{fill:#43a286}.o7{fill:#76bc6d}.o8{fill:#b7d157}.o9{fill:#fbe66a}\n"
 	".box{stroke:#ff7f3f}.frame{stroke:#38424c}\n"
-	".l1{fill:#f5b731}.l2{fill:#4ba3e3}.l3{fill:#2fc79a}\n",
+	".l1{fill:#f5b731}.l2{fill:#4ba3e3}.l3{fill:#2fc79a}.l4{fill:#f0654a}\n",
 };
 
 struct heat {

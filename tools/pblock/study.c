@@ -6,9 +6,14 @@
 
 /* Subjects */
 
+static bool is_countable(const struct study *study)
+{
+	return study->pblocks <= COUNT_MAX && study->gets <= COUNT_MAX && study->sets <= COUNT_MAX;
+}
+
 static void count_totals(struct study *study, struct subject *all)
 {
-	for (size_t w = 0; w < study->workload_count; w++) {
+	for (size_t w = 0; w < study->workload_count && is_countable(study); w++) {
 		const struct workload *workload = &study->workloads[w];
 
 		study->pblocks += workload->pblocks;
@@ -31,12 +36,12 @@ static void count_totals(struct study *study, struct subject *all)
 
 static bool make_subjects(struct study *study)
 {
-	struct subject *all = calloc(PARAMETER_NUMBERS, sizeof(*all));
+	struct subject *all = calloc(SLAB_PBLOCK_NUMBERS, sizeof(*all));
 
 	if (!all)
 		return false;
 	count_totals(study, all);
-	for (uint32_t number = 0; number < PARAMETER_NUMBERS; number++) {
+	for (uint32_t number = 0; number < SLAB_PBLOCK_NUMBERS; number++) {
 		all[number].number = number;
 		all[number].parameter = parameter_find(number);
 		if (all[number].is_touched)
@@ -108,7 +113,11 @@ double study_likeness(const struct study *study, size_t one, size_t other)
 bool study_make(struct study *study, const struct workload *workloads, size_t count)
 {
 	*study = (struct study){.workloads = workloads, .workload_count = count};
-	if (make_subjects(study) && count_both(study) && study_cluster(study) && study_cut(study))
+	if (make_subjects(study) && !is_countable(study)) {
+		fail("the counts of all profiles have a sum of more than 2^53");
+		return false;
+	}
+	if (study->subjects && count_both(study) && study_cluster(study) && study_cut(study))
 		return true;
 	fail("no memory for %zu parameters", study->count);
 	return false;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace.h"
 #include "fail.h"
+#include "printable.h"
+#include "words.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -149,7 +151,7 @@ static bool read_parameter(struct reader *reader, const char *text, struct call 
 {
 	uint64_t number;
 
-	if (!read_number(text, PARAMETER_NUMBERS - 1, &number))
+	if (!read_number(text, SLAB_PBLOCK_NUMBERS - 1, &number))
 		return wrong(reader, "is no parameter: these are numbers below 2048", text);
 	call->parameter = parameter_find((uint32_t)number);
 	if (!call->parameter)
@@ -235,7 +237,10 @@ static bool read_head(struct reader *reader, char **words, size_t count)
 	}
 	free(trace->workload);
 	trace->workload = strdup(words[1]);
-	return trace->workload || no_memory(reader);
+	if (!trace->workload)
+		return no_memory(reader);
+	make_printable(trace->workload);
+	return true;
 }
 
 static bool read_line(struct reader *reader, char *line)
@@ -286,21 +291,14 @@ static bool check_end(struct reader *reader)
 	return trace->count > 0;
 }
 
-static char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
-	const char *dot = strrchr(start, '.');
-
-	return dot && dot > start ? strndup(start, (size_t)(dot - start)) : strdup(start);
-}
-
 bool trace_read(struct trace *trace, const char *path)
 {
 	struct reader reader = {.trace = trace};
 	FILE *file = fopen(path, "r");
 	bool done = false;
 
-	*trace = (struct trace){.path = path, .workload = name_of(path), .weight = 1};
+	*trace =
+		(struct trace){.path = path, .workload = name_of_file(path, ".trace"), .weight = 1};
 	if (!file) {
 		fail("%s cannot be read: %s", path, strerror(errno));
 		return false;

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload.h"
 #include "fail.h"
+#include "words.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define VERSION 1
-#define COUNT_MAX (UINT64_C(1) << 53) /* what JSON readers keep exactly */
+#define SIZE_MAX_READ ((size_t)1 << 30)
+
+static const char sum_too_large[] = "its counts have a sum of more than 2^53";
+static const char too_large[] = "it has more than 1 GiB";
 
 /* Members */
 
@@ -58,7 +62,7 @@ static bool read_use(struct json_object *from, struct kind_of_life *kind)
 	struct use *use = &kind->uses[kind->count];
 	uint64_t number;
 
-	if (!read_count(from, "parameter", &number) || number >= PARAMETER_NUMBERS ||
+	if (!read_count(from, "parameter", &number) || number >= SLAB_PBLOCK_NUMBERS ||
 	    !read_count(from, "gets", &use->gets) || !read_count(from, "sets", &use->sets))
 		return false;
 	if (kind_use(kind, (uint32_t)number))
@@ -84,6 +88,8 @@ static bool read_uses(struct workload *workload, struct json_object *list,
 					     "gets and sets");
 		workload->gets += kind->uses[i].gets;
 		workload->sets += kind->uses[i].sets;
+		if (workload->gets > COUNT_MAX || workload->sets > COUNT_MAX)
+			return bad(workload, sum_too_large);
 	}
 	return true;
 }
@@ -100,6 +106,8 @@ static bool read_kind(struct workload *workload, struct json_object *from)
 	kind->whole = json_object_get_boolean(whole);
 	if (kind->whole)
 		workload->pblocks += kind->pblocks;
+	if (workload->pblocks > COUNT_MAX)
+		return bad(workload, sum_too_large);
 	return read_uses(workload, uses, kind);
 }
 
@@ -148,7 +156,7 @@ static char *read_text(FILE *file, size_t *ret_size)
 	size_t size = 0, room = 1 << 16;
 	char *text = malloc(room), *larger;
 
-	while (text && !feof(file) && !ferror(file)) {
+	while (text && size <= SIZE_MAX_READ && !feof(file) && !ferror(file)) {
 		size += fread(text + size, 1, room - size, file);
 		if (size < room)
 			continue;
@@ -162,35 +170,60 @@ static char *read_text(FILE *file, size_t *ret_size)
 	return text;
 }
 
-static char *name_of(const char *path)
+/* Nothing but blanks is behind the object. */
+static bool is_all(struct json_tokener *tokener, const char *text, size_t size)
 {
-	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path;
-	size_t len = strlen(start);
+	size_t end = json_tokener_get_parse_end(tokener);
 
-	if (len > 5 && strcmp(start + len - 5, ".json") == 0)
-		len -= 5;
-	return strndup(start, len);
+	while (end < size && text[end] && strchr(" \t\r\n", text[end]))
+		end++;
+	return end == size;
+}
+
+static bool read_json(struct workload *workload, struct json_tokener *tokener, const char *text,
+		      size_t size)
+{
+	struct json_object *document = json_tokener_parse_ex(tokener, text, (int)size);
+	bool done = false;
+
+	if (!json_object_is_type(document, json_type_object))
+		bad(workload, "it is no JSON object");
+	else if (!is_all(tokener, text, size))
+		bad(workload, "something is behind the JSON object");
+	else
+		done = read_document(workload, document);
+	json_object_put(document);
+	return done;
+}
+
+/* Not read at all, when that can be known. */
+static bool is_too_large(FILE *file)
+{
+	struct stat stat;
+
+	return fstat(fileno(file), &stat) == 0 && stat.st_size > (off_t)SIZE_MAX_READ;
 }
 
 static bool read_file(struct workload *workload, FILE *file)
 {
-	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *document;
-	size_t size;
-	char *text = read_text(file, &size);
+	struct json_tokener *tokener;
 	bool done = false;
+	size_t size;
+	char *text;
+
+	if (is_too_large(file))
+		return bad(workload, too_large);
+	tokener = json_tokener_new();
+	text = read_text(file, &size);
 
 	if (ferror(file)) {
 		fail("%s cannot be read: %s", workload->path, strerror(errno));
-	} else if (!text || !tokener || size > INT_MAX - 1) {
+	} else if (!text || !tokener) {
 		fail("no memory for %s", workload->path);
+	} else if (size > SIZE_MAX_READ) {
+		bad(workload, too_large);
 	} else {
-		document = json_tokener_parse_ex(tokener, text, (int)size);
-		if (json_object_is_type(document, json_type_object))
-			done = read_document(workload, document);
-		else
-			bad(workload, "it is no JSON object");
-		json_object_put(document);
+		done = read_json(workload, tokener, text, size);
 	}
 	if (tokener)
 		json_tokener_free(tokener);
@@ -203,7 +236,7 @@ bool workload_read(struct workload *workload, const char *path)
 	FILE *file = fopen(path, "r");
 	bool done = false;
 
-	*workload = (struct workload){.path = path, .name = name_of(path)};
+	*workload = (struct workload){.path = path, .name = name_of_file(path, ".json")};
 	if (!file)
 		fail("%s cannot be read: %s", path, strerror(errno));
 	else if (!workload->name)

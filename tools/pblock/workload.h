@@ -7,6 +7,9 @@
 
 #include <stdbool.h>
 
+/* Of any count, and of sums of them: what JSON readers keep exactly. */
+#define COUNT_MAX (UINT64_C(1) << 53)
+
 struct use {
 	uint32_t number;
 	uint64_t gets, sets;

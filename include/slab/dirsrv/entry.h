@@ -27,7 +27,9 @@
  * Errors: NULL and errno, or -errno. Threads: every function may be called by any thread
  * at any time, unless it says otherwise; threads that touch published entries are
  * registered with the pool's flavour of liburcu (rcu_register_thread()). Signals: not
- * async-signal-safe. Fork: call the flavour's own hooks.
+ * async-signal-safe. Fork: call the flavour's own hooks (<slab/rcu.h>). Pools and entry
+ * caches can be used in the child; an entry that another thread had locked, or was changing,
+ * stays locked there.
  */
 #ifndef SLAB_DIRSRV_ENTRY_H
 #define SLAB_DIRSRV_ENTRY_H
@@ -97,11 +99,16 @@ SLAB_API size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool);
 
 /*
  * dirsrv_dn_make: a DN, with its normalised form: lower case (ASCII), without the blanks
- * that do not count around '=', ',' and '+'; escaped characters stay escaped.
+ * around types and values, and with escapes written in one way, also those in
+ * hexadecimal: "cn=\2C" is "cn=\,", "cn=\41" is "cn=a". The first '=' of TYPE=VALUE
+ * separates the two; a value may have others, and may be empty.
+ * It does not know of schemas: blanks within a value count as they are, also with several
+ * of them in a row; the parts of an RDN with '+' count in the order in which they are
+ * written; quotes do not quote, ';' does not separate, and "#…" is text.
  *
- * NULL and errno: EINVAL: it does not begin with TYPE=, or ends within an escape, or is
- * longer than DIRSRV_DN_MAX; ENOMEM. Not thread-safe towards dirsrv_dn_free() of it,
- * else a DN never changes.
+ * NULL and errno: EINVAL: a part that is not TYPE=VALUE ("", "a,cn=b", "cn=a,"), a type with
+ * a backslash, an escape without its end, a zero byte, or more than DIRSRV_DN_MAX bytes;
+ * ENOMEM. Not thread-safe towards dirsrv_dn_free() of it, else a DN never changes.
  */
 SLAB_API struct dirsrv_dn *dirsrv_dn_make(struct dirsrv_entry_pool *pool, const char *text,
 					  size_t length);
@@ -130,7 +137,8 @@ SLAB_API bool dirsrv_dn_equal(const struct dirsrv_dn *a, const struct dirsrv_dn 
 /*
  * dirsrv_entry_make: a private entry with one reference, the caller's. Pairs of the same
  * type (in whatever case) are values of one attribute; the order of both is kept. All is
- * copied. Attributes and values are allocated in bulk.
+ * copied. Attributes and values are allocated in bulk. Each pair is compared with the types
+ * before it: time grows with the square of how many types there are.
  *
  * NULL and errno: EINVAL: a bad DN, an empty type, something too long; ENOMEM, and
  * nothing is left allocated.
@@ -173,7 +181,7 @@ SLAB_API void dirsrv_entry_read_unlock(struct dirsrv_entry *entry);
  * dirsrv_entry_replace: the attribute of that type has these n values from now on,
  * instead of those that it had; none: it is gone. An attribute that is not there is added
  * at the end. The caller has a reference, does not hold the read lock, and is registered.
- * In an entry cache its bytes are counted anew; nothing is evicted for it at this moment.
+ * In an entry cache its bytes are counted anew, and others are evicted for it.
  * When much memory waits for readers, it waits for them, too, unless it is called within a
  * section: so it must not be called with a lock held that readers take within sections.
  *
@@ -191,7 +199,8 @@ SLAB_API void dirsrv_entry_set_id(struct dirsrv_entry *entry, uint64_t id);
 /* dirsrv_entry_dn: its DN, valid as long as the entry. */
 SLAB_API const struct dirsrv_dn *dirsrv_entry_dn(const struct dirsrv_entry *entry);
 
-/* dirsrv_entry_size: bytes of the entry, with all that belongs to it. */
+/* dirsrv_entry_size: bytes of the entry, with all that belongs to it; what the allocator
+ * needs beside that, and its rounding up, is not counted. */
 SLAB_API size_t dirsrv_entry_size(const struct dirsrv_entry *entry);
 
 /* dirsrv_entry_find: the attribute of that type, in whatever case; NULL: none. */
@@ -220,7 +229,8 @@ SLAB_API bool dirsrv_attribute_has(const struct dirsrv_attribute *attribute, con
 				   size_t length);
 
 /* dirsrv_entry_equal: the same DN, and the same attributes with the same values, in
- * whatever order. The caller may read both. */
+ * whatever order. The caller may read both. Each value is looked for among all values of
+ * its type: time grows with the square of how many these are. */
 SLAB_API bool dirsrv_entry_equal(const struct dirsrv_entry *a, const struct dirsrv_entry *b);
 
 #ifdef __cplusplus

@@ -24,8 +24,9 @@
  * was used starts again at the head. So a search through all of a directory, which looks
  * at every entry once, goes through the small queue, and what is in constant use stays.
  *
- * Entries that somebody has a reference to are not evicted; by these alone the limit can
- * be exceeded. Under memory pressure, libslab (<slab/memory.h>) has the cache evict an
+ * Entries that somebody has a reference to are not evicted; because of these the limit can
+ * be exceeded: who adds or changes an entry passes by 64 of them and then lets it be, until
+ * the next one does. Under memory pressure, libslab (<slab/memory.h>) has the cache evict an
  * eighth of its entries at a time. slab_cache_defrag() of the pool's cache of entries
  * (slabinfo -s) moves entries that only the cache refers to.
  *
@@ -51,10 +52,11 @@ struct dirsrv_entry_cache;
 /*
  * dirsrv_entry_cache_create: the cache of a pool's entries; a pool has one at most.
  *
- * @limit     bytes of entries (dirsrv_entry_size()). 0: nothing is ever evicted: what is
+ * @limit     bytes of entries (dirsrv_entry_size()); the process needs a sixth more, for
+ *            what is free in slabs, and the hash tables. 0: nothing is ever evicted: what is
  *            in the cache is in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: see there.
- * @expected  about how many entries there will be, or 0: one in 2 KiB of the limit. The
- *            hash table gets so many buckets (at least 1024, at most 2^24) and keeps them:
+ * @expected  about how many entries there will be, or 0: one in 2 KiB of the limit, and
+ *            65536 when limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets so many buckets (at least 1024, at most 2^24) and keeps them:
  *            with more entries lookups get slower.
  *
  * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
@@ -66,9 +68,10 @@ SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entr
  * dirsrv_entry_cache_destroy: take all entries out and free the cache. NULL is allowed.
  *
  * 0; or -EBUSY when others than the cache still have references: fn, unless it is NULL, is
- * called for each such entry with the number of them, and these entries stay in the cache,
- * which stays usable. -EDEADLK within a section. Nobody else uses the cache any more, but
- * they may have references.
+ * called, with no lock held, for each such entry with the number of them, unless they are
+ * gone by then; and these entries stay in the cache, which stays usable. -EDEADLK within a
+ * section. Nobody else uses the cache any more, but they may have references, and put them
+ * meanwhile.
  */
 SLAB_API int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 					void (*fn)(const struct dirsrv_entry *entry,
@@ -111,7 +114,13 @@ SLAB_API void dirsrv_entry_cache_each(struct dirsrv_entry_cache *cache,
  * 0, or -EEXIST: there is one with this DN; -E2BIG: it is larger than the limit; -EINVAL:
  * it is of another pool, or was published before. When much memory of evicted entries
  * waits for readers, it waits for them, too, unless it is called within a section: so it
- * must not be called with a lock held that readers take within sections.
+ * must not be called with a lock held that readers take within sections. In urcu-qsbr a
+ * thread that is online is within a section: nothing waits, and the memory is bounded by
+ * the server's quiescent states alone. Who adds many there is offline while he does, or
+ * calls dirsrv_entry_pool_barrier() now and then.
+ *
+ * Entries whose first RDNs have the same value, as "ou=people" under many organisations,
+ * form one chain: with n of them, to add or to take out one takes time in proportion to n.
  */
 SLAB_API int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 

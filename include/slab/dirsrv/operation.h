@@ -8,7 +8,7 @@
  * with every life, in one step with the reference count:
  *
  *   rcu_read_lock();
- *   handle = connection->operation[i];           // its owner clears it before the last put
+ *   handle = dirsrv_operation_handle_load(&connection->operation[i]);
  *   operation = dirsrv_operation_acquire(handle);
  *   rcu_read_unlock();
  *   if (operation) {                             // this very one, and it stays
@@ -18,7 +18,10 @@
  *
  * As for any type-safe cache (<slab/rcu.h>), the memory behind a handle is an operation as
  * long as the section lasts in which the handle was read from a place that is cleared
- * before the operation is freed. A handle that is kept for longer needs a reference.
+ * before the operation is freed. A handle that is kept for longer needs a reference. The
+ * owner of such a place writes it by dirsrv_operation_handle_store(), and clears it, with
+ * a handle of zeros, before the last put. Readers need no lock: a handle of which one
+ * word is old and the other new finds nothing.
  *
  * Threads: every function may be called by any thread that is registered with the pool's
  * flavour of liburcu. Those with `operation` want a reference. Signals: not
@@ -54,11 +57,31 @@ enum dirsrv_operation_state {
 	DIRSRV_OPERATION_STATES
 };
 
-/* One life of an operation. All zero: none. */
+/* One life of an operation. All zero: none. The generation is different for each life of an
+ * object, and between objects: among 2^24 of them in their order of construction. */
 struct dirsrv_operation_handle {
 	struct dirsrv_operation *operation;
 	uint64_t generation;
 };
+
+/* dirsrv_operation_handle_load, dirsrv_operation_handle_store: read and write a handle that
+ * others read meanwhile; one thread at a time writes. */
+static inline struct dirsrv_operation_handle dirsrv_operation_handle_load(
+	const struct dirsrv_operation_handle *place)
+{
+	struct dirsrv_operation_handle handle;
+
+	handle.operation = __atomic_load_n(&place->operation, __ATOMIC_ACQUIRE);
+	handle.generation = __atomic_load_n(&place->generation, __ATOMIC_RELAXED);
+	return handle;
+}
+
+static inline void dirsrv_operation_handle_store(struct dirsrv_operation_handle *place,
+						 struct dirsrv_operation_handle handle)
+{
+	__atomic_store_n(&place->generation, handle.generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&place->operation, handle.operation, __ATOMIC_RELEASE);
+}
 
 /* What the listener knows of a request. */
 struct dirsrv_operation_request {
@@ -94,7 +117,7 @@ SLAB_API struct dirsrv_operation *dirsrv_operation_new(
 
 /* dirsrv_operation_get: one more reference for who has one. dirsrv_operation_put: one less;
  * the last one ends this life, and nothing of it changes but the generation. NULL is
- * allowed. */
+ * allowed. There may be 2^24 - 1 references at a time; nobody looks whether there are more. */
 SLAB_API void dirsrv_operation_get(struct dirsrv_operation *operation);
 SLAB_API void dirsrv_operation_put(struct dirsrv_operation *operation);
 

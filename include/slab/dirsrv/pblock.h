@@ -35,6 +35,44 @@ extern "C" {
 
 typedef struct slapi_pblock Slapi_PBlock;
 
+/*
+ * What parameters lead to: the types of that interface, by the names that plug-ins use.
+ * Nothing here looks into them. LDAPControl, LDAPMod, BerElement and struct berval are
+ * those of <ldap.h>, which may be included before or after.
+ */
+typedef struct slapi_entry Slapi_Entry;
+typedef struct slapi_attr Slapi_Attr;
+typedef struct slapi_value Slapi_Value;
+typedef struct slapi_value_set Slapi_ValueSet;
+typedef struct slapi_dn Slapi_DN;
+typedef struct slapi_rdn Slapi_RDN;
+typedef struct slapi_mods Slapi_Mods;
+typedef struct slapi_mod Slapi_Mod;
+typedef struct slapi_filter Slapi_Filter;
+typedef struct slapi_backend Slapi_Backend;
+typedef struct slapi_operation Slapi_Operation;
+typedef Slapi_Operation Operation;
+typedef struct slapi_connection Slapi_Connection;
+typedef Slapi_Connection Connection;
+typedef struct slapi_componentid Slapi_ComponentId;
+typedef struct ldapcontrol LDAPControl;
+typedef struct ldapmod LDAPMod;
+typedef struct berelement BerElement;
+struct berval;
+
+/* What a plug-in tells of itself: SLAPI_PLUGIN_DESCRIPTION. */
+typedef struct slapi_plugindesc {
+	char *spd_id;
+	char *spd_vendor;
+	char *spd_version;
+	char *spd_description;
+} Slapi_PluginDesc;
+
+/* Versions of the interface: values of SLAPI_PLUGIN_VERSION. */
+#define SLAPI_PLUGIN_VERSION_01 "01"
+#define SLAPI_PLUGIN_VERSION_02 "02"
+#define SLAPI_PLUGIN_VERSION_03 "03"
+
 /* Room for an address of any family: what NSPR's PRNetAddr takes. */
 struct slapi_pblock_address {
 	uint64_t words[14];
@@ -83,6 +121,10 @@ SLAB_API int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value);
  * Returns the clone, or NULL, and pb has not changed: pb is NULL, or errno is ENOMEM.
  */
 SLAB_API Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb);
+
+/* slab_pblock_size: bytes that pb takes now, with all parts that are there; strings that it
+ * owns not counted. 0 for NULL. */
+SLAB_API size_t slab_pblock_size(const Slapi_PBlock *pb);
 
 /* --- parameters --------------------------------------------------------------- */
 

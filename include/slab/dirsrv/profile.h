@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process does with its pblocks: how often each parameter is read and set, and
- * which parameters are used together in one pblock. pblock-profile(1) shows it.
+ * What a process does with its pblocks, recorded in two ways, each by itself or both:
+ *	profile   how often each parameter is read and set, and which parameters are used
+ *	          together in one pblock, as JSON, which pblock-profile(1) shows and
+ *	          docs/schema/pblock.schema.json describes
+ *	trace     the calls themselves, a line for each, which pblock-replay(1) repeats
  *
- * SLAB_PBLOCK_PROFILE=FILE in the environment records from the start of the process to
- * its end; the functions below record a part of it. Either way the file is JSON, as
- * docs/schema/pblock.schema.json describes, and is complete or not there.
+ * SLAB_PBLOCK_PROFILE=FILE and SLAB_PBLOCK_TRACE=FILE in the environment record from the
+ * start of the process to its end; the functions below record a part of it. A file is
+ * complete or not there; a relative name goes by the folder in which recording starts.
  *
- * Recording costs some 50 nanoseconds per access, and no lock that all threads share.
- * It needs at most 64 MiB; what has no room in them is counted as dropped. A forked
- * child records what itself does, into FILE.PID.
+ * A profile costs some 50 nanoseconds per access, and no lock that all threads share. It
+ * needs at most 64 MiB; what has no room in them is counted as dropped. A trace has the
+ * first million calls, in 24 MB, and a comment with how many came later; all threads
+ * share the counter that puts calls in order. Pblocks that began before are not in it.
+ *
+ * A forked child records what itself does, into FILE.PID. A program that is executed
+ * has the environment, too: when both shall be recorded, give it another FILE, else the
+ * one that ends last replaces the file of the other.
  */
 #ifndef SLAB_DIRSRV_PROFILE_H
 #define SLAB_DIRSRV_PROFILE_H
@@ -19,6 +27,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Numbers of parameters in profiles and traces are below. */
+#define SLAB_PBLOCK_NUMBERS 2048
 
 /*
  * slab_pblock_profile_start: record from now on, and write `file` when recording stops,
@@ -30,6 +41,7 @@ extern "C" {
  *   ENAMETOOLONG  a longer name than files can have
  *   EBUSY         recording goes on already
  *   ENOMEM        no memory
+ *   what getcwd(3) fails with, for a relative name
  * Any thread may call it. Not async-signal-safe.
  */
 SLAB_API int slab_pblock_profile_start(const char *file);
@@ -43,6 +55,14 @@ SLAB_API int slab_pblock_profile_start(const char *file);
  * Any thread may call it. Not async-signal-safe.
  */
 SLAB_API int slab_pblock_profile_stop(void);
+
+/*
+ * slab_pblock_trace_start, slab_pblock_trace_stop: the same for a trace, with the same
+ * errors. In it pblocks have numbers, from 1, which are used again; those that are still
+ * alive when recording stops are destroyed in its last lines.
+ */
+SLAB_API int slab_pblock_trace_start(const char *file);
+SLAB_API int slab_pblock_trace_stop(void);
 
 #ifdef __cplusplus
 }

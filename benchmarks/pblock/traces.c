@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the pblocks of a trace take, one after the other: each has all its calls and is
+ * weighed before it ends. The model has one operation at a time, so pblocks that are
+ * there together in the trace are not so here; clones and reused pblocks no trace has.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <slab/malloc.h>
+
+#include "life.h"
+#include "trace.h"
+
+static struct slapi_pblock_address variable;
+static char text[] = "text";
+
+static bool is_copy(enum kind kind)
+{
+	return kind == KIND_OWNED_COPY || kind == KIND_TEXT_COPY;
+}
+
+static void set(const struct contestant *who, Slapi_PBlock *pb, const struct parameter *parameter)
+{
+	void *value = &variable;
+
+	if (parameter->kind == KIND_OWNED || parameter->kind == KIND_OWNED_COPY)
+		value = who->has_strings ? slab_ch_strdup(text) : text;
+	else if (parameter->kind == KIND_TEXT || parameter->kind == KIND_TEXT_COPY)
+		value = text;
+	who->set(pb, (int)parameter->number, value);
+}
+
+static void get(const struct contestant *who, Slapi_PBlock *pb, const struct parameter *parameter)
+{
+	struct slapi_pblock_address value = {{0}};
+
+	who->get(pb, (int)parameter->number, &value);
+	if (who->has_strings && is_copy(parameter->kind))
+		slab_mfree((void *)(uintptr_t)value.words[0]);
+}
+
+static void weigh_one(const struct contestant *who, const struct trace *trace, uint32_t name,
+		      struct weight *weight)
+{
+	Slapi_PBlock *pb = who->new();
+
+	for (size_t i = 0; i < trace->count; i++) {
+		const struct call *call = &trace->calls[i];
+
+		if (call->pblock == name && call->verb == VERB_SET)
+			set(who, pb, call->parameter);
+		else if (call->pblock == name && call->verb == VERB_GET)
+			get(who, pb, call->parameter);
+	}
+	weigh(who, pb, weight);
+	who->destroy(pb);
+}
+
+static bool is_plain(const struct trace *trace)
+{
+	if (!trace_count(trace, VERB_CLONE) && !trace_count(trace, VERB_INIT) &&
+	    trace_count(trace, VERB_NEW) == trace->pblocks)
+		return true;
+	fprintf(stderr,
+		"pblock_life: %s: only traces without init, clone and names used twice are weighed\n",
+		trace->path);
+	return false;
+}
+
+bool weigh_trace(const char *path, struct trace_result *result)
+{
+	struct trace trace;
+	bool done;
+
+	memset(&variable, 1, sizeof(variable));
+	done = trace_read(&trace, path) && is_plain(&trace);
+	if (done) {
+		snprintf(result->workload, sizeof(result->workload), "%s", trace.workload);
+		for (char *at = result->workload; (at = strpbrk(at, "\"\\"));)
+			*at = '?'; /* JSON is printed as it is */
+		result->pblocks = trace.pblocks;
+	}
+	for (unsigned who = 0; done && who < CONTESTANTS; who++)
+		for (uint32_t name = 0; name < trace.pblocks; name++)
+			weigh_one(contestants[who], &trace, name, &result->weights[who]);
+	trace_free(&trace);
+	return done;
+}

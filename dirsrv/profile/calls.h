@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls one by one, as pblock-replay(1) repeats them.
+ *
+ * There is room for so many calls, given out by one counter, so that calls have their
+ * order whichever threads make them: what happens before in one thread, and what is
+ * handed from one to another, has the lower number. What has no room is counted. A call
+ * is written into its room under a lock that goes by the pblock, of which there are 64:
+ * whoever has all of them finds no call half written.
+ *
+ * A trace can always be replayed: pblocks from before the beginning are left out,
+ * and those that are still alive in the end, or where room ended, are destroyed.
+ */
+#ifndef PBLOCK_CALLS_H
+#define PBLOCK_CALLS_H
+
+#include <stdint.h>
+
+#define CALLS_MAX 1000000 /* of 24 bytes */
+
+enum call_verb { CALL_NEW, CALL_INIT, CALL_SET, CALL_GET, CALL_CLONE, CALL_DESTROY };
+
+/* calls_prepare: the locks; once, before anything else. */
+void calls_prepare(void);
+
+/* calls_open, calls_close: the room. Returns 0 or -ENOMEM. */
+int calls_open(void);
+void calls_close(void);
+
+/* calls_add: nothing happens unless pblock_recording has RECORD_CALLS, looked at under
+ * the lock. `detail` is the parameter's number, or the clone. */
+void calls_add(enum call_verb verb, const void *pblock, uintptr_t detail);
+
+/* All locks; the functions below want them held. */
+void calls_lock(void);
+void calls_unlock(void);
+
+/* calls_write: the trace, under this name. Returns 0 or -errno. */
+int calls_write(const char *file);
+
+/* calls_forget: all of it. */
+void calls_forget(void);
+
+#endif /* PBLOCK_CALLS_H */
