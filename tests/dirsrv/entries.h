@@ -213,7 +213,8 @@ inline std::uint64_t objects_in_use()
 
 /*
  * Entry `number`, in version `version`: each value begins with the number and the version
- * as text and goes on with a pattern of both. Values of one attribute have one version.
+ * as text and goes on with a pattern of both. Values of one attribute have one version, and
+ * one of them has another length in the next.
  */
 inline std::string numbered_dn(unsigned number)
 {
@@ -232,7 +233,7 @@ inline std::string numbered_value(unsigned number, unsigned version, std::size_t
 inline std::vector<std::string> numbered_values(unsigned number, unsigned version)
 {
 	return {numbered_value(number, version, 8), numbered_value(number, version, 40),
-		numbered_value(number, version, 200 + number % 7 * 100)};
+		numbered_value(number, version, 200 + number % 7 * 100 + version % 3 * 50)};
 }
 
 inline struct dirsrv_entry *make_numbered(struct dirsrv_entry_pool *pool, unsigned number,

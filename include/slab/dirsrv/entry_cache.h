@@ -56,8 +56,9 @@ struct dirsrv_entry_cache;
  *            what is free in slabs, and the hash tables. 0: nothing is ever evicted: what is
  *            in the cache is in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: see there.
  * @expected  about how many entries there will be, or 0: one in 2 KiB of the limit, and
- *            65536 when limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets so many buckets (at least 1024, at most 2^24) and keeps them:
- *            with more entries lookups get slower.
+ *            65536 when limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets
+ *            so many buckets (at least 1024, at most 2^24) and keeps them: with more
+ *            entries lookups get slower.
  *
  * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
  */
