@@ -4,7 +4,6 @@
 #include <slab/memory.h>
 
 #include "cache_rcu.h"
-#include "limit.h"
 #include "pin.h"
 
 /* Rounds of slab_reclaim() in which objects are freed, but no slab gets empty. */
@@ -146,7 +145,7 @@ static bool regain(struct retry *retry)
 
 	if (retry->regained == LIMIT_TRIES_REGAINED)
 		return false;
-	bytes = limit_regain(retry->cache);
+	bytes = limit_regain(retry->cache, &retry->wish);
 	/* What other CPUs of the cache held is no slab of its own, but may do; and who holds
 	 * the lock for long may have been preempted, and puts back what he has in hand. */
 	if (bytes > 0 || (limit_cause() == LIMIT_CACHE && retry->regained < LIMIT_TRIES)) {

@@ -20,7 +20,7 @@
 #ifndef SLAB_ASK_H
 #define SLAB_ASK_H
 
-#include "slab_internal.h"
+#include "limit.h"
 
 /* In one round; those that are smaller than so many others are left alone. */
 #define ASKED_MAX 64u
@@ -42,10 +42,11 @@ bool ask_next(struct asked *round, struct slab_cache *only, size_t *ret_bytes);
 /* Is a callback running in this thread? */
 bool ask_is_asking(void);
 
-/* An allocation that failed. From {.cache, .bytes}. */
+/* An allocation that failed. From {.cache, .bytes, .wish}. */
 struct retry {
 	struct slab_cache *cache; /* NULL: a large one */
 	size_t bytes;             /* of the slab or mapping that it needs */
+	struct limit_wish wish;   /* not of a large one */
 	unsigned regained, rounds;
 	struct asked round;
 };

@@ -563,7 +563,7 @@ static bool drop_alias(struct slab_cache *cache)
 static void release_rest(struct slab *slab, void *arg)
 {
 	slab_withdraw(slab);
-	debug_slab_release(arg, slab);
+	slab_release(arg, slab);
 }
 
 /* No object is in use any more: give all slabs back. */

@@ -45,6 +45,10 @@
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
 
+/* Flavours that a thread is registered with at a time: callbacks of one cache can lead to
+ * those of another. liburcu has four. */
+#define KNOWN_MAX 4u
+
 #define PAGE ((size_t)4096)
 #define PART ((size_t)256)
 
@@ -55,35 +59,42 @@ static struct cache_rcu *free_list;
 
 /* call_rcu() wants threads that its flavour knows, and so do the callbacks of caches. */
 static __thread bool is_ours;
-static __thread const struct rcu_flavor_struct *known;
+static __thread const struct rcu_flavor_struct *known[KNOWN_MAX];
+static __thread unsigned known_count;
 
 void rcu_this_thread_is_ours(void)
 {
 	is_ours = true;
 }
 
+static bool is_known(const struct rcu_flavor_struct *flavor)
+{
+	for (unsigned i = 0; i < known_count; i++)
+		if (known[i] == flavor)
+			return true;
+	return false;
+}
+
 const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor)
 {
-	const struct rcu_flavor_struct *was = known;
-
-	if (is_ours && flavor != was) {
-		flavor->register_thread();
-		known = flavor;
-	}
-	return was;
+	if (!is_ours || is_known(flavor) || known_count == KNOWN_MAX)
+		return NULL;
+	flavor->register_thread();
+	known[known_count++] = flavor;
+	return flavor;
 }
 
 const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache)
 {
-	return cache->rcu ? rcu_enter_flavor(cache->rcu->flavor) : known;
+	return cache->rcu ? rcu_enter_flavor(cache->rcu->flavor) : NULL;
 }
 
-void rcu_leave(const struct rcu_flavor_struct *was)
+void rcu_leave(const struct rcu_flavor_struct *entered)
 {
-	if (known == was)
+	if (!entered)
 		return;
-	known->unregister_thread();
-	known = was;
+	entered->unregister_thread();
+	known_count--;
 }
 
 /* --- memory ------------------------------------------------------------------- */
@@ -190,21 +201,34 @@ static void count_again(struct cache_rcu *rcu)
 }
 
 /*
- * Other threads were stopped anywhere, and are not there. What they had in hand is lost,
- * as everywhere; the rest is put in order. Whether the callback is under way is not known:
- * so it gets a struct of its own, which it gives back if it comes, and the next free asks
- * for another.
+ * Whether the callback is under way is not known: so it gets a struct of its own, which it
+ * gives back if it comes, and the next free asks for another. When there is no memory, the
+ * struct is used again: if then a callback was asked for that never comes, nothing is
+ * recycled.
  */
-void rcu_after_fork_child(struct slab_cache *cache)
+static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
 {
-	struct cache_rcu *old = cache->rcu, *rcu = old ? take_free() : NULL;
+	struct cache_rcu *rcu = take_free();
 
 	if (!rcu)
-		return;
+		return old;
 	*rcu = *old;
+	rcu->armed = 0;
 	old->cache = NULL;
 	old->driving = 0;
-	rcu->armed = rcu->driving = rcu->taking = 0;
+	return rcu;
+}
+
+/* Other threads were stopped anywhere, and are not there. What they had in hand is lost,
+ * as everywhere; the rest is put in order. */
+void rcu_after_fork_child(struct slab_cache *cache)
+{
+	struct cache_rcu *rcu;
+
+	if (!cache->rcu)
+		return;
+	rcu = leave_to_callback(cache->rcu);
+	rcu->driving = rcu->taking = 0;
 	rcu->forked = true;
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);

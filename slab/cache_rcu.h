@@ -27,9 +27,10 @@ bool rcu_retire(struct slab_cache *cache, struct slab *slab);
 /* Called by threads of libslab's own, which no flavour knows. */
 void rcu_this_thread_is_ours(void);
 
-/* Around callbacks of a cache: such a thread is known to the cache's flavour within. */
+/* Around callbacks of a cache: such a thread is known to the cache's flavour within.
+ * rcu_enter() returns what rcu_leave() wants. */
 const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
-void rcu_leave(const struct rcu_flavor_struct *was);
+void rcu_leave(const struct rcu_flavor_struct *entered);
 
 /* Some milliseconds at most, until nothing waits: for allocations that met a limit. */
 void rcu_wait_a_moment(struct slab_cache *cache);

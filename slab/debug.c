@@ -186,7 +186,7 @@ static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t request
 	}
 	pthread_mutex_unlock(&cache->node[n].lock);
 	if (!fits)
-		debug_slab_release(cache, slab);
+		slab_release(cache, slab);
 	return *ret_obj ? TAKEN : fits ? UNFIT : AGAIN;
 }
 
@@ -443,7 +443,7 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 {
 	trace(cache, "free", obj, op);
 	if (result == FREED_LAST)
-		debug_slab_release(cache, slab);
+		slab_release(cache, slab);
 }
 
 void debug_free(struct slab_cache *cache, void *obj, const void *caller)

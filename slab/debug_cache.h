@@ -144,9 +144,9 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
  * released. */
 void debug_slab_publish(struct slab_cache *cache, struct slab *slab);
 void slab_withdraw(struct slab *slab);
-/* Destroy the objects of an unused slab that was withdrawn, and give it back. */
-void debug_slab_release(struct slab_cache *cache, struct slab *slab);
-/* … of a type-safe cache, when no reader can look at them any more. */
+/* Destroy the objects of an unused slab, with letters or without: with no lock held. */
+void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
+/* … and give it back: of a type-safe cache, when no reader can look at them any more. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
 /*
  * Under the node's lock: put a slab on the list of those that objects are taken

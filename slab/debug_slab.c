@@ -204,23 +204,32 @@ void slab_withdraw(struct slab *slab)
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 }
 
-void debug_slab_release(struct slab_cache *cache, struct slab *slab)
+static void *object_at(const struct slab *slab, unsigned index)
 {
-	if (!rcu_retire(cache, slab))
-		debug_slab_release_now(cache, slab);
+	return slab->debug ? debug_object_at(slab, index)
+			   : slab->cpu.base + index * slab_size(slab);
+}
+
+/* The last one first, and what is destroyed is no object any more (release.c). */
+void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
+{
+	const struct rcu_flavor_struct *was;
+
+	if (slab->debug && slab->debug->letters & LETTER_TOOL)
+		annotate_show(slab->cpu.base, slab_bytes(slab));
+	if (!cache->dtor)
+		return;
+	was = rcu_enter(cache);
+	for (unsigned i = slab->carved; i-- > 0;) {
+		slab_set_carved(slab, i);
+		cache->dtor(object_at(slab, i), cache->arg);
+	}
+	rcu_leave(was);
 }
 
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
-	if (!slab->debug) {
-		slab_release_now(cache, slab);
-		return;
-	}
-	if (slab->debug->letters & LETTER_TOOL)
-		annotate_show(slab->cpu.base, slab_bytes(slab));
-	if (cache->dtor)
-		for (unsigned i = 0; i < slab->carved; i++)
-			cache->dtor(debug_object_at(slab, i), cache->arg);
+	debug_destroy_objects(cache, slab);
 	slab_give_back(cache, slab);
 }
 
@@ -284,11 +293,10 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 		list_remove(&cache->node[slab->node], slab);
 }
 
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
+/* Off the list, in hand, linked by next. */
+static struct slab *take_unused(struct cache_node *node)
 {
-	struct cache_node *node = &cache->node[n];
 	struct slab *unused = NULL, *next;
-	unsigned released = 0;
 
 	pthread_mutex_lock(&node->lock);
 	for (struct slab *slab = node->debug.slabs.first; slab; slab = next) {
@@ -301,9 +309,10 @@ unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
 		unused = slab;
 	}
 	pthread_mutex_unlock(&node->lock);
-	for (; unused; unused = next, released++) {
-		next = unused->next;
-		debug_slab_release(cache, unused);
-	}
-	return released;
+	return unused;
+}
+
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
+{
+	return node_release(cache, take_unused(&cache->node[n]));
 }

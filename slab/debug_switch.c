@@ -20,6 +20,7 @@
 #include "debug_cache.h"
 #include "fault.h"
 #include "guard.h"
+#include "hand.h"
 #include "reserve.h"
 
 void cache_update_slots(struct slab_cache *cache)
@@ -82,13 +83,12 @@ static void sweep_locked(struct slab_cache *cache)
 
 void debug_sweep(struct slab_cache *cache)
 {
-	if (!__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) ||
-	    pthread_mutex_trylock(&cache->flush_lock) != 0)
+	if (!__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) || !hand_trylock(cache))
 		return;
 	/* They may have been switched off since our caller looked. */
 	if (cache_letters(cache) & LETTERS_SLAB)
 		sweep_locked(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 }
 
 /* --- slabs with letters ------------------------------------------------------------ */
@@ -126,7 +126,7 @@ static void place(struct slab *slab, void *arg)
 	pthread_mutex_unlock(&node->lock);
 	placing->released += unused;
 	if (unused)
-		debug_slab_release(cache, slab);
+		slab_release(cache, slab);
 	else if (ordinary)
 		placing->released += slab_put_back(cache, slab);
 }
@@ -144,9 +144,9 @@ unsigned debug_settle(struct slab_cache *cache)
 {
 	unsigned released;
 
-	pthread_mutex_lock(&cache->flush_lock);
+	hand_lock(cache);
 	released = place_all(cache);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return released;
 }
 
@@ -170,8 +170,8 @@ int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
 	}
 	if (letters)
 		fault_install();
-	pthread_mutex_lock(&cache->flush_lock);
+	hand_lock(cache);
 	set_letters(cache, letters);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return 0;
 }

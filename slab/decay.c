@@ -47,8 +47,8 @@
  * delayed in between, passes go on for longer than a decay time. The child of a fork has
  * no thread: it starts one with its first slow path (control.c), and passes go on.
  *
- * One pass runs at a time, without locks of its own: destructors run in it, on caches
- * that are pinned (pin.h).
+ * One pass runs at a time, without locks of its own: destructors run in it, while nothing
+ * is locked (release.c), on caches that are pinned (pin.h).
  */
 #include "decay.h"
 
@@ -160,6 +160,8 @@ static size_t used_bytes(const struct slab *slab)
 {
 	unsigned objects = __atomic_load_n(&slab->objects, __ATOMIC_RELAXED);
 
+	if (__atomic_load_n(&slab->large, __ATOMIC_RELAXED))
+		return slab_bytes(slab);
 	if (!slab_user(slab))
 		return 0;
 	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) || !objects)
@@ -182,7 +184,7 @@ bool decay_would_waste(const struct slab *slab)
 
 bool decay_may_discard(const struct slab *slab)
 {
-	return !huge_pages || !decay_would_waste(slab);
+	return !__atomic_load_n(&huge_pages, __ATOMIC_RELAXED) || !decay_would_waste(slab);
 }
 
 /* --- pages within a slab ---------------------------------------------------------------- */
@@ -340,7 +342,6 @@ static struct slab *settle_all(struct visit *visit, struct slab *hand)
 	return empty;
 }
 
-/* Destructors run at the end: without the lock for discarding. */
 static void look(struct slab *hand, void *arg)
 {
 	struct visit *visit = arg;
@@ -452,7 +453,7 @@ static void pass(void)
 	struct slab_cache *cache = NULL;
 	uint32_t now = begin_turn();
 
-	huge_pages = huge_pages_come_unasked();
+	__atomic_store_n(&huge_pages, huge_pages_come_unasked(), __ATOMIC_RELAXED);
 	while ((cache = pin_next(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now);

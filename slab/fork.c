@@ -6,7 +6,8 @@
  * What needs no lock needs nothing here: sections end with their thread, and a
  * slab that another thread had in hand to allocate or to free stays in its hand, so
  * the child loses its free objects, never gets one twice. Whoever has slabs in hand
- * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c).
+ * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c,
+ * release.c).
  */
 #include "control_socket.h"
 #include "decay.h"
@@ -61,6 +62,7 @@ static void unlock_all(void)
 static void after_fork_child(struct slab_cache *cache)
 {
 	pin_after_fork_child(cache);
+	release_after_fork_child(cache);
 	defrag_after_fork_child(cache);
 	cache->waiting = 0;
 	rcu_after_fork_child(cache);

@@ -12,6 +12,14 @@
 #define STEPS 100u
 #define STEP_NS 100000L
 
+/* This thread has a cache's flush_lock, or slabs in hand under it. */
+static __thread bool locked __attribute__((tls_model("initial-exec")));
+
+bool hand_is_locked(void)
+{
+	return locked;
+}
+
 static bool somebody_waits(const struct slab_cache *cache)
 {
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
@@ -27,6 +35,15 @@ void hand_lock(struct slab_cache *cache)
 		syscall(SYS_nanosleep, &step, NULL);
 	errno = saved;
 	pthread_mutex_lock(&cache->flush_lock);
+	locked = true;
+}
+
+bool hand_trylock(struct slab_cache *cache)
+{
+	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return false;
+	locked = true;
+	return true;
 }
 
 void hand_lock_first(struct slab_cache *cache)
@@ -38,25 +55,28 @@ void hand_lock_first(struct slab_cache *cache)
 
 bool hand_lock_soon(struct slab_cache *cache)
 {
-	bool locked;
+	bool got;
 
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	locked = limit_lock_soon(&cache->flush_lock);
+	got = limit_lock_soon(&cache->flush_lock);
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
-	return locked;
+	locked |= got;
+	return got;
 }
 
 void hand_unlock(struct slab_cache *cache)
 {
+	locked = false;
 	pthread_mutex_unlock(&cache->flush_lock);
+	slab_release_leaving(cache);
 }
 
-static bool begin_round(const struct hand_walk *walk)
+bool hand_lock_as(struct slab_cache *cache, enum hand_lock how)
 {
-	if (walk->lock == HAND_SOON)
-		return hand_lock_soon(walk->cache);
-	if (walk->lock == HAND_WAIT)
-		hand_lock(walk->cache);
+	if (how == HAND_SOON)
+		return hand_lock_soon(cache);
+	if (how == HAND_WAIT)
+		hand_lock(cache);
 	return true;
 }
 
@@ -80,7 +100,7 @@ void hand_walk(const struct hand_walk *walk)
 	unsigned n = HAND_MAX;
 
 	for (unsigned rounds = slabs / HAND_MAX + 1; n == HAND_MAX && rounds; rounds--) {
-		if (!begin_round(walk))
+		if (!hand_lock_as(walk->cache, walk->lock))
 			return;
 		n = round_of(walk);
 		if (walk->lock != HAND_LOCKED)

@@ -7,23 +7,24 @@
  *   - listed slabs are taken some at a time, HAND_MAX, and put back before the next ones
  *     are taken; all others stay where allocations find them;
  *   - whoever has slabs in hand that others may need, these, or what was taken from CPUs
- *     (reclaim.c), holds the cache's flush_lock until they are back, or released. A fork
- *     takes that lock, so the child finds every slab in its place;
+ *     (reclaim.c), holds the cache's flush_lock until they are back, or on their way to
+ *     the page layer (release.c). A fork takes that lock, so the child finds every slab
+ *     in its place;
  *   - an allocation that would fail at a limit takes it as well (limit.c): then nothing
  *     is in hand, and what is free stands on the lists. It takes one slab for its CPU;
  *   - who wants to take the next slabs lets those go first who wait to allocate or to
  *     fork. A mutex alone would not: he has it back before they are awake.
  *
- * Nobody waits for ever. An allocation waits for the lock 10 ms at most, and no more than
- * LIMIT_TRIES times, since the lock's holder may wait for it, in whatever way; who lets others
- * go first does so with no lock held, for a bounded time. Under flush_lock only
- * destructors run, which must not allocate. Reports are made when it is free.
+ * Nobody waits for ever. Under flush_lock nothing of the application's runs: destructors
+ * and reports have their turn when it is free. An allocation waits for the lock 10 ms at
+ * most, and no more than LIMIT_TRIES times; who lets others go first does so with no lock
+ * held, for a bounded time.
  *
  * A walk meets each slab once, though the list changes all the time. What `wants` is to
  * see to that: what was looked at is not wanted again (it is empty, and released; settled;
- * or has the number of the walk), and goes to the end of the list, so that the others are
- * found in front. A walk ends with the first round that does not fill the hand, and in
- * any case after as many as all slabs would take.
+ * or has the number of the walk), and goes to the end of the list, as does what is not
+ * wanted, so that the others are found in front. A walk ends with the first round that
+ * does not fill the hand, and in any case after as many as all slabs would take.
  */
 #ifndef SLAB_HAND_H
 #define SLAB_HAND_H
@@ -60,6 +61,13 @@ void hand_lock(struct slab_cache *cache);
 void hand_lock_first(struct slab_cache *cache);
 /* … for an allocation; false: who holds it, holds it for long. */
 bool hand_lock_soon(struct slab_cache *cache);
+/* … whatever is asked for. */
+bool hand_lock_as(struct slab_cache *cache, enum hand_lock how);
+/* … if it is free. */
+bool hand_trylock(struct slab_cache *cache);
+/* Slabs that were to be released meanwhile are released: destructors run. */
 void hand_unlock(struct slab_cache *cache);
+/* Does this thread hold one? */
+bool hand_is_locked(void);
 
 #endif /* SLAB_HAND_H */

@@ -13,8 +13,7 @@
 #include "pin.h"
 
 /* A flush takes some 10 µs, a round of slabs in hand less than 1 ms. Who holds the lock
- * for longer than this runs destructors, which may wait for whatever the thread that wants
- * to allocate has locked. */
+ * for longer than this was preempted, or is at something that allocates itself. */
 #define PATIENCE_NS 10000000L
 #define SECOND_NS 1000000000L
 
@@ -111,19 +110,34 @@ static long flush(struct slab_cache *cache)
 	return released + guard_flush(cache);
 }
 
+/* Where this allocation finds it. */
+static struct slab *take_listed(struct slab_cache *cache, const struct limit_wish *wish)
+{
+	unsigned node =
+		wish->node < 0 ? topology_node_of_cpu(cpu_engine->cpu()) : (unsigned)wish->node;
+
+	return wish->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
+}
+
 /* A slab with objects for this CPU, if there is one: bytes. With the lock, nobody else
- * has what is listed in hand; and whoever takes it afterwards, does not get this one. */
-static size_t serve(struct slab_cache *cache)
+ * has what is listed in hand; and whoever takes it afterwards, does not get this one. Who
+ * asks for a node allocates from the list, so there it stays. */
+static size_t serve(struct slab_cache *cache, const struct limit_wish *wish)
 {
 	struct slab *slab = NULL;
 
 	if (cache && !(cache_letters(cache) & LETTERS_SLAB) && hand_lock_soon(cache)) {
-		slab = node_take_any(cache, topology_node_of_cpu(cpu_engine->cpu()));
+		slab = take_listed(cache, wish);
+		if (slab && wish->node >= 0) {
+			slab->next = NULL;
+			node_put(cache, slab);
+		}
 		hand_unlock(cache);
 	}
 	if (!slab)
 		return 0;
-	node_serve(cache, slab);
+	if (wish->node < 0)
+		node_serve(cache, slab);
 	return (size_t)1 << cache->slab_shift;
 }
 
@@ -149,7 +163,7 @@ static size_t shrink_all(void)
 	return bytes;
 }
 
-long limit_regain(struct slab_cache *cache)
+long limit_regain(struct slab_cache *cache, const struct limit_wish *wish)
 {
 	size_t shrunk, trimmed = 0;
 	long released;
@@ -157,14 +171,14 @@ long limit_regain(struct slab_cache *cache)
 	switch (limit_noted) {
 	case LIMIT_CACHE:
 		released = flush(cache);
-		return released < 0 ? -1 : released + (long)serve(cache);
+		return released < 0 ? -1 : released + (long)serve(cache, wish);
 	case LIMIT_PROCESS:
 		shrunk = shrink_all();
-		return (long)(shrunk + serve(cache));
+		return (long)(shrunk + serve(cache, wish));
 	case LIMIT_SYSTEM:
 		shrunk = shrink_all();
 		segment_trim(&trimmed);
-		return (long)(shrunk + trimmed + serve(cache));
+		return (long)(shrunk + trimmed + serve(cache, wish));
 	default:
 		return -1;
 	}

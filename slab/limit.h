@@ -51,13 +51,19 @@ static inline enum limit_cause limit_cause(void)
 	return limit_noted;
 }
 
+/* On which node an object is wanted. */
+struct limit_wish {
+	int node;    /* -1: any */
+	bool strict; /* on no other one */
+};
+
 /*
  * limit_regain: an allocation failed: take back what is free. For the limit of a cache
  * that is what its other CPUs and its guard pages hold; otherwise also that of all
  * caches, and their empty slabs. Bytes of slabs; -1: there is nothing to be done that
  * way, or somebody holds the lock for long. With no lock held.
  */
-long limit_regain(struct slab_cache *cache);
+long limit_regain(struct slab_cache *cache, const struct limit_wish *wish);
 /* So often is an allocation tried again: others may take what was regained. More often
  * as long as there is something each time: then it was bad luck. */
 #define LIMIT_TRIES 3

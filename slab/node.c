@@ -142,8 +142,9 @@ static struct slab *take(struct node_list *list, unsigned max, struct slab *take
 
 static bool is_without(const struct cache_node *node)
 {
-	return !__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED) &&
-	       !__atomic_load_n(&node->sparse.count, __ATOMIC_RELAXED);
+	/* In this order: see node_sort(). */
+	return !__atomic_load_n(&node->sparse.count, __ATOMIC_ACQUIRE) &&
+	       !__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
 }
 
 struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
@@ -171,13 +172,14 @@ struct slab *node_take_any(struct slab_cache *cache, unsigned n)
 	return slab;
 }
 
-/* Behind *end; where the next one goes. */
+/* Behind *end; where the next one goes. What was looked at stands at the end then, so that
+ * the next round of the walk does not step over it again. */
 static struct slab **take_wanted(struct node_list *list, unsigned *max,
 				 const struct hand_walk *walk, struct slab **end)
 {
-	struct slab *next;
+	struct slab *slab, *next;
 
-	for (struct slab *slab = list->slabs.first; slab && *max; slab = next) {
+	for (slab = list->slabs.first; slab && *max; slab = next) {
 		next = slab->next;
 		if (!walk->wants(slab, walk->arg))
 			continue;
@@ -187,6 +189,8 @@ static struct slab **take_wanted(struct node_list *list, unsigned *max,
 		end = &slab->next;
 		--*max;
 	}
+	if (slab)
+		queue_begin_at(&list->slabs, slab);
 	return end;
 }
 
@@ -219,8 +223,8 @@ static void deal_out(struct slab_queue *slabs, unsigned objects, struct slab_que
 	}
 }
 
-/* The numbers of slabs never say that there are none: who reads them without the lock
- * would not wait for it. */
+/* The numbers of slabs never say that there are none, to who reads that of the sparse ones
+ * first: without the lock, he would not wait for it. */
 void node_sort(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
@@ -240,7 +244,7 @@ void node_sort(struct slab_cache *cache, unsigned n)
 	}
 	count = node->partial.count + node->sparse.count;
 	__atomic_store_n(&node->partial.count, count, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->sparse.count, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->sparse.count, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&node->lock);
 }
 

@@ -35,3 +35,15 @@ void queue_remove(struct slab_queue *queue, struct slab *slab)
 	else
 		queue->last = slab->prev;
 }
+
+void queue_begin_at(struct slab_queue *queue, struct slab *slab)
+{
+	if (!slab->prev)
+		return;
+	queue->last->next = queue->first;
+	queue->first->prev = queue->last;
+	queue->last = slab->prev;
+	queue->last->next = NULL;
+	queue->first = slab;
+	slab->prev = NULL;
+}

@@ -15,5 +15,7 @@ struct slab_queue {
 void queue_add_head(struct slab_queue *queue, struct slab *slab);
 void queue_add_tail(struct slab_queue *queue, struct slab *slab);
 void queue_remove(struct slab_queue *queue, struct slab *slab);
+/* The slab becomes the first; those that stood before it go to the end, in their order. */
+void queue_begin_at(struct slab_queue *queue, struct slab *slab);
 
 #endif /* SLAB_QUEUE_H */

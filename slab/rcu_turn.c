@@ -213,12 +213,12 @@ static void callback(struct rcu_head *head);
 
 void rcu_call(struct cache_rcu *rcu)
 {
-	const struct rcu_flavor_struct *was = rcu_enter_flavor(rcu->flavor);
+	const struct rcu_flavor_struct *entered = rcu_enter_flavor(rcu->flavor);
 
 	__atomic_store_n(&rcu->armed_turn, __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
 	rcu->flavor->update_call_rcu(&rcu->head, callback);
-	rcu_leave(was);
+	rcu_leave(entered);
 }
 
 static bool is_gathered(const struct cache_rcu *rcu)

@@ -265,10 +265,10 @@ bool cache_steal(struct slab_cache *cache)
 	over = slabs / 4 > over ? slabs / 4 : over;
 	for (unsigned cpu = 0; cpu < cpu_possible() && !found; cpu++)
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
-	if (!found || pthread_mutex_trylock(&cache->flush_lock) != 0)
+	if (!found || !hand_trylock(cache))
 		return false;
 	flush_locked(cache, over, 0);
-	pthread_mutex_unlock(&cache->flush_lock);
+	hand_unlock(cache);
 	return true;
 }
 
@@ -279,7 +279,10 @@ unsigned cache_release_empty(struct slab_cache *cache, bool soon)
 	for (unsigned n = 0; n < topology_nodes(); n++) {
 		released += release_from(cache, n, soon ? HAND_SOON : HAND_WAIT, is_unused);
 		node_sort(cache, n);
-		released += debug_node_shrink(cache, n);
+		if (hand_lock_as(cache, soon ? HAND_SOON : HAND_WAIT)) {
+			released += debug_node_shrink(cache, n);
+			hand_unlock(cache);
+		}
 	}
 	return released;
 }

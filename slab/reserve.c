@@ -184,7 +184,11 @@ static bool map(struct slab_cache *cache)
 
 bool reserve_create(struct slab_cache *cache, const void *caller)
 {
-	struct retry retry = {.cache = cache, .bytes = (size_t)1 << cache->slab_shift};
+	struct retry retry = {
+		.cache = cache,
+		.bytes = (size_t)1 << cache->slab_shift,
+		.wish = {.node = -1},
+	};
 	bool full;
 
 	if (!map(cache))

@@ -442,10 +442,19 @@ void slab_populate(struct slab *slab, size_t bytes)
  * its address leads to a descriptor like any other. Only its first segment has
  * a table, and its address lies in there.
  */
+static size_t large_offset(size_t align)
+{
+	return round_up(3 * PAGE, align > PAGE ? align : PAGE);
+}
+
+size_t segment_large_bytes(size_t bytes, size_t align)
+{
+	return round_up(large_offset(align) + bytes, PAGE);
+}
+
 struct slab *segment_map_large(size_t bytes, size_t align)
 {
-	size_t offset = round_up(3 * PAGE, align > PAGE ? align : PAGE);
-	size_t mapped = round_up(offset + bytes, PAGE);
+	size_t mapped = segment_large_bytes(bytes, align);
 
 	if (mapped < bytes) {
 		errno = ENOMEM;
@@ -468,7 +477,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	os_protect(start, SEGMENT_HEAD_OFFSET);
 	*segment = (struct segment){.magic = SEGMENT_MAGIC, .mapped = mapped, .slabs = 1};
 	segment->first = (char *)slab;
-	segment->base = start + offset;
+	segment->base = start + large_offset(align);
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		table[u] = slab;
 	slab->cpu.owner = CPU_NONE;
@@ -498,7 +507,7 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
-	if (mapped < bytes || !limit_reserve(NULL, more))
+	if (mapped < bytes || (more && !limit_reserve(NULL, more)))
 		return false;
 	/* All but the guard page, which is a mapping of its own. */
 	if (!os_resize(segment, before - SEGMENT_HEAD_OFFSET, mapped - SEGMENT_HEAD_OFFSET)) {

@@ -198,22 +198,6 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	return slab;
 }
 
-void slab_release(struct slab_cache *cache, struct slab *slab)
-{
-	if (!rcu_retire(cache, slab))
-		slab_release_now(cache, slab);
-}
-
-void slab_release_now(struct slab_cache *cache, struct slab *slab)
-{
-	size_t size = (size_t)slab->cpu.size8 * 8;
-
-	if (cache->dtor)
-		for (unsigned i = 0; i < slab->carved; i++)
-			cache->dtor(slab->cpu.base + i * size, cache->arg);
-	slab_give_back(cache, slab);
-}
-
 void slab_give_back(struct slab_cache *cache, struct slab *slab)
 {
 	const size_t bytes = slab_bytes(slab);

@@ -10,7 +10,7 @@
  *   3 discard lock         memory on its way to the operating system (segment.c)
  *   4 node->lock           a node's partial list (node.c)
  *   5 pages lock           free slabs and segments (segment.c)
- * Constructors, destructors and report handlers run with 3 to 5 free.
+ * Constructors and report handlers run with 3 to 5 free, destructors with 2 as well.
  */
 #ifndef SLAB_INTERNAL_H
 #define SLAB_INTERNAL_H
@@ -73,7 +73,8 @@ struct slab {
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
 	uint64_t bare[2]; /* pages before `populated` that hold no memory: a bit each */
-	uint64_t met;     /* number of the last validation that met it (validate.c) */
+	uint64_t met;     /* number of the last validation that met it (validate.c), or who
+			   * destroys its objects (release.c) */
 	uint16_t objects;         /* room */
 	uint16_t carved;          /* see slab_carved() */
 	uint8_t node;
@@ -111,7 +112,7 @@ struct pages {
 	struct segment *segments; /* newest first */
 	uint64_t segment_count;
 	uint64_t free_slab_bytes; /* of slabs in nobody's use that still hold memory */
-	uint64_t large_bytes;     /* of slabs that serve large allocations */
+	uint64_t large_bytes;     /* of large allocations: their pages, or mappings */
 	uint64_t limit;      /* bytes of slabs and large allocations at most, 0: none (limit.h) */
 	uint64_t used_bytes; /* … in use, or about to be */
 	uint64_t limit_hits; /* allocations that failed because of that limit */
@@ -169,10 +170,12 @@ void segment_discard_unlock(void);
 struct segment *segment_first(void);
 /* A segment of its own for one large allocation; base is aligned to align. */
 struct slab *segment_map_large(size_t bytes, size_t align);
+/* … of which that would map, and count, so many. */
+size_t segment_large_bytes(size_t bytes, size_t align);
 void segment_unmap_large(struct slab *slab);
 /* Grow or shrink it in place; false: cannot be done. */
 bool segment_resize_large(struct slab *slab, size_t bytes);
-/* Bytes of slabs that serve large allocations, up or down. */
+/* Bytes of large allocations, up or down. */
 void segment_count_large(long bytes);
 /* Make sure that the slab's memory up to `bytes` is there; batches page faults. */
 void slab_populate(struct slab *slab, size_t bytes);
@@ -217,6 +220,7 @@ struct cache_node {
 	struct node_list sparse;  /* … that are to be emptied: served when partial is empty */
 	struct node_list debug;   /* slabs with the cache's letters and free objects */
 	unsigned nr_debug_empty;  /* … how many of them are empty */
+	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
 	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
 } __attribute__((aligned(CPU_CACHELINE)));
 
@@ -456,10 +460,13 @@ bool slab_is_empty(const struct slab *slab);
 /* A fresh slab in hand; NULL and ENOMEM. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
 /* Destroy the objects of an entirely free slab in hand and give it back; of type-safe
- * caches after a grace period. */
+ * caches after a grace period. Under flush_lock, and in a destructor, that is only begun
+ * (release.c). With letters, it was withdrawn. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
-/* … without one. */
-void slab_release_now(struct slab_cache *cache, struct slab *slab);
+/* … go on with those for which it was begun, with no lock held. */
+void slab_release_leaving(struct slab_cache *cache);
+/* In the child of a fork: … and with those that threads had in hand. */
+void release_after_fork_child(struct slab_cache *cache);
 /* … when its objects are destroyed already. */
 void slab_give_back(struct slab_cache *cache, struct slab *slab);
 /* A random order (SLAB_RANDOM). */
@@ -490,7 +497,7 @@ struct slab *node_take_some(struct slab_cache *cache, unsigned node, unsigned ma
 struct slab *node_take_any(struct slab_cache *cache, unsigned node);
 /* Slabs in hand of one node, linked by next, go to the end of its list. */
 void node_put_last(struct slab_cache *cache, unsigned node, struct slab *slabs);
-/* Empty slabs in hand, linked by next, are released: how many. Destructors run. */
+/* Empty slabs in hand, linked by next, are released: how many. */
 unsigned node_release(struct slab_cache *cache, struct slab *slabs);
 /* A slab in hand is the next that this CPU allocates from, if it has objects to give. */
 void node_serve(struct slab_cache *cache, struct slab *slab);

@@ -362,7 +362,11 @@ static void *attempt(const struct wish *wish)
 static SLAB_SLOWPATH void *alloc_again(const struct wish *wish)
 {
 	struct slab_cache *cache = wish->cache;
-	struct retry retry = {.cache = cache, .bytes = (size_t)1 << cache->slab_shift};
+	struct retry retry = {
+		.cache = cache,
+		.bytes = (size_t)1 << cache->slab_shift,
+		.wish = {.node = wish->node, .strict = wish->strict},
+	};
 	void *obj = NULL;
 
 	/* What came free belongs to the reserve, too. */

@@ -3,9 +3,12 @@
  * Memory by size: malloc's job on libslab's caches.
  *
  * Sizes up to 32 KiB come from the caches size-16 … size-32k, spaced by at most
- * 12.5 % above 128 bytes; larger ones straight from the page layer. All memory
- * is aligned to 16 bytes at least. Memory of these functions must be freed by
- * slab_mfree() and its kin, never by free() or slab_free().
+ * 12.5 % above 128 bytes; larger ones straight from the page layer. Above 2 MiB, each is
+ * a mapping of its own. Others have a power of two of address space to themselves, which
+ * is used again with the memory that it has; of what this is beyond their pages, an
+ * eighth of the power of two may stay, or 4 MiB in the whole process. All memory is
+ * aligned to 16 bytes at least. Memory of these functions must be freed by slab_mfree()
+ * and its kin, never by free() or slab_free().
  *
  * Threads: any thread may free what any other allocated. Signals, fork and
  * errors: as in <slab/slab.h>. The slab_ch_* family never fails.
@@ -34,9 +37,9 @@ SLAB_API void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1)
 
 /*
  * slab_realloc: change the size; the content up to the smaller size is kept.
- * Stays in place where the size class (or the pages) allow. ptr NULL is
- * slab_malloc(); size 0 frees and returns NULL. On failure: NULL and ENOMEM,
- * and the old memory is untouched.
+ * Stays in place where the size class (or the pages) allow; a large one as long as
+ * it fills half of what it had. ptr NULL is slab_malloc(); size 0 frees and
+ * returns NULL. On failure: NULL and ENOMEM, and the old memory is untouched.
  */
 SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_result);
 

@@ -49,7 +49,9 @@ SLAB_API size_t slab_reclaim(size_t bytes);
  * slab_set_limit: bytes of slabs and large allocations of the whole process at most, 0:
  * no limit; SLAB_LIMIT sets it at the start. Allocations that would need more fail with
  * ENOMEM, after memory that nobody uses was taken back and reclaim callbacks were asked.
- * slab_limit: the one in force.
+ * A large allocation (<slab/malloc.h>) counts as the pages that it takes, and above 2 MiB
+ * as those of its mapping: 12 KiB more, or up to its alignment. slab_limit: the one in
+ * force.
  */
 SLAB_API void slab_set_limit(size_t bytes);
 SLAB_API size_t slab_limit(void);

@@ -53,7 +53,8 @@
  * pthread_atfork(); libslab registers its own when it is loaded, so that they come
  * innermost. liburcu allows children that go on using it only where no other thread is
  * registered with the flavour, or with the bp flavour. In a child where no grace period
- * ends, slab_free_rcu() does not wait, and what it is given is not used again.
+ * ends, slab_free_rcu() does not wait, and what it is given is not used again; there,
+ * slab_rcu_barrier() and the destruction of such a cache wait for ever.
  */
 #ifndef SLAB_RCU_H
 #define SLAB_RCU_H

@@ -85,9 +85,12 @@ struct slab_cache_args {
 	 */
 	int (*ctor)(void *obj, void *arg);
 	/*
-	 * Destructor: once per constructed object before its slab goes back. It
-	 * may free memory; neither callback may create, shrink, validate or
-	 * destroy caches, and a destructor must not allocate from libslab.
+	 * Destructor: once per constructed object before its slab goes back, in
+	 * any thread that takes memory back: one that frees, allocates or trims,
+	 * or libslab's own. It may free memory, and, unless slab_cache_destroy()
+	 * calls it, fork and wait for locks: nothing of libslab's is locked.
+	 * Neither callback may create, shrink, validate or destroy caches, and a
+	 * destructor must not allocate from libslab.
 	 */
 	void (*dtor)(void *obj, void *arg);
 	void *arg; /* handed to every callback */

@@ -23,6 +23,7 @@ extern "C" {
 #include "cas16.h"
 #include "cpu_cache.h"
 #include "inject.h"
+#include "rcu_turn.h"
 #include "rseq.h"
 #include "depot.h"
 #include "large.h"

@@ -21,6 +21,10 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 
+extern "C" {
+#include "hand.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -35,11 +39,15 @@ constexpr std::size_t object_size = 480;
 class full_cache
 {
 public:
-	explicit full_cache(std::size_t slabs)
+	explicit full_cache(std::size_t slabs, bool destroys = false)
 	{
 		struct slab_cache_args args = {};
 
 		args.ctor = construct;
+		if (destroys)
+			args.dtor = [](void *obj, void *) {
+				*static_cast<std::size_t *>(obj) = SIZE_MAX;
+			};
 		args.isolate = isolate;
 		args.migrate = migrate;
 		args.arg = this;
@@ -208,6 +216,61 @@ TEST(DefragHandTest, ACallbackMayFork)
 	EXPECT_GT(moved, 0);
 }
 
+/* --- walks ------------------------------------------------------------------------ */
+
+struct looked {
+	struct slab_cache *cache;
+	std::size_t asked = 0, met = 0;
+};
+
+/* Those in the second half of the list, once. */
+bool wants(struct slab *slab, void *arg)
+{
+	auto &looked = *static_cast<struct looked *>(arg);
+	const bool wanted = slab->met;
+
+	looked.asked++;
+	slab->met = 0;
+	return wanted;
+}
+
+void put_back(struct slab *hand, void *arg)
+{
+	auto &looked = *static_cast<struct looked *>(arg);
+
+	for (const struct slab *slab = hand; slab; slab = slab->next)
+		looked.met++;
+	node_put_last(looked.cache, hand->node, hand);
+}
+
+TEST(WalkTest, LooksAtASlabTwiceAtMost)
+{
+	full_cache full(1000);
+	struct looked looked = {full.cache()};
+	struct hand_walk walk = {};
+	std::size_t listed = 0, wanted = 0;
+
+	slab_cache_shrink(full.cache());
+	struct cache_node &node = full.cache()->node[0];
+
+	for (struct slab *slab = node.partial.slabs.first; slab; slab = slab->next)
+		if (++listed > 500)
+			wanted += slab->met = 1;
+	ASSERT_EQ(listed, 1000u);
+	walk.cache = full.cache();
+	walk.sparse = true;
+	walk.wants = wants;
+	walk.look = put_back;
+	walk.arg = &looked;
+	hand_walk(&walk);
+	EXPECT_EQ(looked.met, wanted);
+	EXPECT_LE(looked.asked, 2 * listed);
+	EXPECT_EQ(node.partial.count, listed);
+	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
+}
+
+/* --- what others do meanwhile --------------------------------------------------------- */
+
 struct kind {
 	const char *name;
 	std::function<void(struct slab_cache *)> act;
@@ -264,6 +327,19 @@ protected:
 	}
 };
 
+/* between() runs in the parent, before each. */
+unsigned children_that_miss_some(full_cache &full, const std::function<void()> &between)
+{
+	const std::size_t free = full.places() - full.used();
+	unsigned missed = 0;
+
+	for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++) {
+		between();
+		missed += run_in_child([&] { return room(full.cache()) < free; }) != "";
+	}
+	return missed;
+}
+
 TEST_P(HandTest, NoAllocationIsRefusedWhileObjectsAreFree)
 {
 	for (std::size_t slabs : {8u, 200u}) {
@@ -276,15 +352,25 @@ TEST_P(HandTest, NoAllocationIsRefusedWhileObjectsAreFree)
 TEST_P(HandTest, AChildFindsEveryObjectFreeThatItsParentHad)
 {
 	full_cache full(40);
-	const std::size_t free = full.places() / 2;
-	unsigned missed = 0;
 
-	ASSERT_EQ(full.used() + free, full.places());
-	meanwhile(full, [&] {
-		for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++)
-			missed += run_in_child([&] { return room(full.cache()) < free; }) != "";
-	});
-	EXPECT_EQ(missed, 0u);
+	meanwhile(full, [&] { EXPECT_EQ(children_that_miss_some(full, [] {}), 0u); });
+}
+
+/* Nothing is in use, and all slabs are made and destroyed again and again. */
+TEST_P(HandTest, AChildFindsEveryObjectFreeThatIsDestroyed)
+{
+	full_cache full(40, true);
+	std::vector<void *> objects(full.places());
+	const auto use_all = [&] {
+		for (void *&obj : objects)
+			obj = slab_alloc(full.cache());
+		for (void *obj : objects)
+			slab_free(full.cache(), obj);
+	};
+
+	for (std::size_t i = 0; i < full.places(); i++)
+		full.free(i);
+	meanwhile(full, [&] { EXPECT_EQ(children_that_miss_some(full, use_all), 0u); });
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -137,7 +137,7 @@ TEST_F(LimitTest, LargeAllocationsCount)
 	EXPECT_EQ(errno, ENOMEM);
 	slab = slab_malloc(300000);
 	EXPECT_NE(slab, nullptr);
-	EXPECT_EQ(slab_malloc(500000), nullptr);
+	EXPECT_EQ(slab_malloc(800000), nullptr);
 	EXPECT_LE(used_bytes(), limit.bytes);
 	slab_mfree(mapped);
 	slab_mfree(slab);
@@ -161,6 +161,152 @@ TEST_F(LimitTest, GrowingALargeAllocationCounts)
 	EXPECT_LE(used_bytes(), before + mib * 5 / 2 + 65536);
 	slab_mfree(ptr);
 	EXPECT_EQ(used_bytes(), before);
+}
+
+TEST_F(LimitTest, ALargeAllocationCountsAsItsPages)
+{
+	const std::size_t before = used_bytes(), large = process_stats().large_bytes;
+	process_limit limit(4 * mib);
+	std::vector<void *> all;
+
+	for (void *ptr; (ptr = slab_malloc((1200 << 10) - 100));)
+		all.push_back(ptr);
+	EXPECT_EQ(all.size(), 3U);
+	EXPECT_EQ(used_bytes() - before, 3U * (1200 << 10));
+	EXPECT_EQ(process_stats().large_bytes - large, 3U * (1200 << 10));
+	/* However it is aligned. */
+	all.push_back(slab_memalign(2 * mib, 100));
+	EXPECT_NE(all.back(), nullptr);
+	EXPECT_EQ(used_bytes() - before, 3U * (1200 << 10) + 4096);
+	for (void *ptr : all)
+		slab_mfree(ptr);
+	EXPECT_EQ(used_bytes(), before);
+	EXPECT_EQ(process_stats().large_bytes, large);
+}
+
+TEST_F(LimitTest, WhatALargeAllocationGrowsAndShrinksInPlaceCounts)
+{
+	const std::size_t before = used_bytes();
+	void *ptr = slab_malloc(300 << 10), *same;
+
+	for (std::size_t size : {500U << 10, 512U << 10, 256U << 10, 400U << 10}) {
+		same = slab_realloc(ptr, size);
+		EXPECT_EQ(same, ptr);
+		EXPECT_EQ(used_bytes() - before, size);
+	}
+	{
+		process_limit limit(48 << 10);
+
+		EXPECT_EQ(slab_realloc(ptr, 500 << 10), nullptr);
+		same = slab_realloc(ptr, 448 << 10);
+		EXPECT_EQ(same, ptr);
+	}
+	EXPECT_EQ(used_bytes() - before, 448U << 10);
+	slab_mfree(same);
+	EXPECT_EQ(used_bytes(), before);
+}
+
+TEST_F(LimitTest, ShrinkingInPlaceIsAllowedAboveIt)
+{
+	for (std::size_t size : {std::size_t{500} << 10, 5 * mib}) {
+		const std::size_t before = used_bytes();
+		void *ptr = slab_malloc(size), *same;
+
+		slab_set_limit(1);
+		same = slab_realloc(ptr, size * 3 / 4);
+		EXPECT_EQ(same, ptr);
+		EXPECT_LE(used_bytes() - before, size * 3 / 4 + 5 * 4096);
+		slab_set_limit(0);
+		slab_mfree(ptr);
+		EXPECT_EQ(used_bytes(), before);
+	}
+}
+
+/* Half a MiB of objects that it frees when it is asked. */
+class giving_cache
+{
+public:
+	giving_cache() : cache_(512, SLAB_NO_MERGE, &args())
+	{
+		slab_cache_shrink(cache_);
+		objects_ = alloc_many(cache_, 1000);
+		self() = this;
+	}
+
+	~giving_cache()
+	{
+		free_many(cache_, objects_);
+	}
+
+	unsigned calls = 0;
+
+private:
+	static giving_cache *&self()
+	{
+		static giving_cache *one;
+
+		return one;
+	}
+
+	static const struct slab_cache_args &args()
+	{
+		static struct slab_cache_args args = {};
+
+		args.reclaim = [](struct slab_cache *cache, void *) -> std::size_t {
+			const std::size_t n = self()->objects_.size();
+
+			self()->calls++;
+			free_many(cache, self()->objects_);
+			self()->objects_.clear();
+			return n;
+		};
+		return args;
+	}
+
+	test_cache cache_;
+	std::vector<void *> objects_;
+};
+
+TEST_F(LimitTest, NoCacheIsAskedForWhatFits)
+{
+	giving_cache giving;
+	process_limit limit(1300 << 10);
+	void *ptr = slab_malloc(1100 << 10);
+
+	EXPECT_NE(ptr, nullptr);
+	EXPECT_EQ(giving.calls, 0U);
+	slab_mfree(ptr);
+}
+
+TEST_F(LimitTest, NoCacheIsAskedForALargeOneThatTheProcessMayNotHave)
+{
+	giving_cache giving;
+	const std::size_t size = used_bytes() + 3 * mib;
+
+	slab_set_limit(size);
+	EXPECT_EQ(slab_malloc(size + 1), nullptr);
+	/* A mapping has a head, too, and is aligned. */
+	EXPECT_EQ(slab_malloc(size - 4096), nullptr);
+	EXPECT_EQ(slab_memalign(mib, size - mib + 1), nullptr);
+	EXPECT_EQ(giving.calls, 0U);
+}
+
+TEST_F(LimitTest, CachesAreAskedForWhatALargeOneGrowsInPlace)
+{
+	giving_cache giving;
+	void *ptr = slab_malloc(1100 << 10), *same;
+
+	fill(ptr, 1100 << 10, 5);
+	process_limit limit(100 << 10);
+
+	errno = 7;
+	same = slab_realloc(ptr, 1500 << 10);
+	EXPECT_EQ(same, ptr);
+	EXPECT_EQ(errno, 7);
+	EXPECT_EQ(giving.calls, 1U);
+	EXPECT_TRUE(intact(ptr, 1100 << 10, 5));
+	EXPECT_LE(used_bytes(), limit.bytes);
+	slab_mfree(ptr);
 }
 
 TEST_F(LimitTest, EmptySlabsOfOtherCachesAreTakenBack)

@@ -199,6 +199,29 @@ TEST_F(TwoNodesTest, StrictlyIsNotAtAllWhenTheNodeHasNoMemory)
 	ASSERT_EQ(slab_cache_debug(cache_, 0), 0);
 }
 
+/* It could not use one of the other node; so that is left where others find it. */
+TEST_F(TwoNodesTest, AtTheLimitStrictlyTakesNoSlabOfTheOtherNode)
+{
+	if (!with_two_nodes())
+		return;
+	const int strict = static_cast<int>(there()) | SLAB_NODE_STRICT;
+	struct cache_node &node = cache_->node[here()];
+
+	__atomic_store_n(&cache_->limit, std::size_t{2} << cache_->slab_shift, __ATOMIC_RELAXED);
+	while (void *obj = slab_alloc_node(cache_, static_cast<int>(here())))
+		held_.push_back(obj);
+	slab_free(cache_, held_.back());
+	held_.pop_back();
+	slab_cache_shrink(cache_);
+	ASSERT_EQ(node.partial.count, 1u);
+	errno = 0;
+	EXPECT_EQ(slab_alloc_node(cache_, strict), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(node.partial.count, 1u);
+	held_.push_back(slab_alloc_node(cache_, static_cast<int>(there())));
+	EXPECT_NE(held_.back(), nullptr);
+}
+
 TEST_F(TwoNodesTest, NumbersOfANodeAreOfItsSlabsWhoeverHasThem)
 {
 	if (!with_two_nodes())

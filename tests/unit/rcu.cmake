@@ -10,4 +10,7 @@ slab_add_test(rcu_fork_test SOURCES unit/rcu_fork_test.cc LABELS unit fork ENGIN
 target_link_libraries(rcu_fork_test PRIVATE PkgConfig::URCU)
 slab_add_test(rcu_stress_test SOURCES unit/rcu_stress_test.cc LABELS stress ENGINES)
 target_link_libraries(rcu_stress_test PRIVATE PkgConfig::URCU)
+# Destructors, and what a flavour has to do with them.
+slab_add_test(release_test SOURCES unit/release_test.cc LABELS unit fork ENGINES)
+target_link_libraries(release_test PRIVATE PkgConfig::URCU)
 target_link_libraries(kunit_test PRIVATE PkgConfig::URCU)

@@ -777,6 +777,63 @@ TEST_P(RcuTest, AChildFreesWithoutWaiting)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* Who was waiting for a grace period when the parent forked is not there; nor is memory
+ * for fresh structs, of which 16 share a page. */
+TEST(Rcu, AChildWithoutMemoryFreesWithoutWaiting)
+{
+	struct slab_cache_args args = {};
+	std::vector<struct slab_cache *> caches;
+
+	args.rcu = &urcu_bp_flavor;
+	for (unsigned i = 0; i < 80; i++) {
+		const std::string name = "forked" + std::to_string(i);
+
+		caches.push_back(slab_cache_create(name.c_str(), object_size, &args, 0));
+		ASSERT_NE(caches.back(), nullptr);
+		caches.back()->rcu->driving = 1;
+	}
+	ASSERT_EQ(slab_set_fail("interval=1"), 0);
+	EXPECT_EQ(run_in_child([&] {
+			  slab_set_fail(nullptr);
+			  alarm(10);
+			  for (struct slab_cache *cache : caches)
+				  for (int n = 0; n < 10000; n++)
+					  slab_free_rcu(cache, slab_alloc(cache));
+			  return 0;
+		  }),
+		  "");
+	ASSERT_EQ(slab_set_fail(nullptr), 0);
+	for (struct slab_cache *cache : caches) {
+		cache->rcu->driving = 0;
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+}
+
+/* A callback of one cache may lead to those of another, with another flavour. */
+TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
+{
+	static thread_local int first, other;
+	static struct rcu_flavor_struct one = {}, two = {};
+
+	one.register_thread = [] { first++; };
+	one.unregister_thread = [] { first--; };
+	two.register_thread = [] { other++; };
+	two.unregister_thread = [] { other--; };
+	std::thread([] {
+		rcu_this_thread_is_ours();
+
+		const auto *outer = rcu_enter_flavor(&one), *inner = rcu_enter_flavor(&two);
+
+		rcu_leave(rcu_enter_flavor(&one));
+		EXPECT_EQ(first, 1);
+		EXPECT_EQ(other, 1);
+		rcu_leave(inner);
+		EXPECT_EQ(other, 0);
+		rcu_leave(outer);
+		EXPECT_EQ(first, 0);
+	}).join();
+}
+
 /* With the hooks of the flavour, a child has a callback thread of its own. */
 TEST(Rcu, NothingWaitsForEverInAChild)
 {

@@ -17,6 +17,10 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 
+extern "C" {
+#include "decay.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -389,12 +393,24 @@ TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
 	EXPECT_EQ(slab->large, 100000u);
 	EXPECT_GE(slab->populated, 100000u);
 	EXPECT_EQ(large_usable(slab), 25 * page);
-	EXPECT_EQ(process_stats().large_bytes, before + slab_bytes(slab));
+	EXPECT_EQ(process_stats().large_bytes, before + 25 * page);
 	large_free(slab, first, nullptr);
 	EXPECT_EQ(slab->large, 0u);
 	EXPECT_EQ(process_stats().large_bytes, before);
 	EXPECT_EQ(large_alloc(70000, 1), first);
 	large_free(slab, first, nullptr);
+}
+
+/* A slab that serves one has no user, and is in use all the same. */
+TEST_F(SegmentTest, ALargeAllocationUsesItsHugePage)
+{
+	void *memory = large_alloc((std::size_t{1} << 20) + 1, 1);
+	struct slab *slab = slab_of(memory);
+
+	ASSERT_EQ(slab_bytes(slab), std::size_t{2} << 20);
+	EXPECT_TRUE(decay_would_waste(slab));
+	large_free(slab, memory, nullptr);
+	EXPECT_FALSE(decay_would_waste(slab));
 }
 
 } /* namespace */

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Destructors are called with no lock of libslab's held: while one waits, in another
+ * thread, for as long as it likes, forks, validations and the like do not. The child of a
+ * fork destroys what is left, and nothing twice.
+ */
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <functional>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/memory.h>
+#include <slab/rcu.h>
+
+#include <urcu/flavor.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/whitebox.h"
+
+extern "C" {
+#include "hand.h"
+extern const struct rcu_flavor_struct urcu_memb_flavor;
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t count = 2000;
+
+/* A movable cache of which nothing is in use any more. Objects are numbered by their
+ * constructor, and it is known how often each was destroyed. */
+class unused_cache
+{
+public:
+	explicit unused_cache(std::uint64_t flags = 0)
+	{
+		struct slab_cache_args args = {};
+		std::vector<void *> objects(count);
+
+		args.ctor = construct;
+		args.dtor = destroy;
+		args.isolate = [](void *, void *) { return 1; };
+		args.migrate = [](void *, void *, void *) { return 1; };
+		args.arg = this;
+		cache_ = slab_cache_create("unused", 480, &args, SLAB_NO_MERGE | flags);
+		for (void *&object : objects)
+			object = slab_alloc(cache_);
+		for (void *object : objects)
+			slab_free(cache_, object);
+	}
+
+	~unused_cache()
+	{
+		on_destroy = nullptr;
+		EXPECT_EQ(slab_cache_destroy(cache_), 0);
+		EXPECT_TRUE(each_destroyed_once());
+	}
+
+	unused_cache(const unused_cache &) = delete;
+	unused_cache &operator=(const unused_cache &) = delete;
+
+	std::function<void()> on_destroy;
+
+	struct slab_cache *cache() const
+	{
+		return cache_;
+	}
+
+	unsigned slabs() const
+	{
+		return stats_of(cache_).slabs;
+	}
+
+	bool each_destroyed_once() const
+	{
+		for (std::size_t i = 0; i < made_; i++)
+			if (times_[i] != 1)
+				return false;
+		return made_ > 0;
+	}
+
+private:
+	static int construct(void *object, void *arg)
+	{
+		auto &self = *static_cast<unused_cache *>(arg);
+
+		*static_cast<std::size_t *>(object) = self.made_++;
+		return 0;
+	}
+
+	static void destroy(void *object, void *arg)
+	{
+		auto &self = *static_cast<unused_cache *>(arg);
+
+		self.times_[*static_cast<std::size_t *>(object)]++;
+		if (self.on_destroy)
+			self.on_destroy();
+	}
+
+	struct slab_cache *cache_;
+	std::size_t made_ = 0;
+	std::array<std::atomic<unsigned char>, 2 * count> times_{};
+};
+
+struct kind {
+	const char *name;
+	std::function<void(struct slab_cache *)> act;
+};
+
+void PrintTo(const kind &kind, std::ostream *out)
+{
+	*out << kind.name;
+}
+
+class ReleaseTest : public testing::TestWithParam<kind>
+{
+protected:
+	void SetUp() override
+	{
+		alarm(child_seconds);
+	}
+
+	void TearDown() override
+	{
+		alarm(0);
+	}
+
+	/* body() while another thread is in the destructor of the tenth object. */
+	static void meanwhile(unused_cache &unused, const std::function<void()> &body)
+	{
+		std::atomic<unsigned> calls{0};
+		std::atomic<bool> go{false};
+
+		unused.on_destroy = [&] {
+			if (++calls == 10)
+				while (!go)
+					usleep(1000);
+		};
+		std::thread other([&] { GetParam().act(unused.cache()); });
+
+		while (calls < 10)
+			usleep(1000);
+		body();
+		go = true;
+		other.join();
+		unused.on_destroy = nullptr;
+	}
+};
+
+TEST_P(ReleaseTest, AForkDoesNotWaitForADestructor)
+{
+	unused_cache unused;
+
+	meanwhile(unused, [] { EXPECT_EQ(run_in_child([] { return 0; }), ""); });
+}
+
+TEST_P(ReleaseTest, OthersDoNotWaitForADestructor)
+{
+	unused_cache unused;
+
+	meanwhile(unused, [&] {
+		EXPECT_EQ(slab_cache_validate(unused.cache()), 0);
+		EXPECT_EQ(slab_cache_defrag(unused.cache()),
+			  std::string(GetParam().name) == "Defrag" ? -EBUSY : 0);
+		EXPECT_GE(slab_cache_shrink(unused.cache()), 0);
+		slab_trim();
+	});
+}
+
+TEST_P(ReleaseTest, AChildDestroysTheRestAndNothingTwice)
+{
+	unused_cache unused;
+
+	meanwhile(unused, [&] {
+		EXPECT_EQ(run_in_child([&] {
+				  unused.on_destroy = nullptr;
+				  slab_cache_shrink(unused.cache());
+				  return unused.slabs() == 0 && unused.each_destroyed_once() ? 0
+											     : 1;
+			  }),
+			  "");
+	});
+	EXPECT_EQ(unused.slabs(), 0u);
+}
+
+TEST_P(ReleaseTest, AChildThatOnlyDestroysTheCacheDestroysNothingTwice)
+{
+	unused_cache unused;
+
+	meanwhile(unused, [&] {
+		EXPECT_EQ(run_in_child([&] {
+				  unused.on_destroy = nullptr;
+				  /* Threads that had pinned it are gone. */
+				  return slab_cache_destroy(unused.cache()) == 0 &&
+							 unused.each_destroyed_once()
+						 ? 0
+						 : 1;
+			  }),
+			  "");
+	});
+}
+
+TEST_P(ReleaseTest, ADestructorMayFork)
+{
+	unused_cache unused;
+	pid_t child = -1;
+
+	unused.on_destroy = [&] {
+		if (child < 0)
+			child = fork();
+	};
+	GetParam().act(unused.cache());
+	if (child == 0) {
+		alarm(child_seconds);
+		_exit(unused.slabs() == 0 && unused.each_destroyed_once() ? 0 : 1);
+	}
+	EXPECT_EQ(child_failure(child), "");
+	EXPECT_EQ(unused.slabs(), 0u);
+	EXPECT_TRUE(unused.each_destroyed_once());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	Kinds, ReleaseTest,
+	testing::Values(kind{"Shrink", [](auto *cache) { slab_cache_shrink(cache); }},
+			kind{"Letters",
+			     [](auto *cache) {
+				     slab_cache_debug(cache, SLAB_RED_ZONE);
+				     slab_cache_debug(cache, 0);
+				     slab_cache_shrink(cache);
+			     }},
+			kind{"Defrag", [](auto *cache) { EXPECT_GE(slab_cache_defrag(cache), 0); }},
+			kind{"Trim", [](auto *) { slab_trim(); }}),
+	[](const testing::TestParamInfo<kind> &info) { return info.param.name; });
+
+/* --- what destructors free ---------------------------------------------------------- */
+
+/* A list of objects, each the last one in its slab and freed by the destructor of the one
+ * before. */
+TEST(Release, WhatADestructorFreesFollowsItsSlab)
+{
+	static struct slab_cache *cache;
+	static unsigned depth, deepest;
+	struct slab_cache_args args = {};
+	std::set<struct slab *> slabs;
+	std::vector<void *> objects(1000);
+	void *first = nullptr;
+
+	args.ctor = [](void *object, void *) {
+		*static_cast<void **>(object) = nullptr;
+		return 0;
+	};
+	args.dtor = [](void *object, void *) {
+		void *next = *static_cast<void **>(object);
+
+		deepest = std::max(deepest, ++depth);
+		if (next)
+			slab_free(cache, next);
+		depth--;
+	};
+	cache = slab_cache_create("list", 4096, &args, SLAB_NO_MERGE);
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (void *object : objects) {
+		if (!slabs.insert(slab_of(object)).second) {
+			slab_free(cache, object);
+			continue;
+		}
+		*static_cast<void **>(object) = first;
+		first = object;
+	}
+	ASSERT_GT(slabs.size(), 50u);
+	slab_free(cache, first);
+	for (std::size_t i = 0; i < slabs.size(); i++)
+		slab_cache_shrink(cache);
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+	EXPECT_EQ(deepest, 1u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* --- RCU -------------------------------------------------------------------------------- */
+
+bool asked_under_lock;
+thread_local int times_known;
+
+/* The flavour; it tells whether its call_rcu() was called under a flush_lock, and
+ * how often a thread is registered. */
+const struct rcu_flavor_struct *watched()
+{
+	static const struct rcu_flavor_struct flavour = [] {
+		struct rcu_flavor_struct copy = urcu_memb_flavor;
+
+		copy.update_call_rcu = [](struct rcu_head *head, void (*fn)(struct rcu_head *)) {
+			asked_under_lock |= hand_is_locked();
+			urcu_memb_flavor.update_call_rcu(head, fn);
+		};
+		copy.register_thread = [] {
+			times_known++;
+			urcu_memb_flavor.register_thread();
+		};
+		copy.unregister_thread = [] {
+			times_known--;
+			urcu_memb_flavor.unregister_thread();
+		};
+		return copy;
+	}();
+
+	return &flavour;
+}
+
+TEST(Release, ATypeSafeSlabAsksForItsGracePeriodUnderNoLock)
+{
+	struct slab_cache_args args = {};
+	std::vector<void *> objects(1000);
+
+	args.rcu = watched();
+	watched()->register_thread();
+	struct slab_cache *cache =
+		slab_cache_create("safe", 480, &args, SLAB_NO_MERGE | SLAB_TYPESAFE_BY_RCU);
+
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (void *object : objects)
+		slab_free(cache, object);
+	asked_under_lock = false;
+	EXPECT_GT(slab_cache_shrink(cache), 0);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_FALSE(asked_under_lock);
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	watched()->unregister_thread();
+}
+
+TEST(Release, DestructorsInOurThreadFindItRegistered)
+{
+	static bool called, called_unknown;
+	struct slab_cache_args args = {};
+	std::vector<void *> objects(1000);
+
+	args.rcu = watched();
+	args.dtor = [](void *, void *) {
+		called = true;
+		called_unknown |= times_known != 1;
+	};
+	struct slab_cache *cache = slab_cache_create("ours", 480, &args, SLAB_NO_MERGE);
+
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (void *object : objects)
+		slab_free(cache, object);
+	std::thread([&] {
+		rcu_this_thread_is_ours();
+		slab_trim();
+		EXPECT_EQ(times_known, 0);
+	}).join();
+	EXPECT_TRUE(called);
+	EXPECT_FALSE(called_unknown);
+	watched()->register_thread();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	watched()->unregister_thread();
+}
+
+} /* namespace */
