@@ -242,18 +242,15 @@ void rcu_after_fork_child(struct slab_cache *cache)
 
 /* --- freeing -------------------------------------------------------------------------------- */
 
-bool rcu_retire(struct slab_cache *cache, struct slab *slab)
+void rcu_retire(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_rcu *rcu = cache->rcu;
 	unsigned turn;
 
-	if (!(cache->flags & SLAB_TYPESAFE_BY_RCU))
-		return false;
 	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
 	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
 	rcu_push(&rcu->retired[turn], slab, &slab->next);
 	rcu_arm(rcu);
-	return true;
 }
 
 /* What this CPU has gathered waits from now on. */

@@ -18,11 +18,8 @@ void rcu_destroy(struct cache_rcu *rcu);
 /* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */
 int rcu_drain(struct slab_cache *cache);
 
-/*
- * rcu_retire: an unused slab in hand, of a type-safe cache, is released after a
- * grace period. false: it may go at once.
- */
-bool rcu_retire(struct slab_cache *cache, struct slab *slab);
+/* An unused slab in hand, of a type-safe cache, is released after a grace period. */
+void rcu_retire(struct slab_cache *cache, struct slab *slab);
 
 /* Called by threads of libslab's own, which no flavour knows. */
 void rcu_this_thread_is_ours(void);
