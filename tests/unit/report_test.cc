@@ -254,6 +254,10 @@ void emit_from_threads()
 void emit_from_a_handler()
 {
 	static volatile sig_atomic_t handled;
+
+	/* A handler that interrupts the reading of the environment has no SLAB_LOG yet. */
+	emit_long('a');
+
 	interruptions timer(5000, [](int) {
 		static struct report report;
 
