@@ -64,7 +64,7 @@ static const char help[] =
 	"  --help              this text\n"
 	"\n"
 	"SIGUSR1 makes a worker write one byte beyond an entry, which is safe only while\n"
-	"the entries have red zones (slabinfo -dz entry).\n"
+	"the entries have red zones (slabinfo -dz db.entry).\n"
 	"\n"
 	"Exit status: 0 all well, 1 the directory or a cache was not as it must be at the\n"
 	"end, 2 a wrong option or a file that cannot be read.\n";

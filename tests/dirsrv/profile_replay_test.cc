@@ -48,6 +48,17 @@ TEST_F(ReplayTest, AllTracesOnBothLayouts)
 	}
 }
 
+TEST_F(ReplayTest, WhatADirectoryWasRecordedDoing)
+{
+	for (const char *program : {PBLOCK_REPLAY, PBLOCK_REPLAY_V1}) {
+		const std::string table = tool_output(
+			program, {benchmarks("recorded/directory.trace"), "--rounds=3"});
+
+		EXPECT_TRUE(contains(table, "\ndirectory  ")) << table;
+		EXPECT_TRUE(contains(table, " 272   2120   3510 ")) << table;
+	}
+}
+
 TEST_F(ReplayTest, ProfileOfAllTraces)
 {
 	tool_output(PBLOCK_REPLAY, with_traces({"--rounds=1", "--profile=traces.json"}));
