@@ -327,10 +327,18 @@ protected:
 	}
 };
 
-/* between() runs in the parent, before each. */
-unsigned children_that_miss_some(full_cache &full, const std::function<void()> &between)
+/* Objects that a child may lack: defragmenting takes its room as an allocation does, from
+ * a slab that is in nobody else's hand meanwhile. */
+std::size_t may_lack(const kind &kind, const full_cache &full)
 {
-	const std::size_t free = full.places() - full.used();
+	return kind.name == std::string("Defrag") ? full.cache()->objects : 0;
+}
+
+/* between() runs in the parent, before each. */
+unsigned children_that_miss_some(full_cache &full, std::size_t lack,
+				 const std::function<void()> &between)
+{
+	const std::size_t free = full.places() - full.used() - lack;
 	unsigned missed = 0;
 
 	for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++) {
@@ -353,7 +361,9 @@ TEST_P(HandTest, AChildFindsEveryObjectFreeThatItsParentHad)
 {
 	full_cache full(40);
 
-	meanwhile(full, [&] { EXPECT_EQ(children_that_miss_some(full, [] {}), 0u); });
+	meanwhile(full, [&] {
+		EXPECT_EQ(children_that_miss_some(full, may_lack(GetParam(), full), [] {}), 0u);
+	});
 }
 
 /* Nothing is in use, and all slabs are made and destroyed again and again. */
@@ -370,7 +380,9 @@ TEST_P(HandTest, AChildFindsEveryObjectFreeThatIsDestroyed)
 
 	for (std::size_t i = 0; i < full.places(); i++)
 		full.free(i);
-	meanwhile(full, [&] { EXPECT_EQ(children_that_miss_some(full, use_all), 0u); });
+	meanwhile(full, [&] {
+		EXPECT_EQ(children_that_miss_some(full, may_lack(GetParam(), full), use_all), 0u);
+	});
 }
 
 INSTANTIATE_TEST_SUITE_P(
