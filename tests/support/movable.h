@@ -240,6 +240,7 @@ private:
 	{
 		auto *self = static_cast<directory *>(arg);
 		auto *here = static_cast<entry *>(obj);
+		unsigned one = 1;
 		std::size_t key;
 
 		self->before();
@@ -248,8 +249,10 @@ private:
 			return 1;
 		key = here->key.load(std::memory_order_relaxed);
 		self->lock_of(key).lock();
+		/* Readers without the lock may take a reference up to here. */
 		if (self->slots_[key].load(std::memory_order_relaxed) == here &&
-		    here->refs.load(std::memory_order_relaxed) == 1 && !self->refuse(*here))
+		    here->refs.load(std::memory_order_relaxed) == 1 && !self->refuse(*here) &&
+		    here->refs.compare_exchange_strong(one, 0, std::memory_order_acq_rel))
 			return 0;
 		self->lock_of(key).unlock();
 		return 1;
@@ -266,9 +269,10 @@ private:
 		if (!fails) {
 			to->key.store(key, std::memory_order_relaxed);
 			std::memcpy(to->payload, from->payload, sizeof(to->payload));
-			from->refs.store(0, std::memory_order_relaxed);
 			to->refs.store(1, std::memory_order_release);
 			self->slots_[key].store(to, std::memory_order_release);
+		} else {
+			from->refs.store(1, std::memory_order_release);
 		}
 		self->lock_of(key).unlock();
 		return fails;
