@@ -15,13 +15,8 @@
 #include <slab/memory.h>
 #include <slab/rcu.h>
 
-#include <urcu/flavor.h>
-
+#include "../support/flavours.h"
 #include "../support/passes.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_bp_flavor;
-}
 
 using namespace slab_test;
 

@@ -14,13 +14,8 @@
 
 #include <gtest/gtest.h>
 
-#include <urcu/flavor.h>
-
+#include "../support/flavours.h"
 #include "../support/movable.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_memb_flavor;
-}
 
 using namespace slab_test;
 

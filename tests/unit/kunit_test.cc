@@ -20,13 +20,10 @@
 #include <slab/slab.h>
 
 #include "../support/debugging.h"
+#include "../support/flavours.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_bp_flavor;
-}
 
 using namespace slab_test;
 

@@ -20,13 +20,9 @@
 #include <slab/rcu.h>
 #include <slab/stats.h>
 
-#include <urcu/flavor.h>
-
 #include "../support/debugging.h"
+#include "../support/flavours.h"
 #include "../support/whitebox.h"
-
-/* liburcu's headers of a flavour are not meant for C++. */
-extern "C" const struct rcu_flavor_struct urcu_bp_flavor;
 
 using namespace slab_test;
 

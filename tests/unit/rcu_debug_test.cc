@@ -14,11 +14,8 @@
 #include <slab/slab.h>
 
 #include "../support/debugging.h"
+#include "../support/flavours.h"
 #include "../support/process.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_bp_flavor; /* its threads need not register */
-}
 
 using namespace slab_test;
 

@@ -19,20 +19,9 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include <urcu/flavor.h>
-
 #include "../support/debugging.h"
+#include "../support/flavours.h"
 #include "../support/process.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_bp_flavor;
-void urcu_bp_before_fork(void);
-void urcu_bp_after_fork_parent(void);
-void urcu_bp_after_fork_child(void);
-void urcu_bp_call_rcu_before_fork(void);
-void urcu_bp_call_rcu_after_fork_parent(void);
-void urcu_bp_call_rcu_after_fork_child(void);
-}
 
 using namespace slab_test;
 

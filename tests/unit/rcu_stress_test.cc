@@ -24,14 +24,9 @@
 #include <slab/stats.h>
 
 #include <urcu/call-rcu.h>
-#include <urcu/flavor.h>
 
 #include "../support/debugging.h"
-
-extern "C" {
-extern const struct rcu_flavor_struct urcu_memb_flavor, urcu_mb_flavor, urcu_qsbr_flavor,
-	urcu_bp_flavor;
-}
+#include "../support/flavours.h"
 
 using namespace slab_test;
 

@@ -19,15 +19,13 @@
 #include <slab/memory.h>
 #include <slab/rcu.h>
 
-#include <urcu/flavor.h>
-
+#include "../support/flavours.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/whitebox.h"
 
 extern "C" {
 #include "hand.h"
-extern const struct rcu_flavor_struct urcu_memb_flavor;
 }
 
 using namespace slab_test;
