@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -73,12 +75,46 @@ inline std::string child_failure(pid_t child)
 	return "";
 }
 
+/* Do all threads but this one wait in the kernel? One that is gone does. */
+inline bool other_threads_sleep()
+{
+	for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+		std::string line;
+
+		if (task.path().filename() == std::to_string(gettid()))
+			continue;
+		std::getline(std::ifstream(task.path() / "stat"), line);
+		const std::size_t name_end = line.rfind(") ");
+
+		if (name_end != std::string::npos && line[name_end + 2] != 'S')
+			return false;
+	}
+	return true;
+}
+
+/*
+ * gcc 12's AddressSanitizer does not hold its allocator's locks over fork(): a child that
+ * is forked while another thread allocates hangs in its own first allocation. A control
+ * thread that begins allocates; soon it sleeps. Threads that never do are not waited for:
+ * children of such tests must not allocate with malloc.
+ */
+inline void settle_before_fork()
+{
+	const struct timespec moment = {0, 1000000};
+
+	for (int asleep = 0, looks = 0; under_asan && asleep < 3 && looks < 50; looks++) {
+		asleep = other_threads_sleep() ? asleep + 1 : 0;
+		nanosleep(&moment, nullptr);
+	}
+}
+
 /*
  * Run body() in a forked child; body returns the exit status. The child leaves
  * by _exit(): nothing of gtest's is run or printed twice.
  */
 template <typename Body> std::string run_in_child(Body body)
 {
+	settle_before_fork();
 	const pid_t child = fork();
 
 	if (child < 0)
