@@ -5,7 +5,9 @@ pkg_check_modules(URCU_FLAVOURS REQUIRED IMPORTED_TARGET
 	liburcu liburcu-mb liburcu-qsbr liburcu-bp)
 
 slab_add_test(rcu_test
-	SOURCES unit/rcu_test.cc unit/rcu_debug_test.cc LABELS unit OPTIONS -g ENGINES)
+	SOURCES unit/rcu_test.cc unit/rcu_typesafe_test.cc unit/rcu_thread_test.cc
+		unit/rcu_debug_test.cc
+	LABELS unit OPTIONS -g ENGINES)
 target_link_libraries(rcu_test PRIVATE PkgConfig::URCU_FLAVOURS)
 slab_add_test(rcu_fork_test SOURCES unit/rcu_fork_test.cc LABELS unit fork ENGINES)
 target_link_libraries(rcu_fork_test PRIVATE PkgConfig::URCU_FLAVOURS)
