@@ -223,9 +223,9 @@ struct result {
 	std::string out, err;
 };
 
-inline result slabinfo(std::vector<std::string> words = {})
+/* A program to its end, without input. */
+inline result run_tool(const std::vector<std::string> &words)
 {
-	words.insert(words.begin(), SLABINFO);
 	child_process tool(words);
 	result got;
 
@@ -233,6 +233,17 @@ inline result slabinfo(std::vector<std::string> words = {})
 	got.err = tool.errors();
 	got.status = tool.wait();
 	return got;
+}
+
+inline result run_tool(const std::string &program, std::vector<std::string> words)
+{
+	words.insert(words.begin(), program);
+	return run_tool(words);
+}
+
+inline result slabinfo(const std::vector<std::string> &words = {})
+{
+	return run_tool(SLABINFO, words);
 }
 
 /* A connection to a control socket. */
