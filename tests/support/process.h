@@ -109,12 +109,11 @@ inline void settle_before_fork()
 }
 
 /*
- * Run body() in a forked child; body returns the exit status. The child leaves
- * by _exit(): nothing of gtest's is run or printed twice.
+ * Run body() in a child that is forked at once; body returns the exit status. The child
+ * leaves by _exit(): nothing of gtest's is run or printed twice.
  */
-template <typename Body> std::string run_in_child(Body body)
+template <typename Body> std::string run_in_child_now(Body body)
 {
-	settle_before_fork();
 	const pid_t child = fork();
 
 	if (child < 0)
@@ -124,6 +123,12 @@ template <typename Body> std::string run_in_child(Body body)
 		_exit(body());
 	}
 	return child_failure(child);
+}
+
+template <typename Body> std::string run_in_child(Body body)
+{
+	settle_before_fork();
+	return run_in_child_now(body);
 }
 
 /* The environment variable that tells a test that it is the second run. */
