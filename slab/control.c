@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: directory, descriptors, clients, and the thread.
+ * The control socket: directory, descriptors, timer, and the thread. Clients:
+ * control_clients.c.
  *
  * Everything hangs on one epoll descriptor that watches the listening socket, a
  * timer and the clients. The thread waits on it; an application that wants no
- * thread watches the same descriptor in its own loop. A client sends one line,
- * gets one line and is closed, and no step of that ever blocks: a client that
- * is slow only keeps its own slot, and loses it after ten seconds, or after one
- * when all slots are taken and somebody new comes. Until then who comes waits in
- * the listener's queue.
+ * thread watches the same descriptor in its own loop.
  *
- * `state` says who may touch `server`: in IDLE whoever moves it to STARTING;
+ * `state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
  * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
  * could catch held.
@@ -25,6 +22,7 @@
  */
 #define _GNU_SOURCE
 #include "clock.h"
+#include "control_clients.h"
 #include "control_socket.h"
 #include "count.h"
 #include "decay.h"
@@ -52,11 +50,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_CLIENTS 64
-#define MAX_REQUEST 4096
-#define MAX_REPLIES ((size_t)64 << 20) /* bytes of answers that wait for their readers */
-#define IDLE_MS 10000
-#define GRACE_MS 1000 /* so long a client is not dropped for another one */
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
 /* Periods of the timer. */
@@ -64,36 +57,9 @@
 #define SECOND_MS 1000L
 #define PERIOD_UNKNOWN (-1L)
 
-enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
-
 enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 
-struct client {
-	bool used;
-	int fd;
-	uint64_t progress; /* when it last sent or took something, ms */
-	size_t received;
-	size_t sent;
-	struct slab_json reply; /* empty while the request is incomplete */
-};
-
-static struct server {
-	int listener;
-	int poll;
-	int timer;
-	bool muted; /* no slot or descriptor was left: nobody is accepted until a client is
-		       dropped, or the timer has run out */
-	long period; /* of the timer in ms, 0: off, PERIOD_UNKNOWN: others may have set it */
-	pid_t pid;  /* who made the socket and unlinks it; 0: nobody */
-	struct stat made; /* … which is this one */
-	int error;  /* why the state is FAILED, as -errno */
-	unsigned clients;
-	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	struct client client[MAX_CLIENTS];
-} server = {.listener = -1, .poll = -1, .timer = -1};
-
-/* Apart from the clients' state: memory is used for slots that are used. */
-static char requests[MAX_CLIENTS][MAX_REQUEST];
+struct control_server control_server = {.listener = -1, .poll = -1, .timer = -1};
 
 static atomic_int state;
 
@@ -104,17 +70,16 @@ static atomic_bool main_thread_gone;
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
 
-/* Milliseconds. */
-static uint64_t now(void)
+uint64_t control_now(void)
 {
 	return clock_us() / 1000;
 }
 
-static int watch(int operation, int fd, uint32_t events, unsigned tag)
+int control_watch(int operation, int fd, uint32_t events, unsigned tag)
 {
 	struct epoll_event event = {.events = events, .data.u32 = tag};
 
-	return epoll_ctl(server.poll, operation, fd, &event);
+	return epoll_ctl(control_server.poll, operation, fd, &event);
 }
 
 /* The timer */
@@ -124,7 +89,7 @@ static void set_timer(long ms)
 	const struct timespec period = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 	struct itimerspec spec = {.it_interval = period, .it_value = period};
 
-	timerfd_settime(server.timer, 0, &spec, NULL);
+	timerfd_settime(control_server.timer, 0, &spec, NULL);
 }
 
 /* Of two periods the one that is shorter; 0: off. */
@@ -149,9 +114,9 @@ static long wanted_period(void)
 {
 	long period = common_period();
 
-	if (server.muted)
+	if (control_server.muted)
 		period = shorter(period, TICK_MS);
-	return server.clients ? shorter(period, SECOND_MS) : period;
+	return control_server.clients ? shorter(period, SECOND_MS) : period;
 }
 
 /*
@@ -160,12 +125,12 @@ static long wanted_period(void)
  * changes it is left alone: frequent clients must not keep it from running out.
  * (decay_wait() becomes less all the time: it may be set again and again for that.)
  */
-static void update_timer(void)
+void control_update_timer(void)
 {
 	long period;
 
-	while ((period = wanted_period()) != server.period) {
-		server.period = period;
+	while ((period = wanted_period()) != control_server.period) {
+		control_server.period = period;
 		set_timer(period);
 	}
 }
@@ -188,221 +153,32 @@ void slab_control_start_ticks(void)
 	errno = saved_errno;
 }
 
-/* Clients */
-
-static void mute(bool muted)
-{
-	if (muted != server.muted)
-		watch(EPOLL_CTL_MOD, server.listener, muted ? 0 : EPOLLIN, TAG_LISTENER);
-	server.muted = muted;
-}
-
-/*
- * shutdown() and EPOLL_CTL_DEL, because a process forked a moment ago may still
- * hold a copy of the descriptor: close() alone would end nothing.
- */
-static void drop_client(struct client *client)
-{
-	watch(EPOLL_CTL_DEL, client->fd, 0, 0);
-	shutdown(client->fd, SHUT_RDWR);
-	close(client->fd);
-	slab_json_free(&client->reply);
-	memset(client, 0, sizeof(*client));
-	server.clients--;
-	mute(false);
-}
-
-/* A free slot; if there is none, that of the client that idles longest, who is then
- * to be dropped. NULL: they are all busy. */
-static struct client *find_slot(void)
-{
-	struct client *oldest = &server.client[0];
-
-	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		struct client *client = &server.client[i];
-
-		if (!client->used)
-			return client;
-		if (client->progress < oldest->progress)
-			oldest = client;
-	}
-	return oldest->progress + GRACE_MS > now() ? NULL : oldest;
-}
-
-/* The same user and root are served, nobody else. */
-static bool may_ask(int fd)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
-		return false;
-	return peer.uid == geteuid() || peer.uid == 0;
-}
-
-static void add_client(struct client *client, int fd)
-{
-	unsigned tag = (unsigned)(client - server.client);
-
-	if (client->used)
-		drop_client(client);
-	if (watch(EPOLL_CTL_ADD, fd, EPOLLIN, tag) != 0) {
-		close(fd);
-		return;
-	}
-	client->used = true;
-	client->fd = fd;
-	client->progress = now();
-	server.clients++;
-	update_timer();
-}
-
-static void accept_client(void)
-{
-	struct client *slot = find_slot();
-	int fd = slot ? accept4(server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
-
-	if (fd >= 0 && may_ask(fd)) {
-		add_client(slot, fd);
-	} else if (fd >= 0) {
-		close(fd);
-	} else if (!slot || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-		   errno == ENOBUFS) {
-		mute(true);
-		update_timer();
-	}
-}
-
-static void send_reply(struct client *client)
-{
-	const struct slab_json *reply = &client->reply;
-	ssize_t n = 0;
-
-	while (client->sent < reply->len && !reply->failed) {
-		n = send(client->fd, reply->text + client->sent, reply->len - client->sent,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n <= 0)
-			break;
-		client->sent += (size_t)n;
-		client->progress = now();
-	}
-	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
-		watch(EPOLL_CTL_MOD, client->fd, EPOLLOUT, (unsigned)(client - server.client));
-	else
-		drop_client(client);
-}
-
-/* A client with an answer that is not read, but `except`: who idles longest. Adds
- * up the bytes of all answers. */
-static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
-{
-	struct client *oldest = NULL;
-
-	*ret_bytes = 0;
-	for (struct client *client = server.client; client < server.client + MAX_CLIENTS;
-	     client++) {
-		*ret_bytes += client->reply.capacity;
-		if (client != except && client->reply.capacity &&
-		    (!oldest || client->progress < oldest->progress))
-			oldest = client;
-	}
-	return oldest;
-}
-
-/* Clients that ask and do not read must not fill the memory. */
-static void make_room(const struct client *client)
-{
-	struct client *oldest;
-	size_t bytes;
-
-	while ((oldest = oldest_reply(client, &bytes)) && bytes > MAX_REPLIES)
-		drop_client(oldest);
-}
-
-/* A line of `len` bytes, with room for a zero behind it. */
-static void answer_line(struct client *client, char *line, size_t len)
-{
-	line[len] = '\0';
-	if (strlen(line) < len) {
-		slab_control_refuse(&client->reply, "a request has no zero bytes");
-	} else {
-		line[strcspn(line, "\r")] = '\0';
-		slab_control_answer(&client->reply, line);
-	}
-	make_room(client);
-	send_reply(client);
-	update_timer(); /* the request may have been one to count */
-}
-
-/* Takes what a client sends. Returns 1 when that was answered, else 0. */
-static int read_request(struct client *client)
-{
-	char *request = requests[client - server.client];
-	size_t room = MAX_REQUEST - 1 - client->received;
-	ssize_t n = recv(client->fd, request + client->received, room, MSG_DONTWAIT);
-	const char *end;
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n < 0 || (n == 0 && client->received == 0)) {
-		drop_client(client);
-		return 0;
-	}
-	client->received += (size_t)n;
-	client->progress = now();
-	end = memchr(request, '\n', client->received);
-	if (end || n == 0) {
-		answer_line(client, request, end ? (size_t)(end - request) : client->received);
-	} else if (client->received == MAX_REQUEST - 1) {
-		slab_control_refuse(&client->reply, "a request has less than %d bytes",
-				    MAX_REQUEST);
-		send_reply(client);
-	} else {
-		return 0;
-	}
-	return 1;
-}
-
-static int serve_client(struct client *client)
-{
-	if (!client->used)
-		return 0;
-	if (client->reply.len == 0)
-		return read_request(client);
-	send_reply(client);
-	return 0;
-}
-
 static void tick(void)
 {
-	uint64_t ticks, time = now();
+	uint64_t ticks;
 
-	if (read(server.timer, &ticks, sizeof(ticks)) < 0)
+	if (read(control_server.timer, &ticks, sizeof(ticks)) < 0)
 		return;
-	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		if (server.client[i].used && server.client[i].progress + IDLE_MS <= time)
-			drop_client(&server.client[i]);
-	}
-	mute(false);
+	control_drop_idle();
 	sample_tick();
 	count_tick();
 	decay_tick(clock_us());
-	pressure_tick(server.poll, TAG_PRESSURE);
-	server.period = PERIOD_UNKNOWN;
-	update_timer();
+	pressure_tick(control_server.poll, TAG_PRESSURE);
+	control_server.period = PERIOD_UNKNOWN;
+	control_update_timer();
 }
 
 static void answer_pressure(unsigned tag, uint32_t events)
 {
 	pressure_event(tag - TAG_PRESSURE, events);
-	update_timer(); /* it is listened to again after a while */
+	control_update_timer(); /* it is listened to again after a while */
 }
 
 /* Serves what is ready. Returns the number of requests answered, or -errno. */
 static int serve(int timeout)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(server.poll, events, 16, timeout);
+	int n = epoll_wait(control_server.poll, events, 16, timeout);
 	int answered = 0;
 
 	if (n < 0)
@@ -411,13 +187,13 @@ static int serve(int timeout)
 		unsigned tag = events[i].data.u32;
 
 		if (tag == TAG_LISTENER)
-			accept_client();
+			control_accept();
 		else if (tag == TAG_TIMER)
 			tick();
 		else if (tag >= TAG_PRESSURE)
 			answer_pressure(tag, events[i].events);
 		else
-			answered += serve_client(&server.client[tag]);
+			answered += control_serve_client(&control_server.client[tag]);
 	}
 	return answered;
 }
@@ -428,28 +204,28 @@ static int serve(int timeout)
 static void close_descriptors(void)
 {
 	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		if (server.client[i].used)
-			close(server.client[i].fd);
+		if (control_server.client[i].used)
+			close(control_server.client[i].fd);
 	}
-	if (server.listener >= 0)
-		close(server.listener);
-	if (server.timer >= 0)
-		close(server.timer);
-	if (server.poll >= 0)
-		close(server.poll);
+	if (control_server.listener >= 0)
+		close(control_server.listener);
+	if (control_server.timer >= 0)
+		close(control_server.timer);
+	if (control_server.poll >= 0)
+		close(control_server.poll);
 	pressure_close();
-	memset(&server, 0, sizeof(server));
-	server.listener = server.timer = server.poll = -1;
+	memset(&control_server, 0, sizeof(control_server));
+	control_server.listener = control_server.timer = control_server.poll = -1;
 }
 
 static int open_poll(void)
 {
-	server.poll = epoll_create1(EPOLL_CLOEXEC);
-	server.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (server.poll < 0 || server.timer < 0)
+	control_server.poll = epoll_create1(EPOLL_CLOEXEC);
+	control_server.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (control_server.poll < 0 || control_server.timer < 0)
 		return -errno;
-	if (watch(EPOLL_CTL_ADD, server.listener, EPOLLIN, TAG_LISTENER) != 0 ||
-	    watch(EPOLL_CTL_ADD, server.timer, EPOLLIN, TAG_TIMER) != 0)
+	if (control_watch(EPOLL_CTL_ADD, control_server.listener, EPOLLIN, TAG_LISTENER) != 0 ||
+	    control_watch(EPOLL_CTL_ADD, control_server.timer, EPOLLIN, TAG_TIMER) != 0)
 		return -errno;
 	return 0;
 }
@@ -457,19 +233,19 @@ static int open_poll(void)
 static int open_listener(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int error = slab_runtime_dir_prepare(server.path, sizeof(server.path));
+	int error = slab_runtime_dir_prepare(control_server.path, sizeof(control_server.path));
 
 	if (error)
 		return error;
-	memcpy(address.sun_path, server.path, sizeof(server.path));
-	server.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (server.listener < 0)
+	memcpy(address.sun_path, control_server.path, sizeof(control_server.path));
+	control_server.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (control_server.listener < 0)
 		return -errno;
-	if (bind(server.listener, (struct sockaddr *)&address, sizeof(address)) != 0)
+	if (bind(control_server.listener, (struct sockaddr *)&address, sizeof(address)) != 0)
 		return -errno;
-	if (lstat(server.path, &server.made) == 0)
-		server.pid = getpid();
-	if (listen(server.listener, MAX_CLIENTS) != 0)
+	if (lstat(control_server.path, &control_server.made) == 0)
+		control_server.pid = getpid();
+	if (listen(control_server.listener, MAX_CLIENTS) != 0)
 		return -errno;
 	return 0;
 }
@@ -480,9 +256,9 @@ __attribute__((destructor)) static void unlink_socket(void)
 {
 	struct stat st;
 
-	if (server.pid == getpid() && lstat(server.path, &st) == 0 &&
-	    st.st_dev == server.made.st_dev && st.st_ino == server.made.st_ino)
-		unlink(server.path);
+	if (control_server.pid == getpid() && lstat(control_server.path, &st) == 0 &&
+	    st.st_dev == control_server.made.st_dev && st.st_ino == control_server.made.st_ino)
+		unlink(control_server.path);
 }
 
 /* Told only to users who asked for a directory. */
@@ -493,7 +269,7 @@ static void give_up(int error)
 			  slab_options()->runtime_dir, strerrordesc_np(-error));
 	unlink_socket();
 	close_descriptors();
-	server.error = error;
+	control_server.error = error;
 }
 
 static int open_server(void)
@@ -651,7 +427,7 @@ static int loop_error(void)
 	case OFF:
 		return -EPERM;
 	case FAILED:
-		return server.error;
+		return control_server.error;
 	case IDLE:
 		return -EINVAL;
 	default:
@@ -669,7 +445,7 @@ int slab_control_fd(void)
 		errno = -error;
 		return error;
 	}
-	return server.poll;
+	return control_server.poll;
 }
 
 int slab_control_dispatch(void)

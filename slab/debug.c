@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation and free in caches with debug letters, and the frees that cannot
- * be done in any cache.
+ * Allocation and free in caches with debug letters. Frees that cannot be done:
+ * debug_refuse.c.
  *
  * Everything that looks at or changes a debug slab does so under its node's
  * lock, an object at a time. What is wrong is copied there (finding.h) and
@@ -23,13 +23,6 @@
 #include "finding.h"
 #include "guard.h"
 #include "reserve.h"
-
-void debug_report(struct slab_cache *cache, const struct finding *finding)
-{
-	if (cache)
-		__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
-	finding_report(finding);
-}
 
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
 			   const struct damage *damage, struct finding *finding)
@@ -80,20 +73,6 @@ static void trace(struct slab_cache *cache, const char *what, const void *obj,
 	if (cache_letters(cache) & SLAB_TRACE)
 		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, op->used,
 				  op->free_object);
-}
-
-/* Where in its slab an address lies: its object, and how far from its start. */
-static bool find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
-			size_t *ret_into)
-{
-	size_t size = slab_size(slab);
-	size_t left = slab->debug ? slab->debug->red_left : 0;
-	size_t offset = (size_t)((const char *)ptr - slab->cpu.base);
-	unsigned index = (unsigned)(offset / size);
-
-	*ret_index = index;
-	*ret_into = offset - index * size - left;
-	return index < slab_carved(slab);
 }
 
 /* --- allocation --------------------------------------------------------------------- */
@@ -254,7 +233,7 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 	op.track = (struct track){0};
 	if (slab->debug->letters & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
-	find_object(slab, obj, &index, &into);
+	debug_find_object(slab, obj, &index, &into);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	is_good = hand_over_locked(cache, slab, index, requested, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
@@ -263,107 +242,6 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 		finding_detected(&op.finding, caller);
 		debug_report(cache, &op.finding);
 	}
-}
-
-/* --- frees that cannot be done -------------------------------------------------------- */
-
-void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
-		  const void *caller)
-{
-	finding_detected(finding, caller);
-	finding_fix(finding, "Object at %p not freed", obj);
-	debug_report(cache, finding);
-}
-
-/* A pointer that is no object of `cache`: say what it is instead. */
-static void report_stray(struct slab_cache *cache, const void *obj, const void *caller)
-{
-	const struct slab *slab = segment_known(obj) ? slab_of(obj) : NULL;
-	const struct slab_cache *user = slab ? slab_user(slab) : NULL;
-	struct finding finding;
-
-	if (!slab)
-		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, cache->name,
-			      "Attempt to free object %p outside of slab", obj);
-	else if (user && user != cache)
-		finding_begin(&finding, SLAB_PROBLEM_WRONG_CACHE, cache->name,
-			      "Wrong slab cache. %s but object is from %s", cache->name,
-			      user->name);
-	else
-		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-			      "Invalid object pointer %p", obj);
-	if (user)
-		finding_slab(&finding, slab);
-	else if (slab && slab->large)
-		finding_note(&finding, "It points into %zu bytes of slab_malloc() at %p",
-			     slab->large, (void *)slab->cpu.base);
-	else if (slab && slab != &slab_nowhere)
-		finding_note(&finding, "No cache has a slab there: its objects were all freed");
-	debug_refuse(cache, &finding, obj, caller);
-}
-
-void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
-			    unsigned index, size_t into, struct finding *finding)
-{
-	finding_begin(finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-		      "Invalid object pointer %p", obj);
-	finding_slab(finding, slab);
-	if (index < slab_carved(slab)) {
-		finding_object(finding, slab, index);
-		finding_note(finding, "It points %zd bytes from the start of an object",
-			     (ssize_t)into);
-	}
-}
-
-void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
-			   struct finding *finding)
-{
-	finding_begin(finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
-	finding_slab(finding, slab);
-	finding_object(finding, slab, index);
-}
-
-/* Of a slab without letters: nothing is known but that the object is free. */
-void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
-			      const void *caller)
-{
-	struct finding finding;
-	unsigned index;
-	size_t into;
-
-	find_object(slab, obj, &index, &into);
-	debug_describe_double(cache, slab, index, &finding);
-	debug_refuse(cache, &finding, obj, caller);
-}
-
-void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
-			   const void *caller)
-{
-	struct finding finding;
-	unsigned index;
-	size_t into;
-
-	find_object(slab, obj, &index, &into);
-	debug_describe_pointer(cache, slab, obj, index, into, &finding);
-	debug_refuse(cache, &finding, obj, caller);
-}
-
-void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
-			     const void *caller)
-{
-	struct slab_cache *cache = slab_user(slab);
-	struct finding finding;
-	unsigned index;
-	size_t into;
-
-	finding_begin(&finding, SLAB_PROBLEM_WRONG_SIZE, cache ? cache->name : "slab_malloc",
-		      "Wrong size %zu freed, object has %zu", size, has);
-	if (cache) {
-		find_object(slab, obj, &index, &into);
-		finding_slab(&finding, slab);
-		finding_object(&finding, slab, index);
-	}
-	debug_refuse(cache, &finding, obj, caller);
 }
 
 /* --- free --------------------------------------------------------------------------------- */
@@ -426,7 +304,7 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, s
 
 	if (!is_ours(cache, slab))
 		return GONE;
-	find_object(slab, obj, &index, &into);
+	debug_find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, &op->finding))
 		return REFUSED;
 	/* SLAB_ZERO=free; poison leaves nothing behind either. */
@@ -453,7 +331,7 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	int result;
 
 	if (slab_user(slab) != cache) {
-		report_stray(cache, obj, caller);
+		debug_report_stray(cache, obj, caller);
 		return;
 	}
 	if (reserve_holds(cache, obj)) { /* its slab takes it for allocated */
@@ -480,20 +358,6 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 
 /* --- frees that wait for a grace period ---------------------------------------------------- */
 
-void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller)
-{
-	struct finding finding;
-
-	if (!segment_known(obj) || slab_user(slab_of(obj)) != cache) {
-		report_stray(cache, obj, caller);
-		return;
-	}
-	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-		      "slab_free_rcu(%p) in a cache without args.rcu", obj);
-	finding_slab(&finding, slab_of(obj));
-	debug_refuse(cache, &finding, obj, caller);
-}
-
 static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 			struct operation *op)
 {
@@ -502,7 +366,7 @@ static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 
 	if (!is_ours(cache, slab))
 		return GONE;
-	find_object(slab, obj, &index, &into);
+	debug_find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, &op->finding))
 		return REFUSED;
 	if (!slab->debug) /* what drains has no record */
@@ -584,7 +448,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 
 	if (!slab->debug) /* it may have ceased to drain */
 		return slab_size(slab);
-	if (!find_object(slab, obj, &index, &into) || into)
+	if (!debug_find_object(slab, obj, &index, &into) || into)
 		return 0;
 	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL)
 		       ? debug_record(slab, index)->requested
@@ -613,7 +477,8 @@ bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t
 
 	pthread_mutex_lock(&node->lock);
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
-	    find_object(slab, obj, &index, &into) && !into && debug_is_allocated(slab, index)) {
+	    debug_find_object(slab, obj, &index, &into) && !into &&
+	    debug_is_allocated(slab, index)) {
 		done = slab_drains(slab)
 			       ? size <= slab_size(slab)
 			       : !slab->debug->guarded && size <= slab->debug->object_size;

@@ -111,16 +111,6 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller);
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
-/* slab_free_rcu() of what is no object of this cache, or in a cache without RCU. */
-void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller);
-/* Frees into slabs without letters that cannot be done. */
-void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
-			      const void *caller);
-void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
-			   const void *caller);
-/* slab_free_sized() of an object that has fewer bytes; large ones have no cache. */
-void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
-			     const void *caller);
 /* The bytes that may be used; the size that was asked for when a red zone
  * follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
@@ -196,15 +186,35 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 			struct finding *finding);
 /* Check a slab of any kind with a tag: number of problems, each reported. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
+/* Put damage right and describe it. Under the lock of the slab. */
+void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
+			   const struct damage *damage, struct finding *finding);
+
+/* --- frees that cannot be done (debug_refuse.c) --------------------------------------- */
+
+/* Where in its slab an address lies: the index of its object, and how far from its start.
+ * false: behind the last one. */
+bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
+		       size_t *ret_into);
 /* Something is wrong: count it, and report it. No lock is held. */
 void debug_report(struct slab_cache *cache, const struct finding *finding);
 /* … which is that `caller` wants to free what cannot be freed. */
 void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
 		  const void *caller);
-/* Put damage right and describe it; a pointer that is `into` bytes behind the
- * start of an object; an object that is free. Under the lock of the slab. */
-void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			   const struct damage *damage, struct finding *finding);
+/* A pointer that is no object of `cache`: it is said what it is instead. */
+void debug_report_stray(struct slab_cache *cache, const void *obj, const void *caller);
+/* slab_free_rcu() of what is no object of this cache, or in a cache without RCU. */
+void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller);
+/* Frees into slabs without letters. */
+void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
+			      const void *caller);
+void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
+			   const void *caller);
+/* slab_free_sized() of an object that has fewer bytes; large ones have no cache. */
+void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
+			     const void *caller);
+/* Describe a pointer that is `into` bytes behind the start of an object; an object that
+ * is free. Under the lock of the slab. */
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
 			    unsigned index, size_t into, struct finding *finding);
 void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,

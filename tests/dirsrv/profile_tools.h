@@ -8,23 +8,6 @@
 namespace slab_test
 {
 
-inline result run_tool(std::vector<std::string> words)
-{
-	child_process tool(words);
-	result got;
-
-	got.out = tool.rest_of_output();
-	got.err = tool.errors();
-	got.status = tool.wait();
-	return got;
-}
-
-inline result run_tool(const std::string &program, std::vector<std::string> words)
-{
-	words.insert(words.begin(), program);
-	return run_tool(words);
-}
-
 /* What it prints when it succeeds without a word on stderr. */
 inline std::string tool_output(const std::string &program, const std::vector<std::string> &words)
 {

@@ -40,7 +40,7 @@ names offered(const std::vector<std::string> &words, const std::string &program 
 					    completion(file),     function, program};
 
 	command.insert(command.end(), words.begin(), words.end());
-	const result got = run(command);
+	const result got = run_tool(command);
 
 	EXPECT_EQ(got.err, "");
 	return words_of_lines(got.out);
@@ -51,8 +51,8 @@ names offered(const std::vector<std::string> &words, const std::string &program 
 names arguments_of(const std::string &file)
 {
 	const result got =
-		run({find_program("zsh"), "-f", "-c", "_arguments() { print -rl -- $@ }; source $1",
-		     "zsh", completion(file)});
+		run_tool({find_program("zsh"), "-f", "-c",
+			  "_arguments() { print -rl -- $@ }; source $1", "zsh", completion(file)});
 	names found;
 
 	EXPECT_EQ(got.err, "");
@@ -287,14 +287,15 @@ TEST_F(ZshTest, OffersTheOptionsOfThePrograms)
 TEST_F(ZshTest, IsLoadedForThePrograms)
 {
 	const std::string zsh = find_program("zsh");
-	const result got = run({zsh, "-f", "-c",
-				"fpath=($1 $fpath); autoload -Uz compinit && compinit -u -D && "
-				"print $_comps[slabinfo] $_comps[slab-exporter]",
-				"zsh", completion("")});
+	const result got =
+		run_tool({zsh, "-f", "-c",
+			  "fpath=($1 $fpath); autoload -Uz compinit && compinit -u -D && "
+			  "print $_comps[slabinfo] $_comps[slab-exporter]",
+			  "zsh", completion("")});
 
 	EXPECT_EQ(got.out, "_slabinfo _slab-exporter\n") << got.err;
 	for (const char *file : {"_slabinfo", "_slab-exporter"})
-		EXPECT_EQ(run({zsh, "-n", completion(file)}).err, "");
+		EXPECT_EQ(run_tool({zsh, "-n", completion(file)}).err, "");
 }
 
 #ifdef TMUX

@@ -49,17 +49,6 @@ inline std::vector<std::string> files_in(const std::string &folder)
 	return files;
 }
 
-inline result run(const std::vector<std::string> &words)
-{
-	child_process program(words);
-	result got;
-
-	got.out = program.rest_of_output();
-	got.err = program.errors();
-	got.status = program.wait();
-	return got;
-}
-
 /* Where a program of this machine is, "" when it is not installed. */
 inline std::string find_program(const std::string &name)
 {

@@ -269,7 +269,7 @@ TEST(ManTest, MandocHasNothingToWarnOf)
 	if (mandoc.empty())
 		GTEST_SKIP() << "mandoc is not installed";
 	for (const std::string &file : pages()) {
-		const result got = run({mandoc, "-T", "lint", "-W", "warning", file});
+		const result got = run_tool({mandoc, "-T", "lint", "-W", "warning", file});
 
 		EXPECT_EQ(got.status, 0) << got.out << got.err;
 	}
@@ -284,7 +284,7 @@ TEST(ManTest, ManHasNothingToWarnOf)
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("MANWIDTH", "80", 1);
 	for (const std::string &file : pages()) {
-		const result got = run({man, "--warnings", "-l", file});
+		const result got = run_tool({man, "--warnings", "-l", file});
 
 		EXPECT_EQ(got.status, 0) << file;
 		EXPECT_EQ(got.err, "") << file;

@@ -85,6 +85,18 @@ inline std::vector<void *> allocate_all(struct slab_cache *cache, std::size_t at
 	return objects;
 }
 
+/* Leaves no limit and no failure behind. */
+class LimitTest : public testing::Test
+{
+protected:
+	void TearDown() override
+	{
+		slab_set_limit(0);
+		slab_set_limit_handler(nullptr, nullptr);
+		slab_set_fail(nullptr);
+	}
+};
+
 } /* namespace slab_test */
 
 #endif /* TESTS_SUPPORT_LIMITS_H */

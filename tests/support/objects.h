@@ -39,26 +39,33 @@ inline std::uint64_t pattern_word(std::uint64_t seed, std::size_t index)
 inline void fill(void *obj, std::size_t size, std::uint64_t seed)
 {
 	auto *bytes = static_cast<unsigned char *>(obj);
+	const std::size_t whole = size / 8, rest = size % 8;
+	const std::uint64_t last = pattern_word(seed, whole);
 
-	for (std::size_t done = 0; done < size; done += 8) {
-		const std::uint64_t word = pattern_word(seed, done / 8);
+	for (std::size_t i = 0; i < whole; i++) {
+		const std::uint64_t word = pattern_word(seed, i);
 
-		std::memcpy(bytes + done, &word, std::min<std::size_t>(8, size - done));
+		std::memcpy(bytes + i * 8, &word, 8);
 	}
+	if (rest)
+		std::memcpy(bytes + whole * 8, &last, rest);
 }
 
 /* Does obj still hold what fill() wrote? */
 inline bool intact(const void *obj, std::size_t size, std::uint64_t seed)
 {
 	const auto *bytes = static_cast<const unsigned char *>(obj);
+	const std::size_t whole = size / 8, rest = size % 8;
+	const std::uint64_t last = pattern_word(seed, whole);
 
-	for (std::size_t done = 0; done < size; done += 8) {
-		const std::uint64_t word = pattern_word(seed, done / 8);
+	for (std::size_t i = 0; i < whole; i++) {
+		std::uint64_t word;
 
-		if (std::memcmp(bytes + done, &word, std::min<std::size_t>(8, size - done)) != 0)
+		std::memcpy(&word, bytes + i * 8, 8);
+		if (word != pattern_word(seed, i))
 			return false;
 	}
-	return true;
+	return !rest || std::memcmp(bytes + whole * 8, &last, rest) == 0;
 }
 
 inline bool all_bytes(const void *obj, std::size_t size, unsigned char value)
@@ -66,6 +73,17 @@ inline bool all_bytes(const void *obj, std::size_t size, unsigned char value)
 	const auto *bytes = static_cast<const unsigned char *>(obj);
 
 	return std::all_of(bytes, bytes + size, [value](unsigned char b) { return b == value; });
+}
+
+/* Larger than any memory. */
+constexpr std::size_t no_size = static_cast<std::size_t>(-1);
+
+/* Hides a size from the compiler, which warns of sizes that cannot be had. */
+inline std::size_t opaque(std::size_t size)
+{
+	volatile std::size_t hidden = size;
+
+	return hidden;
 }
 
 inline bool aligned(const void *obj, std::size_t align)

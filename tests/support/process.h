@@ -109,12 +109,11 @@ inline void settle_before_fork()
 }
 
 /*
- * Run body() in a forked child; body returns the exit status. The child leaves
- * by _exit(): nothing of gtest's is run or printed twice.
+ * Run body() in a child that is forked at once; body returns the exit status. The child
+ * leaves by _exit(): nothing of gtest's is run or printed twice.
  */
-template <typename Body> std::string run_in_child(Body body)
+template <typename Body> std::string run_in_child_now(Body body)
 {
-	settle_before_fork();
 	const pid_t child = fork();
 
 	if (child < 0)
@@ -124,6 +123,12 @@ template <typename Body> std::string run_in_child(Body body)
 		_exit(body());
 	}
 	return child_failure(child);
+}
+
+template <typename Body> std::string run_in_child(Body body)
+{
+	settle_before_fork();
+	return run_in_child_now(body);
 }
 
 /* The environment variable that tells a test that it is the second run. */
@@ -223,14 +228,16 @@ inline std::size_t resident_pages(const void *start, std::size_t size)
 	const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 	const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(start) & ~(page - 1);
 	const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(start) + size;
+	std::vector<unsigned char> in_core((end - first + page - 1) / page);
 	std::size_t pages = 0;
 
-	for (std::uintptr_t at = first; at < end; at += page) {
-		unsigned char in_core = 0;
-
-		if (mincore(reinterpret_cast<void *>(at), page, &in_core) == 0)
-			pages += in_core & 1;
-	}
+	/* All at once, or one by one where some are not mapped. */
+	if (mincore(reinterpret_cast<void *>(first), end - first, in_core.data()) != 0)
+		for (std::size_t i = 0; i < in_core.size(); i++)
+			if (mincore(reinterpret_cast<void *>(first + i * page), page, &in_core[i]))
+				in_core[i] = 0;
+	for (const unsigned char state : in_core)
+		pages += state & 1;
 	return pages;
 }
 

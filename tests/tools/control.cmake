@@ -12,7 +12,7 @@ foreach(test tune hardening)
 endforeach()
 
 # Who listens where slabinfo looks, and means no good.
-slab_add_test(slabinfo_peer_test SOURCES peer_test.cc LABELS tools)
+slab_add_test(slabinfo_peer_test SOURCES peer_test.cc LABELS tools SHARDS 2)
 target_link_libraries(slabinfo_peer_test PRIVATE inspect PkgConfig::JSONC)
 target_compile_definitions(slabinfo_peer_test PRIVATE
 	SLABINFO="$<TARGET_FILE:slabinfo>"

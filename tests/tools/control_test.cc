@@ -154,7 +154,7 @@ TEST_F(ControlTest, IdleClientsAreDropped)
 	client idle(dir.socket(process.pid()));
 
 	idle.send("slab/1 pi");
-	EXPECT_EQ(idle.answer(15), "");
+	EXPECT_EQ(idle.answer(), "");
 	EXPECT_TRUE(alive(process.pid()));
 }
 

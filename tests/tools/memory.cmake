@@ -18,7 +18,7 @@ target_link_libraries(silent_server_archive PRIVATE slab::slab_static Threads::T
 set(silent_servers silent_server silent_server_archive)
 if(NOT SLAB_SANITIZE)
 	slab_add_server(silent_server_static silent_server.c SILENT_SERVER_STATIC)
-	target_link_options(silent_server_static PRIVATE -static -no-pie)
+	target_link_options(silent_server_static PRIVATE -static -no-pie -fno-lto)
 	target_link_libraries(silent_server_static PRIVATE slab::slab_static Threads::Threads)
 	list(APPEND silent_servers silent_server_static)
 endif()
@@ -36,7 +36,7 @@ slab_add_test(elf_image_test SOURCES elf_image_test.cc LABELS tools)
 target_link_libraries(elf_image_test PRIVATE inspect)
 
 foreach(test memory core)
-	slab_add_test(slabinfo_${test}_test SOURCES ${test}_test.cc LABELS tools)
+	slab_add_test(slabinfo_${test}_test SOURCES ${test}_test.cc LABELS tools SHARDS 2)
 	target_link_libraries(slabinfo_${test}_test PRIVATE inspect PkgConfig::JSONC)
 	target_compile_definitions(slabinfo_${test}_test PRIVATE
 		SLABINFO="$<TARGET_FILE:slabinfo>"

@@ -26,13 +26,7 @@ bool can_run(const std::string &program)
 
 result shell(const std::string &command)
 {
-	child_process run({"/bin/sh", "-c", command});
-	result got;
-
-	got.out = run.rest_of_output();
-	got.err = run.errors();
-	got.status = run.wait();
-	return got;
+	return run_tool({"/bin/sh", "-c", command});
 }
 
 std::string read_file(const std::string &path)

@@ -223,9 +223,9 @@ struct result {
 	std::string out, err;
 };
 
-inline result slabinfo(std::vector<std::string> words = {})
+/* A program to its end, without input. */
+inline result run_tool(const std::vector<std::string> &words)
 {
-	words.insert(words.begin(), SLABINFO);
 	child_process tool(words);
 	result got;
 
@@ -233,6 +233,17 @@ inline result slabinfo(std::vector<std::string> words = {})
 	got.err = tool.errors();
 	got.status = tool.wait();
 	return got;
+}
+
+inline result run_tool(const std::string &program, std::vector<std::string> words)
+{
+	words.insert(words.begin(), program);
+	return run_tool(words);
+}
+
+inline result slabinfo(const std::vector<std::string> &words = {})
+{
+	return run_tool(SLABINFO, words);
 }
 
 /* A connection to a control socket. */
@@ -274,15 +285,16 @@ public:
 		shutdown(fd_, SHUT_WR);
 	}
 
-	/* What comes until the server closes, which must be within `seconds`. */
-	std::string answer(int seconds = 20)
+	/* What comes until the server closes. It may have much to do for others before, on a
+	 * busy machine, but it is never silent for so long. */
+	std::string answer()
 	{
 		std::string text;
 		struct pollfd wait = {fd_, POLLIN, 0};
 		char buffer[4096];
 		ssize_t n = 1;
 
-		while (n > 0 && poll(&wait, 1, seconds * 1000) == 1) {
+		while (n > 0 && poll(&wait, 1, child_seconds * 1000) == 1) {
 			n = recv(fd_, buffer, sizeof(buffer), 0);
 			if (n > 0)
 				text.append(buffer, static_cast<std::size_t>(n));

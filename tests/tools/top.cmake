@@ -4,7 +4,7 @@
 
 find_program(TMUX tmux)
 if(TMUX)
-	slab_add_test(top_test SOURCES top_test.cc LABELS tools)
+	slab_add_test(top_test SOURCES top_test.cc LABELS tools SHARDS 2)
 	target_link_libraries(top_test PRIVATE PkgConfig::JSONC)
 	target_compile_definitions(top_test PRIVATE
 		TMUX="${TMUX}"

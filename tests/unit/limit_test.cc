@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limit of the process, who is told of limits, and that nothing is lost at whatever
- * place memory runs out. Limits of a cache: attributes_test.cc.
+ * The limit of the process, and that nothing is lost at whatever place memory runs out.
+ * Who is told of limits: limit_handler_test.cc. Limits of a cache: attributes_test.cc.
  */
 #include <atomic>
 #include <cerrno>
@@ -29,45 +29,6 @@ namespace
 {
 
 constexpr std::size_t mib = 1 << 20;
-
-/* Free slabs of the tests before must not come to anybody's help. */
-class LimitTest : public testing::Test
-{
-protected:
-	void TearDown() override
-	{
-		slab_set_limit(0);
-		slab_set_limit_handler(nullptr, nullptr);
-		slab_set_fail(nullptr);
-	}
-};
-
-struct told {
-	struct slab_cache *cache;
-	std::size_t limit;
-};
-
-/* Collects what the handler is told. */
-struct listener {
-	listener()
-	{
-		slab_set_limit_handler(
-			[](struct slab_cache *cache, std::size_t limit, void *arg) {
-				static_cast<listener *>(arg)->all.push_back({cache, limit});
-				if (static_cast<listener *>(arg)->then)
-					static_cast<listener *>(arg)->then();
-			},
-			this);
-	}
-
-	~listener()
-	{
-		slab_set_limit_handler(nullptr, nullptr);
-	}
-
-	std::vector<told> all;
-	void (*then)() = nullptr;
-};
 
 /* --- the process ------------------------------------------------------------------------- */
 
@@ -423,157 +384,6 @@ TEST_F(LimitTest, TheVariableSetsIt)
 	const second_run run = run_again({"SLAB_LIMIT=1m"});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-}
-
-/* --- who is told ------------------------------------------------------------------------------ */
-
-TEST_F(LimitTest, FailuresByTheLimitOfACacheAreCountedThere)
-{
-	struct slab_cache_args args = {};
-
-	args.limit = mib;
-	test_cache cache(1000, 0, &args);
-	const std::vector<void *> objects = allocate_all(cache);
-
-	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
-	EXPECT_EQ(slab_zalloc(cache), nullptr);
-	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
-	EXPECT_EQ(stats_of(cache).limit_hits, 3U);
-	free_many(cache, objects);
-}
-
-TEST_F(LimitTest, FailuresByThatOfTheProcessAreCountedTwice)
-{
-	test_cache cache(1000);
-	process_limit limit(mib);
-	const std::uint64_t before = slab_pages.limit_hits;
-	const std::vector<void *> objects = allocate_all(cache);
-
-	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
-	EXPECT_EQ(slab_pages.limit_hits, before + 1);
-	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
-	EXPECT_EQ(slab_pages.limit_hits, before + 2);
-	free_many(cache, objects);
-}
-
-TEST_F(LimitTest, OtherFailuresAreNone)
-{
-	test_cache cache(1000);
-	listener heard;
-	failing fail("times=-1");
-
-	EXPECT_EQ(slab_alloc(cache), nullptr);
-	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-	EXPECT_EQ(stats_of(cache).limit_hits, 0U);
-	EXPECT_TRUE(heard.all.empty());
-}
-
-TEST_F(LimitTest, TheHandlerIsCalledOnceForEachFailure)
-{
-	struct slab_cache_args args = {};
-
-	args.limit = mib;
-	test_cache cache(1000, 0, &args);
-	listener heard;
-	const std::vector<void *> objects = allocate_all(cache);
-
-	ASSERT_EQ(heard.all.size(), 1U);
-	EXPECT_EQ(heard.all[0].cache, static_cast<struct slab_cache *>(cache));
-	EXPECT_EQ(heard.all[0].limit, mib);
-	EXPECT_EQ(slab_alloc(cache), nullptr);
-	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
-	EXPECT_EQ(heard.all.size(), 3U);
-	free_many(cache, objects);
-}
-
-TEST_F(LimitTest, BulkIsOneFailure)
-{
-	struct slab_cache_args args = {};
-
-	args.limit = mib;
-	for (unsigned mode : {SLAB_ALLOC_FULL, SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW}) {
-		test_cache cache(1000, 0, &args);
-		listener heard;
-		std::vector<void *> objects(2000);
-		std::size_t got = 0, more;
-
-		/* Without FULL it ends with what a fresh slab gives. */
-		while ((more = slab_alloc_bulk(cache, mode, objects.size() - got, &objects[got])))
-			got += more;
-		EXPECT_EQ(got, mib / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
-		EXPECT_GE(heard.all.size(), 1U);
-		EXPECT_LE(heard.all.size(), 2U);
-		EXPECT_EQ(stats_of(cache).limit_hits, heard.all.size());
-		slab_free_bulk(cache, got, objects.data());
-	}
-}
-
-TEST_F(LimitTest, TheProcessHasNoCacheToTell)
-{
-	test_cache cache(1000);
-	process_limit limit(mib);
-	listener heard;
-	const std::vector<void *> objects = allocate_all(cache);
-
-	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-	ASSERT_EQ(heard.all.size(), 2U);
-	for (const told &told : heard.all) {
-		EXPECT_EQ(told.cache, nullptr);
-		EXPECT_EQ(told.limit, limit.bytes);
-	}
-	free_many(cache, objects);
-}
-
-TEST_F(LimitTest, AHandlerThatFailsItselfIsNotCalledAgain)
-{
-	process_limit limit(1);
-	listener heard;
-
-	heard.then = [] { EXPECT_EQ(slab_malloc(2 * mib), nullptr); };
-	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-	EXPECT_EQ(heard.all.size(), 1U);
-	heard.then = nullptr;
-	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-	EXPECT_EQ(heard.all.size(), 2U);
-}
-
-/* What it must not do while a lock is held. */
-TEST_F(LimitTest, TheHandlerMayUseTheLibrary)
-{
-	static struct slab_cache *limited;
-	struct slab_cache_args args = {};
-
-	args.limit = mib;
-	test_cache cache(1000, 0, &args);
-	listener heard;
-
-	limited = cache;
-	heard.then = [] {
-		struct slab_cache *other = slab_cache_create("of-the-handler", 64, nullptr, 0);
-
-		EXPECT_NE(other, nullptr);
-		slab_free(other, slab_alloc(other));
-		EXPECT_EQ(slab_cache_destroy(other), 0);
-		EXPECT_GE(slab_cache_shrink(limited), 0);
-		EXPECT_EQ(slab_cache_validate(limited), 0);
-	};
-	free_many(cache, allocate_all(cache));
-	EXPECT_EQ(heard.all.size(), 1U);
-}
-
-TEST_F(LimitTest, NobodyIsToldAfterNull)
-{
-	std::size_t calls;
-	{
-		process_limit limit(1);
-		listener heard;
-
-		slab_set_limit_handler(nullptr, nullptr);
-		EXPECT_EQ(slab_malloc(2 * mib), nullptr);
-		calls = heard.all.size();
-	}
-	EXPECT_EQ(calls, 0U);
 }
 
 /* --- out of memory, everywhere ------------------------------------------------------------------ */

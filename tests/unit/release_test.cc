@@ -19,9 +19,9 @@
 #include <slab/memory.h>
 #include <slab/rcu.h>
 
-#include "../support/flavours.h"
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/readers.h"
 #include "../support/whitebox.h"
 
 extern "C" {
@@ -288,26 +288,17 @@ TEST(Release, WhatADestructorFreesFollowsItsSlab)
 /* --- RCU -------------------------------------------------------------------------------- */
 
 bool asked_under_lock;
-thread_local int times_known;
 
-/* The flavour; it tells whether its call_rcu() was called under a flush_lock, and
- * how often a thread is registered. */
+/* It tells whether its call_rcu() was called under a flush_lock, and how often a thread
+ * is registered. */
 const struct rcu_flavor_struct *watched()
 {
 	static const struct rcu_flavor_struct flavour = [] {
-		struct rcu_flavor_struct copy = urcu_memb_flavor;
+		struct rcu_flavor_struct copy = *counting_flavour();
 
 		copy.update_call_rcu = [](struct rcu_head *head, void (*fn)(struct rcu_head *)) {
 			asked_under_lock |= hand_is_locked();
 			urcu_memb_flavor.update_call_rcu(head, fn);
-		};
-		copy.register_thread = [] {
-			times_known++;
-			urcu_memb_flavor.register_thread();
-		};
-		copy.unregister_thread = [] {
-			times_known--;
-			urcu_memb_flavor.unregister_thread();
 		};
 		return copy;
 	}();
@@ -347,7 +338,7 @@ TEST(Release, DestructorsInOurThreadFindItRegistered)
 	args.rcu = watched();
 	args.dtor = [](void *, void *) {
 		called = true;
-		called_unknown |= times_known != 1;
+		called_unknown |= times_registered != 1;
 	};
 	struct slab_cache *cache = slab_cache_create("ours", 480, &args, SLAB_NO_MERGE);
 
@@ -358,7 +349,7 @@ TEST(Release, DestructorsInOurThreadFindItRegistered)
 	std::thread([&] {
 		rcu_this_thread_is_ours();
 		slab_trim();
-		EXPECT_EQ(times_known, 0);
+		EXPECT_EQ(times_registered, 0);
 	}).join();
 	EXPECT_TRUE(called);
 	EXPECT_FALSE(called_unknown);

@@ -35,7 +35,7 @@ bool select_is_called(const struct cache *cache, const char *name);
  * select_pattern: a REGEXP that means the cache of this name and no other, as it is
  * typed in a shell: '^a\.b$'. Longer names than a cache can have are cut.
  */
-#define PATTERN_TEXT (4 * SLAB_MAX_NAME + sizeof("'^$'"))
+#define PATTERN_TEXT ((size_t)4 * SLAB_MAX_NAME + sizeof("'^$'"))
 const char *select_pattern(char text[PATTERN_TEXT], const char *name);
 
 /* cache_other_name: number i of its names beside the one that it is shown by, which

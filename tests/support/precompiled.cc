@@ -1,0 +1,2 @@
+/* SPDX-License-Identifier: MIT */
+/* Nothing: what CMake compiles the precompiled header of the tests with. */

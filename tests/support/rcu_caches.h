@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Caches whose frees wait for a grace period of one flavour or another. */
+#ifndef TESTS_SUPPORT_RCU_CACHES_H
+#define TESTS_SUPPORT_RCU_CACHES_H
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <slab/rcu.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "debugging.h"
+#include "process.h"
+#include "readers.h"
+
+namespace slab_test
+{
+
+constexpr std::size_t object_size = 96;
+
+inline struct slab_stats stats(struct slab_cache *cache)
+{
+	struct slab_stats stats = {};
+
+	stats.struct_size = sizeof(stats);
+	EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
+	return stats;
+}
+
+class RcuTest : public testing::TestWithParam<flavour>
+{
+protected:
+	const struct rcu_flavor_struct *rcu = GetParam().rcu;
+	registered here{rcu};
+	struct slab_cache_args args = {};
+
+	struct slab_cache *create(std::uint64_t flags = 0, const char *name = "entry")
+	{
+		args.rcu = rcu;
+
+		struct slab_cache *cache = slab_cache_create(name, object_size, &args, flags);
+
+		EXPECT_NE(cache, nullptr) << std::strerror(errno);
+		return cache;
+	}
+};
+
+/* All objects that a cache hands out until it takes another slab. */
+inline std::set<void *> drain_slabs(struct slab_cache *cache)
+{
+	const std::uint64_t slabs = stats(cache).slabs;
+	std::set<void *> objects;
+
+	while (stats(cache).slabs == slabs)
+		objects.insert(slab_alloc(cache));
+	return objects;
+}
+
+/* On one CPU as long as it lives: a slab's free objects are its owner's. */
+class on_one_cpu
+{
+public:
+	on_one_cpu()
+	{
+		pin(0);
+	}
+	~on_one_cpu()
+	{
+		unpin();
+	}
+	on_one_cpu(const on_one_cpu &) = delete;
+	on_one_cpu &operator=(const on_one_cpu &) = delete;
+};
+
+inline void free_all(struct slab_cache *cache, const std::set<void *> &objects)
+{
+	for (void *object : objects)
+		slab_free(cache, hidden(object));
+}
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_RCU_CACHES_H */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large memory by size: it keeps its content, its pages are used again or go back to
+ * the operating system, and so do those behind what has become smaller.
+ */
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t mib = 1 << 20;
+
+/* Free memory holds no pages, or such as are shown as cached. */
+void expect_given_back(const void *memory, std::size_t size)
+{
+	EXPECT_LE(resident_pages(memory, size) * 4096, process_stats().cached_bytes);
+}
+
+class LargeSizes : public testing::TestWithParam<std::size_t>
+{
+};
+
+TEST_P(LargeSizes, GoBackToTheSystem)
+{
+	const std::size_t size = GetParam();
+	auto *memory = static_cast<unsigned char *>(slab_malloc(size));
+
+	ASSERT_NE(memory, nullptr);
+	std::memset(memory, 0x5c, size);
+	EXPECT_GE(resident_pages(memory, size), size / 4096);
+	EXPECT_GE(process_stats().large_bytes, size);
+	slab_mfree(memory);
+	EXPECT_EQ(process_stats().large_bytes, 0u);
+	expect_given_back(memory, size);
+}
+
+TEST_P(LargeSizes, KeepTheirContentWhenReallocated)
+{
+	const std::size_t size = GetParam();
+	void *memory = slab_malloc(size);
+
+	fill(memory, size, size);
+	memory = slab_realloc(memory, size + size / 2);
+	ASSERT_NE(memory, nullptr);
+	EXPECT_TRUE(intact(memory, size, size));
+	memory = slab_realloc(memory, size / 2);
+	ASSERT_NE(memory, nullptr);
+	EXPECT_TRUE(intact(memory, size / 2, size));
+	slab_mfree(memory);
+	EXPECT_EQ(process_stats().large_bytes, 0u);
+}
+
+TEST_P(LargeSizes, GiveBackWhatShrinkingLeavesOver)
+{
+	const std::size_t size = GetParam();
+	auto *memory = static_cast<unsigned char *>(slab_malloc(size));
+
+	std::memset(memory, 0x5c, size);
+	auto *smaller = static_cast<unsigned char *>(slab_realloc(memory, size / 4));
+	ASSERT_NE(smaller, nullptr);
+	/* In place or moved: behind the new size nothing may stay resident. */
+	const std::size_t behind = (size / 4 + 4095) & ~std::size_t{4095};
+	const std::size_t kept = smaller == memory ? behind : 0;
+	expect_given_back(memory + kept, size - kept);
+	slab_mfree(smaller);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bytes, LargeSizes,
+			 testing::Values(100u << 10, 1536u << 10, 20u << 20, 300u << 20),
+			 testing::PrintToStringParamName());
+
+void use_once(std::size_t size)
+{
+	void *memory = slab_malloc(size);
+
+	ASSERT_NE(memory, nullptr);
+	fill(memory, size, size);
+	EXPECT_TRUE(intact(memory, size, size));
+	slab_mfree(memory);
+}
+
+/* A directory's largest values come and go without a page fault each. */
+TEST(MallocTest, ALargeOneIsReusedWithItsPages)
+{
+	constexpr std::size_t size = 1500000;
+	struct rusage before, after;
+
+	use_once(size);
+	getrusage(RUSAGE_SELF, &before);
+	for (unsigned i = 0; i < 100; i++)
+		use_once(size);
+	getrusage(RUSAGE_SELF, &after);
+	EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(size / 4096));
+}
+
+/* Of any sizes: as many faults as one such allocation takes at first. */
+TEST(MallocTest, LargeOnesThatVaryAreReusedWithTheirPages)
+{
+	constexpr std::size_t most = 1900 << 10;
+	struct rusage before, after;
+	std::mt19937 random(1);
+
+	use_once(most);
+	getrusage(RUSAGE_SELF, &before);
+	for (unsigned i = 0; i < 100; i++)
+		use_once((1100 << 10) + random() % (800 << 10));
+	getrusage(RUSAGE_SELF, &after);
+	EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(most / 4096));
+}
+
+/* What slabs hold beyond their objects. */
+class TailsTest : public testing::Test
+{
+protected:
+	static constexpr std::size_t slab = 2 * mib, small = mib + 4096, count = 40;
+	static constexpr std::size_t kept = 4 * mib; /* of all together */
+
+	void SetUp() override
+	{
+		/* A huge page comes for the whole slab. */
+		prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+		for (std::size_t i = 0; i < count; i++)
+			all_.push_back(make(slab));
+	}
+
+	void TearDown() override
+	{
+		free_all();
+		EXPECT_EQ(process_stats().large_bytes, 0u);
+		prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0);
+	}
+
+	static void *make(std::size_t size)
+	{
+		void *memory = slab_malloc(size);
+
+		EXPECT_NE(memory, nullptr);
+		fill(memory, size, size);
+		return memory;
+	}
+
+	void free_all()
+	{
+		for (void *memory : all_)
+			slab_mfree(memory);
+		all_.clear();
+	}
+
+	std::size_t resident() const
+	{
+		std::size_t pages = 0;
+
+		for (void *memory : all_)
+			pages += resident_pages(memory, slab);
+		return pages * 4096;
+	}
+
+	std::vector<void *> all_;
+};
+
+TEST_F(TailsTest, GoWhenTheirObjectsShrinkInPlace)
+{
+	ASSERT_GE(resident(), count * slab);
+	for (void *&memory : all_) {
+		void *same = slab_realloc(memory, small);
+
+		EXPECT_EQ(same, memory);
+		memory = same;
+		EXPECT_TRUE(intact(memory, small, slab));
+	}
+	EXPECT_EQ(process_stats().large_bytes, count * small);
+	EXPECT_LE(resident(), count * small + kept);
+}
+
+TEST_F(TailsTest, GoWhenSmallerObjectsReuseTheirSlabs)
+{
+	const std::vector<void *> before = all_;
+
+	free_all();
+	for (std::size_t i = 0; i < count; i++)
+		all_.push_back(make(small));
+	EXPECT_TRUE(std::is_permutation(all_.begin(), all_.end(), before.begin()));
+	EXPECT_LE(resident(), count * small + kept);
+}
+
+TEST_F(TailsTest, ThatAreShortStay)
+{
+	for (void *&memory : all_)
+		memory = slab_realloc(memory, slab - slab / 8);
+	EXPECT_EQ(process_stats().large_bytes, count * (slab - slab / 8));
+	EXPECT_GE(resident(), count * slab);
+}
+
+TEST_F(TailsTest, AreFewWhateverHappens)
+{
+	std::vector<std::size_t> sizes(count, slab), content(count, slab);
+	std::mt19937 random(7);
+
+	for (unsigned i = 0; i < 500; i++) {
+		const std::size_t at = random() % count, size = small + random() % (mib - 4096);
+
+		if (random() % 2) {
+			all_[at] = slab_realloc(all_[at], size);
+			ASSERT_TRUE(intact(all_[at], std::min(size, sizes[at]) & ~std::size_t{7},
+					   content[at]));
+		} else {
+			slab_mfree(all_[at]);
+			all_[at] = slab_malloc(size);
+		}
+		ASSERT_NE(all_[at], nullptr);
+		sizes[at] = content[at] = size;
+		fill(all_[at], size, size);
+	}
+
+	const std::size_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0},
+						  [](std::size_t sum, std::size_t size) {
+							  return sum + (size + 4095) / 4096 * 4096;
+						  });
+
+	EXPECT_EQ(process_stats().large_bytes, bytes);
+	EXPECT_LE(resident(), bytes + kept + count * slab / 8);
+	free_all();
+	/* Nothing is left in the account of tails: as many may stay as ever. */
+	for (std::size_t i = 0; i < count; i++)
+		all_.push_back(make(slab));
+	for (void *&memory : all_)
+		memory = slab_realloc(memory, small);
+	EXPECT_GT(resident(), count * small + kept - slab);
+	EXPECT_LE(resident(), count * small + kept);
+}
+
+/* An object's tail goes while its owner grows it, shrinks it, or frees it. */
+TEST_F(TailsTest, AreCutByOthersWithoutHarm)
+{
+	std::vector<std::thread> threads;
+
+	for (unsigned t = 0; t < 4; t++)
+		threads.emplace_back([t] {
+			std::mt19937 random(t);
+			std::size_t size = slab;
+			std::vector<void *> mine;
+
+			for (unsigned i = 0; i < 6; i++)
+				mine.push_back(make(size));
+			for (unsigned i = 0; i < 60; i++) {
+				void *&memory = mine[random() % mine.size()];
+				const std::size_t to = small + random() % (mib - 4096);
+
+				memory = slab_realloc(memory, small);
+				memory = slab_realloc(memory, to);
+				fill(memory, to, i);
+				memory = slab_realloc(memory, to - (to - small) / 2);
+				EXPECT_TRUE(intact(memory, (to - (to - small) / 2) & ~7UL, i));
+				slab_mfree(memory);
+				memory = make(small + random() % (mib - 4096));
+			}
+			for (void *memory : mine)
+				slab_mfree(memory);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+/* Copying costs more than what a mapping has too much. */
+TEST(MallocTest, AMappingStaysOneWhileHalfOfItIsUsed)
+{
+	void *memory = slab_malloc(3 * mib), *same;
+
+	fill(memory, 3 * mib, 3);
+	same = slab_realloc(memory, 1700000);
+	EXPECT_EQ(same, memory);
+	EXPECT_TRUE(intact(same, 1700000 & ~7, 3));
+	EXPECT_LE(process_stats().large_bytes, 1700000 + 5 * 4096u);
+	same = slab_realloc(same, 1900000);
+	EXPECT_EQ(same, memory);
+	fill(same, 1900000, 4);
+	same = slab_realloc(same, 800000);
+	EXPECT_NE(same, memory);
+	EXPECT_TRUE(intact(same, 800000, 4));
+	EXPECT_EQ(process_stats().large_bytes, (800000 + 4095) / 4096 * 4096u);
+	slab_mfree(same);
+	EXPECT_EQ(process_stats().large_bytes, 0u);
+}
+
+/* A program's mistake, so ThreadSanitizer has a right to complain. */
+TEST(MallocTest, ALargeOneThatTwoThreadsFreeAtOnceIsFreedOnce)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "two frees of one object are a race";
+	for (unsigned i = 0; i < 200; i++) {
+		report_capture reports;
+		void *memory = slab_malloc(100000);
+		std::thread other([memory] { slab_mfree(memory); });
+
+		slab_mfree(memory);
+		other.join();
+		EXPECT_EQ(reports.count(), 1u) << reports.text();
+		EXPECT_EQ(process_stats().large_bytes, 0u);
+	}
+}
+
+TEST(MallocTest, ManyLargeOnesAreReused)
+{
+	const std::size_t before = resident_memory();
+
+	for (int round = 0; round < 50; round++) {
+		std::vector<void *> all;
+
+		for (std::size_t i = 0; i < 50; i++) {
+			const std::size_t size = 40000 + i * 10000;
+
+			all.push_back(slab_malloc(size));
+			ASSERT_NE(all.back(), nullptr);
+			fill(all[i], 4096, i);
+		}
+		shuffle(all, static_cast<unsigned>(round));
+		for (void *memory : all)
+			slab_mfree(memory);
+	}
+	EXPECT_EQ(process_stats().large_bytes, 0u);
+	/* 14 MiB at a time, in slabs of up to twice their size. */
+	if (!under_asan && !under_tsan) {
+		EXPECT_LT(resident_memory(), before + 32 * mib);
+	}
+}
+
+} /* namespace */

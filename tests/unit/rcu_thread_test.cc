@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who calls back: libslab's own thread is known to the flavour whose callbacks it runs.
+ * And a fork's child, which has no such thread, waits for nobody.
+ */
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/memory.h>
+#include <slab/rcu.h>
+#include <slab/slab.h>
+
+#include "../support/process.h"
+#include "../support/rcu_caches.h"
+#include "../support/whitebox.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+class RcuThreadTest : public RcuTest
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(Flavours, RcuThreadTest, testing::ValuesIn(flavours),
+			 [](const auto &info) { return info.param.name; });
+
+thread_local bool called, called_unknown;
+
+void note_whether_known()
+{
+	called = true;
+	called_unknown |= times_registered != 1;
+}
+
+struct slab_cache *create_with_callbacks()
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = counting_flavour();
+	args.ctor = [](void *, void *) { return 0; };
+	args.reclaim = [](struct slab_cache *, void *) -> std::size_t {
+		note_whether_known();
+		return 0;
+	};
+	args.isolate = [](void *, void *) {
+		note_whether_known();
+		return 0;
+	};
+	args.migrate = [](void *, void *, void *) {
+		note_whether_known();
+		return 1;
+	};
+	return slab_cache_create("called", 512, &args, 0);
+}
+
+TEST(Rcu, CallbacksInOurThreadFindItRegistered)
+{
+	struct slab_cache *cache = create_with_callbacks();
+	std::vector<void *> objects(1000);
+
+	ASSERT_NE(cache, nullptr);
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (std::size_t i = 0; i < objects.size(); i++)
+		if (i % 8)
+			slab_free(cache, objects[i]);
+	std::thread([&] {
+		rcu_this_thread_is_ours();
+		EXPECT_EQ(slab_cache_defrag(cache), 0);
+		slab_reclaim(SIZE_MAX);
+		EXPECT_TRUE(called);
+		EXPECT_FALSE(called_unknown);
+		EXPECT_EQ(times_registered, 0);
+	}).join();
+	EXPECT_GT(stats(cache).reclaims, 0u);
+	for (std::size_t i = 0; i < objects.size(); i += 8)
+		slab_free(cache, objects[i]);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* A callback of one cache may lead to those of another, with another flavour. */
+TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
+{
+	static thread_local int first, other;
+	static struct rcu_flavor_struct one = {}, two = {};
+
+	one.register_thread = [] { first++; };
+	one.unregister_thread = [] { first--; };
+	two.register_thread = [] { other++; };
+	two.unregister_thread = [] { other--; };
+	std::thread([] {
+		rcu_this_thread_is_ours();
+
+		const auto *outer = rcu_enter_flavor(&one), *inner = rcu_enter_flavor(&two);
+
+		rcu_leave(rcu_enter_flavor(&one));
+		EXPECT_EQ(first, 1);
+		EXPECT_EQ(other, 1);
+		rcu_leave(inner);
+		EXPECT_EQ(other, 0);
+		rcu_leave(outer);
+		EXPECT_EQ(first, 0);
+	}).join();
+}
+
+/* --- fork --------------------------------------------------------------------------------------- */
+
+/* No hooks are called, so there may never be a grace period in the child. */
+TEST_P(RcuThreadTest, AChildFreesWithoutWaiting)
+{
+	struct slab_cache *cache = create();
+	std::atomic<bool> stop{false};
+	std::thread producer([&] {
+		registered there(rcu);
+
+		while (!stop)
+			slab_free_rcu(cache, slab_alloc(cache));
+	});
+
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(run_in_child([&] {
+				  for (int n = 0; n < 1000; n++)
+					  slab_free_rcu(cache, slab_alloc(cache));
+				  return slab_cache_validate(cache) == 0 ? 0 : 1;
+			  }),
+			  "");
+	stop = true;
+	producer.join();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* Who was waiting for a grace period when the parent forked is not there; nor is memory
+ * for fresh structs, of which 16 share a page. */
+TEST(Rcu, AChildWithoutMemoryFreesWithoutWaiting)
+{
+	struct slab_cache_args args = {};
+	std::vector<struct slab_cache *> caches;
+
+	args.rcu = &urcu_bp_flavor;
+	for (unsigned i = 0; i < 80; i++) {
+		const std::string name = "forked" + std::to_string(i);
+
+		caches.push_back(slab_cache_create(name.c_str(), object_size, &args, 0));
+		ASSERT_NE(caches.back(), nullptr);
+		caches.back()->rcu->driving = 1;
+	}
+	ASSERT_EQ(slab_set_fail("interval=1"), 0);
+	EXPECT_EQ(run_in_child([&] {
+			  slab_set_fail(nullptr);
+			  alarm(10);
+			  for (struct slab_cache *cache : caches)
+				  for (int n = 0; n < 10000; n++)
+					  slab_free_rcu(cache, slab_alloc(cache));
+			  return 0;
+		  }),
+		  "");
+	ASSERT_EQ(slab_set_fail(nullptr), 0);
+	for (struct slab_cache *cache : caches) {
+		cache->rcu->driving = 0;
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+}
+
+/* With the hooks of the flavour, a child has a callback thread of its own. */
+TEST(Rcu, NothingWaitsForEverInAChild)
+{
+	struct slab_cache_args args = {};
+	std::atomic<bool> stop{false};
+	std::vector<std::thread> producers;
+
+	args.rcu = &urcu_bp_flavor;
+
+	struct slab_cache *cache = slab_cache_create("forked", 2048, &args, 0);
+
+	for (int i = 0; i < 2; i++)
+		producers.emplace_back([&] {
+			while (!stop)
+				slab_free_rcu(cache, slab_alloc(cache));
+		});
+	for (int i = 0; i < 20; i++) {
+		std::this_thread::sleep_for(std::chrono::milliseconds(1 + i % 5));
+		urcu_bp_call_rcu_before_fork();
+		urcu_bp_before_fork();
+
+		const pid_t child = fork();
+
+		if (child == 0) {
+			urcu_bp_after_fork_child();
+			urcu_bp_call_rcu_after_fork_child();
+			alarm(child_seconds);
+			for (int n = 0; n < 20000; n++)
+				slab_free_rcu(cache, slab_alloc(cache));
+			_exit(slab_rcu_barrier(cache) != 0      ? 1
+			      : stats(cache).rcu_pending != 0   ? 2
+			      : slab_cache_validate(cache) != 0 ? 3
+								: 0);
+		}
+		urcu_bp_after_fork_parent();
+		urcu_bp_call_rcu_after_fork_parent();
+		EXPECT_EQ(child_failure(child), "");
+	}
+	stop = true;
+	for (std::thread &producer : producers)
+		producer.join();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+} /* namespace */
