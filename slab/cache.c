@@ -16,6 +16,7 @@
 #include "annotate.h"
 #include "control_socket.h"
 #include "count.h"
+#include "counters.h"
 #include "debug_layout.h"
 #include "debug_options.h"
 #include "fail.h"
@@ -237,7 +238,8 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
-			     !c->memory.reserve && !(cache_letters(c) & SLAB_DEBUG_LETTERS);
+			     !c->memory.reserve && !cache_has_counters(c) &&
+			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
 		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
@@ -258,6 +260,7 @@ static unsigned free_cache_count;
 static struct slab_cache *cache_memory(void)
 {
 	struct slab_cache *cache = free_caches;
+	struct counter_table *counters;
 	char(*alias)[SLAB_MAX_NAME + 1];
 
 	if (free_cache_count <= FREE_CACHES_KEPT)
@@ -265,8 +268,10 @@ static struct slab_cache *cache_memory(void)
 	free_caches = cache->next;
 	free_cache_count--;
 	alias = cache->alias;
+	counters = cache->counters;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
+	cache->counters = counters;
 	return cache;
 }
 
@@ -510,8 +515,7 @@ static int fail(int error)
 	return -error;
 }
 
-/* A handle that was destroyed is no longer in the registry. */
-static bool is_registered(const struct slab_cache *cache)
+bool cache_is_registered(const struct slab_cache *cache)
 {
 	const struct slab_cache *c = registry_first;
 
@@ -522,7 +526,7 @@ static bool is_registered(const struct slab_cache *cache)
 
 static bool waits(const struct slab_cache *cache)
 {
-	return is_registered(cache) && cache->rcu &&
+	return cache_is_registered(cache) && cache->rcu &&
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
@@ -537,7 +541,7 @@ static int lock_for_destruction(struct slab_cache *cache)
 		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
-		error = is_registered(cache) ? pin_wait(cache) : 0;
+		error = cache_is_registered(cache) ? pin_wait(cache) : 0;
 		/* Who had pinned it may have given it something to wait for. */
 		if (!error && waits(cache)) {
 			pthread_mutex_unlock(&registry_lock);
@@ -607,7 +611,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return 0;
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	if (!is_registered(cache) || cache->by_size) {
+	if (!cache_is_registered(cache) || cache->by_size) {
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EINVAL);
 	}
@@ -631,6 +635,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 	}
 	sample_set(cache, 0);
 	count_close(cache);
+	counters_detach(cache);
 	registry_remove(cache);
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);

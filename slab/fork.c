@@ -10,6 +10,7 @@
  * release.c).
  */
 #include "control_socket.h"
+#include "counters.h"
 #include "decay.h"
 #include "defrag.h"
 #include "fault.h"
@@ -25,6 +26,7 @@ static void prepare(void)
 {
 	sizes_lock();
 	pthread_mutex_lock(&registry_lock);
+	counters_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		hand_lock_first(c);
 		reserve_lock(c);
@@ -54,6 +56,7 @@ static void unlock_all(void)
 		reserve_unlock(c);
 		pthread_mutex_unlock(&c->flush_lock);
 	}
+	counters_unlock();
 	pthread_mutex_unlock(&registry_lock);
 	sizes_unlock();
 }

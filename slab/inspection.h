@@ -12,6 +12,7 @@
 
 #include <slab/inspect.h>
 
+#include "counters.h"
 #include "json.h"
 #include "root.h"
 
@@ -42,6 +43,7 @@ struct inspection {
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the cache of the slab seen last */
 	uint64_t slab_bytes, metadata_bytes;
+	uint64_t counter_words; /* read so far */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
@@ -119,6 +121,22 @@ uint64_t inspect_layout_letters(unsigned index);
 /* As slab_cache_traces(), of all caches that are loaded. */
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
 		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
+
+/* --- counters of the program (inspect_counters.c) ----------------------------- */
+
+/* Of one cache: what is told of them, as it was copied, and the numbers. */
+struct inspect_counters {
+	unsigned count;
+	struct counter_table table;
+	uint64_t sum[SLAB_COUNTERS_MAX];
+};
+
+/* … of `cache`, a copy or, when the process looks at itself, the cache. */
+void inspect_counters(struct inspection *in, const struct slab_cache *cache,
+		      struct inspect_counters *seen);
+/* The member of `counters`. */
+void inspect_put_counters(struct slab_json *json, struct inspection *in,
+			  const struct inspect_cache *cache);
 
 /* --- as JSON (inspect_json.c) ----------------------------------------------------- */
 

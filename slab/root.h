@@ -11,6 +11,7 @@
 #ifndef SLAB_ROOT_H
 #define SLAB_ROOT_H
 
+#include "counters.h"
 #include "debug_cache.h"
 #include "depot.h"
 #include "track.h"
@@ -132,6 +133,16 @@ void root_registry_end(void);
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \
 		FIELD(struct slab_cache, alias),                                                   \
+		FIELD(struct slab_cache, counters),                                                \
+		sizeof(struct counter_table),                                                      \
+		FIELD(struct counter_table, count),                                                \
+		FIELD(struct counter_table, row),                                                  \
+		sizeof(struct counter_row),                                                        \
+		FIELD(struct counter_row, help),                                                   \
+		FIELD(struct counter_row, value),                                                  \
+		FIELD(struct counter_row, stride),                                                 \
+		FIELD(struct counter_row, copies),                                                 \
+		FIELD(struct counter_row, kind),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct cpu_slot),                                                           \
 		FIELD(struct cpu_slot, hot),                                                       \

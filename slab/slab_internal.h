@@ -314,6 +314,7 @@ struct slab_cache {
 	unsigned pins; /* threads that act on it without the lock */
 	unsigned aliases;
 	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
+	struct counter_table *counters;   /* likewise (counters.h) */
 	char name[SLAB_MAX_NAME + 1];
 	pthread_mutex_t flush_lock;
 	struct cache_node node[];
@@ -350,6 +351,10 @@ extern struct slab_cache *registry_first;
 
 /* Is this its name or one of its aliases? With registry_lock, or of a copy. */
 bool cache_is_called(const struct slab_cache *cache, const char *name);
+
+/* With registry_lock. A handle that was destroyed is not registered any more. */
+bool cache_is_registered(const struct slab_cache *cache);
+bool cache_has_counters(const struct slab_cache *cache);
 
 /* Objects made ready so far: changed in hand, read by anybody. */
 static inline unsigned slab_carved(const struct slab *slab)
