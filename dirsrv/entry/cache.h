@@ -64,6 +64,13 @@ static inline uint64_t cache_entries(const struct dirsrv_entry_cache *cache)
 /* How many buckets a cache gets that is made with these. */
 size_t cache_buckets(size_t limit, size_t expected);
 
+/* --- statistics.c ----------------------------------------------------------------------- */
+
+/* Show the numbers with the pool's cache of entries (<slab/stats.h>), until the cache is
+ * about to be freed. 0; -EBUSY: those of another one are shown; -ENOMEM. */
+int numbers_attach(struct dirsrv_entry_cache *cache);
+void numbers_detach(struct dirsrv_entry_cache *cache);
+
 /* --- table.c: the tables ------------------------------------------------------------- */
 
 /* Both tables; false: no memory. */

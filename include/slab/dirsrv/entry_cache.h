@@ -60,7 +60,12 @@ struct dirsrv_entry_cache;
  *            so many buckets (at least 1024, at most 2^24) and keeps them: with more
  *            entries lookups get slower.
  *
- * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
+ * slabinfo shows the cache's numbers (below) with the pool's cache of entries, which
+ * has them attached as counters (<slab/stats.h>) until this one is destroyed; their names are
+ * those below with "cache_" before them.
+ *
+ * NULL and errno: EBUSY: the pool has a cache, or somebody attached counters to its cache of
+ * entries; ENOMEM.
  */
 SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool,
 							      size_t limit, size_t expected);
