@@ -3,6 +3,8 @@
  * slabinfo --diff: what changed between two files of --json, letter by letter
  * (golden/diff*), and what it says about files that are something else.
  */
+#include <algorithm>
+
 #include "pictures.h"
 
 using namespace slab_test;
@@ -55,6 +57,12 @@ const std::vector<counted> more = {
 	{"operation", 7, 40, 0},     {"pages", 900, 900, reclaimable}, {"steady", 3, 300, 0},
 	{"new_index", 512, 8192, 0}, {"attribute", 300, 299000, 0},
 };
+
+std::string without_blanks(std::string text)
+{
+	text.erase(std::remove_if(text.begin(), text.end(), isspace), text.end());
+	return text;
+}
 
 class DiffTest : public testing::Test
 {
@@ -162,6 +170,25 @@ TEST_F(DiffTest, TheSameFileTwiceHasNoChanges)
 }
 
 /* --- the head ------------------------------------------------------------------------- */
+
+TEST_F(DiffTest, CountersOfProgramsAreInTheJson)
+{
+	const auto with_counter = [](std::string text, const char *value) {
+		const std::string counter = std::string(",\"counters\":[{\"name\":\"hits\","
+							"\"kind\":\"events\",\"value\":") +
+					    value + "}]";
+
+		return text.insert(text.find("}]}"), counter);
+	};
+
+	write_file("before.json", with_counter(stats(morning, {{"entry", 1, 10, 0}}), "100"));
+	write_file("after.json", with_counter(stats(later, {{"entry", 2, 20, 0}}), "350"));
+	const std::string text = without_blanks(diff({"--json"}));
+
+	EXPECT_TRUE(contains(text, "\"counters\":{\"hits\":{\"before\":100,\"after\":350,"
+				   "\"growth\":250}}"))
+		<< text;
+}
 
 TEST_F(DiffTest, TellsHowLongTheyAreApart)
 {

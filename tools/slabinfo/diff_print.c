@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --diff: its table, and the same as JSON. */
+#include "attached.h"
 #include "diff.h"
 #include "sites.h"
 #include "views.h"
@@ -140,6 +141,27 @@ static void add_growth(struct json_object *object, const char *key, struct growt
 	json_object_object_add(object, key, json);
 }
 
+/* Counters that the program attached, as they are called in the later file. */
+static void add_counters(struct json_object *object, const struct change *change)
+{
+	struct attached list[2][SLAB_COUNTERS_MAX];
+	const size_t before = change->before ? attached_take(change->before, list[0]) : 0;
+	const size_t after = change->after ? attached_take(change->after, list[1]) : 0;
+	const struct attached *names = after ? list[1] : list[0], *found;
+	struct json_object *json = json_object_new_object();
+
+	for (size_t i = 0; i < (after ? after : before); i++) {
+		struct growth growth = {0, 0};
+
+		found = attached_find(list[0], before, names[i].name);
+		growth.before = found ? found->value : 0;
+		found = attached_find(list[1], after, names[i].name);
+		growth.after = found ? found->value : 0;
+		add_growth(json, names[i].name, growth);
+	}
+	json_object_object_add(object, "counters", json);
+}
+
 static struct json_object *make_change(const struct change *change)
 {
 	struct json_object *json = json_object_new_object();
@@ -148,6 +170,7 @@ static struct json_object *make_change(const struct change *change)
 	add_text(json, "change", change_name(change));
 	add_growth(json, "objects", change_objects(change));
 	add_growth(json, "bytes", change_bytes(change));
+	add_counters(json, change);
 	return json;
 }
 

@@ -5,6 +5,7 @@
  * fast path are. So the row Fastpath, the row Total, and what else libslab does not
  * count or does not do, is "-"; percentages are of the row Slowpath.
  */
+#include "attached.h"
 #include "select.h"
 #include "views.h"
 
@@ -239,6 +240,43 @@ static void print_memory(const struct cache *cache)
 	}
 }
 
+static void print_ratio(const struct hit_ratio *ratio)
+{
+	const uint64_t hits = ratio->hits->value, misses = ratio->misses->value;
+	const double part = hit_percent(hits, misses);
+
+	printf("%-24s %11.1f%% of %" PRIu64 "\n", ratio->name, part, hits + misses);
+}
+
+static const char *attached_text(const struct options *options, char text[SIZE_TEXT],
+				 const struct attached *one)
+{
+	if (one->kind == SLAB_COUNTER_BYTES)
+		return one->value == UINT64_MAX ? "unlimited"
+						: size_shown(options, text, one->value);
+	snprintf(text, SIZE_TEXT, "%" PRIu64, one->value);
+	return text;
+}
+
+/* What the program itself has to say. */
+static void print_attached(const struct options *options, const struct cache *cache)
+{
+	struct attached list[SLAB_COUNTERS_MAX];
+	const size_t count = attached_take(cache, list);
+	struct hit_ratio ratio;
+	char text[SIZE_TEXT];
+
+	if (count)
+		puts("\nCounters of the program\n"
+		     "--------------------------------------------------");
+	for (size_t i = 0; i < count; i++) {
+		printf("%-24s %12s%s%s\n", list[i].name, attached_text(options, text, &list[i]),
+		       list[i].help[0] ? " " : "", list[i].help);
+		if (attached_ratio(list, count, i, &ratio))
+			print_ratio(&ratio);
+	}
+}
+
 void view_report(const struct options *options, const struct model *model)
 {
 	for (size_t i = 0; i < model->count; i++) {
@@ -253,5 +291,6 @@ void view_report(const struct options *options, const struct model *model)
 		print_rate(options, cache);
 		print_deactivation(cache);
 		print_memory(cache);
+		print_attached(options, cache);
 	}
 }
