@@ -26,7 +26,6 @@ static void prepare(void)
 {
 	sizes_lock();
 	pthread_mutex_lock(&registry_lock);
-	counters_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		hand_lock_first(c);
 		reserve_lock(c);
@@ -38,6 +37,7 @@ static void prepare(void)
 			pthread_mutex_lock(&c->node[n].lock);
 	guard_lock();
 	segment_lock();
+	counters_lock();
 	rcu_fork_lock();
 	cpu_slots_lock_all();
 }
@@ -46,6 +46,7 @@ static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
 	rcu_fork_unlock();
+	counters_unlock();
 	segment_unlock();
 	guard_unlock();
 	segment_discard_unlock();
@@ -56,7 +57,6 @@ static void unlock_all(void)
 		reserve_unlock(c);
 		pthread_mutex_unlock(&c->flush_lock);
 	}
-	counters_unlock();
 	pthread_mutex_unlock(&registry_lock);
 	sizes_unlock();
 }
