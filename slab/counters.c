@@ -78,9 +78,9 @@ static int take(struct counter_row *row, const char *from, size_t size)
 		.copies = counter.copies ? counter.copies : 1,
 		.kind = (uint32_t)counter.kind,
 	};
-	strncpy(row->name, counter.name, sizeof(row->name));
+	strncpy(row->name, counter.name, sizeof(row->name)); /* a longer one is none */
 	if (counter.help)
-		strcpy(row->help, counter.help);
+		memcpy(row->help, counter.help, strlen(counter.help) + 1);
 	if (!counter_is_sane(row))
 		return -EINVAL;
 	return attribute_is_known(row->name) ? -EEXIST : 0;

@@ -73,7 +73,7 @@ static bool take_counters(struct metrics *metrics, size_t i, const struct cache 
 	metrics->counter = counter;
 	for (size_t k = 0; k < count; k++) {
 		counter = &metrics->counter[metrics->counters++];
-		strcpy(counter->name, list[k].name);
+		memcpy(counter->name, list[k].name, strlen(list[k].name) + 1);
 		counter->kind = list[k].kind;
 		counter->cache = i;
 		counter->value = list[k].value;
