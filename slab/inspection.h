@@ -99,9 +99,6 @@ void inspect_index(struct inspection *in, bool renewed);
 /* inspect_number_at: the number of the cache at this address; in->count: none. */
 size_t inspect_number_at(const struct inspection *in, uint64_t address);
 
-/* inspect_count: fill the statistics of all caches that are loaded: one scan. */
-int inspect_count(struct inspection *in);
-
 /* inspect_each_slab: call fn for each slab of the caches that are loaded. */
 int inspect_each_slab(struct inspection *in,
 		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
@@ -112,6 +109,11 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
+
+/* --- counting (inspect_count.c) --------------------------------------------------- */
+
+/* inspect_count: fill the statistics of all caches that are loaded: one scan. */
+int inspect_count(struct inspection *in);
 
 /* The letters of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
 uint64_t inspect_layout_letters(unsigned index);

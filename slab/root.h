@@ -60,7 +60,7 @@ void root_registry_end(void);
 	((uint32_t)(offsetof(type, member) << 5 |                                                  \
 		    (MEMBER_SIZE(type, member) < 31 ? MEMBER_SIZE(type, member) : 31)))
 
-/* All that inspection.c and inspect_traces.c look at. */
+/* All that inspection.c and inspect_*.c look at. */
 #define ROOT_LAYOUT                                                                                \
 	{                                                                                          \
 		sizeof(void *),                                                                    \
