@@ -53,6 +53,27 @@ static bool cache_init(struct dirsrv_entry_cache *cache, size_t buckets)
 	return tables_init(cache, buckets);
 }
 
+/* False: the pool has a cache. */
+static bool take_pool(struct dirsrv_entry_cache *cache)
+{
+	struct dirsrv_entry_pool *pool = cache->pool;
+	bool is_free;
+
+	pthread_mutex_lock(&pool->lock);
+	is_free = !pool->cache;
+	if (is_free)
+		pool->cache = cache;
+	pthread_mutex_unlock(&pool->lock);
+	return is_free;
+}
+
+static void leave_pool(struct dirsrv_entry_cache *cache)
+{
+	pthread_mutex_lock(&cache->pool->lock);
+	cache->pool->cache = NULL;
+	pthread_mutex_unlock(&cache->pool->lock);
+}
+
 struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool, size_t limit,
 						     size_t expected)
 {
@@ -63,16 +84,15 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 		return NULL;
 	cache->pool = pool;
 	cache->limit = limit;
-	/* When the pool has a cache, its numbers are attached. */
-	error = cache_init(cache, cache_buckets(limit, expected)) ? numbers_attach(cache) : -ENOMEM;
+	error = cache_init(cache, cache_buckets(limit, expected)) ? 0 : ENOMEM;
+	if (!error && !take_pool(cache))
+		error = EBUSY;
 	if (error) {
 		cache_free(cache);
-		errno = -error;
+		errno = error;
 		return NULL;
 	}
-	pthread_mutex_lock(&pool->lock);
-	pool->cache = cache;
-	pthread_mutex_unlock(&pool->lock);
+	numbers_attach(cache);
 	return cache;
 }
 
@@ -141,14 +161,14 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	empty_queue(cache, &policy->small, &victims);
 	empty_queue(cache, &policy->main, &victims);
 	empty = !cache_entries(cache);
-	if (empty)
-		cache->pool->cache = NULL;
-	else if (fn)
+	if (!empty && fn)
 		held = hold_queue(&policy->main, hold_queue(&policy->small, NULL));
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
+		/* In this order: the next one is to attach its own. */
 		numbers_detach(cache);
+		leave_pool(cache);
 		cache_free(cache);
 		return 0;
 	}

@@ -107,18 +107,19 @@ static uint64_t sum(const struct dirsrv_entry_cache *cache, const struct number 
 	return all;
 }
 
-int numbers_attach(struct dirsrv_entry_cache *cache)
+void numbers_attach(struct dirsrv_entry_cache *cache)
 {
 	struct slab_counter counters[NUMBERS];
 
 	for (unsigned i = 0; i < NUMBERS; i++)
 		counters[i] = counter_of(cache, &numbers[i]);
-	return slab_cache_attach_counters(cache->pool->entries, counters, NUMBERS);
+	cache->attached = !slab_cache_attach_counters(cache->pool->entries, counters, NUMBERS);
 }
 
 void numbers_detach(struct dirsrv_entry_cache *cache)
 {
-	slab_cache_attach_counters(cache->pool->entries, NULL, 0);
+	if (cache->attached)
+		slab_cache_attach_counters(cache->pool->entries, NULL, 0);
 }
 
 /* --- reading ------------------------------------------------------------------------------ */

@@ -125,4 +125,48 @@ TEST_F(EntryCacheShownTest, TheyAreGoneWithTheCache)
 	EXPECT_EQ(counters_of(slabinfo("--json")).at("cache_hits"), 0u);
 }
 
+/* By its handle anybody reaches them. */
+class EntryCacheDetachedTest : public EntryCacheTest
+{
+protected:
+	static void attach(const struct slab_counter *counters, unsigned n)
+	{
+		ASSERT_EQ(slab_cache_attach_counters(cache_called("test.entry"), counters, n), 0);
+	}
+
+	static void attach_other()
+	{
+		static const std::uint64_t word = 7;
+		struct slab_counter other = {};
+
+		other.name = "other";
+		other.value = &word;
+		attach(&other, 1);
+	}
+};
+
+TEST_F(EntryCacheDetachedTest, APoolStillHasOneCache)
+{
+	create(0);
+	attach(nullptr, 0);
+	errno = 0;
+	EXPECT_EQ(dirsrv_entry_cache_create(pool, 0, 0), nullptr);
+	EXPECT_EQ(errno, EBUSY);
+	EXPECT_EQ(dirsrv_entry_pool_destroy(pool), -EBUSY);
+}
+
+TEST_F(EntryCacheDetachedTest, WhereOthersAreAttachedACacheIsNotShownAndWorks)
+{
+	attach_other();
+	create(0);
+	fetch(1);
+	look(1);
+	EXPECT_TRUE(remove(1));
+	EXPECT_EQ(stat("test.entry", "other"), 7u);
+	ASSERT_EQ(dirsrv_entry_cache_destroy(cache, nullptr, nullptr), 0);
+	cache = nullptr;
+	EXPECT_EQ(stat("test.entry", "other"), 7u);
+	attach(nullptr, 0);
+}
+
 } // namespace

@@ -62,10 +62,11 @@ struct dirsrv_entry_cache;
  *
  * slabinfo shows the cache's numbers (below) with the pool's cache of entries, which
  * has them attached as counters (<slab/stats.h>) until this one is destroyed; their names are
- * those below with "cache_" before them.
+ * those below with "cache_" before them. Where that cannot be done, because somebody else
+ * attached counters to it or there is no memory for their names, they are not shown, and all
+ * else works.
  *
- * NULL and errno: EBUSY: the pool has a cache, or somebody attached counters to its cache of
- * entries; ENOMEM.
+ * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
  */
 SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool,
 							      size_t limit, size_t expected);
