@@ -206,14 +206,11 @@ static int read_counter(struct slab_cache *cache, const char *name, uint64_t *va
 
 	if (!cache || cache->magic != CACHE_MAGIC)
 		return fail(EINVAL);
-	inspect_counters(&in, cache, &seen);
-	for (unsigned i = 0; i < seen.count; i++) {
-		if (strcmp(seen.table.row[i].name, name) != 0)
-			continue;
-		*value = seen.sum[i];
-		return 0;
-	}
-	return fail(ENOENT);
+	inspect_counters(&in, cache, name, &seen);
+	if (!seen.count)
+		return fail(ENOENT);
+	*value = seen.sum[0];
+	return 0;
 }
 
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)

@@ -3,6 +3,7 @@
 #include "counters.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "attributes.h"
@@ -61,6 +62,9 @@ bool counter_is_sane(const struct counter_row *row)
 	       !__builtin_add_overflow(row->value + word, span, &end);
 }
 
+/* What struct slab_counter ended with when it was new. */
+#define SIZE_MIN (offsetof(struct slab_counter, stride) + sizeof(size_t))
+
 /* One counter of a caller who knows `size` bytes of them: 0 or -errno. */
 static int take(struct counter_row *row, const char *from, size_t size)
 {
@@ -98,8 +102,9 @@ static int take_all(struct counter_table *table, const struct slab_counter *coun
 		    size_t size)
 {
 	const char *from = (const char *)counters;
+	unsigned words = 0;
 
-	if (n > SLAB_COUNTERS_MAX || (n && (!counters || !size)))
+	if (n > SLAB_COUNTERS_MAX || (n && (!counters || size < SIZE_MIN)))
 		return -EINVAL;
 	for (unsigned i = 0; i < n; i++, from += size) {
 		int error = take(&table->row[i], from, size);
@@ -108,9 +113,9 @@ static int take_all(struct counter_table *table, const struct slab_counter *coun
 			error = -EEXIST;
 		if (error)
 			return error;
-		table->count++;
+		words += table->row[table->count++].copies;
 	}
-	return 0;
+	return words <= SLAB_COUNTERS_WORDS_MAX ? 0 : -EINVAL;
 }
 
 /* --- the table --------------------------------------------------------------------- */

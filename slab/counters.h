@@ -37,7 +37,7 @@ struct counter_table {
 /* Can it be what slab_cache_attach_counters() wrote? The text may hold anything. */
 bool counter_is_sane(const struct counter_row *row);
 
-/* A leaf in the order of locks; held over fork. */
+/* Who holds it takes no other lock, but for fork, which holds it with all others. */
 void counters_lock(void);
 void counters_unlock(void);
 

@@ -5,7 +5,12 @@
  *
  * A counter whose words cannot be read, or whose row makes no sense, is left out: its
  * program may have freed the memory. So are those of a table that never was the same
- * before and after. How many words are read in all is bounded, however the tables lie.
+ * before and after.
+ *
+ * How many words are read in all is bounded, however the tables lie. What can be attached is
+ * bounded as well (SLAB_COUNTERS_WORDS_MAX), so that honest tables get there only with more
+ * caches and CPUs than there are. Counters of few words have a bound of their own: large
+ * ones do not hide them.
  */
 #include <string.h>
 
@@ -13,9 +18,11 @@
 
 #define TABLE_TRIES 16
 #define WORDS_AT_ONCE 64u
-/* Words of one look, and what a row counts for beside its own: it takes space in answers. */
+/* Words of one look, for each of both kinds; and what a row counts for beside its own: it takes
+ * space in answers. */
 #define WORDS_MAX (1u << 20)
 #define WORDS_OF_ROW 7u
+#define FEW_WORDS 64u
 
 /* --- reading ------------------------------------------------------------------------- */
 
@@ -39,12 +46,21 @@ static int read_sum(const struct inspection *in, const struct counter_row *row, 
 
 static bool is_affordable(struct inspection *in, const struct counter_row *row)
 {
-	in->counter_words += WORDS_OF_ROW + row->copies;
-	return in->counter_words <= WORDS_MAX;
+	uint64_t *words = &in->counter_words[row->copies > FEW_WORDS];
+
+	if (*words + WORDS_OF_ROW + row->copies > WORDS_MAX)
+		return false;
+	*words += WORDS_OF_ROW + row->copies;
+	return true;
+}
+
+static bool is_wanted(const struct counter_row *row, const char *name)
+{
+	return counter_is_sane(row) && (!name || strcmp(row->name, name) == 0);
 }
 
 /* Of the rows that were read, those stay that have a number. */
-static void read_sums(struct inspection *in, struct inspect_counters *seen)
+static void read_sums(struct inspection *in, const char *name, struct inspect_counters *seen)
 {
 	const size_t count = seen->table.count <= SLAB_COUNTERS_MAX ? seen->table.count : 0;
 
@@ -54,14 +70,15 @@ static void read_sums(struct inspection *in, struct inspect_counters *seen)
 
 		*row = seen->table.row[i];
 		row->help[SLAB_COUNTER_HELP_MAX] = '\0';
-		if (counter_is_sane(row) && is_affordable(in, row) &&
+		if (is_wanted(row, name) && is_affordable(in, row) &&
 		    read_sum(in, row, &seen->sum[seen->count]) == 0)
 			seen->count++;
 	}
 }
 
 /* False: the table changed meanwhile. */
-static bool read_once(struct inspection *in, uint64_t address, struct inspect_counters *seen)
+static bool read_once(struct inspection *in, uint64_t address, const char *name,
+		      struct inspect_counters *seen)
 {
 	uint64_t after;
 
@@ -70,31 +87,43 @@ static bool read_once(struct inspection *in, uint64_t address, struct inspect_co
 		return true;
 	if (seen->table.changes & 1)
 		return false;
-	read_sums(in, seen);
+	read_sums(in, name, seen);
 	__sync_synchronize();
 	return inspect_read(in, address + offsetof(struct counter_table, changes), sizeof(after),
 			    &after) == 0 &&
 	       after == seen->table.changes;
 }
 
-void inspect_counters(struct inspection *in, const struct slab_cache *cache,
+/* Each try counts as if it were the first. */
+static bool read_whole(struct inspection *in, uint64_t address, const char *name,
+		       struct inspect_counters *seen)
+{
+	const uint64_t few = in->counter_words[0], many = in->counter_words[1];
+
+	for (int tries = 0; tries < TABLE_TRIES; tries++) {
+		in->counter_words[0] = few;
+		in->counter_words[1] = many;
+		if (read_once(in, address, name, seen))
+			return true;
+	}
+	return false;
+}
+
+void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
 		      struct inspect_counters *seen)
 {
 	const bool mine = in->reader->read == inspect_self.read;
 	const struct counter_table *table = __atomic_load_n(&cache->counters, __ATOMIC_ACQUIRE);
-	bool done = false;
 
 	seen->count = 0;
 	if (!table)
 		return;
 	if (mine)
 		counters_lock();
-	for (int tries = 0; !done && tries < TABLE_TRIES; tries++)
-		done = read_once(in, (uintptr_t)table, seen);
+	if (!read_whole(in, (uintptr_t)table, name, seen))
+		seen->count = 0;
 	if (mine)
 		counters_unlock();
-	if (!done)
-		seen->count = 0;
 }
 
 /* --- as JSON --------------------------------------------------------------------------- */
@@ -107,7 +136,7 @@ void inspect_put_counters(struct slab_json *json, struct inspection *in,
 					    [SLAB_COUNTER_BYTES] = "bytes"};
 	struct inspect_counters seen;
 
-	inspect_counters(in, cache->copy, &seen);
+	inspect_counters(in, cache->copy, NULL, &seen);
 	slab_json_open(json, "counters", '[');
 	for (unsigned i = 0; i < seen.count; i++) {
 		slab_json_open(json, NULL, '{');

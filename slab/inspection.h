@@ -43,7 +43,7 @@ struct inspection {
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the cache of the slab seen last */
 	uint64_t slab_bytes, metadata_bytes;
-	uint64_t counter_words; /* read so far */
+	uint64_t counter_words[2]; /* read so far: of counters with few words, and of others */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
@@ -133,8 +133,9 @@ struct inspect_counters {
 	uint64_t sum[SLAB_COUNTERS_MAX];
 };
 
-/* … of `cache`, a copy or, when the process looks at itself, the cache. */
-void inspect_counters(struct inspection *in, const struct slab_cache *cache,
+/* … of `cache`, a copy or, when the process looks at itself, the cache. `name`: only this
+ * one, NULL: all. */
+void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
 		      struct inspect_counters *seen);
 /* The member of `counters`. */
 void inspect_put_counters(struct slab_json *json, struct inspection *in,

@@ -10,7 +10,8 @@
  *   3 discard lock         memory on its way to the operating system (segment.c)
  *   4 node->lock           a node's partial list (node.c)
  *   5 pages lock           free slabs and segments (segment.c)
- * Any of them may be held by who takes the lock of counters.h, a leaf.
+ * Any of them may be held by who takes the lock of counters.h, and none is taken with it,
+ * except over fork.
  * Constructors and report handlers run with 3 to 5 free, destructors with 2 as well.
  */
 #ifndef SLAB_INTERNAL_H

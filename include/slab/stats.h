@@ -170,8 +170,9 @@ SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_
 
 /* --- numbers of the program's own --------------------------------------------------- */
 
-#define SLAB_COUNTERS_MAX 24     /* of one cache */
-#define SLAB_COUNTER_NAME_MAX 31 /* characters */
+#define SLAB_COUNTERS_MAX 24            /* of one cache */
+#define SLAB_COUNTERS_WORDS_MAX 65536   /* of all of them together */
+#define SLAB_COUNTER_NAME_MAX 31        /* characters */
 #define SLAB_COUNTER_HELP_MAX 79
 
 enum slab_counter_kind {
@@ -207,9 +208,10 @@ SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
  * @counters  n of them; names and all are copied. The words are not: they stay the
  *            program's, and are read, without its help and without a lock that it takes, by
  *            slabinfo also from a process that hangs, and from a core file. Each is
- *            written by stores of 8 bytes, as relaxed atomics are.
- * @n         0 detaches those that there are. So does destroying the cache. After that,
- *            and not before, the words may be freed.
+ *            written by stores of 8 bytes, as relaxed atomics are: the address of an
+ *            _Atomic uint64_t, or a std::atomic<uint64_t>, is given with a cast.
+ * @n         0 detaches those that there are, whoever attached them. So does destroying the
+ *            cache. After that, and not before, the words may be freed.
  *
  * A name must not be one of slab_stat_name(); later versions may have more of these, so a
  * prefix of one's own is wise. For a pair called "hits" and "misses", with or without the
@@ -219,9 +221,10 @@ SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
  * attached, too: to its copy of the words.
  *
  * Returns 0, or, and nothing has changed:
- *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX; a name, help, kind,
- *            number of copies or stride that is not as above; value is NULL or not aligned
- *            to 8 bytes; a member that this library does not know is not 0
+ *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX, or more words than
+ *            SLAB_COUNTERS_WORDS_MAX; a name, help, kind, number of copies or stride that is
+ *            not as above; value is NULL or not aligned to 8 bytes; a member that this
+ *            library does not know is not 0; counter_size is too small
  *   -EEXIST  a name is one of slab_stat_name(), or there twice
  *   -EBUSY   the cache has counters, or shares its slabs with another one: who wants to be
  *            sure that it does not creates it with SLAB_NO_MERGE

@@ -2,140 +2,24 @@
 /*
  * Numbers of the program's own that are attached to a cache: what is refused, that they
  * are sums over words of the program, found by name and in answers, until they are
- * detached; and that nobody who reads them is led astray, whatever stands in memory.
+ * detached.
  */
 #include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
-#include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <slab/debug.h>
-#include <slab/inspect.h>
-#include <slab/stats.h>
 
-#include "../support/objects.h"
+#include "../support/attached.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
-
-#define _Static_assert static_assert
-extern "C" {
-#include "counters.h"
-#include "root.h"
-}
-#undef _Static_assert
 
 using namespace slab_test;
 
 namespace
 {
 
-std::uint64_t words[8];
-
-struct slab_counter counter(const char *name, const std::uint64_t *value = words,
-			    enum slab_counter_kind kind = SLAB_COUNTER_EVENTS)
-{
-	struct slab_counter made = {};
-
-	made.name = name;
-	made.value = value;
-	made.kind = kind;
-	return made;
-}
-
-int attach(struct slab_cache *cache, const std::vector<struct slab_counter> &counters)
-{
-	return slab_cache_attach_counters(cache, counters.data(),
-					  static_cast<unsigned>(counters.size()));
-}
-
-/* -errno where there is none. */
-std::int64_t read_stat(struct slab_cache *cache, const char *name)
-{
-	std::uint64_t value = 0;
-	const int error = slab_stat_read(cache, name, &value);
-
-	return error ? error : static_cast<std::int64_t>(value);
-}
-
-/* --- through a reader ------------------------------------------------------------------ */
-
-int read_piece(std::uint64_t address, std::size_t size, char *to)
-{
-	const struct iovec local = {to, size};
-	const struct iovec remote = {reinterpret_cast<void *>(address), size};
-
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size)
-		       ? 0
-		       : -EFAULT;
-}
-
-int read_pieces(void *, std::uint64_t address, std::size_t size, std::size_t stride,
-		std::size_t count, void *to)
-{
-	char *at = static_cast<char *>(to);
-	int error = 0;
-
-	if (stride == size)
-		return read_piece(address, size * count, at);
-	for (std::size_t i = 0; i < count && !error; i++)
-		error = read_piece(address + i * stride, size, at + i * size);
-	return error;
-}
-
-std::string stats_from_outside()
-{
-	struct slab_reader reader = {};
-	struct slab_answer answer;
-
-	reader.struct_size = sizeof(reader);
-	reader.read = read_pieces;
-	EXPECT_EQ(slab_inspect(&reader, reinterpret_cast<std::uint64_t>(&slab_root), "stats",
-			       &answer),
-		  0);
-	const std::string text = answer.text ? answer.text : "";
-
-	slab_answer_free(&answer);
-	return text;
-}
-
-/* What a process that looks at our memory is told of the counters of this cache. */
-std::string counters_in(const std::string &text, const std::string &cache)
-{
-	const std::size_t at = text.find("\"counters\":", text.find("\"name\":\"" + cache + "\""));
-
-	return at == std::string::npos ? "" : text.substr(at, text.find(']', at) + 1 - at);
-}
-
-std::string from_outside(const std::string &cache)
-{
-	return counters_in(stats_from_outside(), cache);
-}
-
-struct counter_table *table_of(struct slab_cache *cache)
-{
-	return cache->counters;
-}
-
 /* --- what is shown --------------------------------------------------------------------- */
-
-class CountersTest : public testing::Test
-{
-protected:
-	CountersTest()
-	{
-		std::memset(words, 0, sizeof(words));
-	}
-
-	test_cache cache{64};
-};
 
 TEST_F(CountersTest, ACounterIsFoundByItsName)
 {
@@ -161,6 +45,28 @@ TEST_F(CountersTest, ItsNumberIsTheSumOfItsWords)
 	words[4] = 300;
 	words[6] = 4000;
 	EXPECT_EQ(read_stat(cache, "striped"), 321);
+}
+
+/* As in the manual: each CPU has a line, with a word of each counter on it. */
+TEST_F(CountersTest, CountersOfACpuMayShareALine)
+{
+	static struct {
+		alignas(64) std::uint64_t hits;
+		std::uint64_t misses;
+	} lookups[3];
+	struct slab_counter hits = counter("hits", &lookups[0].hits);
+	struct slab_counter misses = counter("misses", &lookups[0].misses);
+
+	static_assert(sizeof(lookups[0]) == 64, "one line");
+	hits.copies = misses.copies = 3;
+	hits.stride = misses.stride = sizeof(lookups[0]);
+	ASSERT_EQ(attach(cache, {hits, misses}), 0);
+	for (auto &one : lookups) {
+		one.hits = 100;
+		one.misses = 1;
+	}
+	EXPECT_EQ(read_stat(cache, "hits"), 300);
+	EXPECT_EQ(read_stat(cache, "misses"), 3);
 }
 
 TEST_F(CountersTest, AsManyWordsAsTheLargestMachineHasCpus)
@@ -293,6 +199,20 @@ TEST_F(CountersTest, AsManyAsThereAreRows)
 	EXPECT_EQ(read_stat(cache, names[SLAB_COUNTERS_MAX - 1].c_str()), 0);
 }
 
+TEST_F(CountersTest, TheWordsOfACacheAreBounded)
+{
+	const std::vector<std::uint64_t> many(SLAB_COUNTERS_WORDS_MAX / 8, 1);
+	std::vector<struct slab_counter> counters =
+		large_counters(many, {"a", "b", "c", "d", "e", "f", "g", "h"});
+
+	counters.push_back(counter("one_more"));
+	EXPECT_EQ(attach(cache, counters), -EINVAL);
+	counters.pop_back();
+	ASSERT_EQ(attach(cache, counters), 0);
+	EXPECT_EQ(read_stat(cache, "h"), SLAB_COUNTERS_WORDS_MAX / 8);
+	slab_cache_attach_counters(cache, nullptr, 0);
+}
+
 TEST_F(CountersTest, WhatIsRefusedChangesNothing)
 {
 	EXPECT_EQ(attach(cache, {counter("good"), counter("Bad")}), -EINVAL);
@@ -325,6 +245,14 @@ TEST_F(CountersTest, ACallerOfALaterVersionIsServedUnlessHeNeedsIt)
 	later[1].unknown = 1;
 	EXPECT_EQ(slab_cache_attach_counters_sized(cache, &later[0].known, 2, sizeof(later[0])),
 		  -EINVAL);
+}
+
+TEST_F(CountersTest, ASizeThatNoVersionHadIsRefused)
+{
+	const struct slab_counter one = counter("found");
+
+	for (std::size_t size : {std::size_t{0}, std::size_t{4}, sizeof(one) - 8})
+		EXPECT_EQ(slab_cache_attach_counters_sized(cache, &one, 1, size), -EINVAL) << size;
 }
 
 TEST_F(CountersTest, WithoutMemoryTheCacheIsAsItWas)
@@ -386,30 +314,76 @@ TEST(CountersDestroyTest, ANewCacheInTheMemoryOfAFormerOneHasNone)
 	}
 }
 
-/* What detached words stood in may be unmapped at once, whoever reads. */
+/* What detached words stood in may be unmapped at once, whoever reads. They are on pages of
+ * their own, so that reading takes long. */
 TEST_F(CountersTest, NobodyReadsWordsThatWereDetached)
 {
+	constexpr std::size_t page = 4096, pages = 512;
 	std::atomic<bool> stop{false};
-	std::atomic<unsigned> reads{0};
+	std::atomic<unsigned> found{0};
 	std::thread reader([&] {
-		while (!stop) {
-			read_stat(cache, "mapped");
-			reads++;
-		}
+		while (!stop)
+			found += read_stat(cache, "mapped") == 0;
 	});
+	struct slab_counter mapped = counter("mapped");
 
-	for (unsigned i = 0; i < 2000 || reads < 2000; i++) {
-		void *page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mapped.copies = pages;
+	mapped.stride = page;
+	for (unsigned i = 0; i < 500 || found < 20; i++) {
+		void *memory = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		ASSERT_NE(page, MAP_FAILED);
-		EXPECT_EQ(attach(cache, {counter("mapped", static_cast<std::uint64_t *>(page))}),
-			  0);
+		ASSERT_NE(memory, MAP_FAILED);
+		mapped.value = static_cast<std::uint64_t *>(memory);
+		EXPECT_EQ(attach(cache, {mapped}), 0);
+		if (i % 2)
+			std::this_thread::yield();
 		EXPECT_EQ(slab_cache_attach_counters(cache, nullptr, 0), 0);
-		munmap(page, 4096);
+		munmap(memory, pages * page);
 	}
 	stop = true;
 	reader.join();
+}
+
+/* The child of a fork that came while others read and attach has a lock that nobody holds. */
+TEST_F(CountersTest, ForksMayComeWhileOthersReadAndAttach)
+{
+	std::vector<std::uint64_t> many(COUNTER_COPIES_MAX);
+	struct slab_counter striped = counter("striped", many.data());
+	test_cache other(64);
+	std::atomic<bool> stop{false};
+	std::string failure;
+
+	striped.copies = COUNTER_COPIES_MAX;
+	striped.stride = sizeof(many[0]);
+	ASSERT_EQ(attach(cache, {striped}), 0);
+	std::thread reader([&] {
+		while (!stop)
+			read_stat(cache, "striped");
+	});
+	std::thread attacher([&] {
+		while (!stop) {
+			slab_cache_attach_counters(other, &striped, 1);
+			slab_cache_attach_counters(other, nullptr, 0);
+		}
+	});
+
+	for (unsigned i = 0; i < 50 && failure.empty(); i++) {
+		const pid_t child = fork();
+
+		if (child == 0) {
+			alarm(20);
+			_exit(read_stat(cache, "striped") ||
+			      slab_cache_attach_counters(cache, nullptr, 0) ||
+			      slab_cache_attach_counters(cache, &striped, 1));
+		}
+		failure = child_failure(child);
+	}
+	stop = true;
+	reader.join();
+	attacher.join();
+	EXPECT_EQ(failure, "");
+	slab_cache_attach_counters(cache, nullptr, 0);
 }
 
 TEST_F(CountersTest, AfterAForkEachProcessHasItsOwnNumbers)
@@ -422,102 +396,6 @@ TEST_F(CountersTest, AfterAForkEachProcessHasItsOwnNumbers)
 		  }),
 		  "");
 	EXPECT_EQ(read_stat(cache, "found"), 5);
-}
-
-/* --- read from outside ------------------------------------------------------------------- */
-
-TEST_F(CountersTest, FromOutsideWordsThatAreGoneAreLeftOut)
-{
-	void *page =
-		mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	ASSERT_EQ(attach(cache, {counter("gone", static_cast<std::uint64_t *>(page)),
-				 counter("found", words + 1)}),
-		  0);
-	munmap(page, 4096);
-	EXPECT_EQ(
-		from_outside(cache.name()),
-		"\"counters\":[{\"name\":\"found\",\"kind\":\"events\",\"value\":0,\"help\":\"\"}]");
-	EXPECT_EQ(slab_cache_attach_counters(cache, nullptr, 0), 0);
-}
-
-TEST_F(CountersTest, FromOutsideATableThatIsBeingChangedHasNone)
-{
-	ASSERT_EQ(attach(cache, {counter("found")}), 0);
-	table_of(cache)->changes++;
-	EXPECT_EQ(from_outside(cache.name()), "\"counters\":[]");
-	table_of(cache)->changes++;
-	EXPECT_NE(from_outside(cache.name()), "\"counters\":[]");
-}
-
-/* A row that cannot have been written is left out, and those around it stay. */
-TEST_F(CountersTest, FromOutsideRowsThatMakeNoSenseAreLeftOut)
-{
-	const struct counter_row good = [&] {
-		EXPECT_EQ(attach(cache, {counter("before"), counter("odd"), counter("behind")}), 0);
-		return table_of(cache)->row[1];
-	}();
-	struct counter_row *row = &table_of(cache)->row[1];
-	const std::string left =
-		"\"counters\":[{\"name\":\"before\",\"kind\":\"events\",\"value\":0,\"help\":\"\"},"
-		"{\"name\":\"behind\",\"kind\":\"events\",\"value\":0,\"help\":\"\"}]";
-	const std::vector<void (*)(struct counter_row *)> damages = {
-		[](struct counter_row *odd) { odd->kind = 3; },
-		[](struct counter_row *odd) { odd->copies = 0; },
-		[](struct counter_row *odd) { odd->copies = UINT32_MAX; },
-		[](struct counter_row *odd) { odd->value = 0; },
-		[](struct counter_row *odd) { odd->value |= 1; },
-		[](struct counter_row *odd) { odd->value = UINT64_MAX - 7; },
-		[](struct counter_row *odd) { odd->value = 8; },
-		[](struct counter_row *odd) {
-			odd->copies = 2;
-			odd->stride = UINT64_MAX - 7;
-		},
-		[](struct counter_row *odd) { odd->name[0] = '\0'; },
-		[](struct counter_row *odd) { odd->name[1] = '"'; },
-		[](struct counter_row *odd) { std::memset(odd->name, 'n', sizeof(odd->name)); },
-	};
-
-	for (std::size_t i = 0; i < damages.size(); i++) {
-		damages[i](row);
-		EXPECT_EQ(from_outside(cache.name()), left) << i;
-		*row = good;
-	}
-	std::memset(row->help, '\xff', sizeof(row->help));
-	EXPECT_NE(from_outside(cache.name()).find("odd"), std::string::npos);
-	*row = good;
-	table_of(cache)->count = SLAB_COUNTERS_MAX + 1;
-	EXPECT_EQ(from_outside(cache.name()), "\"counters\":[]");
-	table_of(cache)->count = 3;
-}
-
-/* Many caches can claim many words each: an answer comes nevertheless, and soon. */
-TEST_F(CountersTest, FromOutsideOnlySoManyWordsAreRead)
-{
-	std::vector<std::uint64_t> many(COUNTER_COPIES_MAX);
-	std::vector<std::string> names;
-	std::vector<struct slab_counter> counters;
-	std::vector<std::unique_ptr<test_cache>> caches;
-	unsigned shown = 0;
-
-	for (unsigned i = 0; i < SLAB_COUNTERS_MAX; i++)
-		names.push_back("n" + std::to_string(i));
-	for (const std::string &name : names) {
-		counters.push_back(counter(name.c_str(), many.data()));
-		counters.back().copies = COUNTER_COPIES_MAX;
-		counters.back().stride = sizeof(many[0]);
-	}
-	for (unsigned i = 0; i < 10; i++) {
-		caches.push_back(std::make_unique<test_cache>(64));
-		ASSERT_EQ(attach(*caches.back(), counters), 0);
-	}
-	const std::string text = stats_from_outside();
-
-	for (const auto &one : caches)
-		shown += counters_in(text, one->name()) != "\"counters\":[]";
-	EXPECT_GT(shown, 2u);
-	EXPECT_LT(shown, caches.size());
-	caches.clear();
 }
 
 } /* namespace */
