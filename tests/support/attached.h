@@ -7,7 +7,6 @@
 #include <cstring>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -70,7 +69,7 @@ inline int read_piece(std::uint64_t address, std::size_t size, char *to)
 		       : -EFAULT;
 }
 
-/* Called, once, when the word at this address is asked for. */
+/* Called whenever the word at this address is asked for. */
 struct meanwhile {
 	const std::uint64_t *word;
 	std::function<void()> happens;
@@ -84,7 +83,7 @@ inline int read_pieces(void *arg, std::uint64_t address, std::size_t size, std::
 	int error = 0;
 
 	if (meanwhile && address == reinterpret_cast<std::uint64_t>(meanwhile->word))
-		std::exchange(meanwhile->happens, [] {})();
+		meanwhile->happens();
 	if (stride == size)
 		return read_piece(address, size * count, at);
 	for (std::size_t i = 0; i < count && !error; i++)
@@ -127,15 +126,20 @@ inline struct counter_table *table_of(struct slab_cache *cache)
 	return cache->counters;
 }
 
-/* With so many words each that eight are as many as a cache can have. */
-inline std::vector<struct slab_counter> large_counters(const std::vector<std::uint64_t> &many,
-						       const std::vector<std::string> &names)
+/* As many words as a cache can have, nearly, in counters of many sizes. */
+inline std::vector<struct slab_counter> large_counters()
 {
+	static const std::vector<std::uint64_t> many(COUNTER_COPIES_MAX, 1);
+	static const std::vector<std::pair<const char *, unsigned>> sizes = {
+		{"a", 8192}, {"b", 8192}, {"c", 8192}, {"d", 8192}, {"e", 8192},
+		{"f", 8192}, {"g", 8192}, {"h", 4096}, {"i", 2048}, {"j", 1024},
+		{"k", 512},  {"l", 256},  {"m", 128},  {"n", 80},
+	};
 	std::vector<struct slab_counter> counters;
 
-	for (const std::string &name : names) {
-		counters.push_back(counter(name.c_str(), many.data()));
-		counters.back().copies = SLAB_COUNTERS_WORDS_MAX / 8;
+	for (const auto &[name, copies] : sizes) {
+		counters.push_back(counter(name, many.data()));
+		counters.back().copies = copies;
 		counters.back().stride = sizeof(many[0]);
 	}
 	return counters;
