@@ -126,10 +126,11 @@ inline struct counter_table *table_of(struct slab_cache *cache)
 	return cache->counters;
 }
 
-/* As many words as a cache can have, nearly, in counters of many sizes. */
+/* As many words as a cache can have, nearly, in counters of many sizes. Only "a" begins where
+ * it does. */
 inline std::vector<struct slab_counter> large_counters()
 {
-	static const std::vector<std::uint64_t> many(COUNTER_COPIES_MAX, 1);
+	static const std::vector<std::uint64_t> many(COUNTER_COPIES_MAX + 1, 1);
 	static const std::vector<std::pair<const char *, unsigned>> sizes = {
 		{"a", 8192}, {"b", 8192}, {"c", 8192}, {"d", 8192}, {"e", 8192},
 		{"f", 8192}, {"g", 8192}, {"h", 4096}, {"i", 2048}, {"j", 1024},
@@ -138,7 +139,7 @@ inline std::vector<struct slab_counter> large_counters()
 	std::vector<struct slab_counter> counters;
 
 	for (const auto &[name, copies] : sizes) {
-		counters.push_back(counter(name, many.data()));
+		counters.push_back(counter(name, many.data() + !counters.empty()));
 		counters.back().copies = copies;
 		counters.back().stride = sizeof(many[0]);
 	}
