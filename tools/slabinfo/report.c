@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <slab/slab.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print_properties(const struct cache *cache)
 {
@@ -240,12 +241,27 @@ static void print_memory(const struct cache *cache)
 	}
 }
 
-static void print_ratio(const struct hit_ratio *ratio)
+/* Columns of names. */
+static int attached_width(const struct attached *list, size_t count)
+{
+	struct hit_ratio ratio;
+	size_t width = 24;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *name =
+			attached_ratio(list, count, i, &ratio) ? ratio.name : list[i].name;
+
+		width = strlen(name) > width ? strlen(name) : width;
+	}
+	return (int)width;
+}
+
+static void print_ratio(const struct hit_ratio *ratio, int width)
 {
 	const uint64_t hits = ratio->hits->value, misses = ratio->misses->value;
 	const double part = hit_percent(hits, misses);
 
-	printf("%-24s %11.1f%% of %" PRIu64 "\n", ratio->name, part, hits + misses);
+	printf("%-*s %11.1f%% of %" PRIu64 "\n", width, ratio->name, part, hits + misses);
 }
 
 static const char *attached_text(const struct options *options, char text[SIZE_TEXT],
@@ -263,6 +279,7 @@ static void print_attached(const struct options *options, const struct cache *ca
 {
 	struct attached list[SLAB_COUNTERS_MAX];
 	const size_t count = attached_take(cache, list);
+	const int width = attached_width(list, count);
 	struct hit_ratio ratio;
 	char text[SIZE_TEXT];
 
@@ -270,10 +287,11 @@ static void print_attached(const struct options *options, const struct cache *ca
 		puts("\nCounters of the program\n"
 		     "--------------------------------------------------");
 	for (size_t i = 0; i < count; i++) {
-		printf("%-24s %12s%s%s\n", list[i].name, attached_text(options, text, &list[i]),
-		       list[i].help[0] ? " " : "", list[i].help);
+		printf("%-*s %12s%s%s\n", width, list[i].name,
+		       attached_text(options, text, &list[i]), list[i].help[0] ? " " : "",
+		       list[i].help);
 		if (attached_ratio(list, count, i, &ratio))
-			print_ratio(&ratio);
+			print_ratio(&ratio, width);
 	}
 }
 
