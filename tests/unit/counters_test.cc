@@ -47,6 +47,21 @@ TEST_F(CountersTest, ItsNumberIsTheSumOfItsWords)
 	EXPECT_EQ(read_stat(cache, "striped"), 321);
 }
 
+/* The words of others cannot even be read. */
+TEST_F(CountersTest, WhoAsksForOneReadsThatAlone)
+{
+	void *page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_NE(page, MAP_FAILED);
+	ASSERT_EQ(attach(cache, {counter("other", static_cast<std::uint64_t *>(page)),
+				 counter("found", words + 1)}),
+		  0);
+	words[1] = 3;
+	EXPECT_EQ(read_stat(cache, "found"), 3);
+	EXPECT_EQ(slab_cache_attach_counters(cache, nullptr, 0), 0);
+	munmap(page, 4096);
+}
+
 /* As in the manual: each CPU has a line, with a word of each counter on it. */
 TEST_F(CountersTest, CountersOfACpuMayShareALine)
 {
