@@ -198,13 +198,28 @@ static uint64_t number_at(const struct slab_stats *stats, const struct attribute
 	return number;
 }
 
+/* A counter that the program attached. */
+static int read_counter(struct slab_cache *cache, const char *name, uint64_t *value)
+{
+	struct inspection in = {.reader = &inspect_self};
+	struct inspect_counters seen;
+
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return fail(EINVAL);
+	inspect_counters(&in, cache, name, &seen);
+	if (!seen.count)
+		return fail(ENOENT);
+	*value = seen.sum[0];
+	return 0;
+}
+
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 {
 	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	int i = find(name), error;
 
 	if (i < 0)
-		return fail(ENOENT);
+		return read_counter(cache, name, value);
 	error = cache_stats(cache, &stats, is_event((unsigned)i) || attributes[i].is_sum);
 	if (error)
 		return error;
@@ -231,9 +246,10 @@ int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
 {
 	int i = find(name);
 	bool event = i >= 0 && is_event((unsigned)i);
+	uint64_t counter;
 
 	if (i < 0)
-		return fail(ENOENT);
+		return read_counter(cache, name, &counter) ? -errno : fail(EACCES);
 	if (!cache || cache->magic != CACHE_MAGIC)
 		return fail(EINVAL);
 	if (!event && !attributes[i].write)

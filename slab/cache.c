@@ -16,6 +16,7 @@
 #include "annotate.h"
 #include "control_socket.h"
 #include "count.h"
+#include "counters.h"
 #include "debug_layout.h"
 #include "debug_options.h"
 #include "fail.h"
@@ -238,7 +239,8 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
-			     !c->memory.reserve && !(cache_letters(c) & SLAB_DEBUG_LETTERS);
+			     !c->memory.reserve && !cache_has_counters(c) &&
+			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
 		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
@@ -259,6 +261,7 @@ static unsigned free_cache_count;
 static struct slab_cache *cache_memory(void)
 {
 	struct slab_cache *cache = free_caches;
+	struct counter_table *counters;
 	char(*alias)[SLAB_MAX_NAME + 1];
 
 	if (free_cache_count <= FREE_CACHES_KEPT)
@@ -266,8 +269,10 @@ static struct slab_cache *cache_memory(void)
 	free_caches = cache->next;
 	free_cache_count--;
 	alias = cache->alias;
+	counters = cache->counters;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
+	cache->counters = counters;
 	return cache;
 }
 

@@ -54,22 +54,19 @@ static long set(struct slab_cache *cache, void *arg)
 	return 0;
 }
 
-/* Why it cannot be set; false: it can. */
-static bool refuse_attribute(struct slab_json *reply, const char *attribute)
+/* Why an attribute, or a counter of the program that this cache has, cannot be set. */
+static void refuse_attribute(struct slab_json *reply, const char *attribute, bool is_known)
 {
 	static const char settable[] =
 		"min_partial, cpu_partial, limit, sample, remote_node_defrag_ratio, and events, "
 		"to 0";
 
-	if (attribute_accepted(attribute))
-		return false;
-	if (attribute_is_known(attribute))
+	if (is_known)
 		slab_control_refuse(reply, "%s can only be read; what can be set: %s", attribute,
 				    settable);
 	else
 		slab_control_refuse(reply, "no attribute is called \"%s\"; what can be set: %s",
 				    attribute, settable);
-	return true;
 }
 
 static void put_set(struct slab_json *reply, const char *name, const struct set_errand *errand)
@@ -86,20 +83,23 @@ void control_answer_set(struct slab_json *reply, const char *rest)
 {
 	char attribute[WORD_TEXT], value[WORD_TEXT];
 	struct set_errand errand = {.attribute = attribute};
-	bool is_number;
+	bool is_number, is_known;
 	long number = 0;
 
 	take_word(&rest, attribute);
 	take_word(&rest, value);
 	is_number = option_number(value, strlen(value), 0, LONG_MAX, &number);
+	is_known = attribute_is_known(attribute);
 	errand.value = (uint64_t)number;
 	if (!*rest)
 		slab_control_refuse(reply, "set needs an attribute, a value, and the name of a "
 					   "cache");
-	else if (refuse_attribute(reply, attribute))
+	else if (is_known && !attribute_accepted(attribute))
+		refuse_attribute(reply, attribute, true);
+	else if ((is_number || !is_known) && !control_on_cache(reply, "set", rest, set, &errand))
 		return;
-	else if (is_number && !control_on_cache(reply, "set", rest, set, &errand))
-		return;
+	else if (!is_known)
+		refuse_attribute(reply, attribute, errand.error == -EACCES);
 	else if (!is_number || errand.error)
 		slab_control_refuse(reply, "%s is not to be \"%s\"; accepted: %s", attribute, value,
 				    attribute_accepted(attribute));

@@ -9,6 +9,7 @@
 
 #include "cache_rcu.h"
 #include "count.h"
+#include "counters.h"
 #include "debug_cache.h"
 #include "guard.h"
 #include "pin.h"
@@ -23,8 +24,7 @@ static int fail(int error)
 	return -error;
 }
 
-/* A handle that was destroyed is no longer in the registry. */
-static bool is_registered(const struct slab_cache *cache)
+bool cache_is_registered(const struct slab_cache *cache)
 {
 	const struct slab_cache *c = registry_first;
 
@@ -35,7 +35,7 @@ static bool is_registered(const struct slab_cache *cache)
 
 static bool waits(const struct slab_cache *cache)
 {
-	return is_registered(cache) && cache->rcu &&
+	return cache_is_registered(cache) && cache->rcu &&
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
@@ -50,7 +50,7 @@ static int lock_for_destruction(struct slab_cache *cache)
 		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
-		error = is_registered(cache) ? pin_wait(cache) : 0;
+		error = cache_is_registered(cache) ? pin_wait(cache) : 0;
 		/* Who had pinned it may have given it something to wait for. */
 		if (!error && waits(cache)) {
 			pthread_mutex_unlock(&registry_lock);
@@ -120,7 +120,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 		return 0;
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	if (!is_registered(cache) || cache->by_size) {
+	if (!cache_is_registered(cache) || cache->by_size) {
 		pthread_mutex_unlock(&registry_lock);
 		return fail(EINVAL);
 	}
@@ -144,6 +144,7 @@ int slab_cache_destroy(struct slab_cache *cache)
 	}
 	sample_set(cache, 0);
 	count_close(cache);
+	counters_detach(cache);
 	registry_remove(cache);
 	release_all(cache);
 	cpu_slots_destroy(cache->cpu_slots);

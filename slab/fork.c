@@ -10,6 +10,7 @@
  * release.c).
  */
 #include "control_socket.h"
+#include "counters.h"
 #include "decay.h"
 #include "defrag.h"
 #include "fault.h"
@@ -36,6 +37,7 @@ static void prepare(void)
 			pthread_mutex_lock(&c->node[n].lock);
 	guard_lock();
 	segment_lock();
+	counters_lock();
 	rcu_fork_lock();
 	cpu_slots_lock_all();
 }
@@ -44,6 +46,7 @@ static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
 	rcu_fork_unlock();
+	counters_unlock();
 	segment_unlock();
 	guard_unlock();
 	segment_discard_unlock();

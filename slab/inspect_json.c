@@ -160,7 +160,8 @@ static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_close(json, ']');
 }
 
-static void put_cache(struct slab_json *json, const struct inspect_cache *cache)
+static void put_cache(struct slab_json *json, struct inspection *in,
+		      const struct inspect_cache *cache)
 {
 	slab_json_open(json, NULL, '{');
 	slab_json_string(json, "name", cache->stats.name);
@@ -171,6 +172,7 @@ static void put_cache(struct slab_json *json, const struct inspect_cache *cache)
 	put_memory(json, &cache->stats);
 	put_debug(json, cache);
 	put_events(json, &cache->stats);
+	inspect_put_counters(json, in, cache);
 	put_nodes(json, &cache->stats);
 	slab_json_close(json, '}');
 }
@@ -236,7 +238,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 	put_process(json, in);
 	slab_json_open(json, "caches", '[');
 	for (size_t i = 0; i < in->count; i++)
-		put_cache(json, &in->caches[i]);
+		put_cache(json, in, &in->caches[i]);
 	slab_json_close(json, ']');
 	control_end(json);
 	return 0;

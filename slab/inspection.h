@@ -12,6 +12,7 @@
 
 #include <slab/inspect.h>
 
+#include "counters.h"
 #include "json.h"
 #include "root.h"
 
@@ -42,6 +43,7 @@ struct inspection {
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the cache of the slab seen last */
 	uint64_t slab_bytes, metadata_bytes;
+	uint64_t counter_words[2]; /* read so far: of counters with few words, and of others */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
@@ -97,9 +99,6 @@ void inspect_index(struct inspection *in, bool renewed);
 /* inspect_number_at: the number of the cache at this address; in->count: none. */
 size_t inspect_number_at(const struct inspection *in, uint64_t address);
 
-/* inspect_count: fill the statistics of all caches that are loaded: one scan. */
-int inspect_count(struct inspection *in);
-
 /* inspect_each_slab: call fn for each slab of the caches that are loaded. */
 int inspect_each_slab(struct inspection *in,
 		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
@@ -111,6 +110,11 @@ int inspect_read(const struct inspection *in, uint64_t address, size_t size, voi
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
 
+/* --- counting (inspect_count.c) --------------------------------------------------- */
+
+/* inspect_count: fill the statistics of all caches that are loaded: one scan. */
+int inspect_count(struct inspection *in);
+
 /* The letters of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
 uint64_t inspect_layout_letters(unsigned index);
 
@@ -119,6 +123,23 @@ uint64_t inspect_layout_letters(unsigned index);
 /* As slab_cache_traces(), of all caches that are loaded. */
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
 		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
+
+/* --- counters of the program (inspect_counters.c) ----------------------------- */
+
+/* Of one cache: what is told of them, as it was copied, and the numbers. */
+struct inspect_counters {
+	unsigned count;
+	struct counter_table table;
+	uint64_t sum[SLAB_COUNTERS_MAX];
+};
+
+/* … of `cache`, a copy or, when the process looks at itself, the cache. `name`: only this
+ * one, NULL: all. */
+void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
+		      struct inspect_counters *seen);
+/* The member of `counters`. */
+void inspect_put_counters(struct slab_json *json, struct inspection *in,
+			  const struct inspect_cache *cache);
 
 /* --- as JSON (inspect_json.c) ----------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #ifndef SLAB_ROOT_H
 #define SLAB_ROOT_H
 
+#include "counters.h"
 #include "debug_cache.h"
 #include "depot.h"
 #include "track.h"
@@ -59,7 +60,7 @@ void root_registry_end(void);
 	((uint32_t)(offsetof(type, member) << 5 |                                                  \
 		    (MEMBER_SIZE(type, member) < 31 ? MEMBER_SIZE(type, member) : 31)))
 
-/* All that inspection.c and inspect_traces.c look at. */
+/* All that inspection.c and inspect_*.c look at. */
 #define ROOT_LAYOUT                                                                                \
 	{                                                                                          \
 		sizeof(void *),                                                                    \
@@ -132,6 +133,16 @@ void root_registry_end(void);
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \
 		FIELD(struct slab_cache, alias),                                                   \
+		FIELD(struct slab_cache, counters),                                                \
+		sizeof(struct counter_table),                                                      \
+		FIELD(struct counter_table, count),                                                \
+		FIELD(struct counter_table, row),                                                  \
+		sizeof(struct counter_row),                                                        \
+		FIELD(struct counter_row, help),                                                   \
+		FIELD(struct counter_row, value),                                                  \
+		FIELD(struct counter_row, stride),                                                 \
+		FIELD(struct counter_row, copies),                                                 \
+		FIELD(struct counter_row, kind),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct cpu_slot),                                                           \
 		FIELD(struct cpu_slot, hot),                                                       \

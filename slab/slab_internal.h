@@ -10,6 +10,8 @@
  *   3 discard lock         memory on its way to the operating system (segment.c)
  *   4 node->lock           a node's partial list (node.c)
  *   5 pages lock           free slabs and segments (segment.c)
+ * Any of them may be held by who takes the lock of counters.h, and none is taken with it,
+ * except over fork.
  * Constructors and report handlers run with 3 to 5 free, destructors with 2 as well.
  */
 #ifndef SLAB_INTERNAL_H
@@ -314,6 +316,7 @@ struct slab_cache {
 	unsigned pins; /* threads that act on it without the lock */
 	unsigned aliases;
 	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
+	struct counter_table *counters;   /* likewise (counters.h) */
 	char name[SLAB_MAX_NAME + 1];
 	pthread_mutex_t flush_lock;
 	struct cache_node node[];
@@ -350,6 +353,10 @@ extern struct slab_cache *registry_first;
 
 /* Is this its name or one of its aliases? With registry_lock, or of a copy. */
 bool cache_is_called(const struct slab_cache *cache, const char *name);
+
+/* With registry_lock. A handle that was destroyed is not registered any more. */
+bool cache_is_registered(const struct slab_cache *cache);
+bool cache_has_counters(const struct slab_cache *cache);
 
 /* Objects made ready so far: changed in hand, read by anybody. */
 static inline unsigned slab_carved(const struct slab *slab)

@@ -50,35 +50,49 @@ static bool cache_init(struct dirsrv_entry_cache *cache, size_t buckets)
 	if (!policy_init(&cache->policy, buckets) || !cache->lookups)
 		return false;
 	memset(cache->lookups, 0, bytes);
-	if (tables_init(cache, buckets))
-		return true;
-	errno = ENOMEM;
-	return false;
+	return tables_init(cache, buckets);
+}
+
+/* False: the pool has a cache. */
+static bool take_pool(struct dirsrv_entry_cache *cache)
+{
+	struct dirsrv_entry_pool *pool = cache->pool;
+	bool is_free;
+
+	pthread_mutex_lock(&pool->lock);
+	is_free = !pool->cache;
+	if (is_free)
+		pool->cache = cache;
+	pthread_mutex_unlock(&pool->lock);
+	return is_free;
+}
+
+static void leave_pool(struct dirsrv_entry_cache *cache)
+{
+	pthread_mutex_lock(&cache->pool->lock);
+	cache->pool->cache = NULL;
+	pthread_mutex_unlock(&cache->pool->lock);
 }
 
 struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool, size_t limit,
 						     size_t expected)
 {
 	struct dirsrv_entry_cache *cache = slab_calloc(1, sizeof(*cache));
+	int error;
 
 	if (!cache)
 		return NULL;
 	cache->pool = pool;
 	cache->limit = limit;
-	if (!cache_init(cache, cache_buckets(limit, expected))) {
+	error = cache_init(cache, cache_buckets(limit, expected)) ? 0 : ENOMEM;
+	if (!error && !take_pool(cache))
+		error = EBUSY;
+	if (error) {
 		cache_free(cache);
-		errno = ENOMEM;
+		errno = error;
 		return NULL;
 	}
-	pthread_mutex_lock(&pool->lock);
-	if (pool->cache) {
-		pthread_mutex_unlock(&pool->lock);
-		cache_free(cache);
-		errno = EBUSY;
-		return NULL;
-	}
-	pool->cache = cache;
-	pthread_mutex_unlock(&pool->lock);
+	numbers_attach(cache);
 	return cache;
 }
 
@@ -147,13 +161,14 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	empty_queue(cache, &policy->small, &victims);
 	empty_queue(cache, &policy->main, &victims);
 	empty = !cache_entries(cache);
-	if (empty)
-		cache->pool->cache = NULL;
-	else if (fn)
+	if (!empty && fn)
 		held = hold_queue(&policy->main, hold_queue(&policy->small, NULL));
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
+		/* In this order: the next one is to attach its own. */
+		numbers_detach(cache);
+		leave_pool(cache);
 		cache_free(cache);
 		return 0;
 	}
@@ -170,6 +185,16 @@ static void wait_for_readers(struct dirsrv_entry_cache *cache, size_t limit)
 	if (!limit || most > PENDING_MAX)
 		most = PENDING_MAX;
 	pool_wait_for_readers(cache->pool, most < PENDING_MIN ? PENDING_MIN : most);
+}
+
+/* Whoever added something gives the lock back, and waits if he has to. */
+static void end_change(struct dirsrv_entry_cache *cache, struct victims *victims)
+{
+	size_t limit = cache->limit;
+
+	cache_unlock(cache);
+	victims_retire(victims);
+	wait_for_readers(cache, limit);
 }
 
 /* With the lock. Into the cache, with a reference of its own. */
@@ -208,15 +233,11 @@ static int add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
 {
 	struct victims victims = {NULL};
-	size_t limit;
 	int error;
 
 	cache_lock(cache);
 	error = add(cache, entry, &victims);
-	limit = cache->limit;
-	cache_unlock(cache);
-	victims_retire(&victims);
-	wait_for_readers(cache, limit);
+	end_change(cache, &victims);
 	return error;
 }
 
@@ -251,14 +272,10 @@ struct dirsrv_entry *dirsrv_entry_cache_replace(struct dirsrv_entry_cache *cache
 {
 	struct victims victims = {NULL};
 	struct dirsrv_entry *old;
-	size_t limit;
 
 	cache_lock(cache);
 	old = replace(cache, entry, &victims);
-	limit = cache->limit;
-	cache_unlock(cache);
-	victims_retire(&victims);
-	wait_for_readers(cache, limit);
+	end_change(cache, &victims);
 	return old;
 }
 

@@ -26,6 +26,7 @@ struct dirsrv_entry_cache {
 	struct cds_lfht *by_name;
 	struct lookups *lookups;
 	unsigned cpus;
+	bool attached; /* its numbers are, unless somebody detached them */
 	/* All below with the lock. */
 	size_t limit;
 	struct policy policy;
@@ -63,6 +64,13 @@ static inline uint64_t cache_entries(const struct dirsrv_entry_cache *cache)
 
 /* How many buckets a cache gets that is made with these. */
 size_t cache_buckets(size_t limit, size_t expected);
+
+/* --- statistics.c ----------------------------------------------------------------------- */
+
+/* Show the numbers with the pool's cache of entries (<slab/stats.h>), if they can be attached,
+ * until the cache is about to leave its pool. Without the lock: libslab's come first. */
+void numbers_attach(struct dirsrv_entry_cache *cache);
+void numbers_detach(struct dirsrv_entry_cache *cache);
 
 /* --- table.c: the tables ------------------------------------------------------------- */
 

@@ -304,6 +304,7 @@ void screen_next(void)
 	printf("\nWhat to try next:\n"
 	       "  ./build/bin/directory --once --seconds 9 & sleep 3;"
 	       " ./build/bin/slabinfo -p $!\n"
+	       "  # ... and then the entry cache's hits: ./build/bin/slabinfo -p $! -r db.entry\n"
 	       "  ./build/bin/directory --hunt   # again; docs/hunting-corruption.md explains it\n"
 	       "  ./build/bin/corruption --list  # a small server with a bug of your choice\n"
 	       "  ./build/bin/directory --ldif examples/directory/people.ldif  # or your own\n"

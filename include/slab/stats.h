@@ -138,9 +138,11 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * One number by its name, for servers that show the numbers in a monitor of their
  * own (as 389-ds does under cn=monitor). Names are the members of struct slab_stats
  * that are numbers, "sample", "remote_node_defrag_ratio", and the names of the events;
- * slab(7) explains each.
+ * slab(7) explains each. Besides, a cache has the counters that were attached to it (see
+ * below), which can only be read.
  *
- * slab_stat_name: name number i, NULL behind the last one.
+ * slab_stat_name: name number i, NULL behind the last one; those of counters are not among
+ * them.
  *
  * slab_stat_read: one number; whoever wants many calls slab_cache_stats(). Returns
  * 0 and *value, or -ENOENT: there is no such name; -EINVAL: the cache was destroyed;
@@ -165,6 +167,76 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
+
+/* --- numbers of the program's own --------------------------------------------------- */
+
+#define SLAB_COUNTERS_MAX 24            /* of one cache */
+#define SLAB_COUNTERS_WORDS_MAX 65536   /* of all of them together */
+#define SLAB_COUNTER_NAME_MAX 31        /* characters */
+#define SLAB_COUNTER_HELP_MAX 79
+
+enum slab_counter_kind {
+	SLAB_COUNTER_EVENTS, /* events so far: it only grows */
+	SLAB_COUNTER_GAUGE,  /* how many there are now */
+	SLAB_COUNTER_BYTES,  /* how many bytes there are now; UINT64_MAX: no limit to them */
+};
+
+/*
+ * A number that the program keeps, to be shown with a cache. It is the sum of words in
+ * the program's memory, which it counts up as it likes: one word for each CPU or thread,
+ * each on a cache line of its own, so that no two write to the same.
+ */
+struct slab_counter {
+	const char *name; /* a letter of a-z, then these, digits and _ */
+	const char *help; /* a few words on what it is, printable ASCII; NULL: none */
+	enum slab_counter_kind kind;
+	unsigned copies;       /* words, 1 to 8192; 0 is 1 */
+	const uint64_t *value; /* the first word */
+	size_t stride;         /* bytes from word to word, a multiple of 8; not of a single one */
+};
+
+/* slab_cache_attach_counters_sized: what slab_cache_attach_counters() calls; counter_size is
+ * the caller's sizeof(struct slab_counter). */
+SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
+					      const struct slab_counter *counters, unsigned n,
+					      size_t counter_size);
+
+/*
+ * slab_cache_attach_counters: show numbers of the program with a cache, in slabinfo, on the
+ * control socket, and by slab_stat_read().
+ *
+ * @counters  n of them; names and all are copied. The words are not: they stay the
+ *            program's, and are read, without its help and without a lock that it takes, by
+ *            slabinfo also from a process that hangs, and from a core file. Each is
+ *            written by stores of 8 bytes, as relaxed atomics are: the address of an
+ *            _Atomic uint64_t, or a std::atomic<uint64_t>, is given with a cast.
+ * @n         0 detaches those that there are, whoever attached them. So does destroying the
+ *            cache. After that, and not before, the words may be freed.
+ *
+ * A name must not be one of slab_stat_name(); later versions may have more of these, so a
+ * prefix of one's own is wise. For a pair called "hits" and "misses", with or without the
+ * same prefix, slabinfo shows what part of both were hits.
+ *
+ * A cache with counters is not merged with others. In the child of a fork the counters are
+ * attached, too: to its copy of the words.
+ *
+ * Returns 0, or, and nothing has changed:
+ *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX, or more words than
+ *            SLAB_COUNTERS_WORDS_MAX; a name, help, kind, number of copies or stride that is
+ *            not as above; value is NULL or not aligned to 8 bytes; a member that this
+ *            library does not know is not 0; counter_size is too small
+ *   -EEXIST  a name is one of slab_stat_name(), or there twice
+ *   -EBUSY   the cache has counters, or shares its slabs with another one: who wants to be
+ *            sure that it does not creates it with SLAB_NO_MERGE
+ *   -ENOMEM  no memory
+ * Errors are also in errno. Not to be called within slab_for_each_cache(), nor from
+ * constructors and destructors.
+ */
+static inline int slab_cache_attach_counters(struct slab_cache *cache,
+					     const struct slab_counter *counters, unsigned n)
+{
+	return slab_cache_attach_counters_sized(cache, counters, n, sizeof(struct slab_counter));
+}
 
 /*
  * slab_process_stats: the whole process. 0, or an error as above; -ENOMEM: no memory to

@@ -96,6 +96,25 @@ std::string say_trouble(const std::string &request, unsigned asked)
 	return request == "stats" ? stats({alpha, broken}, asked) : refusal("no");
 }
 
+/* 100 lookups from one answer to the next; before the first, half of 1000 were hits. */
+std::string say_counters(const std::string &request, unsigned asked)
+{
+	const auto counter = [](const char *name, const char *kind, std::uint64_t value) {
+		return std::string("{\"name\":\"") + name + "\",\"kind\":\"" + kind +
+		       "\",\"value\":" + std::to_string(value) + ",\"help\":\"\"}";
+	};
+	const std::string counters = counter("hits", "events", 500 + 90 * asked) + "," +
+				     counter("misses", "events", 500 + 10 * asked) + "," +
+				     counter("held", "bytes", 163840) + "," +
+				     counter("most", "bytes", UINT64_MAX) + "," +
+				     counter("open", "gauge", 12);
+
+	if (request != "stats")
+		return say_all(request, asked);
+	return "{\"slab\":1,\"ok\":true,\"process\":{},\"caches\":[" +
+	       cache(alpha, 0, 0, (",\"counters\":[" + counters + "]").c_str()) + "]}";
+}
+
 std::string say_slowly(const std::string &request, unsigned asked)
 {
 	usleep(50000);
@@ -115,6 +134,17 @@ std::string say_many_slabs(const std::string &request, unsigned asked)
 		text += (i ? ",[" : "[") + std::to_string(65536 + i * 16384) +
 			",128,128,\"full\",-1,0,\"-\"]";
 	return text + "]}";
+}
+
+bool matches(const std::string &text, const std::string &pattern)
+{
+	regex_t regex;
+
+	EXPECT_EQ(regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0);
+	const bool found = regexec(&regex, text.c_str(), 0, nullptr, 0) == 0;
+
+	regfree(&regex);
+	return found;
 }
 
 /* --- running it ------------------------------------------------------------------------- */
@@ -365,6 +395,22 @@ TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
 	screen.expect("NAME ");
 }
 
+TEST_F(TopTest, DetailsHaveTheCountersOfTheProgram)
+{
+	scripted_process process(dir, say_counters);
+	terminal screen(dir, 160, 24, command(process.pid(), "--top=0.1 alpha"));
+
+	screen.expect("alpha");
+	screen.press("Enter");
+	const std::vector<std::string> lines = lines_of(screen.expect("hit_ratio 90.0%"));
+
+	ASSERT_EQ(lines.size(), 24U);
+	EXPECT_TRUE(matches(lines[9],
+			    "^Counters hits [0-9]+ \\([0-9.KM]+/s\\)  hit_ratio 90\\.0%  misses "
+			    "[0-9]+ \\([0-9.KM]+/s\\)  held 163\\.8K  most unlimited  open 12$"))
+		<< lines[9];
+}
+
 TEST_F(TopTest, AMapOfManySlabsJoinsNeighbours)
 {
 	scripted_process process(dir, say_many_slabs);
@@ -526,17 +572,6 @@ TEST_F(TopTest, CanBeStoppedAndContinued)
 }
 
 /* --- without a terminal ------------------------------------------------------------------------ */
-
-bool matches(const std::string &text, const std::string &pattern)
-{
-	regex_t regex;
-
-	EXPECT_EQ(regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB), 0);
-	const bool found = regexec(&regex, text.c_str(), 0, nullptr, 0) == 0;
-
-	regfree(&regex);
-	return found;
-}
 
 TEST_F(TopTest, PipedItPrintsBlocksUntilTheProcessEnds)
 {

@@ -29,6 +29,7 @@
 #define _Static_assert static_assert
 extern "C" {
 #include "control_socket.h"
+#include "counters.h"
 #include "root.h"
 }
 #undef _Static_assert
@@ -263,7 +264,16 @@ TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
 {
 	test_cache plain(64), lettered(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects many(plain, 5000), few(lettered, 300);
+	static std::uint64_t words[64];
+	struct slab_counter counters[] = {{}, {}};
 	std::mt19937_64 random(20261121);
+
+	counters[0].name = "striped";
+	counters[0].copies = 64;
+	counters[0].stride = sizeof(words[0]);
+	counters[1].name = "single";
+	counters[0].value = counters[1].value = words;
+	ASSERT_EQ(slab_cache_attach_counters(plain, counters, 2), 0);
 	unsigned answers = 0, refusals = 0;
 
 	for (unsigned round = 0; round < 600; round++) {
@@ -283,6 +293,36 @@ TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
 	}
 	EXPECT_GT(answers, 50u);
 	EXPECT_GT(refusals, 50u);
+}
+
+/* The same of what stands in a table of counters alone, so that the rest is read. */
+TEST(InspectTest, TablesOfCountersThatLieAreReadToTheirEnd)
+{
+	test_cache cache(64);
+	static std::uint64_t words[64];
+	struct slab_counter counter = {};
+	std::mt19937_64 random(20261122);
+	unsigned shown = 0;
+
+	counter.name = "striped";
+	counter.copies = 64;
+	counter.stride = sizeof(words[0]);
+	counter.value = words;
+	ASSERT_EQ(slab_cache_attach_counters(cache, &counter, 1), 0);
+	for (unsigned round = 0; round < 2000; round++) {
+		const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+			if (size == sizeof(struct counter_table))
+				for (unsigned flips = 1 + random() % 3; flips; flips--)
+					bytes[random() % (16 + sizeof(struct counter_row))] ^=
+						static_cast<char>(1 << random() % 8);
+			return true;
+		});
+
+		ASSERT_EQ(all.result, 0) << all.text;
+		shown += all.text.find("striped") != std::string::npos;
+	}
+	EXPECT_GT(shown, 100u);
+	EXPECT_LT(shown, 1900u);
 }
 
 TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)

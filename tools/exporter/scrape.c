@@ -162,7 +162,7 @@ static bool take_metrics(const struct asked *asked, struct metrics *metrics,
 }
 
 /* What stands first in what a child that asks writes. */
-#define ANSWER_METRICS 'm'  /* a struct metrics and its caches */
+#define ANSWER_METRICS 'm'  /* a struct metrics, its caches and their counters */
 #define ANSWER_SENTENCE 's' /* why there is none */
 #define ANSWER_NOTHING 'n'  /* it has no caches */
 
@@ -182,8 +182,9 @@ static void ask_process(const void *arg, int fd)
 		return;
 	}
 	answer[0] = ANSWER_METRICS;
-	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)))
-		job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0]));
+	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)) &&
+	    job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0])))
+		job_write(fd, metrics.counter, metrics.counters * sizeof(metrics.counter[0]));
 }
 
 /* --- who failed -------------------------------------------------------------- */
@@ -221,21 +222,37 @@ static void note_unasked(struct scrape *scrape, const struct found *process, con
 
 /* --- steps ------------------------------------------------------------------- */
 
+/* The arrays behind a struct metrics; false: they are not whole, or there is no memory. */
+static bool take_arrays(struct metrics *metrics, const char *data, size_t length)
+{
+	size_t caches = metrics->count * sizeof(metrics->cache[0]);
+	size_t counters = metrics->counters * sizeof(metrics->counter[0]);
+
+	metrics->cache = NULL;
+	metrics->counter = NULL;
+	if (length != caches + counters)
+		return false;
+	metrics->cache = malloc(caches + 1);
+	metrics->counter = malloc(counters + 1);
+	if (!metrics->cache || !metrics->counter)
+		return false;
+	memcpy(metrics->cache, data, caches);
+	memcpy(metrics->counter, data + caches, counters);
+	return true;
+}
+
 /* The metrics in an answer, without its first byte; false: it has none. */
 static bool take_numbers(struct scrape *scrape, const char *data, size_t length)
 {
 	struct metrics *metrics = &scrape->metrics[scrape->metrics_count];
-	size_t rest = length - sizeof(*metrics);
 
 	if (length < sizeof(*metrics))
 		return false;
 	memcpy(metrics, data, sizeof(*metrics));
-	metrics->cache = malloc(rest + 1);
-	if (!metrics->cache || rest != metrics->count * sizeof(metrics->cache[0])) {
-		free(metrics->cache);
+	if (!take_arrays(metrics, data + sizeof(*metrics), length - sizeof(*metrics))) {
+		metrics_free(metrics);
 		return false;
 	}
-	memcpy(metrics->cache, data + sizeof(*metrics), rest);
 	scrape->metrics_count++;
 	return true;
 }
@@ -261,7 +278,8 @@ static void take_answer(struct scrape *scrape, const struct asked *asked)
 static size_t most_bytes(const struct settings *settings)
 {
 	return 1 + sizeof(struct metrics) +
-	       (settings->max_caches + 1) * sizeof(struct metrics_cache);
+	       (settings->max_caches + 1) * sizeof(struct metrics_cache) +
+	       settings->max_caches * SLAB_COUNTERS_MAX * sizeof(struct metrics_counter);
 }
 
 /* Give every free place a process to ask. Returns whether anybody is being asked. */

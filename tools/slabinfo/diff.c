@@ -40,7 +40,7 @@ static bool is_same(const struct change *change)
 	struct growth objects = change_objects(change), bytes = change_bytes(change);
 
 	return change->before && change->after && objects.before == objects.after &&
-	       bytes.before == bytes.after;
+	       bytes.before == bytes.after && change_has_same_counters(change);
 }
 
 const char *change_name(const struct change *change)

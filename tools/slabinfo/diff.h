@@ -4,7 +4,7 @@
 #define SLABINFO_DIFF_H
 
 #include "args.h"
-#include "model.h"
+#include "attached.h"
 
 /* One of the two files. */
 struct snapshot {
@@ -26,6 +26,17 @@ struct change {
 struct growth {
 	uint64_t before, after;
 };
+
+/* A counter that the program attached to a cache, in both files or in one of them. */
+struct counter_change {
+	const char *name;
+	enum slab_counter_kind kind;
+	bool is_before, is_after;
+	struct growth values; /* 0 where it is not */
+	bool has_growth;      /* false: one of both is no limit */
+};
+
+#define COUNTER_CHANGES_MAX (2 * SLAB_COUNTERS_MAX)
 
 struct diff {
 	struct snapshot before, after;
@@ -53,6 +64,17 @@ struct growth change_bytes(const struct change *change);
 
 /* change_name: "new", "gone", "changed" or "same". */
 const char *change_name(const struct change *change);
+
+/*
+ * change_counters: the counters of a cache, in the order of the later file, then those that
+ * are only in the earlier one; how many.
+ * counter_is_same: whether there is nothing to tell of one.
+ * change_has_same_counters: of all.
+ */
+size_t change_counters(const struct change *change,
+		       struct counter_change list[COUNTER_CHANGES_MAX]);
+bool counter_is_same(const struct change *change, const struct counter_change *counter);
+bool change_has_same_counters(const struct change *change);
 
 /* The changes for people, and for programs. */
 void diff_print(const struct options *options, const struct diff *diff);

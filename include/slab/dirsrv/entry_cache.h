@@ -60,6 +60,12 @@ struct dirsrv_entry_cache;
  *            so many buckets (at least 1024, at most 2^24) and keeps them: with more
  *            entries lookups get slower.
  *
+ * slabinfo shows the cache's numbers (below) with the pool's cache of entries, which
+ * has them attached as counters (<slab/stats.h>) until this one is destroyed; their names are
+ * those below with "cache_" before them. Where that cannot be done, because somebody else
+ * attached counters to it or there is no memory for their names, they are not shown, and all
+ * else works.
+ *
  * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
  */
 SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool,
