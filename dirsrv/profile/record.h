@@ -24,7 +24,10 @@ struct slapi_pblock;
 #define RECORD_CALLS 2u
 
 /* What is recorded, 0: nothing. Loaded relaxed; record.c alone writes it. */
+#pragma GCC visibility push(hidden)
 extern uint32_t pblock_recording;
+extern uint32_t pblock_quick_numbers;
+#pragma GCC visibility pop
 
 void pblock_record_new(const struct slapi_pblock *pb);
 void pblock_record_clone(const struct slapi_pblock *pb, const struct slapi_pblock *clone);
