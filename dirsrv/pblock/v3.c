@@ -24,14 +24,14 @@
 struct entry {
 	uint8_t words; /* of four bytes before it in the part; of the top's values in the pblock */
 	uint8_t index; /* of the part's address */
-	int8_t rare;   /* -1: that is in `rare`; 0: in the pblock */
-	uint8_t kind;  /* enum pblock_kind, how wide it is, and the preset */
+	int8_t rare; /* -1: that is in `rare`; 0: in the pblock */
+	uint8_t kind; /* enum pblock_kind, how wide it is, and the preset */
 };
 
 #define WORD_SIZE 4u
 
 /* Or-ed to the kind: what fast paths copy. Other kinds have neither. */
-#define WIDE 0x10   /* eight bytes */
+#define WIDE 0x10 /* eight bytes */
 #define NARROW 0x20 /* four */
 #define IS_WIDE(kind) ((kind) == PBLOCK_POINTER || (kind) == PBLOCK_WORD)
 #define IS_NARROW(kind) ((kind) == PBLOCK_INT || (kind) == PBLOCK_PRESET)
