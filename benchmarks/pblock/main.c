@@ -124,8 +124,8 @@ static void print_lives(void)
 		for (unsigned who = 0; who < CONTESTANTS; who++) {
 			const struct result *r = &results[who][work];
 
-			printf("%-18s %-15s %9.1f %9.1f %9.1f ", r->workload, r->contestant, life(r),
-			       life_least(r), least(r->access_ns, rounds));
+			printf("%-18s %-15s %9.1f %9.1f %9.1f ", r->workload, r->contestant,
+			       life(r), life_least(r), least(r->access_ns, rounds));
 			print_weight(&r->weight_at_end);
 		}
 	printf("\n%-24s %-15s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
