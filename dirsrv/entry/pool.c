@@ -190,9 +190,13 @@ int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
 	/* Also waits for entries that were moved from. */
 	int error = slab_rcu_barrier(pool->entries);
 
-	if (!error)
+	if (error)
+		return error;
+	/* A trim that was asked for again asks once more. */
+	do
 		pool->rcu->barrier();
-	return error;
+	while (__atomic_load_n(&pool->trims, __ATOMIC_ACQUIRE));
+	return 0;
 }
 
 size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool)

@@ -83,6 +83,21 @@ TEST_F(EntryCacheTest, LoweringTheLimitByMuchGivesEmptySlabsBack)
 	EXPECT_LE(stat("test.entry", "slabs"), stat("test.entry", "objects"));
 }
 
+TEST_F(EntryCacheTest, TheBarrierWaitsForMemoryThatIsGivenBackTwice)
+{
+	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
+	pool->rcu->read_lock(); /* so that the first waits for the second */
+	for (unsigned turn = 0; turn < 2; turn++) {
+		for (unsigned i = 0; stats().bytes < (2u << 20); i++)
+			ASSERT_EQ(add(i), 0);
+		dirsrv_entry_cache_evict(cache, SIZE_MAX);
+	}
+	EXPECT_EQ(pool->trims, 2u);
+	pool->rcu->read_unlock();
+	ASSERT_EQ(dirsrv_entry_pool_barrier(pool), 0);
+	EXPECT_EQ(pool->trims, 0u);
+}
+
 TEST_F(EntryCacheTest, EvictingLittleKeepsSlabsForTheNext)
 {
 	create(DIRSRV_ENTRY_CACHE_UNLIMITED);
