@@ -64,6 +64,7 @@ static const struct parameter {
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
 	{number, GROUP_##group, PBLOCK_##kind},
 #include "pblock/parameters.def"
+#undef PBLOCK_PARAMETER
 };
 
 /* The structs of plug-in, operation and connection: of one pblock at a time. */
@@ -87,26 +88,21 @@ __attribute__((constructor)) static void give_out_offsets(void)
 	}
 }
 
-static inline char *group_of(Slapi_PBlock *pb, struct entry entry)
+static inline char *group_of(Slapi_PBlock *pb, enum group group)
 {
 	struct top *top = (struct top *)pb;
 
-	if (entry.group == GROUP_top)
+	if (group == GROUP_top)
 		return (char *)top;
-	if (entry.group >= GROUPS_OWNED)
-		return common[entry.group - GROUPS_OWNED];
-	return top->group[entry.group - 1];
+	if (group >= GROUPS_OWNED)
+		return common[group - GROUPS_OWNED];
+	return top->group[group - 1];
 }
 
-static int model_get(Slapi_PBlock *pb, int parameter, void *value)
+static inline int read_from(Slapi_PBlock *pb, struct entry entry, void *value)
 {
 	static const void *zero;
-
-	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
-		return -1;
-
-	struct entry entry = entries[parameter];
-	const char *group = group_of(pb, entry);
+	const char *group = group_of(pb, entry.group);
 	const void *stored = group ? group + entry.offset : (const char *)&zero;
 
 	if (entry.kind == PBLOCK_POINTER || entry.kind == PBLOCK_WORD)
@@ -116,18 +112,21 @@ static int model_get(Slapi_PBlock *pb, int parameter, void *value)
 	return 0;
 }
 
+static int model_get(Slapi_PBlock *pb, int parameter, void *value)
+{
+	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
+		return -1;
+	return read_from(pb, entries[parameter], value);
+}
+
 static __attribute__((noinline)) char *add_group(Slapi_PBlock *pb, enum group group)
 {
 	return ((struct top *)pb)->group[group - 1] = calloc(1, sizes[group]);
 }
 
-static int model_set(Slapi_PBlock *pb, int parameter, void *value)
+static inline int write_to(Slapi_PBlock *pb, struct entry entry, void *value)
 {
-	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
-		return -1;
-
-	struct entry entry = entries[parameter];
-	char *group = group_of(pb, entry);
+	char *group = group_of(pb, entry.group);
 
 	if (!group)
 		group = add_group(pb, entry.group);
@@ -138,6 +137,52 @@ static int model_set(Slapi_PBlock *pb, int parameter, void *value)
 	else
 		memcpy(group + entry.offset, value, sizeof(int));
 	return 0;
+}
+
+static int model_set(Slapi_PBlock *pb, int parameter, void *value)
+{
+	if (!pb || (unsigned)parameter >= PBLOCK_NUMBERS)
+		return -1;
+	return write_to(pb, entries[parameter], value);
+}
+
+/* The same by a switch: group and kind are known in each case. The offset would be, too;
+ * it is a load here, in place of that of the operation's and the plug-in's address. */
+#define ENTRY(number, group, kind)                                                                 \
+	(struct entry)                                                                             \
+	{                                                                                          \
+		entries[number].offset, GROUP_##group, PBLOCK_##kind                               \
+	}
+
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	case number:                                                                               \
+		return read_from(pb, ENTRY(number, group, kind), value);
+
+static int switch_get(Slapi_PBlock *pb, int parameter, void *value)
+{
+	if (!pb)
+		return -1;
+	switch (parameter) {
+#include "pblock/parameters.def"
+	default:
+		return -1;
+	}
+}
+
+#undef PBLOCK_PARAMETER
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	case number:                                                                               \
+		return write_to(pb, ENTRY(number, group, kind), value);
+
+static int switch_set(Slapi_PBlock *pb, int parameter, void *value)
+{
+	if (!pb)
+		return -1;
+	switch (parameter) {
+#include "pblock/parameters.def"
+	default:
+		return -1;
+	}
 }
 
 static Slapi_PBlock *model_new(void)
@@ -178,5 +223,14 @@ const struct contestant contestant_split389 = {
 	.destroy = model_destroy,
 	.get = model_get,
 	.set = model_set,
+	.pieces = pieces_of,
+};
+
+const struct contestant contestant_split389_switch = {
+	.name = "split389-switch",
+	.new = model_new,
+	.destroy = model_destroy,
+	.get = switch_get,
+	.set = switch_set,
 	.pieces = pieces_of,
 };

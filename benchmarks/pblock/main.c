@@ -18,7 +18,7 @@ static struct result results[CONTESTANTS][WORKLOADS];
 static bool json;
 static unsigned rounds = DEFAULT_ROUNDS, block_rounds = DEFAULT_BLOCK_ROUNDS;
 
-#define OURS results[CONTESTANTS - 1]
+#define OURS results[0]
 static struct block_result block_results[BLOCK_RESULTS];
 static struct trace_result trace_results[MAX_TRACES];
 static unsigned traces;
@@ -109,7 +109,7 @@ static void print_traces(void)
 		printf("\n%-20s %-9s %7s %7s %7s %7s %7s\n", "trace", "pblock", "pblocks", "pieces",
 		       "bytes", "lines", "filled");
 	for (unsigned i = 0; i < traces; i++)
-		for (unsigned who = 0; who < CONTESTANTS; who++) {
+		for (unsigned who = 0; who < LAYOUTS; who++) {
 			printf("%-20s %-9s %7u ", trace_results[i].workload,
 			       results[who][0].contestant, trace_results[i].pblocks);
 			print_weight(&trace_results[i].weights[who]);
@@ -118,21 +118,21 @@ static void print_traces(void)
 
 static void print_lives(void)
 {
-	printf("%-18s %-9s %9s %9s %9s %7s %7s %7s %7s\n", "workload", "pblock", "ns median",
+	printf("%-18s %-15s %9s %9s %9s %7s %7s %7s %7s\n", "workload", "pblock", "ns median",
 	       "ns least", "accesses", "pieces", "bytes", "lines", "filled");
 	for (unsigned work = 0; work < WORKLOADS; work++)
 		for (unsigned who = 0; who < CONTESTANTS; who++) {
 			const struct result *r = &results[who][work];
 
-			printf("%-18s %-9s %9.1f %9.1f %9.1f ", r->workload, r->contestant, life(r),
-			       life_least(r), least(r->access_ns, rounds));
+			printf("%-18s %-15s %9.1f %9.1f %9.1f ", r->workload, r->contestant,
+			       life(r), life_least(r), least(r->access_ns, rounds));
 			print_weight(&r->weight_at_end);
 		}
-	printf("\n%-24s %-9s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
+	printf("\n%-24s %-15s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
 	       "mean of ratios");
 	for (unsigned i = 0; i < COSTS; i++)
 		for (unsigned who = 0; who < CONTESTANTS; who++)
-			printf("%-24s %-9s %11.1f %9.2f %13.2f\n", costs[i].name,
+			printf("%-24s %-15s %11.1f %9.2f %13.2f\n", costs[i].name,
 			       results[who][0].contestant, weighted(costs[i].cost, results[who]),
 			       weighted(costs[i].cost, OURS) /
 				       weighted(costs[i].cost, results[who]),
@@ -164,7 +164,7 @@ static void json_traces(void)
 
 	printf(",\n \"traces\": [");
 	for (unsigned i = 0; i < traces; i++)
-		for (unsigned who = 0; who < CONTESTANTS; who++) {
+		for (unsigned who = 0; who < LAYOUTS; who++) {
 			printf("%s\n  {\"workload\": \"%s\", \"pblock\": \"%s\", \"pblocks\": %u, ",
 			       comma, trace_results[i].workload, results[who][0].contestant,
 			       trace_results[i].pblocks);

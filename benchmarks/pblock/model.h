@@ -3,6 +3,10 @@
  * The contestants: pblocks with the same functions. "v1" is the flat one of
  * dirsrv/pblock/v1.c under other names, "split389" a model of how 389 Directory Server
  * split its own; "v3" is libslab_dirsrv.
+ *
+ * All three find a parameter by a table. 389 Directory Server did so by a switch with a
+ * case for each until 2025, with the flat pblock and with the split one: "v1-switch" and
+ * "split389-switch" have the memory of the others, and access as it was.
  */
 #ifndef PBLOCK_MODEL_H
 #define PBLOCK_MODEL_H
@@ -30,5 +34,6 @@ struct contestant {
 };
 
 extern const struct contestant contestant_v1, contestant_split389, contestant_v3;
+extern const struct contestant contestant_v1_switch, contestant_split389_switch;
 
 #endif /* PBLOCK_MODEL_H */

@@ -28,7 +28,9 @@ RIVALS = {
 }
 # What is hoped for: ours of the C library's, of the time and of the page faults.
 GOAL_BLOCKS_TIME, GOAL_BLOCKS_FAULTS = 0.25, 0.01
-GOAL_LIFE = {"v1": 0.30, "split389": 0.60}
+# Theirs once with access by a table like ours, once by a switch as the server had it.
+SWITCH = "-switch"
+GOAL_LIFE = {"v1": 0.30, "v1" + SWITCH: 0.30, "split389": 0.60, "split389" + SWITCH: 0.60}
 GOAL_SEARCH_BYTES = 280
 # "Ours of theirs" can be read in two ways, and each is judged: each pblock counts the
 # same, or each nanosecond does.
@@ -110,6 +112,8 @@ def lives(results):
 def memory(results):
     rows, goals = [], []
     for row in results["glibc"][0]["lives"]:
+        if row["pblock"].endswith(SWITCH):
+            continue  # the memory of the one without
         rows.append([row["workload"], row["pblock"]] +
                     [str(row[key]) for key in WEIGHT])
         if (row["workload"], row["pblock"]) == ("search", "v3"):

@@ -81,7 +81,7 @@ bool weigh_trace(const char *path, struct trace_result *result)
 			*at = '?'; /* JSON is printed as it is */
 		result->pblocks = trace.pblocks;
 	}
-	for (unsigned who = 0; done && who < CONTESTANTS; who++)
+	for (unsigned who = 0; done && who < LAYOUTS; who++)
 		for (uint32_t name = 0; name < trace.pblocks; name++)
 			weigh_one(contestants[who], &trace, name, &result->weights[who]);
 	trace_free(&trace);

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries that leave a cache without anybody's asking for them, or move. */
+/*
+ * Entries that leave a cache without anybody's asking for them, or move.
+ *
+ * Who has many evicted wants memory. Empty slabs would stay, up to a MiB of each cache,
+ * with the CPU on which liburcu's thread frees entries, while another one fills the cache
+ * with fresh slabs: how many, depends on where threads run. So what no object is in goes
+ * back when the last victim is free.
+ */
 #include "cache.h"
 
 /* A reclaim takes an entry in so many, and one. */
 #define RECLAIM_PART 8
+
+/* Evictions of fewer bytes are about what is cached, not about memory. */
+#define TRIM_BYTES ((size_t)1 << 20)
 
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		  struct victims *victims)
@@ -48,6 +58,13 @@ void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned va
 			return;
 }
 
+static void give_back(struct dirsrv_entry_cache *cache, struct victims *victims, size_t bytes)
+{
+	victims_retire(victims);
+	if (bytes >= TRIM_BYTES)
+		pool_trim_later(cache->pool);
+}
+
 size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes)
 {
 	struct victims victims = {NULL};
@@ -59,19 +76,22 @@ size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes)
 		entries++;
 	}
 	cache_unlock(cache);
-	victims_retire(&victims);
+	give_back(cache, &victims, gone);
 	return entries;
 }
 
 void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit)
 {
 	struct victims victims = {NULL};
+	size_t gone;
 
 	cache_lock(cache);
 	cache->limit = limit;
+	gone = cache_bytes(cache);
 	cache_make_room(cache, 0, VAIN_ALL, &victims);
+	gone -= cache_bytes(cache);
 	cache_unlock(cache);
-	victims_retire(&victims);
+	give_back(cache, &victims, gone);
 }
 
 /* --- libslab's callbacks ---------------------------------------------------------------- */

@@ -113,6 +113,8 @@ struct dirsrv_entry_pool {
 	pthread_mutex_t lock;
 	struct dirsrv_entry_cache *cache; /* NULL: none */
 	struct dirsrv_entry_pool *next;   /* of all pools */
+	struct rcu_head trim;             /* waits while trims is not 0 … */
+	uint32_t trims;                   /* … atomic: how often it was asked for */
 };
 
 /* Bytes that wait for readers, at most, before who adds to them waits, too. */
@@ -126,6 +128,10 @@ bool pool_in_section(const struct dirsrv_entry_pool *pool);
 /* When more than `most` wait for readers, wait for these; not within a section, nor in qsbr
  * while the thread is online: it may still look at what it found. */
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
+
+/* When what this thread has retired so far is free, give memory in nobody's use back to
+ * the operating system. */
+void pool_trim_later(struct dirsrv_entry_pool *pool);
 
 /* --- batch.c: objects by the dozen ---------------------------------------------------- */
 

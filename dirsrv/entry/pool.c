@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <slab/malloc.h>
+#include <slab/memory.h>
 #include <slab/rcu.h>
 #include <slab/stats.h>
 #include <stdio.h>
@@ -189,9 +190,13 @@ int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
 	/* Also waits for entries that were moved from. */
 	int error = slab_rcu_barrier(pool->entries);
 
-	if (!error)
+	if (error)
+		return error;
+	/* A trim that was asked for again asks once more. */
+	do
 		pool->rcu->barrier();
-	return error;
+	while (__atomic_load_n(&pool->trims, __ATOMIC_ACQUIRE));
+	return 0;
 }
 
 size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool)
@@ -216,4 +221,21 @@ void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)
 {
 	if (dirsrv_entry_pool_pending(pool) > most && !pool->rcu->read_ongoing())
 		pool->rcu->barrier();
+}
+
+/* Asked for again since it waits: what was retired meanwhile is freed behind this. */
+static void trim(struct rcu_head *head)
+{
+	struct dirsrv_entry_pool *pool = caa_container_of(head, struct dirsrv_entry_pool, trim);
+
+	if (__atomic_exchange_n(&pool->trims, 0, __ATOMIC_ACQ_REL) > 1)
+		pool_trim_later(pool);
+	else
+		slab_trim();
+}
+
+void pool_trim_later(struct dirsrv_entry_pool *pool)
+{
+	if (__atomic_fetch_add(&pool->trims, 1, __ATOMIC_ACQ_REL) == 0)
+		pool->rcu->update_call_rcu(&pool->trim, trim);
 }

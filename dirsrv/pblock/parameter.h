@@ -16,14 +16,15 @@
 #include <time.h>
 
 #include <slab/dirsrv/pblock.h>
+#include <slab/dirsrv/profile.h>
 
 #include "profile/record.h"
 
 #define PBLOCK_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define PBLOCK_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* One more than the largest number. */
-#define PBLOCK_NUMBERS 1952u
+/* More than the largest number. */
+#define PBLOCK_NUMBERS ((unsigned)SLAB_PBLOCK_NUMBERS)
 
 /* Type and ownership of a value. Fast paths know the first three. */
 enum pblock_kind {
@@ -53,6 +54,12 @@ enum pblock_kind {
 static inline bool pblock_is_recording(void)
 {
 	return PBLOCK_UNLIKELY(__atomic_load_n(&pblock_recording, __ATOMIC_RELAXED));
+}
+
+/* A number that may be one, and nothing is recorded: one comparison for both. */
+static inline bool pblock_is_quick(int number)
+{
+	return (unsigned)number < __atomic_load_n(&pblock_quick_numbers, __ATOMIC_RELAXED);
 }
 
 #pragma GCC visibility push(hidden)

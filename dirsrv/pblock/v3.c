@@ -2,11 +2,15 @@
 /*
  * Access to the split pblock: the fast paths, and what they leave to others.
  *
- * A get of a pointer or an int in the top or in a part that the top leads to is a check
- * of the number, a load of its entry, of the part's address and of the value; that of a
- * pointer in a rare part is one load more, as servers look for functions of plug-ins that
- * are not there. Everything else goes out of line as a tail call: other kinds, setting
- * what is rare, recording; parts that are to be made.
+ * A get of a pointer or an int is a check of the number, a load of its entry, of the
+ * part's address and of the value, whichever part it is in: where the part's address
+ * stands, in the pblock or in `rare`, is computed without a branch, as servers look again
+ * and again for functions of plug-ins that are not there. A set is the same and a
+ * look at whether the part is there.
+ *
+ * What such a function costs is mostly that it is called, and then jumps that are taken;
+ * some twenty instructions vanish beside a call. So everything that is unusual goes out of
+ * line as a tail call: errors, other kinds, recording, parts that are to be made.
  *
  * Wide and narrow values are told apart by a branch. Doing without it, by storing both
  * ways and one of them to nowhere, was measured and is slower by a fifth.
@@ -18,31 +22,51 @@
 
 /* Where a parameter is, and what. */
 struct entry {
-	uint16_t offset; /* in the part; of the top's values in the pblock */
-	uint8_t part;
-	uint8_t kind; /* enum pblock_kind, and RARE */
+	uint8_t words; /* of four bytes before it in the part; of the top's values in the pblock */
+	uint8_t index; /* of the part's address */
+	int8_t rare; /* -1: that is in `rare`; 0: in the pblock */
+	uint8_t kind; /* enum pblock_kind, how wide it is, and the preset */
 };
 
-/* Or-ed to the kind of what is found by way of `rare`: fast paths do not know it. */
-#define RARE 0x80
+#define WORD_SIZE 4u
+
+/* Or-ed to the kind: what fast paths copy. Other kinds have neither. */
+#define WIDE 0x10 /* eight bytes */
+#define NARROW 0x20 /* four */
+#define IS_WIDE(kind) ((kind) == PBLOCK_POINTER || (kind) == PBLOCK_WORD)
+#define IS_NARROW(kind) ((kind) == PBLOCK_INT || (kind) == PBLOCK_PRESET)
+#define WIDTH(kind) (IS_WIDE(kind) * WIDE | IS_NARROW(kind) * NARROW)
+
+/* The preset of what is narrow, -1, 0 or 1, is its two highest bits. */
+#define PRESET_SHIFT 6
+#define PRESET_BITS(preset) (((unsigned)(preset) & 3) << PRESET_SHIFT)
 
 #define IS_TOP(part) ((part) == PBLOCK_PART_top)
 #define IS_RARE(part) ((part) >= PBLOCK_DIRECT)
+
+/* How far into the pblock, or into the part. */
+#define PLACE(home, name)                                                                          \
+	(offsetof(struct pblock_##home, name) +                                                    \
+	 IS_TOP(PBLOCK_PART_##home) * offsetof(Slapi_PBlock, top))
 
 static const struct entry entries[PBLOCK_NUMBERS] = {
 #define PBLOCK_PART(part)
 #define PBLOCK_END(part)
 #define PBLOCK_PARAMETER(number, name, type, group, home, preset)                                  \
 	[number] = {                                                                               \
-		.offset = offsetof(struct pblock_##home, name) +                                   \
-			  IS_TOP(PBLOCK_PART_##home) * offsetof(Slapi_PBlock, top),                \
-		.part = PBLOCK_PART_##home,                                                        \
-		.kind = PBLOCK_##type | IS_RARE(PBLOCK_PART_##home) * RARE,                        \
+		.words = PLACE(home, name) / WORD_SIZE,                                            \
+		.index = PBLOCK_PART_##home - IS_RARE(PBLOCK_PART_##home) * PBLOCK_DIRECT,         \
+		.rare = -IS_RARE(PBLOCK_PART_##home),                                              \
+		.kind = PBLOCK_##type | WIDTH(PBLOCK_##type) | PRESET_BITS(preset),                \
 	},
 #include "parameters.def"
 };
 
 #undef PBLOCK_PARAMETER
+
+_Static_assert(PBLOCK_TEXT_COPY < WIDE, "kinds leave these bits");
+_Static_assert(sizeof(union pblock_absent) / WORD_SIZE <= UINT8_MAX, "words of a part");
+_Static_assert(offsetof(Slapi_PBlock, part) == 0, "where index counts from");
 
 /* As the parts are packed, this is what keeps their members aligned. */
 #define SIZE_OF(home, name) sizeof(((struct pblock_##home *)0)->name)
@@ -51,63 +75,99 @@ static const struct entry entries[PBLOCK_NUMBERS] = {
 	_Static_assert(offsetof(struct pblock_##home, name) % ALIGN_OF(SIZE_OF(home, name)) == 0,  \
 		       #name);
 #include "parameters.def"
+#undef PBLOCK_PARAMETER
+
+/* Of what stands for a preset, one bit of each. */
+#define PBLOCK_PARAMETER(number, name, kind, group, home, preset)                                  \
+	_Static_assert((preset) >= -1 && (preset) <= 1, #name);
+#include "parameters.def"
+
+static inline unsigned kind_of(struct entry entry)
+{
+	return entry.kind & (WIDE - 1);
+}
+
+static inline enum pblock_part number_of_part(struct entry entry)
+{
+	return entry.index + (entry.rare ? PBLOCK_DIRECT : 0);
+}
 
 /* The part of any parameter: its own, or the absent one. */
-static char *part_of(Slapi_PBlock *pb, struct entry entry)
+static inline char *part_of(Slapi_PBlock *pb, struct entry entry)
 {
-	const struct pblock_rare *rare = pb->part[PBLOCK_PART_rare];
+	uintptr_t to_rare = (uintptr_t)pb->part[PBLOCK_PART_rare] - (uintptr_t)pb;
+	uintptr_t base = (uintptr_t)pb + (to_rare & (uintptr_t)(intptr_t)entry.rare);
 
-	return entry.kind & RARE ? rare->part[entry.part - PBLOCK_DIRECT] : pb->part[entry.part];
+	return ((void **)base)[entry.index];
+}
+
+static inline char *place_in(char *part, struct entry entry)
+{
+	return part + (size_t)entry.words * WORD_SIZE;
 }
 
 void *pblock_stored(Slapi_PBlock *pb, unsigned number)
 {
-	struct entry entry = entries[number];
-	char *part = part_of(pb, entry);
+	char *part = part_of(pb, entries[number]);
 
-	return part == (char *)&pblock_absent ? NULL : part + entry.offset;
+	return part == (char *)&pblock_absent ? NULL : place_in(part, entries[number]);
 }
 
 void *pblock_stored_or_new(Slapi_PBlock *pb, unsigned number)
 {
-	struct entry entry = entries[number];
-	char *part = part_of(pb, entry);
+	char *part = part_of(pb, entries[number]);
 
 	if (part == (char *)&pblock_absent)
-		part = pblock_part_add(pb, entry.part);
-	return part ? part + entry.offset : NULL;
+		part = pblock_part_add(pb, number_of_part(entries[number]));
+	return part ? place_in(part, entries[number]) : NULL;
 }
 
-/* Each begins with a cache line: what they cost does not depend on what is before them. */
+static bool is_parameter(int number)
+{
+	return (unsigned)number < PBLOCK_NUMBERS && kind_of(entries[number]) != PBLOCK_NONE;
+}
+
+/* An int of which the preset is stored as zero. */
+static inline void copy_narrow(void *to, const void *from, struct entry entry)
+{
+	int bits;
+
+	memcpy(&bits, from, sizeof(bits));
+	bits ^= (int8_t)entry.kind >> PRESET_SHIFT;
+	memcpy(to, &bits, sizeof(bits));
+}
+
+/* Each begins with a cache line: what they cost does not depend on what is before them.
+ * Two of three accesses are to what is wide: often enough to go straight on, but for
+ * narrow values the compiler shall not jump back to the same return. */
 #define FAST_PATH __attribute__((aligned(64)))
+#define MOSTLY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.67)
 
 static __attribute__((noinline)) int get_slow(Slapi_PBlock *pb, int number, void *value)
 {
-	struct entry entry = entries[number];
-
-	if (!value || entry.kind == PBLOCK_NONE)
+	if (!pb || !value || !is_parameter(number))
 		return -1;
 	if (pblock_is_recording())
 		pblock_record_access(pb, number, false);
-	return pblock_value_get(entry.kind & ~RARE, number, part_of(pb, entry) + entry.offset,
-				value);
+
+	struct entry entry = entries[number];
+
+	return pblock_value_get(kind_of(entry), number, place_in(part_of(pb, entry), entry), value);
 }
 
 FAST_PATH int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 {
-	if (PBLOCK_UNLIKELY((unsigned)parameter >= PBLOCK_NUMBERS) || PBLOCK_UNLIKELY(!pb))
-		return -1;
-	if (PBLOCK_UNLIKELY(!value) || pblock_is_recording())
+	if (PBLOCK_UNLIKELY(!pb) || PBLOCK_UNLIKELY(!pblock_is_quick(parameter)) ||
+	    PBLOCK_UNLIKELY(!value))
 		return get_slow(pb, parameter, value);
 
 	struct entry entry = entries[parameter];
+	const char *stored = place_in(part_of(pb, entry), entry);
 
-	if (PBLOCK_LIKELY(entry.kind == PBLOCK_POINTER || entry.kind == PBLOCK_WORD))
-		memcpy(value, (char *)pb->part[entry.part] + entry.offset, sizeof(void *));
-	else if (PBLOCK_LIKELY(entry.kind == PBLOCK_INT))
-		memcpy(value, (char *)pb->part[entry.part] + entry.offset, sizeof(int));
-	else if (PBLOCK_LIKELY(entry.kind == (PBLOCK_POINTER | RARE)))
-		memcpy(value, part_of(pb, entry) + entry.offset, sizeof(void *));
+	if (MOSTLY(entry.kind & WIDE))
+		memcpy(value, stored, sizeof(void *));
+	else if (PBLOCK_LIKELY(entry.kind & NARROW))
+		copy_narrow(value, stored, entry);
 	else
 		return get_slow(pb, parameter, value);
 	return 0;
@@ -116,39 +176,38 @@ FAST_PATH int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 /* A part is not made to store a default: it is what is read without it. */
 static __attribute__((noinline)) int set_slow(Slapi_PBlock *pb, int number, void *value)
 {
-	if (entries[number].kind == PBLOCK_NONE)
+	if (!pb || !is_parameter(number))
 		return -1;
-
-	enum pblock_kind kind = entries[number].kind & ~RARE;
-	void *stored = pblock_stored(pb, number);
-
 	if (pblock_is_recording())
 		pblock_record_access(pb, number, true);
-	if (!stored && pblock_value_is_default(kind, number, value))
-		return 0;
-	if (!stored)
-		stored = pblock_stored_or_new(pb, number);
-	return stored ? pblock_value_set(kind, number, stored, value) : -1;
+
+	struct entry entry = entries[number];
+	char *part = part_of(pb, entry);
+
+	if (part == (char *)&pblock_absent) {
+		if (pblock_value_is_default(kind_of(entry), number, value))
+			return 0;
+		part = pblock_part_add(pb, number_of_part(entry));
+		if (!part)
+			return -1;
+	}
+	return pblock_value_set(kind_of(entry), number, place_in(part, entry), value);
 }
 
 FAST_PATH int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value)
 {
-	if (PBLOCK_UNLIKELY((unsigned)parameter >= PBLOCK_NUMBERS) || PBLOCK_UNLIKELY(!pb))
-		return -1;
-
-	struct entry entry = entries[parameter];
-
-	if (PBLOCK_UNLIKELY(entry.kind > PBLOCK_INT) || pblock_is_recording())
+	if (PBLOCK_UNLIKELY(!pb) || PBLOCK_UNLIKELY(!pblock_is_quick(parameter)))
 		return set_slow(pb, parameter, value);
 
-	char *part = pb->part[entry.part];
+	struct entry entry = entries[parameter];
+	char *part = part_of(pb, entry), *stored = place_in(part, entry);
 
 	if (PBLOCK_UNLIKELY(part == (char *)&pblock_absent))
 		return set_slow(pb, parameter, value);
-	if (PBLOCK_LIKELY(entry.kind == PBLOCK_POINTER))
-		memcpy(part + entry.offset, &value, sizeof(value));
-	else if (PBLOCK_LIKELY(entry.kind == PBLOCK_INT && value))
-		memcpy(part + entry.offset, value, sizeof(int));
+	if (MOSTLY(entry.kind == (PBLOCK_POINTER | WIDE)))
+		memcpy(stored, &value, sizeof(value));
+	else if (PBLOCK_LIKELY(entry.kind & NARROW && value))
+		copy_narrow(stored, value, entry);
 	else
 		return set_slow(pb, parameter, value);
 	return 0;

@@ -10,8 +10,9 @@
  *
  * Where a part is absent its pointer leads to one of zeros that all pblocks share and
  * nobody writes to; for values of the top there is a pointer to the top itself. So a get
- * is a load of the table, one of a pointer and one of the value, whether or not anything
- * was set, with nothing to decide between.
+ * is a load of the table, one of a pointer (in `rare`, whose address is loaded first, or
+ * in the top) and one of the value, whether or not anything was set, with nothing to
+ * decide between.
  *
  * Objects of all these caches are constructed: all values zero, all pointers to the
  * absent part. They are freed in that state, so that nothing is to be done when they are

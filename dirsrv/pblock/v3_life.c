@@ -33,6 +33,9 @@ static const struct part_type {
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)
 #define PBLOCK_END(part)
 #include "parameters.def"
+#undef PBLOCK_PART
+#undef PBLOCK_PARAMETER
+#undef PBLOCK_END
 };
 
 static int construct_top(void *obj, void *arg)
@@ -141,18 +144,34 @@ static void remove_operation(Slapi_PBlock *pb)
 	slab_free(caches[PBLOCK_PART_operation], old);
 }
 
+/* Parts in which there may be strings that the pblock owns. */
+enum {
+	OWNING_PARTS = 0
+#define PBLOCK_PART(name)
+#define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
+	| (uint32_t)(PBLOCK_##kind >= PBLOCK_OWNED) << PBLOCK_PART_##part
+#define PBLOCK_END(part)
+#include "parameters.def"
+};
+
 /* From the last: `rare` goes after those that it leads to. */
 static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
 {
-	pblock_free_owned(pb);
-	for (enum pblock_part part = PBLOCK_PARTS - 1; part >= PBLOCK_PART_rare; part--)
-		if (pb->present & (1u << part))
-			remove_part(pb, part);
+	uint32_t left = pb->present >> PBLOCK_PART_rare;
+
+	if (pb->present & OWNING_PARTS)
+		pblock_free_owned(pb);
+	while (left) {
+		unsigned last = 31 - (unsigned)__builtin_clz(left);
+
+		remove_part(pb, PBLOCK_PART_rare + last);
+		left &= ~(1u << last);
+	}
 }
 
 static __attribute__((noinline)) void remove_parts(Slapi_PBlock *pb)
 {
-	if (pb->present & (1u << PBLOCK_PART_rare))
+	if (pb->present >> PBLOCK_PART_rare)
 		remove_rare(pb);
 	if (pb->present & (1u << PBLOCK_PART_operation))
 		remove_operation(pb);

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 uint32_t pblock_recording;
+uint32_t pblock_quick_numbers = SLAB_PBLOCK_NUMBERS;
 
 struct recorder {
 	uint32_t bit; /* of pblock_recording */
@@ -132,11 +133,13 @@ void pblock_record_end(const struct slapi_pblock *pb)
 static void switch_on(const struct recorder *recorder)
 {
 	__atomic_fetch_or(&pblock_recording, recorder->bit, __ATOMIC_RELEASE);
+	__atomic_store_n(&pblock_quick_numbers, 0, __ATOMIC_RELEASE);
 }
 
 static void switch_off(const struct recorder *recorder)
 {
-	__atomic_fetch_and(&pblock_recording, ~recorder->bit, __ATOMIC_RELEASE);
+	if (!__atomic_and_fetch(&pblock_recording, ~recorder->bit, __ATOMIC_RELEASE))
+		__atomic_store_n(&pblock_quick_numbers, SLAB_PBLOCK_NUMBERS, __ATOMIC_RELEASE);
 }
 
 /* Fork */

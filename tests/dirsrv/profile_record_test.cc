@@ -13,10 +13,13 @@ namespace
 TEST_F(ProfileTest, IsOffUnlessAskedFor)
 {
 	EXPECT_EQ(pblock_recording, 0U);
+	EXPECT_EQ(pblock_quick_numbers, unsigned(SLAB_PBLOCK_NUMBERS));
 	start();
 	EXPECT_EQ(pblock_recording, 1U);
+	EXPECT_EQ(pblock_quick_numbers, 0U);
 	stop();
 	EXPECT_EQ(pblock_recording, 0U);
+	EXPECT_EQ(pblock_quick_numbers, unsigned(SLAB_PBLOCK_NUMBERS));
 }
 
 TEST_F(ProfileTest, CountsGetsAndSetsOfEachParameter)

@@ -146,11 +146,13 @@ SLAB_API struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cach
 							const struct dirsrv_dn *dn);
 
 /* dirsrv_entry_cache_evict: evict entries until at least `bytes` of them are gone, or none
- * can be evicted any more. Returns how many entries. Nothing of a cache with limit 0. */
+ * can be evicted any more. Returns how many entries. Nothing of a cache with limit 0. When
+ * it was a MiB or more, all free memory goes back to the operating system, as by
+ * slab_trim(), once readers have left; dirsrv_entry_pool_barrier() waits for that, too. */
 SLAB_API size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes);
 
 /* dirsrv_entry_cache_set_limit: another limit, as in create(). What is above it is evicted
- * at once. */
+ * at once, as by dirsrv_entry_cache_evict(). */
 SLAB_API void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit);
 
 /* --- statistics ------------------------------------------------------------------------- */
