@@ -140,12 +140,14 @@ protected:
 	std::atomic<bool> stop{false};
 	std::atomic<std::uint64_t> looked{0}, foreign{0};
 
-	/* Readers and writers on all entries until the time is over, or `enough`. */
+	/* Readers and writers on all entries until the time is over and readers have seen
+	 * a thousand objects, or `enough`. */
 	template <typename Writer, typename Reader>
 	void run(const struct rcu_flavor_struct *rcu, Writer write, Reader read,
 		 const std::function<bool()> &enough)
 	{
 		const steady::time_point end = steady::now() + run_time();
+		const std::uint64_t looks = looked + 1000;
 		std::vector<std::thread> threads;
 
 		for (unsigned t = 0; t < 2; t++)
@@ -168,7 +170,7 @@ protected:
 				}
 				rcu->unregister_thread();
 			});
-		while (steady::now() < end && !enough())
+		while ((steady::now() < end || looked < looks) && !enough())
 			std::this_thread::sleep_for(std::chrono::milliseconds(1));
 		stop = true;
 		for (std::thread &thread : threads)
@@ -240,7 +242,6 @@ TEST_F(DeferredStress, ObjectsStayAsTheyWereForReaders)
 		stop = false;
 		stress(rcu, [] { return false; });
 		EXPECT_EQ(foreign, 0u);
-		EXPECT_GT(looked, 1000u);
 	}
 }
 
@@ -321,7 +322,6 @@ TEST_F(TypesafeStress, ReadersNeverSeeAnotherType)
 		stop = false;
 		stress(rcu, [] { return false; });
 		EXPECT_EQ(foreign, 0u);
-		EXPECT_GT(looked, 1000u);
 	}
 }
 
