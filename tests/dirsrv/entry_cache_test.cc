@@ -366,7 +366,7 @@ TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
 				dirsrv_entry_cache_evict(cache, 1);
 		});
 	for (int i = 0; i < 20 && !HasFailure(); i++)
-		EXPECT_EQ(slab_test::run_in_child([&] {
+		EXPECT_EQ(slab_test::run_in_child_now([&] {
 				  alarm(20); /* it hangs, or takes no time */
 				  return stats().entries == held.size() && remove(7) ? 0 : 1;
 			  }),

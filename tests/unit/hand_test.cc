@@ -343,7 +343,7 @@ unsigned children_that_miss_some(full_cache &full, std::size_t lack,
 
 	for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++) {
 		between();
-		missed += run_in_child([&] { return room(full.cache()) < free; }) != "";
+		missed += run_in_child_now([&] { return room(full.cache()) < free; }) != "";
 	}
 	return missed;
 }

@@ -66,7 +66,7 @@ TEST(RcuFork, HooksThatWereRegisteredBeforeFirstUseDoNotWaitForEver)
 		});
 	for (int i = 0; i < 100; i++) {
 		std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
-		EXPECT_EQ(run_in_child([&] { return free_many_in_child(cache); }), "");
+		EXPECT_EQ(run_in_child_now([&] { return free_many_in_child(cache); }), "");
 	}
 	stop = true;
 	for (std::thread &producer : producers)
