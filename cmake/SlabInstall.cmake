@@ -11,6 +11,9 @@ set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
 install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
 install(TARGETS slab slab_static slab_dirsrv EXPORT slab-targets)
+if(SLAB_LTO)
+	install(TARGETS slab_lto EXPORT slab-targets)
+endif()
 install(EXPORT slab-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/slab-config.cmake.in
@@ -29,10 +32,17 @@ foreach(library libslab libslab_dirsrv)
 	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${SLAB_PC_DIR})
 endforeach()
 
-# gdb finds a script by the library's full name, under the folder of scripts.
-install(FILES ${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py
-	DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}
-	RENAME libslab.so.${PROJECT_VERSION}-gdb.py)
+# gdb finds a script beside the library, wherever that was moved, and asks its user once
+# for leave (auto-load safe-path); of libraries below /usr it trusts those in its own folder.
+set(SLAB_GDB_SCRIPT libslab.so.${PROJECT_VERSION}-gdb.py)
+install(CODE "
+	set(folder \"${CMAKE_INSTALL_LIBDIR}\")
+	cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
+	if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+		set(folder \"/usr/share/gdb/auto-load\${folder}\")
+	endif()
+	file(INSTALL DESTINATION \"\${folder}\" TYPE FILE RENAME ${SLAB_GDB_SCRIPT}
+		FILES \"${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py\")")
 
 # The manual, and what belongs to the programs.
 add_subdirectory(docs/man)

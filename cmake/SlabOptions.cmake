@@ -35,6 +35,7 @@ endfunction()
 # put another slab_alloc() between), calls out of it through no stub. nodelete:
 # threads may be inside a restartable sequence whenever somebody calls dlclose().
 function(slab_shared_options target map)
+	target_compile_definitions(${target} PRIVATE SLAB_SHARED=1)
 	set_target_properties(${target} PROPERTIES
 		VERSION ${PROJECT_VERSION}
 		SOVERSION ${PROJECT_VERSION_MAJOR}
@@ -50,14 +51,17 @@ function(slab_shared_options target map)
 	endif()
 endfunction()
 
-# libslab.a: machine code for everybody, and gcc's intermediate code beside it
-# for those who link with -flto.
-function(slab_static_options target)
-	set_target_properties(${target} PROPERTIES OUTPUT_NAME slab)
-	if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT SLAB_SANITIZE)
-		target_compile_options(${target} PRIVATE
-			$<$<CONFIG:Release,RelWithDebInfo>:-flto -ffat-lto-objects>)
-	endif()
+# Archives of machine code that can stand in a program and in a shared library. Such a
+# library must not be unloaded: threads may be inside a restartable sequence, and the
+# control thread runs its code.
+option(SLAB_LTO "libslab-lto.a as well: for programs that gcc links with -flto" OFF)
+function(slab_static_options target name)
+	set_target_properties(${target} PROPERTIES
+		OUTPUT_NAME ${name}
+		POSITION_INDEPENDENT_CODE ON)
+	target_link_options(${target} INTERFACE
+		$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>:LINKER:-z,nodelete>
+		$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>:LINKER:-z,nodelete>)
 endfunction()
 
 # The archive of the white-box tests: internal headers included, assertions on.

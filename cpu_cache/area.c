@@ -3,6 +3,13 @@
  * Areas of slots: CPU_AREA_SLOTS users by all possible CPUs, laid out
  * [cpu][user], in one lazily filled mapping.
  *
+ * The fast path indexes with the CPU's id unchecked, so there is a row for every id that
+ * the kernel can hand out: its own masks of CPUs have a bit for each. They are rounded up,
+ * so walks over CPUs stop earlier, where /sys says so. /sys may be missing (chroot), or a
+ * container may make it up; a thread on a CPU beyond what /sys says proves it wrong, and
+ * from then on every row is walked. Until that thread takes a slow path, at most one free
+ * object for each cache stands in such a row unseen.
+ *
  * Two more rows stand before CPU 0: what threads without restartable sequences
  * read as their CPU is -1 or -2, and the fast path indexes with it unchecked.
  * These rows never change: no current slab, and no place for a hot object.
@@ -14,28 +21,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "locked.h"
 
 #define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
-#define AREAS_MAX 64
+/* For 835,584 users: the limit that slab_cache_create() has. */
+#define AREAS_MAX 4096u
 
 static struct area {
 	char *row0;
 	uint64_t used[(CPU_AREA_SLOTS + 63) / 64];
 } areas[AREAS_MAX];
 unsigned cpu_area_count;
+static unsigned roomy; /* all areas before this one are full */
 static char *none_row0;
 
-/* "0-3,8" says that CPU 8 is the highest: the last number of the list. */
-static unsigned read_possible(void)
+unsigned cpu_possible_count;
+static unsigned rows;
+static bool rows_cover_all;
+
+/* "0-3,8" says that CPU 8 is the highest: the last number of the list. 0: no answer. */
+static unsigned read_sys(void)
 {
 	char text[256];
 	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	long configured = sysconf(_SC_NPROCESSORS_CONF);
-	unsigned count = 1;
+	unsigned count = 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -45,32 +58,69 @@ static unsigned read_possible(void)
 			if ((*p >= '0' && *p <= '9') && (p == text || p[-1] < '0' || p[-1] > '9'))
 				count = (unsigned)strtoul(p, NULL, 10) + 1;
 	}
-	return configured > (long)count ? (unsigned)configured : count;
+	return count;
 }
 
-static unsigned possible;
+static unsigned highest(const unsigned long *mask, unsigned words)
+{
+	unsigned bits = (unsigned)(8 * sizeof(*mask));
+
+	while (words--)
+		if (mask[words])
+			return (words + 1) * bits - 1 - (unsigned)__builtin_clzl(mask[words]);
+	return 0;
+}
+
+/*
+ * The system call and not its wrapper: it returns the bytes of the kernel's mask. A filter
+ * of system calls may refuse it; then there is no bound.
+ */
+static void learn(void)
+{
+	unsigned long mask[CPU_MASK_WORDS];
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	unsigned said = read_sys();
+
+	if (bytes > 0) {
+		rows = (unsigned)bytes * 8;
+		rows_cover_all = true;
+		if (said > rows || said <= highest(mask, (unsigned)bytes / sizeof(*mask)))
+			said = rows;
+	} else {
+		rows = said = said ? said : 1;
+	}
+	__atomic_store_n(&cpu_possible_count, said, __ATOMIC_RELEASE);
+}
 
 unsigned cpu_possible(void)
 {
-	unsigned n = __atomic_load_n(&possible, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(&cpu_possible_count, __ATOMIC_ACQUIRE))
+		learn();
+	return __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
+}
 
-	if (!n) {
-		n = read_possible();
-		__atomic_store_n(&possible, n, __ATOMIC_RELAXED);
-	}
-	return n;
+void cpu_possible_is_wrong(void)
+{
+	__atomic_store_n(&cpu_possible_count, rows, __ATOMIC_RELAXED);
+}
+
+bool cpu_rows_cover(int cpu)
+{
+	return cpu_possible() && rows_cover_all && cpu < (int)rows;
 }
 
 #ifdef SLAB_TESTING
 void cpu_set_possible(unsigned n)
 {
-	__atomic_store_n(&possible, n, __ATOMIC_RELAXED);
+	learn();
+	rows = n > rows ? n : rows;
+	__atomic_store_n(&cpu_possible_count, n, __ATOMIC_RELEASE);
 }
 #endif
 
 static size_t area_bytes(void)
 {
-	return cpu_area_bytes(1, cpu_possible());
+	return cpu_possible() ? cpu_area_bytes(1, rows) : 0;
 }
 
 static char *area_map(int protection)
@@ -93,29 +143,46 @@ char *cpu_slots_none(void)
 	return none_row0;
 }
 
-static char *slots_init(char *slots)
+static char *slots_init(unsigned number, unsigned i)
 {
+	char *slots = areas[number].row0 + i * sizeof(struct cpu_slot);
+
 	for (long row = -ROWS_BEFORE; row < 0; row++)
 		cpu_slot(slots, row)->hot = 1;
+	/* No event is counted in that row. */
+	cpu_slot(slots, -1)->event[0] = number;
 	return slots;
+}
+
+/* A place in an area; CPU_AREA_SLOTS: it is full. */
+static unsigned take_place(struct area *area)
+{
+	for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {
+		if (area->used[i / 64] == UINT64_MAX) {
+			i |= 63;
+		} else if (!(area->used[i / 64] >> i % 64 & 1)) {
+			area->used[i / 64] |= UINT64_C(1) << i % 64;
+			return i;
+		}
+	}
+	return CPU_AREA_SLOTS;
 }
 
 char *cpu_slots_create(void)
 {
-	for (unsigned a = 0; a < AREAS_MAX; a++) {
-		struct area *area = &areas[a];
+	for (; roomy < AREAS_MAX; roomy++) {
+		struct area *area = &areas[roomy];
+		unsigned i;
 
 		if (!area->row0) {
 			area->row0 = area_map(PROT_READ | PROT_WRITE);
 			if (!area->row0)
 				return NULL;
-			__atomic_store_n(&cpu_area_count, a + 1, __ATOMIC_RELEASE);
+			__atomic_store_n(&cpu_area_count, roomy + 1, __ATOMIC_RELEASE);
 		}
-		for (unsigned i = 0; i < CPU_AREA_SLOTS; i++)
-			if (!(area->used[i / 64] >> i % 64 & 1)) {
-				area->used[i / 64] |= UINT64_C(1) << i % 64;
-				return slots_init(area->row0 + i * sizeof(struct cpu_slot));
-			}
+		i = take_place(area);
+		if (i < CPU_AREA_SLOTS)
+			return slots_init(roomy, i);
 	}
 	errno = ENOMEM;
 	return NULL;
@@ -123,21 +190,20 @@ char *cpu_slots_create(void)
 
 void cpu_slots_destroy(char *slots)
 {
-	for (unsigned a = 0; a < cpu_area_count; a++) {
-		size_t i = (size_t)(slots - areas[a].row0) / sizeof(struct cpu_slot);
+	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[0];
+	const size_t i = (size_t)(slots - areas[number].row0) / sizeof(struct cpu_slot);
 
-		if (slots < areas[a].row0 || i >= CPU_AREA_SLOTS)
-			continue;
-		/* Rows that nobody touched are not touched now either. */
-		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-			static const struct cpu_slot empty;
-			struct cpu_slot *slot = cpu_slot(slots, cpu);
+	/* Rows that no thread touched are only read now. */
+	for (unsigned cpu = 0; cpu < rows; cpu++) {
+		static const struct cpu_slot empty;
+		struct cpu_slot *slot = cpu_slot(slots, cpu);
 
-			if (memcmp(slot, &empty, sizeof(empty)) != 0)
-				memset(slot, 0, sizeof(*slot));
-		}
-		areas[a].used[i / 64] &= ~(UINT64_C(1) << i % 64);
+		if (memcmp(slot, &empty, sizeof(empty)) != 0)
+			memset(slot, 0, sizeof(*slot));
 	}
+	areas[number].used[i / 64] &= ~(UINT64_C(1) << i % 64);
+	if (number < roomy)
+		roomy = number;
 }
 
 static void for_each_slot(void (*fn)(struct cpu_slot *))

@@ -45,9 +45,14 @@ static bool list_exchange(struct cpu_slab *slab, struct list old, uint64_t word)
 	return cas16(&slab->local, old.word, old.tid, word, old.tid + 1);
 }
 
-static uint16_t link_read(struct cpu_slab *slab, unsigned index)
+/* The link of the first object. The count ends the list, too: an object that was freed
+ * twice makes it a ring. */
+static unsigned link_behind(struct cpu_slab *slab, struct list list)
 {
-	return __atomic_load_n(&cpu_slab_stack(slab)[index], __ATOMIC_RELAXED);
+	unsigned link =
+		__atomic_load_n(&cpu_slab_stack(slab)[FIRST(list.word) - 1], __ATOMIC_RELAXED);
+
+	return COUNT(list.word) > 1 ? link : 0;
 }
 
 static void *cas_pop(char *slots)
@@ -70,7 +75,7 @@ static void *cas_pop(char *slots)
 			return NULL;
 
 		uint64_t word =
-			list_word(link_read(slab, first - 1), COUNT(list.word) - 1, (uint32_t)cpu);
+			list_word(link_behind(slab, list), COUNT(list.word) - 1, (uint32_t)cpu);
 
 		if (list_exchange(slab, list, word))
 			return slab->base + (size_t)(first - 1) * slab->size8 * 8;
@@ -93,6 +98,9 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 	unsigned last = cpu_slab_index(slab, offset8[0]), first = last;
 
 	(void)slots;
+	/* Before a link is written: those of objects that are free already are in use. */
+	if (COUNT(list_read(slab).word) + n > slab->room)
+		return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_FULL : CPU_MISS;
 	for (unsigned i = 1; i < n; i++) {
 		unsigned index = cpu_slab_index(slab, offset8[i]);
 
@@ -104,6 +112,8 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 
 		if (OWNER(list.word) != (uint32_t)cpu)
 			return CPU_MISS;
+		if (COUNT(list.word) + n > slab->room)
+			return CPU_FULL;
 		__atomic_store_n(&link[last], (uint16_t)FIRST(list.word), __ATOMIC_RELAXED);
 		if (list_exchange(slab, list,
 				  list_word(first + 1, COUNT(list.word) + n, (uint32_t)cpu)))

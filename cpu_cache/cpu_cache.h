@@ -14,7 +14,8 @@
  *
  * An object that is freed while it is the hot one, or on top of its stack, or the
  * last one gathered, is seen to be free already: that costs one comparison with
- * what is at hand anyway.
+ * what is at hand anyway. A freelist that holds all objects of its slab takes no
+ * further one: one of them was freed twice, and the stack would overflow.
  *
  * Everything a CPU does here is a *section*: reads, checks, and one committing
  * store, which takes effect only if the thread stayed on that CPU undisturbed.
@@ -58,7 +59,7 @@ struct cpu_slab {
 	uint64_t reciprocal; /* ceil(2^32 / size8): offset to index by multiplication */
 	uint64_t owner;     /* rseq, mutex: the CPU, or CPU_NONE */
 	uint32_t size8;     /* bytes from object to object, divided by 8 */
-	uint32_t spare;
+	uint32_t room;      /* objects that the freelist holds at most: all of the slab's */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 #define CPU_SLAB_STACK 192
@@ -79,7 +80,8 @@ struct cpu_slot {
 	uint64_t closed;          /* non-zero while somebody revokes this slot */
 	uint32_t lock;            /* engines that lock their slow sections */
 	uint32_t partial_limit;   /* the user's: when to look through partial again */
-	uint32_t spare[2];
+	uint32_t counted;         /* the user's: allocations while it counts (tally.h) … */
+	uint32_t counted_before;  /* … and how many of them it has taken in */
 	uint16_t gather_buf[CPU_GATHER_MAX]; /* offsets in units of 8 bytes */
 	uint64_t event[CPU_EVENTS];          /* the user's counters, kept without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
@@ -99,6 +101,7 @@ enum cpu_result {
 	CPU_MISS,   /* a condition did not hold, nothing changed */
 	CPU_MOVED,  /* not on that CPU (any more), nothing changed: look again */
 	CPU_DOUBLE, /* the object is free already, nothing changed */
+	CPU_FULL,   /* all objects of the slab are free already, nothing changed */
 };
 
 /* A batch of offsets that was taken out of a gather buffer. */
@@ -170,10 +173,32 @@ extern long cpu_rseq_offset __attribute__((visibility("hidden")));
  */
 bool cpu_engine_init(const char *wanted);
 
-/* Possible CPUs: slots exist for 0 … cpu_possible()-1. */
+/* Words of the largest mask of CPUs that is understood: 8192 CPUs. */
+#define CPU_MASK_WORDS (8192 / (8 * sizeof(unsigned long)))
+
+/*
+ * cpu_possible: CPUs that threads may run on are 0 … cpu_possible()-1: what walks over
+ * slots go by. Grows at most once, when cpu_met() proves it wrong.
+ * cpu_met: a thread runs on this CPU. Async-signal-safe.
+ * cpu_rows_cover: is there a row of slots for this CPU, and for each other that the kernel
+ * may run a thread on?
+ */
 unsigned cpu_possible(void);
+void cpu_possible_is_wrong(void);
+bool cpu_rows_cover(int cpu);
+/* What cpu_possible() returns, once it was called. */
+extern unsigned cpu_possible_count __attribute__((visibility("hidden")));
+
+static inline void cpu_met(int cpu)
+{
+	if (__builtin_expect(cpu >= (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED),
+			     0) &&
+	    cpu >= (int)cpu_possible())
+		cpu_possible_is_wrong();
+}
+
 #ifdef SLAB_TESTING
-/* Another machine: before there are any slots. */
+/* Believe in n possible CPUs, on more of which threads may run: before there are slots. */
 void cpu_set_possible(unsigned n);
 #endif
 
@@ -240,10 +265,10 @@ static inline uint64_t cpu_word(const struct cpu_slab *slab, unsigned count)
 /* The CPU that owns a slab, or CPU_NONE. */
 uint32_t cpu_slab_owner(const struct cpu_slab *slab);
 /* Make an empty slab, in hand. */
-void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, const void *user);
+void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, unsigned room, const void *user);
 /* Free objects on the owner's side, of a slab in hand (a guess otherwise). */
 unsigned cpu_slab_free_count(const struct cpu_slab *slab);
-/* Put n free objects in, take up to n out; only in hand. */
+/* Put n free objects in, or as many as fit; take up to n out; only while it is isolated. */
 void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8);
 unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8);
 /* Call fn for every free object on the owner's side of a slab in hand. */

@@ -30,12 +30,13 @@ static void set_local(struct cpu_slab *slab, uint32_t low)
 	__atomic_store_n(&slab->local, word, __ATOMIC_RELEASE);
 }
 
-void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, const void *user)
+void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, unsigned room, const void *user)
 {
 	slab->base = base;
 	slab->size8 = (uint32_t)(size / 8);
 	slab->reciprocal = ((UINT64_C(1) << 32) + slab->size8 - 1) / slab->size8;
 	slab->next = 0;
+	slab->room = room;
 	cpu_slab_stack(slab)[-1] = CPU_STACK_BOTTOM;
 	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_RELAXED);
 	set_local(slab, 0);
@@ -66,6 +67,11 @@ static void put_links(struct cpu_slab *slab, unsigned n, const uint16_t *offset8
 
 void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 {
+	unsigned count = cpu_slab_free_count(slab);
+	unsigned room = count < slab->room ? slab->room - count : 0;
+
+	if (n > room) /* some were freed twice */
+		n = room;
 	if (!n)
 		return;
 	if (has_links()) {

@@ -98,7 +98,7 @@ static bool self_test(void)
 			return false;
 		/* Objects are only addresses here; nobody touches them. */
 		memset(room, 0, sizeof(room));
-		cpu_slab_init(slab, room, 64, NULL);
+		cpu_slab_init(slab, room, 64, 3, NULL);
 		passed = slab_test(cpu_engine, slots, cpu, slab);
 		cpu_slots_destroy(slots);
 	}
@@ -113,6 +113,9 @@ static bool try_engine(const struct cpu_engine *engine)
 		return false;
 	cpu_engine = engine;
 	cpu_rseq_offset = engine == &cpu_engine_rseq ? __rseq_offset : stand_in_offset();
+	/* The fast path indexes with the CPU's id unchecked. */
+	if (engine == &cpu_engine_rseq && !cpu_rows_cover(engine->cpu()))
+		return false;
 	return self_test();
 }
 

@@ -54,30 +54,32 @@ static void *mutex_pop(char *slots)
 }
 
 /* Under the slot's lock, which makes sure of the owner. */
-static void push_entries(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+static enum cpu_result push_entries(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 {
 	uint32_t top = height(slab);
 
+	if (top + n > slab->room)
+		return CPU_FULL;
 	for (unsigned i = 0; i < n; i++)
 		cpu_slab_stack(slab)[top + i] = offset8[i];
 	cpu_inject(5);
 	set_height(slab, top + n);
+	return CPU_DONE;
 }
 
 static enum cpu_result mutex_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
 				       const uint16_t *offset8)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	bool owned;
+	enum cpu_result result = CPU_MISS;
 
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;
 	cpu_slot_lock(slot);
-	owned = cpu_slab_owner(slab) == (uint32_t)cpu;
-	if (owned)
-		push_entries(slab, n, offset8);
+	if (cpu_slab_owner(slab) == (uint32_t)cpu)
+		result = push_entries(slab, n, offset8);
 	cpu_slot_unlock(slot);
-	return owned ? CPU_DONE : CPU_MISS;
+	return result;
 }
 
 static enum cpu_result mutex_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
@@ -91,9 +93,7 @@ static enum cpu_result mutex_push(char *slots, int cpu, struct cpu_slab *slab, u
 	if (cpu_slab_owner(slab) == (uint32_t)cpu) {
 		bool is_top = cpu_slab_stack(slab)[(ptrdiff_t)height(slab) - 1] == offset8;
 
-		if (!is_top)
-			push_entries(slab, 1, &offset8);
-		result = is_top ? CPU_DOUBLE : CPU_DONE;
+		result = is_top ? CPU_DOUBLE : push_entries(slab, 1, &offset8);
 	}
 	cpu_slot_unlock(slot);
 	return result;

@@ -13,14 +13,14 @@
  *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
  *                 (cmpxchg16b: owner(s) must be c; current may be stale)
  * pop_hot         section on c: not closed(c); obj = hot(c);    commit hot(c) = 0
- * push            hot(c) = obj, or owner(s) = c and stack(s)[h - 1] = obj, read anywhere:
- *                                                               double
- *                 (the fast path of rseq leaves that out), else
- *                 section on c: hot(c) empty;                   commit hot(c) = obj
+ * push            section on c: hot(c) empty;                   commit hot(c) = obj
  *                 (rseq only), else
- *                 section on c: owner(s) = c; stack(s)[h] = obj; commit height(s) = h + 1
+ *                 hot(c) = obj, read anywhere: double, else
+ *                 section on c: owner(s) = c; h = room(s): full; stack(s)[h - 1] = obj: double;
+ *                 stack(s)[h] = obj;                            commit height(s) = h + 1
  * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
- * push_bulk       section on c: owner(s) = c; n entries to the stack; commit height(s) = h + n
+ * push_bulk       section on c: owner(s) = c; h + n > room(s): full; n entries to the stack;
+ *                                                               commit height(s) = h + n
  * install         section on c: not closed(c), current(c) = none; commit current(c) = s
  * retire          section on c: not closed(c), current(c) = s, s exhausted
  *                                                               commit current(c) = none
@@ -41,9 +41,28 @@
  *
  * double          the object is free already, so somebody frees it twice. What is compared is
  *                 at hand anyway; an older free of the same object is not seen. An object that
- *                 is not free is never found in one of these places, whenever they are read and
- *                 whichever CPU's they are. Below a stack stands CPU_STACK_BOTTOM, which is no
+ *                 is not free is never found in a hot place, whenever that is read and whichever
+ *                 CPU's it is. What stands on a stack counts only while c owns the slab, so it is
+ *                 read in a section. Below a stack stands CPU_STACK_BOTTOM, which is no
  *                 object; so is the 1 that fills the hot places of threads without a CPU.
+ *
+ * full            as many objects are free as the slab has, and here is one more: at least one
+ *                 was freed twice, this one or another. So nothing is ever written behind a stack.
+ *
+ * Order. A commit is a release, and the conditions of a section are loaded with acquire, in
+ * the order in which they stand here. Under a slot's lock it is the lock that orders.
+ *   owner(s)     acquire before height(s): pairs with the release of cpu_slab_set_owner(), on
+ *                any CPU, after which the entries put in while it was isolated are seen
+ *   closed(c)    acquire before hot, current, partial, gather: pairs with the release that
+ *                opens the slot, after which all is seen that was taken while it was closed
+ *   height(s)    of a slab that CPUs work on it is a guess outside of sections; a thread that
+ *                isolates the slab has fenced before
+ *   current(c)   the commit of install is a release, the load of pop needs no acquire: both
+ *                are of CPU c, and install has acquired closed(c)
+ *   hot(c), gather(c)   by others only after a fence, hot by an exchange (acquire, release)
+ *   incoming(c)  pushed with release, exchanged for none with acquire
+ * A fence is a full barrier for the caller and for each CPU that runs a thread of the
+ * process.
  *
  * Whoever closes a slot and then fences has it for himself: no section on it
  * commits any more, except pop and push on slabs that it still owns. Taking

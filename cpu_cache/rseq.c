@@ -5,7 +5,8 @@
  * Nothing here is atomic in the sense of the bus: a section on CPU c is safe
  * against other threads on c, because the kernel restarts it when they ran, and
  * against other CPUs, because they keep their hands off what c owns. Values are
- * read twice, once outside to prepare and once inside to compare.
+ * read twice, once outside to prepare and once inside to compare: outside in any order,
+ * inside with acquire.
  *
  * The C library registered each thread (glibc 2.35 and later); we only ever
  * write the rseq_cs field.
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,9 +45,10 @@ static enum cpu_result commit(const struct rseq_op *op)
 
 static int rseq_cpu(void)
 {
-	const char *area = (const char *)__builtin_thread_pointer() + cpu_rseq_offset;
+	int cpu = cpu_rseq_number();
 
-	return *(const volatile int *)(area + 4);
+	cpu_met(cpu);
+	return cpu;
 }
 
 static void *engine_pop(char *slots)
@@ -72,41 +73,55 @@ static void *engine_pop_hot(char *slots)
 	return hot && commit(&op) == CPU_DONE ? (void *)hot : NULL;
 }
 
-/*
- * Looked at before a push that has left the fast path, which itself cannot afford
- * it (docs/design.md, 14). No section is needed to see it: an object that is not free
- * is in neither place at any time, nor is it in what a read of the height and a
- * later one of the entry below it can give (the release of the height publishes
- * the entry).
- */
-static bool is_free_already(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
-			    uint16_t offset8)
+/* The entry on top of a stack of this height. A section: another thread may revoke the slab
+ * and write anything over its stack. */
+static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
+				uint64_t height, uint16_t *ret_top)
 {
+	uint64_t nowhere;
+	struct rseq_op op = op_on(slot, cpu, &nowhere, &zero);
+
+	op_check(&op, 0, &slab->owner, (uint32_t)cpu); /* also while the slot is closed */
+	op_check(&op, 1, &slab->local, height);
+	op.from = cpu_slab_stack(slab) + (ptrdiff_t)height - 1;
+	op.to = ret_top;
+	op.count = 1;
+	return commit(&op);
+}
+
+/* Why the push of an object missed, for good or by an abort. An object that is not free
+ * is in no hot place, whenever and wherever that is read. */
+static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
+				  uint16_t offset8)
+{
+	uint64_t height = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	uint16_t top;
+
 	if (__atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ==
 	    (uintptr_t)cpu_slab_object(slab, offset8))
-		return true;
+		return CPU_DOUBLE;
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
-		return false;
-
-	ptrdiff_t height = (ptrdiff_t)__atomic_load_n(&slab->local, __ATOMIC_ACQUIRE);
-
-	return __atomic_load_n(&cpu_slab_stack(slab)[height - 1], __ATOMIC_RELAXED) == offset8;
+		return CPU_MISS;
+	cpu_inject(3);
+	if (read_top(slot, cpu, slab, height, &top) != CPU_DONE)
+		return CPU_MOVED;
+	if (top == offset8)
+		return CPU_DOUBLE;
+	return height >= slab->room ? CPU_FULL : CPU_MOVED;
 }
 
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
-	if (is_free_already(cpu_slot(slots, cpu), cpu, slab, offset8))
-		return CPU_DOUBLE;
 	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
 		return CPU_DONE;
-	return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_MOVED : CPU_MISS;
+	return why_missed(cpu_slot(slots, cpu), cpu, slab, offset8);
 }
 
 static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 {
 	int cpu = rseq_cpu();
 	struct cpu_slot *slot = cpu_slot(slots, cpu); /* of no CPU: always empty */
-	struct cpu_slab *slab = slot->current;
+	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 	uint16_t offset8[CPU_GATHER_MAX];
 
 	if (!slab || !n)
@@ -145,6 +160,8 @@ static enum cpu_result engine_push_bulk(char *slots, int cpu, struct cpu_slab *s
 
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;
+	if (value > slab->room)
+		return CPU_FULL;
 	op_check(&op, 0, &slab->owner, (uint32_t)cpu);
 	op_check(&op, 1, &slab->local, local);
 	op.from = offset8;
@@ -293,20 +310,25 @@ static enum cpu_result engine_gather_take(char *slots, int cpu, struct cpu_batch
 	return commit(&op);
 }
 
-/* Without membarrier (a filter of system calls may take it away): whoever ran on
- * a CPU when we run there was preempted, and restarts. */
+/*
+ * Without membarrier (a filter of system calls may take it away): a thread that ran on a
+ * CPU when we run there was preempted, and restarts. The system calls and not their
+ * wrappers, whose masks end at 1024 CPUs.
+ */
 static void slow_fence(void)
 {
-	cpu_set_t before, one;
+	const unsigned bits = 8 * sizeof(unsigned long);
+	unsigned long before[CPU_MASK_WORDS], one[CPU_MASK_WORDS] = {0};
+	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(before), before);
 
-	if (sched_getaffinity(0, sizeof(before), &before) != 0)
+	if (bytes <= 0)
 		return;
-	for (unsigned cpu = 0; cpu < cpu_possible() && cpu < CPU_SETSIZE; cpu++) {
-		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
-		sched_setaffinity(0, sizeof(one), &one);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		one[cpu / bits] = 1UL << cpu % bits;
+		syscall(SYS_sched_setaffinity, 0, sizeof(one), one);
+		one[cpu / bits] = 0;
 	}
-	sched_setaffinity(0, sizeof(before), &before);
+	syscall(SYS_sched_setaffinity, 0, bytes, before);
 }
 
 /*

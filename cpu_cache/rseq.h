@@ -41,4 +41,12 @@ struct rseq_op {
 #include "arch/generic/rseq.h"
 #endif
 
+/* The CPU as this thread's struct rseq has it; < 0: it has none. */
+static inline int cpu_rseq_number(void)
+{
+	const char *area = (const char *)__builtin_thread_pointer() + cpu_rseq_offset;
+
+	return *(const volatile int *)(area + 4);
+}
+
 #endif /* CPU_CACHE_RSEQ_H */

@@ -12,7 +12,8 @@
 #include <valgrind/memcheck.h>
 #else
 #define RUNNING_ON_VALGRIND 0
-#define VALGRIND_MALLOCLIKE_BLOCK(obj, size, red, zeroed) ((void)(obj), (void)(size))
+#define VALGRIND_MALLOCLIKE_BLOCK(obj, size, red, zeroed)                                          \
+	((void)(obj), (void)(size), (void)(zeroed))
 #define VALGRIND_FREELIKE_BLOCK(obj, red) ((void)(obj))
 #define VALGRIND_RESIZEINPLACE_BLOCK(obj, old, size, red) ((void)(obj), (void)(old), (void)(size))
 #define VALGRIND_MAKE_MEM_NOACCESS(start, size) ((void)(start), (void)(size))

@@ -3,7 +3,8 @@
 
 #include <slab/memory.h>
 
-#include "cache_rcu.h"
+#include "callback.h"
+#include "debug_cache.h"
 #include "pin.h"
 
 /* Rounds of slab_reclaim() in which objects are freed, but no slab gets empty. */
@@ -37,8 +38,8 @@ static unsigned weight(const struct slab_cache *cache)
 /* Its owner does not know a cache before it was returned to him. */
 static bool may_be_asked(const struct slab_cache *cache)
 {
-	return cache->reclaim && __atomic_load_n(&cache->complete, __ATOMIC_ACQUIRE) &&
-	       weight(cache);
+	return cache->reclaim && !cache_is_dying(cache) &&
+	       __atomic_load_n(&cache->complete, __ATOMIC_ACQUIRE) && weight(cache);
 }
 
 static bool comes_before(const struct slab_cache *a, const struct slab_cache *b)
@@ -86,15 +87,13 @@ static struct slab_cache *pick(struct asked *round, const struct slab_cache *onl
 
 static size_t call(struct slab_cache *cache)
 {
-	const struct rcu_flavor_struct *was = rcu_enter(cache);
-	enum limit_cause why = limit_noted; /* an allocation within may note another */
+	struct callback callback = callback_begin(cache);
 	size_t objects;
 
 	asking = true;
 	objects = cache->reclaim(cache, cache->arg);
 	asking = false;
-	limit_noted = why;
-	rcu_leave(was);
+	callback_end(&callback);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
 	return objects;
@@ -113,14 +112,11 @@ bool ask_next(struct asked *round, struct slab_cache *only, size_t *ret_bytes)
 	return true;
 }
 
-size_t slab_reclaim(size_t bytes)
+static size_t reclaim(size_t bytes)
 {
-	size_t got, before, bytes_of_slabs, trimmed;
+	size_t got = slab_trim(), before, bytes_of_slabs, trimmed;
 	unsigned fruitless = 0;
 
-	if (asking)
-		return 0;
-	got = slab_trim();
 	while (got < bytes && fruitless < FRUITLESS_ROUNDS) {
 		struct asked round = {.wait = true};
 
@@ -133,6 +129,15 @@ size_t slab_reclaim(size_t bytes)
 			break;
 		fruitless = got > before ? 0 : fruitless + 1;
 	}
+	return got;
+}
+
+size_t slab_reclaim(size_t bytes)
+{
+	int cancel = cancel_disable();
+	size_t got = asking || debug_is_destroying() ? 0 : reclaim(bytes);
+
+	cancel_restore(cancel);
 	return got;
 }
 
@@ -188,7 +193,13 @@ static bool is_hopeless(const struct retry *retry)
 
 bool retry_allocation(struct retry *retry)
 {
-	if (limit_cause() == LIMIT_NONE || asking)
+	bool again;
+	int cancel;
+
+	if (limit_cause() == LIMIT_NONE || asking || debug_is_destroying())
 		return false;
-	return regain(retry) || (!is_hopeless(retry) && ask(retry));
+	cancel = cancel_disable();
+	again = regain(retry) || (!is_hopeless(retry) && ask(retry));
+	cancel_restore(cancel);
+	return again;
 }

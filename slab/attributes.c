@@ -11,6 +11,7 @@
 
 #include "debug_cache.h"
 #include "inspection.h"
+#include "limit.h"
 
 /* Slabs: more than any cache has use for, and less than a list word counts to. */
 #define MIN_PARTIAL_MAX 65535
@@ -25,6 +26,7 @@ struct attribute {
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
 	const char *accepted;
+	uint64_t (*least)(const struct slab_cache *cache); /* of what is not 0; NULL: 1 */
 };
 
 static void write_min_partial(struct slab_cache *cache, uint64_t value)
@@ -54,6 +56,11 @@ static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
 	}
 	cache_flush(cache);
+}
+
+static uint64_t least_limit(const struct slab_cache *cache)
+{
+	return UINT64_C(1) << cache->slab_shift;
 }
 
 static void write_limit(struct slab_cache *cache, uint64_t value)
@@ -115,9 +122,15 @@ static const struct attribute attributes[] = {
 	SUM(draining_slabs),
 	SUM(guarded_slabs),
 	NUMBER(errors),
-	WRITABLE(limit, INT64_MAX, "a number of bytes, and 0 for no limit"),
+	{.name = "limit",
+	 AT(limit),
+	 .write = write_limit,
+	 .max = INT64_MAX,
+	 .accepted = "0 for no limit, or a number of bytes, at least one slab",
+	 .least = least_limit},
 	NUMBER(counted),
 	NUMBER(counted_us),
+	NUMBER(counted_variance),
 	NUMBER(rcu_pending),
 	NUMBER(rcu_freed),
 	NUMBER(rcu_helped),
@@ -176,6 +189,14 @@ const char *attribute_accepted(const char *name)
 	if (i >= 0 && is_event((unsigned)i))
 		return "0, which clears it";
 	return i < 0 ? NULL : attributes[i].accepted;
+}
+
+uint64_t attribute_least(const struct slab_cache *cache, const char *name)
+{
+	int i = find(name);
+
+	return i >= 0 && !is_event((unsigned)i) && attributes[i].least ? attributes[i].least(cache)
+								       : 0;
 }
 
 static int fail(int error)
@@ -255,6 +276,8 @@ int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
 	if (!event && !attributes[i].write)
 		return fail(EACCES);
 	if (value > (event ? 0 : attributes[i].max))
+		return fail(ERANGE);
+	if (!limit_is_possible(value, attribute_least(cache, name)))
 		return fail(ERANGE);
 	if (event)
 		clear_event(cache, (unsigned)i - ATTRIBUTES);

@@ -4,6 +4,9 @@
 #define SLAB_ATTRIBUTES_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+struct slab_cache;
 
 /* Is there a name like this? */
 bool attribute_is_known(const char *name);
@@ -11,5 +14,8 @@ bool attribute_is_known(const char *name);
 /* What slab_stat_write() takes for this name, as words of a sentence: "0 to 65535
  * slabs"; NULL when it can only be read, or there is no such name. */
 const char *attribute_accepted(const char *name);
+
+/* The least value but 0 that it takes of this cache; 0: any. */
+uint64_t attribute_least(const struct slab_cache *cache, const char *name);
 
 #endif /* SLAB_ATTRIBUTES_H */

@@ -55,8 +55,10 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		done += got;
 		if (got)
 			continue;
-		/* The stack is exhausted; there may be a hot object in front of it. */
-		objs[done] = cpu_pop(cache);
+		/* The stack is exhausted; the last-freed object may be left, and be all that
+		 * a CPU without a current slab holds. */
+		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_hot(cache->cpu_slots)
+						      : cpu_engine->pop(cache->cpu_slots);
 		if (objs[done]) {
 			done++;
 			continue;
@@ -72,7 +74,7 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 			break;
 		}
 	}
-	count_allocations(cache, done);
+	count_slow(cache, done);
 	return done;
 }
 
@@ -111,7 +113,7 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 
 /* A run of objects of one slab. */
 static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
-		     const uint16_t *offset8)
+		     const uint16_t *offset8, const void *caller)
 {
 	for (;;) {
 		int cpu = cpu_engine->cpu();
@@ -122,6 +124,11 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 		result = cpu_engine->push_bulk(cache->cpu_slots, cpu, &slab->cpu, n, offset8);
 		if (result == CPU_DONE)
 			return;
+		if (result == CPU_FULL) {
+			debug_report_full(cache, slab, cpu_slab_object(&slab->cpu, offset8[0]),
+					  caller);
+			return;
+		}
 		if (result == CPU_MISS)
 			break;
 	}
@@ -154,6 +161,7 @@ static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, u
 
 void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 {
+	const void *caller = __builtin_return_address(0);
 	uint16_t offset8[CPU_GATHER_MAX];
 	size_t i = 0;
 
@@ -169,10 +177,10 @@ void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 		slab = slab_of_user(objs[i], cache, &other);
 		run = other ? 0 : find_run(slab, n - i, objs + i, offset8);
 		if (run) {
-			free_run(cache, slab, run, offset8);
+			free_run(cache, slab, run, offset8, caller);
 			i += run;
 		} else {
-			slab_free_from(cache, objs[i++], slab, __builtin_return_address(0));
+			slab_free_from(cache, objs[i++], slab, caller);
 		}
 	}
 }

@@ -8,13 +8,14 @@
  * therefore not tied to names; the names of a merged cache leave in the
  * opposite order of their arrival.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "annotate.h"
+#include "cancel.h"
 #include "control_socket.h"
+#include "create_args.h"
 #include "count.h"
 #include "counters.h"
 #include "debug_layout.h"
@@ -32,12 +33,8 @@
 #include "reserve.h"
 #include "root.h"
 
-#define FLAGS_KNOWN                                                                                \
-	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
-	 SLAB_FAILSLAB | SLAB_HWCACHE_ALIGN | SLAB_TYPESAFE_BY_RCU | SLAB_NO_MERGE | SLAB_PANIC |  \
-	 SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
 /* Flags that caches must have in common to be merged. */
-#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT)
+#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
 
 /* SLAB_DEBUG says O: not the letters that would enlarge the cache's slabs. */
 #define LETTER_NO_GROWTH (UINT64_C(1) << 63)
@@ -61,6 +58,7 @@ static void init_once(void)
 {
 	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
 	const char *wanted = names[slab_options()->engine];
+	int cancel = cancel_disable();
 
 	if (!cpu_engine_init(wanted))
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
@@ -68,6 +66,7 @@ static void init_once(void)
 	topology_nodes();
 	root_init();
 	limit_init();
+	cancel_restore(cancel);
 }
 
 /* Before anybody else: hooks that are registered later run before ours on the way to
@@ -78,11 +77,25 @@ static __attribute__((constructor(101))) void register_fork_hooks(void)
 	slab_fork_init();
 }
 
-void slab_init(void)
+/*
+ * What it looks for and does not find is not the caller's business. Where libslab is
+ * malloc, what the C library allocates for init_once() comes back here.
+ */
+bool slab_init(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static __thread bool initializes __attribute__((tls_model("initial-exec")));
+	int saved = errno;
 
+	if (initializes) {
+		errno = ENOMEM;
+		return false;
+	}
+	initializes = true;
 	pthread_once(&once, init_once);
+	initializes = false;
+	errno = saved;
+	return true;
 }
 
 const char *slab_engine(void)
@@ -155,56 +168,6 @@ static unsigned choose_min_partial(size_t size)
 	return clamp(log2 / 2, 5, 10);
 }
 
-/* --- arguments --------------------------------------------------------------- */
-
-static bool is_name(const char *name)
-{
-	size_t n = 0;
-
-	if (!name)
-		return false;
-	for (; name[n] && n <= SLAB_MAX_NAME; n++)
-		if (!isgraph((unsigned char)name[n]))
-			return false;
-	return n >= 1 && n <= SLAB_MAX_NAME;
-}
-
-/* Take the caller's arguments; what he has beyond ours must be zero. */
-static int read_args(struct slab_cache_args *args, const struct slab_cache_args *from, size_t bytes)
-{
-	memset(args, 0, sizeof(*args));
-	if (!from)
-		return 0;
-	for (size_t i = sizeof(*args); i < bytes; i++)
-		if (((const char *)from)[i])
-			return EINVAL;
-	memcpy(args, from, bytes < sizeof(*args) ? bytes : sizeof(*args));
-	return 0;
-}
-
-/* The names of <slab/malloc.h>'s caches, "size-64", are theirs. */
-static bool is_size_name(const char *name)
-{
-	return strncmp(name, "size-", 5) == 0 && isdigit((unsigned char)name[5]);
-}
-
-static int check_args(const char *name, size_t size, const struct slab_cache_args *args,
-		      uint64_t flags)
-{
-	if (!is_name(name) || is_size_name(name) || !size || size > SLAB_MAX_OBJECT_SIZE ||
-	    flags & ~FLAGS_KNOWN)
-		return EINVAL;
-	if (args->align & (args->align - 1) || args->align > SLAB_MAX_ALIGN)
-		return EINVAL;
-	if (args->ctor && flags & SLAB_ZERO)
-		return EINVAL;
-	if (flags & SLAB_TYPESAFE_BY_RCU && !args->rcu)
-		return EINVAL;
-	if (!args->isolate != !args->migrate || (args->migrate && !args->ctor))
-		return EINVAL;
-	return 0;
-}
-
 /* --- the registry -------------------------------------------------------------- */
 
 bool cache_is_called(const struct slab_cache *cache, const char *name)
@@ -237,7 +200,8 @@ static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_
 static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
 {
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		bool plain = !c->ctor && !c->dtor && !c->rcu && !(c->flags & SLAB_NO_MERGE) &&
+		bool plain = !cache_is_dying(c) && !c->ctor && !c->dtor && !c->rcu &&
+			     !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
 			     !c->memory.reserve && !cache_has_counters(c) &&
 			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
@@ -265,7 +229,7 @@ static struct slab_cache *cache_memory(void)
 	char(*alias)[SLAB_MAX_NAME + 1];
 
 	if (free_cache_count <= FREE_CACHES_KEPT)
-		return os_map(cache_bytes(), 4096);
+		return os_map(cache_bytes(), 1);
 	free_caches = cache->next;
 	free_cache_count--;
 	alias = cache->alias;
@@ -335,7 +299,8 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->letters = flags & SLAB_DEBUG_LETTERS;
 	if (flags & LETTER_NO_GROWTH)
 		cache->letters = debug_letters_without_growth(cache, cache->letters);
-	cache->tag = slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0;
+	cache->tag = (slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0) |
+		     (flags & SLAB_HARDEN_FREE ? SLAB_TAG_HARDEN : 0);
 	cache->ctor = args->ctor;
 	cache->dtor = args->dtor;
 	cache->isolate = args->isolate;
@@ -352,7 +317,8 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 		node_init(&cache->node[n]);
 	if (annotate_is_on())
 		cache->letters |= LETTER_TOOL;
-	if (cache->letters)
+	cache->had_letters = cache->letters;
+	if (cache->letters || flags & SLAB_HARDEN_FREE)
 		fault_install();
 	cache_update_slots(cache);
 	cache->magic = CACHE_MAGIC;
@@ -382,7 +348,7 @@ void registry_remove(struct slab_cache *cache)
 static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
 {
 	if (!cache->alias)
-		cache->alias = os_map(CACHE_ALIAS_BYTES, 4096);
+		cache->alias = os_map(CACHE_ALIAS_BYTES, 1);
 	if (!cache->alias)
 		return NULL;
 	root_registry_begin();
@@ -394,7 +360,7 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 	return cache;
 }
 
-/* What the environment adds: debug letters, zeroing. */
+/* What the environment adds: debug flags, zeroing, hardening. */
 static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
 {
 	bool no_growth;
@@ -406,59 +372,94 @@ static uint64_t wanted_flags(const char *name, const struct slab_cache_args *arg
 		flags |= SLAB_FAILSLAB;
 	if (slab_options()->zero_alloc && !args->ctor)
 		flags |= SLAB_ZERO;
+	if (slab_options()->harden)
+		flags |= SLAB_HARDEN_FREE;
 	return flags;
 }
 
-/* With registry_lock. */
+static void add(struct slab_cache *cache)
+{
+	registry_add(cache);
+	if (sample_options(cache->name))
+		sample_set(cache, sample_options(cache->name));
+}
+
+/* With registry_lock. When it fails, *ret_reason and errno say why. */
 static struct slab_cache *create_locked(const char *name, size_t size,
-					const struct slab_cache_args *args, uint64_t flags)
+					const struct slab_cache_args *args, uint64_t flags,
+					const char **ret_reason)
 {
 	size_t align = choose_align(size, args->align, flags);
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache;
 
 	if (find_name(name)) {
+		*ret_reason = "a cache of this name exists";
 		errno = EEXIST;
 		return NULL;
 	}
-	if (args->limit && args->limit < (size_t)1 << cache_choose_slab_shift(stride)) {
+	if (!limit_is_possible(args->limit, (size_t)1 << cache_choose_slab_shift(stride))) {
+		*ret_reason = "args.limit is less than one slab";
 		errno = EINVAL;
 		return NULL;
 	}
+	*ret_reason = "out of memory";
 	flags |= wanted_flags(name, args);
 	if (args->reclaim)
 		flags |= SLAB_RECLAIM_ACCOUNT;
 	cache = can_merge(name, flags, args) ? find_mergeable(stride, align, flags) : NULL;
+	if (cache) {
+		cache = add_alias(cache, name, size);
+	} else {
+		cache = cache_new(name, size, align, args, flags);
+		if (cache)
+			add(cache);
+	}
 	if (cache)
-		return add_alias(cache, name, size);
-	cache = cache_new(name, size, align, args, flags);
-	if (!cache)
-		return NULL;
-	registry_add(cache);
-	if (sample_options(name))
-		sample_set(cache, sample_options(name));
+		*ret_reason = NULL;
 	return cache;
 }
 
-static void panic(const char *name, size_t size, int error)
+static void panic(const char *name, size_t size, const char *reason)
 {
 	slab_fatal("slab_cache_create(%.*s, %zu) with SLAB_PANIC failed: %s", SLAB_MAX_NAME,
-		   name ? name : "NULL", size, strerror(error));
+		   name ? name : "NULL", size, reason);
 }
 
-struct slab_cache *cache_create_by_size(const char *name, size_t size)
+/* With registry_lock. */
+static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 {
 	static const struct slab_cache_args args = {.align = 16};
-	struct slab_cache *cache;
+	const char *reason;
+	struct slab_cache *cache = create_locked(name, size, &args, SLAB_NO_MERGE, &reason);
 
-	slab_init();
-	pthread_mutex_lock(&registry_lock);
-	cache = create_locked(name, size, &args, SLAB_NO_MERGE);
 	if (cache)
 		cache->by_size = cache->complete = true;
+	return cache;
+}
+
+/* The control thread starts with no lock held: where libslab is malloc, pthread_create()
+ * comes back here. */
+struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place)
+{
+	struct slab_cache *cache;
+	int saved = errno, cancel;
+
+	if (!slab_init())
+		return NULL;
+	cancel = cancel_disable();
+	pthread_mutex_lock(&registry_lock);
+	cache = *place;
+	if (!cache) {
+		cache = create_by_size_locked(name, size);
+		__atomic_store_n(place, cache, __ATOMIC_RELEASE);
+	}
 	pthread_mutex_unlock(&registry_lock);
-	if (cache)
+	if (cache) {
 		slab_control_start();
+		errno = saved;
+	}
+	cancel_restore(cancel);
 	return cache;
 }
 
@@ -474,36 +475,51 @@ static bool complete(struct slab_cache *cache, const struct slab_cache_args *arg
 	return true;
 }
 
+/* NULL, or the reason as text, with errno. */
+static const char *create(const char *name, size_t size, const struct slab_cache_args *args,
+			  uint64_t flags, const void *caller, struct slab_cache **ret_cache)
+{
+	struct slab_cache *cache;
+	const char *reason;
+
+	pthread_mutex_lock(&registry_lock);
+	cache = create_locked(name, size, args, flags, &reason);
+	pthread_mutex_unlock(&registry_lock);
+	if (!cache)
+		return reason;
+	if (!complete(cache, args, caller)) {
+		slab_cache_destroy(cache);
+		errno = ENOMEM;
+		return "out of memory for its reserve";
+	}
+	slab_control_start();
+	*ret_cache = cache;
+	return NULL;
+}
+
 struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
 					   const struct slab_cache_args *user_args,
 					   size_t args_size, uint64_t flags)
 {
-	struct slab_cache_args args;
+	const void *caller = __builtin_return_address(0);
+	int saved = errno, cancel = cancel_disable();
+	const char *reason = "out of memory";
 	struct slab_cache *cache = NULL;
-	int error, saved = errno;
+	struct slab_cache_args args;
 
-	slab_init();
-	error = read_args(&args, user_args, args_size);
-	if (!error)
-		error = check_args(name, size, &args, flags);
-	if (!error) {
-		pthread_mutex_lock(&registry_lock);
-		cache = create_locked(name, size, &args, flags);
-		error = cache ? 0 : errno;
-		pthread_mutex_unlock(&registry_lock);
+	if (slab_init()) {
+		errno = EINVAL;
+		reason = create_args_read(&args, user_args, args_size);
+		if (!reason)
+			reason = create_args_check(name, size, &args, flags);
+		if (!reason)
+			reason = create(name, size, &args, flags, caller, &cache);
 	}
-	if (cache && !complete(cache, &args, __builtin_return_address(0))) {
-		slab_cache_destroy(cache);
-		cache = NULL;
-		error = ENOMEM;
-	}
-	if (!cache) {
-		if (flags & SLAB_PANIC)
-			panic(name, size, error);
-		errno = error;
-		return NULL;
-	}
-	slab_control_start();
-	errno = saved;
+	create_args_set_error(reason);
+	if (reason && flags & SLAB_PANIC)
+		panic(name, size, reason);
+	cancel_restore(cancel);
+	if (!reason)
+		errno = saved;
 	return cache;
 }

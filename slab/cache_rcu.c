@@ -38,7 +38,6 @@
 #include "debug_cache.h"
 #include "rcu_turn.h"
 #include "rseq.h"
-#include "user_pointer.h"
 
 /* What may wait before producers are held up; a quarter of it before they help. */
 #define BACKLOG_BYTES (UINT64_C(16) << 20)
@@ -49,7 +48,6 @@
  * those of another. liburcu has four. */
 #define KNOWN_MAX 4u
 
-#define PAGE ((size_t)4096)
 #define PART ((size_t)256)
 
 _Static_assert(sizeof(struct cache_rcu) <= PART, "a part of a page holds it");
@@ -110,11 +108,12 @@ void rcu_give_free(struct cache_rcu *rcu)
 /* Few caches have one: a page serves many. */
 static struct cache_rcu *take_fresh(void)
 {
-	char *page = os_map(PAGE, PAGE);
+	const size_t bytes = os_page_size();
+	char *page = os_map(bytes, 1);
 
 	if (!page)
 		return NULL;
-	for (size_t at = PART; at < PAGE; at += PART)
+	for (size_t at = PART; at < bytes; at += PART)
 		rcu_give_free((struct cache_rcu *)(page + at));
 	return (struct cache_rcu *)page;
 }
@@ -289,7 +288,7 @@ static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
 /* Can this be freed at all? Reports why not. */
 static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
-	if (!segment_known(obj) || slab_user(slab) != cache || !cache->rcu) {
+	if (slab_user(slab) != cache || !cache->rcu) {
 		debug_refuse_waiting(cache, obj, caller);
 		return false;
 	}
@@ -304,7 +303,7 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 /* Another slab's object than the last one, a full buffer, and all that is unusual. */
 static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
-	struct slab *slab = slab_of(obj);
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
 	uint64_t pending = 0;
 
 	if (!may_wait(cache, obj, slab, caller))
@@ -318,15 +317,17 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 		rcu_help(cache->rcu);
 }
 
+/* The remote batch holds offsets, each of which leads to some object: so the pointer is
+ * checked here. */
 void slab_free_rcu(struct slab_cache *cache, void *obj)
 {
-	bool other;
 	struct slab *slab;
 
 	if (SLAB_UNLIKELY(!obj))
 		return;
-	slab = slab_of_user(obj, cache, &other);
-	if (SLAB_LIKELY(!other) &&
+	slab = SLAB_LIKELY(segment_known(obj)) ? slab_of(obj) : &slab_nowhere;
+	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
+	    SLAB_LIKELY(slab_is_object(slab, obj)) &&
 	    SLAB_LIKELY(rseq_gather(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
 		rcu_arm(cache->rcu);
 	else

@@ -13,7 +13,10 @@
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
 /* Where its CPUs gather what is freed. */
 char *rcu_slots(const struct cache_rcu *rcu);
-/* Nothing waits any more, and nobody uses the cache. */
+/* Stop driving the cache's grace periods: no object waits and no thread uses the cache any
+ * more. With no lock held. */
+void rcu_stop(struct cache_rcu *rcu);
+/* After rcu_stop(). */
 void rcu_destroy(struct cache_rcu *rcu);
 /* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */
 int rcu_drain(struct slab_cache *cache);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: directory, descriptors, timer, and the thread. Clients:
+ * The control socket: timer, thread and loop. Descriptors: control_open.c; clients:
  * control_clients.c.
  *
- * Everything hangs on one epoll descriptor that watches the listening socket, a
+ * Everything hangs on one watch (descriptors.h): an epoll with the listening socket, a
  * timer and the clients. The thread waits on it; an application that wants no
- * thread watches the same descriptor in its own loop.
+ * thread watches the same epoll in its own loop.
+ *
+ * An application that closes all descriptors closes ours, too. The server checks them each
+ * time it wakes, and closing them wakes the thread. The thread then forgets them all and
+ * opens new ones a second later (reopen()): an application that closes everything may be
+ * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
+ * opens the new ones.
  *
  * `state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
@@ -17,26 +23,27 @@
  * something to give back (every slow path stirs it), or pressure, when there is a cache
  * to be asked. A child that only calls exec() has no use for one. What wants ticks may be
  * noticed under any lock, while a thread is made by functions that may allocate, in
- * libslab where it is malloc; hence slab_control_resume() at places without locks. That
- * of the registry may be held, by a cache's destruction; then another slow path will do.
+ * libslab where it is malloc; hence slab_control_resume() at places without locks.
  */
 #define _GNU_SOURCE
+#include "cancel.h"
 #include "clock.h"
 #include "control_clients.h"
 #include "control_socket.h"
 #include "count.h"
 #include "decay.h"
 #include "guard.h"
+#include "libc.h"
 #include "options.h"
 #include "pressure.h"
 #include "cache_rcu.h"
 #include "report.h"
-#include "runtime_dir.h"
 
 #include <slab/control.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -52,14 +59,13 @@
 
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
-/* Periods of the timer. */
-#define TICK_MS 100L
-#define SECOND_MS 1000L
+#define REOPEN_MS 1000 /* after descriptors were lost */
+/* Periods of the timer, in microseconds. */
+#define TICK_US 100000L
+#define SECOND_US 1000000L
 #define PERIOD_UNKNOWN (-1L)
 
 enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
-
-struct control_server control_server = {.listener = -1, .poll = -1, .timer = -1};
 
 static atomic_int state;
 
@@ -75,21 +81,18 @@ uint64_t control_now(void)
 	return clock_us() / 1000;
 }
 
-int control_watch(int operation, int fd, uint32_t events, unsigned tag)
-{
-	struct epoll_event event = {.events = events, .data.u32 = tag};
-
-	return epoll_ctl(control_server.poll, operation, fd, &event);
-}
-
 /* The timer */
 
-static void set_timer(long ms)
+/* Any thread. Without a timer, the server is to find that out. */
+static void set_timer(long us)
 {
-	const struct timespec period = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	const struct timespec period = {.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
 	struct itimerspec spec = {.it_interval = period, .it_value = period};
 
-	timerfd_settime(control_server.timer, 0, &spec, NULL);
+	if (watch_has(&control_server.watch, &control_server.timer))
+		timerfd_settime(descriptor_number(&control_server.timer), 0, &spec, NULL);
+	else
+		watch_wake(&control_server.watch);
 }
 
 /* Of two periods the one that is shorter; 0: off. */
@@ -98,15 +101,16 @@ static long shorter(long a, long b)
 	return a && (a < b || !b) ? a : b;
 }
 
-/* What those wait for who are not clients, in ms; 0: nothing. */
+/* What those wait for who are not clients, in microseconds; 0: nothing. */
 static long common_period(void)
 {
-	long period = shorter(decay_wait(), pressure_period());
+	long period = shorter(decay_wait(), pressure_period()) * 1000;
 
-	if (sample_wants_ticks() || count_wants_ticks())
-		period = shorter(period, TICK_MS);
+	period = shorter(period, count_period());
+	if (sample_wants_ticks())
+		period = shorter(period, TICK_US);
 	if (atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD)
-		period = shorter(period, SECOND_MS);
+		period = shorter(period, SECOND_US);
 	return period;
 }
 
@@ -115,8 +119,8 @@ static long wanted_period(void)
 	long period = common_period();
 
 	if (control_server.muted)
-		period = shorter(period, TICK_MS);
-	return control_server.clients ? shorter(period, SECOND_MS) : period;
+		period = shorter(period, TICK_US);
+	return control_server.clients ? shorter(period, SECOND_US) : period;
 }
 
 /*
@@ -153,113 +157,76 @@ void slab_control_start_ticks(void)
 	errno = saved_errno;
 }
 
+/* Ten times a second, however often others want to be called. */
+static void tick_sampling(void)
+{
+	static uint64_t last;
+	uint64_t now = clock_us();
+
+	if (now - last < TICK_US - TICK_US / 10)
+		return;
+	last = now;
+	sample_tick();
+}
+
 static void tick(void)
 {
 	uint64_t ticks;
 
-	if (read(control_server.timer, &ticks, sizeof(ticks)) < 0)
+	if (!watch_has(&control_server.watch, &control_server.timer) ||
+	    read(control_server.timer.fd, &ticks, sizeof(ticks)) < 0)
 		return;
 	control_drop_idle();
-	sample_tick();
+	tick_sampling();
 	count_tick();
 	decay_tick(clock_us());
-	pressure_tick(control_server.poll, TAG_PRESSURE);
+	pressure_tick(&control_server.watch, TAG_PRESSURE);
 	control_server.period = PERIOD_UNKNOWN;
 	control_update_timer();
 }
 
 static void answer_pressure(unsigned tag, uint32_t events)
 {
-	pressure_event(tag - TAG_PRESSURE, events);
+	pressure_event(&control_server.watch, tag - TAG_PRESSURE, events);
 	control_update_timer(); /* it is listened to again after a while */
 }
 
-/* Serves what is ready. Returns the number of requests answered, or -errno. */
-static int serve(int timeout)
+/* Returns the number of requests answered. */
+static int serve_event(const struct epoll_event *event)
+{
+	unsigned tag = event->data.u32;
+
+	if (tag < MAX_CLIENTS)
+		return control_serve_client(&control_server.client[tag]);
+	if (tag == TAG_LISTENER)
+		control_accept();
+	else if (tag == TAG_TIMER)
+		tick();
+	else if (tag == WATCH_TAG)
+		watch_answer(&control_server.watch);
+	else
+		answer_pressure(tag, event->events);
+	return 0;
+}
+
+/* Serves what is ready. Returns the number of requests answered, or -errno; -EBADF:
+ * descriptors are not ours any more. */
+static int serve(void)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(control_server.poll, events, 16, timeout);
-	int answered = 0;
+	int n, answered = 0;
 
+	if (!control_is_open())
+		return -EBADF;
+	n = epoll_wait(control_server.watch.epoll.fd, events, 16, 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < n; i++) {
-		unsigned tag = events[i].data.u32;
-
-		if (tag == TAG_LISTENER)
-			control_accept();
-		else if (tag == TAG_TIMER)
-			tick();
-		else if (tag >= TAG_PRESSURE)
-			answer_pressure(tag, events[i].events);
-		else
-			answered += control_serve_client(&control_server.client[tag]);
-	}
+	for (int i = 0; i < n; i++)
+		answered += serve_event(&events[i]);
 	return answered;
 }
 
-/* Opening and closing */
-
-/* Leaves the descriptors, and the socket's name, to whoever else has them. */
-static void close_descriptors(void)
-{
-	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
-		if (control_server.client[i].used)
-			close(control_server.client[i].fd);
-	}
-	if (control_server.listener >= 0)
-		close(control_server.listener);
-	if (control_server.timer >= 0)
-		close(control_server.timer);
-	if (control_server.poll >= 0)
-		close(control_server.poll);
-	pressure_close();
-	memset(&control_server, 0, sizeof(control_server));
-	control_server.listener = control_server.timer = control_server.poll = -1;
-}
-
-static int open_poll(void)
-{
-	control_server.poll = epoll_create1(EPOLL_CLOEXEC);
-	control_server.timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	if (control_server.poll < 0 || control_server.timer < 0)
-		return -errno;
-	if (control_watch(EPOLL_CTL_ADD, control_server.listener, EPOLLIN, TAG_LISTENER) != 0 ||
-	    control_watch(EPOLL_CTL_ADD, control_server.timer, EPOLLIN, TAG_TIMER) != 0)
-		return -errno;
-	return 0;
-}
-
-static int open_listener(void)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int error = slab_runtime_dir_prepare(control_server.path, sizeof(control_server.path));
-
-	if (error)
-		return error;
-	memcpy(address.sun_path, control_server.path, sizeof(control_server.path));
-	control_server.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (control_server.listener < 0)
-		return -errno;
-	if (bind(control_server.listener, (struct sockaddr *)&address, sizeof(address)) != 0)
-		return -errno;
-	if (lstat(control_server.path, &control_server.made) == 0)
-		control_server.pid = getpid();
-	if (listen(control_server.listener, MAX_CLIENTS) != 0)
-		return -errno;
-	return 0;
-}
-
-/* Only the process that made the socket removes its name, unless somebody has put
- * another in its place. */
-__attribute__((destructor)) static void unlink_socket(void)
-{
-	struct stat st;
-
-	if (control_server.pid == getpid() && lstat(control_server.path, &st) == 0 &&
-	    st.st_dev == control_server.made.st_dev && st.st_ino == control_server.made.st_ino)
-		unlink(control_server.path);
-}
+/* Giving up, and beginning again */
 
 /* Told only to users who asked for a directory. */
 static void give_up(int error)
@@ -267,16 +234,30 @@ static void give_up(int error)
 	if (*slab_options()->runtime_dir)
 		slab_note("no control socket in SLAB_RUNTIME_DIR=%s: %s",
 			  slab_options()->runtime_dir, strerrordesc_np(-error));
-	unlink_socket();
-	close_descriptors();
+	control_close();
 	control_server.error = error;
 }
 
-static int open_server(void)
+static int open_server(enum state served)
 {
-	int error = open_listener();
+	return control_open(served == LOOP ? DESCRIPTORS_FROM_SELECT : DESCRIPTORS_FROM);
+}
 
-	return error ? error : open_poll();
+/* The server has lost descriptors. Other threads leave the timer alone meanwhile. */
+static int reopen(enum state served)
+{
+	int error;
+
+	atomic_store(&state, STARTING);
+	control_close();
+	if (served == THREAD)
+		poll(NULL, 0, REOPEN_MS);
+	error = open_server(served);
+	if (error)
+		control_close();
+	atomic_store(&state, error && served == THREAD ? IDLE : served);
+	start_timer();
+	return error;
 }
 
 /* The thread */
@@ -322,14 +303,34 @@ __attribute__((constructor)) static void watch_main_thread(void)
 	pthread_setspecific(main_thread_key, &state);
 }
 
+/* With the next slow path that wants ticks; in the child of a fork that has not had one
+ * yet, and has a child, there as well. */
+static void resume_later(enum state parents)
+{
+	if (parents == THREAD || parents == STARTING)
+		__atomic_store_n(&slab_control_resumes, true, __ATOMIC_RELAXED);
+}
+
+/* While no client can be accepted, the listening socket is not waited for. */
+static void wait_for_events(void)
+{
+	const struct control_server *server = &control_server;
+	const struct descriptor *more[] = {&server->timer, &server->listener, NULL};
+
+	if (server->muted)
+		more[1] = NULL;
+	watch_wait(&server->watch, more);
+}
+
 static void *control_thread(void *unused)
 {
 	(void)unused;
 	pthread_setname_np(pthread_self(), "slab-control");
 	rcu_this_thread_is_ours();
 	while (!atomic_load(&main_thread_gone) || !last_thread()) {
-		if (serve(-1) < 0) { /* somebody closed our descriptors */
-			unlink_socket();
+		wait_for_events();
+		if (serve() < 0 && reopen(THREAD) != 0) {
+			resume_later(THREAD);
 			break;
 		}
 	}
@@ -365,12 +366,15 @@ static void start_once(enum state served)
 		atomic_store(&state, OFF);
 		return;
 	}
-	error = open_server();
+	error = open_server(served);
+	if (!error)
+		atomic_store(&state, served); /* the thread may change it at once */
 	if (!error && served == THREAD)
 		error = start_thread();
-	if (error)
+	if (error) {
 		give_up(error);
-	atomic_store(&state, error ? FAILED : served);
+		atomic_store(&state, FAILED);
+	}
 	start_timer();
 }
 
@@ -387,21 +391,14 @@ void slab_control_start(void)
 
 void slab_control_resume_slow(void)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = cancel_disable();
 
-	if (common_period() && pthread_mutex_trylock(&registry_lock) == 0) {
-		pthread_mutex_unlock(&registry_lock);
+	if (common_period()) {
 		__atomic_store_n(&slab_control_resumes, false, __ATOMIC_RELAXED);
 		slab_control_start();
 	}
+	cancel_restore(cancel);
 	errno = saved_errno;
-}
-
-/* The child of a child that has not had a slow path yet resumes as well. */
-static void resume_later(enum state parents)
-{
-	if (parents == THREAD || parents == STARTING)
-		__atomic_store_n(&slab_control_resumes, true, __ATOMIC_RELAXED);
 }
 
 void slab_control_after_fork_child(void)
@@ -409,7 +406,7 @@ void slab_control_after_fork_child(void)
 	if (atomic_load(&state) == OFF)
 		return;
 	resume_later(atomic_load(&state));
-	close_descriptors();
+	control_leave();
 	atomic_store(&main_thread_gone, false);
 	if (main_thread_watched)
 		pthread_setspecific(main_thread_key, &state);
@@ -437,22 +434,26 @@ static int loop_error(void)
 
 int slab_control_fd(void)
 {
-	int error;
+	int error, cancel = cancel_disable();
 
 	start_once(LOOP);
 	error = loop_error();
+	if (!error && !control_is_open())
+		error = reopen(LOOP);
+	cancel_restore(cancel);
 	if (error) {
 		errno = -error;
 		return error;
 	}
-	return control_server.poll;
+	return control_server.watch.epoll.fd;
 }
 
 int slab_control_dispatch(void)
 {
-	int error = loop_error();
-	int answered = error ? error : serve(0);
+	int cancel = cancel_disable(), error = loop_error();
+	int answered = error ? error : serve();
 
+	cancel_restore(cancel);
 	if (answered < 0)
 		errno = -answered;
 	return answered;

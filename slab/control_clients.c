@@ -29,8 +29,8 @@ static char requests[MAX_CLIENTS][MAX_REQUEST];
 static void mute(bool muted)
 {
 	if (muted != control_server.muted)
-		control_watch(EPOLL_CTL_MOD, control_server.listener, muted ? 0 : EPOLLIN,
-			      TAG_LISTENER);
+		watch_set(&control_server.watch, EPOLL_CTL_MOD, &control_server.listener,
+			  muted ? 0 : EPOLLIN, TAG_LISTENER);
 	control_server.muted = muted;
 }
 
@@ -40,13 +40,32 @@ static void mute(bool muted)
  */
 static void drop_client(struct client *client)
 {
-	control_watch(EPOLL_CTL_DEL, client->fd, 0, 0);
-	shutdown(client->fd, SHUT_RDWR);
-	close(client->fd);
+	if (descriptor_is_ours(&client->socket)) {
+		watch_set(&control_server.watch, EPOLL_CTL_DEL, &client->socket, 0, 0);
+		shutdown(client->socket.fd, SHUT_RDWR);
+	}
+	descriptor_close(&client->socket);
 	slab_json_free(&client->reply);
 	memset(client, 0, sizeof(*client));
 	control_server.clients--;
 	mute(false);
+}
+
+void control_drop_clients(void)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (control_server.client[i].used)
+			drop_client(&control_server.client[i]);
+}
+
+/* Answers are not in the child's memory (MADV_DONTFORK). */
+void control_forget_clients(void)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (control_server.client[i].used)
+			descriptor_close(&control_server.client[i].socket);
+	memset(control_server.client, 0, sizeof(control_server.client));
+	control_server.clients = 0;
 }
 
 /* A free slot; if there is none, that of the client that idles longest, who is then
@@ -83,12 +102,13 @@ static void add_client(struct client *client, int fd)
 
 	if (client->used)
 		drop_client(client);
-	if (control_watch(EPOLL_CTL_ADD, fd, EPOLLIN, tag) != 0) {
-		close(fd);
+	if (descriptor_take(&client->socket, fd, DESCRIPTORS_FROM) != 0)
+		return;
+	if (watch_set(&control_server.watch, EPOLL_CTL_ADD, &client->socket, EPOLLIN, tag) != 0) {
+		descriptor_close(&client->socket);
 		return;
 	}
 	client->used = true;
-	client->fd = fd;
 	client->progress = control_now();
 	control_server.clients++;
 	control_update_timer();
@@ -97,8 +117,9 @@ static void add_client(struct client *client, int fd)
 void control_accept(void)
 {
 	struct client *slot = find_slot();
-	int fd = slot ? accept4(control_server.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
-		      : -1;
+	int fd =
+		slot ? accept4(control_server.listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+		     : -1;
 
 	if (fd >= 0 && may_ask(fd)) {
 		add_client(slot, fd);
@@ -116,8 +137,13 @@ static void send_reply(struct client *client)
 	const struct slab_json *reply = &client->reply;
 	ssize_t n = 0;
 
+	/* It may have taken long to find the answer. */
+	if (!descriptor_is_ours(&client->socket)) {
+		drop_client(client);
+		return;
+	}
 	while (client->sent < reply->len && !reply->failed) {
-		n = send(client->fd, reply->text + client->sent, reply->len - client->sent,
+		n = send(client->socket.fd, reply->text + client->sent, reply->len - client->sent,
 			 MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n <= 0)
 			break;
@@ -125,8 +151,8 @@ static void send_reply(struct client *client)
 		client->progress = control_now();
 	}
 	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
-		control_watch(EPOLL_CTL_MOD, client->fd, EPOLLOUT,
-			      (unsigned)(client - control_server.client));
+		watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLOUT,
+			  (unsigned)(client - control_server.client));
 	else
 		drop_client(client);
 }
@@ -178,7 +204,7 @@ static int read_request(struct client *client)
 {
 	char *request = requests[client - control_server.client];
 	size_t room = MAX_REQUEST - 1 - client->received;
-	ssize_t n = recv(client->fd, request + client->received, room, MSG_DONTWAIT);
+	ssize_t n = recv(client->socket.fd, request + client->received, room, MSG_DONTWAIT);
 	const char *end;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -206,7 +232,7 @@ int control_serve_client(struct client *client)
 {
 	if (!client->used)
 		return 0;
-	if (client->reply.len == 0)
+	if (client->reply.len == 0 && descriptor_is_ours(&client->socket))
 		return read_request(client);
 	send_reply(client);
 	return 0;

@@ -10,6 +10,7 @@
 #include "control_answer.h"
 #include "defrag.h"
 #include "inspection.h"
+#include "libc.h"
 #include "pin.h"
 #include "symbol.h"
 

@@ -18,7 +18,7 @@
 void slab_control_start(void);
 
 /*
- * slab_control_start_ticks: sample_wants_ticks(), count_wants_ticks() or
+ * slab_control_start_ticks: sample_wants_ticks(), count_period() or
  * decay_wait() from now on: their ticks are called as often as they want, as long as
  * they do. Any thread, with any lock held; errno is untouched.
  */

@@ -7,6 +7,7 @@
  * to count, is done to all caches with the registry locked.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -17,8 +18,8 @@
 #include "options.h"
 #include "pin.h"
 
-#define COUNT_US_MIN 100
-#define COUNT_US_MAX 1000000
+#define COUNT_US_MIN 100L
+#define COUNT_US_MAX 3600000000L
 
 #define WORD_TEXT 32 /* longer than the name of any attribute */
 
@@ -38,7 +39,7 @@ static void take_word(const char **rest, char word[WORD_TEXT])
 
 struct set_errand {
 	const char *attribute;
-	uint64_t value, before, after;
+	uint64_t value, before, after, least;
 	int error;
 };
 
@@ -46,6 +47,7 @@ static long set(struct slab_cache *cache, void *arg)
 {
 	struct set_errand *errand = arg;
 
+	errand->least = attribute_least(cache, errand->attribute);
 	errand->error = slab_stat_read(cache, errand->attribute, &errand->before);
 	if (!errand->error)
 		errand->error = slab_stat_write(cache, errand->attribute, errand->value);
@@ -100,6 +102,11 @@ void control_answer_set(struct slab_json *reply, const char *rest)
 		return;
 	else if (!is_known)
 		refuse_attribute(reply, attribute, errand.error == -EACCES);
+	else if (errand.error && errand.value < errand.least)
+		slab_control_refuse(reply,
+				    "%s of this cache is not to be %s; accepted: 0 for no limit, "
+				    "or at least %" PRIu64 " bytes, one slab",
+				    attribute, value, errand.least);
 	else if (!is_number || errand.error)
 		slab_control_refuse(reply, "%s is not to be \"%s\"; accepted: %s", attribute, value,
 				    attribute_accepted(attribute));
@@ -142,27 +149,19 @@ void control_answer_trim(struct slab_json *reply, const char *rest)
 	control_end(reply);
 }
 
-static int open_window(struct slab_cache *cache, void *us)
-{
-	count_open(cache, *(const unsigned *)us);
-	return 0;
-}
-
 void control_answer_count(struct slab_json *reply, const char *rest)
 {
-	unsigned us;
-	long number;
+	long us;
 
-	if (!option_number(rest, strlen(rest), COUNT_US_MIN, COUNT_US_MAX, &number)) {
+	if (!option_number(rest, strlen(rest), COUNT_US_MIN, COUNT_US_MAX, &us)) {
 		slab_control_refuse(reply,
-				    "\"%.64s\" is not how long to count; accepted: %d to %d "
+				    "\"%.64s\" is not how long to count; accepted: %ld to %ld "
 				    "microseconds",
 				    rest, COUNT_US_MIN, COUNT_US_MAX);
 		return;
 	}
-	us = (unsigned)number;
-	slab_for_each_cache(open_window, &us);
+	count_start((uint64_t)us);
 	control_begin(reply, true);
-	slab_json_number(reply, "counting", us);
+	slab_json_number(reply, "counting", (uint64_t)us);
 	control_end(reply);
 }

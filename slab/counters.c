@@ -151,7 +151,7 @@ static int attach(struct slab_cache *cache, const struct counter_table *table)
 	if (cache->aliases || cache_has_counters(cache))
 		return -EBUSY;
 	if (!cache->counters)
-		__atomic_store_n(&cache->counters, os_map(sizeof(*cache->counters), 4096),
+		__atomic_store_n(&cache->counters, os_map(sizeof(*cache->counters), 1),
 				 __ATOMIC_RELEASE);
 	if (!cache->counters)
 		return -ENOMEM;

@@ -24,30 +24,6 @@
 #include "guard.h"
 #include "reserve.h"
 
-void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			   const struct damage *damage, struct finding *finding)
-{
-	finding_begin(finding, damage->region.problem, cache->name, "%s overwritten",
-		      damage->region.what);
-	finding_damage(finding, damage->first, damage->last, damage->region.value);
-	finding_slab(finding, slab);
-	finding_object(finding, slab, index);
-	finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what, (void *)damage->first,
-		    (void *)damage->last, damage->region.value);
-	debug_restore(damage);
-}
-
-bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
-			struct finding *finding)
-{
-	struct damage damage;
-
-	if (!debug_find_damage(slab, index, &damage))
-		return true;
-	debug_describe_damage(cache, slab, index, &damage, finding);
-	return false;
-}
-
 /* --- TRACE ------------------------------------------------------------------------ */
 
 /* One allocation or free: who does it, and what is told of it when the lock is free. */
@@ -386,8 +362,8 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 		debug_report_double_free(cache, slab, obj, caller);
 		return false;
 	}
-	if (debug_is_guarded(slab)) /* guard_free() will look at it */
-		return true;
+	if (debug_is_guarded(slab))
+		return guard_begin_waiting(cache, slab, obj, caller);
 	op.track = (struct track){0};
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
@@ -420,7 +396,11 @@ void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 	struct operation op;
 	int result;
 
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || debug_is_guarded(slab)) {
+	if (debug_is_guarded(slab)) {
+		guard_free_waited(cache, slab);
+		return;
+	}
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
 		slab_free_from(cache, obj, slab, NULL);
 		return;
 	}

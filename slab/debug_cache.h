@@ -41,7 +41,8 @@ enum object_state {
 	OBJECT_WAITING = 0x57,   /* given to slab_free_rcu(), not free yet */
 };
 
-/* One object's record; with U, two tracks follow it. */
+/* One object's record. With U, two tracks follow it; then, with P and a constructor, room for
+ * a copy of the object. */
 struct debug_object {
 	uint32_t requested; /* bytes asked for: less than object_size for slab_malloc() */
 	uint16_t next;      /* free: index of the next free object + 1 */
@@ -65,7 +66,8 @@ struct slab_debug {
 	uint8_t disabled;     /* damaged: out of use for ever */
 	uint8_t guarded;      /* one sampled object between guard pages (guard.c) */
 	uint8_t counted;      /* among the node's nr_debug_empty */
-	uint8_t spare[4];
+	uint8_t copies;       /* P, and a constructor: free objects are compared with copies */
+	uint8_t spare[3];
 };
 
 static inline struct debug_object *debug_record(const struct slab *slab, unsigned index)
@@ -88,6 +90,14 @@ static inline void debug_set_used(const struct slab *slab, unsigned used)
 static inline struct track *debug_track(const struct slab *slab, unsigned index, unsigned which)
 {
 	return (struct track *)(debug_record(slab, index) + 1) + which;
+}
+
+/* What a free object holds; only where the slab has copies. */
+static inline char *debug_copy(const struct slab *slab, unsigned index)
+{
+	bool tracks = slab->debug->letters & SLAB_STORE_USER;
+
+	return (char *)(debug_track(slab, index, TRACK_ALLOC) + (tracks ? 2 : 0));
 }
 
 static inline char *debug_object_at(const struct slab *slab, unsigned index)
@@ -136,6 +146,10 @@ void debug_slab_publish(struct slab_cache *cache, struct slab *slab);
 void slab_withdraw(struct slab *slab);
 /* Destroy the objects of an unused slab, with letters or without: with no lock held. */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
+/* Call the destructor, between callback_begin() and callback_end(). */
+void debug_destroy_object(struct slab_cache *cache, void *obj);
+/* Does this thread run one? When an allocation within it fails, no cache is asked for memory. */
+bool debug_is_destroying(void);
 /* … and give it back: of a type-safe cache, when no reader can look at them any more. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
 /*
@@ -148,12 +162,14 @@ bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use for ever. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
+/* … from its node's list, if it is there. */
+void debug_slab_unlist(struct slab_cache *cache, struct slab *slab);
 /* The freelist. Under the node's lock. */
 void debug_push(const struct slab *slab, unsigned index);
 /* -1: the list is empty, or leads nowhere. */
 int debug_pop(const struct slab *slab);
 /* All unused slabs on the node's list are released: how many. */
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned node);
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum hand_lock how);
 /* Is an object allocated? Of slabs with letters and slabs that drain. */
 bool debug_is_allocated(const struct slab *slab, unsigned index);
 
@@ -186,7 +202,13 @@ bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned in
 			struct finding *finding);
 /* Check a slab of any kind with a tag: number of problems, each reported. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
-/* Put damage right and describe it. Under the lock of the slab. */
+/* An unused slab with letters, withdrawn, is about to go: what was written to its free
+ * objects would not be seen later. With no lock of 3 and 4 held. */
+void debug_check_leaving(struct slab_cache *cache, struct slab *slab);
+/* Damage as a finding: what and where; and at its end, put right. */
+void damage_begin_finding(const struct damage *damage, const char *cache, struct finding *finding);
+void damage_repair(const struct damage *damage, struct finding *finding);
+/* Both, of an object. Under the lock of the slab. */
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
 			   const struct damage *damage, struct finding *finding);
 
@@ -208,6 +230,8 @@ void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *calle
 /* Frees into slabs without letters. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
+void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
+		       const void *caller);
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller);
 /* slab_free_sized() of an object that has fewer bytes; large ones have no cache. */

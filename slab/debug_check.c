@@ -12,6 +12,44 @@
 
 enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
 
+void damage_begin_finding(const struct damage *damage, const char *cache, struct finding *finding)
+{
+	finding_begin(finding, damage->region.problem, cache, "%s overwritten",
+		      damage->region.what);
+	finding_damage(finding, damage->first, damage->last, damage_expected(damage));
+}
+
+void damage_repair(const struct damage *damage, struct finding *finding)
+{
+	if (damage->region.copy)
+		finding_fix(finding, "Restoring %s %p-%p", damage->region.what,
+			    (void *)damage->first, (void *)damage->last);
+	else
+		finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what,
+			    (void *)damage->first, (void *)damage->last, damage->region.value);
+	debug_restore(damage);
+}
+
+void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
+			   const struct damage *damage, struct finding *finding)
+{
+	damage_begin_finding(damage, cache->name, finding);
+	finding_slab(finding, slab);
+	finding_object(finding, slab, index);
+	damage_repair(damage, finding);
+}
+
+bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
+			struct finding *finding)
+{
+	struct damage damage;
+
+	if (!debug_find_damage(slab, index, &damage))
+		return true;
+	debug_describe_damage(cache, slab, index, &damage, finding);
+	return false;
+}
+
 static void describe_count(const struct slab *slab, struct finding *finding, const char *fix)
 {
 	finding_slab(finding, slab);
@@ -44,12 +82,9 @@ static bool check_slab(struct slab_cache *cache, struct slab *slab, struct findi
 	}
 	if (!debug_find_slab_damage(slab, &damage))
 		return true;
-	finding_begin(finding, damage.region.problem, cache->name, "Padding overwritten");
-	finding_damage(finding, damage.first, damage.last, damage.region.value);
+	damage_begin_finding(&damage, cache->name, finding);
 	finding_slab(finding, slab);
-	finding_fix(finding, "Restoring Padding %p-%p=0x%x", (void *)damage.first,
-		    (void *)damage.last, damage.region.value);
-	debug_restore(&damage);
+	damage_repair(&damage, finding);
 	return false;
 }
 
@@ -171,6 +206,21 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	}
 	pthread_mutex_unlock(&node->lock);
 	return found;
+}
+
+void debug_check_leaving(struct slab_cache *cache, struct slab *slab)
+{
+	struct finding finding;
+
+	for (unsigned i = 0; i < slab->carved; i++) {
+		if (debug_record(slab, i)->state != OBJECT_FREE ||
+		    debug_check_object(cache, slab, i, &finding))
+			continue;
+		/* The slab does not lead to its cache any more. */
+		finding.letters |= cache_letters(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
+		finding_detected(&finding, NULL);
+		debug_report(cache, &finding);
+	}
 }
 
 long debug_check(struct slab_cache *cache, struct slab *slab)

@@ -98,6 +98,24 @@ void debug_report_double_free(struct slab_cache *cache, const struct slab *slab,
 	debug_refuse(cache, &finding, obj, caller);
 }
 
+/* Of a slab without debug flags: all its objects are free already. */
+void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
+		       const void *caller)
+{
+	struct finding finding;
+	unsigned index;
+	size_t into;
+
+	debug_find_object(slab, obj, &index, &into);
+	finding_begin(&finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name,
+		      "More objects freed than allocated");
+	finding_slab(&finding, slab);
+	finding_object(&finding, slab, index);
+	finding_note(&finding,
+		     "All objects of its slab are free already: one of them was freed twice");
+	debug_refuse(cache, &finding, obj, caller);
+}
+
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller)
 {

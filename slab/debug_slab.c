@@ -13,10 +13,11 @@
 #include <string.h>
 
 #include "annotate.h"
+#include "callback.h"
 #include "debug_layout.h"
+#include "hand.h"
 #include "limit.h"
 #include "options.h"
-#include "cache_rcu.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
 
@@ -78,6 +79,7 @@ unsigned debug_used(const struct slab *slab)
 /* Every object free, filled, constructed: how many came that far. */
 static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 {
+	struct callback callback = callback_begin(cache);
 	unsigned n = 0;
 
 	for (; n < slab->objects; n++) {
@@ -88,7 +90,9 @@ static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 		debug_fill(slab, n);
 		if (cache->ctor && cache->ctor(debug_object_at(slab, n), cache->arg))
 			break;
+		debug_keep(slab, n);
 	}
+	callback_end(&callback);
 	return n;
 }
 
@@ -120,6 +124,7 @@ void debug_describe(const struct slab *slab, const struct slab_debug *as)
 	debug->red_left = as->red_left;
 	debug->stride = as->stride;
 	debug->poisons = as->poisons;
+	debug->copies = as->copies;
 	debug->first = debug->last = 0;
 	debug->disabled = debug->counted = 0;
 }
@@ -133,8 +138,8 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 		.inuse = layout->inuse,
 		.red_left = layout->red_left,
 		.stride = (uint16_t)layout->stride,
-		.poisons = layout->letters & SLAB_POISON && !cache->ctor &&
-			   !(cache->flags & SLAB_TYPESAFE_BY_RCU), /* readers may look */
+		.poisons = layout->poisons,
+		.copies = layout->copies,
 	};
 
 	debug_describe(slab, &debug);
@@ -177,7 +182,7 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 		return NULL;
 	slab_populate(slab, slab_bytes(slab));
 	describe(cache, slab, &layout);
-	cpu_slab_init(&slab->cpu, slab->cpu.base, layout.size, NULL);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, layout.size, slab->objects, NULL);
 	debug_fill_slab(slab);
 	made = make_objects(cache, slab);
 	if (!made) {
@@ -210,21 +215,39 @@ static void *object_at(const struct slab *slab, unsigned index)
 			   : slab->cpu.base + index * slab_size(slab);
 }
 
+static __thread bool destroys __attribute__((tls_model("initial-exec")));
+
+bool debug_is_destroying(void)
+{
+	return destroys;
+}
+
+void debug_destroy_object(struct slab_cache *cache, void *obj)
+{
+	bool was = destroys;
+
+	destroys = true;
+	cache->dtor(obj, cache->arg);
+	destroys = was;
+}
+
 /* The last one first, and what is destroyed is no object any more (release.c). */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 {
-	const struct rcu_flavor_struct *was;
+	struct callback callback;
 
 	if (slab->debug && slab->debug->letters & LETTER_TOOL)
 		annotate_show(slab->cpu.base, slab_bytes(slab));
+	if (slab->debug)
+		debug_check_leaving(cache, slab);
 	if (!cache->dtor)
 		return;
-	was = rcu_enter(cache);
+	callback = callback_begin(cache);
 	for (unsigned i = slab->carved; i-- > 0;) {
 		slab_set_carved(slab, i);
-		cache->dtor(object_at(slab, i), cache->arg);
+		debug_destroy_object(cache, object_at(slab, i));
 	}
-	rcu_leave(was);
+	callback_end(&callback);
 }
 
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
@@ -293,13 +316,24 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 		list_remove(&cache->node[slab->node], slab);
 }
 
-/* Off the list, in hand, linked by next. */
-static struct slab *take_unused(struct cache_node *node)
+void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
 {
-	struct slab *unused = NULL, *next;
+	struct cache_node *node = &cache->node[slab->node];
 
 	pthread_mutex_lock(&node->lock);
-	for (struct slab *slab = node->debug.slabs.first; slab; slab = next) {
+	if (slab->debug && slab->listed)
+		list_remove(node, slab);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* Isolated, linked by next, of the first NODE_PIECE slabs of the list, which go to its end. */
+static struct slab *take_some_unused(struct cache_node *node)
+{
+	struct slab *slab, *next, *unused = NULL;
+	unsigned n = 0;
+
+	node_lock_again(node);
+	for (slab = node->debug.slabs.first; slab && n < NODE_PIECE; slab = next, n++) {
 		next = slab->next;
 		if (slab->debug->used)
 			continue;
@@ -308,11 +342,22 @@ static struct slab *take_unused(struct cache_node *node)
 		slab->next = unused;
 		unused = slab;
 	}
+	if (slab)
+		queue_begin_at(&node->debug.slabs, slab);
 	pthread_mutex_unlock(&node->lock);
 	return unused;
 }
 
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned n)
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum hand_lock how)
 {
-	return node_release(cache, take_unused(&cache->node[n]));
+	struct cache_node *node = &cache->node[n];
+	unsigned slabs = __atomic_load_n(&node->debug.count, __ATOMIC_RELAXED), released = 0;
+
+	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
+		if (!hand_lock_as(cache, how))
+			break;
+		released += node_release(cache, take_some_unused(node));
+		hand_unlock(cache);
+	}
+	return released;
 }

@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 
+#include "cancel.h"
 #include "count.h"
 #include "debug_cache.h"
 #include "fault.h"
@@ -26,10 +27,18 @@
 void cache_update_slots(struct slab_cache *cache)
 {
 	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache) ||
-		    count_is_open(cache) || reserve_is_gated(cache);
+		    reserve_is_gated(cache);
+	bool counted = count_is_open(cache);
 
-	__atomic_store_n(&cache->slots, slow ? cpu_slots_none() : cache->cpu_slots,
+	__atomic_store_n(&cache->count.light, counted && !slow, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->slots, slow || counted ? cpu_slots_none() : cache->cpu_slots,
 			 __ATOMIC_RELEASE);
+}
+
+/* They change under flush_lock. */
+static bool has_letters(const struct slab_cache *cache)
+{
+	return cache_letters(cache) & LETTERS_SLAB;
 }
 
 /* --- slabs without letters --------------------------------------------------- */
@@ -50,7 +59,7 @@ static void sweep_full(struct slab *slab, void *arg)
 	struct sweep *sweep = arg;
 	uint64_t full = 0;
 
-	if (!is_plain(slab))
+	if (!is_plain(slab) || !has_letters(sweep->cache))
 		return;
 	if (!__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -63,32 +72,53 @@ static void sweep_full(struct slab *slab, void *arg)
 	}
 }
 
-/* Under flush_lock. */
-static void sweep_locked(struct slab_cache *cache)
+/* Some of those on a node's list. false: flush_lock is held for long. */
+static bool sweep_listed(struct slab_cache *cache, unsigned n, enum hand_lock how, bool *ret_more)
+{
+	struct slab *slab = NULL, *next;
+
+	if (!hand_lock_as(cache, how))
+		return false;
+	if (has_letters(cache))
+		slab = node_take(cache, n, HAND_MAX);
+	*ret_more = slab;
+	for (; slab; slab = next) {
+		next = slab->next;
+		drain_begin(cache, slab);
+	}
+	hand_unlock(cache);
+	return true;
+}
+
+static bool sweep_lists(struct slab_cache *cache, enum hand_lock how)
+{
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		bool more = true;
+
+		while (more)
+			if (!sweep_listed(cache, n, how, &more))
+				return false;
+	}
+	return true;
+}
+
+/* With flush_lock given up between slabs; when the letters are switched off meanwhile, what
+ * is left stays as it is. Slabs that are missed are looked for again. */
+static void sweep(struct slab_cache *cache, enum hand_lock how)
 {
 	struct sweep sweep = {.cache = cache};
+	unsigned released;
 
-	cache_flush_locked(cache);
-	for (unsigned n = 0; n < topology_nodes(); n++) {
-		struct slab *slab = node_take(cache, n, NODE_ALL), *next;
-
-		for (; slab; slab = next) {
-			next = slab->next;
-			drain_begin(cache, slab);
-		}
-	}
-	cache_each_slab(cache, sweep_full, &sweep);
-	__atomic_store_n(&cache->undrained, sweep.left, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->undrained, false, __ATOMIC_SEQ_CST);
+	if (!cache_flush_as(cache, how, &released) || !sweep_lists(cache, how) ||
+	    !hand_each_slab(cache, how, sweep_full, &sweep) || sweep.left)
+		__atomic_store_n(&cache->undrained, true, __ATOMIC_RELAXED);
 }
 
 void debug_sweep(struct slab_cache *cache)
 {
-	if (!__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) || !hand_trylock(cache))
-		return;
-	/* They may have been switched off since our caller looked. */
-	if (cache_letters(cache) & LETTERS_SLAB)
-		sweep_locked(cache);
-	hand_unlock(cache);
+	if (__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) && has_letters(cache))
+		sweep(cache, HAND_SOON);
 }
 
 /* --- slabs with letters ------------------------------------------------------------ */
@@ -131,47 +161,45 @@ static void place(struct slab *slab, void *arg)
 		placing->released += slab_put_back(cache, slab);
 }
 
-/* Under flush_lock. */
-static unsigned place_all(struct slab_cache *cache)
+unsigned debug_settle(struct slab_cache *cache)
 {
 	struct placing placing = {.cache = cache};
 
-	cache_each_slab(cache, place, &placing);
+	if (__atomic_load_n(&cache->had_letters, __ATOMIC_RELAXED))
+		hand_each_slab(cache, HAND_WAIT, place, &placing);
 	return placing.released;
 }
 
-unsigned debug_settle(struct slab_cache *cache)
+/* Whether there are letters now, and were none. */
+static bool set_letters(struct slab_cache *cache, uint64_t letters)
 {
-	unsigned released;
+	uint64_t old;
 
 	hand_lock(cache);
-	released = place_all(cache);
-	hand_unlock(cache);
-	return released;
-}
-
-static void set_letters(struct slab_cache *cache, uint64_t letters)
-{
-	uint64_t old = cache_letters(cache);
-
+	old = cache_letters(cache);
 	letters |= old & LETTER_TOOL;
+	if (letters)
+		__atomic_store_n(&cache->had_letters, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&cache->letters, letters, __ATOMIC_SEQ_CST);
 	cache_update_slots(cache);
-	if (letters & LETTERS_SLAB && !(old & LETTERS_SLAB))
-		sweep_locked(cache);
-	place_all(cache);
+	hand_unlock(cache);
+	return letters & LETTERS_SLAB && !(old & LETTERS_SLAB);
 }
 
 int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
 {
+	int cancel;
+
 	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS) {
 		errno = EINVAL;
 		return -EINVAL;
 	}
+	cancel = cancel_disable();
 	if (letters)
 		fault_install();
-	hand_lock(cache);
-	set_letters(cache, letters);
-	hand_unlock(cache);
+	if (set_letters(cache, letters))
+		sweep(cache, HAND_WAIT);
+	debug_settle(cache);
+	cancel_restore(cancel);
 	return 0;
 }

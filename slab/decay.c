@@ -58,6 +58,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "clock.h"
 #include "control_socket.h"
 #include "hand.h"
@@ -65,7 +66,6 @@
 #include "pin.h"
 #include "pressure.h"
 
-#define PAGE ((size_t)4096)
 #define HUGE_PAGE ((size_t)2 << 20)
 
 /* More than DECAY_TURNS, as a busy cache is looked at only once in so many. */
@@ -189,10 +189,11 @@ bool decay_may_discard(const struct slab *slab)
 
 /* --- pages within a slab ---------------------------------------------------------------- */
 
-static void set_pages(uint64_t pages[2], size_t first, size_t last)
+/* Of a slab, BARE_BYTES each. */
+static void set_units(uint64_t units[2], size_t first, size_t end)
 {
-	for (size_t page = first; page <= last; page++)
-		pages[page / 64] |= UINT64_C(1) << page % 64;
+	for (size_t unit = first; unit < end; unit++)
+		units[unit / 64] |= UINT64_C(1) << unit % 64;
 }
 
 static bool is_set(const uint64_t *map, size_t i)
@@ -202,29 +203,32 @@ static bool is_set(const uint64_t *map, size_t i)
 
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2])
 {
-	const size_t size = slab_size(slab);
+	const size_t size = slab_size(slab), in_page = os_page_size() - 1;
 
 	used[0] = used[1] = 0;
 	for (unsigned i = 0; i < slab_carved(slab); i++)
 		if (!is_set(free_map, i))
-			set_pages(used, i * size / PAGE, ((i + 1) * size - 1) / PAGE);
+			set_units(used, (i * size & ~in_page) / BARE_BYTES,
+				  os_pages((i + 1) * size) / BARE_BYTES);
 }
 
 /* Runs of pages that hold memory for nobody; what went is set in bare[]. */
 static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 {
 	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
-	size_t pages = slab->populated / PAGE, bytes = 0, end;
+	size_t units = slab->populated / BARE_BYTES, bytes = 0, end;
 
-	for (size_t page = 0; page < pages; page = end) {
-		bool idle = !is_set(used, page) && !is_set(slab->bare, page);
+	for (size_t unit = 0; unit < units; unit = end) {
+		bool idle = !is_set(used, unit) && !is_set(slab->bare, unit);
+		size_t length;
 
-		for (end = page + 1; end < pages; end++)
+		for (end = unit + 1; end < units; end++)
 			if (idle != (!is_set(used, end) && !is_set(slab->bare, end)))
 				break;
-		if (idle && os_discard(slab->cpu.base + page * PAGE, (end - page) * PAGE)) {
-			set_pages(bare, page, end - 1);
-			bytes += (end - page) * PAGE;
+		length = (end - unit) * BARE_BYTES;
+		if (idle && os_discard(slab->cpu.base + unit * BARE_BYTES, length)) {
+			set_units(bare, unit, end);
+			bytes += length;
 		}
 	}
 	slab_set_bare(slab, bare[0], bare[1]);
@@ -244,22 +248,26 @@ static void put_bare_last(struct slab *slab, const uint64_t *free_map)
 			uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
 			if (is_set(free_map, i) &&
-			    is_set(slab->bare, i * size / PAGE) == (bool)is_bare)
+			    is_set(slab->bare, i * size / BARE_BYTES) == (bool)is_bare)
 				cpu_slab_hand_put(&slab->cpu, 1, &offset8);
 		}
 }
 
-/* Pages at the end were never populated, so to speak: the next objects that are made
- * there take their page faults in one go. */
+/*
+ * Pages behind the objects that were made were never populated, so to speak: the next objects
+ * that are made there take their page faults in one go. Free objects are handed out as they
+ * are, so their pages stay populated: what is not is zero (large_calloc()).
+ */
 static void forget_end(struct slab *slab)
 {
+	const size_t made = os_pages(slab_carved(slab) * slab_size(slab)) / BARE_BYTES;
 	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
-	size_t pages = slab->populated / PAGE;
+	size_t units = slab->populated / BARE_BYTES;
 
-	for (; pages && is_set(bare, pages - 1); pages--)
-		bare[(pages - 1) / 64] &= ~(UINT64_C(1) << (pages - 1) % 64);
+	for (; units > made && is_set(bare, units - 1); units--)
+		bare[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
 	slab_set_bare(slab, bare[0], bare[1]);
-	__atomic_store_n(&slab->populated, (uint32_t)(pages * PAGE), __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->populated, (uint32_t)(units * BARE_BYTES), __ATOMIC_RELAXED);
 }
 
 /* Its free objects have contents that somebody relies on. */
@@ -379,7 +387,7 @@ static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 {
 	uint64_t trace = 0;
 
-	*ret_holds = false;
+	*ret_holds = cache_has_taken(cache);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 		const struct cpu_slab *current;
@@ -403,7 +411,7 @@ static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 /* Busy caches take turns in being looked at. */
 static bool is_its_turn(const struct slab_cache *cache, uint32_t now)
 {
-	return ((uintptr_t)cache / PAGE + now) % DECAY_TURNS == 0;
+	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_TURNS == 0;
 }
 
 /* Take back what CPUs hold, if it is time. */
@@ -516,11 +524,13 @@ long decay_maintain(uint64_t now)
 
 long slab_maintain(void)
 {
+	int cancel = cancel_disable();
 	long decay, pressure;
 
 	slab_init();
 	decay = decay_maintain(clock_us());
 	pressure = pressure_poll();
+	cancel_restore(cancel);
 	return decay < 0 || (pressure >= 0 && pressure < decay) ? pressure : decay;
 }
 
@@ -544,9 +554,12 @@ size_t decay_trim(unsigned *ret_slabs)
 
 size_t slab_trim(void)
 {
+	int cancel = cancel_disable();
 	unsigned slabs;
+	size_t bytes = decay_trim(&slabs);
 
-	return decay_trim(&slabs);
+	cancel_restore(cancel);
+	return bytes;
 }
 
 void decay_after_fork_child(void)

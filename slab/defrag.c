@@ -55,7 +55,7 @@
 #include <slab/memory.h>
 #include <string.h>
 
-#include "cache_rcu.h"
+#include "callback.h"
 #include "hand.h"
 
 /* One node's. */
@@ -169,12 +169,12 @@ static struct slab *take_sparse(struct defrag *d)
 
 static void empty(struct defrag *d, struct slab *slab)
 {
-	const struct rcu_flavor_struct *was = rcu_enter(d->cache);
+	struct callback callback = callback_begin(d->cache);
 
 	for (unsigned i = 0; i < slab->carved && !d->full; i++)
 		if (!(d->map[i / 64] >> i % 64 & 1))
 			move(d, slab, slab->cpu.base + i * slab_size(slab));
-	rcu_leave(was);
+	callback_end(&callback);
 }
 
 static void place(struct defrag *d, struct slab *slab)
@@ -281,7 +281,7 @@ void defrag_after_fork_child(struct slab_cache *cache)
 
 long slab_cache_defrag(struct slab_cache *cache)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	unsigned slabs;
 	long moved;
 
@@ -289,12 +289,15 @@ long slab_cache_defrag(struct slab_cache *cache)
 		errno = EINVAL;
 		return -EINVAL;
 	}
+	cancel = cancel_disable();
 	cache_pin(cache);
 	moved = defrag_cache(cache, &slabs);
 	cache_unpin(cache);
+	if (moved >= 0)
+		segment_trim(NULL);
+	cancel_restore(cancel);
 	if (moved < 0)
 		return moved;
-	segment_trim(NULL);
 	errno = saved;
 	return moved;
 }

@@ -3,15 +3,25 @@
  * Destruction of caches: refused while objects are in use, after what waits for a
  * grace period has gone, and after everybody who acts on the cache without the
  * registry's lock. Of a merged cache only a name goes. A handle that was destroyed is
- * told by the registry, so a second destruction is an error and no crash.
+ * known by the registry, so a second destruction is an error and no crash.
+ *
+ * The thread that destroys a cache marks it `dying` and pins it, both under registry_lock,
+ * when no other thread has pinned it. From then on no other thread can pin it or merge with
+ * it, and the rest needs no registry_lock: destructors run, and leaks are reported, while
+ * other threads create and destroy caches, and fork. The cache stays registered to the end.
+ * So a fork takes its locks, and the child, which lacks the destroying thread, has an
+ * ordinary cache again. slabinfo shows the cache, its name stays taken, and a refused
+ * destruction has nothing to put back.
  */
 #include <errno.h>
 
 #include "cache_rcu.h"
+#include "cancel.h"
 #include "count.h"
 #include "counters.h"
 #include "debug_cache.h"
 #include "guard.h"
+#include "hand.h"
 #include "pin.h"
 #include "registry.h"
 #include "report.h"
@@ -71,28 +81,34 @@ static bool drop_alias(struct slab_cache *cache)
 	return true;
 }
 
-/* Damaged slabs, what drained a moment ago, and, in the child of a fork, slabs that
- * a thread of its parent had in hand. */
+/* Debug slabs, what drained a moment ago, and, in the child of a fork, slabs that
+ * a thread of its parent had isolated. */
 static void release_rest(struct slab *slab, void *arg)
 {
+	debug_slab_unlist(arg, slab);
 	slab_withdraw(slab);
 	slab_release(arg, slab);
 }
 
-/* No object is in use any more: give all slabs back. */
+static bool release_some(struct slab_cache *cache, unsigned n)
+{
+	struct slab *slabs;
+
+	hand_lock(cache);
+	slabs = node_take(cache, n, HAND_MAX);
+	node_release(cache, slabs);
+	hand_unlock(cache);
+	return slabs;
+}
+
+/* No object is in use any more: give all slabs back. Destructors run when the lock is free,
+ * so that what a fork finds is whole. */
 static void release_all(struct slab_cache *cache)
 {
-	for (unsigned n = 0; n < topology_nodes(); n++) {
-		struct slab *slab = node_take(cache, n, NODE_ALL), *next;
-
-		for (; slab; slab = next) {
-			next = slab->next;
-			slab_release(cache, slab);
-		}
-	}
-	cache_each_slab(cache, release_rest, cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		pthread_mutex_destroy(&cache->node[n].lock);
+		while (release_some(cache, n))
+			;
+	hand_each_slab(cache, HAND_WAIT, release_rest, cache);
 }
 
 static void count_used(struct slab *slab, void *arg)
@@ -111,48 +127,96 @@ static void count_used(struct slab *slab, void *arg)
 	*(unsigned *)arg += used;
 }
 
-int slab_cache_destroy(struct slab_cache *cache)
+/* Are objects in use, behind what is on its way? */
+static bool is_used(struct slab_cache *cache)
 {
 	unsigned used = 0;
-	uint64_t flags;
 
-	if (!cache)
-		return 0;
-	if (lock_for_destruction(cache) != 0)
-		return -errno;
-	if (!cache_is_registered(cache) || cache->by_size) {
-		pthread_mutex_unlock(&registry_lock);
-		return fail(EINVAL);
-	}
-	if (drop_alias(cache)) {
-		pthread_mutex_unlock(&registry_lock);
-		return 0;
-	}
-	/* No reader can have found an object since the grace period of rcu_drain(). */
-	flags = cache->flags;
-	cache->flags &= ~SLAB_TYPESAFE_BY_RCU;
 	reserve_empty(cache);
 	cache_flush(cache);
 	guard_flush(cache);
-	cache_each_slab(cache, count_used, &used);
-	if (used) {
-		cache_report_leaks(cache);
-		cache->flags = flags;
-		pthread_mutex_unlock(&registry_lock);
-		reserve_refill(cache, __builtin_return_address(0));
-		return fail(EBUSY);
-	}
-	sample_set(cache, 0);
+	hand_each_slab(cache, HAND_WAIT, count_used, &used);
+	return used;
+}
+
+enum { LAST_NAME, OTHER_NAMES };
+
+/* Of a cache with other names one goes; otherwise the cache is this thread's. Or -errno. */
+static int begin(struct slab_cache *cache)
+{
+	int result = LAST_NAME;
+
+	if (lock_for_destruction(cache) != 0)
+		return -errno;
+	if (!cache_is_registered(cache) || cache->by_size)
+		result = -EINVAL;
+	else if (drop_alias(cache))
+		result = OTHER_NAMES;
+	else
+		pin_dying(cache, true);
+	pthread_mutex_unlock(&registry_lock);
+	return result;
+}
+
+static void give_up(struct slab_cache *cache)
+{
+	pthread_mutex_lock(&registry_lock);
+	pin_dying(cache, false);
+	pthread_mutex_unlock(&registry_lock);
+}
+
+/* Nothing of it is left but itself. With registry_lock. */
+static void remove_cache(struct slab_cache *cache)
+{
 	count_close(cache);
 	counters_detach(cache);
 	registry_remove(cache);
-	release_all(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		pthread_mutex_destroy(&cache->node[n].lock);
 	cpu_slots_destroy(cache->cpu_slots);
 	reserve_destroy(cache);
 	if (cache->rcu)
 		rcu_destroy(cache->rcu);
 	pthread_mutex_destroy(&cache->flush_lock);
+	pin_dying(cache, false);
 	cache_memory_free(cache);
+}
+
+static void end(struct slab_cache *cache)
+{
+	sample_set(cache, 0);
+	release_all(cache);
+	if (cache->rcu)
+		rcu_stop(cache->rcu);
+	pthread_mutex_lock(&registry_lock);
+	remove_cache(cache);
 	pthread_mutex_unlock(&registry_lock);
-	return 0;
+}
+
+static int destroy(struct slab_cache *cache, const void *caller)
+{
+	int result = begin(cache);
+
+	if (result != LAST_NAME)
+		return result == OTHER_NAMES ? 0 : result;
+	if (!is_used(cache)) {
+		end(cache);
+		return 0;
+	}
+	cache_report_leaks(cache);
+	reserve_refill(cache, caller);
+	give_up(cache);
+	return -EBUSY;
+}
+
+int slab_cache_destroy(struct slab_cache *cache)
+{
+	int cancel, error;
+
+	if (!cache)
+		return 0;
+	cancel = cancel_disable();
+	error = destroy(cache, __builtin_return_address(0));
+	cancel_restore(cancel);
+	return error ? fail(-error) : 0;
 }

@@ -26,7 +26,6 @@
 /* Reports are made on a stack of our own: the alternate stacks of programs have
  * 8 KiB as a rule. Above it stay zeros, for who unwinds it. */
 #define REPORT_STACK ((size_t)256 << 10)
-#define REPORT_STACK_GUARD ((size_t)4096)
 #define REPORT_STACK_ZEROS ((size_t)4096)
 /* How long a second thread waits for the first one's report. */
 #define REPORT_WAIT_MS 10000
@@ -151,11 +150,12 @@ static void handle(int signal, siginfo_t *info, void *context)
 
 static void map_report_stack(void)
 {
-	char *stack = os_map(REPORT_STACK, REPORT_STACK_GUARD);
+	char *stack = os_map(REPORT_STACK, 1);
 
 	if (!stack)
 		return;
-	os_protect(stack, REPORT_STACK_GUARD);
+	/* Without the guard it is as good as most stacks are. */
+	os_protect(stack, os_page_size(), false);
 	report_stack_top = stack + REPORT_STACK - REPORT_STACK_ZEROS;
 }
 

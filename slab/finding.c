@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "cancel.h"
 #include "symbol.h"
 
 #define LINE_BYTES ((size_t)16) /* shown by one line of a dump */
@@ -239,6 +240,28 @@ void finding_object(struct finding *finding, const struct slab *slab, unsigned i
 		object_with_letters(finding, slab, index);
 	else
 		plain_object(finding, slab, index);
+}
+
+void finding_large(struct finding *finding, const struct slab *slab, size_t size)
+{
+	const struct segment *segment = segment_of(slab);
+	const char *object = slab->cpu.base, *zone = object - segment->red_zone;
+	const char *before = object - LINE_BYTES;
+
+	if (finding->first >= zone && finding->first < before)
+		before = zone + (size_t)(finding->first - zone) / LINE_BYTES * LINE_BYTES;
+	finding->slab = slab;
+	finding->letters = SLAB_RED_ZONE;
+	finding->objects = finding->used = 1;
+	finding->object = object;
+	finding->object_size = finding->requested = size;
+	finding->has_red_zone = true;
+	dump_copy(finding, &finding->before, finding->bytes_before, FINDING_DUMP_BEFORE, before,
+		  object);
+	finding->before.more = 0;
+	copy_body(finding);
+	dump_copy(finding, &finding->red_zone, finding->bytes_red_zone, FINDING_DUMP_EDGE,
+		  object + size, segment_start(segment) + segment->mapped);
 }
 
 /* --- the report, without locks --------------------------------------------------- */
@@ -489,8 +512,8 @@ static SLAB_SLOWPATH void report_on_stack(const struct finding *finding)
 
 void finding_report(const struct finding *finding)
 {
-	int saved_errno = errno;
-	struct work *work = os_map(sizeof(*work), 4096);
+	int saved_errno = errno, cancel = cancel_disable();
+	struct work *work = os_map(sizeof(*work), 1);
 
 	if (work) {
 		work_report(work, finding);
@@ -498,5 +521,6 @@ void finding_report(const struct finding *finding)
 	} else {
 		report_on_stack(finding);
 	}
+	cancel_restore(cancel);
 	errno = saved_errno;
 }

@@ -63,6 +63,8 @@ void finding_damage(struct finding *finding, const char *first, const char *last
  */
 void finding_slab(struct finding *finding, const struct slab *slab);
 void finding_object(struct finding *finding, const struct slab *slab, unsigned index);
+/* The same for a large allocation of `size` bytes with red zones. */
+void finding_large(struct finding *finding, const struct slab *slab, size_t size);
 /* The calling thread came upon it, in a function called from `caller`. */
 void finding_detected(struct finding *finding, const void *caller);
 /* One more line. */

@@ -11,17 +11,7 @@
 
 #include "debug_cache.h"
 #include "decay.h"
-
-bool slab_is_object(const struct slab *slab, const void *obj)
-{
-	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
-	unsigned index;
-
-	if (offset % 8 || offset >= (size_t)slab_carved(slab) * slab->cpu.size8 * 8)
-		return false;
-	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
-	return (size_t)index * slab->cpu.size8 * 8 == offset;
-}
+#include "rseq.h"
 
 /* Full slabs are claimed at once, without the detour through the buffer. */
 static bool claim_full(struct slab_cache *cache, struct slab *slab, uint16_t offset8)
@@ -82,6 +72,10 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 			debug_report_double_free(cache, slab, obj, caller);
 			return;
 		}
+		if (result == CPU_FULL) {
+			debug_report_full(cache, slab, obj, caller);
+			return;
+		}
 		if (result == CPU_MISS)
 			break;
 		cpu = cpu_engine->cpu();
@@ -111,6 +105,9 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 	}
 	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
 		memset(obj, 0, slab_size(slab));
+	/* A tag is all that kept it off the fast path. */
+	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
+		return;
 	free_object(cache, obj, slab, caller);
 }
 

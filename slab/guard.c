@@ -4,7 +4,7 @@
  *
  *   inaccessible | pattern, object | inaccessible      or
  *   inaccessible | object, pattern | inaccessible
- *   0              a few pages, in the middle           64 KiB
+ *   0              a few pages, in the middle           64 KiB, or four pages
  *
  * The slab is a debug slab (struct slab_debug beside it, letter U, one record),
  * whose red_left leads from its start to the object. What is special: it is on no
@@ -20,15 +20,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "callback.h"
 #include "debug_layout.h"
 #include "finding.h"
 #include "limit.h"
 
-#define PAGE ((size_t)4096)
-#define GUARD_SHIFT 16
-#define GUARD_BYTES ((size_t)1 << GUARD_SHIFT)
 #define GUARD_PATTERN RED_ACTIVE
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,6 +40,21 @@ void guard_lock(void)
 void guard_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
+}
+
+/* The smallest slab that has room for an object of a page, aligned to one. */
+static unsigned guard_shift(void)
+{
+	unsigned shift = SLAB_SHIFT_MIN;
+
+	while ((size_t)1 << shift < 4 * os_page_size())
+		shift++;
+	return shift;
+}
+
+static size_t guard_bytes(void)
+{
+	return (size_t)1 << guard_shift();
 }
 
 /* --- where the object stands --------------------------------------------------- */
@@ -73,19 +85,20 @@ static bool at_left_end(void)
 
 static bool choose_place(const struct slab_cache *cache, size_t requested, struct place *place)
 {
-	size_t align = align_of(cache), step = align > PAGE ? align : PAGE;
+	const size_t page = os_page_size(), all = guard_bytes();
+	size_t align = align_of(cache), step = align > page ? align : page;
 	size_t end;
 
 	place->size = requested ? requested : 1;
-	place->bytes = align_down(place->size + PAGE - 1, PAGE);
-	if (place->bytes > GUARD_BYTES - 2 * PAGE)
+	place->bytes = os_pages(place->size);
+	if (place->bytes > all - 2 * page)
 		return false;
-	place->pages = align_down((GUARD_BYTES - place->bytes) / 2, step);
+	place->pages = align_down((all - place->bytes) / 2, step);
 	if (place->pages == 0)
 		place->pages = step;
 	end = place->pages + place->bytes;
 	place->object = at_left_end() ? place->pages : align_down(end - place->size, align);
-	return end <= GUARD_BYTES - PAGE;
+	return end <= all - page;
 }
 
 /* The place of a slab's object. */
@@ -93,25 +106,16 @@ static struct place place_of(const struct slab *slab)
 {
 	struct place place = {.object = slab->debug->red_left, .size = slab->debug->object_size};
 
-	place.pages = align_down(place.object, PAGE);
-	place.bytes = align_down(place.object + place.size + PAGE - 1, PAGE) - place.pages;
+	place.pages = align_down(place.object, os_page_size());
+	place.bytes = os_pages(place.object + place.size) - place.pages;
 	return place;
 }
 
 /* --- memory -------------------------------------------------------------------- */
 
-static bool set_access(char *start, size_t bytes, bool access)
-{
-	int saved = errno;
-	bool done = mprotect(start, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
-
-	errno = saved;
-	return done;
-}
-
 static void drop_memory(struct slab *slab)
 {
-	os_discard(slab->cpu.base, GUARD_BYTES);
+	os_discard(slab->cpu.base, guard_bytes());
 	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
 }
 
@@ -124,7 +128,7 @@ static bool open_place(struct slab *slab, const struct place *place)
 	if (slab->populated &&
 	    (slab->populated != place->bytes || place_of(slab).pages != place->pages))
 		drop_memory(slab);
-	if (!set_access(base + place->pages, place->bytes, true))
+	if (!os_protect(base + place->pages, place->bytes, true))
 		return false;
 	memset(base + place->pages, GUARD_PATTERN, place->object - place->pages);
 	memset(base + after, GUARD_PATTERN, end - after);
@@ -136,7 +140,7 @@ static void close_place(struct slab *slab)
 {
 	const struct place place = place_of(slab);
 
-	set_access(slab->cpu.base + place.pages, place.bytes, false);
+	os_protect(slab->cpu.base + place.pages, place.bytes, false);
 }
 
 /* --- slabs ------------------------------------------------------------------------ */
@@ -164,7 +168,7 @@ static struct slab *wait_over(void)
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 	if (cache) {
 		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
-		limit_release(cache, GUARD_BYTES);
+		limit_release(cache, guard_bytes());
 	}
 	return slab;
 }
@@ -173,7 +177,7 @@ static struct slab *wait_over(void)
  * that fails (too many mappings), it waits for an object of ours. */
 static bool give_back(struct slab *slab)
 {
-	const bool accessible = set_access(slab->cpu.base, GUARD_BYTES, true);
+	const bool accessible = os_protect(slab->cpu.base, guard_bytes(), true);
 
 	if (accessible) {
 		drop_memory(slab);
@@ -199,7 +203,7 @@ static struct slab *fresh_slab(void)
 	};
 	const size_t side =
 		sizeof(struct slab_debug) + sizeof(struct debug_object) + 2 * sizeof(struct track);
-	struct geometry *geometry = geometry_get_debug(GUARD_SHIFT, 1, side);
+	struct geometry *geometry = geometry_get_debug(guard_shift(), 1, side);
 	unsigned node = topology_node_of_cpu(cpu_engine->cpu());
 	struct slab *slab = geometry ? segment_take_slab(geometry, node) : NULL;
 
@@ -211,7 +215,7 @@ static struct slab *fresh_slab(void)
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-	if (!set_access(slab->cpu.base, GUARD_BYTES, false)) {
+	if (!os_protect(slab->cpu.base, guard_bytes(), false)) {
 		segment_free_slab(slab);
 		return NULL;
 	}
@@ -279,7 +283,7 @@ static void publish(struct slab_cache *cache, struct slab *slab, const struct pl
 	struct slab_debug *debug = slab->debug;
 
 	guard_lock();
-	cpu_slab_init(&slab->cpu, slab->cpu.base, GUARD_BYTES, NULL);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, guard_bytes(), 1, NULL);
 	debug->object_size = debug->inuse = (uint32_t)place->size;
 	debug->red_left = (uint32_t)place->object;
 	__atomic_store_n(&debug->used, 1, __ATOMIC_RELAXED);
@@ -294,6 +298,19 @@ static void publish(struct slab_cache *cache, struct slab *slab, const struct pl
 	guard_unlock();
 }
 
+static bool construct(struct slab_cache *cache, void *obj)
+{
+	struct callback callback;
+	int error;
+
+	if (!cache->ctor)
+		return true;
+	callback = callback_begin(cache);
+	error = cache->ctor(obj, cache->arg);
+	callback_end(&callback);
+	return !error;
+}
+
 void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller)
 {
 	struct track track = {0};
@@ -301,17 +318,17 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	struct slab *slab;
 	void *obj;
 
-	if (!choose_place(cache, requested, &place) || !limit_reserve(cache, GUARD_BYTES))
+	if (!choose_place(cache, requested, &place) || !limit_reserve(cache, guard_bytes()))
 		return NULL;
 	slab = take_slab();
 	if (!slab) {
-		limit_release(cache, GUARD_BYTES);
+		limit_release(cache, guard_bytes());
 		return NULL;
 	}
 	obj = slab->cpu.base + place.object;
-	if (!open_place(slab, &place) || (cache->ctor && cache->ctor(obj, cache->arg))) {
+	if (!open_place(slab, &place) || !construct(cache, obj)) {
 		give_back(slab);
-		limit_release(cache, GUARD_BYTES);
+		limit_release(cache, guard_bytes());
 		return NULL;
 	}
 	track_fill(&track, caller);
@@ -326,10 +343,11 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct fin
 {
 	const struct place place = place_of(slab);
 	char *pages = slab->cpu.base + place.pages, *object = slab->cpu.base + place.object;
-	const struct region left = {SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", pages, object,
-				    GUARD_PATTERN};
-	const struct region right = {SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone",
-				     object + place.size, pages + place.bytes, GUARD_PATTERN};
+	const struct region left =
+		region_of(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", pages, object, GUARD_PATTERN);
+	const struct region right =
+		region_of(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", object + place.size,
+			  pages + place.bytes, GUARD_PATTERN);
 	struct damage damage;
 
 	if (!debug_region_damaged(&left, &damage) && !debug_region_damaged(&right, &damage))
@@ -344,9 +362,10 @@ static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
 	return slab->debug->guarded && slab_user(slab) == cache;
 }
 
-static bool is_allocated(const struct slab *slab)
+/* Not free, or not yet: its place is accessible. */
+static bool is_in_use(const struct slab *slab)
 {
-	return debug_record(slab, 0)->state == OBJECT_ALLOCATED;
+	return debug_record(slab, 0)->state != OBJECT_FREE;
 }
 
 static bool check_once(struct slab_cache *cache, struct slab *slab, struct finding *finding)
@@ -354,19 +373,19 @@ static bool check_once(struct slab_cache *cache, struct slab *slab, struct findi
 	bool good;
 
 	guard_lock();
-	good = !is_ours(cache, slab) || !is_allocated(slab) || check_around(cache, slab, finding);
+	good = !is_ours(cache, slab) || !is_in_use(slab) || check_around(cache, slab, finding);
 	guard_unlock();
 	return good;
 }
 
 /* Both sides may be damaged. */
-static long check(struct slab_cache *cache, struct slab *slab, const void *caller)
+static long check(struct slab_cache *cache, struct slab *slab, const struct track *who)
 {
 	struct finding finding;
 	long problems = 0;
 
 	for (; !check_once(cache, slab, &finding); problems++) {
-		finding_detected(&finding, caller);
+		finding.detected = *who;
 		debug_report(cache, &finding);
 	}
 	return problems;
@@ -374,24 +393,29 @@ static long check(struct slab_cache *cache, struct slab *slab, const void *calle
 
 long guard_check(struct slab_cache *cache, struct slab *slab)
 {
-	return check(cache, slab, NULL);
+	struct track track;
+
+	track_fill(&track, NULL);
+	return check(cache, slab, &track);
 }
 
 /* --- free ----------------------------------------------------------------------------- */
 
 enum { FREED, REFUSED, GONE };
 
-static int take_back(struct slab_cache *cache, struct slab *slab, void *obj,
-		     const struct track *track, struct finding *finding)
+/* The object's state changes from `from` to `to`. */
+static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
+			enum object_state from, enum object_state to, const struct track *track,
+			struct finding *finding)
 {
 	char *object = debug_object_at(slab, 0);
 
 	if (!is_ours(cache, slab))
 		return GONE;
-	if (obj == object && is_allocated(slab)) {
-		debug_record(slab, 0)->state = OBJECT_FREE;
+	if (obj == object && debug_record(slab, 0)->state == from) {
+		debug_record(slab, 0)->state = to;
 		*debug_track(slab, 0, TRACK_FREE) = *track;
-		__atomic_store_n(&slab->debug->used, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&slab->debug->used, to != OBJECT_FREE, __ATOMIC_RELAXED);
 		return FREED;
 	}
 	if (obj == object)
@@ -403,11 +427,34 @@ static int take_back(struct slab_cache *cache, struct slab *slab, void *obj,
 	return REFUSED;
 }
 
+/* … after a look around it; what is wrong is reported. */
+static int check_and_change(struct slab_cache *cache, struct slab *slab, void *obj,
+			    enum object_state from, enum object_state to, const struct track *track)
+{
+	struct finding finding;
+	int result;
+
+	check(cache, slab, track);
+	guard_lock();
+	result = change_state(cache, slab, obj, from, to, track, &finding);
+	guard_unlock();
+	if (result == REFUSED) {
+		finding.detected = *track;
+		debug_report(cache, &finding);
+	}
+	return result;
+}
+
 /* Out of the user's hands: nobody else touches it before it waits. */
 static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 {
-	if (cache->dtor)
-		cache->dtor(obj, cache->arg);
+	struct callback callback;
+
+	if (cache->dtor) {
+		callback = callback_begin(cache);
+		debug_destroy_object(cache, obj);
+		callback_end(&callback);
+	}
 	if (cache->tag & SLAB_TAG_ZERO)
 		memset(obj, 0, slab->debug->object_size);
 	close_place(slab);
@@ -418,23 +465,36 @@ static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 
 void guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
 {
-	struct finding finding;
 	struct track track;
 	int result;
 
-	check(cache, slab, caller);
 	track_fill(&track, caller);
-	guard_lock();
-	result = take_back(cache, slab, obj, &track, &finding);
-	guard_unlock();
-	if (result == FREED) {
+	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_FREE, &track);
+	if (result == FREED)
 		retire(cache, slab, obj);
-	} else if (result == REFUSED) {
-		finding.detected = track;
-		debug_report(cache, &finding);
-	} else {
+	else if (result == GONE)
 		debug_free(cache, obj, caller); /* a slab of another kind by now */
-	}
+}
+
+bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
+{
+	struct track track;
+	int result;
+
+	track_fill(&track, caller);
+	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_WAITING, &track);
+	if (result == GONE) /* freed by another thread, and used again */
+		debug_refuse_waiting(cache, obj, caller);
+	return result == FREED;
+}
+
+void guard_free_waited(struct slab_cache *cache, struct slab *slab)
+{
+	void *obj = debug_object_at(slab, 0);
+	const struct track track = *debug_track(slab, 0, TRACK_FREE);
+
+	if (check_and_change(cache, slab, obj, OBJECT_WAITING, OBJECT_FREE, &track) == FREED)
+		retire(cache, slab, obj);
 }
 
 /* --- faults ------------------------------------------------------------------------------ */
@@ -478,9 +538,9 @@ void guard_report_fault(const struct guard_fault *fault)
 	size_t size = slab->debug->object_size;
 	struct finding finding;
 
-	if (!cache || (is_allocated(slab) && address >= object && address < object + size))
+	if (!cache || (is_in_use(slab) && address >= object && address < object + size))
 		return;
-	if (is_allocated(slab))
+	if (is_in_use(slab))
 		finding_begin(&finding, SLAB_PROBLEM_OUT_OF_BOUNDS, cache->name, "Out-of-bounds %s",
 			      access[fault->access]);
 	else

@@ -52,6 +52,10 @@ bool sample_wants_ticks(void);
 void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller);
 /* `slab` is guarded, and of this cache. Reports a double or invalid free. */
 void guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller);
+/* The same for slab_free_rcu(), in two steps, as debug_begin_waiting(). */
+bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
+			 const void *caller);
+void guard_free_waited(struct slab_cache *cache, struct slab *slab);
 /* The bytes around a guarded object: number of problems, each reported. */
 long guard_check(struct slab_cache *cache, struct slab *slab);
 /* Give back the cache's free guarded slabs: before it is destroyed. How many. */

@@ -75,35 +75,73 @@ bool hand_lock_as(struct slab_cache *cache, enum hand_lock how)
 {
 	if (how == HAND_SOON)
 		return hand_lock_soon(cache);
-	if (how == HAND_WAIT)
-		hand_lock(cache);
+	hand_lock(cache);
 	return true;
 }
 
-/* How many slabs it met. */
-static unsigned round_of(const struct hand_walk *walk)
+bool hand_let_others(struct slab_cache *cache, enum hand_lock how)
 {
-	struct slab *hand = node_take_some(walk->cache, walk->node, HAND_MAX, walk);
-	unsigned n = 0;
+	hand_unlock(cache);
+	return hand_lock_as(cache, how);
+}
 
-	for (const struct slab *slab = hand; slab; slab = slab->next)
-		n++;
+struct each {
+	struct slab_cache *cache;
+	enum hand_lock how;
+	bool missed;
+	void (*fn)(struct slab *, void *);
+	void *arg;
+};
+
+static void call_locked(struct slab *slab, void *arg)
+{
+	struct each *each = arg;
+
+	if (each->missed || !hand_lock_as(each->cache, each->how)) {
+		each->missed = true;
+		return;
+	}
+	if (slab_user(slab) == each->cache)
+		each->fn(slab, each->arg);
+	hand_unlock(each->cache);
+}
+
+bool hand_each_slab(struct slab_cache *cache, enum hand_lock how, void (*fn)(struct slab *, void *),
+		    void *arg)
+{
+	struct each each = {.cache = cache, .how = how, .fn = fn, .arg = arg};
+
+	cache_each_slab(cache, call_locked, &each);
+	return !each.missed;
+}
+
+static void round_of(const struct hand_walk *walk, struct node_look *look)
+{
+	struct slab *hand = node_take_some(walk->cache, walk->node, HAND_MAX, walk, look);
+
 	if (hand)
 		walk->look(hand, walk->arg);
-	return n;
+}
+
+/* false: flush_lock is held for long. */
+static bool walk_list(const struct hand_walk *walk, bool sparse)
+{
+	const struct cache_node *node = &walk->cache->node[walk->node];
+	unsigned long left = 2ul * __atomic_load_n(&node->nr_slabs, __ATOMIC_RELAXED) + HAND_MAX;
+	struct node_look look = {.sparse = sparse};
+
+	do {
+		if (!hand_lock_as(walk->cache, walk->lock))
+			return false;
+		round_of(walk, &look);
+		hand_unlock(walk->cache);
+		left -= look.looked < left ? look.looked : left;
+	} while (look.looked && look.unwanted < look.count && left);
+	return true;
 }
 
 void hand_walk(const struct hand_walk *walk)
 {
-	const struct cache_node *node = &walk->cache->node[walk->node];
-	unsigned slabs = __atomic_load_n(&node->nr_slabs, __ATOMIC_RELAXED);
-	unsigned n = HAND_MAX;
-
-	for (unsigned rounds = slabs / HAND_MAX + 1; n == HAND_MAX && rounds; rounds--) {
-		if (!hand_lock_as(walk->cache, walk->lock))
-			return;
-		n = round_of(walk);
-		if (walk->lock != HAND_LOCKED)
-			hand_unlock(walk->cache);
-	}
+	if (walk_list(walk, false) && walk->sparse)
+		walk_list(walk, true);
 }

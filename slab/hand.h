@@ -9,7 +9,8 @@
  *   - whoever has slabs in hand that others may need, these, or what was taken from CPUs
  *     (reclaim.c), holds the cache's flush_lock until they are back, or on their way to
  *     the page layer (release.c). A fork takes that lock, so the child finds every slab
- *     in its place;
+ *     in its place. What is taken from CPUs at once may be many slabs: those that are not
+ *     in hand yet are known by the cache (cache->taken);
  *   - an allocation that would fail at a limit takes it as well (limit.c): then nothing
  *     is in hand, and what is free stands on the lists. It takes one slab for its CPU;
  *   - who wants to take the next slabs lets those go first who wait to allocate or to
@@ -17,14 +18,15 @@
  *
  * Nobody waits for ever. Under flush_lock nothing of the application's runs: destructors
  * and reports have their turn when it is free. An allocation waits for the lock 10 ms at
- * most, and no more than LIMIT_TRIES times; who lets others go first does so with no lock
- * held, for a bounded time.
+ * most, and is refused after LIMIT_TRIES + 1 times in vain; who lets others go first does
+ * so with no lock held, for a bounded time.
  *
  * A walk meets each slab once, though the list changes all the time. What `wants` is to
  * see to that: what was looked at is not wanted again (it is empty, and released; settled;
  * or has the number of the walk), and goes to the end of the list, as does what is not
- * wanted, so that the others are found in front. A walk ends with the first round that
- * does not fill the hand, and in any case after as many as all slabs would take.
+ * wanted, so that the others are found in front. A round looks at NODE_PIECE slabs at most,
+ * since it holds the node's lock. A walk ends when it has not wanted any slab of a list in
+ * a row, and in any case when it has looked at twice as many as there were.
  */
 #ifndef SLAB_HAND_H
 #define SLAB_HAND_H
@@ -34,18 +36,12 @@
 /* So many are in hand at once. */
 #define HAND_MAX 16u
 
-enum hand_lock {
-	HAND_WAIT,  /* wait for flush_lock in each round */
-	HAND_SOON,  /* … no longer than an allocation may */
-	HAND_LOCKED /* the caller has it */
-};
-
 struct hand_walk {
 	struct slab_cache *cache;
 	unsigned node;
 	enum hand_lock lock;
 	bool sparse; /* also slabs that are to be emptied */
-	/* Under the node's lock. */
+	/* Under the node's lock: a few instructions. */
 	bool (*wants)(struct slab *slab, void *arg);
 	/* Slabs in hand, linked by next: puts them back, or releases them. */
 	void (*look)(struct slab *hand, void *arg);
@@ -63,6 +59,12 @@ void hand_lock_first(struct slab_cache *cache);
 bool hand_lock_soon(struct slab_cache *cache);
 /* … whatever is asked for. */
 bool hand_lock_as(struct slab_cache *cache, enum hand_lock how);
+/* Between two pieces of work: others may have it. false: it could not be taken again. */
+bool hand_let_others(struct slab_cache *cache, enum hand_lock how);
+/* For each slab of a cache, by scanning descriptors: flush_lock is held for each call. false:
+ * it could not be taken, and not all slabs were met. */
+bool hand_each_slab(struct slab_cache *cache, enum hand_lock how, void (*fn)(struct slab *, void *),
+		    void *arg);
 /* … if it is free. */
 bool hand_trylock(struct slab_cache *cache);
 /* Slabs that were to be released meanwhile are released: destructors run. */

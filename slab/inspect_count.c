@@ -53,6 +53,7 @@ static void count_slab(struct inspection *in, struct inspect_cache *cache,
 
 	(void)arg;
 	in->slab_bytes += seen->bytes;
+	in->populated_bytes += seen->populated;
 	stats->slabs++;
 	stats->objects += seen->used;
 	stats->total_objects += slab->objects;
@@ -87,9 +88,8 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 	struct slab_stats *stats = &cache->stats;
 	uint64_t unused;
 
-	for (unsigned cpu = 0; cpu < in->root.cpus; cpu += SLOTS_AT_ONCE) {
-		unsigned left = in->root.cpus - cpu,
-			 n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
+	for (unsigned cpu = 0; cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
+		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
 		int error =
 			inspect_read_pieces(in, slots + ((uint64_t)cpu << CPU_AREA_SHIFT),
 					    sizeof(slot[0]), (size_t)1 << CPU_AREA_SHIFT, n, slot);
@@ -110,7 +110,9 @@ int inspect_count(struct inspection *in)
 	int error;
 
 	in->slab_bytes = 0;
-	in->metadata_bytes = cpu_area_bytes(in->slot_areas, in->root.cpus);
+	in->populated_bytes = 0;
+	in->slot_bytes = cpu_area_bytes(in->slot_areas, in->cpus);
+	in->metadata_bytes = in->slot_bytes;
 	error = inspect_each_slab(in, count_slab, NULL);
 	for (size_t i = 0; i < in->count && !error; i++)
 		error = count_slots(in, &in->caches[i]);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "control_answer.h"
 #include "inspection.h"
 #include "names.h"
@@ -79,6 +80,7 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "populated", stats->populated);
 	slab_json_number(json, "counted", stats->counted);
 	slab_json_number(json, "counted_us", stats->counted_us);
+	slab_json_number(json, "counted_variance", stats->counted_variance);
 }
 
 static void put_memory(struct slab_json *json, const struct slab_stats *stats)
@@ -194,14 +196,16 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 	put_identity(json, in);
 	slab_json_string(json, "engine", in->root.engine);
 	slab_json_number(json, "uptime", now > started ? (now - started) / 1000 : 0);
-	slab_json_number(json, "cpus", in->root.cpus);
+	slab_json_number(json, "cpus", in->cpus);
 	slab_json_number(json, "nodes", in->root.nodes);
 	slab_json_number(json, "segments", in->pages.segment_count);
 	slab_json_number(json, "segment_size", SEGMENT_SIZE);
 	slab_json_number(json, "slab_bytes", in->slab_bytes);
+	slab_json_number(json, "populated_bytes", in->populated_bytes);
 	slab_json_number(json, "cached_bytes", in->pages.free_slab_bytes);
 	slab_json_number(json, "large_bytes", in->pages.large_bytes);
 	slab_json_number(json, "metadata_bytes", in->metadata_bytes);
+	slab_json_number(json, "slot_bytes", in->slot_bytes);
 	slab_json_number(json, "limit", in->pages.limit);
 	slab_json_number(json, "used_bytes", in->pages.used_bytes);
 	slab_json_number(json, "limit_hits", in->pages.limit_hits);
@@ -274,7 +278,7 @@ static bool is_current(const struct inspection *in, const struct inspect_cache *
 		(uintptr_t)cache->copy->cpu_slots + ((uint64_t)seen->owner << CPU_AREA_SHIFT);
 	const struct cpu_slab *current = NULL;
 
-	if (seen->owner >= in->root.cpus)
+	if (seen->owner >= in->cpus)
 		return false;
 	inspect_read(in, slot + offsetof(struct cpu_slot, current), sizeof(current), &current);
 	return current && (uintptr_t)current == seen->descriptor;
@@ -551,13 +555,15 @@ int slab_inspect(const struct slab_reader *reader, uint64_t root, const char *re
 		 struct slab_answer *answer)
 {
 	struct slab_json json = {.text = NULL};
-	int error;
+	int error, cancel;
 
 	*answer = (struct slab_answer){.text = NULL};
 	if (reader->struct_size != sizeof(*reader))
 		return -EINVAL;
+	cancel = cancel_disable();
 	error = inspect_answer(reader, root, NULL, request, &json);
 	slab_json_end(&json);
+	cancel_restore(cancel);
 	if (error == -ENOMEM || json.failed) {
 		slab_json_free(&json);
 		return -ENOMEM;

@@ -117,7 +117,7 @@ static int read_records(struct table *table, const struct inspect_slab *seen)
 		if (table->records)
 			os_unmap(table->records, table->records_room);
 		table->records_room = (bytes + 65535) & ~(size_t)65535;
-		table->records = os_map(table->records_room, 4096);
+		table->records = os_map(table->records_room, 1);
 		if (!table->records) {
 			table->records_room = 0;
 			return -ENOMEM;
@@ -269,7 +269,7 @@ static int make_table(struct table *table)
 		return error;
 	while (table->room < 2 * ((size_t)numbers[1] + 64) && table->room < STACKS_MAX)
 		table->room *= 2;
-	table->sum = os_map(table->room * sizeof(struct sum), 4096);
+	table->sum = os_map(table->room * sizeof(struct sum), 1);
 	return table->sum ? 0 : -ENOMEM;
 }
 

@@ -13,6 +13,7 @@
 #define REGISTRY_TRIES 64
 #define EXACT_TRIES 16
 #define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
+#define DESCRIPTORS_MAX 16u /* read at once: on the stack, which may be small */
 #define CPUS_MAX 8192u
 
 /* --- this process ------------------------------------------------------------ */
@@ -92,10 +93,18 @@ static int read_root(struct inspection *in)
 		return error;
 	root->version[sizeof(root->version) - 1] = '\0';
 	root->engine[sizeof(root->engine) - 1] = '\0';
-	if (root->magic != ROOT_MAGIC || root->bytes != sizeof(*root) || root->cpus > CPUS_MAX ||
+	if (root->magic != ROOT_MAGIC || root->bytes != sizeof(*root) ||
 	    memcmp(root->layout, own_layout, sizeof(own_layout)) != 0)
 		return -EPROTO;
 	return 0;
+}
+
+/* Of four bytes, which need not be aligned to eight. */
+static int read_number(const struct inspection *in, const unsigned *address, unsigned *to)
+{
+	return in->reader->read(in->reader->arg, (uintptr_t)address, sizeof(*to), 0, 1, to)
+		       ? -EFAULT
+		       : 0;
 }
 
 int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64_t root)
@@ -107,10 +116,11 @@ int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64
 	if (!error)
 		error = inspect_read(in, (uintptr_t)in->root.pages, sizeof(in->pages), &in->pages);
 	if (!error)
-		error = in->reader->read(in->reader->arg, (uintptr_t)in->root.slot_areas,
-					 sizeof(in->slot_areas), 0, 1, &in->slot_areas)
-				? -EFAULT
-				: 0;
+		error = read_number(in, in->root.slot_areas, &in->slot_areas);
+	if (!error)
+		error = read_number(in, in->root.cpus, &in->cpus);
+	if (!error && in->cpus > CPUS_MAX)
+		error = -EPROTO;
 	in->links = strcmp(in->root.engine, "cmpxchg16b") == 0;
 	if (in->root.nodes > SLAB_STATS_MAX_NODES)
 		in->root.nodes = SLAB_STATS_MAX_NODES;
@@ -141,8 +151,8 @@ static int make_room(struct inspection *in, size_t capacity)
 	char *copies;
 
 	inspect_close(in);
-	in->mapped = (capacity * each + 4095) / 4096 * 4096;
-	in->caches = os_map(in->mapped, 4096);
+	in->mapped = os_pages(capacity * each);
+	in->caches = os_map(in->mapped, 1);
 	if (!in->caches) {
 		in->mapped = 0;
 		return -ENOMEM;
@@ -218,6 +228,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.limit = copy->limit,
 		.counted = copy->count.counted,
 		.counted_us = copy->count.counted_us,
+		.counted_variance = copy->count.counted_variance,
 		.rcu_pending = copy->memory.rcu_pending,
 		.rcu_freed = copy->memory.rcu_freed,
 		.rcu_helped = copy->memory.rcu_helped,
@@ -375,11 +386,12 @@ static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 
 /* --- slabs --------------------------------------------------------------------------- */
 
-/* One segment's descriptors, and their letters. */
+/* Some of a segment's descriptors, from the first-th on, and their letters. */
 struct descriptors {
 	struct segment head;
-	struct slab slab[SLABS_MAX];
-	struct slab_debug debug[SLABS_MAX];
+	unsigned first, count;
+	struct slab slab[DESCRIPTORS_MAX];
+	struct slab_debug debug[DESCRIPTORS_MAX];
 };
 
 static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
@@ -417,7 +429,8 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
 {
 	*seen = (struct inspect_slab){
-		.descriptor = (uintptr_t)from->head.first + (uint64_t)i * from->head.stride,
+		.descriptor = (uintptr_t)from->head.first +
+			      (uint64_t)(from->first + i) * from->head.stride,
 		.address = (uintptr_t)from->slab[i].cpu.base,
 		.bytes = UINT64_C(1) << from->head.slab_shift,
 		.side = from->head.side,
@@ -434,21 +447,33 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 	seen->used = used_of(in, seen);
 }
 
-static int read_descriptors(const struct inspection *in, uint64_t address, struct descriptors *to)
+static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
 {
 	int error = inspect_read(in, address, sizeof(to->head), &to->head);
 	const struct segment *head = &to->head;
 
-	if (error)
-		return error;
-	if (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX || head->stride % 8 ||
-	    head->slab_shift > SEGMENT_SHIFT)
-		return -EFAULT;
-	error = inspect_read_pieces(in, (uintptr_t)head->first, sizeof(struct slab), head->stride,
-				    head->slabs, to->slab);
-	if (!error && head->side && head->slabs)
+	if (!error && (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX ||
+		       head->stride % 8 || head->slab_shift > SEGMENT_SHIFT))
+		error = -EFAULT;
+	to->first = to->count = 0;
+	return error;
+}
+
+/* The next ones. */
+static int read_descriptors(const struct inspection *in, struct descriptors *to)
+{
+	const struct segment *head = &to->head;
+	unsigned first = to->first + to->count, left = head->slabs - first;
+	uint64_t address = (uintptr_t)head->first + (uint64_t)first * head->stride;
+	int error;
+
+	to->first = first;
+	to->count = left < DESCRIPTORS_MAX ? left : DESCRIPTORS_MAX;
+	error = inspect_read_pieces(in, address, sizeof(struct slab), head->stride, to->count,
+				    to->slab);
+	if (!error && head->side && to->count)
 		error = inspect_read_pieces(in, (uintptr_t)to->slab[0].debug,
-					    sizeof(struct slab_debug), head->side, head->slabs,
+					    sizeof(struct slab_debug), head->side, to->count,
 					    to->debug);
 	return error;
 }
@@ -459,31 +484,43 @@ static bool is_of_interest(const struct inspection *in, const struct segment *he
 	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
 }
 
-int inspect_each_slab(struct inspection *in,
-		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
-				 const struct inspect_slab *slab, void *arg),
-		      void *arg)
+typedef void see_slab(struct inspection *in, struct inspect_cache *cache,
+		      const struct inspect_slab *slab, void *arg);
+
+/* Those that were read. */
+static void see_each(struct inspection *in, const struct descriptors *from, see_slab *fn, void *arg)
+{
+	struct inspect_slab seen;
+
+	for (unsigned i = 0; i < from->count; i++) {
+		uint64_t user = (uintptr_t)from->slab[i].cpu.user & ~SLAB_TAGS;
+		struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
+
+		if (!cache)
+			continue;
+		see(in, cache, from, i, &seen);
+		fn(in, cache, &seen, arg);
+	}
+}
+
+int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
 {
 	uint64_t address = (uintptr_t)in->pages.segments;
 	struct walk walk = {.remembered = 0};
 	struct descriptors from;
-	struct inspect_slab seen;
 
 	for (; address; address = (uintptr_t)from.head.next) {
-		int error =
-			goes_round(&walk, address) ? -EFAULT : read_descriptors(in, address, &from);
+		int error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
 
 		if (error)
 			return error;
 		in->metadata_bytes += from.head.head_bytes;
-		for (unsigned i = 0; i < from.head.slabs && is_of_interest(in, &from.head); i++) {
-			uint64_t user = (uintptr_t)from.slab[i].cpu.user & ~SLAB_TAGS;
-			struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
-
-			if (!cache)
-				continue;
-			see(in, cache, &from, i, &seen);
-			fn(in, cache, &seen, arg);
+		while (is_of_interest(in, &from.head) &&
+		       from.first + from.count < from.head.slabs) {
+			error = read_descriptors(in, &from);
+			if (error)
+				return error;
+			see_each(in, &from, fn, arg);
 		}
 	}
 	return 0;

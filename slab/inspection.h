@@ -35,14 +35,14 @@ struct inspection {
 	uint64_t root_address;
 	struct slab_root root;
 	struct pages pages;
-	unsigned slot_areas;
+	unsigned slot_areas, cpus;
 	bool links;              /* freelists are links (cmpxchg16b) */
 	struct inspect_cache *caches; /* in order of creation */
 	uint32_t *index;         /* INDEX_FACTOR * capacity: see inspect_index.c */
 	size_t count, capacity;
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the cache of the slab seen last */
-	uint64_t slab_bytes, metadata_bytes;
+	uint64_t slab_bytes, populated_bytes, metadata_bytes, slot_bytes;
 	uint64_t counter_words[2]; /* read so far: of counters with few words, and of others */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };

@@ -5,6 +5,7 @@
 #include <slab/memory.h>
 #include <time.h>
 
+#include "cancel.h"
 #include "debug_cache.h"
 #include "cache_rcu.h"
 #include "guard.h"
@@ -12,9 +13,6 @@
 #include "options.h"
 #include "pin.h"
 
-/* A flush takes some 10 µs, a round of slabs in hand less than 1 ms. Who holds the lock
- * for longer than this was preempted, or is at something that allocates itself. */
-#define PATIENCE_NS 10000000L
 #define SECOND_NS 1000000000L
 
 __thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
@@ -70,10 +68,15 @@ void limit_init(void)
 	slab_pages.limit = slab_options()->limit;
 }
 
-void slab_set_limit(size_t bytes)
+int slab_set_limit(size_t bytes)
 {
+	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS)) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
 	slab_init();
 	__atomic_store_n(&slab_pages.limit, bytes, __ATOMIC_RELAXED);
+	return 0;
 }
 
 size_t slab_limit(void)
@@ -90,7 +93,7 @@ bool limit_lock_soon(pthread_mutex_t *lock)
 	if (pthread_mutex_trylock(lock) == 0)
 		return true;
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += PATIENCE_NS;
+	until.tv_nsec += LIMIT_PATIENCE_NS;
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
 	return pthread_mutex_timedlock(lock, &until) == 0;
@@ -103,10 +106,8 @@ static long flush(struct slab_cache *cache)
 	unsigned released;
 
 	rcu_wait_a_moment(cache);
-	if (!hand_lock_soon(cache))
+	if (!cache_flush_as(cache, HAND_SOON, &released))
 		return -1;
-	released = cache_flush_locked(cache);
-	hand_unlock(cache);
 	return released + guard_flush(cache);
 }
 
@@ -147,7 +148,7 @@ size_t limit_shrink(struct slab_cache *cache)
 
 	if (released < 0)
 		return 0;
-	released += cache_release_empty(cache, true);
+	released += cache_release_empty(cache, HAND_SOON);
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
 		rcu_wait_a_moment(cache);
 	return (size_t)released << cache->slab_shift;
@@ -216,13 +217,16 @@ void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, v
 static void tell(struct slab_cache *cache, size_t limit)
 {
 	struct handler *told = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
+	int cancel;
 
 	if (!told || in_handler)
 		return;
+	cancel = cancel_disable();
 	in_handler = true;
 	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(cache, limit,
 						     __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
 	in_handler = false;
+	cancel_restore(cancel);
 }
 
 void limit_failed(struct slab_cache *cache)

@@ -29,6 +29,16 @@ enum limit_cause {
 	LIMIT_SYSTEM,  /* no memory from the operating system */
 };
 
+/*
+ * The one rule for all limits: 0 is no limit, and any other is at least one slab, since
+ * below that no allocation can succeed. For the process that is the smallest slab.
+ */
+#define LIMIT_LEAST_OF_PROCESS ((size_t)1 << SLAB_SHIFT_MIN)
+static inline bool limit_is_possible(uint64_t bytes, size_t least)
+{
+	return !bytes || bytes >= least;
+}
+
 /* Account for a slab that is about to be taken; false and ENOMEM: a limit. cache NULL:
  * a large allocation. */
 bool limit_reserve(struct slab_cache *cache, size_t bytes);
@@ -72,6 +82,9 @@ long limit_regain(struct slab_cache *cache, const struct limit_wish *wish);
 /* Take back all that is free of a cache, waiting for its lock no longer than an
  * allocation may: bytes of the slabs that went to the page layer. */
 size_t limit_shrink(struct slab_cache *cache);
+/* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. The thread that holds
+ * the lock for longer than this was preempted, or is at something that allocates itself. */
+#define LIMIT_PATIENCE_NS 10000000L
 /* A lock that an allocation can do without; false: who holds it, holds it for long. */
 bool limit_lock_soon(pthread_mutex_t *lock);
 

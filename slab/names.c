@@ -48,6 +48,7 @@ static const struct {
 	{SLAB_PANIC, "SLAB_PANIC"},
 	{SLAB_ZERO, "SLAB_ZERO"},
 	{SLAB_RECLAIM_ACCOUNT, "SLAB_RECLAIM_ACCOUNT"},
+	{SLAB_HARDEN_FREE, "SLAB_HARDEN_FREE"},
 };
 
 const char *flag_name(unsigned i, uint64_t *ret_flag)

@@ -12,13 +12,57 @@
  * are filled last; but they are there for everybody, before any fresh slab is. Which
  * of the two a slab is on makes no other difference: whoever takes all takes both,
  * and puts them on the first.
+ *
+ * The lists may have a million slabs, and allocations wait for the lock. So an operation
+ * that looks at more than one slab takes NODE_PIECE of them at a time, and lets waiting
+ * threads have the lock in between; a mutex alone would not (hand.h). Meanwhile every slab
+ * stays where other threads, and the child of a fork, find it.
  */
 #include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "decay.h"
 #include "hand.h"
+#include "node.h"
 
-#define SORT_BUCKETS 64u
+/* Others go first for about 10 ms at most. */
+#define STEPS 200u
+#define STEP_NS 50000L
+
+/* --- the lock --------------------------------------------------------------------- */
+
+void node_lock(struct cache_node *node)
+{
+	if (pthread_mutex_trylock(&node->lock) == 0)
+		return;
+	__atomic_fetch_add(&node->waiting, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&node->lock);
+	__atomic_fetch_sub(&node->waiting, 1, __ATOMIC_RELAXED);
+}
+
+void node_unlock(struct cache_node *node)
+{
+	pthread_mutex_unlock(&node->lock);
+}
+
+void node_lock_again(struct cache_node *node)
+{
+	const struct timespec step = {.tv_nsec = STEP_NS};
+	int saved = errno;
+
+	/* nanosleep() would be a place where a thread can be cancelled. */
+	for (unsigned steps = STEPS; steps; steps--) {
+		if (!__atomic_load_n(&node->waiting, __ATOMIC_RELAXED))
+			break;
+		syscall(SYS_nanosleep, &step, NULL);
+	}
+	errno = saved;
+	pthread_mutex_lock(&node->lock);
+}
+
+/* --- lists ------------------------------------------------------------------------ */
 
 void node_init(struct cache_node *node)
 {
@@ -27,6 +71,7 @@ void node_init(struct cache_node *node)
 
 static void count(struct node_list *list, struct slab *slab, bool listed)
 {
+	list->changes++;
 	__atomic_store_n(&slab->listed, listed, __ATOMIC_RELAXED);
 	__atomic_store_n(&list->count, listed ? list->count + 1 : list->count - 1,
 			 __ATOMIC_RELAXED);
@@ -50,6 +95,16 @@ void node_list_remove(struct node_list *list, struct slab *slab)
 	count(list, slab, false);
 }
 
+void node_end_sort(struct cache_node *node)
+{
+	if (!node->sort)
+		return;
+	for (unsigned i = 0; i < NODE_CLASSES; i++)
+		queue_prepend(&node->partial.slabs, &node->sorted[i]);
+	node->partial.changes++;
+	node->sort = 0;
+}
+
 /* Empty slabs go to the end, to be used last. */
 static void add(struct cache_node *node, struct slab *slab, bool empty)
 {
@@ -67,7 +122,7 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 	struct slab *others = NULL, *next;
 	unsigned min_partial = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED);
 
-	pthread_mutex_lock(&node->lock);
+	node_lock(node);
 	for (struct slab *slab = slabs; slab; slab = next) {
 		bool empty = slab_is_empty(slab);
 
@@ -82,8 +137,20 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 			add(node, slab, empty);
 		}
 	}
-	pthread_mutex_unlock(&node->lock);
+	node_unlock(node);
 	return others;
+}
+
+/* The first slabs of a chain; *slabs: the others. */
+static struct slab *cut_piece(struct slab **slabs)
+{
+	struct slab *first = *slabs, *last = first;
+
+	for (unsigned n = 1; n < NODE_PIECE && last->next; n++)
+		last = last->next;
+	*slabs = last->next;
+	last->next = NULL;
+	return first;
 }
 
 unsigned node_release(struct slab_cache *cache, struct slab *slabs)
@@ -102,7 +169,7 @@ unsigned node_release(struct slab_cache *cache, struct slab *slabs)
 
 unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 {
-	struct slab *surplus = NULL;
+	struct slab *surplus = NULL, *piece;
 	int cpu = cpu_engine->cpu();
 
 	for (struct slab *slab = slabs; slab; slab = slab->next) {
@@ -110,7 +177,8 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs)
 		cache_event(cache, cpu, SLAB_EVENT_FREE_ADD_PARTIAL);
 	}
 	while (slabs)
-		slabs = put_on(cache, slabs->node, slabs, &surplus);
+		for (piece = cut_piece(&slabs); piece;)
+			piece = put_on(cache, piece->node, piece, &surplus);
 	return node_release(cache, surplus);
 }
 
@@ -119,12 +187,12 @@ void node_put_last(struct slab_cache *cache, unsigned n, struct slab *slabs)
 	struct cache_node *node = &cache->node[n];
 	struct slab *next;
 
-	pthread_mutex_lock(&node->lock);
+	node_lock(node);
 	for (; slabs; slabs = next) {
 		next = slabs->next;
 		node_list_add_tail(&node->partial, slabs);
 	}
-	pthread_mutex_unlock(&node->lock);
+	node_unlock(node);
 }
 
 /* In hand, linked by next, in front of `taken`. Under the lock. */
@@ -155,11 +223,13 @@ struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
 	/* A look without the lock spares it when there is nothing. */
 	if (is_without(node))
 		return NULL;
-	pthread_mutex_lock(&node->lock);
+	node_lock(node);
+	if (!node->partial.slabs.first)
+		node_end_sort(node);
 	taken = take(&node->partial, max, NULL);
-	if (!taken || max == NODE_ALL)
-		taken = take(&node->sparse, max, taken);
-	pthread_mutex_unlock(&node->lock);
+	if (!taken)
+		taken = take(&node->sparse, max, NULL);
+	node_unlock(node);
 	return taken;
 }
 
@@ -172,114 +242,70 @@ struct slab *node_take_any(struct slab_cache *cache, unsigned n)
 	return slab;
 }
 
-/* Behind *end; where the next one goes. What was looked at stands at the end then, so that
- * the next round of the walk does not step over it again. */
-static struct slab **take_wanted(struct node_list *list, unsigned *max,
-				 const struct hand_walk *walk, struct slab **end)
+void node_begin_at(struct node_list *list, struct slab *next)
 {
-	struct slab *slab, *next;
+	if (!next)
+		return;
+	queue_begin_at(&list->slabs, next);
+	list->changes++;
+}
 
-	for (slab = list->slabs.first; slab && *max; slab = next) {
+/* Slabs that were looked at are at the end then, so that the next look does not meet them
+ * again. */
+static struct slab *take_wanted(struct node_list *list, unsigned max, const struct hand_walk *walk,
+				struct node_look *look)
+{
+	struct slab *taken = NULL, **end = &taken, *slab, *next;
+
+	look->looked = 0;
+	for (slab = list->slabs.first; slab && max && look->looked < NODE_PIECE; slab = next) {
+		if (look->unwanted >= list->count)
+			break;
 		next = slab->next;
+		look->looked++;
+		look->unwanted++;
 		if (!walk->wants(slab, walk->arg))
 			continue;
 		node_list_remove(list, slab);
 		slab->next = NULL;
 		*end = slab;
 		end = &slab->next;
-		--*max;
+		look->unwanted = 0;
+		max--;
 	}
-	if (slab)
-		queue_begin_at(&list->slabs, slab);
-	return end;
-}
-
-struct slab *node_take_some(struct slab_cache *cache, unsigned n, unsigned max,
-			    const struct hand_walk *walk)
-{
-	struct cache_node *node = &cache->node[n];
-	struct slab *taken = NULL, **end = &taken;
-
-	if (is_without(node))
-		return NULL;
-	pthread_mutex_lock(&node->lock);
-	end = take_wanted(&node->partial, &max, walk, end);
-	if (walk->sparse)
-		take_wanted(&node->sparse, &max, walk, end);
-	pthread_mutex_unlock(&node->lock);
+	node_begin_at(list, slab);
+	look->count = list->count;
 	return taken;
 }
 
-/* --- order ------------------------------------------------------------------------ */
-
-/* Under the lock: by how many objects are in use, in the order of the list. */
-static void deal_out(struct slab_queue *slabs, unsigned objects, struct slab_queue *bucket)
-{
-	struct slab *slab;
-
-	while ((slab = slabs->first)) {
-		queue_remove(slabs, slab);
-		queue_add_tail(&bucket[slab_used(slab) * SORT_BUCKETS / objects], slab);
-	}
-}
-
-/* The numbers of slabs never say that there are none, to who reads that of the sparse ones
- * first: without the lock, he would not wait for it. */
-void node_sort(struct slab_cache *cache, unsigned n)
+struct slab *node_take_some(struct slab_cache *cache, unsigned n, unsigned max,
+			    const struct hand_walk *walk, struct node_look *look)
 {
 	struct cache_node *node = &cache->node[n];
-	struct slab_queue bucket[SORT_BUCKETS + 1] = {0};
-	unsigned count;
+	struct slab *taken;
 
-	pthread_mutex_lock(&node->lock);
-	deal_out(&node->partial.slabs, cache->objects, bucket);
-	deal_out(&node->sparse.slabs, cache->objects, bucket);
-	for (unsigned b = SORT_BUCKETS + 1; b-- > 0;) {
-		struct slab *slab;
-
-		while ((slab = bucket[b].first)) {
-			queue_remove(&bucket[b], slab);
-			queue_add_tail(&node->partial.slabs, slab);
-		}
-	}
-	count = node->partial.count + node->sparse.count;
-	__atomic_store_n(&node->partial.count, count, __ATOMIC_RELAXED);
-	__atomic_store_n(&node->sparse.count, 0, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&node->lock);
+	look->looked = look->count = 0;
+	if (is_without(node))
+		return NULL;
+	node_lock_again(node);
+	node_end_sort(node);
+	taken = take_wanted(look->sparse ? &node->sparse : &node->partial, max, walk, look);
+	node_unlock(node);
+	return taken;
 }
 
 /* --- sparse slabs --------------------------------------------------------------- */
-
-unsigned node_split(struct slab_cache *cache, unsigned n)
-{
-	struct cache_node *node = &cache->node[n];
-	unsigned long used = 0, dense;
-	unsigned moved = 0;
-
-	pthread_mutex_lock(&node->lock);
-	for (const struct slab *slab = node->partial.slabs.first; slab; slab = slab->next)
-		used += slab_used(slab);
-	dense = (used + cache->objects - 1) / cache->objects;
-	for (; node->partial.count > dense; moved++) {
-		struct slab *slab = node->partial.slabs.last;
-
-		node_list_remove(&node->partial, slab);
-		node_list_add_head(&node->sparse, slab);
-	}
-	pthread_mutex_unlock(&node->lock);
-	return moved;
-}
 
 struct slab *node_take_sparse(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
 	struct slab *slab;
 
-	pthread_mutex_lock(&node->lock);
+	node_lock(node);
 	slab = node->sparse.slabs.last;
 	if (slab)
 		node_list_remove(&node->sparse, slab);
-	pthread_mutex_unlock(&node->lock);
+	node_unlock(node);
 	return slab;
 }
 
@@ -287,9 +313,9 @@ void node_put_sparse(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_node *node = &cache->node[slab->node];
 
-	pthread_mutex_lock(&node->lock);
+	node_lock(node);
 	node_list_add_head(&node->sparse, slab);
-	pthread_mutex_unlock(&node->lock);
+	node_unlock(node);
 }
 
 /* --- objects ---------------------------------------------------------------------- */
@@ -331,19 +357,28 @@ void node_serve(struct slab_cache *cache, struct slab *slab)
 		put(cache, slab);
 }
 
+/* The first slab on the list that is not empty; empty ones go to the end. */
 static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
-	struct slab *slab;
+	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
+	struct slab *slab, *dense = NULL;
 
-	pthread_mutex_lock(&node->lock);
-	slab = node->partial.slabs.first;
-	while (slab && !slab_used(slab))
-		slab = slab->next;
-	if (slab)
-		node_list_remove(&node->partial, slab);
-	pthread_mutex_unlock(&node->lock);
-	return slab;
+	do {
+		node_lock_again(node);
+		node_end_sort(node);
+		slab = node->partial.slabs.first;
+		for (unsigned i = 0; slab && i < NODE_PIECE && !slab_used(slab); i++)
+			slab = slab->next;
+		node_begin_at(&node->partial, slab);
+		if (slab && slab_used(slab)) {
+			dense = slab;
+			node_list_remove(&node->partial, slab);
+		}
+		node_unlock(node);
+		left -= left < NODE_PIECE ? left : NODE_PIECE;
+	} while (!dense && slab && left);
+	return dense;
 }
 
 unsigned node_take_dense(struct slab_cache *cache, unsigned n, unsigned max, uint16_t *offset8,

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "debug_options.h"
 #include "fail.h"
+#include "limit.h"
 #include "report.h"
 
 #include <sched.h>
@@ -118,6 +119,11 @@ static bool parse_random(struct slab_options *options, const char *value)
 	return parse_word(switch_words, value, &options->random);
 }
 
+static bool parse_harden(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->harden);
+}
+
 static bool parse_tools(struct slab_options *options, const char *value)
 {
 	return parse_word(tools_words, value, &options->tools);
@@ -194,7 +200,12 @@ static bool parse_bytes(const char *value, size_t *bytes)
 
 static bool parse_limit(struct slab_options *options, const char *value)
 {
-	return parse_bytes(value, &options->limit);
+	size_t bytes;
+
+	if (!parse_bytes(value, &bytes) || !limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
+		return false;
+	options->limit = bytes;
+	return true;
 }
 
 static bool parse_fail(struct slab_options *options, const char *value)
@@ -233,14 +244,19 @@ static const struct {
 	 parse_sample},
 	{{"SLAB_RANDOM", "on, off", "off", "a fresh slab hands out its objects in random order"},
 	 parse_random},
+	{{"SLAB_HARDEN", "on, off", "off",
+	  "frees of pointers to no object are reported in all caches"},
+	 parse_harden},
 	{{"SLAB_ZERO", "off, alloc, free, both", "off",
 	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
 	 parse_zero},
 	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
 	  "memory that nobody used for so long goes back to the system; 0: free slabs at once"},
 	 parse_decay},
-	{{"SLAB_LIMIT", "a number of bytes, or with k, m or g behind it; 0: no limit", "0",
-	  "slabs and large allocations of the whole process at most"},
+	{{"SLAB_LIMIT",
+	  "a number of bytes from 65536, or of KiB, MiB or GiB with k, m or g behind it; 0: no "
+	  "limit",
+	  "0", "slabs and large allocations of the whole process at most"},
 	 parse_limit},
 	{{"SLAB_TOOLS", "auto, off", "auto",
 	  "tell valgrind and AddressSanitizer of objects when one of them watches"},

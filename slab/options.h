@@ -44,6 +44,7 @@ struct slab_options {
 	unsigned control;
 	unsigned debug_abort;
 	unsigned random;     /* fresh slabs hand their objects out in random order */
+	unsigned harden;     /* every cache is as with SLAB_HARDEN_FREE */
 	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
 	unsigned zero_free;  /* … and when freed */
 	long decay_ms;       /* free memory goes back after that long; 0: at once, -1: never */

@@ -52,6 +52,8 @@ struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
 		locked = limit_lock_soon(&registry_lock);
 	if (locked) {
 		next = cache ? cache->next : registry_first;
+		while (next && cache_is_dying(next))
+			next = next->next;
 		if (next)
 			cache_pin(next);
 		pthread_mutex_unlock(&registry_lock);
@@ -67,12 +69,21 @@ struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), 
 
 	pthread_mutex_lock(&registry_lock);
 	cache = registry_first;
-	while (cache && !is_it(cache, arg))
+	while (cache && (cache_is_dying(cache) || !is_it(cache, arg)))
 		cache = cache->next;
 	if (cache)
 		cache_pin(cache);
 	pthread_mutex_unlock(&registry_lock);
 	return cache;
+}
+
+void pin_dying(struct slab_cache *cache, bool dying)
+{
+	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
+	if (dying)
+		cache_pin(cache);
+	else
+		cache_unpin(cache);
 }
 
 static unsigned pins_of_mine(const struct slab_cache *cache)
@@ -101,4 +112,5 @@ int pin_wait(struct slab_cache *cache)
 void pin_after_fork_child(struct slab_cache *cache)
 {
 	cache->pins = pins_of_mine(cache);
+	cache->dying &= cache->pins != 0;
 }

@@ -22,7 +22,8 @@
  * for long.
  */
 struct slab_cache *pin_next(struct slab_cache *cache, bool wait);
-/* The first cache for which `is_it` says so, pinned; NULL: none. */
+/* The first cache for which `is_it` says so, pinned; NULL: none. Those that are being
+ * destroyed are passed over by both. */
 struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), void *arg);
 
 /*
@@ -31,6 +32,12 @@ struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), 
  * is to be looked at again; EBUSY: this thread has pinned it.
  */
 int pin_wait(struct slab_cache *cache);
+
+/*
+ * pin_dying: behind pin_wait(), with registry_lock: the cache is pinned for its destruction,
+ * and by no other thread, until that ends. In the child of a fork that of another thread ends.
+ */
+void pin_dying(struct slab_cache *cache, bool dying);
 
 /* In the child, for each cache: only this thread's pins are left. */
 void pin_after_fork_child(struct slab_cache *cache);

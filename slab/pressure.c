@@ -41,9 +41,10 @@ static bool watching; /* atomic: the server does */
 
 /* The server's; that they are not listened to may be read by others. */
 static struct {
-	int fd;
+	struct descriptor descriptor;
 	bool deaf; /* atomic */
-} file[PRESSURE_FILES] = {{-1, false}, {-1, false}, {-1, false}};
+} file[PRESSURE_FILES] = {
+	{DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}};
 static uint64_t heard; /* µs: when one of them became deaf */
 
 /* Under `looking`. */
@@ -249,35 +250,36 @@ static bool is_deaf(unsigned which)
 	return __atomic_load_n(&file[which].deaf, __ATOMIC_RELAXED);
 }
 
-static void close_file(unsigned which)
+static void drop_file(const struct watch *watch, unsigned which)
 {
-	if (file[which].fd >= 0)
-		close(file[which].fd);
-	file[which].fd = -1;
+	watch_drop(watch, &file[which].descriptor);
 	set_deaf(which, false);
 }
 
-static void listen_to(int poll, unsigned tag, unsigned which, int operation)
+static int listen_to(const struct watch *watch, unsigned tag, unsigned which, int operation)
 {
-	struct epoll_event event = {
-		.events = (which == EVENTS ? EPOLLIN : EPOLLPRI) | EPOLLONESHOT,
-		.data.u32 = tag + which,
-	};
+	uint32_t events = (which == EVENTS ? EPOLLIN : EPOLLPRI) | EPOLLONESHOT;
 
 	set_deaf(which, false);
-	if (epoll_ctl(poll, operation, file[which].fd, &event) != 0)
-		close_file(which);
+	return watch_set(watch, operation, &file[which].descriptor, events, tag + which);
 }
 
-static void watch(int poll, unsigned tag)
+static void open_file(const struct watch *watch, unsigned tag, unsigned which)
+{
+	struct descriptor *descriptor = &file[which].descriptor;
+	int fd = which == EVENTS ? open_events() : open_psi(which);
+
+	if (descriptor_take(descriptor, fd, DESCRIPTORS_FROM) == 0 &&
+	    listen_to(watch, tag, which, EPOLL_CTL_ADD) != 0)
+		descriptor_close(descriptor); /* it was opened just now */
+}
+
+static void begin_watching(const struct watch *watch, unsigned tag)
 {
 	if (!begin_looking())
 		return;
-	for (unsigned which = 0; which < PRESSURE_FILES; which++) {
-		file[which].fd = which == EVENTS ? open_events() : open_psi(which);
-		if (file[which].fd >= 0)
-			listen_to(poll, tag, which, EPOLL_CTL_ADD);
-	}
+	for (unsigned which = 0; which < PRESSURE_FILES; which++)
+		open_file(watch, tag, which);
 	end_looking();
 	__atomic_store_n(&watching, true, __ATOMIC_RELAXED);
 }
@@ -291,18 +293,18 @@ long pressure_period(void)
 	return is_deaf(MACHINE) || is_deaf(GROUP) || is_deaf(EVENTS) ? PAUSE_MS : 0;
 }
 
-void pressure_tick(int poll, unsigned tag)
+void pressure_tick(const struct watch *watch, unsigned tag)
 {
 	int saved = errno;
 
 	if (!__atomic_load_n(&wanted, __ATOMIC_RELAXED))
 		return;
 	if (!__atomic_load_n(&watching, __ATOMIC_RELAXED))
-		watch(poll, tag);
+		begin_watching(watch, tag);
 	else if (clock_us() - heard >= PAUSE_MS * UINT64_C(1000))
 		for (unsigned which = 0; which < PRESSURE_FILES; which++)
-			if (is_deaf(which))
-				listen_to(poll, tag, which, EPOLL_CTL_MOD);
+			if (is_deaf(which) && listen_to(watch, tag, which, EPOLL_CTL_MOD) != 0)
+				drop_file(watch, which);
 	errno = saved;
 }
 
@@ -314,20 +316,20 @@ static void drain(int fd)
 		;
 }
 
-void pressure_event(unsigned which, uint32_t events)
+void pressure_event(const struct watch *watch, unsigned which, uint32_t events)
 {
 	bool tells = true;
 
-	if (file[which].fd < 0)
+	if (which >= PRESSURE_FILES || file[which].descriptor.fd < 0)
 		return;
 	set_deaf(which, true);
 	heard = clock_us();
-	if (events & (EPOLLERR | EPOLLHUP)) { /* the group is gone */
-		close_file(which);
+	if (events & (EPOLLERR | EPOLLHUP) || !watch_has(watch, &file[which].descriptor)) {
+		drop_file(watch, which); /* the group is gone, or the number is another's */
 		return;
 	}
 	if (which == EVENTS)
-		drain(file[which].fd);
+		drain(file[which].descriptor.fd);
 	if (!begin_looking())
 		return;
 	if (which == EVENTS)
@@ -337,10 +339,10 @@ void pressure_event(unsigned which, uint32_t events)
 	end_looking();
 }
 
-void pressure_close(void)
+void pressure_close(const struct watch *watch)
 {
 	for (unsigned which = 0; which < PRESSURE_FILES; which++)
-		close_file(which);
+		drop_file(watch, which);
 	__atomic_store_n(&watching, false, __ATOMIC_RELAXED);
 }
 

@@ -26,22 +26,24 @@
 
 #include <stdint.h>
 
+#include "descriptors.h"
+
 /* There is a cache to be asked: pressure is watched from now on. Any thread. */
 void pressure_start(void);
 
 /* --- for who serves the control socket ------------------------------------------- */
 
-/* So many files may be watched: tag, tag + 1, … in the epoll. */
+/* How many files may be watched, with tag, tag + 1, … */
 #define PRESSURE_FILES 3u
 
 /* How often pressure_tick() is to be called, in ms; 0: not before pressure_start(). */
 long pressure_period(void);
 /* Begin to watch, or listen again to what told of pressure a while ago. */
-void pressure_tick(int poll, unsigned tag);
+void pressure_tick(const struct watch *watch, unsigned tag);
 /* epoll says that file number `which` has something to tell. */
-void pressure_event(unsigned which, uint32_t events);
-/* The epoll descriptor is being closed. */
-void pressure_close(void);
+void pressure_event(const struct watch *watch, unsigned which, uint32_t events);
+/* The watch is being closed. */
+void pressure_close(const struct watch *watch);
 
 /* --- for slab_maintain() -------------------------------------------------------------- */
 

@@ -17,5 +17,7 @@ void queue_add_tail(struct slab_queue *queue, struct slab *slab);
 void queue_remove(struct slab_queue *queue, struct slab *slab);
 /* The slab becomes the first; those that stood before it go to the end, in their order. */
 void queue_begin_at(struct slab_queue *queue, struct slab *slab);
+/* All of `front` come first, which is empty then. */
+void queue_prepend(struct slab_queue *queue, struct slab_queue *front);
 
 #endif /* SLAB_QUEUE_H */

@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "cancel.h"
 #include "debug_cache.h"
 
 #define HOLD_UP_NS 100000L
@@ -181,7 +184,10 @@ static bool turn_over(struct cache_rcu *rcu)
 /* A grace period, and what waited for it. By the driver. */
 static void synchronize(struct cache_rcu *rcu)
 {
+	int cancel = cancel_disable();
+
 	rcu->flavor->update_synchronize_rcu();
+	cancel_restore(cancel);
 	recycle(rcu, ~rcu->turn & 1);
 }
 
@@ -214,10 +220,12 @@ static void callback(struct rcu_head *head);
 void rcu_call(struct cache_rcu *rcu)
 {
 	const struct rcu_flavor_struct *entered = rcu_enter_flavor(rcu->flavor);
+	int cancel = cancel_disable();
 
 	__atomic_store_n(&rcu->armed_turn, __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
 	rcu->flavor->update_call_rcu(&rcu->head, callback);
+	cancel_restore(cancel);
 	rcu_leave(entered);
 }
 
@@ -287,7 +295,7 @@ static void hold_up(void)
 {
 	const struct timespec time = {.tv_nsec = HOLD_UP_NS};
 
-	nanosleep(&time, NULL);
+	syscall(SYS_nanosleep, &time, NULL); /* no cancellation point */
 }
 
 static bool is_too_much(const struct cache_rcu *rcu)
@@ -394,10 +402,14 @@ int slab_rcu_barrier(struct slab_cache *cache)
 	return rcu_drain(cache);
 }
 
-void rcu_destroy(struct cache_rcu *rcu)
+void rcu_stop(struct cache_rcu *rcu)
 {
 	while (!start_driving(rcu))
 		hold_up();
+}
+
+void rcu_destroy(struct cache_rcu *rcu)
+{
 	cpu_slots_destroy(rcu->slots);
 	rcu->cache = NULL;
 	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))

@@ -4,18 +4,31 @@
  *
  * close every slot that holds something · fence · now nobody changes these
  * slots but by pop and push on slabs they own: take current, partial, incoming
- * and gather, and clear each owner · fence · now the slabs are in hand.
+ * and gather · fence · nobody allocates the last-freed object any more: free it,
+ * open the slots.
  *
  * Meanwhile allocations on a closed CPU go to the node, object by object, so
  * nobody waits.
+ *
+ * That takes as long as there are CPUs, however many slabs they hold. The slabs stand in
+ * chains of the cache now (cache->taken), and still belong to their CPUs, which may go on
+ * freeing into them. TAKEN_PIECE at a time their owners are cleared · fence · now these are
+ * isolated, and go to their nodes; in between flush_lock is given up. A thread that takes the
+ * lock finds each slab on a list or in the chains: the child of a fork, or an allocation
+ * at its limit, goes on where another thread stopped, and so does one that would take a
+ * fresh slab otherwise (cache_steal()).
  *
  * Shrinking takes those listed slabs in hand that have no object in use (hand.h), and
  * sorts the others where they are.
  */
 #include <errno.h>
 
+#include "cancel.h"
 #include "debug_cache.h"
 #include "hand.h"
+
+#define STEAL_CPUS 16u
+#define TAKEN_PIECE 64u
 
 bool slot_holds(const struct cpu_slot *slot)
 {
@@ -48,17 +61,77 @@ static unsigned close_slots(struct slab_cache *cache, unsigned over)
 	return closed;
 }
 
-static void take_list(struct slab_cache *cache, unsigned cpu, uint64_t word, struct slab **hand)
-{
-	while (word) {
-		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
+/* --- slabs that are taken from their CPUs ------------------------------------------- */
 
-		word = slab->cpu.next;
-		cpu_engine->revoke(cache->cpu_slots, (int)cpu, &slab->cpu);
-		slab->next = *hand;
-		*hand = slab;
-	}
+static void set_taken(struct slab_cache *cache, struct slab *slab)
+{
+	__atomic_store_n(&cache->taken, slab, __ATOMIC_RELAXED);
 }
+
+/* Chains: the first slab of each leads to the next chain by `next`, which no owned slab
+ * needs, and all lead to the next slab by the word that the CPU's list had. */
+static void keep_chain(struct slab_cache *cache, uint64_t word)
+{
+	struct slab *first = slab_from_cpu(cpu_word_slab(word));
+
+	if (!first)
+		return;
+	first->next = cache->taken;
+	set_taken(cache, first);
+}
+
+static struct slab *pop_taken(struct slab_cache *cache)
+{
+	struct slab *first = cache->taken, *second = slab_from_cpu(cpu_word_slab(first->cpu.next));
+
+	if (second)
+		second->next = first->next;
+	set_taken(cache, second ? second : first->next);
+	return first;
+}
+
+/* Linked by next: they are isolated after a fence. */
+static struct slab *revoke_some(struct slab_cache *cache)
+{
+	struct slab *slabs = NULL;
+
+	for (unsigned n = 0; n < TAKEN_PIECE && cache->taken; n++) {
+		struct slab *slab = pop_taken(cache);
+
+		cpu_engine->revoke(cache->cpu_slots, (int)cpu_slab_owner(&slab->cpu), &slab->cpu);
+		slab->next = slabs;
+		slabs = slab;
+	}
+	return slabs;
+}
+
+static unsigned put_revoked(struct slab_cache *cache, struct slab *slabs)
+{
+	for (struct slab *slab = slabs; slab; slab = slab->next)
+		slab_set_idle_since(slab, cache->taken_idle_since);
+	return slab_put_back(cache, slabs);
+}
+
+static unsigned put_some(struct slab_cache *cache)
+{
+	struct slab *slabs = revoke_some(cache);
+
+	cpu_engine->fence(cache->cpu_slots);
+	return put_revoked(cache, slabs);
+}
+
+/* flush_lock is given up between pieces. false: it could not be taken again. */
+static bool put_taken(struct slab_cache *cache, enum hand_lock how, unsigned *released)
+{
+	while (cache->taken) {
+		*released += put_some(cache);
+		if (cache->taken && !hand_let_others(cache, how))
+			return false;
+	}
+	return true;
+}
+
+/* --- CPUs' slots --------------------------------------------------------------------- */
 
 void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
 {
@@ -87,7 +160,7 @@ static void free_hot(struct slab_cache *cache, struct cpu_slot *slot)
 }
 
 /* Closed and fenced: the slot is ours. */
-static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct slab *hand)
+static void take_slot(struct slab_cache *cache, unsigned cpu)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 	struct cpu_slab *current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
@@ -96,15 +169,14 @@ static struct slab *take_slot(struct slab_cache *cache, unsigned cpu, struct sla
 	__atomic_store_n(&slot->current, NULL, __ATOMIC_SEQ_CST);
 	if (current) {
 		current->next = 0;
-		take_list(cache, cpu, cpu_word(current, 1), &hand);
+		keep_chain(cache, cpu_word(current, 1));
 	}
-	take_list(cache, cpu, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE), &hand);
-	take_list(cache, cpu, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE), &hand);
+	keep_chain(cache, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE));
+	keep_chain(cache, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE));
 	/* The gathered objects go where they belong, as the CPU itself would send them. */
 	slot_take_gather(slot, &batch);
 	if (batch.count)
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
-	return hand;
 }
 
 unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
@@ -123,20 +195,8 @@ unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
 	return node_put(cache, partial);
 }
 
-/* idle_since, unless it is 0, is for the slabs that they held. */
-static unsigned flush_locked(struct slab_cache *cache, unsigned over, uint32_t idle_since)
+static void open_slots(struct slab_cache *cache)
 {
-	struct slab *hand = NULL;
-
-	if (!close_slots(cache, over))
-		return 0;
-	cpu_engine->fence(cache->cpu_slots);
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
-			hand = take_slot(cache, cpu, hand);
-			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
-		}
-	cpu_engine->fence(cache->cpu_slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
@@ -145,27 +205,55 @@ static unsigned flush_locked(struct slab_cache *cache, unsigned over, uint32_t i
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
-	for (struct slab *slab = hand; slab; slab = slab->next)
-		slab_set_idle_since(slab, idle_since);
-	return slab_put_back(cache, hand);
 }
 
-/* A gathered batch may make a CPU own a slab meanwhile, hence twice. */
-static unsigned revoke_locked(struct slab_cache *cache, uint32_t idle_since)
+/* The first slabs that are taken go on at once, which spares few slabs a fence: how many
+ * were released. idle_since, unless it is 0, is for the slabs that CPUs held. */
+static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t idle_since)
 {
-	unsigned released = flush_locked(cache, 0, idle_since);
+	struct slab *slabs;
 
-	return released + flush_locked(cache, 0, idle_since);
+	if (!close_slots(cache, over))
+		return 0;
+	cpu_engine->fence(cache->cpu_slots);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
+			take_slot(cache, cpu);
+			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
+		}
+	cache->taken_idle_since = idle_since;
+	slabs = revoke_some(cache);
+	cpu_engine->fence(cache->cpu_slots);
+	open_slots(cache);
+	return put_revoked(cache, slabs);
+}
+
+/* A gathered batch may make a CPU own a slab meanwhile, hence twice. flush_lock is held,
+ * and at the end as well unless that is false. */
+static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum hand_lock how,
+		   unsigned *released)
+{
+	for (unsigned round = 0; round < 2; round++) {
+		*released += flush_slots(cache, 0, idle_since);
+		if (!put_taken(cache, how, released))
+			return false;
+	}
+	return true;
 }
 
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
 {
-	unsigned released;
+	unsigned released = 0;
 
 	hand_lock(cache);
-	released = revoke_locked(cache, idle_since);
+	revoke(cache, idle_since, HAND_WAIT, &released);
 	hand_unlock(cache);
 	return released;
+}
+
+bool cache_has_taken(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->taken, __ATOMIC_RELAXED);
 }
 
 /* Empty slabs of a node that are to go. */
@@ -229,60 +317,72 @@ static unsigned release_from(struct slab_cache *cache, unsigned n, enum hand_loc
 	return arg.released;
 }
 
-unsigned cache_flush_locked(struct slab_cache *cache)
+bool cache_flush_as(struct slab_cache *cache, enum hand_lock how, unsigned *ret_released)
 {
-	unsigned released = revoke_locked(cache, 0);
-
+	*ret_released = 0;
+	if (!hand_lock_as(cache, how) || !revoke(cache, 0, how, ret_released))
+		return false;
+	hand_unlock(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		released += release_from(cache, n, HAND_LOCKED, is_surplus);
-	return released;
+		*ret_released += release_from(cache, n, how, is_surplus);
+	return true;
 }
 
 unsigned cache_flush(struct slab_cache *cache)
 {
 	unsigned released;
 
-	hand_lock(cache);
-	released = cache_flush_locked(cache);
-	hand_unlock(cache);
+	cache_flush_as(cache, HAND_WAIT, &released);
 	return released;
+}
+
+static bool put_some_now(struct slab_cache *cache)
+{
+	if (!hand_trylock(cache))
+		return false;
+	put_some(cache);
+	hand_unlock(cache);
+	return true;
 }
 
 /*
  * A CPU that mostly frees comes to own slabs that another one allocated from. It
  * keeps those with objects in use, and would keep them for ever; so before fresh
  * memory is taken, CPUs that hold more than a quarter of the cache's slabs give
- * up theirs.
+ * up theirs. Each fresh slab looks at STEAL_CPUS of them, which take turns. What is taken
+ * beyond TAKEN_PIECE slabs serves the next ones.
  */
 bool cache_steal(struct slab_cache *cache)
 {
-	unsigned slabs = 0, over;
+	const unsigned cpus = cpu_possible();
+	unsigned slabs = cache_count_slabs(cache), over,
+		 cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
 	bool found = false;
 
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
+	if (cache_has_taken(cache))
+		return put_some_now(cache);
 	over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
 	over = slabs / 4 > over ? slabs / 4 : over;
-	for (unsigned cpu = 0; cpu < cpu_possible() && !found; cpu++)
+	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++, cpu++) {
+		cpu = cpu < cpus ? cpu : 0;
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
+	}
+	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);
 	if (!found || !hand_trylock(cache))
 		return false;
-	flush_locked(cache, over, 0);
+	flush_slots(cache, over, 0);
 	hand_unlock(cache);
 	return true;
 }
 
-unsigned cache_release_empty(struct slab_cache *cache, bool soon)
+unsigned cache_release_empty(struct slab_cache *cache, enum hand_lock how)
 {
 	unsigned released = 0;
 
 	for (unsigned n = 0; n < topology_nodes(); n++) {
-		released += release_from(cache, n, soon ? HAND_SOON : HAND_WAIT, is_unused);
+		released += release_from(cache, n, how, is_unused);
 		node_sort(cache, n);
-		if (hand_lock_as(cache, soon ? HAND_SOON : HAND_WAIT)) {
-			released += debug_node_shrink(cache, n);
-			hand_unlock(cache);
-		}
+		released += debug_node_shrink(cache, n, how);
 	}
 	return released;
 }
@@ -291,18 +391,21 @@ unsigned cache_shrink(struct slab_cache *cache)
 {
 	unsigned released = cache_flush(cache) + debug_settle(cache);
 
-	return released + cache_release_empty(cache, false);
+	return released + cache_release_empty(cache, HAND_WAIT);
 }
 
 int slab_cache_shrink(struct slab_cache *cache)
 {
 	unsigned released;
+	int cancel;
 
 	if (!cache || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return -EINVAL;
 	}
+	cancel = cancel_disable();
 	released = cache_shrink(cache);
 	segment_trim(NULL);
+	cancel_restore(cancel);
 	return (int)released;
 }

@@ -5,7 +5,8 @@
  * A destructor is the application's code: it may wait for what another thread has locked
  * that forks, validates, or moves objects, and all of these take flush_lock. So it runs
  * without any lock of ours, and so does the call_rcu() of a type-safe cache, which may
- * allocate. Other caches' slabs are simply given back.
+ * allocate. Debug slabs are checked when they go back, which may end in a report: those that
+ * are released under flush_lock wait until it is free. All others are simply given back.
  *
  *   leaving     on its node's list of those (node->leaving). Whoever has the flush_lock
  *               leaves it at that; hand_unlock() sees to the rest
@@ -17,7 +18,8 @@
  * child does not destroy them once more. Its own thread goes on with its slab.
  *
  * What a destructor frees may empty further slabs of its cache: they follow, one after the
- * other, and do not nest.
+ * other, and do not nest. The cache is pinned meanwhile: a destructor that destroys it is
+ * refused.
  */
 #include "cache_rcu.h"
 #include "debug_cache.h"
@@ -31,8 +33,11 @@ static uint64_t myself(void)
 	return (uint64_t)(uintptr_t)pthread_self();
 }
 
-static void leave(struct cache_node *node, struct slab *slab)
+static void leave(struct slab_cache *cache, struct slab *slab)
 {
+	struct cache_node *node = &cache->node[slab->node];
+
+	__atomic_store_n(&cache->leaves, true, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&node->lock);
 	slab->met = 0;
 	queue_add_head(&node->leaving, slab);
@@ -74,11 +79,18 @@ static void has_left(struct cache_node *node, struct slab *slab)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* Of a cache that is being destroyed no reader can have found an object since the grace
+ * period before. */
+static bool readers_may_look(const struct slab_cache *cache)
+{
+	return cache->flags & SLAB_TYPESAFE_BY_RCU && !cache_is_dying(cache);
+}
+
 static void release(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_node *node = &cache->node[slab->node];
 
-	if (cache->flags & SLAB_TYPESAFE_BY_RCU) {
+	if (readers_may_look(cache)) {
 		has_left(node, slab);
 		rcu_retire(cache, slab);
 		return;
@@ -95,21 +107,29 @@ void slab_release_leaving(struct slab_cache *cache)
 	const struct slab_cache *was = releasing;
 	struct slab *slab;
 
-	if ((!cache->dtor && !cache->rcu) || was == cache || hand_is_locked())
+	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache || hand_is_locked())
 		return;
+	slab = take(cache);
+	if (!slab)
+		return;
+	cache_pin(cache);
 	releasing = cache;
-	while ((slab = take(cache)))
+	do
 		release(cache, slab);
+	while ((slab = take(cache)));
 	releasing = was;
+	cache_unpin(cache);
 }
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
 {
-	if (!cache->dtor && !(cache->flags & SLAB_TYPESAFE_BY_RCU)) {
+	bool reports = slab->debug && hand_is_locked();
+
+	if (!cache->dtor && !readers_may_look(cache) && !reports) {
 		debug_slab_release_now(cache, slab);
 		return;
 	}
-	leave(&cache->node[slab->node], slab);
+	leave(cache, slab);
 	slab_release_leaving(cache);
 }
 

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "report.h"
+#include "cancel.h"
 #include "options.h"
 
 #include <slab/debug.h>
@@ -180,7 +181,7 @@ static void write_to_log(const char *text, size_t len)
 void report_emit(struct report *report)
 {
 	struct handler *handler = atomic_load(&current_handler);
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = cancel_disable();
 
 	atomic_fetch_add(&reports, 1);
 	if (handler)
@@ -189,6 +190,7 @@ void report_emit(struct report *report)
 		write_to_log(report->text, report->len);
 	if (slab_options()->debug_abort)
 		abort();
+	cancel_restore(cancel);
 	errno = saved_errno;
 }
 
@@ -212,7 +214,7 @@ static void line_format(struct line *line, const char *prefix, const char *forma
 
 void report_trace_line(const char *format, ...)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = cancel_disable();
 	struct line line;
 	va_list args;
 
@@ -220,16 +222,18 @@ void report_trace_line(const char *format, ...)
 	line_format(&line, "", format, args);
 	va_end(args);
 	write_to_log(line.text, line.len);
+	cancel_restore(cancel);
 	errno = saved_errno;
 }
 
 static void note(const char *format, va_list args)
 {
-	int saved_errno = errno;
+	int saved_errno = errno, cancel = cancel_disable();
 	struct line line;
 
 	line_format(&line, "libslab: ", format, args);
 	write_all(STDERR_FILENO, line.text, line.len);
+	cancel_restore(cancel);
 	errno = saved_errno;
 }
 

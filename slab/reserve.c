@@ -8,7 +8,6 @@
 #include "fail.h"
 #include "limit.h"
 
-#define PAGE ((size_t)4096)
 #define OBJECTS_MAX ((size_t)1 << 40)
 
 /* How many there are, and how many there are to be, is in cache->memory, for all to see. */
@@ -159,7 +158,7 @@ void *reserve_take(struct slab_cache *cache, size_t requested, const void *calle
 
 static size_t bytes_for(size_t objects)
 {
-	return (sizeof(struct cache_reserve) + objects * sizeof(void *) + PAGE - 1) & ~(PAGE - 1);
+	return sizeof(struct cache_reserve) + objects * sizeof(void *);
 }
 
 static bool map(struct slab_cache *cache)
@@ -171,7 +170,7 @@ static bool map(struct slab_cache *cache)
 		errno = ENOMEM;
 		return false;
 	}
-	reserve = os_map(bytes_for(objects), PAGE);
+	reserve = os_map(bytes_for(objects), 1);
 	if (!reserve)
 		return false;
 	pthread_mutex_init(&reserve->lock, NULL);

@@ -14,6 +14,7 @@ struct slab_root slab_root __attribute__((used)) = {
 	.registry = &registry_first,
 	.stacks = &depot_stacks,
 	.slot_areas = &cpu_area_count,
+	.cpus = &cpu_possible_count,
 };
 
 /*
@@ -35,7 +36,6 @@ void root_init(void)
 {
 	struct slab_root *root = &slab_root;
 
-	root->cpus = cpu_possible();
 	root->nodes = topology_nodes();
 	strncpy(root->engine, cpu_engine->name, sizeof(root->engine) - 1);
 	__atomic_store_n(&root->started, track_now(), __ATOMIC_RELEASE);

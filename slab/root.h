@@ -29,12 +29,12 @@ struct slab_root {
 	/* Set once, before the first cache is created; `started` again in the child of a fork. */
 	uint64_t started; /* ms of the monotonic clock; 0: libslab is not in use */
 	char engine[16];
-	uint32_t cpus, nodes;
+	uint32_t nodes;
 	/* Where the rest is. */
 	const struct pages *pages;
 	struct slab_cache *const *registry;
 	const struct depot *stacks;
-	const unsigned *slot_areas;
+	const unsigned *slot_areas, *cpus;
 	/* Changing. */
 	uint64_t registry_changes; /* odd while the list of caches is being changed */
 	uint64_t mark;             /* the last one set from outside, 0: none */
@@ -125,6 +125,7 @@ void root_registry_end(void);
 		FIELD(struct slab_cache, sample.interval),                                         \
 		FIELD(struct slab_cache, count.counted),                                           \
 		FIELD(struct slab_cache, count.counted_us),                                        \
+		FIELD(struct slab_cache, count.counted_variance),                                  \
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
 		FIELD(struct slab, bare),                                                          \

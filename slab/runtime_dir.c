@@ -113,7 +113,7 @@ static void remove_stale(int fd, const char *dir)
 	_Alignas(struct dirent64) char buffer[2048];
 	ssize_t len;
 
-	while ((len = getdents64(fd, buffer, sizeof(buffer))) > 0) {
+	while ((len = getdents64(fd, (struct dirent64 *)buffer, sizeof(buffer))) > 0) {
 		for (ssize_t at = 0; at < len;) {
 			const struct dirent64 *entry = (const struct dirent64 *)(buffer + at);
 

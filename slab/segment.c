@@ -10,6 +10,12 @@
  * Any address in it leads to the head by masking and through the table to its
  * slab's descriptor. Descriptors, stacks and links stand between guard pages,
  * where no overflowing object reaches them, and slabs are whole powers of two.
+ * The first guard is as large as the largest page size, so that the head has the same
+ * address in every segment; all others have at least one page. To the kernel a segment is
+ * four mappings.
+ *
+ * A descriptor is initialized when its slab is needed for the first time. Before that its
+ * page is not touched: a process with one object has two pages of a segment.
  *
  * All slabs of a segment have one geometry: size, room for objects, and, for
  * slabs with debug letters, room for what is known about them (side). A free
@@ -19,10 +25,12 @@
  * (segment_trim()). Memory is asked for in batches (slab_populate), since a page
  * fault costs more than everything else here.
  *
- * One lock protects the lists; it is held for a few instructions, except while
- * a segment is mapped. Memory goes back outside of it: slabs are taken off their list
- * before and listed again after. Another lock is held meanwhile, which nobody takes
- * who allocates or frees, so that a fork finds no slab on the way.
+ * One lock protects the lists, for a few instructions at a time. A thread maps a segment
+ * outside of it, before other threads know the segment. Of two threads that map one at
+ * once, the second to come back unmaps its own; a fork may leave the child a mapping that
+ * is never used. Memory goes back outside of the lock as well: the thread takes slabs off
+ * their list before and lists them again after. Meanwhile it holds another lock, which no
+ * allocation or free takes, so that a fork finds every slab on a list.
  */
 #include <errno.h>
 #include <string.h>
@@ -32,7 +40,6 @@
 #include "limit.h"
 
 #define GEOMETRIES_MAX 256
-#define PAGE ((size_t)4096)
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
 #define SIDE_STEP ((size_t)4096)
 #define ADDRESS_BITS 48
@@ -44,6 +51,7 @@ struct geometry {
 	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
 	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
 	struct slab_queue bare[SLAB_STATS_MAX_NODES]; /* that hold none */
+	struct segment *fresh[SLAB_STATS_MAX_NODES];  /* with uninitialized descriptors */
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -148,56 +156,63 @@ static unsigned stride_of(unsigned room)
 	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
 }
 
-/* Offset of the first side area: behind guard, head, descriptors and links. */
-static size_t side_offset(const struct geometry *geometry, unsigned n)
+/* Offset of the links: behind guard, head and descriptors. */
+static size_t links_offset(const struct geometry *geometry, unsigned n)
 {
-	size_t links = 2 * PAGE + round_up((size_t)n * stride_of(geometry->room), PAGE);
-
-	return round_up(links + (size_t)n * geometry->room * sizeof(uint16_t), PAGE);
+	return os_pages(SEGMENT_FIRST_OFFSET + (size_t)n * stride_of(geometry->room));
 }
 
-/* Bytes before the second guard, with n slabs. */
-static size_t head_bytes(const struct geometry *geometry, unsigned n)
+static size_t links_bytes(const struct geometry *geometry)
 {
-	return side_offset(geometry, n) + n * geometry->side;
+	return geometry->room * sizeof(uint16_t);
+}
+
+/* Offset of the first side area. */
+static size_t side_offset(const struct geometry *geometry, unsigned n)
+{
+	return os_pages(links_offset(geometry, n) + n * links_bytes(geometry));
+}
+
+/* Offset of the second guard, with n slabs. */
+static size_t guard_offset(const struct geometry *geometry, unsigned n)
+{
+	return os_pages(side_offset(geometry, n) + n * geometry->side);
 }
 
 static unsigned slabs_that_fit(const struct geometry *geometry)
 {
-	unsigned shift = geometry->slab_shift, n = SEGMENT_SIZE >> shift;
+	const size_t page = os_page_size(), bytes = (size_t)1 << geometry->slab_shift;
+	unsigned n = (unsigned)(SEGMENT_SIZE / bytes);
 
-	while (round_up(head_bytes(geometry, n) + PAGE, (size_t)1 << shift) + ((size_t)n << shift) >
-	       SEGMENT_SIZE)
+	while (round_up(guard_offset(geometry, n) + page, bytes) + n * bytes > SEGMENT_SIZE)
 		n--;
 	return n;
 }
 
-/* Fill in the head of a fresh segment; slabs become known through the table. */
+static struct slab **table_of(const struct segment *segment)
+{
+	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
+}
+
+/* Fill in the head of a fresh segment. */
 static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
 {
 	unsigned n = slabs_that_fit(geometry);
 	char *start = segment_start(segment);
-	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
-	size_t objects = SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
 
 	segment->magic = SEGMENT_MAGIC;
 	segment->geometry = geometry;
 	segment->mapped = SEGMENT_SIZE;
-	segment->slabs = n;
+	segment->room = n;
 	segment->stride = stride_of(geometry->room);
-	segment->first = start + 2 * PAGE;
-	segment->base = start + objects;
+	segment->first = start + SEGMENT_FIRST_OFFSET;
+	segment->base = start + SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
 	segment->node = node;
 	segment->slab_shift = geometry->slab_shift;
 	segment->side = geometry->side;
-	segment->head_bytes = head_bytes(geometry, n);
-	for (unsigned u = 0; u < SEGMENT_UNITS; u++) {
-		size_t at = (size_t)u << SEGMENT_UNIT_SHIFT;
-
-		table[u] = at < objects ? &slab_nowhere
-					: segment_slab(segment, (unsigned)((at - objects) >>
-									   geometry->slab_shift));
-	}
+	segment->head_bytes = SEGMENT_FIRST_OFFSET - SEGMENT_HEAD_OFFSET;
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		table_of(segment)[u] = &slab_nowhere;
 }
 
 /* NULL: the list is empty. */
@@ -210,78 +225,131 @@ static struct slab *pop(struct slab_queue *list)
 	return slab;
 }
 
-static void segment_list_slabs(struct segment *segment)
-{
-	struct geometry *geometry = segment->geometry;
-	char *links = segment->first + round_up((size_t)segment->slabs * segment->stride, PAGE);
-	char *side = segment_start(segment) + side_offset(geometry, segment->slabs);
-
-	for (unsigned i = segment->slabs; i-- > 0;) {
-		struct slab *slab = segment_slab(segment, i);
-
-		slab->cpu.owner = CPU_NONE;
-		slab->cpu.base = segment->base + ((size_t)i << segment->slab_shift);
-		slab->remote = REMOTE_OWNED;
-		slab->links = (uint16_t *)links + (size_t)i * geometry->room;
-		if (geometry->side)
-			slab->debug = (struct slab_debug *)(side + i * geometry->side);
-		slab->node = (uint8_t)segment->node;
-		queue_add_head(&geometry->bare[segment->node], slab);
-	}
-	segment->next = slab_pages.segments;
-	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
-	slab_pages.segment_count++;
-}
-
-/* Called with the lock. */
-static bool segment_create(struct geometry *geometry, unsigned node)
+/* Map a segment that no other thread knows; NULL and ENOMEM. */
+static struct segment *segment_map(struct geometry *geometry, unsigned node)
 {
 	char *start = os_map(SEGMENT_SIZE, SEGMENT_SIZE), *guard;
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
 
 	if (!start)
-		return false;
+		return NULL;
 	if (topology_is_real() && topology_nodes() > 1)
 		os_bind(start, SEGMENT_SIZE, node);
 	segment_format(segment, geometry, node);
-	guard = start + head_bytes(geometry, segment->slabs);
-	/* The first page too: the segment before ends where this one starts. */
-	os_protect(start, SEGMENT_HEAD_OFFSET);
-	os_protect(guard, (size_t)(segment->base - guard));
-	segment_list_slabs(segment);
-	set_known(start, true);
-	return true;
+	guard = start + guard_offset(geometry, segment->room);
+	/* In front of the head, too: the segment before ends where this one starts. */
+	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
+	    os_protect(guard, (size_t)(segment->base - guard), false))
+		return segment;
+	os_unmap(start, SEGMENT_SIZE);
+	errno = ENOMEM;
+	return NULL;
 }
 
-/* With the lock; NULL: no memory. */
+/* With the lock. NULL, or the segment, which is not needed: another thread was faster. */
+static struct segment *segment_publish(struct segment *segment)
+{
+	struct segment **fresh = &segment->geometry->fresh[segment->node];
+
+	if (*fresh)
+		return segment;
+	*fresh = segment;
+	segment->next = slab_pages.segments;
+	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
+	slab_pages.segment_count++;
+	set_known(segment_start(segment), true);
+	return NULL;
+}
+
+/* From now on its addresses lead to it. */
+static void publish_slab(struct segment *segment, struct slab *slab)
+{
+	const size_t at = (size_t)(slab->cpu.base - segment_start(segment));
+	const unsigned first = (unsigned)(at >> SEGMENT_UNIT_SHIFT);
+	const unsigned units = 1u << (segment->slab_shift - SEGMENT_UNIT_SHIFT);
+
+	for (unsigned u = first; u < first + units; u++)
+		__atomic_store_n(&table_of(segment)[u], slab, __ATOMIC_RELEASE);
+	__atomic_store_n(&segment->slabs, segment->slabs + 1, __ATOMIC_RELEASE);
+}
+
+/* With the lock: the next slab of a fresh segment. */
+static struct slab *initialize_slab(struct geometry *geometry, unsigned node)
+{
+	struct segment *segment = geometry->fresh[node];
+	const unsigned i = segment->slabs;
+	struct slab *slab = segment_slab(segment, i);
+	char *start = segment_start(segment);
+	char *links = start + links_offset(geometry, segment->room);
+	char *side = start + side_offset(geometry, segment->room);
+
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base + ((size_t)i << segment->slab_shift);
+	slab->remote = REMOTE_OWNED;
+	slab->links = (uint16_t *)(links + i * links_bytes(geometry));
+	if (geometry->side)
+		slab->debug = (struct slab_debug *)(side + i * geometry->side);
+	slab->node = (uint8_t)node;
+	segment->head_bytes += segment->stride + links_bytes(geometry) + geometry->side;
+	publish_slab(segment, slab);
+	if (segment->slabs == segment->room)
+		geometry->fresh[node] = NULL;
+	return slab;
+}
+
+/* With the lock. */
+static bool has_slab(const struct geometry *geometry, unsigned node)
+{
+	return geometry->free[node].first || geometry->bare[node].first || geometry->fresh[node];
+}
+
+/* With the lock, where there is one. */
 static struct slab *take_slab(struct geometry *geometry, unsigned node)
 {
-	bool found = geometry->free[node].first || geometry->bare[node].first;
+	struct slab *slab = pop(&geometry->free[node]);
+
+	if (!slab)
+		slab = pop(&geometry->bare[node]);
+	if (!slab)
+		slab = initialize_slab(geometry, node);
+	slab_pages.free_slab_bytes -= slab_held(slab);
+	slab_set_idle_since(slab, 0);
+	slab_set_bare(slab, 0, 0);
+	return slab;
+}
+
+/* The first one of a segment that has to be mapped; NULL: no memory. */
+static SLAB_SLOWPATH struct slab *take_fresh(struct geometry *geometry, unsigned node)
+{
+	struct segment *segment = segment_map(geometry, node);
 	struct slab *slab;
 
-	/* Whoever maps a segment is failed there. */
-	if (found && fail_pages()) {
-		errno = ENOMEM;
+	if (!segment)
 		return NULL;
-	}
-	if (!found && !segment_create(geometry, node))
-		return NULL;
-	slab = pop(&geometry->free[node]);
-	return slab ? slab : pop(&geometry->bare[node]);
+	segment_lock();
+	segment = segment_publish(segment);
+	slab = take_slab(geometry, node);
+	segment_unlock();
+	if (segment)
+		os_unmap(segment_start(segment), SEGMENT_SIZE);
+	return slab;
 }
 
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 {
-	struct slab *slab;
+	struct slab *slab = NULL;
+	bool found;
 
 	segment_lock();
-	slab = take_slab(geometry, node);
-	if (slab) {
-		slab_pages.free_slab_bytes -= slab_held(slab);
-		slab_set_idle_since(slab, 0);
-		slab_set_bare(slab, 0, 0);
-	}
+	found = has_slab(geometry, node);
+	/* A thread that maps a segment gets its injected failures there. */
+	if (found && !fail_pages())
+		slab = take_slab(geometry, node);
 	segment_unlock();
+	if (!found)
+		return take_fresh(geometry, node);
+	if (!slab)
+		errno = ENOMEM;
 	return slab;
 }
 
@@ -427,7 +495,7 @@ struct segment *segment_first(void)
 
 void slab_populate(struct slab *slab, size_t bytes)
 {
-	size_t end = round_up(bytes, PAGE);
+	size_t end = os_pages(bytes);
 
 	if (end > slab_bytes(slab))
 		end = slab_bytes(slab);
@@ -444,48 +512,80 @@ void slab_populate(struct slab *slab, size_t bytes)
  */
 static size_t large_offset(size_t align)
 {
-	return round_up(3 * PAGE, align > PAGE ? align : PAGE);
+	return round_up(SEGMENT_HEAD_OFFSET + os_page_size(), align ? align : 1);
+}
+
+static size_t large_mapped(size_t bytes, size_t align)
+{
+	return os_pages(large_offset(align) + bytes);
+}
+
+/* All but the guard in front, which never holds memory. */
+static size_t large_counted(size_t mapped)
+{
+	return mapped - SEGMENT_HEAD_OFFSET;
 }
 
 size_t segment_large_bytes(size_t bytes, size_t align)
 {
-	return round_up(large_offset(align) + bytes, PAGE);
+	return large_counted(large_mapped(bytes, align));
+}
+
+/* The head and the only descriptor, to which every address leads. */
+static struct slab *format_large(char *start, size_t bytes, size_t align)
+{
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+	struct slab *slab = (struct slab *)(start + SEGMENT_FIRST_OFFSET);
+
+	*segment = (struct segment){
+		.magic = SEGMENT_MAGIC,
+		.mapped = large_mapped(bytes, align),
+		.slabs = 1,
+		.room = 1,
+		.first = (char *)slab,
+		.base = start + large_offset(align),
+	};
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		table_of(segment)[u] = slab;
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base;
+	slab->remote = REMOTE_OWNED;
+	slab->large = bytes;
+	return slab;
+}
+
+/* Behind its guard; NULL and ENOMEM. */
+static char *map_large(size_t mapped)
+{
+	char *start = os_map(mapped, SEGMENT_SIZE);
+
+	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
+		return start;
+	os_unmap(start, mapped);
+	errno = ENOMEM;
+	return NULL;
 }
 
 struct slab *segment_map_large(size_t bytes, size_t align)
 {
-	size_t mapped = segment_large_bytes(bytes, align);
+	size_t mapped = large_mapped(bytes, align), counted = large_counted(mapped);
+	struct slab *slab;
+	char *start;
 
 	if (mapped < bytes) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!limit_reserve(NULL, mapped))
+	if (!limit_reserve(NULL, counted))
 		return NULL;
-
-	char *start = os_map(mapped, SEGMENT_SIZE);
-
+	start = map_large(mapped);
 	if (!start) {
-		limit_give_up(NULL, mapped);
+		limit_give_up(NULL, counted);
 		return NULL;
 	}
-
-	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
-	struct slab **table = (struct slab **)(start + SEGMENT_TABLE_OFFSET);
-	struct slab *slab = (struct slab *)(start + 2 * PAGE);
-
-	os_protect(start, SEGMENT_HEAD_OFFSET);
-	*segment = (struct segment){.magic = SEGMENT_MAGIC, .mapped = mapped, .slabs = 1};
-	segment->first = (char *)slab;
-	segment->base = start + large_offset(align);
-	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		table[u] = slab;
-	slab->cpu.owner = CPU_NONE;
-	slab->cpu.base = segment->base;
-	slab->remote = REMOTE_OWNED;
-	slab->large = bytes;
+	slab = format_large(start, bytes, align);
 	set_known(start, true);
-	__atomic_fetch_add(&slab_pages.large_bytes, mapped, __ATOMIC_RELAXED);
+	segment_count_large((long)counted);
 	return slab;
 }
 
@@ -494,23 +594,23 @@ void segment_unmap_large(struct slab *slab)
 	struct segment *segment = segment_of(slab);
 	size_t mapped = segment->mapped;
 
-	__atomic_fetch_sub(&slab_pages.large_bytes, mapped, __ATOMIC_RELAXED);
+	segment_count_large(-(long)large_counted(mapped));
 	set_known(segment_start(segment), false);
 	os_unmap(segment_start(segment), mapped);
-	limit_release(NULL, mapped);
+	limit_release(NULL, large_counted(mapped));
 }
 
 bool segment_resize_large(struct slab *slab, size_t bytes)
 {
 	struct segment *segment = segment_of(slab);
-	size_t mapped = round_up((size_t)(segment->base - segment_start(segment)) + bytes, PAGE);
+	size_t mapped = os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
 
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
 	if (mapped < bytes || (more && !limit_reserve(NULL, more)))
 		return false;
-	/* All but the guard page, which is a mapping of its own. */
-	if (!os_resize(segment, before - SEGMENT_HEAD_OFFSET, mapped - SEGMENT_HEAD_OFFSET)) {
+	/* The guard is a mapping of its own. */
+	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
 		limit_release(NULL, more);
 		return false;
 	}

@@ -20,7 +20,6 @@
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
 
 static struct slab_cache *classes[CLASSES];
-static pthread_mutex_t classes_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned class_of(size_t size)
 {
@@ -45,34 +44,16 @@ static size_t class_size(unsigned class)
 static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 {
 	size_t size = class_size(class);
-	struct slab_cache *cache;
 	char name[32];
 
 	snprintf(name, sizeof(name), size % 1024 ? "size-%zu" : "size-%zuk",
 		 size % 1024 ? size : size / 1024);
-	pthread_mutex_lock(&classes_lock);
-	cache = classes[class];
-	if (!cache) {
-		cache = cache_create_by_size(name, size);
-		__atomic_store_n(&classes[class], cache, __ATOMIC_RELEASE);
-	}
-	pthread_mutex_unlock(&classes_lock);
-	return cache;
+	return cache_create_by_size(name, size, &classes[class]);
 }
 
 static struct slab_cache *class_cache(unsigned class)
 {
 	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
-}
-
-void sizes_lock(void)
-{
-	pthread_mutex_lock(&classes_lock);
-}
-
-void sizes_unlock(void)
-{
-	pthread_mutex_unlock(&classes_lock);
 }
 
 /* Off the fast path it is known how much was asked for, and by whom. */
@@ -117,7 +98,9 @@ void *slab_calloc(size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	ptr = malloc_for(bytes, __builtin_return_address(0));
+	if (bytes > SLAB_MALLOC_MAX_CACHED)
+		return large_calloc(bytes);
+	ptr = class_alloc(class_of(bytes), bytes, __builtin_return_address(0));
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 

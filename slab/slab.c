@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cache_rcu.h"
+#include "callback.h"
 #include "debug_cache.h"
 #include "decay.h"
 #include "limit.h"
@@ -123,6 +123,19 @@ static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 	}
 }
 
+/* Objects from `first` on: up to which one. */
+static unsigned construct(struct slab_cache *cache, struct slab *slab, unsigned first,
+			  unsigned last)
+{
+	struct callback callback = callback_begin(cache);
+	unsigned i = first;
+
+	while (i < last && cache->ctor(slab->cpu.base + i * slab_size(slab), cache->arg) == 0)
+		i++;
+	callback_end(&callback);
+	return i;
+}
+
 /* Make more objects of a slab in hand: 0, or ENOMEM when not a single one. */
 static int carve(struct slab_cache *cache, struct slab *slab)
 {
@@ -131,9 +144,7 @@ static int carve(struct slab_cache *cache, struct slab *slab)
 
 	slab_populate(slab, last * size);
 	if (cache->ctor)
-		for (unsigned i = first; i < last; i++)
-			if (cache->ctor(slab->cpu.base + i * size, cache->arg))
-				last = i;
+		last = construct(cache, slab, first, last);
 	if (last == first)
 		return ENOMEM;
 	put_fresh(slab, first, last);
@@ -193,18 +204,19 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
 	slab->waiting[0] = slab->waiting[1] = 0; /* lost in a fork, if anything */
-	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache_user(cache));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache->objects, cache_user(cache));
 	return slab;
 }
 
 void slab_give_back(struct slab_cache *cache, struct slab *slab)
 {
 	const size_t bytes = slab_bytes(slab);
+	struct cache_node *node = &cache->node[slab->node];
 
-	__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);
+	__atomic_fetch_sub(&node->nr_slabs, 1, __ATOMIC_RELEASE);
 	limit_release(cache, bytes);
 }
 
@@ -342,6 +354,17 @@ unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8,
 	return first;
 }
 
+/* Can n more objects wait for the slab's owner? Not when that makes more than the slab has:
+ * then some were freed twice. Objects that cannot wait stay allocated. */
+static bool has_room(struct slab_cache *cache, struct slab *slab, uint64_t remote, unsigned n,
+		     unsigned first)
+{
+	if (SLAB_LIKELY(COUNT(remote) + n <= slab->objects))
+		return true;
+	debug_report_full(cache, slab, slab->cpu.base + first * slab_size(slab), NULL);
+	return false;
+}
+
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8)
 {
@@ -349,6 +372,8 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 	uint64_t value;
 
 	do {
+		if (!has_room(cache, slab, remote, n, cpu_slab_index(&slab->cpu, offset8[0])))
+			return;
 		value = REMOTE_OWNED;
 		if (remote & REMOTE_OWNED)
 			value |= slab_link_batch(slab, n, offset8, FIRST(remote)) |
@@ -370,6 +395,8 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 	uint64_t value;
 
 	do {
+		if (!has_room(cache, slab, remote, n, first - 1))
+			return;
 		value = REMOTE_OWNED;
 		__atomic_store_n(&slab->links[last - 1], (uint16_t)FIRST(remote), __ATOMIC_RELAXED);
 		if (remote & REMOTE_OWNED)

@@ -3,16 +3,7 @@
  * The allocator's own structures. docs/design.md has the theory: who owns a
  * slab when, and who may touch what.
  *
- * Lock order
- *   0 classes_lock         creation of size caches (sizes.c)
- *   1 registry_lock        the list of caches (cache.c)
- *   2 cache->flush_lock    slabs in the hand of who looks at them (hand.h)
- *   3 discard lock         memory on its way to the operating system (segment.c)
- *   4 node->lock           a node's partial list (node.c)
- *   5 pages lock           free slabs and segments (segment.c)
- * Any of them may be held by who takes the lock of counters.h, and none is taken with it,
- * except over fork.
- * Constructors and report handlers run with 3 to 5 free, destructors with 2 as well.
+ * The locks, their order, and what may not be done under them: fork.c.
  */
 #ifndef SLAB_INTERNAL_H
 #define SLAB_INTERNAL_H
@@ -33,13 +24,16 @@
 
 /* --- segments: where slabs lie ------------------------------------------- */
 
-#define SEGMENT_SHIFT 22
+#define SEGMENT_SHIFT 24
 #define SEGMENT_SIZE (UINT64_C(1) << SEGMENT_SHIFT)
 /* Granule of the table that leads from an address to its slab. */
-#define SEGMENT_UNIT_SHIFT 14
+#define SEGMENT_UNIT_SHIFT 16
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
-#define SEGMENT_HEAD_OFFSET 4096 /* behind a guard page of its own */
+/* Behind guard pages of its own, whatever the size of a page. */
+#define SEGMENT_HEAD_OFFSET 65536
 #define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
+/* The first descriptor, on the page of head and table: a small process touches no other. */
+#define SEGMENT_FIRST_OFFSET (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
 #define SLAB_SHIFT_MIN 16
@@ -74,7 +68,7 @@ struct slab {
 	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
-	uint64_t bare[2]; /* pages before `populated` that hold no memory: a bit each */
+	uint64_t bare[2]; /* BARE_BYTES each before `populated` that hold no memory: a bit each */
 	uint64_t met;     /* number of the last validation that met it (validate.c), or who
 			   * destroys its objects (release.c) */
 	uint16_t objects;         /* room */
@@ -87,11 +81,14 @@ struct slab {
 _Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
+/* Pages are as large as this, or whole numbers of it. */
+#define BARE_BYTES ((size_t)4096)
 
 /* Tags of cpu.user. */
 #define SLAB_TAG_DEBUG ((uintptr_t)1) /* freed by debug_free(), under the node's lock */
 #define SLAB_TAG_ZERO ((uintptr_t)2)  /* objects are zeroed when they are freed */
-#define SLAB_TAGS (SLAB_TAG_DEBUG | SLAB_TAG_ZERO)
+#define SLAB_TAG_HARDEN ((uintptr_t)4) /* frees are checked off the fast path */
+#define SLAB_TAGS (SLAB_TAG_DEBUG | SLAB_TAG_ZERO | SLAB_TAG_HARDEN)
 
 /* The head of a segment, between guard pages with descriptors, stacks, links. */
 struct segment {
@@ -99,14 +96,16 @@ struct segment {
 	struct segment *next; /* all segments, newest first; never removed */
 	struct geometry *geometry;
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, more for one large allocation */
-	uint32_t slabs;
+	uint32_t slabs;  /* with initialized descriptors: one more when there is no other */
+	uint32_t room;   /* … at most */
 	uint32_t stride; /* bytes from descriptor to descriptor */
 	char *first;     /* the first descriptor */
 	char *base;      /* the first slab's objects */
 	uint32_t node;
 	uint32_t slab_shift;
 	uint64_t side;       /* of each slab's struct slab_debug; 0: without letters */
-	uint64_t head_bytes; /* before the slabs: guard, descriptors and what belongs to them */
+	uint64_t head_bytes; /* of the head, and of what belongs to initialized descriptors */
+	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
 };
 
 /* The page layer as a whole, for who looks at it. */
@@ -132,12 +131,14 @@ static inline struct segment *segment_of(const void *ptr)
 	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
-/* The slab an address lies in; slab_nowhere for a segment's own pages. */
+/* The slab an address lies in; slab_nowhere for a segment's own pages, and for those of
+ * which no slab was made yet. */
 static inline struct slab *slab_of(const void *ptr)
 {
 	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
 
-	return table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
+	return __atomic_load_n(&table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)],
+			       __ATOMIC_RELAXED);
 }
 
 static inline struct slab *segment_slab(const struct segment *segment, unsigned i)
@@ -172,7 +173,7 @@ void segment_discard_unlock(void);
 struct segment *segment_first(void);
 /* A segment of its own for one large allocation; base is aligned to align. */
 struct slab *segment_map_large(size_t bytes, size_t align);
-/* … of which that would map, and count, so many. */
+/* … counted for the limit: without the guard in front. */
 size_t segment_large_bytes(size_t bytes, size_t align);
 void segment_unmap_large(struct slab *slab);
 /* Grow or shrink it in place; false: cannot be done. */
@@ -186,8 +187,15 @@ void segment_unlock(void);
 
 /* --- the operating system (os.c) ------------------------------------------ */
 
-/* Address space, aligned, zeroed, readable and writable; NULL and ENOMEM, also by
- * fault injection. */
+/* Bytes of a page: a power of two, 4 to 64 KiB. */
+size_t os_page_size(void);
+/* n bytes, rounded up to whole pages. */
+static inline size_t os_pages(size_t n)
+{
+	return (n + os_page_size() - 1) & ~(os_page_size() - 1);
+}
+/* Address space, zeroed, readable and writable; NULL and ENOMEM, also by fault injection.
+ * It starts at a page, or is aligned to more than that. */
 void *os_map(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
@@ -196,7 +204,12 @@ bool os_resize(void *start, size_t bytes, size_t to);
 void os_populate(void *start, size_t bytes);
 /* Give the memory back, keep the address space; false: it is locked (mlock(2)). */
 bool os_discard(void *start, size_t bytes);
-void os_protect(void *start, size_t bytes);
+/* Make whole pages inaccessible, or accessible again; false: there are too many mappings. */
+bool os_protect(void *start, size_t bytes, bool access);
+#ifdef SLAB_TESTING
+/* os_protect() fails once, after so many times more; 0: it does not. */
+extern unsigned os_protect_fails;
+#endif
 void os_bind(void *start, size_t bytes, unsigned node);
 /* Is this memory, which is the caller's, on that node? Makes it be there first. True where
  * the system does not tell. */
@@ -214,7 +227,13 @@ bool topology_is_real(void); /* false: SLAB_FAKE_NODES */
 struct node_list {
 	struct slab_queue slabs;
 	unsigned count; /* may be read without the lock */
+	unsigned changes; /* of slabs or of their order, so far */
 };
+
+/* How many slabs a thread that walks a node's lists looks at before it releases the lock. */
+#define NODE_PIECE 64u
+/* Classes of fullness by which slabs are sorted. */
+#define NODE_CLASSES 65u
 
 struct cache_node {
 	pthread_mutex_t lock;     /* protects the lists and the listed flags */
@@ -224,6 +243,10 @@ struct cache_node {
 	unsigned nr_debug_empty;  /* … how many of them are empty */
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
 	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
+	unsigned waiting;         /* atomic: threads that wait for the lock (node.c) */
+	/* While they are sorted: the number of the sort, and what of `partial` is sorted. */
+	unsigned sort, sorts;
+	struct slab_queue sorted[NODE_CLASSES];
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* A cache's sampling (guard.h): atomics, of which a lost update does no harm. */
@@ -233,12 +256,19 @@ struct sample {
 	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
 };
 
-/* A cache's windows of counting (count.h): atomics. */
+/* How often a cache is allocated from (count.c): of who serves the control socket, but
+ * for the atomics `opened` and `light`, which change under flush_lock. Times are of the
+ * monotonic clock, in microseconds. */
 struct count {
-	uint64_t opened; /* µs of the monotonic clock; 0: closed */
-	uint64_t closes; /* when this one is over */
-	uint64_t here;   /* allocations in this one */
-	uint64_t counted, counted_us; /* in all windows that are over */
+	uint64_t opened; /* since when allocations are counted; 0: they are not */
+	bool light;      /* … and nothing else keeps them off the fast path */
+	bool busy;       /* its window must be short */
+	uint64_t last;   /* until when all is added up; 0: counting begins anew */
+	uint64_t slow;   /* allocations off the fast path until then */
+	double rate;     /* others in a microsecond, in the last window */
+	double mean;     /* … in the last second */
+	double rest;     /* what is missing in `counted`: less than one */
+	uint64_t counted, counted_us, counted_variance; /* stats.h */
 };
 
 /* A cache's memory that comes back, and what was held back: atomics (stats.h). */
@@ -277,7 +307,7 @@ struct slab_cache {
 	size_t object_size; /* as asked for */
 	size_t align;
 	uint64_t flags; /* without letters */
-	uintptr_t tag;  /* of cpu.user in slabs without letters: 0 or SLAB_TAG_ZERO */
+	uintptr_t tag;  /* of cpu.user in slabs without letters: SLAB_TAG_ZERO, _HARDEN */
 	struct geometry *geometry;
 	unsigned slab_shift;
 	unsigned objects; /* per slab */
@@ -292,6 +322,7 @@ struct slab_cache {
 	/* Changed under flush_lock, read atomically. */
 	uint64_t letters; /* what new allocations get: SLAB_DEBUG_LETTERS */
 	bool undrained;   /* slabs without letters may still be owned by CPUs */
+	bool had_letters; /* or has some: there may be slabs that have them, or that drain */
 	uint64_t errors;  /* atomic: problems found so far */
 	struct sample sample;
 	struct count count;
@@ -306,14 +337,20 @@ struct slab_cache {
 	struct activity activity; /* for who runs a pass of maintenance */
 	uint32_t defragging;             /* atomic: somebody moves its objects */
 	struct defrag_hand hand;         /* … what he has in hand: under flush_lock */
+	/* Under flush_lock: chains of slabs taken from CPUs, which still own them (reclaim.c). */
+	struct slab *taken;
+	uint32_t taken_idle_since; /* … the turn in which they were last seen at work */
 	unsigned waiting; /* atomic: who wants flush_lock first (hand.h) */
+	bool leaves;      /* atomic: slabs have been on a node's `leaving` (release.c) */
 	unsigned remote_node_ratio; /* atomic: percent (slow.c) */
+	unsigned steal_cpu; /* atomic: the next to look at (cache_steal()) */
 	unsigned remote_node_percentage; /* atomic: … of refills, added up */
 	/* Under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
 	bool by_size; /* one of <slab/malloc.h>'s */
 	unsigned refs; /* 1 + aliases */
 	unsigned pins; /* threads that act on it without the lock */
+	bool dying;    /* atomic: slab_cache_destroy() is at it (destroy.c) */
 	unsigned aliases;
 	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
 	struct counter_table *counters;   /* likewise (counters.h) */
@@ -331,11 +368,13 @@ struct slab_cache {
  */
 #define FREE_CACHES_KEPT 256u
 
-/* slab_cache_create() for one of <slab/malloc.h>'s caches. */
-struct slab_cache *cache_create_by_size(const char *name, size_t size);
+/* slab_cache_create() for one of <slab/malloc.h>'s caches, unless *place has it already;
+ * NULL: no memory. */
+struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place);
 
-/* Initialise the library once: engine, nodes, fork handlers, root. */
-void slab_init(void);
+/* Initialize the library once: engine, nodes, root. false, and ENOMEM: this thread is at
+ * it, and its initialization allocates. */
+bool slab_init(void);
 
 /* The smallest slab for objects of this size. */
 unsigned cache_choose_slab_shift(size_t size);
@@ -358,6 +397,11 @@ bool cache_is_called(const struct slab_cache *cache, const char *name);
 bool cache_is_registered(const struct slab_cache *cache);
 bool cache_has_counters(const struct slab_cache *cache);
 
+static inline bool cache_is_dying(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->dying, __ATOMIC_RELAXED);
+}
+
 /* Objects made ready so far: changed in hand, read by anybody. */
 static inline unsigned slab_carved(const struct slab *slab)
 {
@@ -374,6 +418,18 @@ static inline size_t slab_size(const struct slab *slab)
 	return (size_t)slab->cpu.size8 * 8;
 }
 
+/* Is obj the start of an object of this slab, which has no letters? */
+static inline bool slab_is_object(const struct slab *slab, const void *obj)
+{
+	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
+	unsigned index;
+
+	if (offset % 8 || offset >= slab_carved(slab) * slab_size(slab))
+		return false;
+	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
+	return index * slab_size(slab) == offset;
+}
+
 static inline size_t slab_bytes(const struct slab *slab)
 {
 	return (size_t)1 << segment_of(slab)->slab_shift;
@@ -385,7 +441,7 @@ static inline size_t slab_held(const struct slab *slab)
 	unsigned bare = (unsigned)(__builtin_popcountll(slab->bare[0]) +
 				   __builtin_popcountll(slab->bare[1]));
 
-	return slab->populated - (size_t)bare * 4096;
+	return slab->populated - bare * BARE_BYTES;
 }
 
 static inline void slab_set_bare(struct slab *slab, uint64_t low, uint64_t high)
@@ -485,6 +541,8 @@ long slab_map_free(struct slab *slab, uint64_t *map);
 /* --- node partial lists (node.c) ------------------------------------------- */
 
 void node_init(struct cache_node *node);
+/* The lock, behind those that wait for it: between pieces of what may take long. */
+void node_lock_again(struct cache_node *node);
 /* Under the node's lock. */
 void node_list_add_head(struct node_list *list, struct slab *slab);
 void node_list_add_tail(struct node_list *list, struct slab *slab);
@@ -492,14 +550,19 @@ void node_list_remove(struct node_list *list, struct slab *slab);
 /* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
  * go to the page layer: how many. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);
-/* Take up to max slabs in hand, linked by next; sparse ones when there are no others,
- * and with NODE_ALL. */
-#define NODE_ALL (~0u)
+/* Isolate up to max slabs, linked by next; sparse ones when there are no others. */
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
-/* … up to max that a walk wants, in their order (hand.h). */
+/* … up to max that a walk wants, in their order (hand.h). Of the list, or of the sparse
+ * slabs, the first NODE_PIECE are looked at, and go to its end. */
 struct hand_walk;
+struct node_look {
+	bool sparse;
+	unsigned looked;
+	unsigned unwanted; /* the last ones that were looked at, in this and earlier looks */
+	unsigned count;    /* of the list */
+};
 struct slab *node_take_some(struct slab_cache *cache, unsigned node, unsigned max,
-			    const struct hand_walk *walk);
+			    const struct hand_walk *walk, struct node_look *look);
 /* … one of this node, or else of another one. */
 struct slab *node_take_any(struct slab_cache *cache, unsigned node);
 /* Slabs in hand of one node, linked by next, go to the end of its list. */
@@ -508,8 +571,17 @@ void node_put_last(struct slab_cache *cache, unsigned node, struct slab *slabs);
 unsigned node_release(struct slab_cache *cache, struct slab *slabs);
 /* A slab in hand is the next that this CPU allocates from, if it has objects to give. */
 void node_serve(struct slab_cache *cache, struct slab *slab);
-/* All slabs to one list, the fullest first. */
+/*
+ * All slabs to one list, the fullest first. That is done NODE_PIECE slabs at a time; others
+ * find every slab meanwhile. A slab stands where it belongs by what was in use when it was
+ * looked at. A thread that takes the last unsorted slab, or looks through the list itself,
+ * ends the sort: then what is sorted so far stands in front, the fullest first.
+ */
 void node_sort(struct slab_cache *cache, unsigned node);
+/* Does the list have as many slabs as its count says? False: what was counted, and what the
+ * count was, which is right from now on. A list that changes all the time is not counted. */
+bool node_check_count(struct slab_cache *cache, unsigned node, unsigned *ret_counted,
+		      unsigned *ret_count);
 /* One object straight from a node, for who has no CPU or wants that node; of another
  * one when it has no memory, unless that is `strict`. */
 void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
@@ -524,12 +596,16 @@ unsigned node_split(struct slab_cache *cache, unsigned node);
 struct slab *node_take_sparse(struct slab_cache *cache, unsigned node);
 void node_put_sparse(struct slab_cache *cache, struct slab *slab);
 
+/* How flush_lock is taken (hand.h). */
+enum hand_lock {
+	HAND_WAIT, /* wait for it */
+	HAND_SOON  /* … no longer than an allocation may */
+};
+
 /* --- paths ------------------------------------------------------------------ */
 
 enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
-/* One object that this CPU holds already, without refilling. */
-void *cpu_pop(struct slab_cache *cache);
 /* An object that is not sampled, failed on purpose, zeroed or counted; NULL: there is no
  * memory without asking anybody for it. */
 void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
@@ -541,22 +617,22 @@ void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const voi
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
 /* … for `caller`. */
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
-/* Is obj the start of an object of this slab? */
-bool slab_is_object(const struct slab *slab, const void *obj);
 
 /* --- reclaim and validation -------------------------------------------------- */
 
 /* Take back what CPUs hold; slabs end on node lists, full, or released. Of listed ones,
  * min_partial are kept without objects in use. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
-unsigned cache_flush_locked(struct slab_cache *cache);
+/* … with flush_lock taken as `how` says (hand.h); false: it could not be. */
+bool cache_flush_as(struct slab_cache *cache, enum hand_lock how, unsigned *ret_released);
 /* … listed slabs stay as they are; those of CPUs have been idle since that turn (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
+/* Are there slabs that were taken from CPUs, and stand on no node's list yet? */
+bool cache_has_taken(const struct slab_cache *cache);
 /* Does this CPU hold slabs or objects of a cache? */
 bool slot_holds(const struct cpu_slot *slot);
-/* Empty slabs of the nodes go, the others are sorted: how many went. `soon`: locks are
- * waited for no longer than an allocation may. */
-unsigned cache_release_empty(struct slab_cache *cache, bool soon);
+/* Empty slabs of the nodes go, the others are sorted: how many went. */
+unsigned cache_release_empty(struct slab_cache *cache, enum hand_lock how);
 /* What a CPU has gathered, out of its slot, which is closed and fenced. */
 void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch);
 /* cpu_slots_create(), which can be made to fail. */
@@ -570,14 +646,14 @@ bool cache_steal(struct slab_cache *cache);
 /* Held over fork, behind the flush_locks. */
 void validate_lock(void);
 void validate_unlock(void);
+/* A cache that is dying: with no lock held. */
 void cache_report_leaks(struct slab_cache *cache);
+/* All of its nodes, at about this moment; those that lead to it, and maybe some more. */
+unsigned cache_count_slabs(const struct slab_cache *cache);
 /* Call fn for each slab of a cache, by scanning descriptors. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
 
 /* Fork handlers (fork.c). */
 void slab_fork_init(void);
-/* Lock 0 of the order: the creation of size caches. */
-void sizes_lock(void);
-void sizes_unlock(void);
 
 #endif /* SLAB_INTERNAL_H */

@@ -201,6 +201,24 @@ static void flush_gather(struct slab_cache *cache, int cpu)
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
 }
 
+/*
+ * The last-freed object of a CPU without a current slab goes back to its slab. As long as
+ * it served allocations itself, the CPU would never get a current slab, and without one
+ * nothing is allocated on the fast path. Its slab may become this CPU's by that.
+ */
+static void flush_last_freed(struct slab_cache *cache)
+{
+	void *obj = cpu_engine->pop_hot(cache->cpu_slots);
+	struct slab *slab;
+	uint16_t offset8;
+
+	if (!obj)
+		return;
+	slab = slab_of(obj);
+	offset8 = cpu_slab_offset8(&slab->cpu, obj);
+	slab_free_remote(cache, slab, 1, &offset8);
+}
+
 int cache_refill(struct slab_cache *cache, unsigned mode)
 {
 	int cpu = cpu_engine->cpu();
@@ -221,6 +239,10 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	flush_gather(cache, cpu);
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
+	if (mode & ~SLAB_ALLOC_LOCAL)
+		flush_last_freed(cache);
+	if (from_partial(cache, cpu))
+		return REFILL_OK;
 	if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL)) {
 		result = from_node(cache, cpu, node);
 		if (result != REFILL_NONE)
@@ -234,13 +256,6 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 			return result;
 	}
 	return from_elsewhere(cache, cpu, node, mode);
-}
-
-void *cpu_pop(struct slab_cache *cache)
-{
-	void *obj = cpu_engine->pop(cache->cpu_slots);
-
-	return obj ? obj : cpu_engine->pop_hot(cache->cpu_slots);
 }
 
 /* About as many objects as the CPU got with its new slab will be taken without
@@ -275,7 +290,7 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 	while (!obj) {
 		if (cache_letters(cache) & LETTERS_SLAB)
 			return debug_alloc(cache, -1, false, requested, caller);
-		obj = cpu_pop(cache);
+		obj = cpu_engine->pop(cache->cpu_slots);
 		if (obj)
 			break;
 		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
@@ -398,26 +413,37 @@ static void *alloc_wish(const struct wish *wish)
 	if (!obj)
 		return NULL;
 	errno = saved;
-	count_allocations(cache, 1);
+	count_slow(cache, 1);
 	if (cache->flags & SLAB_ZERO)
 		memset(obj, 0, zeroed_size(cache, obj, wish->requested));
 	return obj;
 }
 
-SLAB_SLOWPATH void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
-					 const void *caller)
+static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t requested,
+					  const void *caller)
 {
 	const struct wish wish = {cache, -1, false, requested, caller};
-	void *obj;
 
 	if (cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return NULL;
 	}
-	obj = alloc_wish(&wish);
-	if (obj)
-		cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLOWPATH);
-	return obj;
+	return alloc_wish(&wish);
+}
+
+/* In a window of counting it is the fast path that ends here, and hardly longer. It has a
+ * sequence, so it must not lie in the section of cold functions, where the sequences put
+ * their abort handlers. */
+__attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
+						     const void *caller)
+{
+	if (count_is_light(cache)) {
+		void *obj = count_pop(cache);
+
+		if (SLAB_LIKELY(obj))
+			return obj;
+	}
+	return alloc_anywhere(cache, requested, caller);
 }
 
 SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)

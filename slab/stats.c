@@ -5,18 +5,38 @@
  */
 #include <errno.h>
 
+#include "cancel.h"
 #include "inspection.h"
+#include "pin.h"
 
+unsigned cache_count_slabs(const struct slab_cache *cache)
+{
+	unsigned slabs = 0;
+
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
+	return slabs;
+}
+
+/* A cache that is being destroyed gets no more slabs, and a slab is counted for as long as
+ * it leads to its cache: the scan ends with the last one. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
 {
-	for (struct segment *segment = segment_first(); segment; segment = segment->next) {
+	unsigned left = cache_count_slabs(cache);
+	const bool dying = cache_is_dying(cache);
+
+	for (struct segment *segment = segment_first(); segment && left; segment = segment->next) {
 		if (segment->geometry != cache->geometry && !geometry_is_debug(segment->geometry))
 			continue;
-		for (unsigned i = 0; i < segment->slabs; i++) {
+		const unsigned slabs = __atomic_load_n(&segment->slabs, __ATOMIC_ACQUIRE);
+
+		for (unsigned i = 0; i < slabs && left; i++) {
 			struct slab *slab = segment_slab(segment, i);
 
-			if (slab_user(slab) == cache)
-				fn(slab, arg);
+			if (slab_user(slab) != cache)
+				continue;
+			fn(slab, arg);
+			left -= dying;
 		}
 	}
 }
@@ -55,12 +75,14 @@ int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 
 int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
 {
-	int result = 0;
+	int cancel = cancel_disable(), result = 0;
+	struct slab_cache *cache = NULL;
 
-	pthread_mutex_lock(&registry_lock);
-	for (struct slab_cache *c = registry_first; c && !result; c = c->next)
-		result = fn(c, arg);
-	pthread_mutex_unlock(&registry_lock);
+	while (!result && (cache = pin_next(cache, true)))
+		result = fn(cache, arg);
+	if (result)
+		cache_unpin(cache);
+	cancel_restore(cancel);
 	return result;
 }
 
@@ -88,7 +110,7 @@ int slab_process_stats(struct slab_process_stats *stats)
 		*stats = (struct slab_process_stats){
 			.struct_size = sizeof(*stats),
 			.engine = cpu_engine->name,
-			.cpus = in.root.cpus,
+			.cpus = in.cpus,
 			.nodes = in.root.nodes,
 			.caches = (unsigned)in.count,
 			.segments = in.pages.segment_count,

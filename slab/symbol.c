@@ -8,17 +8,17 @@
  * process that holds it: after a fork, one that was held in the parent is free.
  */
 #define _GNU_SOURCE
+#include "signals.h"
 #include "symbol_internal.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define DEADLINE_MS 2000
+#define DEADLINE_MS 10000
 /* After slab-symbolize failed, for so long it is not tried again. */
 #define REST_MS 30000
 
@@ -41,20 +41,6 @@ uint64_t symbol_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* All of them: those of the C library too, which sigprocmask() would leave out. */
-static uint64_t block_signals(void)
-{
-	uint64_t all = UINT64_MAX, before = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
-	return before;
-}
-
-static void restore_signals(uint64_t mask)
-{
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
 static bool lock_memory(uint64_t deadline)
@@ -139,7 +125,7 @@ static void look_up(unsigned n, const void *const *frames, char (*text)[SYMBOL_T
 void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 {
 	const int saved_errno = errno;
-	const uint64_t mask = block_signals();
+	const uint64_t mask = signals_block();
 	const uint64_t deadline =
 		symbol_now() + (other_deadline_ms ? other_deadline_ms : DEADLINE_MS);
 
@@ -152,7 +138,7 @@ void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 		for (unsigned i = 0; i < n; i++)
 			symbol_describe(frames[i], text[i]);
 	}
-	restore_signals(mask);
+	signals_restore(mask);
 	errno = saved_errno;
 }
 

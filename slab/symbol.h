@@ -17,7 +17,7 @@
 #define SYMBOL_TEXT 128
 
 /*
- * symbolize: text[i] for each of n return addresses. Takes at most two seconds,
+ * symbolize: text[i] for each of n return addresses. Takes at most ten seconds,
  * whatever happens. Async-signal-safe; errno is untouched. The frames are return
  * addresses: for that of an instruction itself, a fault's, give one more.
  *
@@ -34,7 +34,7 @@ void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset);
 
 /* For tests: another program than slab-symbolize (NULL: that one), another
- * deadline (0: two seconds), and nothing remembered. */
+ * deadline (0: ten seconds), and nothing remembered. */
 void symbol_use(const char *program, unsigned deadline_ms);
 
 #endif /* SLAB_SYMBOL_H */

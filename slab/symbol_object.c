@@ -5,6 +5,9 @@
  *
  * _dl_find_object() takes no lock and calls no malloc, and all tables read here
  * are mapped read-only: they are as good in a crashing process as in any other.
+ * C libraries without it (glibc before 2.35, musl) have dl_iterate_phdr(), which calls
+ * no malloc either, but takes the dynamic linker's lock: a report waits there for a
+ * thread that loads a library, and in the child of a fork that met such a thread for ever.
  */
 #define _GNU_SOURCE
 #include "symbol_internal.h"
@@ -16,10 +19,13 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 struct object {
-	const struct link_map *map;
+	const char *name; /* "": the program */
+	const ElfW(Dyn) * dynamic;
+	uintptr_t base; /* what is added to the addresses in its file */
 	uintptr_t start, end;
 };
 
@@ -40,27 +46,82 @@ __attribute__((constructor)) static void remember_start_dir(void)
 }
 
 /* The call before a return address may be the last instruction of its object. */
+#ifdef SLAB_HAVE_DL_FIND_OBJECT
 static bool find_object(const void *frame, struct object *object)
 {
 	struct dl_find_object found;
 
 	if (!frame || _dl_find_object((char *)frame - 1, &found) != 0 || !found.dlfo_link_map)
 		return false;
-	object->map = found.dlfo_link_map;
-	object->start = (uintptr_t)found.dlfo_map_start;
-	object->end = (uintptr_t)found.dlfo_map_end;
+	*object = (struct object){
+		.name = found.dlfo_link_map->l_name,
+		.dynamic = found.dlfo_link_map->l_ld,
+		.base = found.dlfo_link_map->l_addr,
+		.start = (uintptr_t)found.dlfo_map_start,
+		.end = (uintptr_t)found.dlfo_map_end,
+	};
 	return true;
 }
+#else
+struct search {
+	uintptr_t address;
+	struct object *object;
+};
+
+static bool is_of_program(const struct dl_phdr_info *info)
+{
+	return (uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR);
+}
+
+/* From the first loaded segment to the last, as _dl_find_object() has it. */
+static void describe_object(const struct dl_phdr_info *info, struct object *object)
+{
+	*object = (struct object){
+		.name = is_of_program(info) ? "" : info->dlpi_name,
+		.base = info->dlpi_addr,
+		.start = UINTPTR_MAX,
+	};
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type == PT_DYNAMIC)
+			object->dynamic = (const ElfW(Dyn) *)start;
+		if (part->p_type != PT_LOAD)
+			continue;
+		if (start < object->start)
+			object->start = start;
+		if (start + part->p_memsz > object->end)
+			object->end = start + part->p_memsz;
+	}
+}
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct search *search = arg;
+
+	(void)size;
+	describe_object(info, search->object);
+	return search->address >= search->object->start && search->address < search->object->end;
+}
+
+static bool find_object(const void *frame, struct object *object)
+{
+	struct search search = {(uintptr_t)frame - 1, object};
+
+	return frame && dl_iterate_phdr(look_at_object, &search);
+}
+#endif
 
 static bool is_program(const struct object *object)
 {
-	return object->map->l_name[0] == '\0';
+	return object->name[0] == '\0';
 }
 
 /* The vdso has a name and no file. */
 static bool has_file(const struct object *object)
 {
-	return is_program(object) || strchr(object->map->l_name, '/');
+	return is_program(object) || strchr(object->name, '/');
 }
 
 /* A program that was replaced while it runs can still be opened as /proc/PID/exe. */
@@ -80,7 +141,7 @@ static bool program_path(char *path, size_t size)
 
 static bool object_path(const struct object *object, char *path, size_t size)
 {
-	const char *name = object->map->l_name;
+	const char *name = object->name;
 
 	if (is_program(object))
 		return program_path(path, size);
@@ -97,7 +158,7 @@ bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_off
 		     object_path(&object, path, size);
 
 	if (found)
-		*ret_offset = (uintptr_t)frame - object.map->l_addr;
+		*ret_offset = (uintptr_t)frame - object.base;
 	errno = saved_errno;
 	return found;
 }
@@ -106,15 +167,14 @@ bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_off
 static const void *table(const struct object *object, uintptr_t address)
 {
 	if (address < object->start)
-		address += object->map->l_addr;
+		address += object->base;
 	return address >= object->start && address < object->end ? (const void *)address : NULL;
 }
 
 static bool find_exports(const struct object *object, struct exports *exports)
 {
 	*exports = (struct exports){0};
-	for (const ElfW(Dyn) *entry = object->map->l_ld; entry && entry->d_tag != DT_NULL;
-	     entry++) {
+	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
 		if (entry->d_tag == DT_SYMTAB)
 			exports->symbols = table(object, entry->d_un.d_ptr);
 		else if (entry->d_tag == DT_STRTAB)
@@ -167,7 +227,7 @@ static const ElfW(Sym) * find_export(const struct exports *exports, uintptr_t of
 
 static const char *object_name(const struct object *object)
 {
-	const char *name = is_program(object) ? program_invocation_name : object->map->l_name;
+	const char *name = is_program(object) ? program_invocation_name : object->name;
 	const char *slash = strrchr(name, '/');
 
 	return slash ? slash + 1 : name;
@@ -185,7 +245,7 @@ bool symbol_describe(const void *frame, char *text)
 		snprintf(text, SYMBOL_TEXT, "0x%lx", (unsigned long)frame);
 		return false;
 	}
-	offset = (uintptr_t)frame - object.map->l_addr;
+	offset = (uintptr_t)frame - object.base;
 	if (find_exports(&object, &exports))
 		symbol = find_export(&exports, offset - 1);
 	if (symbol)

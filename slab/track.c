@@ -4,14 +4,12 @@
  *
  * Stacks are unwound by the compiler's run-time library, from the unwind tables
  * that every program has: right for code without frame pointers too. It takes no
- * lock and no memory (with glibc 2.35 and later, and as long as nobody registers
- * tables of his own at run time). It is what a track costs, a tenth of a
+ * lock and no memory (with glibc 2.35 and later, and as long as the program registers
+ * no tables at run time). It is what a track costs, a tenth of a
  * microsecond for each frame. What stays the same for a thread is asked for once
  * and kept with the thread.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
@@ -159,29 +157,31 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
 	return _URC_NO_REASON;
 }
 
-/* Where a shared libslab lies; linked into a program, it does not know. */
-static bool own_addresses(struct dl_find_object *own)
-{
-	return _dl_find_object((void *)(uintptr_t)track_fill, own) == 0 &&
-	       own->dlfo_link_map->l_name[0] != '\0';
-}
-
 /*
- * The first frame that is not libslab's: the caller, or whoever called that when
+ * The first frame that is not libslab's: the caller, or the caller of that when
  * it is a public function too. n: none is known.
  */
+#ifdef SLAB_SHARED
+/* Where libslab.so begins and ends: the linker's own symbols. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
 static unsigned first_outside(const struct walk *walk)
 {
-	struct dl_find_object own;
 	unsigned i = walk->start;
 
-	if (!own_addresses(&own))
-		return walk->found ? i : walk->n;
-	while (i < walk->n && walk->frames[i] >= own.dlfo_map_start &&
-	       walk->frames[i] < own.dlfo_map_end)
+	while (i < walk->n && (const char *)walk->frames[i] >= __ehdr_start &&
+	       (const char *)walk->frames[i] < _end)
 		i++;
 	return i;
 }
+#else
+/* Of the archive: its frames lie among those of the program or library that it is in. */
+static unsigned first_outside(const struct walk *walk)
+{
+	return walk->found ? walk->start : walk->n;
+}
+#endif
 
 static uint32_t save_stack(const void *caller)
 {

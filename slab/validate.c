@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a cache, and what remains in it when it is destroyed.
+ * Validation of a cache.
  *
  * Slabs without letters are checked in hand: they are taken back from the CPUs
  * and, some at a time (hand.h), off their node's list. Their freelists must name each
@@ -9,13 +9,13 @@
  * way has looked at it for this one. Slabs with letters are debug_check.c's.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "debug_cache.h"
 #include "finding.h"
 #include "hand.h"
-#include "symbol.h"
+#include "large.h"
 
 /* One thread validates at a time; the map is too large for a stack. */
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -62,7 +62,7 @@ long slab_map_free(struct slab *slab, uint64_t *free_map)
 /* A freelist that cannot be trusted is given up: its objects stay out of use. */
 static void isolate(struct slab *slab)
 {
-	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->cpu.user);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->objects, slab->cpu.user);
 	slab_set_carved(slab, slab->objects);
 }
 
@@ -170,20 +170,10 @@ static void check_tagged(struct slab *slab, void *arg)
 /* A slab may be on a node's list, or not; the list has its own count. */
 static long check_counts(struct slab_cache *cache, unsigned n)
 {
-	struct cache_node *node = &cache->node[n];
 	struct finding finding;
-	unsigned partial = 0, counter;
-	bool wrong;
+	unsigned partial, counter;
 
-	pthread_mutex_lock(&node->lock);
-	for (const struct slab *s = node->partial.slabs.first; s; s = s->next)
-		partial++;
-	counter = node->partial.count;
-	wrong = counter != partial;
-	if (wrong)
-		__atomic_store_n(&node->partial.count, partial, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&node->lock);
-	if (!wrong)
+	if (node_check_count(cache, n, &partial, &counter))
 		return 0;
 	finding_begin(&finding, SLAB_PROBLEM_COUNT, cache->name,
 		      "%u partial slabs counted but counter=%u", partial, counter);
@@ -195,117 +185,19 @@ static long check_counts(struct slab_cache *cache, unsigned n)
 long slab_cache_validate(struct slab_cache *cache)
 {
 	struct check_arg check = {.cache = cache};
+	int cancel;
 
 	if (!cache || cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return -EINVAL;
 	}
+	cancel = cancel_disable();
 	cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		check.problems += check_node(cache, n) + check_counts(cache, n);
 	cache_each_slab(cache, check_tagged, &check);
+	if (cache->by_size)
+		check.problems += large_red_validate();
+	cancel_restore(cancel);
 	return check.problems;
-}
-
-/* --- leaks ------------------------------------------------------------------- */
-
-struct leak_arg {
-	struct slab_cache *cache;
-	struct report report;
-	unsigned long leaked;
-	unsigned sites;
-};
-
-static void begin_leaks(struct leak_arg *leak, const char *more)
-{
-	report_begin(&leak->report, SLAB_PROBLEM_LEAK, leak->cache->name,
-		     "Objects remaining in %s on slab_cache_destroy%s", leak->cache->name, more);
-}
-
-/* Who allocated it, on one line. */
-static void leak_track(struct leak_arg *leak, const struct track *track)
-{
-	char text[1][SYMBOL_TEXT];
-	struct slab_track who;
-
-	track_describe(track, &who);
-	if (!who.tid || !who.frames)
-		return;
-	symbolize(1, who.frame, text);
-	report_line(&leak->report, "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)", text[0],
-		    who.age_ms, who.cpu, who.tid, who.thread);
-}
-
-static void leak_object(struct leak_arg *leak, struct slab *slab, unsigned index)
-{
-	char *object = slab->debug ? debug_object_at(slab, index)
-				   : slab->cpu.base + index * slab_size(slab);
-
-	leak->leaked++;
-	/* As many reports as it takes to list every object. */
-	if (leak->report.len + 512 > sizeof(leak->report.text)) {
-		leak->report.info.leaked = leak->leaked - 1;
-		report_emit(&leak->report);
-		begin_leaks(leak, " (continued)");
-	}
-	report_line(&leak->report, "Object %p @offset=%zu", (void *)object,
-		    (size_t)(object - slab->cpu.base));
-	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
-		leak_track(leak, debug_track(slab, index, TRACK_ALLOC));
-}
-
-#define LEAK_SITES 3
-#define LEAK_FRAMES 6u
-
-/* The stack that most of the objects come from, and the next ones. */
-static int leak_site(const struct slab_call_site *site, void *arg)
-{
-	struct leak_arg *leak = arg;
-	char text[LEAK_FRAMES][SYMBOL_TEXT];
-	unsigned frames = site->frames < LEAK_FRAMES ? site->frames : LEAK_FRAMES;
-
-	symbolize(frames, site->frame, text);
-	report_line(&leak->report, "%" PRIu64 " of them allocated by", site->count);
-	for (unsigned i = 0; i < frames; i++)
-		report_line(&leak->report, "\t%s", text[i]);
-	return ++leak->sites == LEAK_SITES;
-}
-
-static void leak_slab(struct slab *slab, void *arg)
-{
-	struct leak_arg *leak = arg;
-	bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
-
-	if (!tagged) {
-		if (slab_is_empty(slab))
-			return;
-		slab_map_free(slab, map);
-	}
-	for (unsigned i = 0; i < slab->carved; i++)
-		if (tagged ? debug_is_allocated(slab, i) : !(map[i / 64] >> i % 64 & 1))
-			leak_object(leak, slab, i);
-}
-
-/* After a flush, with nobody using the cache: every slab is listed or full, so
- * all can be looked at as if in hand. */
-void cache_report_leaks(struct slab_cache *cache)
-{
-	static struct leak_arg leak;
-
-	validate_lock();
-	leak.cache = cache;
-	leak.leaked = 0;
-	leak.sites = 0;
-	begin_leaks(&leak, "");
-	cache_each_slab(cache, leak_slab, &leak);
-	report_line(&leak.report, "%lu objects remain", leak.leaked);
-	if (leak.report.len + 2048 > sizeof(leak.report.text)) {
-		report_emit(&leak.report);
-		begin_leaks(&leak, " (continued)");
-	}
-	slab_cache_traces(cache, SLAB_TRACES_ALLOCATED, 0, leak_site, &leak);
-	leak.report.info.leaked = leak.leaked;
-	report_emit(&leak.report);
-	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
-	validate_unlock();
 }

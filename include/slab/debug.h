@@ -50,13 +50,14 @@ enum slab_problem {
 	SLAB_PROBLEM_RIGHT_REDZONE,     /* "Right Redzone overwritten" */
 	SLAB_PROBLEM_MALLOC_REDZONE,    /* "slab_malloc Redzone overwritten" */
 	SLAB_PROBLEM_ALIGNMENT_PADDING, /* "Alignment padding overwritten" */
-	SLAB_PROBLEM_POISON,            /* "Poison overwritten": written to after it was freed */
+	SLAB_PROBLEM_POISON,            /* "Poison overwritten": written to after it was freed;
+					 * "Free object overwritten": with a constructor */
 	SLAB_PROBLEM_END_POISON,        /* "End Poison overwritten": its last byte */
 	SLAB_PROBLEM_OBJECT_PADDING,    /* "Object padding overwritten" */
 	SLAB_PROBLEM_SLAB_PADDING,      /* "Padding overwritten": behind a slab's last object */
 	SLAB_PROBLEM_FREELIST,          /* "Freepointer corrupt", "Freechain corrupt" */
 	SLAB_PROBLEM_COUNT,             /* "Wrong object count …", "Wrong number of objects …" */
-	SLAB_PROBLEM_DOUBLE_FREE,       /* "Object already free" */
+	SLAB_PROBLEM_DOUBLE_FREE,       /* "Object already free", "More objects freed …" */
 	SLAB_PROBLEM_INVALID_POINTER,   /* "Invalid object pointer …": e.g. into an object */
 	SLAB_PROBLEM_WRONG_CACHE,       /* "Wrong slab cache …" */
 	SLAB_PROBLEM_NOT_A_SLAB,        /* "Attempt to free object … outside of slab" */
@@ -101,9 +102,10 @@ struct slab_report {
 
 /*
  * slab_set_report_handler: call `handler` with every report instead of writing
- * it; NULL restores the default. The handler may be called by any thread, and by
- * a signal handler for the last two problems; it must not call libslab, nor fork
- * (system() and popen() do).
+ * it; NULL restores the default. Any thread may call the handler. For the last two
+ * problems a signal handler calls it: there it must not call libslab, nor fork (system()
+ * and popen() do). For all others libslab holds no lock: the handler may fork, and may use
+ * every cache but the one that the report is about.
  */
 SLAB_API void slab_set_report_handler(void (*handler)(const struct slab_report *report, void *arg),
 				      void *arg);

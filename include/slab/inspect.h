@@ -10,7 +10,8 @@
  * locked and nobody is stopped: what changes while it is read may be counted
  * before or after the change, as <slab/stats.h> says.
  *
- * Threads: any, as far as the reader allows. Signals: not async-signal-safe.
+ * Threads: any, as far as the reader allows. Signals: not async-signal-safe. Cancellation:
+ * as in <slab/slab.h>.
  */
 #ifndef SLAB_INSPECT_H
 #define SLAB_INSPECT_H

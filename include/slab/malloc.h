@@ -10,7 +10,7 @@
  * aligned to 16 bytes at least. Memory of these functions must be freed by slab_mfree()
  * and its kin, never by free() or slab_free().
  *
- * Threads: any thread may free what any other allocated. Signals, fork and
+ * Threads: any thread may free what any other allocated. Signals, fork, cancellation and
  * errors: as in <slab/slab.h>. The slab_ch_* family never fails.
  */
 #ifndef SLAB_MALLOC_H
@@ -32,7 +32,9 @@ SLAB_API void slab_mfree(void *ptr);
  * pointer to a smallest object. NULL and ENOMEM when there is no memory. */
 SLAB_API void *slab_malloc(size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
-/* slab_calloc: n * size bytes of zeros. NULL and ENOMEM also on overflow. */
+/* slab_calloc: n * size bytes of zeros. libslab does not touch pages that are fresh from
+ * the system, which are zero: above 2 MiB the process takes memory as the caller touches
+ * it. NULL and ENOMEM also on overflow. */
 SLAB_API void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /*
@@ -46,6 +48,12 @@ SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_resul
 /* slab_memalign: `size` bytes aligned to `align`, a power of two up to 2 MiB.
  * NULL and EINVAL for another alignment, ENOMEM when there is no memory. */
 SLAB_API void *slab_memalign(size_t align, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
+
+/*
+ * With SLAB_DEBUG=Z, or Z for the names size-* or size-large (docs/environment.md), each
+ * allocation beyond SLAB_MALLOC_MAX_CACHED is a mapping of its own between red zones.
+ * slab_mfree(), slab_realloc(), and slab_cache_validate() of any of these caches check them.
+ */
 
 /* slab_usable_size: bytes that may be used behind ptr, at least what was asked
  * for; 0 for NULL. */

@@ -12,8 +12,9 @@
  * watches the memory pressure of the machine and of the control group; a server that
  * wants no thread calls slab_maintain().
  *
- * Threads: any. Signals: not async-signal-safe. No function here is to be called from a
- * constructor, a destructor, or one of the callbacks reclaim, isolate and migrate.
+ * Threads: any. Signals: not async-signal-safe. Cancellation: as in <slab/slab.h>. No
+ * function here is to be called from a constructor, a destructor, or one of the callbacks
+ * reclaim, isolate and migrate.
  */
 #ifndef SLAB_MEMORY_H
 #define SLAB_MEMORY_H
@@ -50,10 +51,12 @@ SLAB_API size_t slab_reclaim(size_t bytes);
  * no limit; SLAB_LIMIT sets it at the start. Allocations that would need more fail with
  * ENOMEM, after memory that nobody uses was taken back and reclaim callbacks were asked.
  * A large allocation (<slab/malloc.h>) counts as the pages that it takes, and above 2 MiB
- * as those of its mapping: 12 KiB more, or up to its alignment. slab_limit: the one in
- * force.
+ * as those of its mapping: one page more, or up to its alignment. A limit below what is in
+ * use takes nothing away; allocations that need more fail until enough has been freed.
+ * Returns 0, or -EINVAL for less than one slab (65536 bytes), with which no allocation could
+ * succeed; the old limit stays. slab_limit: the present limit.
  */
-SLAB_API void slab_set_limit(size_t bytes);
+SLAB_API int slab_set_limit(size_t bytes);
 SLAB_API size_t slab_limit(void);
 
 /*

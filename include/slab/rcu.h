@@ -47,7 +47,8 @@
  * may give back slabs of any type-safe cache, and must be known to its flavour as well.
  * Callbacks of a cache that run in libslab's own thread find it registered with the
  * cache's flavour.
- * Signals: not async-signal-safe.
+ * Signals: not async-signal-safe. Cancellation: as in <slab/slab.h>; the flavour's own
+ * functions are called with cancellation disabled.
  *
  * Fork: call the flavour's own hooks (call_rcu_before_fork() …), around fork() or by
  * pthread_atfork(); libslab registers its own when it is loaded, so that they come

@@ -13,12 +13,30 @@
  *                    nobody registers and nobody says goodbye. A cache must
  *                    not be used during or after its destruction.
  *   signals          slab_alloc(), slab_zalloc() and slab_free() are
- *                    async-signal-safe while they stay on their fast path.
- *                    Which path a call takes cannot be known beforehand (with
- *                    debug letters it is always the slow one), so a handler
- *                    should only free or allocate when the interrupted code
- *                    cannot be inside libslab.
- *   fork             parent and child may both go on using every cache.
+ *                    async-signal-safe while they stay on their fast path,
+ *                    which only the engine rseq has (slab_engine()). The other
+ *                    engines take spinlocks: mutex in every call, cmpxchg16b in
+ *                    all but an allocation from the CPU's current slab and a free
+ *                    into a slab that the CPU owns. A handler that interrupts the
+ *                    thread that holds such a lock waits for ever. The caller
+ *                    cannot know beforehand which path a call takes (with debug
+ *                    flags it is always the slow one), so a handler should only
+ *                    free or allocate when the interrupted code cannot be inside
+ *                    libslab.
+ *   fork             parent and child may both go on using every cache. A handler
+ *                    may fork when it interrupts a fork, not when it interrupts
+ *                    another call of libslab.
+ *   vfork            with the engine rseq, a child process that shares its parent's
+ *                    memory (vfork(), or clone() with CLONE_VM but without CLONE_THREAD)
+ *                    must not call libslab: it would get objects that threads of
+ *                    the parent have. It may execute a program or exit; posix_spawn()
+ *                    is safe. With SLAB_ENGINE=cmpxchg16b or mutex such a child may
+ *                    call slab_alloc() and slab_free().
+ *   cancellation     no function is a cancellation point: a request that comes
+ *                    during a call acts at the thread's next cancellation point
+ *                    after it. libslab calls callbacks and handlers with cancellation
+ *                    disabled; they must not enable it. A thread with asynchronous
+ *                    cancellation (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab.
  *   output           nothing is printed on success.
  */
 #ifndef SLAB_SLAB_H
@@ -62,6 +80,7 @@ struct rcu_flavor_struct;
 #define SLAB_PANIC (UINT64_C(1) << 19)             /* abort with a message if create fails */
 #define SLAB_ZERO (UINT64_C(1) << 20)              /* every allocation is zeroed */
 #define SLAB_RECLAIM_ACCOUNT (UINT64_C(1) << 21)   /* objects can be reclaimed: shown as such */
+#define SLAB_HARDEN_FREE (UINT64_C(1) << 22)       /* see slab_free() */
 
 /* The largest object of a cache, and the longest name. */
 #define SLAB_MAX_OBJECT_SIZE ((size_t)32768)
@@ -86,11 +105,14 @@ struct slab_cache_args {
 	int (*ctor)(void *obj, void *arg);
 	/*
 	 * Destructor: once per constructed object before its slab goes back, in
-	 * any thread that takes memory back: one that frees, allocates or trims,
-	 * or libslab's own. It may free memory, and, unless slab_cache_destroy()
-	 * calls it, fork and wait for locks: nothing of libslab's is locked.
-	 * Neither callback may create, shrink, validate or destroy caches, and a
-	 * destructor must not allocate from libslab.
+	 * any thread that takes memory back: one that frees, allocates, trims or
+	 * destroys the cache, or libslab's own.
+	 * libslab holds no lock while a constructor or a destructor runs. Both may use
+	 * other caches like any other code: create, allocate, free, shrink, validate,
+	 * destroy. A destructor may also fork and wait for locks. A constructor must not
+	 * use its own cache. A destructor may free objects of its own cache;
+	 * slab_cache_destroy() of it returns -EBUSY there. When an allocation within a
+	 * destructor fails, libslab asks no cache to reclaim memory for it.
 	 */
 	void (*dtor)(void *obj, void *arg);
 	void *arg; /* handed to every callback */
@@ -107,7 +129,7 @@ struct slab_cache_args {
 	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
-	 * Bytes of slabs at most, at least one slab (64 KiB to 512 KiB); 0: no
+	 * The most bytes of slabs, at least one slab (64 KiB to 512 KiB); 0: no
 	 * limit. Allocations that would need a slab more fail with ENOMEM, once
 	 * what other CPUs and nodes hold free was taken back. Slabs with debug
 	 * letters and guarded objects (64 KiB each) count, too. A cache with a
@@ -155,8 +177,11 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *            constructor; SLAB_TYPESAFE_BY_RCU without args.rcu; isolate or migrate
  *            alone, or without a constructor
  *   EEXIST   a cache of this name exists
- *   ENOMEM   no memory, for the cache or for its reserve
- * With SLAB_PANIC the process aborts with a message instead.
+ *   ENOMEM   no memory, for the cache or for its reserve; or 835,584 caches exist
+ * slab_create_error() gives the reason. With SLAB_PANIC the process aborts instead, with
+ * a message that has the reason.
+ * Creation compares the names of all caches: with 8,000 it takes 0.3 ms, during which a
+ * fork and the creation of other caches wait.
  * Not async-signal-safe. May be called before main().
  */
 static inline struct slab_cache *slab_cache_create(const char *name, size_t size,
@@ -167,6 +192,13 @@ static inline struct slab_cache *slab_cache_create(const char *name, size_t size
 }
 
 /*
+ * slab_create_error: the reason why this thread's last slab_cache_create() failed, for
+ * messages: a string constant such as "args.align is not a power of two". NULL when that
+ * call succeeded, or when the thread has made none. Async-signal-safe.
+ */
+SLAB_API const char *slab_create_error(void);
+
+/*
  * slab_cache_destroy: give back all memory of a cache.
  *
  * Returns 0, or -EBUSY when objects are still allocated: each is reported
@@ -174,9 +206,13 @@ static inline struct slab_cache *slab_cache_create(const char *name, size_t size
  * usable. NULL is allowed. A merged cache only loses one reference, and with it
  * the name that came last, whichever name's creator destroys it.
  * The caller guarantees that nobody uses the cache any more; -EINVAL for a
- * cache that was destroyed before; -EBUSY also within one of the cache's own callbacks
- * (reclaim, isolate, migrate). With args.rcu it waits for a grace period; -EDEADLK
- * within a read-side critical section. Not async-signal-safe.
+ * cache that was destroyed before; -EBUSY also when the caller is one of the cache's own
+ * callbacks (destructor, reclaim, isolate, migrate), the function that
+ * slab_for_each_cache() calls for this cache, or the handler of a report about it.
+ * The name stays taken until this returns. libslab holds no lock while destructors run and
+ * while it writes reports: other threads can create and destroy caches, and fork,
+ * meanwhile. The child of such a fork still has the cache. With args.rcu this waits for a
+ * grace period; -EDEADLK within a read-side critical section. Not async-signal-safe.
  */
 SLAB_API int slab_cache_destroy(struct slab_cache *cache);
 
@@ -202,10 +238,17 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
 /*
  * slab_free: give an object back. NULL is allowed.
  *
- * The object may have been allocated by any thread on any CPU. An object of
- * another cache is reported and left alone; so are a pointer to no object and an
- * object that is freed twice in a row where they can be seen at no cost; every
- * free that cannot be done is, in caches with debug letters (<slab/debug.h>).
+ * The object may have been allocated by any thread on any CPU. libslab
+ * reports an object of another cache, an object that is freed twice in a row, and an
+ * object of a slab whose objects are all free already (one of them was freed twice), and
+ * leaves it alone.
+ * A pointer to no object is undefined behaviour, except in a cache with SLAB_HARDEN_FREE
+ * (SLAB_HARDEN=on in the environment sets it for all caches): there libslab reports it and
+ * leaves it alone. Frees of such a cache leave the fast path. The first such cache installs
+ * a handler of SIGSEGV and SIGBUS, as slab_cache_sample() does; on x86-64 it catches
+ * pointers to unmapped memory. In caches with debug flags (<slab/debug.h>) libslab reports
+ * every wrong free. docs/hunting-corruption.md has a table of which wrong frees each of
+ * these detects.
  */
 SLAB_API void slab_free(struct slab_cache *cache, void *obj);
 

@@ -58,7 +58,8 @@ namespace detail
 	if (error == ENOMEM)
 		throw std::bad_alloc();
 	throw std::system_error(error, std::generic_category(),
-				std::string("slab cache ") + (name ? name : "without a name"));
+				std::string("slab cache ") + (name ? name : "without a name") +
+					": " + slab_create_error());
 }
 
 inline struct slab_cache *create_cache(const char *name, std::size_t size, std::size_t align,

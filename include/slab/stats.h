@@ -7,7 +7,7 @@
  * totals that belong together may differ by what happened meanwhile. Nothing is
  * counted on the fast paths; the event counters count what leaves them.
  *
- * Threads: any. Signals: not async-signal-safe.
+ * Threads: any. Signals: not async-signal-safe. Cancellation: as in <slab/slab.h>.
  */
 #ifndef SLAB_STATS_H
 #define SLAB_STATS_H
@@ -79,8 +79,10 @@ struct slab_stats {
 	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
 	uint64_t limit;           /* bytes of slabs at most, 0: none */
-	uint64_t counted;         /* allocations in the moments when all were counted … */
-	uint64_t counted_us; /* … and how long these were: microseconds (see docs/control.md) */
+	/* docs/control.md, "count": */
+	uint64_t counted;    /* allocations while counting was on; of busy caches an estimate */
+	uint64_t counted_us; /* how long counting was on, in microseconds */
+	uint64_t counted_variance; /* of the estimate in `counted`; 0: `counted` is exact */
 	uint64_t rcu_pending; /* objects (and slabs) that wait for a grace period */
 	uint64_t rcu_freed; /* objects that have waited for one (<slab/rcu.h>) */
 	uint64_t rcu_helped; /* frees that were held up because too much waited */
@@ -122,8 +124,10 @@ SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats
 
 /*
  * slab_for_each_cache: call fn for every cache, in order of creation, until fn
- * returns non-zero, which is then returned; 0 at the end. fn must not create or
- * destroy caches.
+ * returns non-zero, which is then returned; 0 at the end. libslab holds no lock: fn may
+ * use, create and destroy caches, but not destroy the one it is called for (-EBUSY).
+ * The walk includes caches that are created meanwhile and skips those that are being
+ * destroyed.
  */
 SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg);
 
@@ -151,8 +155,9 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * slab_stat_write: change what can be changed, effective at once:
  *   min_partial  0 to 65535 slabs; what a smaller number leaves over is given back
  *   cpu_partial  0 to 32767 slabs; lowered, CPUs' lists are moved to the nodes
- *   limit        bytes, 0: none; see struct slab_cache_args. Less than what is in
- *                use takes nothing away, but nothing is added
+ *   limit        bytes, at least one slab, 0: none; see struct slab_cache_args. A limit
+ *                below what is in use takes nothing away; allocations that need another
+ *                slab fail
  *   sample       one allocation in so many, 0: none; as slab_cache_sample()
  *   remote_node_defrag_ratio  0 to 100: in so many of 100 cases in which a CPU's node has
  *                no partial slab, it takes one of a node that has more than min_partial,
@@ -161,8 +166,7 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * A merged cache has one value under all its names. Returns 0, or -ENOENT or -EINVAL
  * as above; -EACCES: it can only be read; -ERANGE: it cannot have this value.
  *
- * Errors are also in errno. Neither is to be called from constructors and
- * destructors.
+ * Errors are also in errno.
  */
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
@@ -229,8 +233,7 @@ SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
  *   -EBUSY   the cache has counters, or shares its slabs with another one: who wants to be
  *            sure that it does not creates it with SLAB_NO_MERGE
  *   -ENOMEM  no memory
- * Errors are also in errno. Not to be called within slab_for_each_cache(), nor from
- * constructors and destructors.
+ * Errors are also in errno.
  */
 static inline int slab_cache_attach_counters(struct slab_cache *cache,
 					     const struct slab_counter *counters, unsigned n)

@@ -139,6 +139,8 @@ done
 
 expect 0 --help
 says '^usage: directory'
+"$folder/../../run" demo --help >"$err" 2>&1 || fail 'run demo --help'
+cmp -s "$out" "$err" || fail 'run demo --help prints something else'
 
 [ $failures -eq 0 ] || echo "$failures failures"
 [ $failures -eq 0 ]

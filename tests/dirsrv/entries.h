@@ -286,7 +286,8 @@ template <typename Action> unsigned fail_in_turn(Action action)
 	EXPECT_TRUE(action());
 	EXPECT_EQ(slab_set_fail("cache=*,times=0"), 0);
 	for (unsigned turn = 1; turn <= turns; turn++) {
-		const std::string spec = "times=1,interval=" + std::to_string(turn);
+		/* Objects alone: where pages are to fail, libslab makes room and tries again. */
+		const std::string spec = "cache=*,times=1,interval=" + std::to_string(turn);
 
 		EXPECT_EQ(slab_set_fail(spec.c_str()), 0);
 		failed += !action();

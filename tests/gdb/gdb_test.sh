@@ -30,6 +30,21 @@ gdb -q -batch -ex "source $script" "$@" "$program" "$folder/core" >"$folder/dead
 normal <"$folder/live" >"$folder/live.normal"
 normal <"$folder/dead" >"$folder/dead.normal"
 
+# Input that cannot be right gets one line each, and no Python stack.
+gdb -q -batch -ex run -ex "source $script" -ex 'echo commands\n' -ex 'slab info [' -ex 'slab object' \
+	-ex 'slab object (' -ex 'slab object $nothing' -ex 'slab object -1' \
+	-ex 'slab object "text"' "$program" 2>&1 </dev/null |
+	sed '1,/^commands/d' >"$folder/bad"
+cat >"$folder/bad.expected" <<END
+'[' is no regular expression: unterminated character set at position 0
+slab object needs an address or an expression that is one
+END
+head -n 2 "$folder/bad" | diff -u "$folder/bad.expected" - || exit 1
+if grep -e Python -e Traceback "$folder/bad" || [ "$(wc -l <"$folder/bad")" -gt 6 ]; then
+	cat "$folder/bad"
+	exit 1
+fi
+
 case $engine in
 rseq) freed='free: the next object that CPU X allocates' ;;
 *) freed=free ;;

@@ -45,6 +45,20 @@ if readelf -d "$tmp/cmake/consumer_static" | grep -q 'NEEDED.*libslab'; then
 	fail "consumer_static uses libslab.so"
 fi
 
+if command -v gdb >/dev/null; then
+	step "gdb loads its commands by itself"
+	libdir=$(dirname "$(find "$prefix" -name libslab.so.0)")
+	gdb -nx -q -batch -iex "add-auto-load-safe-path $libdir" -ex 'break main' -ex run \
+		-ex 'help slab info' "$tmp/cmake/consumer_c" >"$tmp/log" 2>&1 </dev/null
+	grep -q '^slab info \[REGEXP\]' "$tmp/log" || { cat "$tmp/log"; fail "it does not"; }
+fi
+
+step "a plug-in with libslab.a inside, loaded and unloaded"
+readelf -d "$tmp/cmake/consumer_plugin.so" | grep -q NODELETE || fail "the plug-in can be unloaded"
+for engine in rseq cmpxchg16b mutex; do
+	SLAB_ENGINE=$engine "$tmp/cmake/consumer_host" "$tmp/cmake/consumer_plugin.so"
+done
+
 step "pkg-config"
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name libslab.pc)")
 export PKG_CONFIG_PATH
@@ -63,11 +77,27 @@ export LD_LIBRARY_PATH
 "$tmp/pc_cxx"
 "$tmp/pc_dirsrv"
 
-step "libslab.a with link-time optimisation"
-# shellcheck disable=SC2046
-"$cc" -O2 -flto -o "$tmp/lto" "$consumer/consumer.c" $(pkg-config --cflags libslab) \
-	"$LD_LIBRARY_PATH/libslab.a" -pthread
-"$tmp/lto"
+# quietly WHAT PROGRAM COMMAND...: the command prints nothing, and its program runs.
+quietly()
+{
+	step "$1"
+	program=$2
+	shift 2
+	"$@" -o "$program" >"$tmp/log" 2>&1 || { cat "$tmp/log"; fail "it does not link"; }
+	[ ! -s "$tmp/log" ] || { cat "$tmp/log"; fail "the link prints something"; }
+	"$program"
+}
+
+archive=$LD_LIBRARY_PATH/libslab.a
+if readelf -SW "$archive" | grep -q 'gnu\.lto_'; then
+	fail "libslab.a has link-time optimisation in it"
+fi
+cflags=$(pkg-config --cflags libslab)
+# shellcheck disable=SC2086
+quietly "libslab.a" "$tmp/static" "$cc" -O2 $cflags "$consumer/consumer.c" "$archive" -pthread
+# shellcheck disable=SC2086
+quietly "libslab.a, by gcc -flto" "$tmp/lto" \
+	"$cc" -O2 -flto $cflags "$consumer/consumer.c" "$archive" -pthread
 
 for program in "$prefix"/bin/* "$(find "$prefix" -name slab-symbolize)"; do
 	[ -x "$program" ] || continue

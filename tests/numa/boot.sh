@@ -44,4 +44,4 @@ qemu-system-x86_64 -machine q35,accel=tcg -cpu max -smp 2 -m 768 -nographic -no-
 	-append "console=ttyS0 quiet panic=-1 random.trust_cpu=on" </dev/null >"$root/log" 2>&1 ||
 	true
 cat "$root/log"
-grep -q '^numa: passed' "$root/log"
+grep -q '^init: passed' "$root/log"

@@ -38,7 +38,7 @@ public:
 								  CPU_CACHELINE * CPU_CACHELINE)));
 		std::memset(memory_.get(), 0, bytes);
 		base_.reset(static_cast<char *>(std::malloc(objects * size)));
-		cpu_slab_init(get(), base_.get(), size, user);
+		cpu_slab_init(get(), base_.get(), size, objects, user);
 	}
 
 	struct cpu_slab *get() const

@@ -26,7 +26,7 @@
 namespace slab_test
 {
 
-constexpr std::size_t page = 4096;
+inline const std::size_t page = os_page_size();
 constexpr std::size_t lone_slab_size = std::size_t{1} << SLAB_SHIFT_MIN;
 constexpr std::uint64_t fzpu = SLAB_DEBUG_DEFAULT;
 
@@ -60,7 +60,7 @@ public:
 		mprotect(start + SEGMENT_HEAD_OFFSET, 2 * page, PROT_READ | PROT_WRITE);
 		base_ = start + SEGMENT_SIZE - lone_slab_size;
 		mprotect(base_, lone_slab_size, PROT_READ | PROT_WRITE);
-		slab_ = reinterpret_cast<struct slab *>(start + 2 * page);
+		slab_ = reinterpret_cast<struct slab *>(start + SEGMENT_FIRST_OFFSET);
 		segment_of(slab_)->slab_shift = SLAB_SHIFT_MIN;
 		make_cache();
 		make_slab();
@@ -156,7 +156,7 @@ private:
 	{
 		const std::uintptr_t tag = layout_.letters ? SLAB_TAG_DEBUG : 0;
 
-		cpu_slab_init(&slab_->cpu, base_, layout_.size,
+		cpu_slab_init(&slab_->cpu, base_, layout_.size, objects(),
 			      reinterpret_cast<char *>(cache()) + tag);
 		slab_->objects = slab_->carved = static_cast<std::uint16_t>(objects());
 		slab_->remote = REMOTE_OWNED;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,10 @@ extern "C" {
 namespace slab_test
 {
 
-constexpr std::size_t page = 4096;
+/* Before libslab reads its environment: ticks are those of the tests alone. */
+inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
+
+inline const std::size_t page = os_page_size();
 constexpr std::size_t object_size = 64;
 enum { FINE, WRONG };
 

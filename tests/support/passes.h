@@ -58,10 +58,10 @@ inline unsigned run_all_passes()
 	return n;
 }
 
-constexpr std::size_t page = 4096;
+inline const std::size_t page = os_page_size();
 /* Objects of these tests are of this size. */
 constexpr std::size_t object_size = 512;
-constexpr std::size_t objects_per_page = page / object_size;
+inline const std::size_t objects_per_page = page / object_size;
 
 using objects = std::vector<void *>;
 
@@ -83,16 +83,22 @@ inline void free_all(struct slab_cache *cache, const objects &objs)
 		slab_free(cache, obj);
 }
 
-/* Pages of these objects that hold memory. */
-inline std::size_t resident(const objects &objs)
+inline std::set<std::uintptr_t> pages_of(const objects &objs)
 {
 	std::set<std::uintptr_t> pages;
-	std::size_t n = 0;
 
 	for (void *obj : objs)
 		pages.insert(reinterpret_cast<std::uintptr_t>(obj) & ~(page - 1));
-	for (std::uintptr_t at : pages)
-		n += resident_pages(reinterpret_cast<void *>(at), page);
+	return pages;
+}
+
+/* Pages of these objects that hold memory. */
+inline std::size_t resident(const objects &objs)
+{
+	std::size_t n = 0;
+
+	for (std::uintptr_t at : pages_of(objs))
+		n += resident_pages(reinterpret_cast<void *>(at), page) != 0;
 	return n;
 }
 
@@ -107,9 +113,21 @@ inline bool in_environment(const std::vector<std::string> &settings)
 	return false;
 }
 
-/* One object in each of `step`. */
+/* One object in each of `step`. Two may share a page: a thread that gets to another CPU
+ * begins another slab in between, and so it does after a pass took its slab. */
 struct survivors {
 	objects live, dead;
+
+	/* Pages with objects of both kinds. */
+	std::size_t mixed_pages() const
+	{
+		const std::set<std::uintptr_t> kept = pages_of(live);
+		std::size_t n = 0;
+
+		for (std::uintptr_t at : pages_of(dead))
+			n += kept.count(at);
+		return n;
+	}
 };
 
 inline survivors thin_out(struct slab_cache *cache, std::size_t n, std::size_t step)

@@ -311,6 +311,29 @@ inline void unpin()
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
+/* Keeps the caller on one CPU while this object lives: a slab's free objects are its
+ * owner's, and another CPU would begin slabs of its own. */
+class on_one_cpu
+{
+public:
+	on_one_cpu()
+	{
+		(void)sched_getaffinity(0, sizeof(before_), &before_);
+		pin(0);
+	}
+
+	~on_one_cpu()
+	{
+		(void)sched_setaffinity(0, sizeof(before_), &before_);
+	}
+
+	on_one_cpu(const on_one_cpu &) = delete;
+	on_one_cpu &operator=(const on_one_cpu &) = delete;
+
+private:
+	cpu_set_t before_;
+};
+
 /*
  * Interrupts the calling thread by a signal, many times a second, for as long as
  * this object lives. The handler, unless you give one, lets another thread have the CPU: preemption,

@@ -60,22 +60,6 @@ inline std::set<void *> drain_slabs(struct slab_cache *cache)
 	return objects;
 }
 
-/* On one CPU as long as it lives: a slab's free objects are its owner's. */
-class on_one_cpu
-{
-public:
-	on_one_cpu()
-	{
-		pin(0);
-	}
-	~on_one_cpu()
-	{
-		unpin();
-	}
-	on_one_cpu(const on_one_cpu &) = delete;
-	on_one_cpu &operator=(const on_one_cpu &) = delete;
-};
-
 inline void free_all(struct slab_cache *cache, const std::set<void *> &objects)
 {
 	for (void *object : objects)

@@ -4,8 +4,9 @@
  * what slab_control_fd() returned, and stays until its standard input ends.
  * Each line of its input is a thing to do (do_task()); "done" says it did.
  *
- * usage: control_server [plain|load|loop|fork|leave]
+ * usage: control_server [plain|load|pace|loop|fork|leave]
  *   load   has threads that allocate and free all the time
+ *   pace   has a thread that allocates and frees an entry about a thousand times a second
  *   loop   serves the control socket in its own poll loop
  *   fork   has a child that says whether it has a socket of its own, before
  *          and after it creates a cache
@@ -203,6 +204,25 @@ static void *bear_load(void *seed)
 	return NULL;
 }
 
+static void *pace(void *unused)
+{
+	while (!atomic_load(&load_ends)) {
+		slab_free(entry, slab_alloc(entry));
+		usleep(1000);
+	}
+	return unused;
+}
+
+static void run_pace(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, pace, NULL);
+	wait_for_end();
+	atomic_store(&load_ends, true);
+	pthread_join(thread, NULL);
+}
+
 static void run_load(void)
 {
 	pthread_t thread[LOAD_THREADS];
@@ -260,6 +280,8 @@ int main(int argc, char **argv)
 		serve_until_end(control);
 	else if (strcmp(mode, "load") == 0)
 		run_load();
+	else if (strcmp(mode, "pace") == 0)
+		run_pace();
 	else
 		wait_for_end();
 	if (child)

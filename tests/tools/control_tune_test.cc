@@ -69,8 +69,8 @@ TEST_F(TuneTest, ALimitLetsAllocationsFail)
 {
 	const std::uint64_t slabs = stat("entry", "slabs");
 
-	EXPECT_TRUE(contains(request("set limit 1 entry"), "\"before\":0,\"after\":1"));
-	EXPECT_EQ(stat("entry", "limit"), 1U);
+	EXPECT_TRUE(contains(request("set limit 65536 entry"), "\"before\":0,\"after\":65536"));
+	EXPECT_EQ(stat("entry", "limit"), 65536U);
 	EXPECT_EQ(process.do_task('c'), "0 failed"); /* there are free objects */
 	EXPECT_EQ(stat("entry", "slabs"), slabs);
 }
@@ -95,10 +95,13 @@ TEST_F(TuneTest, WrongSettingsGetOneSentence)
 		  refusal("min_partial is not to be \\\"65536\\\"; accepted: 0 to 65535 slabs"));
 	EXPECT_EQ(request("set cpu_partial -1 entry"),
 		  refusal("cpu_partial is not to be \\\"-1\\\"; accepted: 0 to 32767 slabs"));
-	EXPECT_EQ(
-		request("set limit 64K entry"),
-		refusal("limit is not to be \\\"64K\\\"; accepted: a number of bytes, and 0 for no "
-			"limit"));
+	EXPECT_EQ(request("set limit 64K entry"),
+		  refusal("limit is not to be \\\"64K\\\"; accepted: 0 for no limit, or a number "
+			  "of bytes, at least one slab"));
+	EXPECT_EQ(request("set limit 1 entry"),
+		  refusal("limit of this cache is not to be 1; accepted: 0 for no limit, or at "
+			  "least 65536 bytes, one slab"));
+	EXPECT_EQ(stat("entry", "limit"), 0U);
 	EXPECT_EQ(request("set alloc_slab 1 entry"),
 		  refusal("alloc_slab is not to be \\\"1\\\"; accepted: 0, which clears it"));
 	EXPECT_EQ(stat("entry", "min_partial"), 5U);
@@ -134,28 +137,42 @@ TEST_F(TuneTest, TrimGivesAllFreeMemoryBack)
 
 /* --- count ------------------------------------------------------------------------------ */
 
-TEST_F(TuneTest, CountCountsWhatIsAllocatedInTheWindow)
+TEST_F(TuneTest, CountCountsWhatIsAllocatedFromThenOn)
 {
 	EXPECT_EQ(stat("entry", "counted_us"), 0U);
 	EXPECT_EQ(request("count 1000000"), "{\"slab\":1,\"ok\":true,\"counting\":1000000}\n");
 	process.do_task('l');
-	while (!stat("entry", "counted_us"))
+	while (stat("entry", "counted_us") < 950000)
 		usleep(20000);
 	EXPECT_EQ(stat("entry", "counted"), 100U);
-	EXPECT_GE(stat("entry", "counted_us"), 1000000U);
+	EXPECT_EQ(stat("entry", "counted_variance"), 0U);
 	EXPECT_EQ(stat("pblock", "counted"), 0U);
-	while (!stat("pblock", "counted_us"))
+	EXPECT_GE(stat("pblock", "counted_us"), 900000U);
+}
+
+TEST_F(TuneTest, CountEndsAfterItsTime)
+{
+	EXPECT_EQ(request("count 100000"), "{\"slab\":1,\"ok\":true,\"counting\":100000}\n");
+	while (stat("entry", "counted_us") < 50000)
 		usleep(20000);
+	usleep(200000);
+	while (true) {
+		const std::uint64_t us = stat("entry", "counted_us");
+
+		usleep(200000);
+		if (stat("entry", "counted_us") == us)
+			break;
+	}
 }
 
 TEST_F(TuneTest, CountRefusesOtherTimes)
 {
-	const std::string accepted = "accepted: 100 to 1000000 microseconds";
+	const std::string accepted = "accepted: 100 to 3600000000 microseconds";
 
 	EXPECT_EQ(request("count"), refusal("\\\"\\\" is not how long to count; " + accepted));
 	EXPECT_EQ(request("count 99"), refusal("\\\"99\\\" is not how long to count; " + accepted));
-	EXPECT_EQ(request("count 1000001"),
-		  refusal("\\\"1000001\\\" is not how long to count; " + accepted));
+	EXPECT_EQ(request("count 3600000001"),
+		  refusal("\\\"3600000001\\\" is not how long to count; " + accepted));
 	EXPECT_EQ(request("count 1s"), refusal("\\\"1s\\\" is not how long to count; " + accepted));
 }
 

@@ -121,7 +121,7 @@ TEST_F(CoreTest, LeaksSinceAMarkAreKnownWithoutRates)
 	EXPECT_EQ(got.status, 0) << got.err;
 	EXPECT_EQ(lines_of(got.out).at(0).compare(0, 8, "Process "), 0);
 	EXPECT_TRUE(contains(got.out, " (control_server), after mark ")) << got.out;
-	EXPECT_TRUE(contains(got.out, "\n100 objects of 71.2K bytes allocated since then and not "
+	EXPECT_TRUE(contains(got.out, "\n100 objects of 69.5KiB allocated since then and not "
 				      "freed\n"))
 		<< got.out;
 	EXPECT_TRUE(contains(got.out, "leak_entries")) << got.out;

@@ -165,8 +165,9 @@ TEST_F(DiffTest, TheSameFileTwiceHasNoChanges)
 {
 	write_file("after.json", file_text("before.json"));
 	EXPECT_EQ(names(), list());
-	EXPECT_EQ(words_of(lines_of(diff()).back()), (list{"Total", "of", "8", "caches", "391512",
-							   "391512", "0", "8.4M", "8.4M", "0"}));
+	EXPECT_EQ(words_of(lines_of(diff()).back()),
+		  (list{"Total", "of", "8", "caches", "391512", "391512", "0", "8.1MiB", "8.1MiB",
+			"0"}));
 }
 
 /* --- counters of programs ----------------------------------------------------------------- */
@@ -242,11 +243,11 @@ TEST_F(DiffCountersTest, EachThatChangedHasALineUnderItsCache)
 	EXPECT_EQ(
 		rows(),
 		(std::vector<std::string>{
-			"entry                       10       10         0    4.0K    4.0K        0",
+			"entry                       10       10         0  4.0KiB  4.0KiB        0",
 			"  hits                                       100            350            "
 			"+250",
-			"  held                                      4.0K           1000           "
-			"-3.0K"}));
+			"  held                                    4.0KiB           1000         "
+			"-3.0KiB"}));
 	EXPECT_TRUE(contains(diff({"-B"}), "          4096           1000           -3096\n"));
 }
 
@@ -271,7 +272,7 @@ TEST_F(DiffCountersTest, FromNoLimitToOneThereIsNoGrowth)
 				     ",\"after\":4096,\"growth\":null}"));
 	EXPECT_EQ(
 		rows()[1],
-		"  most                                 unlimited           4.0K               -");
+		"  most                                 unlimited         4.0KiB               -");
 }
 
 /* --- the head ------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ target_link_libraries(silent_server_archive PRIVATE slab::slab_static Threads::T
 set(silent_servers silent_server silent_server_archive)
 if(NOT SLAB_SANITIZE)
 	slab_add_server(silent_server_static silent_server.c SILENT_SERVER_STATIC)
-	target_link_options(silent_server_static PRIVATE -static -no-pie -fno-lto)
+	target_link_options(silent_server_static PRIVATE -static -no-pie)
 	target_link_libraries(silent_server_static PRIVATE slab::slab_static Threads::Threads)
 	list(APPEND silent_servers silent_server_static)
 endif()

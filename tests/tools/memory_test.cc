@@ -102,6 +102,7 @@ TEST_F(MemoryTest, NumbersAreThoseOfTheSocket)
 
 	EXPECT_EQ(quiet_json(read), asked);
 	EXPECT_EQ(read.err, "");
+	EXPECT_EQ(slabinfo({"--memory"}).out, slabinfo().out);
 }
 
 TEST_F(MemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)

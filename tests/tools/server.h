@@ -346,6 +346,12 @@ inline std::vector<std::string> words_of(const std::string &line)
 	return words;
 }
 
+/* Those of slabinfo's table: what is below it is left out. */
+inline std::vector<std::string> table_of(const std::string &text)
+{
+	return lines_of(text.substr(0, text.find("\n\n")));
+}
+
 /* The columns of the row of cache `name`. */
 inline std::vector<std::string> row_of(const std::string &table, const std::string &name)
 {

@@ -300,7 +300,7 @@ TEST_F(SlabinfoDebugTest, LinesLimitsCallSitesAndRows)
 	EXPECT_FALSE(contains(one.out, "keep_one")) << one.out;
 	EXPECT_TRUE(contains(one.out, "and 1 more call site\n")) << one.out;
 	EXPECT_TRUE(contains(slabinfo({"-t", "-N2", "entry"}).out, "keep_one"));
-	EXPECT_EQ(lines_of(slabinfo({"-l", "--lines=2"}).out).size(), 3U);
+	EXPECT_EQ(table_of(slabinfo({"-l", "--lines=2"}).out).size(), 3U);
 }
 
 TEST_F(SlabinfoDebugTest, TrackingAsJsonHasSymbols)
@@ -361,7 +361,7 @@ TEST_F(SlabinfoDebugTest, ALeakSinceTheMarkIsFoundWithFunctionAndLine)
 
 	EXPECT_EQ(leak.status, 0) << leak.err;
 	EXPECT_EQ(lines.at(0).compare(0, 8 + who.size(), "Process " + who), 0) << leak.out;
-	EXPECT_TRUE(contains(leak.out, "bytes allocated since then and not freed: ")) << leak.out;
+	EXPECT_TRUE(contains(leak.out, "iB allocated since then and not freed: ")) << leak.out;
 	EXPECT_TRUE(contains(leak.out, "Objects    Bytes  Objects/min  Bytes/min   Oldest  "
 				       "Youngest  Cache\n"));
 	for (std::size_t i = 1; i < lines.size(); i++) {
@@ -372,7 +372,7 @@ TEST_F(SlabinfoDebugTest, ALeakSinceTheMarkIsFoundWithFunctionAndLine)
 		EXPECT_TRUE(contains(lines[i], " (control_server.c:")) << lines[i];
 		ASSERT_EQ(words.size(), 7U) << lines[i - 1];
 		EXPECT_EQ(words[0], "100");
-		EXPECT_EQ(words[1], "71.2K");
+		EXPECT_EQ(words[1], "69.5KiB");
 		EXPECT_GT(std::stod(words[2]), 0);
 		EXPECT_GE(std::stod(words[4]), 2) << "seconds since the oldest";
 		EXPECT_EQ(words[6], "entry");

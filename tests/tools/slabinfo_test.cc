@@ -34,7 +34,7 @@ TEST_F(SlabinfoTest, TableIsTheDefault)
 	ASSERT_GE(entry.size(), 9U) << got.out;
 	EXPECT_EQ(entry[1], "500");
 	EXPECT_EQ(entry[2], "712");
-	EXPECT_EQ(entry[3].back(), 'K');
+	EXPECT_EQ(entry[3].substr(entry[3].size() - 3), "KiB");
 	EXPECT_EQ(slabinfo({"-l"}).out, got.out);
 	EXPECT_EQ(slabinfo({"--slabs"}).out, got.out);
 }
@@ -43,7 +43,7 @@ TEST_F(SlabinfoTest, ColumnsStandWhereTheHeaderSays)
 {
 	server process;
 
-	for (const std::string &line : lines_of(slabinfo().out)) {
+	for (const std::string &line : table_of(slabinfo().out)) {
 		ASSERT_GE(line.size(), std::strlen("Name                   Objects"));
 		EXPECT_NE(line[29], ' ') << line; /* Objects ends here */
 		EXPECT_EQ(line[30], ' ') << line;
@@ -117,7 +117,7 @@ TEST_F(SlabinfoTest, TotalsAddUp)
 	EXPECT_EQ(caches, active + 1); /* "empty" */
 	EXPECT_EQ(aliases, 1U);
 	EXPECT_EQ(aliased, 1U);
-	for (const std::string &line : lines_of(slabinfo().out))
+	for (const std::string &line : table_of(slabinfo().out))
 		if (line != header)
 			objects += std::stoul(words_of(line)[1]);
 	EXPECT_EQ(objects, 1102U);

@@ -6,6 +6,8 @@
  */
 #include "server.h"
 
+#include <regex>
+
 using namespace slab_test;
 
 namespace
@@ -153,12 +155,12 @@ protected:
 		return got.out;
 	}
 
-	/* The names in the first column, without the header. */
+	/* The names in the first column, without the header, and what is below the table. */
 	static std::vector<std::string> names_in(const std::vector<std::string> &words)
 	{
 		std::vector<std::string> names;
 
-		for (const std::string &line : lines_of(output_of(words)))
+		for (const std::string &line : table_of(output_of(words)))
 			names.push_back(words_of(line).at(0));
 		if (!names.empty())
 			names.erase(names.begin());
@@ -287,6 +289,28 @@ TEST_F(ViewsTest, JsonListsProcesses)
 	ASSERT_EQ(json_object_array_length(processes), 1U);
 	EXPECT_EQ(number(json_object_array_get_idx(processes, 0), "pid"),
 		  static_cast<std::uint64_t>(process.pid()));
+}
+
+/* --- what the process has ---------------------------------------------------------------- */
+
+TEST_F(ViewsTest, BelowTheTableStandsWhereTheMemoryWent)
+{
+	EXPECT_EQ(lines_of(output_of({"-B"})).back(),
+		  "Memory 291561472: slabs 270000128, free slabs 131072, large 20971520, "
+		  "heads+stacks+links 327680, slots 131072");
+	EXPECT_EQ(lines_of(output_of({"-l"})).back(), lines_of(output_of({"-L", "-N1"})).back());
+}
+
+TEST_F(ViewsTest, ChosenCachesAndOtherColumnsHaveNoSuchLine)
+{
+	EXPECT_FALSE(contains(output_of({"entry|pblock"}), "Memory"));
+	EXPECT_FALSE(contains(output_of({"-D"}), "Memory"));
+}
+
+TEST_F(ViewsTest, AReportHasNoRowsOfNothing)
+{
+	for (const std::string &line : lines_of(output_of({"-r"})))
+		EXPECT_FALSE(std::regex_match(line, std::regex("[A-Za-z ]+( +-)+"))) << line;
 }
 
 /* --- orders ---------------------------------------------------------------------------- */

@@ -122,9 +122,10 @@ TEST(AttributesTest, NumbersOfTheCacheItselfAreReadWithoutLookingAtItsSlabs)
 	std::uint64_t value = 0;
 
 	slab_pages.segments = &no_segment;
-	for (const char *name : {"flags", "object_size", "slab_size", "align", "objects_per_slab",
-				 "order", "has_ctor", "merged", "min_partial", "cpu_partial",
-				 "errors", "limit", "counted", "counted_us", "nodes", "sample"})
+	for (const char *name :
+	     {"flags", "object_size", "slab_size", "align", "objects_per_slab", "order", "has_ctor",
+	      "merged", "min_partial", "cpu_partial", "errors", "limit", "counted", "counted_us",
+	      "counted_variance", "nodes", "sample"})
 		EXPECT_EQ(slab_stat_read(cache, name, &value), 0) << name;
 	EXPECT_EQ(slab_stat_read(cache, "objects", &value), -EFAULT);
 	EXPECT_EQ(errno, EFAULT);
@@ -338,6 +339,28 @@ TEST(LimitTest, LessThanASlabIsNoLimitForACreation)
 	EXPECT_EQ(errno, EINVAL);
 }
 
+/* As creation: what cannot serve a single allocation is refused, whoever asks for it. */
+TEST(LimitTest, LessThanASlabIsNoLimitLater)
+{
+	for (const std::size_t size : {64u, 32768u}) {
+		test_cache cache(size);
+		struct slab_cache_args args = {};
+		const std::size_t least = slab_bytes_of(cache);
+
+		for (const std::size_t bytes : {std::size_t{1}, least - 1}) {
+			errno = 0;
+			EXPECT_EQ(slab_stat_write(cache, "limit", bytes), -ERANGE);
+			EXPECT_EQ(errno, ERANGE);
+			EXPECT_EQ(read_stat(cache, "limit"), 0u);
+			args.limit = bytes;
+			EXPECT_EQ(slab_cache_create("too_tight", size, &args, 0), nullptr);
+		}
+		EXPECT_EQ(slab_stat_write(cache, "limit", least), 0);
+		args.limit = least;
+		test_cache same(size, 0, &args);
+	}
+}
+
 TEST(LimitTest, CachesWithALimitAreNotMerged)
 {
 	struct slab_cache_args args = {};
@@ -360,7 +383,7 @@ TEST(LimitTest, BelowWhatIsInUseItOnlyStopsGrowth)
 	const std::uint64_t slabs = read_stat(cache, "slabs");
 	std::vector<void *> more;
 
-	ASSERT_EQ(slab_stat_write(cache, "limit", 1), 0);
+	ASSERT_EQ(slab_stat_write(cache, "limit", slab_bytes_of(cache)), 0);
 	EXPECT_EQ(read_stat(cache, "objects"), 1000U);
 	more = allocate_all(cache);
 	EXPECT_EQ(read_stat(cache, "slabs"), slabs);
@@ -431,6 +454,21 @@ TEST(LimitTest, SlabsWithLettersCount)
 	free_all(cache, objects);
 	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
 	free_all(cache, allocate_all(cache));
+}
+
+/* Also of sizes that have larger slabs with debug flags than without. */
+TEST(LimitTest, OneSlabServesWithDebugFlagsToo)
+{
+	for (std::size_t size = 64; size <= SLAB_MAX_OBJECT_SIZE; size += size / 256 * 8 + 8) {
+		struct slab_cache_args args = {};
+
+		args.limit = slab_bytes_of(test_cache(size));
+		test_cache cache(size, SLAB_NO_MERGE, &args);
+		ASSERT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE | SLAB_POISON), 0);
+		void *obj = slab_alloc(cache);
+		EXPECT_NE(obj, nullptr) << size;
+		slab_free(cache, obj);
+	}
 }
 
 /* Objects in use never need more slabs than there may be; and they are all to be had. */

@@ -5,9 +5,14 @@
  */
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -260,6 +265,92 @@ TEST(BadInputTest, DestroyedCacheIsNeitherShrunkNorValidated)
 		  "");
 }
 
+/* Why */
+
+/* What slab_create_error() says of a creation that fails. */
+std::string creation_reason(const char *name, std::size_t size,
+			    const struct slab_cache_args *args = nullptr, std::uint64_t flags = 0)
+{
+	EXPECT_EQ(slab_cache_create(name, size, args, flags), nullptr);
+	return slab_create_error() ? slab_create_error() : "none";
+}
+
+std::string reason_of(const std::function<void(struct slab_cache_args *)> &set,
+		      std::uint64_t flags = 0)
+{
+	struct slab_cache_args args = {};
+
+	set(&args);
+	return creation_reason("why", 64, &args, flags);
+}
+
+TEST(BadInputTest, EachWrongNameSaysWhatIsWrong)
+{
+	EXPECT_EQ(creation_reason(nullptr, 64), "the cache has no name");
+	EXPECT_EQ(creation_reason("", 64), "the cache has no name");
+	EXPECT_EQ(creation_reason(std::string(64, 'x').c_str(), 64),
+		  "the name has more than 63 characters");
+	EXPECT_EQ(creation_reason("a b", 64),
+		  "the name has a blank, or a character that cannot be printed");
+	EXPECT_EQ(creation_reason("size-64", 64), "names \"size-NUMBER\" are reserved");
+}
+
+TEST(BadInputTest, EachWrongNumberSaysWhatIsWrong)
+{
+	EXPECT_EQ(creation_reason("why", 0), "the size is 0");
+	EXPECT_EQ(creation_reason("why", 32769), "the size is more than 32768 bytes");
+	EXPECT_EQ(creation_reason("why", 64, nullptr, std::uint64_t{1} << 62),
+		  "flags has a bit that this version of libslab does not know");
+	EXPECT_EQ(reason_of([](auto *args) { args->align = 24; }),
+		  "args.align is not a power of two");
+	EXPECT_EQ(reason_of([](auto *args) { args->align = 8192; }),
+		  "args.align is more than 4096 bytes");
+	EXPECT_EQ(reason_of([](auto *args) { args->limit = 1; }),
+		  "args.limit is less than one slab");
+}
+
+TEST(BadInputTest, EachWrongCombinationSaysWhatIsWrong)
+{
+	const auto ctor = [](void *, void *) { return 0; };
+	const auto migrate = [](void *, void *, void *) { return 0; };
+
+	EXPECT_EQ(reason_of([&](auto *args) { args->ctor = ctor; }, SLAB_ZERO),
+		  "SLAB_ZERO excludes args.ctor");
+	EXPECT_EQ(reason_of([](auto *) {}, SLAB_TYPESAFE_BY_RCU),
+		  "SLAB_TYPESAFE_BY_RCU needs args.rcu");
+	EXPECT_EQ(reason_of([&](auto *args) { args->migrate = migrate; }),
+		  "args.isolate and args.migrate need each other");
+	EXPECT_EQ(reason_of([&](auto *args) {
+			  args->isolate = ctor;
+			  args->migrate = migrate;
+		  }),
+		  "args.migrate needs args.ctor");
+}
+
+TEST(BadInputTest, AMemberThatIsNotKnownSaysSo)
+{
+	struct {
+		struct slab_cache_args known;
+		std::size_t newer;
+	} args = {{}, 1};
+
+	EXPECT_EQ(slab_cache_create_sized("why", 64, &args.known, sizeof(args), 0), nullptr);
+	EXPECT_STREQ(slab_create_error(),
+		     "args has a member that this version of libslab does not know");
+}
+
+TEST(BadInputTest, ADuplicateSaysSoAndASuccessSaysNothing)
+{
+	test_cache cache(64);
+
+	EXPECT_EQ(slab_create_error(), nullptr);
+	EXPECT_EQ(creation_reason(cache.name().c_str(), 64), "a cache of this name exists");
+	std::thread([] { EXPECT_EQ(slab_create_error(), nullptr); }).join();
+	test_cache another(64);
+
+	EXPECT_EQ(slab_create_error(), nullptr);
+}
+
 /* SLAB_PANIC */
 
 class BadInputDeathTest : public testing::Test
@@ -273,7 +364,8 @@ protected:
 
 TEST_F(BadInputDeathTest, PanicDiesWithAMessageThatNamesTheCache)
 {
-	EXPECT_DEATH((void)slab_cache_create("panicky", 0, nullptr, SLAB_PANIC), "panicky");
+	EXPECT_DEATH((void)slab_cache_create("panicky", 0, nullptr, SLAB_PANIC),
+		     "panicky.*: the size is 0");
 }
 
 TEST_F(BadInputDeathTest, PanicDiesOnADuplicate)
@@ -392,6 +484,81 @@ TEST(BadInputTest, PointerIntoMetadataInABulkIsReported)
 	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/*
+ * Two objects that are freed in turns: neither is ever the one that was freed last, so each
+ * free looks right until there are as many free objects as the slab has. The third one
+ * takes the place of the last-freed object.
+ */
+void free_in_turns(struct slab_cache *cache, void *first, void *second,
+		   const report_capture &reports)
+{
+	for (unsigned i = 0; i < 200000 && !reports.count(); i++)
+		free_wrongly(cache, i % 2 ? first : second);
+}
+
+/* In a child, since nothing is right in that cache afterwards. */
+std::string frees_in_turns(std::size_t size, std::size_t cpu)
+{
+	return run_in_child([&] {
+		report_capture reports;
+		test_cache cache(size);
+		std::vector<void *> objs = alloc_many(cache, 3 * (65536 / size));
+		int failures = 0;
+
+		for (std::size_t i = 0; i < objs.size(); i++)
+			fill(objs[i], size, i);
+		pin(cpu);
+		slab_free(cache, objs.back());
+		free_in_turns(cache, objs[0], objs[1], reports);
+		unpin();
+		failures += !reports.count() ||
+			    reports.report(0).info.problem != SLAB_PROBLEM_DOUBLE_FREE;
+		for (std::size_t i = 2; i < objs.size() - 1; i++)
+			failures += !intact(objs[i], size, i);
+		/* The neighbours' descriptors are whole: they can be freed, and validated. */
+		for (std::size_t i = 2; i < objs.size() - 1; i++)
+			slab_free(cache, objs[i]);
+		slab_cache_validate(cache);
+		fflush(nullptr);
+		_exit(failures);
+		return failures;
+	});
+}
+
+TEST(BadInputTest, FreesInTurnsAreReportedBeforeTheyOverrunAStack)
+{
+	pin(0);
+	EXPECT_EQ(frees_in_turns(2048, 0), "");
+	EXPECT_EQ(frees_in_turns(64, 0), "");
+	unpin();
+}
+
+TEST(BadInputTest, FreesInTurnsOnAnotherCpuAreReportedBeforeTheyOverrunAStack)
+{
+	if (allowed_cpus().size() < 2)
+		GTEST_SKIP() << "one CPU";
+	pin(0);
+	EXPECT_EQ(frees_in_turns(2048, 1), "");
+	EXPECT_EQ(frees_in_turns(64, 1), "");
+	unpin();
+}
+
+TEST(BadInputTest, BulkFreesInTurnsAreReportedBeforeTheyOverrunAStack)
+{
+	EXPECT_EQ(run_in_child([] {
+			  report_capture reports;
+			  test_cache cache(2048);
+			  std::vector<void *> objs = alloc_many(cache, 64);
+			  void *turns[4] = {objs[0], objs[1], objs[0], objs[1]};
+
+			  for (unsigned i = 0; i < 1000 && !reports.count(); i++)
+				  slab_free_bulk(cache, 4, turns);
+			  _exit(reports.count() ? 0 : 1);
+			  return 0;
+		  }),
+		  "");
 }
 
 /* Environment */

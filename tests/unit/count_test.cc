@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows of counting: what is allocated in one is counted, whichever way it is
- * allocated, and nothing else is.
+ * Counting: what is allocated meanwhile is counted, whichever way it is allocated, and
+ * nothing else is. count_rate_test.cc has the rates.
  */
 #include <atomic>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 extern "C" {
+#include "clock.h"
 #include "count.h"
 }
 
@@ -24,17 +26,15 @@ using namespace slab_test;
 namespace
 {
 
-constexpr unsigned moment = 1000;   /* µs */
-constexpr unsigned hours = ~0U;     /* µs: more than any test takes */
+/* Ticks are the test's: one thread at a time may count. */
+const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
+
+constexpr std::uint64_t hour = 3600000000U; /* µs */
+constexpr unsigned quiet_us = 100000; /* in which a few allocations are as good as none */
 
 struct slab_cache *inside(struct slab_cache *cache)
 {
 	return cache;
-}
-
-const struct count &window(struct slab_cache *cache)
-{
-	return cache->count;
 }
 
 void allocate(struct slab_cache *cache, int n)
@@ -43,28 +43,48 @@ void allocate(struct slab_cache *cache, int n)
 		slab_free(cache, slab_alloc(cache));
 }
 
-/* Ends the window now, as if its time were over. */
+/* What was counted so far; its window is closed then. */
 std::uint64_t counted(struct slab_cache *cache)
 {
+	usleep(quiet_us);
 	count_close(cache);
-	return window(cache).counted;
+	return stats_of(cache).counted;
 }
 
-TEST(CountTest, WithoutAWindowNothingIsCounted)
+/* Other tests count as well, each from the start; no cache of theirs is left. */
+class CountTest : public testing::Test
+{
+protected:
+	void TearDown() override
+	{
+		count_after_fork_child(); /* nobody asks for anything any more */
+	}
+};
+
+void tick(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		usleep(static_cast<unsigned>(count_period()));
+		count_tick();
+	}
+}
+
+TEST_F(CountTest, UnlessItIsAskedForNothingIsCounted)
 {
 	test_cache cache(64);
 
 	allocate(cache, 1000);
 	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_EQ(count_period(), 0);
 	EXPECT_EQ(counted(cache), 0U);
 }
 
-TEST(CountTest, AllAllocationsOfAWindowAreCounted)
+TEST_F(CountTest, AllAllocationsAreCounted)
 {
 	test_cache cache(64);
 
 	allocate(cache, 10);
-	count_open(cache, hours);
+	count_start(hour);
 	EXPECT_TRUE(count_is_open(cache));
 	allocate(cache, 1000);
 	EXPECT_EQ(counted(cache), 1000U);
@@ -73,24 +93,42 @@ TEST(CountTest, AllAllocationsOfAWindowAreCounted)
 	EXPECT_EQ(counted(cache), 1000U);
 }
 
-TEST(CountTest, TheTotalsAreInTheStatistics)
+TEST_F(CountTest, BeingCountedIsNoSlowAllocation)
 {
 	test_cache cache(64);
 
-	count_open(cache, hours);
-	allocate(cache, 70);
-	EXPECT_EQ(stats_of(cache).counted, 0U); /* of windows that are over */
-	count_close(cache);
-	EXPECT_EQ(stats_of(cache).counted, 70U);
-	EXPECT_EQ(stats_of(cache).counted_us, window(cache).counted_us);
+	allocate(cache, 10);
+	count_start(hour);
+	const std::uint64_t slow = stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH];
+	allocate(cache, 1000);
+	if (cpu_engine == &cpu_engine_rseq) {
+		/* But for sequences that were aborted. */
+		EXPECT_LT(stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH] - slow, 100U);
+	}
+	EXPECT_EQ(counted(cache), 1000U);
 }
 
-TEST(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
+TEST_F(CountTest, ATickAddsUpWhatWasCounted)
+{
+	test_cache cache(64);
+
+	count_start(hour);
+	allocate(cache, 70);
+	EXPECT_EQ(stats_of(cache).counted, 0U);
+	usleep(quiet_us);
+	tick(1);
+	EXPECT_EQ(stats_of(cache).counted, 70U);
+	EXPECT_GE(stats_of(cache).counted_us, quiet_us);
+	EXPECT_EQ(stats_of(cache).counted_variance, 0U);
+	EXPECT_TRUE(count_is_open(cache));
+}
+
+TEST_F(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
 {
 	test_cache cache(64);
 	std::vector<void *> objects(100);
 
-	count_open(cache, hours);
+	count_start(hour);
 	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 100, objects.data()), 100U);
 	slab_free_bulk(cache, 100, objects.data());
 	slab_free(cache, slab_alloc_node(cache, 0));
@@ -98,19 +136,30 @@ TEST(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
 	EXPECT_EQ(counted(cache), 102U);
 }
 
-TEST(CountTest, CachesThatAreSlowAnywayAreCounted)
+TEST_F(CountTest, BulkAndNodeAllocationsLeaveTheFastPath)
+{
+	test_cache cache(64);
+	std::vector<void *> objects(100);
+	const std::uint64_t before = stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH];
+
+	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 100, objects.data()), 100U);
+	slab_free_bulk(cache, 100, objects.data());
+	slab_free(cache, slab_alloc_node(cache, 0));
+	EXPECT_EQ(stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH] - before, 101U);
+}
+
+TEST_F(CountTest, CachesThatAreSlowAnywayAreCounted)
 {
 	test_cache zeroed(64, SLAB_NO_MERGE | SLAB_ZERO), lettered(64), sampled(64);
 
 	ASSERT_EQ(slab_cache_debug(lettered, SLAB_POISON), 0);
 	ASSERT_EQ(slab_cache_sample(sampled, 10), 0);
+	count_start(hour);
 	for (struct slab_cache *cache :
 	     {static_cast<struct slab_cache *>(zeroed), static_cast<struct slab_cache *>(lettered),
 	      static_cast<struct slab_cache *>(sampled)}) {
 		std::vector<void *> objects(50);
 
-		allocate(cache, 10);
-		count_open(cache, hours);
 		allocate(cache, 100);
 		ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 50, objects.data()), 50U);
 		EXPECT_EQ(counted(cache), 150U);
@@ -118,127 +167,162 @@ TEST(CountTest, CachesThatAreSlowAnywayAreCounted)
 	}
 }
 
-TEST(CountTest, FailedAllocationsAreNot)
+/* A cache that is counted may become a slow one meanwhile. */
+TEST_F(CountTest, DebugFlagsAreHonouredWhileItIsCounted)
+{
+	test_cache cache(64);
+
+	count_start(hour);
+	allocate(cache, 10);
+	ASSERT_EQ(slab_cache_debug(cache, SLAB_POISON), 0);
+	void *object = slab_alloc(cache);
+	EXPECT_EQ(stats_of(cache).debug_slabs, 1U);
+	slab_free(cache, object);
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	allocate(cache, 10);
+	EXPECT_EQ(counted(cache), 21U);
+}
+
+TEST_F(CountTest, FailedAllocationsAreNot)
 {
 	test_cache cache(64);
 
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_FAILSLAB), 0);
 	ASSERT_EQ(slab_set_fail("probability=100"), 0);
-	count_open(cache, hours);
+	count_start(hour);
 	EXPECT_EQ(slab_alloc(cache), nullptr);
 	slab_set_fail(nullptr);
 	EXPECT_EQ(counted(cache), 0U);
 }
 
-TEST(CountTest, WhoAllocatesClosesAWindowThatIsOver)
+TEST_F(CountTest, CountingEndsWhenNobodyAsksAnyMore)
 {
 	test_cache cache(64);
-	std::uint64_t made = 0;
 
-	count_open(cache, moment);
-	while (count_is_open(cache)) {
-		allocate(cache, 1);
-		made++;
-	}
-	EXPECT_EQ(window(cache).counted, made);
-	EXPECT_GE(window(cache).counted_us, moment);
+	count_start(1000);
+	allocate(cache, 3);
+	EXPECT_TRUE(count_is_open(cache));
+	usleep(quiet_us);
+	tick(1);
+	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_EQ(count_period(), 0);
+	EXPECT_EQ(stats_of(cache).counted, 3U);
+	EXPECT_GE(stats_of(cache).counted_us, quiet_us);
 	/* The fast path has its slots back. */
 	EXPECT_EQ(inside(cache)->slots, inside(cache)->cpu_slots);
 }
 
-TEST(CountTest, TheTimerClosesTheWindowOfAnIdleCache)
+TEST_F(CountTest, WhoAsksForLongerIsHeard)
 {
 	test_cache cache(64);
 
-	count_open(cache, moment);
-	allocate(cache, 3);
-	EXPECT_TRUE(count_wants_ticks());
-	usleep(2 * moment);
-	count_tick();
-	EXPECT_FALSE(count_is_open(cache));
-	EXPECT_EQ(window(cache).counted, 3U);
-	/* As long as it was open, not as long as it was meant to be. */
-	EXPECT_GE(window(cache).counted_us, 2 * moment);
-}
-
-TEST(CountTest, AnOpenWindowIsNotReplaced)
-{
-	test_cache cache(64);
-	std::uint64_t closes;
-
-	count_open(cache, hours);
-	closes = window(cache).closes;
-	allocate(cache, 5);
-	count_open(cache, moment);
-	EXPECT_EQ(window(cache).closes, closes);
-	EXPECT_EQ(counted(cache), 5U);
-}
-
-TEST(CountTest, OpeningClosesAWindowThatIsOver)
-{
-	test_cache cache(64);
-
-	count_open(cache, moment);
-	allocate(cache, 5);
-	usleep(2 * moment);
-	count_open(cache, hours);
-	EXPECT_EQ(window(cache).counted, 5U);
+	count_start(hour);
+	count_start(1000);
+	usleep(2000);
+	tick(2);
 	EXPECT_TRUE(count_is_open(cache));
-	allocate(cache, 6);
-	EXPECT_EQ(counted(cache), 11U);
 }
 
-TEST(CountTest, ACacheCanBeDestroyedInAWindow)
+TEST_F(CountTest, TimeInWhichNobodyAsksIsLeftOut)
 {
-	{
-		test_cache cache(64);
+	test_cache cache(64);
 
-		count_open(cache, hours);
-		allocate(cache, 5);
-		EXPECT_TRUE(count_wants_ticks());
-	}
-	EXPECT_FALSE(count_wants_ticks());
+	count_start(1000);
+	usleep(quiet_us);
+	tick(1);
+	const std::uint64_t us = stats_of(cache).counted_us;
+	allocate(cache, 500);
+	usleep(10 * quiet_us);
+	const std::uint64_t again = clock_us();
+	count_start(hour);
+	allocate(cache, 5);
+	EXPECT_EQ(counted(cache), 5U);
+	EXPECT_LE(stats_of(cache).counted_us - us, clock_us() - again);
 }
 
-TEST(CountTest, ACacheThatIsBeingFlushedIsLeftOut)
+/* As fast as it goes: its window is closed most of the time. */
+TEST_F(CountTest, ABusyCacheIsOnTheFastPathMostOfTheTime)
+{
+	test_cache cache(64);
+	std::atomic<bool> ends{false};
+	std::thread busy([&cache, &ends] {
+		while (!ends)
+			allocate(cache, 100);
+	});
+	unsigned closed = 0;
+
+	if (cpu_engine == &cpu_engine_rseq) {
+		count_start(hour);
+		for (unsigned i = 0; i < 1000 && closed < 20; i++) {
+			tick(1);
+			closed += !count_is_open(cache);
+		}
+		EXPECT_EQ(closed, 20U);
+	}
+	ends = true;
+	busy.join();
+}
+
+TEST_F(CountTest, ACacheCanBeDestroyedWhileItIsCounted)
+{
+	test_cache other(64);
+
+	count_start(hour);
+	{
+		test_cache cache(128);
+
+		allocate(cache, 5);
+		tick(1);
+		EXPECT_TRUE(count_is_open(cache));
+	}
+	tick(3);
+	EXPECT_TRUE(count_is_open(other));
+}
+
+TEST_F(CountTest, ACacheThatIsBeingFlushedIsCountedLater)
 {
 	test_cache cache(64);
 
 	pthread_mutex_lock(&inside(cache)->flush_lock);
-	count_open(cache, hours);
+	count_start(hour);
 	pthread_mutex_unlock(&inside(cache)->flush_lock);
 	EXPECT_FALSE(count_is_open(cache));
+	tick(1);
+	EXPECT_TRUE(count_is_open(cache));
 }
 
-TEST(CountTest, AChildCountsOnItsOwn)
+TEST_F(CountTest, AChildIsNotCounted)
 {
 	test_cache cache(64);
 
-	count_open(cache, hours);
+	count_start(hour);
 	allocate(cache, 5);
 	EXPECT_EQ(run_in_child([&] {
-			  allocate(cache, 10);
-			  return counted(cache) == 15 ? 0 : 1;
+			  return count_period() == 0 && !count_is_open(cache) &&
+						 inside(cache)->slots == inside(cache)->cpu_slots
+					 ? 0
+					 : 1;
 		  }),
 		  "");
 	EXPECT_EQ(counted(cache), 5U);
 }
 
-TEST(CountTest, ThreadsAreAllCounted)
+TEST_F(CountTest, ThreadsAreAllCounted)
 {
 	test_cache cache(64);
 	std::vector<std::thread> threads;
 
-	count_open(cache, hours);
+	count_start(hour);
 	for (int t = 0; t < 4; t++)
 		threads.emplace_back([&cache] { allocate(cache, 10000); });
 	for (std::thread &thread : threads)
 		thread.join();
-	EXPECT_EQ(counted(cache), 40000U);
+	/* A CPU's counter is not locked, so one in a thread's move may get lost. */
+	EXPECT_NEAR(static_cast<double>(counted(cache)), 40000, 800);
 }
 
 /* Windows come and go while threads allocate: nothing else may come of it. */
-TEST(CountTest, WindowsUnderLoadHarmNobody)
+TEST_F(CountTest, WindowsUnderLoadHarmNobody)
 {
 	test_cache cache(64);
 	std::vector<std::thread> threads;
@@ -249,16 +333,16 @@ TEST(CountTest, WindowsUnderLoadHarmNobody)
 			while (!ends)
 				allocate(cache, 100);
 		});
-	for (int i = 0; i < 200; i++) {
-		count_open(cache, 100);
+	count_start(hour);
+	for (int i = 0; i < 100; i++) {
+		tick(1);
 		if (i % 10 == 0)
 			slab_cache_shrink(cache);
-		usleep(200);
 	}
 	ends = true;
 	for (std::thread &thread : threads)
 		thread.join();
-	EXPECT_GT(counted(cache), 0U);
+	count_close(cache);
 	EXPECT_EQ(stats_of(cache).objects, 0U);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }

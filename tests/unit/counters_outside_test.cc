@@ -14,9 +14,11 @@ namespace
 
 TEST_F(CountersTest, FromOutsideWordsThatAreGoneAreLeftOut)
 {
-	void *page =
-		mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Where the kernel puts no mapping unasked, another thread's for instance. */
+	void *page = mmap(reinterpret_cast<void *>(0x10000000), 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
+	ASSERT_NE(page, MAP_FAILED);
 	ASSERT_EQ(attach(cache, {counter("gone", static_cast<std::uint64_t *>(page)),
 				 counter("found", words + 1)}),
 		  0);

@@ -272,6 +272,13 @@ TEST_F(CountersTest, ASizeThatNoVersionHadIsRefused)
 
 TEST_F(CountersTest, WithoutMemoryTheCacheIsAsItWas)
 {
+	/* In a process of its own: no free object is left of an earlier table. */
+	if (!running_again()) {
+		const second_run run = run_again({});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
 	ASSERT_EQ(slab_set_fail("probability=100"), 0);
 	EXPECT_EQ(attach(cache, {counter("found")}), -ENOMEM);
 	slab_set_fail(nullptr);

@@ -106,7 +106,7 @@ TEST(DecayRuleTest, AHugePageIsJudgedByAllItsSlabs)
 	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
 	test_cache cache(object_size);
 	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
-	/* A second half of a segment, which is all slabs, of which all are in use. */
+	/* The second huge page of a segment, which is all slabs, of which all are in use. */
 	const std::uintptr_t start =
 		(reinterpret_cast<std::uintptr_t>(objs[objs.size() / 2]) & ~(SEGMENT_SIZE - 1)) +
 		huge;
@@ -153,11 +153,12 @@ TEST(DecayRuleTest, AHugePageOfSparseSlabsIsNotWasted)
 TEST(DecayRuleTest, ASegmentsHeadIsInNoHugePage)
 {
 	test_cache cache(object_size);
+	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
 	const objects objs = allocate(cache, 2 * SEGMENT_SIZE / object_size);
 	unsigned heads = 0;
 
 	for (void *obj : objs) {
-		if (reinterpret_cast<std::uintptr_t>(obj) % SEGMENT_SIZE >= SEGMENT_SIZE / 2)
+		if (reinterpret_cast<std::uintptr_t>(obj) % SEGMENT_SIZE >= huge)
 			continue;
 		EXPECT_FALSE(decay_would_waste(slab_of(obj)));
 		heads++;
@@ -333,7 +334,7 @@ TEST(DecayTimeTest, AProcessWithAControlThreadShrinksUntouched)
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
-	wait_until([&] { return resident(s.dead) == s.live.size(); });
+	wait_until([&] { return resident(s.dead) == s.mixed_pages(); });
 	free_all(cache, s.live);
 	wait_until([&] { return resident(s.dead) == 0; });
 	EXPECT_EQ(resident(s.live), 0u);
@@ -455,15 +456,15 @@ TEST(TrimTest, EverythingThatNobodyUsesGoesAtOnce)
 {
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
-	const std::size_t gone = 20000 / objects_per_page - s.live.size();
+	const std::size_t gone = pages_of(s.dead).size() - s.mixed_pages();
 
 	EXPECT_GE(slab_trim(), gone * page);
-	EXPECT_EQ(resident(s.dead), s.live.size());
+	EXPECT_EQ(resident(s.dead), s.mixed_pages());
 	EXPECT_EQ(slab_trim(), 0u) << "nothing is left to give";
 	for (std::size_t i = 0; i < s.live.size(); i++)
 		EXPECT_TRUE(intact(s.live[i], object_size, i * 10 * objects_per_page));
 	free_all(cache, s.live);
-	EXPECT_GE(slab_trim(), s.live.size() * page);
+	EXPECT_GE(slab_trim(), pages_of(s.live).size() * page);
 	EXPECT_EQ(resident(s.live), 0u);
 }
 

@@ -50,7 +50,11 @@ void spin_at(int point)
 {
 	hook_hits[point].fetch_add(1, std::memory_order_relaxed);
 	for (unsigned i = hook_loops[point]; i > 0; i--)
+#ifdef __x86_64__
 		__builtin_ia32_pause();
+#else
+		std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
 }
 
 /* One thread's life: it allocates and frees, singly and in bulk. */

@@ -154,7 +154,7 @@ void make_current_stale(int point)
 	stale.done = true;
 	stale.slot->current = nullptr;
 	cpu_engine->revoke(stale.slots, stale.cpu, stale.slab->get());
-	cpu_slab_init(stale.slab->get(), stale.slab->get()->base, 64, &stale);
+	cpu_slab_init(stale.slab->get(), stale.slab->get()->base, 64, 8, &stale);
 	stale.slab->put({6, 7});
 	cpu_slab_set_owner(stale.slab->get(), static_cast<std::uint32_t>(stale.cpu));
 }
@@ -367,6 +367,91 @@ TEST_P(EngineTest, GatherSeesNothingOnAClosedSlot)
 	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
 	close();
 	misses([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+}
+
+/* Two objects that are freed in turns are never seen on top. */
+TEST_P(EngineTest, PushWritesNothingBehindAFullStack)
+{
+	bare_slab &slab = make_owned({0, 1, 2, 3, 4, 5, 6, 7});
+
+	fill_hot();
+	for (unsigned i : {0u, 1u, 0u, 1u})
+		ends_as(CPU_FULL, [&] { return push(slab, i); });
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), 8u);
+}
+
+TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
+{
+	bare_slab &slab = make_owned({}, 8);
+	enum cpu_result result = CPU_MOVED;
+
+	fill_hot();
+	for (unsigned done = 0; done < 100 && result != CPU_FULL;) {
+		result = push(slab, done % 2);
+		done += result == CPU_DONE;
+	}
+	EXPECT_EQ(result, CPU_FULL);
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), slab.objects());
+	/* And as many are handed out, no more. */
+	commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
+	slot_->hot = 0;
+	for (unsigned i = 0; i < slab.objects(); i++)
+		pop();
+	pop_misses();
+	commits([&] { return engine_->retire(slots_, cpu_, slab.get()); });
+	commits([&] { return engine_->disown(slots_, cpu_, slab.get(), true); });
+}
+
+TEST_P(EngineTest, PushBulkWritesNothingBehindAFullStack)
+{
+	bare_slab &slab = make_owned({0, 1, 2, 3, 4, 5});
+
+	ends_as(CPU_FULL, [&] { return push_bulk(slab, {0, 1, 2}); });
+	commits([&] { return push_bulk(slab, {6, 7}); });
+	ends_as(CPU_FULL, [&] { return push_bulk(slab, {7}); });
+}
+
+TEST_P(EngineTest, WhatIsPutInHandEndsWhenTheStackIsFull)
+{
+	bare_slab &slab = make(8);
+
+	slab.put({0, 1, 2, 3, 4, 5});
+	slab.put({6, 7, 0, 1});
+	EXPECT_EQ(cpu_slab_free_count(slab.get()), 8u);
+	EXPECT_EQ(slab.free_objects(), (indices{7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+/*
+ * A thread that frees was held up after it saw that its CPU owns the slab. Meanwhile another
+ * thread took the slab back and wrote over its stack, as drain_begin() does, with 0: the
+ * offset of an object that is in use.
+ */
+void take_back_and_write_over(int point)
+{
+	if (point != 3 || stale.done)
+		return;
+	stale.done = true;
+	cpu_engine->revoke(stale.slots, stale.cpu, stale.slab->get());
+	for (unsigned i = 0; i < stale.slab->objects(); i++)
+		cpu_slab_stack(stale.slab->get())[i] = 0;
+}
+
+TEST_P(EngineTest, PushDoesNotTakeForATopWhatAnotherThreadWritesToTheStack)
+{
+	if (!is("rseq"))
+		GTEST_SKIP() << "the others look at it under the slot's lock, or not at all";
+	/* Full, so that the push has to ask why it missed. */
+	bare_slab &slab = make_owned({1, 2, 3, 4, 5, 6, 7, 1});
+	enum cpu_result result = CPU_MOVED;
+
+	fill_hot();
+	stale = {slots_, slot_, &slab, cpu_, false};
+	cpu_inject_hook = take_back_and_write_over;
+	for (int i = 0; i < tries && result == CPU_MOVED; i++)
+		result = push(slab, 0);
+	cpu_inject_hook = nullptr;
+	EXPECT_TRUE(stale.done);
+	EXPECT_EQ(result, CPU_MISS);
 }
 
 /* bulk */

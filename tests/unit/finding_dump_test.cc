@@ -185,7 +185,8 @@ TEST_F(FindingTest, ShowsTextAsSuch)
 
 TEST_F(FindingTest, LeavesOutWhatCannotBeRead)
 {
-	lone_slab slab({SLAB_STORE_USER, 4090, page, 4090, 16 * page});
+	const auto bytes = static_cast<unsigned>(page);
+	lone_slab slab({SLAB_STORE_USER, 4090, bytes, 4090, 16 * bytes});
 
 	slab.debug()->guarded = 1;
 	mprotect(slab.base(), page, PROT_NONE);
@@ -210,7 +211,8 @@ TEST_F(FindingTest, LeavesOutWhatCannotBeRead)
 
 TEST_F(FindingTest, ShowsDamageFarFromAGuardedObject)
 {
-	lone_slab slab({SLAB_STORE_USER, 64, 3 * page, 64, 16 * page});
+	const auto bytes = static_cast<unsigned>(page);
+	lone_slab slab({SLAB_STORE_USER, 64, 3 * bytes, 64, 16 * bytes});
 
 	slab.debug()->guarded = 1;
 	begin(slab, 0, slab.object(0) - page, POISON_INUSE);

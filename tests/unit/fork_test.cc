@@ -5,10 +5,15 @@
  * caches of its own. A child that hangs is ended by its alarm and fails the test.
  */
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -340,6 +345,71 @@ TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 	looker.join();
 	free_many(cache, objs);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* A child that does nothing; -1: it could not be made, or did not end well. */
+int fork_nothing()
+{
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		_exit(0);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return child > 0 && status == 0 ? 0 : -1;
+}
+
+/* In a process of one thread: what the C library has locked over fork() is its own. */
+TEST_F(ForkTest, AHandlerForksWhileItsThreadForks)
+{
+	static std::atomic<int> forked, failed;
+	std::vector<struct slab_cache *> caches;
+
+	/* The more there is to lock, the more often the handler comes in the middle. */
+	for (int i = 0; i < 300; i++)
+		caches.push_back(slab_cache_create(("many-" + std::to_string(i)).c_str(), 64,
+						   nullptr, SLAB_NO_MERGE));
+	EXPECT_EQ(run_in_child([] {
+			  const interruptions often(2000, [](int) {
+				  const int saved = errno;
+
+				  if (forked < 300) {
+					  failed += fork_nothing() != 0;
+					  forked++;
+				  }
+				  errno = saved;
+			  });
+
+			  for (int i = 0; i < 200; i++)
+				  if (fork_nothing() != 0)
+					  return 1;
+			  return failed || !forked ? 2 : 0;
+		  }),
+		  "");
+	for (struct slab_cache *cache : caches)
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+std::vector<int> blocked_signals()
+{
+	std::vector<int> blocked;
+	sigset_t set;
+
+	sigemptyset(&set);
+	pthread_sigmask(SIG_BLOCK, nullptr, &set);
+	for (int number = 1; number < NSIG; number++)
+		if (sigismember(&set, number) == 1)
+			blocked.push_back(number);
+	return blocked;
+}
+
+TEST_F(ForkTest, AForkLeavesTheSignalMaskAlone)
+{
+	const std::vector<int> before = blocked_signals();
+
+	EXPECT_EQ(run_in_child([&] { return blocked_signals() == before ? 0 : 1; }), "");
+	EXPECT_EQ(blocked_signals(), before);
 }
 
 TEST_F(ForkTest, SeveralThreadsForkAtOnce)

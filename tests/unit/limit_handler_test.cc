@@ -149,7 +149,7 @@ TEST_F(LimitTest, TheProcessHasNoCacheToTell)
 
 TEST_F(LimitTest, AHandlerThatFailsItselfIsNotCalledAgain)
 {
-	process_limit limit(1);
+	process_limit limit(64 << 10);
 	listener heard;
 
 	heard.then = [] { EXPECT_EQ(slab_malloc(2 * mib), nullptr); };
@@ -188,7 +188,7 @@ TEST_F(LimitTest, NobodyIsToldAfterNull)
 {
 	std::size_t calls;
 	{
-		process_limit limit(1);
+		process_limit limit(64 << 10);
 		listener heard;
 
 		slab_set_limit_handler(nullptr, nullptr);

@@ -8,3 +8,5 @@ slab_add_test(reclaim_test SOURCES unit/reclaim_test.cc LABELS unit ENGINES)
 slab_add_test(pressure_test SOURCES unit/pressure_test.cc LABELS unit)
 # Nobody else is in the way of who allocates at a limit, nor of who forks.
 slab_add_test(hand_test SOURCES unit/hand_test.cc LABELS stress fork ENGINES)
+# … and of slabs that are taken from CPUs none is missing meanwhile.
+slab_add_test(taking_test SOURCES unit/taking_test.cc LABELS unit fork ENGINES)

@@ -15,10 +15,12 @@
 #include <gtest/gtest.h>
 
 #include <slab/malloc.h>
+#include <slab/memory.h>
 #include <slab/stats.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/whitebox.h"
 #include "../support/reports.h"
 
 using namespace slab_test;
@@ -95,6 +97,112 @@ void use_once(std::size_t size)
 	fill(memory, size, size);
 	EXPECT_TRUE(intact(memory, size, size));
 	slab_mfree(memory);
+}
+
+bool is_zero(const void *memory, std::size_t size)
+{
+	const auto *bytes = static_cast<const unsigned char *>(memory);
+
+	return bytes[0] == 0 && std::memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+TEST(CallocTest, AFreshMappingTakesTheMemoryThatIsTouched)
+{
+	constexpr std::size_t size = 1024 * mib;
+	auto *memory = static_cast<volatile unsigned char *>(slab_calloc(1, size));
+
+	ASSERT_NE(memory, nullptr);
+	EXPECT_EQ(memory[size / 2], 0);
+	EXPECT_LT(resident_pages(const_cast<unsigned char *>(memory), size) * 4096, mib);
+	slab_mfree(const_cast<unsigned char *>(memory));
+}
+
+TEST_P(LargeSizes, AreZeroInUsedMemory)
+{
+	const std::size_t size = GetParam();
+	void *memory = slab_malloc(size);
+
+	std::memset(memory, 0x5c, size);
+	slab_mfree(memory);
+	memory = slab_calloc(1, size);
+	ASSERT_NE(memory, nullptr);
+	EXPECT_TRUE(is_zero(memory, size));
+	slab_mfree(memory);
+}
+
+/* A shorter object was there before, and behind it, a longer one. */
+TEST(CallocTest, IsZeroBehindWhatAShorterObjectUsed)
+{
+	constexpr std::size_t all = 2 * mib, some = all / 2 + 4096;
+
+	for (unsigned round = 0; round < 40; round++) {
+		void *memory = slab_malloc(round % 2 ? all : some);
+
+		std::memset(memory, 0x5c, round % 2 ? all : some);
+		memory = slab_realloc(memory, round % 3 ? some : all);
+		std::memset(memory, 0x5c, round % 3 ? some : all);
+		slab_mfree(memory);
+		memory = slab_calloc(1, all);
+		ASSERT_TRUE(is_zero(memory, all));
+		slab_mfree(memory);
+	}
+}
+
+/* Tails that went back to the system while their slabs were in use, and others. */
+TEST(CallocTest, IsZeroInSlabsWithoutTheirTails)
+{
+	constexpr std::size_t all = 2 * mib, some = all / 2 + 4096;
+	std::vector<void *> many(20);
+
+	for (void *&memory : many) {
+		memory = slab_malloc(all);
+		std::memset(memory, 0x5c, all);
+	}
+	for (void *&memory : many)
+		memory = slab_realloc(memory, some);
+	for (void *memory : many)
+		slab_mfree(memory);
+	for (void *&memory : many) {
+		memory = slab_calloc(1, all);
+		EXPECT_TRUE(is_zero(memory, all));
+	}
+	for (void *memory : many)
+		slab_mfree(memory);
+}
+
+/* Smaller objects had the slabs before: most were free while pages without objects went back
+ * to the system, and were in use again afterwards. */
+TEST(CallocTest, IsZeroInSlabsThatLostPagesToTheSystem)
+{
+	constexpr std::size_t small = SLAB_MALLOC_MAX_CACHED;
+	std::vector<void *> objs(256), many(20);
+
+	for (void *&obj : objs)
+		obj = slab_malloc(small);
+	struct slab *slab = slab_of(objs[0]);
+	const std::size_t all = slab_bytes(slab);
+	struct slab_cache *cache = slab_user(slab);
+
+	const auto stays = [&](void *obj) { return obj == slab_of(obj)->cpu.base; };
+	for (void *obj : objs)
+		if (!stays(obj))
+			slab_mfree(obj);
+	cache_shrink(cache);
+	slab_trim();
+	for (void *&obj : objs)
+		if (!stays(obj))
+			obj = slab_malloc(small);
+	for (void *obj : objs) {
+		std::memset(obj, 0x5c, small);
+		slab_mfree(obj);
+	}
+	cache_shrink(cache);
+	for (void *&memory : many) {
+		memory = slab_calloc(1, all);
+		EXPECT_TRUE(is_zero(memory, all));
+	}
+	for (void *memory : many)
+		slab_mfree(memory);
 }
 
 /* A directory's largest values come and go without a page fault each. */
@@ -186,8 +294,8 @@ TEST_F(TailsTest, GoWhenTheirObjectsShrinkInPlace)
 		memory = same;
 		EXPECT_TRUE(intact(memory, small, slab));
 	}
-	EXPECT_EQ(process_stats().large_bytes, count * small);
-	EXPECT_LE(resident(), count * small + kept);
+	EXPECT_EQ(process_stats().large_bytes, count * os_pages(small));
+	EXPECT_LE(resident(), count * os_pages(small) + kept);
 }
 
 TEST_F(TailsTest, GoWhenSmallerObjectsReuseTheirSlabs)
@@ -198,7 +306,7 @@ TEST_F(TailsTest, GoWhenSmallerObjectsReuseTheirSlabs)
 	for (std::size_t i = 0; i < count; i++)
 		all_.push_back(make(small));
 	EXPECT_TRUE(std::is_permutation(all_.begin(), all_.end(), before.begin()));
-	EXPECT_LE(resident(), count * small + kept);
+	EXPECT_LE(resident(), count * os_pages(small) + kept);
 }
 
 TEST_F(TailsTest, ThatAreShortStay)
@@ -230,10 +338,9 @@ TEST_F(TailsTest, AreFewWhateverHappens)
 		fill(all_[at], size, size);
 	}
 
-	const std::size_t bytes = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0},
-						  [](std::size_t sum, std::size_t size) {
-							  return sum + (size + 4095) / 4096 * 4096;
-						  });
+	const std::size_t bytes = std::accumulate(
+		sizes.begin(), sizes.end(), std::size_t{0},
+		[](std::size_t sum, std::size_t size) { return sum + os_pages(size); });
 
 	EXPECT_EQ(process_stats().large_bytes, bytes);
 	EXPECT_LE(resident(), bytes + kept + count * slab / 8);
@@ -243,8 +350,8 @@ TEST_F(TailsTest, AreFewWhateverHappens)
 		all_.push_back(make(slab));
 	for (void *&memory : all_)
 		memory = slab_realloc(memory, small);
-	EXPECT_GT(resident(), count * small + kept - slab);
-	EXPECT_LE(resident(), count * small + kept);
+	EXPECT_GT(resident(), count * os_pages(small) + kept - slab);
+	EXPECT_LE(resident(), count * os_pages(small) + kept);
 }
 
 /* An object's tail goes while its owner grows it, shrinks it, or frees it. */
@@ -288,14 +395,14 @@ TEST(MallocTest, AMappingStaysOneWhileHalfOfItIsUsed)
 	same = slab_realloc(memory, 1700000);
 	EXPECT_EQ(same, memory);
 	EXPECT_TRUE(intact(same, 1700000 & ~7, 3));
-	EXPECT_LE(process_stats().large_bytes, 1700000 + 5 * 4096u);
+	EXPECT_LE(process_stats().large_bytes, 1700000 + 5 * os_page_size());
 	same = slab_realloc(same, 1900000);
 	EXPECT_EQ(same, memory);
 	fill(same, 1900000, 4);
 	same = slab_realloc(same, 800000);
 	EXPECT_NE(same, memory);
 	EXPECT_TRUE(intact(same, 800000, 4));
-	EXPECT_EQ(process_stats().large_bytes, (800000 + 4095) / 4096 * 4096u);
+	EXPECT_EQ(process_stats().large_bytes, os_pages(800000));
 	slab_mfree(same);
 	EXPECT_EQ(process_stats().large_bytes, 0u);
 }

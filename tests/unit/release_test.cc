@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <thread>
@@ -32,6 +33,10 @@ using namespace slab_test;
 
 namespace
 {
+
+/* Before libslab reads its environment: its thread would call destructors, too, once a test
+ * takes longer than the decay time. */
+const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 constexpr std::size_t count = 2000;
 
@@ -287,7 +292,8 @@ TEST(Release, WhatADestructorFreesFollowsItsSlab)
 
 /* --- RCU -------------------------------------------------------------------------------- */
 
-bool asked_under_lock;
+/* The flavour's thread calls back, too. */
+std::atomic<bool> asked_under_lock;
 
 /* It tells whether its call_rcu() was called under a flush_lock, and how often a thread
  * is registered. */
@@ -297,7 +303,8 @@ const struct rcu_flavor_struct *watched()
 		struct rcu_flavor_struct copy = *counting_flavour();
 
 		copy.update_call_rcu = [](struct rcu_head *head, void (*fn)(struct rcu_head *)) {
-			asked_under_lock |= hand_is_locked();
+			if (hand_is_locked())
+				asked_under_lock = true;
 			urcu_memb_flavor.update_call_rcu(head, fn);
 		};
 		return copy;
@@ -331,14 +338,16 @@ TEST(Release, ATypeSafeSlabAsksForItsGracePeriodUnderNoLock)
 
 TEST(Release, DestructorsInOurThreadFindItRegistered)
 {
-	static bool called, called_unknown;
+	static std::atomic<bool> called, called_unknown;
 	struct slab_cache_args args = {};
 	std::vector<void *> objects(1000);
 
+	called = called_unknown = false;
 	args.rcu = watched();
 	args.dtor = [](void *, void *) {
 		called = true;
-		called_unknown |= times_registered != 1;
+		if (times_registered != 1)
+			called_unknown = true;
 	};
 	struct slab_cache *cache = slab_cache_create("ours", 480, &args, SLAB_NO_MERGE);
 

@@ -4,10 +4,15 @@
  * the right descriptor, that no object reaches the descriptors, and that memory
  * of free slabs is kept and given back as promised.
  */
+#include <atomic>
 #include <cerrno>
+#include <fstream>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -26,11 +31,18 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::size_t page = 4096;
+const std::size_t page = os_page_size();
 
 std::uintptr_t address(const void *ptr)
 {
 	return reinterpret_cast<std::uintptr_t>(ptr);
+}
+
+/* Of a slab's memory, whatever this machine's pages are. */
+std::size_t resident_bytes(const struct slab *slab)
+{
+	return resident_pages(slab->cpu.base, slab_bytes(slab)) *
+	       static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 /* A size of slab and how many objects it has room for. */
@@ -85,6 +97,8 @@ protected:
 		: slab_(take(GetParam().slab_shift, GetParam().objects)),
 		  segment_(segment_of(slab_))
 	{
+		while (segment_->slabs < segment_->room)
+			take(GetParam().slab_shift, GetParam().objects);
 	}
 
 	std::size_t slab_bytes() const
@@ -114,8 +128,7 @@ TEST_P(SegmentLayoutTest, HeadDescribesTheSegment)
 	EXPECT_EQ(segment_->geometry, geometry_get(GetParam().slab_shift, GetParam().objects));
 	EXPECT_GE(segment_->slabs, 1u);
 	EXPECT_LE(SEGMENT_HEAD_OFFSET + sizeof(struct segment), std::size_t{SEGMENT_TABLE_OFFSET});
-	EXPECT_LE(SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *),
-		  SEGMENT_HEAD_OFFSET + page);
+	EXPECT_LE(SEGMENT_FIRST_OFFSET + sizeof(struct slab), SEGMENT_HEAD_OFFSET + page);
 }
 
 /* No slab is lost to a head that would fit beside one more. */
@@ -137,7 +150,7 @@ TEST_P(SegmentLayoutTest, DescriptorsStacksAndLinksAreDisjoint)
 	const std::size_t stack = GetParam().objects * sizeof(std::uint16_t);
 	std::set<std::pair<std::uintptr_t, std::uintptr_t>> ranges;
 
-	ranges.insert({address(segment_), address(segment_) + page});
+	ranges.insert({address(segment_), address(segment_start(segment_)) + SEGMENT_FIRST_OFFSET});
 	for (unsigned i = 0; i < segment_->slabs; i++) {
 		const struct slab *slab = segment_slab(segment_, i);
 
@@ -199,6 +212,128 @@ TEST_P(SegmentGuardDeathTest, WritingBelowTheHeadIsFatal)
 	EXPECT_EXIT(head[-SEGMENT_HEAD_OFFSET] = 1, testing::KilledBySignal(SIGSEGV), "");
 }
 
+/* What a segment costs */
+
+/* Pages of heads that hold memory. */
+std::size_t pages_of_heads()
+{
+	std::size_t n = 0;
+
+	for (struct segment *s = segment_first(); s; s = s->next)
+		n += resident_pages(
+			s, static_cast<std::size_t>(s->base - page - reinterpret_cast<char *>(s)));
+	return n;
+}
+
+/* 8-byte objects: the descriptors and stacks of a whole segment take megabytes. */
+TEST_F(SegmentTest, DescriptorsOfSlabsThatAreNotNeededHoldNoMemory)
+{
+	EXPECT_EQ(run_in_child([] {
+			  const std::size_t before = pages_of_heads();
+
+			  if (!segment_take_slab(geometry_get(16, 8000), 0))
+				  return 1;
+			  return pages_of_heads() == before + 1 ? 0 : 2;
+		  }),
+		  "");
+}
+
+TEST_F(SegmentTest, AddressesOfASlabThatIsNotNeededYetLeadNowhere)
+{
+	const struct segment *segment = segment_of(take(17, 4567));
+
+	ASSERT_LT(segment->slabs, segment->room);
+	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17) - 1), taken_.back());
+	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17)), &slab_nowhere);
+	EXPECT_EQ(slab_of(segment_start(segment) + SEGMENT_SIZE - 1), &slab_nowhere);
+}
+
+/* 0 under sanitizers, which map memory of their own meanwhile. */
+std::size_t mappings()
+{
+	if (under_asan || under_tsan)
+		return 0;
+
+	std::ifstream maps("/proc/self/maps");
+	std::string line;
+	std::size_t n = 0;
+
+	while (std::getline(maps, line))
+		n++;
+	return n;
+}
+
+/* vm.max_map_count bounds the heap: see docs/memory.md. */
+TEST_F(SegmentTest, ASegmentOfSixteenMebibytesIsFourMappings)
+{
+	constexpr std::uint64_t segments = 8;
+	const std::uint64_t before = process_stats().segments;
+	const std::size_t mapped = mappings();
+
+	EXPECT_EQ(SEGMENT_SIZE, std::uint64_t{16} << 20);
+	while (process_stats().segments < before + segments)
+		take(19, 321);
+	EXPECT_LE(mappings(), mapped + 4 * segments + 2);
+}
+
+/* Too many mappings: no segment without its guards. */
+TEST_F(SegmentTest, ASegmentWhoseGuardsCannotBeMadeIsNone)
+{
+	for (unsigned call : {1u, 2u}) {
+		struct geometry *geometry = geometry_get(18, 64 * call);
+		const std::uint64_t before = process_stats().segments;
+		const std::size_t mapped = mappings();
+
+		os_protect_fails = call;
+		errno = 0;
+		EXPECT_EQ(segment_take_slab(geometry, 0), nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+		EXPECT_EQ(os_protect_fails, 0u);
+		EXPECT_EQ(process_stats().segments, before);
+		EXPECT_LE(mappings(), mapped);
+		EXPECT_NE(take(geometry), nullptr);
+		EXPECT_EQ(process_stats().segments, before + 1);
+	}
+}
+
+TEST_F(SegmentTest, ALargeMappingWhoseGuardCannotBeMadeIsNone)
+{
+	const std::uint64_t before = process_stats().large_bytes;
+	const std::size_t mapped = mappings();
+
+	os_protect_fails = 1;
+	errno = 0;
+	EXPECT_EQ(segment_map_large(std::size_t{5} << 20, 1), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(process_stats().large_bytes, before);
+	EXPECT_LE(mappings(), mapped);
+}
+
+/* Each maps a segment; one is enough. */
+TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
+{
+	struct geometry *geometry = geometry_get(16, 3333);
+	const std::uint64_t before = process_stats().segments;
+	std::vector<struct slab *> slabs(8);
+	std::vector<std::thread> threads;
+	std::atomic<unsigned> ready{0};
+
+	for (auto &slab : slabs)
+		threads.emplace_back([&] {
+			for (ready++; ready < slabs.size();)
+				std::this_thread::yield();
+			slab = segment_take_slab(geometry, 0);
+		});
+	for (auto &thread : threads)
+		thread.join();
+	EXPECT_EQ(process_stats().segments, before + 1);
+	EXPECT_EQ(std::set<struct slab *>(slabs.begin(), slabs.end()).size(), slabs.size());
+	for (struct slab *slab : slabs) {
+		ASSERT_NE(slab, nullptr);
+		taken_.push_back(slab);
+	}
+}
+
 /* Geometries */
 
 TEST_F(SegmentTest, LayoutsWithRoomForAsManyShareAGeometry)
@@ -240,7 +375,7 @@ TEST_F(SegmentTest, NoSlabIsHandedOutTwice)
 	std::set<struct slab *> all;
 	const struct segment *segment = segment_of(take(16, 600));
 
-	for (unsigned i = 0; i < 2 * segment->slabs; i++)
+	for (unsigned i = 0; i < 2 * segment->room; i++)
 		EXPECT_TRUE(all.insert(take(16, 600)).second);
 }
 
@@ -279,17 +414,17 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 	ASSERT_EQ(take(19, 900), slab);
 	taken_.pop_back();
 	EXPECT_EQ(slab->populated, 0u);
-	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	EXPECT_EQ(resident_bytes(slab), 0u);
 	slab_populate(slab, 1);
 	EXPECT_EQ(slab->populated, page);
 	slab_populate(slab, 3 * page - 5);
 	EXPECT_EQ(slab->populated, 3 * page);
 	slab_populate(slab, page);
 	EXPECT_EQ(slab->populated, 3 * page);
-	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 3u);
+	EXPECT_EQ(resident_bytes(slab), 3 * page);
 	slab_populate(slab, std::size_t{1} << 30);
 	EXPECT_EQ(slab->populated, slab_bytes(slab));
-	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), slab_bytes(slab) / page);
+	EXPECT_EQ(resident_bytes(slab), slab_bytes(slab));
 }
 
 TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
@@ -303,11 +438,11 @@ TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
 	EXPECT_EQ(process_stats().cached_bytes, cached);
 	give_back();
 	EXPECT_EQ(process_stats().cached_bytes, cached + slab_bytes(slab));
-	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), slab_bytes(slab) / page);
+	EXPECT_EQ(resident_bytes(slab), slab_bytes(slab));
 	EXPECT_GE(segment_trim(nullptr), 1u);
 	EXPECT_EQ(process_stats().cached_bytes, 0u);
 	EXPECT_EQ(slab->populated, 0u);
-	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	EXPECT_EQ(resident_bytes(slab), 0u);
 	EXPECT_EQ(segment_trim(nullptr), 0u);
 	ASSERT_EQ(take(16, 500), slab);
 	EXPECT_EQ(slab->cpu.base[100], 0);
@@ -346,7 +481,8 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 		EXPECT_EQ(slab->cpu.user, nullptr);
 		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
 		EXPECT_EQ(slab->large, bytes);
-		EXPECT_EQ(process_stats().large_bytes, before + segment->mapped);
+		EXPECT_EQ(process_stats().large_bytes,
+			  before + segment->mapped - SEGMENT_HEAD_OFFSET);
 		slab->cpu.base[0] = slab->cpu.base[bytes - 1] = 1;
 		segment_unmap_large(slab);
 		EXPECT_EQ(process_stats().large_bytes, before);
@@ -392,8 +528,8 @@ TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
 	EXPECT_NE(segment_of(slab)->geometry, nullptr);
 	EXPECT_EQ(slab->large, 100000u);
 	EXPECT_GE(slab->populated, 100000u);
-	EXPECT_EQ(large_usable(slab), 25 * page);
-	EXPECT_EQ(process_stats().large_bytes, before + 25 * page);
+	EXPECT_EQ(large_usable(slab), os_pages(100000));
+	EXPECT_EQ(process_stats().large_bytes, before + os_pages(100000));
 	large_free(slab, first, nullptr);
 	EXPECT_EQ(slab->large, 0u);
 	EXPECT_EQ(process_stats().large_bytes, before);

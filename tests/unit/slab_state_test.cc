@@ -209,14 +209,12 @@ TEST_F(SlabStateTest, ARefillSendsTheGatheredOnesHome)
 	elsewhere([&] {
 		for (int i = 0; i < 4; i++)
 			free(objs[i]);
-		/* The hot one, if there is, comes back without a slab. */
-		if (hot()) {
-			EXPECT_EQ(alloc(), objs[0]);
-		}
 		alloc();
 	});
 	EXPECT_EQ(slot(other_cpu())->gather, 0u);
-	EXPECT_EQ(remote(slab), hot() ? 3u : 4u);
+	/* The last-freed one among them. */
+	EXPECT_EQ(slot(other_cpu())->hot, 0u);
+	EXPECT_EQ(remote(slab), 4u);
 	EXPECT_NE(slab_of(held_.back()), slab);
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
@@ -459,6 +457,58 @@ TEST_F(SlabStateTest, ValidateTakesSlabsInHandAndPutsThemBack)
 	expect_slots_empty();
 	EXPECT_EQ(state(objs[2]), at::node);
 	EXPECT_EQ(state(held_.back()), at::node);
+}
+
+/* An operator looks at a server, or memory goes back, while the one object of a steady load
+ * is in use. */
+class FastAgain : public SlabStateTest
+{
+protected:
+	void expect_fast_after(const std::function<void()> &act)
+	{
+		alloc();
+		act();
+		free(held_.back());
+		for (int i = 0; i < 2; i++)
+			free(alloc());
+		EXPECT_NE(slot()->current, nullptr);
+		if (!hot())
+			return; /* the other engines know no fast path */
+		const std::uint64_t before = event(SLAB_EVENT_ALLOC_SLOWPATH);
+
+		for (int i = 0; i < 1000; i++)
+			free(alloc());
+		/* Some may have been interrupted. */
+		EXPECT_LT(event(SLAB_EVENT_ALLOC_SLOWPATH) - before, 100u);
+	}
+};
+
+TEST_F(FastAgain, AfterAShrink)
+{
+	expect_fast_after([&] { slab_cache_shrink(cache_); });
+}
+
+TEST_F(FastAgain, AfterAValidation)
+{
+	expect_fast_after([&] { slab_cache_validate(cache_); });
+}
+
+TEST_F(FastAgain, AfterARevocationAsOfADecayPass)
+{
+	expect_fast_after([&] { cache_revoke(cache_, 1); });
+}
+
+TEST_F(FastAgain, WhenTheLastFreedObjectsSlabIsFull)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	const std::uint64_t slabs = event(SLAB_EVENT_ALLOC_SLAB);
+
+	slab_cache_shrink(cache_);
+	free(objs[0]);
+	EXPECT_EQ(slot()->hot != 0, hot());
+	EXPECT_EQ(alloc(), objs[0]);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), slabs);
+	EXPECT_EQ(state(objs[0]), at::current);
 }
 
 } /* namespace */

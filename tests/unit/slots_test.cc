@@ -30,7 +30,7 @@ TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
 	static char base[8];
 
 	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8) {
-		cpu_slab_init(&slab.cpu, base, size, nullptr);
+		cpu_slab_init(&slab.cpu, base, size, objects_of_largest_slab(size), nullptr);
 		for (unsigned i = 0; i < objects_of_largest_slab(size); i++) {
 			const std::size_t offset8 = i * size / 8;
 
@@ -101,6 +101,20 @@ protected:
 
 	std::vector<char *> all_;
 };
+
+/* Of more caches than any process has had so far. */
+TEST_F(SlotsTest, ThereAreSlotsForTwentyThousandUsers)
+{
+	std::set<char *> all;
+
+	for (unsigned i = 0; i < 20000; i++)
+		ASSERT_TRUE(all.insert(create()).second) << i;
+	char *freed = all_[5000];
+
+	cpu_slots_destroy(freed);
+	all_.erase(all_.begin() + 5000);
+	EXPECT_EQ(create(), freed) << "a place that is free again, in a full area";
+}
 
 TEST_F(SlotsTest, NoTwoUsersShareASlot)
 {

@@ -209,6 +209,7 @@ TEST_F(SymbolTest, ASignalHandlerMayCallItAtAnyMoment)
 {
 	static std::atomic<unsigned> right, wrong;
 
+	right = wrong = 0;
 	handled_frame = frame_;
 	symbol_use(nullptr, patient_ms);
 	{

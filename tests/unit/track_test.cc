@@ -231,7 +231,8 @@ TEST(TrackTest, ManyObjectsOfAHundredPlacesCostAHundredStacks)
 		stacks.insert(track.stack);
 	}
 	EXPECT_EQ(stacks.size(), places);
-	EXPECT_EQ(depot_count() - count, places);
+	/* Fewer when the test is repeated: they are kept. */
+	EXPECT_LE(depot_count() - count, places);
 	EXPECT_LE(depot_bytes() - bytes, places * (SLAB_STACK_MAX + 1) * sizeof(void *));
 }
 
@@ -537,6 +538,8 @@ std::atomic<unsigned> handled, wrong;
 
 TEST(TrackTest, ASignalHandlerIsTrackedInTheMiddleOfATrack)
 {
+	handled = wrong = 0;
+
 	const interruptions timer(2000, [](int) {
 		struct track track;
 		const void *caller = public_function(&track);

@@ -26,7 +26,8 @@ _slabinfo_names()
 	"$1" --list 2>/dev/null | sed '1d; s/^ *[0-9]*  *//; s/ *[^ ]*$//'
 }
 
-# The names of the caches of the process that the words so far choose.
+# The names of the caches of the process that the words so far choose. The expression
+# leaves the footer out.
 _slabinfo_caches()
 {
 	local choice=() i value
@@ -43,7 +44,7 @@ _slabinfo_caches()
 			;;
 		esac
 	done
-	"$1" "${choice[@]}" --slabs --zero 2>/dev/null | awk 'NR > 1 { print $1 }'
+	"$1" "${choice[@]}" --slabs --zero . 2>/dev/null | awk 'NR > 1 { print $1 }'
 }
 
 _slabinfo_files()

@@ -5,7 +5,7 @@ They look at a live process or a core file and only read memory: no function of
 the program is called, no lock is taken, no thread has to run. What stands where
 they learn from libslab's debug information, so that has to be there.
 
-    (gdb) source slab-gdb.py        where gdb did not load it by itself
+    (gdb) source slab-gdb.py        where gdb did not load it by itself (README.md)
     (gdb) slab info [REGEXP]        the caches
     (gdb) slab object ADDRESS       what is this pointer?
 """
@@ -15,16 +15,16 @@ import time
 
 import gdb
 
-SEGMENT_SHIFT = 22
+SEGMENT_SHIFT = 24
 SEGMENT_SIZE = 1 << SEGMENT_SHIFT
-SEGMENT_HEAD_OFFSET = 4096
+SEGMENT_HEAD_OFFSET = 65536
 SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 256
-SEGMENT_UNIT_SHIFT = 14
+SEGMENT_UNIT_SHIFT = 16
 SLAB_STACK = 192
 CPU_AREA_SHIFT = 16
 CPU_NONE = 0x80000000
 REMOTE_OWNED = 1 << 32
-TAG_DEBUG, TAGS = 1, 3
+TAG_DEBUG, TAGS = 1, 7
 WORD_POINTER = (1 << 48) - 1
 DEPOT_UNITS = (1 << 20) // 8
 LETTERS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
@@ -114,7 +114,7 @@ def is_tagged(slab):
 
 
 def cpus():
-    return int(gdb.parse_and_eval("'cpu_possible'::possible"))
+    return int(global_variable("cpu_possible_count"))
 
 
 def slots(cache):
@@ -343,6 +343,26 @@ def cache_rows():
     return rows
 
 
+def told(invoke):
+    """An error in a command prints one line, never a Python stack."""
+
+    def guarded(self, argument, from_tty):
+        try:
+            invoke(self, argument, from_tty)
+        except gdb.GdbError:
+            raise
+        except re.error as error:
+            raise gdb.GdbError(f"'{argument}' is no regular expression: {error}")
+        except gdb.MemoryError as error:
+            raise gdb.GdbError(f"libslab's memory cannot be read here: {error}")
+        except gdb.error as error:
+            raise gdb.GdbError(str(error))
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            raise gdb.GdbError(f"the data there is not what this script expects: {error}")
+
+    return guarded
+
+
 class SlabCommand(gdb.Command):
     """Objects and caches of libslab: slab info, slab object ADDRESS."""
 
@@ -356,12 +376,14 @@ class SlabInfo(gdb.Command):
     def __init__(self):
         super().__init__("slab info", gdb.COMMAND_DATA)
 
+    @told
     def invoke(self, argument, from_tty):
+        wanted = re.compile(argument)
         rows = cache_rows()
         print(f"{'Name':<24}{'Objects':>10}{'Objsize':>9}{'Slabs':>8}  {'Letters':<8}Cache")
         for cache in caches():
             name = cache["name"].string()
-            if argument and not re.search(argument, name):
+            if not wanted.search(name):
                 continue
             count, used = rows.get(int(cache), (0, 0))
             print(
@@ -376,6 +398,7 @@ class SlabObject(gdb.Command):
     def __init__(self):
         super().__init__("slab object", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
+    @told
     def invoke(self, argument, from_tty):
         if not argument:
             raise gdb.GdbError("slab object needs an address or an expression that is one")

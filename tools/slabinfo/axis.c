@@ -11,33 +11,37 @@
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
 
-double axis_step(double most, unsigned ticks)
+/* The largest power of the base up to a number, and which power that is. */
+static double unit_of(double number, double base, size_t *ret_power)
 {
-	double decade = pow(10, floor(log10(fmax(most / ticks, 1)))), step = decade;
+	double unit = 1;
 
-	if (step * ticks < most)
-		step = 2 * decade;
-	if (step * ticks < most)
-		step = 5 * decade;
-	if (step * ticks < most)
-		step = 10 * decade;
-	return step;
+	for (*ret_power = 0; *ret_power < 4 && number >= unit * base; ++*ret_power)
+		unit *= base;
+	return unit;
 }
 
-const char *axis_number(char text[AXIS_TEXT], double number, double step)
+double axis_step(double most, unsigned ticks, bool is_bytes)
 {
-	static const struct {
-		double unit;
-		const char *letter;
-	} units[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "K"}, {1, ""}};
-	size_t i = 0;
+	size_t power;
+	const double unit = is_bytes ? unit_of(most, 1024, &power) : 1;
+	const double least = unit > 1 ? 0.01 : 1;
+	double decade = pow(10, floor(log10(fmax(most / unit / ticks, least)))), step = decade;
 
-	while (i + 1 < sizeof(units) / sizeof(units[0]) && number < units[i].unit)
-		i++;
+	for (unsigned i = 0; step * unit * ticks < most; i++)
+		step = (i % 3 == 0 ? 2 : i % 3 == 1 ? 5 : 10) * decade;
+	return step * unit;
+}
+
+const char *axis_number(char text[AXIS_TEXT], double number, double step, bool is_bytes)
+{
+	static const char *const letters[] = {"", "K", "M", "G", "T"};
+	size_t power;
+	const double unit = unit_of(number, is_bytes ? 1024 : 1000, &power);
+
 	/* A tick that is no multiple of its unit shows the part that is. */
-	snprintf(text, AXIS_TEXT, "%.*f%s",
-		 step >= units[i].unit ? 0 : (int)ceil(log10(units[i].unit / step)),
-		 number / units[i].unit, units[i].letter);
+	snprintf(text, AXIS_TEXT, "%.*f%s%s", step >= unit ? 0 : (int)ceil(log10(unit / step)),
+		 number / unit, letters[power], is_bytes && power ? "iB" : "");
 	return text;
 }
 

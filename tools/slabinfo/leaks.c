@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <slab/slab.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Call sites that are shown unless -N says otherwise. */
 #define SITES_SHOWN 20
@@ -62,16 +63,23 @@ int action_mark(struct process *process, const struct model *model)
 
 /* What comes together in a minute; "-" when it is too early to say, or not known how
  * late it is (0 ms). */
-static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms)
+static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms, bool is_bytes)
 {
 	const double rate = (double)amount * 60000 / (double)(ms ? ms : 1);
 
 	if (ms < RATE_MS_MIN)
-		return "-";
+		return strcpy(text, "-");
 	if (rate >= 10)
-		return size_text(text, (uint64_t)rate);
+		return is_bytes ? size_text(text, (uint64_t)rate)
+				: count_text(text, (uint64_t)rate);
 	snprintf(text, SIZE_TEXT, "%.1f", rate);
 	return text;
+}
+
+/* What a sentence says behind a size that does not name its unit. */
+static const char *unit_word(const char *size)
+{
+	return strchr(size, 'B') ? "" : " bytes";
 }
 
 static void print_summary(const struct site_list *list, uint64_t ms)
@@ -82,11 +90,13 @@ static void print_summary(const struct site_list *list, uint64_t ms)
 		puts("Whatever was allocated since then is freed again.");
 		return;
 	}
-	printf("%" PRIu64 " object%s of %s bytes allocated since then and not freed", list->objects,
-	       plural(list->objects), size_text(size, list->bytes));
+	size_text(size, list->bytes);
+	rate_text(bytes, list->bytes, ms, true);
+	printf("%" PRIu64 " object%s of %s%s allocated since then and not freed", list->objects,
+	       plural(list->objects), size, unit_word(size));
 	if (ms >= RATE_MS_MIN)
-		printf(": %s objects and\n%s bytes more every minute",
-		       rate_text(objects, list->objects, ms), rate_text(bytes, list->bytes, ms));
+		printf(": %s objects and\n%s%s more every minute",
+		       rate_text(objects, list->objects, ms, false), bytes, unit_word(bytes));
 	puts("\n\nObjects    Bytes  Objects/min  Bytes/min   Oldest  Youngest  Cache");
 }
 
@@ -96,8 +106,8 @@ static void print_site(struct symbolizer *symbolizer, const struct site *site, u
 	char youngest[AGE_TEXT], oldest[AGE_TEXT];
 
 	printf("%7" PRIu64 " %8s %12s %10s %8s %9s  %s\n", site->count,
-	       size_text(size, site->bytes), rate_text(objects, site->count, ms),
-	       rate_text(bytes, site->bytes, ms),
+	       size_text(size, site->bytes), rate_text(objects, site->count, ms, false),
+	       rate_text(bytes, site->bytes, ms, true),
 	       age_text(oldest, model_number(site->json, "age_max")),
 	       age_text(youngest, model_number(site->json, "age_min")), site->cache->name);
 	site_print_stack(symbolizer, site, 0);

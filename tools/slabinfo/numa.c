@@ -27,7 +27,7 @@ static int width_of(const struct options *options, const struct cache *cache, co
 	char text[SIZE_TEXT];
 
 	for (size_t n = 0; n < nodes; n++) {
-		size_t len = strlen(size_shown(options, text, number_of(cache, n, key)));
+		size_t len = strlen(count_shown(options, text, number_of(cache, n, key)));
 
 		if (len > width)
 			width = len;
@@ -51,7 +51,7 @@ static void print_row(const struct options *options, const char *title, const st
 
 	printf("%-21s ", title);
 	for (size_t n = 0; n < nodes; n++)
-		printf(" %*s", width, size_shown(options, text, number_of(cache, n, key)));
+		printf(" %*s", width, count_shown(options, text, number_of(cache, n, key)));
 	putchar('\n');
 }
 

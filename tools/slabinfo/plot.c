@@ -212,6 +212,11 @@ static void place_labels(const struct panel *panel, struct label *labels, size_t
 		labels[i].y = fmin(labels[i].y, lowest);
 }
 
+static bool is_bytes(const struct panel *panel)
+{
+	return panel->quantity != QUANTITY_OBJECTS;
+}
+
 static void draw_label(const struct panel *panel, const struct label *label)
 {
 	const struct plot *plot = panel->plot;
@@ -222,7 +227,10 @@ static void draw_label(const struct panel *panel, const struct label *label)
 		snprintf(text, sizeof(text), "%s", name);
 	else
 		snprintf(text, sizeof(text), "%zu others", plot->list.others);
-	size_text(value, (uint64_t)fmin(label->value, MOST_SHOWN));
+	if (is_bytes(panel))
+		size_text(value, (uint64_t)fmin(label->value, MOST_SHOWN));
+	else
+		count_text(value, (uint64_t)fmin(label->value, MOST_SHOWN));
 	svg_fit(text, WIDTH - MARGIN - RIGHT - 54 - svg_text_width(value, 11), 11);
 	if (label->lasts)
 		fprintf(plot->svg.out, "<path class=\"l lead %s\" d=\"M%g %.1fL%g %.1f\"/>\n",
@@ -262,7 +270,7 @@ static void choose_axis(struct panel *panel)
 		for (size_t j = 0; j < plot->samples.count; j++)
 			most = fmax(most, plot->list.series[i].values[panel->quantity][j]);
 	}
-	panel->step = axis_step(most, 5);
+	panel->step = axis_step(most, 5, is_bytes(panel));
 	panel->steps = (unsigned)ceil(most / panel->step);
 	panel->most = panel->steps * panel->step;
 }
@@ -277,7 +285,7 @@ static void draw_values(const struct panel *panel)
 		fprintf(panel->plot->svg.out, "<path class=\"grid\" d=\"M%g %.1fH%g\"/>\n", LEFT, y,
 			RIGHT);
 		svg_text(&panel->plot->svg, LEFT - 8, round(y) + 4, "h3 dim e", "%s",
-			 axis_number(text, value, panel->step));
+			 axis_number(text, value, panel->step, is_bytes(panel)));
 	}
 }
 

@@ -124,7 +124,7 @@ static void show_progress(const struct record *record, const struct model *model
 	}
 	fprintf(stderr, "\r%zu sample%s, %zu caches, %s objects, %s in slabs\033[K",
 		record->samples, record->samples == 1 ? "" : "s", model->count,
-		size_text(objects_text, objects), size_text(bytes_text, bytes));
+		count_text(objects_text, objects), size_text(bytes_text, bytes));
 }
 
 static void leave_progress(const struct record *record)

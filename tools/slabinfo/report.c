@@ -2,8 +2,8 @@
 /*
  * -r: all that is known about a cache, in the kernel tool's layout. What SLUB
  * counts on its fast path is not counted here at all; the events that leave the
- * fast path are. So the row Fastpath, the row Total, and what else libslab does not
- * count or does not do, is "-"; percentages are of the row Slowpath.
+ * fast path are. So the rows Fastpath and Total, and rows of what else libslab does not
+ * count or does not do, are left out; percentages are of the row Slowpath.
  */
 #include "attached.h"
 #include "select.h"
@@ -32,6 +32,8 @@ static void print_properties(const struct cache *cache)
 		puts("** Reclaim accounting active");
 	if (cache->flags & SLAB_ZERO)
 		puts("** Objects are zeroed on allocation");
+	if (cache->flags & SLAB_HARDEN_FREE)
+		puts("** Frees are checked (SLAB_HARDEN_FREE)");
 	if (cache->flags & SLAB_FAILSLAB)
 		puts("** Allocations may be made to fail (A)");
 	if (cache->has_ctor)
@@ -133,14 +135,12 @@ static void print_share(const struct cache *cache, const char *event, const char
 static void print_counters(const struct cache *cache)
 {
 	static const struct counter rows[] = {
-		{"Fastpath", NULL, NULL},
 		{"Slowpath", "alloc_slowpath", "free_slowpath"},
 		{"Page Alloc", "alloc_slab", "free_slab"},
 		{"Add partial", NULL, "free_add_partial"},
 		{"Remove partial", "alloc_from_node", NULL},
 		{"Cpu partial list", "alloc_from_partial", "free_own"},
 		{"RemoteObj/Batches", "free_remote_batch", "free_remote"},
-		{"Total", NULL, NULL},
 	};
 
 	puts("\nSlab Perf Counter       Alloc     Free %Al %Fr\n"
@@ -170,8 +170,8 @@ static void print_rate(const struct options *options, const struct cache *cache)
 
 	if (cache_rate(cache, &rate))
 		printf("%-20s %8s in a second (%" PRIu64 " counted in %.1f %s)\n", "Allocations",
-		       size_shown(options, text, rate), counted, (double)us / (seconds ? 1e6 : 1e3),
-		       seconds ? "s" : "ms");
+		       count_shown(options, text, rate), counted,
+		       (double)us / (seconds ? 1e6 : 1e3), seconds ? "s" : "ms");
 }
 
 /* How CPUs went on when their slab had no free object left. */
@@ -179,10 +179,6 @@ static void print_deactivation(const struct cache *cache)
 {
 	static const char *const rows[][2] = {
 		{"Slab full", "deactivate_full"},
-		{"Slab empty", NULL},
-		{"Moved to head of partial list", NULL},
-		{"Moved to tail of partial list", NULL},
-		{"Deactivation bypass", NULL},
 		{"Refilled from foreign frees", "alloc_refill"},
 		{"Node mismatch", "alloc_node_mismatch"},
 		{"Cpu partial list drained", "cpu_partial_drain"},
@@ -192,7 +188,7 @@ static void print_deactivation(const struct cache *cache)
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < count; i++)
-		total += rows[i][1] ? model_event(cache, rows[i][1]) : 0;
+		total += model_event(cache, rows[i][1]);
 	if (!total)
 		return;
 	puts("\nSlab Deactivation             Occurrences %\n"
@@ -200,10 +196,7 @@ static void print_deactivation(const struct cache *cache)
 	for (size_t i = 0; i < count; i++) {
 		printf("%-29s", rows[i][0]);
 		print_cell(11, cache, rows[i][1]);
-		if (rows[i][1])
-			printf(" %3" PRIu64 "%%\n", percent(model_event(cache, rows[i][1]), total));
-		else
-			puts("   -");
+		printf(" %3" PRIu64 "%%\n", percent(model_event(cache, rows[i][1]), total));
 	}
 }
 

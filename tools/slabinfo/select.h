@@ -46,7 +46,7 @@ const char *cache_other_name(const struct cache *cache, size_t i);
 uint64_t cache_loss(const struct cache *cache);
 
 /* cache_rate: allocations per second while all were counted ("count" of the control
- * protocol, which --top uses). False: they never were. */
+ * protocol, which --top uses). False: they never were, or the number is too uncertain. */
 bool cache_rate(const struct cache *cache, uint64_t *ret_rate);
 
 #endif /* SLABINFO_SELECT_H */

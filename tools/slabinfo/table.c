@@ -10,6 +10,9 @@
  * kernel's tool takes from its totals: how many allocations there are in a second,
  * measured in the moments in which all were counted (--top does that), "-" if there
  * were none.
+ *
+ * Below the default view a line has all memory of the process in libslab, which is more
+ * than that of its caches.
  */
 #include "select.h"
 #include "views.h"
@@ -18,7 +21,7 @@
 #include <slab/slab.h>
 #include <stdio.h>
 
-const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
+const char *count_text(char text[SIZE_TEXT], uint64_t count)
 {
 	static const struct {
 		uint64_t unit;
@@ -26,24 +29,56 @@ const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
 	} units[] = {{1000000000, 'G'}, {1000000, 'M'}, {1000, 'K'}};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (bytes > units[i].unit) {
-			uint64_t tenths = bytes / (units[i].unit / 10);
+		if (count > units[i].unit) {
+			uint64_t tenths = count / (units[i].unit / 10);
 
 			snprintf(text, SIZE_TEXT, "%" PRIu64 ".%u%c", tenths / 10,
 				 (unsigned)(tenths % 10), units[i].letter);
 			return text;
 		}
 	}
-	snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
+	snprintf(text, SIZE_TEXT, "%" PRIu64, count);
+	return text;
+}
+
+/* Without a decimal from 100 on: seven characters up to 1023 TiB. */
+const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
+{
+	static const char letters[] = "KMGT";
+	unsigned i = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
+		return text;
+	}
+	while (i + 1 < sizeof(letters) - 1 && bytes >> 10 * (i + 2))
+		i++;
+
+	const uint64_t whole = bytes >> 10 * (i + 1);
+	const uint64_t rest = bytes - (whole << 10 * (i + 1));
+
+	if (whole >= 100)
+		snprintf(text, SIZE_TEXT, "%" PRIu64 "%ciB", whole, letters[i]);
+	else
+		snprintf(text, SIZE_TEXT, "%" PRIu64 ".%u%ciB", whole,
+			 (unsigned)(rest * 10 >> 10 * (i + 1)), letters[i]);
+	return text;
+}
+
+static const char *digits(char text[SIZE_TEXT], uint64_t number)
+{
+	snprintf(text, SIZE_TEXT, "%" PRIu64, number);
 	return text;
 }
 
 const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes)
 {
-	if (!options->bytes)
-		return size_text(text, bytes);
-	snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
-	return text;
+	return options->bytes ? digits(text, bytes) : size_text(text, bytes);
+}
+
+const char *count_shown(const struct options *options, char text[SIZE_TEXT], uint64_t count)
+{
+	return options->bytes ? digits(text, count) : count_text(text, count);
 }
 
 /* The letters of the Flg column. */
@@ -60,6 +95,7 @@ static void flag_letters(char *letters, const struct cache *cache)
 		{SLAB_CONSISTENCY_CHECKS, 'F'},
 		{SLAB_STORE_USER, 'U'},
 		{SLAB_TRACE, 'T'},
+		{SLAB_HARDEN_FREE, 'H'},
 	};
 
 	if (cache->aliases)
@@ -98,7 +134,7 @@ static void print_activity(const struct options *options, const struct cache *ca
 	       " %4s %4s %8s\n",
 	       cache->name, cache->objects, model_event(cache, "alloc_slowpath"),
 	       model_event(cache, "free_slowpath"), "-", "-", "-", cache->order, "-", "-",
-	       cache_rate(cache, &rate) ? size_shown(options, text, rate) : "-");
+	       cache_rate(cache, &rate) ? count_shown(options, text, rate) : "-");
 }
 
 void view_table(const struct options *options, const struct model *model)
@@ -116,4 +152,37 @@ void view_table(const struct options *options, const struct model *model)
 		else
 			print_sizes(options, &model->caches[i]);
 	}
+}
+
+static uint64_t minus(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+/* Parts of resident memory. Pages of large allocations and of slots that were never
+ * touched are not resident, but libslab does not know which: the sum is an upper bound. */
+void view_memory(const struct options *options, const struct model *model)
+{
+	struct json_object *process = model_member(model->document, "process");
+	const uint64_t slots = model_number(process, "slot_bytes");
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} parts[] = {
+		{": slabs", model_number(process, "populated_bytes")},
+		{", free slabs", model_number(process, "cached_bytes")},
+		{", large", model_number(process, "large_bytes")},
+		{", heads+stacks+links", minus(model_number(process, "metadata_bytes"), slots)},
+		{", slots", slots},
+	};
+	const size_t count = sizeof(parts) / sizeof(parts[0]);
+	char text[SIZE_TEXT];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += parts[i].bytes;
+	printf("\nMemory %s", size_shown(options, text, sum));
+	for (size_t i = 0; i < count; i++)
+		printf("%s %s", parts[i].name, size_shown(options, text, parts[i].bytes));
+	putchar('\n');
 }

@@ -3,6 +3,7 @@
  * --top: looking at a process again and again.
  *
  *   top_source.c   asks the process: statistics, counting, the slabs of a cache
+ *   top_rates.c    allocations per second, from as many looks as that takes
  *   top_rows.c     two looks become rows with rates, chosen and in order
  *   top_columns.c  the table's columns
  *   top_draw.c     pages of the screen, drawn on a picture: table, help
@@ -39,7 +40,7 @@
 struct top_row {
 	const struct cache *cache;
 	const struct cache *before; /* NULL: it was not there */
-	double alloc, free;         /* NO_RATE where nothing was counted */
+	double alloc, free;         /* NO_RATE where they are not known well enough */
 	double slow_alloc, slow_free;
 };
 
@@ -83,6 +84,14 @@ enum prompt {
 	PROMPT_INTERVAL,
 };
 
+struct top_history;
+
+/* What the last looks saw of each cache (top_rates.c). */
+struct top_rates {
+	struct top_history *history;
+	size_t count;
+};
+
 /* How the process is asked. */
 struct top_source {
 	struct process *process; /* as it was chosen */
@@ -96,6 +105,7 @@ struct top {
 	struct options options; /* a copy: keys change it */
 	struct top_source source;
 	struct look now, before;
+	struct top_rates rates;
 	struct occupancy slabs; /* of the cache on the detail page */
 	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
 	double interval; /* seconds, as wished */
@@ -148,6 +158,17 @@ double top_clock(void);
 /* top_pause: seconds from one look to the next: the interval, or longer where a
  * look takes more than a tenth of it. */
 double top_pause(const struct top *top);
+
+/* top_rates.c */
+
+/* top_rates_take: a look was taken at that time. */
+void top_rates_take(struct top_rates *rates, const struct model *model, double at);
+void top_rates_free(struct top_rates *rates);
+
+/* top_rates_find: allocations and frees in a second, NO_RATE where they are not known.
+ * *near is where the cache may be found: 0 at first. */
+void top_rates_find(const struct top_rates *rates, const char *name, size_t *near,
+		    double *ret_alloc, double *ret_free);
 
 /* top_rows.c */
 

@@ -56,7 +56,7 @@ const char *top_count_text(char text[NUMBER_TEXT], uint64_t count)
 	else if (count < 1000000)
 		snprintf(text, NUMBER_TEXT, "%" PRIu64 "K", count / 1000);
 	else
-		snprintf(text, NUMBER_TEXT, "%s", size_text(size, count));
+		snprintf(text, NUMBER_TEXT, "%s", count_text(size, count));
 	return text;
 }
 

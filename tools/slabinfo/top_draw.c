@@ -165,10 +165,8 @@ static void draw_help(struct picture *picture, int row, int rows)
 		"",
 		"LOSS is the part of a cache's slabs that objects in use do not take.",
 		"SLOW/s are allocations that left the fast path, where all are known.",
-		"On the fast path nothing is counted: ALLOC/s comes from short moments in",
-		"which all are, half a percent of the time; \"-\" where this was not possible.",
-		"Of pairs of allocation and free at full speed up to 4.5 times as many happen.",
-		"A thread that only allocates and frees is counted some 4.5 times too low.",
+		"ALLOC/s is counted for quiet caches, estimated from windows for busy ones;",
+		"it is within 20 %, or \"-\" while the error is larger (threads wait for CPUs).",
 	};
 
 	for (int i = 0; i < rows && (size_t)i < sizeof(lines) / sizeof(lines[0]); i++)

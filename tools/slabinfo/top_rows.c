@@ -29,38 +29,16 @@ static double event_rate(const struct top *top, const struct top_row *row, const
 			   : NO_RATE;
 }
 
-/* From the moments in which all allocations were counted. */
-static double alloc_rate(const struct cache *now, const struct cache *before)
-{
-	uint64_t us = model_number(now->json, "counted_us");
-	uint64_t us_before = model_number(before->json, "counted_us");
-	uint64_t counted = model_number(now->json, "counted");
-	uint64_t counted_before = model_number(before->json, "counted");
-
-	if (us <= us_before || counted < counted_before)
-		return NO_RATE;
-	return (double)(counted - counted_before) * 1e6 / (double)(us - us_before);
-}
-
-/* What was allocated and did not stay was freed. */
-static double free_rate(const struct top *top, const struct top_row *row)
-{
-	double more = (double)row->cache->objects - (double)row->before->objects;
-	double rate = row->alloc - more / (top->now.at - top->before.at);
-
-	return rate > 0 ? rate : 0;
-}
-
 static void fill_row(const struct top *top, struct top_row *row, const struct cache *cache,
-		     const struct cache *before)
+		     const struct cache *before, size_t *near)
 {
 	*row = (struct top_row){cache, before, NO_RATE, NO_RATE, NO_RATE, NO_RATE};
 	row->slow_alloc = event_rate(top, row, "alloc_slowpath");
 	row->slow_free = event_rate(top, row, "free_slowpath");
-	if (before)
-		row->alloc = alloc_rate(cache, before);
-	if (row->alloc != NO_RATE)
-		row->free = free_rate(top, row);
+	top_rates_find(&top->rates, cache->name, near, &row->alloc, &row->free);
+	/* The rate of more looks than the last one may be less than what that one saw. */
+	if (row->slow_alloc > row->alloc)
+		row->alloc = row->free = NO_RATE;
 }
 
 /* The cache of this name in the look before. Both looks have the order of creation:
@@ -183,7 +161,7 @@ static bool take_shown(struct top *top, struct model *shown)
 void top_rows(struct top *top)
 {
 	struct model shown;
-	size_t near = 0;
+	size_t near = 0, near_rates = 0;
 
 	top_rows_free(top);
 	if (!take_shown(top, &shown))
@@ -193,7 +171,7 @@ void top_rows(struct top *top)
 
 		if (matches(top, cache))
 			fill_row(top, &top->rows[top->count++], cache,
-				 find_before(&top->before.model, cache->name, &near));
+				 find_before(&top->before.model, cache->name, &near), &near_rates);
 	}
 	qsort_r(top->rows, top->count, sizeof(*top->rows), compare_rows, top);
 	find_cursor(top);

@@ -5,9 +5,9 @@
  * Its memory is read wherever that is allowed: then the work of scanning slabs is
  * ours, on a CPU of ours, and a process that hangs is seen as well as one that
  * works. Only where it is not allowed does the process answer itself. To count
- * allocations (docs/control.md) the process must do something in any case: it is
- * told through its socket, right after each look, for a two hundredth of the time
- * until the next one.
+ * allocations (docs/control.md) the process must do something in any case: slabinfo asks it
+ * to through its socket after each look, until after the next ones. The process bounds what
+ * that costs (slab/count.c).
  *
  * A look that takes long makes the next one come later, so that looking never
  * takes more than a fiftieth of the time of one CPU: a process that has all CPUs
@@ -22,9 +22,9 @@
 
 #include <string.h>
 
-#define COUNT_SHARE 200 /* one part in so many of the time is counted */
-#define COUNT_US_MIN 100.0
-#define COUNT_US_MAX 20000.0
+#define COUNT_PAUSES 3 /* how long the process is to count, in pauses between looks */
+#define COUNT_US_MIN 1e6
+#define COUNT_US_MAX 3600e6 /* what it accepts */
 #define LOOK_SHARE 50 /* a look may take one part in so many of the time */
 
 double top_clock(void)
@@ -84,6 +84,7 @@ void top_source_close(struct top *top)
 	forget_slabs(top);
 	forget_look(&top->now);
 	forget_look(&top->before);
+	top_rates_free(&top->rates);
 }
 
 /* Its memory, or else the process itself; NULL after fail(). */
@@ -128,18 +129,18 @@ void top_look_slabs(struct top *top)
 	fail_capture(NULL, 0);
 }
 
-/* Allocations are counted from now on for a moment. */
+/* Allocations are counted until after the next looks: as long as we ask. */
 static void ask_count(struct top *top)
 {
 	struct top_source *source = &top->source;
-	double us = top_pause(top) * 1e6 / COUNT_SHARE, now = top_clock();
+	double us = top_pause(top) * 1e6 * COUNT_PAUSES, now = top_clock();
 	struct json_object *answer;
 	char request[32];
 
 	us = us < COUNT_US_MIN ? COUNT_US_MIN : us > COUNT_US_MAX ? COUNT_US_MAX : us;
 	if (!source->counting || source->process->way != WAY_SOCKET ||
 	    proc_is_stopped(source->process->pid) ||
-	    (now - source->counted_at) * 1e6 < us * COUNT_SHARE / 2)
+	    (now - source->counted_at) * 1e6 < us / COUNT_PAUSES / 2)
 		return;
 	source->counted_at = now;
 	snprintf(request, sizeof(request), "count %.0f", us);
@@ -162,6 +163,7 @@ static void keep_look(struct top *top, const struct look *look)
 	forget_look(&top->before);
 	top->before = top->now;
 	top->now = *look;
+	top_rates_take(&top->rates, &look->model, look->at);
 	top_rows(top);
 }
 

@@ -108,8 +108,8 @@ static void print_heading(const struct options *options, const struct totals *to
 	       size_shown(options, second, row[LOSS].total),
 	       percent(row[LOSS].total, row[MEMORY].total));
 	printf("# Objects  : %15s   # PartObj: %15s   ORatio:%6" PRIu64 "%%\n",
-	       size_shown(options, first, row[OBJECTS].total),
-	       size_shown(options, second, row[PARTIAL_OBJECTS].total),
+	       count_shown(options, first, row[OBJECTS].total),
+	       count_shown(options, second, row[PARTIAL_OBJECTS].total),
 	       percent(row[PARTIAL_OBJECTS].total, row[OBJECTS].total));
 }
 
@@ -134,7 +134,10 @@ static void cell(const struct options *options, enum row row, uint64_t value)
 {
 	char text[SIZE_TEXT + 1];
 
-	size_shown(options, text, value);
+	if (row >= MEMORY)
+		size_shown(options, text, value);
+	else
+		count_shown(options, text, value);
 	if (is_percentage(row))
 		snprintf(text, sizeof(text), "%" PRIu64 "%%", value);
 	printf(" %16s", text);

@@ -11,6 +11,8 @@
 #include "model.h"
 
 void view_table(const struct options *options, const struct model *model);
+/* The process as a whole: a line below the table. */
+void view_memory(const struct options *options, const struct model *model);
 void view_totals(const struct options *options, const struct model *model);
 /* -X: the totals, and the first lines of three orders; sorts the model. */
 void view_extended_totals(const struct options *options, struct model *model);
@@ -47,12 +49,18 @@ int action_set(const struct options *options, struct process *process);
 int action_reset(struct process *process, const struct model *model);
 int action_trim(struct process *process);
 
-/* A size as the tables show it: one decimal, decimal units, "16.2M". */
+/*
+ * Units, everywhere: bytes are in KiB, MiB and so on, powers of 1024, and say so ("16.2MiB").
+ * A bare K, M or G counts things, in thousands ("1.2K" objects). Both are cut, not rounded.
+ * Sizes that users type ("64M", --set) are powers of 1024.
+ */
 #define SIZE_TEXT 24
 const char *size_text(char text[SIZE_TEXT], uint64_t bytes);
+const char *count_text(char text[SIZE_TEXT], uint64_t count);
 
 /* size_shown: the same, or with -B all its digits. */
 const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes);
+const char *count_shown(const struct options *options, char text[SIZE_TEXT], uint64_t count);
 
 /* --- Parts of views, which several have ----------------------------------------- */
 

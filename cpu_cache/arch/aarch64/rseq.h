@@ -1,14 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64; the same three as for x86-64, see
- * arch/x86_64/rseq.h for how a sequence works. Commits that another CPU pairs
- * with an acquire are store-releases.
+ * Restartable sequences for aarch64; the same four as for x86-64, see
+ * arch/x86_64/rseq.h for how a sequence works.
+ *
+ * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar,
+ * and what it guards after it: the owner before the height, closed before the hot place
+ * and the gather word. (pseudocode.h says which word is what.)
+ *
+ * rseq_pop needs no such load. Its current slab was installed on this CPU, by a section
+ * that loaded closed with ldar; whatever was done to the slot while it was closed is seen
+ * by all that runs here later. And what the revoking CPU takes away, it takes after a
+ * fence, which ends each section that has loaded anything before.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/aarch64/rseq.h directly; include rseq.h of cpu_cache"
 #endif
 
 #define RSEQ_ARCH 1
+
+#ifdef SLAB_TESTING
+/* Spin cpu_inject_loops[n] times. */
+#define INJECT_ASM(n)                                                                              \
+	"adrp x12, cpu_inject_loops\n\t"                                                           \
+	"add x12, x12, :lo12:cpu_inject_loops\n\t"                                                 \
+	"ldr w12, [x12, #4*" #n "]\n\t"                                                            \
+	"333: cbz w12, 334f\n\tsub w12, w12, #1\n\tb 333b\n\t334:\n\t"
+#define INJECT_CLOBBER , "x12"
+#else
+#define INJECT_ASM(n)
+#define INJECT_CLOBBER
+#endif
 
 #define RSEQ_DESCRIPTOR                                                                            \
 	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t"                                         \
@@ -51,11 +72,13 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #16\n\t"
 		"ldr x17, [x16, #8]\n\t"              /* current */
+		INJECT_ASM(0)
 		"cbz x17, 4f\n\t"
 		"ldr %[obj], [x16]\n\t"               /* hot */
 		"mov x14, #0\n\t"
 		"cbnz %[obj], 5f\n\t"
 		"ldr x14, [x17]\n\t"                  /* height */
+		INJECT_ASM(1)
 		"cbz x14, 4f\n\t"
 		"mov x16, x17\n\t"
 		"sub x14, x14, #1\n\t"
@@ -70,12 +93,15 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"9:\n\t"
 		: [obj] "=&r"(obj)
 		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq))
-		: "x14", "x15", "x16", "x17", "memory", "cc");
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER);
 	/* clang-format on */
 	*ret_obj = obj;
 	return obj != NULL;
 }
 
+/* push: false when the CPU has a hot object already and does not own the slab, or the
+ * object is free: it is the hot one, on top of the stack, or all objects are; and on
+ * abort. */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
 							    long rseq)
@@ -86,35 +112,50 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #16\n\t"
+		INJECT_ASM(3)
 		"ldr x17, [x16]\n\t"                  /* hot */
 		"cbnz x17, %l[full]\n\t"
+		INJECT_ASM(4)
 		"stlr %[obj], [x16]\n\t"
 		RSEQ_END(full)
 		:
 		: [slots] "r"(*slots), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
-		: "x16", "x17", "memory", "cc"
+		: "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: full);
 	return true;
 full:
 	__asm__ volatile goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"ldr w16, [%[area], #4]\n\t"
-		"ldr w17, [%[slab], #48]\n\t"         /* owner */
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x15, %[slots], x16, lsl #16\n\t"
+		"ldr x15, [x15]\n\t"                  /* hot */
+		"cmp x15, %[obj]\n\t"
+		"b.eq %l[miss]\n\t"
+		"add x17, %[slab], #48\n\t"
+		"ldar w17, [x17]\n\t"                /* owner */
 		"cmp w16, w17\n\t"
 		"b.ne %l[miss]\n\t"
 		"ldr x16, [%[slab]]\n\t"              /* height */
+		"ldr w17, [%[slab], #60]\n\t"         /* room */
+		"cmp w16, w17\n\t"
+		"b.hs %l[miss]\n\t"
 		"ldr x17, [%[slab], #16]\n\t"         /* base */
 		"sub x17, %[obj], x17\n\t"
 		"lsr x17, x17, #3\n\t"
-		"add x15, %[slab], #192\n\t"
+		"add x15, %[slab], #190\n\t"
+		"ldrh w14, [x15, x16, lsl #1]\n\t"    /* on top */
+		"cmp w14, w17, uxth\n\t"
+		"b.eq %l[miss]\n\t"
+		"add x15, x15, #2\n\t"
 		"strh w17, [x15, x16, lsl #1]\n\t"
 		"add x16, x16, #1\n\t"
+		INJECT_ASM(5)
 		"stlr x16, [%[slab]]\n\t"
 		RSEQ_END(miss)
 		:
-		: [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
-		: "x15", "x16", "x17", "memory", "cc"
+		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;
@@ -134,7 +175,8 @@ static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #16\n\t"
-		"ldr x17, [x16, #40]\n\t"            /* closed */
+		"add x17, x16, #40\n\t"
+		"ldar x17, [x17]\n\t"               /* closed */
 		"cbnz x17, %l[miss]\n\t"
 		"ldr x17, [x16, #24]\n\t"            /* the word */
 		"eor x15, x17, %[slab]\n\t"
@@ -153,11 +195,13 @@ static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots
 		"strh w14, [x15, #64]\n\t"
 		"mov x14, #1\n\t"
 		"add x17, x17, x14, lsl #48\n\t"
-		"str x17, [x16, #24]\n\t"
+		"add x16, x16, #24\n\t"
+		INJECT_ASM(7)
+		"stlr x17, [x16]\n\t"
 		RSEQ_END(miss)
 		:
 		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
-		: "x13", "x14", "x15", "x16", "x17", "memory", "cc"
+		: "x13", "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;
@@ -177,7 +221,7 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		"b.ne %l[moved]\n\t"
 		".irp i, 0, 8, 16, 24\n\t"
 		"ldr x16, [%[op], %[check] + \\i]\n\t"
-		"ldr x16, [x16]\n\t"
+		"ldar x16, [x16]\n\t"
 		"ldr x17, [%[op], %[expect] + \\i]\n\t"
 		"cmp x16, x17\n\t"
 		"b.ne %l[miss]\n\t"
@@ -193,6 +237,7 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		"ldr x16, [%[op], %[value]]\n\t"
 		"ldr x16, [x16]\n\t"
 		"ldr x17, [%[op], %[target]]\n\t"
+		INJECT_ASM(6)
 		"stlr x16, [x17]\n\t"
 		RSEQ_END(moved)
 		:
@@ -205,7 +250,7 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		  [to] "i"(offsetof(struct rseq_op, to)),
 		  [value] "i"(offsetof(struct rseq_op, value)),
 		  [target] "i"(offsetof(struct rseq_op, target))
-		: "x14", "x15", "x16", "x17", "memory", "cc"
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: moved, miss);
 	/* clang-format on */
 	return CPU_DONE;

@@ -7,8 +7,8 @@
 static inline struct cpu_slab *fixup_slab_of_user(struct cpu_slab *const *entry, const void *user,
 						  bool *ret_other)
 {
-	struct cpu_slab *slab = *entry;
+	struct cpu_slab *slab = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
-	*ret_other = slab->user != user;
+	*ret_other = __atomic_load_n(&slab->user, __ATOMIC_RELAXED) != user;
 	return slab;
 }

@@ -104,8 +104,11 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	return !missed;
 }
 
-/* push: false when the CPU has a hot object already and does not own the slab,
- * and on abort. Two sequences: the first costs nothing when it serves. */
+/*
+ * push: false when the CPU has a hot object already and does not own the slab, or the
+ * object is free: it is the hot one, on top of the stack, or all objects are; and on
+ * abort. Two sequences: the first costs nothing when it serves.
+ */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
 							    long rseq)
@@ -132,20 +135,29 @@ full:
 	__asm__ volatile goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"mov %%fs:4(%[rseq]), %%eax\n\t"
+		"movslq %%fs:4(%[rseq]), %%rax\n\t"
+		"mov %%rax, %%rcx\n\t"
+		"shl $16, %%rcx\n\t"
+		"add %[slots], %%rcx\n\t"
+		"cmp %[obj], (%%rcx)\n\t"             /* hot */
+		"je %l[miss]\n\t"
 		"cmp %%eax, 48(%[slab])\n\t"          /* owner */
 		"jne %l[miss]\n\t"
 		"mov (%[slab]), %%rax\n\t"            /* height */
+		"cmp %%eax, 60(%[slab])\n\t"          /* room */
+		"jbe %l[miss]\n\t"
 		"mov %[obj], %%rcx\n\t"
 		"sub 16(%[slab]), %%rcx\n\t"          /* base */
 		"shr $3, %%rcx\n\t"
+		"cmp %%cx, 190(%[slab], %%rax, 2)\n\t" /* on top */
+		"je %l[miss]\n\t"
 		"mov %%cx, 192(%[slab], %%rax, 2)\n\t"
 		"inc %%rax\n\t"
 		INJECT_ASM(5)
 		"mov %%rax, (%[slab])\n\t"
 		RSEQ_END(miss)
 		:
-		: [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
+		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
 		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */

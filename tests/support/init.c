@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The only process of a machine that exists to run tests: mounts what they look into,
- * runs each line of /tests ("ENGINE PROGRAM") and switches the machine off. Says "numa:
+ * runs each line of /tests ("ENGINE PROGRAM") and switches the machine off. Says "init:
  * passed" on the console, or what failed; the host reads that.
  */
 #include <stdio.h>
@@ -45,10 +45,10 @@ static int run_tests(void)
 	while (tests && fgets(line, sizeof(line), tests)) {
 		if (sscanf(line, "%31s %127s", engine, program) != 2)
 			continue;
-		printf("numa: %s %s\n", engine, program);
+		printf("init: %s %s\n", engine, program);
 		fflush(stdout);
 		if (run(engine, program)) {
-			printf("numa: %s %s failed\n", engine, program);
+			printf("init: %s %s failed\n", engine, program);
 			failed++;
 		}
 	}
@@ -61,7 +61,7 @@ int main(void)
 	mount_at("sysfs", "/sys");
 	mount_at("devtmpfs", "/dev");
 	mkdir("/tmp", 01777);
-	printf(run_tests() ? "numa: failed\n" : "numa: passed\n");
+	printf(run_tests() ? "init: failed\n" : "init: passed\n");
 	fflush(stdout);
 	sync();
 	reboot(RB_POWER_OFF);

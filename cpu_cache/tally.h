@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A counter of one CPU: counted up without a lock by whatever thread runs there. No
+ * thread that is preempted in the middle may write back an old value later, which would
+ * take away all that was counted meanwhile: so it is one instruction. Two threads can
+ * only meet when one has just been moved to another CPU.
+ */
+#ifndef CPU_CACHE_TALLY_H
+#define CPU_CACHE_TALLY_H
+
+#include "rseq.h"
+
+static inline void cpu_tally(uint32_t *count)
+{
+#if defined(__x86_64__) && !defined(CPU_SANITIZED)
+	__asm__ volatile("incl %0" : "+m"(*count) : : "cc");
+#else
+	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+/* The same for n at once. */
+static inline void cpu_tally_add(uint64_t *count, uint64_t n)
+{
+#if defined(__x86_64__) && !defined(CPU_SANITIZED)
+	__asm__ volatile("addq %1, %0" : "+m"(*count) : "r"(n) : "cc");
+#else
+	__atomic_fetch_add(count, n, __ATOMIC_RELAXED);
+#endif
+}
+
+#endif /* CPU_CACHE_TALLY_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What some C libraries lack.
+ */
+#ifndef SLAB_LIBC_H
+#define SLAB_LIBC_H
+
+#include <string.h>
+
+#ifndef SLAB_HAVE_STRERRORDESC
+/* musl's strerror() calls no malloc; that of glibc before 2.32 does for unknown numbers. */
+static inline const char *strerrordesc_np(int error)
+{
+	return strerror(error);
+}
+#endif
+
+#endif /* SLAB_LIBC_H */

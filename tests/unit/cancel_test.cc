@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread with a pending cancellation calls libslab, whose callbacks, reports and system
+ * calls are cancellation points: the call returns, the thread ends afterwards, and nothing
+ * that libslab had locked stays locked. A test that hangs is ended by its alarm.
+ */
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/memory.h>
+#include <slab/rcu.h>
+#include <slab/slab.h>
+
+#include "../support/movable.h"
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/readers.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t object_size = 480;
+
+struct cancelled_call {
+	std::function<void()> call;
+	bool returned;
+};
+
+void *call_cancelled(void *arg)
+{
+	auto *cancelled = static_cast<cancelled_call *>(arg);
+
+	pthread_cancel(pthread_self());
+	cancelled->call();
+	cancelled->returned = true;
+	pthread_testcancel();
+	return nullptr;
+}
+
+/* Expects that call() returns in a thread with a pending cancellation, which then ends it. */
+void expect_not_cancelled_within(std::function<void()> call)
+{
+	cancelled_call cancelled = {std::move(call), false};
+	pthread_t thread;
+	void *result = nullptr;
+
+	ASSERT_EQ(pthread_create(&thread, nullptr, call_cancelled, &cancelled), 0);
+	ASSERT_EQ(pthread_join(thread, &result), 0);
+	EXPECT_TRUE(cancelled.returned);
+	EXPECT_EQ(result, PTHREAD_CANCELED);
+}
+
+/* How often a callback reached a cancellation point. */
+unsigned reached;
+
+void reach()
+{
+	reached++;
+	pthread_testcancel();
+}
+
+/* A cache whose constructor and destructor are cancellation points, once `reaches` is set. */
+struct reaching {
+	reaching()
+	{
+		args.ctor = [](void *, void *arg) {
+			if (static_cast<reaching *>(arg)->reaches)
+				reach();
+			return 0;
+		};
+		args.dtor = [](void *, void *arg) {
+			if (static_cast<reaching *>(arg)->reaches)
+				reach();
+		};
+		args.arg = this;
+	}
+
+	struct slab_cache_args args = {};
+	bool reaches = false;
+};
+
+class CancelTest : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (under_tsan)
+			GTEST_SKIP() << "ThreadSanitizer does not see that a cancelled thread ends";
+		reached = 0;
+		alarm(child_seconds);
+	}
+
+	/* Everything can still be used, by this thread and by a child. */
+	void TearDown() override
+	{
+		if (!IsSkipped()) {
+			use_everything();
+			EXPECT_EQ(run_in_child([] { return use_everything() ? 0 : 1; }), "");
+		}
+		alarm(0);
+	}
+
+	static bool use_everything()
+	{
+		struct slab_cache *cache =
+			slab_cache_create("afterwards", 64, nullptr, SLAB_NO_MERGE);
+		void *object = slab_alloc(cache), *memory = slab_malloc(100000);
+
+		slab_mfree(memory);
+		slab_free(cache, object);
+		slab_trim();
+		slab_for_each_cache(
+			[](struct slab_cache *each, void *) {
+				slab_cache_shrink(each);
+				return slab_cache_validate(each) == 0 ? 0 : 1;
+			},
+			nullptr);
+		return object && memory && slab_cache_destroy(cache) == 0;
+	}
+};
+
+TEST_F(CancelTest, Constructors)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+	void *object = nullptr;
+
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { object = slab_alloc(cache); });
+	EXPECT_GT(reached, 0u);
+	ASSERT_NE(object, nullptr);
+	slab_free(cache, object);
+}
+
+TEST_F(CancelTest, ConstructorsWithDebugFlags)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_RED_ZONE, &callbacks.args);
+	void *object = nullptr;
+
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { object = slab_alloc(cache); });
+	EXPECT_GT(reached, 0u);
+	ASSERT_NE(object, nullptr);
+	slab_free(cache, object);
+}
+
+TEST_F(CancelTest, SampledObjects)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+
+	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { slab_free(cache, slab_alloc(cache)); });
+	EXPECT_GT(reached, 1u);
+}
+
+TEST_F(CancelTest, CreationWithAReserve)
+{
+	reaching callbacks;
+	struct slab_cache *cache = nullptr;
+
+	callbacks.args.reserve = 10;
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] {
+		cache = slab_cache_create("reserving", object_size, &callbacks.args, SLAB_NO_MERGE);
+	});
+	EXPECT_GT(reached, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST_F(CancelTest, DestructorsInShrink)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+
+	free_many(cache, alloc_many(cache, 2000));
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { EXPECT_GT(slab_cache_shrink(cache), 0); });
+	EXPECT_GT(reached, 0u);
+}
+
+TEST_F(CancelTest, DestructorsInDestroy)
+{
+	reaching callbacks;
+	struct slab_cache *cache =
+		slab_cache_create("ends", object_size, &callbacks.args, SLAB_NO_MERGE);
+
+	free_many(cache, alloc_many(cache, 2000));
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); });
+	EXPECT_GT(reached, 0u);
+}
+
+TEST_F(CancelTest, DestructorsInTrim)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE, &callbacks.args);
+
+	free_many(cache, alloc_many(cache, 2000));
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { slab_trim(); });
+	EXPECT_GT(reached, 0u);
+}
+
+TEST_F(CancelTest, DestructorsInAFree)
+{
+	reaching callbacks;
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_RED_ZONE, &callbacks.args);
+	const std::vector<void *> objects = alloc_many(cache, 4000);
+
+	callbacks.reaches = true;
+	expect_not_cancelled_within([&] { free_many(cache, objects); });
+	EXPECT_GT(reached, 0u);
+}
+
+TEST_F(CancelTest, TheReportHandlerInALeakReport)
+{
+	test_cache cache(object_size);
+	void *object = slab_alloc(cache);
+
+	slab_set_report_handler([](const struct slab_report *, void *) { reach(); }, nullptr);
+	expect_not_cancelled_within([&] { EXPECT_EQ(slab_cache_destroy(cache), -EBUSY); });
+	slab_set_report_handler(nullptr, nullptr);
+	EXPECT_EQ(reached, 1u);
+	slab_free(cache, object);
+}
+
+/* Its output goes nowhere, as long as it lives. */
+class silence
+{
+public:
+	silence() : stderr_(dup(STDERR_FILENO))
+	{
+		const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+		dup2(nowhere, STDERR_FILENO);
+		close(nowhere);
+	}
+
+	~silence()
+	{
+		dup2(stderr_, STDERR_FILENO);
+		close(stderr_);
+	}
+
+	silence(const silence &) = delete;
+	silence &operator=(const silence &) = delete;
+
+private:
+	int stderr_;
+};
+
+TEST_F(CancelTest, WritingALeakReport)
+{
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_STORE_USER);
+	void *object = slab_alloc(cache);
+
+	{
+		const silence quiet;
+
+		expect_not_cancelled_within([&] { EXPECT_EQ(slab_cache_destroy(cache), -EBUSY); });
+	}
+	slab_free(cache, object);
+}
+
+TEST_F(CancelTest, WritingAReportOfADoubleFree)
+{
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_CONSISTENCY_CHECKS);
+	const silence quiet;
+
+	expect_not_cancelled_within([&] {
+		void *object = slab_alloc(cache), *volatile again = object;
+
+		slab_free(cache, object);
+		slab_free(cache, again);
+	});
+}
+
+TEST_F(CancelTest, WritingATrace)
+{
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_TRACE);
+	const silence quiet;
+
+	expect_not_cancelled_within([&] { slab_free(cache, slab_alloc(cache)); });
+}
+
+TEST_F(CancelTest, ReclaimCallbacksAndTheLimitHandler)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = 1 << 20;
+	args.reclaim = [](struct slab_cache *, void *) {
+		reach();
+		return std::size_t{0};
+	};
+	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	std::vector<void *> objects;
+
+	while (void *object = slab_alloc(cache))
+		objects.push_back(object);
+	slab_set_limit_handler([](struct slab_cache *, std::size_t, void *) { reach(); }, nullptr);
+	reached = 0;
+	expect_not_cancelled_within([&] { EXPECT_EQ(slab_alloc(cache), nullptr); });
+	slab_set_limit_handler(nullptr, nullptr);
+	EXPECT_GE(reached, 2u);
+	free_many(cache, objects);
+}
+
+TEST_F(CancelTest, SlabReclaim)
+{
+	struct slab_cache_args args = {};
+
+	args.reclaim = [](struct slab_cache *, void *) {
+		reach();
+		return std::size_t{0};
+	};
+	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	void *object = slab_alloc(cache);
+
+	expect_not_cancelled_within([] { slab_reclaim(std::size_t{1} << 40); });
+	EXPECT_GT(reached, 0u);
+	slab_free(cache, object);
+}
+
+TEST_F(CancelTest, IsolateAndMigrate)
+{
+	struct slab_cache_args args = {};
+
+	args.ctor = [](void *, void *) { return 0; };
+	args.isolate = [](void *, void *) {
+		reach();
+		return 0;
+	};
+	args.migrate = [](void *, void *, void *) {
+		reach();
+		return 1;
+	};
+	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+	std::vector<void *> objects = alloc_many(cache, 4000), rest;
+
+	for (std::size_t i = 0; i < objects.size(); i++) {
+		if (i % 10)
+			slab_free(cache, objects[i]);
+		else
+			rest.push_back(objects[i]);
+	}
+	expect_not_cancelled_within([&] { EXPECT_GE(slab_cache_defrag(cache), 0); });
+	EXPECT_GT(reached, 1u);
+	EXPECT_EQ(slab_cache_defrag(cache), 0);
+	free_many(cache, rest);
+}
+
+TEST_F(CancelTest, ForEachCache)
+{
+	test_cache cache(object_size);
+
+	expect_not_cancelled_within([] {
+		slab_for_each_cache(
+			[](struct slab_cache *, void *) {
+				reach();
+				return 0;
+			},
+			nullptr);
+	});
+	EXPECT_GT(reached, 0u);
+}
+
+TEST_F(CancelTest, GracePeriods)
+{
+	static const struct rcu_flavor_struct flavour = [] {
+		struct rcu_flavor_struct copy = urcu_memb_flavor;
+
+		copy.update_synchronize_rcu = [] {
+			reach();
+			urcu_memb_flavor.update_synchronize_rcu();
+		};
+		return copy;
+	}();
+	struct slab_cache_args args = {};
+
+	args.rcu = &flavour;
+	const registered here(&flavour);
+	test_cache cache(object_size, SLAB_NO_MERGE, &args);
+
+	expect_not_cancelled_within([&] {
+		const registered there(&flavour);
+
+		slab_free_rcu(cache, slab_alloc(cache));
+		EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	});
+	EXPECT_GT(reached, 0u);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+}
+
+TEST_F(CancelTest, EveryEntryOfTheInterface)
+{
+	test_cache cache(object_size);
+
+	expect_not_cancelled_within([&] {
+		free_many(cache, alloc_many(cache, 1000));
+		slab_cache_debug(cache, SLAB_RED_ZONE);
+		slab_cache_debug(cache, 0);
+		EXPECT_GE(slab_cache_shrink(cache), 0);
+		EXPECT_EQ(slab_cache_validate(cache), 0);
+		EXPECT_EQ(slab_cache_sample(cache, 0), 0);
+		EXPECT_EQ(slab_set_fail(nullptr), 0);
+		slab_maintain();
+		slab_mfree(slab_malloc(300000));
+		EXPECT_TRUE(use_everything());
+	});
+}
+
+/* The first call of all initializes libslab: it opens files, and starts a thread. */
+TEST_F(CancelTest, TheFirstAllocationOfAll)
+{
+	if (!running_again()) {
+		const second_run run = run_again({});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	expect_not_cancelled_within([] { slab_mfree(slab_malloc(24)); });
+}
+
+TEST_F(CancelTest, AForkAndItsChild)
+{
+	pid_t child = -1;
+
+	expect_not_cancelled_within([&] {
+		child = fork();
+		if (child == 0)
+			_exit(use_everything() ? 0 : 1);
+	});
+	EXPECT_EQ(child_failure(child), "");
+}
+
+} /* namespace */

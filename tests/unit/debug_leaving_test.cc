@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes to freed objects that no allocation would come upon: in slabs that go back to the
+ * page layer, and in caches with a constructor, whose objects are compared with a copy.
+ */
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/slab.h>
+
+#include "../support/debugging.h"
+#include "../support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+
+/* Two entries of one slab, the first of which is freed and then written to. */
+class LeavingTest : public DebugTest
+{
+protected:
+	explicit LeavingTest(const struct slab_cache_args *args = nullptr)
+		: cache_(64, all_letters, args), entry_(slab_alloc(cache_)),
+		  other_(hidden(slab_alloc(cache_)))
+	{
+		EXPECT_EQ(slab_of(other_), entry_.slab);
+		slab_free(cache_, entry_.object);
+	}
+
+	void expect_found(const std::string &reason, unsigned expected, const std::string &body,
+			  const std::string &fixed, unsigned found = 0x11)
+	{
+		expect_damage(SLAB_PROBLEM_POISON, reason + " overwritten", entry_.object + 5,
+			      entry_.object + 6, found, expected);
+		EXPECT_EQ(entry_.normalised(reported().text),
+			  head(cache_, reason + " overwritten") +
+				  "OBJ+5-OBJ+6 @offset=21. First byte 0x11 instead of " +
+				  hex(expected) +
+				  "\nAllocated in F age=N by T\n"
+				  "Freed in F age=N by T\n"
+				  "Detected in F by T\n"
+				  "Slab SLAB objects=682 used=0 fp=OBJ+192 flags=FZPU\n"
+				  "Object OBJ @offset=16 fp=OBJ+96 size=64\n\n" +
+				  rows("Redzone", -16, "bb*16") + rows("Object", 0, body) +
+				  rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8") +
+				  fix(cache_, "Restoring " + reason + " OBJ+5-OBJ+6" + fixed));
+		EXPECT_EQ(stats_of(cache_).errors, 1u);
+		EXPECT_EQ(stats_of(cache_).slabs, 0u);
+	}
+
+	void write_after_free()
+	{
+		entry_.object[5] = 0x11;
+		entry_.object[6] = 0x12;
+	}
+
+	static std::string hex(unsigned byte)
+	{
+		char text[8];
+
+		std::snprintf(text, sizeof(text), "0x%02x", byte);
+		return text;
+	}
+
+	test_cache cache_;
+	const place entry_;
+	char *other_;
+};
+
+TEST_F(LeavingTest, TheFreeThatEmptiesTheSlabFindsThem)
+{
+	ASSERT_EQ(slab_stat_write(cache_, "min_partial", 0), 0);
+	write_after_free();
+	slab_free(cache_, other_);
+	expect_found("Poison", 0x6b, "6b*5 11 12 6b*56 a5", "=0x6b");
+}
+
+TEST_F(LeavingTest, AShrinkFindsThem)
+{
+	slab_free(cache_, other_);
+	write_after_free();
+	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	expect_found("Poison", 0x6b, "6b*5 11 12 6b*56 a5", "=0x6b");
+}
+
+TEST_F(LeavingTest, SwitchingTheLettersOffFindsThem)
+{
+	slab_free(cache_, other_);
+	write_after_free();
+	EXPECT_EQ(slab_cache_debug(cache_, 0), 0);
+	ASSERT_EQ(reports_.count(), 1u);
+	EXPECT_EQ(reported().reason, "Poison overwritten");
+	EXPECT_EQ(reported().info.first, entry_.object + 5);
+}
+
+TEST_F(LeavingTest, DestructionFindsThem)
+{
+	struct slab_cache *cache =
+		slab_cache_create("leaving", 64, nullptr, all_letters | SLAB_NO_MERGE);
+	char *obj = hidden(slab_alloc(cache));
+
+	slab_free(cache, obj);
+	obj[0] = 1;
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	EXPECT_EQ(reported().reason, "Poison overwritten");
+	EXPECT_EQ(reported().info.first, obj);
+	slab_free(cache_, other_);
+}
+
+TEST_F(LeavingTest, WritesAroundAFreeObjectAreFoundToo)
+{
+	slab_free(cache_, other_);
+	entry_.object[-1] = 0x11;
+	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	expect_damage(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone overwritten", entry_.object - 1,
+		      entry_.object - 1, 0x11, RED_INACTIVE);
+}
+
+TEST_F(LeavingTest, WithoutDamageNothingIsReported)
+{
+	slab_free(cache_, other_);
+	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
+}
+
+/* A report is the application's code: no lock that a fork takes is held. */
+class ForkingHandlerTest : public LeavingTest
+{
+protected:
+	static void fork_in_handler(const struct slab_report *, void *failure)
+	{
+		*static_cast<std::string *>(failure) = run_in_child_now([] { return 0; });
+	}
+
+	/* In a child: what remains locked in this thread stays locked. */
+	void expect_that_a_fork_comes_back(const std::function<void()> &release)
+	{
+		const std::string failure = run_in_child([&] {
+			std::string childs = "nothing was reported";
+
+			slab_set_report_handler(fork_in_handler, &childs);
+			slab_free(cache_, other_);
+			write_after_free();
+			release();
+			return childs.empty() ? 0 : 1;
+		});
+
+		EXPECT_EQ(failure, "");
+		slab_free(cache_, other_);
+	}
+};
+
+TEST_F(ForkingHandlerTest, InAShrink)
+{
+	expect_that_a_fork_comes_back([this] { slab_cache_shrink(cache_); });
+}
+
+TEST_F(ForkingHandlerTest, WhenLettersAreSwitchedOff)
+{
+	expect_that_a_fork_comes_back([this] { slab_cache_debug(cache_, 0); });
+}
+
+TEST_F(ForkingHandlerTest, InADestruction)
+{
+	expect_that_a_fork_comes_back([this] { slab_cache_destroy(cache_); });
+}
+
+/* --- constructed objects ---------------------------------------------------------------- */
+
+const struct slab_cache_args *constructed()
+{
+	static const struct slab_cache_args args = [] {
+		struct slab_cache_args with = {};
+
+		with.ctor = [](void *obj, void *) {
+			std::memset(obj, 0x77, 64);
+			return 0;
+		};
+		with.dtor = [](void *obj, void *) {
+			EXPECT_TRUE(all_bytes(static_cast<char *>(obj), 64, 0x77));
+		};
+		return with;
+	}();
+
+	return &args;
+}
+
+class ConstructedTest : public LeavingTest
+{
+protected:
+	ConstructedTest() : LeavingTest(constructed()) {}
+
+	/* Allocated until the damaged one comes. */
+	void allocate_all_of_the_slab()
+	{
+		for (unsigned i = 0; i < entry_.slab->objects; i++)
+			objs_.push_back(slab_alloc(cache_));
+	}
+
+	std::vector<void *> objs_;
+};
+
+TEST_F(ConstructedTest, AShrinkFindsWritesAfterTheFree)
+{
+	slab_free(cache_, other_);
+	write_after_free();
+	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	expect_found("Free object", 0x77, "77*5 11 12 77*57", "");
+}
+
+TEST_F(ConstructedTest, ValidationFindsThemAndRestoresTheObject)
+{
+	write_after_free();
+	EXPECT_EQ(slab_cache_validate(cache_), 1);
+	expect_damage(SLAB_PROBLEM_POISON, "Free object overwritten", entry_.object + 5,
+		      entry_.object + 6, 0x11, 0x77);
+	EXPECT_TRUE(all_bytes(entry_.object, 64, 0x77));
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	slab_free(cache_, other_);
+}
+
+TEST_F(ConstructedTest, AllocationFindsThemAndTheObjectIsNotHandedOut)
+{
+	write_after_free();
+	allocate_all_of_the_slab();
+	expect_damage(SLAB_PROBLEM_POISON, "Free object overwritten", entry_.object + 5,
+		      entry_.object + 6, 0x11, 0x77, 2);
+	for (void *obj : objs_) {
+		EXPECT_NE(obj, entry_.object);
+		EXPECT_TRUE(all_bytes(static_cast<char *>(obj), 64, 0x77));
+		slab_free(cache_, obj);
+	}
+	slab_free(cache_, other_);
+}
+
+/* A write to an object that nobody got yet. */
+TEST_F(ConstructedTest, WritesBeforeTheFirstAllocationAreFound)
+{
+	other_[96] = 1;
+	EXPECT_EQ(slab_cache_validate(cache_), 1);
+	expect_damage(SLAB_PROBLEM_POISON, "Free object overwritten", other_ + 96, other_ + 96, 1,
+		      0x77);
+	slab_free(cache_, other_);
+}
+
+/* What its user leaves in it is its content from then on, not what the constructor made. */
+TEST_F(ConstructedTest, WhatIsFreedIsTheStateThatIsKept)
+{
+	std::memset(other_, 0x55, 64);
+	slab_free(cache_, other_);
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	other_[63] = 0x54;
+	EXPECT_EQ(slab_cache_validate(cache_), 1);
+	expect_damage(SLAB_PROBLEM_POISON, "Free object overwritten", other_ + 63, other_ + 63,
+		      0x54, 0x55);
+	slab_free(cache_, [&] {
+		for (unsigned i = 0;; i++) {
+			char *obj = static_cast<char *>(slab_alloc(cache_));
+
+			objs_.push_back(obj);
+			if (obj == other_)
+				break;
+		}
+		objs_.pop_back();
+		std::memset(other_, 0x77, 64);
+		return other_;
+	}());
+	for (void *obj : objs_)
+		slab_free(cache_, obj);
+}
+
+} /* namespace */

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of docs/hunting-corruption.md: which wrong frees are seen by which means. Each
+ * cell is a child process that frees wrongly; what becomes of it is compared with the table.
+ */
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/slab.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+/* What becomes of a free. */
+enum class fate { reported, crash, unseen, any };
+
+std::ostream &operator<<(std::ostream &out, fate f)
+{
+	static const char *const names[] = {"reported", "crash", "unseen", "any"};
+
+	return out << names[static_cast<int>(f)];
+}
+
+constexpr std::size_t object_size = 64;
+
+void free_hidden(struct slab_cache *cache, void *obj)
+{
+	void *volatile hidden = obj;
+
+	slab_free(cache, hidden);
+}
+
+/* The wrong frees. Each gets a cache and may allocate from it. */
+
+void twice_in_a_row(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	free_hidden(cache, obj);
+	free_hidden(cache, obj);
+}
+
+/* With the place of the last-freed object taken: both frees go to the stack. */
+void twice_in_a_row_to_the_stack(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_many(cache, 4);
+
+	free_hidden(cache, objs[0]);
+	free_hidden(cache, objs[1]);
+	free_hidden(cache, objs[1]);
+}
+
+void after_another_one(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_many(cache, 4);
+
+	for (int i : {0, 1, 2, 1})
+		free_hidden(cache, objs[static_cast<std::size_t>(i)]);
+}
+
+void in_turns_without_end(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_many(cache, 4);
+
+	free_hidden(cache, objs[0]);
+	for (int i = 0; i < 5000; i++)
+		free_hidden(cache, objs[i % 2 ? 1 : 2]);
+}
+
+void by_another_cpu(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_many(cache, 4);
+
+	free_hidden(cache, objs[1]);
+	std::thread([&] {
+		pin(1);
+		free_hidden(cache, objs[1]);
+	}).join();
+}
+
+void into_an_object(struct slab_cache *cache)
+{
+	free_hidden(cache, static_cast<char *>(slab_alloc(cache)) + 8);
+}
+
+void of_another_cache(struct slab_cache *cache)
+{
+	free_hidden(cache,
+		    slab_alloc(slab_cache_create("another", object_size, nullptr, SLAB_NO_MERGE)));
+}
+
+void of_a_slab_that_went(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	free_hidden(cache, obj);
+	slab_cache_shrink(cache);
+	free_hidden(cache, obj);
+}
+
+void of_the_stack(struct slab_cache *cache)
+{
+	alignas(64) char local[128] = {};
+
+	free_hidden(cache, local + 64);
+}
+
+void of_malloc(struct slab_cache *cache)
+{
+	free_hidden(cache, std::malloc(100));
+}
+
+void of_a_global(struct slab_cache *cache)
+{
+	alignas(64) static char global[128];
+
+	free_hidden(cache, global + 64);
+}
+
+void of_a_wild_pointer(struct slab_cache *cache)
+{
+	free_hidden(cache, reinterpret_cast<void *>(std::uintptr_t{0x123456789000}));
+}
+
+/* A kind of free, and its row of the table. */
+struct row {
+	const char *name;
+	void (*act)(struct slab_cache *);
+	enum fate nothing, harden, flags, sampled;
+	/* What the engines without a fast path see with nothing: they look at each free. */
+	enum fate other_engines;
+};
+
+constexpr enum fate R = fate::reported, C = fate::crash, U = fate::unseen, A = fate::any;
+
+const row rows[] = {
+	{"twice in a row", twice_in_a_row, R, R, R, R, R},
+	{"twice in a row, onto the stack", twice_in_a_row_to_the_stack, R, R, R, R, R},
+	{"again after another object", after_another_one, U, U, R, R, U},
+	{"two in turns, without end", in_turns_without_end, R, R, R, R, R},
+	{"again on another CPU", by_another_cpu, U, U, R, R, U},
+	{"pointer into an object", into_an_object, U, R, R, R, R},
+	{"object of another cache", of_another_cache, R, R, R, R, R},
+	{"object whose slab went back", of_a_slab_that_went, R, R, R, R, R},
+	{"pointer to the stack", of_the_stack, A, R, R, R, A},
+	{"pointer from malloc()", of_malloc, A, R, R, R, A},
+	{"pointer to a global", of_a_global, A, R, R, R, A},
+	{"wild pointer", of_a_wild_pointer, C, R, R, R, C},
+};
+
+/* In a child, on one CPU. */
+enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigned long interval)
+{
+	settle_before_fork();
+	const pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		pin(0);
+		signal(SIGSEGV, SIG_DFL);
+		static report_capture reports;
+		static test_cache cache(object_size, SLAB_NO_MERGE | flags);
+
+		if (interval)
+			slab_cache_sample(cache, interval);
+		act(cache);
+		_exit(reports.count() ? 1 : 0);
+	}
+	EXPECT_EQ(waitpid(child, &status, 0), child);
+	if (WIFSIGNALED(status))
+		return fate::crash;
+	return WEXITSTATUS(status) ? fate::reported : fate::unseen;
+}
+
+class WrongFreeTest : public testing::Test
+{
+protected:
+	static void expect(const row &r, enum fate wanted, std::uint64_t flags,
+			   unsigned long interval = 0)
+	{
+		const enum fate got = fate_of(r.act, flags, interval);
+
+		if (r.act == by_another_cpu && allowed_cpus().size() < 2)
+			return;
+		if (wanted == fate::any)
+			EXPECT_NE(got, fate::unseen) << r.name;
+		else
+			EXPECT_EQ(got, wanted) << r.name;
+	}
+};
+
+TEST_F(WrongFreeTest, WithNothing)
+{
+	for (const row &r : rows)
+		expect(r, std::string(slab_engine()) == "rseq" ? r.nothing : r.other_engines, 0);
+}
+
+TEST_F(WrongFreeTest, WithHardenFree)
+{
+	for (const row &r : rows)
+		expect(r, r.harden, SLAB_HARDEN_FREE);
+}
+
+TEST_F(WrongFreeTest, WithEachDebugFlag)
+{
+	for (std::uint64_t flag :
+	     {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER})
+		for (const row &r : rows)
+			expect(r, r.flags, flag);
+}
+
+TEST_F(WrongFreeTest, OfSampledObjects)
+{
+	for (const row &r : rows)
+		expect(r, r.sampled, 0, 1);
+}
+
+/* SLAB_HARDEN=on is the flag for all caches. */
+TEST_F(WrongFreeTest, TheEnvironmentHardensEveryCache)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_HARDEN=on"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	for (const row &r : rows)
+		expect(r, r.harden, 0);
+	EXPECT_EQ(stats_of(test_cache(object_size)).flags & SLAB_HARDEN_FREE, SLAB_HARDEN_FREE);
+}
+
+/* Correct programs are not accused: the same objects again and again, by two CPUs. */
+TEST_F(WrongFreeTest, CorrectFreesOfHardenedCachesAreNotReported)
+{
+	report_capture reports;
+	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_HARDEN_FREE);
+	std::vector<std::thread> threads;
+
+	for (unsigned t = 0; t < 4; t++)
+		threads.emplace_back([&cache] {
+			std::vector<void *> objs;
+
+			for (unsigned i = 0; i < 20000; i++) {
+				objs.push_back(slab_alloc(cache));
+				if (i % 7 == 6) {
+					for (void *obj : objs)
+						slab_free(cache, obj);
+					objs.clear();
+				}
+			}
+			for (void *obj : objs)
+				slab_free(cache, obj);
+		});
+	for (int i = 0; i < 20; i++)
+		slab_cache_shrink(cache);
+	for (std::thread &thread : threads)
+		thread.join();
+	EXPECT_EQ(reports.count(), 0u) << reports.text();
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+TEST_F(WrongFreeTest, HardenedCachesMergeAmongThemselves)
+{
+	test_cache hard(object_size, SLAB_HARDEN_FREE), soft(object_size, 0),
+		hard_too(object_size, SLAB_HARDEN_FREE);
+	struct slab_cache *a = hard, *b = soft, *c = hard_too;
+
+	EXPECT_NE(a, b);
+	EXPECT_EQ(a, c);
+}
+
+} /* namespace */
