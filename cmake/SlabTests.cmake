@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+#
+# Programs of GoogleTest as tests of ctest: slab_add_test() and its kin.
+
+# Sanitizers do not understand restartable sequences and cmpxchg16b of assembly:
+# what ThreadSanitizer can judge is the mutex engine.
+set(SLAB_TEST_ENGINES rseq cmpxchg16b mutex)
+set(SLAB_TEST_ENVIRONMENT "")
+if(SLAB_SANITIZE MATCHES "thread")
+	set(SLAB_TEST_ENGINES mutex)
+	# The control thread makes every process multi-threaded when it forks, and
+	# fork holds more locks than the deadlock detector can count.
+	set(SLAB_TEST_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0:handle_segv=0:detect_deadlocks=0)
+elseif(SLAB_SANITIZE MATCHES "address")
+	# The other engines' own code is tried by engine_test and engine_stress_test, and with
+	# all of the allocator by ThreadSanitizer.
+	set(SLAB_TEST_ENGINES rseq)
+	# Tests of guard pages want to see the signal itself; and caches as they are
+	# without AddressSanitizer.
+	set(SLAB_TEST_ENVIRONMENT ASAN_OPTIONS=handle_segv=0 SLAB_TOOLS=off)
+endif()
+
+# What is tried under sanitizers: the tests of these labels, and what they need.
+add_custom_target(unit_and_stress)
+
+# Whether any of these files starts threads. ThreadSanitizer has nothing to say of the others.
+function(slab_starts_threads result)
+	set(${result} FALSE PARENT_SCOPE)
+	foreach(file IN LISTS ARGN)
+		file(STRINGS ${file} found REGEX "#include <(thread|future)>|pthread_create" LIMIT_COUNT 1)
+		if(found)
+			set(${result} TRUE PARENT_SCOPE)
+		endif()
+	endforeach()
+endfunction()
+
+# How GoogleTest programs are compiled. What is tried is the library; the tests
+# themselves are to be compiled fast.
+function(slab_test_options target)
+	slab_machine_options(${target})
+	slab_warnings(${target})
+	target_compile_options(${target} PRIVATE -Og -g1)
+	if(SLAB_SANITIZE)
+		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
+	endif()
+endfunction()
+
+# slab_add_test(NAME SOURCES file… LABELS label… [OPTIONS option…] [ENGINES | SHARDS n]
+#               [LIBRARIES library…] [DEFINITIONS definition…] [NEEDS target…]):
+# a GoogleTest program over the archive slab_testing; with ENGINES it is one test for
+# each engine, NAME.rseq and so on. What is compiled with OPTIONS of its own reads its
+# own headers: gcc takes precompiled ones of other options, and crashes. NEEDS are the
+# targets that the program runs.
+#
+# ./run test lets ctest run twice as many tests as there are CPUs: those of programs
+# mostly wait for each other and for clocks, so they start first (COST); of those that
+# wait longest the program runs as n shards, NAME.1 and so on. Others fill half the
+# CPUs of two, or all of them (PROCESSORS).
+function(slab_add_test name)
+	cmake_parse_arguments(PARSE_ARGV 1 arg "ENGINES" "SHARDS"
+		"SOURCES;LABELS;OPTIONS;LIBRARIES;DEFINITIONS;NEEDS")
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE slab_testing GTest::gtest_main Threads::Threads
+		${arg_LIBRARIES})
+	target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+	slab_test_options(${name})
+	if(arg_NEEDS)
+		add_dependencies(${name} ${arg_NEEDS})
+	endif()
+	if(arg_OPTIONS)
+		target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+	else()
+		target_precompile_headers(${name} REUSE_FROM precompiled)
+	endif()
+	slab_starts_threads(threads ${arg_SOURCES})
+	if(SLAB_SANITIZE MATCHES "thread" AND NOT threads)
+		set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
+		return()
+	endif()
+	if("unit" IN_LIST arg_LABELS OR "stress" IN_LIST arg_LABELS)
+		add_dependencies(unit_and_stress ${name})
+	endif()
+
+	set(tests ${name})
+	if(arg_ENGINES)
+		list(TRANSFORM SLAB_TEST_ENGINES PREPEND ${name}. OUTPUT_VARIABLE tests)
+	elseif(arg_SHARDS)
+		set(tests "")
+		foreach(shard RANGE 1 ${arg_SHARDS})
+			list(APPEND tests ${name}.${shard})
+		endforeach()
+	endif()
+	foreach(test IN LISTS tests)
+		set(environment ${SLAB_TEST_ENVIRONMENT})
+		if(arg_ENGINES)
+			string(REPLACE ${name}. "" engine ${test})
+			list(APPEND environment SLAB_ENGINE=${engine})
+		elseif(arg_SHARDS)
+			string(REPLACE ${name}. "" shard ${test})
+			math(EXPR index "${shard} - 1")
+			list(APPEND environment
+				GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+		endif()
+		add_test(NAME ${test} COMMAND ${name})
+		set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300
+			ENVIRONMENT "${environment}")
+		if("stress" IN_LIST arg_LABELS)
+			set_tests_properties(${test} PROPERTIES PROCESSORS 4)
+		elseif(arg_SHARDS)
+			set_tests_properties(${test} PROPERTIES COST 20)
+		elseif("tools" IN_LIST arg_LABELS)
+			set_tests_properties(${test} PROPERTIES COST 10)
+		else()
+			set_tests_properties(${test} PROPERTIES PROCESSORS 2)
+		endif()
+	endforeach()
+endfunction()
+
+# slab_add_page_size_tests(NAME…): these tests once more as on machines with larger pages
+# (os.c), on the default engine.
+function(slab_add_page_size_tests)
+	if(SLAB_SANITIZE)
+		return()
+	endif()
+	foreach(name IN LISTS ARGN)
+		foreach(size 16384 65536)
+			add_test(NAME ${name}.page${size} COMMAND ${name})
+			set_tests_properties(${name}.page${size} PROPERTIES LABELS unit TIMEOUT 300
+				PROCESSORS 2 ENVIRONMENT SLAB_TEST_PAGE_SIZE=${size})
+		endforeach()
+	endforeach()
+endfunction()
+
+# slab_add_tools_test(NAME …): as slab_add_test(), for what runs slabinfo on a process of
+# tests/tools (server.h).
+function(slab_add_tools_test name)
+	slab_add_test(${name} ${ARGN} LABELS tools)
+	target_link_libraries(${name} PRIVATE PkgConfig::JSONC)
+	target_compile_definitions(${name} PRIVATE
+		SLABINFO="$<TARGET_FILE:slabinfo>"
+		CONTROL_SERVER="$<TARGET_FILE:control_server>")
+	add_dependencies(${name} slabinfo control_server)
+endfunction()
