@@ -19,8 +19,8 @@ begin()
 	echo '[]' >"$tmp/tree/build/compile_commands.json"
 }
 
-# source FILE TEXT: a file of the tree, and its place in the list of compile commands.
-source()
+# add FILE TEXT: a file of the tree, and its place in the list of compile commands.
+add()
 {
 	mkdir -p "$tmp/tree/${1%/*}"
 	echo "$2" >"$tmp/tree/$1"
@@ -36,7 +36,7 @@ source()
 # compiled FILE TEXT: the same, with its object.
 compiled()
 {
-	source "$1" "$2"
+	add "$1" "$2"
 	"$cc" -w -c -o "$tmp/tree/build/$object" "$tmp/tree/$1"
 }
 
@@ -104,5 +104,5 @@ is 1 'slab/alone.c stands in no room'
 
 begin
 compiled slab/base/a.c 'int a;'
-source slab/base/b.c 'int b;'
+add slab/base/b.c 'int b;'
 is 2 'not compiled: slab/base/b.c'
