@@ -374,6 +374,7 @@ protected:
 		elf.e_ident[EI_CLASS] = ELFCLASS64;
 		elf.e_ident[EI_DATA] =
 			__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+		elf.e_ident[EI_VERSION] = EV_CURRENT;
 		elf.e_type = ET_CORE;
 #ifdef __aarch64__
 		elf.e_machine = EM_AARCH64;
@@ -475,11 +476,10 @@ TEST_F(NoCoreTest, AnotherArchitecture)
 
 TEST_F(NoCoreTest, AHeaderAlone)
 {
-	const std::string sentence =
-		"the core file \"" + path + "\" is damaged: its list of segments cannot be read";
-
-	refuse(header(), sentence);
-	refuse(header().substr(0, 30), sentence);
+	refuse(header(),
+	       "the core file \"" + path + "\" is damaged: its list of segments cannot be read");
+	refuse(header().substr(0, 30),
+	       "\"" + path + "\" is no core file: it does not begin as an ELF file does");
 }
 
 TEST_F(NoCoreTest, ACutOne)

@@ -9,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 extern "C" {
@@ -60,7 +63,8 @@ struct forgery {
 			Elf64_Phdr segment = {};
 
 			segment.p_type = PT_NOTE;
-			segment.p_vaddr = segment.p_offset = mib;
+			segment.p_vaddr = mib;
+			segment.p_offset = 4 * mib;
 			segment.p_filesz = note_bytes;
 			list.assign(segments, segment);
 			std::memcpy(to, list.data(), std::min(size, list.size() * sizeof(segment)));
@@ -79,44 +83,97 @@ bool ignore(const struct elf_note *, void *)
 	return false;
 }
 
-/* The bytes of notes that are read of such an image. */
-std::uint64_t read_of(enum elf_kind kind, std::uint16_t segments, std::uint64_t note_bytes)
+/* The bytes of notes that are read of such an image in memory. */
+std::uint64_t read_of_image(std::uint16_t segments, std::uint64_t note_bytes)
 {
 	forgery forged = {segments, note_bytes};
 	struct elf_image image;
 
-	EXPECT_EQ(elf_open(&image, kind, {copy_forged, &forged}, 0), 0);
+	EXPECT_EQ(elf_image_open(&image, copy_forged, &forged, 0), 0);
 	forged.read = 0;
-	EXPECT_FALSE(elf_each_note(&image, ignore, nullptr));
-	elf_close(&image);
+	EXPECT_FALSE(elf_image_each_note(&image, ignore, nullptr));
+	elf_image_close(&image);
 	return forged.read;
+}
+
+/* The same in a file, which is closed with the object. */
+class forged_file
+{
+public:
+	forged_file(forgery forged, std::uint16_t type)
+	{
+		std::vector<char> list(forged.segments * sizeof(Elf64_Phdr));
+		Elf64_Ehdr elf = forged.header();
+
+		elf.e_ident[EI_VERSION] = EV_CURRENT;
+		elf.e_type = type;
+		forged.copy(sizeof(elf), list.size(), list.data());
+		EXPECT_GE(fd, 0);
+		EXPECT_EQ(pwrite(fd, &elf, sizeof(elf), 0), ssize_t{sizeof(elf)});
+		EXPECT_EQ(pwrite(fd, list.data(), list.size(), sizeof(elf)),
+			  static_cast<ssize_t>(list.size()));
+		EXPECT_EQ(ftruncate(fd, static_cast<off_t>(4 * mib + forged.note_bytes)), 0);
+	}
+	~forged_file()
+	{
+		close(fd);
+	}
+	forged_file(const forged_file &) = delete;
+	forged_file &operator=(const forged_file &) = delete;
+
+	const int fd = memfd_create("forged", MFD_CLOEXEC);
+};
+
+/* Zeros are notes without owner and descriptor. */
+bool count(const struct elf_note *, void *notes)
+{
+	++*static_cast<std::uint64_t *>(notes);
+	return false;
+}
+
+/* The number of notes that are read of such a file. */
+std::uint64_t read_of_file(std::uint16_t type, std::uint16_t segments, std::uint64_t notes)
+{
+	const forged_file forged({segments, notes * sizeof(Elf64_Nhdr)}, type);
+	struct elf_file file;
+	std::uint64_t found = 0;
+
+	EXPECT_EQ(elf_file_open(&file, forged.fd), 0);
+	EXPECT_FALSE(elf_file_each_note(&file, count, &found));
+	elf_file_close(&file);
+	return found;
 }
 
 TEST(ElfImageTest, NotesOfALibraryAreBoundedInSum)
 {
-	for (enum elf_kind kind : {ELF_FILE, ELF_LOADED}) {
-		EXPECT_EQ(read_of(kind, 3, 1000), 3000U);
-		EXPECT_EQ(read_of(kind, 1, mib), mib);
-		EXPECT_EQ(read_of(kind, 1, mib + 1), 0U);
-		EXPECT_EQ(read_of(kind, 4000, mib / 2), mib);
-	}
+	EXPECT_EQ(read_of_image(3, 1000), 3000U);
+	EXPECT_EQ(read_of_image(1, mib), mib);
+	EXPECT_EQ(read_of_image(1, mib + 1), 0U);
+	EXPECT_EQ(read_of_image(4000, mib / 2), mib);
+	EXPECT_EQ(read_of_file(ET_DYN, 3, 1000), 3000U);
+	EXPECT_EQ(read_of_file(ET_DYN, 1, mib / sizeof(Elf64_Nhdr)), mib / sizeof(Elf64_Nhdr));
+	EXPECT_EQ(read_of_file(ET_DYN, 1, mib / sizeof(Elf64_Nhdr) + 1), 0U);
+	EXPECT_EQ(read_of_file(ET_DYN, 4000, 40000), 80000U);
 }
 
 TEST(ElfImageTest, NotesOfACoreFileAreBoundedInSum)
 {
-	EXPECT_EQ(read_of(ELF_CORE, 3, mib), 3 * mib);
-	EXPECT_EQ(read_of(ELF_CORE, 60000, 100 * mib), 200 * mib);
+	EXPECT_EQ(read_of_file(ET_CORE, 3, mib), 3 * mib);
+	EXPECT_EQ(read_of_file(ET_CORE, 60000, 8 * mib), 16 * mib);
+	EXPECT_EQ(read_of_file(ET_CORE, 60000, 100), 6400U);
 }
 
 TEST(ElfImageTest, SegmentsOfALibraryAreBounded)
 {
+	const forged_file library({4097, 1}, ET_DYN), core({4097, 1}, ET_CORE);
 	forgery forged = {4097, 1};
 	struct elf_image image;
+	struct elf_file file;
 
-	for (enum elf_kind kind : {ELF_FILE, ELF_LOADED})
-		EXPECT_EQ(elf_open(&image, kind, {copy_forged, &forged}, 0), -EBADMSG);
-	EXPECT_EQ(elf_open(&image, ELF_CORE, {copy_forged, &forged}, 0), 0);
-	elf_close(&image);
+	EXPECT_EQ(elf_image_open(&image, copy_forged, &forged, 0), -EBADMSG);
+	EXPECT_EQ(elf_file_open(&file, library.fd), -EBADMSG);
+	EXPECT_EQ(elf_file_open(&file, core.fd), 0);
+	elf_file_close(&file);
 }
 
 /* --- many of them ---------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Core files as the kernel and gdb write them. They are read with pread() and
- * not mapped: one that is cut short meanwhile is then an error and no SIGBUS.
- * Nothing in it is believed without a look.
+ * Core files as the kernel and gdb write them. libelf reads their headers and notes;
+ * what the notes of Linux mean stands here. Memory is read with pread() and not
+ * mapped: a file that is cut short meanwhile is then an error and no SIGBUS.
  */
 #include "core_file.h"
 #include "fail.h"
@@ -20,25 +20,9 @@
 
 int core_read_at(int fd, uint64_t at, size_t size, void *to)
 {
-	unsigned char *next = to;
-
-	while (size) {
-		ssize_t n = at <= INT64_MAX - size ? pread(fd, next, size, (off_t)at) : 0;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EFAULT;
-		next += n;
-		at += (uint64_t)n;
-		size -= (size_t)n;
-	}
+	if (at > INT64_MAX - size || pread(fd, to, size, (off_t)at) != (ssize_t)size)
+		return -EFAULT;
 	return 0;
-}
-
-static int read_source(void *core, uint64_t at, size_t size, void *to)
-{
-	return core_read_at(((const struct core_file *)core)->fd, at, size, to);
 }
 
 /* The first segment that ends behind an address, or their number. */
@@ -157,11 +141,11 @@ static bool open_file(struct core_file *core, const char *path)
 }
 
 /* The ELF header, and what it is of. */
-static bool open_image(struct core_file *core, const char *path)
+static bool open_elf(struct core_file *core, const char *path)
 {
-	int error = elf_open(&core->image, ELF_CORE, (struct elf_source){read_source, core}, 0);
+	int error = elf_file_open(&core->elf, core->fd);
 
-	if (error == 0 && core->image.header.e_type == ET_CORE)
+	if (error == 0 && core->elf.header.e_type == ET_CORE)
 		return true;
 	if (error == 0)
 		fail("\"%s\" is a program or library and no core file; programs are given with "
@@ -171,8 +155,6 @@ static bool open_image(struct core_file *core, const char *path)
 		fail("\"%s\" is no core file: it does not begin as an ELF file does", path);
 	else if (error == -ENOTSUP)
 		fail("the core file \"%s\" is of another architecture than this slabinfo", path);
-	else if (error == -ENOMEM)
-		fail("no memory for the core file \"%s\"", path);
 	else
 		fail("the core file \"%s\" is damaged: its list of segments cannot be read", path);
 	return false;
@@ -184,13 +166,14 @@ static bool check_length(const struct core_file *core, const char *path)
 	struct stat status;
 	uint64_t wanted = 0;
 
-	for (size_t i = 0; i < core->image.segments; i++) {
-		const Elf64_Phdr *segment = &core->image.segment[i];
+	for (size_t i = 0; i < core->elf.segments; i++) {
+		GElf_Phdr segment;
 		uint64_t end;
 
-		if (segment->p_type != PT_LOAD && segment->p_type != PT_NOTE)
+		if (!gelf_getphdr(core->elf.elf, (int)i, &segment) ||
+		    (segment.p_type != PT_LOAD && segment.p_type != PT_NOTE))
 			continue;
-		if (__builtin_add_overflow(segment->p_offset, segment->p_filesz, &end))
+		if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end))
 			end = UINT64_MAX;
 		wanted = end > wanted ? end : wanted;
 	}
@@ -210,17 +193,18 @@ static int by_start(const void *a, const void *b)
 
 static bool add_segments(struct core_file *core)
 {
-	core->segment = calloc(core->image.segments, sizeof(*core->segment));
+	core->segment = calloc(core->elf.segments, sizeof(*core->segment));
 	if (!core->segment)
 		return false;
-	for (size_t i = 0; i < core->image.segments; i++) {
-		const Elf64_Phdr *header = &core->image.segment[i];
+	for (size_t i = 0; i < core->elf.segments; i++) {
+		GElf_Phdr header;
 		uint64_t end;
 
-		if (header->p_type == PT_LOAD && header->p_filesz &&
-		    !__builtin_add_overflow(header->p_vaddr, header->p_filesz, &end))
+		if (gelf_getphdr(core->elf.elf, (int)i, &header) && header.p_type == PT_LOAD &&
+		    header.p_filesz &&
+		    !__builtin_add_overflow(header.p_vaddr, header.p_filesz, &end))
 			core->segment[core->segments++] =
-				(struct core_segment){header->p_vaddr, end, header->p_offset};
+				(struct core_segment){header.p_vaddr, end, header.p_offset};
 	}
 	qsort(core->segment, core->segments, sizeof(*core->segment), by_start);
 	for (size_t i = 1; i < core->segments; i++) {
@@ -282,21 +266,21 @@ static bool take_note(const struct elf_note *note, void *arg)
 bool core_file_open(struct core_file *core, const char *path)
 {
 	memset(core, 0, sizeof(*core));
-	if (!open_file(core, path) || !open_image(core, path) || !check_length(core, path))
+	if (!open_file(core, path) || !open_elf(core, path) || !check_length(core, path))
 		return false;
 	if (!add_segments(core)) {
 		fail("no memory for the core file \"%s\"", path);
 		return false;
 	}
-	elf_each_note(&core->image, take_note, core);
+	elf_file_each_note(&core->elf, take_note, core);
 	return true;
 }
 
 void core_file_close(struct core_file *core)
 {
+	elf_file_close(&core->elf);
 	if (core->fd > 0)
 		close(core->fd);
-	elf_close(&core->image);
 	free(core->segment);
 	memset(core, 0, sizeof(*core));
 }
@@ -353,7 +337,7 @@ bool core_file_each_mapping(const struct core_file *core, const char *path,
 {
 	struct walk walk = {.fn = fn, .arg = arg};
 
-	elf_each_note(&core->image, take_files, &walk);
+	elf_file_each_note(&core->elf, take_files, &walk);
 	if (walk.found && !walk.failed)
 		return true;
 	if (walk.failed)

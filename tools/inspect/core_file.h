@@ -17,7 +17,7 @@ struct core_segment {
 
 struct core_file {
 	int fd; /* 0: not open */
-	struct elf_image image;
+	struct elf_file elf;
 	struct core_segment *segment; /* ordered by address, none overlaps another */
 	size_t segments, last;        /* last: found last */
 	int pid;

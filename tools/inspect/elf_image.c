@@ -11,17 +11,15 @@
 #include <string.h>
 
 /*
- * What is looked at: of a core file more mappings than any process has, and more
- * bytes of notes than ten thousand threads leave; of programs and libraries, which
- * have a dozen segments and some hundred bytes, what costs their reader nothing.
+ * Programs and libraries have a dozen segments and some hundred bytes of notes. A
+ * core file has at most as many segments as the kernel allows mappings, and the notes
+ * of ten thousand threads; one segment holds them, more than a few are a forgery.
  */
-static const struct {
-	size_t segments, note_bytes;
-} most[] = {
-	[ELF_CORE] = {(size_t)1 << 22, (size_t)256 << 20},
-	[ELF_FILE] = {4096, (size_t)1 << 20},
-	[ELF_LOADED] = {4096, (size_t)1 << 20},
-};
+#define IMAGE_SEGMENTS 4096
+#define IMAGE_NOTE_BYTES ((size_t)1 << 20)
+#define CORE_SEGMENTS ((size_t)1 << 22)
+#define CORE_NOTE_BYTES ((size_t)256 << 20)
+#define NOTE_SEGMENTS 64
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -33,63 +31,49 @@ static const struct {
 
 #define OWN_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 
-static int read_at(const struct elf_image *image, uint64_t at, size_t size, void *to)
+static bool is_own_machine(const unsigned char *ident, unsigned machine)
 {
-	return image->source.read(image->source.arg, at, size, to);
+	return ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == OWN_ORDER &&
+	       machine == OWN_MACHINE;
 }
+
+/* Images in memory */
 
 static int read_header(struct elf_image *image)
 {
 	Elf64_Ehdr *header = &image->header;
 
-	if (read_at(image, image->start, EI_NIDENT, header) != 0 ||
+	if (image->read(image->arg, image->start, sizeof(*header), header) != 0 ||
 	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return -ENOEXEC;
-	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != OWN_ORDER)
-		return -ENOTSUP;
-	if (read_at(image, image->start, sizeof(*header), header) != 0)
-		return -EBADMSG;
-	return header->e_machine == OWN_MACHINE ? 0 : -ENOTSUP;
+	return is_own_machine(header->e_ident, header->e_machine) ? 0 : -ENOTSUP;
 }
 
-/* Where there are more segments than the header can say, section 0 knows. */
-static size_t count_segments(const struct elf_image *image)
-{
-	Elf64_Shdr section;
-
-	if (image->header.e_phnum != PN_XNUM)
-		return image->header.e_phnum;
-	if (read_at(image, image->start + image->header.e_shoff, sizeof(section), &section) != 0)
-		return 0;
-	return section.sh_info;
-}
-
-int elf_open(struct elf_image *image, enum elf_kind kind, struct elf_source source, uint64_t start)
+int elf_image_open(struct elf_image *image,
+		   int (*read)(void *arg, uint64_t address, size_t size, void *to), void *arg,
+		   uint64_t start)
 {
 	int error;
 
-	memset(image, 0, sizeof(*image));
-	image->kind = kind;
-	image->source = source;
-	image->start = start;
+	*image = (struct elf_image){.read = read, .arg = arg, .start = start};
 	error = read_header(image);
 	if (error)
 		return error;
-	image->segments = count_segments(image);
-	if (image->segments == 0 || image->segments > most[kind].segments ||
+	image->segments = image->header.e_phnum;
+	if (image->segments == 0 || image->segments > IMAGE_SEGMENTS ||
 	    image->header.e_phentsize != sizeof(Elf64_Phdr))
 		return -EBADMSG;
 	image->segment = calloc(image->segments, sizeof(*image->segment));
 	if (!image->segment)
 		return -ENOMEM;
-	if (read_at(image, start + image->header.e_phoff, image->segments * sizeof(*image->segment),
-		    image->segment) == 0)
+	if (read(arg, start + image->header.e_phoff, image->segments * sizeof(*image->segment),
+		 image->segment) == 0)
 		return 0;
-	elf_close(image);
+	elf_image_close(image);
 	return -EBADMSG;
 }
 
-void elf_close(struct elf_image *image)
+void elf_image_close(struct elf_image *image)
 {
 	free(image->segment);
 	image->segment = NULL;
@@ -97,7 +81,7 @@ void elf_close(struct elf_image *image)
 
 /* The image's start is its file's start: the segment that holds offset 0 says
  * which address that was meant to be. */
-uint64_t elf_bias(const struct elf_image *image)
+uint64_t elf_image_bias(const struct elf_image *image)
 {
 	for (size_t i = 0; i < image->segments; i++) {
 		const Elf64_Phdr *segment = &image->segment[i];
@@ -108,12 +92,12 @@ uint64_t elf_bias(const struct elf_image *image)
 	return image->start;
 }
 
-/* Notes */
+/* Notes in memory */
 
 struct notes {
 	const unsigned char *bytes;
 	size_t size;
-	uint64_t at; /* of the bytes in the source */
+	uint64_t at; /* of the bytes in memory */
 	size_t align;
 };
 
@@ -161,7 +145,7 @@ static bool each_note_of(const struct elf_image *image, const Elf64_Phdr *segmen
 	if (!bytes)
 		return false;
 	notes.bytes = bytes;
-	if (read_at(image, at, notes.size, bytes) == 0) {
+	if (image->read(image->arg, at, notes.size, bytes) == 0) {
 		while (!stopped && take_note(&notes, &offset, &note))
 			stopped = fn(&note, arg);
 	}
@@ -169,23 +153,104 @@ static bool each_note_of(const struct elf_image *image, const Elf64_Phdr *segmen
 	return stopped;
 }
 
-bool elf_each_note(const struct elf_image *image,
-		   bool (*fn)(const struct elf_note *note, void *arg), void *arg)
+bool elf_image_each_note(const struct elf_image *image,
+			 bool (*fn)(const struct elf_note *note, void *arg), void *arg)
 {
-	const bool loaded = image->kind == ELF_LOADED;
-	const uint64_t bias = elf_bias(image);
-	size_t left = most[image->kind].note_bytes;
+	const uint64_t bias = elf_image_bias(image);
+	size_t left = IMAGE_NOTE_BYTES;
 
 	for (size_t i = 0; i < image->segments; i++) {
 		const Elf64_Phdr *segment = &image->segment[i];
-		uint64_t at = loaded ? bias + segment->p_vaddr : segment->p_offset;
 
 		if (segment->p_type != PT_NOTE)
 			continue;
 		if (segment->p_filesz > left)
 			return false;
 		left -= segment->p_filesz;
-		if (each_note_of(image, segment, at, fn, arg))
+		if (each_note_of(image, segment, bias + segment->p_vaddr, fn, arg))
+			return true;
+	}
+	return false;
+}
+
+/* Files */
+
+static int check_file(struct elf_file *file)
+{
+	if (elf_kind(file->elf) != ELF_K_ELF)
+		return -ENOEXEC;
+	if (!gelf_getehdr(file->elf, &file->header))
+		return -EBADMSG;
+	if (!is_own_machine(file->header.e_ident, file->header.e_machine))
+		return -ENOTSUP;
+	/* libelf counts the segments that the file has room for. */
+	if (elf_getphdrnum(file->elf, &file->segments) != 0 || file->segments == 0 ||
+	    (file->header.e_phnum != PN_XNUM && file->header.e_phnum != file->segments) ||
+	    file->segments > (file->header.e_type == ET_CORE ? CORE_SEGMENTS : IMAGE_SEGMENTS))
+		return -EBADMSG;
+	return 0;
+}
+
+/* ELF_C_READ and no mapping: a file that is cut short meanwhile is an error and no
+ * SIGBUS. */
+int elf_file_open(struct elf_file *file, int fd)
+{
+	int error;
+
+	*file = (struct elf_file){.elf = NULL};
+	elf_version(EV_CURRENT);
+	file->elf = elf_begin(fd, ELF_C_READ, NULL);
+	error = file->elf ? check_file(file) : -EBADMSG;
+	if (error)
+		elf_file_close(file);
+	return error;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	elf_end(file->elf);
+	*file = (struct elf_file){.elf = NULL};
+}
+
+static bool each_note_in(Elf_Data *data, bool (*fn)(const struct elf_note *note, void *arg),
+			 void *arg)
+{
+	size_t offset = 0, owner, descriptor;
+	GElf_Nhdr header;
+
+	while ((offset = gelf_getnote(data, offset, &header, &owner, &descriptor)) > 0) {
+		const struct elf_note note = {.owner = (const char *)data->d_buf + owner,
+					      .owner_size = header.n_namesz,
+					      .type = header.n_type,
+					      .descriptor = (const unsigned char *)data->d_buf +
+							    descriptor,
+					      .size = header.n_descsz};
+
+		if (fn(&note, arg))
+			return true;
+	}
+	return false;
+}
+
+bool elf_file_each_note(const struct elf_file *file,
+			bool (*fn)(const struct elf_note *note, void *arg), void *arg)
+{
+	size_t left = file->header.e_type == ET_CORE ? CORE_NOTE_BYTES : IMAGE_NOTE_BYTES;
+	size_t segments = NOTE_SEGMENTS;
+	GElf_Phdr segment;
+
+	for (size_t i = 0; segments && i < file->segments; i++) {
+		Elf_Data *data;
+
+		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+			continue;
+		segments--;
+		if (segment.p_filesz > left)
+			return false;
+		left -= segment.p_filesz;
+		data = elf_getdata_rawchunk(file->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					    segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		if (data && each_note_in(data, fn, arg))
 			return true;
 	}
 	return false;
@@ -210,11 +275,23 @@ static bool keep_build_id(const struct elf_note *note, void *arg)
 	return true;
 }
 
-struct build_id elf_build_id(const struct elf_image *image)
+struct build_id build_id_of_image(const struct elf_image *image)
 {
 	struct build_id id = {.size = 0};
 
-	elf_each_note(image, keep_build_id, &id);
+	elf_image_each_note(image, keep_build_id, &id);
+	return id;
+}
+
+struct build_id build_id_of_file(int fd)
+{
+	struct build_id id = {.size = 0};
+	struct elf_file file;
+
+	if (elf_file_open(&file, fd) == 0) {
+		elf_file_each_note(&file, keep_build_id, &id);
+		elf_file_close(&file);
+	}
 	return id;
 }
 

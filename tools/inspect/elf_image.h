@@ -1,67 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ELF headers, segments and notes, out of a file or out of memory: whatever can
- * be read at an offset. Everything is checked before it is believed.
+ * ELF headers, segments and notes. libelf reads files; an image in the memory of a
+ * process, which libelf cannot read in pieces, is read here. Nothing in either is
+ * believed before it is checked.
  */
 #ifndef INSPECT_ELF_IMAGE_H
 #define INSPECT_ELF_IMAGE_H
 
-#include <elf.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where an image is read from: 0, or -errno when not all of it can be read. */
-struct elf_source {
-	int (*read)(void *arg, uint64_t at, size_t size, void *to);
-	void *arg;
-};
-
-/* What an image is; a core file may be far larger than the others. */
-enum elf_kind {
-	ELF_CORE,   /* a core file */
-	ELF_FILE,   /* the file of a program or library */
-	ELF_LOADED, /* one of these in the memory of a process */
-};
-
+/* An image in memory. */
 struct elf_image {
-	enum elf_kind kind;
-	struct elf_source source;
-	uint64_t start; /* where the header is: 0 in a file, an address in memory */
+	/* Reads from an address: 0, or -errno when not all of it can be read. */
+	int (*read)(void *arg, uint64_t address, size_t size, void *to);
+	void *arg;
+	uint64_t start; /* the address of the header */
 	Elf64_Ehdr header;
 	Elf64_Phdr *segment;
 	size_t segments;
 };
 
 /*
- * elf_open: read header and segments. 0; -ENOEXEC: no ELF file; -ENOTSUP: one of
- * another machine; -EBADMSG: its segments cannot be read, or are more than such an
- * image ever has; -ENOMEM. After 0, and only then, the caller closes it.
+ * elf_image_open: read header and segments from an address on. 0; -ENOEXEC: no ELF
+ * image; -ENOTSUP: one of another machine; -EBADMSG: its segments cannot be read, or
+ * are more than a program or library ever has; -ENOMEM. After 0, and only then, the
+ * caller closes it.
  */
-int elf_open(struct elf_image *image, enum elf_kind kind, struct elf_source source, uint64_t start);
-void elf_close(struct elf_image *image);
+int elf_image_open(struct elf_image *image,
+		   int (*read)(void *arg, uint64_t address, size_t size, void *to), void *arg,
+		   uint64_t start);
+void elf_image_close(struct elf_image *image);
 
-/* elf_bias: what is to be added to the image's addresses, for one that lies in
- * memory from `start` on. */
-uint64_t elf_bias(const struct elf_image *image);
+/* elf_image_bias: what is to be added to the addresses that the image names. */
+uint64_t elf_image_bias(const struct elf_image *image);
 
-/* One note; the descriptor is valid during the call. */
+/* A file; one that was not opened is all zero. */
+struct elf_file {
+	Elf *elf;
+	GElf_Ehdr header;
+	size_t segments;
+};
+
+/* elf_file_open: as elf_image_open(). The file descriptor stays the caller's and
+ * outlives the elf_file. */
+int elf_file_open(struct elf_file *file, int fd);
+void elf_file_close(struct elf_file *file);
+
+/* One note; owner and descriptor are valid during the call. */
 struct elf_note {
 	const char *owner; /* owner_size bytes, the zero included */
 	size_t owner_size;
 	uint32_t type;
 	const unsigned char *descriptor;
 	size_t size;
-	uint64_t at; /* where the descriptor is, in the source */
+	uint64_t at; /* of an image in memory: the descriptor's address */
 };
 
 /*
- * elf_each_note: call fn for every note of an image until it returns true, which
- * is then returned. Notes of more bytes in all than such an image ever has are not
- * looked at: 1 MiB, 256 MiB of a core file.
+ * elf_image_each_note, elf_file_each_note: call fn for every note until it returns
+ * true, which is then returned. Notes that exceed a bound in sum are not looked at:
+ * 1 MiB, of a core file 256 MiB.
  */
-bool elf_each_note(const struct elf_image *image,
-		   bool (*fn)(const struct elf_note *note, void *arg), void *arg);
+bool elf_image_each_note(const struct elf_image *image,
+			 bool (*fn)(const struct elf_note *note, void *arg), void *arg);
+bool elf_file_each_note(const struct elf_file *file,
+			bool (*fn)(const struct elf_note *note, void *arg), void *arg);
 
 bool elf_note_is(const struct elf_note *note, const char *owner, uint32_t type);
 
@@ -70,7 +76,8 @@ struct build_id {
 	size_t size;
 	unsigned char byte[64];
 };
-struct build_id elf_build_id(const struct elf_image *image);
+struct build_id build_id_of_image(const struct elf_image *image);
+struct build_id build_id_of_file(int fd);
 
 /* build_ids_differ: both are there and are not equal. */
 bool build_ids_differ(const struct build_id *a, const struct build_id *b);

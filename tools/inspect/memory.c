@@ -125,12 +125,11 @@ static void find_bias(struct memory *memory, struct mapping *mapping)
 	struct elf_image image;
 
 	mapping->bias_state = BIAS_NONE;
-	if (elf_open(&image, ELF_LOADED, (struct elf_source){read_whole, memory}, mapping->start) !=
-	    0)
+	if (elf_image_open(&image, read_whole, memory, mapping->start) != 0)
 		return;
-	mapping->bias = elf_bias(&image);
+	mapping->bias = elf_image_bias(&image);
 	mapping->bias_state = BIAS_KNOWN;
-	elf_close(&image);
+	elf_image_close(&image);
 }
 
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset)
@@ -230,11 +229,10 @@ int memory_find_root(struct memory *memory)
 		struct elf_image image;
 
 		if (mapping->offset != 0 ||
-		    elf_open(&image, ELF_LOADED, (struct elf_source){read_searched, &search},
-			     mapping->start) != 0)
+		    elf_image_open(&image, read_searched, &search, mapping->start) != 0)
 			continue;
-		done = elf_each_note(&image, take_note, &search);
-		elf_close(&image);
+		done = elf_image_each_note(&image, take_note, &search);
+		elf_image_close(&image);
 	}
 	memory->root = search.root;
 	if (search.has_caches)

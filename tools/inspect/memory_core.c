@@ -47,32 +47,15 @@ static int read_dumped(void *core, uint64_t address, size_t size, void *to)
 	return core_file_read(&((struct core *)core)->file, address, size, to);
 }
 
-static int read_fd(void *fd, uint64_t at, size_t size, void *to)
-{
-	return core_read_at(*(const int *)fd, at, size, to);
-}
-
-static struct build_id build_id_of_file(int fd)
-{
-	struct build_id id = {.size = 0};
-	struct elf_image image;
-
-	if (elf_open(&image, ELF_FILE, (struct elf_source){read_fd, &fd}, 0) == 0) {
-		id = elf_build_id(&image);
-		elf_close(&image);
-	}
-	return id;
-}
-
 /* As far as the core file itself has it. */
 static struct build_id build_id_of_memory(struct core *core, uint64_t start)
 {
 	struct build_id id = {.size = 0};
 	struct elf_image image;
 
-	if (elf_open(&image, ELF_LOADED, (struct elf_source){read_dumped, core}, start) == 0) {
-		id = elf_build_id(&image);
-		elf_close(&image);
+	if (elf_image_open(&image, read_dumped, core, start) == 0) {
+		id = build_id_of_image(&image);
+		elf_image_close(&image);
 	}
 	return id;
 }
