@@ -31,7 +31,7 @@ namespace
 
 /* --- accesses that fault --------------------------------------------------------- */
 
-TEST_F(GuardTest, ReadAfterFree)
+TEST_F(GuardTest, UseAfterFreeRead)
 {
 	char *obj = object_at(true);
 
@@ -47,7 +47,7 @@ TEST_F(GuardTest, ReadAfterFree)
 	EXPECT_EQ(count_of(report, "BUG "), 1U) << report;
 }
 
-TEST_F(GuardTest, WriteAfterFree)
+TEST_F(GuardTest, UseAfterFreeWrite)
 {
 	char *obj = object_at(false);
 
