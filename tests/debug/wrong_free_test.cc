@@ -17,6 +17,8 @@
 #include <gtest/gtest.h>
 
 #include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/rcu.h>
 #include <slab/slab.h>
 
 #include "../support/objects.h"
@@ -139,6 +141,33 @@ void of_a_wild_pointer(struct slab_cache *cache)
 	free_hidden(cache, reinterpret_cast<void *>(std::uintptr_t{0x123456789000}));
 }
 
+void far_into_a_mapping(struct slab_cache *cache)
+{
+	constexpr std::size_t mib = 1 << 20;
+	char *memory = static_cast<char *>(slab_malloc(40 * mib));
+
+	free_hidden(cache, memory + 20 * mib);
+}
+
+/* The deferred free first: until the grace period is over, the object is not on a freelist. */
+void deferred_and_at_once(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	slab_free_rcu(cache, obj);
+	free_hidden(cache, obj);
+	slab_rcu_barrier(cache);
+}
+
+void at_once_and_deferred(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	free_hidden(cache, obj);
+	slab_free_rcu(cache, obj);
+	slab_rcu_barrier(cache);
+}
+
 /* A kind of free, and its row of the table. */
 struct row {
 	const char *name;
@@ -163,6 +192,9 @@ const row rows[] = {
 	{"pointer from malloc()", of_malloc, A, R, R, R, A},
 	{"pointer to a global", of_a_global, A, R, R, R, A},
 	{"wild pointer", of_a_wild_pointer, C, R, R, R, C},
+	{"far into a mapping", far_into_a_mapping, A, R, R, R, A},
+	{"deferred and at once", deferred_and_at_once, R, R, R, R, R},
+	{"at once and deferred", at_once_and_deferred, R, R, R, R, R},
 };
 
 /* In a child, on one CPU. */
