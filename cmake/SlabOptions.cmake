@@ -66,6 +66,7 @@ endfunction()
 
 # The archive of the white-box tests: internal headers included, assertions on.
 function(slab_testing_options target)
+	target_sources(${target} PRIVATE cpu_cache/inject.c)
 	target_compile_definitions(${target} PUBLIC SLAB_TESTING=1)
 	target_compile_options(${target} PUBLIC -UNDEBUG)
 	target_include_directories(${target} INTERFACE

@@ -24,8 +24,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "locked.h"
-
 #define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
 /* For 835,584 users: the limit that slab_cache_create() has. */
 #define AREAS_MAX 4096u
@@ -206,7 +204,7 @@ void cpu_slots_destroy(char *slots)
 		roomy = number;
 }
 
-static void for_each_slot(void (*fn)(struct cpu_slot *))
+void cpu_slots_each(void (*fn)(struct cpu_slot *))
 {
 	unsigned count = __atomic_load_n(&cpu_area_count, __ATOMIC_ACQUIRE);
 
@@ -219,16 +217,4 @@ static void for_each_slot(void (*fn)(struct cpu_slot *))
 			for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 				fn(cpu_slot(areas[a].row0 + i * sizeof(struct cpu_slot), cpu));
 		}
-}
-
-void cpu_slots_lock_all(void)
-{
-	if (cpu_engine != &cpu_engine_rseq)
-		for_each_slot(cpu_slot_lock);
-}
-
-void cpu_slots_unlock_all(void)
-{
-	if (cpu_engine != &cpu_engine_rseq)
-		for_each_slot(cpu_slot_unlock);
 }

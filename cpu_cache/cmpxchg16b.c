@@ -196,4 +196,6 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.gather = cpu_locked_gather,
 	.gather_take = cpu_locked_gather_take,
 	.fence = cpu_locked_fence,
+	.links = true,
+	.locks = true,
 };

@@ -150,6 +150,8 @@ struct cpu_engine {
 	enum cpu_result (*gather_take)(char *slots, int cpu, struct cpu_batch *batch);
 	/* Wait until no section on these slots that began before is still running. */
 	void (*fence)(char *slots);
+	bool links; /* freelists are links beside the objects, not stacks (cpu_slab.c) */
+	bool locks; /* sections take their slot's lock */
 };
 
 extern const struct cpu_engine cpu_engine_rseq;
@@ -208,6 +210,8 @@ void cpu_set_possible(unsigned n);
  */
 char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
+/* Calls fn for the slot of each user and each CPU that threads may run on. */
+void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
 /* Slots of a user who never gets past the slow path: always empty, read-only. */
 char *cpu_slots_none(void);
 /* Address space in use for slots: so many areas of so many rows, of which two stand
@@ -262,6 +266,8 @@ static inline uint64_t cpu_word(const struct cpu_slab *slab, unsigned count)
 	return (uint64_t)(uintptr_t)slab | (uint64_t)count << CPU_WORD_COUNT_SHIFT;
 }
 
+/* The layout of all freelists: the engine's `links`. Before there are slabs. */
+void cpu_slab_set_layout(bool links);
 /* The CPU that owns a slab, or CPU_NONE. */
 uint32_t cpu_slab_owner(const struct cpu_slab *slab);
 /* Make an empty slab, in hand. */

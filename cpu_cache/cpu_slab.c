@@ -9,9 +9,11 @@
 
 #include <string.h>
 
-static bool has_links(void)
+static bool links;
+
+void cpu_slab_set_layout(bool has_links)
 {
-	return cpu_engine == &cpu_engine_cmpxchg16b;
+	links = has_links;
 }
 
 static uint64_t local(const struct cpu_slab *slab)
@@ -23,7 +25,7 @@ static void set_local(struct cpu_slab *slab, uint32_t low)
 {
 	uint64_t word = low;
 
-	if (has_links()) { /* a new transaction: exchanges still under way fail */
+	if (links) { /* a new transaction: exchanges still under way fail */
 		__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
 		word |= (uint64_t)CPU_NONE << 32;
 	}
@@ -47,7 +49,7 @@ unsigned cpu_slab_free_count(const struct cpu_slab *slab)
 {
 	uint64_t word = local(slab);
 
-	if (has_links())
+	if (links)
 		return (unsigned)(word >> 16 & 0xffff);
 	return (uint32_t)word;
 }
@@ -74,7 +76,7 @@ void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset
 		n = room;
 	if (!n)
 		return;
-	if (has_links()) {
+	if (links) {
 		put_links(slab, n, offset8);
 		return;
 	}
@@ -100,7 +102,7 @@ static unsigned take_links(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
 
 unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
 {
-	if (has_links())
+	if (links)
 		return take_links(slab, n, offset8);
 
 	uint32_t height = (uint32_t)local(slab);
@@ -114,7 +116,7 @@ unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8
 
 void cpu_slab_hand_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg)
 {
-	if (!has_links()) {
+	if (!links) {
 		uint32_t height = (uint32_t)local(slab);
 
 		while (height)
@@ -133,7 +135,7 @@ void cpu_slab_hand_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t of
 
 void cpu_slab_set_owner(struct cpu_slab *slab, uint32_t cpu)
 {
-	if (!has_links()) {
+	if (!links) {
 		__atomic_store_n(&slab->owner, cpu, __ATOMIC_RELEASE);
 		return;
 	}
@@ -144,7 +146,7 @@ void cpu_slab_set_owner(struct cpu_slab *slab, uint32_t cpu)
 
 uint32_t cpu_slab_owner(const struct cpu_slab *slab)
 {
-	if (!has_links())
+	if (!links)
 		return (uint32_t)__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
 	return (uint32_t)(__atomic_load_n(&slab->local, __ATOMIC_ACQUIRE) >> 32);
 }

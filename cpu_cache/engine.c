@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The choice of an engine. Each candidate must be available and pass a
- * self-test on a scratch slab; whatever fails is passed over for the next, and
- * the mutex engine always works. The choice is made once and never changes.
+ * The choice of an engine, and what depends on it. Each candidate must be available and
+ * pass a self-test on a scratch slab; whatever fails is passed over for the next, and the
+ * mutex engine always works. The choice is made once and never changes. No other file of
+ * this folder asks which engine runs: those below get what they need to know from here.
  */
 #include <linux/membarrier.h>
 #include <string.h>
@@ -11,20 +12,14 @@
 
 #include "cas16.h"
 #include "cpu_cache.h"
-#include "inject.h"
+#include "locked.h"
 #include "rseq.h"
 
 /* Weak: the C library may be older than its rseq support (2.35). */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-#ifdef SLAB_TESTING
-unsigned cpu_inject_loops[CPU_INJECT_POINTS];
-void (*cpu_inject_hook)(int point);
-#endif
-
 const struct cpu_engine *cpu_engine = &cpu_engine_mutex;
-long cpu_rseq_offset;
 
 /* Stands in for struct rseq where there is none: a thread on no CPU. Initial
  * exec, so that one offset holds for every thread. */
@@ -105,14 +100,20 @@ static bool self_test(void)
 	return passed;
 }
 
+static void use_engine(const struct cpu_engine *engine)
+{
+	cpu_engine = engine;
+	cpu_slab_set_layout(engine->links);
+	cpu_rseq_offset = engine == &cpu_engine_rseq ? __rseq_offset : stand_in_offset();
+}
+
 static bool try_engine(const struct cpu_engine *engine)
 {
 	if (engine == &cpu_engine_rseq && !rseq_available())
 		return false;
 	if (engine == &cpu_engine_cmpxchg16b && !cas16_available())
 		return false;
-	cpu_engine = engine;
-	cpu_rseq_offset = engine == &cpu_engine_rseq ? __rseq_offset : stand_in_offset();
+	use_engine(engine);
 	/* The fast path indexes with the CPU's id unchecked. */
 	if (engine == &cpu_engine_rseq && !cpu_rows_cover(engine->cpu()))
 		return false;
@@ -131,6 +132,18 @@ bool cpu_engine_init(const char *wanted)
 	for (size_t i = first; i < count; i++)
 		if (try_engine(engines[i]))
 			return i == first || !wanted;
-	cpu_engine = &cpu_engine_mutex;
+	use_engine(&cpu_engine_mutex);
 	return !wanted;
+}
+
+void cpu_slots_lock_all(void)
+{
+	if (cpu_engine->locks)
+		cpu_slots_each(cpu_slot_lock);
+}
+
+void cpu_slots_unlock_all(void)
+{
+	if (cpu_engine->locks)
+		cpu_slots_each(cpu_slot_unlock);
 }

@@ -154,4 +154,5 @@ const struct cpu_engine cpu_engine_mutex = {
 	.gather = cpu_locked_gather,
 	.gather_take = cpu_locked_gather_take,
 	.fence = cpu_locked_fence,
+	.locks = true,
 };

@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+long cpu_rseq_offset;
+
 /* A condition that always holds, to fill a section's unused comparisons. */
 static const uint64_t zero;
 
