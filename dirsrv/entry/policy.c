@@ -10,6 +10,18 @@
  * entries that left small: a ghost is forgotten when as many have left since as the cache
  * has entries. Ghosts stand in a table with one place for each hash, where a later one
  * takes the place of an earlier one.
+ *
+ * CLOCK needs half of this code. Its hits, measured by ./run bench eviction, in percent of
+ * the lookups, in a cache that holds 10 % of the entries:
+ *
+ *                                             S3-FIFO   CLOCK   LRU
+ *   lookups that examples/directory makes         9.6     9.7    9.7
+ *   packages and all that they depend on         56.8    43.7   41.1
+ *     with searches through all entries          57.2    40.4   38.3
+ *   by Zipf's law, exponent 0.9                  65.3    58.5   57.4
+ *     with searches through all entries          65.4    56.3   55.5
+ *
+ * The demo's lookups are uniform, so that no policy can do better than another.
  */
 #include "policy.h"
 

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * eviction: how many lookups hit, by the policy that chooses which entry goes.
+ *
+ *   eviction NAME [TRACE]
+ *
+ * A trace has a lookup on each line, a number in hexadecimal; without one, the lookups are
+ * random, by Zipf's law with exponent 0.9. They are repeated with a search through
+ * all entries after as many lookups as there are entries; hits are counted among the
+ * other lookups. S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, and LRU
+ * stand here. All entries have one size.
+ * Prints "NAME ENTRIES LOOKUPS SHARE S3-FIFO CLOCK LRU" for each size of the cache.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy.h"
+
+#define ENTRY_BYTES ((size_t)1024)
+#define RANDOM_ENTRIES 20000u
+#define RANDOM_LOOKUPS 1000000u
+#define RANDOM_EXPONENT 0.9
+#define EXIT_USAGE 2
+
+static void *take(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory) {
+		fprintf(stderr, "eviction: no memory\n");
+		exit(EXIT_FAILURE);
+	}
+	return memory;
+}
+
+static size_t power_of_two(size_t least)
+{
+	size_t power = 1024;
+
+	while (power < least)
+		power *= 2;
+	return power;
+}
+
+static uint64_t random_state = 1;
+
+static uint64_t random_number(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Lookups: numbers of entries, from 0 on. */
+
+struct lookups {
+	uint32_t *entry;
+	size_t count;
+	uint32_t entries;
+};
+
+/* The number of a key, in a table of keys and of their numbers. */
+static uint32_t number_of(uint64_t key, uint64_t *keys, uint32_t *numbers, size_t mask,
+			  uint32_t *entries)
+{
+	size_t at = key & mask;
+
+	key |= 1; /* 0 is no key */
+	while (keys[at] && keys[at] != key)
+		at = (at + 1) & mask;
+	if (!keys[at]) {
+		keys[at] = key;
+		numbers[at] = (*entries)++;
+	}
+	return numbers[at];
+}
+
+static struct lookups read_lookups(const char *path)
+{
+	struct lookups lookups = {NULL, 0, 0};
+	FILE *file = fopen(path, "r");
+	size_t lines = 0, slots;
+	uint32_t *numbers;
+	uint64_t *keys, key;
+
+	while (file && fscanf(file, "%" SCNx64, &key) == 1)
+		lines++;
+	if (!lines) {
+		fprintf(stderr, "eviction: \"%s\" has no lookups\n", path);
+		exit(EXIT_FAILURE);
+	}
+	slots = power_of_two(2 * lines);
+	keys = take(slots, sizeof(*keys));
+	numbers = take(slots, sizeof(*numbers));
+	lookups.entry = take(lines, sizeof(*lookups.entry));
+	rewind(file);
+	while (lookups.count < lines && fscanf(file, "%" SCNx64, &key) == 1)
+		lookups.entry[lookups.count++] =
+			number_of(key, keys, numbers, slots - 1, &lookups.entries);
+	fclose(file);
+	free(keys);
+	free(numbers);
+	return lookups;
+}
+
+static struct lookups random_lookups(void)
+{
+	struct lookups lookups = {take(RANDOM_LOOKUPS, sizeof(uint32_t)), RANDOM_LOOKUPS,
+				  RANDOM_ENTRIES};
+	double *below = take(RANDOM_ENTRIES, sizeof(*below)), sum = 0;
+
+	for (uint32_t i = 0; i < RANDOM_ENTRIES; i++)
+		below[i] = sum += pow(i + 1, -RANDOM_EXPONENT);
+	for (size_t n = 0; n < lookups.count; n++) {
+		double at = (double)(random_number() >> 11) / (double)(1ull << 53) * sum;
+		uint32_t low = 0, high = RANDOM_ENTRIES - 1;
+
+		while (low < high) {
+			uint32_t middle = low + (high - low) / 2;
+
+			if (below[middle] < at)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		lookups.entry[n] = low;
+	}
+	free(below);
+	return lookups;
+}
+
+/* Caches */
+
+struct cache {
+	const char *name;
+	void (*begin)(uint32_t entries, uint32_t capacity);
+	bool (*look)(uint32_t number); /* true: a hit; else it is in the cache from now on */
+	void (*end)(void);
+};
+
+static uint32_t capacity, used;
+
+static struct policy policy;
+static struct dirsrv_entry *entry;
+static struct dirsrv_dn *dn;
+
+static void fifo_begin(uint32_t entries, uint32_t most)
+{
+	capacity = most;
+	entry = take(entries, sizeof(*entry));
+	dn = take(entries, sizeof(*dn));
+	for (uint32_t i = 0; i < entries; i++) {
+		dn[i].hash = random_number();
+		entry[i].dn = &dn[i];
+		entry[i].charged = ENTRY_BYTES;
+	}
+	used = 0;
+	if (!policy_init(&policy, power_of_two(most)))
+		exit(EXIT_FAILURE);
+}
+
+static bool fifo_look(uint32_t number)
+{
+	struct dirsrv_entry *one = &entry[number];
+
+	if (one->references) {
+		policy_use(one);
+		return true;
+	}
+	if (used == capacity)
+		policy_victim(&policy, capacity * ENTRY_BYTES, VAIN_ALL);
+	else
+		used++;
+	one->references = 1;
+	one->uses = 0;
+	policy_insert(&policy, one);
+	return false;
+}
+
+static void fifo_end(void)
+{
+	policy_free(&policy);
+	free(entry);
+	free(dn);
+}
+
+/* A ring of entries, a hand, and a bit for each entry that was used since the hand came by. */
+#define NONE UINT32_MAX
+static uint32_t *ring, hand;
+static bool *present, *bit;
+
+static void clock_begin(uint32_t entries, uint32_t most)
+{
+	capacity = most;
+	ring = take(most, sizeof(*ring));
+	present = take(entries, sizeof(*present));
+	bit = take(entries, sizeof(*bit));
+	used = hand = 0;
+}
+
+static bool clock_look(uint32_t number)
+{
+	if (present[number])
+		return bit[number] = true;
+	present[number] = true;
+	if (used < capacity) {
+		ring[used++] = number;
+		return false;
+	}
+	while (bit[ring[hand]]) {
+		bit[ring[hand]] = false;
+		hand = (hand + 1) % capacity;
+	}
+	present[ring[hand]] = false;
+	ring[hand] = number;
+	hand = (hand + 1) % capacity;
+	return false;
+}
+
+static void clock_end(void)
+{
+	free(ring);
+	free(present);
+	free(bit);
+}
+
+/* A list of entries, the last one used first; its head is behind the last entry. */
+static uint32_t *next, *previous, head;
+
+static void lru_begin(uint32_t entries, uint32_t most)
+{
+	capacity = most;
+	next = take(entries + 1, sizeof(*next));
+	previous = take(entries + 1, sizeof(*previous));
+	present = take(entries, sizeof(*present));
+	head = next[entries] = previous[entries] = entries;
+	used = 0;
+}
+
+static void lru_remove(uint32_t number)
+{
+	next[previous[number]] = next[number];
+	previous[next[number]] = previous[number];
+}
+
+static bool lru_look(uint32_t number)
+{
+	bool hit = present[number];
+
+	if (hit) {
+		lru_remove(number);
+	} else if (used < capacity) {
+		used++;
+	} else {
+		present[previous[head]] = false;
+		lru_remove(previous[head]);
+	}
+	present[number] = true;
+	previous[number] = head;
+	next[number] = next[head];
+	previous[next[head]] = number;
+	next[head] = number;
+	return hit;
+}
+
+static void lru_end(void)
+{
+	free(next);
+	free(previous);
+	free(present);
+}
+
+static const struct cache caches[] = {
+	{"S3-FIFO", fifo_begin, fifo_look, fifo_end},
+	{"CLOCK", clock_begin, clock_look, clock_end},
+	{"LRU", lru_begin, lru_look, lru_end},
+};
+
+/* Percent of the lookups. */
+static double hits(const struct cache *cache, const struct lookups *lookups, uint32_t most,
+		   bool searches)
+{
+	size_t hit = 0;
+
+	cache->begin(lookups->entries, most);
+	for (size_t i = 0; i < lookups->count; i++) {
+		hit += cache->look(lookups->entry[i]);
+		if (!searches || i % lookups->entries != lookups->entries - 1)
+			continue;
+		for (uint32_t number = 0; number < lookups->entries; number++)
+			cache->look(number);
+	}
+	cache->end();
+	return 100.0 * (double)hit / (double)lookups->count;
+}
+
+static void compare(const char *name, const struct lookups *lookups, bool searches)
+{
+	static const unsigned shares[] = {1, 5, 10, 20, 40, 80};
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		uint32_t most = lookups->entries * shares[i] / 100 + 1;
+
+		printf("%s%s %" PRIu32 " %zu %u", name, searches ? "+searches" : "",
+		       lookups->entries, lookups->count, shares[i]);
+		for (size_t c = 0; c < sizeof(caches) / sizeof(caches[0]); c++)
+			printf(" %.1f", hits(&caches[c], lookups, most, searches));
+		printf("\n");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct lookups lookups;
+
+	if (argc != 2 && argc != 3) {
+		fprintf(stderr, "usage: eviction NAME [TRACE]\n");
+		return EXIT_USAGE;
+	}
+	lookups = argc == 3 ? read_lookups(argv[2]) : random_lookups();
+	compare(argv[1], &lookups, false);
+	compare(argv[1], &lookups, true);
+	free(lookups.entry);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Hit rates of eviction policies, called by ./run bench eviction after a build: run.sh [BUILD].
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+exec python3 "$here/run.py" "$@"
