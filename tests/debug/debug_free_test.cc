@@ -24,26 +24,12 @@
 
 #include "../support/debugging.h"
 #include "../support/process.h"
+#include "entry_report.h"
 
 using namespace slab_test;
 
 namespace
 {
-
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
-
-/* What stands around a free entry (debug_test.cc). */
-std::string free_entry_rows()
-{
-	return rows("Redzone", -16, "bb*16") + rows("Object", 0, "6b*63 a5") +
-	       rows("Redzone", 64, "bb*8") + rows("Padding", 72, "5a*8");
-}
-
-std::string allocated_entry_rows()
-{
-	return rows("Redzone", -16, "cc*16") + rows("Object", 0, "6b*63 a5") +
-	       rows("Redzone", 64, "cc*8") + rows("Padding", 72, "5a*8");
-}
 
 void in_thread(const char *name, const std::function<void()> &act)
 {
@@ -53,29 +39,77 @@ void in_thread(const char *name, const std::function<void()> &act)
 	}).join();
 }
 
-/* --- double free ------------------------------------------------------------------ */
+/* --- wrong frees of an entry --------------------------------------------------------- */
 
-TEST_F(DebugTest, DoubleFreeIsReported)
+struct wrong_free {
+	const char *name;
+	bool older; /* allocated before the cache had letters */
+	bool freed; /* already */
+	long at;    /* where the pointer points, from the object */
+};
+
+void PrintTo(const wrong_free &wrong, std::ostream *out)
 {
-	test_cache cache(64, all_letters);
-	const place entry(slab_alloc(cache));
+	*out << wrong.name;
+}
 
-	slab_free(cache, hidden(entry.object));
-	slab_free(cache, hidden(entry.object));
-	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+class WrongFreeOfAnEntry : public DebugTest, public testing::WithParamInterface<wrong_free>
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(Frees, WrongFreeOfAnEntry,
+			 testing::Values(wrong_free{"DoubleFree", false, true, 0},
+					 wrong_free{"PointerIntoTheObject", false, false, 24},
+					 wrong_free{"PointerIntoTheRedZone", false, false, -8},
+					 wrong_free{"DoubleFreeOfAnOlderObject", true, true, 0},
+					 wrong_free{"PointerIntoAnOlderObject", true, false, 8}),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+/* What a report says of an older entry, which holds 0x55, with another one allocated. */
+std::string older_entry(bool freed)
+{
+	return std::string("Detected in F by T\nSlab SLAB objects=1024 used=") +
+	       (freed ? "1" : "2") + " flags=-\nObject OBJ @offset=0 size=64\n\n" +
+	       rows("Object", 0, "55*64");
+}
+
+TEST_P(WrongFreeOfAnEntry, IsReportedAndChangesNothing)
+{
+	const wrong_free &wrong = GetParam();
+	const entry state = wrong.freed ? entry::free : entry::allocated;
+	const std::string pointer =
+		wrong.at ? (wrong.at > 0 ? "OBJ+" : "OBJ") + std::to_string(wrong.at) : "OBJ";
+	test_cache cache(64, wrong.older ? 0 : all_letters);
+	const place entry(slab_alloc(cache));
+	void *other = wrong.older ? slab_alloc(cache) : nullptr;
+
+	if (wrong.older) {
+		std::memset(entry.object, 0x55, 64);
+		ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	}
+	if (wrong.freed)
+		slab_free(cache, hidden(entry.object));
+	slab_free(cache, hidden(entry.object + wrong.at));
+	expect_problem(wrong.freed ? SLAB_PROBLEM_DOUBLE_FREE : SLAB_PROBLEM_INVALID_POINTER,
+		       reported().reason);
 	EXPECT_EQ(reported().info.object, entry.object);
-	EXPECT_EQ(reported().info.offset, 16u);
 	EXPECT_EQ(entry.normalised(reported().text),
-		  head(cache, "Object already free") +
-			  "Allocated in F age=N by T\n"
-			  "Freed in F age=N by T\n"
-			  "Detected in F by T\n"
-			  "Slab SLAB objects=682 used=0 fp=OBJ+96 flags=FZPU\n"
-			  "Object OBJ @offset=16 fp=NULL size=64\n\n" +
-			  free_entry_rows() + fix(cache, "Object at OBJ not freed"));
-	EXPECT_EQ(stats_of(cache).objects, 0u);
+		  head(cache,
+		       wrong.freed ? "Object already free" : "Invalid object pointer " + pointer) +
+			  (wrong.freed ? ""
+				       : "It points " + std::to_string(wrong.at) +
+						 " bytes from the start of an object\n") +
+			  (wrong.older ? older_entry(wrong.freed)
+				       : entry_lines(state) + entry_dump(state)) +
+			  fix(cache, "Object at " + pointer + " not freed"));
+	EXPECT_EQ(stats_of(cache).objects, !wrong.freed + !!other);
+	if (!wrong.freed)
+		slab_free(cache, entry.object);
+	slab_free(cache, other);
 	expect_contained(cache, 1);
 }
+
+/* --- double free ------------------------------------------------------------------ */
 
 TEST_F(DebugTest, DoubleFreeByAnotherThreadNamesBoth)
 {
@@ -135,27 +169,6 @@ TEST_F(DebugTest, AFreeOfAnObjectThatWasNotFreedIsADoubleFree)
 
 /* Objects of slabs that drain: allocated before there were letters. */
 
-TEST_F(DebugTest, DoubleFreeOfAnOlderObjectIsReported)
-{
-	test_cache cache(64);
-	const place entry(slab_alloc(cache));
-	void *other = slab_alloc(cache);
-
-	std::memset(entry.object, 0x55, 64);
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
-	slab_free(cache, hidden(entry.object));
-	slab_free(cache, hidden(entry.object));
-	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
-	EXPECT_EQ(entry.normalised(reported().text),
-		  head(cache, "Object already free") +
-			  "Detected in F by T\n"
-			  "Slab SLAB objects=1024 used=1 flags=-\n"
-			  "Object OBJ @offset=0 size=64\n\n" +
-			  rows("Object", 0, "55*64") + fix(cache, "Object at OBJ not freed"));
-	expect_contained(cache, 1);
-	slab_free(cache, other);
-}
-
 TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeWasBeforeTheLetters)
 {
 	test_cache cache(64);
@@ -195,41 +208,6 @@ TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillGathered)
 
 /* --- pointers into objects, and between them ------------------------------------------ */
 
-TEST_F(DebugTest, PointerIntoAnObjectIsReported)
-{
-	test_cache cache(64, all_letters);
-	const place entry(slab_alloc(cache));
-
-	slab_free(cache, hidden(entry.object + 24));
-	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
-	EXPECT_EQ(reported().info.object, entry.object);
-	EXPECT_EQ(entry.normalised(reported().text),
-		  head(cache, "Invalid object pointer OBJ+24") +
-			  "It points 24 bytes from the start of an object\n"
-			  "Allocated in F age=N by T\n"
-			  "Detected in F by T\n"
-			  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n"
-			  "Object OBJ @offset=16 fp=NULL size=64\n\n" +
-			  allocated_entry_rows() + fix(cache, "Object at OBJ+24 not freed"));
-	EXPECT_EQ(stats_of(cache).objects, 1u);
-	slab_free(cache, entry.object);
-	expect_contained(cache, 1);
-}
-
-TEST_F(DebugTest, PointerIntoARedZoneIsReported)
-{
-	test_cache cache(64, all_letters);
-	const place entry(slab_alloc(cache));
-
-	slab_free(cache, hidden(entry.object - 8));
-	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
-	EXPECT_NE(reported().text.find("\nIt points -8 bytes from the start of an object\n"),
-		  std::string::npos)
-		<< reported().text;
-	slab_free(cache, entry.object);
-	expect_contained(cache, 1);
-}
-
 TEST_F(DebugTest, PointerBehindTheLastObjectIsReported)
 {
 	test_cache cache(64, all_letters);
@@ -241,21 +219,6 @@ TEST_F(DebugTest, PointerBehindTheLastObjectIsReported)
 			  "Detected in F by T\n"
 			  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n" +
 			  fix(cache, "Object at OBJ+65472 not freed"));
-	slab_free(cache, entry.object);
-	expect_contained(cache, 1);
-}
-
-TEST_F(DebugTest, PointerIntoAnOlderObjectIsReported)
-{
-	test_cache cache(64);
-	const place entry(slab_alloc(cache));
-
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
-	slab_free(cache, hidden(entry.object + 8));
-	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_INVALID_POINTER);
-	EXPECT_NE(reported().text.find("\nIt points 8 bytes from the start of an object\n"),
-		  std::string::npos)
-		<< reported().text;
 	slab_free(cache, entry.object);
 	expect_contained(cache, 1);
 }

@@ -252,9 +252,9 @@ inline std::vector<unsigned char> bytes_of(const std::string &spec)
 }
 
 /* The rows of a dump that begins so many bytes from the object. */
-inline std::string rows(const std::string &label, long from, const std::string &spec)
+inline std::string rows(const std::string &label, long from,
+			const std::vector<unsigned char> &bytes)
 {
-	const std::vector<unsigned char> bytes = bytes_of(spec);
 	std::string text;
 
 	for (std::size_t at = 0; at < bytes.size(); at += 16) {
@@ -274,6 +274,11 @@ inline std::string rows(const std::string &label, long from, const std::string &
 			": " + hex + " |" + ascii + "|\n";
 	}
 	return text;
+}
+
+inline std::string rows(const std::string &label, long from, const std::string &spec)
+{
+	return rows(label, from, bytes_of(spec));
 }
 
 /*
