@@ -64,12 +64,18 @@ function(slab_static_options target name)
 		$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>:LINKER:-z,nodelete>)
 endfunction()
 
+# The library's own headers, "name.h" of cpu_cache/ and "room/name.h". For quoted includes
+# alone: C++ libraries have folders named like rooms (<debug/debug.h>).
+function(slab_internal_headers target scope)
+	target_compile_options(${target} ${scope}
+		"SHELL:-iquote ${PROJECT_SOURCE_DIR}/cpu_cache"
+		"SHELL:-iquote ${PROJECT_SOURCE_DIR}/slab")
+endfunction()
+
 # The archive of the white-box tests: internal headers included, assertions on.
 function(slab_testing_options target)
 	target_sources(${target} PRIVATE cpu_cache/inject.c)
 	target_compile_definitions(${target} PUBLIC SLAB_TESTING=1)
 	target_compile_options(${target} PUBLIC -UNDEBUG)
-	target_include_directories(${target} INTERFACE
-		${PROJECT_SOURCE_DIR}/cpu_cache
-		${PROJECT_SOURCE_DIR}/slab)
+	slab_internal_headers(${target} INTERFACE)
 endfunction()

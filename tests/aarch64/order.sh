@@ -19,7 +19,7 @@ trap 'rm -rf "$folder"' EXIT
 for place in /usr/include /usr/include/*-linux-gnu; do
 	[ -e "$place/urcu/flavor.h" ] && ln -sfn "$place/urcu" "$folder/urcu"
 done
-for file in cpu_cache/rseq.c slab/alloc.c slab/cache_rcu.c; do
+for file in cpu_cache/rseq.c slab/alloc/fastpath.c slab/rcu/free_rcu.c; do
 	aarch64-linux-gnu-gcc -std=gnu11 -O2 -D_GNU_SOURCE -I"$source/include" \
 		-I"$source/cpu_cache" -I"$source/slab" -I"$folder" -c "$source/$file" \
 		-o "$folder/object.o"

@@ -27,7 +27,7 @@
 
 #define _Static_assert static_assert
 extern "C" {
-#include "root.h"
+#include "inspect/root.h"
 }
 #undef _Static_assert
 

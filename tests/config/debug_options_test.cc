@@ -21,10 +21,10 @@
 #include <slab/debug.h>
 
 extern "C" {
-#include "debug_options.h"
-#include "names.h"
-#include "fail.h"
-#include "options.h"
+#include "config/debug_spec.h"
+#include "base/names.h"
+#include "config/fail.h"
+#include "config/options.h"
 }
 
 using namespace slab_test;

@@ -21,7 +21,7 @@
 #include <slab/memory.h>
 
 extern "C" {
-#include "fail.h"
+#include "config/fail.h"
 }
 
 using namespace slab_test;

@@ -20,7 +20,7 @@
 #include <slab/slab.h>
 
 extern "C" {
-#include "options.h"
+#include "config/options.h"
 }
 
 using namespace slab_test;

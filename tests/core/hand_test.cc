@@ -24,8 +24,8 @@
 #include "../support/whitebox.h"
 
 extern "C" {
-#include "hand.h"
-#include "limit.h"
+#include "core/hand.h"
+#include "memory/limit.h"
 }
 
 using namespace slab_test;

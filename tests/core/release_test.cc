@@ -26,7 +26,7 @@
 #include "../support/whitebox.h"
 
 extern "C" {
-#include "hand.h"
+#include "core/hand.h"
 }
 
 using namespace slab_test;

@@ -33,7 +33,7 @@
 #include "../support/reports.h"
 
 extern "C" {
-#include "control_socket.h"
+#include "control/server.h"
 }
 
 using namespace slab_test;

@@ -7,7 +7,7 @@
  * allocations find what is theirs.
  *
  * What must hold which value is worked out here once more, by the rules of
- * slab/debug_cache.h. The seed is fixed; each test prints its counts.
+ * slab/debug/debug_cache.h. The seed is fixed; each test prints its counts.
  */
 #include <algorithm>
 #include <cstdio>

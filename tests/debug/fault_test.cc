@@ -33,7 +33,7 @@
 #include "../support/whitebox.h"
 
 extern "C" {
-#include "fault.h"
+#include "debug/fault.h"
 }
 
 using namespace slab_test;

@@ -8,7 +8,7 @@
 #include <slab/stats.h>
 
 extern "C" {
-#include "options.h"
+#include "config/options.h"
 }
 
 using namespace slab_test;

@@ -28,9 +28,9 @@
 
 #define _Static_assert static_assert
 extern "C" {
-#include "control_socket.h"
-#include "counters.h"
-#include "root.h"
+#include "control/server.h"
+#include "inspect/counters.h"
+#include "inspect/root.h"
 }
 #undef _Static_assert
 

@@ -20,7 +20,7 @@
 #include "../support/passes.h"
 
 extern "C" {
-#include "options.h"
+#include "config/options.h"
 }
 
 using namespace slab_test;

@@ -15,8 +15,8 @@
 #include "../support/whitebox.h"
 
 extern "C" {
-#include "control_socket.h"
-#include "json.h"
+#include "control/server.h"
+#include "stats/json.h"
 }
 
 using namespace slab_test;

@@ -26,7 +26,7 @@
 #include "../support/process.h"
 
 extern "C" {
-#include "pressure.h"
+#include "memory/pressure.h"
 }
 
 using namespace slab_test;

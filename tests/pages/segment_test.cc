@@ -23,7 +23,7 @@
 #include "../support/whitebox.h"
 
 extern "C" {
-#include "decay.h"
+#include "memory/decay.h"
 }
 
 using namespace slab_test;

@@ -22,7 +22,7 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 extern "C" {
-#include "count.h"
+#include "registry/count_window.h"
 }
 
 using namespace slab_test;

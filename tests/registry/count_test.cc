@@ -17,8 +17,8 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 extern "C" {
-#include "clock.h"
-#include "count.h"
+#include "base/clock.h"
+#include "registry/count_window.h"
 }
 
 using namespace slab_test;

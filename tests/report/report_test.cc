@@ -23,7 +23,7 @@
 #include "../support/reports.h"
 
 extern "C" {
-#include "report.h"
+#include "report/report.h"
 }
 
 using namespace slab_test;

@@ -29,7 +29,7 @@
 
 extern "C" {
 #include "../support/symbol_apart.h"
-#include "symbol.h"
+#include "report/symbol.h"
 }
 
 using namespace slab_test;

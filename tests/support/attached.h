@@ -21,8 +21,8 @@
 
 #define _Static_assert static_assert
 extern "C" {
-#include "counters.h"
-#include "root.h"
+#include "inspect/counters.h"
+#include "inspect/root.h"
 }
 #undef _Static_assert
 

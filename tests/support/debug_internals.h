@@ -9,10 +9,10 @@
 #pragma GCC diagnostic ignored "-Wpedantic" /* the records at the end of struct slab_debug */
 #define _Static_assert static_assert
 extern "C" {
-#include "debug_layout.h"
-#include "debug_options.h"
-#include "finding.h"
-#include "symbol.h"
+#include "debug/layout.h"
+#include "config/debug_spec.h"
+#include "debug/bug_info.h"
+#include "report/symbol.h"
 }
 #undef _Static_assert
 #pragma GCC diagnostic pop

@@ -25,7 +25,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 extern "C" {
-#include "guard.h"
+#include "debug/guard.h"
 }
 #pragma GCC diagnostic pop
 

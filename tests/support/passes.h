@@ -17,8 +17,8 @@
 #include "whitebox.h"
 
 extern "C" {
-#include "clock.h"
-#include "decay.h"
+#include "base/clock.h"
+#include "memory/decay.h"
 }
 
 namespace slab_test

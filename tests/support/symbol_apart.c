@@ -2,7 +2,7 @@
 /*
  * symbolize() inside of a shared library: it looks for slab-symbolize from there.
  */
-#include "symbol.h"
+#include "report/symbol.h"
 #include "symbol_apart.h"
 
 void symbol_apart(const void *frame, char *text)

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 extern "C" {
-#include "symbol.h"
+#include "report/symbol.h"
 
 /* An address inside of it, and its line in symbol_test.cc. */
 const void *exported_function(int *line);

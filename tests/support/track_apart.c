@@ -4,8 +4,8 @@
  */
 #include <sys/mman.h>
 
-#include "slab_internal.h"
-#include "track.h"
+#include "core/slab_internal.h"
+#include "report/track.h"
 #include "track_apart.h"
 
 void *os_map(size_t bytes, size_t align)

@@ -19,16 +19,16 @@
 #pragma GCC diagnostic ignored "-Wpedantic" /* the nodes at the end of struct slab_cache */
 #define _Static_assert static_assert
 extern "C" {
-#include "cache_rcu.h"
+#include "rcu/free_rcu.h"
 #include "cas16.h"
 #include "cpu_cache.h"
 #include "inject.h"
-#include "rcu_turn.h"
+#include "rcu/grace_period.h"
 #include "rseq.h"
-#include "depot.h"
-#include "large.h"
-#include "slab_internal.h"
-#include "track.h"
+#include "report/depot.h"
+#include "cache/large.h"
+#include "core/slab_internal.h"
+#include "report/track.h"
 }
 #undef _Static_assert
 #pragma GCC diagnostic pop

@@ -7,7 +7,7 @@
  * works. Only where it is not allowed does the process answer itself. To count
  * allocations (docs/control.md) the process must do something in any case: slabinfo asks it
  * to through its socket after each look, until after the next ones. The process bounds what
- * that costs (slab/count.c).
+ * that costs (slab/registry/count_window.c).
  *
  * A look that takes long makes the next one come later, so that looking never
  * takes more than a fiftieth of the time of one CPU: a process that has all CPUs

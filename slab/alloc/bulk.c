@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bulk allocation and free: runs of objects in one section each.
+ *
+ * Allocation takes as much as the current slab has per section. Free looks for
+ * runs of objects of one slab and pushes, or hands over, each run at once.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "control/server.h"
+#include "registry/count_window.h"
+#include "debug/debug_cache.h"
+#include "debug/guard.h"
+#include "memory/limit.h"
+#include "registry/reserve.h"
+#include "core/user_pointer.h"
+
+#define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
+
+/*
+ * A cache whose allocations take the slow path: with letters, while one of them is to be
+ * sampled or objects are missing in its reserve. CPUs hold nothing of a cache with
+ * letters. And objects for which room has to be made.
+ */
+static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
+			   const void *caller)
+{
+	size_t done = 0;
+
+	if (!(mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)))
+		return 0;
+	for (; done < n; done++) {
+		objs[done] = slab_alloc_requested(cache, cache->object_size, caller);
+		if (!objs[done])
+			break;
+	}
+	return done;
+}
+
+static bool goes_singly(const struct slab_cache *cache)
+{
+	return cache_letters(cache) || sample_gate_open(cache) || reserve_is_short(cache);
+}
+
+/* What this CPU has and gets; ends where objects are to be had singly, or not at all. */
+static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
+{
+	size_t done = 0;
+
+	while (done < n && !goes_singly(cache)) {
+		size_t got = cpu_engine->pop_bulk(cache->cpu_slots, n - done, objs + done);
+		int result;
+
+		done += got;
+		if (got)
+			continue;
+		/* The stack is exhausted; the last-freed object may be left, and be all that
+		 * a CPU without a current slab holds. */
+		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_hot(cache->cpu_slots)
+						      : cpu_engine->pop(cache->cpu_slots);
+		if (objs[done]) {
+			done++;
+			continue;
+		}
+		result = cache_refill(cache, mode);
+		if (result == REFILL_NO_CPU && mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)) {
+			objs[done] =
+				node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
+			if (!objs[done])
+				break;
+			done++;
+		} else if (result != REFILL_OK) {
+			break;
+		}
+	}
+	count_slow(cache, done);
+	return done;
+}
+
+static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
+			 const void *caller)
+{
+	size_t done;
+
+	limit_clear();
+	done = alloc_from_cpu(cache, mode, n, objs);
+	if (done < n && (mode & SLAB_ALLOC_FULL || goes_singly(cache)))
+		done += alloc_singly(cache, mode, n - done, objs + done, caller);
+	else if (done < n && mode & SLAB_ALLOC_NEW)
+		limit_failed(cache);
+	return done;
+}
+
+size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
+{
+	const void *caller = __builtin_return_address(0);
+	size_t done;
+	int saved = errno;
+
+	if (!mode || mode & ~MODES || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return 0;
+	}
+	done = alloc_some(cache, mode, n, objs, caller);
+	if (done == n)
+		errno = saved;
+	if (cache->flags & SLAB_ZERO)
+		for (size_t i = 0; i < done; i++)
+			memset(objs[i], 0, cache->object_size);
+	return done;
+}
+
+/* A run of objects of one slab. */
+static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
+		     const uint16_t *offset8, const void *caller)
+{
+	for (;;) {
+		int cpu = cpu_engine->cpu();
+		enum cpu_result result;
+
+		if (cpu < 0)
+			break;
+		result = cpu_engine->push_bulk(cache->cpu_slots, cpu, &slab->cpu, n, offset8);
+		if (result == CPU_DONE)
+			return;
+		if (result == CPU_FULL) {
+			debug_report_full(cache, slab, cpu_slab_object(&slab->cpu, offset8[0]),
+					  caller);
+			return;
+		}
+		if (result == CPU_MISS)
+			break;
+	}
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLOWPATH);
+	slab_free_remote(cache, slab, n, offset8);
+	slab_control_resume();
+}
+
+/*
+ * The objects at the start of objs[] that are of one slab, as offsets: how many.
+ * An address below the slab is a huge offset, and so is NULL.
+ */
+static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, uint16_t *offset8)
+{
+	size_t size8 = slab->cpu.size8, span = slab_carved(slab) * size8 * 8;
+	unsigned run = 0;
+
+	while (run < n && run < CPU_GATHER_MAX) {
+		size_t offset = (size_t)((char *)objs[run] - slab->cpu.base);
+
+		if (offset >= span)
+			break;
+		offset8[run] = (uint16_t)(offset / 8);
+		if (cpu_slab_index(&slab->cpu, offset8[run]) * size8 * 8 != offset)
+			break;
+		run++;
+	}
+	return run;
+}
+
+void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
+{
+	const void *caller = __builtin_return_address(0);
+	uint16_t offset8[CPU_GATHER_MAX];
+	size_t i = 0;
+
+	while (i < n) {
+		struct slab *slab;
+		unsigned run;
+		bool other;
+
+		if (!objs[i]) {
+			i++;
+			continue;
+		}
+		slab = slab_of_user(objs[i], cache, &other);
+		run = other ? 0 : find_run(slab, n - i, objs + i, offset8);
+		if (run) {
+			free_run(cache, slab, run, offset8, caller);
+			i += run;
+		} else {
+			slab_free_from(cache, objs[i++], slab, caller);
+		}
+	}
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What it costs an allocation to be counted: pairs of an allocation and a free, as fast
+ * as they go, counted and not counted, on a cache of which no one else knows. That takes a
+ * tenth of a millisecond, once in a second: it changes with what else the core does.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "registry/count_window.h"
+
+#define PAIRS 512
+#define RUNS 16
+#define TRIES 4
+#define MARGIN 1.1 /* the best run is better than what the program sees */
+#define OBJECT_SIZE 64
+
+/* A cache of one slab with one object: as much of it as the fast paths look at. */
+static struct slab_cache cache;
+static struct {
+	struct slab slab;
+	uint16_t stack[2];
+} only;
+static char object[OBJECT_SIZE] __attribute__((aligned(OBJECT_SIZE)));
+
+/* Microseconds; < 0: this thread was moved to another CPU. */
+static double run_pairs(void)
+{
+	uint64_t start = clock_ns();
+
+	for (unsigned i = 0; i < PAIRS; i++) {
+		void *obj = slab_alloc(&cache);
+
+		if (!obj || !rseq_push(&cache.cpu_slots, &only.slab.cpu, obj, cpu_rseq_offset))
+			return -1;
+	}
+	return (double)(clock_ns() - start) / 1e3;
+}
+
+static double run_one_way(char *slots, bool light)
+{
+	cache.slots = slots;
+	__atomic_store_n(&cache.count.light, light, __ATOMIC_RELAXED);
+	return run_pairs();
+}
+
+static void keep_best(double *best, double us)
+{
+	if (us < *best)
+		*best = us;
+}
+
+/* Both ways in turns: the best run of each, since whatever disturbs one makes it longer. */
+static bool compare_ways(char *slots, struct count_cost *cost)
+{
+	double plain = 1e9, counted = 1e9;
+
+	for (unsigned i = 0; i < RUNS; i++) {
+		double us = run_one_way(slots, false), counted_us;
+
+		counted_us = us < 0 ? us : run_one_way(cpu_slots_none(), true);
+		if (counted_us < 0)
+			return false;
+		keep_best(&plain, us);
+		keep_best(&counted, counted_us);
+	}
+	if (counted <= plain)
+		return false;
+	cost->us = MARGIN * (counted - plain) / PAIRS;
+	cost->share_max = (counted - plain) / counted;
+	return true;
+}
+
+static bool measure_on(char *slots, int cpu, struct count_cost *cost)
+{
+	const uint16_t offset8 = 0;
+
+	cpu_slab_init(&only.slab.cpu, object, OBJECT_SIZE, 1, &cache);
+	cpu_slab_hand_put(&only.slab.cpu, 1, &offset8);
+	cpu_slab_set_owner(&only.slab.cpu, (uint32_t)cpu);
+	cache.cpu_slots = slots;
+	if (cpu_engine->install(slots, cpu, &only.slab.cpu) != CPU_DONE)
+		return false;
+	return compare_ways(slots, cost);
+}
+
+static bool measure(struct count_cost *cost)
+{
+	int cpu = cpu_engine->cpu();
+	char *slots = cpu < 0 ? NULL : cpu_slots_create();
+	bool done;
+
+	if (!slots)
+		return false;
+	done = measure_on(slots, cpu, cost);
+	cpu_slots_destroy(slots);
+	return done;
+}
+
+void count_measure_cost(struct count_cost *cost)
+{
+	int saved = errno;
+
+	if (cpu_engine != &cpu_engine_rseq)
+		return;
+	for (unsigned i = 0; i < TRIES; i++)
+		if (measure(cost))
+			break;
+	errno = saved;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees off the fast path: of objects whose slab another CPU owns, whose slab
+ * is full, or that are no objects of this cache.
+ *
+ * Objects of foreign slabs are gathered, as offsets, in the CPU's slot while
+ * they are of one slab, and handed over in one exchange. A full slab belongs to
+ * the first CPU that frees into it, so its next objects are freed locally.
+ */
+#include <string.h>
+
+#include "debug/debug_cache.h"
+#include "memory/decay.h"
+#include "rseq.h"
+
+/* Full slabs are claimed at once, without the detour through the buffer. */
+static bool claim_full(struct slab_cache *cache, struct slab *slab, uint16_t offset8)
+{
+	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) & REMOTE_OWNED)
+		return false;
+	slab_free_remote(cache, slab, 1, &offset8);
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_OWN);
+	return true;
+}
+
+static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batch *batch)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	uint64_t *objects = &slot->event[SLAB_EVENT_FREE_REMOTE];
+
+	__atomic_store_n(objects, __atomic_load_n(objects, __ATOMIC_RELAXED) + batch->count,
+			 __ATOMIC_RELAXED);
+	cache_event(cache, cpu, SLAB_EVENT_FREE_REMOTE_BATCH);
+	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
+}
+
+/* false: it has been freed already, a moment ago. */
+static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
+{
+	struct cpu_batch batch;
+
+	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
+		enum cpu_result result;
+
+		result = cpu_engine->gather(cache->cpu_slots, cpu, &slab->cpu, offset8);
+		decay_stir();
+		if (result == CPU_DONE)
+			return true;
+		if (result == CPU_DOUBLE)
+			return false;
+		if (result == CPU_MISS &&
+		    cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+			flush_batch(cache, cpu, &batch);
+	}
+	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
+	flush_batch(cache, cpu < 0 ? 0 : cpu, &batch);
+	return true;
+}
+
+static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
+{
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+	int cpu = cpu_engine->cpu();
+
+	while (cpu >= 0) {
+		enum cpu_result result =
+			cpu_engine->push(cache->cpu_slots, cpu, &slab->cpu, offset8);
+
+		if (result == CPU_DONE)
+			return;
+		if (result == CPU_DOUBLE) {
+			debug_report_double_free(cache, slab, obj, caller);
+			return;
+		}
+		if (result == CPU_FULL) {
+			debug_report_full(cache, slab, obj, caller);
+			return;
+		}
+		if (result == CPU_MISS)
+			break;
+		cpu = cpu_engine->cpu();
+	}
+	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
+	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
+		debug_report_double_free(cache, slab, obj, caller);
+	slab_control_resume();
+}
+
+/* `slab` may be anything: a pointer that is not libslab's leads anywhere. */
+static bool is_plain(struct slab_cache *cache, const void *obj, const struct slab *slab)
+{
+	return segment_known(obj) &&
+	       __atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache_user(cache);
+}
+
+void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
+{
+	if (SLAB_UNLIKELY(!is_plain(cache, obj, slab))) {
+		debug_free(cache, obj, caller);
+		return;
+	}
+	if (SLAB_UNLIKELY(!slab_is_object(slab, obj))) {
+		debug_report_interior(cache, slab, obj, caller);
+		return;
+	}
+	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
+		memset(obj, 0, slab_size(slab));
+	/* A tag is all that kept it off the fast path. */
+	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
+		return;
+	free_object(cache, obj, slab, caller);
+}
+
+SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)
+{
+	slab_free_from(cache, obj, slab, __builtin_return_address(0));
+}

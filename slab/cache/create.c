@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches: creation, merging, the registry. Destruction: destroy.c.
+ *
+ * A cache is a mapping of its own (libslab never calls malloc: it may stand
+ * under it). Caches of the same layout share their slabs: creating the second
+ * returns the first with one more reference and one more name. Handles are
+ * therefore not tied to names; the names of a merged cache leave in the
+ * opposite order of their arrival.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "report/annotate.h"
+#include "base/cancel.h"
+#include "control/server.h"
+#include "cache/create_args.h"
+#include "registry/count_window.h"
+#include "inspect/counters.h"
+#include "debug/layout.h"
+#include "config/debug_spec.h"
+#include "config/fail.h"
+#include "debug/fault.h"
+#include "debug/guard.h"
+#include "memory/limit.h"
+#include "config/options.h"
+#include "registry/pin.h"
+#include "memory/pressure.h"
+#include "rcu/free_rcu.h"
+#include "registry/registry.h"
+#include "report/report.h"
+#include "registry/reserve.h"
+#include "inspect/root.h"
+
+/* Flags that caches must have in common to be merged. */
+#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
+
+/* SLAB_DEBUG says O: not the letters that would enlarge the cache's slabs. */
+#define LETTER_NO_GROWTH (UINT64_C(1) << 63)
+
+/* The least objects of a slab, and the fractions of it that may be wasted. */
+#define OBJECTS_MIN 12u
+#define CPU_PARTIAL_BYTES (1u << 20)
+/* Percent; SLUB's value, too. */
+#define REMOTE_NODE_RATIO 100u
+
+pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct slab_cache *registry_first;
+static struct slab_cache **registry_end = &registry_first;
+
+const char *slab_version(void)
+{
+	return SLAB_VERSION;
+}
+
+static void init_once(void)
+{
+	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
+	const char *wanted = names[slab_options()->engine];
+	int cancel = cancel_disable();
+
+	if (!cpu_engine_init(wanted))
+		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
+			  cpu_engine->name);
+	topology_nodes();
+	root_init();
+	limit_init();
+	cancel_restore(cancel);
+}
+
+/* Before anybody else: hooks that are registered later run before ours on the way to
+ * fork(), and after them on the way back. Those of an RCU flavour stop and start threads
+ * that want our locks. 101 is the first priority that is not the system's. */
+static __attribute__((constructor(101))) void register_fork_hooks(void)
+{
+	slab_fork_init();
+}
+
+/*
+ * What it looks for and does not find is not the caller's business. Where libslab is
+ * malloc, what the C library allocates for init_once() comes back here.
+ */
+bool slab_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static __thread bool initializes __attribute__((tls_model("initial-exec")));
+	int saved = errno;
+
+	if (initializes) {
+		errno = ENOMEM;
+		return false;
+	}
+	initializes = true;
+	pthread_once(&once, init_once);
+	initializes = false;
+	errno = saved;
+	return true;
+}
+
+const char *slab_engine(void)
+{
+	slab_init();
+	return cpu_engine->name;
+}
+
+const char *slab_cache_name(const struct slab_cache *cache)
+{
+	return cache->name;
+}
+
+size_t slab_cache_size(const struct slab_cache *cache)
+{
+	return cache->object_size;
+}
+
+/* --- layout ----------------------------------------------------------------- */
+
+static size_t natural_align(size_t size)
+{
+	size_t align = size & -size;
+
+	return align < 8 ? 8 : align > 16 ? 16 : align;
+}
+
+static size_t choose_align(size_t size, size_t align, uint64_t flags)
+{
+	if (!align)
+		align = natural_align(size);
+	/* Several small objects share a line, as in SLUB. */
+	if (flags & SLAB_HWCACHE_ALIGN) {
+		size_t line = CPU_CACHELINE;
+
+		while (size <= line / 2)
+			line /= 2;
+		align = align > line ? align : line;
+	}
+	return align < 8 ? 8 : align;
+}
+
+static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
+{
+	size_t bytes = (size_t)1 << shift;
+
+	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
+}
+
+/* The smallest slab that holds enough objects and wastes little, as
+ * calculate_order() of SLUB, for slabs of user space's size. */
+unsigned cache_choose_slab_shift(size_t size)
+{
+	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
+		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
+			if (wastes_at_most(size, shift, fraction))
+				return shift;
+	return SLAB_SHIFT_MAX;
+}
+
+static unsigned clamp(unsigned n, unsigned low, unsigned high)
+{
+	return n < low ? low : n > high ? high : n;
+}
+
+static unsigned choose_min_partial(size_t size)
+{
+	unsigned log2 = 63 - (unsigned)__builtin_clzl(size);
+
+	return clamp(log2 / 2, 5, 10);
+}
+
+/* --- the registry -------------------------------------------------------------- */
+
+bool cache_is_called(const struct slab_cache *cache, const char *name)
+{
+	if (strcmp(cache->name, name) == 0)
+		return true;
+	for (unsigned i = 0; i < cache->aliases; i++)
+		if (strcmp(cache->alias[i], name) == 0)
+			return true;
+	return false;
+}
+
+static struct slab_cache *find_name(const char *name)
+{
+	struct slab_cache *cache = registry_first;
+
+	while (cache && !cache_is_called(cache, name))
+		cache = cache->next;
+	return cache;
+}
+
+static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
+{
+	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
+	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
+	       !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+}
+
+/* A cache whose objects serve for this layout without waste of a whole word. */
+static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
+{
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		bool plain = !cache_is_dying(c) && !c->ctor && !c->dtor && !c->rcu &&
+			     !(c->flags & SLAB_NO_MERGE) &&
+			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
+			     !c->memory.reserve && !cache_has_counters(c) &&
+			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
+
+		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
+		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
+		    c->aliases < SLAB_STATS_MAX_ALIASES)
+			return c;
+	}
+	return NULL;
+}
+
+static size_t cache_bytes(void)
+{
+	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
+}
+
+static struct slab_cache *free_caches, **free_caches_end = &free_caches;
+static unsigned free_cache_count;
+
+static struct slab_cache *cache_memory(void)
+{
+	struct slab_cache *cache = free_caches;
+	struct counter_table *counters;
+	char(*alias)[SLAB_MAX_NAME + 1];
+
+	if (free_cache_count <= FREE_CACHES_KEPT)
+		return os_map(cache_bytes(), 1);
+	free_caches = cache->next;
+	free_cache_count--;
+	alias = cache->alias;
+	counters = cache->counters;
+	memset(cache, 0, cache_bytes());
+	cache->alias = alias;
+	cache->counters = counters;
+	return cache;
+}
+
+void cache_memory_free(struct slab_cache *cache)
+{
+	cache->magic = 0;
+	cache->slots = cache->cpu_slots = cache->rcu_slots = cpu_slots_none();
+	cache->next = NULL;
+	*free_caches_end = cache;
+	free_caches_end = &cache->next;
+	free_cache_count++;
+}
+
+static void cache_layout(struct slab_cache *cache, size_t size)
+{
+	cache->size = size;
+	cache->slab_shift = cache_choose_slab_shift(size);
+	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
+	cache->min_partial = choose_min_partial(size);
+	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
+}
+
+char *slots_create(void)
+{
+	if (!fail_pages())
+		return cpu_slots_create();
+	errno = ENOMEM;
+	return NULL;
+}
+
+static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
+{
+	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
+	cache->cpu_slots = cache->geometry && cpu_slots_none() ? slots_create() : NULL;
+	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
+	cache->rcu_slots = cache->rcu ? rcu_slots(cache->rcu) : cpu_slots_none();
+	if (cache->cpu_slots && (cache->rcu || !rcu))
+		return true;
+	if (cache->cpu_slots)
+		cpu_slots_destroy(cache->cpu_slots);
+	return false;
+}
+
+static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
+				    const struct slab_cache_args *args, uint64_t flags)
+{
+	struct slab_cache *cache = cache_memory();
+
+	if (!cache)
+		return NULL;
+	cache_layout(cache, (object_size + align - 1) & ~(align - 1));
+	if (!cache_make_slots(cache, args->rcu)) {
+		cache_memory_free(cache);
+		errno = ENOMEM;
+		return NULL;
+	}
+	cache->object_size = object_size;
+	cache->align = align;
+	cache->flags = flags & ~(SLAB_DEBUG_LETTERS | LETTER_NO_GROWTH);
+	cache->letters = flags & SLAB_DEBUG_LETTERS;
+	if (flags & LETTER_NO_GROWTH)
+		cache->letters = debug_letters_without_growth(cache, cache->letters);
+	cache->tag = (slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0) |
+		     (flags & SLAB_HARDEN_FREE ? SLAB_TAG_HARDEN : 0);
+	cache->ctor = args->ctor;
+	cache->dtor = args->dtor;
+	cache->isolate = args->isolate;
+	cache->migrate = args->migrate;
+	cache->arg = args->arg;
+	cache->limit = args->limit;
+	cache->reclaim = args->reclaim;
+	cache->memory.reserve = args->reserve;
+	cache->remote_node_ratio = REMOTE_NODE_RATIO;
+	cache->refs = 1;
+	memcpy(cache->name, name, strlen(name) + 1);
+	pthread_mutex_init(&cache->flush_lock, NULL);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		node_init(&cache->node[n]);
+	if (annotate_is_on())
+		cache->letters |= LETTER_TOOL;
+	cache->had_letters = cache->letters;
+	if (cache->letters || flags & SLAB_HARDEN_FREE)
+		fault_install();
+	cache_update_slots(cache);
+	cache->magic = CACHE_MAGIC;
+	return cache;
+}
+
+static void registry_add(struct slab_cache *cache)
+{
+	root_registry_begin();
+	cache->prev_next = registry_end;
+	*registry_end = cache;
+	registry_end = &cache->next;
+	root_registry_end();
+}
+
+void registry_remove(struct slab_cache *cache)
+{
+	root_registry_begin();
+	*cache->prev_next = cache->next;
+	if (cache->next)
+		cache->next->prev_next = cache->prev_next;
+	else
+		registry_end = cache->prev_next;
+	root_registry_end();
+}
+
+static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
+{
+	if (!cache->alias)
+		cache->alias = os_map(CACHE_ALIAS_BYTES, 1);
+	if (!cache->alias)
+		return NULL;
+	root_registry_begin();
+	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
+	root_registry_end();
+	cache->refs++;
+	if (object_size > cache->object_size)
+		cache->object_size = object_size;
+	return cache;
+}
+
+/* What the environment adds: debug flags, zeroing, hardening. */
+static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
+{
+	bool no_growth;
+	uint64_t flags = debug_options_letters(name, &no_growth);
+
+	if (no_growth)
+		flags |= LETTER_NO_GROWTH;
+	if (fail_wants(name))
+		flags |= SLAB_FAILSLAB;
+	if (slab_options()->zero_alloc && !args->ctor)
+		flags |= SLAB_ZERO;
+	if (slab_options()->harden)
+		flags |= SLAB_HARDEN_FREE;
+	return flags;
+}
+
+static void add(struct slab_cache *cache)
+{
+	registry_add(cache);
+	if (sample_options(cache->name))
+		sample_set(cache, sample_options(cache->name));
+}
+
+/* With registry_lock. When it fails, *ret_reason and errno say why. */
+static struct slab_cache *create_locked(const char *name, size_t size,
+					const struct slab_cache_args *args, uint64_t flags,
+					const char **ret_reason)
+{
+	size_t align = choose_align(size, args->align, flags);
+	size_t stride = (size + align - 1) & ~(align - 1);
+	struct slab_cache *cache;
+
+	if (find_name(name)) {
+		*ret_reason = "a cache of this name exists";
+		errno = EEXIST;
+		return NULL;
+	}
+	if (!limit_is_possible(args->limit, (size_t)1 << cache_choose_slab_shift(stride))) {
+		*ret_reason = "args.limit is less than one slab";
+		errno = EINVAL;
+		return NULL;
+	}
+	*ret_reason = "out of memory";
+	flags |= wanted_flags(name, args);
+	if (args->reclaim)
+		flags |= SLAB_RECLAIM_ACCOUNT;
+	cache = can_merge(name, flags, args) ? find_mergeable(stride, align, flags) : NULL;
+	if (cache) {
+		cache = add_alias(cache, name, size);
+	} else {
+		cache = cache_new(name, size, align, args, flags);
+		if (cache)
+			add(cache);
+	}
+	if (cache)
+		*ret_reason = NULL;
+	return cache;
+}
+
+static void panic(const char *name, size_t size, const char *reason)
+{
+	slab_fatal("slab_cache_create(%.*s, %zu) with SLAB_PANIC failed: %s", SLAB_MAX_NAME,
+		   name ? name : "NULL", size, reason);
+}
+
+/* With registry_lock. */
+static struct slab_cache *create_by_size_locked(const char *name, size_t size)
+{
+	static const struct slab_cache_args args = {.align = 16};
+	const char *reason;
+	struct slab_cache *cache = create_locked(name, size, &args, SLAB_NO_MERGE, &reason);
+
+	if (cache)
+		cache->by_size = cache->complete = true;
+	return cache;
+}
+
+/* The control thread starts with no lock held: where libslab is malloc, pthread_create()
+ * comes back here. */
+struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place)
+{
+	struct slab_cache *cache;
+	int saved = errno, cancel;
+
+	if (!slab_init())
+		return NULL;
+	cancel = cancel_disable();
+	pthread_mutex_lock(&registry_lock);
+	cache = *place;
+	if (!cache) {
+		cache = create_by_size_locked(name, size);
+		__atomic_store_n(place, cache, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&registry_lock);
+	if (cache) {
+		slab_control_start();
+		errno = saved;
+	}
+	cancel_restore(cancel);
+	return cache;
+}
+
+/* What needs a cache that works, and no lock. An alias needs nothing. */
+static bool complete(struct slab_cache *cache, const struct slab_cache_args *args,
+		     const void *caller)
+{
+	if (args->reserve && !reserve_create(cache, caller))
+		return false;
+	__atomic_store_n(&cache->complete, true, __ATOMIC_RELEASE);
+	if (args->reclaim)
+		pressure_start();
+	return true;
+}
+
+/* NULL, or the reason as text, with errno. */
+static const char *create(const char *name, size_t size, const struct slab_cache_args *args,
+			  uint64_t flags, const void *caller, struct slab_cache **ret_cache)
+{
+	struct slab_cache *cache;
+	const char *reason;
+
+	pthread_mutex_lock(&registry_lock);
+	cache = create_locked(name, size, args, flags, &reason);
+	pthread_mutex_unlock(&registry_lock);
+	if (!cache)
+		return reason;
+	if (!complete(cache, args, caller)) {
+		slab_cache_destroy(cache);
+		errno = ENOMEM;
+		return "out of memory for its reserve";
+	}
+	slab_control_start();
+	*ret_cache = cache;
+	return NULL;
+}
+
+struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
+					   const struct slab_cache_args *user_args,
+					   size_t args_size, uint64_t flags)
+{
+	const void *caller = __builtin_return_address(0);
+	int saved = errno, cancel = cancel_disable();
+	const char *reason = "out of memory";
+	struct slab_cache *cache = NULL;
+	struct slab_cache_args args;
+
+	if (slab_init()) {
+		errno = EINVAL;
+		reason = create_args_read(&args, user_args, args_size);
+		if (!reason)
+			reason = create_args_check(name, size, &args, flags);
+		if (!reason)
+			reason = create(name, size, &args, flags, caller, &cache);
+	}
+	create_args_set_error(reason);
+	if (reason && flags & SLAB_PANIC)
+		panic(name, size, reason);
+	cancel_restore(cancel);
+	if (!reason)
+		errno = saved;
+	return cache;
+}

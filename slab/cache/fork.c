@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Locks, their order, and fork, which holds all of them, so that the child finds none of
+ * them locked by a thread it does not have.
+ *
+ * In this order a thread takes them; prepare() takes them line by line:
+ *
+ *   1 registry_lock         the list of caches (create.c)
+ *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
+ *                           those that were taken from CPUs (shrink.c);
+ *                           a thread holds that of one cache only
+ *   3 reserve lock          a cache's list of reserved objects (reserve_fill.c)
+ *   4 map_lock              the map of a validation (validate.c)
+ *   5 discard_lock          memory on its way to the operating system (segment.c)
+ *   6 node->lock            a node's lists (node.c, debug_objects.c), one at a time
+ *   7 guard lock            guarded objects (guard.c)
+ *   8 pages_lock            free slabs and segments (segment.c)
+ *   9 counters lock         what is attached to caches (counters_attach.c)
+ *  10 free_lock             what RCU callbacks use again (free_rcu.c)
+ *  11 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
+ *
+ * A thread that holds 7 to 11 takes no other lock, except over fork. Under no lock may a
+ * thread do what can come back to libslab or wait for a thread that does:
+ *
+ *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
+ *     handlers of reports, limits and failures;
+ *   - write a report or a note, or symbolize addresses;
+ *   - call what may allocate where libslab is malloc: pthread_create, pthread_atfork,
+ *     dl*, stdio streams, an RCU flavour's functions.
+ *
+ * The thread that forks has all signals blocked while it holds locks: its handlers may
+ * fork, too. The symbolizer's memory and the options have no lock that outlives a process:
+ * they note the process that holds them.
+ *
+ * What needs no lock needs nothing here: sections end with their thread, and a
+ * slab that another thread had in hand to allocate or to free stays in its hand, so
+ * the child loses its free objects, never gets one twice. Whoever has slabs in hand
+ * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c,
+ * release.c).
+ */
+#include "base/cancel.h"
+#include "control/server.h"
+#include "registry/count_window.h"
+#include "inspect/counters.h"
+#include "memory/decay.h"
+#include "memory/defrag.h"
+#include "debug/fault.h"
+#include "debug/guard.h"
+#include "core/hand.h"
+#include "cache/large.h"
+#include "registry/pin.h"
+#include "memory/pressure.h"
+#include "rcu/free_rcu.h"
+#include "registry/reserve.h"
+#include "inspect/root.h"
+#include "base/signals.h"
+
+/* Of the thread that forks; changed under registry_lock. */
+static uint64_t signal_mask;
+
+static void prepare(void)
+{
+	uint64_t mask = signals_block();
+
+	pthread_mutex_lock(&registry_lock);
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		hand_lock_first(c);
+		reserve_lock(c);
+	}
+	validate_lock();
+	segment_discard_lock();
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			pthread_mutex_lock(&c->node[n].lock);
+	guard_lock();
+	segment_lock();
+	counters_lock();
+	rcu_fork_lock();
+	cpu_slots_lock_all();
+	signal_mask = mask;
+}
+
+static void unlock_all(void)
+{
+	cpu_slots_unlock_all();
+	rcu_fork_unlock();
+	counters_unlock();
+	segment_unlock();
+	guard_unlock();
+	segment_discard_unlock();
+	validate_unlock();
+	for (struct slab_cache *c = registry_first; c; c = c->next) {
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			pthread_mutex_unlock(&c->node[n].lock);
+		reserve_unlock(c);
+		pthread_mutex_unlock(&c->flush_lock);
+	}
+	pthread_mutex_unlock(&registry_lock);
+}
+
+static void parent(void)
+{
+	uint64_t mask = signal_mask;
+
+	unlock_all();
+	signals_restore(mask);
+}
+
+/* Threads that were at something with this cache are gone. */
+static void after_fork_child(struct slab_cache *cache)
+{
+	pin_after_fork_child(cache);
+	release_after_fork_child(cache);
+	defrag_after_fork_child(cache);
+	cache->waiting = 0;
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		cache->node[n].waiting = 0;
+	rcu_after_fork_child(cache);
+}
+
+static void child(void)
+{
+	uint64_t mask = signal_mask;
+	int cancel = cancel_disable(); /* it closes files */
+
+	unlock_all();
+	root_after_fork_child();
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		after_fork_child(c);
+	count_after_fork_child();
+	decay_after_fork_child();
+	large_after_fork_child();
+	track_after_fork_child();
+	fault_after_fork_child();
+	pressure_after_fork_child();
+	slab_control_after_fork_child();
+	cancel_restore(cancel);
+	signals_restore(mask);
+}
+
+void slab_fork_init(void)
+{
+	pthread_atfork(prepare, parent, child);
+}

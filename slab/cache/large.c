@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Large allocations, straight from the page layer.
+ *
+ * Up to LARGE_SLAB_MAX bytes: a slab with one object, so that its memory is used
+ * again without asking the kernel. Above: a mapping of its own behind a
+ * segment's head, unmapped when freed. Both have a descriptor with `large` set.
+ *
+ * A slab may be twice its object. It counts as the pages that its object takes, since
+ * no others are touched; but one that held a larger object before has a tail: pages
+ * beyond its object, which the next one may need again. A short tail may stay; of the
+ * long ones, the newest: those of objects that come and go. Where huge pages come
+ * unasked, they come for the whole slab, and are not broken up.
+ *
+ * Memory that the system has just given is zero: a fresh mapping, and the pages of a slab
+ * beyond those that it held. large_calloc() clears only the others.
+ */
+#include "cache/large.h"
+
+#include "report/annotate.h"
+#include "memory/reclaim.h"
+#include "memory/decay.h"
+#include "debug/bug_info.h"
+#include "memory/limit.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A segment has room for seven such slabs. */
+#define LARGE_SLAB_MAX ((size_t)1 << 21)
+/* A tail is long that is more than one part in so many of its slab. */
+#define TAIL_PART 8u
+/* Bytes of long tails. */
+#define TAILS_MAX ((uint64_t)4 << 20)
+
+/* Slabs in use with long tails, newest first: under segment_lock(). */
+static struct slab_queue tails;
+static uint64_t tail_bytes;
+/* The slab whose tail goes back to the system at this moment: it is in use, but may neither
+ * be given to others nor get a larger object before that is done. */
+static struct {
+	struct slab *slab;
+	bool freed; /* by its owner: the thread that cuts gives it back */
+} cutting;
+
+static bool is_slab(const struct slab *slab)
+{
+	return segment_of(slab)->geometry != NULL;
+}
+
+static unsigned shift_for(size_t size)
+{
+	unsigned shift = SLAB_SHIFT_MIN;
+
+	while (((size_t)1 << shift) < size)
+		shift++;
+	return shift;
+}
+
+/* With an object of this size: bytes of its tail, if that is long. */
+static size_t long_tail(const struct slab *slab, size_t size)
+{
+	size_t tail = slab->populated - os_pages(size);
+
+	return tail > slab_bytes(slab) / TAIL_PART ? tail : 0;
+}
+
+/* With the lock: the tails' oldest slab is about to be cut, and counts no more; false: that
+ * is not needed, or it is being freed. */
+static bool begin_cut(size_t *ret_size, size_t *ret_tail)
+{
+	struct slab *slab = tails.last;
+
+	if (tail_bytes <= TAILS_MAX || cutting.slab)
+		return false;
+	*ret_size = os_pages(__atomic_load_n(&slab->large, __ATOMIC_RELAXED));
+	if (!*ret_size)
+		return false;
+	*ret_tail = slab->populated - *ret_size;
+	queue_remove(&tails, slab);
+	tail_bytes -= *ret_tail;
+	cutting.slab = slab;
+	cutting.freed = false;
+	return true;
+}
+
+/* With the lock: NULL, or the slab, if its owner has freed it meanwhile. */
+static struct slab *end_cut(size_t size, size_t tail, bool done)
+{
+	struct slab *slab = cutting.slab;
+
+	if (done) {
+		__atomic_store_n(&slab->populated, (uint32_t)size, __ATOMIC_RELAXED);
+	} else if (!cutting.freed) {
+		queue_add_tail(&tails, slab);
+		tail_bytes += tail;
+	}
+	cutting.slab = NULL;
+	return cutting.freed ? slab : NULL;
+}
+
+/* One tail goes, while the lock is free; false: none did. */
+static bool cut_one(void)
+{
+	struct slab *slab, *freed;
+	size_t size, tail;
+	bool done;
+
+	segment_lock();
+	done = begin_cut(&size, &tail);
+	slab = cutting.slab;
+	segment_unlock();
+	if (!done)
+		return false;
+	done = decay_may_discard(slab) && os_discard(slab->cpu.base + size, tail);
+	segment_lock();
+	freed = end_cut(size, tail, done);
+	segment_unlock();
+	if (freed)
+		segment_free_slab(freed);
+	return done;
+}
+
+/* Memory for the one object of a slab, of this size. */
+static void fit(struct slab *slab, size_t size)
+{
+	size_t tail;
+
+	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
+	slab_populate(slab, size);
+	tail = long_tail(slab, size);
+	if (!tail)
+		return;
+	segment_lock();
+	queue_add_head(&tails, slab);
+	tail_bytes += tail;
+	segment_unlock();
+	while (cut_one())
+		;
+}
+
+/* An object of this size leaves the slab, or gets another size; false: the slab is being
+ * cut. `frees`: who cuts it gives it back then. */
+static bool unfit(struct slab *slab, size_t size, bool frees)
+{
+	bool is_cut;
+	size_t tail;
+
+	segment_lock();
+	is_cut = cutting.slab == slab;
+	tail = is_cut ? 0 : long_tail(slab, size);
+	if (tail)
+		queue_remove(&tails, slab);
+	tail_bytes -= tail;
+	cutting.freed |= is_cut && frees;
+	segment_unlock();
+	return !is_cut;
+}
+
+/* An allocation. */
+struct wish {
+	size_t size, align;
+	bool zeroed;
+	size_t red;  /* bytes of red zone behind it */
+	size_t used; /* result: bytes from the start that a former object may have written */
+};
+
+static struct slab *take_slab(struct wish *wish)
+{
+	const size_t size = wish->size, align = wish->align;
+	struct geometry *geometry = geometry_get(shift_for(size > align ? size : align), 1);
+	int cpu = cpu_engine->cpu();
+	struct slab *slab;
+
+	if (!geometry || !limit_reserve(NULL, os_pages(size)))
+		return NULL;
+	slab = segment_take_slab(geometry, topology_node_of_cpu(cpu));
+	if (!slab) {
+		limit_give_up(NULL, os_pages(size));
+		return NULL;
+	}
+	wish->used = slab->populated < size ? slab->populated : size;
+	fit(slab, size);
+	segment_count_large((long)os_pages(size));
+	return slab;
+}
+
+static bool becomes_slab(const struct wish *wish)
+{
+	return wish->size <= LARGE_SLAB_MAX && wish->align <= LARGE_SLAB_MAX && !wish->red;
+}
+
+static struct slab *map(const struct wish *wish)
+{
+	struct slab *slab;
+
+	if (wish->size + wish->red < wish->size) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	slab = segment_map_large(wish->size + wish->red, wish->align);
+	if (slab && wish->red) {
+		slab->large = wish->size;
+		large_red_begin(slab, wish->size);
+	}
+	return slab;
+}
+
+static struct slab *attempt(struct wish *wish)
+{
+	limit_clear();
+	return becomes_slab(wish) ? take_slab(wish) : map(wish);
+}
+
+static SLAB_SLOWPATH struct slab *attempt_again(struct wish *wish)
+{
+	struct retry retry = {
+		.bytes = becomes_slab(wish)
+				 ? os_pages(wish->size)
+				 : segment_large_bytes(wish->size + wish->red, wish->align),
+	};
+	struct slab *slab = NULL;
+
+	while (!slab && retry_allocation(&retry))
+		slab = attempt(wish);
+	if (!slab)
+		limit_failed(NULL);
+	return slab;
+}
+
+static void *alloc_wish(struct wish *wish)
+{
+	int saved = errno;
+	struct slab *slab;
+
+	if (!slab_init())
+		return NULL;
+	wish->red = large_red_wanted();
+	slab = attempt(wish);
+	if (SLAB_UNLIKELY(!slab))
+		slab = attempt_again(wish);
+	if (!slab)
+		return NULL;
+	errno = saved;
+	if (annotate_is_on())
+		annotate_alloc(slab->cpu.base, wish->size, wish->zeroed);
+	if (wish->zeroed)
+		memset(slab->cpu.base, 0, wish->used);
+	return slab->cpu.base;
+}
+
+void *large_alloc(size_t size, size_t align)
+{
+	return alloc_wish(&(struct wish){.size = size, .align = align});
+}
+
+void *large_calloc(size_t size)
+{
+	return alloc_wish(&(struct wish){.size = size, .align = 1, .zeroed = true});
+}
+
+static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,
+					const void *caller)
+{
+	struct finding finding;
+
+	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+		      "Invalid object pointer %p", ptr);
+	finding_note(&finding, "It points into %zu bytes at %p", slab->large,
+		     (void *)slab->cpu.base);
+	debug_refuse(NULL, &finding, ptr, caller);
+}
+
+void large_free(struct slab *slab, void *ptr, const void *caller)
+{
+	size_t size = 0;
+
+	/* Of two threads that free it at once, one gets 0. */
+	if (ptr == slab->cpu.base)
+		size = __atomic_exchange_n(&slab->large, 0, __ATOMIC_ACQ_REL);
+	if (!size) {
+		report_inside(slab, ptr, caller);
+		return;
+	}
+	if (annotate_is_on())
+		annotate_free(ptr, 0);
+	if (large_is_red(slab))
+		large_red_end(slab, size, caller);
+	if (!is_slab(slab)) {
+		segment_unmap_large(slab);
+		return;
+	}
+	segment_count_large(-(long)os_pages(size));
+	if (unfit(slab, size, true))
+		segment_free_slab(slab);
+	limit_release(NULL, os_pages(size));
+}
+
+size_t large_usable(const struct slab *slab)
+{
+	return large_is_red(slab) ? slab->large : os_pages(slab->large);
+}
+
+static bool resize_slab(struct slab *slab, size_t size)
+{
+	const struct timespec step = {.tv_nsec = 50000};
+	size_t before = os_pages(slab->large),
+	       more = os_pages(size) > before ? os_pages(size) - before : 0;
+
+	/* Not in place when less than half would be used. */
+	if (size > slab_bytes(slab) || size < slab_bytes(slab) / 2)
+		return false;
+	if (more && !limit_reserve(NULL, more))
+		return false;
+	/* For as long as one system call takes. */
+	while (!unfit(slab, slab->large, false))
+		syscall(SYS_nanosleep, &step, NULL);
+	fit(slab, size);
+	segment_count_large((long)(os_pages(size) - before));
+	limit_release(NULL, before + more - os_pages(size));
+	return true;
+}
+
+static bool remap(struct slab *slab, size_t size, size_t red)
+{
+	if (!segment_resize_large(slab, size + red))
+		return false;
+	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
+	return true;
+}
+
+static bool resize_mapping(struct slab *slab, size_t size)
+{
+	bool done;
+
+	/* One that became small enough for a slab is not moved as long as half of it is used. */
+	if (size <= LARGE_SLAB_MAX && size <= slab->large / 2)
+		return false;
+	if (!large_is_red(slab))
+		return remap(slab, size, 0);
+	large_red_end(slab, slab->large, NULL);
+	done = size + LARGE_RED_BYTES > size && remap(slab, size, LARGE_RED_BYTES);
+	large_red_begin(slab, slab->large);
+	return done;
+}
+
+static bool resize(struct slab *slab, size_t size)
+{
+	limit_clear();
+	return is_slab(slab) ? resize_slab(slab, size) : resize_mapping(slab, size);
+}
+
+bool large_resize(struct slab *slab, size_t size)
+{
+	const size_t old = slab->large;
+	struct retry retry = {.bytes = size > old ? os_pages(size) - os_pages(old) : 0};
+	int saved = errno;
+
+	while (!resize(slab, size))
+		if (!retry_allocation(&retry))
+			return false;
+	errno = saved;
+	if (annotate_is_on())
+		annotate_resize(slab->cpu.base, old, size);
+	return true;
+}
+
+void large_after_fork_child(void)
+{
+	struct slab *slab = cutting.slab;
+
+	cutting.slab = NULL;
+	if (!slab)
+		return;
+	if (cutting.freed) {
+		segment_free_slab(slab);
+	} else if (slab->large) {
+		queue_add_head(&tails, slab);
+		tail_bytes += slab->populated - os_pages(slab->large);
+	}
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Red zones of large allocations, with the debug flag Z for LARGE_NAME.
+ *
+ *   descriptor … | red zone | allocation | red zone, to the end of the last page
+ *                  64 bytes                64 bytes at least
+ *
+ * Such an allocation is always a mapping of its own: the zone before it lies in the page of
+ * its descriptor, and no neighbour follows in the same slab. Its last page ends in the zone
+ * behind it. Both are looked at when the allocation is freed, gets another size, or when a
+ * cache of <slab/malloc.h>'s is validated; damage is put right.
+ */
+#include <string.h>
+
+#include "report/annotate.h"
+#include "debug/layout.h"
+#include "config/debug_spec.h"
+#include "debug/bug_info.h"
+#include "cache/large.h"
+#include "config/options.h"
+
+/* Under segment_lock(). */
+static struct slab_queue allocations;
+
+size_t large_red_wanted(void)
+{
+	bool no_growth;
+
+	if (!*slab_options()->debug || annotate_is_on())
+		return 0;
+	return debug_options_letters(LARGE_NAME, &no_growth) & SLAB_RED_ZONE && !no_growth
+		       ? LARGE_RED_BYTES
+		       : 0;
+}
+
+static void zones(const struct slab *slab, size_t size, struct region zone[2])
+{
+	const struct segment *segment = segment_of(slab);
+	char *start = slab->cpu.base;
+
+	zone[0] = region_of(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone", start - segment->red_zone,
+			    start, RED_ACTIVE);
+	zone[1] = region_of(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone", start + size,
+			    segment_start(segment) + segment->mapped, RED_ACTIVE);
+}
+
+/* What is wrong is described, and put right. false: nothing. */
+static bool find_damage(const struct slab *slab, size_t size, struct finding *finding)
+{
+	struct region zone[2];
+	struct damage damage;
+
+	zones(slab, size, zone);
+	if (!debug_region_damaged(&zone[0], &damage) && !debug_region_damaged(&zone[1], &damage))
+		return false;
+	damage_begin_finding(&damage, LARGE_NAME, finding);
+	finding_large(finding, slab, size);
+	damage_repair(&damage, finding);
+	return true;
+}
+
+void large_red_begin(struct slab *slab, size_t size)
+{
+	struct region zone[2];
+
+	segment_of(slab)->red_zone = LARGE_RED_BYTES;
+	zones(slab, size, zone);
+	for (unsigned i = 0; i < 2; i++)
+		memset(zone[i].start, zone[i].value, (size_t)(zone[i].end - zone[i].start));
+	segment_lock();
+	queue_add_head(&allocations, slab);
+	segment_unlock();
+}
+
+void large_red_end(struct slab *slab, size_t size, const void *caller)
+{
+	struct finding finding;
+
+	segment_lock();
+	queue_remove(&allocations, slab);
+	segment_unlock();
+	while (find_damage(slab, size, &finding)) {
+		finding_detected(&finding, caller);
+		debug_report(NULL, &finding);
+	}
+}
+
+/* The first that is damaged; 0 bytes: it is being freed. */
+static bool find_any(struct finding *finding)
+{
+	bool found = false;
+
+	segment_lock();
+	for (struct slab *slab = allocations.first; slab && !found; slab = slab->next) {
+		size_t size = __atomic_load_n(&slab->large, __ATOMIC_RELAXED);
+
+		found = size && find_damage(slab, size, finding);
+	}
+	segment_unlock();
+	return found;
+}
+
+long large_red_validate(void)
+{
+	struct finding finding;
+	long problems = 0;
+
+	for (; find_any(&finding); problems++) {
+		finding_detected(&finding, NULL);
+		debug_report(NULL, &finding);
+	}
+	return problems;
+}

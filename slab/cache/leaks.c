@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What remains in a cache when it is destroyed.
+ *
+ * The thread composes and writes reports with no lock held, so that a fork, or a thread that
+ * creates a cache, does not wait for a reader of stderr. The cache is pinned and marked as
+ * dying, so that no other thread shrinks or validates it; its user must not use it. All
+ * working memory is one mapping: the thread's stack may be small.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "debug/debug_cache.h"
+#include "debug/bug_info.h"
+#include "report/symbol.h"
+
+#define LEAK_SITES 3
+#define LEAK_FRAMES 6u
+
+/* Left free in a report for another object, and for the call sites. */
+#define ROOM_OBJECT 512u
+#define ROOM_SITES 2048u
+
+struct leaks {
+	struct slab_cache *cache;
+	struct report report;
+	unsigned long count;
+	unsigned sites;
+	struct slab_track who;
+	char text[LEAK_FRAMES][SYMBOL_TEXT];
+	uint64_t map[SLAB_MAP_WORDS]; /* free objects of one slab */
+};
+
+static void begin(struct leaks *leaks, const char *more)
+{
+	report_begin(&leaks->report, SLAB_PROBLEM_LEAK, leaks->cache->name,
+		     "Objects remaining in %s on slab_cache_destroy%s", leaks->cache->name, more);
+}
+
+/* As many reports as it takes. */
+static void make_room(struct leaks *leaks, size_t bytes)
+{
+	if (leaks->report.len + bytes <= sizeof(leaks->report.text))
+		return;
+	leaks->report.info.leaked = leaks->count;
+	report_emit(&leaks->report);
+	begin(leaks, " (continued)");
+}
+
+/* Who allocated it, on one line. */
+static void add_track(struct leaks *leaks, const struct track *track)
+{
+	struct slab_track *who = &leaks->who;
+
+	track_describe(track, who);
+	if (!who->tid || !who->frames)
+		return;
+	symbolize(1, who->frame, leaks->text);
+	report_line(&leaks->report, "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)",
+		    leaks->text[0], who->age_ms, who->cpu, who->tid, who->thread);
+}
+
+static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
+{
+	char *object = slab->debug ? debug_object_at(slab, index)
+				   : slab->cpu.base + index * slab_size(slab);
+
+	make_room(leaks, ROOM_OBJECT);
+	leaks->count++;
+	report_line(&leaks->report, "Object %p @offset=%zu", (void *)object,
+		    (size_t)(object - slab->cpu.base));
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
+}
+
+/* After a flush every slab is listed or full, so all can be looked at as if isolated. */
+static void add_slab(struct slab *slab, void *arg)
+{
+	struct leaks *leaks = arg;
+	bool tagged = slab_is_tagged(slab, SLAB_TAG_DEBUG);
+
+	if (!tagged) {
+		if (slab_is_empty(slab))
+			return;
+		slab_map_free(slab, leaks->map);
+	}
+	for (unsigned i = 0; i < slab->carved; i++)
+		if (tagged ? debug_is_allocated(slab, i) : !(leaks->map[i / 64] >> i % 64 & 1))
+			add_object(leaks, slab, i);
+}
+
+/* The stack that most of the objects come from, and the next ones. */
+static int add_site(const struct slab_call_site *site, void *arg)
+{
+	struct leaks *leaks = arg;
+	unsigned frames = site->frames < LEAK_FRAMES ? site->frames : LEAK_FRAMES;
+
+	symbolize(frames, site->frame, leaks->text);
+	report_line(&leaks->report, "%" PRIu64 " of them allocated by", site->count);
+	for (unsigned i = 0; i < frames; i++)
+		report_line(&leaks->report, "\t%s", leaks->text[i]);
+	return ++leaks->sites == LEAK_SITES;
+}
+
+static void report(struct leaks *leaks)
+{
+	begin(leaks, "");
+	cache_each_slab(leaks->cache, add_slab, leaks);
+	report_line(&leaks->report, "%lu objects remain", leaks->count);
+	make_room(leaks, ROOM_SITES);
+	slab_cache_traces(leaks->cache, SLAB_TRACES_ALLOCATED, 0, add_site, leaks);
+	leaks->report.info.leaked = leaks->count;
+	report_emit(&leaks->report);
+}
+
+/* No memory to look at the objects. */
+static SLAB_SLOWPATH void report_nothing_more(const struct slab_cache *cache)
+{
+	struct finding finding;
+
+	finding_begin(&finding, SLAB_PROBLEM_LEAK, cache->name,
+		      "Objects remaining in %s on slab_cache_destroy", cache->name);
+	finding_report(&finding);
+}
+
+void cache_report_leaks(struct slab_cache *cache)
+{
+	struct leaks *leaks = os_map(sizeof(*leaks), 1);
+
+	if (leaks) {
+		leaks->cache = cache;
+		report(leaks);
+		os_unmap(leaks, sizeof(*leaks));
+	} else {
+		report_nothing_more(cache);
+	}
+	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
+}

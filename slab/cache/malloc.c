@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory by size, on caches named size-16 … size-32k.
+ *
+ * Classes are multiples of 16 up to 128, then eight to each doubling, so that a
+ * class is at most 12.5 % larger than the one below. A class's cache is made
+ * when it is first asked for. Larger sizes are large.c's.
+ */
+#include <errno.h>
+#include <slab/malloc.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "debug/debug_cache.h"
+#include "debug/bug_info.h"
+#include "cache/large.h"
+#include "rseq.h"
+
+#define CLASSES 72u
+#define SMALL_CLASSES 8u /* 16, 32, … 128 */
+
+static struct slab_cache *classes[CLASSES];
+
+static unsigned class_of(size_t size)
+{
+	unsigned log2;
+
+	if (size <= 128)
+		return size ? (unsigned)((size - 1) / 16) : 0;
+	/* The class above 2^log2 in steps of an eighth of it. */
+	log2 = 63 - (unsigned)__builtin_clzl(size - 1);
+	return SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
+}
+
+static size_t class_size(unsigned class)
+{
+	unsigned step = class - SMALL_CLASSES, log2 = 7 + step / 8;
+
+	if (class < SMALL_CLASSES)
+		return ((size_t)class + 1) * 16;
+	return ((size_t)1 << log2) + ((size_t)(step % 8 + 1) << (log2 - 3));
+}
+
+static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
+{
+	size_t size = class_size(class);
+	char name[32];
+
+	snprintf(name, sizeof(name), size % 1024 ? "size-%zu" : "size-%zuk",
+		 size % 1024 ? size : size / 1024);
+	return cache_create_by_size(name, size, &classes[class]);
+}
+
+static struct slab_cache *class_cache(unsigned class)
+{
+	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
+}
+
+/* Off the fast path it is known how much was asked for, and by whom. */
+static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const void *caller)
+{
+	struct slab_cache *cache = class_cache(class);
+
+	if (!cache)
+		cache = class_create(class);
+	return cache ? slab_alloc_requested(cache, size, caller) : NULL;
+}
+
+/* From a class's cache, as slab_alloc(). */
+static inline void *class_alloc(unsigned class, size_t size, const void *caller)
+{
+	struct slab_cache *cache = class_cache(class);
+	void *obj;
+
+	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+		return obj;
+	return class_alloc_slow(class, size, caller);
+}
+
+static inline void *malloc_for(size_t size, const void *caller)
+{
+	if (SLAB_UNLIKELY(size > SLAB_MALLOC_MAX_CACHED))
+		return large_alloc(size, 1);
+	return class_alloc(class_of(size), size, caller);
+}
+
+void *slab_malloc(size_t size)
+{
+	return malloc_for(size, __builtin_return_address(0));
+}
+
+void *slab_calloc(size_t n, size_t size)
+{
+	size_t bytes;
+	void *ptr;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (bytes > SLAB_MALLOC_MAX_CACHED)
+		return large_calloc(bytes);
+	ptr = class_alloc(class_of(bytes), bytes, __builtin_return_address(0));
+	return ptr ? memset(ptr, 0, bytes) : NULL;
+}
+
+/* A pointer that no function of this file gave: say so. */
+static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *ptr,
+					 const void *caller)
+{
+	struct finding finding;
+
+	if (!segment_known(ptr))
+		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
+			      "Attempt to free object %p outside of slab", ptr);
+	else
+		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+			      "Invalid object pointer %p", ptr);
+	if (cache)
+		finding_note(&finding, "It is of cache %s: slab_free() frees it", cache->name);
+	debug_refuse(cache, &finding, ptr, caller);
+}
+
+/* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */
+static struct slab *size_slab(const void *ptr, const void *caller)
+{
+	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_nowhere;
+	struct slab_cache *cache = slab_user(slab);
+
+	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
+		return slab;
+	report_foreign(cache, ptr, caller);
+	return NULL;
+}
+
+static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
+{
+	struct slab *slab = size_slab(ptr, caller);
+
+	if (!slab)
+		return;
+	if (slab->large)
+		large_free(slab, ptr, caller);
+	else
+		slab_free_from(slab_user(slab), ptr, slab, caller);
+}
+
+/* The cache of a slab whose objects the fast path may free: of a size, untagged. */
+static inline struct slab_cache *plain_size_cache(const struct slab *slab)
+{
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
+	struct slab_cache *cache = (struct slab_cache *)user;
+
+	return user && !(user & SLAB_TAGS) && cache->by_size ? cache : NULL;
+}
+
+static inline void free_for(void *ptr, const void *caller)
+{
+	/* A multiple of 16 is what every object of a size starts at. */
+	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
+		struct slab *slab = slab_of(ptr);
+		struct slab_cache *cache = plain_size_cache(slab);
+
+		if (SLAB_LIKELY(cache) &&
+		    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
+			return;
+	}
+	free_slow_for(ptr, caller);
+}
+
+void slab_mfree(void *ptr)
+{
+	if (ptr)
+		free_for(ptr, __builtin_return_address(0));
+}
+
+static size_t usable(const struct slab *slab, const void *ptr)
+{
+	if (slab->large)
+		return large_usable(slab);
+	if (SLAB_UNLIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG)))
+		return debug_usable_size(slab, ptr);
+	return slab_size(slab);
+}
+
+size_t slab_usable_size(const void *ptr)
+{
+	const struct slab *slab = ptr ? size_slab(ptr, __builtin_return_address(0)) : NULL;
+
+	return slab ? usable(slab, ptr) : 0;
+}
+
+static void *move(void *ptr, size_t old, size_t size, const void *caller)
+{
+	void *to = malloc_for(size, caller);
+
+	if (!to)
+		return NULL;
+	memcpy(to, ptr, old < size ? old : size);
+	free_for(ptr, caller);
+	return to;
+}
+
+/* Does the object stay where it is? */
+static bool resize(struct slab *slab, void *ptr, size_t size)
+{
+	if (slab->large)
+		return size > SLAB_MALLOC_MAX_CACHED && large_resize(slab, size);
+	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != slab_user(slab)->size)
+		return false;
+	return !slab_is_tagged(slab, SLAB_TAG_DEBUG) ||
+	       debug_resize(slab_user(slab), slab, ptr, size);
+}
+
+void *slab_realloc(void *ptr, size_t size)
+{
+	const void *caller = __builtin_return_address(0);
+	struct slab *slab;
+
+	if (!ptr)
+		return malloc_for(size, caller);
+	if (!size) {
+		free_for(ptr, caller);
+		return NULL;
+	}
+	slab = size_slab(ptr, caller);
+	if (!slab) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (resize(slab, ptr, size))
+		return ptr;
+	return move(ptr, usable(slab, ptr), size, caller);
+}
+
+/* Slabs are aligned further than their objects, so an object is aligned as its
+ * size is; a power of two comes along soon. NULL: not by a cache. */
+static void *class_memalign(size_t align, size_t size, const void *caller)
+{
+	unsigned class = class_of(size > align ? size : align);
+	void *obj;
+
+	while (class_size(class) % align)
+		class ++;
+	obj = class_alloc(class, size, caller);
+	if (!obj || (uintptr_t)obj % align == 0)
+		return obj;
+	/* With red zones, objects are aligned to a page at most. */
+	free_for(obj, caller);
+	return NULL;
+}
+
+void *slab_memalign(size_t align, size_t size)
+{
+	void *ptr;
+
+	if (!align || align & (align - 1) || align > LARGE_ALIGN_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (size > SLAB_MALLOC_MAX_CACHED || align > SLAB_MALLOC_MAX_CACHED)
+		return large_alloc(size ? size : 1, align);
+	ptr = class_memalign(align, size, __builtin_return_address(0));
+	return ptr ? ptr : large_alloc(size ? size : 1, align);
+}
+
+void slab_free_sized(void *ptr, size_t size)
+{
+	const void *caller = __builtin_return_address(0);
+	const struct slab *slab = ptr ? size_slab(ptr, caller) : NULL;
+	size_t has = slab ? usable(slab, ptr) : 0;
+
+	if (!slab)
+		return;
+	/* 0: not the start of an object, which the free sees and says better. */
+	if (SLAB_UNLIKELY(has && size > has))
+		debug_report_wrong_size(slab, ptr, size, has, caller);
+	else
+		free_for(ptr, caller);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The 389-ds family: memory by size that is never NULL. A directory server that
+ * cannot allocate has nothing better to do than to say so and die.
+ */
+#include <errno.h>
+#include <slab/malloc.h>
+#include <string.h>
+
+#include "report/report.h"
+
+static void *check(void *ptr, const char *function, size_t n, size_t size)
+{
+	if (!ptr)
+		slab_fatal("%s(%zu x %zu bytes) failed: %s", function, n, size, strerror(errno));
+	return ptr;
+}
+
+/* 389-ds takes a size of 0 for the programming error that it mostly is. */
+static void check_size(const char *function, size_t n, size_t size)
+{
+	if (!n || !size)
+		slab_fatal("%s(%zu x %zu bytes): a size of 0 is not allowed", function, n, size);
+}
+
+void slab_ch_free(void **ptr)
+{
+	if (!ptr)
+		return;
+	slab_mfree(*ptr);
+	*ptr = NULL;
+}
+
+void slab_ch_free_string(char **ptr)
+{
+	if (!ptr)
+		return;
+	slab_mfree(*ptr);
+	*ptr = NULL;
+}
+
+void *slab_ch_malloc(size_t size)
+{
+	check_size("slab_ch_malloc", 1, size);
+	return check(slab_malloc(size), "slab_ch_malloc", 1, size);
+}
+
+void *slab_ch_calloc(size_t n, size_t size)
+{
+	check_size("slab_ch_calloc", n, size);
+	return check(slab_calloc(n, size), "slab_ch_calloc", n, size);
+}
+
+void *slab_ch_realloc(void *ptr, size_t size)
+{
+	check_size("slab_ch_realloc", 1, size);
+	return check(slab_realloc(ptr, size), "slab_ch_realloc", 1, size);
+}
+
+void *slab_ch_memalign(size_t align, size_t size)
+{
+	check_size("slab_ch_memalign", 1, size);
+	if (!align || align & (align - 1))
+		slab_fatal("slab_ch_memalign(%zu, %zu bytes): the alignment is no power of two",
+			   align, size);
+	return check(slab_memalign(align, size), "slab_ch_memalign", 1, size);
+}
+
+char *slab_ch_strdup(const char *string)
+{
+	size_t bytes;
+
+	if (!string)
+		return NULL;
+	bytes = strlen(string) + 1;
+	return memcpy(slab_ch_malloc(bytes), string, bytes);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading SLAB_DEBUG and SLAB_SAMPLE, each time anew and in place.
+ *
+ * SLAB_DEBUG is a row of blocks "letters[,name...]" between semicolons. A block
+ * with names is for these caches alone; the first that has the cache's name
+ * decides. Otherwise the last block without names does.
+ */
+#include "config/debug_spec.h"
+#include "base/names.h"
+#include "base/names.h"
+#include "config/options.h"
+
+#include <slab/debug.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct span {
+	const char *start;
+	size_t len;
+};
+
+/* The part of a span in front of `stop`, taken off it together with the stop.
+ * An exhausted span starts at NULL. */
+static struct span cut(struct span *rest, char stop)
+{
+	const char *end = rest->len ? memchr(rest->start, stop, rest->len) : NULL;
+	struct span part = {rest->start, end ? (size_t)(end - rest->start) : rest->len};
+
+	rest->start = end ? end + 1 : NULL;
+	rest->len = end ? rest->len - part.len - 1 : 0;
+	return part;
+}
+
+static struct span span_of(const char *text)
+{
+	return (struct span){text, strlen(text)};
+}
+
+/* --- patterns of names ------------------------------------------------------------ */
+
+bool name_is_pattern(const char *pattern, size_t len)
+{
+	const char *star = len ? memchr(pattern, '*', len) : NULL;
+	size_t fixed = star ? (size_t)(star - pattern) : len;
+
+	for (size_t i = 0; i < fixed; i++)
+		if (!isgraph((unsigned char)pattern[i]))
+			return false;
+	return (fixed > 0 || star) && fixed <= SLAB_MAX_NAME &&
+	       (!len || !memchr(pattern, ';', len));
+}
+
+static bool matches(struct span pattern, const char *name)
+{
+	const char *star = pattern.len ? memchr(pattern.start, '*', pattern.len) : NULL;
+
+	if (star)
+		return strncmp(pattern.start, name, (size_t)(star - pattern.start)) == 0;
+	return strlen(name) == pattern.len && memcmp(pattern.start, name, pattern.len) == 0;
+}
+
+bool name_in_list(const char *list, size_t len, const char *cache_name)
+{
+	struct span rest = {list, len};
+
+	while (rest.start) {
+		struct span name = cut(&rest, ',');
+
+		if (name.len && matches(name, cache_name))
+			return true;
+	}
+	return false;
+}
+
+/* --- letters ------------------------------------------------------------------------ */
+
+static uint64_t letter_flag(char c)
+{
+	uint64_t flag;
+	char letter;
+
+	for (unsigned i = 0; (letter = debug_letter(i, &flag)); i++)
+		if ((c | 0x20) == letter)
+			return flag;
+	return 0;
+}
+
+int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters)
+{
+	uint64_t letters = 0;
+
+	if (len == 1 && text[0] == '-')
+		len = 0;
+	for (size_t i = 0; i < len; i++) {
+		uint64_t flag = letter_flag(text[i]);
+
+		if (!flag)
+			return -EINVAL;
+		letters |= flag;
+	}
+	*ret_letters = letters;
+	return 0;
+}
+
+/* --- SLAB_DEBUG ----------------------------------------------------------------------- */
+
+struct block {
+	struct span letters;
+	struct span names; /* start is NULL: a block for all caches */
+};
+
+/* false: there is no further block. Empty ones are passed over. */
+static bool next_block(struct span *rest, struct block *block)
+{
+	while (rest->start) {
+		block->names = cut(rest, ';');
+		if (block->names.len) {
+			block->letters = cut(&block->names, ',');
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_no_growth(char c)
+{
+	return (c | 0x20) == 'o';
+}
+
+/* No letters at all mean the usual ones; "-" takes back what stands before it. */
+static uint64_t block_letters(struct span text)
+{
+	uint64_t letters = 0;
+
+	if (!text.len)
+		return SLAB_DEBUG_DEFAULT;
+	for (size_t i = 0; i < text.len; i++)
+		letters = text.start[i] == '-' ? 0 : letters | letter_flag(text.start[i]);
+	return letters;
+}
+
+uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_no_growth)
+{
+	struct span rest = span_of(text);
+	struct block block;
+	uint64_t for_all = 0, for_name = 0;
+	bool found = false;
+
+	*ret_no_growth = false;
+	while (next_block(&rest, &block)) {
+		for (size_t i = 0; i < block.letters.len; i++)
+			*ret_no_growth |= is_no_growth(block.letters.start[i]);
+		if (!block.names.start) {
+			for_all = block_letters(block.letters);
+		} else if (!found && name_in_list(block.names.start, block.names.len, cache_name)) {
+			for_name = block_letters(block.letters);
+			found = true;
+		}
+	}
+	return found ? for_name : for_all;
+}
+
+/* Collects characters for a message: each once, as long as there is room. */
+static void add_unknown(char *unknown, size_t size, char c)
+{
+	size_t n = strlen(unknown);
+	char shown = isgraph((unsigned char)c) ? c : '?';
+
+	if (n + 1 < size && !strchr(unknown, shown)) {
+		unknown[n] = shown;
+		unknown[n + 1] = '\0';
+	}
+}
+
+static int complain_about_letters(const char *text, void (*complain)(const char *sentence))
+{
+	struct span rest = span_of(text);
+	struct block block;
+	char unknown[17] = "", sentence[200];
+
+	while (next_block(&rest, &block)) {
+		for (size_t i = 0; i < block.letters.len; i++) {
+			char c = block.letters.start[i];
+
+			if (c != '-' && !is_no_growth(c) && !letter_flag(c))
+				add_unknown(unknown, sizeof(unknown), c);
+		}
+	}
+	if (!*unknown)
+		return 0;
+	snprintf(sentence, sizeof(sentence),
+		 "SLAB_DEBUG: unknown letter%s \"%s\" skipped; accepted: F Z P U T A O and -, in "
+		 "upper or lower case",
+		 unknown[1] ? "s" : "", unknown);
+	complain(sentence);
+	return 1;
+}
+
+/* The first thing between commas that no cache can be called. */
+static bool find_bad_name(const char *text, struct span *bad)
+{
+	struct span rest = span_of(text);
+	struct block block;
+
+	while (next_block(&rest, &block)) {
+		while (block.names.start) {
+			*bad = cut(&block.names, ',');
+			if (!name_is_pattern(bad->start, bad->len))
+				return true;
+		}
+	}
+	return false;
+}
+
+static int complain_about_name(const char *text, void (*complain)(const char *sentence))
+{
+	char shown[SLAB_MAX_NAME + 2], sentence[300];
+	struct span bad;
+
+	if (!find_bad_name(text, &bad))
+		return 0;
+	option_printable(shown, sizeof(shown), bad.start, bad.len);
+	snprintf(sentence, sizeof(sentence),
+		 "SLAB_DEBUG: \"%s\" cannot be the name of a cache; accepted: 1 to %d printable "
+		 "characters without spaces, of which a * stands for any end",
+		 shown, SLAB_MAX_NAME);
+	complain(sentence);
+	return 1;
+}
+
+int debug_text_check(const char *text, void (*complain)(const char *sentence))
+{
+	return complain_about_letters(text, complain) + complain_about_name(text, complain);
+}
+
+uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth)
+{
+	return debug_text_letters(slab_options()->debug, cache_name, ret_no_growth);
+}
+
+/* --- SLAB_SAMPLE -------------------------------------------------------------------------- */
+
+/* NAME:N. A name may have colons itself, so the last one counts. */
+static bool parse_sample(struct span item, struct span *name, unsigned long *interval)
+{
+	const char *colon = item.len ? memrchr(item.start, ':', item.len) : NULL;
+	long n;
+
+	if (!colon)
+		return false;
+	*name = (struct span){item.start, (size_t)(colon - item.start)};
+	if (!name_is_pattern(name->start, name->len) ||
+	    !option_number(colon + 1, item.len - name->len - 1, 0, LONG_MAX, &n))
+		return false;
+	*interval = (unsigned long)n;
+	return true;
+}
+
+bool sample_text_is_good(const char *text)
+{
+	struct span rest = span_of(text), name;
+	unsigned long interval;
+
+	while (rest.start)
+		if (!parse_sample(cut(&rest, ','), &name, &interval))
+			return false;
+	return true;
+}
+
+unsigned long sample_text_interval(const char *text, const char *cache_name)
+{
+	struct span rest = span_of(text), name;
+	unsigned long interval;
+
+	while (rest.start)
+		if (parse_sample(cut(&rest, ','), &name, &interval) && matches(name, cache_name))
+			return interval;
+	return 0;
+}
+
+unsigned long sample_options(const char *cache_name)
+{
+	return sample_text_interval(slab_options()->sample, cache_name);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fault injection, after the kernel's failslab: the same three numbers, for
+ * pages and for objects. The rest of the library asks here before it allocates,
+ * and then fails as if there were no memory.
+ */
+#ifndef SLAB_FAIL_H
+#define SLAB_FAIL_H
+
+#include <stdbool.h>
+
+#include "config/options.h"
+
+/* fail_parse: the value of SLAB_FAIL and slab_set_fail(); false: not good, and
+ * *fail is untouched. */
+bool fail_parse(struct slab_fail *fail, const char *spec);
+
+/* fail_pages: whether this allocation of memory from the system is to fail.
+ * Never, once caches are named. */
+bool fail_pages(void);
+
+/*
+ * fail_object: whether this allocation of an object is to fail. `lettered`: the
+ * cache has the letter A, which decides unless caches are named.
+ */
+bool fail_object(const char *cache_name, bool lettered);
+
+/* fail_wants: caches are named, and this is one of them: it needs the letter A,
+ * which sends its allocations off the fast path. */
+bool fail_wants(const char *cache_name);
+
+#endif /* SLAB_FAIL_H */

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment table and its reader.
+ *
+ * A row says what a variable is called, what it accepts and what it does, and
+ * names the function that turns the text into a field of struct slab_options.
+ * A parse function touches its field only when the whole value is good, so a
+ * bad value leaves the default.
+ */
+#define _GNU_SOURCE
+#include "config/options.h"
+#include "config/debug_spec.h"
+#include "config/fail.h"
+#include "memory/limit.h"
+#include "report/report.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct word {
+	const char *text;
+	unsigned value;
+};
+
+static const struct word engine_words[] = {
+	{"auto", SLAB_ENGINE_AUTO},
+	{"rseq", SLAB_ENGINE_RSEQ},
+	{"cmpxchg16b", SLAB_ENGINE_CMPXCHG16B},
+	{"mutex", SLAB_ENGINE_MUTEX},
+	{NULL, 0},
+};
+static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
+static const struct word bit_words[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
+static const struct word tools_words[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
+
+#define DECAY_MS 10000
+#define DECAY_MS_MAX 86400000
+
+#define ZERO_ALLOC 1u
+#define ZERO_FREE 2u
+
+static const struct word zero_words[] = {
+	{"off", 0}, {"alloc", ZERO_ALLOC}, {"free", ZERO_FREE}, {"both", ZERO_ALLOC | ZERO_FREE},
+	{NULL, 0},
+};
+
+static bool parse_word(const struct word *words, const char *value, unsigned *field)
+{
+	for (; words->text; words++) {
+		if (strcmp(words->text, value) == 0) {
+			*field = words->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool option_number(const char *text, size_t len, long min, long max, long *number)
+{
+	bool negative = len > 0 && text[0] == '-';
+	size_t i = negative;
+	long n = 0;
+
+	if (i == len)
+		return false;
+	for (; i < len; i++) {
+		int digit = text[i] - '0';
+
+		if (digit < 0 || digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_sub_overflow(n, digit, &n))
+			return false;
+	}
+	/* Collected below zero, where there is one more of them. */
+	if (!negative && __builtin_sub_overflow(0, n, &n))
+		return false;
+	if (n < min || n > max)
+		return false;
+	*number = n;
+	return true;
+}
+
+static bool parse_engine(struct slab_options *options, const char *value)
+{
+	return parse_word(engine_words, value, &options->engine);
+}
+
+static bool parse_merge(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->merge);
+}
+
+static bool parse_control(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->control);
+}
+
+static bool parse_debug_abort(struct slab_options *options, const char *value)
+{
+	return parse_word(bit_words, value, &options->debug_abort);
+}
+
+static bool parse_fake_nodes(struct slab_options *options, const char *value)
+{
+	long nodes;
+
+	if (!option_number(value, strlen(value), 1, SLAB_FAKE_NODES_MAX, &nodes))
+		return false;
+	options->fake_nodes = (unsigned)nodes;
+	return true;
+}
+
+static bool parse_random(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->random);
+}
+
+static bool parse_harden(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->harden);
+}
+
+static bool parse_tools(struct slab_options *options, const char *value)
+{
+	return parse_word(tools_words, value, &options->tools);
+}
+
+static bool parse_zero(struct slab_options *options, const char *value)
+{
+	unsigned when;
+
+	if (!parse_word(zero_words, value, &when))
+		return false;
+	options->zero_alloc = (when & ZERO_ALLOC) != 0;
+	options->zero_free = (when & ZERO_FREE) != 0;
+	return true;
+}
+
+static bool parse_text(char *field, size_t size, const char *value)
+{
+	size_t len = strlen(value);
+
+	if (len >= size)
+		return false;
+	memcpy(field, value, len + 1);
+	return true;
+}
+
+/* Absolute, because server and slabinfo rarely share a working directory. */
+static bool parse_runtime_dir(struct slab_options *options, const char *value)
+{
+	return value[0] == '/' &&
+	       parse_text(options->runtime_dir, sizeof(options->runtime_dir), value);
+}
+
+static bool parse_log(struct slab_options *options, const char *value)
+{
+	return parse_text(options->log, sizeof(options->log), value);
+}
+
+/* What is wrong inside of it is skipped: see slab_options_parse(). */
+static bool parse_debug(struct slab_options *options, const char *value)
+{
+	return parse_text(options->debug, sizeof(options->debug), value);
+}
+
+static bool parse_sample(struct slab_options *options, const char *value)
+{
+	return sample_text_is_good(value) &&
+	       parse_text(options->sample, sizeof(options->sample), value);
+}
+
+static bool parse_decay(struct slab_options *options, const char *value)
+{
+	if (strcmp(value, "never") == 0) {
+		options->decay_ms = -1;
+		return true;
+	}
+	return option_number(value, strlen(value), 0, DECAY_MS_MAX, &options->decay_ms);
+}
+
+/* A number with k, m or g behind it, for 1024 of them and so on. */
+static bool parse_bytes(const char *value, size_t *bytes)
+{
+	static const char suffixes[] = "kmg";
+	size_t len = strlen(value);
+	const char *suffix = len ? strchr(suffixes, value[len - 1] | 0x20) : NULL;
+	unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+	long number;
+
+	if (!option_number(value, shift ? len - 1 : len, 0, LONG_MAX >> shift, &number))
+		return false;
+	*bytes = (size_t)number << shift;
+	return true;
+}
+
+static bool parse_limit(struct slab_options *options, const char *value)
+{
+	size_t bytes;
+
+	if (!parse_bytes(value, &bytes) || !limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
+		return false;
+	options->limit = bytes;
+	return true;
+}
+
+static bool parse_fail(struct slab_options *options, const char *value)
+{
+	return fail_parse(&options->fail, value);
+}
+
+static const struct {
+	struct slab_option_info info;
+	bool (*parse)(struct slab_options *options, const char *value);
+} table[] = {
+	{{"SLAB_ENGINE", "auto, rseq, cmpxchg16b, mutex", "auto",
+	  "how CPUs commit their changes; auto takes the first that works here"},
+	 parse_engine},
+	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share their slabs"},
+	 parse_merge},
+	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
+	  "pretend to have so many NUMA nodes, for tests"},
+	 parse_fake_nodes},
+	{{"SLAB_CONTROL", "on, off", "on", "the control socket that slabinfo talks to"},
+	 parse_control},
+	{{"SLAB_RUNTIME_DIR", "an absolute path of at most 80 bytes",
+	  "$XDG_RUNTIME_DIR, /run for root, else /tmp/slab-UID",
+	  "directory that holds slab/PID.sock"},
+	 parse_runtime_dir},
+	{{"SLAB_LOG", "a path of at most 4095 bytes", "stderr",
+	  "file to which reports are appended"},
+	 parse_log},
+	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"}, parse_debug_abort},
+	{{"SLAB_DEBUG",
+	  "letters[,name...][;...] with letters of F Z P U T A O -, at most 4095 bytes",
+	  "no debugging", "debug letters that caches get when they are created"},
+	 parse_debug},
+	{{"SLAB_SAMPLE", "name:N[,name:N...], at most 4095 bytes", "no sampling",
+	  "one allocation in N of these caches stands between guard pages"},
+	 parse_sample},
+	{{"SLAB_RANDOM", "on, off", "off", "a fresh slab hands out its objects in random order"},
+	 parse_random},
+	{{"SLAB_HARDEN", "on, off", "off",
+	  "frees of pointers to no object are reported in all caches"},
+	 parse_harden},
+	{{"SLAB_ZERO", "off, alloc, free, both", "off",
+	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
+	 parse_zero},
+	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
+	  "memory that nobody used for so long goes back to the system; 0: free slabs at once"},
+	 parse_decay},
+	{{"SLAB_LIMIT",
+	  "a number of bytes from 65536, or of KiB, MiB or GiB with k, m or g behind it; 0: no "
+	  "limit",
+	  "0", "slabs and large allocations of the whole process at most"},
+	 parse_limit},
+	{{"SLAB_TOOLS", "auto, off", "auto",
+	  "tell valgrind and AddressSanitizer of objects when one of them watches"},
+	 parse_tools},
+	{{"SLAB_FAIL",
+	  "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit), cache=NAME",
+	  "no failures",
+	  "fault injection: every interval-th (1) allocation fails with this probability (100), so "
+	  "many times (-1)"},
+	 parse_fail},
+};
+
+#define TABLE_ROWS (sizeof(table) / sizeof(table[0]))
+
+const struct slab_option_info *slab_option_info(unsigned i)
+{
+	return i < TABLE_ROWS ? &table[i].info : NULL;
+}
+
+void option_printable(char *to, size_t size, const char *value, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len && i + 1 < size; i++)
+		to[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
+	to[i] = '\0';
+	if (i < len)
+		memcpy(to + i - 3, "...", 3);
+}
+
+static void complain_about(const struct slab_option_info *info, const char *value,
+			   void (*complain)(const char *sentence))
+{
+	char sentence[400], shown[65];
+
+	option_printable(shown, sizeof(shown), value, strlen(value));
+	snprintf(sentence, sizeof(sentence), "%s=%s is not known; accepted: %s; using %s",
+		 info->name, shown, info->accepted, info->fallback);
+	complain(sentence);
+}
+
+int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
+		       void (*complain)(const char *sentence))
+{
+	int complaints = 0;
+
+	memset(options, 0, sizeof(*options));
+	options->merge = 1;
+	options->control = 1;
+	options->tools = 1;
+	options->decay_ms = DECAY_MS;
+	for (size_t i = 0; i < TABLE_ROWS; i++) {
+		const char *value = get(table[i].info.name);
+
+		if (!value || !*value || table[i].parse(options, value))
+			continue;
+		complain_about(&table[i].info, value, complain);
+		complaints++;
+	}
+	return complaints + debug_text_check(options->debug, complain);
+}
+
+static void complain_on_stderr(const char *sentence)
+{
+	slab_note("%s", sentence);
+}
+
+/*
+ * UNREAD, READY, or the pid of the process that is reading. A thread that finds
+ * another thread reading waits; but in the child of a fork that came in the
+ * middle that thread does not exist, which the pid gives away, and the child
+ * reads again.
+ */
+enum { UNREAD = 0, READY = -1 };
+static atomic_int state;
+static struct slab_options process_options;
+/* This thread reads: a signal handler that interrupts it takes what is there so far. */
+static __thread volatile bool reads __attribute__((tls_model("initial-exec")));
+
+static void read_environment(void)
+{
+	int me = getpid();
+	int seen = atomic_load(&state);
+
+	while (seen != READY && !reads) {
+		if (seen == me) {
+			sched_yield();
+			seen = atomic_load(&state);
+		} else if (atomic_compare_exchange_weak(&state, &seen, me)) {
+			reads = true;
+			slab_options_parse(&process_options, secure_getenv, complain_on_stderr);
+			reads = false;
+			atomic_store_explicit(&state, READY, memory_order_release);
+			return;
+		}
+	}
+}
+
+const struct slab_options *slab_options(void)
+{
+	if (atomic_load_explicit(&state, memory_order_acquire) != READY)
+		read_environment();
+	return &process_options;
+}

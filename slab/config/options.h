@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The environment: every variable that libslab reads, as one table.
+ *
+ * slab_options() reads it once, on first use, with secure_getenv(), so that a
+ * setuid program sees the defaults. An unknown value costs one line on stderr
+ * and leaves the default. Nothing here allocates memory: the library may stand
+ * under malloc.
+ */
+#ifndef SLAB_OPTIONS_H
+#define SLAB_OPTIONS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum slab_engine_choice {
+	SLAB_ENGINE_AUTO,
+	SLAB_ENGINE_RSEQ,
+	SLAB_ENGINE_CMPXCHG16B,
+	SLAB_ENGINE_MUTEX,
+};
+
+/* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
+#define SLAB_RUNTIME_DIR_MAX 80
+#define SLAB_FAKE_NODES_MAX 64
+/* Bytes of a value that names caches, with the terminating zero. */
+#define SLAB_OPTION_TEXT 4096
+#define SLAB_FAIL_NAMES 1024
+
+/* Fault injection, with the meaning of the kernel's failslab (fail.h). */
+struct slab_fail {
+	unsigned probability; /* per cent of the candidates that fail */
+	unsigned interval;    /* every interval-th call is a candidate */
+	long times;           /* failures in all, -1: no limit */
+	bool set;             /* fault injection is wanted at all */
+	char names[SLAB_FAIL_NAMES]; /* comma list of patterns; empty: none given */
+};
+
+struct slab_options {
+	unsigned engine; /* enum slab_engine_choice */
+	unsigned merge;
+	unsigned fake_nodes; /* 0: the machine's own */
+	unsigned control;
+	unsigned debug_abort;
+	unsigned random;     /* fresh slabs hand their objects out in random order */
+	unsigned harden;     /* every cache is as with SLAB_HARDEN_FREE */
+	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
+	unsigned zero_free;  /* … and when freed */
+	long decay_ms;       /* free memory goes back after that long; 0: at once, -1: never */
+	unsigned tools;      /* valgrind and AddressSanitizer are told of objects */
+	size_t limit;        /* bytes of slabs and large allocations, 0: no limit */
+	struct slab_fail fail;
+	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG and SLAB_SAMPLE: see debug_spec.h */
+	char sample[SLAB_OPTION_TEXT];
+	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: not given */
+	char log[PATH_MAX];                         /* empty: stderr */
+};
+
+/* One row of the table, as documented in docs/environment.md. */
+struct slab_option_info {
+	const char *name;
+	const char *accepted;
+	const char *fallback;
+	const char *help;
+};
+
+/* slab_options: the process's options; read on first use, constant after. */
+const struct slab_options *slab_options(void);
+
+/*
+ * slab_options_parse: fill *options with the defaults and then with what `get`
+ * (of getenv's kind) finds; `complain` gets one sentence for each value that is
+ * not known. Returns the number of complaints.
+ */
+int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
+		       void (*complain)(const char *sentence));
+
+/* slab_option_info: row `i` of the table, NULL behind the last one. */
+const struct slab_option_info *slab_option_info(unsigned i);
+
+/* --- for the parsers of values ------------------------------------------------- */
+
+/* A decimal number of min … max, which is all of text[0 … len-1]. */
+bool option_number(const char *text, size_t len, long min, long max, long *number);
+/* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
+void option_printable(char *to, size_t size, const char *value, size_t len);
+
+#endif /* SLAB_OPTIONS_H */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket's clients.
+ *
+ * A client sends one line, gets one line and is closed, and no step of that ever
+ * blocks: a client that is slow only keeps its own slot, and loses it after ten
+ * seconds, or after one when all slots are taken and somebody new comes. Until then who
+ * comes waits in the listener's queue.
+ */
+#define _GNU_SOURCE
+#include "control/clients.h"
+
+#include "control/server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MAX_REQUEST 4096
+#define MAX_REPLIES ((size_t)64 << 20) /* bytes of answers that wait for their readers */
+#define IDLE_MS 10000
+#define GRACE_MS 1000 /* so long a client is not dropped for another one */
+
+/* Apart from the clients' state: memory is used for slots that are used. */
+static char requests[MAX_CLIENTS][MAX_REQUEST];
+
+static void mute(bool muted)
+{
+	if (muted != control_server.muted)
+		watch_set(&control_server.watch, EPOLL_CTL_MOD, &control_server.listener,
+			  muted ? 0 : EPOLLIN, TAG_LISTENER);
+	control_server.muted = muted;
+}
+
+/*
+ * shutdown() and EPOLL_CTL_DEL, because a process forked a moment ago may still
+ * hold a copy of the descriptor: close() alone would end nothing.
+ */
+static void drop_client(struct client *client)
+{
+	if (descriptor_is_ours(&client->socket)) {
+		watch_set(&control_server.watch, EPOLL_CTL_DEL, &client->socket, 0, 0);
+		shutdown(client->socket.fd, SHUT_RDWR);
+	}
+	descriptor_close(&client->socket);
+	slab_json_free(&client->reply);
+	memset(client, 0, sizeof(*client));
+	control_server.clients--;
+	mute(false);
+}
+
+void control_drop_clients(void)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (control_server.client[i].used)
+			drop_client(&control_server.client[i]);
+}
+
+/* Answers are not in the child's memory (MADV_DONTFORK). */
+void control_forget_clients(void)
+{
+	for (unsigned i = 0; i < MAX_CLIENTS; i++)
+		if (control_server.client[i].used)
+			descriptor_close(&control_server.client[i].socket);
+	memset(control_server.client, 0, sizeof(control_server.client));
+	control_server.clients = 0;
+}
+
+/* A free slot; if there is none, that of the client that idles longest, who is then
+ * to be dropped. NULL: they are all busy. */
+static struct client *find_slot(void)
+{
+	struct client *oldest = &control_server.client[0];
+
+	for (unsigned i = 0; i < MAX_CLIENTS; i++) {
+		struct client *client = &control_server.client[i];
+
+		if (!client->used)
+			return client;
+		if (client->progress < oldest->progress)
+			oldest = client;
+	}
+	return oldest->progress + GRACE_MS > control_now() ? NULL : oldest;
+}
+
+/* The same user and root are served, nobody else. */
+static bool may_ask(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0)
+		return false;
+	return peer.uid == geteuid() || peer.uid == 0;
+}
+
+static void add_client(struct client *client, int fd)
+{
+	unsigned tag = (unsigned)(client - control_server.client);
+
+	if (client->used)
+		drop_client(client);
+	if (descriptor_take(&client->socket, fd, DESCRIPTORS_FROM) != 0)
+		return;
+	if (watch_set(&control_server.watch, EPOLL_CTL_ADD, &client->socket, EPOLLIN, tag) != 0) {
+		descriptor_close(&client->socket);
+		return;
+	}
+	client->used = true;
+	client->progress = control_now();
+	control_server.clients++;
+	control_update_timer();
+}
+
+void control_accept(void)
+{
+	struct client *slot = find_slot();
+	int fd =
+		slot ? accept4(control_server.listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+		     : -1;
+
+	if (fd >= 0 && may_ask(fd)) {
+		add_client(slot, fd);
+	} else if (fd >= 0) {
+		close(fd);
+	} else if (!slot || errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
+		   errno == ENOBUFS) {
+		mute(true);
+		control_update_timer();
+	}
+}
+
+static void send_reply(struct client *client)
+{
+	const struct slab_json *reply = &client->reply;
+	ssize_t n = 0;
+
+	/* It may have taken long to find the answer. */
+	if (!descriptor_is_ours(&client->socket)) {
+		drop_client(client);
+		return;
+	}
+	while (client->sent < reply->len && !reply->failed) {
+		n = send(client->socket.fd, reply->text + client->sent, reply->len - client->sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n <= 0)
+			break;
+		client->sent += (size_t)n;
+		client->progress = control_now();
+	}
+	if (client->sent < reply->len && !reply->failed && n < 0 && errno == EAGAIN)
+		watch_set(&control_server.watch, EPOLL_CTL_MOD, &client->socket, EPOLLOUT,
+			  (unsigned)(client - control_server.client));
+	else
+		drop_client(client);
+}
+
+/* A client with an answer that is not read, but `except`: who idles longest. Adds
+ * up the bytes of all answers. */
+static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
+{
+	struct client *oldest = NULL;
+
+	*ret_bytes = 0;
+	for (struct client *client = control_server.client;
+	     client < control_server.client + MAX_CLIENTS; client++) {
+		*ret_bytes += client->reply.capacity;
+		if (client != except && client->reply.capacity &&
+		    (!oldest || client->progress < oldest->progress))
+			oldest = client;
+	}
+	return oldest;
+}
+
+/* Clients that ask and do not read must not fill the memory. */
+static void make_room(const struct client *client)
+{
+	struct client *oldest;
+	size_t bytes;
+
+	while ((oldest = oldest_reply(client, &bytes)) && bytes > MAX_REPLIES)
+		drop_client(oldest);
+}
+
+/* A line of `len` bytes, with room for a zero behind it. */
+static void answer_line(struct client *client, char *line, size_t len)
+{
+	line[len] = '\0';
+	if (strlen(line) < len) {
+		slab_control_refuse(&client->reply, "a request has no zero bytes");
+	} else {
+		line[strcspn(line, "\r")] = '\0';
+		slab_control_answer(&client->reply, line);
+	}
+	make_room(client);
+	send_reply(client);
+	control_update_timer(); /* the request may have been one to count */
+}
+
+/* Takes what a client sends. Returns 1 when that was answered, else 0. */
+static int read_request(struct client *client)
+{
+	char *request = requests[client - control_server.client];
+	size_t room = MAX_REQUEST - 1 - client->received;
+	ssize_t n = recv(client->socket.fd, request + client->received, room, MSG_DONTWAIT);
+	const char *end;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n < 0 || (n == 0 && client->received == 0)) {
+		drop_client(client);
+		return 0;
+	}
+	client->received += (size_t)n;
+	client->progress = control_now();
+	end = memchr(request, '\n', client->received);
+	if (end || n == 0) {
+		answer_line(client, request, end ? (size_t)(end - request) : client->received);
+	} else if (client->received == MAX_REQUEST - 1) {
+		slab_control_refuse(&client->reply, "a request has less than %d bytes",
+				    MAX_REQUEST);
+		send_reply(client);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+int control_serve_client(struct client *client)
+{
+	if (!client->used)
+		return 0;
+	if (client->reply.len == 0 && descriptor_is_ours(&client->socket))
+		return read_request(client);
+	send_reply(client);
+	return 0;
+}
+
+void control_drop_idle(void)
+{
+	uint64_t time = control_now();
+
+	for (struct client *client = control_server.client;
+	     client < control_server.client + MAX_CLIENTS; client++) {
+		if (client->used && client->progress + IDLE_MS <= time)
+			drop_client(client);
+	}
+	mute(false);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the control socket's thread (server.c), descriptors (listener.c) and clients
+ * (clients.c) share. All of it belongs to the serving thread.
+ */
+#ifndef SLAB_CONTROL_CLIENTS_H
+#define SLAB_CONTROL_CLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/un.h>
+
+#include "base/descriptors.h"
+#include "stats/json.h"
+
+#define MAX_CLIENTS 64
+
+/* What an event of the watch is of; less: the client of that index. */
+enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
+
+struct client {
+	bool used;
+	struct descriptor socket;
+	uint64_t progress; /* when it last sent or took something, ms */
+	size_t received;
+	size_t sent;
+	struct slab_json reply; /* empty while the request is incomplete */
+};
+
+extern struct control_server {
+	struct watch watch;
+	struct descriptor listener;
+	struct descriptor timer;
+	bool muted; /* no slot or descriptor was left: nobody is accepted until a client is
+		       dropped, or the timer has run out */
+	long period; /* of the timer in microseconds, 0: off, PERIOD_UNKNOWN: others may have set it */
+	pid_t pid; /* who made the socket and unlinks it; 0: nobody */
+	struct stat made; /* … which is this one */
+	int error; /* why the state is FAILED, as -errno */
+	unsigned clients;
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct client client[MAX_CLIENTS];
+} control_server;
+
+/* Open the descriptors, the epoll as number `from` or more: 0 or -errno, when control_close()
+ * is due. */
+int control_open(unsigned from);
+void control_close(void);
+/* In the child of a fork: connections and the socket's name are the parent's. */
+void control_leave(void);
+/* Are all of them still ours, but for the clients'? */
+bool control_is_open(void);
+
+/* Set the timer as it is wanted now. */
+void control_update_timer(void);
+/* Milliseconds. */
+uint64_t control_now(void);
+
+/* Take in who waits in the listener's queue, if there is a slot or one can be had. */
+void control_accept(void);
+/* A client is ready. Returns the number of requests answered. */
+int control_serve_client(struct client *client);
+void control_drop_clients(void);
+/* In the child of a fork. */
+void control_forget_clients(void);
+/* Drop who neither sent nor took anything for long; listen to new ones again. */
+void control_drop_idle(void);
+
+#endif /* SLAB_CONTROL_CLIENTS_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the control socket answers: protocol version 1, docs/control.md.
+ *
+ * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
+ * on one line. A cache that is acted upon is pinned (pin.h), which keeps it from being
+ * destroyed meanwhile, and holds up nobody else.
+ */
+#define _GNU_SOURCE
+#include "control/cache_request.h"
+#include "memory/defrag.h"
+#include "inspect/process.h"
+#include "base/libc.h"
+#include "registry/pin.h"
+#include "report/symbol.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char accepted[] =
+	"ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
+	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
+	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
+
+void control_begin(struct slab_json *reply, bool ok)
+{
+	slab_json_open(reply, NULL, '{');
+	slab_json_number(reply, "slab", 1);
+	slab_json_bool(reply, "ok", ok);
+}
+
+void control_end(struct slab_json *reply)
+{
+	slab_json_close(reply, '}');
+	slab_json_newline(reply);
+}
+
+void slab_control_refuse(struct slab_json *reply, const char *format, ...)
+{
+	char sentence[320];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	control_begin(reply, false);
+	slab_json_string(reply, "error", sentence);
+	control_end(reply);
+}
+
+/* What is read rather than done is read as from any other process. */
+static void answer_inspection(struct slab_json *reply, const char *request)
+{
+	struct slab_reader self = inspect_self;
+	int error;
+
+	self.pid = getpid();
+	self.command = program_invocation_short_name;
+	self.now_ms = track_now();
+	error = inspect_answer(&self, (uintptr_t)&slab_root, symbol_locate, request, reply);
+	if (error == -ENOMEM)
+		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
+}
+
+static bool is_called_as(struct slab_cache *cache, void *name)
+{
+	return cache_is_called(cache, name);
+}
+
+struct slab_cache *control_find(struct slab_json *reply, const char *name)
+{
+	struct slab_cache *cache = pin_find(is_called_as, (void *)(uintptr_t)name);
+
+	if (!cache)
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	return cache;
+}
+
+bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
+		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
+{
+	struct slab_cache *cache = control_find(reply, name);
+	long result;
+
+	if (!cache)
+		return false;
+	result = act(cache, arg);
+	cache_unpin(cache);
+	if (result >= 0)
+		return true;
+	slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
+			    strerrordesc_np((int)-result));
+	return false;
+}
+
+static long validate(struct slab_cache *cache, void *ret_problems)
+{
+	return *(long *)ret_problems = slab_cache_validate(cache);
+}
+
+/* `counted` is what the action's result counts. */
+static void answer_count(struct slab_json *reply, const char *command, const char *name,
+			 long (*act)(struct slab_cache *cache, void *arg), const char *counted)
+{
+	long count = 0;
+
+	if (!*name) {
+		slab_control_refuse(reply, "%s needs the name of a cache", command);
+	} else if (control_on_cache(reply, command, name, act, &count)) {
+		control_begin(reply, true);
+		slab_json_string(reply, "name", name);
+		slab_json_number(reply, counted, (uint64_t)count);
+		control_end(reply);
+	}
+}
+
+/* A cache's objects are moved together first, if they can be, and nobody else is at it. */
+static void put_shrunk(struct slab_json *reply, const char *name, struct slab_cache *cache)
+{
+	unsigned slabs = 0;
+	long moved = defrag_cache(cache, &slabs);
+
+	slabs += (unsigned)slab_cache_shrink(cache);
+	control_begin(reply, true);
+	slab_json_string(reply, "name", name);
+	slab_json_number(reply, "slabs", slabs);
+	slab_json_number(reply, "moved", moved < 0 ? 0 : (uint64_t)moved);
+	control_end(reply);
+}
+
+static void answer_shrink(struct slab_json *reply, const char *name)
+{
+	struct slab_cache *cache;
+
+	if (!*name) {
+		slab_control_refuse(reply, "shrink needs the name of a cache");
+		return;
+	}
+	cache = control_find(reply, name);
+	if (!cache)
+		return;
+	put_shrunk(reply, name, cache);
+	cache_unpin(cache);
+}
+
+static void answer_validate(struct slab_json *reply, const char *rest)
+{
+	answer_count(reply, "validate", rest, validate, "problems");
+}
+
+/* Commands that take something. */
+static const struct {
+	const char *word;
+	void (*answer)(struct slab_json *reply, const char *rest);
+} commands[] = {
+	{"shrink", answer_shrink},         {"validate", answer_validate},
+	{"debug", control_answer_debug},   {"mark", control_answer_mark},
+	{"sample", control_answer_sample}, {"fail", control_answer_fail},
+	{"set", control_answer_set},       {"reset", control_answer_reset},
+	{"trim", control_answer_trim},     {"count", control_answer_count},
+};
+
+/* What follows `word` and blanks in `text`; NULL when it starts otherwise. */
+static const char *after_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	if (strncmp(text, word, len) != 0 || (text[len] && text[len] != ' '))
+		return NULL;
+	return text + len + strspn(text + len, " ");
+}
+
+static void answer_command(struct slab_json *reply, const char *command)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *rest = after_word(command, commands[i].word);
+
+		if (rest) {
+			commands[i].answer(reply, rest);
+			return;
+		}
+	}
+	slab_control_refuse(reply, "request \"%.64s\" is not known; accepted: %s", command,
+			    accepted);
+}
+
+/* Whether `command` is one of those that only read. */
+static bool is_inspection(const char *command)
+{
+	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
+	const char *rest;
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		rest = after_word(command, words[i]);
+		if (rest && (i > 1 || !*rest)) /* the first two take nothing */
+			return true;
+	}
+	return false;
+}
+
+void slab_control_answer(struct slab_json *reply, const char *request)
+{
+	const char *command = after_word(request, "slab/1");
+
+	if (!command)
+		slab_control_refuse(reply, "a request is one line, \"slab/1\" and one of %s",
+				    accepted);
+	else if (is_inspection(command))
+		answer_inspection(reply, command);
+	else
+		answer_command(reply, command);
+}

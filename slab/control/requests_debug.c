@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the control socket answers about debugging: letters, marks, sampling,
+ * fault injection.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/cache_request.h"
+#include "config/debug_spec.h"
+#include "inspect/process.h"
+#include "base/names.h"
+#include "config/options.h"
+
+size_t control_cut_word(const char **rest, const char **ret_word)
+{
+	size_t len = strcspn(*rest, " ");
+
+	*ret_word = *rest;
+	*rest += len;
+	*rest += strspn(*rest, " ");
+	return len;
+}
+
+/* --- letters --------------------------------------------------------------------- */
+
+void control_put_letters(struct slab_json *json, const char *key, uint64_t letters)
+{
+	char text[LETTERS_TEXT];
+
+	debug_letters_text(letters & SLAB_DEBUG_LETTERS, text);
+	slab_json_string(json, key, text);
+}
+
+struct debug_errand {
+	struct slab_json *reply;
+	const char *name;
+	uint64_t letters;
+};
+
+/* What of the cache is as it was before. */
+static void put_draining(struct slab_json *json, struct slab_cache *cache)
+{
+	struct inspect_cache room;
+	struct slab_cache copy;
+	struct inspection in;
+
+	if (inspect_open(&in, &inspect_self, (uintptr_t)&slab_root) == 0 &&
+	    inspect_load_one(&in, (uintptr_t)cache, &room, &copy) == 0 && inspect_count(&in) == 0)
+		inspect_put_draining(json, &in.caches[0]);
+	inspect_close(&in);
+}
+
+static long debug(struct slab_cache *cache, void *arg)
+{
+	const struct debug_errand *errand = arg;
+	uint64_t before = cache_letters(cache);
+	int error = slab_cache_debug(cache, errand->letters);
+
+	if (error)
+		return error;
+	control_begin(errand->reply, true);
+	slab_json_string(errand->reply, "name", errand->name);
+	control_put_letters(errand->reply, "before", before);
+	control_put_letters(errand->reply, "after", cache_letters(cache));
+	put_draining(errand->reply, cache);
+	control_end(errand->reply);
+	return 0;
+}
+
+void control_answer_debug(struct slab_json *reply, const char *rest)
+{
+	struct debug_errand errand = {.reply = reply};
+	const char *word;
+	size_t len = control_cut_word(&rest, &word);
+
+	errand.name = rest;
+	if (!*rest)
+		slab_control_refuse(reply, "debug needs letters, or - for none, and the name of a "
+					   "cache");
+	else if (debug_letters_parse(word, len, &errand.letters) != 0)
+		slab_control_refuse(reply,
+				    "\"%.*s\" are no debug letters; accepted: F Z P U T A, and - "
+				    "for none",
+				    WORD_SHOWN(len), word);
+	else
+		control_on_cache(reply, "debug", rest, debug, &errand);
+}
+
+/* --- marks ----------------------------------------------------------------------- */
+
+void control_answer_mark(struct slab_json *reply, const char *rest)
+{
+	if (*rest) {
+		slab_control_refuse(reply, "mark takes no \"%.64s\": it is for all caches", rest);
+		return;
+	}
+	__atomic_store_n(&slab_root.mark, slab_mark(), __ATOMIC_RELAXED);
+	control_begin(reply, true);
+	slab_json_number(reply, "now", track_now());
+	slab_json_number(reply, "mark", slab_root.mark);
+	control_end(reply);
+}
+
+/* --- sampling -------------------------------------------------------------------- */
+
+struct sample_errand {
+	struct slab_json *reply;
+	const char *name;
+	unsigned long interval;
+};
+
+static long sample(struct slab_cache *cache, void *arg)
+{
+	const struct sample_errand *errand = arg;
+	unsigned long before = __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+	int error = slab_cache_sample(cache, errand->interval);
+
+	if (error)
+		return error;
+	control_begin(errand->reply, true);
+	slab_json_string(errand->reply, "name", errand->name);
+	slab_json_number(errand->reply, "before", before);
+	slab_json_number(errand->reply, "after", errand->interval);
+	control_end(errand->reply);
+	return 0;
+}
+
+void control_answer_sample(struct slab_json *reply, const char *rest)
+{
+	struct sample_errand errand = {.reply = reply};
+	const char *word;
+	size_t len = control_cut_word(&rest, &word);
+	long number;
+
+	errand.name = rest;
+	if (!*rest) {
+		slab_control_refuse(reply, "sample needs a number, or 0 for off, and the name of a "
+					   "cache");
+	} else if (!option_number(word, len, 0, LONG_MAX, &number)) {
+		slab_control_refuse(reply,
+				    "\"%.*s\" is not a number of allocations; accepted: 1 "
+				    "and more, and 0 for off",
+				    WORD_SHOWN(len), word);
+	} else {
+		errand.interval = (unsigned long)number;
+		control_on_cache(reply, "sample", rest, sample, &errand);
+	}
+}
+
+/* --- fault injection ---------------------------------------------------------------- */
+
+void control_answer_fail(struct slab_json *reply, const char *rest)
+{
+	bool off = strcmp(rest, "-") == 0;
+
+	if (!*rest || slab_set_fail(off ? NULL : rest) != 0) {
+		slab_control_refuse(reply,
+				    "\"%.64s\" says no failures; accepted: a comma list of "
+				    "probability=PERCENT, interval=N, times=N, cache=NAME, and - "
+				    "for none",
+				    rest);
+		return;
+	}
+	control_begin(reply, true);
+	slab_json_string(reply, "fail", rest);
+	control_end(reply);
+}

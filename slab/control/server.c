@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket: timer, thread and loop. Descriptors: listener.c; clients:
+ * clients.c.
+ *
+ * Everything hangs on one watch (descriptors.h): an epoll with the listening socket, a
+ * timer and the clients. The thread waits on it; an application that wants no
+ * thread watches the same epoll in its own loop.
+ *
+ * An application that closes all descriptors closes ours, too. The server checks them each
+ * time it wakes, and closing them wakes the thread. The thread then forgets them all and
+ * opens new ones a second later (reopen()): an application that closes everything may be
+ * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
+ * opens the new ones.
+ *
+ * `state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
+ * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
+ * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
+ * could catch held.
+ *
+ * A fork's child starts from IDLE again. If its parent had the thread, the child's is
+ * started by the first slow path after which somebody wants ticks: decay, when there is
+ * something to give back (every slow path stirs it), or pressure, when there is a cache
+ * to be asked. A child that only calls exec() has no use for one. What wants ticks may be
+ * noticed under any lock, while a thread is made by functions that may allocate, in
+ * libslab where it is malloc; hence slab_control_resume() at places without locks.
+ */
+#define _GNU_SOURCE
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "control/clients.h"
+#include "control/server.h"
+#include "registry/count_window.h"
+#include "memory/decay.h"
+#include "debug/guard.h"
+#include "base/libc.h"
+#include "config/options.h"
+#include "memory/pressure.h"
+#include "rcu/free_rcu.h"
+#include "report/report.h"
+
+#include <slab/control.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
+
+#define REOPEN_MS 1000 /* after descriptors were lost */
+/* Periods of the timer, in microseconds. */
+#define TICK_US 100000L
+#define SECOND_US 1000000L
+#define PERIOD_UNKNOWN (-1L)
+
+enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
+
+static atomic_int state;
+
+bool slab_control_resumes;
+
+/* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
+static atomic_bool main_thread_gone;
+static pthread_key_t main_thread_key;
+static bool main_thread_watched;
+
+uint64_t control_now(void)
+{
+	return clock_us() / 1000;
+}
+
+/* The timer */
+
+/* Any thread. Without a timer, the server is to find that out. */
+static void set_timer(long us)
+{
+	const struct timespec period = {.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
+	struct itimerspec spec = {.it_interval = period, .it_value = period};
+
+	if (watch_has(&control_server.watch, &control_server.timer))
+		timerfd_settime(descriptor_number(&control_server.timer), 0, &spec, NULL);
+	else
+		watch_wake(&control_server.watch);
+}
+
+/* Of two periods the one that is shorter; 0: off. */
+static long shorter(long a, long b)
+{
+	return a && (a < b || !b) ? a : b;
+}
+
+/* What those wait for who are not clients, in microseconds; 0: nothing. */
+static long common_period(void)
+{
+	long period = shorter(decay_wait(), pressure_period()) * 1000;
+
+	period = shorter(period, count_period());
+	if (sample_wants_ticks())
+		period = shorter(period, TICK_US);
+	if (atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD)
+		period = shorter(period, SECOND_US);
+	return period;
+}
+
+static long wanted_period(void)
+{
+	long period = common_period();
+
+	if (control_server.muted)
+		period = shorter(period, TICK_US);
+	return control_server.clients ? shorter(period, SECOND_US) : period;
+}
+
+/*
+ * Whoever serves. Others may set the timer at any moment (start_timer()) after
+ * the period was chosen here, so it is chosen again after it was set. Unless it
+ * changes it is left alone: frequent clients must not keep it from running out.
+ * (decay_wait() becomes less all the time: it may be set again and again for that.)
+ */
+void control_update_timer(void)
+{
+	long period;
+
+	while ((period = wanted_period()) != control_server.period) {
+		control_server.period = period;
+		set_timer(period);
+	}
+}
+
+/* Any thread. What is too much is put right when the timer has run out. */
+static void start_timer(void)
+{
+	enum state served = atomic_load(&state);
+	long period = common_period();
+
+	if (period && (served == THREAD || served == LOOP))
+		set_timer(period);
+}
+
+void slab_control_start_ticks(void)
+{
+	int saved_errno = errno;
+
+	start_timer();
+	errno = saved_errno;
+}
+
+/* Ten times a second, however often others want to be called. */
+static void tick_sampling(void)
+{
+	static uint64_t last;
+	uint64_t now = clock_us();
+
+	if (now - last < TICK_US - TICK_US / 10)
+		return;
+	last = now;
+	sample_tick();
+}
+
+static void tick(void)
+{
+	uint64_t ticks;
+
+	if (!watch_has(&control_server.watch, &control_server.timer) ||
+	    read(control_server.timer.fd, &ticks, sizeof(ticks)) < 0)
+		return;
+	control_drop_idle();
+	tick_sampling();
+	count_tick();
+	decay_tick(clock_us());
+	pressure_tick(&control_server.watch, TAG_PRESSURE);
+	control_server.period = PERIOD_UNKNOWN;
+	control_update_timer();
+}
+
+static void answer_pressure(unsigned tag, uint32_t events)
+{
+	pressure_event(&control_server.watch, tag - TAG_PRESSURE, events);
+	control_update_timer(); /* it is listened to again after a while */
+}
+
+/* Returns the number of requests answered. */
+static int serve_event(const struct epoll_event *event)
+{
+	unsigned tag = event->data.u32;
+
+	if (tag < MAX_CLIENTS)
+		return control_serve_client(&control_server.client[tag]);
+	if (tag == TAG_LISTENER)
+		control_accept();
+	else if (tag == TAG_TIMER)
+		tick();
+	else if (tag == WATCH_TAG)
+		watch_answer(&control_server.watch);
+	else
+		answer_pressure(tag, event->events);
+	return 0;
+}
+
+/* Serves what is ready. Returns the number of requests answered, or -errno; -EBADF:
+ * descriptors are not ours any more. */
+static int serve(void)
+{
+	struct epoll_event events[16];
+	int n, answered = 0;
+
+	if (!control_is_open())
+		return -EBADF;
+	n = epoll_wait(control_server.watch.epoll.fd, events, 16, 0);
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (int i = 0; i < n; i++)
+		answered += serve_event(&events[i]);
+	return answered;
+}
+
+/* Giving up, and beginning again */
+
+/* Told only to users who asked for a directory. */
+static void give_up(int error)
+{
+	if (*slab_options()->runtime_dir)
+		slab_note("no control socket in SLAB_RUNTIME_DIR=%s: %s",
+			  slab_options()->runtime_dir, strerrordesc_np(-error));
+	control_close();
+	control_server.error = error;
+}
+
+static int open_server(enum state served)
+{
+	return control_open(served == LOOP ? DESCRIPTORS_FROM_SELECT : DESCRIPTORS_FROM);
+}
+
+/* The server has lost descriptors. Other threads leave the timer alone meanwhile. */
+static int reopen(enum state served)
+{
+	int error;
+
+	atomic_store(&state, STARTING);
+	control_close();
+	if (served == THREAD)
+		poll(NULL, 0, REOPEN_MS);
+	error = open_server(served);
+	if (error)
+		control_close();
+	atomic_store(&state, error && served == THREAD ? IDLE : served);
+	start_timer();
+	return error;
+}
+
+/* The thread */
+
+/*
+ * A process whose main thread leaves by pthread_exit() ends with its last
+ * thread, and the control thread must not be the one that keeps it. A key's
+ * destructor tells of the main thread's end; from then on the control thread
+ * looks once a second whether only it and the dead leader are left.
+ */
+static bool last_thread(void)
+{
+	char stat[512];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+	const char *field;
+
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0)
+		return false;
+	stat[len] = '\0';
+	field = strrchr(stat, ')'); /* ends field 2; 3 is the leader's state, 20 the threads */
+	if (!field || strncmp(field, ") Z ", 4) != 0)
+		return false;
+	for (int i = 2; field && i < 20; i++)
+		field = strchr(field + 1, ' ');
+	return field && atoi(field) == 2;
+}
+
+static void main_thread_ends(void *unused)
+{
+	(void)unused;
+	atomic_store(&main_thread_gone, true);
+	start_timer();
+}
+
+__attribute__((constructor)) static void watch_main_thread(void)
+{
+	if (gettid() != getpid() || pthread_key_create(&main_thread_key, main_thread_ends) != 0)
+		return;
+	main_thread_watched = true;
+	pthread_setspecific(main_thread_key, &state);
+}
+
+/* With the next slow path that wants ticks; in the child of a fork that has not had one
+ * yet, and has a child, there as well. */
+static void resume_later(enum state parents)
+{
+	if (parents == THREAD || parents == STARTING)
+		__atomic_store_n(&slab_control_resumes, true, __ATOMIC_RELAXED);
+}
+
+/* While no client can be accepted, the listening socket is not waited for. */
+static void wait_for_events(void)
+{
+	const struct control_server *server = &control_server;
+	const struct descriptor *more[] = {&server->timer, &server->listener, NULL};
+
+	if (server->muted)
+		more[1] = NULL;
+	watch_wait(&server->watch, more);
+}
+
+static void *control_thread(void *unused)
+{
+	(void)unused;
+	pthread_setname_np(pthread_self(), "slab-control");
+	rcu_this_thread_is_ours();
+	while (!atomic_load(&main_thread_gone) || !last_thread()) {
+		wait_for_events();
+		if (serve() < 0 && reopen(THREAD) != 0) {
+			resume_later(THREAD);
+			break;
+		}
+	}
+	return NULL;
+}
+
+static int start_thread(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int error;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	error = pthread_create(&thread, &attr, control_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -error;
+}
+
+/* From IDLE to one of the final states; `served` is THREAD or LOOP. */
+static void start_once(enum state served)
+{
+	int expected = IDLE, error = 0;
+
+	if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
+		return;
+	if (!slab_options()->control) {
+		atomic_store(&state, OFF);
+		return;
+	}
+	error = open_server(served);
+	if (!error)
+		atomic_store(&state, served); /* the thread may change it at once */
+	if (!error && served == THREAD)
+		error = start_thread();
+	if (error) {
+		give_up(error);
+		atomic_store(&state, FAILED);
+	}
+	start_timer();
+}
+
+void slab_control_start(void)
+{
+	int saved_errno;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) != IDLE)
+		return;
+	saved_errno = errno;
+	start_once(THREAD);
+	errno = saved_errno;
+}
+
+void slab_control_resume_slow(void)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+
+	if (common_period()) {
+		__atomic_store_n(&slab_control_resumes, false, __ATOMIC_RELAXED);
+		slab_control_start();
+	}
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+void slab_control_after_fork_child(void)
+{
+	if (atomic_load(&state) == OFF)
+		return;
+	resume_later(atomic_load(&state));
+	control_leave();
+	atomic_store(&main_thread_gone, false);
+	if (main_thread_watched)
+		pthread_setspecific(main_thread_key, &state);
+	atomic_store(&state, IDLE);
+}
+
+/* The application's loop */
+
+/* 0 when the application serves the socket, else why it does not. */
+static int loop_error(void)
+{
+	switch (atomic_load(&state)) {
+	case LOOP:
+		return 0;
+	case OFF:
+		return -EPERM;
+	case FAILED:
+		return control_server.error;
+	case IDLE:
+		return -EINVAL;
+	default:
+		return -EBUSY;
+	}
+}
+
+int slab_control_fd(void)
+{
+	int error, cancel = cancel_disable();
+
+	start_once(LOOP);
+	error = loop_error();
+	if (!error && !control_is_open())
+		error = reopen(LOOP);
+	cancel_restore(cancel);
+	if (error) {
+		errno = -error;
+		return error;
+	}
+	return control_server.watch.epoll.fd;
+}
+
+int slab_control_dispatch(void)
+{
+	int cancel = cancel_disable(), error = loop_error();
+	int answered = error ? error : serve();
+
+	cancel_restore(cancel);
+	if (answered < 0)
+		errno = -answered;
+	return answered;
+}

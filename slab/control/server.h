@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control socket as the rest of the library sees it; <slab/control.h> has
+ * what applications see.
+ */
+#ifndef SLAB_CONTROL_INTERNAL_H
+#define SLAB_CONTROL_INTERNAL_H
+
+#include <stdbool.h>
+
+#include "stats/json.h"
+
+/*
+ * slab_control_start: open the socket and start its thread unless that was done
+ * or tried before, which costs one atomic load. Called after every creation of
+ * a cache, with no lock held. Never fails; errno is untouched.
+ */
+void slab_control_start(void);
+
+/*
+ * slab_control_start_ticks: sample_wants_ticks(), count_period() or
+ * decay_wait() from now on: their ticks are called as often as they want, as long as
+ * they do. Any thread, with any lock held; errno is untouched.
+ */
+void slab_control_start_ticks(void);
+
+/*
+ * slab_control_after_fork_child: in the child of a fork: leave the parent's
+ * socket and clients to the parent. The next slab_control_start() opens the
+ * child's own.
+ */
+void slab_control_after_fork_child(void);
+
+/*
+ * slab_control_resume: in the child of a fork whose parent had the thread: start it, as
+ * soon as there are ticks to be had. At the end of slow paths; costs one load otherwise.
+ * Not with locks behind registry_lock. errno is untouched.
+ */
+extern bool slab_control_resumes;
+void slab_control_resume_slow(void);
+
+static inline void slab_control_resume(void)
+{
+	if (__builtin_expect(__atomic_load_n(&slab_control_resumes, __ATOMIC_RELAXED), 0))
+		slab_control_resume_slow();
+}
+
+/*
+ * slab_control_answer: write the answer to one request line into an empty
+ * document.
+ */
+void slab_control_answer(struct slab_json *reply, const char *request);
+
+/* slab_control_refuse: write an error answer into an empty document. */
+void slab_control_refuse(struct slab_json *reply, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* SLAB_CONTROL_INTERNAL_H */

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operations that look at every slab of a node's list: sorting, counting, splitting off the
+ * sparse slabs. Each goes through the list in pieces (node.c).
+ *
+ * A sort moves the slabs to one queue of the node for each class of fullness; a slab on such
+ * a queue still is listed. A thread that would find the list empty, or wants to look through
+ * it, joins the queues and so ends the sort. The sorting thread recognizes that by the
+ * number of the sort.
+ */
+#include "core/node.h"
+
+/* A list that changed so often while it was counted is left alone. */
+#define COUNT_TRIES 3u
+
+/* --- order ------------------------------------------------------------------------ */
+
+/* Under the lock: some slabs of a list, by how many objects are in use, in the order of the
+ * list: how many. */
+static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsigned objects,
+			 unsigned max)
+{
+	struct slab *slab;
+	unsigned n = 0;
+
+	for (; n < max && (slab = slabs->first); n++) {
+		unsigned class = slab_used(slab) * (NODE_CLASSES - 1) / objects;
+
+		queue_remove(slabs, slab);
+		queue_add_tail(&node->sorted[class], slab);
+	}
+	node->partial.changes++;
+	return n;
+}
+
+/* A thread that reads the counts without the lock, that of the sparse slabs first, must never
+ * find both 0: it would not wait for the lock. */
+static void count_as_partial(struct cache_node *node, unsigned n)
+{
+	__atomic_store_n(&node->partial.count, node->partial.count + n, __ATOMIC_RELAXED);
+	__atomic_store_n(&node->sparse.count, node->sparse.count - n, __ATOMIC_RELEASE);
+}
+
+/* false: all are sorted, or another thread has ended the sort. */
+static bool sort_some(struct slab_cache *cache, struct cache_node *node, unsigned sort,
+		      unsigned *left)
+{
+	unsigned max = NODE_PIECE < *left ? NODE_PIECE : *left, n, sparse = 0;
+	bool more;
+
+	node_lock_again(node);
+	more = node->sort == sort;
+	if (more) {
+		n = deal_out(node, &node->partial.slabs, cache->objects, max);
+		if (n < max)
+			sparse = deal_out(node, &node->sparse.slabs, cache->objects, max - n);
+		count_as_partial(node, sparse);
+		*left -= n + sparse;
+		more = *left && (node->partial.slabs.first || node->sparse.slabs.first);
+		if (!more)
+			node_end_sort(node);
+	}
+	node_unlock(node);
+	return more;
+}
+
+void node_sort(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	unsigned sort, left;
+
+	node_lock_again(node);
+	node_end_sort(node);
+	sort = node->sort = ++node->sorts ? node->sorts : ++node->sorts;
+	left = node->partial.count + node->sparse.count;
+	node_unlock(node);
+	while (sort_some(cache, node, sort, &left))
+		;
+}
+
+/* --- counting --------------------------------------------------------------------- */
+
+/* Where a count of a list is; it starts again when the list changes. */
+struct counting {
+	const struct slab *next;
+	unsigned counted, changes;
+};
+
+/* Under the lock: false: there are more. */
+static bool count_some(struct counting *at)
+{
+	for (unsigned n = NODE_PIECE; n && at->next; n--) {
+		at->next = at->next->next;
+		at->counted++;
+	}
+	return !at->next;
+}
+
+bool node_check_count(struct slab_cache *cache, unsigned n, unsigned *ret_counted,
+		      unsigned *ret_count)
+{
+	struct cache_node *node = &cache->node[n];
+	struct node_list *list = &node->partial;
+	struct counting at = {0};
+	bool right = true, done = false;
+
+	for (unsigned tries = 0; !done && tries <= COUNT_TRIES;) {
+		node_lock_again(node);
+		node_end_sort(node);
+		if (!tries || at.changes != list->changes) {
+			at = (struct counting){.next = list->slabs.first, .changes = list->changes};
+			tries++;
+		}
+		done = count_some(&at);
+		if (done && at.counted != list->count) {
+			*ret_counted = at.counted;
+			*ret_count = list->count;
+			__atomic_store_n(&list->count, at.counted, __ATOMIC_RELAXED);
+			right = false;
+		}
+		node_unlock(node);
+	}
+	return right;
+}
+
+/* --- sparse slabs ----------------------------------------------------------------- */
+
+/* Objects in use on a list. It is turned once, so that nothing is counted twice. */
+static unsigned long used_on(struct cache_node *node)
+{
+	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED), n;
+	unsigned long used = 0;
+
+	for (; left; left -= n) {
+		struct slab *slab;
+
+		node_lock_again(node);
+		node_end_sort(node);
+		slab = node->partial.slabs.first;
+		for (n = 0; slab && n < left && n < NODE_PIECE; n++) {
+			used += slab_used(slab);
+			slab = slab->next;
+		}
+		node_begin_at(&node->partial, slab);
+		node_unlock(node);
+		if (!n)
+			break;
+	}
+	return used;
+}
+
+unsigned node_split(struct slab_cache *cache, unsigned n)
+{
+	struct cache_node *node = &cache->node[n];
+	unsigned long dense = (used_on(node) + cache->objects - 1) / cache->objects;
+	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
+	unsigned moved = 0, before;
+
+	do {
+		node_lock_again(node);
+		node_end_sort(node);
+		before = moved;
+		while (moved < left && moved < before + NODE_PIECE && node->partial.count > dense) {
+			struct slab *slab = node->partial.slabs.last;
+
+			node_list_remove(&node->partial, slab);
+			node_list_add_head(&node->sparse, slab);
+			moved++;
+		}
+		node_unlock(node);
+	} while (moved != before);
+	return moved;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Empty slabs on their way to the page layer.
+ *
+ * A destructor is the application's code: it may wait for what another thread has locked
+ * that forks, validates, or moves objects, and all of these take flush_lock. So it runs
+ * without any lock of ours, and so does the call_rcu() of a type-safe cache, which may
+ * allocate. Debug slabs are checked when they go back, which may end in a report: those that
+ * are released under flush_lock wait until it is free. All others are simply given back.
+ *
+ *   leaving     on its node's list of those (node->leaving). Whoever has the flush_lock
+ *               leaves it at that; hand_unlock() sees to the rest
+ *   destroyed   still there, and `met` tells by which thread
+ *   given back  under flush_lock, so that no child of a fork lacks it
+ *
+ * In the child of a fork those that other threads were destroying are leaving again.
+ * Their last objects are destroyed first, and are no objects any more before that; so the
+ * child does not destroy them once more. Its own thread goes on with its slab.
+ *
+ * What a destructor frees may empty further slabs of its cache: they follow, one after the
+ * other, and do not nest. The cache is pinned meanwhile: a destructor that destroys it is
+ * refused.
+ */
+#include "rcu/free_rcu.h"
+#include "debug/debug_cache.h"
+#include "core/hand.h"
+
+/* The cache whose slabs this thread is destroying. */
+static __thread const struct slab_cache *releasing __attribute__((tls_model("initial-exec")));
+
+static uint64_t myself(void)
+{
+	return (uint64_t)(uintptr_t)pthread_self();
+}
+
+static void leave(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+
+	__atomic_store_n(&cache->leaves, true, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&node->lock);
+	slab->met = 0;
+	queue_add_head(&node->leaving, slab);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* Those that are being destroyed are at the end. */
+static struct slab *take_from(struct cache_node *node)
+{
+	struct slab *slab;
+
+	pthread_mutex_lock(&node->lock);
+	slab = node->leaving.first;
+	if (slab && slab->met)
+		slab = NULL;
+	if (slab) {
+		slab->met = myself();
+		queue_remove(&node->leaving, slab);
+		queue_add_tail(&node->leaving, slab);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return slab;
+}
+
+static struct slab *take(struct slab_cache *cache)
+{
+	struct slab *slab = NULL;
+
+	for (unsigned n = 0; n < topology_nodes() && !slab; n++)
+		slab = take_from(&cache->node[n]);
+	return slab;
+}
+
+static void has_left(struct cache_node *node, struct slab *slab)
+{
+	pthread_mutex_lock(&node->lock);
+	queue_remove(&node->leaving, slab);
+	slab->met = 0;
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* Of a cache that is being destroyed no reader can have found an object since the grace
+ * period before. */
+static bool readers_may_look(const struct slab_cache *cache)
+{
+	return cache->flags & SLAB_TYPESAFE_BY_RCU && !cache_is_dying(cache);
+}
+
+static void release(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+
+	if (readers_may_look(cache)) {
+		has_left(node, slab);
+		rcu_retire(cache, slab);
+		return;
+	}
+	debug_destroy_objects(cache, slab);
+	pthread_mutex_lock(&cache->flush_lock);
+	has_left(node, slab);
+	slab_give_back(cache, slab);
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+void slab_release_leaving(struct slab_cache *cache)
+{
+	const struct slab_cache *was = releasing;
+	struct slab *slab;
+
+	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache || hand_is_locked())
+		return;
+	slab = take(cache);
+	if (!slab)
+		return;
+	cache_pin(cache);
+	releasing = cache;
+	do
+		release(cache, slab);
+	while ((slab = take(cache)));
+	releasing = was;
+	cache_unpin(cache);
+}
+
+void slab_release(struct slab_cache *cache, struct slab *slab)
+{
+	bool reports = slab->debug && hand_is_locked();
+
+	if (!cache->dtor && !readers_may_look(cache) && !reports) {
+		debug_slab_release_now(cache, slab);
+		return;
+	}
+	leave(cache, slab);
+	slab_release_leaving(cache);
+}
+
+static void leave_again(struct cache_node *node)
+{
+	struct slab *next;
+
+	for (struct slab *slab = node->leaving.first; slab; slab = next) {
+		next = slab->next;
+		if (!slab->met || slab->met == myself())
+			continue;
+		slab->met = 0;
+		queue_remove(&node->leaving, slab);
+		queue_add_head(&node->leaving, slab);
+	}
+}
+
+void release_after_fork_child(struct slab_cache *cache)
+{
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		leave_again(&cache->node[n]);
+}

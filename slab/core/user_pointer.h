@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a pointer of the user's to its slab. It may be any pointer: where
+ * fault_installed(), one that leads nowhere leads to slab_nowhere. One that
+ * leads through readable memory of somebody else's leads to what happens to
+ * stand there: segment_known() tells.
+ */
+#ifndef SLAB_USER_POINTER_H
+#define SLAB_USER_POINTER_H
+
+#include "fixup.h"
+#include "core/slab_internal.h"
+
+static inline __attribute__((always_inline)) struct cpu_slab *const *slab_entry(const void *ptr)
+{
+	struct cpu_slab *const *table =
+		(struct cpu_slab *const *)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
+
+	return &table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
+}
+
+/* The slab, and whether it is not `user`'s; then nothing else of it may be read
+ * before segment_known(). */
+static inline __attribute__((always_inline)) struct slab *slab_of_user(const void *ptr,
+								       const void *user,
+								       bool *ret_other)
+{
+	return slab_from_cpu(fixup_slab_of_user(slab_entry(ptr), user, ret_other));
+}
+
+#endif /* SLAB_USER_POINTER_H */

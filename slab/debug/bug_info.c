@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Findings: copying what a check saw, and making a report of it in the shape
+ * that SLUB's reports have:
+ *
+ *   BUG entry: Right Redzone overwritten    what is wrong
+ *   0x…-0x… @offset=64. First byte …        where
+ *   Allocated in …, Freed in …              who had the object, with stacks
+ *   Detected in …                           who came upon it
+ *   Slab 0x…, Object 0x…                    in what it lies
+ *   Redzone, Object, Redzone, Padding       the bytes around the damage
+ *   FIX entry: …                            what was done about it
+ *
+ * A report is one write of at most REPORT_MAX bytes, and one screen: inner
+ * frames stay, outer ones are left out until the rest fits.
+ */
+#include "debug/bug_info.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "report/symbol.h"
+
+#define LINE_BYTES ((size_t)16) /* shown by one line of a dump */
+
+/* --- copying, under the node's lock --------------------------------------------- */
+
+/*
+ * Copy memory of which some may be inaccessible: how many bytes there were. The
+ * kernel does it, which neither faults nor minds what memory checkers forbid.
+ * Where it is not allowed to, all but guarded slabs can be read anyway.
+ */
+static size_t copy_bytes(char *to, const char *from, size_t len, bool guarded)
+{
+	struct iovec local = {to, len}, remote = {(void *)from, len};
+	int saved_errno = errno;
+	long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
+	bool refused = copied < 0 && errno != EFAULT;
+
+	errno = saved_errno;
+	if (copied >= 0)
+		return (size_t)copied;
+	if (!refused || guarded)
+		return 0;
+	memcpy(to, from, len);
+	return len;
+}
+
+/* Where to begin when `room` of the bytes in [start, end) can be shown: before the
+ * damage, when that lies here. */
+static const char *dump_start(const char *start, const char *end, const char *damage, size_t room)
+{
+	size_t len = (size_t)(end - start), skip, last;
+
+	if (len <= room || damage < start || damage >= end)
+		return start;
+	skip = (size_t)(damage - start) / LINE_BYTES;
+	skip -= skip < room / LINE_BYTES / 4 ? skip : room / LINE_BYTES / 4;
+	last = (len - room + LINE_BYTES - 1) / LINE_BYTES;
+	return start + LINE_BYTES * (skip < last ? skip : last);
+}
+
+static void dump_copy(struct finding *finding, struct dump *dump, char *bytes, size_t room,
+		      const char *start, const char *end)
+{
+	bool guarded = finding->slab->debug && finding->slab->debug->guarded;
+	const char *from;
+	size_t len;
+
+	*dump = (struct dump){0};
+	if (start >= end)
+		return;
+	from = dump_start(start, end, finding->first, room);
+	len = (size_t)(end - from) < room ? (size_t)(end - from) : room;
+	dump->start = from;
+	dump->len = (unsigned)copy_bytes(bytes, from, len, guarded);
+	/* What surrounds a guarded object is no object's. */
+	if (dump->len == len && !guarded)
+		dump->more = (unsigned)((size_t)(end - start) - len);
+}
+
+void finding_begin(struct finding *finding, enum slab_problem problem, const char *cache,
+		   const char *reason, ...)
+{
+	va_list args;
+
+	memset(finding, 0, sizeof(*finding));
+	finding->problem = problem;
+	finding->cache = cache;
+	va_start(args, reason);
+	vsnprintf(finding->reason, sizeof(finding->reason), reason, args);
+	va_end(args);
+}
+
+void finding_damage(struct finding *finding, const char *first, const char *last, uint8_t expected)
+{
+	finding->first = first;
+	finding->last = last;
+	finding->expected = expected;
+	copy_bytes((char *)&finding->found, first, 1, false);
+}
+
+void finding_note(struct finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->note, sizeof(finding->note), format, args);
+	va_end(args);
+}
+
+void finding_fix(struct finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	if (finding->fixes == sizeof(finding->fix) / sizeof(finding->fix[0]))
+		return;
+	va_start(args, format);
+	vsnprintf(finding->fix[finding->fixes++], sizeof(finding->fix[0]), format, args);
+	va_end(args);
+}
+
+void finding_detected(struct finding *finding, const void *caller)
+{
+	track_fill(&finding->detected, caller);
+}
+
+/* A record's or freelist's object: NULL when it names none. */
+static const char *listed_object(const struct slab *slab, unsigned index_plus_1)
+{
+	if (!index_plus_1 || index_plus_1 > slab->objects)
+		return NULL;
+	return debug_object_at(slab, index_plus_1 - 1);
+}
+
+static void slab_with_letters(struct finding *finding, const struct slab *slab)
+{
+	const struct slab_cache *cache = slab_user(slab);
+	const char *rest = slab->cpu.base + slab->objects * slab_size(slab);
+
+	finding->lists_free = true;
+	finding->freelist = listed_object(slab, slab->debug->first);
+	finding->letters = slab->debug->letters;
+	if (cache)
+		finding->letters |= cache_letters(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
+	if (finding->problem == SLAB_PROBLEM_SLAB_PADDING)
+		dump_copy(finding, &finding->padding, finding->bytes_padding, FINDING_DUMP_EDGE,
+			  rest, slab->cpu.base + slab_bytes(slab));
+}
+
+void finding_slab(struct finding *finding, const struct slab *slab)
+{
+	if (slab == &slab_nowhere)
+		return;
+	finding->slab = slab;
+	finding->objects = slab->objects;
+	finding->used = slab_used(slab);
+	if (slab->debug)
+		slab_with_letters(finding, slab);
+}
+
+/* The bytes before the object: `zone` of them are its own. */
+static void copy_before(struct finding *finding, size_t zone)
+{
+	size_t before = finding->offset < LINE_BYTES ? finding->offset : LINE_BYTES;
+	const char *start = finding->object - (zone > before ? zone : before);
+	const char *from = finding->object - before;
+
+	if (finding->has_red_zone && zone < before)
+		from = finding->object - zone;
+	if (finding->first >= start && finding->first < from)
+		from = start + (size_t)(finding->first - start) / LINE_BYTES * LINE_BYTES;
+	dump_copy(finding, &finding->before, finding->bytes_before, FINDING_DUMP_BEFORE, from,
+		  finding->object);
+	finding->before.more = 0;
+}
+
+static void copy_body(struct finding *finding)
+{
+	dump_copy(finding, &finding->body, finding->bytes_body, FINDING_DUMP_OBJECT,
+		  finding->object, finding->object + finding->object_size);
+}
+
+static void plain_object(struct finding *finding, const struct slab *slab, unsigned index)
+{
+	const struct slab_cache *cache = slab_user(slab);
+	size_t size = slab_size(slab);
+
+	finding->object = slab->cpu.base + index * size;
+	finding->offset = index * size;
+	finding->object_size = cache && cache->object_size < size ? cache->object_size : size;
+	finding->requested = finding->object_size;
+	copy_before(finding, 0);
+	copy_body(finding);
+}
+
+static void object_with_letters(struct finding *finding, const struct slab *slab, unsigned index)
+{
+	const struct slab_debug *debug = slab->debug;
+	const struct debug_object *record = debug_record(slab, index);
+	const char *object = debug_object_at(slab, index), *end = object + debug->object_size;
+	const char *next = object - debug->red_left + slab_size(slab);
+	/* All that is around a guarded object is red zone. */
+	const char *inuse = debug->guarded ? next : object + debug->inuse;
+
+	finding->object = object;
+	finding->offset = (size_t)(object - slab->cpu.base);
+	finding->object_size = debug->object_size;
+	finding->requested = record->requested;
+	finding->next_free = listed_object(slab, record->next);
+	finding->has_red_zone = debug->guarded || debug->letters & SLAB_RED_ZONE;
+	if (debug->letters & SLAB_STORE_USER) {
+		finding->tracks = true;
+		finding->allocated = *debug_track(slab, index, TRACK_ALLOC);
+		finding->freed = *debug_track(slab, index, TRACK_FREE);
+	}
+	copy_before(finding, debug->red_left);
+	copy_body(finding);
+	if (finding->has_red_zone) {
+		dump_copy(finding, &finding->red_zone, finding->bytes_red_zone, FINDING_DUMP_EDGE,
+			  end, inuse);
+		end = inuse;
+	}
+	dump_copy(finding, &finding->padding, finding->bytes_padding, FINDING_DUMP_EDGE, end, next);
+}
+
+void finding_object(struct finding *finding, const struct slab *slab, unsigned index)
+{
+	if (index >= slab->objects)
+		return;
+	finding->slab = slab;
+	if (slab->debug)
+		object_with_letters(finding, slab, index);
+	else
+		plain_object(finding, slab, index);
+}
+
+void finding_large(struct finding *finding, const struct slab *slab, size_t size)
+{
+	const struct segment *segment = segment_of(slab);
+	const char *object = slab->cpu.base, *zone = object - segment->red_zone;
+	const char *before = object - LINE_BYTES;
+
+	if (finding->first >= zone && finding->first < before)
+		before = zone + (size_t)(finding->first - zone) / LINE_BYTES * LINE_BYTES;
+	finding->slab = slab;
+	finding->letters = SLAB_RED_ZONE;
+	finding->objects = finding->used = 1;
+	finding->object = object;
+	finding->object_size = finding->requested = size;
+	finding->has_red_zone = true;
+	dump_copy(finding, &finding->before, finding->bytes_before, FINDING_DUMP_BEFORE, before,
+		  object);
+	finding->before.more = 0;
+	copy_body(finding);
+	dump_copy(finding, &finding->red_zone, finding->bytes_red_zone, FINDING_DUMP_EDGE,
+		  object + size, segment_start(segment) + segment->mapped);
+}
+
+/* --- the report, without locks --------------------------------------------------- */
+
+#define SCREEN_LINES 45u
+#define STACK_FRAMES 8u    /* shown of a stack */
+#define DETECTED_FRAMES 6u /* the way to the misuse is mostly short */
+
+struct stack {
+	const char *verb;
+	struct slab_track track;
+	bool aged;
+	unsigned shown;
+	char (*text)[SYMBOL_TEXT]; /* of the frames that are shown */
+};
+
+enum { STACK_ALLOCATED, STACK_FREED, STACK_DETECTED, STACKS };
+
+/* What takes too much room for a small stack. */
+struct work {
+	struct report report;
+	struct stack stack[STACKS];
+	const void *frames[2 * STACK_FRAMES + DETECTED_FRAMES];
+	char text[2 * STACK_FRAMES + DETECTED_FRAMES][SYMBOL_TEXT];
+	unsigned n;
+};
+
+static uintptr_t number(const void *address)
+{
+	return (uintptr_t)address;
+}
+
+#define ADDRESS "0x%" PRIxPTR
+#define ADDRESSES ADDRESS "-" ADDRESS
+
+static void take_stack(struct work *work, struct stack *stack, const struct track *track,
+		       unsigned most)
+{
+	track_describe(track, &stack->track);
+	stack->shown = stack->track.frames < most ? stack->track.frames : most;
+	stack->text = &work->text[work->n];
+	memcpy(&work->frames[work->n], stack->track.frame, stack->shown * sizeof(work->frames[0]));
+	work->n += stack->shown;
+}
+
+static void take_stacks(struct work *work, const struct finding *finding)
+{
+	struct stack *stack = work->stack;
+
+	stack[STACK_ALLOCATED] = (struct stack){.verb = "Allocated", .aged = true};
+	stack[STACK_FREED] = (struct stack){.verb = "Freed", .aged = true};
+	stack[STACK_DETECTED] = (struct stack){.verb = "Detected"};
+	work->n = 0;
+	take_stack(work, &stack[STACK_ALLOCATED], &finding->allocated, STACK_FRAMES);
+	take_stack(work, &stack[STACK_FREED], &finding->freed, STACK_FRAMES);
+	take_stack(work, &stack[STACK_DETECTED], &finding->detected, DETECTED_FRAMES);
+	if (work->n)
+		symbolize(work->n, work->frames, work->text);
+}
+
+static void add_stack(struct report *report, const struct stack *stack, unsigned most)
+{
+	const struct slab_track *track = &stack->track;
+	unsigned shown = stack->shown < most ? stack->shown : most;
+	char age[32] = "";
+
+	if (!track->tid)
+		return;
+	if (stack->aged)
+		snprintf(age, sizeof(age), " age=%" PRIu64 " ms", track->age_ms);
+	report_line(report, "%s in %s%s cpu=%d tid=%d (%s)", stack->verb,
+		    stack->shown ? stack->text[0] : "unknown", age, track->cpu, track->tid,
+		    track->thread);
+	for (unsigned i = 0; i < shown; i++)
+		report_line(report, "\t%s", stack->text[i]);
+	if (shown < track->frames)
+		report_line(report, "\t... %u more", track->frames - shown);
+}
+
+static void add_stacks(struct work *work, const struct finding *finding, unsigned most)
+{
+	if (finding->tracks && !finding->allocated.tid)
+		report_line(&work->report, "object allocation stack trace missing");
+	for (unsigned i = 0; i < STACKS; i++)
+		add_stack(&work->report, &work->stack[i], most);
+}
+
+static const char *letters_text(uint64_t letters, char text[8])
+{
+	static const struct {
+		uint64_t flag;
+		char letter;
+	} known[] = {
+		{SLAB_CONSISTENCY_CHECKS, 'F'}, {SLAB_RED_ZONE, 'Z'}, {SLAB_POISON, 'P'},
+		{SLAB_STORE_USER, 'U'},         {SLAB_TRACE, 'T'},
+	};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (letters & known[i].flag)
+			text[n++] = known[i].letter;
+	if (!n)
+		text[n++] = '-';
+	text[n] = '\0';
+	return text;
+}
+
+/* " fp=0x…" where the allocator knows the next free object. */
+static const char *fp_text(const struct finding *finding, const char *object, char text[32])
+{
+	text[0] = '\0';
+	if (finding->lists_free)
+		snprintf(text, 32, " fp=" ADDRESS, number(object));
+	return text;
+}
+
+static void add_places(struct report *report, const struct finding *finding)
+{
+	char fp[32], letters[8], requested[32] = "";
+
+	if (!finding->slab)
+		return;
+	report_line(report, "Slab " ADDRESS " objects=%u used=%u%s flags=%s", number(finding->slab),
+		    finding->objects, finding->used, fp_text(finding, finding->freelist, fp),
+		    letters_text(finding->letters, letters));
+	if (!finding->object)
+		return;
+	if (finding->requested != finding->object_size)
+		snprintf(requested, sizeof(requested), " requested=%zu", finding->requested);
+	report_line(report, "Object " ADDRESS " @offset=%zu%s size=%zu%s\n",
+		    number(finding->object), finding->offset,
+		    fp_text(finding, finding->next_free, fp), finding->object_size, requested);
+}
+
+static void add_dump_line(struct report *report, const char *label, const char *address,
+			  const char *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[3 * LINE_BYTES + 1], ascii[LINE_BYTES + 1];
+
+	memset(hex, ' ', sizeof(hex));
+	for (size_t i = 0; i < n; i++) {
+		unsigned char byte = (unsigned char)bytes[i];
+
+		hex[3 * i] = digits[byte >> 4];
+		hex[3 * i + 1] = digits[byte & 15];
+		ascii[i] = byte >= ' ' && byte <= '~' ? (char)byte : '.';
+	}
+	hex[3 * LINE_BYTES] = ascii[n] = '\0';
+	report_line(report, "%-8s " ADDRESS ": %s |%s|", label, number(address), hex, ascii);
+}
+
+static void add_dump(struct report *report, const char *label, const struct dump *dump,
+		     const char *bytes)
+{
+	for (size_t at = 0; at < dump->len; at += LINE_BYTES) {
+		size_t n = dump->len - at < LINE_BYTES ? dump->len - at : LINE_BYTES;
+
+		add_dump_line(report, label, dump->start + at, bytes + at, n);
+	}
+	if (dump->more)
+		report_line(report, "%-8s ... %u bytes more", label, dump->more);
+}
+
+static void add_dumps(struct report *report, const struct finding *finding)
+{
+	add_dump(report, finding->has_red_zone ? "Redzone" : "Bytes b4", &finding->before,
+		 finding->bytes_before);
+	add_dump(report, "Object", &finding->body, finding->bytes_body);
+	add_dump(report, "Redzone", &finding->red_zone, finding->bytes_red_zone);
+	add_dump(report, "Padding", &finding->padding, finding->bytes_padding);
+}
+
+static void add_head(struct report *report, const struct finding *finding)
+{
+	report_begin(report, finding->problem, finding->cache, "%s", finding->reason);
+	if (finding->first && finding->slab)
+		report_line(report, ADDRESSES " @offset=%zu. First byte 0x%02x instead of 0x%02x",
+			    number(finding->first), number(finding->last),
+			    (size_t)(finding->first - finding->slab->cpu.base), finding->found,
+			    finding->expected);
+	if (finding->note[0])
+		report_line(report, "%s", finding->note);
+}
+
+static bool fits_a_screen(const struct report *report)
+{
+	unsigned lines = 0;
+
+	for (const char *at = report->text; (at = strchr(at, '\n')); at++)
+		lines++;
+	return !report->full && lines <= SCREEN_LINES;
+}
+
+/* Without a single frame the rest always fits. */
+static void add_rest(struct work *work, const struct finding *finding)
+{
+	struct report *report = &work->report;
+	size_t head = report->len;
+
+	for (unsigned most = STACK_FRAMES;; most--) {
+		add_stacks(work, finding, most);
+		add_places(report, finding);
+		add_dumps(report, finding);
+		for (unsigned i = 0; i < finding->fixes; i++)
+			report_fix(report, "%s", finding->fix[i]);
+		if (most == 0 || fits_a_screen(report))
+			return;
+		report_rewind(report, head);
+	}
+}
+
+static void fill_info(struct work *work, const struct finding *finding)
+{
+	struct slab_report *info = &work->report.info;
+
+	info->object = finding->object;
+	info->object_size = finding->requested;
+	info->offset = finding->offset;
+	info->first = finding->first;
+	info->last = finding->last;
+	info->found = finding->found;
+	info->expected = finding->expected;
+	info->letters = finding->letters;
+	info->objects = finding->objects;
+	info->used = finding->used;
+	info->allocated = work->stack[STACK_ALLOCATED].track;
+	info->freed = work->stack[STACK_FREED].track;
+	info->detected = work->stack[STACK_DETECTED].track;
+}
+
+static void work_report(struct work *work, const struct finding *finding)
+{
+	add_head(&work->report, finding);
+	take_stacks(work, finding);
+	fill_info(work, finding);
+	add_rest(work, finding);
+	report_emit(&work->report);
+}
+
+/* When there is no memory any more, any stack has to do. */
+static SLAB_SLOWPATH void report_on_stack(const struct finding *finding)
+{
+	struct work work;
+
+	work_report(&work, finding);
+}
+
+void finding_report(const struct finding *finding)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+	struct work *work = os_map(sizeof(*work), 1);
+
+	if (work) {
+		work_report(work, finding);
+		os_unmap(work, sizeof(*work));
+	} else {
+		report_on_stack(finding);
+	}
+	cancel_restore(cancel);
+	errno = saved_errno;
+}

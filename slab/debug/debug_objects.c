@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Allocation and free in caches with debug letters. Frees that cannot be done:
+ * bad_free.c.
+ *
+ * Everything that looks at or changes a debug slab does so under its node's
+ * lock, an object at a time. What is wrong is copied there (bug_info.h) and
+ * reported when the lock is free. Who calls is found out before it is taken.
+ *
+ * Damage is contained as in SLUB. A free object that was written to makes its
+ * slab unfit: all its objects count as used, and another slab serves. An
+ * allocated object whose surroundings were written to is put right and, when it
+ * is freed, kept: "not freed".
+ */
+#include "debug/debug_cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "report/annotate.h"
+#include "debug/layout.h"
+#include "debug/bug_info.h"
+#include "debug/guard.h"
+#include "registry/reserve.h"
+
+/* --- TRACE ------------------------------------------------------------------------ */
+
+/* One allocation or free: who does it, and what is told of it when the lock is free. */
+struct operation {
+	struct track track;
+	struct finding finding;
+	unsigned used; /* of the slab, behind it */
+	const void *free_object;
+};
+
+/* Under the node's lock: without it the slab may soon be somebody else's. */
+static void note_slab(struct operation *op, const struct slab *slab)
+{
+	unsigned first = slab->debug ? slab->debug->first : 0;
+
+	op->used = debug_used(slab);
+	op->free_object = first ? debug_object_at(slab, first - 1) : NULL;
+}
+
+static void trace(struct slab_cache *cache, const char *what, const void *obj,
+		  const struct operation *op)
+{
+	if (cache_letters(cache) & SLAB_TRACE)
+		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, op->used,
+				  op->free_object);
+}
+
+/* --- allocation --------------------------------------------------------------------- */
+
+enum { TAKEN, NOTHING, UNFIT, AGAIN };
+
+/* The object at the head of the freelist, if it and its slab are as they should be. */
+static int take_object(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+{
+	int index = debug_pop(slab);
+
+	if (index < 0) {
+		finding_begin(finding, SLAB_PROBLEM_FREELIST, cache->name, "Freepointer corrupt");
+		finding_slab(finding, slab);
+	} else if (debug_check_object(cache, slab, (unsigned)index, finding)) {
+		return index;
+	}
+	finding_fix(finding, "Marking all objects used");
+	debug_slab_disable(cache, slab);
+	return -1;
+}
+
+static void *hand_out(struct slab *slab, unsigned index, size_t requested,
+		      const struct track *track, bool has_ctor)
+{
+	struct debug_object *record = debug_record(slab, index);
+
+	record->state = OBJECT_ALLOCATED;
+	record->requested = (uint32_t)requested;
+	debug_set_used(slab, slab->debug->used + 1u);
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_ALLOC) = *track;
+	debug_fill(slab, index);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
+	return debug_object_at(slab, index);
+}
+
+/* Under the node's lock: an object of this slab; NULL: it is unfit, which is described. */
+static void *take_from(struct slab_cache *cache, struct slab *slab, size_t requested,
+		       struct operation *op)
+{
+	int index = take_object(cache, slab, &op->finding);
+	void *obj;
+
+	if (index < 0)
+		return NULL;
+	obj = hand_out(slab, (unsigned)index, requested, &op->track, cache->ctor);
+	debug_slab_place(cache, slab);
+	note_slab(op, slab);
+	return obj;
+}
+
+static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requested,
+			   struct operation *op, void **ret_obj)
+{
+	struct cache_node *node = &cache->node[n];
+	struct slab *slab;
+
+	*ret_obj = NULL;
+	pthread_mutex_lock(&node->lock);
+	slab = node->debug.slabs.first;
+	if (slab)
+		*ret_obj = take_from(cache, slab, requested, op);
+	pthread_mutex_unlock(&node->lock);
+	return *ret_obj ? TAKEN : slab ? UNFIT : NOTHING;
+}
+
+/*
+ * From a fresh slab, which others see only with its first object in use: an unused
+ * one might be given back at once. The letters may change while it is made.
+ */
+static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t requested,
+			    struct operation *op, void **ret_obj)
+{
+	struct slab *slab;
+	bool fits;
+
+	debug_sweep(cache);
+	slab = debug_slab_create(cache, n, cache_letters(cache));
+	if (!slab)
+		return NOTHING;
+	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
+	*ret_obj = NULL;
+	pthread_mutex_lock(&cache->node[n].lock);
+	fits = debug_has_present_layout(cache, slab);
+	if (fits) {
+		debug_slab_publish(cache, slab);
+		*ret_obj = take_from(cache, slab, requested, op);
+	}
+	pthread_mutex_unlock(&cache->node[n].lock);
+	if (!fits)
+		slab_release(cache, slab);
+	return *ret_obj ? TAKEN : fits ? UNFIT : AGAIN;
+}
+
+void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requested,
+		  const void *caller)
+{
+	unsigned here = topology_node_of_cpu(cpu_engine->cpu()), tried = 0;
+	unsigned n = wanted < 0 ? here : (unsigned)wanted;
+	struct operation op;
+	void *obj;
+
+	op.track = (struct track){0};
+	if (cache_letters(cache) & SLAB_STORE_USER)
+		track_fill(&op.track, caller);
+	while (cache_letters(cache) & LETTERS_SLAB) {
+		int result = alloc_from_node(cache, n, requested, &op, &obj);
+
+		if (result == NOTHING && !tried)
+			result = alloc_from_fresh(cache, n, requested, &op, &obj);
+		if (result == TAKEN) {
+			trace(cache, "alloc", obj, &op);
+			return obj;
+		}
+		if (result == UNFIT) {
+			finding_detected(&op.finding, caller);
+			debug_report(cache, &op.finding);
+		}
+		if (result != NOTHING)
+			continue;
+		/* No memory: what other nodes have left. */
+		if (++tried > topology_nodes() || strict) {
+			errno = ENOMEM;
+			return NULL;
+		}
+		n = (n + 1) % topology_nodes();
+	}
+	return node_alloc(cache, n, strict);
+}
+
+/* As hand_out(); what happened to it meanwhile is put right. false: it is damaged. */
+static bool hand_over_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
+			     size_t requested, struct operation *op)
+{
+	bool is_good = debug_check_object(cache, slab, index, &op->finding);
+
+	debug_record(slab, index)->requested = (uint32_t)requested;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_ALLOC) = op->track;
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_alloc(debug_object_at(slab, index), requested, cache->ctor);
+	note_slab(op, slab);
+	return is_good;
+}
+
+void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller)
+{
+	struct slab *slab = slab_of(obj);
+	struct operation op;
+	bool is_good = true;
+	unsigned index;
+	size_t into;
+
+	if (!slab->debug || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return;
+	op.track = (struct track){0};
+	if (slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&op.track, caller);
+	debug_find_object(slab, obj, &index, &into);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	is_good = hand_over_locked(cache, slab, index, requested, &op);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	trace(cache, "alloc", obj, &op);
+	if (!is_good) {
+		finding_detected(&op.finding, caller);
+		debug_report(cache, &op.finding);
+	}
+}
+
+/* --- free --------------------------------------------------------------------------------- */
+
+/* Whether this object can be freed; under the lock. */
+static bool may_free(struct slab_cache *cache, struct slab *slab, const void *obj, unsigned index,
+		     size_t into, struct finding *finding)
+{
+	if (index >= slab->carved || into) {
+		debug_describe_pointer(cache, slab, obj, index, into, finding);
+		return false;
+	}
+	if (!debug_is_allocated(slab, index)) {
+		debug_describe_double(cache, slab, index, finding);
+		return false;
+	}
+	if (slab_drains(slab) || debug_check_object(cache, slab, index, finding))
+		return true;
+	debug_record(slab, index)->state = OBJECT_LOST;
+	return false;
+}
+
+/* true: the slab is to be released. */
+static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned index,
+		      const struct track *track)
+{
+	if (slab_drains(slab)) {
+		drain_free(slab, index);
+		drain_collect(slab);
+		if (!slab->drained)
+			slab_withdraw(slab);
+		return !slab->drained;
+	}
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
+	debug_record(slab, index)->state = OBJECT_FREE;
+	debug_set_used(slab, slab->debug->used - 1u);
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_FREE) = *track;
+	debug_fill(slab, index);
+	if (slab->debug->disabled)
+		return false;
+	debug_push(slab, index);
+	return debug_slab_place(cache, slab);
+}
+
+/* FREED, REFUSED with a finding, or GONE: no slab of this cache any more. */
+enum { FREED, FREED_LAST, REFUSED, GONE };
+
+static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
+{
+	return slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
+
+static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, struct operation *op)
+{
+	unsigned index;
+	size_t into;
+	bool last;
+
+	if (!is_ours(cache, slab))
+		return GONE;
+	debug_find_object(slab, obj, &index, &into);
+	if (!may_free(cache, slab, obj, index, into, &op->finding))
+		return REFUSED;
+	/* SLAB_ZERO=free; poison leaves nothing behind either. */
+	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
+		memset(obj, 0, debug_usable_size(slab, obj));
+	last = take_back(cache, slab, index, &op->track);
+	note_slab(op, slab);
+	return last ? FREED_LAST : FREED;
+}
+
+/* With the lock free again. */
+static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, int result,
+		       const struct operation *op)
+{
+	trace(cache, "free", obj, op);
+	if (result == FREED_LAST)
+		slab_release(cache, slab);
+}
+
+void debug_free(struct slab_cache *cache, void *obj, const void *caller)
+{
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
+	struct operation op;
+	int result;
+
+	if (slab_user(slab) != cache) {
+		debug_report_stray(cache, obj, caller);
+		return;
+	}
+	if (reserve_holds(cache, obj)) { /* its slab takes it for allocated */
+		debug_report_double_free(cache, slab, obj, caller);
+		return;
+	}
+	if (debug_is_guarded(slab)) {
+		guard_free(cache, slab, obj, caller);
+		return;
+	}
+	op.track = (struct track){0};
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&op.track, caller);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = free_locked(cache, slab, obj, &op);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == GONE) /* its slab changed its kind: it is looked at again */
+		slab_free(cache, obj);
+	else if (result == REFUSED)
+		debug_refuse(cache, &op.finding, obj, caller);
+	else
+		after_free(cache, slab, obj, result, &op);
+}
+
+/* --- frees that wait for a grace period ---------------------------------------------------- */
+
+static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
+			struct operation *op)
+{
+	unsigned index;
+	size_t into;
+
+	if (!is_ours(cache, slab))
+		return GONE;
+	debug_find_object(slab, obj, &index, &into);
+	if (!may_free(cache, slab, obj, index, into, &op->finding))
+		return REFUSED;
+	if (!slab->debug) /* what drains has no record */
+		return FREED;
+	debug_record(slab, index)->state = OBJECT_WAITING;
+	if (slab->debug->letters & SLAB_STORE_USER)
+		*debug_track(slab, index, TRACK_FREE) = op->track;
+	return FREED;
+}
+
+bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
+{
+	struct operation op;
+	int result;
+
+	if (reserve_holds(cache, obj)) {
+		debug_report_double_free(cache, slab, obj, caller);
+		return false;
+	}
+	if (debug_is_guarded(slab))
+		return guard_begin_waiting(cache, slab, obj, caller);
+	op.track = (struct track){0};
+	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+		track_fill(&op.track, caller);
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = begin_locked(cache, slab, obj, &op);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == REFUSED)
+		debug_refuse(cache, &op.finding, obj, caller);
+	return result != REFUSED;
+}
+
+/* What was done by slab_free_rcu() is told as done by its caller. */
+static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
+			      struct operation *op)
+{
+	if (is_ours(cache, slab) && slab->debug) {
+		if (slab->debug->letters & SLAB_STORE_USER)
+			op->track = *debug_track(slab, index, TRACK_FREE);
+		if (debug_record(slab, index)->state == OBJECT_WAITING)
+			debug_record(slab, index)->state = OBJECT_ALLOCATED;
+		return free_locked(cache, slab, debug_object_at(slab, index), op);
+	}
+	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), op);
+}
+
+void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
+{
+	void *obj = slab->debug ? debug_object_at(slab, index)
+				: slab->cpu.base + index * slab_size(slab);
+	struct operation op;
+	int result;
+
+	if (debug_is_guarded(slab)) {
+		guard_free_waited(cache, slab);
+		return;
+	}
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+		slab_free_from(cache, obj, slab, NULL);
+		return;
+	}
+	op.track = (struct track){0};
+	pthread_mutex_lock(&cache->node[slab->node].lock);
+	result = free_waited_locked(cache, slab, index, &op);
+	pthread_mutex_unlock(&cache->node[slab->node].lock);
+	if (result == GONE) {
+		slab_free(cache, obj);
+	} else if (result == REFUSED) {
+		op.finding.detected = op.track;
+		finding_fix(&op.finding, "Object at %p not freed", obj);
+		debug_report(cache, &op.finding);
+	} else {
+		after_free(cache, slab, obj, result, &op);
+	}
+}
+
+/* --- sizes -------------------------------------------------------------------------------- */
+
+size_t debug_usable_size(const struct slab *slab, const void *obj)
+{
+	unsigned index;
+	size_t into;
+
+	if (!slab->debug) /* it may have ceased to drain */
+		return slab_size(slab);
+	if (!debug_find_object(slab, obj, &index, &into) || into)
+		return 0;
+	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL)
+		       ? debug_record(slab, index)->requested
+		       : slab->debug->object_size;
+}
+
+/* The bytes given up become red zone; those won back were red and stay as they are. */
+static void resize_locked(struct slab *slab, unsigned index, size_t size)
+{
+	struct debug_object *record = debug_record(slab, index);
+	char *object = debug_object_at(slab, index);
+
+	if (slab->debug->letters & SLAB_RED_ZONE && size < record->requested)
+		memset(object + size, RED_ACTIVE, record->requested - size);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_resize(object, record->requested, size);
+	record->requested = (uint32_t)size;
+}
+
+bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
+{
+	struct cache_node *node = &cache->node[slab->node];
+	bool done = false;
+	unsigned index;
+	size_t into;
+
+	pthread_mutex_lock(&node->lock);
+	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	    debug_find_object(slab, obj, &index, &into) && !into &&
+	    debug_is_allocated(slab, index)) {
+		done = slab_drains(slab)
+			       ? size <= slab_size(slab)
+			       : !slab->debug->guarded && size <= slab->debug->object_size;
+		if (done && slab->debug)
+			resize_locked(slab, index, size);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return done;
+}

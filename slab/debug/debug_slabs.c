@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Debug slabs: making them, their freelist, and the node's list of them.
+ *
+ * The freelist is a queue: the object freed longest ago is handed out first, so
+ * that poison has the most time to be stepped on. It links records, not objects.
+ *
+ * The node's list holds the slabs that objects can be taken from: those with the
+ * cache's present letters and a free object. A slab of former letters is found
+ * through its objects alone, and goes back with the last of them.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "report/annotate.h"
+#include "core/callback.h"
+#include "debug/layout.h"
+#include "core/hand.h"
+#include "memory/limit.h"
+#include "config/options.h"
+
+_Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
+
+/* --- freelist ---------------------------------------------------------------- */
+
+void debug_push(const struct slab *slab, unsigned index)
+{
+	struct slab_debug *debug = slab->debug;
+
+	debug_record(slab, index)->next = 0;
+	if (debug->last)
+		debug_record(slab, debug->last - 1u)->next = (uint16_t)(index + 1);
+	else
+		debug->first = (uint16_t)(index + 1);
+	debug->last = (uint16_t)(index + 1);
+}
+
+static bool is_free_object(const struct slab *slab, unsigned index)
+{
+	return index < slab->carved && debug_record(slab, index)->state == OBJECT_FREE;
+}
+
+int debug_pop(const struct slab *slab)
+{
+	struct slab_debug *debug = slab->debug;
+	unsigned index = debug->first - 1u;
+
+	if (!debug->first || !is_free_object(slab, index))
+		return -1;
+	debug->first = debug_record(slab, index)->next;
+	debug_record(slab, index)->next = 0;
+	if (!debug->first)
+		debug->last = 0;
+	return (int)index;
+}
+
+bool debug_is_allocated(const struct slab *slab, unsigned index)
+{
+	if (!slab->debug)
+		return !drain_is_free(slab, index);
+	return debug_record(slab, index)->state == OBJECT_ALLOCATED;
+}
+
+unsigned debug_used(const struct slab *slab)
+{
+	unsigned used, late;
+
+	/* Without the lock a slab may cease to drain at any time, but never get letters. */
+	if (slab->debug)
+		return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
+	/* Frees that were under way when it began to drain wait at the remote word. */
+	used = __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
+	late = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16 & 0xffff;
+	return late < used ? used - late : 0;
+}
+
+/* --- creation ------------------------------------------------------------------- */
+
+/* Every object free, filled, constructed: how many came that far. */
+static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
+{
+	struct callback callback = callback_begin(cache);
+	unsigned n = 0;
+
+	for (; n < slab->objects; n++) {
+		*debug_record(slab, n) = (struct debug_object){
+			.requested = (uint32_t)cache->object_size, .state = OBJECT_FREE};
+		if (slab->debug->letters & SLAB_STORE_USER)
+			memset(debug_track(slab, n, TRACK_ALLOC), 0, 2 * sizeof(struct track));
+		debug_fill(slab, n);
+		if (cache->ctor && cache->ctor(debug_object_at(slab, n), cache->arg))
+			break;
+		debug_keep(slab, n);
+	}
+	callback_end(&callback);
+	return n;
+}
+
+static void make_freelist(struct slab *slab)
+{
+	uint16_t order[CPU_GATHER_MAX];
+
+	for (unsigned i = 0; i < slab->carved; i += CPU_GATHER_MAX) {
+		unsigned n = slab->carved - i < CPU_GATHER_MAX ? slab->carved - i : CPU_GATHER_MAX;
+
+		for (unsigned j = 0; j < n; j++)
+			order[j] = (uint16_t)(i + j);
+		if (slab_options()->random)
+			slab_shuffle(order, n);
+		for (unsigned j = 0; j < n; j++)
+			debug_push(slab, order[j]);
+	}
+}
+
+void debug_describe(const struct slab *slab, const struct slab_debug *as)
+{
+	struct slab_debug *debug = slab->debug;
+
+	__atomic_store_n(&debug->letters, as->letters, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug->object_size, as->object_size, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug->guarded, as->guarded, __ATOMIC_RELAXED);
+	debug_set_used(slab, 0);
+	debug->inuse = as->inuse;
+	debug->red_left = as->red_left;
+	debug->stride = as->stride;
+	debug->poisons = as->poisons;
+	debug->copies = as->copies;
+	debug->first = debug->last = 0;
+	debug->disabled = debug->counted = 0;
+}
+
+static void describe(const struct slab_cache *cache, struct slab *slab,
+		     const struct debug_layout *layout)
+{
+	const struct slab_debug debug = {
+		.letters = layout->letters,
+		.object_size = (uint32_t)cache->object_size,
+		.inuse = layout->inuse,
+		.red_left = layout->red_left,
+		.stride = (uint16_t)layout->stride,
+		.poisons = layout->poisons,
+		.copies = layout->copies,
+	};
+
+	debug_describe(slab, &debug);
+	__atomic_store_n(&slab->objects, (uint16_t)layout->objects, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
+	slab->next = slab->prev = NULL;
+	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+	slab->waiting[0] = slab->waiting[1] = 0;
+	slab_set_carved(slab, 0);
+}
+
+/* From the page layer; NULL and ENOMEM. */
+static struct slab *take_slab(struct slab_cache *cache, unsigned node,
+			      const struct debug_layout *layout)
+{
+	const size_t bytes = (size_t)1 << layout->slab_shift;
+	struct geometry *geometry;
+	struct slab *slab;
+
+	if (!limit_reserve(cache, bytes))
+		return NULL;
+	geometry = geometry_get_debug(layout->slab_shift, layout->objects,
+				      sizeof(struct slab_debug) +
+					      (size_t)layout->objects * layout->stride);
+	slab = geometry ? segment_take_slab(geometry, node) : NULL;
+	if (!slab)
+		limit_give_up(cache, bytes);
+	return slab;
+}
+
+struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters)
+{
+	struct debug_layout layout;
+	struct slab *slab;
+	unsigned made;
+
+	debug_layout(cache, letters, &layout);
+	slab = take_slab(cache, node, &layout);
+	if (!slab)
+		return NULL;
+	slab_populate(slab, slab_bytes(slab));
+	describe(cache, slab, &layout);
+	cpu_slab_init(&slab->cpu, slab->cpu.base, layout.size, slab->objects, NULL);
+	debug_fill_slab(slab);
+	made = make_objects(cache, slab);
+	if (!made) {
+		segment_free_slab(slab);
+		limit_release(cache, (size_t)1 << layout.slab_shift);
+		errno = ENOMEM;
+		return NULL;
+	}
+	slab_set_carved(slab, made);
+	make_freelist(slab);
+	if (slab->debug->letters & LETTER_TOOL)
+		annotate_hide(slab->cpu.base, slab_bytes(slab));
+	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
+	return slab;
+}
+
+void debug_slab_publish(struct slab_cache *cache, struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
+}
+
+void slab_withdraw(struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+}
+
+static void *object_at(const struct slab *slab, unsigned index)
+{
+	return slab->debug ? debug_object_at(slab, index)
+			   : slab->cpu.base + index * slab_size(slab);
+}
+
+static __thread bool destroys __attribute__((tls_model("initial-exec")));
+
+bool debug_is_destroying(void)
+{
+	return destroys;
+}
+
+void debug_destroy_object(struct slab_cache *cache, void *obj)
+{
+	bool was = destroys;
+
+	destroys = true;
+	cache->dtor(obj, cache->arg);
+	destroys = was;
+}
+
+/* The last one first, and what is destroyed is no object any more (release.c). */
+void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
+{
+	struct callback callback;
+
+	if (slab->debug && slab->debug->letters & LETTER_TOOL)
+		annotate_show(slab->cpu.base, slab_bytes(slab));
+	if (slab->debug)
+		debug_check_leaving(cache, slab);
+	if (!cache->dtor)
+		return;
+	callback = callback_begin(cache);
+	for (unsigned i = slab->carved; i-- > 0;) {
+		slab_set_carved(slab, i);
+		debug_destroy_object(cache, object_at(slab, i));
+	}
+	callback_end(&callback);
+}
+
+void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
+{
+	debug_destroy_objects(cache, slab);
+	slab_give_back(cache, slab);
+}
+
+/* --- the node's list --------------------------------------------------------------- */
+
+static void list_remove(struct cache_node *node, struct slab *slab)
+{
+	node_list_remove(&node->debug, slab);
+	node->nr_debug_empty -= slab->debug->counted;
+	slab->debug->counted = 0;
+}
+
+/* A cache that was merged with another meanwhile may have larger objects. */
+bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab)
+{
+	uint64_t letters = cache_letters(cache);
+
+	return letters & LETTERS_SLAB &&
+	       __atomic_load_n(&slab->debug->letters, __ATOMIC_RELAXED) ==
+		       debug_layout_letters(letters) &&
+	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
+}
+
+/* Keep nr_debug_empty right: a slab on the list may have become unused, or used. */
+static void count_unused(struct cache_node *node, struct slab *slab, bool unused)
+{
+	node->nr_debug_empty += (unsigned)unused - slab->debug->counted;
+	slab->debug->counted = unused;
+}
+
+bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+	struct slab_debug *debug = slab->debug;
+	bool serves = debug_has_present_layout(cache, slab) && debug->first && !debug->disabled;
+	bool unused = debug->used == 0 && !debug->disabled;
+
+	if (serves && !slab->listed)
+		node_list_add_tail(&node->debug, slab);
+	if (slab->listed)
+		count_unused(node, slab, unused);
+	/* Some unused slabs are kept, as SLUB does. */
+	if (serves &&
+	    node->nr_debug_empty <= __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED))
+		return false;
+	if (slab->listed && (!serves || unused))
+		list_remove(node, slab);
+	if (unused)
+		slab_withdraw(slab);
+	return unused;
+}
+
+void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
+{
+	struct slab_debug *debug = slab->debug;
+
+	debug->disabled = 1;
+	debug->first = debug->last = 0;
+	debug_set_used(slab, slab->carved);
+	if (slab->listed)
+		list_remove(&cache->node[slab->node], slab);
+}
+
+void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_node *node = &cache->node[slab->node];
+
+	pthread_mutex_lock(&node->lock);
+	if (slab->debug && slab->listed)
+		list_remove(node, slab);
+	pthread_mutex_unlock(&node->lock);
+}
+
+/* Isolated, linked by next, of the first NODE_PIECE slabs of the list, which go to its end. */
+static struct slab *take_some_unused(struct cache_node *node)
+{
+	struct slab *slab, *next, *unused = NULL;
+	unsigned n = 0;
+
+	node_lock_again(node);
+	for (slab = node->debug.slabs.first; slab && n < NODE_PIECE; slab = next, n++) {
+		next = slab->next;
+		if (slab->debug->used)
+			continue;
+		list_remove(node, slab);
+		slab_withdraw(slab);
+		slab->next = unused;
+		unused = slab;
+	}
+	if (slab)
+		queue_begin_at(&node->debug.slabs, slab);
+	pthread_mutex_unlock(&node->lock);
+	return unused;
+}
+
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum hand_lock how)
+{
+	struct cache_node *node = &cache->node[n];
+	unsigned slabs = __atomic_load_n(&node->debug.count, __ATOMIC_RELAXED), released = 0;
+
+	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
+		if (!hand_lock_as(cache, how))
+			break;
+		released += node_release(cache, take_some_unused(node));
+		hand_unlock(cache);
+	}
+	return released;
+}

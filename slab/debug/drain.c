@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Slabs without letters of a cache that has some: they drain.
+ *
+ * A draining slab is owned by nobody and on no list; it carries SLAB_TAG_DEBUG,
+ * so every free of its objects comes through debug_free() and its node's lock.
+ * Which objects are free stands where the freelist was, a 16-bit word for each.
+ * Frees that were under way when it began to drain still arrive at the remote
+ * word, where REMOTE_OWNED makes them wait for drain_collect(). In the cmpxchg16b
+ * engine such a free may write a link, the index of an object + 1, into its own
+ * object's word before it sees that the slab has no owner; so what says that an
+ * object is free is a number that no link has, and other values mean nothing.
+ */
+#include <string.h>
+
+#include "debug/debug_cache.h"
+
+#define STATE_FREE ((uint16_t)0xffff)
+
+static uint16_t *state(const struct slab *slab, unsigned index)
+{
+	return cpu_slab_stack((struct cpu_slab *)&slab->cpu) + index;
+}
+
+static void set_free(const struct slab *slab, unsigned index, bool is_free)
+{
+	__atomic_store_n(state(slab, index), is_free ? STATE_FREE : 0, __ATOMIC_RELAXED);
+}
+
+bool drain_is_free(const struct slab *slab, unsigned index)
+{
+	return __atomic_load_n(state(slab, index), __ATOMIC_RELAXED) == STATE_FREE;
+}
+
+bool slab_drains(const struct slab *slab)
+{
+	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
+
+static void set_drained(struct slab *slab, unsigned used)
+{
+	__atomic_store_n(&slab->drained, used, __ATOMIC_RELAXED);
+}
+
+void drain_begin(struct slab_cache *cache, struct slab *slab)
+{
+	uint64_t map[SLAB_MAP_WORDS];
+	uint16_t taken[CPU_GATHER_MAX];
+	unsigned used = slab->carved;
+
+	slab_collect(slab);
+	slab_map_free(slab, map);
+	for (unsigned i = 0; i < slab->carved; i++)
+		used -= map[i / 64] >> i % 64 & 1;
+	if (!used) {
+		slab_release(cache, slab);
+		return;
+	}
+	while (cpu_slab_hand_take(&slab->cpu, CPU_GATHER_MAX, taken))
+		;
+	for (unsigned i = 0; i < slab->objects; i++)
+		set_free(slab, i, map[i / 64] >> i % 64 & 1);
+	set_drained(slab, used);
+	slab->next = slab->prev = NULL;
+	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
+}
+
+void drain_end(struct slab_cache *cache, struct slab *slab)
+{
+	uint64_t map[SLAB_MAP_WORDS] = {0};
+
+	for (unsigned i = 0; i < slab->carved; i++)
+		map[i / 64] |= (uint64_t)drain_is_free(slab, i) << i % 64;
+	for (unsigned i = slab->carved; i-- > 0;) {
+		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
+
+		if (map[i / 64] >> i % 64 & 1)
+			cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+	}
+	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
+}
+
+bool drain_free(struct slab *slab, unsigned index)
+{
+	if (drain_is_free(slab, index))
+		return false;
+	set_free(slab, index, true);
+	set_drained(slab, slab->drained - 1);
+	return true;
+}
+
+void drain_collect(struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+	if (remote == REMOTE_OWNED)
+		return;
+	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
+	for (unsigned i = remote & 0xffff, left = remote >> 16 & 0xffff; i && left; left--) {
+		drain_free(slab, i - 1);
+		i = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
+	}
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The handler of SIGSEGV and SIGBUS.
+ *
+ * It is a guest in somebody else's process. What it cannot explain goes on as if
+ * it were not there: to the handler that it found, with the same arguments and
+ * the mask and flags that this one asked for, or to the default action, which
+ * ends the process at the access itself, with its own signal and a core of that
+ * moment. What it explains goes the same way after the report.
+ *
+ * All signals are blocked in here. A fault in the middle of a report (a report
+ * handler of the program's that is broken) therefore ends the process at once.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "debug/fault.h"
+#include "debug/guard.h"
+#include "core/slab_internal.h"
+#include "trap.h"
+
+/* Reports are made on a stack of our own: the alternate stacks of programs have
+ * 8 KiB as a rule. Above it stay zeros, for who unwinds it. */
+#define REPORT_STACK ((size_t)256 << 10)
+#define REPORT_STACK_ZEROS ((size_t)4096)
+/* How long a second thread waits for the first one's report. */
+#define REPORT_WAIT_MS 10000
+
+static char *report_stack_top; /* NULL: the thread's own has to do */
+static int reporting;
+static bool installed;
+static struct sigaction found[2]; /* the actions for SIGSEGV and SIGBUS before ours */
+
+static struct sigaction *found_for(int signal)
+{
+	return &found[signal == SIGBUS];
+}
+
+/* --- the report ---------------------------------------------------------------- */
+
+static bool report_begin_alone(void)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+
+	for (int waited = 0; waited < REPORT_WAIT_MS; waited++) {
+		if (!__atomic_exchange_n(&reporting, 1, __ATOMIC_ACQUIRE))
+			return true;
+		nanosleep(&ms, NULL);
+	}
+	return false;
+}
+
+void fault_after_fork_child(void)
+{
+	__atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
+}
+
+static void report(void *arg)
+{
+	guard_report_fault(arg);
+}
+
+static void explain(const siginfo_t *info, const ucontext_t *context)
+{
+	struct guard_fault fault = {
+		.address = info->si_addr,
+		.access = trap_access(context),
+	};
+
+	if (!guard_covers(fault.address))
+		return;
+	/* As if it were a return address: those are looked up one byte before. */
+	track_fill(&fault.who, (const char *)trap_pc(context) + 1);
+	if (!report_begin_alone())
+		return;
+	if (report_stack_top)
+		trap_call_on(report_stack_top, report, &fault);
+	else
+		report(&fault);
+	__atomic_store_n(&reporting, 0, __ATOMIC_RELEASE);
+}
+
+/* --- passing on ------------------------------------------------------------------ */
+
+/* The kernel's own, at an access: a signal that somebody sent is no fault. */
+static bool is_fault(const siginfo_t *info)
+{
+	return info->si_code > 0;
+}
+
+/* What is blocked while the found handler runs is its own affair. */
+static void take_mask(int signal, const struct sigaction *action, const ucontext_t *context)
+{
+	sigset_t mask = context->uc_sigmask;
+
+	sigorset(&mask, &mask, &action->sa_mask);
+	if (!(action->sa_flags & SA_NODEFER))
+		sigaddset(&mask, signal);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+}
+
+/* A fault comes again when we return; a signal that was sent has to be sent. */
+static void take_default(int signal, siginfo_t *info)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+
+	sigaction(signal, &action, NULL);
+	if (!is_fault(info))
+		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signal, info);
+}
+
+static void pass_on(int signal, siginfo_t *info, void *context)
+{
+	struct sigaction action = *found_for(signal);
+
+	if (action.sa_flags & SA_RESETHAND)
+		found_for(signal)->sa_handler = SIG_DFL;
+	if (action.sa_handler == SIG_IGN && !is_fault(info))
+		return;
+	if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) {
+		take_default(signal, info);
+		return;
+	}
+	take_mask(signal, &action, context);
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(signal, info, context);
+	else
+		action.sa_handler(signal);
+}
+
+static void handle(int signal, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (is_fault(info)) {
+		if (trap_fix_up(context, &slab_nowhere.cpu))
+			return;
+		explain(info, context);
+	}
+	errno = saved;
+	pass_on(signal, info, context);
+	errno = saved;
+}
+
+/* --- installation ------------------------------------------------------------------ */
+
+static void map_report_stack(void)
+{
+	char *stack = os_map(REPORT_STACK, 1);
+
+	if (!stack)
+		return;
+	/* Without the guard it is as good as most stacks are. */
+	os_protect(stack, os_page_size(), false);
+	report_stack_top = stack + REPORT_STACK - REPORT_STACK_ZEROS;
+}
+
+static void install(int signal)
+{
+	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+
+	action.sa_sigaction = handle;
+	sigfillset(&action.sa_mask);
+	/* Known before the first fault can come. */
+	sigaction(signal, NULL, found_for(signal));
+	sigaction(signal, &action, NULL);
+}
+
+static void install_once(void)
+{
+	int saved = errno;
+
+	map_report_stack();
+	install(SIGSEGV);
+	install(SIGBUS);
+	__atomic_store_n(&installed, true, __ATOMIC_RELEASE);
+	errno = saved;
+}
+
+void fault_install(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, install_once);
+}
+
+bool fault_installed(void)
+{
+	return __atomic_load_n(&installed, __ATOMIC_ACQUIRE);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the parts of a debug slab stand, what they must hold, and damage to them. */
+#ifndef SLAB_DEBUG_LAYOUT_H
+#define SLAB_DEBUG_LAYOUT_H
+
+#include "debug/debug_cache.h"
+
+struct debug_layout {
+	uint64_t letters;         /* debug_layout_letters() */
+	size_t size;              /* object to object */
+	uint32_t inuse, red_left; /* as in struct slab_debug */
+	unsigned slab_shift, objects, stride;
+	bool poisons, copies; /* as in struct slab_debug */
+};
+
+/* Those of LETTERS_LAYOUT that a slab has when its cache has these letters. */
+static inline uint64_t debug_layout_letters(uint64_t letters)
+{
+	if (letters & LETTER_TOOL)
+		letters &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
+	return letters & LETTERS_LAYOUT;
+}
+void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout);
+/* `letters` without those that enlarge the cache's slabs: the letter O of SLAB_DEBUG. */
+uint64_t debug_letters_without_growth(const struct slab_cache *cache, uint64_t letters);
+
+/* A stretch of memory that must hold one value, or what was there before. */
+struct region {
+	enum slab_problem problem;
+	const char *what;
+	char *start, *end;
+	uint8_t value;
+	char *copy; /* NULL: the value */
+};
+
+static inline struct region region_of(enum slab_problem problem, const char *what, char *start,
+				      char *end, uint8_t value)
+{
+	const struct region region = {problem, what, start, end, value, NULL};
+
+	return region;
+}
+
+struct damage {
+	struct region region;
+	char *first, *last;
+};
+
+/* What should be where the damage begins. */
+static inline uint8_t damage_expected(const struct damage *damage)
+{
+	const struct region *region = &damage->region;
+
+	return region->copy ? (uint8_t)region->copy[damage->first - region->start] : region->value;
+}
+
+/* Write what belongs around an object in its present state, and poison into it. */
+void debug_fill(const struct slab *slab, unsigned index);
+/* Remember what a free object holds, where the slab has copies. */
+void debug_keep(const struct slab *slab, unsigned index);
+/* Fresh memory, before its objects are filled. */
+void debug_fill_slab(const struct slab *slab);
+/* First and last byte of a region that do not hold its value, if there are any. */
+bool debug_region_damaged(const struct region *region, struct damage *damage);
+/* The first damaged region of an object, or of the slab behind its objects. */
+bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *damage);
+bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
+/* Put the value back. */
+void debug_restore(const struct damage *damage);
+
+#endif /* SLAB_DEBUG_LAYOUT_H */

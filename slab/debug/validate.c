@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Validation of a cache.
+ *
+ * Slabs without letters are checked in hand: they are taken back from the CPUs
+ * and, some at a time (hand.h), off their node's list. Their freelists must name each
+ * free object once and nothing else; full slabs have nothing to look at. Validations
+ * are numbered, and a slab knows the last one that met it: another one that is under
+ * way has looked at it for this one. Slabs with letters are check.c's.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "debug/debug_cache.h"
+#include "debug/bug_info.h"
+#include "core/hand.h"
+#include "cache/large.h"
+
+/* One thread validates at a time; the map is too large for a stack. */
+static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t map[SLAB_MAP_WORDS];
+
+void validate_lock(void)
+{
+	pthread_mutex_lock(&map_lock);
+}
+
+void validate_unlock(void)
+{
+	pthread_mutex_unlock(&map_lock);
+}
+
+struct map_arg {
+	struct slab *slab;
+	uint64_t *map;
+	long bad;
+};
+
+static void map_one(void *arg, uint16_t offset8)
+{
+	struct map_arg *m = arg;
+	unsigned index = cpu_slab_index(&m->slab->cpu, offset8);
+
+	if (!slab_is_object(m->slab, cpu_slab_object(&m->slab->cpu, offset8)) ||
+	    m->map[index / 64] >> index % 64 & 1) {
+		m->bad++;
+		return;
+	}
+	m->map[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+long slab_map_free(struct slab *slab, uint64_t *free_map)
+{
+	struct map_arg arg = {slab, free_map, 0};
+
+	memset(free_map, 0, (slab->objects + 63u) / 64 * sizeof(free_map[0]));
+	cpu_slab_hand_each(&slab->cpu, map_one, &arg);
+	return arg.bad;
+}
+
+/* A freelist that cannot be trusted is given up: its objects stay out of use. */
+static void isolate(struct slab *slab)
+{
+	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->objects, slab->cpu.user);
+	slab_set_carved(slab, slab->objects);
+}
+
+static void report_slab(struct slab_cache *cache, struct slab *slab, long bad)
+{
+	struct finding finding;
+
+	finding_begin(&finding, SLAB_PROBLEM_FREELIST, cache->name, "Freechain corrupt");
+	finding_slab(&finding, slab);
+	finding_note(&finding, "%ld of its entries lead to no object, or to one twice", bad);
+	finding_fix(&finding, "Isolate corrupted freechain");
+	debug_report(cache, &finding);
+}
+
+/* Of a slab without letters, in hand: how many entries of its freelist are wrong. */
+static long bad_entries(struct slab *slab)
+{
+	unsigned count = cpu_slab_free_count(&slab->cpu);
+	long bad = count;
+
+	if (count > slab->carved || slab->carved > slab->objects)
+		return bad ? bad : 1;
+	validate_lock();
+	bad = slab_map_free(slab, map);
+	validate_unlock();
+	return bad;
+}
+
+/* The slabs of a node without letters: they are taken back from the CPUs and looked at
+ * in hand. */
+struct check_node {
+	struct slab_cache *cache;
+	unsigned node;
+	uint64_t number;  /* of this validation */
+	struct slab *bad; /* in hand until they are reported; none has a free object to give */
+};
+
+static bool is_unmet(struct slab *slab, void *arg)
+{
+	const struct check_node *check = arg;
+
+	if (slab->met >= check->number)
+		return false;
+	slab->met = check->number;
+	return true;
+}
+
+static void look(struct slab *hand, void *arg)
+{
+	struct check_node *check = arg;
+	struct slab *good = NULL, **end = &good, *next;
+
+	for (; hand; hand = next) {
+		next = hand->next;
+		slab_collect(hand);
+		if (bad_entries(hand)) {
+			hand->next = check->bad;
+			check->bad = hand;
+			continue;
+		}
+		hand->next = NULL;
+		*end = hand;
+		end = &hand->next;
+	}
+	node_put_last(check->cache, check->node, good);
+}
+
+static long check_node(struct slab_cache *cache, unsigned n)
+{
+	static uint64_t last;
+	struct check_node check = {
+		.cache = cache,
+		.node = n,
+		.number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED),
+	};
+	long problems = 0;
+
+	hand_walk(&(struct hand_walk){.cache = cache,
+				      .node = n,
+				      .sparse = true,
+				      .wants = is_unmet,
+				      .look = look,
+				      .arg = &check});
+	for (struct slab *slab = check.bad; slab; slab = slab->next, problems++) {
+		report_slab(cache, slab, bad_entries(slab));
+		isolate(slab);
+	}
+	slab_put_back(cache, check.bad);
+	return problems;
+}
+
+struct check_arg {
+	struct slab_cache *cache;
+	long problems;
+};
+
+static void check_tagged(struct slab *slab, void *arg)
+{
+	struct check_arg *check = arg;
+
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		check->problems += debug_check(check->cache, slab);
+}
+
+/* A slab may be on a node's list, or not; the list has its own count. */
+static long check_counts(struct slab_cache *cache, unsigned n)
+{
+	struct finding finding;
+	unsigned partial, counter;
+
+	if (node_check_count(cache, n, &partial, &counter))
+		return 0;
+	finding_begin(&finding, SLAB_PROBLEM_COUNT, cache->name,
+		      "%u partial slabs counted but counter=%u", partial, counter);
+	finding_fix(&finding, "Counter of node %u adjusted", n);
+	debug_report(cache, &finding);
+	return 1;
+}
+
+long slab_cache_validate(struct slab_cache *cache)
+{
+	struct check_arg check = {.cache = cache};
+	int cancel;
+
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	cancel = cancel_disable();
+	cache_flush(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		check.problems += check_node(cache, n) + check_counts(cache, n);
+	cache_each_slab(cache, check_tagged, &check);
+	if (cache->by_size)
+		check.problems += large_red_validate();
+	cancel_restore(cancel);
+	return check.problems;
+}

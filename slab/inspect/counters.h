@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters that a program attached to a cache (<slab/stats.h>).
+ *
+ * What was told of them stands in a table of the library's: nothing but the numbers
+ * themselves is read from the program's memory. Whoever reads from outside can meet the
+ * table while it changes, so `changes` is odd meanwhile, and he looks at it before and
+ * after he reads the numbers. Who reads in the process itself has counters_lock() meanwhile:
+ * once slab_cache_attach_counters() has returned, the words of former counters may be
+ * unmapped.
+ *
+ * A table is made for the first counters of a cache, and stays with its memory.
+ */
+#ifndef SLAB_COUNTERS_H
+#define SLAB_COUNTERS_H
+
+#include "core/slab_internal.h"
+
+/* CPUs of the largest machine that Linux is built for. */
+#define COUNTER_COPIES_MAX 8192u
+
+struct counter_row {
+	char name[SLAB_COUNTER_NAME_MAX + 1];
+	char help[SLAB_COUNTER_HELP_MAX + 1];
+	uint64_t value;  /* address of the first word */
+	uint64_t stride; /* bytes from word to word */
+	uint32_t copies; /* words: 1 to COUNTER_COPIES_MAX */
+	uint32_t kind;
+};
+
+struct counter_table {
+	uint64_t changes; /* odd while the rest is being changed */
+	uint64_t count;
+	struct counter_row row[SLAB_COUNTERS_MAX];
+};
+
+/* Can it be what slab_cache_attach_counters() wrote? The text may hold anything. */
+bool counter_is_sane(const struct counter_row *row);
+
+/* Who holds it takes no other lock, but for fork, which holds it with all others. */
+void counters_lock(void);
+void counters_unlock(void);
+
+/* The cache is being destroyed. */
+void counters_detach(struct slab_cache *cache);
+
+#endif /* SLAB_COUNTERS_H */

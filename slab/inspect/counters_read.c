@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters that a program attached to its caches (counters.h), as they are read from
+ * memory: its table first, then the words that it tells of, then the table's head again.
+ *
+ * A counter whose words cannot be read, or whose row makes no sense, is left out: its
+ * program may have freed the memory. So are those of a table that never was the same
+ * before and after.
+ *
+ * How many words are read in all is bounded, however the tables lie. What can be attached is
+ * bounded as well (SLAB_COUNTERS_WORDS_MAX), so that honest tables get there only with more
+ * caches and CPUs than there are. Counters of few words have a bound of their own: large
+ * ones do not hide them.
+ */
+#include <string.h>
+
+#include "inspect/process.h"
+
+#define TABLE_TRIES 16
+#define WORDS_AT_ONCE 64u
+/* Words of one look, for each of both kinds; and what a row counts for beside its own: it takes
+ * space in answers. */
+#define WORDS_MAX (1u << 20)
+#define WORDS_OF_ROW 7u
+#define FEW_WORDS 64u
+
+/* --- reading ------------------------------------------------------------------------- */
+
+static int read_sum(const struct inspection *in, const struct counter_row *row, uint64_t *sum)
+{
+	uint64_t words[WORDS_AT_ONCE], at = row->value;
+
+	*sum = 0;
+	for (unsigned left = row->copies, n; left; left -= n, at += n * row->stride) {
+		int error;
+
+		n = left < WORDS_AT_ONCE ? left : WORDS_AT_ONCE;
+		error = inspect_read_pieces(in, at, sizeof(words[0]), row->stride, n, words);
+		if (error)
+			return error;
+		for (unsigned i = 0; i < n; i++)
+			*sum += words[i];
+	}
+	return 0;
+}
+
+static bool is_affordable(struct inspection *in, const struct counter_row *row)
+{
+	uint64_t *words = &in->counter_words[row->copies > FEW_WORDS];
+
+	if (*words + WORDS_OF_ROW + row->copies > WORDS_MAX)
+		return false;
+	*words += WORDS_OF_ROW + row->copies;
+	return true;
+}
+
+static bool is_wanted(const struct counter_row *row, const char *name)
+{
+	return counter_is_sane(row) && (!name || strcmp(row->name, name) == 0);
+}
+
+/* Of the rows that were read, those stay that have a number. */
+static void read_sums(struct inspection *in, const char *name, struct inspect_counters *seen)
+{
+	const size_t count = seen->table.count <= SLAB_COUNTERS_MAX ? seen->table.count : 0;
+
+	seen->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct counter_row *row = &seen->table.row[seen->count];
+
+		*row = seen->table.row[i];
+		row->help[SLAB_COUNTER_HELP_MAX] = '\0';
+		if (is_wanted(row, name) && is_affordable(in, row) &&
+		    read_sum(in, row, &seen->sum[seen->count]) == 0)
+			seen->count++;
+	}
+}
+
+/* False: the table changed meanwhile. */
+static bool read_once(struct inspection *in, uint64_t address, const char *name,
+		      struct inspect_counters *seen)
+{
+	uint64_t after;
+
+	seen->count = 0;
+	if (inspect_read(in, address, sizeof(seen->table), &seen->table) != 0)
+		return true;
+	if (seen->table.changes & 1)
+		return false;
+	read_sums(in, name, seen);
+	__sync_synchronize();
+	return inspect_read(in, address + offsetof(struct counter_table, changes), sizeof(after),
+			    &after) == 0 &&
+	       after == seen->table.changes;
+}
+
+/* Each try counts as if it were the first. */
+static bool read_whole(struct inspection *in, uint64_t address, const char *name,
+		       struct inspect_counters *seen)
+{
+	const uint64_t few = in->counter_words[0], many = in->counter_words[1];
+
+	for (int tries = 0; tries < TABLE_TRIES; tries++) {
+		in->counter_words[0] = few;
+		in->counter_words[1] = many;
+		if (read_once(in, address, name, seen))
+			return true;
+	}
+	return false;
+}
+
+void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
+		      struct inspect_counters *seen)
+{
+	const bool mine = in->reader->read == inspect_self.read;
+	const struct counter_table *table = __atomic_load_n(&cache->counters, __ATOMIC_ACQUIRE);
+
+	seen->count = 0;
+	if (!table)
+		return;
+	if (mine)
+		counters_lock();
+	if (!read_whole(in, (uintptr_t)table, name, seen))
+		seen->count = 0;
+	if (mine)
+		counters_unlock();
+}
+
+/* --- as JSON --------------------------------------------------------------------------- */
+
+void inspect_put_counters(struct slab_json *json, struct inspection *in,
+			  const struct inspect_cache *cache)
+{
+	static const char *const kinds[] = {[SLAB_COUNTER_EVENTS] = "events",
+					    [SLAB_COUNTER_GAUGE] = "gauge",
+					    [SLAB_COUNTER_BYTES] = "bytes"};
+	struct inspect_counters seen;
+
+	inspect_counters(in, cache->copy, NULL, &seen);
+	slab_json_open(json, "counters", '[');
+	for (unsigned i = 0; i < seen.count; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_string(json, "name", seen.table.row[i].name);
+		slab_json_string(json, "kind", kinds[seen.table.row[i].kind]);
+		slab_json_number(json, "value", seen.sum[i]);
+		slab_json_string(json, "help", seen.table.row[i].help);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}

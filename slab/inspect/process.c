@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking at a process: root, caches, slabs. See process.h.
+ */
+#include "inspect/process.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "debug/layout.h"
+
+#define CACHES_MAX 65536u
+#define REGISTRY_TRIES 64
+#define EXACT_TRIES 16
+#define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
+#define DESCRIPTORS_MAX 16u /* read at once: on the stack, which may be small */
+#define CPUS_MAX 8192u
+
+/* --- this process ------------------------------------------------------------ */
+
+/*
+ * Word by word, so that no number is torn. What it reads changes at the same time,
+ * without any order that a sanitizer could know of; that is the point of it.
+ */
+__attribute__((no_sanitize("thread"))) static int read_self(void *arg, uint64_t address,
+							    size_t size, size_t stride,
+							    size_t count, void *to)
+{
+	const char *from = (const char *)(uintptr_t)address;
+	char *at = to;
+
+	(void)arg;
+	for (size_t i = 0; i < count; i++, from += stride, at += size) {
+		size_t done = 0;
+
+		for (; done + sizeof(uint64_t) <= size; done += sizeof(uint64_t))
+			*(uint64_t *)(at + done) = *(const volatile uint64_t *)(from + done);
+		for (; done < size; done++)
+			at[done] = *(const volatile char *)(from + done);
+	}
+	return 0;
+}
+
+const struct slab_reader inspect_self = {.struct_size = sizeof(struct slab_reader),
+					 .read = read_self};
+
+/* --- lists that may lead in circles ---------------------------------------------- */
+
+/* Brent's way: whoever comes by a remembered place again goes round. */
+struct walk {
+	uint64_t remembered;
+	uint64_t steps, until;
+};
+
+static bool goes_round(struct walk *walk, uint64_t address)
+{
+	if (address == walk->remembered)
+		return true;
+	if (walk->steps++ >= walk->until) {
+		walk->remembered = address;
+		walk->until = 2 * walk->steps;
+	}
+	return false;
+}
+
+/* --- reading -------------------------------------------------------------------- */
+
+int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
+			size_t count, void *to)
+{
+	const struct slab_reader *reader = in->reader;
+
+	if (!size || !count)
+		return 0;
+	if (!address || address % 8)
+		return -EFAULT;
+	return reader->read(reader->arg, address, size, stride, count, to) ? -EFAULT : 0;
+}
+
+int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to)
+{
+	return inspect_read_pieces(in, address, size, size, 1, to);
+}
+
+static const uint32_t own_layout[ROOT_FIELDS_MAX] = ROOT_LAYOUT;
+
+static int read_root(struct inspection *in)
+{
+	struct slab_root *root = &in->root;
+	int error = inspect_read(in, in->root_address, sizeof(*root), root);
+
+	if (error)
+		return error;
+	root->version[sizeof(root->version) - 1] = '\0';
+	root->engine[sizeof(root->engine) - 1] = '\0';
+	if (root->magic != ROOT_MAGIC || root->bytes != sizeof(*root) ||
+	    memcmp(root->layout, own_layout, sizeof(own_layout)) != 0)
+		return -EPROTO;
+	return 0;
+}
+
+/* Of four bytes, which need not be aligned to eight. */
+static int read_number(const struct inspection *in, const unsigned *address, unsigned *to)
+{
+	return in->reader->read(in->reader->arg, (uintptr_t)address, sizeof(*to), 0, 1, to)
+		       ? -EFAULT
+		       : 0;
+}
+
+int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64_t root)
+{
+	int error;
+
+	*in = (struct inspection){.reader = reader, .root_address = root};
+	error = read_root(in);
+	if (!error)
+		error = inspect_read(in, (uintptr_t)in->root.pages, sizeof(in->pages), &in->pages);
+	if (!error)
+		error = read_number(in, in->root.slot_areas, &in->slot_areas);
+	if (!error)
+		error = read_number(in, in->root.cpus, &in->cpus);
+	if (!error && in->cpus > CPUS_MAX)
+		error = -EPROTO;
+	in->links = strcmp(in->root.engine, "cmpxchg16b") == 0;
+	if (in->root.nodes > SLAB_STATS_MAX_NODES)
+		in->root.nodes = SLAB_STATS_MAX_NODES;
+	return error;
+}
+
+void inspect_close(struct inspection *in)
+{
+	if (in->mapped)
+		os_unmap(in->caches, in->mapped);
+	in->caches = NULL;
+	in->count = in->capacity = in->mapped = 0;
+}
+
+/* --- caches ------------------------------------------------------------------------ */
+
+static size_t copy_bytes(void)
+{
+	return (sizeof(struct slab_cache) + CACHE_ALIAS_BYTES + CPU_CACHELINE - 1) / CPU_CACHELINE *
+	       CPU_CACHELINE;
+}
+
+/* Room for `capacity` caches; what was loaded is forgotten. */
+static int make_room(struct inspection *in, size_t capacity)
+{
+	size_t each =
+		sizeof(struct inspect_cache) + copy_bytes() + INDEX_FACTOR * sizeof(in->index[0]);
+	char *copies;
+
+	inspect_close(in);
+	in->mapped = os_pages(capacity * each);
+	in->caches = os_map(in->mapped, 1);
+	if (!in->caches) {
+		in->mapped = 0;
+		return -ENOMEM;
+	}
+	in->capacity = capacity;
+	in->index = (uint32_t *)(in->caches + capacity);
+	copies = (char *)in->caches + in->mapped - capacity * copy_bytes();
+	copies = (char *)((uintptr_t)copies & ~(uintptr_t)(CPU_CACHELINE - 1));
+	for (size_t i = 0; i < capacity; i++)
+		in->caches[i].copy = (struct slab_cache *)(copies + i * copy_bytes());
+	return 0;
+}
+
+/* The strings end, the counts are in range. */
+static void tidy_copy(struct slab_cache *copy)
+{
+	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
+		copy->aliases = SLAB_STATS_MAX_ALIASES;
+	copy->name[SLAB_MAX_NAME] = '\0';
+	/* A bool that holds anything else may not even be looked at. */
+	memset(&copy->by_size, *(const unsigned char *)&copy->by_size != 0, sizeof(copy->by_size));
+}
+
+/* Further names, into the room behind the copy. */
+static int read_aliases(const struct inspection *in, struct slab_cache *copy)
+{
+	char(*names)[SLAB_MAX_NAME + 1] = (void *)(copy + 1);
+	const uint64_t address = (uintptr_t)copy->alias;
+	int error = 0;
+
+	if (copy->aliases)
+		error = inspect_read(in, address, (SLAB_MAX_NAME + 1) * copy->aliases, names);
+	copy->alias = names;
+	for (unsigned i = 0; i < copy->aliases; i++)
+		names[i][SLAB_MAX_NAME] = '\0';
+	return error;
+}
+
+/* What debug_layout() can be asked about: a copy may hold anything. */
+static bool has_sizes(const struct slab_cache *copy)
+{
+	return copy->object_size && copy->object_size <= SLAB_MAX_OBJECT_SIZE && copy->align &&
+	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1));
+}
+
+/* Of new slabs: with letters they are laid out otherwise. */
+static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
+{
+	struct debug_layout layout = {
+		.size = copy->size, .objects = copy->objects, .slab_shift = copy->slab_shift};
+
+	if (copy->letters & LETTERS_SLAB && has_sizes(copy))
+		debug_layout(copy, copy->letters, &layout);
+	stats->slab_size = layout.size;
+	stats->objects_per_slab = layout.objects;
+	stats->order = layout.slab_shift - 12;
+}
+
+static void begin_stats(const struct inspection *in, struct inspect_cache *cache)
+{
+	const struct slab_cache *copy = cache->copy;
+
+	cache->stats = (struct slab_stats){
+		.struct_size = sizeof(cache->stats),
+		.flags = copy->flags | (copy->letters & SLAB_DEBUG_LETTERS),
+		.object_size = copy->object_size,
+		.align = copy->align,
+		.has_ctor = copy->ctor != NULL,
+		.merged = copy->aliases,
+		.min_partial = copy->min_partial,
+		.cpu_partial = copy->cpu_partial,
+		.errors = copy->errors,
+		.limit = copy->limit,
+		.counted = copy->count.counted,
+		.counted_us = copy->count.counted_us,
+		.counted_variance = copy->count.counted_variance,
+		.rcu_pending = copy->memory.rcu_pending,
+		.rcu_freed = copy->memory.rcu_freed,
+		.rcu_helped = copy->memory.rcu_helped,
+		.limit_hits = copy->memory.limit_hits,
+		.reserve = copy->memory.reserve,
+		.reserve_left = copy->memory.reserve_left,
+		.reclaims = copy->memory.reclaims,
+		.reclaimed = copy->memory.reclaimed,
+		.moved = copy->memory.moved,
+		.nodes = in->root.nodes,
+	};
+	memcpy(cache->stats.name, copy->name, sizeof(cache->stats.name));
+	put_layout(&cache->stats, copy);
+}
+
+/* The cache at this address, behind those that are loaded. -ENOENT: none. */
+static int load_cache(struct inspection *in, uint64_t address)
+{
+	struct inspect_cache *cache = &in->caches[in->count];
+	int error = inspect_read(in, address, sizeof(*cache->copy), cache->copy);
+
+	*cache = (struct inspect_cache){.address = address, .copy = cache->copy};
+	if (error)
+		return error;
+	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift < SLAB_SHIFT_MIN ||
+	    cache->copy->slab_shift > SEGMENT_SHIFT)
+		return -ENOENT;
+	tidy_copy(cache->copy);
+	error = in->mapped ? read_aliases(in, cache->copy) : 0;
+	if (error)
+		return error;
+	begin_stats(in, cache);
+	in->count++;
+	return 0;
+}
+
+/* Between barriers: of this process's memory, neither what is read before it nor what is
+ * read after it is read at another time. */
+static int read_changes(const struct inspection *in, uint64_t *changes)
+{
+	uint64_t at = in->root_address + offsetof(struct slab_root, registry_changes);
+	int error;
+
+	__sync_synchronize();
+	error = inspect_read(in, at, sizeof(*changes), changes);
+	__sync_synchronize();
+	return error;
+}
+
+/* The list as it is now. -E2BIG: there are more than there is room for. *ret_linked: at
+ * its time, each cache stood in the list right behind the one before. */
+static int walk_registry(struct inspection *in, bool *ret_linked)
+{
+	struct walk walk = {.remembered = 0};
+	uint64_t from = (uintptr_t)in->root.registry, address;
+	int error = inspect_read(in, from, sizeof(address), &address);
+
+	in->count = 0;
+	*ret_linked = true;
+	while (!error && address) {
+		const struct slab_cache *copy = in->caches[in->count].copy;
+
+		if (goes_round(&walk, address))
+			return -EFAULT;
+		if (in->count == in->capacity)
+			return -E2BIG;
+		error = load_cache(in, address);
+		*ret_linked &= (uintptr_t)copy->prev_next == from;
+		from = address + offsetof(struct slab_cache, next);
+		address = (uintptr_t)copy->next;
+	}
+	return error;
+}
+
+/*
+ * Is what was walked over the list? It is when nobody changed it meanwhile. Where
+ * caches come and go all the time, a chain without gaps is taken after some tries: new
+ * caches come last, so none is left out that was there all the time. The memory
+ * of a destroyed cache must not have become another's meanwhile. A process that stands
+ * still in the middle of a change is taken as it is.
+ */
+static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
+{
+	if (before == after && !(before & 1))
+		return true;
+	if (tries < EXACT_TRIES)
+		return false;
+	return before == after || (linked && after - before < 2 * FREE_CACHES_KEPT);
+}
+
+int inspect_load(struct inspection *in)
+{
+	int error = make_room(in, 64);
+
+	for (int tries = 0; !error && tries < REGISTRY_TRIES; tries++) {
+		uint64_t before, after;
+		bool linked;
+		int walked;
+
+		error = read_changes(in, &before);
+		if (error)
+			break;
+		walked = walk_registry(in, &linked);
+		error = read_changes(in, &after);
+		if (error)
+			break;
+		if (walked == -E2BIG)
+			error = in->capacity < CACHES_MAX ? make_room(in, in->capacity * 4)
+							  : -EPROTO;
+		else if (walked && walked != -ENOENT && before == after)
+			error = walked;
+		else if (!walked && is_whole(before, after, linked, tries)) {
+			inspect_index(in, before != after);
+			return 0;
+		}
+	}
+	return error ? error : -EAGAIN;
+}
+
+int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache *room,
+		     struct slab_cache *copy)
+{
+	room->copy = copy;
+	in->caches = room;
+	in->capacity = 1;
+	in->count = 0;
+	return load_cache(in, cache);
+}
+
+void inspect_keep(struct inspection *in, const struct inspect_cache *cache)
+{
+	in->caches[0] = *cache;
+	in->count = 1;
+	in->found = 0;
+}
+
+struct inspect_cache *inspect_find(const struct inspection *in, const char *name)
+{
+	for (size_t i = 0; i < in->count; i++)
+		if (cache_is_called(in->caches[i].copy, name))
+			return &in->caches[i];
+	return NULL;
+}
+
+/* Neighbours are often of one cache, so the last one found comes first. */
+static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
+{
+	if (in->found >= in->count || in->caches[in->found].address != address) {
+		if (in->count < 2)
+			return NULL;
+		in->found = inspect_number_at(in, address);
+	}
+	return in->found < in->count ? &in->caches[in->found] : NULL;
+}
+
+/* --- slabs --------------------------------------------------------------------------- */
+
+/* Some of a segment's descriptors, from the first-th on, and their letters. */
+struct descriptors {
+	struct segment head;
+	unsigned first, count;
+	struct slab slab[DESCRIPTORS_MAX];
+	struct slab_debug debug[DESCRIPTORS_MAX];
+};
+
+static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
+{
+	return in->links ? (unsigned)(slab->cpu.local >> 16 & 0xffff) : (uint32_t)slab->cpu.local;
+}
+
+static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
+{
+	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
+}
+
+/* Objects in use, of a copy; as debug_used() when frees go to the node's lock. */
+static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
+{
+	const struct slab *slab = &seen->slab;
+	unsigned late = slab->remote >> 16 & 0xffff;
+	unsigned all = seen->tagged ? slab->drained : slab->carved;
+	unsigned unused = seen->tagged ? late : free_on_stack(in, slab) + late;
+
+	if (seen->tagged && slab->debug)
+		return seen->debug.used;
+	return unused < all ? all - unused : 0;
+}
+
+/* As debug_has_present_layout(), of copies. */
+static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
+{
+	return copy->letters & LETTERS_SLAB &&
+	       debug->letters == debug_layout_letters(copy->letters) &&
+	       debug->object_size == copy->object_size;
+}
+
+static void see(const struct inspection *in, const struct inspect_cache *cache,
+		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
+{
+	*seen = (struct inspect_slab){
+		.descriptor = (uintptr_t)from->head.first +
+			      (uint64_t)(from->first + i) * from->head.stride,
+		.address = (uintptr_t)from->slab[i].cpu.base,
+		.bytes = UINT64_C(1) << from->head.slab_shift,
+		.side = from->head.side,
+		.populated = slab_held(&from->slab[i]),
+		.slab = from->slab[i],
+		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
+		.owner = owner_of(in, &from->slab[i]),
+	};
+	if (seen->tagged && seen->slab.debug)
+		seen->debug = from->debug[i];
+	seen->guarded = seen->slab.debug && seen->debug.guarded;
+	seen->drains = seen->tagged && !seen->guarded &&
+		       (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
+	seen->used = used_of(in, seen);
+}
+
+static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
+{
+	int error = inspect_read(in, address, sizeof(to->head), &to->head);
+	const struct segment *head = &to->head;
+
+	if (!error && (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX ||
+		       head->stride % 8 || head->slab_shift > SEGMENT_SHIFT))
+		error = -EFAULT;
+	to->first = to->count = 0;
+	return error;
+}
+
+/* The next ones. */
+static int read_descriptors(const struct inspection *in, struct descriptors *to)
+{
+	const struct segment *head = &to->head;
+	unsigned first = to->first + to->count, left = head->slabs - first;
+	uint64_t address = (uintptr_t)head->first + (uint64_t)first * head->stride;
+	int error;
+
+	to->first = first;
+	to->count = left < DESCRIPTORS_MAX ? left : DESCRIPTORS_MAX;
+	error = inspect_read_pieces(in, address, sizeof(struct slab), head->stride, to->count,
+				    to->slab);
+	if (!error && head->side && to->count)
+		error = inspect_read_pieces(in, (uintptr_t)to->slab[0].debug,
+					    sizeof(struct slab_debug), head->side, to->count,
+					    to->debug);
+	return error;
+}
+
+/* Can there be slabs of the caches in it? Of one cache, its geometry tells. */
+static bool is_of_interest(const struct inspection *in, const struct segment *head)
+{
+	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
+}
+
+typedef void see_slab(struct inspection *in, struct inspect_cache *cache,
+		      const struct inspect_slab *slab, void *arg);
+
+/* Those that were read. */
+static void see_each(struct inspection *in, const struct descriptors *from, see_slab *fn, void *arg)
+{
+	struct inspect_slab seen;
+
+	for (unsigned i = 0; i < from->count; i++) {
+		uint64_t user = (uintptr_t)from->slab[i].cpu.user & ~SLAB_TAGS;
+		struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
+
+		if (!cache)
+			continue;
+		see(in, cache, from, i, &seen);
+		fn(in, cache, &seen, arg);
+	}
+}
+
+int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
+{
+	uint64_t address = (uintptr_t)in->pages.segments;
+	struct walk walk = {.remembered = 0};
+	struct descriptors from;
+
+	for (; address; address = (uintptr_t)from.head.next) {
+		int error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
+
+		if (error)
+			return error;
+		in->metadata_bytes += from.head.head_bytes;
+		while (is_of_interest(in, &from.head) &&
+		       from.first + from.count < from.head.slabs) {
+			error = read_descriptors(in, &from);
+			if (error)
+				return error;
+			see_each(in, &from, fn, arg);
+		}
+	}
+	return 0;
+}

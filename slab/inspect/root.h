@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The root: the one table from which somebody who can only read memory finds
+ * everything, and which tells whether he would understand it.
+ *
+ * An ELF note leads to it (<slab/inspect.h>). Whoever reads another process
+ * compares its `layout`, the sizes and offsets of all that is read, with his own:
+ * two builds of libslab understand each other exactly when these are equal, and
+ * nobody has to remember to count up a version.
+ */
+#ifndef SLAB_ROOT_H
+#define SLAB_ROOT_H
+
+#include "inspect/counters.h"
+#include "debug/debug_cache.h"
+#include "report/depot.h"
+#include "report/track.h"
+
+#define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
+/* What never changes: magic, bytes, version. */
+#define ROOT_FIELDS_MAX 112
+
+struct slab_root {
+	uint64_t magic;
+	uint32_t bytes;   /* of this structure */
+	uint32_t spare;
+	char version[16]; /* of libslab */
+	uint32_t layout[ROOT_FIELDS_MAX];
+	/* Set once, before the first cache is created; `started` again in the child of a fork. */
+	uint64_t started; /* ms of the monotonic clock; 0: libslab is not in use */
+	char engine[16];
+	uint32_t nodes;
+	/* Where the rest is. */
+	const struct pages *pages;
+	struct slab_cache *const *registry;
+	const struct depot *stacks;
+	const unsigned *slot_areas, *cpus;
+	/* Changing. */
+	uint64_t registry_changes; /* odd while the list of caches is being changed */
+	uint64_t mark;             /* the last one set from outside, 0: none */
+};
+
+extern struct slab_root slab_root;
+
+/* Called once by slab_init(). */
+void root_init(void);
+/* In the child of a fork, which is a process of its own from then on. */
+void root_after_fork_child(void);
+
+/* The list of caches and their names change between these two; registry_lock is
+ * held. */
+void root_registry_begin(void);
+void root_registry_end(void);
+
+/* --- the layout --------------------------------------------------------------- */
+
+/* Offset and size of a member; what is larger than 31 bytes has 31. */
+#define MEMBER_SIZE(type, member) sizeof(((type *)0)->member)
+#define FIELD(type, member)                                                                        \
+	((uint32_t)(offsetof(type, member) << 5 |                                                  \
+		    (MEMBER_SIZE(type, member) < 31 ? MEMBER_SIZE(type, member) : 31)))
+
+/* All that this room looks at. */
+#define ROOT_LAYOUT                                                                                \
+	{                                                                                          \
+		sizeof(void *),                                                                    \
+		SLAB_EVENT_COUNT,                                                                  \
+		SEGMENT_SHIFT,                                                                     \
+		CPU_AREA_SHIFT,                                                                    \
+		SLAB_MAX_NAME,                                                                     \
+		SLAB_STATS_MAX_ALIASES,                                                            \
+		DEPOT_BUCKET_BITS,                                                                 \
+		DEPOT_CHUNKS_MAX,                                                                  \
+		DEPOT_UNIT,                                                                        \
+		DEPOT_CHUNK_SHIFT,                                                                 \
+		DEPOT_COUNT_BITS,                                                                  \
+		sizeof(struct slab),                                                               \
+		FIELD(struct slab, cpu.local),                                                     \
+		FIELD(struct slab, cpu.base),                                                      \
+		FIELD(struct slab, cpu.user),                                                      \
+		FIELD(struct slab, cpu.owner),                                                     \
+		FIELD(struct slab, cpu.size8),                                                     \
+		FIELD(struct slab, remote),                                                        \
+		FIELD(struct slab, debug),                                                         \
+		FIELD(struct slab, populated),                                                     \
+		FIELD(struct slab, bare),                                                          \
+		FIELD(struct slab, drained),                                                       \
+		FIELD(struct slab, objects),                                                       \
+		FIELD(struct slab, carved),                                                        \
+		FIELD(struct slab, node),                                                          \
+		FIELD(struct slab, listed),                                                        \
+		sizeof(struct segment),                                                            \
+		FIELD(struct segment, magic),                                                      \
+		FIELD(struct segment, next),                                                       \
+		FIELD(struct segment, geometry),                                                   \
+		FIELD(struct segment, slabs),                                                      \
+		FIELD(struct segment, stride),                                                     \
+		FIELD(struct segment, first),                                                      \
+		FIELD(struct segment, slab_shift),                                                 \
+		FIELD(struct segment, side),                                                       \
+		FIELD(struct segment, head_bytes),                                                 \
+		sizeof(struct pages),                                                              \
+		FIELD(struct pages, segments),                                                     \
+		FIELD(struct pages, segment_count),                                                \
+		FIELD(struct pages, free_slab_bytes),                                              \
+		FIELD(struct pages, limit),                                                        \
+		FIELD(struct pages, used_bytes),                                                   \
+		FIELD(struct pages, limit_hits),                                                   \
+		FIELD(struct pages, large_bytes),                                                  \
+		sizeof(struct slab_cache),                                                         \
+		FIELD(struct slab_cache, cpu_slots),                                               \
+		FIELD(struct slab_cache, size),                                                    \
+		FIELD(struct slab_cache, object_size),                                             \
+		FIELD(struct slab_cache, align),                                                   \
+		FIELD(struct slab_cache, flags),                                                   \
+		FIELD(struct slab_cache, geometry),                                                \
+		FIELD(struct slab_cache, slab_shift),                                              \
+		FIELD(struct slab_cache, objects),                                                 \
+		FIELD(struct slab_cache, min_partial),                                             \
+		FIELD(struct slab_cache, cpu_partial),                                             \
+		FIELD(struct slab_cache, ctor),                                                    \
+		FIELD(struct slab_cache, magic),                                                   \
+		FIELD(struct slab_cache, letters),                                                 \
+		FIELD(struct slab_cache, errors),                                                  \
+		FIELD(struct slab_cache, sample.interval),                                         \
+		FIELD(struct slab_cache, count.counted),                                           \
+		FIELD(struct slab_cache, count.counted_us),                                        \
+		FIELD(struct slab_cache, count.counted_variance),                                  \
+		FIELD(struct slab_cache, memory),                                                  \
+		sizeof(struct memory_counts),                                                      \
+		FIELD(struct slab, bare),                                                          \
+		FIELD(struct slab_cache, limit),                                                   \
+		FIELD(struct slab_cache, next),                                                    \
+		FIELD(struct slab_cache, prev_next),                                               \
+		FIELD(struct slab_cache, aliases),                                                 \
+		FIELD(struct slab_cache, alias),                                                   \
+		FIELD(struct slab_cache, counters),                                                \
+		sizeof(struct counter_table),                                                      \
+		FIELD(struct counter_table, count),                                                \
+		FIELD(struct counter_table, row),                                                  \
+		sizeof(struct counter_row),                                                        \
+		FIELD(struct counter_row, help),                                                   \
+		FIELD(struct counter_row, value),                                                  \
+		FIELD(struct counter_row, stride),                                                 \
+		FIELD(struct counter_row, copies),                                                 \
+		FIELD(struct counter_row, kind),                                                   \
+		FIELD(struct slab_cache, name),                                                    \
+		sizeof(struct cpu_slot),                                                           \
+		FIELD(struct cpu_slot, hot),                                                       \
+		FIELD(struct cpu_slot, current),                                                   \
+		FIELD(struct cpu_slot, gather),                                                    \
+		FIELD(struct cpu_slot, event),                                                     \
+		sizeof(struct slab_debug),                                                         \
+		FIELD(struct slab_debug, letters),                                                 \
+		FIELD(struct slab_debug, object_size),                                             \
+		FIELD(struct slab_debug, stride),                                                  \
+		FIELD(struct slab_debug, used),                                                    \
+		FIELD(struct slab_debug, guarded),                                                 \
+		sizeof(struct debug_object),                                                       \
+		FIELD(struct debug_object, requested),                                             \
+		FIELD(struct debug_object, state),                                                 \
+		sizeof(struct track),                                                              \
+		FIELD(struct track, stack),                                                        \
+		FIELD(struct track, tid),                                                          \
+		TRACK_WHEN_BITS,                                                                   \
+		TRACK_CPU_BITS,                                                                    \
+		TRACK_NAME_BITS,                                                                   \
+		FIELD(struct depot, chunk),                                                        \
+		FIELD(struct depot, next),                                                         \
+		FIELD(struct depot, count),                                                        \
+		sizeof(struct stack_record),                                                       \
+		FIELD(struct stack_record, signature),                                             \
+		FIELD(struct slab_root, started),                                                  \
+		sizeof(struct slab_root),                                                          \
+	}
+
+#endif /* SLAB_ROOT_H */

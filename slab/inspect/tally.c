@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting what is seen of a process: its slabs, and what its CPUs hold. */
+#include "inspect/process.h"
+
+#define SLOTS_AT_ONCE 16u
+
+static const uint64_t layout_flags[] = {SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER};
+
+#define LAYOUT_FLAGS (sizeof(layout_flags) / sizeof(layout_flags[0]))
+
+_Static_assert(1u << LAYOUT_FLAGS == INSPECT_LAYOUTS, "each combination has a number");
+
+uint64_t inspect_layout_letters(unsigned index)
+{
+	uint64_t letters = 0;
+
+	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
+		letters |= index >> i & 1 ? layout_flags[i] : 0;
+	return letters;
+}
+
+static unsigned layout_index(uint64_t letters)
+{
+	unsigned index = 0;
+
+	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
+		index |= (unsigned)!!(letters & layout_flags[i]) << i;
+	return index;
+}
+
+static void count_tagged(struct inspect_cache *cache, const struct inspect_slab *seen)
+{
+	struct slab_stats *stats = &cache->stats;
+
+	stats->guarded_slabs += seen->guarded;
+	stats->debug_slabs += seen->slab.debug && !seen->guarded;
+	if (!seen->drains)
+		return;
+	stats->draining_slabs++;
+	/* The letter of tools is none that anybody has asked for. */
+	if (!seen->slab.debug || seen->debug.letters == LETTER_TOOL)
+		cache->draining_plain++;
+	else
+		cache->draining[layout_index(seen->debug.letters)]++;
+}
+
+static void count_slab(struct inspection *in, struct inspect_cache *cache,
+		       const struct inspect_slab *seen, void *arg)
+{
+	struct slab_stats *stats = &cache->stats;
+	const struct slab *slab = &seen->slab;
+	unsigned node = slab->node < SLAB_STATS_MAX_NODES ? slab->node : 0;
+
+	(void)arg;
+	in->slab_bytes += seen->bytes;
+	in->populated_bytes += seen->populated;
+	stats->slabs++;
+	stats->objects += seen->used;
+	stats->total_objects += slab->objects;
+	stats->populated += seen->populated;
+	stats->node_slabs[node]++;
+	stats->node_objects[node] += seen->used;
+	if (slab->listed) {
+		stats->partial++;
+		stats->objects_partial += seen->used;
+		stats->node_partial[node]++;
+	} else if (seen->owner != CPU_NONE) {
+		stats->cpu_slabs++;
+	} else if (seen->tagged ? seen->used == slab->carved : !(slab->remote & REMOTE_OWNED)) {
+		stats->full++;
+	}
+	if (seen->tagged)
+		count_tagged(cache, seen);
+}
+
+static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
+{
+	for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
+		stats->event[e] += slot->event[e];
+	stats->gathered += cpu_word_count(slot->gather);
+	stats->gathered += slot->hot != 0;
+}
+
+static int count_slots(const struct inspection *in, struct inspect_cache *cache)
+{
+	uint64_t slots = (uintptr_t)cache->copy->cpu_slots;
+	struct cpu_slot slot[SLOTS_AT_ONCE];
+	struct slab_stats *stats = &cache->stats;
+	uint64_t unused;
+
+	for (unsigned cpu = 0; cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
+		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
+		int error =
+			inspect_read_pieces(in, slots + ((uint64_t)cpu << CPU_AREA_SHIFT),
+					    sizeof(slot[0]), (size_t)1 << CPU_AREA_SHIFT, n, slot);
+
+		if (error)
+			return error;
+		for (unsigned i = 0; i < n; i++)
+			count_slot(stats, &slot[i]);
+	}
+	/* Neither is anybody's. */
+	unused = stats->gathered + stats->reserve_left;
+	stats->objects -= unused < stats->objects ? unused : stats->objects;
+	return 0;
+}
+
+int inspect_count(struct inspection *in)
+{
+	int error;
+
+	in->slab_bytes = 0;
+	in->populated_bytes = 0;
+	in->slot_bytes = cpu_area_bytes(in->slot_areas, in->cpus);
+	in->metadata_bytes = in->slot_bytes;
+	error = inspect_each_slab(in, count_slab, NULL);
+	for (size_t i = 0; i < in->count && !error; i++)
+		error = count_slots(in, &in->caches[i]);
+	return error;
+}

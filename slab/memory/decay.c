@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory that goes back by time.
+ *
+ * A *pass* of maintenance runs four times in a decay time (SLAB_DECAY_MS). Passes are
+ * counted; what was idle in as many as make a decay time goes to the operating system:
+ *
+ *   what CPUs hold      of a cache whose CPUs did nothing since the last pass is taken
+ *                       back (cache_revoke()), and listed as idle since they did
+ *                       something; of a busy one once in a decay time, so that slabs
+ *                       that a CPU owns since a peak and does not need come to light,
+ *                       while it takes back at once those that it works on
+ *   listed slabs        get the number of the pass that finds them on their node's
+ *                       list, and lose it when somebody allocates from them
+ *                       (decay_begin_use()). Those that are ripe are taken in hand: the
+ *                       empty ones go to the page layer, min_partial or not; the others
+ *                       give back their pages of which no object is in use, and are
+ *                       *settled* until something is freed into them
+ *   free slabs          of the page layer have the number of the pass after their free,
+ *                       or an older one that they came with (segment.c)
+ *
+ * A slab that is used and freed in turns is never idle, so hot memory stays.
+ *
+ * Pages within slabs. A slab in hand has its free objects on its own freelist, after it
+ * was collected; nobody allocates from it, and who frees into it writes beside the
+ * objects. What is on that freelist is thus nobody's, while objects that are gathered
+ * somewhere, hot, or waiting for a grace period are not on it and count as in use. So a
+ * page on which all objects are on the freelist, or were never made, is nobody's; its
+ * contents are lost, which is a promise to somebody only where there is a constructor or
+ * destructor, or readers may look at freed objects (type-safe). Zeroed objects
+ * (SLAB_ZERO=free) are zero on a fresh page, too. bare[] remembers such pages for the
+ * statistics alone; a page fault brings them back. Objects on pages that are still there
+ * come first on the freelist then.
+ *
+ * Huge pages. Where the system uses them without being asked (transparent huge pages
+ * "always"), giving a part of one back breaks it up, for good. That is worth it for
+ * those that are mostly free. What is kept for this reason is looked at again in the
+ * next decay time.
+ *
+ * When there are passes. The control thread's timer runs them, or slab_maintain(), or
+ * slab_control_dispatch(). Slow paths set a flag (decay_stir()), and passes end when it
+ * was not set in the last QUIET_TURNS: then every cache has been looked at once more
+ * since, whatever CPUs held was taken back (which sets the flag), and what was freed is
+ * gone. From there on whoever does more than to free one object for each CPU comes
+ * through a slow path, sets the flag, and starts the timer again. An idle process is
+ * therefore never woken. Who sets the flag does so behind what he did; even if he is
+ * delayed in between, passes go on for longer than a decay time. The child of a fork has
+ * no thread: it starts one with its first slow path (server.c), and passes go on.
+ *
+ * One pass runs at a time, without locks of its own: destructors run in it, while nothing
+ * is locked (release.c), on caches that are pinned (pin.h).
+ */
+#include "memory/decay.h"
+
+#include <fcntl.h>
+#include <slab/memory.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "control/server.h"
+#include "core/hand.h"
+#include "config/options.h"
+#include "registry/pin.h"
+#include "memory/pressure.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* More than DECAY_TURNS, as a busy cache is looked at only once in so many. */
+#define QUIET_TURNS (2 * DECAY_TURNS)
+/* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
+#define AT_ONCE_PERIOD 25L
+
+uint32_t decay_stirred;
+static uint32_t asleep = 1;    /* no passes, since nothing was freed for long */
+static uint32_t passing;       /* one runs */
+static uint32_t turn;          /* its number, or the last one's: never 0 once there was one */
+static uint32_t stirred_turn;  /* the last one that found the flag */
+static uint64_t next_pass;     /* µs; 0: not known yet */
+static bool huge_pages;        /* they are used here: as of this pass */
+
+/* -1: never. */
+static long decay_ms(void)
+{
+	return slab_options()->decay_ms;
+}
+
+bool decay_at_once(void)
+{
+	return decay_ms() == 0;
+}
+
+uint32_t decay_turn(void)
+{
+	return __atomic_load_n(&turn, __ATOMIC_RELAXED);
+}
+
+/* In ms. */
+static long period(void)
+{
+	long quarter = decay_ms() / (long)DECAY_TURNS;
+
+	return decay_at_once() ? AT_ONCE_PERIOD : quarter ? quarter : 1;
+}
+
+/* --- waking and falling asleep ---------------------------------------------------- */
+
+static bool is_asleep(void)
+{
+	return __atomic_load_n(&asleep, __ATOMIC_SEQ_CST);
+}
+
+/* The flag first: a pass that is about to fall asleep looks at it afterwards. */
+void decay_stir_slow(void)
+{
+	__atomic_store_n(&decay_stirred, 1, __ATOMIC_SEQ_CST);
+	if (decay_ms() < 0 || !is_asleep() || !__atomic_exchange_n(&asleep, 0, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(&next_pass, clock_us() + (uint64_t)period() * 1000, __ATOMIC_RELAXED);
+	slab_control_start_ticks();
+}
+
+/* At the end of a pass. */
+static void fall_asleep(void)
+{
+	__atomic_store_n(&next_pass, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&decay_stirred, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+/* --- huge pages ---------------------------------------------------------------------- */
+
+/* What nobody has asked for: libslab never does. */
+static bool huge_pages_come_unasked(void)
+{
+	char text[64] = "";
+	int fd;
+
+	if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
+		return false;
+	fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	return strstr(text, "[always]") != NULL;
+}
+
+bool decay_breaks_up(size_t used, size_t bytes)
+{
+	return used <= bytes / 2;
+}
+
+/* Of any slab, at about this moment. */
+static size_t used_bytes(const struct slab *slab)
+{
+	unsigned objects = __atomic_load_n(&slab->objects, __ATOMIC_RELAXED);
+
+	if (__atomic_load_n(&slab->large, __ATOMIC_RELAXED))
+		return slab_bytes(slab);
+	if (!slab_user(slab))
+		return 0;
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) || !objects)
+		return slab_bytes(slab);
+	return slab_bytes(slab) * slab_used(slab) / objects;
+}
+
+bool decay_would_waste(const struct slab *slab)
+{
+	char *huge = (char *)((uintptr_t)slab->cpu.base & ~(HUGE_PAGE - 1));
+	size_t used = 0;
+
+	/* The first pages of a segment cannot be accessed, so they are in no huge one. */
+	if (huge < segment_of(slab)->base)
+		return false;
+	for (char *at = huge; at < huge + HUGE_PAGE; at += slab_bytes(slab))
+		used += used_bytes(slab_of(at));
+	return !decay_breaks_up(used, HUGE_PAGE);
+}
+
+bool decay_may_discard(const struct slab *slab)
+{
+	return !__atomic_load_n(&huge_pages, __ATOMIC_RELAXED) || !decay_would_waste(slab);
+}
+
+/* --- pages within a slab ---------------------------------------------------------------- */
+
+/* Of a slab, BARE_BYTES each. */
+static void set_units(uint64_t units[2], size_t first, size_t end)
+{
+	for (size_t unit = first; unit < end; unit++)
+		units[unit / 64] |= UINT64_C(1) << unit % 64;
+}
+
+static bool is_set(const uint64_t *map, size_t i)
+{
+	return map[i / 64] >> i % 64 & 1;
+}
+
+void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2])
+{
+	const size_t size = slab_size(slab), in_page = os_page_size() - 1;
+
+	used[0] = used[1] = 0;
+	for (unsigned i = 0; i < slab_carved(slab); i++)
+		if (!is_set(free_map, i))
+			set_units(used, (i * size & ~in_page) / BARE_BYTES,
+				  os_pages((i + 1) * size) / BARE_BYTES);
+}
+
+/* Runs of pages that hold memory for nobody; what went is set in bare[]. */
+static size_t discard_pages(struct slab *slab, const uint64_t used[2])
+{
+	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
+	size_t units = slab->populated / BARE_BYTES, bytes = 0, end;
+
+	for (size_t unit = 0; unit < units; unit = end) {
+		bool idle = !is_set(used, unit) && !is_set(slab->bare, unit);
+		size_t length;
+
+		for (end = unit + 1; end < units; end++)
+			if (idle != (!is_set(used, end) && !is_set(slab->bare, end)))
+				break;
+		length = (end - unit) * BARE_BYTES;
+		if (idle && os_discard(slab->cpu.base + unit * BARE_BYTES, length)) {
+			set_units(bare, unit, end);
+			bytes += length;
+		}
+	}
+	slab_set_bare(slab, bare[0], bare[1]);
+	return bytes;
+}
+
+/* Free objects on bare pages go to the bottom of the freelist. */
+static void put_bare_last(struct slab *slab, const uint64_t *free_map)
+{
+	const size_t size = slab_size(slab);
+	uint16_t taken[CPU_GATHER_MAX];
+
+	while (cpu_slab_hand_take(&slab->cpu, CPU_GATHER_MAX, taken))
+		;
+	for (int is_bare = 1; is_bare >= 0; is_bare--)
+		for (unsigned i = slab->carved; i-- > 0;) {
+			uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
+
+			if (is_set(free_map, i) &&
+			    is_set(slab->bare, i * size / BARE_BYTES) == (bool)is_bare)
+				cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+		}
+}
+
+/*
+ * Pages behind the objects that were made were never populated, so to speak: the next objects
+ * that are made there take their page faults in one go. Free objects are handed out as they
+ * are, so their pages stay populated: what is not is zero (large_calloc()).
+ */
+static void forget_end(struct slab *slab)
+{
+	const size_t made = os_pages(slab_carved(slab) * slab_size(slab)) / BARE_BYTES;
+	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
+	size_t units = slab->populated / BARE_BYTES;
+
+	for (; units > made && is_set(bare, units - 1); units--)
+		bare[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
+	slab_set_bare(slab, bare[0], bare[1]);
+	__atomic_store_n(&slab->populated, (uint32_t)(units * BARE_BYTES), __ATOMIC_RELAXED);
+}
+
+/* Its free objects have contents that somebody relies on. */
+static bool keeps_contents(const struct slab_cache *cache)
+{
+	return cache->ctor || cache->dtor || cache->flags & SLAB_TYPESAFE_BY_RCU;
+}
+
+/* Of a slab in hand, collected: how many bytes went back. Under the lock for discarding. */
+static size_t give_pages(struct slab *slab)
+{
+	static uint64_t map[SLAB_MAP_WORDS];
+	uint64_t used[2];
+	size_t bytes;
+
+	if (slab_map_free(slab, map))
+		return 0;
+	decay_used_pages(slab, map, used);
+	bytes = discard_pages(slab, used);
+	if (bytes && !slab_options()->random)
+		put_bare_last(slab, map);
+	forget_end(slab);
+	return bytes;
+}
+
+/* --- listed slabs -------------------------------------------------------------------------- */
+
+/* One node's, of one pass, or of slab_trim(). */
+struct visit {
+	struct slab_cache *cache;
+	unsigned node;
+	bool all;     /* what is not ripe, too */
+	uint32_t turn;
+	size_t bytes; /* that went back */
+};
+
+/* Under the node's lock. */
+static bool is_due(struct slab *slab, void *arg)
+{
+	const struct visit *visit = arg;
+	bool freed_into = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED;
+
+	if (slab->idle_since == DECAY_SETTLED && !freed_into)
+		return false;
+	if (slab->idle_since == DECAY_SETTLED || !slab->idle_since)
+		slab_set_idle_since(slab, visit->turn);
+	return visit->all || decay_is_ripe(slab->idle_since, visit->turn);
+}
+
+/* A slab in use gives back its pages and is settled; for the sake of a huge page it may
+ * have to come again. */
+static void settle(struct visit *visit, struct slab *slab)
+{
+	bool may = visit->all || decay_may_discard(slab);
+
+	if (may && !keeps_contents(visit->cache))
+		visit->bytes += give_pages(slab);
+	slab_set_idle_since(slab, may ? DECAY_SETTLED : visit->turn);
+}
+
+/* Slabs in use go back to the list; the empty ones are left in hand. */
+static struct slab *settle_all(struct visit *visit, struct slab *hand)
+{
+	struct slab *empty = NULL, *kept = NULL, **end = &kept, *next;
+
+	for (; hand; hand = next) {
+		next = hand->next;
+		slab_collect(hand);
+		if (slab_is_empty(hand)) {
+			hand->next = empty;
+			empty = hand;
+			continue;
+		}
+		settle(visit, hand);
+		hand->next = NULL;
+		*end = hand;
+		end = &hand->next;
+	}
+	node_put_last(visit->cache, visit->node, kept);
+	return empty;
+}
+
+static void look(struct slab *hand, void *arg)
+{
+	struct visit *visit = arg;
+	struct slab *empty;
+
+	segment_discard_lock();
+	empty = settle_all(visit, hand);
+	segment_discard_unlock();
+	node_release(visit->cache, empty);
+}
+
+static void visit_node(struct visit *visit)
+{
+	hand_walk(&(struct hand_walk){
+		.cache = visit->cache,
+		.node = visit->node,
+		/* What is being emptied is somebody's business. */
+		.sparse = !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED),
+		.wants = is_due,
+		.look = look,
+		.arg = visit,
+	});
+}
+
+/* --- what CPUs hold --------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t trace, uint64_t value)
+{
+	return (trace ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+}
+
+/* Whatever a CPU does to a cache moves something of this, but for frees into slabs that
+ * are not its current one while all of them keep free objects. */
+static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
+{
+	uint64_t trace = 0;
+
+	*ret_holds = cache_has_taken(cache);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+		const struct cpu_slab *current;
+
+		if (!slot_holds(slot))
+			continue;
+		*ret_holds = true;
+		current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
+		trace = mix(trace, cpu);
+		trace = mix(trace, __atomic_load_n(&slot->hot, __ATOMIC_RELAXED));
+		trace = mix(trace, (uintptr_t)current);
+		trace = mix(trace, current ? cpu_slab_free_count(current) : 0);
+		trace = mix(trace, __atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
+		trace = mix(trace, __atomic_load_n(&slot->gather, __ATOMIC_RELAXED));
+		for (unsigned event = 0; event < CPU_EVENTS; event++)
+			trace = mix(trace, __atomic_load_n(&slot->event[event], __ATOMIC_RELAXED));
+	}
+	return trace;
+}
+
+/* Busy caches take turns in being looked at. */
+static bool is_its_turn(const struct slab_cache *cache, uint32_t now)
+{
+	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_TURNS == 0;
+}
+
+/* Take back what CPUs hold, if it is time. */
+static void take_back(struct slab_cache *cache, uint32_t now)
+{
+	struct activity *activity = &cache->activity;
+	bool holds;
+	uint64_t trace = trace_of(cache, &holds);
+
+	if (trace != activity->trace || !activity->last_turn) {
+		activity->trace = trace;
+		activity->last_turn = now;
+	}
+	if (!holds || (activity->last_turn == now && !is_its_turn(cache, now)))
+		return;
+	cache_revoke(cache, activity->last_turn);
+	decay_stir();
+	/* That was not its own doing. */
+	activity->trace = trace_of(cache, &holds);
+}
+
+static void visit_cache(struct slab_cache *cache, uint32_t now)
+{
+	struct visit visit = {.cache = cache, .turn = now};
+
+	take_back(cache, now);
+	for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
+		visit_node(&visit);
+}
+
+/* --- passes --------------------------------------------------------------------------------------- */
+
+static uint32_t begin_turn(void)
+{
+	uint32_t now = turn + 1;
+
+	if (now == DECAY_SETTLED)
+		now = 1;
+	__atomic_store_n(&turn, now, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&decay_stirred, 0, __ATOMIC_SEQ_CST))
+		stirred_turn = now;
+	return now;
+}
+
+static void pass(void)
+{
+	struct slab_cache *cache = NULL;
+	uint32_t now = begin_turn();
+
+	__atomic_store_n(&huge_pages, huge_pages_come_unasked(), __ATOMIC_RELAXED);
+	while ((cache = pin_next(cache, true)))
+		visit_cache(cache, now);
+	segment_decay(now);
+	if (now - stirred_turn > QUIET_TURNS)
+		fall_asleep();
+}
+
+static bool begin_passing(void)
+{
+	uint32_t no = 0;
+
+	return __atomic_compare_exchange_n(&passing, &no, 1, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void end_passing(void)
+{
+	__atomic_store_n(&passing, 0, __ATOMIC_RELEASE);
+}
+
+/* On a grid, as far as they are in time: a timer is always a little late. */
+static void pass_if_due(uint64_t now)
+{
+	const uint64_t step = (uint64_t)period() * 1000;
+	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
+
+	if (is_asleep() || now < due)
+		return;
+	due = due + step > now ? due + step : now + step;
+	__atomic_store_n(&next_pass, due, __ATOMIC_RELAXED);
+	pass();
+}
+
+void decay_tick(uint64_t now)
+{
+	if (is_asleep() || !begin_passing())
+		return;
+	pass_if_due(now);
+	end_passing();
+}
+
+/* Rounded up. */
+static long wait_from(uint64_t now)
+{
+	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
+
+	return due > now ? (long)((due - now + 999) / 1000) : 1;
+}
+
+long decay_wait(void)
+{
+	return is_asleep() ? 0 : wait_from(clock_us());
+}
+
+long decay_maintain(uint64_t now)
+{
+	decay_tick(now);
+	return is_asleep() ? -1 : wait_from(now);
+}
+
+long slab_maintain(void)
+{
+	int cancel = cancel_disable();
+	long decay, pressure;
+
+	slab_init();
+	decay = decay_maintain(clock_us());
+	pressure = pressure_poll();
+	cancel_restore(cancel);
+	return decay < 0 || (pressure >= 0 && pressure < decay) ? pressure : decay;
+}
+
+/* --- at once ------------------------------------------------------------------------------------------ */
+
+size_t decay_trim(unsigned *ret_slabs)
+{
+	struct visit visit = {.all = true, .turn = decay_turn() + 1};
+	size_t before, bytes;
+
+	slab_init();
+	*ret_slabs = segment_trim(&before);
+	while ((visit.cache = pin_next(visit.cache, true))) {
+		*ret_slabs += cache_shrink(visit.cache);
+		for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
+			visit_node(&visit);
+	}
+	segment_trim(&bytes);
+	return before + visit.bytes + bytes;
+}
+
+size_t slab_trim(void)
+{
+	int cancel = cancel_disable();
+	unsigned slabs;
+	size_t bytes = decay_trim(&slabs);
+
+	cancel_restore(cancel);
+	return bytes;
+}
+
+void decay_after_fork_child(void)
+{
+	passing = 0;
+	/* Whoever set the flag may have been about to wake them. */
+	if (is_asleep())
+		__atomic_store_n(&decay_stirred, 0, __ATOMIC_SEQ_CST);
+}

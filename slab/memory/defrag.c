@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moving objects together, so that slabs get empty.
+ *
+ * A node's partial slabs are taken back from the CPUs and sorted (cache_shrink()). With
+ * all their objects in as few slabs as hold them, the densest ones stay where they are;
+ * the others are *sparse* from now on, a list of their own (node.c), and are emptied one
+ * by one, the sparsest first:
+ *
+ *   take a sparse slab in hand · for each object that is in use: isolate it, migrate it
+ *   to a free object of a dense slab, free it · release the slab when it is empty
+ *
+ * Only the slab that is being emptied is in hand. That is what makes it safe to call the
+ * application about its objects, with no lock held: nobody allocates from the slab, and
+ * nobody releases it, so that each of its objects is one that is in use, or one that was
+ * freed since we looked, which isolate() finds out. Frees arrive at the remote word, as
+ * for any slab in hand, and are collected at the end. All other slabs stay where every
+ * allocation finds them, sparse ones when there is no dense one left and before fresh
+ * ones are made. So nobody needs more memory because we are at it, and a thread that
+ * takes slabs (shrink, validation, letters, destruction) takes sparse ones, too.
+ *
+ * A callback must not be called under flush_lock, as other slabs in hand are looked at
+ * (hand.h): others wait for that with the application's locks held. So the cache knows
+ * what is in hand, cache->hand, and each step that changes it, or the slab's freelist,
+ * is made under the lock: taking the slab, taking an object of the room, freeing what was
+ * moved, placing the slab. The child of a fork puts it back and lacks one object, the one
+ * that is on its way. (It lacks a handful when that is just being taken, which is an
+ * allocation as any other.) A callback that forks goes on in the child with its own.
+ *
+ * Free objects to move to are taken by the handful from the slab that stands first on
+ * the partial list, where allocations take theirs: both fill the densest. There is room
+ * for all by the choice above; when there is none, since others allocate meanwhile, we
+ * stop. A slab of which nothing is in use is no room, nor is a fresh one. A handful is
+ * taken before isolate() is called: once an object is isolated, migrate() follows in any
+ * case and at once, so that a callback may hold a lock from the one to the other.
+ *
+ * A slab whose objects do not all move goes to the partial list and gives room to those
+ * of the next ones. Each sparse slab is looked at once: they are counted beforehand, and
+ * what was looked at goes to the other end of the list, or to another one.
+ *
+ * What becomes of an object that was moved from: free in the slab in hand. Where readers
+ * may still look at it, which is in caches with args.rcu, unless they are type-safe, it
+ * waits for its grace period (slab_free_rcu()) first. Such slabs stay sparse; the grace
+ * period is waited for when all are done, and those that are empty then go by a last
+ * shrink. It also finds what CPUs freed meanwhile. Type-safe slabs wait in
+ * slab_release().
+ *
+ * Slabs with letters and guarded objects are left alone: where an object of theirs
+ * comes from is decided under their node's lock, oldest first, and what they are for is
+ * finding mistakes.
+ */
+#include "memory/defrag.h"
+
+#include <errno.h>
+#include <slab/memory.h>
+#include <string.h>
+
+#include "core/callback.h"
+#include "core/hand.h"
+
+/* One node's. */
+struct defrag {
+	struct slab_cache *cache;
+	unsigned node;
+	bool waits; /* objects that were moved from wait for a grace period */
+	bool full;  /* no room any more */
+	long moved;
+	unsigned released;
+	uint64_t map[SLAB_MAP_WORDS];
+};
+
+/* A constructor may run: without the lock. */
+static bool find_room(struct defrag *d)
+{
+	struct defrag_hand *hand = &d->cache->hand;
+	uint16_t offset8[CPU_GATHER_MAX];
+	struct slab *dense;
+	unsigned n = node_take_dense(d->cache, d->node, CPU_GATHER_MAX, offset8, &dense);
+
+	if (!n)
+		return false;
+	hand_lock(d->cache);
+	hand->dense = dense;
+	hand->room = n;
+	memcpy(hand->offset8, offset8, n * sizeof(offset8[0]));
+	hand_unlock(d->cache);
+	return true;
+}
+
+/* A free object of a dense slab; NULL: there is none. */
+static void *take_room(struct defrag *d)
+{
+	struct defrag_hand *hand = &d->cache->hand;
+
+	if (!hand->room && !find_room(d))
+		return NULL;
+	hand_lock(d->cache);
+	hand->room--;
+	hand_unlock(d->cache);
+	return cpu_slab_object(&hand->dense->cpu, hand->offset8[hand->room]);
+}
+
+/* … that was not needed, and is where it was. */
+static void give_room(struct defrag *d)
+{
+	hand_lock(d->cache);
+	d->cache->hand.room++;
+	hand_unlock(d->cache);
+}
+
+/* Of a hand that is nobody else's. */
+static void give_room_back(struct slab_cache *cache)
+{
+	struct defrag_hand *hand = &cache->hand;
+
+	if (hand->room)
+		slab_free_remote(cache, hand->dense, hand->room, hand->offset8);
+	hand->room = 0;
+}
+
+/* An object of a slab in hand that was moved. */
+static void free_moved(struct defrag *d, struct slab *slab, void *from)
+{
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, from);
+
+	if (d->waits) {
+		slab_free_rcu(d->cache, from);
+		return;
+	}
+	hand_lock(d->cache);
+	cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+	hand_unlock(d->cache);
+}
+
+static void move(struct defrag *d, struct slab *slab, void *from)
+{
+	const struct slab_cache *cache = d->cache;
+	void *to = take_room(d);
+
+	if (!to) {
+		d->full = true;
+		return;
+	}
+	if (cache->isolate(from, cache->arg) != 0 || cache->migrate(from, to, cache->arg) != 0) {
+		give_room(d);
+		return;
+	}
+	d->moved++;
+	free_moved(d, slab, from);
+}
+
+/* The sparsest slab, in hand, and what is free in it; NULL: there is none. */
+static struct slab *take_sparse(struct defrag *d)
+{
+	struct slab *slab;
+
+	hand_lock(d->cache);
+	slab = node_take_sparse(d->cache, d->node);
+	d->cache->hand.slab = slab;
+	/* One whose freelist is damaged is left to validation. */
+	if (slab) {
+		slab_collect(slab);
+		if (slab_map_free(slab, d->map))
+			memset(d->map, 0xff, sizeof(d->map));
+	}
+	hand_unlock(d->cache);
+	return slab;
+}
+
+static void empty(struct defrag *d, struct slab *slab)
+{
+	struct callback callback = callback_begin(d->cache);
+
+	for (unsigned i = 0; i < slab->carved && !d->full; i++)
+		if (!(d->map[i / 64] >> i % 64 & 1))
+			move(d, slab, slab->cpu.base + i * slab_size(slab));
+	callback_end(&callback);
+}
+
+static void place(struct defrag *d, struct slab *slab)
+{
+	hand_lock(d->cache);
+	d->cache->hand.slab = NULL;
+	slab_collect(slab);
+	slab->next = NULL;
+	if (slab_is_empty(slab))
+		d->released += node_release(d->cache, slab);
+	else if (d->waits)
+		node_put_sparse(d->cache, slab);
+	else
+		d->released += node_put(d->cache, slab);
+	hand_unlock(d->cache);
+}
+
+static void defrag_node(struct defrag *d)
+{
+	struct slab *slab;
+
+	for (unsigned n = node_split(d->cache, d->node); n && !d->full; n--) {
+		slab = take_sparse(d);
+		if (!slab)
+			break;
+		empty(d, slab);
+		place(d, slab);
+	}
+	hand_lock(d->cache);
+	give_room_back(d->cache);
+	hand_unlock(d->cache);
+}
+
+static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *released)
+{
+	long moved = 0;
+
+	for (unsigned n = 0; n < topology_nodes(); n++) {
+		struct defrag d = {.cache = cache, .node = n, .waits = waits};
+
+		defrag_node(&d);
+		moved += d.moved;
+		*released += d.released;
+	}
+	__atomic_fetch_add(&cache->memory.moved, (uint64_t)moved, __ATOMIC_RELAXED);
+	return moved;
+}
+
+static int fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+/* Two at once would move the same objects to and fro, and one that waited for the other
+ * could be waiting for what its own caller has locked. */
+static int begin(struct slab_cache *cache)
+{
+	uint32_t nobody = 0;
+
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return fail(EINVAL);
+	if (!cache->migrate)
+		return fail(ENOTSUP);
+	if (!__atomic_compare_exchange_n(&cache->defragging, &nobody, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return fail(EBUSY);
+	cache->hand.thread = pthread_self();
+	return 0;
+}
+
+long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
+{
+	int error = begin(cache);
+	bool waits;
+	long moved;
+
+	if (error)
+		return error;
+	waits = cache->rcu && !(cache->flags & SLAB_TYPESAFE_BY_RCU);
+	*ret_slabs = cache_shrink(cache);
+	moved = defrag_nodes(cache, waits, ret_slabs);
+	/* Within a read-side critical section it cannot be waited for; they go later. */
+	if (moved && waits)
+		rcu_drain(cache);
+	*ret_slabs += cache_shrink(cache);
+	cache->hand.thread = (pthread_t)0;
+	__atomic_store_n(&cache->defragging, 0, __ATOMIC_RELEASE);
+	return moved;
+}
+
+void defrag_after_fork_child(struct slab_cache *cache)
+{
+	struct slab *slab = cache->hand.slab;
+
+	if (!cache->defragging || pthread_equal(cache->hand.thread, pthread_self()))
+		return;
+	cache->defragging = 0;
+	cache->hand.slab = NULL;
+	if (slab)
+		node_put_sparse(cache, slab);
+	give_room_back(cache);
+}
+
+long slab_cache_defrag(struct slab_cache *cache)
+{
+	int saved = errno, cancel;
+	unsigned slabs;
+	long moved;
+
+	if (!cache || cache->magic != CACHE_MAGIC) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	cancel = cancel_disable();
+	cache_pin(cache);
+	moved = defrag_cache(cache, &slabs);
+	cache_unpin(cache);
+	if (moved >= 0)
+		segment_trim(NULL);
+	cancel_restore(cancel);
+	if (moved < 0)
+		return moved;
+	errno = saved;
+	return moved;
+}

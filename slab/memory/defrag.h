@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Moving objects together: see defrag.c. */
+#ifndef SLAB_DEFRAG_H
+#define SLAB_DEFRAG_H
+
+#include "core/slab_internal.h"
+
+/*
+ * defrag_cache: slab_cache_defrag(), but free slabs keep their memory (segment_trim()).
+ * *ret_slabs is how many slabs the cache gave up, or, of a type-safe cache, will have
+ * given up when a grace period is over.
+ */
+long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
+
+/* In the child of a fork: what another thread had in hand goes back. */
+void defrag_after_fork_child(struct slab_cache *cache);
+
+#endif /* SLAB_DEFRAG_H */

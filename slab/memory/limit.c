@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+#include "memory/limit.h"
+
+#include <errno.h>
+#include <slab/memory.h>
+#include <time.h>
+
+#include "base/cancel.h"
+#include "debug/debug_cache.h"
+#include "rcu/free_rcu.h"
+#include "debug/guard.h"
+#include "core/hand.h"
+#include "config/options.h"
+#include "registry/pin.h"
+
+#define SECOND_NS 1000000000L
+
+__thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
+
+/* --- the accounts -------------------------------------------------------------- */
+
+static bool add(uint64_t *account, uint64_t limit, size_t bytes)
+{
+	uint64_t used = __atomic_load_n(account, __ATOMIC_RELAXED);
+
+	do {
+		if (limit && (used > limit || bytes > limit - used))
+			return false;
+	} while (!__atomic_compare_exchange_n(account, &used, used + bytes, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return true;
+}
+
+static bool fail(enum limit_cause why)
+{
+	limit_noted = why;
+	errno = ENOMEM;
+	return false;
+}
+
+bool limit_reserve(struct slab_cache *cache, size_t bytes)
+{
+	if (cache &&
+	    !add(&cache->reserved, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED), bytes))
+		return fail(LIMIT_CACHE);
+	if (add(&slab_pages.used_bytes, slab_limit(), bytes))
+		return true;
+	if (cache)
+		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
+	return fail(LIMIT_PROCESS);
+}
+
+void limit_release(struct slab_cache *cache, size_t bytes)
+{
+	__atomic_fetch_sub(&slab_pages.used_bytes, bytes, __ATOMIC_RELAXED);
+	if (cache)
+		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
+}
+
+void limit_give_up(struct slab_cache *cache, size_t bytes)
+{
+	limit_release(cache, bytes);
+	fail(LIMIT_SYSTEM);
+}
+
+void limit_init(void)
+{
+	slab_pages.limit = slab_options()->limit;
+}
+
+int slab_set_limit(size_t bytes)
+{
+	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS)) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	slab_init();
+	__atomic_store_n(&slab_pages.limit, bytes, __ATOMIC_RELAXED);
+	return 0;
+}
+
+size_t slab_limit(void)
+{
+	return __atomic_load_n(&slab_pages.limit, __ATOMIC_RELAXED);
+}
+
+/* --- taking back ----------------------------------------------------------------- */
+
+bool limit_lock_soon(pthread_mutex_t *lock)
+{
+	struct timespec until;
+
+	if (pthread_mutex_trylock(lock) == 0)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LIMIT_PATIENCE_NS;
+	until.tv_sec += until.tv_nsec / SECOND_NS;
+	until.tv_nsec %= SECOND_NS;
+	return pthread_mutex_timedlock(lock, &until) == 0;
+}
+
+/* What its CPUs and its guard pages hold, and what waits for a grace period: slabs that
+ * went, or -1. */
+static long flush(struct slab_cache *cache)
+{
+	unsigned released;
+
+	rcu_wait_a_moment(cache);
+	if (!cache_flush_as(cache, HAND_SOON, &released))
+		return -1;
+	return released + guard_flush(cache);
+}
+
+/* Where this allocation finds it. */
+static struct slab *take_listed(struct slab_cache *cache, const struct limit_wish *wish)
+{
+	unsigned node =
+		wish->node < 0 ? topology_node_of_cpu(cpu_engine->cpu()) : (unsigned)wish->node;
+
+	return wish->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
+}
+
+/* A slab with objects for this CPU, if there is one: bytes. With the lock, nobody else
+ * has what is listed in hand; and whoever takes it afterwards, does not get this one. Who
+ * asks for a node allocates from the list, so there it stays. */
+static size_t serve(struct slab_cache *cache, const struct limit_wish *wish)
+{
+	struct slab *slab = NULL;
+
+	if (cache && !(cache_letters(cache) & LETTERS_SLAB) && hand_lock_soon(cache)) {
+		slab = take_listed(cache, wish);
+		if (slab && wish->node >= 0) {
+			slab->next = NULL;
+			node_put(cache, slab);
+		}
+		hand_unlock(cache);
+	}
+	if (!slab)
+		return 0;
+	if (wish->node < 0)
+		node_serve(cache, slab);
+	return (size_t)1 << cache->slab_shift;
+}
+
+size_t limit_shrink(struct slab_cache *cache)
+{
+	long released = flush(cache);
+
+	if (released < 0)
+		return 0;
+	released += cache_release_empty(cache, HAND_SOON);
+	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
+		rcu_wait_a_moment(cache);
+	return (size_t)released << cache->slab_shift;
+}
+
+static size_t shrink_all(void)
+{
+	struct slab_cache *cache = NULL;
+	size_t bytes = 0;
+
+	while ((cache = pin_next(cache, false)))
+		bytes += limit_shrink(cache);
+	return bytes;
+}
+
+long limit_regain(struct slab_cache *cache, const struct limit_wish *wish)
+{
+	size_t shrunk, trimmed = 0;
+	long released;
+
+	switch (limit_noted) {
+	case LIMIT_CACHE:
+		released = flush(cache);
+		return released < 0 ? -1 : released + (long)serve(cache, wish);
+	case LIMIT_PROCESS:
+		shrunk = shrink_all();
+		return (long)(shrunk + serve(cache, wish));
+	case LIMIT_SYSTEM:
+		shrunk = shrink_all();
+		segment_trim(&trimmed);
+		return (long)(shrunk + trimmed + serve(cache, wish));
+	default:
+		return -1;
+	}
+}
+
+/* --- who is told --------------------------------------------------------------------- */
+
+struct handler {
+	void (*fn)(struct slab_cache *cache, size_t limit, void *arg);
+	void *arg;
+};
+
+/* Used in turn, and published by one store: whoever has just looked up one has the
+ * time of so many changes to call it. */
+#define HANDLER_SLOTS 16
+
+static struct handler handlers[HANDLER_SLOTS], *handler;
+static __thread bool in_handler;
+
+void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),
+			    void *arg)
+{
+	static unsigned changes;
+	struct handler *slot = NULL;
+
+	if (fn) {
+		slot = &handlers[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % HANDLER_SLOTS];
+		__atomic_store_n(&slot->fn, fn, __ATOMIC_RELAXED);
+		__atomic_store_n(&slot->arg, arg, __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&handler, slot, __ATOMIC_RELEASE);
+}
+
+/* What it allocates itself, and fails, is counted but not told. */
+static void tell(struct slab_cache *cache, size_t limit)
+{
+	struct handler *told = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
+	int cancel;
+
+	if (!told || in_handler)
+		return;
+	cancel = cancel_disable();
+	in_handler = true;
+	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(cache, limit,
+						     __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
+	in_handler = false;
+	cancel_restore(cancel);
+}
+
+void limit_failed(struct slab_cache *cache)
+{
+	enum limit_cause why = limit_noted;
+
+	if (why == LIMIT_CACHE || why == LIMIT_PROCESS) {
+		if (cache)
+			__atomic_fetch_add(&cache->memory.limit_hits, 1, __ATOMIC_RELAXED);
+		if (why == LIMIT_PROCESS)
+			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
+		if (why == LIMIT_CACHE)
+			tell(cache, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED));
+		else
+			tell(NULL, slab_limit());
+	}
+	errno = ENOMEM;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory pressure: of the machine, and of the control group that the process is in.
+ *
+ * Two kinds of files of the system tell of it:
+ *
+ *   /proc/pressure/memory, and the group's memory.pressure (PSI): how long threads stood
+ *       still for want of memory. A trigger written into it wakes who polls it when that
+ *       was 150 ms of two seconds; an average can be read.
+ *   the group's memory.events: how often it was held up at memory.high, and at
+ *       memory.max. A change is told by inotify.
+ *
+ * Under pressure, slab_reclaim() is for what is above memory.high, and for at least a
+ * sixteenth of what slabs and large allocations have: free memory first, then what caches
+ * can give. Not more than once a second, and a file that told of pressure is not listened
+ * to for as long: pressure may go on while there is nothing to give, or because of
+ * others, and must not make the thread that watches spin.
+ *
+ * Nothing is opened before there is a cache with args.reclaim: until then free memory goes
+ * back by time, and pressure has nobody to ask. The control socket's server watches in
+ * its epoll; without one slab_maintain() looks at the files. Files that do not exist, or
+ * are not permitted, are left out.
+ */
+#ifndef SLAB_PRESSURE_H
+#define SLAB_PRESSURE_H
+
+#include <stdint.h>
+
+#include "base/descriptors.h"
+
+/* There is a cache to be asked: pressure is watched from now on. Any thread. */
+void pressure_start(void);
+
+/* --- for who serves the control socket ------------------------------------------- */
+
+/* How many files may be watched, with tag, tag + 1, … */
+#define PRESSURE_FILES 3u
+
+/* How often pressure_tick() is to be called, in ms; 0: not before pressure_start(). */
+long pressure_period(void);
+/* Begin to watch, or listen again to what told of pressure a while ago. */
+void pressure_tick(const struct watch *watch, unsigned tag);
+/* epoll says that file number `which` has something to tell. */
+void pressure_event(const struct watch *watch, unsigned which, uint32_t events);
+/* The watch is being closed. */
+void pressure_close(const struct watch *watch);
+
+/* --- for slab_maintain() -------------------------------------------------------------- */
+
+/* Look at the files, unless they are watched: after how many milliseconds again, or -1:
+ * not before pressure_start(). Any thread, with no lock held. */
+long pressure_poll(void);
+
+/* In the child of a fork: who looked is gone. */
+void pressure_after_fork_child(void);
+
+/* Other files, for tests: instead of /proc/pressure/memory, and the group's folder. NULL:
+ * these. Forgets what was seen in those before. */
+void pressure_set_paths(const char *psi, const char *group);
+
+#endif /* SLAB_PRESSURE_H */

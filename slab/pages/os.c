@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The only file of the allocator that asks the operating system for memory.
+ * Total functions: each either does what it says or, where it says so, gives
+ * NULL; nothing here retries or reports.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config/fail.h"
+#include "core/slab_internal.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#define MPOL_PREFERRED_POLICY 1
+#define PAGES_MAX 16 /* of an object: more than SLAB_MAX_OBJECT_SIZE has */
+
+#ifdef SLAB_TESTING
+/* As on a machine with larger pages: SLAB_TEST_PAGE_SIZE in the environment. */
+static size_t pretended(size_t size)
+{
+	const char *text = getenv("SLAB_TEST_PAGE_SIZE");
+
+	return text ? strtoul(text, NULL, 10) : size;
+}
+
+unsigned os_protect_fails;
+
+static bool protect_fails(void)
+{
+	return os_protect_fails && --os_protect_fails == 0;
+}
+
+/* What that machine would refuse. */
+static void check_pages(const void *start, size_t bytes)
+{
+	if (((uintptr_t)start | bytes) & (os_page_size() - 1))
+		abort();
+}
+#else
+static size_t pretended(size_t size)
+{
+	return size;
+}
+
+static bool protect_fails(void)
+{
+	return false;
+}
+
+static void check_pages(const void *start, size_t bytes)
+{
+	(void)start;
+	(void)bytes;
+}
+#endif
+
+size_t os_page_size(void)
+{
+	static size_t size;
+	size_t known = __atomic_load_n(&size, __ATOMIC_RELAXED);
+
+	if (SLAB_UNLIKELY(!known)) {
+		known = pretended(getauxval(AT_PAGESZ));
+		__atomic_store_n(&size, known, __ATOMIC_RELAXED);
+	}
+	return known;
+}
+
+static void *map(size_t bytes)
+{
+	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return start == MAP_FAILED ? NULL : start;
+}
+
+void *os_map(size_t bytes, size_t align)
+{
+	if (align < os_page_size())
+		align = os_page_size();
+	if (bytes + align < bytes || fail_pages()) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	bytes = os_pages(bytes);
+
+	/* Segments are mapped one below the other, so this is mostly aligned. */
+	char *start = map(bytes);
+
+	if (start && ((uintptr_t)start & (align - 1)) == 0)
+		return start;
+	if (start)
+		munmap(start, bytes);
+	start = map(bytes + align);
+	if (!start) {
+		errno = ENOMEM;
+		return NULL;
+	}
+
+	size_t before = -(uintptr_t)start & (align - 1);
+
+	if (before)
+		munmap(start, before);
+	if (align - before)
+		munmap(start + before + bytes, align - before);
+	return start + before;
+}
+
+void os_unmap(void *start, size_t bytes)
+{
+	check_pages(start, 0);
+	munmap(start, os_pages(bytes));
+}
+
+bool os_resize(void *start, size_t bytes, size_t to)
+{
+	check_pages(start, bytes | to);
+	return mremap(start, bytes, to, 0) != MAP_FAILED;
+}
+
+void os_populate(void *start, size_t bytes)
+{
+	int saved = errno;
+
+	check_pages(start, bytes);
+	/* Without it (before Linux 5.14) pages come one by one, as always. */
+	madvise(start, bytes, MADV_POPULATE_WRITE);
+	errno = saved;
+}
+
+bool os_discard(void *start, size_t bytes)
+{
+	int saved = errno;
+	bool done;
+
+	check_pages(start, bytes);
+	done = madvise(start, bytes, MADV_DONTNEED) == 0;
+	errno = saved;
+	return done;
+}
+
+bool os_protect(void *start, size_t bytes, bool access)
+{
+	int saved = errno;
+	bool done;
+
+	check_pages(start, bytes);
+	done = !protect_fails() &&
+	       mprotect(start, bytes, access ? PROT_READ | PROT_WRITE : PROT_NONE) == 0;
+	errno = saved;
+	return done;
+}
+
+void os_bind(void *start, size_t bytes, unsigned node)
+{
+	unsigned long mask[4] = {0};
+	int saved = errno;
+
+	if (node < 8 * sizeof(mask)) {
+		mask[node / (8 * sizeof(mask[0]))] |= 1UL << node % (8 * sizeof(mask[0]));
+		syscall(SYS_mbind, start, bytes, MPOL_PREFERRED_POLICY, mask, 8 * sizeof(mask) + 1,
+			0);
+	}
+	errno = saved;
+}
+
+bool os_lies_on(void *start, size_t bytes, unsigned node)
+{
+	const size_t page_size = os_page_size();
+	char *first = (char *)((uintptr_t)start & ~(uintptr_t)(page_size - 1));
+	int status[PAGES_MAX], saved = errno;
+	void *page[PAGES_MAX];
+	unsigned n = 0;
+	bool told;
+
+	for (char *p = first; p < (char *)start + bytes && n < PAGES_MAX; p += page_size, n++) {
+		/* A write that changes nothing, whoever else may write. */
+		__atomic_fetch_or(p < (char *)start ? (char *)start : p, 0, __ATOMIC_RELAXED);
+		page[n] = p;
+	}
+	told = syscall(SYS_move_pages, 0, n, page, NULL, status, 0) == 0;
+	errno = saved;
+	for (unsigned i = 0; told && i < n; i++)
+		if (status[i] >= 0 && (unsigned)status[i] != node)
+			return false;
+	return true;
+}

@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The page layer: segments and the free slabs in them.
+ *
+ * A segment is SEGMENT_SIZE bytes of address space aligned to its size, never
+ * unmapped:
+ *
+ *   guard | head | table | descriptor + stack, … | links | side | guard | slabs …
+ *
+ * Any address in it leads to the head by masking and through the table to its
+ * slab's descriptor. Descriptors, stacks and links stand between guard pages,
+ * where no overflowing object reaches them, and slabs are whole powers of two.
+ * The first guard is as large as the largest page size, so that the head has the same
+ * address in every segment; all others have at least one page. To the kernel a segment is
+ * four mappings.
+ *
+ * A descriptor is initialized when its slab is needed for the first time. Before that its
+ * page is not touched: a process with one object has two pages of a segment.
+ *
+ * All slabs of a segment have one geometry: size, room for objects, and, for
+ * slabs with debug letters, room for what is known about them (side). A free
+ * slab waits in its geometry's list for its node, with the memory it already
+ * has: what was freed last is used next, so at the end of the list is what nobody
+ * needed for the longest time. That memory goes back by and by (decay.c) or at once
+ * (segment_trim()). Memory is asked for in batches (slab_populate), since a page
+ * fault costs more than everything else here.
+ *
+ * One lock protects the lists, for a few instructions at a time. A thread maps a segment
+ * outside of it, before other threads know the segment. Of two threads that map one at
+ * once, the second to come back unmaps its own; a fork may leave the child a mapping that
+ * is never used. Memory goes back outside of the lock as well: the thread takes slabs off
+ * their list before and lists them again after. Meanwhile it holds another lock, which no
+ * allocation or free takes, so that a fork finds every slab on a list.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "memory/decay.h"
+#include "config/fail.h"
+#include "memory/limit.h"
+
+#define GEOMETRIES_MAX 256
+#define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
+#define SIDE_STEP ((size_t)4096)
+#define ADDRESS_BITS 48
+#define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
+
+struct geometry {
+	unsigned slab_shift;
+	unsigned room; /* objects that stack and links have entries for */
+	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
+	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
+	struct slab_queue bare[SLAB_STATS_MAX_NODES]; /* that hold none */
+	struct segment *fresh[SLAB_STATS_MAX_NODES];  /* with uninitialized descriptors */
+};
+
+static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t discard_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct geometry geometries[GEOMETRIES_MAX];
+static unsigned geometry_count;
+struct pages slab_pages;
+
+/* What addresses between slabs lead to: owned by nobody, of no cache. */
+struct slab slab_nowhere = {
+	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
+	.remote = REMOTE_OWNED,
+};
+
+static size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+/* One bit for each SEGMENT_SIZE bytes of the address space. */
+static uint64_t known[1u << (ADDRESS_BITS - SEGMENT_SHIFT - 6)];
+
+static void set_known(const char *start, bool is_known)
+{
+	uintptr_t n = (uintptr_t)start >> SEGMENT_SHIFT;
+	uint64_t bit = UINT64_C(1) << n % 64;
+
+	if (is_known)
+		__atomic_fetch_or(&known[n / 64], bit, __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(&known[n / 64], ~bit, __ATOMIC_RELEASE);
+}
+
+bool segment_known(const void *ptr)
+{
+	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
+
+	if (n / 64 >= sizeof(known) / sizeof(known[0]))
+		return false;
+	return __atomic_load_n(&known[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
+}
+
+void segment_lock(void)
+{
+	pthread_mutex_lock(&pages_lock);
+}
+
+void segment_unlock(void)
+{
+	pthread_mutex_unlock(&pages_lock);
+}
+
+void segment_discard_lock(void)
+{
+	pthread_mutex_lock(&discard_lock);
+}
+
+void segment_discard_unlock(void)
+{
+	pthread_mutex_unlock(&discard_lock);
+}
+
+static struct geometry *get(unsigned slab_shift, unsigned objects, size_t side)
+{
+	unsigned room = (objects + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+	struct geometry *found = NULL;
+
+	segment_lock();
+	for (unsigned i = 0; i < geometry_count && !found; i++)
+		if (geometries[i].slab_shift == slab_shift && geometries[i].room == room &&
+		    geometries[i].side == side)
+			found = &geometries[i];
+	if (!found && geometry_count < GEOMETRIES_MAX) {
+		found = &geometries[geometry_count++];
+		found->slab_shift = slab_shift;
+		found->room = room;
+		found->side = side;
+	}
+	segment_unlock();
+	if (!found)
+		errno = ENOMEM;
+	return found;
+}
+
+struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
+{
+	return get(slab_shift, objects, 0);
+}
+
+struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side)
+{
+	return get(slab_shift, objects, round_up(side, SIDE_STEP));
+}
+
+bool geometry_is_debug(const struct geometry *geometry)
+{
+	return geometry && geometry->side;
+}
+
+static unsigned stride_of(unsigned room)
+{
+	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
+}
+
+/* Offset of the links: behind guard, head and descriptors. */
+static size_t links_offset(const struct geometry *geometry, unsigned n)
+{
+	return os_pages(SEGMENT_FIRST_OFFSET + (size_t)n * stride_of(geometry->room));
+}
+
+static size_t links_bytes(const struct geometry *geometry)
+{
+	return geometry->room * sizeof(uint16_t);
+}
+
+/* Offset of the first side area. */
+static size_t side_offset(const struct geometry *geometry, unsigned n)
+{
+	return os_pages(links_offset(geometry, n) + n * links_bytes(geometry));
+}
+
+/* Offset of the second guard, with n slabs. */
+static size_t guard_offset(const struct geometry *geometry, unsigned n)
+{
+	return os_pages(side_offset(geometry, n) + n * geometry->side);
+}
+
+static unsigned slabs_that_fit(const struct geometry *geometry)
+{
+	const size_t page = os_page_size(), bytes = (size_t)1 << geometry->slab_shift;
+	unsigned n = (unsigned)(SEGMENT_SIZE / bytes);
+
+	while (round_up(guard_offset(geometry, n) + page, bytes) + n * bytes > SEGMENT_SIZE)
+		n--;
+	return n;
+}
+
+static struct slab **table_of(const struct segment *segment)
+{
+	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
+}
+
+/* Fill in the head of a fresh segment. */
+static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
+{
+	unsigned n = slabs_that_fit(geometry);
+	char *start = segment_start(segment);
+
+	segment->magic = SEGMENT_MAGIC;
+	segment->geometry = geometry;
+	segment->mapped = SEGMENT_SIZE;
+	segment->room = n;
+	segment->stride = stride_of(geometry->room);
+	segment->first = start + SEGMENT_FIRST_OFFSET;
+	segment->base = start + SEGMENT_SIZE - ((size_t)n << geometry->slab_shift);
+	segment->node = node;
+	segment->slab_shift = geometry->slab_shift;
+	segment->side = geometry->side;
+	segment->head_bytes = SEGMENT_FIRST_OFFSET - SEGMENT_HEAD_OFFSET;
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		table_of(segment)[u] = &slab_nowhere;
+}
+
+/* NULL: the list is empty. */
+static struct slab *pop(struct slab_queue *list)
+{
+	struct slab *slab = list->first;
+
+	if (slab)
+		queue_remove(list, slab);
+	return slab;
+}
+
+/* Map a segment that no other thread knows; NULL and ENOMEM. */
+static struct segment *segment_map(struct geometry *geometry, unsigned node)
+{
+	char *start = os_map(SEGMENT_SIZE, SEGMENT_SIZE), *guard;
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+
+	if (!start)
+		return NULL;
+	if (topology_is_real() && topology_nodes() > 1)
+		os_bind(start, SEGMENT_SIZE, node);
+	segment_format(segment, geometry, node);
+	guard = start + guard_offset(geometry, segment->room);
+	/* In front of the head, too: the segment before ends where this one starts. */
+	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
+	    os_protect(guard, (size_t)(segment->base - guard), false))
+		return segment;
+	os_unmap(start, SEGMENT_SIZE);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* With the lock. NULL, or the segment, which is not needed: another thread was faster. */
+static struct segment *segment_publish(struct segment *segment)
+{
+	struct segment **fresh = &segment->geometry->fresh[segment->node];
+
+	if (*fresh)
+		return segment;
+	*fresh = segment;
+	segment->next = slab_pages.segments;
+	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
+	slab_pages.segment_count++;
+	set_known(segment_start(segment), true);
+	return NULL;
+}
+
+/* From now on its addresses lead to it. */
+static void publish_slab(struct segment *segment, struct slab *slab)
+{
+	const size_t at = (size_t)(slab->cpu.base - segment_start(segment));
+	const unsigned first = (unsigned)(at >> SEGMENT_UNIT_SHIFT);
+	const unsigned units = 1u << (segment->slab_shift - SEGMENT_UNIT_SHIFT);
+
+	for (unsigned u = first; u < first + units; u++)
+		__atomic_store_n(&table_of(segment)[u], slab, __ATOMIC_RELEASE);
+	__atomic_store_n(&segment->slabs, segment->slabs + 1, __ATOMIC_RELEASE);
+}
+
+/* With the lock: the next slab of a fresh segment. */
+static struct slab *initialize_slab(struct geometry *geometry, unsigned node)
+{
+	struct segment *segment = geometry->fresh[node];
+	const unsigned i = segment->slabs;
+	struct slab *slab = segment_slab(segment, i);
+	char *start = segment_start(segment);
+	char *links = start + links_offset(geometry, segment->room);
+	char *side = start + side_offset(geometry, segment->room);
+
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base + ((size_t)i << segment->slab_shift);
+	slab->remote = REMOTE_OWNED;
+	slab->links = (uint16_t *)(links + i * links_bytes(geometry));
+	if (geometry->side)
+		slab->debug = (struct slab_debug *)(side + i * geometry->side);
+	slab->node = (uint8_t)node;
+	segment->head_bytes += segment->stride + links_bytes(geometry) + geometry->side;
+	publish_slab(segment, slab);
+	if (segment->slabs == segment->room)
+		geometry->fresh[node] = NULL;
+	return slab;
+}
+
+/* With the lock. */
+static bool has_slab(const struct geometry *geometry, unsigned node)
+{
+	return geometry->free[node].first || geometry->bare[node].first || geometry->fresh[node];
+}
+
+/* With the lock, where there is one. */
+static struct slab *take_slab(struct geometry *geometry, unsigned node)
+{
+	struct slab *slab = pop(&geometry->free[node]);
+
+	if (!slab)
+		slab = pop(&geometry->bare[node]);
+	if (!slab)
+		slab = initialize_slab(geometry, node);
+	slab_pages.free_slab_bytes -= slab_held(slab);
+	slab_set_idle_since(slab, 0);
+	slab_set_bare(slab, 0, 0);
+	return slab;
+}
+
+/* The first one of a segment that has to be mapped; NULL: no memory. */
+static SLAB_SLOWPATH struct slab *take_fresh(struct geometry *geometry, unsigned node)
+{
+	struct segment *segment = segment_map(geometry, node);
+	struct slab *slab;
+
+	if (!segment)
+		return NULL;
+	segment_lock();
+	segment = segment_publish(segment);
+	slab = take_slab(geometry, node);
+	segment_unlock();
+	if (segment)
+		os_unmap(segment_start(segment), SEGMENT_SIZE);
+	return slab;
+}
+
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+{
+	struct slab *slab = NULL;
+	bool found;
+
+	segment_lock();
+	found = has_slab(geometry, node);
+	/* A thread that maps a segment gets its injected failures there. */
+	if (found && !fail_pages())
+		slab = take_slab(geometry, node);
+	segment_unlock();
+	if (!found)
+		return take_fresh(geometry, node);
+	if (!slab)
+		errno = ENOMEM;
+	return slab;
+}
+
+/* With the lock. What was idle before it came here is the last to be used. */
+static void list_free(struct slab *slab)
+{
+	struct geometry *geometry = segment_of(slab)->geometry;
+	size_t held = slab_held(slab);
+
+	slab_pages.free_slab_bytes += held;
+	if (!held) {
+		queue_add_head(&geometry->bare[slab->node], slab);
+	} else if (slab->idle_since) {
+		queue_add_tail(&geometry->free[slab->node], slab);
+	} else {
+		/* The next pass is the first that finds it idle. */
+		slab_set_idle_since(slab, decay_turn() + 1);
+		queue_add_head(&geometry->free[slab->node], slab);
+	}
+}
+
+/* Of a free slab in hand: how many bytes went back. */
+static size_t discard(struct slab *slab)
+{
+	size_t held = slab_held(slab);
+
+	if (!held || !os_discard(slab->cpu.base, slab_bytes(slab)))
+		return 0;
+	slab_set_bare(slab, 0, 0);
+	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
+	return held;
+}
+
+void segment_free_slab(struct slab *slab)
+{
+	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
+	if (decay_at_once())
+		discard(slab);
+	segment_lock();
+	list_free(slab);
+	segment_unlock();
+	decay_stir();
+}
+
+/* --- memory goes back ---------------------------------------------------------- */
+
+struct trim {
+	bool all;      /* or what is ripe: decay.c */
+	uint32_t turn; /* the pass that wants to know */
+	unsigned slabs;
+	size_t bytes;
+};
+
+/* Some slabs from the end of a list, with both locks. */
+static void take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
+		      struct slab_queue *hand)
+{
+	struct slab_queue *list = &geometry->free[node];
+	struct slab *slab;
+
+	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
+		if (!trim->all && !decay_is_ripe(slab->idle_since, trim->turn))
+			break;
+		slab_pages.free_slab_bytes -= slab_held(slab);
+		queue_remove(list, slab);
+		queue_add_head(hand, slab);
+	}
+}
+
+/* What keeps its memory, for the sake of a huge page or since it is locked, comes again
+ * in a decay time. */
+static void trim_hand(struct trim *trim, const struct slab_queue *hand)
+{
+	for (struct slab *slab = hand->first; slab; slab = slab->next) {
+		size_t bytes = trim->all || decay_may_discard(slab) ? discard(slab) : 0;
+
+		trim->bytes += bytes;
+		trim->slabs += bytes != 0;
+		slab_set_idle_since(slab, 0);
+	}
+}
+
+/* Give the memory of some free slabs back: false: there was none to give. */
+static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
+{
+	size_t before = trim->bytes;
+	struct slab_queue hand = {NULL, NULL};
+	struct slab *slab;
+	bool found;
+
+	segment_discard_lock();
+	segment_lock();
+	take_some(geometry, node, trim, &hand);
+	segment_unlock();
+	found = hand.first != NULL;
+	trim_hand(trim, &hand);
+	segment_lock();
+	while ((slab = pop(&hand)))
+		list_free(slab);
+	segment_unlock();
+	segment_discard_unlock();
+	return found && (!trim->all || trim->bytes != before);
+}
+
+static void trim(struct trim *trim)
+{
+	unsigned count;
+	uint64_t most;
+
+	segment_lock();
+	count = geometry_count;
+	/* No more than there are, however many others free meanwhile. */
+	most = slab_pages.segment_count * SEGMENT_UNITS;
+	segment_unlock();
+	for (unsigned g = 0; g < count; g++)
+		for (unsigned node = 0; node < topology_nodes(); node++)
+			while (trim->slabs < most && trim_some(&geometries[g], node, trim))
+				;
+}
+
+unsigned segment_trim(size_t *ret_bytes)
+{
+	struct trim all = {.all = true};
+
+	trim(&all);
+	if (ret_bytes)
+		*ret_bytes = all.bytes;
+	return all.slabs;
+}
+
+size_t segment_decay(uint32_t turn)
+{
+	struct trim ripe = {.turn = turn};
+
+	trim(&ripe);
+	return ripe.bytes;
+}
+
+struct segment *segment_first(void)
+{
+	return __atomic_load_n(&slab_pages.segments, __ATOMIC_ACQUIRE);
+}
+
+void slab_populate(struct slab *slab, size_t bytes)
+{
+	size_t end = os_pages(bytes);
+
+	if (end > slab_bytes(slab))
+		end = slab_bytes(slab);
+	if (end <= slab->populated)
+		return;
+	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
+	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
+}
+
+/*
+ * A large allocation is a mapping of its own behind a segment's head, so that
+ * its address leads to a descriptor like any other. Only its first segment has
+ * a table, and its address lies in there.
+ */
+static size_t large_offset(size_t align)
+{
+	return round_up(SEGMENT_HEAD_OFFSET + os_page_size(), align ? align : 1);
+}
+
+static size_t large_mapped(size_t bytes, size_t align)
+{
+	return os_pages(large_offset(align) + bytes);
+}
+
+/* All but the guard in front, which never holds memory. */
+static size_t large_counted(size_t mapped)
+{
+	return mapped - SEGMENT_HEAD_OFFSET;
+}
+
+size_t segment_large_bytes(size_t bytes, size_t align)
+{
+	return large_counted(large_mapped(bytes, align));
+}
+
+/* The head and the only descriptor, to which every address leads. */
+static struct slab *format_large(char *start, size_t bytes, size_t align)
+{
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+	struct slab *slab = (struct slab *)(start + SEGMENT_FIRST_OFFSET);
+
+	*segment = (struct segment){
+		.magic = SEGMENT_MAGIC,
+		.mapped = large_mapped(bytes, align),
+		.slabs = 1,
+		.room = 1,
+		.first = (char *)slab,
+		.base = start + large_offset(align),
+	};
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		table_of(segment)[u] = slab;
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base;
+	slab->remote = REMOTE_OWNED;
+	slab->large = bytes;
+	return slab;
+}
+
+/* Behind its guard; NULL and ENOMEM. */
+static char *map_large(size_t mapped)
+{
+	char *start = os_map(mapped, SEGMENT_SIZE);
+
+	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
+		return start;
+	os_unmap(start, mapped);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct slab *segment_map_large(size_t bytes, size_t align)
+{
+	size_t mapped = large_mapped(bytes, align), counted = large_counted(mapped);
+	struct slab *slab;
+	char *start;
+
+	if (mapped < bytes) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!limit_reserve(NULL, counted))
+		return NULL;
+	start = map_large(mapped);
+	if (!start) {
+		limit_give_up(NULL, counted);
+		return NULL;
+	}
+	slab = format_large(start, bytes, align);
+	set_known(start, true);
+	segment_count_large((long)counted);
+	return slab;
+}
+
+void segment_unmap_large(struct slab *slab)
+{
+	struct segment *segment = segment_of(slab);
+	size_t mapped = segment->mapped;
+
+	segment_count_large(-(long)large_counted(mapped));
+	set_known(segment_start(segment), false);
+	os_unmap(segment_start(segment), mapped);
+	limit_release(NULL, large_counted(mapped));
+}
+
+bool segment_resize_large(struct slab *slab, size_t bytes)
+{
+	struct segment *segment = segment_of(slab);
+	size_t mapped = os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
+
+	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
+
+	if (mapped < bytes || (more && !limit_reserve(NULL, more)))
+		return false;
+	/* The guard is a mapping of its own. */
+	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
+		limit_release(NULL, more);
+		return false;
+	}
+	segment_count_large((long)(mapped - before));
+	segment->mapped = mapped;
+	limit_release(NULL, before + more - mapped);
+	return true;
+}
+
+void segment_count_large(long bytes)
+{
+	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+}

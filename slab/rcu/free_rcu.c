@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees that wait for a grace period.
+ *
+ * Freed objects are gathered as those of foreign slabs are (free_slow.c), in slots of
+ * their own: 16-bit offsets while they are of one slab. A batch is then linked in the
+ * slab's links[], which stand apart from the objects: nothing is written where a
+ * reader may look, and nothing has to be allocated, so a free that waits cannot fail.
+ * A cache keeps a stack of the slabs that have such objects.
+ *
+ * All this exists twice, for two *turns*. One turn takes in what is freed now, the other
+ * waits. To turn is to swap them:
+ *
+ *   collect what CPUs have gathered · turn · a grace period · recycle what waited
+ *
+ * An object is unreachable before it is freed, and whoever frees it looks at the turn
+ * after that; so whenever its batch arrives, the grace period that follows the next
+ * turning is one that began after the object had become unreachable.
+ *
+ * Who drives this: a callback of the flavour's call_rcu(), one for all that waits, again
+ * and again until nothing is left; and a thread that finds too much waiting, with
+ * synchronize_rcu(). `driving` is set while one of them changes the turn or recycles, so
+ * that a turn is never taken in and recycled at the same time; nobody waits for it
+ * without end. The callback remembers the turn that it is for, since a helper may have
+ * turned on meanwhile.
+ *
+ * Objects in gather buffers of idle CPUs are collected by the callback. Whether one is
+ * under way is asked after gathering; the callback says that it is over, fences all
+ * CPUs, and looks at the buffers once more: either it finds the object, or the thread
+ * that gathered it finds no callback and asks for one.
+ *
+ * Slabs of type-safe caches wait the same way before their memory goes.
+ */
+#include "rcu/free_rcu.h"
+
+#include <errno.h>
+
+#include "debug/debug_cache.h"
+#include "rcu/grace_period.h"
+#include "rseq.h"
+
+/* What may wait before producers are held up; a quarter of it before they help. */
+#define BACKLOG_BYTES (UINT64_C(16) << 20)
+#define BACKLOG_MIN UINT64_C(16384)
+#define BACKLOG_MAX UINT64_C(262144)
+
+/* Flavours that a thread is registered with at a time: callbacks of one cache can lead to
+ * those of another. liburcu has four. */
+#define KNOWN_MAX 4u
+
+#define PART ((size_t)256)
+
+_Static_assert(sizeof(struct cache_rcu) <= PART, "a part of a page holds it");
+
+static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cache_rcu *free_list;
+
+/* call_rcu() wants threads that its flavour knows, and so do the callbacks of caches. */
+static __thread bool is_ours;
+static __thread const struct rcu_flavor_struct *known[KNOWN_MAX];
+static __thread unsigned known_count;
+
+void rcu_this_thread_is_ours(void)
+{
+	is_ours = true;
+}
+
+static bool is_known(const struct rcu_flavor_struct *flavor)
+{
+	for (unsigned i = 0; i < known_count; i++)
+		if (known[i] == flavor)
+			return true;
+	return false;
+}
+
+const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor)
+{
+	if (!is_ours || is_known(flavor) || known_count == KNOWN_MAX)
+		return NULL;
+	flavor->register_thread();
+	known[known_count++] = flavor;
+	return flavor;
+}
+
+const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache)
+{
+	return cache->rcu ? rcu_enter_flavor(cache->rcu->flavor) : NULL;
+}
+
+void rcu_leave(const struct rcu_flavor_struct *entered)
+{
+	if (!entered)
+		return;
+	entered->unregister_thread();
+	known_count--;
+}
+
+/* --- memory ------------------------------------------------------------------- */
+
+void rcu_give_free(struct cache_rcu *rcu)
+{
+	pthread_mutex_lock(&free_lock);
+	rcu->next = free_list;
+	free_list = rcu;
+	pthread_mutex_unlock(&free_lock);
+}
+
+/* Few caches have one: a page serves many. */
+static struct cache_rcu *take_fresh(void)
+{
+	const size_t bytes = os_page_size();
+	char *page = os_map(bytes, 1);
+
+	if (!page)
+		return NULL;
+	for (size_t at = PART; at < bytes; at += PART)
+		rcu_give_free((struct cache_rcu *)(page + at));
+	return (struct cache_rcu *)page;
+}
+
+static struct cache_rcu *take_free(void)
+{
+	struct cache_rcu *rcu;
+
+	pthread_mutex_lock(&free_lock);
+	rcu = free_list;
+	if (rcu)
+		free_list = rcu->next;
+	pthread_mutex_unlock(&free_lock);
+	return rcu ? rcu : take_fresh();
+}
+
+static uint64_t backlog_of(size_t size)
+{
+	uint64_t n = BACKLOG_BYTES / size;
+
+	return n < BACKLOG_MIN ? BACKLOG_MIN : n > BACKLOG_MAX ? BACKLOG_MAX : n;
+}
+
+struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
+{
+	struct cache_rcu *rcu = take_free();
+	char *slots = rcu ? slots_create() : NULL;
+
+	if (!slots) {
+		if (rcu)
+			rcu_give_free(rcu);
+		return NULL;
+	}
+	*rcu = (struct cache_rcu){
+		.cache = cache,
+		.flavor = flavor,
+		.slots = slots,
+		.backlog = backlog_of(cache->size),
+	};
+	return rcu;
+}
+
+char *rcu_slots(const struct cache_rcu *rcu)
+{
+	return rcu->slots;
+}
+
+/* --- fork --------------------------------------------------------------------------------- */
+
+void rcu_fork_lock(void)
+{
+	pthread_mutex_lock(&free_lock);
+}
+
+void rcu_fork_unlock(void)
+{
+	pthread_mutex_unlock(&free_lock);
+}
+
+/* Every slab that has objects waiting is on its turn's stack again. */
+static void stack_again(struct slab *slab, void *arg)
+{
+	struct cache_rcu *rcu = arg;
+
+	for (unsigned turn = 0; turn < 2; turn++) {
+		if (!slab->waiting[turn])
+			continue;
+		rcu_push(&rcu->slabs[turn], slab, &slab->next_waiting[turn]);
+		rcu->cache->memory.rcu_pending += RCU_COUNT(slab->waiting[turn]);
+	}
+}
+
+static void count_again(struct cache_rcu *rcu)
+{
+	struct slab_cache *cache = rcu->cache;
+
+	cache->memory.rcu_pending = 0;
+	for (unsigned turn = 0; turn < 2; turn++) {
+		rcu->slabs[turn] = NULL;
+		for (struct slab *slab = rcu->retired[turn]; slab; slab = slab->next)
+			cache->memory.rcu_pending++;
+	}
+	cache_each_slab(cache, stack_again, rcu);
+}
+
+/*
+ * Whether the callback is under way is not known: so it gets a struct of its own, which it
+ * gives back if it comes, and the next free asks for another. When there is no memory, the
+ * struct is used again: if then a callback was asked for that never comes, nothing is
+ * recycled.
+ */
+static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
+{
+	struct cache_rcu *rcu = take_free();
+
+	if (!rcu)
+		return old;
+	*rcu = *old;
+	rcu->armed = 0;
+	old->cache = NULL;
+	old->driving = 0;
+	return rcu;
+}
+
+/* Other threads were stopped anywhere, and are not there. What they had in hand is lost,
+ * as everywhere; the rest is put in order. */
+void rcu_after_fork_child(struct slab_cache *cache)
+{
+	struct cache_rcu *rcu;
+
+	if (!cache->rcu)
+		return;
+	rcu = leave_to_callback(cache->rcu);
+	rcu->driving = rcu->taking = 0;
+	rcu->forked = true;
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
+
+		if (slot->closed)
+			slot->closed = 0;
+	}
+	cache->rcu = rcu;
+	count_again(rcu);
+}
+
+/* --- freeing -------------------------------------------------------------------------------- */
+
+void rcu_retire(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_rcu *rcu = cache->rcu;
+	unsigned turn;
+
+	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
+	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
+	rcu_push(&rcu->retired[turn], slab, &slab->next);
+	rcu_arm(rcu);
+}
+
+/* What this CPU has gathered waits from now on. */
+static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
+{
+	struct cpu_batch batch;
+
+	__atomic_fetch_add(&rcu->taking, 1, __ATOMIC_SEQ_CST);
+	if (cpu_engine->gather_take(rcu->slots, cpu, &batch) == CPU_DONE)
+		*ret_pending = rcu_wait_for(rcu, &batch);
+	__atomic_fetch_sub(&rcu->taking, 1, __ATOMIC_RELEASE);
+}
+
+/* false: it was given to us a moment ago. */
+static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
+		   uint64_t *ret_pending)
+{
+	int cpu = cpu_engine->cpu();
+	struct cpu_batch batch;
+
+	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
+		enum cpu_result result = cpu_engine->gather(rcu->slots, cpu, &slab->cpu, offset8);
+
+		if (result == CPU_DONE)
+			return true;
+		if (result == CPU_DOUBLE)
+			return false;
+		if (result == CPU_MISS)
+			pass_on(rcu, cpu, ret_pending);
+	}
+	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
+	*ret_pending = rcu_wait_for(rcu, &batch);
+	return true;
+}
+
+/* Can this be freed at all? Reports why not. */
+static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
+{
+	if (slab_user(slab) != cache || !cache->rcu) {
+		debug_refuse_waiting(cache, obj, caller);
+		return false;
+	}
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		return debug_begin_waiting(cache, slab, obj, caller);
+	if (SLAB_LIKELY(slab_is_object(slab, obj)))
+		return true;
+	debug_report_interior(cache, slab, obj, caller);
+	return false;
+}
+
+/* Another slab's object than the last one, a full buffer, and all that is unusual. */
+static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
+{
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
+	uint64_t pending = 0;
+
+	if (!may_wait(cache, obj, slab, caller))
+		return;
+	if (!gather(cache->rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
+		debug_report_double_free(cache, slab, obj, caller);
+		return;
+	}
+	rcu_arm(cache->rcu);
+	if (SLAB_UNLIKELY(pending > cache->rcu->backlog / 4))
+		rcu_help(cache->rcu);
+}
+
+/* The remote batch holds offsets, each of which leads to some object: so the pointer is
+ * checked here. */
+void slab_free_rcu(struct slab_cache *cache, void *obj)
+{
+	struct slab *slab;
+
+	if (SLAB_UNLIKELY(!obj))
+		return;
+	slab = SLAB_LIKELY(segment_known(obj)) ? slab_of(obj) : &slab_nowhere;
+	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
+	    SLAB_LIKELY(slab_is_object(slab, obj)) &&
+	    SLAB_LIKELY(rseq_gather(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+		rcu_arm(cache->rcu);
+	else
+		free_slow(cache, obj, __builtin_return_address(0));
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What freeing (free_rcu.c) and taking turns (grace_period.c) share.
+ */
+#ifndef SLAB_RCU_TURN_H
+#define SLAB_RCU_TURN_H
+
+#include <urcu/call-rcu.h>
+#include <urcu/flavor.h>
+
+#include "rcu/free_rcu.h"
+
+/* What slab->waiting[] holds: a chain in links[] and its length. */
+#define RCU_FIRST(waiting) ((unsigned)((waiting) & 0xffff))
+#define RCU_LAST(waiting) ((unsigned)((waiting) >> 16 & 0xffff))
+#define RCU_COUNT(waiting) ((unsigned)((waiting) >> 32))
+
+/*
+ * Outlives its cache when a callback is still under way: then `cache` is NULL, and the
+ * callback gives it back. Such memory is never unmapped.
+ */
+struct cache_rcu {
+	struct rcu_head head;
+	struct slab_cache *cache;
+	const struct rcu_flavor_struct *flavor;
+	char *slots;             /* where objects are gathered */
+	uint64_t backlog;        /* objects that may wait */
+	uint32_t armed;          /* a callback is under way */
+	uint32_t driving;        /* somebody turns or recycles */
+	uint64_t turn;           /* its lowest bit says which one takes in */
+	uint64_t armed_turn;     /* at the end of which the callback's grace period began */
+	struct slab *slabs[2];   /* that have objects waiting */
+	struct slab *retired[2]; /* that wait themselves */
+	uint32_t taking;         /* threads that have a batch in hand */
+	bool held_up;            /* somebody was, within a section */
+	bool forked;             /* in a child: no grace period has ended here yet */
+	struct cache_rcu *next;  /* free ones */
+};
+
+/* Put a slab on a stack, linked by its member `next`. */
+void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
+/* A batch joins what waits: how much waits then. */
+uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch);
+/* Much waits: a grace period is waited for here, if that is allowed. */
+void rcu_help(struct cache_rcu *rcu);
+
+/* Make sure that a callback comes. */
+void rcu_call(struct cache_rcu *rcu);
+
+static inline void rcu_arm(struct cache_rcu *rcu)
+{
+	uint32_t no = 0;
+
+	if (!__atomic_load_n(&rcu->armed, __ATOMIC_RELAXED) &&
+	    __atomic_compare_exchange_n(&rcu->armed, &no, 1, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
+		rcu_call(rcu);
+}
+
+/* rcu_enter(), where the cache may be gone. */
+const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor);
+/* Nobody uses it any more. */
+void rcu_give_free(struct cache_rcu *rcu);
+
+#endif /* SLAB_RCU_TURN_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry/pin.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "memory/limit.h"
+
+/*
+ * What this thread has pinned. They nest no deeper: a callback that moves objects
+ * allocates, which takes back memory, which asks a cache. Any more would be pinned all
+ * the same, but not be known as this thread's.
+ */
+#define PINS_KNOWN 8u
+
+static __thread struct slab_cache *mine[PINS_KNOWN];
+
+static void remember(struct slab_cache *before, struct slab_cache *after)
+{
+	for (unsigned i = 0; i < PINS_KNOWN; i++) {
+		if (mine[i] == before) {
+			mine[i] = after;
+			return;
+		}
+	}
+}
+
+void cache_pin(struct slab_cache *cache)
+{
+	__atomic_fetch_add(&cache->pins, 1, __ATOMIC_RELAXED);
+	remember(NULL, cache);
+}
+
+/* A cache's memory stays mapped, so that it does no harm to wake nobody there. */
+void cache_unpin(struct slab_cache *cache)
+{
+	remember(cache, NULL);
+	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
+		syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
+{
+	struct slab_cache *next = NULL;
+	bool locked = true;
+
+	if (wait)
+		pthread_mutex_lock(&registry_lock);
+	else
+		locked = limit_lock_soon(&registry_lock);
+	if (locked) {
+		next = cache ? cache->next : registry_first;
+		while (next && cache_is_dying(next))
+			next = next->next;
+		if (next)
+			cache_pin(next);
+		pthread_mutex_unlock(&registry_lock);
+	}
+	if (cache)
+		cache_unpin(cache);
+	return next;
+}
+
+struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), void *arg)
+{
+	struct slab_cache *cache;
+
+	pthread_mutex_lock(&registry_lock);
+	cache = registry_first;
+	while (cache && (cache_is_dying(cache) || !is_it(cache, arg)))
+		cache = cache->next;
+	if (cache)
+		cache_pin(cache);
+	pthread_mutex_unlock(&registry_lock);
+	return cache;
+}
+
+void pin_dying(struct slab_cache *cache, bool dying)
+{
+	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
+	if (dying)
+		cache_pin(cache);
+	else
+		cache_unpin(cache);
+}
+
+static unsigned pins_of_mine(const struct slab_cache *cache)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PINS_KNOWN; i++)
+		n += mine[i] == cache;
+	return n;
+}
+
+int pin_wait(struct slab_cache *cache)
+{
+	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
+	bool is_mine = pins_of_mine(cache) != 0;
+
+	if (!pins)
+		return 0;
+	pthread_mutex_unlock(&registry_lock);
+	if (is_mine)
+		return EBUSY;
+	syscall(SYS_futex, &cache->pins, FUTEX_WAIT_PRIVATE, pins, NULL, NULL, 0);
+	return EAGAIN;
+}
+
+void pin_after_fork_child(struct slab_cache *cache)
+{
+	cache->pins = pins_of_mine(cache);
+	cache->dying &= cache->pins != 0;
+}

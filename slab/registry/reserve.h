@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reserves: objects for work that must not fail (args.reserve).
+ *
+ * They are allocated when the cache is created, and kept aside, constructed: objects in
+ * use for all that works on slabs, so that nobody gives their memory away, whatever
+ * becomes of their slabs' letters. Only statistics and slab_cache_destroy() know that they
+ * are nobody's. Where they are stands in memory that was mapped with them; nothing has to
+ * be allocated to take one.
+ *
+ * An allocation takes one when everything else has failed. From then on the reserve is
+ * short, and what can be allocated belongs to it first: the *gate* sends all allocations
+ * through the slow path, where each one fills the reserve before it serves itself. So a
+ * reserve of N serves N allocations that would have failed, one after the other or from
+ * N threads at once, and then as many as memory came free for.
+ *
+ * A list under a lock of its own, behind which no other is taken. The gate is set under
+ * flush_lock, which keeps cache->slots and what decides about it together. To close it
+ * that is waited for as long as an allocation may, to open it it is only tried: a gate
+ * that stands wrong is put right by the next allocation off the fast path, and while it
+ * is closed that are all of them.
+ *
+ * In a cache with letters a free looks whether the object is in the reserve: it would be
+ * a double free, of an object that its slab has for allocated.
+ */
+#ifndef SLAB_RESERVE_H
+#define SLAB_RESERVE_H
+
+#include "core/slab_internal.h"
+
+/* Give a new cache its reserve, of memory.reserve objects, for its creator; false and
+ * ENOMEM: the cache is to be destroyed again. */
+bool reserve_create(struct slab_cache *cache, const void *caller);
+/* Before a cache is destroyed: free the objects; then they are to be put back, when it is
+ * not destroyed after all, or the reserve's memory goes. */
+void reserve_empty(struct slab_cache *cache);
+void reserve_refill(struct slab_cache *cache, const void *caller);
+void reserve_destroy(struct slab_cache *cache);
+
+/* Are objects missing? */
+bool reserve_is_short(const struct slab_cache *cache);
+/* Under flush_lock: are allocations to come through the slow path? */
+bool reserve_is_gated(const struct slab_cache *cache);
+/* An object, as if it were allocated; NULL: none is left. */
+void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
+/* Is it in the reserve? */
+bool reserve_holds(struct slab_cache *cache, const void *obj);
+
+/* Held over fork. */
+void reserve_lock(struct slab_cache *cache);
+void reserve_unlock(struct slab_cache *cache);
+
+#endif /* SLAB_RESERVE_H */

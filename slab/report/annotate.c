@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Announcements to valgrind are client requests: instructions that do nothing
+ * without it. AddressSanitizer's functions are looked up when the program is
+ * linked or loaded; they are there when something in it was built with it.
+ */
+#include "report/annotate.h"
+
+#include "config/options.h"
+
+#ifdef SLAB_HAVE_VALGRIND
+#include <valgrind/memcheck.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#define VALGRIND_MALLOCLIKE_BLOCK(obj, size, red, zeroed)                                          \
+	((void)(obj), (void)(size), (void)(zeroed))
+#define VALGRIND_FREELIKE_BLOCK(obj, red) ((void)(obj))
+#define VALGRIND_RESIZEINPLACE_BLOCK(obj, old, size, red) ((void)(obj), (void)(old), (void)(size))
+#define VALGRIND_MAKE_MEM_NOACCESS(start, size) ((void)(start), (void)(size))
+#define VALGRIND_MAKE_MEM_DEFINED(start, size) ((void)(start), (void)(size))
+#endif
+
+void __asan_poison_memory_region(const volatile void *start, size_t size) __attribute__((weak));
+void __asan_unpoison_memory_region(const volatile void *start, size_t size) __attribute__((weak));
+
+static void asan_hide(const void *start, size_t size)
+{
+	if (__asan_poison_memory_region)
+		__asan_poison_memory_region(start, size);
+}
+
+static void asan_show(const void *start, size_t size)
+{
+	if (__asan_unpoison_memory_region)
+		__asan_unpoison_memory_region(start, size);
+}
+
+bool annotate_is_on(void)
+{
+	return slab_options()->tools && (__asan_poison_memory_region || RUNNING_ON_VALGRIND);
+}
+
+void annotate_alloc(const void *obj, size_t size, bool defined)
+{
+	VALGRIND_MALLOCLIKE_BLOCK(obj, size, 0, defined);
+	asan_show(obj, size);
+}
+
+void annotate_free(const void *obj, size_t size)
+{
+	VALGRIND_FREELIKE_BLOCK(obj, 0);
+	asan_hide(obj, size);
+}
+
+void annotate_resize(const void *obj, size_t old, size_t size)
+{
+	VALGRIND_RESIZEINPLACE_BLOCK(obj, old, size, 0);
+	if (size < old)
+		asan_hide((const char *)obj + size, old - size);
+	else
+		asan_show(obj, size);
+}
+
+void annotate_hide(const void *start, size_t size)
+{
+	VALGRIND_MAKE_MEM_NOACCESS(start, size);
+	asan_hide(start, size);
+}
+
+void annotate_show(const void *start, size_t size)
+{
+	VALGRIND_MAKE_MEM_DEFINED(start, size);
+	asan_show(start, size);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The depot of stacks.
+ *
+ * An id is the place of the record in units of 8 bytes: its upper bits name the
+ * chunk. To add a record is to take room at the end (one exchange of `next`), to
+ * fill it in, and to put it in front of its bucket's list (one exchange of the
+ * bucket). Who fails in that last step looks at what came in meanwhile, so no
+ * stack is ever in the table twice; the room that he took is lost.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "report/depot.h"
+#include "core/slab_internal.h"
+#include "report/track.h"
+
+#define UNIT DEPOT_UNIT
+#define CHUNK_BYTES ((size_t)1 << DEPOT_CHUNK_SHIFT)
+#define CHUNK_UNITS ((uint32_t)(CHUNK_BYTES / UNIT))
+#define FIRST_ID 1u
+
+_Static_assert(sizeof(struct stack_record) == UNIT, "frames follow aligned");
+_Static_assert(SLAB_STACK_MAX < 1u << DEPOT_COUNT_BITS, "a number of frames fits");
+
+struct depot depot_stacks;
+
+uint64_t depot_hash(const void *const *frames, unsigned n)
+{
+	const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+	uint64_t hash = n;
+
+	for (unsigned i = 0; i < n; i++) {
+		hash = (hash ^ (uintptr_t)frames[i]) * odd;
+		hash ^= hash >> 32;
+	}
+	return hash * odd;
+}
+
+static struct stack_record *record_at(const struct depot *depot, uint32_t id)
+{
+	char *chunk = __atomic_load_n(&depot->chunk[id / CHUNK_UNITS], __ATOMIC_ACQUIRE);
+
+	return (struct stack_record *)(chunk + (size_t)(id % CHUNK_UNITS) * UNIT);
+}
+
+/* The id of a stack among the records from `id` on, up to `end`. */
+static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint32_t signature,
+		     const void *const *frames, unsigned n)
+{
+	while (id != end) {
+		const struct stack_record *record = record_at(depot, id);
+
+		if (record->signature == signature &&
+		    memcmp(record->frames, frames, n * sizeof(*frames)) == 0)
+			return id;
+		id = record->next;
+	}
+	return 0;
+}
+
+/* Whoever comes first maps it; false: no memory. */
+static bool chunk_ready(struct depot *depot, unsigned i)
+{
+	char *chunk, *none = NULL;
+	int saved = errno;
+
+	if (__atomic_load_n(&depot->chunk[i], __ATOMIC_ACQUIRE))
+		return true;
+	chunk = os_map(CHUNK_BYTES, UNIT);
+	errno = saved;
+	if (!chunk)
+		return false;
+	if (!__atomic_compare_exchange_n(&depot->chunk[i], &none, chunk, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		os_unmap(chunk, CHUNK_BYTES);
+	return true;
+}
+
+/* Room for a record of so many units, all in one chunk that is there; 0: full. */
+static uint32_t take_room(struct depot *depot, unsigned units)
+{
+	uint32_t chunks = depot->chunks_max ? depot->chunks_max : DEPOT_CHUNKS_MAX;
+	uint32_t next = __atomic_load_n(&depot->next, __ATOMIC_RELAXED);
+	uint32_t id;
+
+	do {
+		id = next ? next : FIRST_ID;
+		if (id % CHUNK_UNITS + units > CHUNK_UNITS)
+			id = (id / CHUNK_UNITS + 1) * CHUNK_UNITS;
+		if (id / CHUNK_UNITS >= chunks || !chunk_ready(depot, id / CHUNK_UNITS))
+			return 0;
+	} while (!__atomic_compare_exchange_n(&depot->next, &next, id + units, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return id;
+}
+
+uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
+{
+	uint32_t *bucket = &depot->bucket[hash >> (64 - DEPOT_BUCKET_BITS)];
+	uint32_t signature = (uint32_t)(hash << DEPOT_COUNT_BITS) | n;
+	uint32_t first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+	uint32_t found = find(depot, first, 0, signature, frames, n);
+	uint32_t id = found ? 0 : take_room(depot, 1 + n);
+	struct stack_record *record;
+
+	if (!id)
+		return found;
+	record = record_at(depot, id);
+	record->signature = signature;
+	memcpy(record->frames, frames, n * sizeof(*frames));
+	for (;;) {
+		uint32_t seen = first;
+
+		record->next = first;
+		if (__atomic_compare_exchange_n(bucket, &first, id, false, __ATOMIC_RELEASE,
+						__ATOMIC_ACQUIRE))
+			break;
+		found = find(depot, first, seen, signature, frames, n);
+		if (found)
+			return found;
+	}
+	__atomic_add_fetch(&depot->count, 1, __ATOMIC_RELAXED);
+	return id;
+}
+
+unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames)
+{
+	const struct stack_record *record;
+
+	*ret_frames = NULL;
+	if (id == 0 || id >= __atomic_load_n(&depot->next, __ATOMIC_RELAXED))
+		return 0;
+	record = record_at(depot, id);
+	*ret_frames = record->frames;
+	return record->signature & ((1u << DEPOT_COUNT_BITS) - 1);
+}
+
+/* --- the library's depot ------------------------------------------------------- */
+
+uint32_t depot_save(const void *const *frames, unsigned n)
+{
+	if (n == 0)
+		return 0;
+	if (n > SLAB_STACK_MAX)
+		n = SLAB_STACK_MAX;
+	return depot_add(&depot_stacks, depot_hash(frames, n), frames, n);
+}
+
+unsigned depot_load(uint32_t id, const void *const **ret_frames)
+{
+	return depot_frames(&depot_stacks, id, ret_frames);
+}
+
+size_t depot_bytes(void)
+{
+	return (size_t)__atomic_load_n(&depot_stacks.next, __ATOMIC_RELAXED) * UNIT;
+}
+
+unsigned depot_count(void)
+{
+	return __atomic_load_n(&depot_stacks.count, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where reports and notes are put together and written.
+ *
+ * No stdio streams and no malloc: a report may be about the very heap that
+ * they would use. vsnprintf() into a buffer on the stack needs neither.
+ */
+#define _GNU_SOURCE
+#include "report/report.h"
+#include "base/cancel.h"
+#include "config/options.h"
+
+#include <slab/debug.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char full_mark[] = "...\n";
+
+/* A report is worth waiting for, but not for ever. */
+#define WRITE_WAIT_MS 1000
+
+/*
+ * Handlers are kept in a ring of slots and published by one store, so that a
+ * reader sees function and argument of the same call without any lock that a
+ * fork could catch held.
+ */
+#define HANDLER_SLOTS 16
+
+struct handler {
+	_Atomic(void (*)(const struct slab_report *report, void *arg)) call;
+	_Atomic(void *) arg;
+};
+
+static struct handler handlers[HANDLER_SLOTS];
+static atomic_uint handlers_set;
+static _Atomic(struct handler *) current_handler;
+static atomic_ulong reports;
+
+void slab_set_report_handler(void (*call)(const struct slab_report *report, void *arg), void *arg)
+{
+	struct handler *slot = NULL;
+
+	if (call) {
+		slot = &handlers[atomic_fetch_add(&handlers_set, 1) % HANDLER_SLOTS];
+		atomic_store(&slot->call, call);
+		atomic_store(&slot->arg, arg);
+	}
+	atomic_store(&current_handler, slot);
+}
+
+unsigned long report_count(void)
+{
+	return atomic_load(&reports);
+}
+
+/* Adds a formatted line, whole or not at all; room for full_mark always stays. */
+static void add_line(struct report *report, const char *format, va_list args)
+{
+	size_t room = sizeof(report->text) - sizeof(full_mark) - report->len;
+	char *end = report->text + report->len;
+	int len;
+
+	if (report->full)
+		return;
+	len = vsnprintf(end, room, format, args);
+	if (len >= 0 && (size_t)len + 1 < room) {
+		memcpy(end + len, "\n", 2);
+		report->len += (size_t)len + 1;
+	} else {
+		memcpy(end, full_mark, sizeof(full_mark));
+		report->len += sizeof(full_mark) - 1;
+		report->full = true;
+	}
+}
+
+void report_line(struct report *report, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_line(report, format, args);
+	va_end(args);
+}
+
+static void add_rule(struct report *report, int mark)
+{
+	char rule[78];
+
+	memset(rule, mark, sizeof(rule) - 1);
+	rule[sizeof(rule) - 1] = '\0';
+	report_line(report, "%s", rule);
+}
+
+void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
+		  const char *reason, ...)
+{
+	va_list args;
+
+	report->info = (struct slab_report){
+		.struct_size = sizeof(report->info),
+		.problem = problem,
+		.cache = cache_name,
+		.reason = report->reason,
+		.text = report->text,
+	};
+	va_start(args, reason);
+	vsnprintf(report->reason, sizeof(report->reason), reason, args);
+	va_end(args);
+	report->len = 0;
+	report->full = false;
+	add_rule(report, '=');
+	report_line(report, "BUG %s: %s", cache_name, report->reason);
+	add_rule(report, '-');
+	report_line(report, "%s", "");
+}
+
+void report_fix(struct report *report, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	report_line(report, "FIX %s: %s", report->info.cache, text);
+	report->info.fixes++;
+}
+
+void report_rewind(struct report *report, size_t len)
+{
+	report->len = len;
+	report->text[len] = '\0';
+	report->full = false;
+	report->info.fixes = 0;
+}
+
+/* Somebody else made the descriptor non-blocking, and its reader is slow. */
+static bool wait_for_room(int fd)
+{
+	struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+	return poll(&room, 1, WRITE_WAIT_MS) > 0;
+}
+
+/* One write; more only when the system takes less than was offered. */
+static void write_all(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t done = write(fd, text, len);
+
+		if (done < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
+			continue;
+		if (done <= 0)
+			return;
+		text += done;
+		len -= (size_t)done;
+	}
+}
+
+/* Opened for each report: the file may be rotated away, and forks share none. */
+static void write_to_log(const char *text, size_t len)
+{
+	const char *log = slab_options()->log;
+	int fd = -1;
+
+	if (*log)
+		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	write_all(fd < 0 ? STDERR_FILENO : fd, text, len);
+	if (fd >= 0)
+		close(fd);
+}
+
+void report_emit(struct report *report)
+{
+	struct handler *handler = atomic_load(&current_handler);
+	int saved_errno = errno, cancel = cancel_disable();
+
+	atomic_fetch_add(&reports, 1);
+	if (handler)
+		atomic_load (&handler->call)(&report->info, atomic_load(&handler->arg));
+	else
+		write_to_log(report->text, report->len);
+	if (slab_options()->debug_abort)
+		abort();
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+/* --- one line ------------------------------------------------------------------ */
+
+struct line {
+	char text[512];
+	size_t len;
+};
+
+/* Prefix, text, newline; what is too long is cut. */
+static void line_format(struct line *line, const char *prefix, const char *format, va_list args)
+{
+	size_t start = strlen(prefix);
+
+	memcpy(line->text, prefix, start + 1);
+	vsnprintf(line->text + start, sizeof(line->text) - start - 1, format, args);
+	line->len = strlen(line->text);
+	line->text[line->len++] = '\n';
+}
+
+void report_trace_line(const char *format, ...)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+	struct line line;
+	va_list args;
+
+	va_start(args, format);
+	line_format(&line, "", format, args);
+	va_end(args);
+	write_to_log(line.text, line.len);
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+static void note(const char *format, va_list args)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+	struct line line;
+
+	line_format(&line, "libslab: ", format, args);
+	write_all(STDERR_FILENO, line.text, line.len);
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+void slab_note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(format, args);
+	va_end(args);
+}
+
+void slab_fatal(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	note(format, args);
+	va_end(args);
+	abort();
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who did it: stack, thread, CPU and time of an allocation or a free.
+ *
+ * Stacks are unwound by the compiler's run-time library, from the unwind tables
+ * that every program has: right for code without frame pointers too. It takes no
+ * lock and no memory (with glibc 2.35 and later, and as long as the program registers
+ * no tables at run time). It is what a track costs, a tenth of a
+ * microsecond for each frame. What stays the same for a thread is asked for once
+ * and kept with the thread.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "report/track.h"
+
+#define CPU_UNKNOWN 4095u
+#define INSIDE_MAX 16u /* libslab's own frames, innermost */
+#define NAME_CALLS 256u
+
+/* Of the calling thread. Initial-exec: touching it never allocates. */
+static __thread struct {
+	uint32_t tid;   /* 0: not known */
+	uint32_t calls; /* of thread_name() */
+	uint32_t name;
+	uint32_t unwinding;
+} self __attribute__((tls_model("initial-exec")));
+
+/* --- names of threads ------------------------------------------------------------ */
+
+#define NAMES 4096u
+#define NAME_COMPLETE (UINT64_C(1) << 63) /* in the byte where names have their zero */
+
+/*
+ * A hash table of names, each two words. An entry belongs to the names that
+ * begin with its first word, once that is set, and to one of them when its second
+ * word is. Entry 0 is no name's.
+ */
+static uint64_t names[NAMES][2];
+
+/* Set a word unless another value is there: whether it has this one now. */
+static bool claim(uint64_t *word, uint64_t value)
+{
+	uint64_t found = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+	if (found == 0 && __atomic_compare_exchange_n(word, &found, value, false, __ATOMIC_ACQ_REL,
+						      __ATOMIC_ACQUIRE))
+		return true;
+	return found == value;
+}
+
+static uint32_t intern_name(const char name[16])
+{
+	uint64_t word[2];
+	uint32_t hash;
+
+	memcpy(word, name, sizeof(word));
+	if (word[0] == 0)
+		return 0;
+	word[1] |= NAME_COMPLETE;
+	hash = (uint32_t)(((word[0] ^ word[1] >> 1) * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		uint32_t at = (hash + i) % NAMES;
+
+		if (at && claim(&names[at][0], word[0]) && claim(&names[at][1], word[1]))
+			return at;
+	}
+	return 0;
+}
+
+static void name_text(uint32_t name, char text[16])
+{
+	uint64_t word[2] = {0, 0};
+
+	if (name) {
+		word[0] = __atomic_load_n(&names[name][0], __ATOMIC_ACQUIRE);
+		word[1] = __atomic_load_n(&names[name][1], __ATOMIC_ACQUIRE) & ~NAME_COMPLETE;
+	}
+	memcpy(text, word, sizeof(word));
+}
+
+/* Threads get their names early: it is read again at calls 1, 2, 4, …, 256, 512, 768, … */
+static uint32_t thread_name(void)
+{
+	uint32_t call = self.calls++;
+	char name[16] = "";
+
+	if (call % NAME_CALLS == 0 || (call < NAME_CALLS && (call & (call - 1)) == 0)) {
+		prctl(PR_GET_NAME, name);
+		self.name = intern_name(name);
+	}
+	return self.name;
+}
+
+/* --- the rest of a track ------------------------------------------------------------ */
+
+uint64_t track_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static uint32_t thread_id(void)
+{
+	if (!self.tid)
+		self.tid = (uint32_t)syscall(SYS_gettid);
+	return self.tid;
+}
+
+void track_after_fork_child(void)
+{
+	self.tid = 0;
+}
+
+static unsigned this_cpu(void)
+{
+	int cpu = sched_getcpu();
+
+	return cpu >= 0 && (unsigned)cpu < CPU_UNKNOWN ? (unsigned)cpu : CPU_UNKNOWN;
+}
+
+/* --- stacks -------------------------------------------------------------------------- */
+
+struct walk {
+	const void *caller;
+	unsigned n;
+	unsigned start; /* where the caller is, once found */
+	bool found;
+	const void *frames[INSIDE_MAX + SLAB_STACK_MAX];
+};
+
+static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct walk *walk = arg;
+	int exact = 0; /* interrupted there: no return address, but taken for one by readers */
+	const char *pc = (const char *)_Unwind_GetIPInfo(context, &exact);
+
+	if (!pc)
+		return _URC_END_OF_STACK;
+	pc += exact != 0;
+	if (pc == walk->caller && !walk->found && walk->n < INSIDE_MAX) {
+		walk->found = true;
+		walk->start = walk->n;
+	}
+	walk->frames[walk->n++] = pc;
+	if (walk->n == (walk->found ? walk->start : INSIDE_MAX) + SLAB_STACK_MAX)
+		return _URC_END_OF_STACK;
+	return _URC_NO_REASON;
+}
+
+/*
+ * The first frame that is not libslab's: the caller, or the caller of that when
+ * it is a public function too. n: none is known.
+ */
+#ifdef SLAB_SHARED
+/* Where libslab.so begins and ends: the linker's own symbols. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+static unsigned first_outside(const struct walk *walk)
+{
+	unsigned i = walk->start;
+
+	while (i < walk->n && (const char *)walk->frames[i] >= __ehdr_start &&
+	       (const char *)walk->frames[i] < _end)
+		i++;
+	return i;
+}
+#else
+/* Of the archive: its frames lie among those of the program or library that it is in. */
+static unsigned first_outside(const struct walk *walk)
+{
+	return walk->found ? walk->start : walk->n;
+}
+#endif
+
+static uint32_t save_stack(const void *caller)
+{
+	struct walk walk = {.caller = caller};
+	unsigned first;
+
+	/* A signal handler, or malloc() below the unwinder: do with what is at hand. */
+	if (self.unwinding)
+		return depot_save(&caller, caller != NULL);
+	self.unwinding = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	_Unwind_Backtrace(walk_frame, &walk);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.unwinding = 0;
+	first = first_outside(&walk);
+	if (first == walk.n)
+		return depot_save(&caller, caller != NULL);
+	return depot_save(walk.frames + first, walk.n - first);
+}
+
+void track_fill(struct track *track, const void *caller)
+{
+	int saved = errno;
+
+	track->stack = save_stack(caller);
+	track->tid = thread_id();
+	track->when = track_now() & ((UINT64_C(1) << TRACK_WHEN_BITS) - 1);
+	track->cpu = this_cpu() & CPU_UNKNOWN;
+	track->name = thread_name() & (NAMES - 1);
+	errno = saved;
+}
+
+void track_describe(const struct track *track, struct slab_track *to)
+{
+	const void *const *frames;
+	uint64_t now = track_now();
+
+	memset(to, 0, sizeof(*to));
+	if (!track->tid)
+		return;
+	to->tid = (int)track->tid;
+	to->cpu = track->cpu == CPU_UNKNOWN ? -1 : (int)track->cpu;
+	to->age_ms = now > track->when ? now - track->when : 0;
+	name_text(track->name, to->thread);
+	to->frames = depot_load(track->stack, &frames);
+	if (to->frames)
+		memcpy(to->frame, frames, to->frames * sizeof(*frames));
+}

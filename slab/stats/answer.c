@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a look at a process is answered with: the reading requests of the control
+ * protocol (docs/control.md), whoever's memory it was.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cancel.h"
+#include "control/cache_request.h"
+#include "inspect/process.h"
+#include "base/names.h"
+
+/* Rows of `slabs` at most: some ten megabytes of text. */
+#define SLAB_ROWS_MAX 262144u
+/* Room for the longest list, of pairs: "0-1,3-4,…". */
+#define LIST_TEXT ((SLAB_CALL_SITE_CPUS / 3 + 1) * sizeof("1022-1023"))
+
+_Static_assert(SLAB_CALL_SITE_CPUS <= 1024, "numbers of CPUs have four digits at most");
+
+/* An answer that says no; returns `error`. */
+__attribute__((format(printf, 3, 4))) static int refuse(struct slab_json *json, int error,
+							const char *format, ...)
+{
+	char sentence[320];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(sentence, sizeof(sentence), format, args);
+	va_end(args);
+	slab_json_free(json);
+	slab_control_refuse(json, "%s", sentence);
+	return error;
+}
+
+/* --- one cache -------------------------------------------------------------------- */
+
+static void put_flags(struct slab_json *json, uint64_t flags)
+{
+	const char *name;
+	uint64_t flag;
+
+	slab_json_number(json, "flags", flags);
+	slab_json_open(json, "flag_names", '[');
+	for (unsigned i = 0; (name = flag_name(i, &flag)); i++) {
+		if (flags & flag)
+			slab_json_string(json, NULL, name);
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "object_size", stats->object_size);
+	slab_json_number(json, "slab_size", stats->slab_size);
+	slab_json_number(json, "align", stats->align);
+	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
+	slab_json_number(json, "order", stats->order);
+	slab_json_number(json, "has_ctor", stats->has_ctor);
+	slab_json_number(json, "merged", stats->merged);
+	slab_json_number(json, "min_partial", stats->min_partial);
+	slab_json_number(json, "cpu_partial", stats->cpu_partial);
+	slab_json_number(json, "limit", stats->limit);
+}
+
+static void put_counts(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "slabs", stats->slabs);
+	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
+	slab_json_number(json, "partial", stats->partial);
+	slab_json_number(json, "full", stats->full);
+	slab_json_number(json, "objects", stats->objects);
+	slab_json_number(json, "total_objects", stats->total_objects);
+	slab_json_number(json, "objects_partial", stats->objects_partial);
+	slab_json_number(json, "gathered", stats->gathered);
+	slab_json_number(json, "populated", stats->populated);
+	slab_json_number(json, "counted", stats->counted);
+	slab_json_number(json, "counted_us", stats->counted_us);
+	slab_json_number(json, "counted_variance", stats->counted_variance);
+}
+
+static void put_memory(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "rcu_pending", stats->rcu_pending);
+	slab_json_number(json, "rcu_freed", stats->rcu_freed);
+	slab_json_number(json, "rcu_helped", stats->rcu_helped);
+	slab_json_number(json, "limit_hits", stats->limit_hits);
+	slab_json_number(json, "reserve", stats->reserve);
+	slab_json_number(json, "reserve_left", stats->reserve_left);
+	slab_json_number(json, "reclaims", stats->reclaims);
+	slab_json_number(json, "reclaimed", stats->reclaimed);
+	slab_json_number(json, "moved", stats->moved);
+}
+
+static void put_aliases(struct slab_json *json, const struct slab_cache *copy)
+{
+	slab_json_open(json, "aliases", '[');
+	for (unsigned i = 0; i < copy->aliases; i++)
+		slab_json_string(json, NULL, copy->alias[i]);
+	slab_json_close(json, ']');
+}
+
+static void put_draining_slabs(struct slab_json *json, const char *letters, uint64_t slabs)
+{
+	if (!slabs)
+		return;
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "letters", letters);
+	slab_json_number(json, "slabs", slabs);
+	slab_json_close(json, '}');
+}
+
+void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache)
+{
+	slab_json_open(json, "draining", '[');
+	put_draining_slabs(json, "-", cache->draining_plain);
+	for (unsigned i = 0; i < INSPECT_LAYOUTS; i++) {
+		uint64_t letters = inspect_layout_letters(i);
+		char text[LETTERS_TEXT];
+
+		debug_letters_text(letters ? letters : SLAB_CONSISTENCY_CHECKS, text);
+		put_draining_slabs(json, text, cache->draining[i]);
+	}
+	slab_json_close(json, ']');
+	slab_json_number(json, "draining_slabs", cache->stats.draining_slabs);
+}
+
+static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
+{
+	const struct slab_stats *stats = &cache->stats;
+
+	control_put_letters(json, "letters", stats->flags);
+	slab_json_number(json, "errors", stats->errors);
+	slab_json_number(json, "debug_slabs", stats->debug_slabs);
+	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
+	inspect_put_draining(json, cache);
+	slab_json_number(json, "sample", cache->copy->sample.interval);
+}
+
+static void put_events(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "events", '{');
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		slab_json_number(json, slab_event_name(i), stats->event[i]);
+	slab_json_close(json, '}');
+}
+
+static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "nodes", '[');
+	for (unsigned i = 0; i < stats->nodes; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_number(json, "slabs", stats->node_slabs[i]);
+		slab_json_number(json, "partial", stats->node_partial[i]);
+		slab_json_number(json, "objects", stats->node_objects[i]);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_cache(struct slab_json *json, struct inspection *in,
+		      const struct inspect_cache *cache)
+{
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "name", cache->stats.name);
+	put_aliases(json, cache->copy);
+	put_flags(json, cache->stats.flags);
+	put_sizes(json, &cache->stats);
+	put_counts(json, &cache->stats);
+	put_memory(json, &cache->stats);
+	put_debug(json, cache);
+	put_events(json, &cache->stats);
+	inspect_put_counters(json, in, cache);
+	put_nodes(json, &cache->stats);
+	slab_json_close(json, '}');
+}
+
+/* --- ping, stats -------------------------------------------------------------------- */
+
+static void put_identity(struct slab_json *json, const struct inspection *in)
+{
+	slab_json_number(json, "pid", (uint64_t)in->reader->pid);
+	slab_json_string(json, "command", in->reader->command ? in->reader->command : "");
+	slab_json_string(json, "version", in->root.version);
+}
+
+static void put_process(struct slab_json *json, const struct inspection *in)
+{
+	uint64_t now = in->reader->now_ms, started = in->root.started;
+
+	slab_json_open(json, "process", '{');
+	put_identity(json, in);
+	slab_json_string(json, "engine", in->root.engine);
+	slab_json_number(json, "uptime", now > started ? (now - started) / 1000 : 0);
+	slab_json_number(json, "cpus", in->cpus);
+	slab_json_number(json, "nodes", in->root.nodes);
+	slab_json_number(json, "segments", in->pages.segment_count);
+	slab_json_number(json, "segment_size", SEGMENT_SIZE);
+	slab_json_number(json, "slab_bytes", in->slab_bytes);
+	slab_json_number(json, "populated_bytes", in->populated_bytes);
+	slab_json_number(json, "cached_bytes", in->pages.free_slab_bytes);
+	slab_json_number(json, "large_bytes", in->pages.large_bytes);
+	slab_json_number(json, "metadata_bytes", in->metadata_bytes);
+	slab_json_number(json, "slot_bytes", in->slot_bytes);
+	slab_json_number(json, "limit", in->pages.limit);
+	slab_json_number(json, "used_bytes", in->pages.used_bytes);
+	slab_json_number(json, "limit_hits", in->pages.limit_hits);
+	slab_json_number(json, "now", now);
+	slab_json_number(json, "mark", in->root.mark);
+	slab_json_close(json, '}');
+}
+
+static int answer_ping(struct inspection *in, const char *rest, struct slab_json *json)
+{
+	const struct slab_cache *first;
+	int error = inspect_read(in, (uintptr_t)in->root.registry, sizeof(first), &first);
+
+	(void)rest;
+	if (error)
+		return error;
+	control_begin(json, true);
+	put_identity(json, in);
+	slab_json_bool(json, "has_caches", first);
+	control_end(json);
+	return 0;
+}
+
+static int answer_stats(struct inspection *in, const char *rest, struct slab_json *json)
+{
+	int error = inspect_load(in);
+
+	(void)rest;
+	if (!error)
+		error = inspect_count(in);
+	if (error)
+		return error;
+	control_begin(json, true);
+	put_process(json, in);
+	slab_json_open(json, "caches", '[');
+	for (size_t i = 0; i < in->count; i++)
+		put_cache(json, in, &in->caches[i]);
+	slab_json_close(json, ']');
+	control_end(json);
+	return 0;
+}
+
+/* --- slabs ---------------------------------------------------------------------------- */
+
+/* Loads the one cache of this name. */
+static int load_named(struct inspection *in, const char *name, struct slab_json *json)
+{
+	struct inspect_cache *cache;
+	int error = inspect_load(in);
+
+	if (error)
+		return error;
+	cache = inspect_find(in, name);
+	if (!cache)
+		return refuse(json, -ENOENT, "no cache is called \"%.100s\"", name);
+	inspect_keep(in, cache);
+	return 0;
+}
+
+struct rows {
+	struct slab_json *json;
+	uint64_t total;
+};
+
+/* Whether it is what its owner allocates from. */
+static bool is_current(const struct inspection *in, const struct inspect_cache *cache,
+		       const struct inspect_slab *seen)
+{
+	uint64_t slot =
+		(uintptr_t)cache->copy->cpu_slots + ((uint64_t)seen->owner << CPU_AREA_SHIFT);
+	const struct cpu_slab *current = NULL;
+
+	if (seen->owner >= in->cpus)
+		return false;
+	inspect_read(in, slot + offsetof(struct cpu_slot, current), sizeof(current), &current);
+	return current && (uintptr_t)current == seen->descriptor;
+}
+
+static const char *state_of(const struct inspection *in, const struct inspect_cache *cache,
+			    const struct inspect_slab *seen)
+{
+	if (seen->guarded)
+		return "guarded";
+	if (seen->drains)
+		return "draining";
+	if (seen->slab.debug)
+		return "debug";
+	if (seen->slab.listed)
+		return "partial";
+	if (seen->owner != CPU_NONE)
+		return is_current(in, cache, seen) ? "current" : "cpu";
+	/* Without an owner and on no list, it is full, or on its way from here to there. */
+	return "full";
+}
+
+static void put_row(struct inspection *in, struct inspect_cache *cache,
+		    const struct inspect_slab *seen, void *arg)
+{
+	struct rows *rows = arg;
+	struct slab_json *json = rows->json;
+
+	if (rows->total++ >= SLAB_ROWS_MAX)
+		return;
+	slab_json_open(json, NULL, '[');
+	slab_json_number(json, NULL, seen->address);
+	slab_json_number(json, NULL, seen->used);
+	slab_json_number(json, NULL, seen->slab.objects);
+	slab_json_string(json, NULL, state_of(in, cache, seen));
+	slab_json_signed(json, NULL, seen->owner == CPU_NONE ? -1 : (int64_t)seen->owner);
+	slab_json_number(json, NULL, seen->slab.node);
+	control_put_letters(json, NULL, seen->debug.letters);
+	slab_json_close(json, ']');
+}
+
+static int answer_slabs(struct inspection *in, const char *name, struct slab_json *json)
+{
+	static const char *const columns[] = {"address", "used", "room",   "state",
+					      "cpu",     "node", "letters"};
+	struct rows rows = {.json = json};
+	int error;
+
+	if (!*name)
+		return refuse(json, -EINVAL, "slabs needs the name of a cache");
+	error = load_named(in, name, json);
+	if (error)
+		return error;
+	control_begin(json, true);
+	slab_json_string(json, "name", name);
+	slab_json_number(json, "bytes", UINT64_C(4096) << in->caches[0].stats.order);
+	slab_json_open(json, "columns", '[');
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		slab_json_string(json, NULL, columns[i]);
+	slab_json_close(json, ']');
+	slab_json_open(json, "slabs", '[');
+	error = inspect_each_slab(in, put_row, &rows);
+	slab_json_close(json, ']');
+	slab_json_number(json, "total", rows.total);
+	control_end(json);
+	return error;
+}
+
+/* --- traces --------------------------------------------------------------------------- */
+
+/* The bits of a map as "0,2-3". */
+static void put_list(struct slab_json *json, const char *key, const uint64_t *map, unsigned bits)
+{
+	char text[LIST_TEXT] = "";
+	size_t len = 0;
+
+	for (unsigned i = 0, after; i < bits; i = after + 1) {
+		for (after = i; after < bits && map[after / 64] >> after % 64 & 1; after++)
+			;
+		if (after == i)
+			continue;
+		len += (size_t)sprintf(text + len, after - i > 1 ? "%s%u-%u" : "%s%u",
+				       len ? "," : "", i, after - 1);
+	}
+	slab_json_string(json, key, text);
+}
+
+struct sites {
+	const struct inspection *in;
+	struct slab_json *json;
+};
+
+static void put_frame(const struct sites *sites, const void *frame)
+{
+	char path[PATH_MAX];
+	uint64_t offset;
+
+	slab_json_open(sites->json, NULL, '{');
+	slab_json_number(sites->json, "address", (uintptr_t)frame);
+	if (sites->in->locate && sites->in->locate(frame, path, sizeof(path), &offset)) {
+		slab_json_string(sites->json, "file", path);
+		slab_json_number(sites->json, "offset", offset);
+	}
+	slab_json_close(sites->json, '}');
+}
+
+static int put_site(const struct slab_call_site *site, void *arg)
+{
+	struct sites *sites = arg;
+	struct slab_json *json = sites->json;
+
+	slab_json_open(json, NULL, '{');
+	slab_json_number(json, "count", site->count);
+	slab_json_number(json, "waste", site->waste);
+	slab_json_number(json, "age_min", site->age_min_ms);
+	slab_json_number(json, "age_avg", site->age_avg_ms);
+	slab_json_number(json, "age_max", site->age_max_ms);
+	slab_json_number(json, "tid_min", (uint64_t)site->tid_min);
+	slab_json_number(json, "tid_max", (uint64_t)site->tid_max);
+	put_list(json, "cpus", site->cpus, SLAB_CALL_SITE_CPUS);
+	put_list(json, "nodes", &site->nodes, SLAB_CALL_SITE_NODES);
+	slab_json_open(json, "stack", '[');
+	for (unsigned i = 0; i < site->frames; i++)
+		put_frame(sites, site->frame[i]);
+	slab_json_close(json, ']');
+	slab_json_close(json, '}');
+	return 0;
+}
+
+static const char *const kinds[] = {
+	[SLAB_TRACES_ALLOCATED] = "allocated",
+	[SLAB_TRACES_FREED] = "freed",
+};
+
+static bool parse_kind(enum slab_traces *kind, const char *word, size_t len)
+{
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strlen(kinds[i]) == len && memcmp(kinds[i], word, len) == 0) {
+			*kind = (enum slab_traces)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_mark(uint64_t *mark, const char *word, size_t len)
+{
+	char *after;
+
+	errno = 0;
+	*mark = strtoull(word, &after, 10);
+	return *word >= '0' && *word <= '9' && after == word + len && !errno && *mark <= LONG_MAX;
+}
+
+static int put_traces(struct inspection *in, const char *name, enum slab_traces kind,
+		      uint64_t since, struct slab_json *json)
+{
+	struct sites sites = {.in = in, .json = json};
+	long n;
+
+	control_begin(json, true);
+	slab_json_string(json, "name", name);
+	slab_json_string(json, "kind", kinds[kind]);
+	slab_json_number(json, "now", in->reader->now_ms);
+	slab_json_open(json, "sites", '[');
+	n = inspect_traces(in, kind, since, put_site, &sites);
+	slab_json_close(json, ']');
+	slab_json_bool(json, "tracked", n >= 0);
+	control_end(json);
+	return n >= 0 || n == -ENODATA ? 0 : (int)n; /* on an error it is refused instead */
+}
+
+static int answer_traces(struct inspection *in, const char *rest, struct slab_json *json)
+{
+	const char *word, *since;
+	size_t len = control_cut_word(&rest, &word), since_len = control_cut_word(&rest, &since);
+	enum slab_traces kind;
+	uint64_t mark;
+	int error;
+
+	if (!*rest)
+		return refuse(json, -EINVAL,
+			      "traces needs \"allocated\" or \"freed\", a mark or 0, and the name "
+			      "of a cache");
+	if (!parse_kind(&kind, word, len))
+		return refuse(json, -EINVAL, "traces are \"allocated\" or \"freed\", not \"%.*s\"",
+			      WORD_SHOWN(len), word);
+	if (!parse_mark(&mark, since, since_len))
+		return refuse(json, -EINVAL,
+			      "\"%.*s\" is no mark; accepted: what \"mark\" answered, and 0 for "
+			      "all",
+			      WORD_SHOWN(since_len), since);
+	error = load_named(in, rest, json);
+	return error ? error : put_traces(in, rest, kind, mark, json);
+}
+
+/* --- the request ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *word;
+	bool has_words; /* there may be more behind it */
+	int (*answer)(struct inspection *in, const char *rest, struct slab_json *json);
+} requests[] = {
+	{"ping", false, answer_ping},
+	{"stats", false, answer_stats},
+	{"slabs", true, answer_slabs},
+	{"traces", true, answer_traces},
+};
+
+static int answer_request(struct inspection *in, const char *request, struct slab_json *json)
+{
+	const char *word, *rest = request;
+	size_t len = control_cut_word(&rest, &word);
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		if (strlen(requests[i].word) == len && memcmp(requests[i].word, word, len) == 0 &&
+		    (requests[i].has_words || !*rest))
+			return requests[i].answer(in, rest, json);
+	}
+	return refuse(json, -EINVAL,
+		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
+		      "traces",
+		      request);
+}
+
+/* Whose memory it was, for a sentence. */
+static const char *command_of(const struct inspection *in)
+{
+	return in->reader->command ? in->reader->command : "?";
+}
+
+/* Why there is no other answer. */
+static int explain(const struct inspection *in, int error, struct slab_json *json)
+{
+	const char *version = in->root.magic == ROOT_MAGIC ? in->root.version : NULL;
+
+	if (error == -EPROTO && version)
+		return refuse(json, error,
+			      "process %d (%s) has libslab %s of another build than this %s; use "
+			      "the tools that came with it",
+			      in->reader->pid, command_of(in), version, SLAB_VERSION);
+	if (error == -EPROTO)
+		return refuse(json, error, "process %d (%s) has no libslab that is known here",
+			      in->reader->pid, command_of(in));
+	if (error == -EAGAIN)
+		return refuse(json, error,
+			      "the list of caches of process %d (%s) changed each time that it was "
+			      "read, or is damaged",
+			      in->reader->pid, command_of(in));
+	return refuse(json, error, "the memory of process %d (%s) could not be read",
+		      in->reader->pid, command_of(in));
+}
+
+int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
+		   const char *request, struct slab_json *json)
+{
+	struct inspection in;
+	int error = inspect_open(&in, reader, root);
+
+	in.locate = locate;
+	if (!error)
+		error = answer_request(&in, request, json);
+	inspect_close(&in);
+	if (json->failed)
+		error = -ENOMEM;
+	if (error == -ENOMEM)
+		slab_json_free(json);
+	else if (error == -EPROTO || error == -EFAULT || error == -EAGAIN)
+		explain(&in, error, json);
+	return error;
+}
+
+int slab_inspect(const struct slab_reader *reader, uint64_t root, const char *request,
+		 struct slab_answer *answer)
+{
+	struct slab_json json = {.text = NULL};
+	int error, cancel;
+
+	*answer = (struct slab_answer){.text = NULL};
+	if (reader->struct_size != sizeof(*reader))
+		return -EINVAL;
+	cancel = cancel_disable();
+	error = inspect_answer(reader, root, NULL, request, &json);
+	slab_json_end(&json);
+	cancel_restore(cancel);
+	if (error == -ENOMEM || json.failed) {
+		slab_json_free(&json);
+		return -ENOMEM;
+	}
+	*answer = (struct slab_answer){json.text, json.len, json.capacity};
+	return error;
+}
+
+void slab_answer_free(struct slab_answer *answer)
+{
+	if (answer->text)
+		os_unmap(answer->text, answer->mapped);
+	*answer = (struct slab_answer){.text = NULL};
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Statistics by name: a table of where each number stands in struct slab_stats,
+ * how it is set, and from which values; and all events, which are set alike.
+ */
+#include "stats/attributes.h"
+
+#include <errno.h>
+#include <slab/debug.h>
+#include <string.h>
+
+#include "debug/debug_cache.h"
+#include "inspect/process.h"
+#include "memory/limit.h"
+
+/* Slabs: more than any cache has use for, and less than a list word counts to. */
+#define MIN_PARTIAL_MAX 65535
+#define CPU_PARTIAL_MAX 32767
+
+struct attribute {
+	const char *name;
+	size_t offset, size; /* in struct slab_stats; size 0: not there, but: */
+	uint64_t (*read)(const struct slab_cache *cache);
+	bool is_sum; /* over slabs or CPUs, not a number of the cache itself */
+	/* Only of those that can be set: */
+	void (*write)(struct slab_cache *cache, uint64_t value);
+	uint64_t max;
+	const char *accepted;
+	uint64_t (*least)(const struct slab_cache *cache); /* of what is not 0; NULL: 1 */
+};
+
+static void write_min_partial(struct slab_cache *cache, uint64_t value)
+{
+	unsigned before =
+		__atomic_exchange_n(&cache->min_partial, (unsigned)value, __ATOMIC_RELAXED);
+
+	if (value >= before)
+		return;
+	cache_flush(cache);
+	debug_settle(cache);
+}
+
+/* A CPU's list may have grown, and its own limit with it: that starts again. */
+static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
+{
+	unsigned before =
+		__atomic_exchange_n(&cache->cpu_partial, (unsigned)value, __ATOMIC_RELAXED);
+
+	if (value >= before)
+		return;
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		/* Not of CPUs that nobody ran on: a store would take memory for them. */
+		if (__atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED))
+			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
+	}
+	cache_flush(cache);
+}
+
+static uint64_t least_limit(const struct slab_cache *cache)
+{
+	return UINT64_C(1) << cache->slab_shift;
+}
+
+static void write_limit(struct slab_cache *cache, uint64_t value)
+{
+	__atomic_store_n(&cache->limit, value, __ATOMIC_RELAXED);
+}
+
+static uint64_t read_sample(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED);
+}
+
+static void write_sample(struct slab_cache *cache, uint64_t value)
+{
+	slab_cache_sample(cache, value);
+}
+
+static uint64_t read_ratio(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED);
+}
+
+static void write_ratio(struct slab_cache *cache, uint64_t value)
+{
+	__atomic_store_n(&cache->remote_node_ratio, (unsigned)value, __ATOMIC_RELAXED);
+}
+
+#define SIZE_OF(member) sizeof(((struct slab_stats *)0)->member)
+#define AT(member) .offset = offsetof(struct slab_stats, member), .size = SIZE_OF(member)
+#define NUMBER(member) {.name = #member, AT(member)}
+#define SUM(member) {.name = #member, AT(member), .is_sum = true}
+#define WRITABLE(member, most, which)                                                              \
+	{.name = #member, AT(member), .write = write_##member, .max = (most), .accepted = (which)}
+
+#define TEXT_OF(number) #number
+#define UP_TO(max) "0 to " TEXT_OF(max)
+
+static const struct attribute attributes[] = {
+	NUMBER(flags),
+	NUMBER(object_size),
+	NUMBER(slab_size),
+	NUMBER(align),
+	NUMBER(objects_per_slab),
+	NUMBER(order),
+	NUMBER(has_ctor),
+	NUMBER(merged),
+	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
+	WRITABLE(cpu_partial, CPU_PARTIAL_MAX, UP_TO(CPU_PARTIAL_MAX) " slabs"),
+	SUM(slabs),
+	SUM(cpu_slabs),
+	SUM(partial),
+	SUM(full),
+	SUM(objects),
+	SUM(total_objects),
+	SUM(objects_partial),
+	SUM(gathered),
+	SUM(populated),
+	SUM(debug_slabs),
+	SUM(draining_slabs),
+	SUM(guarded_slabs),
+	NUMBER(errors),
+	{.name = "limit",
+	 AT(limit),
+	 .write = write_limit,
+	 .max = INT64_MAX,
+	 .accepted = "0 for no limit, or a number of bytes, at least one slab",
+	 .least = least_limit},
+	NUMBER(counted),
+	NUMBER(counted_us),
+	NUMBER(counted_variance),
+	NUMBER(rcu_pending),
+	NUMBER(rcu_freed),
+	NUMBER(rcu_helped),
+	NUMBER(limit_hits),
+	NUMBER(reserve),
+	NUMBER(reserve_left),
+	NUMBER(reclaims),
+	NUMBER(reclaimed),
+	NUMBER(moved),
+	NUMBER(nodes),
+	{.name = "sample",
+	 .read = read_sample,
+	 .write = write_sample,
+	 .max = INT64_MAX,
+	 .accepted = "a number of allocations, and 0 for off"},
+	{.name = "remote_node_defrag_ratio",
+	 .read = read_ratio,
+	 .write = write_ratio,
+	 .max = 100,
+	 .accepted = UP_TO(100) " percent"},
+};
+
+#define ATTRIBUTES ((unsigned)(sizeof(attributes) / sizeof(attributes[0])))
+
+const char *slab_stat_name(unsigned i)
+{
+	return i < ATTRIBUTES ? attributes[i].name : slab_event_name(i - ATTRIBUTES);
+}
+
+/* The number of a name, as slab_stat_name() takes it; -1: there is none. */
+static int find(const char *name)
+{
+	const char *known;
+
+	for (unsigned i = 0; (known = slab_stat_name(i)); i++) {
+		if (strcmp(known, name) == 0)
+			return (int)i;
+	}
+	return -1;
+}
+
+static bool is_event(unsigned i)
+{
+	return i >= ATTRIBUTES;
+}
+
+bool attribute_is_known(const char *name)
+{
+	return find(name) >= 0;
+}
+
+const char *attribute_accepted(const char *name)
+{
+	int i = find(name);
+
+	if (i >= 0 && is_event((unsigned)i))
+		return "0, which clears it";
+	return i < 0 ? NULL : attributes[i].accepted;
+}
+
+uint64_t attribute_least(const struct slab_cache *cache, const char *name)
+{
+	int i = find(name);
+
+	return i >= 0 && !is_event((unsigned)i) && attributes[i].least ? attributes[i].least(cache)
+								       : 0;
+}
+
+static int fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+static uint64_t number_at(const struct slab_stats *stats, const struct attribute *attribute)
+{
+	const char *at = (const char *)stats + attribute->offset;
+	unsigned small;
+	uint64_t number;
+
+	if (attribute->size == sizeof(small)) {
+		memcpy(&small, at, sizeof(small));
+		return small;
+	}
+	memcpy(&number, at, sizeof(number));
+	return number;
+}
+
+/* A counter that the program attached. */
+static int read_counter(struct slab_cache *cache, const char *name, uint64_t *value)
+{
+	struct inspection in = {.reader = &inspect_self};
+	struct inspect_counters seen;
+
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return fail(EINVAL);
+	inspect_counters(&in, cache, name, &seen);
+	if (!seen.count)
+		return fail(ENOENT);
+	*value = seen.sum[0];
+	return 0;
+}
+
+int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	int i = find(name), error;
+
+	if (i < 0)
+		return read_counter(cache, name, value);
+	error = cache_stats(cache, &stats, is_event((unsigned)i) || attributes[i].is_sum);
+	if (error)
+		return error;
+	if (is_event((unsigned)i))
+		*value = stats.event[(unsigned)i - ATTRIBUTES];
+	else if (attributes[i].size)
+		*value = number_at(&stats, &attributes[i]);
+	else
+		*value = attributes[i].read(cache);
+	return 0;
+}
+
+static void clear_event(struct slab_cache *cache, unsigned event)
+{
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		uint64_t *count = &cpu_slot(cache->cpu_slots, cpu)->event[event];
+
+		if (__atomic_load_n(count, __ATOMIC_RELAXED)) /* as above */
+			__atomic_store_n(count, 0, __ATOMIC_RELAXED);
+	}
+}
+
+int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
+{
+	int i = find(name);
+	bool event = i >= 0 && is_event((unsigned)i);
+	uint64_t counter;
+
+	if (i < 0)
+		return read_counter(cache, name, &counter) ? -errno : fail(EACCES);
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return fail(EINVAL);
+	if (!event && !attributes[i].write)
+		return fail(EACCES);
+	if (value > (event ? 0 : attributes[i].max))
+		return fail(ERANGE);
+	if (!limit_is_possible(value, attribute_least(cache, name)))
+		return fail(ERANGE);
+	if (event)
+		clear_event(cache, (unsigned)i - ATTRIBUTES);
+	else
+		attributes[i].write(cache, value);
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Call sites of this process's caches; how they are added up is in call_sites.c. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "inspect/process.h"
+
+static long fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t since,
+		       int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
+{
+	struct slab_reader self = inspect_self;
+	struct inspect_cache room;
+	struct slab_cache copy;
+	struct inspection in;
+	int cancel;
+	long seen;
+
+	if (!cache || cache->magic != CACHE_MAGIC ||
+	    (kind != SLAB_TRACES_ALLOCATED && kind != SLAB_TRACES_FREED))
+		return fail(EINVAL);
+	self.now_ms = track_now();
+	cancel = cancel_disable();
+	seen = inspect_open(&in, &self, (uintptr_t)&slab_root);
+	if (!seen)
+		seen = inspect_load_one(&in, (uintptr_t)cache, &room, &copy);
+	if (!seen)
+		seen = inspect_traces(&in, kind, since, fn, arg);
+	inspect_close(&in);
+	cancel_restore(cancel);
+	return seen < 0 ? fail((int)-seen) : seen;
+}
+
+uint64_t slab_mark(void)
+{
+	static const struct timespec moment = {.tv_nsec = 100000};
+	uint64_t mark = track_now();
+
+	/* What is allocated from now on is of a later millisecond. */
+	while (track_now() == mark)
+		syscall(SYS_nanosleep, &moment, NULL); /* no cancellation point */
+	return mark;
+}
