@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The entry cache: making and destroying it, and entries that come and go. */
-#include "cache.h"
+#include "entry_cache_internal.h"
 
 #include <errno.h>
 #include <slab/malloc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries: making, copying, holding, freeing, changing. */
+/* Entries: making, copying, holding, freeing, reading. */
 #include "internal.h"
 
 #include <errno.h>
@@ -144,9 +144,8 @@ static bool is_of_type(const struct dirsrv_attribute *attribute, const char *typ
 	       text_equal_folded(dirsrv_attribute_type(attribute, NULL), type, length);
 }
 
-/* Where the pointer to the attribute of that type is, or would be; for who alone may
- * change the entry. */
-static struct dirsrv_attribute **find(struct dirsrv_entry *entry, const char *type, size_t length)
+struct dirsrv_attribute **entry_find_link(struct dirsrv_entry *entry, const char *type,
+					  size_t length)
 {
 	struct dirsrv_attribute **link = &entry->first;
 
@@ -158,7 +157,7 @@ static struct dirsrv_attribute **find(struct dirsrv_entry *entry, const char *ty
 static bool add_pair(struct dirsrv_entry *entry, struct source *source,
 		     const struct dirsrv_pair *pair)
 {
-	struct dirsrv_attribute **link = find(entry, pair->type.data, pair->type.length);
+	struct dirsrv_attribute **link = entry_find_link(entry, pair->type.data, pair->type.length);
 
 	if (!*link)
 		*link = attribute_make(source, pair->type.data, pair->type.length);
@@ -204,68 +203,7 @@ struct dirsrv_entry *dirsrv_entry_copy(const struct dirsrv_entry *entry)
 	return entry_end(copy, &source, made);
 }
 
-/* --- changing ------------------------------------------------------------------------------ */
-
-/* The attribute that will replace another; *ret_made is NULL when there are no values. */
-static int make_change(struct dirsrv_entry_pool *pool, const char *type, size_t type_length,
-		       const struct dirsrv_bytes *values, size_t n,
-		       struct dirsrv_attribute **ret_made)
-{
-	struct source source;
-	bool made;
-	int error;
-
-	*ret_made = NULL;
-	if (!n)
-		return type_length ? 0 : -EINVAL;
-	source_begin(&source, pool, 1, n);
-	*ret_made = attribute_make(&source, type, type_length);
-	made = *ret_made != NULL;
-	for (size_t i = 0; made && i < n; i++)
-		made = attribute_append(&source, *ret_made, values[i].data, values[i].length);
-	error = made ? 0 : -errno;
-	source_end(&source);
-	if (error)
-		attributes_free(pool, *ret_made);
-	return error;
-}
-
-/* Readers see the entry before or after this. Returns what was there. */
-static struct dirsrv_attribute *exchange(struct dirsrv_entry *entry, struct dirsrv_attribute **link,
-					 struct dirsrv_attribute *made)
-{
-	struct dirsrv_attribute *old = *link, *next = old ? old->next : NULL;
-	size_t bytes = entry->bytes;
-
-	if (made)
-		made->next = next;
-	__atomic_store_n(link, made ? made : next, __ATOMIC_RELEASE);
-	bytes += (made ? made->bytes : 0) - (old ? old->bytes : 0);
-	__atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&entry->attributes, entry->attributes + !!made - !!old, __ATOMIC_RELAXED);
-	__atomic_store_n(&entry->values,
-			 entry->values + (made ? made->count : 0) - (old ? old->count : 0),
-			 __ATOMIC_RELAXED);
-	return old;
-}
-
-int dirsrv_entry_replace(struct dirsrv_entry *entry, const char *type, size_t type_length,
-			 const struct dirsrv_bytes *values, size_t n)
-{
-	struct dirsrv_attribute *made, *old;
-	int error = make_change(entry->pool, type, type_length, values, n, &made);
-
-	if (error)
-		return error;
-	pthread_rwlock_wrlock(&entry->lock);
-	old = exchange(entry, find(entry, type, type_length), made);
-	pthread_rwlock_unlock(&entry->lock);
-	cache_recharge(entry);
-	if (old)
-		attribute_retire(old);
-	pool_wait_for_readers(entry->pool, PENDING_MAX);
-	return 0;
-}
+/* --- numbers --------------------------------------------------------------------------- */
 
 uint64_t dirsrv_entry_id(const struct dirsrv_entry *entry)
 {

@@ -7,7 +7,7 @@
  * with fresh slabs: how many, depends on where threads run. So what no object is in goes
  * back when the last victim is free.
  */
-#include "cache.h"
+#include "entry_cache_internal.h"
 
 /* A reclaim takes an entry in so many, and one. */
 #define RECLAIM_PART 8

@@ -120,6 +120,8 @@ struct dirsrv_entry_pool {
 /* Bytes that wait for readers, at most, before who adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
+/* --- readers.c ------------------------------------------------------------------------ */
+
 /* Whether the thread is within a section, for what must not be called there. In qsbr a
  * thread that is online counts as within one; one that is not reading says that it is
  * offline, so here it loses what it had found. */
@@ -202,6 +204,11 @@ static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *c
 
 int entry_construct(void *object, void *arg);
 void entry_destruct(void *object, void *arg);
+
+/* Where the pointer to the attribute of that type is, or would be; for who alone may
+ * change the entry. */
+struct dirsrv_attribute **entry_find_link(struct dirsrv_entry *entry, const char *type,
+					  size_t length);
 
 /* Free an entry without references when readers have left. */
 void entry_retire(struct dirsrv_entry *entry);

@@ -3,11 +3,13 @@ target_sources(slab_dirsrv PRIVATE
 	entry/attribute.c
 	entry/batch.c
 	entry/cache.c
+	entry/change.c
 	entry/dn.c
 	entry/entry.c
 	entry/evict.c
 	entry/policy.c
 	entry/pool.c
+	entry/readers.c
 	entry/statistics.c
 	entry/table.c
 )

@@ -6,7 +6,7 @@
  * Every number is a sum of words, which stand where they are counted; a table tells
  * where. Nothing is counted for these views.
  */
-#include "cache.h"
+#include "entry_cache_internal.h"
 
 #include <errno.h>
 #include <slab/stats.h>

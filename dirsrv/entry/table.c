@@ -7,7 +7,7 @@
  * it: it is stored with release before an entry comes into a table, and loaded with acquire
  * before anything else of an entry that was found there.
  */
-#include "cache.h"
+#include "entry_cache_internal.h"
 
 #include <sched.h>
 

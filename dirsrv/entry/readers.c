@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of a pool's entries: waiting for them, and what happens when they have left. */
+#include "internal.h"
+
+#include <slab/memory.h>
+#include <slab/rcu.h>
+
+int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
+{
+	/* Also waits for entries that were moved from. */
+	int error = slab_rcu_barrier(pool->entries);
+
+	if (error)
+		return error;
+	/* A trim that was asked for again asks once more. */
+	do
+		pool->rcu->barrier();
+	while (__atomic_load_n(&pool->trims, __ATOMIC_ACQUIRE));
+	return 0;
+}
+
+size_t dirsrv_entry_pool_pending(const struct dirsrv_entry_pool *pool)
+{
+	return __atomic_load_n(&pool->pending, __ATOMIC_RELAXED);
+}
+
+bool pool_in_section(const struct dirsrv_entry_pool *pool)
+{
+	const struct rcu_flavor_struct *rcu = pool->rcu;
+	bool reading;
+
+	if (!rcu->read_ongoing())
+		return false;
+	rcu->thread_offline();
+	reading = rcu->read_ongoing();
+	rcu->thread_online();
+	return reading;
+}
+
+void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)
+{
+	if (dirsrv_entry_pool_pending(pool) > most && !pool->rcu->read_ongoing())
+		pool->rcu->barrier();
+}
+
+/* Asked for again since it waits: what was retired meanwhile is freed behind this. */
+static void trim(struct rcu_head *head)
+{
+	struct dirsrv_entry_pool *pool = caa_container_of(head, struct dirsrv_entry_pool, trim);
+
+	if (__atomic_exchange_n(&pool->trims, 0, __ATOMIC_ACQ_REL) > 1)
+		pool_trim_later(pool);
+	else
+		slab_trim();
+}
+
+void pool_trim_later(struct dirsrv_entry_pool *pool)
+{
+	if (__atomic_fetch_add(&pool->trims, 1, __ATOMIC_ACQ_REL) == 0)
+		pool->rcu->update_call_rcu(&pool->trim, trim);
+}
