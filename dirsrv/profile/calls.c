@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "calls.h"
 #include "file.h"
-#include "record.h"
+#include "switch.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <search.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lives.h"
-#include "record.h"
+#include "switch.h"
 
 #include <errno.h>
 #include <pthread.h>

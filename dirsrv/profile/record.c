@@ -19,6 +19,7 @@
 #include "file.h"
 #include "lives.h"
 #include "profile_write.h"
+#include "switch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -26,9 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-uint32_t pblock_recording;
-uint32_t pblock_quick_numbers = SLAB_PBLOCK_NUMBERS;
 
 struct recorder {
 	uint32_t bit; /* of pblock_recording */
@@ -130,18 +128,6 @@ void pblock_record_end(const struct slapi_pblock *pb)
 		calls_add(CALL_DESTROY, pb, 0);
 }
 
-static void switch_on(const struct recorder *recorder)
-{
-	__atomic_fetch_or(&pblock_recording, recorder->bit, __ATOMIC_RELEASE);
-	__atomic_store_n(&pblock_quick_numbers, 0, __ATOMIC_RELEASE);
-}
-
-static void switch_off(const struct recorder *recorder)
-{
-	if (!__atomic_and_fetch(&pblock_recording, ~recorder->bit, __ATOMIC_RELEASE))
-		__atomic_store_n(&pblock_quick_numbers, SLAB_PBLOCK_NUMBERS, __ATOMIC_RELEASE);
-}
-
 /* Fork */
 
 static void before_fork(void)
@@ -168,7 +154,7 @@ static void begin_anew(struct recorder *recorder)
 	recorder->forget();
 	/* Rather nothing than over the file of another process. */
 	if (snprintf(recorder->file + len, (size_t)room, ".%d", (int)getpid()) >= room) {
-		switch_off(recorder);
+		recording_end(recorder->bit);
 		recorder->is_open = false;
 	}
 }
@@ -201,7 +187,7 @@ static int start_locked(struct recorder *recorder, const char *file)
 	if (error)
 		return error;
 	recorder->is_open = true;
-	switch_on(recorder);
+	recording_begin(recorder->bit);
 	return 0;
 }
 
@@ -225,7 +211,7 @@ static int stop_locked(struct recorder *recorder)
 {
 	int error;
 
-	switch_off(recorder);
+	recording_end(recorder->bit);
 	recorder->lock();
 	error = recorder->write(recorder->file);
 	recorder->forget();

@@ -18,22 +18,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "switch.h"
+
 struct slapi_pblock;
-
-#define RECORD_LIVES 1u
-#define RECORD_CALLS 2u
-
-#pragma GCC visibility push(hidden)
-
-/* What is recorded, 0: nothing. Loaded relaxed; record.c alone writes it. */
-extern uint32_t pblock_recording;
-
-/* Numbers of parameters below need no look at pblock_recording: SLAB_PBLOCK_NUMBERS, or 0
- * while something is recorded. An access that compares its number anyway compares it with
- * this. Loaded and written like pblock_recording. */
-extern uint32_t pblock_quick_numbers;
-
-#pragma GCC visibility pop
 
 void pblock_record_new(const struct slapi_pblock *pb);
 void pblock_record_clone(const struct slapi_pblock *pb, const struct slapi_pblock *clone);
