@@ -84,8 +84,9 @@ int pblock_value_set(enum pblock_kind kind, int number, void *stored, void *valu
 /* pblock_value_is_default: such a set would leave zeros in a part that is all zeros. */
 bool pblock_value_is_default(enum pblock_kind kind, int number, const void *value);
 
-/* pblock_free_owned: free the strings that a pblock owns, and forget them. */
-void pblock_free_owned(Slapi_PBlock *pb);
+/* pblock_free_owned: free the strings that a pblock owns, and forget them. `place` is the
+ * layout's pblock_stored(). */
+void pblock_free_owned(Slapi_PBlock *pb, void *(*place)(Slapi_PBlock *pb, unsigned number));
 
 /* --- what a layout offers to what both have in common --------------------------- */
 

@@ -202,7 +202,7 @@ Slapi_PBlock *slapi_pblock_new(void)
 
 static void empty(Slapi_PBlock *pb)
 {
-	pblock_free_owned(pb);
+	pblock_free_owned(pb, pblock_stored);
 	for (enum part part = PLUGIN; part < PARTS; part++)
 		free(pb->flat.part[part]);
 }

@@ -157,18 +157,16 @@ bool pblock_value_is_default(enum pblock_kind kind, int number, const void *valu
 	return bits == preset_of(number);
 }
 
-static void free_stored(Slapi_PBlock *pb, unsigned number)
+static void free_stored(void *stored)
 {
-	void *stored = pblock_stored(pb, number);
-
 	if (stored)
 		replace_string(stored, NULL);
 }
 
-void pblock_free_owned(Slapi_PBlock *pb)
+void pblock_free_owned(Slapi_PBlock *pb, void *(*place)(Slapi_PBlock *pb, unsigned number))
 {
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)                                  \
 	if (PBLOCK_##kind >= PBLOCK_OWNED)                                                         \
-		free_stored(pb, (number));
+		free_stored(place(pb, (number)));
 #include "parameters.def"
 }
