@@ -47,8 +47,16 @@ extern const struct type_info types[TYPES];
 
 /* --- the contestant ------------------------------------------------------------------------- */
 
-/* contestant_begin: get ready; movable: objects may be moved. False: one line was printed. */
-bool contestant_begin(bool movable);
+/* What a contestant calls that moves objects (record.h). */
+struct movers {
+	bool (*isolate)(void *obj); /* true: it may be moved */
+	bool (*migrate)(void *from, void *to, size_t size); /* true: it was */
+	void (*moved)(void);        /* all have moved */
+	void (*untag)(void *obj);   /* this object is in no record */
+};
+
+/* contestant_begin: get ready; movers: objects may be moved. False: one line was printed. */
+bool contestant_begin(const struct movers *movers);
 /* contestant_allocator: what serves the memory, for the record: a path or a version. */
 const char *contestant_allocator(void);
 void *contestant_alloc(enum type type);

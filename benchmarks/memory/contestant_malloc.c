@@ -8,11 +8,11 @@
 
 #include "bench.h"
 
-bool contestant_begin(bool movable)
+bool contestant_begin(const struct movers *movers)
 {
-	if (movable)
+	if (movers)
 		fprintf(stderr, "memory-malloc: malloc cannot move objects\n");
-	return !movable;
+	return !movers;
 }
 
 const char *contestant_allocator(void)

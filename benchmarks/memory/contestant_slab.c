@@ -13,29 +13,28 @@
 #include <slab/slab.h>
 
 #include "bench.h"
-#include "record.h"
 
 static struct slab_cache *caches[TYPES];
-static bool objects_move;
+static const struct movers *movers; /* NULL: objects stay where they are */
 
 static int construct(void *obj, void *arg)
 {
 	(void)arg;
-	record_untag(obj);
+	movers->untag(obj);
 	return 0;
 }
 
 static int isolate(void *obj, void *arg)
 {
 	(void)arg;
-	return record_isolate(obj) ? 0 : -EBUSY;
+	return movers->isolate(obj) ? 0 : -EBUSY;
 }
 
 static int migrate(void *from, void *to, void *arg)
 {
 	const struct type_info *type = arg;
 
-	return record_migrate(from, to, type->size) ? 0 : -EBUSY;
+	return movers->migrate(from, to, type->size) ? 0 : -EBUSY;
 }
 
 static struct slab_cache *create(const struct type_info *type, bool movable)
@@ -46,11 +45,11 @@ static struct slab_cache *create(const struct type_info *type, bool movable)
 	return slab_cache_create(type->name, type->size, movable ? &args : NULL, 0);
 }
 
-bool contestant_begin(bool movable)
+bool contestant_begin(const struct movers *with)
 {
-	objects_move = movable;
+	movers = with;
 	for (int t = 0; t < TYPES; t++) {
-		caches[t] = create(&types[t], movable && types[t].movable);
+		caches[t] = create(&types[t], movers && types[t].movable);
 		if (!caches[t]) {
 			fprintf(stderr, "memory-slab: no cache of %s: %s\n", types[t].name,
 				strerror(errno));
@@ -93,15 +92,16 @@ long contestant_gather(void)
 {
 	long moved = 0;
 
-	if (objects_move)
-		slab_trim();
-	for (int t = 0; objects_move && t < TYPES; t++) {
+	if (!movers)
+		return 0;
+	slab_trim();
+	for (int t = 0; t < TYPES; t++) {
 		long n = types[t].movable ? slab_cache_defrag(caches[t]) : 0;
 
 		if (n < 0)
 			bench_fail("slab_cache_defrag(%s): %s", types[t].name, strerror((int)-n));
 		moved += n;
 	}
-	record_moved();
+	movers->moved();
 	return moved;
 }

@@ -1,87 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program: what it is asked for, and how it talks with the runner.
+ * The program: what it is asked for.
  *
  *   memory-malloc|memory-slab [-m] peak WHAT MEBIBYTES
  *   memory-malloc|memory-slab [-m] churn SECONDS
  *
  * -m: objects may be moved. WHAT: entries, objects, 64, 240, 712 or 2112.
  */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "bench.h"
+#include "record.h"
 
 #define EXIT_USAGE 2
 #define MAX_MIB 65536
 #define MAX_SECONDS 86400
-#define PAGE 4096
-#define TOUCHED_WHOLE 16384 /* larger ones: a byte of each page */
-
-void bench_fail(const char *format, ...)
-{
-	va_list args;
-
-	fputs("memory: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(EXIT_FAILURE);
-}
-
-void *bench_map(size_t size)
-{
-	void *ptr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	if (ptr == MAP_FAILED)
-		bench_fail("no memory for the benchmark's own tables: %s", strerror(errno));
-	return ptr;
-}
-
-void bench_touch(void *ptr, size_t size)
-{
-	if (!ptr)
-		bench_fail("no memory for %zu bytes", size);
-	if (size <= TOUCHED_WHOLE) {
-		memset(ptr, 1, size);
-		return;
-	}
-	for (size_t offset = 0; offset < size; offset += PAGE)
-		((volatile char *)ptr)[offset] = 1;
-	((volatile char *)ptr)[size - 1] = 1;
-}
-
-/* --- the runner ------------------------------------------------------------------------------- */
-
-/* stdio would allocate its buffers. */
-void bench_say(const char *format, ...)
-{
-	char line[256];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line, sizeof(line) - 1, format, args);
-	va_end(args);
-	line[n++] = '\n';
-	if (write(STDOUT_FILENO, line, (size_t)n) != n)
-		exit(EXIT_FAILURE); /* the runner is gone */
-}
-
-void bench_hold(const char *what)
-{
-	char answer;
-
-	bench_say("%s", what);
-	if (read(STDIN_FILENO, &answer, 1) != 1)
-		exit(EXIT_SUCCESS); /* that was all it wanted to know */
-}
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
@@ -121,14 +56,14 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "peak") == 0 && known(argv[2])) {
 		size_t bytes = (size_t)number(argv[3], MAX_MIB) << 20;
 
-		if (!contestant_begin(movable))
+		if (!contestant_begin(movable ? &record_movers : NULL))
 			return EXIT_FAILURE;
 		bench_say("allocator %s", contestant_allocator());
 		peak_run(argv[2], bytes);
 	} else if (argc == 3 && strcmp(argv[1], "churn") == 0) {
 		unsigned seconds = number(argv[2], MAX_SECONDS);
 
-		if (!contestant_begin(movable))
+		if (!contestant_begin(movable ? &record_movers : NULL))
 			return EXIT_FAILURE;
 		bench_say("allocator %s", contestant_allocator());
 		churn_run(seconds);

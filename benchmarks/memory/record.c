@@ -3,7 +3,7 @@
  * Records, their parts, and moving them.
  *
  * A part may be moved when its record is live and nobody reads it. Who moves it counts
- * as a mover of the record from record_isolate() to record_migrate(), so that the record
+ * as a mover of the record from isolate() to migrate(), so that the record
  * stays; a reader that comes meanwhile wins: the part stays where it is. A record that
  * is to be freed meanwhile becomes an orphan, which the next thread that passes drops,
  * since the mover itself must not free the object that it holds.
@@ -21,20 +21,6 @@
 struct tag {
 	_Atomic uint32_t record; /* 0: none */
 	_Atomic uint32_t part;
-};
-
-const struct type_info types[TYPES] = {
-	[TYPE_BACKENTRY] = {"backentry", 112, true},
-	[TYPE_ENTRY] = {"entry", 184, true},
-	[TYPE_ATTR] = {"attr", 136, true},
-	[TYPE_VALUE] = {"value", 32, true},
-	[TYPE_DN] = {"dn", 40, true},
-	[TYPE_PBLOCK] = {"pblock", 712, false},
-	[TYPE_OPERATION] = {"operation", 480, false},
-	[TYPE_64] = {"object-64", 64, true},
-	[TYPE_240] = {"object-240", 240, true},
-	[TYPE_712] = {"object-712", 712, true},
-	[TYPE_2112] = {"object-2112", 2112, true},
 };
 
 static unsigned char layout[RECORD_PARTS]; /* the types of the parts */
@@ -168,7 +154,7 @@ unsigned record_number(const struct record *record)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-void record_untag(void *obj)
+static void untag(void *obj)
 {
 	struct tag *tag = obj;
 
@@ -229,7 +215,7 @@ static void free_part(struct record *record, unsigned part)
 		contestant_mfree(ptr);
 		return;
 	}
-	record_untag(ptr);
+	untag(ptr);
 	contestant_free(layout[part], ptr);
 }
 
@@ -258,7 +244,7 @@ static struct record *movable_record(void *obj, unsigned number, unsigned part)
 	return record;
 }
 
-bool record_isolate(void *obj)
+static bool isolate(void *obj)
 {
 	struct tag *tag = obj; /* it may be freed at this moment, or be just allocated */
 	unsigned number = atomic_load_explicit(&tag->record, memory_order_relaxed);
@@ -288,7 +274,7 @@ static void move_string(struct record *record, unsigned string)
 	record->part[string] = to;
 }
 
-void record_moved(void)
+static void free_moved(void)
 {
 	record_lock();
 	while (moved_strings)
@@ -296,7 +282,7 @@ void record_moved(void)
 	record_unlock();
 }
 
-bool record_migrate(void *from, void *to, size_t size)
+static bool migrate(void *from, void *to, size_t size)
 {
 	struct tag *tag = from; /* stays as it is: the record has a mover */
 	unsigned part = tag->part;
@@ -308,7 +294,7 @@ bool record_migrate(void *from, void *to, size_t size)
 	if (moved) {
 		memcpy(to, from, size);
 		record->part[part] = to;
-		record_untag(from);
+		untag(from);
 		if (part + 1 < parts && record_is_string(part + 1))
 			move_string(record, part + 1);
 	}
@@ -319,6 +305,13 @@ bool record_migrate(void *from, void *to, size_t size)
 	record_unlock();
 	return moved;
 }
+
+const struct movers record_movers = {
+	.isolate = isolate,
+	.migrate = migrate,
+	.moved = free_moved,
+	.untag = untag,
+};
 
 struct record *record_orphan(void)
 {

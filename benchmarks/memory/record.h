@@ -66,16 +66,10 @@ size_t record_photo_size(enum photo photo);
 void record_lock(void);
 void record_unlock(void);
 
-/*
- * Callbacks of movable caches: true when obj may be moved, or was. Its string moves too: it
- * is allocated anew, and the old one freed by record_moved(), when all have moved:
- * allocators like to give back what was freed last, which would leave it where it was.
- */
-bool record_isolate(void *obj);
-bool record_migrate(void *from, void *to, size_t size);
-void record_moved(void);
-/* record_untag: this object is in no record. */
-void record_untag(void *obj);
+/* For contestant_begin(). The string of a part moves too: it is allocated anew, and the old
+ * one freed by moved(), when all have moved: allocators like to give back what was freed
+ * last, which would leave it where it was. */
+extern const struct movers record_movers;
 /* record_orphan: a record that died while its parts were being moved, to be dropped; NULL. */
 struct record *record_orphan(void);
 
