@@ -60,6 +60,7 @@ struct bench_lap {
 
 struct team {
 	const struct bench_case *c;
+	const struct bench_contestant *contestant;
 	size_t size;      /* bytes of an object */
 	unsigned threads;
 	void **slots;     /* threads * c->slots pointers */
@@ -78,20 +79,25 @@ struct team {
 	struct bench_lap lap[BENCH_MAX_THREADS];
 };
 
-/* Options of the run, for the harness's own files. */
+/* Options of the run. */
 struct bench_options {
 	unsigned ms;   /* time for a phase */
 	unsigned laps; /* exactly so many laps, none of them for warming up; 0: by time */
+	const char *cases; /* rows that are wanted, separated by commas; NULL: all */
 };
 
 extern struct bench_options bench_options;
-extern double bench_cycles_per_ns;
+extern double bench_cycles_per_ns; /* after bench_calibrate() */
+void bench_calibrate(void);
 
 bool bench_row_selected(const char *row);
-/* bench_cpu: the nth CPU that this process may use; bench_cpus: how many. */
+/* bench_find_cpus: learn which CPUs this process may use. bench_cpu: the nth of them;
+ * bench_cpus: how many. bench_unpin: run on all of them. */
+void bench_find_cpus(void);
 int bench_cpu(unsigned n);
 unsigned bench_cpus(void);
 void bench_pin(int cpu);
+void bench_unpin(void);
 /* bench_fail: print one line and leave with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 long bench_resident(void);

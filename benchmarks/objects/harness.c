@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program around the cases: options, a fresh process for every case, and what
- * it knows of the machine (CPUs, time stamp counter, resident memory).
+ * The program around the cases: options, and a fresh process for every case.
  *
  *   objects-slab [--cases LIST] [--sizes LIST] [--ms N] [--laps N] [--list]
  *
@@ -10,18 +9,14 @@
  * CSV, the allocator's name before them as a comment.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -34,112 +29,9 @@
 #define COLD_PROCESSES 3 /* a cold case has one sample per process */
 #define EXIT_USAGE 2
 
-struct bench_options bench_options = {.ms = 8, .laps = 0};
-double bench_cycles_per_ns;
-
 static size_t sizes[MAX_SIZES] = {16, 32, 64, 128, 240, 256, 512, 712, 1024, 2112, 4096, 8192};
 static unsigned size_count = 12;
-static const char *cases_wanted; /* LIST of --cases */
-static cpu_set_t cpus_allowed;
 static char output[65536];
-
-void bench_fail(const char *format, ...)
-{
-	va_list args;
-
-	fprintf(stderr, "%s: ", bench_contestant.name);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	_exit(EXIT_FAILURE);
-}
-
-unsigned bench_cpus(void)
-{
-	return (unsigned)CPU_COUNT(&cpus_allowed);
-}
-
-/* The highest CPU first: the lowest ones serve more interrupts. */
-int bench_cpu(unsigned n)
-{
-	int cpu = CPU_SETSIZE;
-
-	for (unsigned seen = 0; seen <= n; seen++)
-		do
-			cpu--;
-		while (cpu > 0 && !CPU_ISSET(cpu, &cpus_allowed));
-	return cpu;
-}
-
-void bench_pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) != 0)
-		bench_fail("cannot run on CPU %d: %s", cpu, strerror(errno));
-}
-
-static void unpin(void)
-{
-	sched_setaffinity(0, sizeof(cpus_allowed), &cpus_allowed);
-}
-
-/*
- * Resident bytes of anonymous memory, read without an allocation. Pages of program
- * and libraries come in by chance after a fork and are left out.
- */
-long bench_resident(void)
-{
-	static const char anonymous[] = "\nAnonymous:";
-	char text[1024];
-	int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	char *found;
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	found = strstr(text, anonymous);
-	return found ? strtol(found + strlen(anonymous), NULL, 10) * 1024 : 0;
-}
-
-static double now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static void calibrate(void)
-{
-	double start_ns = now_ns(), ns;
-	uint64_t start = bench_cycles();
-
-	do
-		ns = now_ns() - start_ns;
-	while (ns < 20e6);
-	bench_cycles_per_ns = (double)(bench_cycles() - start) / ns;
-}
-
-/* Is `word` an element of a list separated by commas? */
-static bool in_list(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
-		if (strcspn(list, ",") == length && memcmp(list, word, length) == 0)
-			return true;
-	return false;
-}
-
-bool bench_row_selected(const char *row)
-{
-	return !cases_wanted || in_list(cases_wanted, row);
-}
 
 static bool case_selected(const struct bench_case *c)
 {
@@ -173,19 +65,20 @@ static void run_case(const struct bench_case *c, size_t size)
 
 	memset(&team, 0, sizeof(team));
 	team.c = c;
+	team.contestant = &bench_contestant;
 	team.size = size;
 	team.threads = case_threads(c);
 	team.slots = map_slots(live);
 	if (team.threads <= bench_cpus())
 		bench_pin(bench_cpu(0));
 	else
-		unpin();
+		bench_unpin();
 	team.rss_base = bench_resident();
 	why = bench_contestant.open(size, live, team.threads, bench_cpu(0));
 	if (why)
 		bench_fail("%s", why);
 	if (team.threads > bench_cpus())
-		unpin();
+		bench_unpin();
 	team_run(&team);
 	bench_contestant.close();
 	munmap(team.slots, live * sizeof(void *));
@@ -288,7 +181,7 @@ static void parse_cases(const char *list)
 			usage_error("--cases wants names that --list shows, separated by commas, "
 				    "not '%s'",
 				    list);
-	cases_wanted = list;
+	bench_options.cases = list;
 }
 
 static void parse_options(int argc, char **argv)
@@ -326,11 +219,10 @@ int main(int argc, char **argv)
 	int failed = 0;
 
 	setvbuf(stdout, output, _IOFBF, sizeof(output));
-	if (sched_getaffinity(0, sizeof(cpus_allowed), &cpus_allowed) != 0)
-		bench_fail("cannot tell which CPUs to use: %s", strerror(errno));
+	bench_find_cpus();
 	parse_options(argc, argv);
 	bench_pin(bench_cpu(0));
-	calibrate();
+	bench_calibrate();
 	printf("# %s\n", bench_contestant.allocator());
 	fflush(stdout);
 	for (unsigned i = 0; i < size_count; i++)

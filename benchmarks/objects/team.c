@@ -63,7 +63,7 @@ static const char *row_name(const struct team *team, unsigned row)
 
 static long grown(const struct team *team)
 {
-	return bench_contestant.has_memory ? bench_resident() - team->rss_base : -1;
+	return team->contestant->has_memory ? bench_resident() - team->rss_base : -1;
 }
 
 /* CSV: row,bytes,threads,ns,ns_min,cycles,cycles_min,resident */
@@ -77,7 +77,7 @@ static void print_row(struct team *team, unsigned row)
 	qsort(v, n, sizeof(*v), compare_samples);
 	printf("%s,%zu,%u,%.3f,%.3f,%.2f,%.2f,", row_name(team, row), team->size, team->threads,
 	       v[n / 2] / bench_cycles_per_ns, v[0] / bench_cycles_per_ns, v[n / 2], v[0]);
-	if (bench_contestant.has_memory)
+	if (team->contestant->has_memory)
 		printf("%ld", grown(team));
 	printf("\n");
 }
@@ -86,7 +86,7 @@ void team_memory(struct team *team, unsigned row)
 {
 	const char *name = team->c->rows[row];
 
-	if (bench_contestant.has_memory && bench_row_selected(name))
+	if (team->contestant->has_memory && bench_row_selected(name))
 		printf("%s,%zu,%u,,,,,%ld\n", name, team->size, team->threads, grown(team));
 }
 
@@ -213,9 +213,9 @@ static void *member_main(void *arg)
 
 	if (member->team->spin)
 		bench_pin(bench_cpu(member->self));
-	bench_contestant.thread_begin();
+	member->team->contestant->thread_begin();
 	run_member(member->team, member->self);
-	bench_contestant.thread_end();
+	member->team->contestant->thread_end();
 	return NULL;
 }
 
