@@ -11,17 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-struct server server;
-
-void *need(void *object)
-{
-	if (!object) {
-		fputs("corruption: out of memory\n", stderr);
-		exit(1);
-	}
-	return object;
-}
-
 /* --- the server, from start to end --------------------------------------------- */
 
 static void server_start(void)

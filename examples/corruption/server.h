@@ -59,7 +59,10 @@ struct server {
 	struct entry *newest;
 };
 
+/* state.c */
 extern struct server server;
+/* need: give up for want of memory. */
+void *need(void *object);
 
 /* connection.c: the listener thread. */
 struct connection *conn_open(int fd);
@@ -85,8 +88,5 @@ void *worker_run(void *unused);
 /* worker_do: hand a request over, and wait until it is done. */
 void worker_do(struct request *request);
 void worker_stop(void);
-
-/* main.c: give up for want of memory. */
-void *need(void *object);
 
 #endif /* CORRUPTION_SERVER_H */
