@@ -12,12 +12,6 @@
 #define RECORDS_MAX 1024
 #define ARENA_BLOCK ((size_t)1 << 20)
 
-const char note_text[] =
-	"Seen again by the inventory; nothing has changed since the last visit, and the "
-	"one who keeps it has been told. This note is replaced by every modify operation, "
-	"sometimes by a longer one. End of the note.";
-_Static_assert(sizeof(note_text) > NOTE_MAX, "enough text for the longest note");
-
 static const char *arena_copy(struct arena **arena, const char *text, size_t length)
 {
 	char *to;
