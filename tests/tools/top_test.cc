@@ -185,6 +185,130 @@ std::vector<std::string> names_on(const std::string &screen)
 
 using names = std::vector<std::string>;
 
+/* --- keys, and what they change on the screen ----------------------------------------------- */
+
+/* Keys as tmux calls them; what the screen then shows; the caches on it, when they are given, and
+ * what it does not show. */
+struct step {
+	std::string keys, shows, caches = "", not_shown = "";
+};
+
+struct scene {
+	const char *name;
+	std::string words; /* of the command line */
+	std::vector<step> steps;
+	scripted_process::answers answers = say_all;
+	int columns = 80, rows = 24;
+};
+
+void PrintTo(const scene &scene, std::ostream *out)
+{
+	*out << scene.name;
+}
+
+class TopKeysTest : public TopTest, public testing::WithParamInterface<scene>
+{
+};
+
+const scene scenes[] = {
+	{"SortByTheColumnToTheLeftOrRight",
+	 "--top=0.1",
+	 {{"", "▼SPACE", "beta alpha gamma"},
+	  {"'<'", "▼SIZE", "gamma beta alpha"},
+	  {"'<' '<'", "NAME▲", "alpha beta gamma"},
+	  /* Round, past a column that is seen only while it orders the rows. */
+	  {"'<'", "DEBUG▼"},
+	  {"'>' '>'", "▼OBJECTS", "alpha beta gamma"}}},
+	{"ReverseTheOrder",
+	 "--top=0.1",
+	 {{"", "▼SPACE"}, {"R", "▲SPACE", "gamma alpha beta"}, {"R", "▼SPACE"}}},
+	{"OptionToSortByLoss", "--top=0.1 -L", {{"", "▼LOST"}}},
+	{"OptionToSortByPartialSlabs", "--top=0.1 -P", {{"", "▼PART"}}},
+	{"OptionToSortByAllocations", "--top=0.1 -A", {{"", "▼ALLOC/s"}}},
+	{"OptionsToReverseTheOrder", "--top=0.1 -iS", {{"", "▲SPACE"}}},
+	{"FilterByRegularExpression",
+	 "--top=0.1",
+	 {{"", "gamma"},
+	  {"/ '^(A|g)'", "Show caches that match: ^(A|g)_"},
+	  {"Enter", "Only caches that match: ^(A|g)", "alpha gamma"},
+	  {"/ C-u '(' Enter", "\"(\" is not a regular expression"},
+	  {"/ Escape", "Only caches that match: ^(A|g)", "alpha gamma"},
+	  {"/ C-u Enter", "beta", "beta alpha gamma"}}},
+	{"APatternOfTheCommandLineIsTheFirstFilter",
+	 "--top=0.1 alp",
+	 {{"", "Only caches that match: alp", "alpha"}}},
+	{"ShowEmptyCaches", "--top=0.1", {{"", "gamma", "", "none "}, {"z", "none "}}},
+	{"ShowBytes", "--top=0.1", {{"", "640KiB"}, {"B", "655360"}, {"", "Slabs 835584"}}},
+	{"ErrorsAndDebugLettersAreSeenOnNarrowScreens",
+	 "--top=0.1",
+	 {{"", " ERR DEBUG"}, {"", " 12 FZPU"}},
+	 say_trouble,
+	 60,
+	 15},
+	{"TheChosenCacheStaysChosenWhenRowsMove",
+	 "--top=0.1",
+	 {{"", "gamma"},
+	  {"End", "gamma"}, /* which then is first */
+	  {"R", "▲SPACE"},
+	  {"Enter", "Cache    gamma"},
+	  {"Escape", "NAME "},
+	  {"Down Enter", "Cache    alpha"}}},
+	{"ScrollToTheChosenCache",
+	 "--top=0.1 -z -N 2",
+	 {{"", "beta", "beta alpha"},
+	  {"Down Down", "gamma", "alpha gamma"},
+	  {"PPage", "beta", "beta alpha"}},
+	 say_all,
+	 80,
+	 8},
+	{"TakeAnotherInterval",
+	 "--top",
+	 {{"", "every 1s"},
+	  {"s C-u 0.25 Enter", "every 0.25s"},
+	  {"d C-u never Enter", "\"never\" is not an interval; accepted are 0.01 to 86400 seconds"},
+	  {"", "every 0.25s"}}},
+	/* One look alone has no rates. */
+	{"LookAgainWhenAsked", "--top=86400", {{"", "gamma", "", "2.0M"}, {"Space", "2.0M"}}},
+	{"LookLessOftenWhereALookTakesLong", "--top=0.01", {{"", "s (a look takes "}}, say_slowly},
+	{"AMapOfManySlabsJoinsNeighbours",
+	 "--top=0.1 alpha",
+	 {{"", "alpha"},
+	  {"Enter", "F full 8000"},
+	  {"", "the first 8000 of 9000 slabs"},
+	  {"", "each place: up to "},
+	  {"", "████████████████████"},
+	  {"m", "FFFFFFFFFFFFFFFFFFFF"}},
+	 say_many_slabs},
+	{"HelpNamesTheKeys",
+	 "--top=0.1",
+	 {{"", "alpha"},
+	  {"h", "the other way round"},
+	  {"Escape", "alpha"},
+	  {"'?'", "show only caches that match a regular expression"},
+	  {"", "it is within 20 %, or"}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Keys, TopKeysTest, testing::ValuesIn(scenes),
+			 [](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(TopKeysTest, ChangeTheScreen)
+{
+	const scene &scene = GetParam();
+	scripted_process process(dir, scene.answers);
+	terminal screen(dir, scene.columns, scene.rows, command(process.pid(), scene.words));
+
+	for (const step &step : scene.steps) {
+		if (!step.keys.empty())
+			screen.press(step.keys);
+		const std::string now = screen.expect(step.shows);
+
+		EXPECT_TRUE(step.caches.empty() || names_on(now) == words_of(step.caches))
+			<< step.keys << now;
+		EXPECT_TRUE(step.not_shown.empty() || !contains(now, step.not_shown))
+			<< step.keys << now;
+	}
+}
+
 /* --- the table ---------------------------------------------------------------------------- */
 
 TEST_F(TopTest, ShowsTheProcessAndItsCachesLargestFirst)
@@ -216,167 +340,6 @@ TEST_F(TopTest, ShowsTheProcessAndItsCachesLargestFirst)
 		EXPECT_EQ(lines[i], "");
 	EXPECT_EQ(lines[23], "q quit  h help  <> sort  R reverse  Enter details  / filter  "
 			     "s interval  z empty");
-}
-
-TEST_F(TopTest, SortsByTheColumnToTheLeftOrRight)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	EXPECT_EQ(names_on(screen.expect("▼SPACE")), names({"beta", "alpha", "gamma"}));
-	screen.press("\"<\"");
-	EXPECT_EQ(names_on(screen.expect("▼SIZE")), names({"gamma", "beta", "alpha"}));
-	screen.press("\"<\" \"<\"");
-	EXPECT_EQ(names_on(screen.expect("NAME▲")), names({"alpha", "beta", "gamma"}));
-	/* Round, past a column that is seen only while it orders the rows. */
-	screen.press("\"<\"");
-	screen.expect("DEBUG▼");
-	screen.press("\">\" \">\"");
-	EXPECT_EQ(names_on(screen.expect("▼OBJECTS")), names({"alpha", "beta", "gamma"}));
-}
-
-TEST_F(TopTest, ReversesTheOrder)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	screen.expect("▼SPACE");
-	screen.press("R");
-	EXPECT_EQ(names_on(screen.expect("▲SPACE")), names({"gamma", "alpha", "beta"}));
-	screen.press("R");
-	screen.expect("▼SPACE");
-}
-
-TEST_F(TopTest, OrderOptionsSayWhatIsSortedByFirst)
-{
-	scripted_process process(dir, say_all);
-
-	for (const auto &order :
-	     {std::make_pair("-L", "▼LOST"), std::make_pair("-P", "▼PART"),
-	      std::make_pair("-A", "▼ALLOC/s"), std::make_pair("-iS", "▲SPACE")}) {
-		terminal screen(dir, 80, 24,
-				command(process.pid(), "--top=0.1 " + std::string(order.first)));
-
-		screen.expect(order.second);
-	}
-}
-
-TEST_F(TopTest, FiltersByRegularExpression)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	screen.expect("gamma");
-	screen.press("/ \"^(A|g)\"");
-	screen.expect("Show caches that match: ^(A|g)_");
-	screen.press("Enter");
-	EXPECT_EQ(names_on(screen.expect("Only caches that match: ^(A|g)")),
-		  names({"alpha", "gamma"}));
-	screen.press("/ C-u \"(\" Enter");
-	screen.expect("\"(\" is not a regular expression");
-	screen.press("/ Escape");
-	EXPECT_EQ(names_on(screen.expect("Only caches that match: ^(A|g)")),
-		  names({"alpha", "gamma"}));
-	screen.press("/ C-u Enter");
-	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha", "gamma"}));
-}
-
-TEST_F(TopTest, APatternOfTheCommandLineIsTheFirstFilter)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alp"));
-
-	EXPECT_EQ(names_on(screen.expect("Only caches that match: alp")), names({"alpha"}));
-}
-
-TEST_F(TopTest, ShowsEmptyCachesOnRequest)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	EXPECT_FALSE(contains(screen.expect("gamma"), "none "));
-	screen.press("z");
-	screen.expect("none ");
-}
-
-TEST_F(TopTest, ShowsBytesOnRequest)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	screen.expect("640KiB");
-	screen.press("B");
-	screen.expect("655360");
-	screen.expect("Slabs 835584");
-}
-
-TEST_F(TopTest, ErrorsAndDebugLettersAreSeenOnNarrowScreens)
-{
-	scripted_process process(dir, say_trouble);
-	terminal screen(dir, 60, 15, command(process.pid()));
-
-	screen.expect(" ERR DEBUG");
-	EXPECT_TRUE(contains(screen.line("broken"), " 12 FZPU"));
-}
-
-TEST_F(TopTest, TheChosenCacheStaysChosenWhenRowsMove)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	screen.expect("gamma");
-	screen.press("End"); /* gamma, which then is first */
-	screen.press("R");
-	screen.expect("▲SPACE");
-	screen.press("Enter");
-	screen.expect("Cache    gamma");
-	screen.press("Escape");
-	screen.press("Down Enter");
-	screen.expect("Cache    alpha");
-}
-
-TEST_F(TopTest, ScrollsToTheChosenCache)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 8, command(process.pid(), "--top=0.1 -z -N 2"));
-
-	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha"}));
-	screen.press("Down Down");
-	EXPECT_EQ(names_on(screen.expect("gamma")), names({"alpha", "gamma"}));
-	screen.press("PPage");
-	EXPECT_EQ(names_on(screen.expect("beta")), names({"beta", "alpha"}));
-}
-
-TEST_F(TopTest, TakesAnotherInterval)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid(), "--top"));
-
-	screen.expect("every 1s");
-	screen.press("s C-u 0.25 Enter");
-	screen.expect("every 0.25s");
-	screen.press("d C-u never Enter");
-	screen.expect("\"never\" is not an interval; accepted are 0.01 to 86400 seconds");
-	screen.expect("every 0.25s");
-}
-
-TEST_F(TopTest, LooksAgainWhenAsked)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid(), "--top=86400"));
-
-	/* One look alone has no rates. */
-	EXPECT_FALSE(contains(screen.expect("gamma"), "2.0M"));
-	screen.press("Space");
-	screen.expect("2.0M");
-}
-
-TEST_F(TopTest, LooksLessOftenWhereALookTakesLong)
-{
-	scripted_process process(dir, say_slowly);
-	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.01"));
-
-	screen.expect("s (a look takes ");
 }
 
 /* --- other pages ---------------------------------------------------------------------------- */
@@ -423,21 +386,6 @@ TEST_F(TopTest, DetailsHaveTheCountersOfTheProgram)
 		<< lines[9];
 }
 
-TEST_F(TopTest, AMapOfManySlabsJoinsNeighbours)
-{
-	scripted_process process(dir, say_many_slabs);
-	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alpha"));
-
-	screen.expect("alpha");
-	screen.press("Enter");
-	screen.expect("F full 8000");
-	screen.expect("the first 8000 of 9000 slabs");
-	screen.expect("each place: up to ");
-	screen.expect("████████████████████");
-	screen.press("m");
-	screen.expect("FFFFFFFFFFFFFFFFFFFF");
-}
-
 TEST_F(TopTest, WhatTheProcessRefusesIsToldOnThePage)
 {
 	scripted_process process(dir, say_little);
@@ -449,21 +397,6 @@ TEST_F(TopTest, WhatTheProcessRefusesIsToldOnThePage)
 		      " (top_test): there is no such request");
 	screen.expect("not counted: process ");
 	screen.expect("alloc -/s  free -/s  slow alloc 0/s");
-}
-
-TEST_F(TopTest, HelpNamesTheKeys)
-{
-	scripted_process process(dir, say_all);
-	terminal screen(dir, 80, 24, command(process.pid()));
-
-	screen.expect("alpha");
-	screen.press("h");
-	screen.expect("the other way round");
-	screen.press("Escape");
-	screen.expect("alpha");
-	screen.press("\"?\"");
-	screen.expect("show only caches that match a regular expression");
-	screen.expect("it is within 20 %, or");
 }
 
 TEST_F(TopTest, FollowsTheSizeOfTheTerminal)
