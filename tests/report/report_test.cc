@@ -287,78 +287,58 @@ unsigned take_reports(std::string *text, char letter)
 	return n;
 }
 
-TEST(ReportTest, OfManyThreadsDoNotMixInAPipe)
-{
-	if (running_again()) {
-		emit_from_threads();
-		return;
-	}
-	second_run run = run_again({"SLAB_LOG="});
+struct mixture {
+	const char *name;
+	void (*report)();
+	const char *letters; /* of the reports */
+	bool log;      /* or stderr, which is a pipe */
+};
 
-	EXPECT_EQ(run.failure, "");
-	for (unsigned i = 0; i < reporters; i++)
-		EXPECT_EQ(take_reports(&run.output, static_cast<char>('a' + i)), reports_each);
-	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
+void PrintTo(const mixture &mixture, std::ostream *out)
+{
+	*out << mixture.name;
 }
 
-TEST(ReportTest, OfManyThreadsDoNotMixInTheLog)
+class ReportsAtOnceTest : public testing::TestWithParam<mixture>
 {
+};
+
+INSTANTIATE_TEST_SUITE_P(
+	Of, ReportsAtOnceTest,
+	testing::Values(mixture{"ManyThreadsInAPipe", emit_from_threads, "abcdefgh", false},
+			mixture{"ManyThreadsInTheLog", emit_from_threads, "abcdefgh", true},
+			mixture{"ManyThreadsInANonBlockingPipe",
+				[] {
+					fcntl(STDERR_FILENO, F_SETFL, O_WRONLY | O_NONBLOCK);
+					emit_from_threads();
+				},
+				"abcdefgh", false},
+			mixture{"ASignalHandlerInAPipe", emit_from_a_handler, "ab", false},
+			mixture{"ASignalHandlerInTheLog", emit_from_a_handler, "ab", true}),
+	[](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(ReportsAtOnceTest, DoNotMix)
+{
+	const mixture &of = GetParam();
+
 	if (running_again()) {
-		emit_from_threads();
+		of.report();
 		return;
 	}
 	const log_file log;
-	const second_run run = run_again({"SLAB_LOG=" + log.path()});
-	std::string text = log.text();
+	const second_run run = run_again({"SLAB_LOG=" + (of.log ? log.path() : "")});
+	std::string text = of.log ? log.text() : run.output;
 
 	EXPECT_EQ(run.failure, "");
-	for (unsigned i = 0; i < reporters; i++)
-		EXPECT_EQ(take_reports(&text, static_cast<char>('a' + i)), reports_each);
-	EXPECT_EQ(text.find_first_not_of('.'), std::string::npos);
-}
+	for (const char letter : std::string(of.letters)) {
+		const unsigned reports = take_reports(&text, letter);
 
-TEST(ReportTest, OfASignalHandlerDoesNotMixWithTheOneItInterrupts)
-{
-	if (running_again()) {
-		emit_from_a_handler();
-		return;
+		/* A thread reports until its signal handler has reported often enough. */
+		EXPECT_GE(reports, reports_each) << letter;
+		EXPECT_TRUE(letter == 'a' || reports == reports_each) << letter << reports;
 	}
-	second_run run = run_again({"SLAB_LOG="});
-
-	EXPECT_EQ(run.failure, "");
-	EXPECT_EQ(take_reports(&run.output, 'b'), reports_each);
-	EXPECT_GE(take_reports(&run.output, 'a'), reports_each);
-	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
-}
-
-TEST(ReportTest, OfASignalHandlerDoesNotMixInTheLog)
-{
-	if (running_again()) {
-		emit_from_a_handler();
-		return;
-	}
-	const log_file log;
-	const second_run run = run_again({"SLAB_LOG=" + log.path()});
-	std::string text = log.text();
-
-	EXPECT_EQ(run.failure, "");
-	EXPECT_EQ(take_reports(&text, 'b'), reports_each);
-	EXPECT_GE(take_reports(&text, 'a'), reports_each);
-	EXPECT_EQ(text.find_first_not_of('.'), std::string::npos);
-}
-
-TEST(ReportTest, WaitsForTheReaderOfANonBlockingPipe)
-{
-	if (running_again()) {
-		fcntl(STDERR_FILENO, F_SETFL, O_WRONLY | O_NONBLOCK);
-		emit_from_threads();
-		return;
-	}
-	second_run run = run_again({"SLAB_LOG="});
-
-	EXPECT_EQ(run.failure, "");
-	for (unsigned i = 0; i < reporters; i++)
-		EXPECT_EQ(take_reports(&run.output, static_cast<char>('a' + i)), reports_each);
+	EXPECT_EQ(text.find("BUG"), std::string::npos);
+	EXPECT_TRUE(!of.log || text.find_first_not_of('.') == std::string::npos);
 }
 
 /* --- where they go ----------------------------------------------------------------- */
@@ -382,46 +362,60 @@ TEST(ReportTest, GoesToTheLog)
 	EXPECT_EQ(st.st_mode & 0777, 0600U);
 }
 
-TEST(ReportTest, GoesToStderrWhenTheLogCannotBeOpened)
-{
-	if (running_again()) {
-		emit("Poison overwritten");
-		return;
-	}
-	const second_run run = run_again({"SLAB_LOG=/nonexistent/log"});
+struct outcome {
+	const char *name, *setting;
+	void (*act)();
+	const char *failure, *output, *not_output;
+};
 
-	EXPECT_EQ(run.failure, "");
-	EXPECT_NE(run.output.find("BUG entry: Poison overwritten"), std::string::npos);
+void PrintTo(const outcome &outcome, std::ostream *out)
+{
+	*out << outcome.name;
 }
 
-TEST(ReportTest, AbortsWhenAskedTo)
+class ReportOutcomeTest : public testing::TestWithParam<outcome>
 {
+};
+
+INSTANTIATE_TEST_SUITE_P(
+	Of, ReportOutcomeTest,
+	testing::Values(outcome{"ALogThatCannotBeOpened", "SLAB_LOG=/nonexistent/log",
+				[] { emit("Poison overwritten"); }, "",
+				"BUG entry: Poison overwritten", "FIX"},
+			outcome{"Abort", "SLAB_DEBUG_ABORT=1",
+				[] {
+					emit("the only one");
+					emit("never made");
+				},
+				"killed by signal 6", "BUG entry: the only one", "never made"},
+			outcome{"AbortBehindTheHandler", "SLAB_DEBUG_ABORT=1",
+				[] {
+					slab_set_report_handler(
+						[](const struct slab_report *report, void *) {
+							slab_note("%s", report->reason);
+						},
+						nullptr);
+					emit("the only one");
+				},
+				"killed by signal 6", "libslab: the only one\n", "BUG"},
+			outcome{"ATraceLineWithoutALog",
+				"SLAB_LOG=", [] { report_trace_line("TRACE entry free 0x1230"); },
+				"", "\nTRACE entry free 0x1230\n", "BUG"}),
+	[](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(ReportOutcomeTest, IsSeenOnStderr)
+{
+	const outcome &of = GetParam();
+
 	if (running_again()) {
-		emit("the only one");
-		emit("never made");
+		of.act();
 		return;
 	}
-	const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
+	const second_run run = run_again({of.setting});
 
-	EXPECT_EQ(run.failure, "killed by signal " + std::to_string(SIGABRT));
-	EXPECT_NE(run.output.find("BUG entry: the only one"), std::string::npos);
-	EXPECT_EQ(run.output.find("never made"), std::string::npos);
-}
-
-TEST(ReportTest, AbortsBehindTheHandler)
-{
-	if (running_again()) {
-		slab_set_report_handler([](const struct slab_report *report,
-					   void *) { slab_note("%s", report->reason); },
-					nullptr);
-		emit("the only one");
-		return;
-	}
-	const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
-
-	EXPECT_EQ(run.failure, "killed by signal " + std::to_string(SIGABRT));
-	EXPECT_NE(run.output.find("libslab: the only one\n"), std::string::npos);
-	EXPECT_EQ(run.output.find("BUG"), std::string::npos);
+	EXPECT_EQ(run.failure, of.failure);
+	EXPECT_NE(run.output.find(of.output), std::string::npos) << run.output;
+	EXPECT_EQ(run.output.find(of.not_output), std::string::npos) << run.output;
 }
 
 TEST(ReportTest, TraceLinesGoToTheLogAndAreNotCounted)
@@ -445,17 +439,6 @@ TEST(ReportTest, TraceLinesGoToTheLogAndAreNotCounted)
 	EXPECT_EQ(run.failure, "");
 	EXPECT_EQ(text.compare(0, 26, "TRACE entry alloc 0x1230\nx"), 0) << text;
 	EXPECT_EQ(text.find('\n', 25), text.size() - 1);
-}
-
-TEST(ReportTest, TraceLinesGoToStderrWithoutALog)
-{
-	if (running_again()) {
-		report_trace_line("TRACE entry free 0x1230");
-		return;
-	}
-	const second_run run = run_again({"SLAB_LOG="});
-
-	EXPECT_NE(run.output.find("\nTRACE entry free 0x1230\n"), std::string::npos);
 }
 
 TEST(ReportTest, NotesAreOneLine)
