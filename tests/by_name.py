@@ -3,10 +3,10 @@
 
 usage: by_name.py TEXT...    (./run test TEXT..., which configures build/ first)
 
-A name is that of a GoogleTest case, Suite.Test, or that of a test of ctest. The cases are
-found in the sources, so only programs that have one of them are built, and what scripts run.
-ctest runs them as it does all tests: each engine, each page size. One failure is enough for
-exit status 1; a text that no name contains is an error, exit status 2.
+A name is that of a GoogleTest case, Suite.Test and its parameter, or that of a test of ctest.
+The cases are first looked for in the sources, so only programs that may have one are built, and
+what scripts run. ctest runs them as it does all tests: each engine, each page size. One failure
+is enough for exit status 1; a text that no name contains is an error, exit status 2.
 """
 import json
 import os
@@ -16,7 +16,8 @@ import sys
 from pathlib import Path
 
 BUILD = Path("build").resolve()
-CASE = re.compile(r"^(TEST|TEST_F|TEST_P)\(\s*(\w+),\s*(\w+)\s*\)", re.M)
+CASE = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
+PARAMETER = re.compile(r'"([\w.]+)"')
 ADD_TEST = re.compile(r'^add_test\(\[=\[(.+?)\]=\] (".*")\)$', re.M)
 LONGEST_FILTER = 100_000  # bytes: an environment variable holds 128 KiB
 
@@ -41,24 +42,37 @@ def program_sources():
     return sources
 
 
-def cases_of(paths):
-    """The cases in these files: Suite.Test, and the pattern that GoogleTest knows it by."""
-    cases = {}
+def may_have(paths, text):
+    """Is there a case in these sources whose name may contain the text? Names of parameters are
+    strings there; of a text with slashes it is the part with a dot that stands there."""
+    words = plain(text).split("/")
+    words = [word for word in words if "." in word] or [word for word in words if word]
     for path in paths:
-        for kind, suite, test in CASE.findall(path.read_text()):
-            name = f"{suite}.{test}"
-            cases[name] = f"*/{name}/*" if kind == "TEST_P" else name
+        source = path.read_text()
+        names = [f"{suite}.{test}" for suite, test in CASE.findall(source)]
+        if "INSTANTIATE_TEST_SUITE_P" in source:
+            names += PARAMETER.findall(source)
+        if any(word in plain(name) for name in names for word in words):
+            return True
+    return False
+
+
+def listed_cases(program):
+    """Every case of a program that is built."""
+    output = subprocess.run([BUILD / "bin" / program, "--gtest_list_tests"], check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    suite, cases = "", []
+    for line in output.splitlines():
+        name = line.split("#")[0].strip()
+        if line.startswith("  "):
+            cases.append(suite + name)
+        elif name.endswith("."):
+            suite = name
     return cases
 
 
 def plain(name):
     return re.sub("[-_]", "", name).lower()
-
-
-def contains(name, text):
-    """A text with slashes is the name of a case with its parameter: all parameters run."""
-    name, text = plain(name), plain(text)
-    return text in name or ("/" in text and f"/{name}/" in f"/{text}/")
 
 
 def first(names, limit=8):
@@ -94,47 +108,54 @@ def build(commands):
         sys.exit(1)
 
 
-def run(names, patterns=()):
-    """ctest on these tests, with these cases of them or all; whether all passed."""
+def run(names, cases=()):
+    """ctest on these tests, with these cases of them or all: whether all passed."""
     environment = {"SLAB_STRESS_SECONDS": "0.3", **os.environ}
-    if patterns and len(":".join(patterns)) < LONGEST_FILTER:
-        environment["GTEST_FILTER"] = ":".join(sorted(patterns))
+    if cases and len(":".join(cases)) < LONGEST_FILTER:
+        environment["GTEST_FILTER"] = ":".join(sorted(cases))
     wanted = "|".join(re.escape(name) for name in sorted(names))
     return subprocess.run(["ctest", "--preset", "release", "-j", str(2 * (os.cpu_count() or 1)),
                            "-R", f"^({wanted})$"], env=environment).returncode == 0
 
 
-def select(texts, tests):
-    """The tests that run whole, those that run some cases, the patterns of these, and the
-    texts that no name contains."""
-    programs = {}
-    for name, command in tests.items():
-        programs.setdefault(Path(command[0]).name, []).append(name)
-    whole = {name for name in tests if any(plain(text) in plain(name) for text in texts)}
-    unknown = {text for text in texts if not any(plain(text) in plain(name) for name in tests)}
-    some, patterns = set(), set()
-    for program, paths in program_sources().items():
-        cases = cases_of(paths) if program in programs else {}
-        found = {text: [name for name in cases if contains(name, text)] for text in texts}
-        names = set().union(*found.values())
-        if names:
-            print(f"== {program}:", *first(names))
-            some.update(programs[program])
-            patterns.update(cases[name] for name in names)
-            unknown -= {text for text in texts if found[text]}
-    return whole, some - whole, patterns, unknown
+def die(text):
+    print(f"run: no test case (Suite.Test) and no test of ctest has '{text}' in its name",
+          file=sys.stderr)
+    sys.exit(2)
 
 
 def main(texts):
     tests = ctest_tests()
-    whole, some, patterns, unknown = select(texts, tests)
-    if unknown:
-        print(f"run: no test case (Suite.Test) and no test of ctest has '{min(unknown)}' in its"
-              " name", file=sys.stderr)
-        sys.exit(2)
-    build([tests[name] for name in whole | some])
+    programs = {}
+    for name, command in tests.items():
+        programs.setdefault(Path(command[0]).name, []).append(name)
+    named = {text: {name for name in tests if plain(text) in plain(name)} for text in texts}
+    likely = {text: [program for program, paths in program_sources().items()
+                     if program in programs and may_have(paths, text)] for text in texts}
+    for text in texts:
+        if not named[text] and not likely[text]:
+            die(text)
+
+    whole = set().union(*named.values())
+    candidates = sorted(set().union(*likely.values()))
+    build([tests[name] for name in whole] + [tests[programs[name][0]] for name in candidates])
+    some, cases = set(), set()
+    for program in candidates:
+        found = {text: [name for name in listed_cases(program) if plain(text) in plain(name)]
+                 for text in texts}
+        here = set().union(*found.values())
+        if here:
+            print(f"== {program}:", *first(here), flush=True)
+            some.update(programs[program])
+            cases.update(here)
+            for text in texts:
+                named[text].update(found[text])
+    for text in texts:
+        if not named[text]:
+            die(text)
+
     passed = [run(whole)] if whole else []
-    passed += [run(some, patterns)] if some else []
+    passed += [run(some - whole, cases)] if some - whole else []
     sys.exit(0 if all(passed) else 1)
 
 
