@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/server.h"
+#include "base/maintenance.h"
 #include "registry/count_window.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
@@ -134,7 +134,7 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 	}
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLOWPATH);
 	slab_free_remote(cache, slab, n, offset8);
-	slab_control_resume();
+	maintenance_resume();
 }
 
 /*

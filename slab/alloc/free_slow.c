@@ -9,6 +9,7 @@
  */
 #include <string.h>
 
+#include "base/maintenance.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
 #include "rseq.h"
@@ -83,7 +84,7 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
 	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
 		debug_report_double_free(cache, slab, obj, caller);
-	slab_control_resume();
+	maintenance_resume();
 }
 
 /* `slab` may be anything: a pointer that is not libslab's leads anywhere. */

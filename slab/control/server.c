@@ -28,6 +28,7 @@
 #define _GNU_SOURCE
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/maintenance.h"
 #include "control/clients.h"
 #include "control/server.h"
 #include "registry/count_window.h"
@@ -68,8 +69,6 @@
 enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 
 static atomic_int state;
-
-bool slab_control_resumes;
 
 /* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
 static atomic_bool main_thread_gone;
@@ -149,7 +148,7 @@ static void start_timer(void)
 		set_timer(period);
 }
 
-void slab_control_start_ticks(void)
+static void start_ticks(void)
 {
 	int saved_errno = errno;
 
@@ -308,7 +307,7 @@ __attribute__((constructor)) static void watch_main_thread(void)
 static void resume_later(enum state parents)
 {
 	if (parents == THREAD || parents == STARTING)
-		__atomic_store_n(&slab_control_resumes, true, __ATOMIC_RELAXED);
+		__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
 }
 
 /* While no client can be accepted, the listening socket is not waited for. */
@@ -355,6 +354,20 @@ static int start_thread(void)
 	return -error;
 }
 
+static void resume(void)
+{
+	int saved_errno = errno, cancel = cancel_disable();
+
+	if (common_period()) {
+		__atomic_store_n(&maintenance_resumes, false, __ATOMIC_RELAXED);
+		slab_control_start();
+	}
+	cancel_restore(cancel);
+	errno = saved_errno;
+}
+
+static const struct maintenance_driver driver = {start_ticks, resume};
+
 /* From IDLE to one of the final states; `served` is THREAD or LOOP. */
 static void start_once(enum state served)
 {
@@ -366,6 +379,7 @@ static void start_once(enum state served)
 		atomic_store(&state, OFF);
 		return;
 	}
+	maintenance_set_driver(&driver);
 	error = open_server(served);
 	if (!error)
 		atomic_store(&state, served); /* the thread may change it at once */
@@ -386,18 +400,6 @@ void slab_control_start(void)
 		return;
 	saved_errno = errno;
 	start_once(THREAD);
-	errno = saved_errno;
-}
-
-void slab_control_resume_slow(void)
-{
-	int saved_errno = errno, cancel = cancel_disable();
-
-	if (common_period()) {
-		__atomic_store_n(&slab_control_resumes, false, __ATOMIC_RELAXED);
-		slab_control_start();
-	}
-	cancel_restore(cancel);
 	errno = saved_errno;
 }
 

@@ -6,8 +6,6 @@
 #ifndef SLAB_CONTROL_INTERNAL_H
 #define SLAB_CONTROL_INTERNAL_H
 
-#include <stdbool.h>
-
 #include "stats/json.h"
 
 /*
@@ -18,32 +16,11 @@
 void slab_control_start(void);
 
 /*
- * slab_control_start_ticks: sample_wants_ticks(), count_period() or
- * decay_wait() from now on: their ticks are called as often as they want, as long as
- * they do. Any thread, with any lock held; errno is untouched.
- */
-void slab_control_start_ticks(void);
-
-/*
  * slab_control_after_fork_child: in the child of a fork: leave the parent's
  * socket and clients to the parent. The next slab_control_start() opens the
  * child's own.
  */
 void slab_control_after_fork_child(void);
-
-/*
- * slab_control_resume: in the child of a fork whose parent had the thread: start it, as
- * soon as there are ticks to be had. At the end of slow paths; costs one load otherwise.
- * Not with locks behind registry_lock. errno is untouched.
- */
-extern bool slab_control_resumes;
-void slab_control_resume_slow(void);
-
-static inline void slab_control_resume(void)
-{
-	if (__builtin_expect(__atomic_load_n(&slab_control_resumes, __ATOMIC_RELAXED), 0))
-		slab_control_resume_slow();
-}
 
 /*
  * slab_control_answer: write the answer to one request line into an empty

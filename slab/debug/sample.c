@@ -16,7 +16,7 @@
 #include <slab/debug.h>
 
 #include "base/clock.h"
-#include "control/server.h"
+#include "base/maintenance.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
 
@@ -75,7 +75,7 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 	set_gate(cache, 0);
 	pthread_mutex_unlock(&cache->flush_lock);
 	if (interval > SAMPLE_EXACT_MAX)
-		slab_control_start_ticks();
+		maintenance_start_ticks();
 }
 
 int slab_cache_sample(struct slab_cache *cache, unsigned long n)

@@ -60,7 +60,7 @@
 
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "control/server.h"
+#include "base/maintenance.h"
 #include "core/hand.h"
 #include "config/options.h"
 #include "registry/pin.h"
@@ -119,7 +119,7 @@ void decay_stir_slow(void)
 	if (decay_ms() < 0 || !is_asleep() || !__atomic_exchange_n(&asleep, 0, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_store_n(&next_pass, clock_us() + (uint64_t)period() * 1000, __ATOMIC_RELAXED);
-	slab_control_start_ticks();
+	maintenance_start_ticks();
 }
 
 /* At the end of a pass. */

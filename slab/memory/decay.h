@@ -5,7 +5,7 @@
 #ifndef SLAB_DECAY_H
 #define SLAB_DECAY_H
 
-#include "control/server.h"
+#include "base/maintenance.h"
 #include "core/slab_internal.h"
 
 /* Passes of maintenance to a decay time: what nobody used for so many goes back. */
@@ -43,7 +43,7 @@ static inline void decay_begin_use(struct slab *slab)
 		slab_set_bare(slab, 0, 0);
 	}
 	decay_stir();
-	slab_control_resume();
+	maintenance_resume();
 }
 
 /* … has more free objects than it had: there may be more to give back. */
@@ -79,7 +79,7 @@ bool decay_may_discard(const struct slab *slab);
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2]);
 
 /* After how many ms decay_tick() is to be called; 0: not before decay_stir() asks for it
- * by slab_control_start_ticks(). */
+ * by maintenance_start_ticks(). */
 long decay_wait(void);
 /* Run a pass, if it is time for one; now: clock_us(). */
 void decay_tick(uint64_t now);

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "control/server.h"
+#include "base/maintenance.h"
 #include "core/slab_internal.h"
 
 /* Who has no privileges may only have windows that are multiples of two seconds. */
@@ -350,8 +350,7 @@ void pressure_start(void)
 {
 	if (__atomic_exchange_n(&wanted, true, __ATOMIC_RELAXED))
 		return;
-	slab_control_start();
-	slab_control_start_ticks();
+	maintenance_start_ticks();
 }
 
 void pressure_after_fork_child(void)

@@ -15,7 +15,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "control/server.h"
 #include "debug/debug_cache.h"
 
 /* Allocations in a microsecond that may be counted: of all quiet caches, and of all busy

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/maintenance.h"
+
+#include <stddef.h>
+
+static const struct maintenance_driver *driver;
+
+bool maintenance_resumes;
+
+void maintenance_set_driver(const struct maintenance_driver *new_driver)
+{
+	__atomic_store_n(&driver, new_driver, __ATOMIC_RELEASE);
+}
+
+void maintenance_start_ticks(void)
+{
+	const struct maintenance_driver *set = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
+
+	if (set)
+		set->start_ticks();
+}
+
+void maintenance_resume_slow(void)
+{
+	const struct maintenance_driver *set = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
+
+	if (set)
+		set->resume();
+}
