@@ -7,24 +7,33 @@
 #ifndef SLAB_CALLBACK_H
 #define SLAB_CALLBACK_H
 
-#include "rcu/free_rcu.h"
 #include "base/cancel.h"
+#include "core/deferral.h"
 #include "memory/limit.h"
 
 struct callback {
 	int cancel;
 	enum limit_cause cause;
+	const struct cache_deferral *deferral;
 	const struct rcu_flavor_struct *entered;
 };
 
 static inline struct callback callback_begin(const struct slab_cache *cache)
 {
-	return (struct callback){cancel_disable(), limit_noted, rcu_enter(cache)};
+	const struct cache_deferral *deferral = cache->deferral;
+
+	return (struct callback){
+		.cancel = cancel_disable(),
+		.cause = limit_noted,
+		.deferral = deferral,
+		.entered = deferral ? deferral->enter(cache) : NULL,
+	};
 }
 
 static inline void callback_end(const struct callback *callback)
 {
-	rcu_leave(callback->entered);
+	if (callback->deferral)
+		callback->deferral->leave(callback->entered);
 	limit_noted = callback->cause;
 	cancel_restore(callback->cancel);
 }

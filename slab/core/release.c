@@ -21,8 +21,8 @@
  * other, and do not nest. The cache is pinned meanwhile: a destructor that destroys it is
  * refused.
  */
-#include "rcu/free_rcu.h"
 #include "debug/debug_cache.h"
+#include "core/deferral.h"
 #include "core/hand.h"
 
 /* The cache whose slabs this thread is destroying. */
@@ -92,7 +92,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 
 	if (readers_may_look(cache)) {
 		has_left(node, slab);
-		rcu_retire(cache, slab);
+		cache->deferral->retire(cache, slab);
 		return;
 	}
 	debug_destroy_objects(cache, slab);

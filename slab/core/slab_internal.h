@@ -329,6 +329,7 @@ struct slab_cache {
 	size_t limit;    /* bytes of slabs at most, 0: none; atomic */
 	size_t reserved; /* bytes of slabs that it has or is about to take (limit.h); atomic */
 	struct cache_rcu *rcu; /* with args.rcu, else NULL */
+	const struct cache_deferral *deferral; /* the same */
 	struct cache_reserve *reserve; /* with args.reserve, else NULL */
 	size_t (*reclaim)(struct slab_cache *, void *);
 	uint64_t asked; /* when that was called last: a number that grows; under registry_lock */

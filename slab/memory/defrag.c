@@ -57,6 +57,7 @@
 
 #include "core/callback.h"
 #include "core/hand.h"
+#include "rcu/free_rcu.h"
 
 /* One node's. */
 struct defrag {

@@ -35,6 +35,7 @@
 
 #include <errno.h>
 
+#include "core/deferral.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"
 #include "rseq.h"
@@ -44,92 +45,6 @@
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
 
-/* Flavours that a thread is registered with at a time: callbacks of one cache can lead to
- * those of another. liburcu has four. */
-#define KNOWN_MAX 4u
-
-#define PART ((size_t)256)
-
-_Static_assert(sizeof(struct cache_rcu) <= PART, "a part of a page holds it");
-
-static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct cache_rcu *free_list;
-
-/* call_rcu() wants threads that its flavour knows, and so do the callbacks of caches. */
-static __thread bool is_ours;
-static __thread const struct rcu_flavor_struct *known[KNOWN_MAX];
-static __thread unsigned known_count;
-
-void rcu_this_thread_is_ours(void)
-{
-	is_ours = true;
-}
-
-static bool is_known(const struct rcu_flavor_struct *flavor)
-{
-	for (unsigned i = 0; i < known_count; i++)
-		if (known[i] == flavor)
-			return true;
-	return false;
-}
-
-const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor)
-{
-	if (!is_ours || is_known(flavor) || known_count == KNOWN_MAX)
-		return NULL;
-	flavor->register_thread();
-	known[known_count++] = flavor;
-	return flavor;
-}
-
-const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache)
-{
-	return cache->rcu ? rcu_enter_flavor(cache->rcu->flavor) : NULL;
-}
-
-void rcu_leave(const struct rcu_flavor_struct *entered)
-{
-	if (!entered)
-		return;
-	entered->unregister_thread();
-	known_count--;
-}
-
-/* --- memory ------------------------------------------------------------------- */
-
-void rcu_give_free(struct cache_rcu *rcu)
-{
-	pthread_mutex_lock(&free_lock);
-	rcu->next = free_list;
-	free_list = rcu;
-	pthread_mutex_unlock(&free_lock);
-}
-
-/* Few caches have one: a page serves many. */
-static struct cache_rcu *take_fresh(void)
-{
-	const size_t bytes = os_page_size();
-	char *page = os_map(bytes, 1);
-
-	if (!page)
-		return NULL;
-	for (size_t at = PART; at < bytes; at += PART)
-		rcu_give_free((struct cache_rcu *)(page + at));
-	return (struct cache_rcu *)page;
-}
-
-static struct cache_rcu *take_free(void)
-{
-	struct cache_rcu *rcu;
-
-	pthread_mutex_lock(&free_lock);
-	rcu = free_list;
-	if (rcu)
-		free_list = rcu->next;
-	pthread_mutex_unlock(&free_lock);
-	return rcu ? rcu : take_fresh();
-}
-
 static uint64_t backlog_of(size_t size)
 {
 	uint64_t n = BACKLOG_BYTES / size;
@@ -137,14 +52,27 @@ static uint64_t backlog_of(size_t size)
 	return n < BACKLOG_MIN ? BACKLOG_MIN : n > BACKLOG_MAX ? BACKLOG_MAX : n;
 }
 
+static void retire(struct slab_cache *cache, struct slab *slab)
+{
+	struct cache_rcu *rcu = cache->rcu;
+	unsigned turn;
+
+	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
+	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
+	rcu_push(&rcu->retired[turn], slab, &slab->next);
+	rcu_arm(rcu);
+}
+
+static const struct cache_deferral deferral = {retire, rcu_enter, rcu_leave};
+
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
 {
-	struct cache_rcu *rcu = take_free();
+	struct cache_rcu *rcu = rcu_pool_take();
 	char *slots = rcu ? slots_create() : NULL;
 
 	if (!slots) {
 		if (rcu)
-			rcu_give_free(rcu);
+			rcu_pool_put(rcu);
 		return NULL;
 	}
 	*rcu = (struct cache_rcu){
@@ -153,6 +81,7 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 		.slots = slots,
 		.backlog = backlog_of(cache->size),
 	};
+	cache->deferral = &deferral;
 	return rcu;
 }
 
@@ -162,16 +91,6 @@ char *rcu_slots(const struct cache_rcu *rcu)
 }
 
 /* --- fork --------------------------------------------------------------------------------- */
-
-void rcu_fork_lock(void)
-{
-	pthread_mutex_lock(&free_lock);
-}
-
-void rcu_fork_unlock(void)
-{
-	pthread_mutex_unlock(&free_lock);
-}
 
 /* Every slab that has objects waiting is on its turn's stack again. */
 static void stack_again(struct slab *slab, void *arg)
@@ -207,7 +126,7 @@ static void count_again(struct cache_rcu *rcu)
  */
 static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
 {
-	struct cache_rcu *rcu = take_free();
+	struct cache_rcu *rcu = rcu_pool_take();
 
 	if (!rcu)
 		return old;
@@ -240,17 +159,6 @@ void rcu_after_fork_child(struct slab_cache *cache)
 }
 
 /* --- freeing -------------------------------------------------------------------------------- */
-
-void rcu_retire(struct slab_cache *cache, struct slab *slab)
-{
-	struct cache_rcu *rcu = cache->rcu;
-	unsigned turn;
-
-	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
-	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
-	rcu_push(&rcu->retired[turn], slab, &slab->next);
-	rcu_arm(rcu);
-}
 
 /* What this CPU has gathered waits from now on. */
 static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)

@@ -21,16 +21,8 @@ void rcu_destroy(struct cache_rcu *rcu);
 /* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */
 int rcu_drain(struct slab_cache *cache);
 
-/* An unused slab in hand, of a type-safe cache, is released after a grace period. */
-void rcu_retire(struct slab_cache *cache, struct slab *slab);
-
 /* Called by threads of libslab's own, which no flavour knows. */
 void rcu_this_thread_is_ours(void);
-
-/* Around callbacks of a cache: such a thread is known to the cache's flavour within.
- * rcu_enter() returns what rcu_leave() wants. */
-const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
-void rcu_leave(const struct rcu_flavor_struct *entered);
 
 /* Some milliseconds at most, until nothing waits: for allocations that met a limit. */
 void rcu_wait_a_moment(struct slab_cache *cache);

@@ -271,7 +271,7 @@ static void callback(struct rcu_head *head)
 		return;
 	}
 	if (!rcu->cache) {
-		rcu_give_free(rcu);
+		rcu_pool_put(rcu);
 		return;
 	}
 
@@ -415,5 +415,5 @@ void rcu_destroy(struct cache_rcu *rcu)
 	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))
 		stop_driving(rcu); /* the callback has the rest */
 	else
-		rcu_give_free(rcu);
+		rcu_pool_put(rcu);
 }

@@ -57,9 +57,16 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 		rcu_call(rcu);
 }
 
+/* Around callbacks of a cache: a thread of libslab's own, which no flavour knows, is known
+ * to the cache's within. rcu_enter() returns what rcu_leave() wants. */
+const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
+void rcu_leave(const struct rcu_flavor_struct *entered);
 /* rcu_enter(), where the cache may be gone. */
 const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor);
-/* Nobody uses it any more. */
-void rcu_give_free(struct cache_rcu *rcu);
+
+/* NULL: out of memory. */
+struct cache_rcu *rcu_pool_take(void);
+/* No thread uses it any more. */
+void rcu_pool_put(struct cache_rcu *rcu);
 
 #endif /* SLAB_RCU_TURN_H */
