@@ -348,7 +348,7 @@ static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node
 {
 	if (!obj || !topology_is_real() || os_lies_on(obj, cache->object_size, node))
 		return obj;
-	slab_free(cache, obj);
+	slab_free_from(cache, obj, slab_of(obj), NULL);
 	errno = ENOMEM;
 	return NULL;
 }

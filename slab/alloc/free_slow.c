@@ -96,9 +96,10 @@ static bool is_plain(struct slab_cache *cache, const void *obj, const struct sla
 
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
-	if (SLAB_UNLIKELY(!is_plain(cache, obj, slab))) {
-		debug_free(cache, obj, caller);
-		return;
+	while (SLAB_UNLIKELY(!is_plain(cache, obj, slab))) {
+		if (debug_free(cache, obj, caller))
+			return;
+		slab = slab_of(obj);
 	}
 	if (SLAB_UNLIKELY(!slab_is_object(slab, obj))) {
 		debug_report_interior(cache, slab, obj, caller);

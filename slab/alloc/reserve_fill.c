@@ -130,7 +130,7 @@ static bool fill(struct slab_cache *cache, const void *caller)
 		if (!obj)
 			return false;
 		if (!put(cache, obj)) /* others fill it, too */
-			slab_free(cache, obj);
+			slab_free_from(cache, obj, slab_of(obj), caller);
 	}
 	return true;
 }
@@ -206,7 +206,7 @@ void reserve_empty(struct slab_cache *cache)
 	void *obj;
 
 	while (cache->reserve && (obj = get(cache)))
-		slab_free(cache, obj);
+		slab_free_from(cache, obj, slab_of(obj), NULL);
 }
 
 void reserve_destroy(struct slab_cache *cache)

@@ -114,13 +114,14 @@ static inline char *debug_object_at(const struct slab *slab, unsigned index)
 void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
 		  const void *caller);
 /* debug_free: of an object whose slab carries SLAB_TAG_DEBUG, and of whatever
- * cannot be freed: reports what is wrong. */
-void debug_free(struct slab_cache *cache, void *obj, const void *caller);
+ * cannot be freed: reports what is wrong. false: its slab has changed its kind meanwhile,
+ * and is to be looked at again. */
+bool debug_free(struct slab_cache *cache, void *obj, const void *caller);
 /* The same for slab_free_rcu(), in two steps: may the object be freed (reports why not), and
- * is remembered who does it; and then, with its index, it is free. */
+ * is remembered who does it; and then, with its index, it is free (false: as debug_free()). */
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
-void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
+bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
 /* The bytes that may be used; the size that was asked for when a red zone
  * follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);

@@ -300,7 +300,7 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 		slab_release(cache, slab);
 }
 
-void debug_free(struct slab_cache *cache, void *obj, const void *caller)
+bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
 	struct operation op;
@@ -308,28 +308,25 @@ void debug_free(struct slab_cache *cache, void *obj, const void *caller)
 
 	if (slab_user(slab) != cache) {
 		debug_report_stray(cache, obj, caller);
-		return;
+		return true;
 	}
 	if (reserve_holds(cache, obj)) { /* its slab takes it for allocated */
 		debug_report_double_free(cache, slab, obj, caller);
-		return;
+		return true;
 	}
-	if (debug_is_guarded(slab)) {
-		guard_free(cache, slab, obj, caller);
-		return;
-	}
+	if (debug_is_guarded(slab))
+		return guard_free(cache, slab, obj, caller);
 	op.track = (struct track){0};
 	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = free_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	if (result == GONE) /* its slab changed its kind: it is looked at again */
-		slab_free(cache, obj);
-	else if (result == REFUSED)
+	if (result == REFUSED)
 		debug_refuse(cache, &op.finding, obj, caller);
-	else
+	else if (result != GONE)
 		after_free(cache, slab, obj, result, &op);
+	return result != GONE;
 }
 
 /* --- frees that wait for a grace period ---------------------------------------------------- */
@@ -389,7 +386,7 @@ static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsig
 	return free_locked(cache, slab, slab->cpu.base + index * slab_size(slab), op);
 }
 
-void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
+bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
 {
 	void *obj = slab->debug ? debug_object_at(slab, index)
 				: slab->cpu.base + index * slab_size(slab);
@@ -398,25 +395,23 @@ void debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 
 	if (debug_is_guarded(slab)) {
 		guard_free_waited(cache, slab);
-		return;
-	}
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
-		slab_free_from(cache, obj, slab, NULL);
-		return;
+		return true;
 	}
 	op.track = (struct track){0};
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = free_waited_locked(cache, slab, index, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
-	if (result == GONE) {
-		slab_free(cache, obj);
-	} else if (result == REFUSED) {
+	if (result == REFUSED) {
 		op.finding.detected = op.track;
 		finding_fix(&op.finding, "Object at %p not freed", obj);
 		debug_report(cache, &op.finding);
-	} else {
+	} else if (result != GONE) {
 		after_free(cache, slab, obj, result, &op);
+	} else if (slab_user(slab) != cache) {
+		debug_report_stray(cache, obj, NULL);
+		return true;
 	}
+	return result != GONE;
 }
 
 /* --- sizes -------------------------------------------------------------------------------- */

@@ -463,7 +463,7 @@ static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 	guard_unlock();
 }
 
-void guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
+bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)
 {
 	struct track track;
 	int result;
@@ -472,8 +472,7 @@ void guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const vo
 	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_FREE, &track);
 	if (result == FREED)
 		retire(cache, slab, obj);
-	else if (result == GONE)
-		debug_free(cache, obj, caller); /* a slab of another kind by now */
+	return result != GONE;
 }
 
 bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller)

@@ -50,8 +50,9 @@ bool sample_wants_ticks(void);
  * when it is freed: its slab holds no other.
  */
 void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller);
-/* `slab` is guarded, and of this cache. Reports a double or invalid free. */
-void guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller);
+/* `slab` is guarded, and of this cache. Reports a double or invalid free.
+ * false: as debug_free(). */
+bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller);
 /* The same for slab_free_rcu(), in two steps, as debug_begin_waiting(). */
 bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);

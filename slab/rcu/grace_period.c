@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,6 +113,20 @@ static void collect(struct cache_rcu *rcu)
 
 /* --- out of it ------------------------------------------------------------------------ */
 
+static void free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
+{
+	char *obj = slab->cpu.base + index * slab_size(slab);
+	uint16_t offset8;
+
+	while (slab_is_tagged(slab, SLAB_TAG_DEBUG))
+		if (debug_free_waited(cache, slab, index))
+			return;
+	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
+		memset(obj, 0, slab_size(slab));
+	offset8 = cpu_slab_offset8(&slab->cpu, obj);
+	slab_free_remote(cache, slab, 1, &offset8);
+}
+
 /* Objects of slabs that frees treat specially: one by one, as they would be freed. */
 static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
 {
@@ -120,7 +135,7 @@ static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t wa
 	for (unsigned left = RCU_COUNT(waiting); i && left; left--) {
 		unsigned next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
 
-		debug_free_waited(cache, slab, i - 1);
+		free_waited(cache, slab, i - 1);
 		i = next;
 	}
 }
