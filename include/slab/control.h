@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: how slabinfo reaches a running process.
+ * The control socket, by which slabinfo reads and changes a running process.
  *
- * On creation of its first cache a process listens on
- * RUNTIME_DIR/slab/PID.sock, where RUNTIME_DIR is $SLAB_RUNTIME_DIR, else
- * $XDG_RUNTIME_DIR, else /run for root, else the directory is /tmp/slab-UID.
- * A small thread ("slab-control") serves it. SLAB_CONTROL=off switches it off;
- * failing to open it never fails a cache. The protocol is in docs/control.md.
+ * When a process creates its first cache, libslab opens the socket
+ * RUNTIME_DIR/slab/PID.sock. RUNTIME_DIR is $SLAB_RUNTIME_DIR, else
+ * $XDG_RUNTIME_DIR, else /run for root; otherwise the directory is /tmp/slab-UID.
+ * A thread, "slab-control", serves the socket. SLAB_CONTROL=off switches it off. A failure to
+ * open the socket does not affect the cache. docs/control.md has the protocol.
  *
- * A server that wants no extra thread serves the socket in its own loop: it
- * calls slab_control_fd() before its first cache is created, watches the
- * descriptor for input and calls slab_control_dispatch() when there is some.
+ * A server that wants no such thread serves the socket in its own loop: it calls
+ * slab_control_fd() before it creates its first cache, watches the descriptor for input and
+ * then calls slab_control_dispatch().
  *
  * The descriptors have high numbers (from 1024, or from half of RLIMIT_NOFILE's soft limit
- * when that is less) and never 0, 1 or 2. A program may close them, as daemons do, and use
- * the numbers for files of its own: libslab does not touch those files, nor does it in the
+ * if that is less) and never 0, 1 or 2. A program may close them, as daemons do, and use
+ * the numbers for its own files: libslab does not touch those files, also not in the
  * child of a fork. The control thread opens new descriptors a second later. A program that
  * serves the socket in its own loop calls slab_control_fd() for new ones.
  *
- * Cancellation: as in <slab/slab.h>.
+ * <slab/slab.h> defines the conventions of errors and safety.
  */
 #ifndef SLAB_CONTROL_H
 #define SLAB_CONTROL_H
@@ -30,19 +30,28 @@ extern "C" {
 #endif
 
 /*
- * slab_control_fd: open the socket without a thread; returns a descriptor to watch for
- * input with poll, epoll or select (its number is below 1024 while such numbers are free),
- * which stays libslab's. Or -errno: -EPERM when SLAB_CONTROL=off, -EBUSY when the thread
- * already serves it. A later call returns the same descriptor, or a new one when the
- * program closed descriptors of libslab. Only one thread at a time may call this function
- * or slab_control_dispatch().
+ * slab_control_fd: open the socket without a thread.
+ *
+ * Returns a descriptor to watch for input with poll, epoll or select (its number is below
+ * 1024 while such numbers are free). The descriptor belongs to libslab. A later call returns
+ * the same descriptor, or a new one if the program closed descriptors of libslab. Or
+ *   -EPERM  SLAB_CONTROL=off
+ *   -EBUSY  the thread already serves the socket
+ * or another negative error number. After a fork a child that wants no thread calls this
+ * before it creates a cache.
+ * One thread at a time may call this function or slab_control_dispatch(). Cancel-safe,
+ * fork-safe, not async-signal-safe.
  */
 SLAB_API int slab_control_fd(void);
 
-/* slab_control_dispatch: serve what is waiting, without blocking, and give free
- * memory back when it is time (<slab/memory.h>). Returns the number of requests
- * answered, or -errno. -EBADF means that the program closed descriptors of libslab:
- * slab_control_fd() opens new ones. One thread at a time. */
+/*
+ * slab_control_dispatch: serve waiting requests without blocking, and return unused memory
+ * that is due (<slab/memory.h>).
+ *
+ * Returns the number of answered requests, or -EBADF: the program closed descriptors of
+ * libslab, and slab_control_fd() opens new ones; or another negative error number.
+ * One thread at a time. Cancel-safe, fork-safe, not async-signal-safe.
+ */
 SLAB_API int slab_control_dispatch(void);
 
 #ifdef __cplusplus

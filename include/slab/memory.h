@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that comes back: giving free memory to the operating system, by and by or at
- * once, asking caches to free what they can, limits, reserves, and moving objects
- * together.
+ * Returning memory to the operating system: decay, trim, reclaim, limits, and moving objects
+ * together. docs/memory.md shows how to use them.
  *
- * Empty slabs beyond a cache's min_partial go to the page layer at once; their memory
- * goes to the operating system when nobody has used it for SLAB_DECAY_MS (10000 ms;
- * 0: at once, never: never). The same happens to pages of which no object is in use
- * within slabs that nobody works on, and to slabs that idle CPUs and caches hold: a process
- * that does nothing shrinks to what it uses. libslab's control thread does this, and
- * watches the memory pressure of the machine and of the control group; a server that
- * wants no thread calls slab_maintain().
+ * Empty slabs beyond a cache's min_partial go to the page layer at once. libslab returns
+ * their memory to the operating system when it was not used for SLAB_DECAY_MS (10000 ms; 0:
+ * at once; never: never). The same applies to pages on which no object is in use, within
+ * slabs that no thread uses, and to slabs of idle CPUs and caches. So an idle process
+ * shrinks to the memory that it uses. libslab's control thread does this, and watches the
+ * memory pressure of the machine and of the control group; a server that wants no thread
+ * calls slab_maintain().
  *
- * Threads: any. Signals: not async-signal-safe. Cancellation: as in <slab/slab.h>. No
- * function here is to be called from a constructor, a destructor, or one of the callbacks
- * reclaim, isolate and migrate.
+ * <slab/slab.h> defines the conventions of errors and safety. No function here may be
+ * called from a constructor, a destructor, or one of the callbacks reclaim, isolate and
+ * migrate; there slab_reclaim() returns 0.
  */
 #ifndef SLAB_MEMORY_H
 #define SLAB_MEMORY_H
@@ -26,78 +25,108 @@ extern "C" {
 #endif
 
 /*
- * slab_trim: give all memory back that is in nobody's use, at once: what CPUs hold, empty
- * slabs, free slabs of the page layer, pages within slabs. Returns the bytes given back.
+ * slab_trim: return all unused memory to the operating system at once: slabs of CPUs, empty
+ * slabs, free slabs of the page layer, and pages within slabs.
+ *
+ * Returns the number of bytes returned.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API size_t slab_trim(void);
 
 /*
- * slab_maintain: what the control thread does by itself: decay, and memory pressure.
- * Returns after how many milliseconds it wants to be called again, or -1: not before
- * something was freed. For servers with SLAB_CONTROL=off, or a loop of their own.
+ * slab_maintain: do the work of the control thread that is due: decay, and reclaim under
+ * memory pressure. For servers with SLAB_CONTROL=off, or with their own loop.
+ *
+ * Returns the milliseconds until the next call is due, or -1: not before an object is freed.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_maintain(void);
 
 /*
- * slab_reclaim: make caches free what they can (args.reclaim), those with the most memory
- * first, and of like ones those that were not asked for the longest time, until at least
- * `bytes` went back to the operating system, or none can free any more. Returns the bytes
- * that went back. Callbacks run in the calling thread, and no lock of libslab is held.
+ * slab_reclaim: call the reclaim functions of caches (args.reclaim), after a slab_trim(): of
+ * the caches with the most memory first, of similar ones first of the cache that was called
+ * least recently, until enough memory was returned to the operating system, or no function
+ * frees any more. They run in the calling thread, with no lock of libslab held.
+ * Algorithm: as the kernel's shrinkers.
+ *
+ * @bytes  stop when at least this many were returned
+ *
+ * Returns the number of bytes returned to the operating system.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API size_t slab_reclaim(size_t bytes);
 
 /*
- * slab_set_limit: bytes of slabs and large allocations of the whole process at most, 0:
- * no limit; SLAB_LIMIT sets it at the start. Allocations that would need more fail with
- * ENOMEM, after memory that nobody uses was taken back and reclaim callbacks were asked.
- * A large allocation (<slab/malloc.h>) counts as the pages that it takes, and above 2 MiB
- * as those of its mapping: one page more, or up to its alignment. A limit below what is in
- * use takes nothing away; allocations that need more fail until enough has been freed.
+ * slab_set_limit: limit the memory of the process. SLAB_LIMIT sets the limit at the start.
+ *
+ * @bytes  most bytes of slabs and large allocations; 0: no limit
+ *
+ * Allocations beyond it fail with ENOMEM, after libslab took back unused memory and called
+ * reclaim functions. A large allocation (<slab/malloc.h>) counts as the pages that it takes,
+ * and above 2 MiB as those of its mapping: one page more, or up to its alignment. A limit
+ * below what is in use frees nothing; allocations that need more fail until enough was
+ * freed.
+ *
  * Returns 0, or -EINVAL for less than one slab (65536 bytes), with which no allocation could
- * succeed; the old limit stays. slab_limit: the present limit.
+ * succeed; the old limit stays.
+ *
+ * slab_limit: the present limit in bytes; 0: no limit.
+ *
+ * Both: MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_set_limit(size_t bytes);
 SLAB_API size_t slab_limit(void);
 
 /*
- * slab_set_limit_handler: fn is called, in the thread that allocates, each time that an
- * allocation fails because of the limit of a cache, or of the process (cache is NULL);
- * NULL: nobody. It must not allocate from that cache. At most one at a time.
+ * slab_set_limit_handler: call fn whenever an allocation fails because of a limit, in the
+ * thread that allocates. There is at most one handler.
+ *
+ * @fn   NULL removes the handler. `cache` is the cache whose limit was reached, or NULL for
+ *       the limit of the process. fn must not allocate from that cache.
+ * @arg  passed to fn
+ *
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),
 				     void *arg);
 
 /*
- * slab_cache_defrag: move objects of sparsely used slabs into denser ones, and give the
- * slabs that got empty back. For caches with args.isolate and args.migrate:
+ * slab_cache_defrag: move objects of sparsely used slabs into denser ones, and return the
+ * slabs that become empty. For caches with args.isolate and args.migrate:
  *
- *   isolate(obj, arg)        0: obj may be moved now, and nobody frees or moves it until
- *                            migrate was called. It may be called for an object that is
- *                            being freed, or was freed, at this moment, or that its new
- *                            user has not initialised yet: it must find that out (a
- *                            reference count that is zero), so such caches need a
- *                            constructor and objects that are freed in constructed state.
- *   migrate(from, to, arg)   copy what is needed; 0: everything points to `to` now, and
- *                            `from`, in constructed state, will be freed. Otherwise `to`,
- *                            in constructed state, is freed, unused, and `from` stays.
+ *   isolate(obj, arg)        0: obj can be moved now, and no thread frees or moves it until
+ *                            migrate was called. libslab may call it for an object that is
+ *                            free, is being freed, or was just allocated and is not
+ *                            initialized yet. The callback must detect this (by a reference
+ *                            count of zero), so such caches need a constructor, and objects
+ *                            that are freed in constructed state.
+ *   migrate(from, to, arg)   copies the contents. 0: all pointers lead to `to` now; libslab
+ *                            frees `from`, which is in constructed state. Otherwise libslab
+ *                            frees `to`, which is unused and in constructed state, and
+ *                            `from` stays.
  *
- * Both run with no lock held, in the calling thread. When isolate returned 0, migrate
- * follows at once and in any case, so a lock may be held from the one to the other.
- * Meanwhile other threads use the cache as ever. They are never given a fresh slab, nor
- * refused an object for its limit, as long as another slab than the one that is being
- * emptied has a free object. Objects in use are left alone; so are those of slabs with
- * debug letters, and guarded ones (<slab/debug.h>).
+ * Both run with no lock held, in the calling thread. If isolate returned 0, migrate always
+ * follows at once, so the program can hold a lock from one to the other. Other threads may
+ * use the cache meanwhile. While any slab except the one that is being emptied has a free
+ * object, their allocations take no fresh slab and do not fail at the limit. Objects that
+ * are in use are not moved; neither are those of slabs with debug flags, and guarded ones
+ * (<slab/debug.h>).
  *
- * Readers without locks: `from` is freed as the cache's objects are. In a type-safe cache
- * that is at once, and readers revalidate; in others with args.rcu it is as by
- * slab_free_rcu(), `from` stays what it is for those who found it before, and the calling
- * thread, which must be known to the flavour, waits for the grace period in the end,
- * unless it is within a read-side critical section.
+ * For readers without locks, `from` is freed like the cache's other objects. In a type-safe
+ * cache it is freed at once, and readers revalidate. In other caches with args.rcu it is
+ * freed as by slab_free_rcu(): `from` stays unchanged for readers that found it before. The
+ * calling thread must be registered with the flavour; it waits for the grace period at the
+ * end, unless it is within a read-side critical section.
  *
- * Returns how many objects were moved, or -errno: EINVAL: no cache, ENOTSUP: one without
- * these callbacks, EBUSY: another thread is moving this cache's objects. "slabinfo -s"
- * lets the process's control thread do so; slab_cache_destroy() then waits for that, and
- * must not be called with a lock held that the callbacks take.
+ * "slabinfo -s" makes the process's control thread do this; slab_cache_destroy() then waits
+ * for it, and must not be called with a lock held that the callbacks take.
+ * Algorithm: after the proposed "slab movable objects" of SLUB.
+ *
+ * Returns the number of objects moved, or
+ *   -EINVAL   no such cache
+ *   -ENOTSUP  the cache lacks the callbacks
+ *   -EBUSY    another thread is moving this cache's objects
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_cache_defrag(struct slab_cache *cache);
 

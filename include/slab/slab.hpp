@@ -10,14 +10,14 @@
  * Header only, over <slab/slab.h> and <slab/malloc.h>; C++14 and later.
  *
  * Conventions of this header, unless a function says otherwise
- *   errors     exceptions: std::bad_alloc when there is no memory,
+ *   errors     exceptions: std::bad_alloc if there is no memory,
  *              std::system_error with the C function's errno otherwise
- *   alignment  every type may be used, over-aligned ones too, up to
- *              SLAB_MAX_ALIGN for a cache and 2 MiB for everything else
- *   threads    as in <slab/slab.h>: any thread may give back what any other
+ *   alignment  every type may be used, including over-aligned types: up to
+ *              SLAB_MAX_ALIGN for a cache, 2 MiB otherwise
+ *   safety     MT-safe, fork-safe, cancel-safe and not async-signal-safe, as
+ *              <slab/slab.h> defines these words. Any thread may free what another
  *              allocated. One slab::cache object must not be moved, assigned or
- *              destroyed while others use it.
- *   signals, fork  as in <slab/slab.h>
+ *              destroyed while other threads use it.
  */
 #ifndef SLAB_SLAB_HPP
 #define SLAB_SLAB_HPP
@@ -50,7 +50,7 @@ namespace slab
 namespace detail
 {
 
-/* Throw what errno says about a cache that could not be made. */
+/* Throws the exception for a cache that could not be created, by errno. */
 [[noreturn]] inline void throw_creation_failure(const char *name)
 {
 	const int error = errno;
@@ -71,7 +71,7 @@ inline struct slab_cache *create_cache(const char *name, std::size_t size, std::
 	return slab_cache_create(name, size, &args, flags);
 }
 
-/* A cache that is looked for by name and object size. */
+/* A search for a cache by name and object size. */
 struct cache_search {
 	const char *name;
 	std::size_t size;
@@ -92,9 +92,9 @@ inline int match_cache(struct slab_cache *cache, void *arg)
 /*
  * The one cache of the process for single objects of a size and alignment.
  * Programs and shared libraries that hide their symbols have a copy of this
- * code each: who comes second finds the cache of the first by its name, so that
- * what one allocated the other can free. It is never destroyed, because
- * containers with static storage may outlive any moment for that.
+ * code each. The second one finds the cache of the first by its name, so that
+ * each can free objects of the other. The cache is never destroyed, because
+ * containers with static storage may exist until the process ends.
  */
 inline struct slab_cache *shared_cache(std::size_t size, std::size_t align)
 {
@@ -127,10 +127,10 @@ template <std::size_t Size, std::size_t Align> struct slab_cache *shared_cache_o
 /*
  * slab::cache<T>: a slab cache of objects of type T, owned by this C++ object.
  *
- * T is constructed on every create() and destroyed on every destroy(); whoever
- * wants objects that keep their constructed state between uses takes the C
- * functions with slab_cache_args.ctor. Moved-from caches are empty: only
- * assignment, destruction, get() and operator bool are allowed on them.
+ * create() constructs a T and destroy() destroys it, every time. For objects that keep
+ * their constructed state between uses, use the C functions with slab_cache_args.ctor.
+ * Moved-from caches are empty: only assignment, destruction, get() and operator bool are
+ * allowed on them.
  *
  *	slab::cache<entry> entries("entry");
  *	entry *e = entries.create(dn, 42);
@@ -147,8 +147,8 @@ template <typename T> class cache
 public:
 	using value_type = T;
 
-	/* Destroys an object and gives it back to the cache it came from. It refers
-	 * to the C cache: moving the slab::cache does not disturb it. */
+	/* Destroys an object and frees it. It refers to the C cache, so it stays valid
+	 * when the slab::cache is moved. */
 	class deleter
 	{
 	public:
@@ -165,17 +165,17 @@ public:
 		struct slab_cache *cache_ = nullptr;
 	};
 
-	/* What make_unique() returns. It must be gone before the cache is destroyed. */
+	/* The result of make_unique(). It must be destroyed before the cache. */
 	using unique_ptr = std::unique_ptr<T, deleter>;
 
 	/*
-	 * Make a cache with the size and the alignment of T.
+	 * Creates a cache with the size and the alignment of T.
 	 *
 	 * @name   as for slab_cache_create(); copied.
 	 * @flags  SLAB_* flags or 0.
 	 *
-	 * Throws std::bad_alloc when there is no memory, and std::system_error with
-	 * EINVAL, EEXIST or ENOTSUP as slab_cache_create() sets them.
+	 * Throws std::bad_alloc if there is no memory, and std::system_error with
+	 * the errno of slab_cache_create() otherwise.
 	 */
 	explicit cache(const char *name, std::uint64_t flags = 0)
 		: cache_(detail::create_cache(name, sizeof(T), alignof(T), flags))
@@ -186,7 +186,7 @@ public:
 
 	cache(cache &&other) noexcept : cache_(std::exchange(other.cache_, nullptr)) {}
 
-	/* The cache held so far is destroyed as by the destructor. */
+	/* Destroys the previous cache as the destructor does. */
 	cache &operator=(cache &&other) noexcept
 	{
 		cache(std::move(other)).swap(*this);
@@ -197,16 +197,16 @@ public:
 	cache &operator=(const cache &) = delete;
 
 	/*
-	 * Give back all memory of the cache. When objects are still allocated they
-	 * are reported and the cache is left as it is, with its name in use, so that
-	 * nothing that still points to them breaks; no destructor of T is called.
+	 * Destroys the cache. If objects are still allocated, libslab reports them and
+	 * keeps the cache, with its name in use, so that pointers to them stay valid; it
+	 * calls no destructor of T.
 	 */
 	~cache()
 	{
 		slab_cache_destroy(cache_);
 	}
 
-	/* Exchange the caches of two objects. */
+	/* Exchanges the caches of two objects. */
 	void swap(cache &other) noexcept
 	{
 		std::swap(cache_, other.cache_);
@@ -215,8 +215,8 @@ public:
 	/*
 	 * create: allocate an object and construct it with T(args...).
 	 *
-	 * Throws std::bad_alloc, or what T's constructor throws; the memory is given
-	 * back then.
+	 * Throws std::bad_alloc, or the exception of T's constructor, after it freed
+	 * the memory.
 	 */
 	template <typename... Args> T *create(Args &&...args)
 	{
@@ -251,14 +251,14 @@ public:
 		return static_cast<T *>(memory);
 	}
 
-	/* deallocate: free memory of allocate() in which no T lives. NULL is allowed. */
+	/* deallocate: free memory of allocate() that holds no T. NULL is allowed. */
 	void deallocate(T *memory) noexcept
 	{
 		slab_free(cache_, memory);
 	}
 
-	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), bulk …; it
-	 * stays owned by this object. NULL after a move. */
+	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), bulk …;
+	 * this object still owns it. NULL after a move. */
 	struct slab_cache *get() const noexcept
 	{
 		return cache_;
@@ -290,10 +290,9 @@ private:
  *
  * allocate(1), the nodes of lists, maps and sets and the blocks of
  * allocate_shared(), comes from one cache of the process for each size and
- * alignment, shown as "std-SIZE-ALIGN", so that nodes waste nothing and can be
- * seen by slabinfo. These caches stay until the process ends. Everything else,
- * arrays of vectors and tables of hash maps, comes from slab_malloc() or
- * slab_memalign().
+ * alignment, shown as "std-SIZE-ALIGN", so that nodes waste nothing and
+ * slabinfo shows them. These caches stay until the process ends. Arrays of vectors
+ * and tables of hash maps come from slab_malloc() or slab_memalign().
  *
  * Stateless: all allocators of all types are equal, and one may free what
  * another allocated for the same type and number.
@@ -311,9 +310,9 @@ public:
 	/*
 	 * allocate: memory for n objects of type T.
 	 *
-	 * Throws std::bad_array_new_length when n * sizeof(T) overflows and
-	 * std::bad_alloc when there is no memory; std::system_error when the cache of
-	 * T's size cannot be made because its name is taken by a foreign cache.
+	 * Throws std::bad_array_new_length if n * sizeof(T) overflows,
+	 * std::bad_alloc if there is no memory, and std::system_error if the name of
+	 * the cache of T's size is in use by another cache.
 	 */
 	T *allocate(std::size_t n)
 	{
@@ -369,9 +368,9 @@ bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
 /*
  * slab::memory_resource: std::pmr on slab_memalign() and slab_free_sized().
  *
- * Stateless: all of them are equal, and one may free what another allocated.
- * The function resource() below gives one that lives as long as the process.
- * allocate() throws std::bad_alloc when there is no memory and for an alignment
+ * Stateless: all instances are equal, and one may free what another allocated.
+ * The function resource() below returns one that exists as long as the process.
+ * allocate() throws std::bad_alloc if there is no memory and for an alignment
  * above 2 MiB.
  */
 class memory_resource : public std::pmr::memory_resource

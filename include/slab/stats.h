@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of caches: the numbers that slabinfo shows.
+ * Statistics of caches and of the process, as slabinfo shows them, and counters that the
+ * program attaches to a cache. slab(7) explains each number.
  *
- * They are read by scanning slab descriptors without stopping anybody: on a
- * busy process each number is right for some moment during the call, and
- * totals that belong together may differ by what happened meanwhile. Nothing is
- * counted on the fast paths; the event counters count what leaves them.
+ * The functions read slab descriptors without stopping other threads. In a busy process
+ * each number is right for some moment during the call, and numbers that belong together may
+ * differ by changes made meanwhile. The fast paths count nothing; the event counters count
+ * operations off the fast path.
  *
- * Threads: any. Signals: not async-signal-safe. Cancellation: as in <slab/slab.h>.
+ * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe, unless
+ * they say otherwise; <slab/slab.h> defines these words and the conventions of errors.
  */
 #ifndef SLAB_STATS_H
 #define SLAB_STATS_H
@@ -18,44 +20,44 @@
 extern "C" {
 #endif
 
-/* Events that leave the fast path; names as in SLUB where it has the event. */
+/* Events off the fast path, named as in SLUB where it has the event. */
 enum slab_event {
 	SLAB_EVENT_ALLOC_SLOWPATH,       /* allocations that left the fast path */
-	SLAB_EVENT_ALLOC_REFILL,         /* slab went on with objects freed by other CPUs */
+	SLAB_EVENT_ALLOC_REFILL,         /* slabs refilled with objects freed by other CPUs */
 	SLAB_EVENT_ALLOC_FROM_PARTIAL,   /* slabs taken from this CPU's partial list */
 	SLAB_EVENT_ALLOC_FROM_NODE,      /* slabs taken from a node's partial list */
 	SLAB_EVENT_ALLOC_SLAB,           /* slabs taken from the page layer */
-	SLAB_EVENT_ALLOC_NODE_MISMATCH,  /* slabs taken from another node than wanted */
+	SLAB_EVENT_ALLOC_NODE_MISMATCH,  /* slabs taken from another node than requested */
 	SLAB_EVENT_FREE_SLOWPATH,        /* frees that left the fast path */
-	SLAB_EVENT_FREE_REMOTE,          /* objects handed to a slab of another CPU */
-	SLAB_EVENT_FREE_REMOTE_BATCH,    /* exchanges that handed them over */
-	SLAB_EVENT_FREE_OWN,             /* full slabs owned by the first CPU freeing into them */
+	SLAB_EVENT_FREE_REMOTE,          /* objects returned to slabs of other CPUs */
+	SLAB_EVENT_FREE_REMOTE_BATCH,    /* remote batches in which they were returned */
+	SLAB_EVENT_FREE_OWN,             /* full slabs whose owner a CPU became by a free */
 	SLAB_EVENT_FREE_ADD_PARTIAL,     /* slabs put on a node's partial list */
-	SLAB_EVENT_FREE_SLAB,            /* slabs given to the page layer */
+	SLAB_EVENT_FREE_SLAB,            /* slabs released to the page layer */
 	SLAB_EVENT_DEACTIVATE_FULL,      /* slabs that became full: on no list */
-	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists moved to their node */
-	SLAB_EVENT_FLUSH,                /* CPUs revoked by shrink, validate, destroy */
-	SLAB_EVENT_INCOMING,             /* slabs handed to a CPU from elsewhere */
+	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists with slabs moved to their node */
+	SLAB_EVENT_FLUSH,                /* CPUs whose slabs were revoked */
+	SLAB_EVENT_INCOMING,             /* slabs handed off to a CPU by a thread on another */
 	SLAB_EVENT_COUNT
 };
 
-/* The name of an event as the tools show it ("alloc_slowpath"), NULL if there
- * is no such event. */
+/* slab_event_name: the name of an event as the tools show it ("alloc_slowpath"), or NULL if
+ * there is no such event. Async-signal-safe. */
 SLAB_API const char *slab_event_name(unsigned event);
 
 #define SLAB_STATS_MAX_NODES 64
 #define SLAB_STATS_MAX_ALIASES 64
 
 /*
- * One cache at one moment. Counts are objects or slabs, sizes are bytes. Gathered objects
- * were freed, but their slabs do not know yet: objects_partial and node_objects
- * count them, objects does not.
+ * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects in remote
+ * batches are free, but their slabs do not know it yet: objects_partial and node_objects
+ * include them, objects does not.
  */
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
 	char name[SLAB_MAX_NAME + 1];
-	uint64_t flags;           /* SLAB_* flags, with the letters that hold now */
-	size_t object_size;       /* as asked for */
+	uint64_t flags;           /* SLAB_* flags, with the present debug flags */
+	size_t object_size;       /* requested size */
 	size_t slab_size;         /* bytes from one object to the next */
 	size_t align;
 	unsigned objects_per_slab;
@@ -69,31 +71,31 @@ struct slab_stats {
 	uint64_t partial;         /* on a node's partial list */
 	uint64_t full;            /* no free object, on no list */
 	uint64_t objects;         /* allocated objects */
-	uint64_t total_objects;   /* objects that the slabs have room for */
+	uint64_t total_objects;   /* objects that fit into the slabs */
 	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
-	uint64_t gathered;        /* freed objects that CPUs hold beside their slabs */
+	uint64_t gathered;        /* freed objects in remote batches */
 	uint64_t populated;       /* bytes of slabs that have been touched */
-	uint64_t debug_slabs;     /* slabs with debug letters */
-	uint64_t draining_slabs;  /* slabs of other letters than the cache has now: not allocated
-				     from, given back with their last object */
+	uint64_t debug_slabs;     /* slabs with debug flags */
+	uint64_t draining_slabs;  /* legacy-layout slabs, of other debug flags than the cache has
+				     now: not allocated from, released with their last object */
 	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
-	uint64_t limit;           /* bytes of slabs at most, 0: none */
+	uint64_t limit;           /* most bytes of slabs, 0: no limit */
 	/* docs/control.md, "count": */
 	uint64_t counted;    /* allocations while counting was on; of busy caches an estimate */
-	uint64_t counted_us; /* how long counting was on, in microseconds */
+	uint64_t counted_us; /* microseconds for which counting was on */
 	uint64_t counted_variance; /* of the estimate in `counted`; 0: `counted` is exact */
 	uint64_t rcu_pending; /* objects (and slabs) that wait for a grace period */
 	uint64_t rcu_freed; /* objects that have waited for one (<slab/rcu.h>) */
-	uint64_t rcu_helped; /* frees that were held up because too much waited */
+	uint64_t rcu_helped; /* frees that were delayed because too many objects waited */
 	uint64_t limit_hits; /* allocations that failed because of a limit (<slab/memory.h>) */
-	uint64_t reserve; /* objects kept for when there is no memory … */
-	uint64_t reserve_left; /* … and how many of them are there now */
-	uint64_t reclaims; /* times that args.reclaim was called … */
-	uint64_t reclaimed; /* … and objects that it said it freed */
+	uint64_t reserve; /* objects held back for allocations that would otherwise fail … */
+	uint64_t reserve_left; /* … and the number of them that is available */
+	uint64_t reclaims; /* calls of args.reclaim … */
+	uint64_t reclaimed; /* … and objects that it reported as freed */
 	uint64_t moved; /* objects that were moved to denser slabs */
 	uint64_t event[SLAB_EVENT_COUNT];
-	unsigned nodes; /* how many entries of the next three are used */
+	unsigned nodes; /* number of used entries of the next three */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
 	uint64_t node_partial[SLAB_STATS_MAX_NODES];
 	uint64_t node_objects[SLAB_STATS_MAX_NODES];
@@ -115,64 +117,74 @@ struct slab_process_stats {
 };
 
 /*
- * slab_cache_stats: read the statistics of one cache. Returns 0, or -EINVAL: the cache
- * was destroyed, or struct_size is not one that this library knows; -ENOENT: it was
- * destroyed meanwhile; -EFAULT, -EPROTO: what it stands in was overwritten. Errors are
- * also in errno. It takes no memory but 32 KiB of stack.
+ * slab_cache_stats: read the statistics of one cache.
+ *
+ * @stats  struct_size is set by the caller
+ *
+ * Returns 0, or
+ *   -EINVAL           the cache was destroyed, or struct_size is not one that this library
+ *                     knows
+ *   -ENOENT           the cache was destroyed meanwhile
+ *   -EFAULT, -EPROTO  libslab's own data was overwritten
+ * It allocates no memory and needs 32 KiB of stack.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
 /*
- * slab_for_each_cache: call fn for every cache, in order of creation, until fn
- * returns non-zero, which is then returned; 0 at the end. libslab holds no lock: fn may
- * use, create and destroy caches, but not destroy the one it is called for (-EBUSY).
- * The walk includes caches that are created meanwhile and skips those that are being
- * destroyed.
+ * slab_for_each_cache: call fn for every cache, in order of creation, until fn returns
+ * non-zero. libslab holds no lock: fn may use, create and destroy caches, but not destroy
+ * the cache that it is called for (-EBUSY). The walk includes caches that are created
+ * meanwhile and skips those that are being destroyed.
+ *
+ * @arg  passed to fn
+ *
+ * Returns fn's last value, or 0 after the last cache.
  */
 SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg);
 
 /*
- * slab_cache_aliases: the further names of a merged cache: fills names[0 … max)
- * with pointers that are valid until that name's cache is destroyed; returns
- * how many there are. Call it from slab_for_each_cache() or own the cache.
+ * slab_cache_aliases: the further names of a merged cache. Call it from
+ * slab_for_each_cache(), or for a cache that the program does not destroy meanwhile.
+ *
+ * @names  filled with up to `max` pointers; a name is valid until the cache of that name
+ *         is destroyed
+ *
+ * Returns the number of further names, which may be more than `max`.
  */
 SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
 
 /*
- * One number by its name, for servers that show the numbers in a monitor of their
- * own (as 389-ds does under cn=monitor). Names are the members of struct slab_stats
- * that are numbers, "sample", "remote_node_defrag_ratio", and the names of the events;
- * slab(7) explains each. Besides, a cache has the counters that were attached to it (see
- * below), which can only be read.
+ * One number by its name, for servers that show the numbers in their own monitoring (as
+ * 389-ds does under cn=monitor). Names are those of the numeric members of struct
+ * slab_stats, "sample", "remote_node_defrag_ratio", and those of the events; slab(7)
+ * explains each. A cache also has the names of attached counters (see below), which can only
+ * be read.
  *
- * slab_stat_name: name number i, NULL behind the last one; those of counters are not among
- * them.
+ * slab_stat_name: name number i, from 0 on, and NULL after the last one; without the names
+ * of attached counters. Async-signal-safe.
  *
- * slab_stat_read: one number; whoever wants many calls slab_cache_stats(). Returns
- * 0 and *value, or -ENOENT: there is no such name; -EINVAL: the cache was destroyed;
- * else as slab_cache_stats().
+ * slab_stat_read: read one number; slab_cache_stats() is faster for many. Returns 0 and
+ * *value, or -ENOENT: the name does not exist; -EINVAL: the cache was destroyed; otherwise
+ * as slab_cache_stats().
  *
- * slab_stat_write: change what can be changed, effective at once:
- *   min_partial  0 to 65535 slabs; what a smaller number leaves over is given back
- *   cpu_partial  0 to 32767 slabs; lowered, CPUs' lists are moved to the nodes
- *   limit        bytes, at least one slab, 0: none; see struct slab_cache_args. A limit
- *                below what is in use takes nothing away; allocations that need another
- *                slab fail
- *   sample       one allocation in so many, 0: none; as slab_cache_sample()
- *   remote_node_defrag_ratio  0 to 100: in so many of 100 cases in which a CPU's node has
- *                no partial slab, it takes one of a node that has more than min_partial,
- *                rather than a fresh one of its own
- *   events       0 alone, which clears them; what happens meanwhile may get lost
+ * slab_stat_write: change a number at once:
+ *   min_partial  0 to 65535 slabs; libslab releases the surplus over a smaller number
+ *   cpu_partial  0 to 32767 slabs; if lowered, libslab moves the surplus to the nodes
+ *   limit        bytes, at least one slab, 0: no limit; see struct slab_cache_args. A limit
+ *                below what is in use frees nothing; allocations that need another slab fail
+ *   sample       N: guard one in N allocations, 0: none; as slab_cache_sample()
+ *   remote_node_defrag_ratio  0 to 100: the percentage of cases in which a CPU whose node has
+ *                no partial slab takes one of a node that has more than min_partial, rather
+ *                than a fresh one of its own
+ *   events       0, which clears it; concurrent increments may be lost
  * A merged cache has one value under all its names. Returns 0, or -ENOENT or -EINVAL
- * as above; -EACCES: it can only be read; -ERANGE: it cannot have this value.
- *
- * Errors are also in errno.
+ * as above; -EACCES: the number can only be read; -ERANGE: the value is out of range.
  */
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
 
-/* --- numbers of the program's own --------------------------------------------------- */
+/* --- counters of the program -------------------------------------------------------- */
 
 #define SLAB_COUNTERS_MAX 24            /* of one cache */
 #define SLAB_COUNTERS_WORDS_MAX 65536   /* of all of them together */
@@ -181,59 +193,60 @@ SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_
 
 enum slab_counter_kind {
 	SLAB_COUNTER_EVENTS, /* events so far: it only grows */
-	SLAB_COUNTER_GAUGE,  /* how many there are now */
-	SLAB_COUNTER_BYTES,  /* how many bytes there are now; UINT64_MAX: no limit to them */
+	SLAB_COUNTER_GAUGE,  /* a current number */
+	SLAB_COUNTER_BYTES,  /* a current number of bytes; UINT64_MAX: no limit */
 };
 
 /*
- * A number that the program keeps, to be shown with a cache. It is the sum of words in
- * the program's memory, which it counts up as it likes: one word for each CPU or thread,
- * each on a cache line of its own, so that no two write to the same.
+ * A counter of the program, shown with a cache. It is the sum of words in the program's
+ * memory, which the program writes: one word for each CPU or thread, on separate cache
+ * lines, avoids contention.
  */
 struct slab_counter {
 	const char *name; /* a letter of a-z, then these, digits and _ */
-	const char *help; /* a few words on what it is, printable ASCII; NULL: none */
+	const char *help; /* a short description in printable ASCII; NULL: none */
 	enum slab_counter_kind kind;
 	unsigned copies;       /* words, 1 to 8192; 0 is 1 */
 	const uint64_t *value; /* the first word */
-	size_t stride;         /* bytes from word to word, a multiple of 8; not of a single one */
+	size_t stride; /* bytes from word to word, a multiple of 8; ignored for one word */
 };
 
-/* slab_cache_attach_counters_sized: what slab_cache_attach_counters() calls; counter_size is
- * the caller's sizeof(struct slab_counter). */
+/* slab_cache_attach_counters_sized: the function that slab_cache_attach_counters() calls;
+ * counter_size is the caller's sizeof(struct slab_counter). */
 SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
 					      const struct slab_counter *counters, unsigned n,
 					      size_t counter_size);
 
 /*
- * slab_cache_attach_counters: show numbers of the program with a cache, in slabinfo, on the
+ * slab_cache_attach_counters: show counters of the program with a cache, in slabinfo, on the
  * control socket, and by slab_stat_read().
  *
- * @counters  n of them; names and all are copied. The words are not: they stay the
- *            program's, and are read, without its help and without a lock that it takes, by
- *            slabinfo also from a process that hangs, and from a core file. Each is
- *            written by stores of 8 bytes, as relaxed atomics are: the address of an
- *            _Atomic uint64_t, or a std::atomic<uint64_t>, is given with a cast.
- * @n         0 detaches those that there are, whoever attached them. So does destroying the
- *            cache. After that, and not before, the words may be freed.
+ * @counters  n descriptions, which libslab copies. The words belong to the program. libslab
+ *            reads them without calling the program and without a lock that it takes, and
+ *            slabinfo also in a process that hangs and in a core file. The program writes
+ *            each by stores of 8 bytes, as relaxed atomics do: pass the address of an
+ *            _Atomic uint64_t, or a std::atomic<uint64_t>, with a cast.
+ * @n         0 detaches the attached counters, also those that another part of the program
+ *            attached. So does destroying the cache. The words may be freed after that, not
+ *            before; detaching waits for a thread of the process that is reading them.
  *
- * A name must not be one of slab_stat_name(); later versions may have more of these, so a
- * prefix of one's own is wise. For a pair called "hits" and "misses", with or without the
- * same prefix, slabinfo shows what part of both were hits.
+ * A name must not be one of slab_stat_name(). Later versions may have more of these, so use a
+ * prefix. For a pair of counters named "hits" and "misses", both with the same prefix or
+ * without one, slabinfo also shows the hit ratio.
  *
- * A cache with counters is not merged with others. In the child of a fork the counters are
- * attached, too: to its copy of the words.
+ * libslab does not merge a cache with counters with others. The child of a fork has the
+ * counters attached to its copy of the words.
  *
- * Returns 0, or, and nothing has changed:
+ * Returns 0, or one of these, and the call changed nothing:
  *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX, or more words than
- *            SLAB_COUNTERS_WORDS_MAX; a name, help, kind, number of copies or stride that is
- *            not as above; value is NULL or not aligned to 8 bytes; a member that this
- *            library does not know is not 0; counter_size is too small
- *   -EEXIST  a name is one of slab_stat_name(), or there twice
- *   -EBUSY   the cache has counters, or shares its slabs with another one: who wants to be
- *            sure that it does not creates it with SLAB_NO_MERGE
+ *            SLAB_COUNTERS_WORDS_MAX; an invalid name, help, kind, number of copies or
+ *            stride; value is NULL or not aligned to 8 bytes; a member that this library
+ *            does not know is not 0; counter_size is too small
+ *   -EEXIST  a name is one of slab_stat_name(), or occurs twice
+ *   -EBUSY   the cache has counters, or shares its slabs with another one; SLAB_NO_MERGE at
+ *            the creation of the cache prevents the latter
  *   -ENOMEM  no memory
- * Errors are also in errno.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 static inline int slab_cache_attach_counters(struct slab_cache *cache,
 					     const struct slab_counter *counters, unsigned n)
@@ -242,8 +255,10 @@ static inline int slab_cache_attach_counters(struct slab_cache *cache,
 }
 
 /*
- * slab_process_stats: the whole process. 0, or an error as above; -ENOMEM: no memory to
- * look at the caches with; -EAGAIN: while it looked, caches came and went all the time.
+ * slab_process_stats: read the statistics of the process. struct_size is set by the caller.
+ *
+ * Returns 0, or an error as slab_cache_stats(); -ENOMEM: no memory to read the caches with;
+ * -EAGAIN: during each attempt, caches were created or destroyed.
  */
 SLAB_API int slab_process_stats(struct slab_process_stats *stats);
 
