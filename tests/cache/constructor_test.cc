@@ -57,20 +57,22 @@ void destruct(void *obj, void *arg)
 		seen->spoilt++;
 }
 
-struct slab_cache_args callbacks(history *seen)
+class ConstructorTest : public testing::Test
 {
-	struct slab_cache_args args = {};
+protected:
+	ConstructorTest()
+	{
+		args.ctor = construct;
+		args.dtor = destruct;
+		args.arg = &seen;
+	}
 
-	args.ctor = construct;
-	args.dtor = destruct;
-	args.arg = seen;
-	return args;
-}
-
-TEST(ConstructorTest, ObjectsComeConstructed)
-{
 	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
+	struct slab_cache_args args = {};
+};
+
+TEST_F(ConstructorTest, ObjectsComeConstructed)
+{
 	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objs = alloc_many(cache, several_slabs);
 
@@ -81,10 +83,8 @@ TEST(ConstructorTest, ObjectsComeConstructed)
 	free_many(cache, objs);
 }
 
-TEST(ConstructorTest, ObjectsAreConstructedOnceForManyUses)
+TEST_F(ConstructorTest, ObjectsAreConstructedOnceForManyUses)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 
 	for (unsigned round = 0; round < 10; round++) {
@@ -97,10 +97,8 @@ TEST(ConstructorTest, ObjectsAreConstructedOnceForManyUses)
 		EXPECT_LE(obj.second, 1) << obj.first;
 }
 
-TEST(ConstructorTest, StateIsKeptBetweenUses)
+TEST_F(ConstructorTest, StateIsKeptBetweenUses)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 
 	for (unsigned round = 0; round < 10; round++) {
@@ -113,10 +111,8 @@ TEST(ConstructorTest, StateIsKeptBetweenUses)
 	}
 }
 
-TEST(ConstructorTest, StateIsKeptAcrossShrinkAndValidate)
+TEST_F(ConstructorTest, StateIsKeptAcrossShrinkAndValidate)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 
 	for (unsigned round = 0; round < 5; round++) {
@@ -133,10 +129,8 @@ TEST(ConstructorTest, StateIsKeptAcrossShrinkAndValidate)
 	EXPECT_EQ(seen.spoilt, 0u);
 }
 
-TEST(ConstructorTest, BulkObjectsComeConstructed)
+TEST_F(ConstructorTest, BulkObjectsComeConstructed)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objs(several_slabs);
 
@@ -148,10 +142,8 @@ TEST(ConstructorTest, BulkObjectsComeConstructed)
 	slab_free_bulk(cache, objs.size(), objs.data());
 }
 
-TEST(ConstructorTest, NodeObjectsComeConstructed)
+TEST_F(ConstructorTest, NodeObjectsComeConstructed)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 	void *obj = slab_alloc_node(cache, 0);
 
@@ -160,11 +152,8 @@ TEST(ConstructorTest, NodeObjectsComeConstructed)
 	slab_free(cache, obj);
 }
 
-TEST(ConstructorTest, DestroyDestructsWhatWasConstructed)
+TEST_F(ConstructorTest, DestroyDestructsWhatWasConstructed)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
-
 	{
 		test_cache cache(object_size, 0, &args);
 		std::vector<void *> objs = alloc_many(cache, several_slabs);
@@ -178,10 +167,8 @@ TEST(ConstructorTest, DestroyDestructsWhatWasConstructed)
 	EXPECT_EQ(seen.spoilt, 0u);
 }
 
-TEST(ConstructorTest, ShrinkDestructsWhatItGivesBack)
+TEST_F(ConstructorTest, ShrinkDestructsWhatItGivesBack)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 
 	free_many(cache, alloc_many(cache, several_slabs));
@@ -190,10 +177,8 @@ TEST(ConstructorTest, ShrinkDestructsWhatItGivesBack)
 	EXPECT_EQ(seen.foreign_dtors, 0u);
 }
 
-TEST(ConstructorTest, AFailingConstructorIsNoMemory)
+TEST_F(ConstructorTest, AFailingConstructorIsNoMemory)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 
 	seen.fail_from = 0;
@@ -203,10 +188,8 @@ TEST(ConstructorTest, AFailingConstructorIsNoMemory)
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 
-TEST(ConstructorTest, AFailingConstructorLeavesEarlierObjectsAlone)
+TEST_F(ConstructorTest, AFailingConstructorLeavesEarlierObjectsAlone)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objs;
 
@@ -221,11 +204,8 @@ TEST(ConstructorTest, AFailingConstructorLeavesEarlierObjectsAlone)
 	free_many(cache, objs);
 }
 
-TEST(ConstructorTest, AllocatesAgainWhenTheConstructorRecovers)
+TEST_F(ConstructorTest, AllocatesAgainWhenTheConstructorRecovers)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
-
 	{
 		test_cache cache(object_size, 0, &args);
 		std::vector<void *> objs;
@@ -246,10 +226,8 @@ TEST(ConstructorTest, AllocatesAgainWhenTheConstructorRecovers)
 	EXPECT_EQ(seen.foreign_dtors, 0u);
 }
 
-TEST(ConstructorTest, BulkDeliversWhatTheConstructorAllows)
+TEST_F(ConstructorTest, BulkDeliversWhatTheConstructorAllows)
 {
-	history seen;
-	const struct slab_cache_args args = callbacks(&seen);
 	test_cache cache(object_size, 0, &args);
 	std::vector<void *> objs(several_slabs);
 
@@ -263,11 +241,11 @@ TEST(ConstructorTest, BulkDeliversWhatTheConstructorAllows)
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 
-TEST(ConstructorTest, ADestructorNeedsNoConstructor)
+TEST_F(ConstructorTest, ADestructorNeedsNoConstructor)
 {
 	std::size_t dtors = 0;
-	struct slab_cache_args args = {};
 
+	args.ctor = nullptr;
 	args.dtor = [](void *, void *arg) { ++*static_cast<std::size_t *>(arg); };
 	args.arg = &dtors;
 	{
@@ -278,9 +256,8 @@ TEST(ConstructorTest, ADestructorNeedsNoConstructor)
 	EXPECT_GE(dtors, several_slabs);
 }
 
-TEST(ConstructorTest, CallbacksMayUseOtherCaches)
+TEST_F(ConstructorTest, CallbacksMayUseOtherCaches)
 {
-	struct slab_cache_args args = {};
 	test_cache inner(32);
 
 	args.arg = static_cast<struct slab_cache *>(inner);

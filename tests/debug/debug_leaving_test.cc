@@ -62,6 +62,13 @@ protected:
 		entry_.object[6] = 0x12;
 	}
 
+	void shrink_after_a_write()
+	{
+		slab_free(cache_, other_);
+		write_after_free();
+		EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	}
+
 	static std::string hex(unsigned byte)
 	{
 		char text[8];
@@ -85,9 +92,7 @@ TEST_F(LeavingTest, TheFreeThatEmptiesTheSlabFindsThem)
 
 TEST_F(LeavingTest, AShrinkFindsThem)
 {
-	slab_free(cache_, other_);
-	write_after_free();
-	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	shrink_after_a_write();
 	expect_found("Poison", 0x6b, "6b*5 11 12 6b*56 a5", "=0x6b");
 }
 
@@ -210,9 +215,7 @@ protected:
 
 TEST_F(ConstructedTest, AShrinkFindsWritesAfterTheFree)
 {
-	slab_free(cache_, other_);
-	write_after_free();
-	EXPECT_EQ(slab_cache_shrink(cache_), 1);
+	shrink_after_a_write();
 	expect_found("Free object", 0x77, "77*5 11 12 77*57", "");
 }
 

@@ -171,6 +171,16 @@ protected:
 		return slab_cache_create("some", 64, nullptr, SLAB_PANIC | SLAB_NO_MERGE);
 	}
 
+	/* 0 when libslab serves and has not taken the numbers of the standard streams. */
+	int create_beside_closed_streams() const
+	{
+		create();
+		for (int fd : {0, 1, 2})
+			if (fcntl(fd, F_GETFD) != -1)
+				return 1;
+		return answers(own_socket()) ? 0 : 2;
+	}
+
 	std::string own_socket() const
 	{
 		return dir.socket(getpid());
@@ -229,11 +239,7 @@ TEST_F(DescriptorsTest, TheStandardStreamsStayTheApplications)
 	EXPECT_EQ(run_in_child([this] {
 			  for (int fd : {0, 1, 2})
 				  close(fd);
-			  create();
-			  for (int fd : {0, 1, 2})
-				  if (fcntl(fd, F_GETFD) != -1)
-					  return 1;
-			  return answers(own_socket()) ? 0 : 2;
+			  return create_beside_closed_streams();
 		  }),
 		  "");
 }
@@ -250,11 +256,7 @@ TEST_F(DescriptorsTest, WithFewNumbersLeftTheyStillStay)
 				  ;
 			  for (int fd : {0, 1, 2, 5, 7, 9, 10, 11, 12, 13, 14})
 				  close(fd);
-			  create();
-			  for (int fd : {0, 1, 2})
-				  if (fcntl(fd, F_GETFD) != -1)
-					  return 1;
-			  return answers(own_socket()) ? 0 : 2;
+			  return create_beside_closed_streams();
 		  }),
 		  "");
 }
