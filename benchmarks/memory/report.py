@@ -231,7 +231,7 @@ def markdown(found, head, rounds):
     of = f"Medians of {rounds} processes" if rounds > 1 else "One process each"
     out += ["", "MiB resident: anonymous memory of the whole process, read from outside. "
             f"{of}. Rivals are " + ", ".join(RIVALS) + ", as Debian builds them and with their "
-            "defaults. benchmarks/README.md says what each case does.",
+            "defaults. benchmarks/memory/README.md says what each case does.",
             "", "## Goals", "", "| case | | | ratio or % | goal | |", "|---|---|---|---:|---:|---|"]
     for goal in goals(found):
         said = verdict(goal)

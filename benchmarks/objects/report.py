@@ -185,7 +185,7 @@ def markdown(table, head, rounds, instructions):
             "brackets the shortest lap of all. ns per operation; ring, lifetimes, bursts, singles "
             "and bulk count an allocation with its free. Rivals are " + ", ".join(RIVALS) +
             "; bulk is held against their single calls. Memory is what the allocator keeps "
-            "resident. benchmarks/README.md says what each case does."]
+            "resident. benchmarks/objects/README.md says what each case does."]
     goals = goals_table(table)
     if goals:
         out += ["", "## Goals", ""] + goals

@@ -14,6 +14,8 @@ enum {
 #include "parameters.def"
 };
 
+_Static_assert(!(OWNING_PARTS & ((1u << PBLOCK_DIRECT) - 1)), "none but rare parts own strings");
+
 /* From the last: `rare` goes after those that it leads to. */
 static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
 {
