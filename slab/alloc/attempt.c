@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "alloc/attempt.h"
+
+#include <errno.h>
+
+#include "config/fail.h"
+#include "debug/debug_cache.h"
+#include "debug/guard.h"
+#include "registry/reserve.h"
+
+/* About as many objects as the CPU got with its new slab will be taken without
+ * coming here again. */
+static unsigned long count_current(struct slab_cache *cache)
+{
+	int cpu = cpu_engine->cpu();
+	struct cpu_slab *slab;
+
+	if (cpu < 0)
+		return 1;
+	slab = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
+	return slab ? cpu_slab_free_count(slab) : 1;
+}
+
+/* n allocations went by: one between guard pages, if it is time for it. */
+static void *alloc_sampled(struct slab_cache *cache, unsigned long n, size_t requested,
+			   const void *caller)
+{
+	if (SLAB_LIKELY(!sample_is_due(cache, n)))
+		return NULL;
+	return guard_alloc(cache, requested, caller);
+}
+
+static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t requested,
+			  const void *caller)
+{
+	void *obj = NULL;
+
+	if (may_guard && sample_gate_open(cache))
+		obj = alloc_sampled(cache, 1, requested, caller);
+	while (!obj) {
+		if (cache_letters(cache) & LETTERS_SLAB)
+			return debug_alloc(cache, -1, false, requested, caller);
+		obj = cpu_engine->pop(cache->cpu_slots);
+		if (obj)
+			break;
+		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {
+		case REFILL_NO_CPU:
+			return node_alloc(cache, topology_node_of_cpu(cpu_engine->cpu()), false);
+		case REFILL_ERROR:
+			errno = ENOMEM;
+			return NULL;
+		default:
+			if (may_guard && !sample_gate_open(cache))
+				obj = alloc_sampled(cache, count_current(cache), requested, caller);
+			break;
+		}
+	}
+	return obj;
+}
+
+bool alloc_is_to_fail(const struct slab_cache *cache)
+{
+	if (!(cache_letters(cache) & SLAB_FAILSLAB) || !fail_object(cache->name, true))
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *cache_alloc_plain(struct slab_cache *cache, const void *caller)
+{
+	return alloc_is_to_fail(cache) ? NULL
+				       : alloc_object(cache, false, cache->object_size, caller);
+}
+
+/*
+ * A slab's memory is bound to its node, but preferably: the system may have put a page
+ * elsewhere. So who insists on a node has a look where the object lies; made-up nodes
+ * have no memory to look at.
+ */
+static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node)
+{
+	if (!obj || !topology_is_real() || os_lies_on(obj, cache->object_size, node))
+		return obj;
+	slab_free_from(cache, obj, slab_of(obj), NULL);
+	errno = ENOMEM;
+	return NULL;
+}
+
+static void *alloc_on_node(const struct wish *wish)
+{
+	struct slab_cache *cache = wish->cache;
+	void *obj;
+
+	if (cache_letters(cache) & LETTERS_SLAB)
+		obj = debug_alloc(cache, wish->node, wish->strict, wish->requested, wish->caller);
+	else
+		obj = node_alloc(cache, (unsigned)wish->node, wish->strict);
+	return wish->strict ? refuse_elsewhere(cache, obj, (unsigned)wish->node) : obj;
+}
+
+void *alloc_attempt(const struct wish *wish)
+{
+	if (wish->node < 0)
+		return alloc_object(wish->cache, true, wish->requested, wish->caller);
+	return alloc_on_node(wish);
+}

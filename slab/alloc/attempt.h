@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One attempt at an allocation off the fast path: it neither reclaims nor takes from the
+ * reserve.
+ */
+#ifndef SLAB_ATTEMPT_H
+#define SLAB_ATTEMPT_H
+
+#include "core/slab_internal.h"
+
+/* An allocation. */
+struct wish {
+	struct slab_cache *cache;
+	int node; /* -1: any */
+	bool strict;
+	size_t requested;
+	const void *caller;
+};
+
+/* NULL and ENOMEM. */
+void *alloc_attempt(const struct wish *wish);
+/* Fault injection: this allocation fails; sets errno. */
+bool alloc_is_to_fail(const struct slab_cache *cache);
+
+#endif /* SLAB_ATTEMPT_H */
