@@ -4,36 +4,35 @@
  *
  *   rcu_read_lock();
  *   entry = dirsrv_entry_cache_lookup(cache, dn);
- *   … read it …                                  // no lock, and nothing is written
+ *   … read it …                                  // without a lock and without a write
  *   rcu_read_unlock();
  *
- *   entry = dirsrv_entry_cache_get(cache, dn);   // to keep it for longer
+ *   entry = dirsrv_entry_cache_get(cache, dn);   // takes a reference
  *   …
  *   dirsrv_entry_put(entry);
  *
- * Lookups go through liburcu's hash table (rculfhash) and take no lock. A hit writes
- * nothing that threads of other CPUs write: it is counted per CPU, and that the entry was
- * used is noted in the entry only until it has been noted three times, which the next
- * pass of the eviction takes back.
+ * Lookups use liburcu's hash table (rculfhash) and take no lock. A hit writes to no memory
+ * that threads of other CPUs write: a counter per CPU counts it. The entry records its use
+ * up to three times; the next pass of the eviction decrements that number.
  *
  * Eviction is S3-FIFO (Yang, Zhang, Qiu, Yue, Vigfusson, "FIFO queues are all you need for
- * cache eviction", SOSP 2023). New entries stand in a small queue, of a tenth of the limit;
- * those that were looked up more than once when they reach its end go to the main queue,
- * the others are evicted, and only their hashes are remembered for a while: an entry that
- * comes back in that time goes to the main queue at once. In the main queue, an entry that
- * was used starts again at the head. So a search through all of a directory, which looks
- * at every entry once, goes through the small queue, and what is in constant use stays.
+ * cache eviction", SOSP 2023). New entries are in a small queue, of a tenth of the limit.
+ * Those that were looked up more than once when they reach its end move to the main queue.
+ * The others are evicted; the cache keeps only their hashes for a while, and an entry that
+ * is added again in that time goes to the main queue at once. In the main queue, an entry
+ * that was used returns to the head. So a search through a whole directory, which looks up
+ * every entry once, passes through the small queue, and the entries in constant use stay.
  *
- * Entries that somebody has a reference to are not evicted; because of these the limit can
- * be exceeded: who adds or changes an entry passes by 64 of them and then lets it be, until
- * the next one does. Under memory pressure, libslab (<slab/memory.h>) has the cache evict an
- * eighth of its entries at a time. slab_cache_defrag() of the pool's cache of entries
- * (slabinfo -s) moves entries that only the cache refers to.
+ * Entries with other references than the cache's are not evicted, and because of them the
+ * limit can be exceeded: adding or changing an entry skips up to 64 of them and then stops.
+ * Under memory pressure, libslab (<slab/memory.h>) makes the cache evict an eighth of its
+ * entries at a time. slab_cache_defrag() of the pool's cache of entries (slabinfo -s) moves
+ * entries to which only the cache refers.
  *
- * Locks: one mutex for all changes, taken after an entry's own lock. Nothing is allocated
+ * Locks: one mutex for all changes, taken after an entry's own lock. No thread allocates
  * with it held.
- * Threads: every function may be called by any thread that is registered with the
- * pool's flavour of liburcu. Signals: not async-signal-safe.
+ * Safety, in the words of <slab/slab.h>: MT-safe for threads that are registered with the
+ * pool's flavour of liburcu, fork-safe (see <slab/dirsrv/entry.h>), not async-signal-safe.
  */
 #ifndef SLAB_DIRSRV_ENTRY_CACHE_H
 #define SLAB_DIRSRV_ENTRY_CACHE_H
@@ -53,32 +52,34 @@ struct dirsrv_entry_cache;
  * dirsrv_entry_cache_create: the cache of a pool's entries; a pool has one at most.
  *
  * @limit     bytes of entries (dirsrv_entry_size()); the process needs a sixth more, for
- *            what is free in slabs, and the hash tables. 0: nothing is ever evicted: what is
- *            in the cache is in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: see there.
- * @expected  about how many entries there will be, or 0: one in 2 KiB of the limit, and
- *            65536 when limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets
- *            so many buckets (at least 1024, at most 2^24) and keeps them: with more
- *            entries lookups get slower.
+ *            free objects in slabs, and the hash tables. 0: no entry is ever evicted, for
+ *            entries that exist in no other place. DIRSRV_ENTRY_CACHE_UNLIMITED: see there.
+ * @expected  approximate number of entries, or 0: one in 2 KiB of the limit, and
+ *            65536 if limit is 0 or DIRSRV_ENTRY_CACHE_UNLIMITED. The hash table gets
+ *            this number of buckets (at least 1024, at most 2^24) and keeps them: with more
+ *            entries lookups become slower.
  *
- * slabinfo shows the cache's numbers (below) with the pool's cache of entries, which
- * has them attached as counters (<slab/stats.h>) until this one is destroyed; their names are
- * those below with "cache_" before them. Where that cannot be done, because somebody else
- * attached counters to it or there is no memory for their names, they are not shown, and all
- * else works.
+ * slabinfo shows the cache's numbers (below) with the pool's cache of entries, to which they
+ * are attached as counters (<slab/stats.h>) until this cache is destroyed. Their names are
+ * those below with "cache_" before them. If they cannot be attached, because the program
+ * attached other counters or there is no memory for their names, slabinfo does not show
+ * them, and everything else works.
  *
- * NULL and errno: EBUSY: the pool has a cache; ENOMEM.
+ * Returns the cache, or NULL and errno: EBUSY: the pool has a cache; ENOMEM.
  */
 SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool,
 							      size_t limit, size_t expected);
 
 /*
- * dirsrv_entry_cache_destroy: take all entries out and free the cache. NULL is allowed.
+ * dirsrv_entry_cache_destroy: remove all entries and free the cache. NULL is allowed. No
+ * other thread uses the cache any more, but threads may have references to entries, and put
+ * them meanwhile.
  *
- * 0; or -EBUSY when others than the cache still have references: fn, unless it is NULL, is
- * called, with no lock held, for each such entry with the number of them, unless they are
- * gone by then; and these entries stay in the cache, which stays usable. -EDEADLK within a
- * section. Nobody else uses the cache any more, but they may have references, and put them
- * meanwhile.
+ * @fn  called with no lock held for each entry with other references than the cache's, with
+ *      their number, unless they are gone by then; or NULL
+ *
+ * Returns 0, or -EBUSY: such entries exist; they stay in the cache, which stays usable; or
+ * -EDEADLK: within a section.
  */
 SLAB_API int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 					void (*fn)(const struct dirsrv_entry *entry,
@@ -86,22 +87,22 @@ SLAB_API int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 					void *arg);
 
 /*
- * dirsrv_entry_cache_lookup: the entry with that DN; NULL: it is not there. The caller is
- * in a section, and the entry is valid until he leaves it; dirsrv_entry_get() holds it for
- * longer. A hit notes that the entry was used.
+ * dirsrv_entry_cache_lookup: find the entry with a DN. The caller is in a section, and the
+ * entry is valid until it leaves the section; dirsrv_entry_get() takes a reference. A hit
+ * records the use of the entry. Returns NULL if there is no such entry.
  */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_lookup(struct dirsrv_entry_cache *cache,
 							const struct dirsrv_dn *dn);
 
-/* dirsrv_entry_cache_get: the same, with a reference; in or out of a section. */
+/* dirsrv_entry_cache_get: the same, and take a reference; in or out of a section. */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_get(struct dirsrv_entry_cache *cache,
 						     const struct dirsrv_dn *dn);
 
 /*
- * dirsrv_entry_cache_named: call fn for every entry whose first RDN has that value, in
- * whatever case (ASCII) and without escapes: "uid=Ann,…" for "ann". Until fn returns false.
- * The caller is in a section. Returns for how many it was called. It counts as one lookup,
- * and each entry as used.
+ * dirsrv_entry_cache_named: call fn for every entry whose first RDN has a value, ignoring
+ * case (ASCII) and escapes ("uid=Ann,…" for "ann"), until fn returns false. The caller is in
+ * a section. It counts as one lookup, and as a use of each entry.
+ * Returns the number of calls of fn.
  */
 SLAB_API size_t dirsrv_entry_cache_named(struct dirsrv_entry_cache *cache, const char *name,
 					 size_t length,
@@ -109,56 +110,59 @@ SLAB_API size_t dirsrv_entry_cache_named(struct dirsrv_entry_cache *cache, const
 					 void *arg);
 
 /* dirsrv_entry_cache_each: call fn for every entry, in no order, until fn returns false.
- * The caller is in a section; entries that come and go meanwhile may be missed. It does
- * not count as lookups. */
+ * The caller is in a section. It may miss entries that are added or removed meanwhile, and
+ * counts as no lookup. */
 SLAB_API void dirsrv_entry_cache_each(struct dirsrv_entry_cache *cache,
 				      bool (*fn)(struct dirsrv_entry *entry, void *arg), void *arg);
 
 /*
- * dirsrv_entry_cache_add: publish a private entry. The cache takes a reference of its own;
- * the caller keeps his. Others are evicted first, as far as the limit asks for it.
+ * dirsrv_entry_cache_add: publish a private entry. The cache takes its own reference; the
+ * caller keeps the first. The cache first evicts other entries as the limit requires.
  *
- * 0, or -EEXIST: there is one with this DN; -E2BIG: it is larger than the limit; -EINVAL:
- * it is of another pool, or was published before. When much memory of evicted entries
- * waits for readers, it waits for them, too, unless it is called within a section: so it
- * must not be called with a lock held that readers take within sections. In urcu-qsbr a
- * thread that is online is within a section: nothing waits, and the memory is bounded by
- * the server's quiescent states alone. Who adds many there is offline while he does, or
- * calls dirsrv_entry_pool_barrier() now and then.
+ * Returns 0, or -EEXIST: there is an entry with this DN; -E2BIG: it is larger than the limit;
+ * -EINVAL: it is of another pool, or was published before.
+ *
+ * When much memory of evicted entries waits for readers, the call waits for them, unless it
+ * is within a section: so it must not be called with a lock held that readers take within
+ * sections. In urcu-qsbr a thread that is online is within a section: then the call does not
+ * wait, and only the server's quiescent states bound the memory. A thread that adds many
+ * entries there should be offline meanwhile, or call dirsrv_entry_pool_barrier() from time
+ * to time.
  *
  * Entries whose first RDNs have the same value, as "ou=people" under many organisations,
- * form one chain: with n of them, to add or to take out one takes time in proportion to n.
+ * form one chain: with n of them, adding or removing one takes time in proportion to n.
  */
 SLAB_API int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 
 /*
- * dirsrv_entry_cache_replace: publish a private entry in the place of the one with the same
- * DN, in one step: every lookup finds the one or the other. The latter is returned with
- * the cache's reference to it. NULL and errno: ENOENT: there is none with this DN; E2BIG,
- * EINVAL: as above. It waits as above.
+ * dirsrv_entry_cache_replace: publish a private entry in place of the one with the same
+ * DN, in one step: every lookup finds one of the two. It waits like
+ * dirsrv_entry_cache_add().
+ * Returns the replaced entry with the cache's reference to it, or NULL and errno: ENOENT:
+ * there is no entry with this DN; E2BIG, EINVAL: as above.
  */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_replace(struct dirsrv_entry_cache *cache,
 							 struct dirsrv_entry *entry);
 
-/* dirsrv_entry_cache_remove: take the entry with that DN out of the cache. It is returned
- * with the cache's reference to it, for dirsrv_entry_put(). NULL: it is not there. */
+/* dirsrv_entry_cache_remove: remove the entry with a DN. Returns it with the cache's
+ * reference, for dirsrv_entry_put(), or NULL: there is no such entry. */
 SLAB_API struct dirsrv_entry *dirsrv_entry_cache_remove(struct dirsrv_entry_cache *cache,
 							const struct dirsrv_dn *dn);
 
 /* dirsrv_entry_cache_evict: evict entries until at least `bytes` of them are gone, or none
- * can be evicted any more. Returns how many entries. Nothing of a cache with limit 0. When
- * it was a MiB or more, all free memory goes back to the operating system, as by
- * slab_trim(), once readers have left; dirsrv_entry_pool_barrier() waits for that, too. */
+ * can be evicted any more; none in a cache with limit 0. Returns the number of entries. After
+ * a MiB or more, it returns all free memory to the operating system, as slab_trim() does,
+ * once readers have left; dirsrv_entry_pool_barrier() waits for that, too. */
 SLAB_API size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes);
 
-/* dirsrv_entry_cache_set_limit: another limit, as in create(). What is above it is evicted
- * at once, as by dirsrv_entry_cache_evict(). */
+/* dirsrv_entry_cache_set_limit: change the limit, as in create(). The cache evicts entries
+ * above it at once, as dirsrv_entry_cache_evict() does. */
 SLAB_API void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit);
 
 /* --- statistics ------------------------------------------------------------------------- */
 
-/* Entries, bytes of entries, and events since the cache was made. Hits and misses are
- * each right for some moment during the call, the others are of one moment. */
+/* Entries, bytes of entries, and events since the cache was created. Hits and misses are
+ * each right for some moment during the call; the other numbers are of one moment. */
 struct dirsrv_entry_cache_stats {
 	size_t struct_size; /* set by the caller: sizeof(struct dirsrv_entry_cache_stats) */
 	uint64_t limit;
@@ -169,24 +173,24 @@ struct dirsrv_entry_cache_stats {
 	uint64_t hits;
 	uint64_t misses;
 	uint64_t inserts;
-	uint64_t returns; /* inserts of entries that were evicted not long ago */
+	uint64_t returns; /* inserts of entries that were evicted recently */
 	uint64_t replaces;
 	uint64_t removes;
 	uint64_t evicts;
-	uint64_t reclaims; /* evictions that libslab asked for, in evicts as well */
+	uint64_t reclaims; /* evictions under memory pressure, included in evicts */
 	uint64_t moves;
 	uint64_t pending; /* bytes that wait to be freed until readers have left */
 };
 
-/* dirsrv_entry_cache_stats_read: all numbers. 0, or -EINVAL: struct_size is none that this
- * library knows. */
+/* dirsrv_entry_cache_stats_read: read all numbers. Returns 0, or -EINVAL: struct_size is not
+ * one that this library knows. */
 SLAB_API int dirsrv_entry_cache_stats_read(struct dirsrv_entry_cache *cache,
 					   struct dirsrv_entry_cache_stats *stats);
 
-/* dirsrv_entry_cache_stat_name: the name of number i, as the members above are called; NULL
- * behind the last. dirsrv_entry_cache_stat_read: one number by its name; 0 and *value, or
- * -ENOENT. For servers that show the numbers in a monitor of their own, as
- * slab_stat_read() is. */
+/* dirsrv_entry_cache_stat_name: the name of number i, which is that of a member above; NULL
+ * after the last. dirsrv_entry_cache_stat_read: one number by its name; 0 and *value, or
+ * -ENOENT. For servers that show the numbers in their own monitoring, like
+ * slab_stat_read(). */
 SLAB_API const char *dirsrv_entry_cache_stat_name(unsigned i);
 SLAB_API int dirsrv_entry_cache_stat_read(struct dirsrv_entry_cache *cache, const char *name,
 					  uint64_t *value);

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pblock: the parameter block by which a directory server and its plug-ins talk,
- * with the interface of 389 Directory Server's plug-in API, version 3.
+ * The pblock: the parameter block through which a directory server and its plug-ins exchange
+ * data, with the interface of 389 Directory Server's plug-in API, version 3.
  *
  * A pblock is a set of some 320 parameters, named by the constants below. Each has a
- * type, and a value from the beginning: 0 or NULL unless its comment says otherwise.
- * It takes little more memory than what was set in it (dirsrv/pblock/README.md).
+ * type, and a default value: 0 or NULL unless its comment says otherwise.
+ * A pblock takes little more memory than the values that were set (dirsrv/pblock/README.md).
  *
  * Values by their types, in slapi_pblock_get(pb, parameter, value) and _set():
  *	(none)         a pointer, to data or a function. Set: value is that pointer. Get:
- *	               it is stored in the pointer that value points to. The pblock only
- *	               remembers it: what it points to stays the caller's
+ *	               it is stored in the pointer that value points to. The pblock stores
+ *	               the pointer only: the data belongs to the caller
  *	int, uint64_t, unsigned long, time_t
  *	               set from and got into the variable that value points to
  *	address        the same with a struct slapi_pblock_address
- *	string         char *, as a pointer, but the pblock frees it (<slab/dirsrv/slapi_ch.h>
- *	               tells with what) when another one is set, and when it ends:
- *	   owned       set hands it over: it must come from slapi_ch_malloc() and its kin
+ *	string         char *, as a pointer, but the pblock frees it (by a function of
+ *	               <slab/dirsrv/slapi_ch.h>) when another one is set, and at its end:
+ *	   owned       set passes it to the pblock: it must come from slapi_ch_malloc() or
+ *	               a related function
  *	   copied      set makes a copy
  *	   got as a copy   get makes a copy, which the caller frees by slapi_ch_free();
- *	               without these words what is got stays the pblock's
+ *	               otherwise the string still belongs to the pblock
  *
- * Threads: one at a time per pblock; different pblocks are independent of each other.
- * Not async-signal-safe. Nothing is printed.
+ * Safety: one thread at a time per pblock; different pblocks are independent of each other.
+ * Fork-safe, cancel-safe, not async-signal-safe, as <slab/slab.h> defines these words.
  */
 #ifndef SLAB_DIRSRV_PBLOCK_H
 #define SLAB_DIRSRV_PBLOCK_H
@@ -36,8 +37,8 @@ extern "C" {
 typedef struct slapi_pblock Slapi_PBlock;
 
 /*
- * What parameters lead to: the types of that interface, by the names that plug-ins use.
- * Nothing here looks into them. LDAPControl, LDAPMod, BerElement and struct berval are
+ * The types that parameters point to, by the names that plug-ins use. libslab_dirsrv does not
+ * access them.
  * those of <ldap.h>, which may be included before or after.
  */
 typedef struct slapi_entry Slapi_Entry;
@@ -60,7 +61,7 @@ typedef struct ldapmod LDAPMod;
 typedef struct berelement BerElement;
 struct berval;
 
-/* What a plug-in tells of itself: SLAPI_PLUGIN_DESCRIPTION. */
+/* The description of a plug-in: SLAPI_PLUGIN_DESCRIPTION. */
 typedef struct slapi_plugindesc {
 	char *spd_id;
 	char *spd_vendor;
@@ -73,18 +74,18 @@ typedef struct slapi_plugindesc {
 #define SLAPI_PLUGIN_VERSION_02 "02"
 #define SLAPI_PLUGIN_VERSION_03 "03"
 
-/* Room for an address of any family: what NSPR's PRNetAddr takes. */
+/* Room for an address of any family, of the size of NSPR's PRNetAddr. */
 struct slapi_pblock_address {
 	uint64_t words[14];
 };
 
-/* slapi_pblock_new: a pblock in which nothing is set. NULL and ENOMEM when there is
- * no memory. */
+/* slapi_pblock_new: a pblock with all parameters at their defaults. NULL and ENOMEM if there
+ * is no memory. */
 SLAB_API Slapi_PBlock *slapi_pblock_new(void);
 
 /*
- * slapi_pblock_init: make pb as it was when it was new, for the next use. What it owns
- * is freed. NULL is allowed.
+ * slapi_pblock_init: set all parameters to their defaults, for the next use, and free what
+ * the pblock owns. NULL is allowed.
  */
 SLAB_API void slapi_pblock_init(Slapi_PBlock *pb);
 
@@ -94,36 +95,37 @@ SLAB_API void slapi_pblock_destroy(Slapi_PBlock *pb);
 /*
  * slapi_pblock_get: read a parameter into the variable that value points to.
  *
- * The variable is always written, with what was set last or else the default.
+ * It always writes the variable: the value that was set last, or the default.
  * Returns 0, or -1:
- *	pb or value is NULL, or there is no such parameter: nothing is written
- *	no memory for the copy of a string: NULL is written, errno is ENOMEM
+ *	pb or value is NULL, or the parameter does not exist: it writes nothing
+ *	no memory for the copy of a string: it writes NULL, errno is ENOMEM
  */
 SLAB_API int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value);
 
 /*
- * slapi_pblock_set: give a parameter a value.
+ * slapi_pblock_set: set a parameter to a value.
  *
- * NULL is a value of pointers and strings; of other types it is an error.
- * Returns 0, or -1, and nothing has changed; an owned string is then still the caller's:
- *	pb is NULL, there is no such parameter, or NULL for a number or an address
- *	no memory: errno is ENOMEM. A parameter that has another value than the default
- *	already needs none, except for copies
+ * NULL is a value of pointers and strings; for other types it is an error.
+ * Returns 0, or -1, and the call changed nothing; an owned string then still belongs to the
+ * caller:
+ *	pb is NULL, the parameter does not exist, or NULL for a number or an address
+ *	no memory: errno is ENOMEM. A parameter that already differs from its default needs
+ *	no memory, except for copies
  */
 SLAB_API int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value);
 
 /*
- * slapi_pblock_clone: a new pblock in which everything has the value that it has in pb.
+ * slapi_pblock_clone: a new pblock with the same value of each parameter.
  *
- * What pb owns is the clone's from then on. In pb, owned strings and the parameters of
- * the sections below that say "moved by clone" are as if they were never set; all others
- * keep their values in both.
- * Returns the clone, or NULL, and pb has not changed: pb is NULL, or errno is ENOMEM.
+ * The clone then owns what pb owned. In pb, owned strings and the parameters of the sections
+ * below that say "moved by clone" return to their defaults; all others keep their values in
+ * both.
+ * Returns the clone, or NULL, and pb is unchanged: pb is NULL, or errno is ENOMEM.
  */
 SLAB_API Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb);
 
-/* slab_pblock_size: bytes that pb takes now, with all parts that are there; strings that it
- * owns not counted. 0 for NULL. */
+/* slab_pblock_size: the bytes of pb with its present parts, without strings that it owns. 0
+ * for NULL. */
 SLAB_API size_t slab_pblock_size(const Slapi_PBlock *pb);
 
 /* --- parameters --------------------------------------------------------------- */
@@ -396,7 +398,7 @@ SLAB_API size_t slab_pblock_size(const Slapi_PBlock *pb);
 #define SLAPI_USN_INCREMENT_FOR_TOMBSTONE 1950 /* int */
 #define SLAPI_MEMBEROF_DEFERRED_TASK 1951
 
-/* Plug-ins: what belongs to an instance (moved by clone). */
+/* Plug-ins: data of an instance (moved by clone). */
 #define SLAPI_PLUGIN_OBJECT 10
 #define SLAPI_PLUGIN_DESTROY_FN 11
 #define SLAPI_PLUGIN_IDENTITY 13
@@ -469,7 +471,7 @@ SLAB_API size_t slab_pblock_size(const Slapi_PBlock *pb);
 #define SLAPI_BACKEND_COUNT 860 /* int */
 #define SLAPI_ACI_TARGET_CHECK 1946 /* int */
 
-/* Of old (moved by clone). */
+/* Obsolete (moved by clone). */
 #define SLAPI_DESTROY_CONTENT 59 /* int */
 #define SLAPI_PARENT_TXN 190
 #define SLAPI_PLUGIN_PWD_STORAGE_SCHEME_USER_PWD 811

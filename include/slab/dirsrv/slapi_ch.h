@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory functions of 389-ds's plug-in interface, each of which is the slab_ch_*
- * function of the same name (<slab/malloc.h>): never NULL; without memory, and for a size
- * of 0, the process aborts with one line that says what was asked for; the frees clear the
- * pointer that they are given. What they return is freed by slapi_ch_free() or
- * slapi_ch_free_string(), or by slab_mfree(), never by free().
+ * The memory functions of 389-ds's plug-in interface. Each calls the slab_ch_* function of
+ * the same name (<slab/malloc.h>). They never return NULL: if there is no memory, and for a
+ * size of 0, the process aborts with one line on stderr that has the requested size. The
+ * frees set the caller's pointer to NULL. Free this memory by slapi_ch_free(),
+ * slapi_ch_free_string() or slab_mfree(), never by free().
  *
- * Threads, signals and fork: as in <slab/malloc.h>.
+ * Safety: as in <slab/malloc.h>.
  */
 #ifndef SLAB_DIRSRV_SLAPI_CH_H
 #define SLAB_DIRSRV_SLAPI_CH_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* slapi_ch_malloc: `size` bytes with undefined content. */
+/* slapi_ch_malloc: `size` bytes with undefined contents. */
 static inline void *slapi_ch_malloc(size_t size)
 {
 	return slab_ch_malloc(size);
@@ -29,7 +29,7 @@ static inline void *slapi_ch_calloc(size_t n, size_t size)
 	return slab_ch_calloc(n, size);
 }
 
-/* slapi_ch_realloc: change the size, keep the content; NULL is slapi_ch_malloc(). */
+/* slapi_ch_realloc: change the size, keep the contents; NULL means slapi_ch_malloc(). */
 static inline void *slapi_ch_realloc(void *block, size_t size)
 {
 	return slab_ch_realloc(block, size);
@@ -41,7 +41,7 @@ static inline void *slapi_ch_memalign(size_t align, size_t size)
 	return slab_ch_memalign(align, size);
 }
 
-/* slapi_ch_strdup: a copy of a string; NULL gives NULL. */
+/* slapi_ch_strdup: a copy of a string; NULL for NULL. */
 static inline char *slapi_ch_strdup(const char *string)
 {
 	return slab_ch_strdup(string);
