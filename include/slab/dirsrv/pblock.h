@@ -37,9 +37,9 @@ extern "C" {
 typedef struct slapi_pblock Slapi_PBlock;
 
 /*
- * The types that parameters point to, by the names that plug-ins use. libslab_dirsrv does not
- * access them.
- * those of <ldap.h>, which may be included before or after.
+ * The types that parameters point to, by plug-ins' names; libslab_dirsrv does not access them.
+ * LDAPControl, LDAPMod, BerElement and struct berval are those of <ldap.h>, which may be
+ * included before or after.
  */
 typedef struct slapi_entry Slapi_Entry;
 typedef struct slapi_attr Slapi_Attr;
@@ -79,8 +79,7 @@ struct slapi_pblock_address {
 	uint64_t words[14];
 };
 
-/* slapi_pblock_new: a pblock with all parameters at their defaults. NULL and ENOMEM if there
- * is no memory. */
+/* slapi_pblock_new: a pblock with all parameters at their defaults, or NULL and ENOMEM. */
 SLAB_API Slapi_PBlock *slapi_pblock_new(void);
 
 /*
@@ -124,8 +123,7 @@ SLAB_API int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value);
  */
 SLAB_API Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb);
 
-/* slab_pblock_size: the bytes of pb with its present parts, without strings that it owns. 0
- * for NULL. */
+/* slab_pblock_size: bytes of pb with its present parts, without strings; 0 for NULL. */
 SLAB_API size_t slab_pblock_size(const Slapi_PBlock *pb);
 
 /* --- parameters --------------------------------------------------------------- */
