@@ -11,7 +11,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
+
+/* Text is worth waiting for, but not for ever. */
+#define SEND_WAIT_SECONDS 1
 
 /* --- one ---------------------------------------------------------------------------- */
 
@@ -87,6 +91,38 @@ void descriptor_close(struct descriptor *descriptor)
 		forget_and_close(descriptor);
 	else
 		forget(descriptor);
+}
+
+int descriptor_stream(struct descriptor *descriptor, int *ret_reader, unsigned from)
+{
+	const struct timeval most = {.tv_sec = SEND_WAIT_SECONDS};
+	int ends[2], error;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return -errno;
+	setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most));
+	shutdown(ends[0], SHUT_RD);
+	error = descriptor_take(descriptor, ends[0], from);
+	if (error)
+		close(ends[1]);
+	else
+		*ret_reader = ends[1];
+	return error;
+}
+
+bool descriptor_send(const struct descriptor *descriptor, const char *text, size_t len)
+{
+	while (len > 0 && descriptor_is_ours(descriptor)) {
+		ssize_t done = send(descriptor_number(descriptor), text, len, MSG_NOSIGNAL);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		text += done;
+		len -= (size_t)done;
+	}
+	return len == 0;
 }
 
 /* --- watches ------------------------------------------------------------------------ */

@@ -28,6 +28,7 @@
 #define SLAB_DESCRIPTORS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct descriptor {
@@ -63,6 +64,14 @@ bool descriptor_is_ours(const struct descriptor *descriptor);
 
 /* A socket: close it if it is ours, forget it in any case. */
 void descriptor_close(struct descriptor *descriptor);
+
+/* descriptor_stream: a socket that can only be written to, and *ret_reader, a plain
+ * descriptor, at its other end. Returns 0 or -errno, when nothing is open. */
+int descriptor_stream(struct descriptor *descriptor, int *ret_reader, unsigned from);
+
+/* descriptor_send: all of the text, each part of it within a second. False: not all, or
+ * the socket is not ours. errno is not kept. Async-signal-safe. */
+bool descriptor_send(const struct descriptor *descriptor, const char *text, size_t len);
 
 /* --- watches ------------------------------------------------------------------------ */
 

@@ -29,8 +29,8 @@
  *     dl*, stdio streams, an RCU flavour's functions.
  *
  * The thread that forks has all signals blocked while it holds locks: its handlers may
- * fork, too. The symbolizer's memory and the options have no lock that outlives a process:
- * they note the process that holds them.
+ * fork, too. The options have no lock that outlives a process:
+ * they note the process that holds it.
  *
  * What needs no lock needs nothing here: sections end with their thread, and a
  * slab that another thread had in hand to allocate or to free stays in its hand, so

@@ -129,6 +129,11 @@ static bool parse_tools(struct slab_options *options, const char *value)
 	return parse_word(tools_words, value, &options->tools);
 }
 
+static bool parse_symbols(struct slab_options *options, const char *value)
+{
+	return parse_word(switch_words, value, &options->symbols);
+}
+
 static bool parse_zero(struct slab_options *options, const char *value)
 {
 	unsigned when;
@@ -261,6 +266,9 @@ static const struct {
 	{{"SLAB_TOOLS", "auto, off", "auto",
 	  "tell valgrind and AddressSanitizer of objects when one of them watches"},
 	 parse_tools},
+	{{"SLAB_SYMBOLS", "on, off", "off",
+	  "reports go through slab-symbolize, and name functions and lines at once"},
+	 parse_symbols},
 	{{"SLAB_FAIL",
 	  "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit), cache=NAME",
 	  "no failures",

@@ -49,6 +49,7 @@ struct slab_options {
 	unsigned zero_free;  /* … and when freed */
 	long decay_ms;       /* free memory goes back after that long; 0: at once, -1: never */
 	unsigned tools;      /* valgrind and AddressSanitizer are told of objects */
+	unsigned symbols;    /* reports go through slab-symbolize: filter.c reads it */
 	size_t limit;        /* bytes of slabs and large allocations, 0: no limit */
 	struct slab_fail fail;
 	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG and SLAB_SAMPLE: see debug_spec.h */

@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "base/cancel.h"
 #include "config/options.h"
+#include "report/filter.h"
 
 #include <slab/debug.h>
 
@@ -171,6 +172,8 @@ static void write_to_log(const char *text, size_t len)
 	const char *log = slab_options()->log;
 	int fd = -1;
 
+	if (filter_write(text, len))
+		return;
 	if (*log)
 		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
 	write_all(fd < 0 ? STDERR_FILENO : fd, text, len);

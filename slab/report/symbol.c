@@ -1,152 +1,297 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolize(): ask the dynamic linker first, then slab-symbolize, and remember
- * what it said, so that a storm of reports does not start a program for each.
+ * What the dynamic linker knows about an address: the object that it lies in,
+ * where that is loaded from, and the functions that it exports.
  *
- * The memory of answers has one lock. It is taken with all signals blocked: no
- * handler can find it held by the thread that it interrupted. Its value is the
- * process that holds it: after a fork, one that was held in the parent is free.
+ * Nothing more is looked up in the process. A report may be the last act of a process whose
+ * memory is damaged; it used to start slab-symbolize there, behind a second child that hid
+ * the first from waitpid(), SIGCHLD and the limit of descriptors. Two clones with shared
+ * memory at such a moment, ten seconds of waiting at worst, and all that for names that
+ * slab-symbolize reads from the log as well, at any time later: so it went. What wants
+ * names at once reads reports through slab-symbolize from the start (filter.h).
+ *
+ * _dl_find_object() takes no lock and calls no malloc, and all tables read here
+ * are mapped read-only: they are as good in a crashing process as in any other.
+ * C libraries without it (glibc before 2.35, musl) have dl_iterate_phdr(), which calls
+ * no malloc either, but takes the dynamic linker's lock: a report waits there for a
+ * thread that loads a library, and in the child of a fork that met such a thread for ever.
  */
 #define _GNU_SOURCE
-#include "base/signals.h"
-#include "report/symbol_internal.h"
+#include "report/symbol.h"
 
+#include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
-#include <stdatomic.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#define DEADLINE_MS 10000
-/* After slab-symbolize failed, for so long it is not tried again. */
-#define REST_MS 30000
+/* With an offset behind it. */
+#define NAME_ROOM (SYMBOL_TEXT - (int)sizeof("+0x") - 2 * (int)sizeof(uintptr_t))
 
-#define REMEMBERED_SHIFT 10
-
-struct remembered {
-	_Atomic(const void *) frame;
-	char text[SYMBOL_TEXT];
+struct object {
+	const char *name; /* "": the program */
+	const ElfW(Dyn) * dynamic;
+	uintptr_t base; /* what is added to the addresses in its file */
+	uintptr_t start, end;
 };
 
-static struct remembered memory[1u << REMEMBERED_SHIFT];
-static atomic_int holder;
-static uint64_t rest_until;
-static const char *other_program;
-static unsigned other_deadline_ms;
+/* The tables of exported functions. */
+struct exports {
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const uint32_t *hash; /* DT_GNU_HASH */
+};
 
-uint64_t symbol_now(void)
+/* LD_LIBRARY_PATH and dlopen() may have named objects relative to it. */
+static char start_dir[PATH_MAX];
+
+/* Before filter.c looks for its program. */
+__attribute__((constructor(101))) static void remember_start_dir(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	if (!getcwd(start_dir, sizeof(start_dir)))
+		start_dir[0] = '\0';
 }
 
-static bool lock_memory(uint64_t deadline)
+/* The call before a return address may be the last instruction of its object. */
+#ifdef SLAB_HAVE_DL_FIND_OBJECT
+static bool find_object(const void *frame, struct object *object)
 {
-	const struct timespec pause = {.tv_nsec = 1000000};
-	const int self = getpid();
+	struct dl_find_object found;
 
-	for (;;) {
-		int found = 0;
+	if (!frame || _dl_find_object((char *)frame - 1, &found) != 0 || !found.dlfo_link_map)
+		return false;
+	*object = (struct object){
+		.name = found.dlfo_link_map->l_name,
+		.dynamic = found.dlfo_link_map->l_ld,
+		.base = found.dlfo_link_map->l_addr,
+		.start = (uintptr_t)found.dlfo_map_start,
+		.end = (uintptr_t)found.dlfo_map_end,
+	};
+	return true;
+}
+#else
+struct search {
+	uintptr_t address;
+	struct object *object;
+};
 
-		if (atomic_compare_exchange_strong(&holder, &found, self))
-			return true;
-		if (found != self && atomic_compare_exchange_strong(&holder, &found, self))
-			return true;
-		if (symbol_now() >= deadline)
-			return false;
-		/* nanosleep() could be where the thread gets cancelled. */
-		syscall(SYS_nanosleep, &pause, NULL);
+static bool is_of_program(const struct dl_phdr_info *info)
+{
+	return (uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR);
+}
+
+/* From the first loaded segment to the last, as _dl_find_object() has it. */
+static void describe_object(const struct dl_phdr_info *info, struct object *object)
+{
+	*object = (struct object){
+		.name = is_of_program(info) ? "" : info->dlpi_name,
+		.base = info->dlpi_addr,
+		.start = UINTPTR_MAX,
+	};
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type == PT_DYNAMIC)
+			object->dynamic = (const ElfW(Dyn) *)start;
+		if (part->p_type != PT_LOAD)
+			continue;
+		if (start < object->start)
+			object->start = start;
+		if (start + part->p_memsz > object->end)
+			object->end = start + part->p_memsz;
 	}
 }
 
-static void unlock_memory(void)
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	atomic_store(&holder, 0);
+	const struct search *search = arg;
+
+	(void)size;
+	describe_object(info, search->object);
+	return search->address >= search->object->start && search->address < search->object->end;
 }
 
-static struct remembered *memory_of(const void *frame)
+static bool find_object(const void *frame, struct object *object)
 {
-	uint64_t hash = (uintptr_t)frame * 0x9e3779b97f4a7c15u;
+	struct search search = {(uintptr_t)frame - 1, object};
 
-	return &memory[hash >> (64 - REMEMBERED_SHIFT)];
+	return frame && dl_iterate_phdr(look_at_object, &search);
+}
+#endif
+
+static bool is_program(const struct object *object)
+{
+	return object->name[0] == '\0';
 }
 
-static bool recall(const void *frame, char *text)
+/* The vdso has a name and no file. */
+static bool has_file(const struct object *object)
 {
-	struct remembered *entry = memory_of(frame);
+	return is_program(object) || strchr(object->name, '/');
+}
 
-	if (atomic_load(&entry->frame) != frame || !frame)
+/* A program that was replaced while it runs can still be opened as /proc/PID/exe. */
+static bool program_path(char *path, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t mark = sizeof(deleted) - 1;
+	ssize_t len = readlink("/proc/self/exe", path, size);
+
+	if (len <= 0 || (size_t)len >= size)
 		return false;
-	memcpy(text, entry->text, sizeof(entry->text));
+	path[len] = '\0';
+	if ((size_t)len > mark && strcmp(path + len - mark, deleted) == 0)
+		return (size_t)snprintf(path, size, "/proc/%d/exe", (int)getpid()) < size;
 	return true;
 }
 
-/* A fork by another thread, at any moment, copies an entry that is whole or empty. */
-static void remember(const void *frame, const char *text)
+static bool object_path(const struct object *object, char *path, size_t size)
 {
-	struct remembered *entry = memory_of(frame);
+	const char *name = object->name;
 
-	atomic_store(&entry->frame, NULL);
-	memcpy(entry->text, text, sizeof(entry->text));
-	atomic_store(&entry->frame, frame);
+	if (is_program(object))
+		return program_path(path, size);
+	if (name[0] == '/')
+		return (size_t)snprintf(path, size, "%s", name) < size;
+	return start_dir[0] && (size_t)snprintf(path, size, "%s/%s", start_dir, name) < size;
 }
 
-static void ask(unsigned n, struct symbol_query *queries, uint64_t deadline)
+bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset)
 {
-	uint64_t now = symbol_now();
+	int saved_errno = errno;
+	struct object object;
+	bool found = find_object(frame, &object) && has_file(&object) &&
+		     object_path(&object, path, size);
 
-	if (n == 0 || now >= deadline || now < rest_until)
+	if (found)
+		*ret_offset = (uintptr_t)frame - object.base;
+	errno = saved_errno;
+	return found;
+}
+
+/* The linker relocates these addresses in place, except where it cannot write. */
+static const void *table(const struct object *object, uintptr_t address)
+{
+	if (address < object->start)
+		address += object->base;
+	return address >= object->start && address < object->end ? (const void *)address : NULL;
+}
+
+static bool find_exports(const struct object *object, struct exports *exports)
+{
+	*exports = (struct exports){0};
+	for (const ElfW(Dyn) *entry = object->dynamic; entry && entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_SYMTAB)
+			exports->symbols = table(object, entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_STRTAB)
+			exports->names = table(object, entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_GNU_HASH)
+			exports->hash = table(object, entry->d_un.d_ptr);
+	}
+	return exports->symbols && exports->names && exports->hash;
+}
+
+static bool covers(const ElfW(Sym) * symbol, uintptr_t offset)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && offset - symbol->st_value < symbol->st_size &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC);
+}
+
+/* Of several names of a function, "write" is better than "__write". */
+static bool better(const struct exports *exports, const ElfW(Sym) * symbol, const ElfW(Sym) * best)
+{
+	if (!best || symbol->st_value != best->st_value)
+		return !best || symbol->st_value > best->st_value;
+	return strspn(exports->names + symbol->st_name, "_") <
+	       strspn(exports->names + best->st_name, "_");
+}
+
+/* The hash table lists all exported symbols and nothing else: chain by chain,
+ * each ending at an odd hash. */
+static const ElfW(Sym) * find_export(const struct exports *exports, uintptr_t offset)
+{
+	uint32_t buckets = exports->hash[0], first = exports->hash[1];
+	size_t bloom_words = exports->hash[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+	const uint32_t *bucket = exports->hash + 4 + bloom_words;
+	const uint32_t *chain = bucket + buckets;
+	const ElfW(Sym) *best = NULL;
+
+	for (uint32_t b = 0; b < buckets; b++) {
+		for (uint32_t i = bucket[b]; i > 0; i++) {
+			const ElfW(Sym) *symbol = &exports->symbols[i];
+
+			if (covers(symbol, offset) && better(exports, symbol, best))
+				best = symbol;
+			if (chain[i - first] & 1)
+				break;
+		}
+	}
+	return best;
+}
+
+static const char *object_name(const struct object *object)
+{
+	const char *name = is_program(object) ? program_invocation_name : object->name;
+	const char *slash = strrchr(name, '/');
+
+	return slash ? slash + 1 : name;
+}
+
+/* "name+0x1c (/path+0x5e12)"; when that is too long, without the name, and then without
+ * the path. */
+static void write_place(char *text, const struct object *object, uintptr_t offset)
+{
+	char place[SYMBOL_TEXT], path[NAME_ROOM - (int)sizeof(" ()")];
+	const size_t len = strlen(text);
+
+	if (has_file(object) && object_path(object, path, sizeof(path))) {
+		size_t more = (size_t)snprintf(place, sizeof(place), " (%s+0x%lx)", path,
+					       (unsigned long)offset);
+
+		if (len && len + more < SYMBOL_TEXT)
+			memcpy(text + len, place, more + 1);
+		else
+			memcpy(text, place + 1, more);
+	} else if (!len) {
+		snprintf(text, SYMBOL_TEXT, "%.*s+0x%lx", NAME_ROOM, object_name(object),
+			 (unsigned long)offset);
+	}
+}
+
+static void describe(const void *frame, char *text)
+{
+	const ElfW(Sym) *symbol = NULL;
+	struct exports exports;
+	struct object object;
+	uintptr_t offset;
+
+	if (!find_object(frame, &object)) {
+		snprintf(text, SYMBOL_TEXT, "0x%lx", (unsigned long)frame);
 		return;
-	if (!symbol_ask(n, queries, other_program, deadline))
-		rest_until = symbol_now() + REST_MS;
-	for (unsigned i = 0; i < n; i++) {
-		if (queries[i].answered)
-			remember(queries[i].frame, queries[i].text);
 	}
-}
-
-/* At most SYMBOL_BATCH addresses, with the lock. */
-static void look_up(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT],
-		    uint64_t deadline)
-{
-	struct symbol_query queries[SYMBOL_BATCH];
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		if (!recall(frames[i], text[i]) && symbol_describe(frames[i], text[i]))
-			queries[count++] = (struct symbol_query){frames[i], text[i], false};
-	}
-	ask(count, queries, deadline);
+	offset = (uintptr_t)frame - object.base;
+	text[0] = '\0';
+	if (find_exports(&object, &exports))
+		symbol = find_export(&exports, offset - 1);
+	if (symbol)
+		snprintf(text, SYMBOL_TEXT, "%.*s+0x%lx", NAME_ROOM,
+			 exports.names + symbol->st_name,
+			 (unsigned long)(offset - symbol->st_value));
+	write_place(text, &object, offset);
 }
 
 void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 {
 	const int saved_errno = errno;
-	const uint64_t mask = signals_block();
-	const uint64_t deadline =
-		symbol_now() + (other_deadline_ms ? other_deadline_ms : DEADLINE_MS);
 
-	if (lock_memory(deadline)) {
-		for (unsigned i = 0; i < n; i += SYMBOL_BATCH)
-			look_up(n - i < SYMBOL_BATCH ? n - i : SYMBOL_BATCH, frames + i, text + i,
-				deadline);
-		unlock_memory();
-	} else {
-		for (unsigned i = 0; i < n; i++)
-			symbol_describe(frames[i], text[i]);
-	}
-	signals_restore(mask);
+	for (unsigned i = 0; i < n; i++)
+		describe(frames[i], text[i]);
 	errno = saved_errno;
-}
-
-void symbol_use(const char *program, unsigned deadline_ms)
-{
-	other_program = program;
-	other_deadline_ms = deadline_ms;
-	rest_until = 0;
-	for (size_t i = 0; i < sizeof(memory) / sizeof(memory[0]); i++)
-		atomic_store(&memory[i].frame, NULL);
 }

@@ -100,6 +100,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_ZERO", "both"},
 						   {"SLAB_DECAY_MS", "500"},
 						   {"SLAB_TOOLS", "off"},
+						   {"SLAB_SYMBOLS", "on"},
 						   {"SLAB_FAIL", "times=3"}});
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_MUTEX));
@@ -114,6 +115,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.zero_free, 1U);
 	EXPECT_EQ(options.decay_ms, 500);
 	EXPECT_EQ(options.tools, 0U);
+	EXPECT_EQ(options.symbols, 1U);
 	EXPECT_TRUE(options.fail.set);
 	EXPECT_STREQ(options.runtime_dir, "/run/here");
 	EXPECT_STREQ(options.log, "log.txt");
@@ -132,7 +134,7 @@ TEST(OptionsTest, AnUnknownValueGetsOneSentenceAndTheDefault)
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
 	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",
-	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_FAIL"})
+	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 

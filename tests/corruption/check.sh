@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# check.sh PROGRAM EXPECTED WORD...: run PROGRAM WORD... and compare all that it
-# says with the file EXPECTED, and its exit status with the last line there. What
+# check.sh PROGRAM SYMBOLIZE EXPECTED WORD...: run PROGRAM WORD... and compare all that it
+# writes, with stderr through SYMBOLIZE, with the file EXPECTED, and its exit status with the last
+# line there. What
 # differs from run to run (addresses, ages, threads, CPUs) and from build to build
 # (offsets, line numbers, frames of the C library) is replaced by a name first.
 #
@@ -10,8 +11,9 @@
 set -u
 
 program=$1
-expected=$2
-shift 2
+symbolize=$2
+expected=$3
+shift 3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -56,7 +58,7 @@ names()
 	printf '$ corruption %s\n' "$*"
 	cat "$folder/out"
 	printf '\n'
-	stacks <"$folder/err" | names
+	"$symbolize" <"$folder/err" | stacks | names
 	printf '\nexit status %s\n' "$status"
 } >"$folder/said"
 

@@ -24,6 +24,7 @@
 
 #include "../support/debugging.h"
 #include "../support/process.h"
+#include "../support/symbolized.h"
 #include "entry_report.h"
 
 using namespace slab_test;
@@ -470,7 +471,7 @@ TEST_F(DebugTest, LeaksAreListedWithWhoAllocatedThem)
 								      "3 objects remain\n"
 								      "2 of them allocated by\n"
 								      "1 of them allocated by\n");
-	std::istringstream in(reported().text);
+	std::istringstream in(symbolized(reported().text));
 	unsigned named = 0;
 	for (std::string line; std::getline(in, line);)
 		named += line.find("leak_here+") != std::string::npos &&

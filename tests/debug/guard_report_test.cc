@@ -23,6 +23,7 @@
 #include "../support/guarded.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/symbolized.h"
 
 using namespace slab_test;
 
@@ -71,7 +72,7 @@ TEST_F(GuardTest, TheFunctionThatFaultsIsNamed)
 	char *obj = object_at(false);
 
 	free(obj);
-	const std::string report = report_of([obj] { store_at_once(obj); });
+	const std::string report = symbolized(report_of([obj] { store_at_once(obj); }));
 	const std::size_t at = report.find("\nDetected in ");
 
 	ASSERT_NE(at, std::string::npos) << report;

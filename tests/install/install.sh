@@ -99,7 +99,7 @@ quietly "libslab.a" "$tmp/static" "$cc" -O2 $cflags "$consumer/consumer.c" "$arc
 quietly "libslab.a, by gcc -flto" "$tmp/lto" \
 	"$cc" -O2 -flto $cflags "$consumer/consumer.c" "$archive" -pthread
 
-for program in "$prefix"/bin/* "$(find "$prefix" -name slab-symbolize)"; do
+for program in "$prefix"/bin/*; do
 	[ -x "$program" ] || continue
 	step "${program##*/} runs from where it was moved to"
 	env -u LD_LIBRARY_PATH "$program" --help >"$tmp/log" || { cat "$tmp/log"; fail "it does not"; }

@@ -20,5 +20,5 @@ for file in "$@"; do
 	"$cc" -std=gnu11 -fsyntax-only -mcx16 -Wall -Wextra -Wpedantic -Werror -isystem "$tmp" \
 		-I"$source/include" -I"$source/slab" -I"$source/cpu_cache" -D_GNU_SOURCE= \
 		-DSLAB_VERSION='"0"' -DSLAB_SYMBOLIZE_FROM_LIB='""' \
-		-DSLAB_SYMBOLIZE_FROM_BIN='""' -DSLAB_SYMBOLIZE_INSTALLED='""' "$file"
+		-DSLAB_SYMBOLIZE_INSTALLED='""' "$file"
 done

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * symbolize() inside of a shared library: it looks for slab-symbolize from there.
- */
 #include "report/symbol.h"
 #include "symbol_apart.h"
 
@@ -9,7 +6,6 @@ void symbol_apart(const void *frame, char *text)
 {
 	char found[1][SYMBOL_TEXT];
 
-	symbol_use(NULL, 60000);
 	symbolize(1, &frame, found);
 	for (unsigned i = 0; i < SYMBOL_TEXT; i++)
 		text[i] = found[0][i];

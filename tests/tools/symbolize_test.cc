@@ -104,12 +104,12 @@ protected:
 		return text.str();
 	}
 
-	/* A line that asks for an offset in a file. */
+	/* An address as a report has it. */
 	static std::string request(const std::string &path, uint64_t offset)
 	{
 		std::stringstream text;
 
-		text << path << "\t0x" << std::hex << offset << "\n";
+		text << "(" << path << "+0x" << std::hex << offset << ")\n";
 		return text.str();
 	}
 
@@ -143,31 +143,29 @@ protected:
 
 /* ---- the program ---- */
 
-TEST_F(SymbolizeTest, AnswersALineForALine)
+TEST_F(SymbolizeTest, AddressesInALogAreReplaced)
 {
-	const std::string known = request(own_path(), call_.offset);
-	const struct result result = run(known + request("/nonexistent", 16) + known);
+	std::string known = request(own_path(), call_.offset);
 
-	EXPECT_EQ(result.out, full(call_) + "\n\n" + full(call_) + "\n");
+	known.pop_back();
+	const struct result result =
+		run("Allocated in " + known + " age=1 ms\n\tknown_function+0x1 " + known + "\n\n" +
+		    known + known + "(/nonexistent+0x10) a text");
+
+	EXPECT_EQ(result.out, "Allocated in " + full(call_) + " age=1 ms\n\t" + full(call_) +
+				      "\n\n" + full(call_) + full(call_) +
+				      "(/nonexistent+0x10) a text");
 	EXPECT_EQ(result.err, "");
 	EXPECT_EQ(result.status, 0);
 }
 
-TEST_F(SymbolizeTest, TakesDecimalOffsetsAndALastLineWithoutItsEnd)
-{
-	const struct result result = run(own_path() + "\t" + std::to_string(call_.offset));
-
-	EXPECT_EQ(result.out, full(call_) + "\n");
-	EXPECT_EQ(result.status, 0);
-}
-
-TEST_F(SymbolizeTest, KnowsNothingOfWhatIsNoProgram)
+TEST_F(SymbolizeTest, WhatIsNoProgramStaysAsItIs)
 {
 	std::ofstream(folder_ + "/text") << "no program";
-	EXPECT_EQ(run(request(folder_ + "/text", 4) + request(folder_, 4) + request(own_path(), 0) +
-		      request(own_path(), UINT64_MAX))
-			  .out,
-		  "\n\n\n\n");
+	const std::string text = request(folder_ + "/text", 4) + request(folder_, 4) +
+				 request(own_path(), 0) + request(own_path(), UINT64_MAX);
+
+	EXPECT_EQ(run(text).out, text);
 }
 
 TEST_F(SymbolizeTest, WithoutDebugInformationTheSymbolTableIsEnough)
@@ -178,35 +176,34 @@ TEST_F(SymbolizeTest, WithoutDebugInformationTheSymbolTableIsEnough)
 
 TEST_F(SymbolizeTest, SeparateDebugInformationIsFound)
 {
+	const std::string text = request(folder_ + "/copy", call_.offset);
+
 	shell("objcopy --only-keep-debug " + own_path() + " apart.debug");
 	shell("strip -s -o copy " + own_path());
-	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, "\n");
+	EXPECT_EQ(run(text).out, text);
 	shell("objcopy --add-gnu-debuglink=apart.debug copy");
-	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, full(call_) + "\n");
+	EXPECT_EQ(run(text).out, full(call_) + "\n");
 }
 
-TEST_F(SymbolizeTest, ABadLineIsOneSentence)
+TEST_F(SymbolizeTest, OtherTextIsCopied)
 {
-	for (const std::string bad : {"nonsense\n", "\t0x1\n", "/bin/sh 0x10\n", "/bin/sh\t\n",
-				      "/bin/sh\t0x\n", "/bin/sh\t0x10 \n", "/bin/sh\t-1\n",
-				      "/bin/sh\t12ab\n", "/bin/sh\t0x11112222333344445\n", "\n"}) {
-		const struct result result = run(request(own_path(), call_.offset) + bad);
+	const std::string known = request(own_path(), call_.offset);
 
-		EXPECT_EQ(result.out, full(call_) + "\n") << bad;
-		EXPECT_EQ(result.err,
-			  "slab-symbolize: line 2 is not a path, a tab and an offset such "
-			  "as 0x1234\n")
-			<< bad;
-		EXPECT_EQ(result.status, 2) << bad;
-	}
+	for (const std::string &other :
+	     {std::string("nonsense\n"), std::string("\n"), std::string("(/bin/sh+0x)\n"),
+	      std::string("(/bin/sh+0x1 )\n"), std::string("(/bin/sh+12)\n"),
+	      std::string("(/bin/sh+0x11112222333344445)\n"), std::string("(/"),
+	      std::string("a zero\0and (/bin/sh+0x1)\n", 25), own_path() + "+0x10\n"})
+		EXPECT_EQ(run(known + other).out, full(call_) + "\n" + other);
+	EXPECT_EQ(run("(/ " + known).out, "(/ " + full(call_) + "\n");
 }
 
 TEST_F(SymbolizeTest, AnUnknownArgumentIsOneSentence)
 {
 	const struct result result = run("", "--addresses");
 
-	EXPECT_EQ(result.err, "slab-symbolize: \"--addresses\" means nothing here; addresses are "
-			      "read from stdin, and --help explains how\n");
+	EXPECT_EQ(result.err, "slab-symbolize: \"--addresses\" is not an option; the log is read "
+			      "from stdin, and --help explains how\n");
 	EXPECT_EQ(result.status, 2);
 }
 
@@ -214,7 +211,7 @@ TEST_F(SymbolizeTest, ExplainsItself)
 {
 	const struct result result = run("", "--help");
 
-	EXPECT_EQ(result.out.compare(0, 34, "usage: slab-symbolize < ADDRESSES\n"), 0);
+	EXPECT_EQ(result.out.compare(0, 43, "usage: slab-symbolize [--background] < LOG\n"), 0);
 	EXPECT_EQ(result.status, 0);
 }
 

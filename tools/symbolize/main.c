@@ -1,74 +1,131 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab-symbolize: libslab's reports start it to learn which functions and lines
- * their return addresses are in.
+ * slab-symbolize: copies a log and puts functions, source files and lines in the place
+ * of the addresses that libslab's reports have.
  */
 #include "symbolizer.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
+#define HEXADECIMAL "0123456789abcdefABCDEF"
+
 static const char help[] =
-	"usage: slab-symbolize < ADDRESSES\n"
-	"Say which function, source file and line return addresses are in.\n"
+	"usage: slab-symbolize [--background] < LOG\n"
+	"Copy a log to stdout; return addresses in it, as libslab's reports have them,\n"
+	"become functions, source files and lines.\n"
 	"\n"
-	"Each line of ADDRESSES is the path of a program or shared library, a tab, and\n"
-	"the offset of the address from where the file was loaded: 0x and hexadecimal\n"
-	"digits, or decimal ones. Each is answered by one line:\n"
+	"An address is the path of a program or shared library and the offset from where\n"
+	"the file was loaded, in brackets; what is known of the function may stand before it:\n"
+	"\n"
+	"  (/usr/sbin/directory+0x9c41)\n"
+	"  entry_new+0x1c (/usr/lib/libentry.so+0x5e12)\n"
+	"\n"
+	"It becomes one of\n"
 	"\n"
 	"  entry_new+0x1c (entry.c:123)\n"
 	"  entry_fill in entry_new+0x30 (entry.c:98)     inlined code\n"
 	"  entry_new+0x1c                                without debug information\n"
 	"\n"
-	"or by an empty one when nothing is known.\n"
+	"or stays as it is when nothing is known.\n"
 	"\n"
-	"Exit status: 0 done, 1 the answer could not be written, 2 bad usage or input.\n";
+	"  --background  return at once, and go on until the log ends; for libslab, which\n"
+	"                starts it so with SLAB_SYMBOLS=on\n"
+	"\n"
+	"Exit status: 0 done, 1 the answer could not be written, 2 bad usage.\n";
 
-/* "PATH\tOFFSET\n": ends the path, fills *ret_offset. */
-static bool parse(char *line, uint64_t *ret_offset)
+/* An address in a line, from `start` to `end`. */
+struct place {
+	const char *start, *end;
+	const char *path;
+	size_t path_length;
+	uint64_t offset;
+};
+
+static bool find_place(const char *from, struct place *place)
 {
-	char *tab = strrchr(line, '\t');
-	const char *digits;
-	bool hexadecimal;
-	char *end;
+	for (const char *open = from; (open = strstr(open, "(/")); open++) {
+		const char *plus = strstr(open, "+0x");
+		size_t digits = plus ? strspn(plus + 3, HEXADECIMAL) : 0;
 
-	if (!tab || tab == line)
-		return false;
-	hexadecimal = strncmp(tab + 1, "0x", 2) == 0;
-	digits = tab + (hexadecimal ? 3 : 1);
-	if (strspn(digits, hexadecimal ? "0123456789abcdefABCDEF" : "0123456789") == 0)
-		return false;
-	errno = 0;
-	*ret_offset = strtoull(digits, &end, hexadecimal ? 16 : 10);
-	*tab = '\0';
-	return errno == 0 && (*end == '\0' || strcmp(end, "\n") == 0);
+		if (digits == 0 || digits > 16 || plus[3 + digits] != ')')
+			continue;
+		place->start = open;
+		place->end = plus + 3 + digits + 1;
+		place->path = open + 1;
+		place->path_length = (size_t)(plus - open) - 1;
+		place->offset = strtoull(plus + 3, NULL, 16);
+		return true;
+	}
+	return false;
 }
 
-static int answer(struct symbolizer *symbolizer)
+/* "entry_new+0x1c " before an address says less than what replaces it. */
+static const char *name_before(const char *from, const char *start)
 {
+	const char *at = start;
+
+	if (at == from || at[-1] != ' ')
+		return start;
+	at--;
+	while (at > from && strchr(HEXADECIMAL, at[-1]))
+		at--;
+	if (at - from < 3 || at == start - 1 || strncmp(at - 3, "+0x", 3) != 0)
+		return start;
+	at -= 3;
+	while (at > from && at[-1] != ' ' && at[-1] != '\t')
+		at--;
+	return at;
+}
+
+static const char *look_up(struct symbolizer *symbolizer, const struct place *place,
+			   char text[SYMBOLIZER_TEXT])
+{
+	char *path = strndup(place->path, place->path_length);
+
+	text[0] = '\0';
+	if (path)
+		symbolizer_lookup(symbolizer, path, place->offset, text, SYMBOLIZER_TEXT);
+	free(path);
+	return text;
+}
+
+static void copy_line(struct symbolizer *symbolizer, const char *line)
+{
+	const char *copied = line, *from = line;
 	char text[SYMBOLIZER_TEXT];
-	unsigned long number = 0;
+	struct place place;
+
+	while (find_place(from, &place)) {
+		from = place.start + 1;
+		if (!*look_up(symbolizer, &place, text))
+			continue;
+		fwrite(copied, 1, (size_t)(name_before(copied, place.start) - copied), stdout);
+		fputs(text, stdout);
+		copied = from = place.end;
+	}
+	fputs(copied, stdout);
+}
+
+/* Line by line: a log may be one that grows. */
+static int copy(struct symbolizer *symbolizer)
+{
 	char *line = NULL;
 	size_t size = 0;
-	uint64_t offset;
+	ssize_t length;
 	int status = EXIT_DONE;
 
-	while (status == EXIT_DONE && getline(&line, &size, stdin) > 0) {
-		number++;
-		if (!parse(line, &offset)) {
-			fprintf(stderr,
-				"slab-symbolize: line %lu is not a path, a tab and an offset such "
-				"as 0x1234\n",
-				number);
-			status = EXIT_USAGE;
-		} else if (puts(symbolizer_lookup(symbolizer, line, offset, text, sizeof(text))) <
-				   0 ||
-			   fflush(stdout) != 0) {
+	while (status == EXIT_DONE && (length = getline(&line, &size, stdin)) > 0) {
+		if (strlen(line) == (size_t)length)
+			copy_line(symbolizer, line);
+		else
+			fwrite(line, 1, (size_t)length, stdout);
+		if (fflush(stdout) != 0) {
 			fprintf(stderr, "slab-symbolize: the answer could not be written\n");
 			status = EXIT_FAILED;
 		}
@@ -86,10 +143,14 @@ int main(int argc, char **argv)
 		fputs(help, stdout);
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	}
-	if (argc > 1) {
+	if (argc == 2 && strcmp(argv[1], "--background") == 0) {
+		/* The caller goes on, nor do the terminal's signals end this. */
+		if (daemon(1, 1) != 0)
+			return EXIT_FAILED;
+	} else if (argc > 1) {
 		fprintf(stderr,
-			"slab-symbolize: \"%s\" means nothing here; addresses are read from "
-			"stdin, and --help explains how\n",
+			"slab-symbolize: \"%s\" is not an option; the log is read from stdin, and "
+			"--help explains how\n",
 			argv[1]);
 		return EXIT_USAGE;
 	}
@@ -98,7 +159,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "slab-symbolize: there is no memory\n");
 		return EXIT_FAILED;
 	}
-	status = answer(symbolizer);
+	status = copy(symbolizer);
 	symbolizer_close(symbolizer);
 	return status;
 }

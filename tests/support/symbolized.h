@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What slab-symbolize makes of a report. */
+#ifndef TESTS_SUPPORT_SYMBOLIZED_H
+#define TESTS_SUPPORT_SYMBOLIZED_H
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace slab_test
+{
+
+inline std::string symbolized(const std::string &report)
+{
+	char path[] = "/tmp/slab-report-XXXXXX", buffer[4096];
+	const int fd = mkstemp(path);
+	std::string text;
+
+	std::ofstream(path) << report;
+	std::FILE *answer = popen((std::string(SLAB_SYMBOLIZE " <") + path).c_str(), "r");
+
+	for (std::size_t n = 1; answer && n; text.append(buffer, n))
+		n = std::fread(buffer, 1, sizeof(buffer), answer);
+	EXPECT_TRUE(answer && pclose(answer) == 0) << report;
+	close(fd);
+	unlink(path);
+	return text;
+}
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_SYMBOLIZED_H */
