@@ -7,15 +7,19 @@
  * held.
  */
 #include <errno.h>
+#include <slab/slab.h>
 #include <string.h>
 
-#include "alloc/attempt.h"
-#include "memory/reclaim.h"
-#include "registry/count_window.h"
-#include "debug/debug_cache.h"
-#include "memory/limit.h"
-#include "registry/reserve.h"
 #include "rseq.h"
+#include "alloc/alloc.h"
+#include "alloc/attempt.h"
+#include "base/compiler.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "memory/reclaim.h"
+#include "pages/account.h"
+#include "pages/topology.h"
+#include "registry/count_window.h"
 
 /* It failed, and limit_cause() says why: make room, and in the end take from the reserve,
  * which may be on any node. */

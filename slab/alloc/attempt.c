@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "alloc/attempt.h"
-
-#include <errno.h>
-
+#include "alloc/alloc.h"
+#include "base/compiler.h"
 #include "config/fail.h"
+#include "core/cache.h"
+#include "core/debug_record.h"
+#include "core/node.h"
+#include "core/refill.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
-#include "registry/reserve.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "pages/topology.h"
+
+#include <errno.h>
+#include <slab/slab.h>
 
 /* About as many objects as the CPU got with its new slab will be taken without
  * coming here again. */

@@ -3,10 +3,13 @@
  * One attempt at an allocation off the fast path: it neither reclaims nor takes from the
  * reserve.
  */
-#ifndef SLAB_ATTEMPT_H
-#define SLAB_ATTEMPT_H
+#ifndef SLAB_ALLOC_ATTEMPT_H
+#define SLAB_ALLOC_ATTEMPT_H
 
-#include "core/slab_internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slab_cache;
 
 /* An allocation. */
 struct wish {
@@ -22,4 +25,4 @@ void *alloc_attempt(const struct wish *wish);
 /* Fault injection: this allocation fails; sets errno. */
 bool alloc_is_to_fail(const struct slab_cache *cache);
 
-#endif /* SLAB_ATTEMPT_H */
+#endif /* SLAB_ALLOC_ATTEMPT_H */

@@ -6,15 +6,23 @@
  * runs of objects of one slab and pushes, or hands over, each run at once.
  */
 #include <errno.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <string.h>
 
+#include "alloc/alloc.h"
 #include "base/maintenance.h"
-#include "registry/count_window.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "core/user_pointer.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "memory/limit.h"
+#include "pages/account.h"
+#include "pages/topology.h"
+#include "registry/count_window.h"
 #include "registry/reserve.h"
-#include "core/user_pointer.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 

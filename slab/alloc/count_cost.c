@@ -7,6 +7,8 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "core/cache.h"
+#include "pages/segment.h"
 #include "registry/count_window.h"
 
 #define PAIRS 512

@@ -8,8 +8,11 @@
  * like that.
  */
 #include "rseq.h"
-#include "core/slab_internal.h"
+#include "alloc/alloc.h"
+#include "base/compiler.h"
+#include "core/cache.h"
 #include "core/user_pointer.h"
+#include "pages/segment.h"
 
 void *slab_alloc(struct slab_cache *cache)
 {

@@ -7,12 +7,17 @@
  * they are of one slab, and handed over in one exchange. A full slab belongs to
  * the first CPU that frees into it, so its next objects are freed locally.
  */
+#include <slab/stats.h>
 #include <string.h>
 
-#include "base/maintenance.h"
-#include "debug/debug_cache.h"
-#include "memory/decay.h"
 #include "rseq.h"
+#include "alloc/alloc.h"
+#include "base/compiler.h"
+#include "base/maintenance.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "pages/idle.h"
 
 /* Full slabs are claimed at once, without the detour through the buffer. */
 static bool claim_full(struct slab_cache *cache, struct slab *slab, uint16_t offset8)

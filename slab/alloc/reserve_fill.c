@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
+#include "alloc/alloc.h"
+#include "base/clock.h"
+#include "core/cache.h"
+#include "debug/debug_cache.h"
+#include "memory/reclaim.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "registry/gate.h"
 #include "registry/reserve.h"
 
 #include <errno.h>
-
-#include "memory/reclaim.h"
-#include "debug/debug_cache.h"
-#include "config/fail.h"
-#include "memory/limit.h"
+#include <pthread.h>
 
 #define OBJECTS_MAX ((size_t)1 << 40)
 

@@ -8,8 +8,8 @@
  *
  * Not at every refill: it takes two locked instructions each way.
  */
-#ifndef SLAB_CANCEL_H
-#define SLAB_CANCEL_H
+#ifndef SLAB_BASE_CANCEL_H
+#define SLAB_BASE_CANCEL_H
 
 #include <pthread.h>
 
@@ -27,4 +27,4 @@ static inline void cancel_restore(int before)
 	pthread_setcancelstate(before, NULL);
 }
 
-#endif /* SLAB_CANCEL_H */
+#endif /* SLAB_BASE_CANCEL_H */

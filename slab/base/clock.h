@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SLAB_CLOCK_H
-#define SLAB_CLOCK_H
+/* The clock, and locks that are waited for only so long. */
+#ifndef SLAB_BASE_CLOCK_H
+#define SLAB_BASE_CLOCK_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -22,4 +25,11 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-#endif /* SLAB_CLOCK_H */
+/* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. The thread that holds
+ * the lock for longer than this was preempted, or is at something that allocates itself. */
+#define LIMIT_PATIENCE_NS 10000000L
+
+/* A lock that an allocation can do without; false: who holds it, holds it for long. */
+bool limit_lock_soon(pthread_mutex_t *lock);
+
+#endif /* SLAB_BASE_CLOCK_H */

@@ -24,8 +24,8 @@
  * Between the check and the use another thread may close the number, as with every
  * descriptor. Any thread may call the functions that check; one thread opens and closes.
  */
-#ifndef SLAB_DESCRIPTORS_H
-#define SLAB_DESCRIPTORS_H
+#ifndef SLAB_BASE_DESCRIPTORS_H
+#define SLAB_BASE_DESCRIPTORS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,4 +112,4 @@ void watch_wake(const struct watch *watch);
 /* There was an event with WATCH_TAG. */
 void watch_answer(const struct watch *watch);
 
-#endif /* SLAB_DESCRIPTORS_H */
+#endif /* SLAB_BASE_DESCRIPTORS_H */

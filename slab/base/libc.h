@@ -2,8 +2,8 @@
 /*
  * What some C libraries lack.
  */
-#ifndef SLAB_LIBC_H
-#define SLAB_LIBC_H
+#ifndef SLAB_BASE_LIBC_H
+#define SLAB_BASE_LIBC_H
 
 #include <string.h>
 
@@ -15,4 +15,4 @@ static inline const char *strerrordesc_np(int error)
 }
 #endif
 
-#endif /* SLAB_LIBC_H */
+#endif /* SLAB_BASE_LIBC_H */

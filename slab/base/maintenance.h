@@ -4,8 +4,8 @@
  * pressure. The thread belongs to the control server (control/server.c); the code that
  * wants it lies in rooms below that one, and knows it by these two functions only.
  */
-#ifndef SLAB_MAINTENANCE_H
-#define SLAB_MAINTENANCE_H
+#ifndef SLAB_BASE_MAINTENANCE_H
+#define SLAB_BASE_MAINTENANCE_H
 
 #include <stdbool.h>
 
@@ -38,4 +38,4 @@ static inline void maintenance_resume(void)
 		maintenance_resume_slow();
 }
 
-#endif /* SLAB_MAINTENANCE_H */
+#endif /* SLAB_BASE_MAINTENANCE_H */

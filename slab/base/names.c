@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/names.h"
+#include "cpu_cache.h"
 
 #include <ctype.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <stddef.h>
-
-#include "core/slab_internal.h"
 
 static const char *const event_names[SLAB_EVENT_COUNT] = {
 	[SLAB_EVENT_ALLOC_SLOWPATH] = "alloc_slowpath",

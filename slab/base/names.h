@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What things are called, in reports, answers and tools. */
-#ifndef SLAB_NAMES_H
-#define SLAB_NAMES_H
+#ifndef SLAB_BASE_NAMES_H
+#define SLAB_BASE_NAMES_H
 
 #include <stdint.h>
 
@@ -15,4 +15,4 @@ char debug_letter(unsigned i, uint64_t *ret_flag);
 #define LETTERS_TEXT 8
 void debug_letters_text(uint64_t letters, char text[LETTERS_TEXT]);
 
-#endif /* SLAB_NAMES_H */
+#endif /* SLAB_BASE_NAMES_H */

@@ -4,8 +4,8 @@
  * thread has locked. All of them: those of the C library too, which sigprocmask() would
  * leave out. Async-signal-safe; not a cancellation point.
  */
-#ifndef SLAB_SIGNALS_H
-#define SLAB_SIGNALS_H
+#ifndef SLAB_BASE_SIGNALS_H
+#define SLAB_BASE_SIGNALS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,4 +27,4 @@ static inline void signals_restore(uint64_t mask)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
 }
 
-#endif /* SLAB_SIGNALS_H */
+#endif /* SLAB_BASE_SIGNALS_H */

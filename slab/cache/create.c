@@ -9,29 +9,40 @@
  * opposite order of their arrival.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <string.h>
 #include <time.h>
 
-#include "report/annotate.h"
+#include "cache/create.h"
+#include "alloc/alloc.h"
 #include "base/cancel.h"
-#include "control/server.h"
+#include "base/note.h"
 #include "cache/create_args.h"
-#include "registry/count_window.h"
-#include "inspect/counters.h"
-#include "debug/layout.h"
+#include "cache/handles.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
+#include "config/options.h"
+#include "control/server.h"
+#include "core/debug_record.h"
+#include "core/node.h"
+#include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "memory/limit.h"
-#include "config/options.h"
-#include "registry/pin.h"
-#include "memory/pressure.h"
-#include "rcu/free_rcu.h"
-#include "registry/registry.h"
-#include "report/report.h"
-#include "registry/reserve.h"
+#include "debug/layout.h"
+#include "inspect/counters.h"
 #include "inspect/root.h"
+#include "memory/pressure.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/topology.h"
+#include "rcu/free_rcu.h"
+#include "registry/gate.h"
+#include "registry/init.h"
+#include "registry/registry.h"
+#include "report/annotate.h"
 
 /* Flags that caches must have in common to be merged. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)

@@ -2,6 +2,7 @@
 #include "cache/create_args.h"
 
 #include <ctype.h>
+#include <slab/slab.h>
 #include <stdbool.h>
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * The check of slab_cache_create()'s arguments, and the reason of a failure as text, for
  * SLAB_PANIC and slab_create_error().
  */
-#ifndef SLAB_CREATE_ARGS_H
-#define SLAB_CREATE_ARGS_H
+#ifndef SLAB_CACHE_CREATE_ARGS_H
+#define SLAB_CACHE_CREATE_ARGS_H
 
 #include <slab/slab.h>
 
@@ -18,4 +18,4 @@ const char *create_args_check(const char *name, size_t size, const struct slab_c
 /* This thread's creation failed for this reason, a string constant; NULL: it did not. */
 void create_args_set_error(const char *reason);
 
-#endif /* SLAB_CREATE_ARGS_H */
+#endif /* SLAB_CACHE_CREATE_ARGS_H */

@@ -14,19 +14,23 @@
  * destruction has nothing to put back.
  */
 #include <errno.h>
+#include <pthread.h>
 
-#include "rcu/free_rcu.h"
+#include "alloc/alloc.h"
 #include "base/cancel.h"
-#include "registry/count_window.h"
-#include "inspect/counters.h"
+#include "cache/create.h"
+#include "cache/handles.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
-#include "core/hand.h"
-#include "registry/pin.h"
+#include "pages/topology.h"
+#include "rcu/free_rcu.h"
+#include "registry/count_window.h"
 #include "registry/registry.h"
-#include "report/report.h"
-#include "registry/reserve.h"
-#include "inspect/root.h"
+#include "stats/counters_attach.h"
 
 static int fail(int error)
 {

@@ -1,9 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks, their order, and fork, which holds all of them, so that the child finds none of
- * them locked by a thread it does not have.
+ * Fork holds all locks, so that the child finds none of them locked by a thread it does not
+ * have. Their order, and what may not be done under them, stands at prepare().
  *
- * In this order a thread takes them; prepare() takes them line by line:
+ * The thread that forks has all signals blocked while it holds locks: its handlers may
+ * fork, too. The options have no lock that outlives a process: they note the process that
+ * holds it.
+ *
+ * What needs no lock needs nothing here: sections end with their thread, and a
+ * slab that another thread had in hand to allocate or to free stays in its hand, so
+ * the child loses its free objects, never gets one twice. Whoever has slabs in hand
+ * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c,
+ * release.c).
+ */
+#include <pthread.h>
+
+#include "base/cancel.h"
+#include "base/signals.h"
+#include "cache/create.h"
+#include "cache/large.h"
+#include "control/server.h"
+#include "core/hand.h"
+#include "core/slab.h"
+#include "debug/fault.h"
+#include "debug/guard.h"
+#include "inspect/counters.h"
+#include "inspect/root.h"
+#include "memory/decay.h"
+#include "memory/defrag.h"
+#include "memory/pressure.h"
+#include "pages/topology.h"
+#include "rcu/free_rcu.h"
+#include "registry/count_window.h"
+#include "registry/registry.h"
+#include "registry/reserve.h"
+#include "report/track.h"
+
+/* Of the thread that forks; changed under registry_lock. */
+static uint64_t signal_mask;
+
+/*
+ * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
  *   1 registry_lock         the list of caches (create.c)
  *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
@@ -27,37 +64,7 @@
  *   - write a report or a note, or symbolize addresses;
  *   - call what may allocate where libslab is malloc: pthread_create, pthread_atfork,
  *     dl*, stdio streams, an RCU flavour's functions.
- *
- * The thread that forks has all signals blocked while it holds locks: its handlers may
- * fork, too. The options have no lock that outlives a process:
- * they note the process that holds it.
- *
- * What needs no lock needs nothing here: sections end with their thread, and a
- * slab that another thread had in hand to allocate or to free stays in its hand, so
- * the child loses its free objects, never gets one twice. Whoever has slabs in hand
- * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c,
- * release.c).
  */
-#include "base/cancel.h"
-#include "control/server.h"
-#include "registry/count_window.h"
-#include "inspect/counters.h"
-#include "memory/decay.h"
-#include "memory/defrag.h"
-#include "debug/fault.h"
-#include "debug/guard.h"
-#include "core/hand.h"
-#include "cache/large.h"
-#include "registry/pin.h"
-#include "memory/pressure.h"
-#include "rcu/free_rcu.h"
-#include "registry/reserve.h"
-#include "inspect/root.h"
-#include "base/signals.h"
-
-/* Of the thread that forks; changed under registry_lock. */
-static uint64_t signal_mask;
-
 static void prepare(void)
 {
 	uint64_t mask = signals_block();

@@ -16,14 +16,21 @@
  * beyond those that it held. large_calloc() clears only the others.
  */
 #include "cache/large.h"
-
-#include "report/annotate.h"
-#include "memory/reclaim.h"
-#include "memory/decay.h"
+#include "base/compiler.h"
 #include "debug/bug_info.h"
-#include "memory/limit.h"
+#include "debug/debug_cache.h"
+#include "memory/decay.h"
+#include "memory/reclaim.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/queue.h"
+#include "pages/segment.h"
+#include "pages/topology.h"
+#include "registry/init.h"
+#include "report/annotate.h"
 
 #include <errno.h>
+#include <slab/debug.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations too large for a cache: whole slabs, and mappings of their own. */
-#ifndef SLAB_LARGE_H
-#define SLAB_LARGE_H
+#ifndef SLAB_CACHE_LARGE_H
+#define SLAB_CACHE_LARGE_H
 
-#include "core/slab_internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "pages/segment.h"
 
 #define LARGE_ALIGN_MAX ((size_t)2 << 20)
 
@@ -38,4 +41,4 @@ void large_red_end(struct slab *slab, size_t size, const void *caller);
 /* All of them: number of problems, each reported. */
 long large_red_validate(void);
 
-#endif /* SLAB_LARGE_H */
+#endif /* SLAB_CACHE_LARGE_H */

@@ -10,14 +10,20 @@
  * behind it. Both are looked at when the allocation is freed, gets another size, or when a
  * cache of <slab/malloc.h>'s is validated; damage is put right.
  */
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
 
-#include "report/annotate.h"
-#include "debug/layout.h"
-#include "config/debug_spec.h"
-#include "debug/bug_info.h"
 #include "cache/large.h"
+#include "config/debug_spec.h"
 #include "config/options.h"
+#include "core/debug_record.h"
+#include "debug/bug_info.h"
+#include "debug/debug_cache.h"
+#include "debug/layout.h"
+#include "pages/queue.h"
+#include "pages/segment.h"
+#include "report/annotate.h"
 
 /* Under segment_lock(). */
 static struct slab_queue allocations;

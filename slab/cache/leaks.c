@@ -8,11 +8,19 @@
  * working memory is one mapping: the thread's stack may be small.
  */
 #include <inttypes.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
 
-#include "debug/debug_cache.h"
+#include "base/compiler.h"
+#include "cache/create.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
 #include "debug/bug_info.h"
+#include "pages/os.h"
+#include "report/report.h"
 #include "report/symbol.h"
+#include "report/track.h"
 
 #define LEAK_SITES 3
 #define LEAK_FRAMES 6u

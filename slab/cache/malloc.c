@@ -7,14 +7,19 @@
  * when it is first asked for. Larger sizes are large.c's.
  */
 #include <errno.h>
+#include <slab/debug.h>
 #include <slab/malloc.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "debug/debug_cache.h"
-#include "debug/bug_info.h"
-#include "cache/large.h"
 #include "rseq.h"
+#include "alloc/alloc.h"
+#include "base/compiler.h"
+#include "cache/create.h"
+#include "cache/large.h"
+#include "core/slab.h"
+#include "debug/bug_info.h"
+#include "debug/debug_cache.h"
 
 #define CLASSES 72u
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */

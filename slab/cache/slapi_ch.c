@@ -7,7 +7,7 @@
 #include <slab/malloc.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "base/note.h"
 
 static void *check(void *ptr, const char *function, size_t n, size_t size)
 {

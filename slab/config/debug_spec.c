@@ -8,10 +8,11 @@
  */
 #include "config/debug_spec.h"
 #include "base/names.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "config/options.h"
 
 #include <slab/debug.h>
+#include <slab/slab.h>
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,8 +6,8 @@
  * slab_options: the library must not call malloc) and are looked through
  * whenever a cache is created. docs/environment.md has the syntax.
  */
-#ifndef SLAB_DEBUG_OPTIONS_H
-#define SLAB_DEBUG_OPTIONS_H
+#ifndef SLAB_CONFIG_DEBUG_SPEC_H
+#define SLAB_CONFIG_DEBUG_SPEC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,12 +45,4 @@ bool sample_text_is_good(const char *text);
  */
 int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters);
 
-/* --- patterns of names, shared with SLAB_FAIL ------------------------------------- */
-
-/* Is this the name of a cache, or its beginning and a *, which stands for any end?
- * Not with a semicolon: that was meant to be a comma. */
-bool name_is_pattern(const char *pattern, size_t len);
-/* Does one of a comma list of patterns match? */
-bool name_in_list(const char *list, size_t len, const char *cache_name);
-
-#endif /* SLAB_DEBUG_OPTIONS_H */
+#endif /* SLAB_CONFIG_DEBUG_SPEC_H */

@@ -11,11 +11,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
 
-#include "config/debug_spec.h"
 #include "config/fail.h"
-#include "core/slab_internal.h"
+#include "base/text.h"
+#include "config/options.h"
+#include "core/cache.h"
 
 struct injection {
 	struct slab_fail settings;

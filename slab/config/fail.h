@@ -4,8 +4,8 @@
  * pages and for objects. The rest of the library asks here before it allocates,
  * and then fails as if there were no memory.
  */
-#ifndef SLAB_FAIL_H
-#define SLAB_FAIL_H
+#ifndef SLAB_CONFIG_FAIL_H
+#define SLAB_CONFIG_FAIL_H
 
 #include <stdbool.h>
 
@@ -29,4 +29,4 @@ bool fail_object(const char *cache_name, bool lettered);
  * which sends its allocations off the fast path. */
 bool fail_wants(const char *cache_name);
 
-#endif /* SLAB_FAIL_H */
+#endif /* SLAB_CONFIG_FAIL_H */

@@ -9,10 +9,11 @@
  */
 #define _GNU_SOURCE
 #include "config/options.h"
+#include "base/note.h"
+#include "base/text.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
-#include "memory/limit.h"
-#include "report/report.h"
+#include "pages/account.h"
 
 #include <sched.h>
 #include <stdatomic.h>

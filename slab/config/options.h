@@ -7,8 +7,8 @@
  * and leaves the default. Nothing here allocates memory: the library may stand
  * under malloc.
  */
-#ifndef SLAB_OPTIONS_H
-#define SLAB_OPTIONS_H
+#ifndef SLAB_CONFIG_OPTIONS_H
+#define SLAB_CONFIG_OPTIONS_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -80,11 +80,4 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 /* slab_option_info: row `i` of the table, NULL behind the last one. */
 const struct slab_option_info *slab_option_info(unsigned i);
 
-/* --- for the parsers of values ------------------------------------------------- */
-
-/* A decimal number of min … max, which is all of text[0 … len-1]. */
-bool option_number(const char *text, size_t len, long min, long max, long *number);
-/* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
-void option_printable(char *to, size_t size, const char *value, size_t len);
-
-#endif /* SLAB_OPTIONS_H */
+#endif /* SLAB_CONFIG_OPTIONS_H */

@@ -9,8 +9,8 @@
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
-
 #include "control/server.h"
+#include "stats/reply.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
-#include "memory/pressure.h"
 #include "control/runtime_dir.h"
+#include "memory/pressure.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,18 +3,23 @@
  * What the control socket answers: protocol version 1, docs/control.md.
  *
  * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
- * on one line. A cache that is acted upon is pinned (pin.h), which keeps it from being
+ * on one line. A cache that is acted upon is pinned (registry.h), which keeps it from being
  * destroyed meanwhile, and holds up nobody else.
  */
 #define _GNU_SOURCE
-#include "control/cache_request.h"
-#include "memory/defrag.h"
-#include "inspect/process.h"
 #include "base/libc.h"
-#include "registry/pin.h"
+#include "control/cache_request.h"
+#include "control/server.h"
+#include "inspect/process.h"
+#include "memory/defrag.h"
+#include "registry/registry.h"
 #include "report/symbol.h"
+#include "report/track.h"
+#include "stats/answer.h"
+#include "stats/reply.h"
 
 #include <errno.h>
+#include <slab/inspect.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

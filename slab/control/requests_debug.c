@@ -5,14 +5,18 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <slab/debug.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "control/cache_request.h"
-#include "config/debug_spec.h"
-#include "inspect/process.h"
 #include "base/names.h"
-#include "config/options.h"
+#include "base/text.h"
+#include "config/debug_spec.h"
+#include "control/cache_request.h"
+#include "inspect/process.h"
+#include "report/track.h"
+#include "stats/answer.h"
+#include "stats/reply.h"
 
 size_t control_cut_word(const char **rest, const char **ret_word)
 {

@@ -9,14 +9,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <slab/stats.h>
 #include <string.h>
 
-#include "stats/attributes.h"
+#include "base/text.h"
 #include "control/cache_request.h"
-#include "registry/count_window.h"
+#include "core/cache.h"
 #include "memory/decay.h"
-#include "config/options.h"
-#include "registry/pin.h"
+#include "registry/count_window.h"
+#include "stats/attributes.h"
+#include "stats/reply.h"
 
 #define COUNT_US_MIN 100L
 #define COUNT_US_MAX 3600000000L

@@ -4,8 +4,8 @@
  * $SLAB_RUNTIME_DIR, else $XDG_RUNTIME_DIR when it is the user's own, else /run
  * for root, else /tmp/slab-UID.
  */
-#ifndef SLAB_RUNTIME_DIR_H
-#define SLAB_RUNTIME_DIR_H
+#ifndef SLAB_CONTROL_RUNTIME_DIR_H
+#define SLAB_CONTROL_RUNTIME_DIR_H
 
 #include <stddef.h>
 
@@ -17,4 +17,4 @@
  */
 int slab_runtime_dir_prepare(char *path, size_t size);
 
-#endif /* SLAB_RUNTIME_DIR_H */
+#endif /* SLAB_CONTROL_RUNTIME_DIR_H */

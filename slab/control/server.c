@@ -26,19 +26,19 @@
  * libslab where it is malloc; hence slab_control_resume() at places without locks.
  */
 #define _GNU_SOURCE
+#include "control/server.h"
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/maintenance.h"
-#include "control/clients.h"
-#include "control/server.h"
-#include "registry/count_window.h"
-#include "memory/decay.h"
-#include "debug/guard.h"
 #include "base/libc.h"
+#include "base/maintenance.h"
+#include "base/note.h"
 #include "config/options.h"
+#include "control/clients.h"
+#include "debug/guard.h"
+#include "memory/decay.h"
 #include "memory/pressure.h"
 #include "rcu/free_rcu.h"
-#include "report/report.h"
+#include "registry/count_window.h"
 
 #include <slab/control.h>
 

@@ -3,10 +3,10 @@
  * The control socket as the rest of the library sees it; <slab/control.h> has
  * what applications see.
  */
-#ifndef SLAB_CONTROL_INTERNAL_H
-#define SLAB_CONTROL_INTERNAL_H
+#ifndef SLAB_CONTROL_SERVER_H
+#define SLAB_CONTROL_SERVER_H
 
-#include "stats/json.h"
+struct slab_json;
 
 /*
  * slab_control_start: open the socket and start its thread unless that was done
@@ -28,8 +28,4 @@ void slab_control_after_fork_child(void);
  */
 void slab_control_answer(struct slab_json *reply, const char *request);
 
-/* slab_control_refuse: write an error answer into an empty document. */
-void slab_control_refuse(struct slab_json *reply, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-#endif /* SLAB_CONTROL_INTERNAL_H */
+#endif /* SLAB_CONTROL_SERVER_H */

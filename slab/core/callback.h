@@ -4,12 +4,15 @@
  * lock is held. The thread is not cancelled within, is known to the cache's RCU flavour,
  * and what it allocates there does not change why its own allocation failed.
  */
-#ifndef SLAB_CALLBACK_H
-#define SLAB_CALLBACK_H
+#ifndef SLAB_CORE_CALLBACK_H
+#define SLAB_CORE_CALLBACK_H
+
+#include <stddef.h>
 
 #include "base/cancel.h"
+#include "core/cache.h"
 #include "core/deferral.h"
-#include "memory/limit.h"
+#include "pages/account.h"
 
 struct callback {
 	int cancel;
@@ -38,4 +41,4 @@ static inline void callback_end(const struct callback *callback)
 	cancel_restore(callback->cancel);
 }
 
-#endif /* SLAB_CALLBACK_H */
+#endif /* SLAB_CORE_CALLBACK_H */

@@ -3,8 +3,8 @@
  * What a cache with args.rcu asks of the room rcu, which lies above: a cache without has
  * no struct cache_deferral.
  */
-#ifndef SLAB_DEFERRAL_H
-#define SLAB_DEFERRAL_H
+#ifndef SLAB_CORE_DEFERRAL_H
+#define SLAB_CORE_DEFERRAL_H
 
 struct slab;
 struct slab_cache;
@@ -19,4 +19,4 @@ struct cache_deferral {
 	void (*leave)(const struct rcu_flavor_struct *entered);
 };
 
-#endif /* SLAB_DEFERRAL_H */
+#endif /* SLAB_CORE_DEFERRAL_H */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/hand.h"
+#include "base/clock.h"
+#include "core/node.h"
+#include "core/slab.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "memory/limit.h"
 
 /* Others go first for about 10 ms at most: so long they wait, and then fail. */
 #define STEPS 100u

@@ -28,10 +28,18 @@
  * since it holds the node's lock. A walk ends when it has not wanted any slab of a list in
  * a row, and in any case when it has looked at twice as many as there were.
  */
-#ifndef SLAB_HAND_H
-#define SLAB_HAND_H
+#ifndef SLAB_CORE_HAND_H
+#define SLAB_CORE_HAND_H
 
-#include "core/slab_internal.h"
+#include <stdbool.h>
+
+#include "core/cache.h"
+
+/* How flush_lock is taken. */
+enum hand_lock {
+	HAND_WAIT, /* wait for it */
+	HAND_SOON  /* … no longer than an allocation may */
+};
 
 /* So many are in hand at once. */
 #define HAND_MAX 16u
@@ -72,4 +80,4 @@ void hand_unlock(struct slab_cache *cache);
 /* Does this thread hold one? */
 bool hand_is_locked(void);
 
-#endif /* SLAB_HAND_H */
+#endif /* SLAB_CORE_HAND_H */

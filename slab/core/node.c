@@ -19,13 +19,19 @@
  * stays where other threads, and the child of a fork, find it.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/stats.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "memory/decay.h"
-#include "core/hand.h"
 #include "core/node.h"
+#include "core/hand.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "pages/idle.h"
+#include "pages/queue.h"
+#include "pages/topology.h"
 
 /* Others go first for about 10 ms at most. */
 #define STEPS 200u

@@ -9,6 +9,8 @@
  * number of the sort.
  */
 #include "core/node.h"
+#include "core/slab.h"
+#include "pages/queue.h"
 
 /* A list that changed so often while it was counted is left alone. */
 #define COUNT_TRIES 3u

@@ -11,8 +11,15 @@
  * would lie idle while fresh memory is taken; so, as in SLUB, in remote_node_defrag_ratio
  * of 100 such cases one of a node that has more than min_partial of them serves first.
  */
-#include "debug/debug_cache.h"
-#include "memory/decay.h"
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "core/refill.h"
+#include "core/debug_record.h"
+#include "core/node.h"
+#include "core/slab.h"
+#include "pages/idle.h"
+#include "pages/topology.h"
 
 static bool is_closed(struct slab_cache *cache, int cpu)
 {

@@ -21,9 +21,15 @@
  * other, and do not nest. The cache is pinned meanwhile: a destructor that destroys it is
  * refused.
  */
-#include "debug/debug_cache.h"
+#include <pthread.h>
+#include <slab/slab.h>
+
 #include "core/deferral.h"
 #include "core/hand.h"
+#include "core/slab.h"
+#include "pages/queue.h"
+#include "pages/topology.h"
+#include "registry/registry.h"
 
 /* The cache whose slabs this thread is destroying. */
 static __thread const struct slab_cache *releasing __attribute__((tls_model("initial-exec")));

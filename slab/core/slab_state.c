@@ -17,13 +17,18 @@
  * in hand.
  */
 #include <errno.h>
+#include <slab/stats.h>
 #include <string.h>
 
-#include "core/callback.h"
-#include "debug/debug_cache.h"
-#include "memory/decay.h"
-#include "memory/limit.h"
+#include "base/compiler.h"
 #include "config/options.h"
+#include "core/callback.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "pages/account.h"
+#include "pages/idle.h"
 
 #define FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))

@@ -5,11 +5,14 @@
  * leads through readable memory of somebody else's leads to what happens to
  * stand there: segment_known() tells.
  */
-#ifndef SLAB_USER_POINTER_H
-#define SLAB_USER_POINTER_H
+#ifndef SLAB_CORE_USER_POINTER_H
+#define SLAB_CORE_USER_POINTER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/slab.h"
 #include "fixup.h"
-#include "core/slab_internal.h"
 
 static inline __attribute__((always_inline)) struct cpu_slab *const *slab_entry(const void *ptr)
 {
@@ -28,4 +31,4 @@ static inline __attribute__((always_inline)) struct slab *slab_of_user(const voi
 	return slab_from_cpu(fixup_slab_of_user(slab_entry(ptr), user, ret_other));
 }
 
-#endif /* SLAB_USER_POINTER_H */
+#endif /* SLAB_CORE_USER_POINTER_H */

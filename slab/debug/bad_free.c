@@ -4,11 +4,13 @@
  * of one that is free, of a wrong size. Each is described by what is found at the
  * address, and reported with no lock held; the object is not freed.
  */
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 
+#include <slab/debug.h>
 #include <sys/types.h>
-
-#include "debug/bug_info.h"
 
 void debug_report(struct slab_cache *cache, const struct finding *finding)
 {

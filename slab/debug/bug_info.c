@@ -15,18 +15,25 @@
  * frames stay, outer ones are left out until the rest fits.
  */
 #include "debug/bug_info.h"
+#include "base/cancel.h"
+#include "base/compiler.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "pages/os.h"
+#include "report/report.h"
+#include "report/symbol.h"
+#include "report/track.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
-
-#include "base/cancel.h"
-#include "report/symbol.h"
 
 #define LINE_BYTES ((size_t)16) /* shown by one line of a dump */
 

@@ -3,11 +3,17 @@
  * A finding: what a check saw, copied under the node's lock, so that the report
  * about it can be put together and written without any lock.
  */
-#ifndef SLAB_FINDING_H
-#define SLAB_FINDING_H
+#ifndef SLAB_DEBUG_BUG_INFO_H
+#define SLAB_DEBUG_BUG_INFO_H
 
-#include "debug/debug_cache.h"
+#include <slab/debug.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pages/segment.h"
 #include "report/report.h"
+#include "report/track.h"
 
 /* Bytes of memory that a report shows: of an object, and of what stands around it. */
 #define FINDING_DUMP_OBJECT 128
@@ -74,9 +80,9 @@ void finding_note(struct finding *finding, const char *format, ...)
 void finding_fix(struct finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Report it: no lock of 3 and 4 may be held. errno is untouched. Async-signal-safe,
+ * Report it, with no lock held. errno is untouched. Async-signal-safe,
  * and careful with the stack: it may be the small one of a signal handler.
  */
 void finding_report(const struct finding *finding);
 
-#endif /* SLAB_FINDING_H */
+#endif /* SLAB_DEBUG_BUG_INFO_H */

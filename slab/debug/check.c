@@ -6,9 +6,16 @@
  * and gives up the lock for the report; then it goes on from there. `at` says
  * where: 0 the slab itself, 1 its freelist, 2 their count, then the objects.
  */
-#include "debug/layout.h"
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
+
+#include "core/debug_record.h"
+#include "core/slab.h"
 #include "debug/bug_info.h"
+#include "debug/debug_cache.h"
 #include "debug/guard.h"
+#include "debug/layout.h"
 
 enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
 

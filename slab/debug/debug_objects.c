@@ -12,17 +12,26 @@
  * allocated object whose surroundings were written to is put right and, when it
  * is freed, kept: "not freed".
  */
+#include "core/debug_record.h"
+#include "core/node.h"
+#include "core/slab.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
+#include "debug/guard.h"
+#include "debug/layout.h"
+#include "pages/topology.h"
+#include "registry/reserve.h"
+#include "report/annotate.h"
+#include "report/report.h"
+#include "report/track.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <string.h>
 #include <sys/types.h>
-
-#include "report/annotate.h"
-#include "debug/layout.h"
-#include "debug/bug_info.h"
-#include "debug/guard.h"
-#include "registry/reserve.h"
 
 /* --- TRACE ------------------------------------------------------------------------ */
 

@@ -10,14 +10,22 @@
  * through its objects alone, and goes back with the last of them.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/slab.h>
 #include <string.h>
 
-#include "report/annotate.h"
-#include "core/callback.h"
-#include "debug/layout.h"
-#include "core/hand.h"
-#include "memory/limit.h"
 #include "config/options.h"
+#include "core/callback.h"
+#include "core/debug_record.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "debug/layout.h"
+#include "pages/account.h"
+#include "pages/queue.h"
+#include "report/annotate.h"
+#include "report/track.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
 

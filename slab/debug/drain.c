@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "core/slab.h"
 #include "debug/debug_cache.h"
 
 #define STATE_FREE ((uint16_t)0xffff)

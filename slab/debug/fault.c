@@ -12,6 +12,7 @@
  * handler of the program's that is broken) therefore ends the process at once.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -19,9 +20,11 @@
 #include <unistd.h>
 
 #include "debug/fault.h"
-#include "debug/guard.h"
-#include "core/slab_internal.h"
 #include "trap.h"
+#include "debug/guard.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "report/track.h"
 
 /* Reports are made on a stack of our own: the alternate stacks of programs have
  * 8 KiB as a rule. Above it stay zeros, for who unwinds it. */

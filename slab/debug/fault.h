@@ -10,8 +10,8 @@
  * and the free is reported like any other that cannot be done. That costs the
  * fast path nothing.
  */
-#ifndef SLAB_FAULT_H
-#define SLAB_FAULT_H
+#ifndef SLAB_DEBUG_FAULT_H
+#define SLAB_DEBUG_FAULT_H
 
 #include <stdbool.h>
 
@@ -26,4 +26,4 @@ bool fault_installed(void);
 /* In the child of a fork: nobody else is reporting there. */
 void fault_after_fork_child(void);
 
-#endif /* SLAB_FAULT_H */
+#endif /* SLAB_DEBUG_FAULT_H */

@@ -17,14 +17,22 @@
  * wait.
  */
 #include "debug/guard.h"
+#include "core/callback.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "debug/bug_info.h"
+#include "debug/debug_cache.h"
+#include "debug/layout.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/topology.h"
+#include "report/track.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
-
-#include "core/callback.h"
-#include "debug/layout.h"
-#include "debug/bug_info.h"
-#include "memory/limit.h"
 
 #define GUARD_PATTERN RED_ACTIVE
 

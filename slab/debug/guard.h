@@ -11,10 +11,14 @@
  *
  * When an allocation is due is sample.c's affair, what becomes of it guard.c's.
  */
-#ifndef SLAB_GUARD_H
-#define SLAB_GUARD_H
+#ifndef SLAB_DEBUG_GUARD_H
+#define SLAB_DEBUG_GUARD_H
 
-#include "debug/debug_cache.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/cache.h"
+#include "report/track.h"
 #include "trap.h"
 
 /* Slabs of the process for guarded objects, those of freed objects included. */
@@ -80,4 +84,4 @@ bool guard_covers(const void *address);
 /* Report an access to a guarded slab, if that slab explains it. */
 void guard_report_fault(const struct guard_fault *fault);
 
-#endif /* SLAB_GUARD_H */
+#endif /* SLAB_DEBUG_GUARD_H */

@@ -12,7 +12,12 @@
  * must not differ. Objects of a type-safe cache have neither: readers may still write to them.
  */
 #include "debug/layout.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "report/track.h"
 
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
 
 #define WORD ((size_t)8)

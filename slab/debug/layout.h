@@ -3,7 +3,14 @@
 #ifndef SLAB_DEBUG_LAYOUT_H
 #define SLAB_DEBUG_LAYOUT_H
 
-#include "debug/debug_cache.h"
+#include <slab/debug.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/debug_record.h"
+
+struct slab_cache;
 
 struct debug_layout {
 	uint64_t letters;         /* debug_layout_letters() */

@@ -13,12 +13,18 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <slab/debug.h>
+#include <slab/slab.h>
 
 #include "base/clock.h"
 #include "base/maintenance.h"
+#include "core/cache.h"
+#include "core/debug_record.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
+#include "registry/gate.h"
+#include "registry/registry.h"
 
 #define TICK_US UINT64_C(100000)
 #define PAUSE_US UINT64_C(1000) /* from one to the next, of those not counted exactly */

@@ -15,13 +15,22 @@
  * debug slab. They do no harm meanwhile: a free into them is an ordinary one.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
 
 #include "base/cancel.h"
-#include "registry/count_window.h"
+#include "core/debug_record.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "core/hand.h"
+#include "pages/topology.h"
+#include "registry/count_window.h"
+#include "registry/gate.h"
 #include "registry/reserve.h"
 
 void cache_update_slots(struct slab_cache *cache)

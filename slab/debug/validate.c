@@ -9,13 +9,19 @@
  * way has looked at it for this one. Slabs with letters are check.c's.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/debug.h>
 #include <string.h>
 
 #include "base/cancel.h"
-#include "debug/debug_cache.h"
-#include "debug/bug_info.h"
-#include "core/hand.h"
 #include "cache/large.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "debug/bug_info.h"
+#include "debug/debug_cache.h"
+#include "pages/topology.h"
 
 /* One thread validates at a time; the map is too large for a stack. */
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -8,9 +8,13 @@
  * that is given back; it is sorted in place.
  */
 #include <errno.h>
+#include <slab/debug.h>
+#include <slab/slab.h>
 #include <string.h>
 
 #include "inspect/process.h"
+#include "pages/os.h"
+#include "report/depot.h"
 #include "report/track.h"
 
 #define STACKS_MAX (1u << 20)

@@ -11,10 +11,14 @@
  *
  * A table is made for the first counters of a cache, and stays with its memory.
  */
-#ifndef SLAB_COUNTERS_H
-#define SLAB_COUNTERS_H
+#ifndef SLAB_INSPECT_COUNTERS_H
+#define SLAB_INSPECT_COUNTERS_H
 
-#include "core/slab_internal.h"
+#include <slab/stats.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slab_cache;
 
 /* CPUs of the largest machine that Linux is built for. */
 #define COUNTER_COPIES_MAX 8192u
@@ -36,12 +40,10 @@ struct counter_table {
 
 /* Can it be what slab_cache_attach_counters() wrote? The text may hold anything. */
 bool counter_is_sane(const struct counter_row *row);
-
+/* Are any attached? With registry_lock. */
+bool cache_has_counters(const struct slab_cache *cache);
 /* Who holds it takes no other lock, but for fork, which holds it with all others. */
 void counters_lock(void);
 void counters_unlock(void);
 
-/* The cache is being destroyed. */
-void counters_detach(struct slab_cache *cache);
-
-#endif /* SLAB_COUNTERS_H */
+#endif /* SLAB_INSPECT_COUNTERS_H */

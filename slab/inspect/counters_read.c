@@ -12,9 +12,12 @@
  * caches and CPUs than there are. Counters of few words have a bound of their own: large
  * ones do not hide them.
  */
+#include <slab/stats.h>
 #include <string.h>
 
 #include "inspect/process.h"
+#include "stats/answer.h"
+#include "stats/json.h"
 
 #define TABLE_TRIES 16
 #define WORDS_AT_ONCE 64u

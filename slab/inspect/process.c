@@ -3,11 +3,16 @@
  * Looking at a process: root, caches, slabs. See process.h.
  */
 #include "inspect/process.h"
+#include "debug/layout.h"
+#include "pages/os.h"
+#include "registry/registry.h"
 
 #include <errno.h>
+#include <slab/debug.h>
+#include <slab/inspect.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <string.h>
-
-#include "debug/layout.h"
 
 #define CACHES_MAX 65536u
 #define REGISTRY_TRIES 64

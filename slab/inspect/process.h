@@ -7,14 +7,20 @@
  * the reader, and what does not fit together is left out. Descriptors are read
  * segment by segment, in two or three pieces, once for all caches.
  */
-#ifndef SLAB_INSPECTION_H
-#define SLAB_INSPECTION_H
+#ifndef SLAB_INSPECT_PROCESS_H
+#define SLAB_INSPECT_PROCESS_H
 
 #include <slab/inspect.h>
+#include <slab/stats.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include "core/debug_record.h"
+#include "core/slab.h"
 #include "inspect/counters.h"
-#include "stats/json.h"
 #include "inspect/root.h"
+#include "pages/account.h"
 
 /* Slabs of former letters: without any, and by those of Z, P, U (see
  * inspect_layout_letters()). */
@@ -82,14 +88,10 @@ int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache
 void inspect_keep(struct inspection *in, const struct inspect_cache *cache);
 void inspect_close(struct inspection *in);
 
-/* cache_stats: as slab_cache_stats(); without `sums` only the numbers that stand in the
- * cache itself: no slab is looked at. */
-int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums);
-
 /* inspect_find: the cache of this name or alias, or NULL. */
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name);
 
-/* --- finding a loaded cache (cache_index.c) ------------------------------------- */
+/* --- finding a loaded cache (cache_index.c) ---------------------------------------------- */
 
 #define INDEX_FACTOR 2u /* places for each cache; in all they are a power of two */
 
@@ -98,33 +100,30 @@ struct inspect_cache *inspect_find(const struct inspection *in, const char *name
 void inspect_index(struct inspection *in, bool renewed);
 /* inspect_number_at: the number of the cache at this address; in->count: none. */
 size_t inspect_number_at(const struct inspection *in, uint64_t address);
-
 /* inspect_each_slab: call fn for each slab of the caches that are loaded. */
 int inspect_each_slab(struct inspection *in,
 		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
 				 const struct inspect_slab *slab, void *arg),
 		      void *arg);
-
 /* Copy from the process; 0 or -EFAULT. */
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
 
-/* --- counting (tally.c) --------------------------------------------------- */
+/* --- counting (tally.c) ------------------------------------------------------------------ */
 
 /* inspect_count: fill the statistics of all caches that are loaded: one scan. */
 int inspect_count(struct inspection *in);
-
 /* The letters of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
 uint64_t inspect_layout_letters(unsigned index);
 
-/* --- call sites (call_sites.c) --------------------------------------------- */
+/* --- call sites (call_sites.c) ----------------------------------------------------------- */
 
 /* As slab_cache_traces(), of all caches that are loaded. */
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
 		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
 
-/* --- counters of the program (counters_read.c) ----------------------------- */
+/* --- counters of the program (counters_read.c) ------------------------------------------- */
 
 /* Of one cache: what is told of them, as it was copied, and the numbers. */
 struct inspect_counters {
@@ -137,16 +136,5 @@ struct inspect_counters {
  * one, NULL: all. */
 void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
 		      struct inspect_counters *seen);
-/* The member of `counters`. */
-void inspect_put_counters(struct slab_json *json, struct inspection *in,
-			  const struct inspect_cache *cache);
 
-/* --- as JSON (answer.c) ----------------------------------------------------- */
-
-/* As slab_inspect(), into an empty document, which stays empty after -ENOMEM. */
-int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
-		   const char *request, struct slab_json *json);
-/* The members of `draining` and `draining_slabs`. */
-void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache);
-
-#endif /* SLAB_INSPECTION_H */
+#endif /* SLAB_INSPECT_PROCESS_H */

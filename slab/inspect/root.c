@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The root, and the note that leads to it. */
 #include "inspect/root.h"
+#include "pages/account.h"
+#include "pages/topology.h"
+#include "registry/registry.h"
+#include "report/depot.h"
+#include "report/track.h"
 
 #include <slab/inspect.h>
 #include <string.h>

@@ -8,15 +8,21 @@
  * two builds of libslab understand each other exactly when these are equal, and
  * nobody has to remember to count up a version.
  */
-#ifndef SLAB_ROOT_H
-#define SLAB_ROOT_H
+#ifndef SLAB_INSPECT_ROOT_H
+#define SLAB_INSPECT_ROOT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/debug_record.h"
+#include "core/slab.h"
 #include "inspect/counters.h"
-#include "debug/debug_cache.h"
+#include "pages/account.h"
 #include "report/depot.h"
 #include "report/track.h"
 
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
+
 /* What never changes: magic, bytes, version. */
 #define ROOT_FIELDS_MAX 112
 
@@ -47,12 +53,7 @@ void root_init(void);
 /* In the child of a fork, which is a process of its own from then on. */
 void root_after_fork_child(void);
 
-/* The list of caches and their names change between these two; registry_lock is
- * held. */
-void root_registry_begin(void);
-void root_registry_end(void);
-
-/* --- the layout --------------------------------------------------------------- */
+/* --- the layout -------------------------------------------------------------------------- */
 
 /* Offset and size of a member; what is larger than 31 bytes has 31. */
 #define MEMBER_SIZE(type, member) sizeof(((type *)0)->member)
@@ -174,4 +175,4 @@ void root_registry_end(void);
 		sizeof(struct slab_root),                                                          \
 	}
 
-#endif /* SLAB_ROOT_H */
+#endif /* SLAB_INSPECT_ROOT_H */

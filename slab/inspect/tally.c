@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Counting what is seen of a process: its slabs, and what its CPUs hold. */
+#include <slab/slab.h>
+#include <slab/stats.h>
+
 #include "inspect/process.h"
 
 #define SLOTS_AT_ONCE 16u

@@ -48,23 +48,31 @@
  * no thread: it starts one with its first slow path (server.c), and passes go on.
  *
  * One pass runs at a time, without locks of its own: destructors run in it, while nothing
- * is locked (release.c), on caches that are pinned (pin.h).
+ * is locked (release.c), on caches that are pinned (registry.h).
  */
 #include "memory/decay.h"
-
-#include <fcntl.h>
-#include <slab/memory.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/maintenance.h"
-#include "core/hand.h"
 #include "config/options.h"
-#include "registry/pin.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
 #include "memory/pressure.h"
+#include "memory/shrink.h"
+#include "pages/idle.h"
+#include "pages/os.h"
+#include "pages/topology.h"
+#include "registry/init.h"
+#include "registry/registry.h"
+
+#include <fcntl.h>
+#include <slab/memory.h>
+#include <slab/slab.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 

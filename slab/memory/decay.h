@@ -2,70 +2,21 @@
 /*
  * Memory that goes back by time: see decay.c.
  */
-#ifndef SLAB_DECAY_H
-#define SLAB_DECAY_H
+#ifndef SLAB_MEMORY_DECAY_H
+#define SLAB_MEMORY_DECAY_H
 
-#include "base/maintenance.h"
-#include "core/slab_internal.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* Passes of maintenance to a decay time: what nobody used for so many goes back. */
-#define DECAY_TURNS 4u
-
-/* slab->idle_since of a listed slab whose memory went back, as far as it could. */
-#define DECAY_SETTLED UINT32_MAX
-
-/* Set by slow paths, cleared by each pass: something was freed, or may be held. */
-extern uint32_t decay_stirred;
-
-void decay_stir_slow(void);
-
-/*
- * decay_stir: there may be something to give back from now on: passes go on, or start
- * again. In slow paths, behind what they do, so that a pass that misses the flag has
- * seen that; in any thread and with any lock held.
- */
-static inline void decay_stir(void)
-{
-	if (SLAB_UNLIKELY(!__atomic_load_n(&decay_stirred, __ATOMIC_RELAXED)))
-		decay_stir_slow();
-}
-
-/* The pass that is running, or the last one. What was used since is seen to be idle by the
- * next one at the earliest. */
-uint32_t decay_turn(void);
-
-/* A slab in hand is going to be allocated from, with no lock held. Page faults bring back
- * what it lacks, which is nothing where no pass has ever seen it. */
-static inline void decay_begin_use(struct slab *slab)
-{
-	if (SLAB_UNLIKELY(slab->idle_since)) {
-		slab_set_idle_since(slab, 0);
-		slab_set_bare(slab, 0, 0);
-	}
-	decay_stir();
-	maintenance_resume();
-}
-
-/* … has more free objects than it had: there may be more to give back. */
-static inline void decay_unsettle(struct slab *slab)
-{
-	if (slab->idle_since == DECAY_SETTLED)
-		slab_set_idle_since(slab, decay_turn() + 1);
-}
-
-/* SLAB_DECAY_MS=0: free slabs keep no memory. */
-bool decay_at_once(void);
-/* Idle since that turn, which may be the next one: for a whole decay time? */
-static inline bool decay_is_ripe(uint32_t idle_since, uint32_t turn)
-{
-	return idle_since == DECAY_SETTLED || (int32_t)(turn - idle_since) >= (int32_t)DECAY_TURNS;
-}
+struct slab;
 
 /*
  * decay_breaks_up: is a huge page of `bytes`, of which so many are in use, to be broken
  * up for what is free in it? No while most of it is in use.
  */
 bool decay_breaks_up(size_t used, size_t bytes);
+
 /* Is this slab, which is in hand, part of one that is not? */
 bool decay_would_waste(const struct slab *slab);
 /* May its memory go back in this pass? Not if that would waste a huge page, and there
@@ -85,11 +36,9 @@ long decay_wait(void);
 void decay_tick(uint64_t now);
 /* The same, and when to call again: milliseconds from now, or -1: see slab_maintain(). */
 long decay_maintain(uint64_t now);
-
 /* In the child of a fork: who ran a pass is gone. */
 void decay_after_fork_child(void);
-
 /* slab_trim(), with the slabs that were given back as well. */
 size_t decay_trim(unsigned *ret_slabs);
 
-#endif /* SLAB_DECAY_H */
+#endif /* SLAB_MEMORY_DECAY_H */

@@ -50,14 +50,22 @@
  * finding mistakes.
  */
 #include "memory/defrag.h"
-
-#include <errno.h>
-#include <slab/memory.h>
-#include <string.h>
-
+#include "base/cancel.h"
 #include "core/callback.h"
 #include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "memory/shrink.h"
+#include "pages/topology.h"
 #include "rcu/free_rcu.h"
+#include "registry/registry.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <slab/memory.h>
+#include <slab/slab.h>
+#include <string.h>
 
 /* One node's. */
 struct defrag {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Moving objects together: see defrag.c. */
-#ifndef SLAB_DEFRAG_H
-#define SLAB_DEFRAG_H
+#ifndef SLAB_MEMORY_DEFRAG_H
+#define SLAB_MEMORY_DEFRAG_H
 
-#include "core/slab_internal.h"
+struct slab_cache;
 
 /*
  * defrag_cache: slab_cache_defrag(), but free slabs keep their memory (segment_trim()).
@@ -15,4 +15,4 @@ long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 /* In the child of a fork: what another thread had in hand goes back. */
 void defrag_after_fork_child(struct slab_cache *cache);
 
-#endif /* SLAB_DEFRAG_H */
+#endif /* SLAB_MEMORY_DEFRAG_H */

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory/limit.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "config/options.h"
+#include "core/cache.h"
+#include "core/debug_record.h"
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "debug/guard.h"
+#include "memory/shrink.h"
+#include "pages/account.h"
+#include "pages/segment.h"
+#include "pages/topology.h"
+#include "rcu/free_rcu.h"
+#include "registry/init.h"
+#include "registry/registry.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <slab/memory.h>
+#include <slab/slab.h>
 #include <time.h>
-
-#include "base/cancel.h"
-#include "debug/debug_cache.h"
-#include "rcu/free_rcu.h"
-#include "debug/guard.h"
-#include "core/hand.h"
-#include "config/options.h"
-#include "registry/pin.h"
 
 #define SECOND_NS 1000000000L
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory/pressure.h"
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/maintenance.h"
+#include "pages/account.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +15,6 @@
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
-
-#include "base/clock.h"
-#include "base/maintenance.h"
-#include "core/slab_internal.h"
 
 /* Who has no privileges may only have windows that are multiples of two seconds. */
 #define STALL_US 150000

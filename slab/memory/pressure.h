@@ -21,8 +21,8 @@
  * its epoll; without one slab_maintain() looks at the files. Files that do not exist, or
  * are not permitted, are left out.
  */
-#ifndef SLAB_PRESSURE_H
-#define SLAB_PRESSURE_H
+#ifndef SLAB_MEMORY_PRESSURE_H
+#define SLAB_MEMORY_PRESSURE_H
 
 #include <stdint.h>
 
@@ -58,4 +58,4 @@ void pressure_after_fork_child(void);
  * these. Forgets what was seen in those before. */
 void pressure_set_paths(const char *psi, const char *group);
 
-#endif /* SLAB_PRESSURE_H */
+#endif /* SLAB_MEMORY_PRESSURE_H */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "memory/reclaim.h"
-
-#include <slab/memory.h>
-
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "core/callback.h"
-#include "debug/debug_cache.h"
-#include "registry/pin.h"
+#include "core/slab.h"
+#include "pages/account.h"
+#include "registry/registry.h"
+
+#include <pthread.h>
+#include <slab/memory.h>
 
 /* Rounds of slab_reclaim() in which objects are freed, but no slab gets empty. */
 #define FRUITLESS_ROUNDS 8u

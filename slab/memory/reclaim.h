@@ -17,10 +17,15 @@
  * What was freed lies in slabs of CPUs and nodes; so the cache is shrunk behind each
  * callback, and only what that gave counts as bytes.
  */
-#ifndef SLAB_ASK_H
-#define SLAB_ASK_H
+#ifndef SLAB_MEMORY_RECLAIM_H
+#define SLAB_MEMORY_RECLAIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "memory/limit.h"
+
+struct slab_cache;
 
 /* In one round; those that are smaller than so many others are left alone. */
 #define ASKED_MAX 64u
@@ -58,4 +63,4 @@ struct retry {
  */
 bool retry_allocation(struct retry *retry);
 
-#endif /* SLAB_ASK_H */
+#endif /* SLAB_MEMORY_RECLAIM_H */

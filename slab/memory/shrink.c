@@ -22,10 +22,16 @@
  * sorts the others where they are.
  */
 #include <errno.h>
+#include <slab/stats.h>
 
+#include "memory/shrink.h"
 #include "base/cancel.h"
-#include "debug/debug_cache.h"
 #include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "pages/topology.h"
 
 #define STEAL_CPUS 16u
 #define TAKEN_PIECE 64u

@@ -5,14 +5,16 @@
  * NULL; nothing here retries or reports.
  */
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pages/os.h"
+#include "base/compiler.h"
 #include "config/fail.h"
-#include "core/slab_internal.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pages/queue.h"
-#include "core/slab_internal.h"
+#include "pages/segment.h"
 
 void queue_add_head(struct slab_queue *queue, struct slab *slab)
 {

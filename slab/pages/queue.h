@@ -3,8 +3,8 @@
  * Slabs linked by next and prev, in both directions. The lock is that of whoever has
  * the queue: a node's lists (node.c), the page layer's free lists (segment.c).
  */
-#ifndef SLAB_QUEUE_H
-#define SLAB_QUEUE_H
+#ifndef SLAB_PAGES_QUEUE_H
+#define SLAB_PAGES_QUEUE_H
 
 struct slab;
 
@@ -20,4 +20,4 @@ void queue_begin_at(struct slab_queue *queue, struct slab *slab);
 /* All of `front` come first, which is empty then. */
 void queue_prepend(struct slab_queue *queue, struct slab_queue *front);
 
-#endif /* SLAB_QUEUE_H */
+#endif /* SLAB_PAGES_QUEUE_H */

@@ -33,11 +33,20 @@
  * allocation or free takes, so that a fork finds every slab on a list.
  */
 #include <errno.h>
+#include <pthread.h>
+#include <slab/stats.h>
 #include <string.h>
 
-#include "memory/decay.h"
+#include "pages/segment.h"
+#include "base/compiler.h"
 #include "config/fail.h"
-#include "memory/limit.h"
+#include "core/debug_record.h"
+#include "memory/decay.h"
+#include "pages/account.h"
+#include "pages/idle.h"
+#include "pages/os.h"
+#include "pages/queue.h"
+#include "pages/topology.h"
 
 #define GEOMETRIES_MAX 256
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */

@@ -5,12 +5,14 @@
  * to n nodes in turn, which tests everything but the binding of pages.
  */
 #include <fcntl.h>
+#include <slab/stats.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "pages/topology.h"
 #include "config/options.h"
-#include "core/slab_internal.h"
 
 #define CPUS_MAX 8192
 

@@ -32,13 +32,15 @@
  * Slabs of type-safe caches wait the same way before their memory goes.
  */
 #include "rcu/free_rcu.h"
-
-#include <errno.h>
-
+#include "rseq.h"
+#include "base/compiler.h"
 #include "core/deferral.h"
+#include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"
-#include "rseq.h"
+#include "registry/gate.h"
+
+#include <errno.h>
 
 /* What may wait before producers are held up; a quarter of it before they help. */
 #define BACKLOG_BYTES (UINT64_C(16) << 20)

@@ -2,12 +2,14 @@
 /*
  * Grace periods for caches: see free_rcu.c.
  */
-#ifndef SLAB_CACHE_RCU_H
-#define SLAB_CACHE_RCU_H
+#ifndef SLAB_RCU_FREE_RCU_H
+#define SLAB_RCU_FREE_RCU_H
 
 #include <slab/rcu.h>
 
-#include "core/slab_internal.h"
+struct cache_rcu;
+struct slab;
+struct slab_cache;
 
 /* What a cache with args.rcu has; NULL and ENOMEM. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
@@ -32,4 +34,4 @@ void rcu_fork_unlock(void);
 /* In the child of a fork: who was recycling is gone. */
 void rcu_after_fork_child(struct slab_cache *cache);
 
-#endif /* SLAB_CACHE_RCU_H */
+#endif /* SLAB_RCU_FREE_RCU_H */

@@ -4,6 +4,11 @@
  * The theory is at the head of free_rcu.c.
  */
 #include "rcu/grace_period.h"
+#include "base/cancel.h"
+#include "base/compiler.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,9 +16,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/cancel.h"
-#include "debug/debug_cache.h"
 
 #define HOLD_UP_NS 100000L
 /* Two rounds of a callback take 20 ms and two grace periods. */

@@ -2,13 +2,19 @@
 /*
  * What freeing (free_rcu.c) and taking turns (grace_period.c) share.
  */
-#ifndef SLAB_RCU_TURN_H
-#define SLAB_RCU_TURN_H
+#ifndef SLAB_RCU_GRACE_PERIOD_H
+#define SLAB_RCU_GRACE_PERIOD_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <urcu/call-rcu.h>
 #include <urcu/flavor.h>
 
+#include "cpu_cache.h"
+#include "pages/segment.h"
 #include "rcu/free_rcu.h"
+
+struct slab_cache;
 
 /* What slab->waiting[] holds: a chain in links[] and its length. */
 #define RCU_FIRST(waiting) ((unsigned)((waiting) & 0xffff))
@@ -69,4 +75,4 @@ struct cache_rcu *rcu_pool_take(void);
 /* No thread uses it any more. */
 void rcu_pool_put(struct cache_rcu *rcu);
 
-#endif /* SLAB_RCU_TURN_H */
+#endif /* SLAB_RCU_GRACE_PERIOD_H */

@@ -3,6 +3,9 @@
  * Memory for struct cache_rcu. It is reused, but never unmapped: a callback may be under way
  * when its cache is destroyed.
  */
+#include <pthread.h>
+
+#include "pages/os.h"
 #include "rcu/grace_period.h"
 
 #define PART ((size_t)256)

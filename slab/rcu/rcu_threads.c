@@ -5,6 +5,7 @@
  */
 #include <stdbool.h>
 
+#include "core/cache.h"
 #include "rcu/grace_period.h"
 
 /* Flavours that a thread is registered with at a time: callbacks of one cache can lead to

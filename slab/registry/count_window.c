@@ -11,11 +11,14 @@
  * than its share, even when a busy machine delays the ticks.
  */
 #include "registry/count_window.h"
-
-#include <sys/resource.h>
-
 #include "base/clock.h"
-#include "debug/debug_cache.h"
+#include "core/cache.h"
+#include "registry/gate.h"
+#include "registry/registry.h"
+
+#include <pthread.h>
+#include <slab/stats.h>
+#include <sys/resource.h>
 
 /* Allocations in a microsecond that may be counted: of all quiet caches, and of all busy
  * ones. One costs some 4 ns, so they take a fiftieth of a CPU at most. */

@@ -20,11 +20,15 @@
  * allocation takes longer is measured (count_cost.c), and the time of a window is
  * shortened by that, for each CPU.
  */
-#ifndef SLAB_COUNT_H
-#define SLAB_COUNT_H
+#ifndef SLAB_REGISTRY_COUNT_WINDOW_H
+#define SLAB_REGISTRY_COUNT_WINDOW_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/cache.h"
 #include "rseq.h"
-#include "core/slab_internal.h"
 #include "tally.h"
 
 /* Is this allocation to be popped and counted, and nothing else? */
@@ -81,4 +85,4 @@ struct count_cost {
 /* Leaves the cost as it is where it cannot be measured. With registry_lock. */
 void count_measure_cost(struct count_cost *cost);
 
-#endif /* SLAB_COUNT_H */
+#endif /* SLAB_REGISTRY_COUNT_WINDOW_H */

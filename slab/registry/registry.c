@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry/pin.h"
+#include "registry/registry.h"
+#include "base/clock.h"
+#include "core/cache.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "memory/limit.h"
 
 /*
  * What this thread has pinned. They nest no deeper: a callback that moves objects

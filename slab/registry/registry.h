@@ -1,14 +1,80 @@
 /* SPDX-License-Identifier: MIT */
-/* What creation (create.c) and destruction (destroy.c) of caches share. */
-#ifndef SLAB_REGISTRY_H
-#define SLAB_REGISTRY_H
+/*
+ * The list of caches.
+ *
+ * Pins: a cache that is pinned is not destroyed.
+ *
+ * Work that may take long, or runs the application's code, is done on a pinned cache
+ * (cache_pin(), cache_unpin()) and not under registry_lock, so that caches can be
+ * created, and the process can fork, meanwhile. slab_cache_destroy() waits for the pins
+ * of others; a thread that has pinned the cache itself, and destroys it from a callback,
+ * is refused: it would wait for itself.
+ *
+ * Pins are for threads that end what they do; a thread remembers its own. In the child
+ * of a fork the pins of other threads are gone with them.
+ */
+#ifndef SLAB_REGISTRY_REGISTRY_H
+#define SLAB_REGISTRY_REGISTRY_H
 
-#include "core/slab_internal.h"
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "core/cache.h"
+
+extern pthread_mutex_t registry_lock;
+extern struct slab_cache *registry_first;
 
 /* Take a cache off the list of all. With registry_lock. */
 void registry_remove(struct slab_cache *cache);
-/* Its memory stays what it is, and serves for another cache when many have gone: a stale
- * handle is harmless to read. With registry_lock. */
-void cache_memory_free(struct slab_cache *cache);
+/* The list of caches and their names change between these two; registry_lock is
+ * held. */
+void root_registry_begin(void);
+void root_registry_end(void);
+/* Is this its name or one of its aliases? With registry_lock, or of a copy. */
+bool cache_is_called(const struct slab_cache *cache, const char *name);
+/* With registry_lock. A handle that was destroyed is not registered any more. */
+bool cache_is_registered(const struct slab_cache *cache);
 
-#endif /* SLAB_REGISTRY_H */
+static inline bool cache_is_dying(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->dying, __ATOMIC_RELAXED);
+}
+
+/* --- pins -------------------------------------------------------------------------------- */
+
+/*
+ * Whoever calls the application back holds no lock, since its callbacks take locks of
+ * the application's under which others wait for ours. A cache that is pinned, with
+ * registry_lock, stays when that is released; its destruction waits.
+ */
+void cache_pin(struct slab_cache *cache);
+void cache_unpin(struct slab_cache *cache);
+
+/*
+ * pin_next: all caches, one after the other: unpins `cache` and pins the one behind it;
+ * NULL: the first. NULL: that was the last, or, unless `wait`, the registry is locked
+ * for long.
+ */
+struct slab_cache *pin_next(struct slab_cache *cache, bool wait);
+
+/* The first cache for which `is_it` says so, pinned; NULL: none. Those that are being
+ * destroyed are passed over by both. */
+struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), void *arg);
+
+/*
+ * pin_wait: before a cache is destroyed, with registry_lock. 0: it is not pinned, and
+ * the lock is still held. Otherwise the lock is free: EAGAIN: it was pinned, and
+ * is to be looked at again; EBUSY: this thread has pinned it.
+ */
+int pin_wait(struct slab_cache *cache);
+
+/*
+ * pin_dying: behind pin_wait(), with registry_lock: the cache is pinned for its destruction,
+ * and by no other thread, until that ends. In the child of a fork that of another thread ends.
+ */
+void pin_dying(struct slab_cache *cache, bool dying);
+
+/* In the child, for each cache: only this thread's pins are left. */
+void pin_after_fork_child(struct slab_cache *cache);
+
+#endif /* SLAB_REGISTRY_REGISTRY_H */

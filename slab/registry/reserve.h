@@ -23,31 +23,20 @@
  * In a cache with letters a free looks whether the object is in the reserve: it would be
  * a double free, of an object that its slab has for allocated.
  */
-#ifndef SLAB_RESERVE_H
-#define SLAB_RESERVE_H
+#ifndef SLAB_REGISTRY_RESERVE_H
+#define SLAB_REGISTRY_RESERVE_H
 
-#include "core/slab_internal.h"
+#include <stdbool.h>
 
-/* Give a new cache its reserve, of memory.reserve objects, for its creator; false and
- * ENOMEM: the cache is to be destroyed again. */
-bool reserve_create(struct slab_cache *cache, const void *caller);
-/* Before a cache is destroyed: free the objects; then they are to be put back, when it is
- * not destroyed after all, or the reserve's memory goes. */
-void reserve_empty(struct slab_cache *cache);
-void reserve_refill(struct slab_cache *cache, const void *caller);
-void reserve_destroy(struct slab_cache *cache);
-
+struct slab_cache;
 /* Are objects missing? */
 bool reserve_is_short(const struct slab_cache *cache);
 /* Under flush_lock: are allocations to come through the slow path? */
 bool reserve_is_gated(const struct slab_cache *cache);
-/* An object, as if it were allocated; NULL: none is left. */
-void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
 /* Is it in the reserve? */
 bool reserve_holds(struct slab_cache *cache, const void *obj);
-
 /* Held over fork. */
 void reserve_lock(struct slab_cache *cache);
 void reserve_unlock(struct slab_cache *cache);
 
-#endif /* SLAB_RESERVE_H */
+#endif /* SLAB_REGISTRY_RESERVE_H */

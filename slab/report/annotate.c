@@ -5,7 +5,6 @@
  * linked or loaded; they are there when something in it was built with it.
  */
 #include "report/annotate.h"
-
 #include "config/options.h"
 
 #ifdef SLAB_HAVE_VALGRIND

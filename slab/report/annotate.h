@@ -10,8 +10,8 @@
  *
  * SLAB_TOOLS=off leaves them in the dark, which is as fast as ever.
  */
-#ifndef SLAB_ANNOTATE_H
-#define SLAB_ANNOTATE_H
+#ifndef SLAB_REPORT_ANNOTATE_H
+#define SLAB_REPORT_ANNOTATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,4 +27,4 @@ void annotate_resize(const void *obj, size_t old, size_t size);
 void annotate_hide(const void *start, size_t size);
 void annotate_show(const void *start, size_t size);
 
-#endif /* SLAB_ANNOTATE_H */
+#endif /* SLAB_REPORT_ANNOTATE_H */

@@ -9,10 +9,11 @@
  * stack is ever in the table twice; the room that he took is lost.
  */
 #include <errno.h>
+#include <slab/debug.h>
 #include <string.h>
 
 #include "report/depot.h"
-#include "core/slab_internal.h"
+#include "pages/os.h"
 #include "report/track.h"
 
 #define UNIT DEPOT_UNIT

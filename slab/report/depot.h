@@ -7,8 +7,8 @@
  * fork or a signal handler finds it whole at any moment. The library has one,
  * behind depot_save() of track.h; tests make others.
  */
-#ifndef SLAB_DEPOT_H
-#define SLAB_DEPOT_H
+#ifndef SLAB_REPORT_DEPOT_H
+#define SLAB_REPORT_DEPOT_H
 
 #include <stdint.h>
 
@@ -49,4 +49,4 @@ uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames
 /* depot_frames: how many (0: no such record), and where they are for ever. */
 unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames);
 
-#endif /* SLAB_DEPOT_H */
+#endif /* SLAB_REPORT_DEPOT_H */

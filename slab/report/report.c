@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "report/report.h"
 #include "base/cancel.h"
+#include "base/note.h"
 #include "config/options.h"
 #include "report/filter.h"
 

@@ -4,8 +4,8 @@
  * words of a process. All of them are formatted on the stack and leave in one
  * write, so that those of several threads never interleave.
  */
-#ifndef SLAB_REPORT_H
-#define SLAB_REPORT_H
+#ifndef SLAB_REPORT_REPORT_H
+#define SLAB_REPORT_REPORT_H
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -53,10 +53,4 @@ unsigned long report_count(void);
  * get it, and it does not count. errno is untouched. */
 void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* slab_note: "libslab: " and one line on stderr. errno is untouched. */
-void slab_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* slab_fatal: slab_note(), then abort. */
-void slab_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-#endif /* SLAB_REPORT_H */
+#endif /* SLAB_REPORT_REPORT_H */

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <slab/debug.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -6,8 +6,8 @@
  * all objects in the depot, a hash table that only grows. Nothing here takes a
  * lock or calls malloc.
  */
-#ifndef SLAB_TRACK_H
-#define SLAB_TRACK_H
+#ifndef SLAB_REPORT_TRACK_H
+#define SLAB_REPORT_TRACK_H
 
 #include <slab/debug.h>
 #include <stddef.h>
@@ -54,4 +54,4 @@ unsigned depot_count(void);
 /* In the child of a fork: threads have other ids. */
 void track_after_fork_child(void);
 
-#endif /* SLAB_TRACK_H */
+#endif /* SLAB_REPORT_TRACK_H */

@@ -5,15 +5,21 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <slab/debug.h>
+#include <slab/inspect.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/answer.h"
 #include "base/cancel.h"
-#include "control/cache_request.h"
-#include "inspect/process.h"
 #include "base/names.h"
+#include "inspect/process.h"
+#include "pages/os.h"
+#include "stats/reply.h"
 
 /* Rows of `slabs` at most: some ten megabytes of text. */
 #define SLAB_ROWS_MAX 262144u

@@ -4,14 +4,14 @@
  * how it is set, and from which values; and all events, which are set alike.
  */
 #include "stats/attributes.h"
+#include "core/refill.h"
+#include "debug/debug_cache.h"
+#include "inspect/process.h"
 
 #include <errno.h>
 #include <slab/debug.h>
+#include <slab/stats.h>
 #include <string.h>
-
-#include "debug/debug_cache.h"
-#include "inspect/process.h"
-#include "memory/limit.h"
 
 /* Slabs: more than any cache has use for, and less than a list word counts to. */
 #define MIN_PARTIAL_MAX 65535

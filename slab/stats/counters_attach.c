@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters that a program attaches to a cache: see counters.h. */
+#include "stats/counters_attach.h"
+#include "core/cache.h"
 #include "inspect/counters.h"
+#include "inspect/root.h"
+#include "pages/os.h"
+#include "registry/registry.h"
+#include "stats/attributes.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <slab/stats.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "stats/attributes.h"
-#include "inspect/root.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -8,8 +8,8 @@
  *
  * `key` is the member's name inside an object, NULL inside an array.
  */
-#ifndef SLAB_JSON_H
-#define SLAB_JSON_H
+#ifndef SLAB_STATS_JSON_H
+#define SLAB_STATS_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,4 +41,4 @@ void slab_json_end(struct slab_json *json);
 /* slab_json_free: gives the buffer back and leaves an empty document. */
 void slab_json_free(struct slab_json *json);
 
-#endif /* SLAB_JSON_H */
+#endif /* SLAB_STATS_JSON_H */

@@ -4,10 +4,14 @@
  * scanning descriptors, with no lock held and nobody stopped.
  */
 #include <errno.h>
+#include <slab/stats.h>
 
 #include "base/cancel.h"
 #include "inspect/process.h"
-#include "registry/pin.h"
+#include "pages/topology.h"
+#include "registry/init.h"
+#include "registry/registry.h"
+#include "stats/attributes.h"
 
 unsigned cache_count_slabs(const struct slab_cache *cache)
 {

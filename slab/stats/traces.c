@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Call sites of this process's caches; how they are added up is in call_sites.c. */
 #include <errno.h>
+#include <slab/debug.h>
+#include <slab/inspect.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
 #include "inspect/process.h"
+#include "report/track.h"
 
 static long fail(int error)
 {

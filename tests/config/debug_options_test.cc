@@ -21,8 +21,9 @@
 #include <slab/debug.h>
 
 extern "C" {
-#include "config/debug_spec.h"
 #include "base/names.h"
+#include "base/text.h"
+#include "config/debug_spec.h"
 #include "config/fail.h"
 #include "config/options.h"
 }

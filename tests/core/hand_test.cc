@@ -24,6 +24,7 @@
 #include "../support/whitebox.h"
 
 extern "C" {
+#include "base/clock.h"
 #include "core/hand.h"
 #include "memory/limit.h"
 }

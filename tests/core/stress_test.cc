@@ -34,6 +34,7 @@
 
 extern "C" {
 #include "control/server.h"
+#include "stats/json.h"
 }
 
 using namespace slab_test;

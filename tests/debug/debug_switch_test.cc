@@ -13,6 +13,11 @@
 
 #include "../support/debugging.h"
 #include "../support/switching.h"
+#include "../support/whitebox.h"
+
+extern "C" {
+#include "debug/debug_cache.h"
+}
 
 using namespace slab_test;
 

@@ -31,6 +31,7 @@ extern "C" {
 #include "control/server.h"
 #include "inspect/counters.h"
 #include "inspect/root.h"
+#include "stats/json.h"
 }
 #undef _Static_assert
 

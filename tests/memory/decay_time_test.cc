@@ -21,6 +21,7 @@
 
 extern "C" {
 #include "config/options.h"
+#include "pages/idle.h"
 }
 
 using namespace slab_test;

@@ -23,6 +23,7 @@
 #include "../support/reports.h"
 
 extern "C" {
+#include "base/note.h"
 #include "report/report.h"
 }
 

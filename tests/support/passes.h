@@ -19,6 +19,7 @@
 extern "C" {
 #include "base/clock.h"
 #include "memory/decay.h"
+#include "pages/idle.h"
 }
 
 namespace slab_test

@@ -4,7 +4,7 @@
  */
 #include <sys/mman.h>
 
-#include "core/slab_internal.h"
+#include "pages/os.h"
 #include "report/track.h"
 #include "track_apart.h"
 

@@ -19,16 +19,27 @@
 #pragma GCC diagnostic ignored "-Wpedantic" /* the nodes at the end of struct slab_cache */
 #define _Static_assert static_assert
 extern "C" {
-#include "rcu/free_rcu.h"
+#include "alloc/alloc.h"
+#include "cache/create.h"
+#include "cache/large.h"
 #include "cas16.h"
+#include "core/debug_record.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
 #include "cpu_cache.h"
 #include "inject.h"
+#include "memory/shrink.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/topology.h"
+#include "rcu/free_rcu.h"
 #include "rcu/grace_period.h"
-#include "rseq.h"
+#include "registry/init.h"
+#include "registry/registry.h"
 #include "report/depot.h"
-#include "cache/large.h"
-#include "core/slab_internal.h"
 #include "report/track.h"
+#include "rseq.h"
 }
 #undef _Static_assert
 #pragma GCC diagnostic pop

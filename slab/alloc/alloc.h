@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* What serves an allocation or a free when the fast path does not. */
+#ifndef SLAB_ALLOC_ALLOC_H
+#define SLAB_ALLOC_ALLOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct slab;
+struct slab_cache;
+void *slab_alloc_slow(struct slab_cache *cache);
+/* For slab_malloc(): of object_size bytes, `requested` are asked for by `caller`. */
+void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
+void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
+/* … for `caller`. */
+void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
+/* An object that is not sampled, failed on purpose, zeroed or counted; NULL: there is no
+ * memory without asking anybody for it. */
+void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
+
+/* --- a cache's reserve (reserve_fill.c, registry/reserve.h) ------------------------------ */
+
+/* Give a new cache its reserve, of memory.reserve objects, for its creator; false and
+ * ENOMEM: the cache is to be destroyed again. */
+bool reserve_create(struct slab_cache *cache, const void *caller);
+/* Before a cache is destroyed: free the objects; then they are to be put back, when it is
+ * not destroyed after all, or the reserve's memory goes. */
+void reserve_empty(struct slab_cache *cache);
+void reserve_refill(struct slab_cache *cache, const void *caller);
+void reserve_destroy(struct slab_cache *cache);
+/* An object, as if it were allocated; NULL: none is left. */
+void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
+
+#endif /* SLAB_ALLOC_ALLOC_H */

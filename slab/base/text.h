@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Values as text: numbers, what a message repeats, patterns of names. */
+#ifndef SLAB_BASE_TEXT_H
+#define SLAB_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A decimal number of min … max, which is all of text[0 … len-1]. */
+bool option_number(const char *text, size_t len, long min, long max, long *number);
+/* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
+void option_printable(char *to, size_t size, const char *value, size_t len);
+/* Is this the name of a cache, or its beginning and a *, which stands for any end?
+ * Not with a semicolon: that was meant to be a comma. */
+bool name_is_pattern(const char *pattern, size_t len);
+/* Does one of a comma list of patterns match? */
+bool name_in_list(const char *list, size_t len, const char *cache_name);
+
+#endif /* SLAB_BASE_TEXT_H */

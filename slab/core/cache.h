@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches and their nodes, as every room sees them. docs/design.md has the theory: who owns
+ * a slab when, and who may touch what.
+ *
+ * The locks, their order, and what may not be done under them: prepare() in cache/fork.c.
+ */
+#ifndef SLAB_CORE_CACHE_H
+#define SLAB_CORE_CACHE_H
+
+#include <pthread.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu_cache.h"
+#include "pages/queue.h"
+
+struct cache_deferral;
+struct cache_rcu;
+struct cache_reserve;
+struct counter_table;
+struct geometry;
+struct slab;
+
+/* Slabs on one are `listed`. */
+struct node_list {
+	struct slab_queue slabs;
+	unsigned count; /* may be read without the lock */
+	unsigned changes; /* of slabs or of their order, so far */
+};
+
+/* Classes of fullness by which slabs are sorted. */
+#define NODE_CLASSES 65u
+
+struct cache_node {
+	pthread_mutex_t lock;     /* protects the lists and the listed flags */
+	struct node_list partial; /* slabs without letters, fullest first after a shrink */
+	struct node_list sparse;  /* … that are to be emptied: served when partial is empty */
+	struct node_list debug;   /* slabs with the cache's letters and free objects */
+	unsigned nr_debug_empty;  /* … how many of them are empty */
+	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
+	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
+	unsigned waiting;         /* atomic: threads that wait for the lock (node.c) */
+	/* While they are sorted: the number of the sort, and what of `partial` is sorted. */
+	unsigned sort, sorts;
+	struct slab_queue sorted[NODE_CLASSES];
+} __attribute__((aligned(CPU_CACHELINE)));
+
+/* A cache's sampling (guard.h): atomics, of which a lost update does no harm. */
+struct sample {
+	unsigned long interval; /* 0: off */
+	long left;              /* allocations until the next one is taken */
+	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
+};
+
+/* How often a cache is allocated from (count_window.c): of who serves the control socket, but
+ * for the atomics `opened` and `light`, which change under flush_lock. Times are of the
+ * monotonic clock, in microseconds. */
+struct count {
+	uint64_t opened; /* since when allocations are counted; 0: they are not */
+	bool light;      /* … and nothing else keeps them off the fast path */
+	bool busy;       /* its window must be short */
+	uint64_t last;   /* until when all is added up; 0: counting begins anew */
+	uint64_t slow;   /* allocations off the fast path until then */
+	double rate;     /* others in a microsecond, in the last window */
+	double mean;     /* … in the last second */
+	double rest;     /* what is missing in `counted`: less than one */
+	uint64_t counted, counted_us, counted_variance; /* stats.h */
+};
+
+/* A cache's memory that comes back, and what was held back: atomics (stats.h). */
+struct memory_counts {
+	uint64_t rcu_pending; /* objects, and slabs, that wait for a grace period */
+	uint64_t rcu_freed;   /* objects that have waited */
+	uint64_t rcu_helped;  /* frees that had to help or to wait */
+	uint64_t limit_hits;
+	uint64_t reserve, reserve_left;
+	uint64_t reclaims, reclaimed;
+	uint64_t moved;
+};
+
+/* What a cache's CPUs did: see decay.c. */
+struct activity {
+	uint64_t trace;     /* changes when they do something */
+	uint32_t last_turn; /* in which it was seen to have changed */
+};
+
+/* Who moves objects has in hand (defrag.c): */
+struct defrag_hand {
+	pthread_t thread;
+	struct slab *slab;  /* the slab that is being emptied, or NULL */
+	struct slab *dense; /* so many free objects of this one */
+	unsigned room;
+	uint16_t offset8[CPU_GATHER_MAX];
+};
+
+/* One group for each room that writes it, in the order of the rooms. Other processes read
+ * some of it (inspect/root.h). */
+struct slab_cache {
+	/* The fast paths read these. debug/switch.c changes `slots` under flush_lock; the others
+	 * are constant. */
+	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
+	char *cpu_slots; /* frees, and the slow paths */
+	char *rcu_slots; /* frees that wait for a grace period; without RCU as `slots` */
+
+	/* cache/create.c sets these before another thread knows the cache. Constant, but for the
+	 * two that tuning changes (stats/attributes.c), and magic, which ends with the cache. */
+	size_t size;        /* object to object */
+	size_t object_size; /* as asked for */
+	size_t align;
+	uint64_t flags; /* without letters */
+	uintptr_t tag;  /* of cpu.user in slabs without letters: SLAB_TAG_ZERO, _HARDEN */
+	struct geometry *geometry;
+	unsigned slab_shift;
+	unsigned objects;     /* per slab */
+	unsigned min_partial; /* atomic, as the next: tuning */
+	unsigned cpu_partial;
+	int (*ctor)(void *, void *);
+	void (*dtor)(void *, void *);
+	int (*isolate)(void *, void *); /* both or none */
+	int (*migrate)(void *, void *, void *);
+	void *arg;
+	size_t (*reclaim)(struct slab_cache *, void *);
+	uint64_t magic;
+
+	/* pages: accounts (pages/account.h). Atomic, without a lock. */
+	size_t limit;    /* bytes of slabs at most, 0: none */
+	size_t reserved; /* bytes of slabs that it has or is about to take */
+
+	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
+	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (shrink.c) */
+	uint32_t taken_idle_since;       /* … the turn in which they were last seen at work */
+	unsigned waiting;                /* threads that want flush_lock first (hand.h) */
+	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
+	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
+	unsigned remote_node_ratio;      /* per cent (alloc_slow.c); tuning */
+	unsigned remote_node_percentage; /* … of refills, added up */
+
+	/* registry: the list of caches, under registry_lock. */
+	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
+	bool by_size;  /* one of <slab/malloc.h>'s */
+	bool complete; /* atomic: its creation is over */
+	bool dying;    /* atomic: slab_cache_destroy() is at it (destroy.c) */
+	unsigned pins; /* threads that act on it without the lock */
+	unsigned refs; /* 1 + aliases */
+	unsigned aliases;
+	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
+	char name[SLAB_MAX_NAME + 1];
+	/* … counting: struct count says under what; the reserve's store, under a lock of its own. */
+	struct count count;
+	struct cache_reserve *reserve; /* with args.reserve, else NULL */
+
+	/* debug: switched under flush_lock, read atomically; errors and sample are atomic. */
+	uint64_t letters; /* what new allocations get: SLAB_DEBUG_LETTERS */
+	bool undrained; /* slabs without letters may still be owned by CPUs */
+	bool had_letters; /* or has some: there may be slabs that have them, or that drain */
+	uint64_t errors; /* problems found so far */
+	struct sample sample;
+
+	/* rcu: constant; struct cache_rcu has no lock. */
+	struct cache_rcu *rcu; /* with args.rcu, else NULL */
+	const struct cache_deferral *deferral; /* the same */
+
+	/* memory: counts are atomic (rcu and alloc add theirs), `asked` is under registry_lock,
+	 * activity belongs to the thread that runs a pass, `hand` is under flush_lock. */
+	struct memory_counts memory;
+	struct activity activity;
+	uint64_t asked; /* when reclaim was called last: a number that grows */
+	uint32_t defragging; /* atomic: a thread moves its objects */
+	struct defrag_hand hand; /* … and has isolated these */
+
+	/* stats: under the counters lock (inspect/counters.h). */
+	struct counter_table *counters; /* a mapping of its own */
+
+	/* While a thread has isolated listed slabs, or slabs of CPUs (core/hand.h), and for what
+	 * is said to be under it above. */
+	pthread_mutex_t flush_lock;
+	struct cache_node node[];
+};
+
+#define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
+#define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
+
+/*
+ * Handles stay readable after their destruction, so that using one is an error
+ * and not a crash. The oldest is used again when there are more than these.
+ */
+#define FREE_CACHES_KEPT 256u
+
+/* What cpu.user of its slabs without letters is. */
+static inline const void *cache_user(const struct slab_cache *cache)
+{
+	return (const char *)cache + cache->tag;
+}
+
+static inline uint64_t cache_letters(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->letters, __ATOMIC_ACQUIRE);
+}
+
+/* Count an event on the CPU at hand; a lost count under preemption is accepted. */
+static inline void cache_event(struct slab_cache *cache, int cpu, enum slab_event event)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu < 0 ? 0 : cpu);
+	uint64_t *count = &slot->event[event];
+
+	__atomic_store_n(count, __atomic_load_n(count, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
+#endif /* SLAB_CORE_CACHE_H */

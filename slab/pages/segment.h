@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Segments: where slabs lie. The page layer lays out descriptors and memory; what a slab's
+ * objects are is not its affair.
+ */
+#ifndef SLAB_PAGES_SEGMENT_H
+#define SLAB_PAGES_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpu_cache.h"
+
+#define SEGMENT_SHIFT 24
+#define SEGMENT_SIZE (UINT64_C(1) << SEGMENT_SHIFT)
+
+/* Granule of the table that leads from an address to its slab. */
+#define SEGMENT_UNIT_SHIFT 16
+#define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
+
+/* Behind guard pages of its own, whatever the size of a page. */
+#define SEGMENT_HEAD_OFFSET 65536
+#define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
+
+/* The first descriptor, on the page of head and table: a small process touches no other. */
+#define SEGMENT_FIRST_OFFSET (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
+#define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
+
+#define SLAB_SHIFT_MIN 16
+#define SLAB_SHIFT_MAX 19
+
+struct geometry;
+struct slab_debug;
+
+/*
+ * A slab's descriptor. Descriptors are never unmapped and never become
+ * anything else, so a stale pointer to one is harmless to read.
+ *
+ * cpu.user is the cache, with a tag when frees have to take the slow path: read
+ * it through slab_user().
+ *
+ * remote is for everybody but the owner: index of the first object + 1 |
+ * number of objects << 16 | REMOTE_OWNED. The objects are linked by links[].
+ * Without REMOTE_OWNED the slab is full, and on no list; whoever sets the flag
+ * has the slab in hand.
+ */
+struct slab {
+	struct cpu_slab cpu;
+	uint64_t remote;
+	uint16_t *links;
+	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
+	size_t large;             /* large allocations: bytes that were asked for */
+	struct slab_debug *debug; /* of slabs with letters (debug_record.h), else NULL */
+	uint32_t populated;       /* bytes from base on that hold memory */
+	uint32_t drained;         /* while a plain slab drains: objects in use */
+	uint32_t idle_since;      /* turn of maintenance (decay.c); 0: none found it idle */
+	/* Objects that wait for a grace period, for each of two turns (free_rcu.c): index of
+	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
+	uint64_t waiting[2];
+	struct slab *next_waiting[2];
+	uint64_t bare[2]; /* BARE_BYTES each before `populated` that hold no memory: a bit each */
+	uint64_t met;     /* number of the last validation that met it (validate.c), or who
+			   * destroys its objects (release.c) */
+	uint16_t objects;         /* room */
+	uint16_t carved;          /* see slab_carved() */
+	uint8_t node;
+	uint8_t listed;  /* on the node's partial list: under node->lock */
+	uint16_t bottom; /* of the stack, which stands right behind: CPU_STACK_BOTTOM */
+};
+
+_Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
+
+#define REMOTE_OWNED (UINT64_C(1) << 32)
+
+/* Pages are as large as this, or whole numbers of it. */
+#define BARE_BYTES ((size_t)4096)
+
+/* The head of a segment, between guard pages with descriptors, stacks, links. */
+struct segment {
+	uint64_t magic;
+	struct segment *next; /* all segments, newest first; never removed */
+	struct geometry *geometry;
+	uint64_t mapped; /* bytes: SEGMENT_SIZE, more for one large allocation */
+	uint32_t slabs;  /* with initialized descriptors: one more when there is no other */
+	uint32_t room;   /* … at most */
+	uint32_t stride; /* bytes from descriptor to descriptor */
+	char *first;     /* the first descriptor */
+	char *base;      /* the first slab's objects */
+	uint32_t node;
+	uint32_t slab_shift;
+	uint64_t side;       /* of each slab's struct slab_debug; 0: without letters */
+	uint64_t head_bytes; /* of the head, and of what belongs to initialized descriptors */
+	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
+};
+
+static inline char *segment_start(const void *ptr)
+{
+	return (char *)((uintptr_t)ptr & ~(SEGMENT_SIZE - 1));
+}
+
+static inline struct segment *segment_of(const void *ptr)
+{
+	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
+}
+
+/* The slab an address lies in; slab_nowhere for a segment's own pages, and for those of
+ * which no slab was made yet. */
+static inline struct slab *slab_of(const void *ptr)
+{
+	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
+
+	return __atomic_load_n(&table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)],
+			       __ATOMIC_RELAXED);
+}
+
+static inline struct slab *segment_slab(const struct segment *segment, unsigned i)
+{
+	return (struct slab *)(segment->first + (size_t)i * segment->stride);
+}
+
+extern struct slab slab_nowhere;
+
+/* --- a slab's memory --------------------------------------------------------------------- */
+
+static inline size_t slab_size(const struct slab *slab)
+{
+	return (size_t)slab->cpu.size8 * 8;
+}
+
+static inline size_t slab_bytes(const struct slab *slab)
+{
+	return (size_t)1 << segment_of(slab)->slab_shift;
+}
+
+/* Bytes of memory that the slab holds. */
+static inline size_t slab_held(const struct slab *slab)
+{
+	unsigned bare = (unsigned)(__builtin_popcountll(slab->bare[0]) +
+				   __builtin_popcountll(slab->bare[1]));
+
+	return slab->populated - bare * BARE_BYTES;
+}
+
+static inline void slab_set_bare(struct slab *slab, uint64_t low, uint64_t high)
+{
+	__atomic_store_n(&slab->bare[0], low, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->bare[1], high, __ATOMIC_RELAXED);
+}
+
+static inline void slab_set_idle_since(struct slab *slab, uint32_t turn)
+{
+	__atomic_store_n(&slab->idle_since, turn, __ATOMIC_RELAXED);
+}
+
+/* --- the page layer (segment.c) ---------------------------------------------------------- */
+
+/* A layout of segments: all slabs have 1 << slab_shift bytes, room for so many. */
+struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
+/* The same for slabs with letters: each has `side` bytes for its struct slab_debug. */
+struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
+bool geometry_is_debug(const struct geometry *geometry);
+/* Does this address lie in a segment? Then segment_of() and slab_of() may be
+ * used. Lock-free; async-signal-safe. */
+bool segment_known(const void *ptr);
+/* One slab in hand, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
+/* Give a slab back; its memory is kept for the next who takes one. */
+void segment_free_slab(struct slab *slab);
+/* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
+ * ret_bytes is NULL, how much it was. */
+unsigned segment_trim(size_t *ret_bytes);
+/* … of those that are ripe in this turn of decay.c: how many bytes. */
+size_t segment_decay(uint32_t turn);
+/* Held by whoever has taken slabs away to give their memory back; a fork waits. Takes
+ * its place in the order before the nodes' locks. */
+void segment_discard_lock(void);
+void segment_discard_unlock(void);
+/* All segments, for scanning; newest first. */
+struct segment *segment_first(void);
+/* A segment of its own for one large allocation; base is aligned to align. */
+struct slab *segment_map_large(size_t bytes, size_t align);
+/* … counted for the limit: without the guard in front. */
+size_t segment_large_bytes(size_t bytes, size_t align);
+void segment_unmap_large(struct slab *slab);
+/* Grow or shrink it in place; false: cannot be done. */
+bool segment_resize_large(struct slab *slab, size_t bytes);
+/* Bytes of large allocations, up or down. */
+void segment_count_large(long bytes);
+/* Make sure that the slab's memory up to `bytes` is there; batches page faults. */
+void slab_populate(struct slab *slab, size_t bytes);
+void segment_lock(void);
+void segment_unlock(void);
+
+#endif /* SLAB_PAGES_SEGMENT_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* A process as JSON. */
+#ifndef SLAB_STATS_ANSWER_H
+#define SLAB_STATS_ANSWER_H
+
+#include <slab/inspect.h>
+#include <stdint.h>
+
+#include "inspect/process.h"
+
+struct slab_json;
+/* As slab_inspect(), into an empty document, which stays empty after -ENOMEM. */
+int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
+		   const char *request, struct slab_json *json);
+/* The members of `draining` and `draining_slabs`. */
+void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache);
+/* The member of `counters`. */
+void inspect_put_counters(struct slab_json *json, struct inspection *in,
+			  const struct inspect_cache *cache);
+
+#endif /* SLAB_STATS_ANSWER_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all answers have in common: those of the control socket, and those about a process
+ * that is read from outside. `reply` is an empty document.
+ */
+#ifndef SLAB_STATS_REPLY_H
+#define SLAB_STATS_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stats/json.h"
+
+/* An answer's frame: {"slab":1,"ok":…, and }. */
+void control_begin(struct slab_json *reply, bool ok);
+void control_end(struct slab_json *reply);
+
+/* slab_control_refuse: write an error answer into an empty document. */
+void slab_control_refuse(struct slab_json *reply, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Debug letters as a string, "-" for none. */
+void control_put_letters(struct slab_json *reply, const char *key, uint64_t letters);
+/* The next word of a request: its length; *rest goes on behind it and blanks. */
+size_t control_cut_word(const char **rest, const char **ret_word);
+
+/* How much of a word an answer repeats, as "%.*s" wants it. */
+#define WORD_SHOWN(len) ((len) < 32 ? (int)(len) : 32)
+
+#endif /* SLAB_STATS_REPLY_H */
