@@ -79,3 +79,11 @@ function(slab_testing_options target)
 	target_compile_options(${target} PUBLIC -UNDEBUG)
 	slab_internal_headers(${target} INTERFACE)
 endfunction()
+
+# An archive with AddressSanitizer and UndefinedBehaviorSanitizer in a build without: for
+# the programs NAME.asan of cmake/SlabTests.cmake.
+function(slab_asan_options target)
+	target_compile_options(${target} PRIVATE -fsanitize=address,undefined
+		-fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+	target_link_options(${target} INTERFACE -fsanitize=address,undefined)
+endfunction()

@@ -2,6 +2,11 @@
 #
 # Programs of GoogleTest as tests of ctest: slab_add_test() and its kin.
 
+# AddressSanitizer: the other engines' own code is tried by engine_test and engine_stress_test,
+# and with all of the allocator by ThreadSanitizer. Tests of guard pages want to see the signal
+# itself; and caches as they are without AddressSanitizer.
+set(SLAB_ASAN_ENVIRONMENT ASAN_OPTIONS=handle_segv=0 SLAB_TOOLS=off)
+
 # Sanitizers do not understand restartable sequences and cmpxchg16b of assembly:
 # what ThreadSanitizer can judge is the mutex engine.
 set(SLAB_TEST_ENGINES rseq cmpxchg16b mutex)
@@ -12,12 +17,8 @@ if(SLAB_SANITIZE MATCHES "thread")
 	# fork holds more locks than the deadlock detector can count.
 	set(SLAB_TEST_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0:handle_segv=0:detect_deadlocks=0)
 elseif(SLAB_SANITIZE MATCHES "address")
-	# The other engines' own code is tried by engine_test and engine_stress_test, and with
-	# all of the allocator by ThreadSanitizer.
 	set(SLAB_TEST_ENGINES rseq)
-	# Tests of guard pages want to see the signal itself; and caches as they are
-	# without AddressSanitizer.
-	set(SLAB_TEST_ENVIRONMENT ASAN_OPTIONS=handle_segv=0 SLAB_TOOLS=off)
+	set(SLAB_TEST_ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT})
 endif()
 
 # What is tried under sanitizers: the tests of these labels, and what they need.
@@ -39,23 +40,94 @@ endfunction()
 function(slab_test_options target)
 	slab_machine_options(${target})
 	slab_warnings(${target})
-	target_compile_options(${target} PRIVATE -Og -g1)
+	if(SLAB_SANITIZE MATCHES "thread")
+		target_compile_options(${target} PRIVATE -O0 -g1)
+	else()
+		target_compile_options(${target} PRIVATE -Og -g1)
+	endif()
 	if(SLAB_SANITIZE)
 		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
 	endif()
 endfunction()
 
+# A build without sanitizers has each unit and stress test once more as NAME.asan: the objects
+# of NAME, linked with archives that have AddressSanitizer. What is compiled twice is so the
+# library, not the tests. They are built (asan_programs) and run when asked for:
+# ctest -C asan. The preset "asan" has all code instrumented, that of the tests included.
+if(NOT SLAB_SANITIZE)
+	add_custom_target(asan_programs)
+endif()
+
+# slab_add_asan_test(TEST NAME LABELS label… ENVIRONMENT variable…): the test asan.TEST of
+# NAME.asan, which takes as many processors as TEST.
+function(slab_add_asan_test test name)
+	cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS;ENVIRONMENT")
+	if(NOT TARGET ${name}.asan)
+		add_executable(${name}.asan EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}>)
+		# Reports name the program; slab-symbolize is found in ../bin.
+		set_target_properties(${name}.asan PROPERTIES LINKER_LANGUAGE CXX
+			OUTPUT_NAME ${name}
+			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin-asan)
+		add_dependencies(asan_programs ${name}.asan)
+		# When all is known that NAME is linked with.
+		cmake_language(EVAL CODE "cmake_language(DEFER CALL slab_link_asan_program ${name})")
+	endif()
+	add_test(NAME asan.${test} CONFIGURATIONS asan COMMAND ${name}.asan)
+	get_test_property(${test} PROCESSORS processors)
+	set_tests_properties(asan.${test} PROPERTIES LABELS "asan;${arg_LABELS}" TIMEOUT 300
+		PROCESSORS ${processors}
+		ENVIRONMENT "${SLAB_ASAN_ENVIRONMENT};${arg_ENVIRONMENT}")
+endfunction()
+
+function(slab_link_asan_program name)
+	get_target_property(libraries ${name} LINK_LIBRARIES)
+	foreach(library IN LISTS libraries)
+		if(TARGET ${library}_asan)
+			set(library ${library}_asan)
+		endif()
+		target_link_libraries(${name}.asan PRIVATE ${library})
+	endforeach()
+	get_target_property(options ${name} LINK_OPTIONS)
+	if(options)
+		target_link_options(${name}.asan PRIVATE ${options})
+	endif()
+	get_target_property(needed ${name} MANUALLY_ADDED_DEPENDENCIES)
+	if(needed)
+		add_dependencies(${name}.asan ${needed})
+	endif()
+endfunction()
+
+# slab_add_tested(): the target "tested", all that ./run test builds at first: everything but
+# the program that takes link-time optimisation, which no test runs.
+function(slab_add_tested)
+	add_custom_target(tested)
+	set(folders ${PROJECT_SOURCE_DIR})
+	while(folders)
+		list(POP_FRONT folders folder)
+		get_directory_property(below DIRECTORY ${folder} SUBDIRECTORIES)
+		list(APPEND folders ${below})
+		get_directory_property(targets DIRECTORY ${folder} BUILDSYSTEM_TARGETS)
+		list(REMOVE_ITEM targets tested objects-slab-lto)
+		foreach(target IN LISTS targets)
+			get_target_property(excluded ${target} EXCLUDE_FROM_ALL)
+			if(NOT excluded)
+				add_dependencies(tested ${target})
+			endif()
+		endforeach()
+	endwhile()
+endfunction()
+
 # slab_add_test(NAME SOURCES file… LABELS label… [OPTIONS option…] [ENGINES | SHARDS n]
 #               [LIBRARIES library…] [DEFINITIONS definition…] [NEEDS target…]):
 # a GoogleTest program over the archive slab_testing; with ENGINES it is one test for
-# each engine, NAME.rseq and so on. What is compiled with OPTIONS of its own reads its
+# each engine, NAME.rseq and so on. What is compiled with OPTIONS other than -g reads its
 # own headers: gcc takes precompiled ones of other options, and crashes. NEEDS are the
 # targets that the program runs.
 #
-# ./run test lets ctest run twice as many tests as there are CPUs: those of programs
+# ./run test lets ctest run three times as many tests as there are CPUs: those of programs
 # mostly wait for each other and for clocks, so they start first (COST); of those that
-# wait longest the program runs as n shards, NAME.1 and so on. Others fill half the
-# CPUs of two, or all of them (PROCESSORS).
+# wait longest the program runs as n shards, NAME.1 and so on. Others take the places of
+# two, stress tests those of four (PROCESSORS).
 function(slab_add_test name)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "ENGINES" "SHARDS"
 		"SOURCES;LABELS;OPTIONS;LIBRARIES;DEFINITIONS;NEEDS")
@@ -67,10 +139,9 @@ function(slab_add_test name)
 	if(arg_NEEDS)
 		add_dependencies(${name} ${arg_NEEDS})
 	endif()
-	if(arg_OPTIONS)
-		target_compile_options(${name} PRIVATE ${arg_OPTIONS})
-	else()
-		target_precompile_headers(${name} REUSE_FROM precompiled)
+	target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+	if(NOT arg_OPTIONS OR arg_OPTIONS STREQUAL "-g")
+		target_precompile_headers(${name} REUSE_FROM precompiled${arg_OPTIONS})
 	endif()
 	slab_starts_threads(threads ${arg_SOURCES})
 	if(SLAB_SANITIZE MATCHES "thread" AND NOT threads)
@@ -114,6 +185,16 @@ function(slab_add_test name)
 			set_tests_properties(${test} PROPERTIES PROCESSORS 2)
 		endif()
 	endforeach()
+
+	if(SLAB_SANITIZE OR NOT ("unit" IN_LIST arg_LABELS OR "stress" IN_LIST arg_LABELS))
+		return()
+	endif()
+	if(arg_ENGINES)
+		slab_add_asan_test(${name}.rseq ${name} LABELS ${arg_LABELS}
+			ENVIRONMENT SLAB_ENGINE=rseq)
+	else()
+		slab_add_asan_test(${name} ${name} LABELS ${arg_LABELS})
+	endif()
 endfunction()
 
 # slab_add_page_size_tests(NAME…): these tests once more as on machines with larger pages

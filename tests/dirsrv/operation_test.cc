@@ -353,7 +353,7 @@ class LivesTest : public OperationTest
 {
 protected:
 	static constexpr unsigned lives = 20000, crowd = 100;
-	static constexpr unsigned enough = under_tsan || under_asan ? 2000 : 1500000;
+	const unsigned enough = under_tsan || under_asan ? 2000 : 1500000;
 
 	struct dirsrv_operation_handle places[4] = {};
 	std::atomic<unsigned> working{2}, wrong{0}, got{0};

@@ -33,22 +33,29 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 
+/* AddressSanitizer's, in a program that has it in the library alone. */
+void *__interceptor_malloc(size_t size) __attribute__((weak));
+void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+void *__interceptor_realloc(void *old, size_t size) __attribute__((weak));
+
 void *malloc(size_t size)
 {
 	mallocs++;
-	return __libc_malloc(size);
+	return __interceptor_malloc ? __interceptor_malloc(size) : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
 	mallocs++;
-	return __libc_calloc(count, size);
+	return __interceptor_calloc ? __interceptor_calloc(count, size)
+				    : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
 	mallocs++;
-	return __libc_realloc(old, size);
+	return __interceptor_realloc ? __interceptor_realloc(old, size)
+				     : __libc_realloc(old, size);
 }
 }
 #endif

@@ -40,11 +40,9 @@
 namespace slab_test
 {
 
-#if defined(__SANITIZE_ADDRESS__) || TESTS_HAS_FEATURE(address_sanitizer)
-constexpr bool under_asan = true;
-#else
-constexpr bool under_asan = false;
-#endif
+/* A program may have AddressSanitizer in the library alone. */
+extern "C" void __asan_init() __attribute__((weak));
+inline const bool under_asan = __asan_init != nullptr;
 
 #if defined(__SANITIZE_THREAD__) || TESTS_HAS_FEATURE(thread_sanitizer)
 constexpr bool under_tsan = true;
