@@ -18,6 +18,7 @@
 
 #include "alloc/alloc.h"
 #include "base/cancel.h"
+#include "base/error.h"
 #include "cache/create.h"
 #include "cache/handles.h"
 #include "core/hand.h"
@@ -31,12 +32,6 @@
 #include "registry/count_window.h"
 #include "registry/registry.h"
 #include "stats/counters_attach.h"
-
-static int fail(int error)
-{
-	errno = error;
-	return -error;
-}
 
 bool cache_is_registered(const struct slab_cache *cache)
 {
@@ -71,7 +66,7 @@ static int lock_for_destruction(struct slab_cache *cache)
 			error = EAGAIN;
 		}
 	} while (error == EAGAIN);
-	return error ? fail(error) : 0;
+	return with_errno(-error);
 }
 
 static bool drop_alias(struct slab_cache *cache)
@@ -222,5 +217,5 @@ int slab_cache_destroy(struct slab_cache *cache)
 	cancel = cancel_disable();
 	error = destroy(cache, __builtin_return_address(0));
 	cancel_restore(cancel);
-	return error ? fail(-error) : 0;
+	return with_errno(error);
 }

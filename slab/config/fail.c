@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "config/fail.h"
+#include "base/error.h"
 #include "base/text.h"
 #include "config/options.h"
 #include "core/cache.h"
@@ -173,10 +174,8 @@ int slab_set_fail(const char *spec)
 	struct slab_fail wanted = {.set = false};
 	struct injection *slot;
 
-	if (spec && *spec && !fail_parse(&wanted, spec)) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (spec && *spec && !fail_parse(&wanted, spec))
+		return with_errno(-EINVAL);
 	slot = &slots[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % INJECTION_SLOTS];
 	*slot = (struct injection){.settings = wanted};
 	__atomic_store_n(&current, slot, __ATOMIC_RELEASE);

@@ -18,6 +18,7 @@
 #include <slab/slab.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/maintenance.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
@@ -86,10 +87,8 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 
 int slab_cache_sample(struct slab_cache *cache, unsigned long n)
 {
-	if (!cache || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return with_errno(-EINVAL);
 	sample_set(cache, n);
 	return 0;
 }

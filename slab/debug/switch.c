@@ -20,6 +20,7 @@
 #include <slab/slab.h>
 
 #include "base/cancel.h"
+#include "base/error.h"
 #include "core/debug_record.h"
 #include "core/hand.h"
 #include "core/node.h"
@@ -199,10 +200,8 @@ int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
 {
 	int cancel;
 
-	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS)
+		return with_errno(-EINVAL);
 	cancel = cancel_disable();
 	if (letters)
 		fault_install();

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/error.h"
 #include "cache/large.h"
 #include "core/hand.h"
 #include "core/node.h"
@@ -193,10 +194,8 @@ long slab_cache_validate(struct slab_cache *cache)
 	struct check_arg check = {.cache = cache};
 	int cancel;
 
-	if (!cache || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return with_errno(-EINVAL);
 	cancel = cancel_disable();
 	cache_flush(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)

@@ -51,6 +51,7 @@
  */
 #include "memory/defrag.h"
 #include "base/cancel.h"
+#include "base/error.h"
 #include "core/callback.h"
 #include "core/hand.h"
 #include "core/node.h"
@@ -232,12 +233,6 @@ static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *release
 	return moved;
 }
 
-static int fail(int error)
-{
-	errno = error;
-	return -error;
-}
-
 /* Two at once would move the same objects to and fro, and one that waited for the other
  * could be waiting for what its own caller has locked. */
 static int begin(struct slab_cache *cache)
@@ -245,12 +240,12 @@ static int begin(struct slab_cache *cache)
 	uint32_t nobody = 0;
 
 	if (!cache || cache->magic != CACHE_MAGIC)
-		return fail(EINVAL);
+		return with_errno(-EINVAL);
 	if (!cache->migrate)
-		return fail(ENOTSUP);
+		return with_errno(-ENOTSUP);
 	if (!__atomic_compare_exchange_n(&cache->defragging, &nobody, 1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
-		return fail(EBUSY);
+		return with_errno(-EBUSY);
 	cache->hand.thread = pthread_self();
 	return 0;
 }
@@ -294,10 +289,8 @@ long slab_cache_defrag(struct slab_cache *cache)
 	unsigned slabs;
 	long moved;
 
-	if (!cache || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return with_errno(-EINVAL);
 	cancel = cancel_disable();
 	cache_pin(cache);
 	moved = defrag_cache(cache, &slabs);

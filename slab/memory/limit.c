@@ -2,6 +2,7 @@
 #include "memory/limit.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "config/options.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
@@ -80,10 +81,8 @@ void limit_init(void)
 
 int slab_set_limit(size_t bytes)
 {
-	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS)) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
+		return with_errno(-EINVAL);
 	slab_init();
 	__atomic_store_n(&slab_pages.limit, bytes, __ATOMIC_RELAXED);
 	return 0;

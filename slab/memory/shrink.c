@@ -26,6 +26,7 @@
 
 #include "memory/shrink.h"
 #include "base/cancel.h"
+#include "base/error.h"
 #include "core/hand.h"
 #include "core/node.h"
 #include "core/refill.h"
@@ -405,10 +406,8 @@ int slab_cache_shrink(struct slab_cache *cache)
 	unsigned released;
 	int cancel;
 
-	if (!cache || cache->magic != CACHE_MAGIC) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC)
+		return with_errno(-EINVAL);
 	cancel = cancel_disable();
 	released = cache_shrink(cache);
 	segment_trim(NULL);

@@ -6,6 +6,7 @@
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
 #include "base/compiler.h"
+#include "base/error.h"
 #include "core/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
@@ -383,8 +384,7 @@ static int leave_section(const struct rcu_flavor_struct *flavor, bool *ret_onlin
 	flavor->thread_offline();
 	if (!flavor->read_ongoing())
 		return 0;
-	errno = EDEADLK;
-	return -EDEADLK;
+	return with_errno(-EDEADLK);
 }
 
 int rcu_drain(struct slab_cache *cache)
@@ -412,10 +412,8 @@ int rcu_drain(struct slab_cache *cache)
 
 int slab_rcu_barrier(struct slab_cache *cache)
 {
-	if (!cache || cache->magic != CACHE_MAGIC || !cache->rcu) {
-		errno = EINVAL;
-		return -EINVAL;
-	}
+	if (!cache || cache->magic != CACHE_MAGIC || !cache->rcu)
+		return with_errno(-EINVAL);
 	return rcu_drain(cache);
 }
 

@@ -4,6 +4,7 @@
  * how it is set, and from which values; and all events, which are set alike.
  */
 #include "stats/attributes.h"
+#include "base/error.h"
 #include "core/refill.h"
 #include "debug/debug_cache.h"
 #include "inspect/process.h"
@@ -199,12 +200,6 @@ uint64_t attribute_least(const struct slab_cache *cache, const char *name)
 								       : 0;
 }
 
-static int fail(int error)
-{
-	errno = error;
-	return -error;
-}
-
 static uint64_t number_at(const struct slab_stats *stats, const struct attribute *attribute)
 {
 	const char *at = (const char *)stats + attribute->offset;
@@ -226,10 +221,10 @@ static int read_counter(struct slab_cache *cache, const char *name, uint64_t *va
 	struct inspect_counters seen;
 
 	if (!cache || cache->magic != CACHE_MAGIC)
-		return fail(EINVAL);
+		return with_errno(-EINVAL);
 	inspect_counters(&in, cache, name, &seen);
 	if (!seen.count)
-		return fail(ENOENT);
+		return with_errno(-ENOENT);
 	*value = seen.sum[0];
 	return 0;
 }
@@ -270,15 +265,15 @@ int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
 	uint64_t counter;
 
 	if (i < 0)
-		return read_counter(cache, name, &counter) ? -errno : fail(EACCES);
+		return read_counter(cache, name, &counter) ? -errno : with_errno(-EACCES);
 	if (!cache || cache->magic != CACHE_MAGIC)
-		return fail(EINVAL);
+		return with_errno(-EINVAL);
 	if (!event && !attributes[i].write)
-		return fail(EACCES);
+		return with_errno(-EACCES);
 	if (value > (event ? 0 : attributes[i].max))
-		return fail(ERANGE);
+		return with_errno(-ERANGE);
 	if (!limit_is_possible(value, attribute_least(cache, name)))
-		return fail(ERANGE);
+		return with_errno(-ERANGE);
 	if (event)
 		clear_event(cache, (unsigned)i - ATTRIBUTES);
 	else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters that a program attaches to a cache: see counters.h. */
 #include "stats/counters_attach.h"
+#include "base/error.h"
 #include "core/cache.h"
 #include "inspect/counters.h"
 #include "inspect/root.h"
@@ -180,7 +181,5 @@ int slab_cache_attach_counters_sized(struct slab_cache *cache, const struct slab
 		error = attach(cache, &table);
 		pthread_mutex_unlock(&registry_lock);
 	}
-	if (error)
-		errno = -error;
-	return error;
+	return with_errno(error);
 }

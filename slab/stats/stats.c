@@ -7,6 +7,7 @@
 #include <slab/stats.h>
 
 #include "base/cancel.h"
+#include "base/error.h"
 #include "inspect/process.h"
 #include "pages/topology.h"
 #include "registry/init.h"
@@ -43,13 +44,6 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 			left -= dying;
 		}
 	}
-}
-
-static int with_errno(int error)
-{
-	if (error)
-		errno = -error;
-	return error;
 }
 
 int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums)

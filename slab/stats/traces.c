@@ -8,14 +8,9 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/error.h"
 #include "inspect/process.h"
 #include "report/track.h"
-
-static long fail(int error)
-{
-	errno = error;
-	return -error;
-}
 
 long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t since,
 		       int (*fn)(const struct slab_call_site *site, void *arg), void *arg)
@@ -29,7 +24,7 @@ long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t
 
 	if (!cache || cache->magic != CACHE_MAGIC ||
 	    (kind != SLAB_TRACES_ALLOCATED && kind != SLAB_TRACES_FREED))
-		return fail(EINVAL);
+		return with_errno(-EINVAL);
 	self.now_ms = track_now();
 	cancel = cancel_disable();
 	seen = inspect_open(&in, &self, (uintptr_t)&slab_root);
@@ -39,7 +34,7 @@ long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t
 		seen = inspect_traces(&in, kind, since, fn, arg);
 	inspect_close(&in);
 	cancel_restore(cancel);
-	return seen < 0 ? fail((int)-seen) : seen;
+	return seen < 0 ? with_errno((int)seen) : seen;
 }
 
 uint64_t slab_mark(void)
