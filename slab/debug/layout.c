@@ -12,6 +12,7 @@
  * must not differ. Objects of a type-safe cache have neither: readers may still write to them.
  */
 #include "debug/layout.h"
+#include "base/round.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "report/track.h"
@@ -22,11 +23,6 @@
 
 #define WORD ((size_t)8)
 #define ALIGN_MAX ((size_t)4096)
-
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) & ~(to - 1);
-}
 
 /* slab_memalign() relies on a size's objects being aligned as the size is. */
 static size_t object_align(const struct slab_cache *cache)

@@ -39,6 +39,7 @@
 
 #include "pages/segment.h"
 #include "base/compiler.h"
+#include "base/round.h"
 #include "config/fail.h"
 #include "core/debug_record.h"
 #include "memory/decay.h"
@@ -74,11 +75,6 @@ struct slab slab_nowhere = {
 	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
 	.remote = REMOTE_OWNED,
 };
-
-static size_t round_up(size_t n, size_t to)
-{
-	return (n + to - 1) & ~(to - 1);
-}
 
 /* One bit for each SEGMENT_SIZE bytes of the address space. */
 static uint64_t known[1u << (ADDRESS_BITS - SEGMENT_SHIFT - 6)];

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SLAB_ROUND_H
+#define SLAB_ROUND_H
+
+#include <stddef.h>
+
+/* round_up: to the next multiple of `to`, a power of two. */
+static inline size_t round_up(size_t n, size_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+#endif /* SLAB_ROUND_H */
