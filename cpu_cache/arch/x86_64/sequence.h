@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* How a restartable sequence begins and ends on this machine; see rseq.h beside it. */
+#ifndef CPU_CACHE_SEQUENCE_H
+#define CPU_CACHE_SEQUENCE_H
+
+#ifdef SLAB_TESTING
+/* Spin cpu_inject_loops[n] times. The stack pointer stays where it is: an abort
+ * leaves a sequence from anywhere. */
+#define INJECT_ASM(n)                                                                              \
+	"mov cpu_inject_loops+4*" #n "(%%rip), %%r11d\n\t"                                         \
+	"333: test %%r11d, %%r11d\n\tjz 334f\n\tpause\n\tdec %%r11d\n\tjmp 333b\n\t334:\n\t"
+#define INJECT_CLOBBER , "r11"
+#else
+#define INJECT_ASM(n)
+#define INJECT_CLOBBER
+#endif
+
+/* The descriptor (label 3): start 1, post-commit 2, abort handler 4. */
+#define RSEQ_DESCRIPTOR                                                                            \
+	".pushsection __rseq_cs, \"aw\"\n\t.balign 32\n\t"                                         \
+	"3: .long 0, 0\n\t.quad 1f, 2f - 1f, 4f\n\t.popsection\n\t"                                \
+	".pushsection __rseq_cs_ptr_array, \"aw\"\n\t.quad 3b\n\t.popsection\n\t"
+
+#define RSEQ_EXIT(label)                                                                           \
+	".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, %l[" #label                     \
+	"]\n\t.popsection\n\t"
+
+#define RSEQ_BEGIN                                                                                 \
+	"lea 3b(%%rip), %%rax\n\t"                                                                 \
+	"mov %%rax, %%fs:8(%[rseq])\n\t"                                                           \
+	"1:\n\t"
+
+#define RSEQ_END(label)                                                                            \
+	"2:\n\t"                                                                                   \
+	".pushsection .text.unlikely, \"ax\"\n\t"                                                  \
+	".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"                                           \
+	"4: jmp %l[" #label "]\n\t.popsection\n\t"
+
+#endif /* CPU_CACHE_SEQUENCE_H */
