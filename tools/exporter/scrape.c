@@ -10,7 +10,7 @@
  */
 #include "scrape.h"
 #include "job.h"
-#include "memory.h"
+#include "scrape_child.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,20 +20,8 @@
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
 
-/* Processes that are asked at most, those with a socket first. */
-#define MOST_FOUND 8192
-
-#define SENTENCE 512
-
-struct found {
-	pid_t pid;
-	bool unseen; /* it may have no caches */
-	char command[METRICS_NAME];
-};
-
 struct asked {
-	const struct settings *settings;
-	struct found process;
+	struct question question;
 	struct job job;
 };
 
@@ -62,130 +50,6 @@ struct scrape {
 	size_t answer_count, processes, folded, failures;
 	double duration; /* seconds */
 };
-
-/* --- the children ------------------------------------------------------------ */
-
-static bool is_listed(const struct found *found, size_t count, pid_t pid)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (found[i].pid == pid)
-			return true;
-	}
-	return false;
-}
-
-struct find {
-	const struct settings *settings;
-	struct found found[MOST_FOUND];
-	size_t count;
-};
-
-static void find_named(struct find *find, const char *name)
-{
-	const struct choice choice = {
-		.name = name, .memory = find->settings->memory, .unseen = true};
-	struct process_list list;
-
-	attach_find(&list, &choice);
-	for (size_t i = 0; i < list.count && find->count < MOST_FOUND; i++) {
-		const struct process *process = &list.processes[i];
-		struct found *found = &find->found[find->count];
-
-		if (is_listed(find->found, find->count, process->pid))
-			continue;
-		found->pid = process->pid;
-		found->unseen = process->unseen;
-		snprintf(found->command, sizeof(found->command), "%.*s", METRICS_NAME - 1,
-			 process->command);
-		find->count++;
-	}
-	attach_free(&list);
-}
-
-/* Those with a socket first: whoever is slow is not in their way. */
-static int compare_found(const void *a, const void *b)
-{
-	const struct found *left = a, *right = b;
-
-	if (left->unseen != right->unseen)
-		return left->unseen ? 1 : -1;
-	return (left->pid > right->pid) - (left->pid < right->pid);
-}
-
-/* Writes an array of struct found. */
-static void find_processes(const void *arg, int fd)
-{
-	static struct find find;
-	const struct settings *settings = arg;
-	char sentence[SENTENCE];
-
-	find.settings = settings;
-	fail_capture(sentence, sizeof(sentence));
-	if (!settings->names[0])
-		find_named(&find, NULL);
-	for (size_t i = 0; settings->names[i]; i++)
-		find_named(&find, settings->names[i]);
-	qsort(find.found, find.count, sizeof(find.found[0]), compare_found);
-	job_write(fd, find.found, find.count * sizeof(find.found[0]));
-}
-
-/* An answer that came and cannot be used: fail() has said why, but not whose it is. */
-static void name_process(const struct process *process, char sentence[SENTENCE])
-{
-	char why[SENTENCE];
-
-	memcpy(why, sentence, sizeof(why));
-	snprintf(sentence, SENTENCE, "process %d (%s): %.400s", (int)process->pid, process->command,
-		 why);
-}
-
-/* False: the sentence says why. */
-static bool take_metrics(const struct asked *asked, struct metrics *metrics,
-			 char sentence[SENTENCE])
-{
-	const struct choice choice = {.pid = asked->process.pid, .memory = asked->settings->memory};
-	struct json_object *answer;
-	struct process process;
-	struct model model;
-	bool taken;
-
-	fail_capture(sentence, SENTENCE);
-	if (attach_choose(&choice, &process) >= 0)
-		return false;
-	answer = attach_ask(&process, "stats", NULL);
-	taken = answer && model_load(&model, answer) &&
-		metrics_take(metrics, &process, &model, asked->settings->max_caches);
-	if (answer && !taken)
-		name_process(&process, sentence);
-	attach_close(&process);
-	return taken;
-}
-
-/* What stands first in what a child that asks writes. */
-#define ANSWER_METRICS 'm'  /* a struct metrics, its caches and their counters */
-#define ANSWER_SENTENCE 's' /* why there is none */
-#define ANSWER_NOTHING 'n'  /* it has no caches */
-
-static void ask_process(const void *arg, int fd)
-{
-	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
-	const struct asked *asked = arg;
-	struct metrics metrics;
-
-	if (asked->process.unseen && !memory_uses_libslab(asked->process.pid)) {
-		answer[0] = ANSWER_NOTHING;
-		job_write(fd, answer, 1);
-		return;
-	}
-	if (!take_metrics(asked, &metrics, answer + 1)) {
-		job_write(fd, answer, strlen(answer));
-		return;
-	}
-	answer[0] = ANSWER_METRICS;
-	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)) &&
-	    job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0])))
-		job_write(fd, metrics.counter, metrics.counters * sizeof(metrics.counter[0]));
-}
 
 /* --- who failed -------------------------------------------------------------- */
 
@@ -268,9 +132,9 @@ static void take_answer(struct scrape *scrape, const struct asked *asked)
 	} else if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(sentence)) {
 		memcpy(sentence, job->data + 1, length);
 		sentence[length] = '\0';
-		note_failure(scrape, &asked->process, sentence);
+		note_failure(scrape, &asked->question.process, sentence);
 	} else if (!length || !take_numbers(scrape, job->data + 1, length)) {
-		note_unasked(scrape, &asked->process, "who asked it ended early");
+		note_unasked(scrape, &asked->question.process, "who asked it ended early");
 	}
 }
 
@@ -291,11 +155,11 @@ static bool ask_next(struct scrape *scrape)
 		struct asked *asked = &scrape->asking[i];
 
 		if (!asked->job.child && scrape->next < scrape->found_count) {
-			asked->settings = scrape->settings;
-			asked->process = scrape->found[scrape->next++];
-			if (!job_start(&asked->job, ask_process, asked,
+			asked->question.settings = scrape->settings;
+			asked->question.process = scrape->found[scrape->next++];
+			if (!job_start(&asked->job, ask_process, &asked->question,
 				       most_bytes(scrape->settings)))
-				note_unasked(scrape, &asked->process, strerror(errno));
+				note_unasked(scrape, &asked->question.process, strerror(errno));
 		}
 		busy |= asked->job.child != 0;
 	}
@@ -346,7 +210,7 @@ static void give_up(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
 		if (scrape->asking[i].job.child)
-			note_late(scrape, &scrape->asking[i].process);
+			note_late(scrape, &scrape->asking[i].question.process);
 		job_end(&scrape->asking[i].job);
 	}
 	while (scrape->next < scrape->found_count)

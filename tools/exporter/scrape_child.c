@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What the children of a scrape do, and what they write to their parent. */
+#include "scrape_child.h"
+#include "job.h"
+#include "memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_listed(const struct found *found, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (found[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+struct find {
+	const struct settings *settings;
+	struct found found[MOST_FOUND];
+	size_t count;
+};
+
+static void find_named(struct find *find, const char *name)
+{
+	const struct choice choice = {
+		.name = name, .memory = find->settings->memory, .unseen = true};
+	struct process_list list;
+
+	attach_find(&list, &choice);
+	for (size_t i = 0; i < list.count && find->count < MOST_FOUND; i++) {
+		const struct process *process = &list.processes[i];
+		struct found *found = &find->found[find->count];
+
+		if (is_listed(find->found, find->count, process->pid))
+			continue;
+		found->pid = process->pid;
+		found->unseen = process->unseen;
+		snprintf(found->command, sizeof(found->command), "%.*s", METRICS_NAME - 1,
+			 process->command);
+		find->count++;
+	}
+	attach_free(&list);
+}
+
+/* Those with a socket first: whoever is slow is not in their way. */
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *left = a, *right = b;
+
+	if (left->unseen != right->unseen)
+		return left->unseen ? 1 : -1;
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+void find_processes(const void *arg, int fd)
+{
+	static struct find find;
+	const struct settings *settings = arg;
+	char sentence[SENTENCE];
+
+	find.settings = settings;
+	fail_capture(sentence, sizeof(sentence));
+	if (!settings->names[0])
+		find_named(&find, NULL);
+	for (size_t i = 0; settings->names[i]; i++)
+		find_named(&find, settings->names[i]);
+	qsort(find.found, find.count, sizeof(find.found[0]), compare_found);
+	job_write(fd, find.found, find.count * sizeof(find.found[0]));
+}
+
+/* An answer that came and cannot be used: fail() has said why, but not whose it is. */
+static void name_process(const struct process *process, char sentence[SENTENCE])
+{
+	char why[SENTENCE];
+
+	memcpy(why, sentence, sizeof(why));
+	snprintf(sentence, SENTENCE, "process %d (%s): %.400s", (int)process->pid, process->command,
+		 why);
+}
+
+/* False: the sentence says why. */
+static bool take_metrics(const struct question *question, struct metrics *metrics,
+			 char sentence[SENTENCE])
+{
+	const struct choice choice = {.pid = question->process.pid,
+				      .memory = question->settings->memory};
+	struct json_object *answer;
+	struct process process;
+	struct model model;
+	bool taken;
+
+	fail_capture(sentence, SENTENCE);
+	if (attach_choose(&choice, &process) >= 0)
+		return false;
+	answer = attach_ask(&process, "stats", NULL);
+	taken = answer && model_load(&model, answer) &&
+		metrics_take(metrics, &process, &model, question->settings->max_caches);
+	if (answer && !taken)
+		name_process(&process, sentence);
+	attach_close(&process);
+	return taken;
+}
+
+void ask_process(const void *arg, int fd)
+{
+	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
+	const struct question *question = arg;
+	struct metrics metrics;
+
+	if (question->process.unseen && !memory_uses_libslab(question->process.pid)) {
+		answer[0] = ANSWER_NOTHING;
+		job_write(fd, answer, 1);
+		return;
+	}
+	if (!take_metrics(question, &metrics, answer + 1)) {
+		job_write(fd, answer, strlen(answer));
+		return;
+	}
+	answer[0] = ANSWER_METRICS;
+	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)) &&
+	    job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0])))
+		job_write(fd, metrics.counter, metrics.counters * sizeof(metrics.counter[0]));
+}
