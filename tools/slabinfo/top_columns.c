@@ -5,7 +5,7 @@
  * orders the rows is always seen, and so is what has something to tell of errors
  * and debug letters.
  */
-#include "top.h"
+#include "top_draw.h"
 
 #include "select.h"
 #include "views.h"

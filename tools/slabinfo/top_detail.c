@@ -3,7 +3,7 @@
  * The page of one cache. It may be longer than the screen: it is drawn on a sheet
  * of its own, of which the screen shows a part.
  */
-#include "top.h"
+#include "top_draw.h"
 #include "top_map.h"
 
 #include "attached.h"

@@ -3,7 +3,7 @@
  * The pages of --top. Above each stand two lines about the process and one for
  * what is typed or was said; below it the keys.
  */
-#include "top.h"
+#include "top_draw.h"
 
 #include "sites.h"
 

@@ -3,7 +3,7 @@
  * Where there is no terminal: blocks of text, one for each look, until the process
  * ends or nobody reads any more. There are rows for as many caches as -N says.
  */
-#include "top.h"
+#include "top_draw.h"
 
 #include <inttypes.h>
 #include <sys/ioctl.h>

@@ -3,7 +3,7 @@
  * From looks to rows: rates, which caches are shown, in which order, and which
  * one is chosen. A chosen cache stays chosen wherever its row goes.
  */
-#include "top.h"
+#include "top_draw.h"
 
 #include "select.h"
 

@@ -7,7 +7,7 @@
  * Ctrl-Z and what follows it are left to curses; the size is asked for before
  * each picture, and a change of it wakes the wait.
  */
-#include "top.h"
+#include "top_draw.h"
 
 #include <curses.h>
 #include <errno.h>

@@ -20,6 +20,7 @@
 #include "memory.h"
 #include "proc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT_PAUSES 3 /* how long the process is to count, in pauses between looks */
