@@ -16,6 +16,7 @@
 
 #include "config/fail.h"
 #include "base/error.h"
+#include "base/publish.h"
 #include "base/text.h"
 #include "config/options.h"
 #include "core/cache.h"
@@ -25,11 +26,8 @@ struct injection {
 	uint64_t calls, failures;
 };
 
-/* Used in turn: whoever has just looked up one has the time of so many changes. */
-#define INJECTION_SLOTS 16
-
 static struct injection environment; /* its settings are slab_options()'s */
-static struct injection slots[INJECTION_SLOTS];
+static struct injection slots[PUBLISH_SLOTS];
 static struct injection *current = &environment;
 
 /* --- settings -------------------------------------------------------------------- */
@@ -176,7 +174,7 @@ int slab_set_fail(const char *spec)
 
 	if (spec && *spec && !fail_parse(&wanted, spec))
 		return with_errno(-EINVAL);
-	slot = &slots[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % INJECTION_SLOTS];
+	slot = &slots[publish_slot(&changes)];
 	*slot = (struct injection){.settings = wanted};
 	__atomic_store_n(&current, slot, __ATOMIC_RELEASE);
 	slab_for_each_cache(letter_cache, NULL);

@@ -3,6 +3,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/publish.h"
 #include "config/options.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
@@ -196,44 +197,26 @@ long limit_regain(struct slab_cache *cache, const struct limit_wish *wish)
 
 /* --- who is told --------------------------------------------------------------------- */
 
-struct handler {
-	void (*fn)(struct slab_cache *cache, size_t limit, void *arg);
-	void *arg;
-};
-
-/* Used in turn, and published by one store: whoever has just looked up one has the
- * time of so many changes to call it. */
-#define HANDLER_SLOTS 16
-
-static struct handler handlers[HANDLER_SLOTS], *handler;
+typedef void (*limit_fn)(struct slab_cache *cache, size_t limit, void *arg);
+static struct handler_ring limit_handler;
 static __thread bool in_handler;
 
-void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),
-			    void *arg)
+void slab_set_limit_handler(limit_fn fn, void *arg)
 {
-	static unsigned changes;
-	struct handler *slot = NULL;
-
-	if (fn) {
-		slot = &handlers[__atomic_fetch_add(&changes, 1, __ATOMIC_RELAXED) % HANDLER_SLOTS];
-		__atomic_store_n(&slot->fn, fn, __ATOMIC_RELAXED);
-		__atomic_store_n(&slot->arg, arg, __ATOMIC_RELAXED);
-	}
-	__atomic_store_n(&handler, slot, __ATOMIC_RELEASE);
+	handler_set(&limit_handler, (handler_fn)fn, arg);
 }
 
 /* What it allocates itself, and fails, is counted but not told. */
 static void tell(struct slab_cache *cache, size_t limit)
 {
-	struct handler *told = __atomic_load_n(&handler, __ATOMIC_ACQUIRE);
+	struct handler handler;
 	int cancel;
 
-	if (!told || in_handler)
+	if (in_handler || !handler_get(&limit_handler, &handler))
 		return;
 	cancel = cancel_disable();
 	in_handler = true;
-	__atomic_load_n(&told->fn, __ATOMIC_RELAXED)(cache, limit,
-						     __atomic_load_n(&told->arg, __ATOMIC_RELAXED));
+	((limit_fn)handler.fn)(cache, limit, handler.arg);
 	in_handler = false;
 	cancel_restore(cancel);
 }

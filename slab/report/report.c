@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "base/cancel.h"
 #include "base/note.h"
+#include "base/publish.h"
 #include "config/options.h"
 #include "report/filter.h"
 
@@ -29,33 +30,13 @@ static const char full_mark[] = "...\n";
 /* A report is worth waiting for, but not for ever. */
 #define WRITE_WAIT_MS 1000
 
-/*
- * Handlers are kept in a ring of slots and published by one store, so that a
- * reader sees function and argument of the same call without any lock that a
- * fork could catch held.
- */
-#define HANDLER_SLOTS 16
-
-struct handler {
-	_Atomic(void (*)(const struct slab_report *report, void *arg)) call;
-	_Atomic(void *) arg;
-};
-
-static struct handler handlers[HANDLER_SLOTS];
-static atomic_uint handlers_set;
-static _Atomic(struct handler *) current_handler;
+typedef void (*report_fn)(const struct slab_report *report, void *arg);
+static struct handler_ring report_handler;
 static atomic_ulong reports;
 
-void slab_set_report_handler(void (*call)(const struct slab_report *report, void *arg), void *arg)
+void slab_set_report_handler(report_fn call, void *arg)
 {
-	struct handler *slot = NULL;
-
-	if (call) {
-		slot = &handlers[atomic_fetch_add(&handlers_set, 1) % HANDLER_SLOTS];
-		atomic_store(&slot->call, call);
-		atomic_store(&slot->arg, arg);
-	}
-	atomic_store(&current_handler, slot);
+	handler_set(&report_handler, (handler_fn)call, arg);
 }
 
 unsigned long report_count(void)
@@ -184,12 +165,12 @@ static void write_to_log(const char *text, size_t len)
 
 void report_emit(struct report *report)
 {
-	struct handler *handler = atomic_load(&current_handler);
+	struct handler handler;
 	int saved_errno = errno, cancel = cancel_disable();
 
 	atomic_fetch_add(&reports, 1);
-	if (handler)
-		atomic_load (&handler->call)(&report->info, atomic_load(&handler->arg));
+	if (handler_get(&report_handler, &handler))
+		((report_fn)handler.fn)(&report->info, handler.arg);
 	else
 		write_to_log(report->text, report->len);
 	if (slab_options()->debug_abort)
