@@ -15,6 +15,7 @@
 #include <slab/stats.h>
 #include <string.h>
 
+#include "base/seqcount.h"
 #include "inspect/process.h"
 #include "stats/answer.h"
 #include "stats/json.h"
@@ -91,10 +92,9 @@ static bool read_once(struct inspection *in, uint64_t address, const char *name,
 	if (seen->table.changes & 1)
 		return false;
 	read_sums(in, name, seen);
-	__sync_synchronize();
-	return inspect_read(in, address + offsetof(struct counter_table, changes), sizeof(after),
-			    &after) == 0 &&
-	       after == seen->table.changes;
+	return inspect_read_sequence(in, address + offsetof(struct counter_table, changes),
+				     &after) == 0 &&
+	       seqcount_is_stable(seen->table.changes, after);
 }
 
 /* Each try counts as if it were the first. */

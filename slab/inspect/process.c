@@ -3,6 +3,7 @@
  * Looking at a process: root, caches, slabs. See process.h.
  */
 #include "inspect/process.h"
+#include "base/seqcount.h"
 #include "debug/layout.h"
 #include "pages/os.h"
 #include "registry/registry.h"
@@ -270,15 +271,12 @@ static int load_cache(struct inspection *in, uint64_t address)
 	return 0;
 }
 
-/* Between barriers: of this process's memory, neither what is read before it nor what is
- * read after it is read at another time. */
-static int read_changes(const struct inspection *in, uint64_t *changes)
+int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence)
 {
-	uint64_t at = in->root_address + offsetof(struct slab_root, registry_changes);
 	int error;
 
 	__sync_synchronize();
-	error = inspect_read(in, at, sizeof(*changes), changes);
+	error = inspect_read(in, address, sizeof(*sequence), sequence);
 	__sync_synchronize();
 	return error;
 }
@@ -317,7 +315,7 @@ static int walk_registry(struct inspection *in, bool *ret_linked)
  */
 static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
 {
-	if (before == after && !(before & 1))
+	if (seqcount_is_stable(before, after))
 		return true;
 	if (tries < EXACT_TRIES)
 		return false;
@@ -326,6 +324,7 @@ static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
 
 int inspect_load(struct inspection *in)
 {
+	const uint64_t changes = in->root_address + offsetof(struct slab_root, registry_changes);
 	int error = make_room(in, 64);
 
 	for (int tries = 0; !error && tries < REGISTRY_TRIES; tries++) {
@@ -333,11 +332,11 @@ int inspect_load(struct inspection *in)
 		bool linked;
 		int walked;
 
-		error = read_changes(in, &before);
+		error = inspect_read_sequence(in, changes, &before);
 		if (error)
 			break;
 		walked = walk_registry(in, &linked);
-		error = read_changes(in, &after);
+		error = inspect_read_sequence(in, changes, &after);
 		if (error)
 			break;
 		if (walked == -E2BIG)

@@ -109,6 +109,9 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
+/* inspect_read_sequence: a counter (base/seqcount.h), between barriers: of this process's
+ * memory, neither what is read before it nor what is read after it is read at another time. */
+int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence);
 
 /* --- counting (tally.c) ------------------------------------------------------------------ */
 

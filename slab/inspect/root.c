@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The root, and the note that leads to it. */
 #include "inspect/root.h"
+#include "base/seqcount.h"
 #include "pages/account.h"
 #include "pages/topology.h"
 #include "registry/registry.h"
@@ -51,15 +52,12 @@ void root_after_fork_child(void)
 	__atomic_store_n(&slab_root.started, track_now(), __ATOMIC_RELAXED);
 }
 
-/* Nothing that follows the first of the two is seen by others before it, and nothing that
- * is done before the second, after it. */
 void root_registry_begin(void)
 {
-	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_RELAXED);
-	__sync_synchronize();
+	seqcount_write_begin(&slab_root.registry_changes);
 }
 
 void root_registry_end(void)
 {
-	__atomic_fetch_add(&slab_root.registry_changes, 1, __ATOMIC_RELEASE);
+	seqcount_write_end(&slab_root.registry_changes);
 }

@@ -2,6 +2,7 @@
 /* Counters that a program attaches to a cache: see counters.h. */
 #include "stats/counters_attach.h"
 #include "base/error.h"
+#include "base/seqcount.h"
 #include "core/cache.h"
 #include "inspect/counters.h"
 #include "inspect/root.h"
@@ -129,11 +130,10 @@ static int take_all(struct counter_table *table, const struct slab_counter *coun
 static void put(struct counter_table *table, const struct counter_table *from)
 {
 	counters_lock();
-	__atomic_fetch_add(&table->changes, 1, __ATOMIC_RELAXED);
-	__sync_synchronize();
+	seqcount_write_begin(&table->changes);
 	memcpy(table->row, from->row, from->count * sizeof(from->row[0]));
 	table->count = from->count;
-	__atomic_fetch_add(&table->changes, 1, __ATOMIC_RELEASE);
+	seqcount_write_end(&table->changes);
 	counters_unlock();
 }
 
