@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The manual: every function, option, variable, attribute and event has its place
- * there, nothing else has, and the pages are well-formed.
+ * there, nothing else has, and the pages are well-formed. Programs of the guides compile.
  */
 #include "documents.h"
 
@@ -223,16 +223,16 @@ TEST(ManTest, ReferencesLeadToPages)
 		}
 }
 
-/* The examples of a page that are whole programs. */
-std::vector<std::string> programs_in(const std::string &text)
+/* The examples of a document that are whole programs. */
+std::vector<std::string> programs_in(const std::string &text, const std::string &begin,
+				     const std::string &end)
 {
-	const std::string begin = ".Bd -literal\n";
 	std::vector<std::string> programs;
 
 	for (std::size_t at = text.find(begin); at != std::string::npos;
 	     at = text.find(begin, at + 1)) {
 		const std::size_t start = at + begin.size();
-		const std::string block = text.substr(start, text.find(".Ed", start) - start);
+		const std::string block = text.substr(start, text.find(end, start) - start);
 
 		if (contains(block, "int main("))
 			programs.push_back(block);
@@ -240,26 +240,42 @@ std::vector<std::string> programs_in(const std::string &text)
 	return programs;
 }
 
+void expect_compiles(const std::string &program, const std::string &file, bool is_cxx)
+{
+	child_process compiler({is_cxx ? CXX : CC, "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+				is_cxx ? "-std=c++14" : "-std=c11", "-I", in_source("include"),
+				"-x", is_cxx ? "c++" : "c", "-"});
+
+	compiler.write_line(program);
+	compiler.end_input();
+	EXPECT_EQ(compiler.errors(), "") << file;
+	EXPECT_EQ(compiler.wait(), 0) << file;
+}
+
 TEST(ManTest, ProgramsOfTheManualCompile)
 {
 	unsigned count = 0;
 
 	for (const std::string &file : pages())
-		for (const std::string &program : programs_in(content(file))) {
-			const bool is_cxx = contains(file, ".hpp.");
-
-			child_process compiler(
-				{is_cxx ? CXX : CC, "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
-				 is_cxx ? "-std=c++14" : "-std=c11", "-I", in_source("include"),
-				 "-x", is_cxx ? "c++" : "c", "-"});
-
-			compiler.write_line(program);
-			compiler.end_input();
-			EXPECT_EQ(compiler.errors(), "") << file;
-			EXPECT_EQ(compiler.wait(), 0) << file;
+		for (const std::string &program :
+		     programs_in(content(file), ".Bd -literal\n", ".Ed")) {
+			expect_compiles(program, file, contains(file, ".hpp."));
 			count++;
 		}
 	EXPECT_GE(count, 3U);
+}
+
+TEST(ManTest, ProgramsOfTheGuidesCompile)
+{
+	unsigned count = 0;
+
+	for (const char *file : {"README.md", "docs/memory.md"})
+		for (const std::string &program :
+		     programs_in(content(in_source(file)), "```c\n", "\n```")) {
+			expect_compiles(program, file, false);
+			count++;
+		}
+	EXPECT_GE(count, 6U);
 }
 
 TEST(ManTest, MandocHasNothingToWarnOf)
