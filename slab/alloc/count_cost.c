@@ -4,6 +4,8 @@
  * as they go, counted and not counted, on a cache of which no one else knows. That takes a
  * tenth of a millisecond, once in a second: it changes with what else the core does.
  */
+#include "alloc/count_cost.h"
+
 #include <errno.h>
 
 #include "base/clock.h"

@@ -33,7 +33,6 @@
 #include "debug/guard.h"
 #include "debug/layout.h"
 #include "inspect/counters.h"
-#include "inspect/root.h"
 #include "memory/pressure.h"
 #include "pages/account.h"
 #include "pages/os.h"
@@ -56,63 +55,12 @@
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
 
-pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-struct slab_cache *registry_first;
-static struct slab_cache **registry_end = &registry_first;
-
-const char *slab_version(void)
-{
-	return SLAB_VERSION;
-}
-
-static void init_once(void)
-{
-	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
-	const char *wanted = names[slab_options()->engine];
-	int cancel = cancel_disable();
-
-	if (!cpu_engine_init(wanted))
-		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
-			  cpu_engine->name);
-	topology_nodes();
-	root_init();
-	limit_init();
-	cancel_restore(cancel);
-}
-
 /* Before anybody else: hooks that are registered later run before ours on the way to
  * fork(), and after them on the way back. Those of an RCU flavour stop and start threads
  * that want our locks. 101 is the first priority that is not the system's. */
 static __attribute__((constructor(101))) void register_fork_hooks(void)
 {
 	slab_fork_init();
-}
-
-/*
- * What it looks for and does not find is not the caller's business. Where libslab is
- * malloc, what the C library allocates for init_once() comes back here.
- */
-bool slab_init(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	static __thread bool initializes __attribute__((tls_model("initial-exec")));
-	int saved = errno;
-
-	if (initializes) {
-		errno = ENOMEM;
-		return false;
-	}
-	initializes = true;
-	pthread_once(&once, init_once);
-	initializes = false;
-	errno = saved;
-	return true;
-}
-
-const char *slab_engine(void)
-{
-	slab_init();
-	return cpu_engine->name;
 }
 
 const char *slab_cache_name(const struct slab_cache *cache)
@@ -179,26 +127,7 @@ static unsigned choose_min_partial(size_t size)
 	return clamp(log2 / 2, 5, 10);
 }
 
-/* --- the registry -------------------------------------------------------------- */
-
-bool cache_is_called(const struct slab_cache *cache, const char *name)
-{
-	if (strcmp(cache->name, name) == 0)
-		return true;
-	for (unsigned i = 0; i < cache->aliases; i++)
-		if (strcmp(cache->alias[i], name) == 0)
-			return true;
-	return false;
-}
-
-static struct slab_cache *find_name(const char *name)
-{
-	struct slab_cache *cache = registry_first;
-
-	while (cache && !cache_is_called(cache, name))
-		cache = cache->next;
-	return cache;
-}
+/* --- merging ------------------------------------------------------------------- */
 
 static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {
@@ -336,26 +265,6 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	return cache;
 }
 
-static void registry_add(struct slab_cache *cache)
-{
-	root_registry_begin();
-	cache->prev_next = registry_end;
-	*registry_end = cache;
-	registry_end = &cache->next;
-	root_registry_end();
-}
-
-void registry_remove(struct slab_cache *cache)
-{
-	root_registry_begin();
-	*cache->prev_next = cache->next;
-	if (cache->next)
-		cache->next->prev_next = cache->prev_next;
-	else
-		registry_end = cache->prev_next;
-	root_registry_end();
-}
-
 static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
 {
 	if (!cache->alias)
@@ -404,7 +313,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache;
 
-	if (find_name(name)) {
+	if (registry_find_name(name)) {
 		*ret_reason = "a cache of this name exists";
 		errno = EEXIST;
 		return NULL;

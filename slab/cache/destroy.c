@@ -33,15 +33,6 @@
 #include "registry/registry.h"
 #include "stats/counters_attach.h"
 
-bool cache_is_registered(const struct slab_cache *cache)
-{
-	const struct slab_cache *c = registry_first;
-
-	while (c && c != cache)
-		c = c->next;
-	return c != NULL;
-}
-
 static bool waits(const struct slab_cache *cache)
 {
 	return cache_is_registered(cache) && cache->rcu &&

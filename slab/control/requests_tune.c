@@ -12,6 +12,7 @@
 #include <slab/stats.h>
 #include <string.h>
 
+#include "alloc/count_cost.h"
 #include "base/text.h"
 #include "control/cache_request.h"
 #include "core/cache.h"
@@ -162,7 +163,7 @@ void control_answer_count(struct slab_json *reply, const char *rest)
 				    rest, COUNT_US_MIN, COUNT_US_MAX);
 		return;
 	}
-	count_start((uint64_t)us);
+	count_start((uint64_t)us, count_measure_cost);
 	control_begin(reply, true);
 	slab_json_number(reply, "counting", (uint64_t)us);
 	control_end(reply);

@@ -45,6 +45,7 @@ static struct {
 	uint64_t due;     /* the next tick */
 	uint64_t opened;  /* when the windows of busy caches opened; 0: they are closed */
 	struct count_cost cost;
+	void (*measure)(struct count_cost *cost);
 	uint64_t cost_found;
 	/* Allocations in a microsecond: more make a cache a busy one; … one of those among
 	 * which half of QUIET_SHARE is divided. */
@@ -318,7 +319,7 @@ static void find_cost(uint64_t now)
 	if (now - counting.cost_found < SECOND_US)
 		return;
 	counting.cost_found = now;
-	count_measure_cost(&counting.cost);
+	counting.measure(&counting.cost);
 }
 
 /* Half for the caches that need little of it, and half for the others. */
@@ -396,11 +397,12 @@ void count_tick(void)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-void count_start(uint64_t us)
+void count_start(uint64_t us, void (*measure)(struct count_cost *cost))
 {
 	uint64_t now = clock_us();
 
 	pthread_mutex_lock(&registry_lock);
+	counting.measure = measure;
 	if (counting.until < now + us)
 		counting.until = now + us;
 	if (!count_period()) {

@@ -17,7 +17,7 @@
  * is 0 where nothing was estimated.
  *
  * A thread that does nothing but allocate is slowed down by being counted. What one such
- * allocation takes longer is measured (count_cost.c), and the time of a window is
+ * allocation takes longer is measured (alloc/count_cost.c), and the time of a window is
  * shortened by that, for each CPU.
  */
 #ifndef SLAB_REGISTRY_COUNT_WINDOW_H
@@ -59,11 +59,19 @@ static inline void count_slow(struct slab_cache *cache, size_t n)
 		n);
 }
 
+/* What being counted costs a thread that allocates. */
+struct count_cost {
+	double us;        /* for each allocation */
+	double share_max; /* … and the most of its time, when it does nothing else */
+};
+
 /*
- * Count all caches for `us` microseconds from now on, or for as long as was asked for
- * before. By the thread that serves the control socket, as count_tick().
+ * Count all caches for `us` microseconds from now on, or for as long as was requested
+ * before. `measure` is called once a second, with registry_lock; it leaves the cost as it
+ * is where it cannot be measured. By the thread that serves the control socket, as
+ * count_tick().
  */
-void count_start(uint64_t us);
+void count_start(uint64_t us, void (*measure)(struct count_cost *cost));
 /* Opens and closes windows. */
 void count_tick(void);
 /* Microseconds from one count_tick() to the next; 0: none is needed. Any thread. */
@@ -75,14 +83,5 @@ bool count_is_open(const struct slab_cache *cache);
 void count_close(struct slab_cache *cache);
 /* In the child of a fork no client has asked for counting yet. */
 void count_after_fork_child(void);
-
-/* What being counted costs a thread that allocates. */
-struct count_cost {
-	double us;        /* for each allocation */
-	double share_max; /* … and the most of its time, when it does nothing else */
-};
-
-/* Leaves the cost as it is where it cannot be measured. With registry_lock. */
-void count_measure_cost(struct count_cost *cost);
 
 #endif /* SLAB_REGISTRY_COUNT_WINDOW_H */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "registry/registry.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "core/cache.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -114,4 +118,78 @@ void pin_after_fork_child(struct slab_cache *cache)
 {
 	cache->pins = pins_of_mine(cache);
 	cache->dying &= cache->pins != 0;
+}
+
+/* --- the list ---------------------------------------------------------------------------- */
+
+pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct slab_cache *registry_first;
+static struct slab_cache **registry_end = &registry_first;
+
+bool cache_is_called(const struct slab_cache *cache, const char *name)
+{
+	if (strcmp(cache->name, name) == 0)
+		return true;
+	for (unsigned i = 0; i < cache->aliases; i++)
+		if (strcmp(cache->alias[i], name) == 0)
+			return true;
+	return false;
+}
+
+struct slab_cache *registry_find_name(const char *name)
+{
+	struct slab_cache *cache = registry_first;
+
+	while (cache && !cache_is_called(cache, name))
+		cache = cache->next;
+	return cache;
+}
+
+void registry_add(struct slab_cache *cache)
+{
+	root_registry_begin();
+	cache->prev_next = registry_end;
+	*registry_end = cache;
+	registry_end = &cache->next;
+	root_registry_end();
+}
+
+void registry_remove(struct slab_cache *cache)
+{
+	root_registry_begin();
+	*cache->prev_next = cache->next;
+	if (cache->next)
+		cache->next->prev_next = cache->prev_next;
+	else
+		registry_end = cache->prev_next;
+	root_registry_end();
+}
+
+bool cache_is_registered(const struct slab_cache *cache)
+{
+	const struct slab_cache *c = registry_first;
+
+	while (c && c != cache)
+		c = c->next;
+	return c != NULL;
+}
+
+int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
+{
+	int cancel = cancel_disable(), result = 0;
+	struct slab_cache *cache = NULL;
+
+	while (!result && (cache = pin_next(cache, true)))
+		result = fn(cache, arg);
+	if (result)
+		cache_unpin(cache);
+	cancel_restore(cancel);
+	return result;
+}
+
+size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max)
+{
+	for (size_t i = 0; i < cache->aliases && i < max; i++)
+		names[i] = cache->alias[i];
+	return cache->aliases;
 }

@@ -24,8 +24,11 @@
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
 
-/* Take a cache off the list of all. With registry_lock. */
+/* Append a cache to the list, and take it off again. With registry_lock. */
+void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
+/* The cache of this name or alias, or NULL. With registry_lock. */
+struct slab_cache *registry_find_name(const char *name);
 /* The list of caches and their names change between these two; registry_lock is
  * held. */
 void root_registry_begin(void);

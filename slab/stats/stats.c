@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <slab/stats.h>
 
-#include "base/cancel.h"
 #include "base/error.h"
 #include "inspect/process.h"
 #include "pages/topology.h"
@@ -69,26 +68,6 @@ int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums)
 int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 {
 	return cache_stats(cache, stats, true);
-}
-
-int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
-{
-	int cancel = cancel_disable(), result = 0;
-	struct slab_cache *cache = NULL;
-
-	while (!result && (cache = pin_next(cache, true)))
-		result = fn(cache, arg);
-	if (result)
-		cache_unpin(cache);
-	cancel_restore(cancel);
-	return result;
-}
-
-size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max)
-{
-	for (size_t i = 0; i < cache->aliases && i < max; i++)
-		names[i] = cache->alias[i];
-	return cache->aliases;
 }
 
 int slab_process_stats(struct slab_process_stats *stats)

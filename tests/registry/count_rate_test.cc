@@ -22,6 +22,7 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 extern "C" {
+#include "alloc/count_cost.h"
 #include "registry/count_window.h"
 }
 
@@ -41,7 +42,7 @@ class ticking
 public:
 	ticking()
 	{
-		count_start(hour);
+		count_start(hour, count_measure_cost);
 		thread_ = std::thread([this] {
 			while (!ends_) {
 				usleep(static_cast<unsigned>(count_period()));

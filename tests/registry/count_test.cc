@@ -17,6 +17,7 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 extern "C" {
+#include "alloc/count_cost.h"
 #include "base/clock.h"
 #include "registry/count_window.h"
 }
@@ -84,7 +85,7 @@ TEST_F(CountTest, AllAllocationsAreCounted)
 	test_cache cache(64);
 
 	allocate(cache, 10);
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	EXPECT_TRUE(count_is_open(cache));
 	allocate(cache, 1000);
 	EXPECT_EQ(counted(cache), 1000U);
@@ -98,7 +99,7 @@ TEST_F(CountTest, BeingCountedIsNoSlowAllocation)
 	test_cache cache(64);
 
 	allocate(cache, 10);
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	const std::uint64_t slow = stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH];
 	allocate(cache, 1000);
 	if (cpu_engine == &cpu_engine_rseq) {
@@ -112,7 +113,7 @@ TEST_F(CountTest, ATickAddsUpWhatWasCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	allocate(cache, 70);
 	EXPECT_EQ(stats_of(cache).counted, 0U);
 	usleep(quiet_us);
@@ -128,7 +129,7 @@ TEST_F(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
 	test_cache cache(64);
 	std::vector<void *> objects(100);
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 100, objects.data()), 100U);
 	slab_free_bulk(cache, 100, objects.data());
 	slab_free(cache, slab_alloc_node(cache, 0));
@@ -154,7 +155,7 @@ TEST_F(CountTest, CachesThatAreSlowAnywayAreCounted)
 
 	ASSERT_EQ(slab_cache_debug(lettered, SLAB_POISON), 0);
 	ASSERT_EQ(slab_cache_sample(sampled, 10), 0);
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	for (struct slab_cache *cache :
 	     {static_cast<struct slab_cache *>(zeroed), static_cast<struct slab_cache *>(lettered),
 	      static_cast<struct slab_cache *>(sampled)}) {
@@ -172,7 +173,7 @@ TEST_F(CountTest, DebugFlagsAreHonouredWhileItIsCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	allocate(cache, 10);
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_POISON), 0);
 	void *object = slab_alloc(cache);
@@ -189,7 +190,7 @@ TEST_F(CountTest, FailedAllocationsAreNot)
 
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_FAILSLAB), 0);
 	ASSERT_EQ(slab_set_fail("probability=100"), 0);
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	EXPECT_EQ(slab_alloc(cache), nullptr);
 	slab_set_fail(nullptr);
 	EXPECT_EQ(counted(cache), 0U);
@@ -199,7 +200,7 @@ TEST_F(CountTest, CountingEndsWhenNobodyAsksAnyMore)
 {
 	test_cache cache(64);
 
-	count_start(1000);
+	count_start(1000, count_measure_cost);
 	allocate(cache, 3);
 	EXPECT_TRUE(count_is_open(cache));
 	usleep(quiet_us);
@@ -216,8 +217,8 @@ TEST_F(CountTest, WhoAsksForLongerIsHeard)
 {
 	test_cache cache(64);
 
-	count_start(hour);
-	count_start(1000);
+	count_start(hour, count_measure_cost);
+	count_start(1000, count_measure_cost);
 	usleep(2000);
 	tick(2);
 	EXPECT_TRUE(count_is_open(cache));
@@ -227,14 +228,14 @@ TEST_F(CountTest, TimeInWhichNobodyAsksIsLeftOut)
 {
 	test_cache cache(64);
 
-	count_start(1000);
+	count_start(1000, count_measure_cost);
 	usleep(quiet_us);
 	tick(1);
 	const std::uint64_t us = stats_of(cache).counted_us;
 	allocate(cache, 500);
 	usleep(10 * quiet_us);
 	const std::uint64_t again = clock_us();
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	allocate(cache, 5);
 	EXPECT_EQ(counted(cache), 5U);
 	EXPECT_LE(stats_of(cache).counted_us - us, clock_us() - again);
@@ -252,7 +253,7 @@ TEST_F(CountTest, ABusyCacheIsOnTheFastPathMostOfTheTime)
 	unsigned closed = 0;
 
 	if (cpu_engine == &cpu_engine_rseq) {
-		count_start(hour);
+		count_start(hour, count_measure_cost);
 		for (unsigned i = 0; i < 1000 && closed < 20; i++) {
 			tick(1);
 			closed += !count_is_open(cache);
@@ -267,7 +268,7 @@ TEST_F(CountTest, ACacheCanBeDestroyedWhileItIsCounted)
 {
 	test_cache other(64);
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	{
 		test_cache cache(128);
 
@@ -284,7 +285,7 @@ TEST_F(CountTest, ACacheThatIsBeingFlushedIsCountedLater)
 	test_cache cache(64);
 
 	pthread_mutex_lock(&inside(cache)->flush_lock);
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	pthread_mutex_unlock(&inside(cache)->flush_lock);
 	EXPECT_FALSE(count_is_open(cache));
 	tick(1);
@@ -295,7 +296,7 @@ TEST_F(CountTest, AChildIsNotCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	allocate(cache, 5);
 	EXPECT_EQ(run_in_child([&] {
 			  return count_period() == 0 && !count_is_open(cache) &&
@@ -312,7 +313,7 @@ TEST_F(CountTest, ThreadsAreAllCounted)
 	test_cache cache(64);
 	std::vector<std::thread> threads;
 
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	for (int t = 0; t < 4; t++)
 		threads.emplace_back([&cache] { allocate(cache, 10000); });
 	for (std::thread &thread : threads)
@@ -333,7 +334,7 @@ TEST_F(CountTest, WindowsUnderLoadHarmNobody)
 			while (!ends)
 				allocate(cache, 100);
 		});
-	count_start(hour);
+	count_start(hour, count_measure_cost);
 	for (int i = 0; i < 100; i++) {
 		tick(1);
 		if (i % 10 == 0)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry/init.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "base/cancel.h"
+#include "base/note.h"
+#include "config/options.h"
+#include "cpu_cache.h"
+#include "inspect/root.h"
+#include "pages/account.h"
+#include "pages/topology.h"
+
+const char *slab_version(void)
+{
+	return SLAB_VERSION;
+}
+
+static void init_once(void)
+{
+	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
+	const char *wanted = names[slab_options()->engine];
+	int cancel = cancel_disable();
+
+	if (!cpu_engine_init(wanted))
+		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
+			  cpu_engine->name);
+	topology_nodes();
+	root_init();
+	limit_init();
+	cancel_restore(cancel);
+}
+
+/*
+ * What it looks for and does not find is not the caller's business. Where libslab is
+ * malloc, what the C library allocates for init_once() comes back here.
+ */
+bool slab_init(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static __thread bool initializes __attribute__((tls_model("initial-exec")));
+	int saved = errno;
+
+	if (initializes) {
+		errno = ENOMEM;
+		return false;
+	}
+	initializes = true;
+	pthread_once(&once, init_once);
+	initializes = false;
+	errno = saved;
+	return true;
+}
+
+const char *slab_engine(void)
+{
+	slab_init();
+	return cpu_engine->name;
+}
