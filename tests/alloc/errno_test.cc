@@ -82,9 +82,9 @@ TEST_P(FirstCall, LeavesErrnoWhereThereAreNoFiles)
 		char root[] = "/tmp/slab-errno-XXXXXX";
 
 		ASSERT_NE(mkdtemp(root), nullptr);
-		const second_run run = run_again(
-			{std::string("ROOT=") + root, "HOME=", "XDG_RUNTIME_DIR=", "PATH=",
-			 without_leak_check});
+		const second_run run =
+			run_again({std::string("ROOT=") + root,
+				   "HOME=", "XDG_RUNTIME_DIR=", "PATH=", without_leak_check});
 
 		rmdir(root);
 		EXPECT_EQ(run.failure, "") << run.output;

@@ -127,7 +127,7 @@ TEST_F(DestroyTest, AForkDoesNotWaitForALeakReport)
 	while_a_leak_is_written(cache, [&] {
 		failure = run_in_child_now([&] {
 			slab_free(cache, object);
-			return use_another("childs") && slab_cache_destroy(cache) == 0 ? 0 : 1;
+			return use_another("child") && slab_cache_destroy(cache) == 0 ? 0 : 1;
 		});
 	});
 	EXPECT_EQ(failure, "");

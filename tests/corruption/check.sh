@@ -20,6 +20,7 @@ trap 'rm -rf "$folder"' EXIT
 for variable in $(env | sed -n 's/^\(SLAB_[A-Z_]*\)=.*/\1/p'); do
 	unset "$variable"
 done
+# shellcheck disable=SC3045 # dash has it, and bash
 ulimit -c 0
 SLAB_CONTROL=off "$program" "$@" >"$folder/out" 2>"$folder/err"
 status=$?

@@ -45,6 +45,7 @@ refused "'1s' is not what --seconds takes, a number from 1 to 10000000" leak --s
 grep -q '^usage: corruption BUG' "$err" || fail '--help does not say how it is used'
 
 "$program" --list >"$err" || fail '--list fails'
+# shellcheck disable=SC2013 # words, one in each line
 for bug in $(awk '{ print $1 }' "$err"); do
 	[ -s "$folder/$bug.txt" ] || fail "no report is expected of $bug"
 done

@@ -149,13 +149,13 @@ protected:
 	void expect_that_a_fork_comes_back(const std::function<void()> &release)
 	{
 		const std::string failure = run_in_child([&] {
-			std::string childs = "nothing was reported";
+			std::string in_child = "nothing was reported";
 
-			slab_set_report_handler(fork_in_handler, &childs);
+			slab_set_report_handler(fork_in_handler, &in_child);
 			slab_free(cache_, other_);
 			write_after_free();
 			release();
-			return childs.empty() ? 0 : 1;
+			return in_child.empty() ? 0 : 1;
 		});
 
 		EXPECT_EQ(failure, "");

@@ -3,6 +3,7 @@
 #
 # directory_test.sh PROGRAM FOLDER: run the demo as users do and look at what it
 # prints and how it ends.
+# shellcheck disable=SC2086 # $quick and $options are several words
 set -u
 
 program=$1

@@ -376,10 +376,10 @@ TEST_F(ProfileTest, AForkedChildRecordsWhatItDoesItself)
 		_exit(slab_pblock_profile_stop() == 0 ? 0 : 1);
 	}
 	EXPECT_EQ(child_failure(child), "");
-	const profile childs = read_profile(file + "." + std::to_string(child)), parents = stop();
+	const profile in_child = read_profile(file + "." + std::to_string(child)), parents = stop();
 
-	EXPECT_EQ(childs.pblocks, 1U);
-	EXPECT_EQ(sets(childs), 35U);
+	EXPECT_EQ(in_child.pblocks, 1U);
+	EXPECT_EQ(sets(in_child), 35U);
 	EXPECT_EQ(parents.pblocks, 4U);
 	EXPECT_EQ(sets(parents), 105U);
 }

@@ -31,6 +31,7 @@ normal <"$folder/live" >"$folder/live.normal"
 normal <"$folder/dead" >"$folder/dead.normal"
 
 # Input that cannot be right gets one line each, and no Python stack.
+# shellcheck disable=SC2016 # gdb's $
 gdb -q -batch -ex run -ex "source $script" -ex 'echo commands\n' -ex 'slab info [' -ex 'slab object' \
 	-ex 'slab object (' -ex 'slab object $nothing' -ex 'slab object -1' \
 	-ex 'slab object "text"' "$program" 2>&1 </dev/null |

@@ -13,6 +13,7 @@ skip()
 	exit 77
 }
 
+# shellcheck disable=SC2012 # the newest
 kernel=${SLAB_NUMA_KERNEL:-$(ls -t /boot/vmlinuz-* 2>/dev/null | head -n 1)}
 command -v qemu-system-x86_64 >/dev/null || skip "qemu-system-x86_64 is missing"
 command -v cpio >/dev/null || skip "cpio is missing"

@@ -54,8 +54,7 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *old, size_t size)
 {
 	mallocs++;
-	return __interceptor_realloc ? __interceptor_realloc(old, size)
-				     : __libc_realloc(old, size);
+	return __interceptor_realloc ? __interceptor_realloc(old, size) : __libc_realloc(old, size);
 }
 }
 #endif

@@ -6,7 +6,6 @@
  */
 #include "server.h"
 
-
 using namespace slab_test;
 
 namespace
