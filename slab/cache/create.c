@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches: creation, merging, the registry. Destruction: destroy.c.
+ * Caches: creation, merging. Destruction: destroy.c; their memory: handles.c.
  *
- * A cache is a mapping of its own (libslab never calls malloc: it may stand
- * under it). Caches of the same layout share their slabs: creating the second
+ * Caches of the same layout share their slabs: creating the second
  * returns the first with one more reference and one more name. Handles are
  * therefore not tied to names; the names of a merged cache leave in the
  * opposite order of their arrival.
@@ -14,7 +13,6 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 #include <string.h>
-#include <time.h>
 
 #include "cache/create.h"
 #include "alloc/alloc.h"
@@ -152,42 +150,6 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 			return c;
 	}
 	return NULL;
-}
-
-static size_t cache_bytes(void)
-{
-	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
-}
-
-static struct slab_cache *free_caches, **free_caches_end = &free_caches;
-static unsigned free_cache_count;
-
-static struct slab_cache *cache_memory(void)
-{
-	struct slab_cache *cache = free_caches;
-	struct counter_table *counters;
-	char(*alias)[SLAB_MAX_NAME + 1];
-
-	if (free_cache_count <= FREE_CACHES_KEPT)
-		return os_map(cache_bytes(), 1);
-	free_caches = cache->next;
-	free_cache_count--;
-	alias = cache->alias;
-	counters = cache->counters;
-	memset(cache, 0, cache_bytes());
-	cache->alias = alias;
-	cache->counters = counters;
-	return cache;
-}
-
-void cache_memory_free(struct slab_cache *cache)
-{
-	cache->magic = 0;
-	cache->slots = cache->cpu_slots = cache->rcu_slots = cpu_slots_none();
-	cache->next = NULL;
-	*free_caches_end = cache;
-	free_caches_end = &cache->next;
-	free_cache_count++;
 }
 
 static void cache_layout(struct slab_cache *cache, size_t size)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket's thread (server.c), descriptors (listener.c) and clients
- * (clients.c) share. All of it belongs to the serving thread.
+ * What the control socket's state and timer (timer.c), clients (clients.c), descriptors
+ * (listener.c) and thread (server.c) share. All of it belongs to the serving thread.
  */
 #ifndef SLAB_CONTROL_CLIENTS_H
 #define SLAB_CONTROL_CLIENTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,6 +21,18 @@
 
 /* What an event of the watch is of; less: the client of that index. */
 enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
+
+/* Periods of the timer, in microseconds. */
+#define TICK_US 100000L
+#define SECOND_US 1000000L
+#define PERIOD_UNKNOWN (-1L)
+
+/* See server.c. */
+enum control_state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
+
+extern atomic_int control_state;
+/* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
+extern atomic_bool control_main_thread_gone;
 
 struct client {
 	bool used;
@@ -45,6 +58,20 @@ extern struct control_server {
 	struct client client[MAX_CLIENTS];
 } control_server;
 
+/* --- timer.c ---------------------------------------------------------------------------- */
+
+/* Milliseconds. */
+uint64_t control_now(void);
+/* Set the timer as it is wanted now. */
+void control_update_timer(void);
+/* The period that all but clients want, in microseconds; 0: none. Any thread. */
+long control_common_period(void);
+/* Start the timer with that period. Any thread; the serving thread corrects the period
+ * when the timer has run out. */
+void control_start_timer(void);
+
+/* --- listener.c ------------------------------------------------------------------------- */
+
 /* Open the descriptors, the epoll as number `from` or more: 0 or -errno, when control_close()
  * is due. */
 int control_open(unsigned from);
@@ -54,10 +81,7 @@ void control_leave(void);
 /* Are all of them still ours, but for the clients'? */
 bool control_is_open(void);
 
-/* Set the timer as it is wanted now. */
-void control_update_timer(void);
-/* Milliseconds. */
-uint64_t control_now(void);
+/* --- clients.c -------------------------------------------------------------------------- */
 
 /* Take in who waits in the listener's queue, if there is a slot or one can be had. */
 void control_accept(void);

@@ -13,14 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
-
-struct control_server control_server = {
-	.watch = WATCH_NONE,
-	.listener = DESCRIPTOR_NONE,
-	.timer = DESCRIPTOR_NONE,
-};
 
 void control_leave(void)
 {

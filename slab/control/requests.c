@@ -20,8 +20,6 @@
 
 #include <errno.h>
 #include <slab/inspect.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,32 +27,6 @@ static const char accepted[] =
 	"ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
 	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
 	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
-
-void control_begin(struct slab_json *reply, bool ok)
-{
-	slab_json_open(reply, NULL, '{');
-	slab_json_number(reply, "slab", 1);
-	slab_json_bool(reply, "ok", ok);
-}
-
-void control_end(struct slab_json *reply)
-{
-	slab_json_close(reply, '}');
-	slab_json_newline(reply);
-}
-
-void slab_control_refuse(struct slab_json *reply, const char *format, ...)
-{
-	char sentence[320];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
-	va_end(args);
-	control_begin(reply, false);
-	slab_json_string(reply, "error", sentence);
-	control_end(reply);
-}
 
 /* What is read rather than done is read as from any other process. */
 static void answer_inspection(struct slab_json *reply, const char *request)
@@ -68,37 +40,6 @@ static void answer_inspection(struct slab_json *reply, const char *request)
 	error = inspect_answer(&self, (uintptr_t)&slab_root, symbol_locate, request, reply);
 	if (error == -ENOMEM)
 		slab_control_refuse(reply, "%.32s failed: %s", request, strerrordesc_np(-error));
-}
-
-static bool is_called_as(struct slab_cache *cache, void *name)
-{
-	return cache_is_called(cache, name);
-}
-
-struct slab_cache *control_find(struct slab_json *reply, const char *name)
-{
-	struct slab_cache *cache = pin_find(is_called_as, (void *)(uintptr_t)name);
-
-	if (!cache)
-		slab_control_refuse(reply, "no cache is called \"%s\"", name);
-	return cache;
-}
-
-bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
-		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
-{
-	struct slab_cache *cache = control_find(reply, name);
-	long result;
-
-	if (!cache)
-		return false;
-	result = act(cache, arg);
-	cache_unpin(cache);
-	if (result >= 0)
-		return true;
-	slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
-			    strerrordesc_np((int)-result));
-	return false;
 }
 
 static long validate(struct slab_cache *cache, void *ret_problems)

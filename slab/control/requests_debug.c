@@ -18,25 +18,7 @@
 #include "stats/answer.h"
 #include "stats/reply.h"
 
-size_t control_cut_word(const char **rest, const char **ret_word)
-{
-	size_t len = strcspn(*rest, " ");
-
-	*ret_word = *rest;
-	*rest += len;
-	*rest += strspn(*rest, " ");
-	return len;
-}
-
 /* --- letters --------------------------------------------------------------------- */
-
-void control_put_letters(struct slab_json *json, const char *key, uint64_t letters)
-{
-	char text[LETTERS_TEXT];
-
-	debug_letters_text(letters & SLAB_DEBUG_LETTERS, text);
-	slab_json_string(json, key, text);
-}
 
 struct debug_errand {
 	struct slab_json *reply;

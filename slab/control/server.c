@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: timer, thread and loop. Descriptors: listener.c; clients:
- * clients.c.
+ * The control socket: thread and loop. State and timer: timer.c; descriptors: listener.c;
+ * clients: clients.c.
  *
  * Everything hangs on one watch (descriptors.h): an epoll with the listening socket, a
  * timer and the clients. The thread waits on it; an application that wants no
@@ -13,7 +13,7 @@
  * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
  * opens the new ones.
  *
- * `state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
+ * `control_state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
  * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
  * could catch held.
@@ -47,112 +47,25 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/timerfd.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
 #define REOPEN_MS 1000 /* after descriptors were lost */
-/* Periods of the timer, in microseconds. */
-#define TICK_US 100000L
-#define SECOND_US 1000000L
-#define PERIOD_UNKNOWN (-1L)
 
-enum state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
-
-static atomic_int state;
-
-/* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
-static atomic_bool main_thread_gone;
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
 
-uint64_t control_now(void)
-{
-	return clock_us() / 1000;
-}
-
-/* The timer */
-
-/* Any thread. Without a timer, the server is to find that out. */
-static void set_timer(long us)
-{
-	const struct timespec period = {.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
-	struct itimerspec spec = {.it_interval = period, .it_value = period};
-
-	if (watch_has(&control_server.watch, &control_server.timer))
-		timerfd_settime(descriptor_number(&control_server.timer), 0, &spec, NULL);
-	else
-		watch_wake(&control_server.watch);
-}
-
-/* Of two periods the one that is shorter; 0: off. */
-static long shorter(long a, long b)
-{
-	return a && (a < b || !b) ? a : b;
-}
-
-/* What those wait for who are not clients, in microseconds; 0: nothing. */
-static long common_period(void)
-{
-	long period = shorter(decay_wait(), pressure_period()) * 1000;
-
-	period = shorter(period, count_period());
-	if (sample_wants_ticks())
-		period = shorter(period, TICK_US);
-	if (atomic_load(&main_thread_gone) && atomic_load(&state) == THREAD)
-		period = shorter(period, SECOND_US);
-	return period;
-}
-
-static long wanted_period(void)
-{
-	long period = common_period();
-
-	if (control_server.muted)
-		period = shorter(period, TICK_US);
-	return control_server.clients ? shorter(period, SECOND_US) : period;
-}
-
-/*
- * Whoever serves. Others may set the timer at any moment (start_timer()) after
- * the period was chosen here, so it is chosen again after it was set. Unless it
- * changes it is left alone: frequent clients must not keep it from running out.
- * (decay_wait() becomes less all the time: it may be set again and again for that.)
- */
-void control_update_timer(void)
-{
-	long period;
-
-	while ((period = wanted_period()) != control_server.period) {
-		control_server.period = period;
-		set_timer(period);
-	}
-}
-
-/* Any thread. What is too much is put right when the timer has run out. */
-static void start_timer(void)
-{
-	enum state served = atomic_load(&state);
-	long period = common_period();
-
-	if (period && (served == THREAD || served == LOOP))
-		set_timer(period);
-}
+/* Ticks */
 
 static void start_ticks(void)
 {
 	int saved_errno = errno;
 
-	start_timer();
+	control_start_timer();
 	errno = saved_errno;
 }
 
@@ -237,25 +150,25 @@ static void give_up(int error)
 	control_server.error = error;
 }
 
-static int open_server(enum state served)
+static int open_server(enum control_state served)
 {
 	return control_open(served == LOOP ? DESCRIPTORS_FROM_SELECT : DESCRIPTORS_FROM);
 }
 
 /* The server has lost descriptors. Other threads leave the timer alone meanwhile. */
-static int reopen(enum state served)
+static int reopen(enum control_state served)
 {
 	int error;
 
-	atomic_store(&state, STARTING);
+	atomic_store(&control_state, STARTING);
 	control_close();
 	if (served == THREAD)
 		poll(NULL, 0, REOPEN_MS);
 	error = open_server(served);
 	if (error)
 		control_close();
-	atomic_store(&state, error && served == THREAD ? IDLE : served);
-	start_timer();
+	atomic_store(&control_state, error && served == THREAD ? IDLE : served);
+	control_start_timer();
 	return error;
 }
 
@@ -290,8 +203,8 @@ static bool last_thread(void)
 static void main_thread_ends(void *unused)
 {
 	(void)unused;
-	atomic_store(&main_thread_gone, true);
-	start_timer();
+	atomic_store(&control_main_thread_gone, true);
+	control_start_timer();
 }
 
 __attribute__((constructor)) static void watch_main_thread(void)
@@ -299,12 +212,12 @@ __attribute__((constructor)) static void watch_main_thread(void)
 	if (gettid() != getpid() || pthread_key_create(&main_thread_key, main_thread_ends) != 0)
 		return;
 	main_thread_watched = true;
-	pthread_setspecific(main_thread_key, &state);
+	pthread_setspecific(main_thread_key, &control_state);
 }
 
 /* With the next slow path that wants ticks; in the child of a fork that has not had one
  * yet, and has a child, there as well. */
-static void resume_later(enum state parents)
+static void resume_later(enum control_state parents)
 {
 	if (parents == THREAD || parents == STARTING)
 		__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
@@ -326,7 +239,7 @@ static void *control_thread(void *unused)
 	(void)unused;
 	pthread_setname_np(pthread_self(), "slab-control");
 	rcu_this_thread_is_ours();
-	while (!atomic_load(&main_thread_gone) || !last_thread()) {
+	while (!atomic_load(&control_main_thread_gone) || !last_thread()) {
 		wait_for_events();
 		if (serve() < 0 && reopen(THREAD) != 0) {
 			resume_later(THREAD);
@@ -358,7 +271,7 @@ static void resume(void)
 {
 	int saved_errno = errno, cancel = cancel_disable();
 
-	if (common_period()) {
+	if (control_common_period()) {
 		__atomic_store_n(&maintenance_resumes, false, __ATOMIC_RELAXED);
 		slab_control_start();
 	}
@@ -369,34 +282,34 @@ static void resume(void)
 static const struct maintenance_driver driver = {start_ticks, resume};
 
 /* From IDLE to one of the final states; `served` is THREAD or LOOP. */
-static void start_once(enum state served)
+static void start_once(enum control_state served)
 {
 	int expected = IDLE, error = 0;
 
-	if (!atomic_compare_exchange_strong(&state, &expected, STARTING))
+	if (!atomic_compare_exchange_strong(&control_state, &expected, STARTING))
 		return;
 	if (!slab_options()->control) {
-		atomic_store(&state, OFF);
+		atomic_store(&control_state, OFF);
 		return;
 	}
 	maintenance_set_driver(&driver);
 	error = open_server(served);
 	if (!error)
-		atomic_store(&state, served); /* the thread may change it at once */
+		atomic_store(&control_state, served); /* the thread may change it at once */
 	if (!error && served == THREAD)
 		error = start_thread();
 	if (error) {
 		give_up(error);
-		atomic_store(&state, FAILED);
+		atomic_store(&control_state, FAILED);
 	}
-	start_timer();
+	control_start_timer();
 }
 
 void slab_control_start(void)
 {
 	int saved_errno;
 
-	if (atomic_load_explicit(&state, memory_order_acquire) != IDLE)
+	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE)
 		return;
 	saved_errno = errno;
 	start_once(THREAD);
@@ -405,14 +318,14 @@ void slab_control_start(void)
 
 void slab_control_after_fork_child(void)
 {
-	if (atomic_load(&state) == OFF)
+	if (atomic_load(&control_state) == OFF)
 		return;
-	resume_later(atomic_load(&state));
+	resume_later(atomic_load(&control_state));
 	control_leave();
-	atomic_store(&main_thread_gone, false);
+	atomic_store(&control_main_thread_gone, false);
 	if (main_thread_watched)
-		pthread_setspecific(main_thread_key, &state);
-	atomic_store(&state, IDLE);
+		pthread_setspecific(main_thread_key, &control_state);
+	atomic_store(&control_state, IDLE);
 }
 
 /* The application's loop */
@@ -420,7 +333,7 @@ void slab_control_after_fork_child(void)
 /* 0 when the application serves the socket, else why it does not. */
 static int loop_error(void)
 {
-	switch (atomic_load(&state)) {
+	switch (atomic_load(&control_state)) {
 	case LOOP:
 		return 0;
 	case OFF:

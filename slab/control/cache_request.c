@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "control/cache_request.h"
+#include "base/libc.h"
+#include "registry/registry.h"
+#include "stats/reply.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static bool is_called_as(struct slab_cache *cache, void *name)
+{
+	return cache_is_called(cache, name);
+}
+
+struct slab_cache *control_find(struct slab_json *reply, const char *name)
+{
+	struct slab_cache *cache = pin_find(is_called_as, (void *)(uintptr_t)name);
+
+	if (!cache)
+		slab_control_refuse(reply, "no cache is called \"%s\"", name);
+	return cache;
+}
+
+bool control_on_cache(struct slab_json *reply, const char *command, const char *name,
+		      long (*act)(struct slab_cache *cache, void *arg), void *arg)
+{
+	struct slab_cache *cache = control_find(reply, name);
+	long result;
+
+	if (!cache)
+		return false;
+	result = act(cache, arg);
+	cache_unpin(cache);
+	if (result >= 0)
+		return true;
+	slab_control_refuse(reply, "%s of \"%s\" failed: %s", command, name,
+			    strerrordesc_np((int)-result));
+	return false;
+}

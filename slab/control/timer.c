@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control server's state, and its timer: the shortest period that clients, decay,
+ * memory pressure, counting and sampling want.
+ */
+#include "base/clock.h"
+#include "control/clients.h"
+#include "debug/guard.h"
+#include "memory/decay.h"
+#include "memory/pressure.h"
+#include "registry/count_window.h"
+
+#include <sys/timerfd.h>
+#include <time.h>
+
+struct control_server control_server = {
+	.watch = WATCH_NONE,
+	.listener = DESCRIPTOR_NONE,
+	.timer = DESCRIPTOR_NONE,
+};
+
+atomic_int control_state;
+atomic_bool control_main_thread_gone;
+
+uint64_t control_now(void)
+{
+	return clock_us() / 1000;
+}
+
+/* Any thread. Without a timer, the server is to find that out. */
+static void set_timer(long us)
+{
+	const struct timespec period = {.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
+	struct itimerspec spec = {.it_interval = period, .it_value = period};
+
+	if (watch_has(&control_server.watch, &control_server.timer))
+		timerfd_settime(descriptor_number(&control_server.timer), 0, &spec, NULL);
+	else
+		watch_wake(&control_server.watch);
+}
+
+/* Of two periods the one that is shorter; 0: off. */
+static long shorter(long a, long b)
+{
+	return a && (a < b || !b) ? a : b;
+}
+
+long control_common_period(void)
+{
+	long period = shorter(decay_wait(), pressure_period()) * 1000;
+
+	period = shorter(period, count_period());
+	if (sample_wants_ticks())
+		period = shorter(period, TICK_US);
+	if (atomic_load(&control_main_thread_gone) && atomic_load(&control_state) == THREAD)
+		period = shorter(period, SECOND_US);
+	return period;
+}
+
+static long wanted_period(void)
+{
+	long period = control_common_period();
+
+	if (control_server.muted)
+		period = shorter(period, TICK_US);
+	return control_server.clients ? shorter(period, SECOND_US) : period;
+}
+
+/*
+ * Other threads may set the timer at any moment (control_start_timer()) after
+ * the period was chosen here, so it is chosen again after it was set. Unless it
+ * changes it is left alone: frequent clients must not keep it from running out.
+ * (decay_wait() becomes less all the time: it may be set again and again for that.)
+ */
+void control_update_timer(void)
+{
+	long period;
+
+	while ((period = wanted_period()) != control_server.period) {
+		control_server.period = period;
+		set_timer(period);
+	}
+}
+
+void control_start_timer(void)
+{
+	enum control_state served = atomic_load(&control_state);
+	long period = control_common_period();
+
+	if (period && (served == THREAD || served == LOOP))
+		set_timer(period);
+}
