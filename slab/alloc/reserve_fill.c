@@ -18,7 +18,6 @@
 /* How many there are, and how many there are to be, is in cache->memory, for all to see. */
 struct cache_reserve {
 	pthread_mutex_t lock;
-	bool gated; /* under flush_lock */
 	void *obj[];
 };
 
@@ -56,20 +55,15 @@ bool reserve_is_short(const struct slab_cache *cache)
 
 /* --- the gate ------------------------------------------------------------------------- */
 
-bool reserve_is_gated(const struct slab_cache *cache)
-{
-	return cache->reserve && __atomic_load_n(&cache->reserve->gated, __ATOMIC_SEQ_CST);
-}
-
 /*
  * Whoever takes stores the count and looks at the gate, whoever sets the gate does it the
  * other way round, all in one order: the last of them sees what is wrong.
  */
 static void set_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *))
 {
-	while (reserve_is_gated(cache) != reserve_is_short(cache) && lock(&cache->flush_lock)) {
-		__atomic_store_n(&cache->reserve->gated, reserve_is_short(cache), __ATOMIC_SEQ_CST);
-		cache_update_slots(cache);
+	while (cache_gate_is_set(cache, GATE_RESERVE) != reserve_is_short(cache) &&
+	       lock(&cache->flush_lock)) {
+		cache_gate_set(cache, GATE_RESERVE, reserve_is_short(cache));
 		pthread_mutex_unlock(&cache->flush_lock);
 	}
 }

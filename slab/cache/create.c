@@ -161,14 +161,6 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
 }
 
-char *slots_create(void)
-{
-	if (!fail_pages())
-		return cpu_slots_create();
-	errno = ENOMEM;
-	return NULL;
-}
-
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
@@ -222,7 +214,8 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->had_letters = cache->letters;
 	if (cache->letters || flags & SLAB_HARDEN_FREE)
 		fault_install();
-	cache_update_slots(cache);
+	cache_gate_set(cache, GATE_ZERO, flags & SLAB_ZERO);
+	cache_gate_set(cache, GATE_DEBUG, cache->letters != 0);
 	cache->magic = CACHE_MAGIC;
 	return cache;
 }

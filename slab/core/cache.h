@@ -57,11 +57,10 @@ struct sample {
 };
 
 /* How often a cache is allocated from (count_window.c): of who serves the control socket, but
- * for the atomics `opened` and `light`, which change under flush_lock. Times are of the
- * monotonic clock, in microseconds. */
+ * for the atomic `opened`, which changes under flush_lock. Times are of the monotonic clock,
+ * in microseconds. */
 struct count {
 	uint64_t opened; /* since when allocations are counted; 0: they are not */
-	bool light;      /* … and nothing else keeps them off the fast path */
 	bool busy;       /* its window must be short */
 	uint64_t last;   /* until when all is added up; 0: counting begins anew */
 	uint64_t slow;   /* allocations off the fast path until then */
@@ -100,8 +99,8 @@ struct defrag_hand {
 /* One group for each room that writes it, in the order of the rooms. Other processes read
  * some of it (inspect/root.h). */
 struct slab_cache {
-	/* The fast paths read these. debug/switch.c changes `slots` under flush_lock; the others
-	 * are constant. */
+	/* The fast paths read these. registry/gate.c changes `slots` under flush_lock; the
+	 * others are constant. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
 	char *cpu_slots; /* frees, and the slow paths */
 	char *rcu_slots; /* frees that wait for a grace period; without RCU as `slots` */
@@ -149,6 +148,7 @@ struct slab_cache {
 	unsigned aliases;
 	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few have any */
 	char name[SLAB_MAX_NAME + 1];
+	unsigned gates; /* … gates: what keeps allocations off the fast path (gate.h): flush_lock */
 	/* … counting: struct count says under what; the reserve's store, under a lock of its own. */
 	struct count count;
 	struct cache_reserve *reserve; /* with args.reserve, else NULL */

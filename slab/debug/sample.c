@@ -42,11 +42,12 @@ static uint64_t opened(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->sample.opened, __ATOMIC_RELAXED);
 }
 
-/* Under flush_lock, which keeps cache->slots and what decides about it together. */
+/* Under flush_lock. The gate is set all the time where the interval is exact. */
 static void set_gate(struct slab_cache *cache, uint64_t time)
 {
 	__atomic_store_n(&cache->sample.opened, time, __ATOMIC_RELAXED);
-	cache_update_slots(cache);
+	cache_gate_set(cache, GATE_SAMPLE,
+		       sample_is_on(cache) && (time || interval_of(cache) <= SAMPLE_EXACT_MAX));
 }
 
 /* All allocations come through the slow path, for one reason or another. */

@@ -28,22 +28,8 @@
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
-#include "debug/guard.h"
 #include "pages/topology.h"
-#include "registry/count_window.h"
 #include "registry/gate.h"
-#include "registry/reserve.h"
-
-void cache_update_slots(struct slab_cache *cache)
-{
-	bool slow = cache->flags & SLAB_ZERO || cache_letters(cache) || sample_gate_open(cache) ||
-		    reserve_is_gated(cache);
-	bool counted = count_is_open(cache);
-
-	__atomic_store_n(&cache->count.light, counted && !slow, __ATOMIC_RELAXED);
-	__atomic_store_n(&cache->slots, slow || counted ? cpu_slots_none() : cache->cpu_slots,
-			 __ATOMIC_RELEASE);
-}
 
 /* They change under flush_lock. */
 static bool has_letters(const struct slab_cache *cache)
@@ -191,7 +177,7 @@ static bool set_letters(struct slab_cache *cache, uint64_t letters)
 	if (letters)
 		__atomic_store_n(&cache->had_letters, true, __ATOMIC_RELAXED);
 	__atomic_store_n(&cache->letters, letters, __ATOMIC_SEQ_CST);
-	cache_update_slots(cache);
+	cache_gate_set(cache, GATE_DEBUG, letters != 0);
 	hand_unlock(cache);
 	return letters & LETTERS_SLAB && !(old & LETTERS_SLAB);
 }

@@ -2,9 +2,9 @@
 /*
  * Counting windows. Only the thread that serves the control socket and a thread that
  * destroys a cache add counts up, both with registry_lock. A window opens and closes under
- * flush_lock, which keeps cache->slots consistent with what decides about it. The thread
- * only tries that lock: the window of a cache that is being flushed opens or closes later,
- * and counts for as long as it really was open.
+ * flush_lock, with GATE_COUNT (gate.h). The thread only tries that lock: the window of a
+ * cache that is being flushed opens or closes later, and counts for as long as it really
+ * was open.
  *
  * Ticks come in pairs: one opens the windows of busy caches, the next one closes them.
  * The pause after a pair grows with what was counted in it. So counting never costs more
@@ -186,7 +186,7 @@ static void open_window(struct slab_cache *cache)
 	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return;
 	__atomic_store_n(&count->opened, clock_us(), __ATOMIC_RELAXED);
-	cache_update_slots(cache);
+	cache_gate_set(cache, GATE_COUNT, true);
 	pthread_mutex_unlock(&cache->flush_lock);
 	/* What had begun before is not of this window. */
 	take_light(cache, 1);
@@ -203,7 +203,7 @@ static void open_window(struct slab_cache *cache)
 static void close_locked(struct slab_cache *cache)
 {
 	__atomic_store_n(&cache->count.opened, 0, __ATOMIC_RELAXED);
-	cache_update_slots(cache);
+	cache_gate_set(cache, GATE_COUNT, false);
 }
 
 static void close_window(struct slab_cache *cache)

@@ -28,13 +28,14 @@
 #include <stdint.h>
 
 #include "core/cache.h"
+#include "registry/gate.h"
 #include "rseq.h"
 #include "tally.h"
 
 /* Is this allocation to be popped and counted, and nothing else? */
 static inline bool count_is_light(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->count.light, __ATOMIC_RELAXED);
+	return cache_gate_is_only(cache, GATE_COUNT);
 }
 
 /* An allocation in a window, if the fast path would have served it; else NULL. */
@@ -76,7 +77,7 @@ void count_start(uint64_t us, void (*measure)(struct count_cost *cost));
 void count_tick(void);
 /* Microseconds from one count_tick() to the next; 0: none is needed. Any thread. */
 long count_period(void);
-/* Is a window open? Then cache_update_slots() keeps allocations off the fast path. */
+/* Is a window open? Then GATE_COUNT keeps allocations off the fast path. */
 bool count_is_open(const struct slab_cache *cache);
 /* The cache is about to be destroyed: add up what is not yet, and close its window.
  * With registry_lock; takes flush_lock. */

@@ -9,16 +9,15 @@
  * be allocated to take one.
  *
  * An allocation takes one when everything else has failed. From then on the reserve is
- * short, and what can be allocated belongs to it first: the *gate* sends all allocations
+ * short, and what can be allocated belongs to it first: its *gate* sends all allocations
  * through the slow path, where each one fills the reserve before it serves itself. So a
  * reserve of N serves N allocations that would have failed, one after the other or from
  * N threads at once, and then as many as memory came free for.
  *
- * A list under a lock of its own, behind which no other is taken. The gate is set under
- * flush_lock, which keeps cache->slots and what decides about it together. To close it
- * that is waited for as long as an allocation may, to open it it is only tried: a gate
- * that stands wrong is put right by the next allocation off the fast path, and while it
- * is closed that are all of them.
+ * A list under a lock of its own, behind which no other is taken. GATE_RESERVE (gate.h) is
+ * set under flush_lock: the thread waits for that lock as long as an allocation may. To
+ * clear the gate, a thread only tries the lock: the next allocation off the fast path
+ * corrects a wrong gate, and while it is set all allocations are off the fast path.
  *
  * In a cache with letters a free looks whether the object is in the reserve: it would be
  * a double free, of an object that its slab has for allocated.
