@@ -140,7 +140,7 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		bool plain = !cache_is_dying(c) && !c->ctor && !c->dtor && !c->rcu &&
 			     !(c->flags & SLAB_NO_MERGE) &&
-			     !__atomic_load_n(&c->limit, __ATOMIC_RELAXED) && !c->reclaim &&
+			     !__atomic_load_n(&c->account.limit, __ATOMIC_RELAXED) && !c->reclaim &&
 			     !c->memory.reserve && !cache_has_counters(c) &&
 			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
 
@@ -200,7 +200,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->isolate = args->isolate;
 	cache->migrate = args->migrate;
 	cache->arg = args->arg;
-	cache->limit = args->limit;
+	cache->account.limit = args->limit;
 	cache->reclaim = args->reclaim;
 	cache->memory.reserve = args->reserve;
 	cache->remote_node_ratio = REMOTE_NODE_RATIO;

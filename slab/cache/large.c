@@ -182,11 +182,11 @@ static struct slab *take_slab(struct wish *wish)
 	int cpu = cpu_engine->cpu();
 	struct slab *slab;
 
-	if (!geometry || !limit_reserve(NULL, os_pages(size)))
+	if (!geometry || !account_charge(NULL, os_pages(size)))
 		return NULL;
 	slab = segment_take_slab(geometry, topology_node_of_cpu(cpu));
 	if (!slab) {
-		limit_give_up(NULL, os_pages(size));
+		account_give_up(NULL, os_pages(size));
 		return NULL;
 	}
 	wish->used = slab->populated < size ? slab->populated : size;
@@ -303,7 +303,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	segment_count_large(-(long)os_pages(size));
 	if (unfit(slab, size, true))
 		segment_free_slab(slab);
-	limit_release(NULL, os_pages(size));
+	account_release(NULL, os_pages(size));
 }
 
 size_t large_usable(const struct slab *slab)
@@ -320,14 +320,14 @@ static bool resize_slab(struct slab *slab, size_t size)
 	/* Not in place when less than half would be used. */
 	if (size > slab_bytes(slab) || size < slab_bytes(slab) / 2)
 		return false;
-	if (more && !limit_reserve(NULL, more))
+	if (more && !account_charge(NULL, more))
 		return false;
 	/* For as long as one system call takes. */
 	while (!unfit(slab, slab->large, false))
 		syscall(SYS_nanosleep, &step, NULL);
 	fit(slab, size);
 	segment_count_large((long)(os_pages(size) - before));
-	limit_release(NULL, before + more - os_pages(size));
+	account_release(NULL, before + more - os_pages(size));
 	return true;
 }
 

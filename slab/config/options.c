@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
-#include "pages/account.h"
 
 #include <sched.h>
 #include <stdatomic.h>

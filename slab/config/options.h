@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum slab_engine_choice {
 	SLAB_ENGINE_AUTO,
@@ -79,5 +80,15 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 
 /* slab_option_info: row `i` of the table, NULL behind the last one. */
 const struct slab_option_info *slab_option_info(unsigned i);
+
+/*
+ * The one rule for all limits: 0 is no limit, and any other is at least one slab, since
+ * below that no allocation can succeed. For the process that is the smallest slab.
+ */
+#define LIMIT_LEAST_OF_PROCESS ((size_t)64 << 10)
+static inline bool limit_is_possible(uint64_t bytes, size_t least)
+{
+	return !bytes || bytes >= least;
+}
 
 #endif /* SLAB_CONFIG_OPTIONS_H */

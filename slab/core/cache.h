@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "cpu_cache.h"
+#include "pages/account.h"
 #include "pages/queue.h"
 
 struct cache_deferral;
@@ -125,9 +126,8 @@ struct slab_cache {
 	size_t (*reclaim)(struct slab_cache *, void *);
 	uint64_t magic;
 
-	/* pages: accounts (pages/account.h). Atomic, without a lock. */
-	size_t limit;    /* bytes of slabs at most, 0: none */
-	size_t reserved; /* bytes of slabs that it has or is about to take */
+	/* pages: bytes of slabs. Atomic, without a lock. */
+	struct account account;
 
 	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
 	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (shrink.c) */

@@ -196,11 +196,11 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	const size_t bytes = (size_t)1 << cache->slab_shift;
 	struct slab *slab;
 
-	if (!limit_reserve(cache, bytes))
+	if (!account_charge(&cache->account, bytes))
 		return NULL;
 	slab = segment_take_slab(cache->geometry, node);
 	if (!slab) {
-		limit_give_up(cache, bytes);
+		account_give_up(&cache->account, bytes);
 		return NULL;
 	}
 	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
@@ -222,7 +222,7 @@ void slab_give_back(struct slab_cache *cache, struct slab *slab)
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);
 	__atomic_fetch_sub(&node->nr_slabs, 1, __ATOMIC_RELEASE);
-	limit_release(cache, bytes);
+	account_release(&cache->account, bytes);
 }
 
 /* Push on the stack of slabs that `cpu` finds in its slow path. */

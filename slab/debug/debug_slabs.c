@@ -167,14 +167,14 @@ static struct slab *take_slab(struct slab_cache *cache, unsigned node,
 	struct geometry *geometry;
 	struct slab *slab;
 
-	if (!limit_reserve(cache, bytes))
+	if (!account_charge(&cache->account, bytes))
 		return NULL;
 	geometry = geometry_get_debug(layout->slab_shift, layout->objects,
 				      sizeof(struct slab_debug) +
 					      (size_t)layout->objects * layout->stride);
 	slab = geometry ? segment_take_slab(geometry, node) : NULL;
 	if (!slab)
-		limit_give_up(cache, bytes);
+		account_give_up(&cache->account, bytes);
 	return slab;
 }
 
@@ -195,7 +195,7 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 	made = make_objects(cache, slab);
 	if (!made) {
 		segment_free_slab(slab);
-		limit_release(cache, (size_t)1 << layout.slab_shift);
+		account_release(&cache->account, (size_t)1 << layout.slab_shift);
 		errno = ENOMEM;
 		return NULL;
 	}

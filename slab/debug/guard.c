@@ -176,7 +176,7 @@ static struct slab *wait_over(void)
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 	if (cache) {
 		__atomic_fetch_sub(&cache->node[slab->node].nr_slabs, 1, __ATOMIC_RELAXED);
-		limit_release(cache, guard_bytes());
+		account_release(&cache->account, guard_bytes());
 	}
 	return slab;
 }
@@ -326,17 +326,18 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	struct slab *slab;
 	void *obj;
 
-	if (!choose_place(cache, requested, &place) || !limit_reserve(cache, guard_bytes()))
+	if (!choose_place(cache, requested, &place) ||
+	    !account_charge(&cache->account, guard_bytes()))
 		return NULL;
 	slab = take_slab();
 	if (!slab) {
-		limit_release(cache, guard_bytes());
+		account_release(&cache->account, guard_bytes());
 		return NULL;
 	}
 	obj = slab->cpu.base + place.object;
 	if (!open_place(slab, &place) || !construct(cache, obj)) {
 		give_back(slab);
-		limit_release(cache, guard_bytes());
+		account_release(&cache->account, guard_bytes());
 		return NULL;
 	}
 	track_fill(&track, caller);

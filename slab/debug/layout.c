@@ -41,7 +41,7 @@ static size_t object_align(const struct slab_cache *cache)
  */
 static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t size)
 {
-	const size_t limit = __atomic_load_n(&cache->limit, __ATOMIC_RELAXED);
+	const size_t limit = __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED);
 	unsigned shift = cache_choose_slab_shift(size);
 
 	while (limit && shift > SLAB_SHIFT_MIN && (size_t)1 << shift > limit)

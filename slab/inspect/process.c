@@ -231,7 +231,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.min_partial = copy->min_partial,
 		.cpu_partial = copy->cpu_partial,
 		.errors = copy->errors,
-		.limit = copy->limit,
+		.limit = copy->account.limit,
 		.counted = copy->count.counted,
 		.counted_us = copy->count.counted_us,
 		.counted_variance = copy->count.counted_variance,

@@ -104,8 +104,8 @@ void root_after_fork_child(void);
 		FIELD(struct pages, segments),                                                     \
 		FIELD(struct pages, segment_count),                                                \
 		FIELD(struct pages, free_slab_bytes),                                              \
-		FIELD(struct pages, limit),                                                        \
-		FIELD(struct pages, used_bytes),                                                   \
+		FIELD(struct pages, account.limit),                                                \
+		FIELD(struct pages, account.used),                                                 \
 		FIELD(struct pages, limit_hits),                                                   \
 		FIELD(struct pages, large_bytes),                                                  \
 		sizeof(struct slab_cache),                                                         \
@@ -130,7 +130,7 @@ void root_after_fork_child(void);
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
 		FIELD(struct slab, bare),                                                          \
-		FIELD(struct slab_cache, limit),                                                   \
+		FIELD(struct slab_cache, account.limit),                                           \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \

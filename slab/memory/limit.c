@@ -27,71 +27,13 @@
 
 #define SECOND_NS 1000000000L
 
-__thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
-
-/* --- the accounts -------------------------------------------------------------- */
-
-static bool add(uint64_t *account, uint64_t limit, size_t bytes)
-{
-	uint64_t used = __atomic_load_n(account, __ATOMIC_RELAXED);
-
-	do {
-		if (limit && (used > limit || bytes > limit - used))
-			return false;
-	} while (!__atomic_compare_exchange_n(account, &used, used + bytes, true, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-	return true;
-}
-
-static bool fail(enum limit_cause why)
-{
-	limit_noted = why;
-	errno = ENOMEM;
-	return false;
-}
-
-bool limit_reserve(struct slab_cache *cache, size_t bytes)
-{
-	if (cache &&
-	    !add(&cache->reserved, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED), bytes))
-		return fail(LIMIT_CACHE);
-	if (add(&slab_pages.used_bytes, slab_limit(), bytes))
-		return true;
-	if (cache)
-		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
-	return fail(LIMIT_PROCESS);
-}
-
-void limit_release(struct slab_cache *cache, size_t bytes)
-{
-	__atomic_fetch_sub(&slab_pages.used_bytes, bytes, __ATOMIC_RELAXED);
-	if (cache)
-		__atomic_fetch_sub(&cache->reserved, bytes, __ATOMIC_RELAXED);
-}
-
-void limit_give_up(struct slab_cache *cache, size_t bytes)
-{
-	limit_release(cache, bytes);
-	fail(LIMIT_SYSTEM);
-}
-
-void limit_init(void)
-{
-	slab_pages.limit = slab_options()->limit;
-}
-
 int slab_set_limit(size_t bytes)
 {
 	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
 		return with_errno(-EINVAL);
 	slab_init();
-	__atomic_store_n(&slab_pages.limit, bytes, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab_pages.account.limit, bytes, __ATOMIC_RELAXED);
 	return 0;
-}
-
-size_t slab_limit(void)
-{
-	return __atomic_load_n(&slab_pages.limit, __ATOMIC_RELAXED);
 }
 
 /* --- taking back ----------------------------------------------------------------- */
@@ -231,7 +173,7 @@ void limit_failed(struct slab_cache *cache)
 		if (why == LIMIT_PROCESS)
 			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
 		if (why == LIMIT_CACHE)
-			tell(cache, __atomic_load_n(&cache->limit, __ATOMIC_RELAXED));
+			tell(cache, __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED));
 		else
 			tell(NULL, slab_limit());
 	}

@@ -184,7 +184,7 @@ static size_t excess(void)
 
 static void relieve(void)
 {
-	size_t bytes = excess(), part = __atomic_load_n(&slab_pages.used_bytes, __ATOMIC_RELAXED);
+	size_t bytes = excess(), part = __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
 
 	if (relieved && clock_us() - relieved < PAUSE_MS * UINT64_C(1000))
 		return;

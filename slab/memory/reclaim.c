@@ -33,7 +33,7 @@ static bool was_asked(const struct asked *round, const struct slab_cache *cache)
 /* Bytes to a power of two: its exponent + 1; 0: nothing to be had. */
 static unsigned weight(const struct slab_cache *cache)
 {
-	size_t bytes = __atomic_load_n(&cache->reserved, __ATOMIC_RELAXED);
+	size_t bytes = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
 
 	return bytes ? 64 - (unsigned)__builtin_clzl(bytes) : 0;
 }
@@ -188,7 +188,7 @@ static bool is_hopeless(const struct retry *retry)
 	case LIMIT_PROCESS:
 		return retry->bytes > slab_limit();
 	case LIMIT_SYSTEM:
-		return retry->bytes > __atomic_load_n(&slab_pages.used_bytes, __ATOMIC_RELAXED);
+		return retry->bytes > __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
 	default:
 		return false;
 	}

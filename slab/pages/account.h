@@ -3,14 +3,14 @@
  * Accounts: how many bytes of slabs each cache has, and how many of slabs and large
  * allocations the process, and the limits of both.
  *
- * A slab's bytes are reserved before it is taken from the page layer, and released
- * after it was given back, so that all slabs of a cache together never exceed its
- * limit: with and without letters, draining, guarded (64 KiB each, also while it
- * waits after its free). Those of the process are reserved behind those of the cache,
- * so that it never exceeds its own, either; large allocations have no cache. All keep
- * these accounts, since a limit may come at any time. One that is set below what is in
- * use takes nothing away; nothing is added until enough was given back. Free slabs that
- * the page layer holds are in nobody's account: they go with time (decay).
+ * A thread charges a slab's bytes before it takes the slab from the page layer, and releases
+ * them after it returned the slab. So all slabs of a cache together never exceed its limit:
+ * with and without letters, draining, guarded (64 KiB each, also while it waits after its
+ * free). The account of the process is charged after that of the cache, so the process never
+ * exceeds its limit, either. Large allocations are only in the account of the process. Bytes
+ * are charged with and without a limit, since a limit may be set at any time. A limit below
+ * what is in use takes nothing away; nothing is added until enough was returned. Free slabs
+ * of the page layer are in no account: they are returned to the OS with time (decay).
  *
  * Why an allocation failed, the limit of the cache, that of the process, or the system,
  * decides what is done about it. It is known where it happens, deep in the page layer, so
@@ -26,7 +26,11 @@
 
 #include "pages/segment.h"
 
-struct slab_cache;
+/* Atomics. */
+struct account {
+	uint64_t limit; /* bytes at most, 0: none */
+	uint64_t used;  /* … in use, or about to be */
+};
 
 /* The page layer as a whole, for who looks at it. */
 struct pages {
@@ -34,9 +38,8 @@ struct pages {
 	uint64_t segment_count;
 	uint64_t free_slab_bytes; /* of slabs in nobody's use that still hold memory */
 	uint64_t large_bytes;     /* of large allocations: their pages, or mappings */
-	uint64_t limit;      /* bytes of slabs and large allocations at most, 0: none */
-	uint64_t used_bytes; /* … in use, or about to be */
-	uint64_t limit_hits; /* allocations that failed because of that limit */
+	struct account account; /* of slabs and large allocations */
+	uint64_t limit_hits;    /* allocations that failed because of its limit */
 };
 
 extern struct pages slab_pages;
@@ -48,23 +51,13 @@ enum limit_cause {
 	LIMIT_SYSTEM,  /* no memory from the operating system */
 };
 
-/*
- * The one rule for all limits: 0 is no limit, and any other is at least one slab, since
- * below that no allocation can succeed. For the process that is the smallest slab.
- */
-#define LIMIT_LEAST_OF_PROCESS ((size_t)1 << SLAB_SHIFT_MIN)
-static inline bool limit_is_possible(uint64_t bytes, size_t least)
-{
-	return !bytes || bytes >= least;
-}
-
-/* Account for a slab that is about to be taken; false and ENOMEM: a limit. cache NULL:
- * a large allocation. */
-bool limit_reserve(struct slab_cache *cache, size_t bytes);
-/* … that was given back. */
-void limit_release(struct slab_cache *cache, size_t bytes);
-/* … that was not to be had from the page layer, which is the cause now; ENOMEM. */
-void limit_give_up(struct slab_cache *cache, size_t bytes);
+/* Charge a cache's account and that of the process for a slab that is about to be taken;
+ * false and ENOMEM: a limit. cache NULL: a large allocation. */
+bool account_charge(struct account *cache, size_t bytes);
+/* … for a slab that was returned. */
+void account_release(struct account *cache, size_t bytes);
+/* … for a slab that the page layer did not have, which is the cause now; ENOMEM. */
+void account_give_up(struct account *cache, size_t bytes);
 /* This thread's: why the last attempt failed since it was cleared; which is done for
  * every allocation off the fast path, hence the model. */
 extern __thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
@@ -80,6 +73,6 @@ static inline enum limit_cause limit_cause(void)
 }
 
 /* Once, by slab_init(): SLAB_LIMIT. */
-void limit_init(void);
+void account_init(void);
 
 #endif /* SLAB_PAGES_ACCOUNT_H */

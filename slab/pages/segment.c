@@ -68,7 +68,6 @@ static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t discard_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
-struct pages slab_pages;
 
 /* What addresses between slabs lead to: owned by nobody, of no cache. */
 struct slab slab_nowhere = {
@@ -581,11 +580,11 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (!limit_reserve(NULL, counted))
+	if (!account_charge(NULL, counted))
 		return NULL;
 	start = map_large(mapped);
 	if (!start) {
-		limit_give_up(NULL, counted);
+		account_give_up(NULL, counted);
 		return NULL;
 	}
 	slab = format_large(start, bytes, align);
@@ -602,7 +601,7 @@ void segment_unmap_large(struct slab *slab)
 	segment_count_large(-(long)large_counted(mapped));
 	set_known(segment_start(segment), false);
 	os_unmap(segment_start(segment), mapped);
-	limit_release(NULL, large_counted(mapped));
+	account_release(NULL, large_counted(mapped));
 }
 
 bool segment_resize_large(struct slab *slab, size_t bytes)
@@ -612,16 +611,16 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
-	if (mapped < bytes || (more && !limit_reserve(NULL, more)))
+	if (mapped < bytes || (more && !account_charge(NULL, more)))
 		return false;
 	/* The guard is a mapping of its own. */
 	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
-		limit_release(NULL, more);
+		account_release(NULL, more);
 		return false;
 	}
 	segment_count_large((long)(mapped - before));
 	segment->mapped = mapped;
-	limit_release(NULL, before + more - mapped);
+	account_release(NULL, before + more - mapped);
 	return true;
 }
 

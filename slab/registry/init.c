@@ -30,7 +30,7 @@ static void init_once(void)
 			  cpu_engine->name);
 	topology_nodes();
 	root_init();
-	limit_init();
+	account_init();
 	cancel_restore(cancel);
 }
 

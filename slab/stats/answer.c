@@ -212,8 +212,8 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 	slab_json_number(json, "large_bytes", in->pages.large_bytes);
 	slab_json_number(json, "metadata_bytes", in->metadata_bytes);
 	slab_json_number(json, "slot_bytes", in->slot_bytes);
-	slab_json_number(json, "limit", in->pages.limit);
-	slab_json_number(json, "used_bytes", in->pages.used_bytes);
+	slab_json_number(json, "limit", in->pages.account.limit);
+	slab_json_number(json, "used_bytes", in->pages.account.used);
 	slab_json_number(json, "limit_hits", in->pages.limit_hits);
 	slab_json_number(json, "now", now);
 	slab_json_number(json, "mark", in->root.mark);

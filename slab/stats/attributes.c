@@ -5,6 +5,7 @@
  */
 #include "stats/attributes.h"
 #include "base/error.h"
+#include "config/options.h"
 #include "core/refill.h"
 #include "debug/debug_cache.h"
 #include "inspect/process.h"
@@ -66,7 +67,7 @@ static uint64_t least_limit(const struct slab_cache *cache)
 
 static void write_limit(struct slab_cache *cache, uint64_t value)
 {
-	__atomic_store_n(&cache->limit, value, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->account.limit, value, __ATOMIC_RELAXED);
 }
 
 static uint64_t read_sample(const struct slab_cache *cache)

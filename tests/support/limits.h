@@ -24,7 +24,7 @@ namespace slab_test
 /* Bytes in the process's account. */
 inline std::size_t used_bytes()
 {
-	return __atomic_load_n(&slab_pages.used_bytes, __ATOMIC_RELAXED);
+	return __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
 }
 
 inline std::size_t slab_bytes_of(struct slab_cache *cache)

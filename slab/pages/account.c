@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "pages/account.h"
+
+#include <errno.h>
+#include <slab/memory.h>
+
+#include "config/options.h"
+
+_Static_assert(LIMIT_LEAST_OF_PROCESS == (size_t)1 << SLAB_SHIFT_MIN, "the smallest slab");
+
+struct pages slab_pages;
+
+__thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
+
+static bool add(struct account *account, size_t bytes)
+{
+	uint64_t limit = __atomic_load_n(&account->limit, __ATOMIC_RELAXED);
+	uint64_t used = __atomic_load_n(&account->used, __ATOMIC_RELAXED);
+
+	do {
+		if (limit && (used > limit || bytes > limit - used))
+			return false;
+	} while (!__atomic_compare_exchange_n(&account->used, &used, used + bytes, true,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+static void subtract(struct account *account, size_t bytes)
+{
+	__atomic_fetch_sub(&account->used, bytes, __ATOMIC_RELAXED);
+}
+
+static bool fail(enum limit_cause why)
+{
+	limit_noted = why;
+	errno = ENOMEM;
+	return false;
+}
+
+bool account_charge(struct account *cache, size_t bytes)
+{
+	if (cache && !add(cache, bytes))
+		return fail(LIMIT_CACHE);
+	if (add(&slab_pages.account, bytes))
+		return true;
+	if (cache)
+		subtract(cache, bytes);
+	return fail(LIMIT_PROCESS);
+}
+
+void account_release(struct account *cache, size_t bytes)
+{
+	subtract(&slab_pages.account, bytes);
+	if (cache)
+		subtract(cache, bytes);
+}
+
+void account_give_up(struct account *cache, size_t bytes)
+{
+	account_release(cache, bytes);
+	fail(LIMIT_SYSTEM);
+}
+
+void account_init(void)
+{
+	slab_pages.account.limit = slab_options()->limit;
+}
+
+size_t slab_limit(void)
+{
+	return __atomic_load_n(&slab_pages.account.limit, __ATOMIC_RELAXED);
+}
