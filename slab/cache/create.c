@@ -226,9 +226,9 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 		cache->alias = os_map(CACHE_ALIAS_BYTES, 1);
 	if (!cache->alias)
 		return NULL;
-	root_registry_begin();
+	registry_write_begin();
 	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
-	root_registry_end();
+	registry_write_end();
 	cache->refs++;
 	if (object_size > cache->object_size)
 		cache->object_size = object_size;

@@ -65,9 +65,9 @@ static bool drop_alias(struct slab_cache *cache)
 	if (cache->refs == 1)
 		return false;
 	cache->refs--;
-	root_registry_begin();
+	registry_write_begin();
 	cache->aliases--;
-	root_registry_end();
+	registry_write_end();
 	return true;
 }
 

@@ -25,13 +25,13 @@
 #include "debug/fault.h"
 #include "debug/guard.h"
 #include "inspect/counters.h"
-#include "inspect/root.h"
 #include "memory/decay.h"
 #include "memory/defrag.h"
 #include "memory/pressure.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
+#include "registry/init.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"
 #include "report/track.h"
@@ -131,7 +131,7 @@ static void child(void)
 	int cancel = cancel_disable(); /* it closes files */
 
 	unlock_all();
-	root_after_fork_child();
+	process_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
 	count_after_fork_child();

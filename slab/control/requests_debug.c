@@ -14,6 +14,7 @@
 #include "config/debug_spec.h"
 #include "control/cache_request.h"
 #include "inspect/process.h"
+#include "registry/init.h"
 #include "report/track.h"
 #include "stats/answer.h"
 #include "stats/reply.h"
@@ -83,10 +84,10 @@ void control_answer_mark(struct slab_json *reply, const char *rest)
 		slab_control_refuse(reply, "mark takes no \"%.64s\": it is for all caches", rest);
 		return;
 	}
-	__atomic_store_n(&slab_root.mark, slab_mark(), __ATOMIC_RELAXED);
+	__atomic_store_n(&slab_process.mark, slab_mark(), __ATOMIC_RELAXED);
 	control_begin(reply, true);
 	slab_json_number(reply, "now", track_now());
-	slab_json_number(reply, "mark", slab_root.mark);
+	slab_json_number(reply, "mark", slab_process.mark);
 	control_end(reply);
 }
 

@@ -98,11 +98,21 @@ static int read_root(struct inspection *in)
 	if (error)
 		return error;
 	root->version[sizeof(root->version) - 1] = '\0';
-	root->engine[sizeof(root->engine) - 1] = '\0';
 	if (root->magic != ROOT_MAGIC || root->bytes != sizeof(*root) ||
 	    memcmp(root->layout, own_layout, sizeof(own_layout)) != 0)
 		return -EPROTO;
 	return 0;
+}
+
+static int read_process(struct inspection *in)
+{
+	struct slab_process *process = &in->process;
+	int error = inspect_read(in, (uintptr_t)in->root.process, sizeof(*process), process);
+
+	process->engine[sizeof(process->engine) - 1] = '\0';
+	if (process->nodes > SLAB_STATS_MAX_NODES)
+		process->nodes = SLAB_STATS_MAX_NODES;
+	return error;
 }
 
 /* Of four bytes, which need not be aligned to eight. */
@@ -120,6 +130,8 @@ int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64
 	*in = (struct inspection){.reader = reader, .root_address = root};
 	error = read_root(in);
 	if (!error)
+		error = read_process(in);
+	if (!error)
 		error = inspect_read(in, (uintptr_t)in->root.pages, sizeof(in->pages), &in->pages);
 	if (!error)
 		error = read_number(in, in->root.slot_areas, &in->slot_areas);
@@ -127,9 +139,7 @@ int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64
 		error = read_number(in, in->root.cpus, &in->cpus);
 	if (!error && in->cpus > CPUS_MAX)
 		error = -EPROTO;
-	in->links = strcmp(in->root.engine, "cmpxchg16b") == 0;
-	if (in->root.nodes > SLAB_STATS_MAX_NODES)
-		in->root.nodes = SLAB_STATS_MAX_NODES;
+	in->links = strcmp(in->process.engine, "cmpxchg16b") == 0;
 	return error;
 }
 
@@ -244,7 +254,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.reclaims = copy->memory.reclaims,
 		.reclaimed = copy->memory.reclaimed,
 		.moved = copy->memory.moved,
-		.nodes = in->root.nodes,
+		.nodes = in->process.nodes,
 	};
 	memcpy(cache->stats.name, copy->name, sizeof(cache->stats.name));
 	put_layout(&cache->stats, copy);
@@ -324,7 +334,7 @@ static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
 
 int inspect_load(struct inspection *in)
 {
-	const uint64_t changes = in->root_address + offsetof(struct slab_root, registry_changes);
+	const uint64_t changes = (uintptr_t)in->root.registry_changes;
 	int error = make_room(in, 64);
 
 	for (int tries = 0; !error && tries < REGISTRY_TRIES; tries++) {

@@ -40,6 +40,7 @@ struct inspection {
 	const struct slab_reader *reader;
 	uint64_t root_address;
 	struct slab_root root;
+	struct slab_process process;
 	struct pages pages;
 	unsigned slot_areas, cpus;
 	bool links;              /* freelists are links (cmpxchg16b) */

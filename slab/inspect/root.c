@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The root, and the note that leads to it. */
 #include "inspect/root.h"
-#include "base/seqcount.h"
 #include "pages/account.h"
-#include "pages/topology.h"
 #include "registry/registry.h"
 #include "report/depot.h"
-#include "report/track.h"
 
 #include <slab/inspect.h>
-#include <string.h>
 
 struct slab_root slab_root __attribute__((used)) = {
 	.magic = ROOT_MAGIC,
 	.bytes = sizeof(struct slab_root),
 	.version = SLAB_VERSION,
 	.layout = ROOT_LAYOUT,
+	.process = &slab_process,
 	.pages = &slab_pages,
+	.registry_changes = &registry_changes,
 	.registry = &registry_first,
 	.stacks = &depot_stacks,
 	.slot_areas = &cpu_area_count,
@@ -37,27 +35,3 @@ __asm__(".pushsection .note.libslab, \"a\", %note\n\t"
 _Static_assert(sizeof(SLAB_INSPECT_NOTE_OWNER) == 8 && SLAB_INSPECT_NOTE_TYPE == 1 &&
 		       sizeof(struct slab_inspect_note) == 8,
 	       "the note is what it says");
-
-void root_init(void)
-{
-	struct slab_root *root = &slab_root;
-
-	root->nodes = topology_nodes();
-	strncpy(root->engine, cpu_engine->name, sizeof(root->engine) - 1);
-	__atomic_store_n(&root->started, track_now(), __ATOMIC_RELEASE);
-}
-
-void root_after_fork_child(void)
-{
-	__atomic_store_n(&slab_root.started, track_now(), __ATOMIC_RELAXED);
-}
-
-void root_registry_begin(void)
-{
-	seqcount_write_begin(&slab_root.registry_changes);
-}
-
-void root_registry_end(void)
-{
-	seqcount_write_end(&slab_root.registry_changes);
-}

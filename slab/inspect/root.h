@@ -18,6 +18,7 @@
 #include "core/slab.h"
 #include "inspect/counters.h"
 #include "pages/account.h"
+#include "registry/init.h"
 #include "report/depot.h"
 #include "report/track.h"
 
@@ -32,26 +33,18 @@ struct slab_root {
 	uint32_t spare;
 	char version[16]; /* of libslab */
 	uint32_t layout[ROOT_FIELDS_MAX];
-	/* Set once, before the first cache is created; `started` again in the child of a fork. */
-	uint64_t started; /* ms of the monotonic clock; 0: libslab is not in use */
-	char engine[16];
-	uint32_t nodes;
 	/* Where the rest is. */
+	const struct slab_process *process;
 	const struct pages *pages;
+	const uint64_t *registry_changes; /* see registry_write_begin() */
 	struct slab_cache *const *registry;
 	const struct depot *stacks;
 	const unsigned *slot_areas, *cpus;
-	/* Changing. */
-	uint64_t registry_changes; /* odd while the list of caches is being changed */
-	uint64_t mark;             /* the last one set from outside, 0: none */
 };
 
+/* Nothing writes it, but it is not const: core files have all writable data of a program,
+ * but not its constants. */
 extern struct slab_root slab_root;
-
-/* Called once by slab_init(). */
-void root_init(void);
-/* In the child of a fork, which is a process of its own from then on. */
-void root_after_fork_child(void);
 
 /* --- the layout -------------------------------------------------------------------------- */
 
@@ -171,7 +164,9 @@ void root_after_fork_child(void);
 		FIELD(struct depot, count),                                                        \
 		sizeof(struct stack_record),                                                       \
 		FIELD(struct stack_record, signature),                                             \
-		FIELD(struct slab_root, started),                                                  \
+		FIELD(struct slab_process, started),                                               \
+		FIELD(struct slab_process, mark),                                                  \
+		sizeof(struct slab_process),                                                       \
 		sizeof(struct slab_root),                                                          \
 	}
 

@@ -5,18 +5,35 @@
 #include <pthread.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
+#include <string.h>
 
 #include "base/cancel.h"
 #include "base/note.h"
 #include "config/options.h"
 #include "cpu_cache.h"
-#include "inspect/root.h"
 #include "pages/account.h"
 #include "pages/topology.h"
+#include "report/track.h"
 
 const char *slab_version(void)
 {
 	return SLAB_VERSION;
+}
+
+struct slab_process slab_process;
+
+static void process_init(void)
+{
+	struct slab_process *process = &slab_process;
+
+	process->nodes = topology_nodes();
+	strncpy(process->engine, cpu_engine->name, sizeof(process->engine) - 1);
+	__atomic_store_n(&process->started, track_now(), __ATOMIC_RELEASE);
+}
+
+void process_after_fork_child(void)
+{
+	__atomic_store_n(&slab_process.started, track_now(), __ATOMIC_RELAXED);
 }
 
 static void init_once(void)
@@ -29,7 +46,7 @@ static void init_once(void)
 		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
 			  cpu_engine->name);
 	topology_nodes();
-	root_init();
+	process_init();
 	account_init();
 	cancel_restore(cancel);
 }

@@ -2,6 +2,7 @@
 #include "registry/registry.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/seqcount.h"
 #include "core/cache.h"
 
 #include <errno.h>
@@ -12,6 +13,20 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+uint64_t registry_changes;
+
+void registry_write_begin(void)
+{
+	seqcount_write_begin(&registry_changes);
+}
+
+void registry_write_end(void)
+{
+	seqcount_write_end(&registry_changes);
+}
+
+/* --- pins -------------------------------------------------------------------------------- */
 
 /*
  * What this thread has pinned. They nest no deeper: a callback that moves objects
@@ -147,22 +162,22 @@ struct slab_cache *registry_find_name(const char *name)
 
 void registry_add(struct slab_cache *cache)
 {
-	root_registry_begin();
+	registry_write_begin();
 	cache->prev_next = registry_end;
 	*registry_end = cache;
 	registry_end = &cache->next;
-	root_registry_end();
+	registry_write_end();
 }
 
 void registry_remove(struct slab_cache *cache)
 {
-	root_registry_begin();
+	registry_write_begin();
 	*cache->prev_next = cache->next;
 	if (cache->next)
 		cache->next->prev_next = cache->prev_next;
 	else
 		registry_end = cache->prev_next;
-	root_registry_end();
+	registry_write_end();
 }
 
 bool cache_is_registered(const struct slab_cache *cache)

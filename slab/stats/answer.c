@@ -196,14 +196,14 @@ static void put_identity(struct slab_json *json, const struct inspection *in)
 
 static void put_process(struct slab_json *json, const struct inspection *in)
 {
-	uint64_t now = in->reader->now_ms, started = in->root.started;
+	uint64_t now = in->reader->now_ms, started = in->process.started;
 
 	slab_json_open(json, "process", '{');
 	put_identity(json, in);
-	slab_json_string(json, "engine", in->root.engine);
+	slab_json_string(json, "engine", in->process.engine);
 	slab_json_number(json, "uptime", now > started ? (now - started) / 1000 : 0);
 	slab_json_number(json, "cpus", in->cpus);
-	slab_json_number(json, "nodes", in->root.nodes);
+	slab_json_number(json, "nodes", in->process.nodes);
 	slab_json_number(json, "segments", in->pages.segment_count);
 	slab_json_number(json, "segment_size", SEGMENT_SIZE);
 	slab_json_number(json, "slab_bytes", in->slab_bytes);
@@ -216,7 +216,7 @@ static void put_process(struct slab_json *json, const struct inspection *in)
 	slab_json_number(json, "used_bytes", in->pages.account.used);
 	slab_json_number(json, "limit_hits", in->pages.limit_hits);
 	slab_json_number(json, "now", now);
-	slab_json_number(json, "mark", in->root.mark);
+	slab_json_number(json, "mark", in->process.mark);
 	slab_json_close(json, '}');
 }
 

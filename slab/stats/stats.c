@@ -88,7 +88,7 @@ int slab_process_stats(struct slab_process_stats *stats)
 			.struct_size = sizeof(*stats),
 			.engine = cpu_engine->name,
 			.cpus = in.cpus,
-			.nodes = in.root.nodes,
+			.nodes = in.process.nodes,
 			.caches = (unsigned)in.count,
 			.segments = in.pages.segment_count,
 			.segment_size = SEGMENT_SIZE,

@@ -25,12 +25,6 @@
 #include "../support/process.h"
 #include "../support/whitebox.h"
 
-#define _Static_assert static_assert
-extern "C" {
-#include "inspect/root.h"
-}
-#undef _Static_assert
-
 using namespace slab_test;
 
 namespace
@@ -259,13 +253,13 @@ TEST_F(ForkTest, AChildHasThreadsOfItsOwn)
 /* The child is a process of its own: slabinfo says since when. */
 TEST_F(ForkTest, AChildBeginsWithItsFork)
 {
-	const std::uint64_t started = slab_root.started, now = track_now();
+	const std::uint64_t started = slab_process.started, now = track_now();
 
 	ASSERT_NE(started, 0u);
-	slab_root.started = 1;
-	EXPECT_EQ(run_in_child([&] { return slab_root.started >= now ? 0 : 1; }), "");
-	EXPECT_EQ(slab_root.started, 1u);
-	slab_root.started = started;
+	slab_process.started = 1;
+	EXPECT_EQ(run_in_child([&] { return slab_process.started >= now ? 0 : 1; }), "");
+	EXPECT_EQ(slab_process.started, 1u);
+	slab_process.started = started;
 }
 
 TEST_F(ForkTest, GrandchildrenGoOn)
