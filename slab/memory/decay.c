@@ -472,7 +472,7 @@ static void pass(void)
 	__atomic_store_n(&huge_pages, huge_pages_come_unasked(), __ATOMIC_RELAXED);
 	while ((cache = pin_next(cache, true)))
 		visit_cache(cache, now);
-	segment_decay(now);
+	segment_decay(now, decay_may_discard);
 	if (now - stirred_turn > QUIET_TURNS)
 		fall_asleep();
 }

@@ -42,7 +42,6 @@
 #include "base/round.h"
 #include "config/fail.h"
 #include "core/debug_record.h"
-#include "memory/decay.h"
 #include "pages/account.h"
 #include "pages/idle.h"
 #include "pages/os.h"
@@ -401,8 +400,9 @@ void segment_free_slab(struct slab *slab)
 /* --- memory goes back ---------------------------------------------------------- */
 
 struct trim {
-	bool all;      /* or what is ripe: decay.c */
-	uint32_t turn; /* the pass that wants to know */
+	/* NULL: all slabs, else those that are ripe in this turn (idle.h) … */
+	bool (*may_discard)(const struct slab *slab); /* … and for which this is true */
+	uint32_t turn;
 	unsigned slabs;
 	size_t bytes;
 };
@@ -415,7 +415,7 @@ static void take_some(struct geometry *geometry, unsigned node, const struct tri
 	struct slab *slab;
 
 	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
-		if (!trim->all && !decay_is_ripe(slab->idle_since, trim->turn))
+		if (trim->may_discard && !decay_is_ripe(slab->idle_since, trim->turn))
 			break;
 		slab_pages.free_slab_bytes -= slab_held(slab);
 		queue_remove(list, slab);
@@ -428,7 +428,8 @@ static void take_some(struct geometry *geometry, unsigned node, const struct tri
 static void trim_hand(struct trim *trim, const struct slab_queue *hand)
 {
 	for (struct slab *slab = hand->first; slab; slab = slab->next) {
-		size_t bytes = trim->all || decay_may_discard(slab) ? discard(slab) : 0;
+		bool may = !trim->may_discard || trim->may_discard(slab);
+		size_t bytes = may ? discard(slab) : 0;
 
 		trim->bytes += bytes;
 		trim->slabs += bytes != 0;
@@ -455,7 +456,7 @@ static bool trim_some(struct geometry *geometry, unsigned node, struct trim *tri
 		list_free(slab);
 	segment_unlock();
 	segment_discard_unlock();
-	return found && (!trim->all || trim->bytes != before);
+	return found && (trim->may_discard || trim->bytes != before);
 }
 
 static void trim(struct trim *trim)
@@ -476,7 +477,7 @@ static void trim(struct trim *trim)
 
 unsigned segment_trim(size_t *ret_bytes)
 {
-	struct trim all = {.all = true};
+	struct trim all = {.may_discard = NULL};
 
 	trim(&all);
 	if (ret_bytes)
@@ -484,9 +485,9 @@ unsigned segment_trim(size_t *ret_bytes)
 	return all.slabs;
 }
 
-size_t segment_decay(uint32_t turn)
+size_t segment_decay(uint32_t turn, bool (*may_discard)(const struct slab *slab))
 {
-	struct trim ripe = {.turn = turn};
+	struct trim ripe = {.may_discard = may_discard, .turn = turn};
 
 	trim(&ripe);
 	return ripe.bytes;

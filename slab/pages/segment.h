@@ -170,8 +170,9 @@ void segment_free_slab(struct slab *slab);
 /* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
  * ret_bytes is NULL, how much it was. */
 unsigned segment_trim(size_t *ret_bytes);
-/* … of those that are ripe in this turn of decay.c: how many bytes. */
-size_t segment_decay(uint32_t turn);
+/* … of those that are ripe in this turn (idle.h), and for which may_discard() is true: how
+ * many bytes. may_discard() runs with segment_discard_lock() held. */
+size_t segment_decay(uint32_t turn, bool (*may_discard)(const struct slab *slab));
 /* Held by whoever has taken slabs away to give their memory back; a fork waits. Takes
  * its place in the order before the nodes' locks. */
 void segment_discard_lock(void);
