@@ -10,9 +10,20 @@
 bool option_number(const char *text, size_t len, long min, long max, long *number);
 /* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
 void option_printable(char *to, size_t size, const char *value, size_t len);
+
+struct span {
+	const char *start; /* NULL: exhausted */
+	size_t len;
+};
+
+struct span span_of(const char *text);
+/* The part of a span in front of `stop`, taken off it together with the stop. */
+struct span span_cut(struct span *rest, char stop);
+
 /* Is this the name of a cache, or its beginning and a *, which stands for any end?
  * Not with a semicolon: that was meant to be a comma. */
 bool name_is_pattern(const char *pattern, size_t len);
+bool name_matches(struct span pattern, const char *name);
 /* Does one of a comma list of patterns match? */
 bool name_in_list(const char *list, size_t len, const char *cache_name);
 

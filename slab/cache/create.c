@@ -20,7 +20,6 @@
 #include "base/note.h"
 #include "cache/create_args.h"
 #include "cache/handles.h"
-#include "config/debug_spec.h"
 #include "config/fail.h"
 #include "config/options.h"
 #include "control/server.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "cache/large.h"
-#include "config/debug_spec.h"
+#include "config/options.h"
 #include "config/options.h"
 #include "core/debug_record.h"
 #include "debug/bug_info.h"

@@ -9,73 +9,15 @@
 #include "config/debug_spec.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "config/options.h"
 
 #include <slab/debug.h>
 #include <slab/slab.h>
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-struct span {
-	const char *start;
-	size_t len;
-};
-
-/* The part of a span in front of `stop`, taken off it together with the stop.
- * An exhausted span starts at NULL. */
-static struct span cut(struct span *rest, char stop)
-{
-	const char *end = rest->len ? memchr(rest->start, stop, rest->len) : NULL;
-	struct span part = {rest->start, end ? (size_t)(end - rest->start) : rest->len};
-
-	rest->start = end ? end + 1 : NULL;
-	rest->len = end ? rest->len - part.len - 1 : 0;
-	return part;
-}
-
-static struct span span_of(const char *text)
-{
-	return (struct span){text, strlen(text)};
-}
-
-/* --- patterns of names ------------------------------------------------------------ */
-
-bool name_is_pattern(const char *pattern, size_t len)
-{
-	const char *star = len ? memchr(pattern, '*', len) : NULL;
-	size_t fixed = star ? (size_t)(star - pattern) : len;
-
-	for (size_t i = 0; i < fixed; i++)
-		if (!isgraph((unsigned char)pattern[i]))
-			return false;
-	return (fixed > 0 || star) && fixed <= SLAB_MAX_NAME &&
-	       (!len || !memchr(pattern, ';', len));
-}
-
-static bool matches(struct span pattern, const char *name)
-{
-	const char *star = pattern.len ? memchr(pattern.start, '*', pattern.len) : NULL;
-
-	if (star)
-		return strncmp(pattern.start, name, (size_t)(star - pattern.start)) == 0;
-	return strlen(name) == pattern.len && memcmp(pattern.start, name, pattern.len) == 0;
-}
-
-bool name_in_list(const char *list, size_t len, const char *cache_name)
-{
-	struct span rest = {list, len};
-
-	while (rest.start) {
-		struct span name = cut(&rest, ',');
-
-		if (name.len && matches(name, cache_name))
-			return true;
-	}
-	return false;
-}
 
 /* --- letters ------------------------------------------------------------------------ */
 
@@ -118,9 +60,9 @@ struct block {
 static bool next_block(struct span *rest, struct block *block)
 {
 	while (rest->start) {
-		block->names = cut(rest, ';');
+		block->names = span_cut(rest, ';');
 		if (block->names.len) {
-			block->letters = cut(&block->names, ',');
+			block->letters = span_cut(&block->names, ',');
 			return true;
 		}
 	}
@@ -209,7 +151,7 @@ static bool find_bad_name(const char *text, struct span *bad)
 
 	while (next_block(&rest, &block)) {
 		while (block.names.start) {
-			*bad = cut(&block.names, ',');
+			*bad = span_cut(&block.names, ',');
 			if (!name_is_pattern(bad->start, bad->len))
 				return true;
 		}
@@ -238,11 +180,6 @@ int debug_text_check(const char *text, void (*complain)(const char *sentence))
 	return complain_about_letters(text, complain) + complain_about_name(text, complain);
 }
 
-uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth)
-{
-	return debug_text_letters(slab_options()->debug, cache_name, ret_no_growth);
-}
-
 /* --- SLAB_SAMPLE -------------------------------------------------------------------------- */
 
 /* NAME:N. A name may have colons itself, so the last one counts. */
@@ -267,7 +204,7 @@ bool sample_text_is_good(const char *text)
 	unsigned long interval;
 
 	while (rest.start)
-		if (!parse_sample(cut(&rest, ','), &name, &interval))
+		if (!parse_sample(span_cut(&rest, ','), &name, &interval))
 			return false;
 	return true;
 }
@@ -278,12 +215,7 @@ unsigned long sample_text_interval(const char *text, const char *cache_name)
 	unsigned long interval;
 
 	while (rest.start)
-		if (parse_sample(cut(&rest, ','), &name, &interval) && matches(name, cache_name))
+		if (parse_sample(span_cut(&rest, ','), &name, &interval) && name_matches(name, cache_name))
 			return interval;
 	return 0;
-}
-
-unsigned long sample_options(const char *cache_name)
-{
-	return sample_text_interval(slab_options()->sample, cache_name);
 }

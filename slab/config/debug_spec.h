@@ -14,17 +14,10 @@
 #include <stdint.h>
 
 /*
- * debug_options_letters: the letters that this process's SLAB_DEBUG gives to a
- * cache of this name. *ret_no_growth: the letter O was given, so letters that
- * make the slab larger are to be left out.
+ * debug_text_letters: the letters that a SLAB_DEBUG gives to a cache of this name.
+ * *ret_no_growth: the letter O was given, so letters that make the slab larger are to be
+ * left out.
  */
-uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth);
-
-/* sample_options: N of this process's SLAB_SAMPLE for a cache of this name, 0: none. */
-unsigned long sample_options(const char *cache_name);
-
-/* --- the same for any text, without an environment ---------------------------- */
-
 uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
@@ -34,6 +27,7 @@ uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_
  */
 int debug_text_check(const char *text, void (*complain)(const char *sentence));
 
+/* N of a SLAB_SAMPLE for a cache of this name, 0: none. */
 unsigned long sample_text_interval(const char *text, const char *cache_name);
 bool sample_text_is_good(const char *text);
 

@@ -15,6 +15,9 @@
  * *fail is untouched. */
 bool fail_parse(struct slab_fail *fail, const char *spec);
 
+/* fail_set: these settings from now on, in place of SLAB_FAIL's. */
+void fail_set(const struct slab_fail *settings);
+
 /* fail_pages: whether this allocation of memory from the system is to fail.
  * Never, once caches are named. */
 bool fail_pages(void);

@@ -60,30 +60,6 @@ static bool parse_word(const struct word *words, const char *value, unsigned *fi
 	return false;
 }
 
-bool option_number(const char *text, size_t len, long min, long max, long *number)
-{
-	bool negative = len > 0 && text[0] == '-';
-	size_t i = negative;
-	long n = 0;
-
-	if (i == len)
-		return false;
-	for (; i < len; i++) {
-		int digit = text[i] - '0';
-
-		if (digit < 0 || digit > 9 || __builtin_mul_overflow(n, 10, &n) ||
-		    __builtin_sub_overflow(n, digit, &n))
-			return false;
-	}
-	/* Collected below zero, where there is one more of them. */
-	if (!negative && __builtin_sub_overflow(0, n, &n))
-		return false;
-	if (n < min || n > max)
-		return false;
-	*number = n;
-	return true;
-}
-
 static bool parse_engine(struct slab_options *options, const char *value)
 {
 	return parse_word(engine_words, value, &options->engine);
@@ -284,17 +260,6 @@ const struct slab_option_info *slab_option_info(unsigned i)
 	return i < TABLE_ROWS ? &table[i].info : NULL;
 }
 
-void option_printable(char *to, size_t size, const char *value, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len && i + 1 < size; i++)
-		to[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
-	to[i] = '\0';
-	if (i < len)
-		memcpy(to + i - 3, "...", 3);
-}
-
 static void complain_about(const struct slab_option_info *info, const char *value,
 			   void (*complain)(const char *sentence))
 {
@@ -368,4 +333,14 @@ const struct slab_options *slab_options(void)
 	if (atomic_load_explicit(&state, memory_order_acquire) != READY)
 		read_environment();
 	return &process_options;
+}
+
+uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth)
+{
+	return debug_text_letters(slab_options()->debug, cache_name, ret_no_growth);
+}
+
+unsigned long sample_options(const char *cache_name)
+{
+	return sample_text_interval(slab_options()->sample, cache_name);
 }

@@ -81,6 +81,10 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 /* slab_option_info: row `i` of the table, NULL behind the last one. */
 const struct slab_option_info *slab_option_info(unsigned i);
 
+/* debug_text_letters() of this process's SLAB_DEBUG, sample_text_interval() of its SLAB_SAMPLE. */
+uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth);
+unsigned long sample_options(const char *cache_name);
+
 /*
  * The one rule for all limits: 0 is no limit, and any other is at least one slab, since
  * below that no allocation can succeed. For the process that is the smallest slab.

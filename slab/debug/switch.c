@@ -21,6 +21,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "config/fail.h"
 #include "core/debug_record.h"
 #include "core/hand.h"
 #include "core/node.h"
@@ -195,5 +196,29 @@ int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
 		sweep(cache, HAND_WAIT);
 	debug_settle(cache);
 	cancel_restore(cancel);
+	return 0;
+}
+
+/* --- fault injection ----------------------------------------------------------------- */
+
+/* Caches that are named need the letter A, which sends them off the fast path. */
+static int letter_cache(struct slab_cache *cache, void *unused)
+{
+	uint64_t letters = cache_letters(cache) & SLAB_DEBUG_LETTERS;
+
+	(void)unused;
+	if (!(letters & SLAB_FAILSLAB) && fail_wants(cache->name))
+		slab_cache_debug(cache, letters | SLAB_FAILSLAB);
+	return 0;
+}
+
+int slab_set_fail(const char *spec)
+{
+	struct slab_fail wanted = {.set = false};
+
+	if (spec && *spec && !fail_parse(&wanted, spec))
+		return with_errno(-EINVAL);
+	fail_set(&wanted);
+	slab_for_each_cache(letter_cache, NULL);
 	return 0;
 }

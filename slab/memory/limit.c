@@ -25,8 +25,6 @@
 #include <slab/slab.h>
 #include <time.h>
 
-#define SECOND_NS 1000000000L
-
 int slab_set_limit(size_t bytes)
 {
 	if (!limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
@@ -37,19 +35,6 @@ int slab_set_limit(size_t bytes)
 }
 
 /* --- taking back ----------------------------------------------------------------- */
-
-bool limit_lock_soon(pthread_mutex_t *lock)
-{
-	struct timespec until;
-
-	if (pthread_mutex_trylock(lock) == 0)
-		return true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LIMIT_PATIENCE_NS;
-	until.tv_sec += until.tv_nsec / SECOND_NS;
-	until.tv_nsec %= SECOND_NS;
-	return pthread_mutex_timedlock(lock, &until) == 0;
-}
 
 /* What its CPUs and its guard pages hold, and what waits for a grace period: slabs that
  * went, or -1. */

@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -26,9 +25,6 @@
 #include <unistd.h>
 
 static const char full_mark[] = "...\n";
-
-/* A report is worth waiting for, but not for ever. */
-#define WRITE_WAIT_MS 1000
 
 typedef void (*report_fn)(const struct slab_report *report, void *arg);
 static struct handler_ring report_handler;
@@ -125,29 +121,6 @@ void report_rewind(struct report *report, size_t len)
 	report->info.fixes = 0;
 }
 
-/* Somebody else made the descriptor non-blocking, and its reader is slow. */
-static bool wait_for_room(int fd)
-{
-	struct pollfd room = {.fd = fd, .events = POLLOUT};
-
-	return poll(&room, 1, WRITE_WAIT_MS) > 0;
-}
-
-/* One write; more only when the system takes less than was offered. */
-static void write_all(int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t done = write(fd, text, len);
-
-		if (done < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_room(fd))))
-			continue;
-		if (done <= 0)
-			return;
-		text += done;
-		len -= (size_t)done;
-	}
-}
-
 /* Opened for each report: the file may be rotated away, and forks share none. */
 static void write_to_log(const char *text, size_t len)
 {
@@ -158,7 +131,7 @@ static void write_to_log(const char *text, size_t len)
 		return;
 	if (*log)
 		fd = open(log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-	write_all(fd < 0 ? STDERR_FILENO : fd, text, len);
+	note_write(fd < 0 ? STDERR_FILENO : fd, text, len);
 	if (fd >= 0)
 		close(fd);
 }
@@ -181,62 +154,16 @@ void report_emit(struct report *report)
 
 /* --- one line ------------------------------------------------------------------ */
 
-struct line {
-	char text[512];
-	size_t len;
-};
-
-/* Prefix, text, newline; what is too long is cut. */
-static void line_format(struct line *line, const char *prefix, const char *format, va_list args)
-{
-	size_t start = strlen(prefix);
-
-	memcpy(line->text, prefix, start + 1);
-	vsnprintf(line->text + start, sizeof(line->text) - start - 1, format, args);
-	line->len = strlen(line->text);
-	line->text[line->len++] = '\n';
-}
-
 void report_trace_line(const char *format, ...)
 {
 	int saved_errno = errno, cancel = cancel_disable();
-	struct line line;
+	struct note_line line;
 	va_list args;
 
 	va_start(args, format);
-	line_format(&line, "", format, args);
+	note_format(&line, "", format, args);
 	va_end(args);
 	write_to_log(line.text, line.len);
 	cancel_restore(cancel);
 	errno = saved_errno;
-}
-
-static void note(const char *format, va_list args)
-{
-	int saved_errno = errno, cancel = cancel_disable();
-	struct line line;
-
-	line_format(&line, "libslab: ", format, args);
-	write_all(STDERR_FILENO, line.text, line.len);
-	cancel_restore(cancel);
-	errno = saved_errno;
-}
-
-void slab_note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	note(format, args);
-	va_end(args);
-}
-
-void slab_fatal(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	note(format, args);
-	va_end(args);
-	abort();
 }
