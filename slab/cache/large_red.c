@@ -16,7 +16,6 @@
 
 #include "cache/large.h"
 #include "config/options.h"
-#include "config/options.h"
 #include "core/debug_record.h"
 #include "debug/bug_info.h"
 #include "debug/debug_cache.h"

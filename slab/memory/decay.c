@@ -53,7 +53,6 @@
 #include "memory/decay.h"
 #include "base/cancel.h"
 #include "base/clock.h"
-#include "base/maintenance.h"
 #include "config/options.h"
 #include "core/hand.h"
 #include "core/node.h"
@@ -76,68 +75,8 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-/* More than DECAY_TURNS, as a busy cache is looked at only once in so many. */
-#define QUIET_TURNS (2 * DECAY_TURNS)
-/* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
-#define AT_ONCE_PERIOD 25L
-
-uint32_t decay_stirred;
-static uint32_t asleep = 1;    /* no passes, since nothing was freed for long */
-static uint32_t passing;       /* one runs */
-static uint32_t turn;          /* its number, or the last one's: never 0 once there was one */
-static uint32_t stirred_turn;  /* the last one that found the flag */
-static uint64_t next_pass;     /* µs; 0: not known yet */
-static bool huge_pages;        /* they are used here: as of this pass */
-
-/* -1: never. */
-static long decay_ms(void)
-{
-	return slab_options()->decay_ms;
-}
-
-bool decay_at_once(void)
-{
-	return decay_ms() == 0;
-}
-
-uint32_t decay_turn(void)
-{
-	return __atomic_load_n(&turn, __ATOMIC_RELAXED);
-}
-
-/* In ms. */
-static long period(void)
-{
-	long quarter = decay_ms() / (long)DECAY_TURNS;
-
-	return decay_at_once() ? AT_ONCE_PERIOD : quarter ? quarter : 1;
-}
-
-/* --- waking and falling asleep ---------------------------------------------------- */
-
-static bool is_asleep(void)
-{
-	return __atomic_load_n(&asleep, __ATOMIC_SEQ_CST);
-}
-
-/* The flag first: a pass that is about to fall asleep looks at it afterwards. */
-void decay_stir_slow(void)
-{
-	__atomic_store_n(&decay_stirred, 1, __ATOMIC_SEQ_CST);
-	if (decay_ms() < 0 || !is_asleep() || !__atomic_exchange_n(&asleep, 0, __ATOMIC_SEQ_CST))
-		return;
-	__atomic_store_n(&next_pass, clock_us() + (uint64_t)period() * 1000, __ATOMIC_RELAXED);
-	maintenance_start_ticks();
-}
-
-/* At the end of a pass. */
-static void fall_asleep(void)
-{
-	__atomic_store_n(&next_pass, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&decay_stirred, __ATOMIC_SEQ_CST))
-		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
-}
+static uint32_t passing; /* a pass runs */
+static bool huge_pages;  /* they are used here: as of this pass */
 
 /* --- huge pages ---------------------------------------------------------------------- */
 
@@ -452,29 +391,16 @@ static void visit_cache(struct slab_cache *cache, uint32_t now)
 
 /* --- passes --------------------------------------------------------------------------------------- */
 
-static uint32_t begin_turn(void)
-{
-	uint32_t now = turn + 1;
-
-	if (now == DECAY_SETTLED)
-		now = 1;
-	__atomic_store_n(&turn, now, __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&decay_stirred, 0, __ATOMIC_SEQ_CST))
-		stirred_turn = now;
-	return now;
-}
-
 static void pass(void)
 {
 	struct slab_cache *cache = NULL;
-	uint32_t now = begin_turn();
+	uint32_t now = decay_begin_pass();
 
 	__atomic_store_n(&huge_pages, huge_pages_come_unasked(), __ATOMIC_RELAXED);
 	while ((cache = pin_next(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now, decay_may_discard);
-	if (now - stirred_turn > QUIET_TURNS)
-		fall_asleep();
+	decay_end_pass();
 }
 
 static bool begin_passing(void)
@@ -490,44 +416,24 @@ static void end_passing(void)
 	__atomic_store_n(&passing, 0, __ATOMIC_RELEASE);
 }
 
-/* On a grid, as far as they are in time: a timer is always a little late. */
-static void pass_if_due(uint64_t now)
-{
-	const uint64_t step = (uint64_t)period() * 1000;
-	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
-
-	if (is_asleep() || now < due)
-		return;
-	due = due + step > now ? due + step : now + step;
-	__atomic_store_n(&next_pass, due, __ATOMIC_RELAXED);
-	pass();
-}
-
 void decay_tick(uint64_t now)
 {
-	if (is_asleep() || !begin_passing())
+	if (decay_is_asleep() || !begin_passing())
 		return;
-	pass_if_due(now);
+	if (decay_take_due(now))
+		pass();
 	end_passing();
-}
-
-/* Rounded up. */
-static long wait_from(uint64_t now)
-{
-	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
-
-	return due > now ? (long)((due - now + 999) / 1000) : 1;
 }
 
 long decay_wait(void)
 {
-	return is_asleep() ? 0 : wait_from(clock_us());
+	return decay_is_asleep() ? 0 : decay_wait_from(clock_us());
 }
 
 long decay_maintain(uint64_t now)
 {
 	decay_tick(now);
-	return is_asleep() ? -1 : wait_from(now);
+	return decay_is_asleep() ? -1 : decay_wait_from(now);
 }
 
 long slab_maintain(void)
@@ -573,7 +479,5 @@ size_t slab_trim(void)
 void decay_after_fork_child(void)
 {
 	passing = 0;
-	/* Whoever set the flag may have been about to wake them. */
-	if (is_asleep())
-		__atomic_store_n(&decay_stirred, 0, __ATOMIC_SEQ_CST);
+	decay_clear_after_fork();
 }

@@ -63,4 +63,20 @@ static inline bool decay_is_ripe(uint32_t idle_since, uint32_t turn)
 	return idle_since == DECAY_SETTLED || (int32_t)(turn - idle_since) >= (int32_t)DECAY_TURNS;
 }
 
+/* --- for decay.c, which runs the passes ------------------------------------------------- */
+
+/* No passes run until decay_stir() is called. */
+bool decay_is_asleep(void);
+/* Is a pass due? Then the time of the next one is set. now: clock_us(). By one thread at a
+ * time, as the next two. */
+bool decay_take_due(uint64_t now);
+/* The number of the pass that begins: decay_turn() from now on. */
+uint32_t decay_begin_pass(void);
+/* It ends; passes end if no pass found the flag for long. */
+void decay_end_pass(void);
+/* Milliseconds until the next pass is due, at least 1. */
+long decay_wait_from(uint64_t now);
+/* In the child of a fork. */
+void decay_clear_after_fork(void);
+
 #endif /* SLAB_PAGES_IDLE_H */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When passes of maintenance run. Those who free memory set a flag and start them; they end
+ * by themselves. What a pass does: memory/decay.c, where it is also said why that is enough.
+ */
+#include "pages/idle.h"
+
+#include "base/clock.h"
+#include "base/maintenance.h"
+#include "config/options.h"
+
+/* More than DECAY_TURNS, as a busy cache is looked at only once in so many. */
+#define QUIET_TURNS (2 * DECAY_TURNS)
+/* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
+#define AT_ONCE_PERIOD 25L
+
+uint32_t decay_stirred;
+static uint32_t asleep = 1;   /* no passes, since nothing was freed for long */
+static uint32_t turn; /* the pass that runs, or the last one: never 0 once there was one */
+static uint32_t stirred_turn; /* the last one that found the flag */
+static uint64_t next_pass; /* µs; 0: not known yet */
+
+/* -1: never. */
+static long decay_ms(void)
+{
+	return slab_options()->decay_ms;
+}
+
+bool decay_at_once(void)
+{
+	return decay_ms() == 0;
+}
+
+uint32_t decay_turn(void)
+{
+	return __atomic_load_n(&turn, __ATOMIC_RELAXED);
+}
+
+/* In ms. */
+static long period(void)
+{
+	long quarter = decay_ms() / (long)DECAY_TURNS;
+
+	return decay_at_once() ? AT_ONCE_PERIOD : quarter ? quarter : 1;
+}
+
+/* --- waking and falling asleep ---------------------------------------------------- */
+
+bool decay_is_asleep(void)
+{
+	return __atomic_load_n(&asleep, __ATOMIC_SEQ_CST);
+}
+
+/* The flag first: a pass that is about to fall asleep looks at it afterwards. */
+void decay_stir_slow(void)
+{
+	__atomic_store_n(&decay_stirred, 1, __ATOMIC_SEQ_CST);
+	if (decay_ms() < 0 || !decay_is_asleep() ||
+	    !__atomic_exchange_n(&asleep, 0, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_store_n(&next_pass, clock_us() + (uint64_t)period() * 1000, __ATOMIC_RELAXED);
+	maintenance_start_ticks();
+}
+
+static void fall_asleep(void)
+{
+	__atomic_store_n(&next_pass, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&decay_stirred, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
+}
+
+/* --- passes --------------------------------------------------------------------------- */
+
+uint32_t decay_begin_pass(void)
+{
+	uint32_t now = turn + 1;
+
+	if (now == DECAY_SETTLED)
+		now = 1;
+	__atomic_store_n(&turn, now, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&decay_stirred, 0, __ATOMIC_SEQ_CST))
+		stirred_turn = now;
+	return now;
+}
+
+void decay_end_pass(void)
+{
+	if (turn - stirred_turn > QUIET_TURNS)
+		fall_asleep();
+}
+
+/* On a grid, as far as they are in time: a timer is always a little late. */
+bool decay_take_due(uint64_t now)
+{
+	const uint64_t step = (uint64_t)period() * 1000;
+	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
+
+	if (decay_is_asleep() || now < due)
+		return false;
+	due = due + step > now ? due + step : now + step;
+	__atomic_store_n(&next_pass, due, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Rounded up. */
+long decay_wait_from(uint64_t now)
+{
+	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
+
+	return due > now ? (long)((due - now + 999) / 1000) : 1;
+}
+
+void decay_clear_after_fork(void)
+{
+	/* Whoever set the flag may have been about to wake them. */
+	if (decay_is_asleep())
+		__atomic_store_n(&decay_stirred, 0, __ATOMIC_SEQ_CST);
+}
