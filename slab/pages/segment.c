@@ -41,7 +41,6 @@
 #include "base/compiler.h"
 #include "base/round.h"
 #include "config/fail.h"
-#include "core/debug_record.h"
 #include "pages/account.h"
 #include "pages/idle.h"
 #include "pages/os.h"
