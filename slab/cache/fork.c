@@ -42,7 +42,7 @@ static uint64_t signal_mask;
 /*
  * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
- *   1 registry_lock         the list of caches (create.c)
+ *   1 registry_lock         the list of caches (registry.c)
  *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
  *                           those that were taken from CPUs (shrink.c);
  *                           a thread holds that of one cache only
@@ -52,7 +52,7 @@ static uint64_t signal_mask;
  *   6 node->lock            a node's lists (node.c, debug_objects.c), one at a time
  *   7 guard lock            guarded objects (guard.c)
  *   8 pages_lock            free slabs and segments (segment.c)
- *   9 counters lock         what is attached to caches (counters_attach.c)
+ *   9 counters lock         what is attached to caches (counters.c)
  *  10 free_lock             what RCU callbacks use again (free_rcu.c)
  *  11 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *

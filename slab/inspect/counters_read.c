@@ -17,8 +17,6 @@
 
 #include "base/seqcount.h"
 #include "inspect/process.h"
-#include "stats/answer.h"
-#include "stats/json.h"
 
 #define TABLE_TRIES 16
 #define WORDS_AT_ONCE 64u
@@ -27,8 +25,6 @@
 #define WORDS_MAX (1u << 20)
 #define WORDS_OF_ROW 7u
 #define FEW_WORDS 64u
-
-/* --- reading ------------------------------------------------------------------------- */
 
 static int read_sum(const struct inspection *in, const struct counter_row *row, uint64_t *sum)
 {
@@ -127,27 +123,4 @@ void inspect_counters(struct inspection *in, const struct slab_cache *cache, con
 		seen->count = 0;
 	if (mine)
 		counters_unlock();
-}
-
-/* --- as JSON --------------------------------------------------------------------------- */
-
-void inspect_put_counters(struct slab_json *json, struct inspection *in,
-			  const struct inspect_cache *cache)
-{
-	static const char *const kinds[] = {[SLAB_COUNTER_EVENTS] = "events",
-					    [SLAB_COUNTER_GAUGE] = "gauge",
-					    [SLAB_COUNTER_BYTES] = "bytes"};
-	struct inspect_counters seen;
-
-	inspect_counters(in, cache->copy, NULL, &seen);
-	slab_json_open(json, "counters", '[');
-	for (unsigned i = 0; i < seen.count; i++) {
-		slab_json_open(json, NULL, '{');
-		slab_json_string(json, "name", seen.table.row[i].name);
-		slab_json_string(json, "kind", kinds[seen.table.row[i].kind]);
-		slab_json_number(json, "value", seen.sum[i]);
-		slab_json_string(json, "help", seen.table.row[i].help);
-		slab_json_close(json, '}');
-	}
-	slab_json_close(json, ']');
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at a process: root, caches, slabs. See process.h.
+ * Looking at a process: root and caches. See process.h; slabs: each_slab.c.
  */
 #include "inspect/process.h"
 #include "base/seqcount.h"
 #include "debug/layout.h"
+#include "inspect/walk.h"
 #include "pages/os.h"
 #include "registry/registry.h"
 
@@ -18,8 +19,6 @@
 #define CACHES_MAX 65536u
 #define REGISTRY_TRIES 64
 #define EXACT_TRIES 16
-#define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
-#define DESCRIPTORS_MAX 16u /* read at once: on the stack, which may be small */
 #define CPUS_MAX 8192u
 
 /* --- this process ------------------------------------------------------------ */
@@ -49,25 +48,6 @@ __attribute__((no_sanitize("thread"))) static int read_self(void *arg, uint64_t 
 
 const struct slab_reader inspect_self = {.struct_size = sizeof(struct slab_reader),
 					 .read = read_self};
-
-/* --- lists that may lead in circles ---------------------------------------------- */
-
-/* Brent's way: whoever comes by a remembered place again goes round. */
-struct walk {
-	uint64_t remembered;
-	uint64_t steps, until;
-};
-
-static bool goes_round(struct walk *walk, uint64_t address)
-{
-	if (address == walk->remembered)
-		return true;
-	if (walk->steps++ >= walk->until) {
-		walk->remembered = address;
-		walk->until = 2 * walk->steps;
-	}
-	return false;
-}
 
 /* --- reading -------------------------------------------------------------------- */
 
@@ -385,157 +365,4 @@ struct inspect_cache *inspect_find(const struct inspection *in, const char *name
 		if (cache_is_called(in->caches[i].copy, name))
 			return &in->caches[i];
 	return NULL;
-}
-
-/* Neighbours are often of one cache, so the last one found comes first. */
-static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
-{
-	if (in->found >= in->count || in->caches[in->found].address != address) {
-		if (in->count < 2)
-			return NULL;
-		in->found = inspect_number_at(in, address);
-	}
-	return in->found < in->count ? &in->caches[in->found] : NULL;
-}
-
-/* --- slabs --------------------------------------------------------------------------- */
-
-/* Some of a segment's descriptors, from the first-th on, and their letters. */
-struct descriptors {
-	struct segment head;
-	unsigned first, count;
-	struct slab slab[DESCRIPTORS_MAX];
-	struct slab_debug debug[DESCRIPTORS_MAX];
-};
-
-static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
-{
-	return in->links ? (unsigned)(slab->cpu.local >> 16 & 0xffff) : (uint32_t)slab->cpu.local;
-}
-
-static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
-{
-	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
-}
-
-/* Objects in use, of a copy; as debug_used() when frees go to the node's lock. */
-static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
-{
-	const struct slab *slab = &seen->slab;
-	unsigned late = slab->remote >> 16 & 0xffff;
-	unsigned all = seen->tagged ? slab->drained : slab->carved;
-	unsigned unused = seen->tagged ? late : free_on_stack(in, slab) + late;
-
-	if (seen->tagged && slab->debug)
-		return seen->debug.used;
-	return unused < all ? all - unused : 0;
-}
-
-/* As debug_has_present_layout(), of copies. */
-static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
-{
-	return copy->letters & LETTERS_SLAB &&
-	       debug->letters == debug_layout_letters(copy->letters) &&
-	       debug->object_size == copy->object_size;
-}
-
-static void see(const struct inspection *in, const struct inspect_cache *cache,
-		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
-{
-	*seen = (struct inspect_slab){
-		.descriptor = (uintptr_t)from->head.first +
-			      (uint64_t)(from->first + i) * from->head.stride,
-		.address = (uintptr_t)from->slab[i].cpu.base,
-		.bytes = UINT64_C(1) << from->head.slab_shift,
-		.side = from->head.side,
-		.populated = slab_held(&from->slab[i]),
-		.slab = from->slab[i],
-		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
-		.owner = owner_of(in, &from->slab[i]),
-	};
-	if (seen->tagged && seen->slab.debug)
-		seen->debug = from->debug[i];
-	seen->guarded = seen->slab.debug && seen->debug.guarded;
-	seen->drains = seen->tagged && !seen->guarded &&
-		       (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
-	seen->used = used_of(in, seen);
-}
-
-static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
-{
-	int error = inspect_read(in, address, sizeof(to->head), &to->head);
-	const struct segment *head = &to->head;
-
-	if (!error && (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX ||
-		       head->stride % 8 || head->slab_shift > SEGMENT_SHIFT))
-		error = -EFAULT;
-	to->first = to->count = 0;
-	return error;
-}
-
-/* The next ones. */
-static int read_descriptors(const struct inspection *in, struct descriptors *to)
-{
-	const struct segment *head = &to->head;
-	unsigned first = to->first + to->count, left = head->slabs - first;
-	uint64_t address = (uintptr_t)head->first + (uint64_t)first * head->stride;
-	int error;
-
-	to->first = first;
-	to->count = left < DESCRIPTORS_MAX ? left : DESCRIPTORS_MAX;
-	error = inspect_read_pieces(in, address, sizeof(struct slab), head->stride, to->count,
-				    to->slab);
-	if (!error && head->side && to->count)
-		error = inspect_read_pieces(in, (uintptr_t)to->slab[0].debug,
-					    sizeof(struct slab_debug), head->side, to->count,
-					    to->debug);
-	return error;
-}
-
-/* Can there be slabs of the caches in it? Of one cache, its geometry tells. */
-static bool is_of_interest(const struct inspection *in, const struct segment *head)
-{
-	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
-}
-
-typedef void see_slab(struct inspection *in, struct inspect_cache *cache,
-		      const struct inspect_slab *slab, void *arg);
-
-/* Those that were read. */
-static void see_each(struct inspection *in, const struct descriptors *from, see_slab *fn, void *arg)
-{
-	struct inspect_slab seen;
-
-	for (unsigned i = 0; i < from->count; i++) {
-		uint64_t user = (uintptr_t)from->slab[i].cpu.user & ~SLAB_TAGS;
-		struct inspect_cache *cache = user ? cache_at(in, user) : NULL;
-
-		if (!cache)
-			continue;
-		see(in, cache, from, i, &seen);
-		fn(in, cache, &seen, arg);
-	}
-}
-
-int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
-{
-	uint64_t address = (uintptr_t)in->pages.segments;
-	struct walk walk = {.remembered = 0};
-	struct descriptors from;
-
-	for (; address; address = (uintptr_t)from.head.next) {
-		int error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
-
-		if (error)
-			return error;
-		in->metadata_bytes += from.head.head_bytes;
-		while (is_of_interest(in, &from.head) &&
-		       from.first + from.count < from.head.slabs) {
-			error = read_descriptors(in, &from);
-			if (error)
-				return error;
-			see_each(in, &from, fn, arg);
-		}
-	}
-	return 0;
 }

@@ -14,8 +14,8 @@ int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_loca
 		   const char *request, struct slab_json *json);
 /* The members of `draining` and `draining_slabs`. */
 void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache);
-/* The member of `counters`. */
-void inspect_put_counters(struct slab_json *json, struct inspection *in,
-			  const struct inspect_cache *cache);
+/* All of a cache, as an element of an array. */
+void inspect_put_cache(struct slab_json *json, struct inspection *in,
+		       const struct inspect_cache *cache);
 
 #endif /* SLAB_STATS_ANSWER_H */

@@ -5,7 +5,6 @@
 #include "base/seqcount.h"
 #include "core/cache.h"
 #include "inspect/counters.h"
-#include "inspect/root.h"
 #include "pages/os.h"
 #include "registry/registry.h"
 #include "stats/attributes.h"
@@ -16,34 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-void counters_lock(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-void counters_unlock(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
 /* --- what can be attached -------------------------------------------------------- */
-
-static bool is_name_character(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* Of `size` bytes, among them a zero. */
-static bool is_name(const char *name, size_t size)
-{
-	size_t n = 0;
-
-	while (n < size && is_name_character(name[n]))
-		n++;
-	return n > 0 && n < size && !name[n] && name[0] >= 'a';
-}
 
 static bool is_help(const char *help)
 {
@@ -52,21 +24,6 @@ static bool is_help(const char *help)
 	while (help[n] >= ' ' && help[n] <= '~' && n <= SLAB_COUNTER_HELP_MAX)
 		n++;
 	return !help[n] && n <= SLAB_COUNTER_HELP_MAX;
-}
-
-bool counter_is_sane(const struct counter_row *row)
-{
-	const uint64_t word = sizeof(uint64_t);
-	uint64_t span, end;
-
-	if (!is_name(row->name, sizeof(row->name)) || row->kind > SLAB_COUNTER_BYTES)
-		return false;
-	if (!row->value || row->value % word || !row->copies || row->copies > COUNTER_COPIES_MAX)
-		return false;
-	if (row->copies > 1 && (!row->stride || row->stride % word))
-		return false;
-	return !__builtin_mul_overflow(row->stride, row->copies - 1, &span) &&
-	       !__builtin_add_overflow(row->value + word, span, &end);
 }
 
 /* What struct slab_counter ended with when it was new. */
@@ -163,11 +120,6 @@ static int attach(struct slab_cache *cache, const struct counter_table *table)
 		return -ENOMEM;
 	put(cache->counters, table);
 	return 0;
-}
-
-bool cache_has_counters(const struct slab_cache *cache)
-{
-	return cache->counters && cache->counters->count;
 }
 
 int slab_cache_attach_counters_sized(struct slab_cache *cache, const struct slab_counter *counters,

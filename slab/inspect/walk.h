@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists in another process's memory, which may lead in circles. */
+#ifndef SLAB_INSPECT_WALK_H
+#define SLAB_INSPECT_WALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Brent's way: a walk that comes to a remembered place again goes round. */
+struct walk {
+	uint64_t remembered;
+	uint64_t steps, until;
+};
+
+static inline bool goes_round(struct walk *walk, uint64_t address)
+{
+	if (address == walk->remembered)
+		return true;
+	if (walk->steps++ >= walk->until) {
+		walk->remembered = address;
+		walk->until = 2 * walk->steps;
+	}
+	return false;
+}
+
+#endif /* SLAB_INSPECT_WALK_H */

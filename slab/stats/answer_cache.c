@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* One cache as JSON. */
+#include <slab/debug.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "base/names.h"
+#include "inspect/process.h"
+#include "stats/answer.h"
+#include "stats/reply.h"
+
+static void put_flags(struct slab_json *json, uint64_t flags)
+{
+	const char *name;
+	uint64_t flag;
+
+	slab_json_number(json, "flags", flags);
+	slab_json_open(json, "flag_names", '[');
+	for (unsigned i = 0; (name = flag_name(i, &flag)); i++) {
+		if (flags & flag)
+			slab_json_string(json, NULL, name);
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "object_size", stats->object_size);
+	slab_json_number(json, "slab_size", stats->slab_size);
+	slab_json_number(json, "align", stats->align);
+	slab_json_number(json, "objects_per_slab", stats->objects_per_slab);
+	slab_json_number(json, "order", stats->order);
+	slab_json_number(json, "has_ctor", stats->has_ctor);
+	slab_json_number(json, "merged", stats->merged);
+	slab_json_number(json, "min_partial", stats->min_partial);
+	slab_json_number(json, "cpu_partial", stats->cpu_partial);
+	slab_json_number(json, "limit", stats->limit);
+}
+
+static void put_counts(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "slabs", stats->slabs);
+	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
+	slab_json_number(json, "partial", stats->partial);
+	slab_json_number(json, "full", stats->full);
+	slab_json_number(json, "objects", stats->objects);
+	slab_json_number(json, "total_objects", stats->total_objects);
+	slab_json_number(json, "objects_partial", stats->objects_partial);
+	slab_json_number(json, "gathered", stats->gathered);
+	slab_json_number(json, "populated", stats->populated);
+	slab_json_number(json, "counted", stats->counted);
+	slab_json_number(json, "counted_us", stats->counted_us);
+	slab_json_number(json, "counted_variance", stats->counted_variance);
+}
+
+static void put_memory(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_number(json, "rcu_pending", stats->rcu_pending);
+	slab_json_number(json, "rcu_freed", stats->rcu_freed);
+	slab_json_number(json, "rcu_helped", stats->rcu_helped);
+	slab_json_number(json, "limit_hits", stats->limit_hits);
+	slab_json_number(json, "reserve", stats->reserve);
+	slab_json_number(json, "reserve_left", stats->reserve_left);
+	slab_json_number(json, "reclaims", stats->reclaims);
+	slab_json_number(json, "reclaimed", stats->reclaimed);
+	slab_json_number(json, "moved", stats->moved);
+}
+
+static void put_aliases(struct slab_json *json, const struct slab_cache *copy)
+{
+	slab_json_open(json, "aliases", '[');
+	for (unsigned i = 0; i < copy->aliases; i++)
+		slab_json_string(json, NULL, copy->alias[i]);
+	slab_json_close(json, ']');
+}
+
+static void put_draining_slabs(struct slab_json *json, const char *letters, uint64_t slabs)
+{
+	if (!slabs)
+		return;
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "letters", letters);
+	slab_json_number(json, "slabs", slabs);
+	slab_json_close(json, '}');
+}
+
+void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache)
+{
+	slab_json_open(json, "draining", '[');
+	put_draining_slabs(json, "-", cache->draining_plain);
+	for (unsigned i = 0; i < INSPECT_LAYOUTS; i++) {
+		uint64_t letters = inspect_layout_letters(i);
+		char text[LETTERS_TEXT];
+
+		debug_letters_text(letters ? letters : SLAB_CONSISTENCY_CHECKS, text);
+		put_draining_slabs(json, text, cache->draining[i]);
+	}
+	slab_json_close(json, ']');
+	slab_json_number(json, "draining_slabs", cache->stats.draining_slabs);
+}
+
+static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
+{
+	const struct slab_stats *stats = &cache->stats;
+
+	control_put_letters(json, "letters", stats->flags);
+	slab_json_number(json, "errors", stats->errors);
+	slab_json_number(json, "debug_slabs", stats->debug_slabs);
+	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
+	inspect_put_draining(json, cache);
+	slab_json_number(json, "sample", cache->copy->sample.interval);
+}
+
+static void put_events(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "events", '{');
+	for (unsigned i = 0; i < SLAB_EVENT_COUNT; i++)
+		slab_json_number(json, slab_event_name(i), stats->event[i]);
+	slab_json_close(json, '}');
+}
+
+static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
+{
+	slab_json_open(json, "nodes", '[');
+	for (unsigned i = 0; i < stats->nodes; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_number(json, "slabs", stats->node_slabs[i]);
+		slab_json_number(json, "partial", stats->node_partial[i]);
+		slab_json_number(json, "objects", stats->node_objects[i]);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
+static void put_counters(struct slab_json *json, struct inspection *in,
+			 const struct inspect_cache *cache)
+{
+	static const char *const kinds[] = {[SLAB_COUNTER_EVENTS] = "events",
+					    [SLAB_COUNTER_GAUGE] = "gauge",
+					    [SLAB_COUNTER_BYTES] = "bytes"};
+	struct inspect_counters seen;
+
+	inspect_counters(in, cache->copy, NULL, &seen);
+	slab_json_open(json, "counters", '[');
+	for (unsigned i = 0; i < seen.count; i++) {
+		slab_json_open(json, NULL, '{');
+		slab_json_string(json, "name", seen.table.row[i].name);
+		slab_json_string(json, "kind", kinds[seen.table.row[i].kind]);
+		slab_json_number(json, "value", seen.sum[i]);
+		slab_json_string(json, "help", seen.table.row[i].help);
+		slab_json_close(json, '}');
+	}
+	slab_json_close(json, ']');
+}
+
+void inspect_put_cache(struct slab_json *json, struct inspection *in,
+		       const struct inspect_cache *cache)
+{
+	slab_json_open(json, NULL, '{');
+	slab_json_string(json, "name", cache->stats.name);
+	put_aliases(json, cache->copy);
+	put_flags(json, cache->stats.flags);
+	put_sizes(json, &cache->stats);
+	put_counts(json, &cache->stats);
+	put_memory(json, &cache->stats);
+	put_debug(json, cache);
+	put_events(json, &cache->stats);
+	put_counters(json, in, cache);
+	put_nodes(json, &cache->stats);
+	slab_json_close(json, '}');
+}
