@@ -50,7 +50,6 @@
 #define GEOMETRIES_MAX 256
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
 #define SIDE_STEP ((size_t)4096)
-#define ADDRESS_BITS 48
 #define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
 
 struct geometry {
@@ -72,29 +71,6 @@ struct slab slab_nowhere = {
 	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
 	.remote = REMOTE_OWNED,
 };
-
-/* One bit for each SEGMENT_SIZE bytes of the address space. */
-static uint64_t known[1u << (ADDRESS_BITS - SEGMENT_SHIFT - 6)];
-
-static void set_known(const char *start, bool is_known)
-{
-	uintptr_t n = (uintptr_t)start >> SEGMENT_SHIFT;
-	uint64_t bit = UINT64_C(1) << n % 64;
-
-	if (is_known)
-		__atomic_fetch_or(&known[n / 64], bit, __ATOMIC_RELEASE);
-	else
-		__atomic_fetch_and(&known[n / 64], ~bit, __ATOMIC_RELEASE);
-}
-
-bool segment_known(const void *ptr)
-{
-	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
-
-	if (n / 64 >= sizeof(known) / sizeof(known[0]))
-		return false;
-	return __atomic_load_n(&known[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
-}
 
 void segment_lock(void)
 {
@@ -191,11 +167,6 @@ static unsigned slabs_that_fit(const struct geometry *geometry)
 	return n;
 }
 
-static struct slab **table_of(const struct segment *segment)
-{
-	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
-}
-
 /* Fill in the head of a fresh segment. */
 static void segment_format(struct segment *segment, struct geometry *geometry, unsigned node)
 {
@@ -214,7 +185,7 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	segment->side = geometry->side;
 	segment->head_bytes = SEGMENT_FIRST_OFFSET - SEGMENT_HEAD_OFFSET;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		table_of(segment)[u] = &slab_nowhere;
+		segment_table(segment)[u] = &slab_nowhere;
 }
 
 /* NULL: the list is empty. */
@@ -259,7 +230,7 @@ static struct segment *segment_publish(struct segment *segment)
 	segment->next = slab_pages.segments;
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
 	slab_pages.segment_count++;
-	set_known(segment_start(segment), true);
+	segment_set_known(segment_start(segment), true);
 	return NULL;
 }
 
@@ -271,7 +242,7 @@ static void publish_slab(struct segment *segment, struct slab *slab)
 	const unsigned units = 1u << (segment->slab_shift - SEGMENT_UNIT_SHIFT);
 
 	for (unsigned u = first; u < first + units; u++)
-		__atomic_store_n(&table_of(segment)[u], slab, __ATOMIC_RELEASE);
+		__atomic_store_n(&segment_table(segment)[u], slab, __ATOMIC_RELEASE);
 	__atomic_store_n(&segment->slabs, segment->slabs + 1, __ATOMIC_RELEASE);
 }
 
@@ -507,124 +478,4 @@ void slab_populate(struct slab *slab, size_t bytes)
 		return;
 	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
 	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
-}
-
-/*
- * A large allocation is a mapping of its own behind a segment's head, so that
- * its address leads to a descriptor like any other. Only its first segment has
- * a table, and its address lies in there.
- */
-static size_t large_offset(size_t align)
-{
-	return round_up(SEGMENT_HEAD_OFFSET + os_page_size(), align ? align : 1);
-}
-
-static size_t large_mapped(size_t bytes, size_t align)
-{
-	return os_pages(large_offset(align) + bytes);
-}
-
-/* All but the guard in front, which never holds memory. */
-static size_t large_counted(size_t mapped)
-{
-	return mapped - SEGMENT_HEAD_OFFSET;
-}
-
-size_t segment_large_bytes(size_t bytes, size_t align)
-{
-	return large_counted(large_mapped(bytes, align));
-}
-
-/* The head and the only descriptor, to which every address leads. */
-static struct slab *format_large(char *start, size_t bytes, size_t align)
-{
-	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
-	struct slab *slab = (struct slab *)(start + SEGMENT_FIRST_OFFSET);
-
-	*segment = (struct segment){
-		.magic = SEGMENT_MAGIC,
-		.mapped = large_mapped(bytes, align),
-		.slabs = 1,
-		.room = 1,
-		.first = (char *)slab,
-		.base = start + large_offset(align),
-	};
-	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		table_of(segment)[u] = slab;
-	slab->cpu.owner = CPU_NONE;
-	slab->cpu.base = segment->base;
-	slab->remote = REMOTE_OWNED;
-	slab->large = bytes;
-	return slab;
-}
-
-/* Behind its guard; NULL and ENOMEM. */
-static char *map_large(size_t mapped)
-{
-	char *start = os_map(mapped, SEGMENT_SIZE);
-
-	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
-		return start;
-	os_unmap(start, mapped);
-	errno = ENOMEM;
-	return NULL;
-}
-
-struct slab *segment_map_large(size_t bytes, size_t align)
-{
-	size_t mapped = large_mapped(bytes, align), counted = large_counted(mapped);
-	struct slab *slab;
-	char *start;
-
-	if (mapped < bytes) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (!account_charge(NULL, counted))
-		return NULL;
-	start = map_large(mapped);
-	if (!start) {
-		account_give_up(NULL, counted);
-		return NULL;
-	}
-	slab = format_large(start, bytes, align);
-	set_known(start, true);
-	segment_count_large((long)counted);
-	return slab;
-}
-
-void segment_unmap_large(struct slab *slab)
-{
-	struct segment *segment = segment_of(slab);
-	size_t mapped = segment->mapped;
-
-	segment_count_large(-(long)large_counted(mapped));
-	set_known(segment_start(segment), false);
-	os_unmap(segment_start(segment), mapped);
-	account_release(NULL, large_counted(mapped));
-}
-
-bool segment_resize_large(struct slab *slab, size_t bytes)
-{
-	struct segment *segment = segment_of(slab);
-	size_t mapped = os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
-
-	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
-
-	if (mapped < bytes || (more && !account_charge(NULL, more)))
-		return false;
-	/* The guard is a mapping of its own. */
-	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
-		account_release(NULL, more);
-		return false;
-	}
-	segment_count_large((long)(mapped - before));
-	segment->mapped = mapped;
-	account_release(NULL, before + more - mapped);
-	return true;
-}
-
-void segment_count_large(long bytes)
-{
-	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
 }

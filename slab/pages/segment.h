@@ -114,6 +114,11 @@ static inline struct slab *slab_of(const void *ptr)
 			       __ATOMIC_RELAXED);
 }
 
+static inline struct slab **segment_table(const struct segment *segment)
+{
+	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
+}
+
 static inline struct slab *segment_slab(const struct segment *segment, unsigned i)
 {
 	return (struct slab *)(segment->first + (size_t)i * segment->stride);
@@ -163,6 +168,8 @@ bool geometry_is_debug(const struct geometry *geometry);
 /* Does this address lie in a segment? Then segment_of() and slab_of() may be
  * used. Lock-free; async-signal-safe. */
 bool segment_known(const void *ptr);
+/* A segment begins, or ends, at this address. */
+void segment_set_known(const char *start, bool is_known);
 /* One slab in hand, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
 /* Give a slab back; its memory is kept for the next who takes one. */

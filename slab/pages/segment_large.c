@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A large allocation is a mapping of its own behind a segment's head, so that
+ * its address leads to a descriptor like any other. Only its first segment has
+ * a table, and its address lies in there.
+ */
+#include <errno.h>
+
+#include "base/round.h"
+#include "pages/account.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+
+static size_t large_offset(size_t align)
+{
+	return round_up(SEGMENT_HEAD_OFFSET + os_page_size(), align ? align : 1);
+}
+
+static size_t large_mapped(size_t bytes, size_t align)
+{
+	return os_pages(large_offset(align) + bytes);
+}
+
+/* All but the guard in front, which never holds memory. */
+static size_t large_counted(size_t mapped)
+{
+	return mapped - SEGMENT_HEAD_OFFSET;
+}
+
+size_t segment_large_bytes(size_t bytes, size_t align)
+{
+	return large_counted(large_mapped(bytes, align));
+}
+
+/* The head and the only descriptor, to which every address leads. */
+static struct slab *format_large(char *start, size_t bytes, size_t align)
+{
+	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
+	struct slab *slab = (struct slab *)(start + SEGMENT_FIRST_OFFSET);
+
+	*segment = (struct segment){
+		.magic = SEGMENT_MAGIC,
+		.mapped = large_mapped(bytes, align),
+		.slabs = 1,
+		.room = 1,
+		.first = (char *)slab,
+		.base = start + large_offset(align),
+	};
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		segment_table(segment)[u] = slab;
+	slab->cpu.owner = CPU_NONE;
+	slab->cpu.base = segment->base;
+	slab->remote = REMOTE_OWNED;
+	slab->large = bytes;
+	return slab;
+}
+
+/* Behind its guard; NULL and ENOMEM. */
+static char *map_large(size_t mapped)
+{
+	char *start = os_map(mapped, SEGMENT_SIZE);
+
+	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
+		return start;
+	os_unmap(start, mapped);
+	errno = ENOMEM;
+	return NULL;
+}
+
+struct slab *segment_map_large(size_t bytes, size_t align)
+{
+	size_t mapped = large_mapped(bytes, align), counted = large_counted(mapped);
+	struct slab *slab;
+	char *start;
+
+	if (mapped < bytes) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (!account_charge(NULL, counted))
+		return NULL;
+	start = map_large(mapped);
+	if (!start) {
+		account_give_up(NULL, counted);
+		return NULL;
+	}
+	slab = format_large(start, bytes, align);
+	segment_set_known(start, true);
+	segment_count_large((long)counted);
+	return slab;
+}
+
+void segment_unmap_large(struct slab *slab)
+{
+	struct segment *segment = segment_of(slab);
+	size_t mapped = segment->mapped;
+
+	segment_count_large(-(long)large_counted(mapped));
+	segment_set_known(segment_start(segment), false);
+	os_unmap(segment_start(segment), mapped);
+	account_release(NULL, large_counted(mapped));
+}
+
+bool segment_resize_large(struct slab *slab, size_t bytes)
+{
+	struct segment *segment = segment_of(slab);
+	size_t mapped = os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
+
+	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
+
+	if (mapped < bytes || (more && !account_charge(NULL, more)))
+		return false;
+	/* The guard is a mapping of its own. */
+	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
+		account_release(NULL, more);
+		return false;
+	}
+	segment_count_large((long)(mapped - before));
+	segment->mapped = mapped;
+	account_release(NULL, before + more - mapped);
+	return true;
+}
+
+void segment_count_large(long bytes)
+{
+	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
+}
