@@ -62,7 +62,7 @@ struct slab_answer {
  * slab_inspect: answer a request of the control protocol from memory.
  *
  * @root     address of the root
- * @request  without "slab/1": "ping", "stats", "slabs NAME", or
+ * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME", or
  *           "traces allocated|freed SINCE NAME"
  * @answer   free it with slab_answer_free(), also after an error
  *
