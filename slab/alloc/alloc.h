@@ -24,10 +24,9 @@ void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
  * ENOMEM: the cache is to be destroyed again. */
 bool reserve_create(struct slab_cache *cache, const void *caller);
 /* Before a cache is destroyed: free the objects; then they are to be put back, when it is
- * not destroyed after all, or the reserve's memory goes. */
+ * not destroyed after all, or reserve_destroy() follows. */
 void reserve_empty(struct slab_cache *cache);
 void reserve_refill(struct slab_cache *cache, const void *caller);
-void reserve_destroy(struct slab_cache *cache);
 /* An object, as if it were allocated; NULL: none is left. */
 void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
 

@@ -31,6 +31,7 @@
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
 #include "registry/registry.h"
+#include "registry/reserve.h"
 #include "stats/counters_attach.h"
 
 static bool waits(const struct slab_cache *cache)

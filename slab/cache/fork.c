@@ -46,7 +46,7 @@ static uint64_t signal_mask;
  *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
  *                           those that were taken from CPUs (shrink.c);
  *                           a thread holds that of one cache only
- *   3 reserve lock          a cache's list of reserved objects (reserve_fill.c)
+ *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 map_lock              the map of a validation (validate.c)
  *   5 discard_lock          memory on its way to the operating system (segment.c)
  *   6 node->lock            a node's lists (node.c, debug_objects.c), one at a time

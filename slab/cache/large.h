@@ -38,7 +38,5 @@ static inline bool large_is_red(const struct slab *slab)
 /* A mapping of `size` bytes and LARGE_RED_BYTES gets its zones; they are looked at no more. */
 void large_red_begin(struct slab *slab, size_t size);
 void large_red_end(struct slab *slab, size_t size, const void *caller);
-/* All of them: number of problems, each reported. */
-long large_red_validate(void);
 
 #endif /* SLAB_CACHE_LARGE_H */

@@ -64,32 +64,6 @@ static bool find_damage(const struct slab *slab, size_t size, struct finding *fi
 	return true;
 }
 
-void large_red_begin(struct slab *slab, size_t size)
-{
-	struct region zone[2];
-
-	segment_of(slab)->red_zone = LARGE_RED_BYTES;
-	zones(slab, size, zone);
-	for (unsigned i = 0; i < 2; i++)
-		memset(zone[i].start, zone[i].value, (size_t)(zone[i].end - zone[i].start));
-	segment_lock();
-	queue_add_head(&allocations, slab);
-	segment_unlock();
-}
-
-void large_red_end(struct slab *slab, size_t size, const void *caller)
-{
-	struct finding finding;
-
-	segment_lock();
-	queue_remove(&allocations, slab);
-	segment_unlock();
-	while (find_damage(slab, size, &finding)) {
-		finding_detected(&finding, caller);
-		debug_report(NULL, &finding);
-	}
-}
-
 /* The first that is damaged; 0 bytes: it is being freed. */
 static bool find_any(struct finding *finding)
 {
@@ -105,7 +79,8 @@ static bool find_any(struct finding *finding)
 	return found;
 }
 
-long large_red_validate(void)
+/* All of them: number of problems, each reported. */
+static long validate(void)
 {
 	struct finding finding;
 	long problems = 0;
@@ -115,4 +90,31 @@ long large_red_validate(void)
 		debug_report(NULL, &finding);
 	}
 	return problems;
+}
+
+void large_red_begin(struct slab *slab, size_t size)
+{
+	struct region zone[2];
+
+	segment_of(slab)->red_zone = LARGE_RED_BYTES;
+	zones(slab, size, zone);
+	for (unsigned i = 0; i < 2; i++)
+		memset(zone[i].start, zone[i].value, (size_t)(zone[i].end - zone[i].start));
+	segment_lock();
+	queue_add_head(&allocations, slab);
+	segment_unlock();
+	__atomic_store_n(&validate_large, validate, __ATOMIC_RELEASE);
+}
+
+void large_red_end(struct slab *slab, size_t size, const void *caller)
+{
+	struct finding finding;
+
+	segment_lock();
+	queue_remove(&allocations, slab);
+	segment_unlock();
+	while (find_damage(slab, size, &finding)) {
+		finding_detected(&finding, caller);
+		debug_report(NULL, &finding);
+	}
 }

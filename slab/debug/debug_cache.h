@@ -143,4 +143,8 @@ void debug_sweep(struct slab_cache *cache);
  * under way when they began to drain, are given back: how many. */
 unsigned debug_settle(struct slab_cache *cache);
 
+/* What slab_cache_validate() checks besides, for a cache of <slab/malloc.h>'s: the number of
+ * problems. Set with the first red zone of a large allocation (cache/large_red.c). */
+extern long (*validate_large)(void);
+
 #endif /* SLAB_DEBUG_DEBUG_CACHE_H */

@@ -15,7 +15,6 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "cache/large.h"
 #include "core/hand.h"
 #include "core/node.h"
 #include "core/refill.h"
@@ -189,9 +188,12 @@ static long check_counts(struct slab_cache *cache, unsigned n)
 	return 1;
 }
 
+long (*validate_large)(void);
+
 long slab_cache_validate(struct slab_cache *cache)
 {
 	struct check_arg check = {.cache = cache};
+	long (*large)(void);
 	int cancel;
 
 	if (!cache || cache->magic != CACHE_MAGIC)
@@ -201,8 +203,9 @@ long slab_cache_validate(struct slab_cache *cache)
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		check.problems += check_node(cache, n) + check_counts(cache, n);
 	cache_each_slab(cache, check_tagged, &check);
-	if (cache->by_size)
-		check.problems += large_red_validate();
+	large = __atomic_load_n(&validate_large, __ATOMIC_ACQUIRE);
+	if (cache->by_size && large)
+		check.problems += large();
 	cancel_restore(cancel);
 	return check.problems;
 }

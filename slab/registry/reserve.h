@@ -25,13 +25,22 @@
 #ifndef SLAB_REGISTRY_RESERVE_H
 #define SLAB_REGISTRY_RESERVE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct slab_cache;
+/* The memory of a new cache's reserve, of memory.reserve objects: false, and ENOMEM. */
+bool reserve_map(struct slab_cache *cache);
+/* The memory goes; the reserve is empty. */
+void reserve_destroy(struct slab_cache *cache);
+/* false: it is full. */
+bool reserve_put(struct slab_cache *cache, void *obj);
+/* NULL: it is empty, or there is none. */
+void *reserve_get(struct slab_cache *cache);
+/* Set or clear the gate when it is wrong and `lock` takes flush_lock. */
+void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *));
 /* Are objects missing? */
 bool reserve_is_short(const struct slab_cache *cache);
-/* Under flush_lock: are allocations to come through the slow path? */
-bool reserve_is_gated(const struct slab_cache *cache);
 /* Is it in the reserve? */
 bool reserve_holds(struct slab_cache *cache, const void *obj);
 /* Held over fork. */
