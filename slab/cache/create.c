@@ -26,6 +26,8 @@
 #include "core/debug_record.h"
 #include "core/node.h"
 #include "core/slab.h"
+#include "core/upcalls.h"
+#include "debug/debug_cache.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
 #include "debug/layout.h"
@@ -46,8 +48,6 @@
 /* SLAB_DEBUG says O: not the letters that would enlarge the cache's slabs. */
 #define LETTER_NO_GROWTH (UINT64_C(1) << 63)
 
-/* The least objects of a slab, and the fractions of it that may be wasted. */
-#define OBJECTS_MIN 12u
 #define CPU_PARTIAL_BYTES (1u << 20)
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
@@ -92,24 +92,6 @@ static size_t choose_align(size_t size, size_t align, uint64_t flags)
 		align = align > line ? align : line;
 	}
 	return align < 8 ? 8 : align;
-}
-
-static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
-{
-	size_t bytes = (size_t)1 << shift;
-
-	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
-}
-
-/* The smallest slab that holds enough objects and wastes little, as
- * calculate_order() of SLUB, for slabs of user space's size. */
-unsigned cache_choose_slab_shift(size_t size)
-{
-	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
-		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
-			if (wastes_at_most(size, shift, fraction))
-				return shift;
-	return SLAB_SHIFT_MAX;
 }
 
 static unsigned clamp(unsigned n, unsigned low, unsigned high)
@@ -173,6 +155,8 @@ static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_s
 	return false;
 }
 
+static const struct cache_checks checks = {debug_report_full, debug_check_leaving};
+
 static struct slab_cache *cache_new(const char *name, size_t object_size, size_t align,
 				    const struct slab_cache_args *args, uint64_t flags)
 {
@@ -186,6 +170,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 		errno = ENOMEM;
 		return NULL;
 	}
+	cache->checks = &checks;
 	cache->object_size = object_size;
 	cache->align = align;
 	cache->flags = flags & ~(SLAB_DEBUG_LETTERS | LETTER_NO_GROWTH);

@@ -19,6 +19,7 @@
 #include "pages/account.h"
 #include "pages/queue.h"
 
+struct cache_checks;
 struct cache_deferral;
 struct cache_rcu;
 struct cache_reserve;
@@ -158,6 +159,7 @@ struct slab_cache {
 	bool undrained; /* slabs without letters may still be owned by CPUs */
 	bool had_letters; /* or has some: there may be slabs that have them, or that drain */
 	uint64_t errors; /* problems found so far */
+	const struct cache_checks *checks; /* constant */
 	struct sample sample;
 
 	/* rcu: constant; struct cache_rcu has no lock. */

@@ -11,7 +11,7 @@
 
 #include "base/cancel.h"
 #include "core/cache.h"
-#include "core/deferral.h"
+#include "core/upcalls.h"
 #include "pages/account.h"
 
 struct callback {

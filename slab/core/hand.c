@@ -14,14 +14,6 @@
 #define STEPS 100u
 #define STEP_NS 100000L
 
-/* This thread has a cache's flush_lock, or slabs in hand under it. */
-static __thread bool locked __attribute__((tls_model("initial-exec")));
-
-bool hand_is_locked(void)
-{
-	return locked;
-}
-
 static bool somebody_waits(const struct slab_cache *cache)
 {
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
@@ -37,14 +29,14 @@ void hand_lock(struct slab_cache *cache)
 		syscall(SYS_nanosleep, &step, NULL);
 	errno = saved;
 	pthread_mutex_lock(&cache->flush_lock);
-	locked = true;
+	hand_set_locked(true);
 }
 
 bool hand_trylock(struct slab_cache *cache)
 {
 	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return false;
-	locked = true;
+	hand_set_locked(true);
 	return true;
 }
 
@@ -62,13 +54,14 @@ bool hand_lock_soon(struct slab_cache *cache)
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
 	got = limit_lock_soon(&cache->flush_lock);
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
-	locked |= got;
+	if (got)
+		hand_set_locked(true);
 	return got;
 }
 
 void hand_unlock(struct slab_cache *cache)
 {
-	locked = false;
+	hand_set_locked(false);
 	pthread_mutex_unlock(&cache->flush_lock);
 	slab_release_leaving(cache);
 }

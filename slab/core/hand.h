@@ -79,5 +79,9 @@ bool hand_trylock(struct slab_cache *cache);
 void hand_unlock(struct slab_cache *cache);
 /* Does this thread hold one? */
 bool hand_is_locked(void);
+void hand_set_locked(bool is_locked);
+/* Release those listed slabs of a node that `wants` chooses, down to min_partial: how many. */
+unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lock lock,
+			      bool (*wants)(struct slab *, void *));
 
 #endif /* SLAB_CORE_HAND_H */

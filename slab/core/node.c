@@ -352,17 +352,6 @@ static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsign
 	return n;
 }
 
-void node_serve(struct slab_cache *cache, struct slab *slab)
-{
-	int error = 0;
-
-	decay_begin_use(slab);
-	if (slab_make_ready(cache, slab, &error))
-		slab_adopt(cache, slab);
-	else if (error)
-		put(cache, slab);
-}
-
 /* The first slab on the list that is not empty; empty ones go to the end. */
 static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 {

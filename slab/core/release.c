@@ -24,12 +24,28 @@
 #include <pthread.h>
 #include <slab/slab.h>
 
-#include "core/deferral.h"
+#include "core/callback.h"
+#include "core/debug_record.h"
 #include "core/hand.h"
+#include "core/pin.h"
 #include "core/slab.h"
+#include "core/upcalls.h"
 #include "pages/queue.h"
 #include "pages/topology.h"
-#include "registry/registry.h"
+#include "report/annotate.h"
+
+/* This thread has a cache's flush_lock, or slabs in hand under it. */
+static __thread bool locked __attribute__((tls_model("initial-exec")));
+
+bool hand_is_locked(void)
+{
+	return locked;
+}
+
+void hand_set_locked(bool is_locked)
+{
+	locked = is_locked;
+}
 
 /* The cache whose slabs this thread is destroying. */
 static __thread const struct slab_cache *releasing __attribute__((tls_model("initial-exec")));
@@ -83,6 +99,53 @@ static void has_left(struct cache_node *node, struct slab *slab)
 	queue_remove(&node->leaving, slab);
 	slab->met = 0;
 	pthread_mutex_unlock(&node->lock);
+}
+
+static __thread bool destroys __attribute__((tls_model("initial-exec")));
+
+static void *object_at(const struct slab *slab, unsigned index)
+{
+	return slab->debug ? debug_object_at(slab, index)
+			   : slab->cpu.base + index * slab_size(slab);
+}
+
+bool debug_is_destroying(void)
+{
+	return destroys;
+}
+
+void debug_destroy_object(struct slab_cache *cache, void *obj)
+{
+	bool was = destroys;
+
+	destroys = true;
+	cache->dtor(obj, cache->arg);
+	destroys = was;
+}
+
+/* The last one first, and what is destroyed is no object any more (release.c). */
+void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
+{
+	struct callback callback;
+
+	if (slab->debug && slab->debug->letters & LETTER_TOOL)
+		annotate_show(slab->cpu.base, slab_bytes(slab));
+	if (slab->debug)
+		cache->checks->leaving(cache, slab);
+	if (!cache->dtor)
+		return;
+	callback = callback_begin(cache);
+	for (unsigned i = slab->carved; i-- > 0;) {
+		slab_set_carved(slab, i);
+		debug_destroy_object(cache, object_at(slab, i));
+	}
+	callback_end(&callback);
+}
+
+void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
+{
+	debug_destroy_objects(cache, slab);
+	slab_give_back(cache, slab);
 }
 
 /* Of a cache that is being destroyed no reader can have found an object since the grace

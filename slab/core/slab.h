@@ -68,6 +68,8 @@ bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error
 
 /* Move what others freed into a slab in hand: how many objects. */
 unsigned slab_collect(struct slab *slab);
+/* Objects of a chain in links[], first an index + 1, go to the freelist of an isolated slab. */
+void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
 /* Objects in use, at about this moment. Of any slab. */
 unsigned slab_used(const struct slab *slab);
 /* Entirely free, in hand, and collected. */
@@ -107,6 +109,9 @@ bool slab_drains(const struct slab *slab);
 
 /* Of a slab that drains. */
 bool drain_is_free(const struct slab *slab, unsigned index);
+/* Where that stands: DRAIN_FREE or 0. */
+#define DRAIN_FREE ((uint16_t)0xffff)
+uint16_t *drain_state(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 

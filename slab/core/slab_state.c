@@ -24,25 +24,23 @@
 #include "config/options.h"
 #include "core/callback.h"
 #include "core/node.h"
+#include "core/pin.h"
 #include "core/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/account.h"
 #include "pages/idle.h"
-
-#define FIRST(remote) ((unsigned)((remote) & 0xffff))
-#define COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
+#include "pages/topology.h"
 
 /* Fresh objects come in pieces, so that a small cache touches little memory
  * and a growing one takes its page faults in large batches. */
 #define CARVE_BYTES 16384u
 #define CARVE_ALL_SLABS 4u
 
-/* A list word counts to 65535. */
-#define PARTIAL_LIMIT_MAX 32768u
+#define OBJECTS_MIN 12u /* in a slab, unless the largest slab holds fewer */
 
 /* Objects that are linked by links[], into a slab in hand. */
-static void put_chain(struct slab *slab, unsigned first, unsigned count)
+void slab_put_chain(struct slab *slab, unsigned first, unsigned count)
 {
 	uint16_t offset8[CPU_GATHER_MAX];
 	unsigned n = 0;
@@ -64,12 +62,12 @@ unsigned slab_collect(struct slab *slab)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 
-	if (!FIRST(remote))
+	if (!REMOTE_FIRST(remote))
 		return 0;
 	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
-	put_chain(slab, FIRST(remote), COUNT(remote));
+	slab_put_chain(slab, REMOTE_FIRST(remote), REMOTE_COUNT(remote));
 	decay_unsettle(slab);
-	return COUNT(remote);
+	return REMOTE_COUNT(remote);
 }
 
 static unsigned carve_target(struct slab_cache *cache, struct slab *slab)
@@ -179,18 +177,6 @@ bool slab_is_empty(const struct slab *slab)
 	return cpu_slab_free_count(&slab->cpu) == slab->carved;
 }
 
-/* Of a slab that CPUs work on at this moment it is a guess. */
-unsigned slab_used(const struct slab *slab)
-{
-	unsigned carved = slab_carved(slab), unused;
-
-	if (slab->debug || slab_drains(slab))
-		return debug_used(slab);
-	unused = cpu_slab_free_count(&slab->cpu) +
-		 (uint16_t)(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16);
-	return unused < carved ? carved - unused : 0;
-}
-
 struct slab *slab_create(struct slab_cache *cache, unsigned node)
 {
 	const size_t bytes = (size_t)1 << cache->slab_shift;
@@ -225,192 +211,52 @@ void slab_give_back(struct slab_cache *cache, struct slab *slab)
 	account_release(&cache->account, bytes);
 }
 
-/* Push on the stack of slabs that `cpu` finds in its slow path. */
-static void push_incoming(struct slab_cache *cache, int cpu, struct slab *slab)
+unsigned cache_count_slabs(const struct slab_cache *cache)
 {
-	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	uint64_t head = __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED);
+	unsigned slabs = 0;
 
-	do
-		slab->cpu.next = head;
-	while (!__atomic_compare_exchange_n(&slot->incoming, &head, (uintptr_t)slab, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	cache_event(cache, cpu, SLAB_EVENT_INCOMING);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
+	return slabs;
 }
 
-static bool still_on(struct slab_cache *cache, int cpu)
+/* A cache that is being destroyed gets no more slabs, and a slab is counted for as long as
+ * it leads to its cache: the scan ends with the last one. */
+void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
 {
-	return cpu_engine->cpu() == cpu &&
-	       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED);
-}
+	unsigned left = cache_count_slabs(cache);
+	const bool dying = cache_is_dying(cache);
 
-/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its incoming
- * stack when we are elsewhere by now. */
-static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
-			 unsigned n)
-{
-	enum cpu_result result;
-
-	do
-		result =
-			cpu_engine->partial_push(cache->cpu_slots, cpu, &first->cpu, &last->cpu, n);
-	while (result != CPU_DONE && still_on(cache, cpu));
-	if (result == CPU_DONE)
-		return true;
-	while (n--) {
-		struct slab *next = slab_from_cpu(cpu_word_slab(first->cpu.next));
-
-		push_incoming(cache, cpu, first);
-		first = next;
-	}
-	return false;
-}
-
-static bool disown(struct slab_cache *cache, int cpu, struct slab *slab)
-{
-	enum cpu_result result;
-
-	do
-		result = cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, false);
-	while (result != CPU_DONE && still_on(cache, cpu));
-	return result == CPU_DONE;
-}
-
-/* No object of an owned slab is in use. It stays so while nobody allocates. */
-static bool is_unused(const struct slab *slab)
-{
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-
-	return cpu_slab_free_count(&slab->cpu) + COUNT(remote) == slab->carved;
-}
-
-/*
- * The CPU holds more slabs than it should: those without objects in use go to
- * their nodes. The others stay, since frees into them would otherwise become
- * exchanges; the limit is raised to twice what stays, so that looking through
- * the list costs little for each slab that is added.
- */
-static void trim_partial(struct slab_cache *cache, int cpu)
-{
-	struct slab *hand = NULL, *first = NULL, *last = NULL;
-	unsigned kept = 0;
-	uint64_t word;
-
-	if (cpu_engine->partial_take(cache->cpu_slots, cpu, &word) != CPU_DONE)
-		return;
-	while (word) {
-		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
-
-		word = slab->cpu.next;
-		if (is_unused(slab) && disown(cache, cpu, slab)) {
-			slab->next = hand;
-			hand = slab;
+	for (struct segment *segment = segment_first(); segment && left; segment = segment->next) {
+		if (segment->geometry != cache->geometry && !geometry_is_debug(segment->geometry))
 			continue;
+		const unsigned slabs = __atomic_load_n(&segment->slabs, __ATOMIC_ACQUIRE);
+
+		for (unsigned i = 0; i < slabs && left; i++) {
+			struct slab *slab = segment_slab(segment, i);
+
+			if (slab_user(slab) != cache)
+				continue;
+			fn(slab, arg);
+			left -= dying;
 		}
-		slab->cpu.next = first ? cpu_word(&first->cpu, kept) : 0;
-		first = slab;
-		last = last ? last : slab;
-		kept++;
 	}
-	__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit,
-			 2 * kept < PARTIAL_LIMIT_MAX ? 2 * kept : PARTIAL_LIMIT_MAX,
-			 __ATOMIC_RELAXED);
-	if (kept)
-		push_partial(cache, cpu, first, last, kept);
-	cache_event(cache, cpu, SLAB_EVENT_CPU_PARTIAL_DRAIN);
-	node_put(cache, hand);
 }
 
-void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
+static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
 {
-	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	unsigned limit = __atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED);
-	unsigned least = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+	size_t bytes = (size_t)1 << shift;
 
-	if (!push_partial(cache, cpu, slab, slab, 1))
-		return;
-	if (limit < least)
-		limit = least;
-	if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) > limit)
-		trim_partial(cache, cpu);
+	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
 }
 
-void slab_adopt(struct slab_cache *cache, struct slab *slab)
+/* The smallest slab that holds enough objects and wastes little, as
+ * calculate_order() of SLUB, for slabs of user space's size. */
+unsigned cache_choose_slab_shift(size_t size)
 {
-	int cpu = cpu_engine->cpu();
-
-	if (cpu < 0) {
-		slab->next = NULL;
-		node_put(cache, slab);
-		return;
-	}
-	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
-	slab_list(cache, cpu, slab);
-}
-
-unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
-{
-	for (unsigned i = 0; i < n; i++) {
-		unsigned index = cpu_slab_index(&slab->cpu, offset8[i]);
-
-		__atomic_store_n(&slab->links[index], (uint16_t)first, __ATOMIC_RELAXED);
-		first = index + 1;
-	}
-	return first;
-}
-
-/* Can n more objects wait for the slab's owner? Not when that makes more than the slab has:
- * then some were freed twice. Objects that cannot wait stay allocated. */
-static bool has_room(struct slab_cache *cache, struct slab *slab, uint64_t remote, unsigned n,
-		     unsigned first)
-{
-	if (SLAB_LIKELY(COUNT(remote) + n <= slab->objects))
-		return true;
-	debug_report_full(cache, slab, slab->cpu.base + first * slab_size(slab), NULL);
-	return false;
-}
-
-void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
-		      const uint16_t *offset8)
-{
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-	uint64_t value;
-
-	do {
-		if (!has_room(cache, slab, remote, n, cpu_slab_index(&slab->cpu, offset8[0])))
-			return;
-		value = REMOTE_OWNED;
-		if (remote & REMOTE_OWNED)
-			value |= slab_link_batch(slab, n, offset8, FIRST(remote)) |
-				 (uint64_t)(COUNT(remote) + n) << 16;
-	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	decay_stir();
-	if (remote & REMOTE_OWNED)
-		return;
-	/* It was full and is now in hand: the first who frees owns it. */
-	cpu_slab_hand_put(&slab->cpu, n, offset8);
-	slab_adopt(cache, slab);
-}
-
-void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
-		     unsigned n)
-{
-	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
-	uint64_t value;
-
-	do {
-		if (!has_room(cache, slab, remote, n, first - 1))
-			return;
-		value = REMOTE_OWNED;
-		__atomic_store_n(&slab->links[last - 1], (uint16_t)FIRST(remote), __ATOMIC_RELAXED);
-		if (remote & REMOTE_OWNED)
-			value |= first | (uint64_t)(COUNT(remote) + n) << 16;
-	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
-					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	decay_stir();
-	if (remote & REMOTE_OWNED)
-		return;
-	put_chain(slab, first, n);
-	slab_adopt(cache, slab);
+	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
+		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
+			if (wastes_at_most(size, shift, fraction))
+				return shift;
+	return SLAB_SHIFT_MAX;
 }

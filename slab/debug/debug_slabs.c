@@ -62,26 +62,6 @@ int debug_pop(const struct slab *slab)
 	return (int)index;
 }
 
-bool debug_is_allocated(const struct slab *slab, unsigned index)
-{
-	if (!slab->debug)
-		return !drain_is_free(slab, index);
-	return debug_record(slab, index)->state == OBJECT_ALLOCATED;
-}
-
-unsigned debug_used(const struct slab *slab)
-{
-	unsigned used, late;
-
-	/* Without the lock a slab may cease to drain at any time, but never get letters. */
-	if (slab->debug)
-		return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
-	/* Frees that were under way when it began to drain wait at the remote word. */
-	used = __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
-	late = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16 & 0xffff;
-	return late < used ? used - late : 0;
-}
-
 /* --- creation ------------------------------------------------------------------- */
 
 /* Every object free, filled, constructed: how many came that far. */
@@ -215,53 +195,6 @@ void debug_slab_publish(struct slab_cache *cache, struct slab *slab)
 void slab_withdraw(struct slab *slab)
 {
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
-}
-
-static void *object_at(const struct slab *slab, unsigned index)
-{
-	return slab->debug ? debug_object_at(slab, index)
-			   : slab->cpu.base + index * slab_size(slab);
-}
-
-static __thread bool destroys __attribute__((tls_model("initial-exec")));
-
-bool debug_is_destroying(void)
-{
-	return destroys;
-}
-
-void debug_destroy_object(struct slab_cache *cache, void *obj)
-{
-	bool was = destroys;
-
-	destroys = true;
-	cache->dtor(obj, cache->arg);
-	destroys = was;
-}
-
-/* The last one first, and what is destroyed is no object any more (release.c). */
-void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
-{
-	struct callback callback;
-
-	if (slab->debug && slab->debug->letters & LETTER_TOOL)
-		annotate_show(slab->cpu.base, slab_bytes(slab));
-	if (slab->debug)
-		debug_check_leaving(cache, slab);
-	if (!cache->dtor)
-		return;
-	callback = callback_begin(cache);
-	for (unsigned i = slab->carved; i-- > 0;) {
-		slab_set_carved(slab, i);
-		debug_destroy_object(cache, object_at(slab, i));
-	}
-	callback_end(&callback);
-}
-
-void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
-{
-	debug_destroy_objects(cache, slab);
-	slab_give_back(cache, slab);
 }
 
 /* --- the node's list --------------------------------------------------------------- */

@@ -16,26 +16,9 @@
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 
-#define STATE_FREE ((uint16_t)0xffff)
-
-static uint16_t *state(const struct slab *slab, unsigned index)
-{
-	return cpu_slab_stack((struct cpu_slab *)&slab->cpu) + index;
-}
-
 static void set_free(const struct slab *slab, unsigned index, bool is_free)
 {
-	__atomic_store_n(state(slab, index), is_free ? STATE_FREE : 0, __ATOMIC_RELAXED);
-}
-
-bool drain_is_free(const struct slab *slab, unsigned index)
-{
-	return __atomic_load_n(state(slab, index), __ATOMIC_RELAXED) == STATE_FREE;
-}
-
-bool slab_drains(const struct slab *slab)
-{
-	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	__atomic_store_n(drain_state(slab, index), is_free ? DRAIN_FREE : 0, __ATOMIC_RELAXED);
 }
 
 static void set_drained(struct slab *slab, unsigned used)

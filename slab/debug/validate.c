@@ -37,34 +37,6 @@ void validate_unlock(void)
 	pthread_mutex_unlock(&map_lock);
 }
 
-struct map_arg {
-	struct slab *slab;
-	uint64_t *map;
-	long bad;
-};
-
-static void map_one(void *arg, uint16_t offset8)
-{
-	struct map_arg *m = arg;
-	unsigned index = cpu_slab_index(&m->slab->cpu, offset8);
-
-	if (!slab_is_object(m->slab, cpu_slab_object(&m->slab->cpu, offset8)) ||
-	    m->map[index / 64] >> index % 64 & 1) {
-		m->bad++;
-		return;
-	}
-	m->map[index / 64] |= UINT64_C(1) << index % 64;
-}
-
-long slab_map_free(struct slab *slab, uint64_t *free_map)
-{
-	struct map_arg arg = {slab, free_map, 0};
-
-	memset(free_map, 0, (slab->objects + 63u) / 64 * sizeof(free_map[0]));
-	cpu_slab_hand_each(&slab->cpu, map_one, &arg);
-	return arg.bad;
-}
-
 /* A freelist that cannot be trusted is given up: its objects stay out of use. */
 static void isolate(struct slab *slab)
 {

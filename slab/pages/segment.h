@@ -72,6 +72,8 @@ struct slab {
 _Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
+#define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))
+#define REMOTE_COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
 
 /* Pages are as large as this, or whole numbers of it. */
 #define BARE_BYTES ((size_t)4096)

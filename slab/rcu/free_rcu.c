@@ -34,7 +34,7 @@
 #include "rcu/free_rcu.h"
 #include "rseq.h"
 #include "base/compiler.h"
-#include "core/deferral.h"
+#include "core/upcalls.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"

@@ -26,41 +26,6 @@ void registry_write_end(void)
 	seqcount_write_end(&registry_changes);
 }
 
-/* --- pins -------------------------------------------------------------------------------- */
-
-/*
- * What this thread has pinned. They nest no deeper: a callback that moves objects
- * allocates, which takes back memory, which asks a cache. Any more would be pinned all
- * the same, but not be known as this thread's.
- */
-#define PINS_KNOWN 8u
-
-static __thread struct slab_cache *mine[PINS_KNOWN];
-
-static void remember(struct slab_cache *before, struct slab_cache *after)
-{
-	for (unsigned i = 0; i < PINS_KNOWN; i++) {
-		if (mine[i] == before) {
-			mine[i] = after;
-			return;
-		}
-	}
-}
-
-void cache_pin(struct slab_cache *cache)
-{
-	__atomic_fetch_add(&cache->pins, 1, __ATOMIC_RELAXED);
-	remember(NULL, cache);
-}
-
-/* A cache's memory stays mapped, so that it does no harm to wake nobody there. */
-void cache_unpin(struct slab_cache *cache)
-{
-	remember(cache, NULL);
-	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
-		syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-}
-
 struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
 {
 	struct slab_cache *next = NULL;
@@ -106,19 +71,10 @@ void pin_dying(struct slab_cache *cache, bool dying)
 		cache_unpin(cache);
 }
 
-static unsigned pins_of_mine(const struct slab_cache *cache)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < PINS_KNOWN; i++)
-		n += mine[i] == cache;
-	return n;
-}
-
 int pin_wait(struct slab_cache *cache)
 {
 	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
-	bool is_mine = pins_of_mine(cache) != 0;
+	bool is_mine = cache_pins_of_mine(cache) != 0;
 
 	if (!pins)
 		return 0;
@@ -131,7 +87,7 @@ int pin_wait(struct slab_cache *cache)
 
 void pin_after_fork_child(struct slab_cache *cache)
 {
-	cache->pins = pins_of_mine(cache);
+	cache->pins = cache_pins_of_mine(cache);
 	cache->dying &= cache->pins != 0;
 }
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 
 #include "core/cache.h"
+#include "core/pin.h"
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
@@ -40,20 +41,7 @@ bool cache_is_called(const struct slab_cache *cache, const char *name);
 /* With registry_lock. A handle that was destroyed is not registered any more. */
 bool cache_is_registered(const struct slab_cache *cache);
 
-static inline bool cache_is_dying(const struct slab_cache *cache)
-{
-	return __atomic_load_n(&cache->dying, __ATOMIC_RELAXED);
-}
-
 /* --- pins -------------------------------------------------------------------------------- */
-
-/*
- * Whoever calls the application back holds no lock, since its callbacks take locks of
- * the application's under which others wait for ours. A cache that is pinned, with
- * registry_lock, stays when that is released; its destruction waits.
- */
-void cache_pin(struct slab_cache *cache);
-void cache_unpin(struct slab_cache *cache);
 
 /*
  * pin_next: all caches, one after the other: unpins `cache` and pins the one behind it;

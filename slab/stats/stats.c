@@ -13,38 +13,6 @@
 #include "registry/registry.h"
 #include "stats/attributes.h"
 
-unsigned cache_count_slabs(const struct slab_cache *cache)
-{
-	unsigned slabs = 0;
-
-	for (unsigned n = 0; n < topology_nodes(); n++)
-		slabs += __atomic_load_n(&cache->node[n].nr_slabs, __ATOMIC_RELAXED);
-	return slabs;
-}
-
-/* A cache that is being destroyed gets no more slabs, and a slab is counted for as long as
- * it leads to its cache: the scan ends with the last one. */
-void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
-{
-	unsigned left = cache_count_slabs(cache);
-	const bool dying = cache_is_dying(cache);
-
-	for (struct segment *segment = segment_first(); segment && left; segment = segment->next) {
-		if (segment->geometry != cache->geometry && !geometry_is_debug(segment->geometry))
-			continue;
-		const unsigned slabs = __atomic_load_n(&segment->slabs, __ATOMIC_ACQUIRE);
-
-		for (unsigned i = 0; i < slabs && left; i++) {
-			struct slab *slab = segment_slab(segment, i);
-
-			if (slab_user(slab) != cache)
-				continue;
-			fn(slab, arg);
-			left -= dying;
-		}
-	}
-}
-
 int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums)
 {
 	struct inspect_cache room;

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which CPU owns a slab, and frees from other CPUs.
+ */
+#include "core/upcalls.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "pages/idle.h"
+
+/* A list word counts to 65535. */
+#define PARTIAL_LIMIT_MAX 32768u
+
+/* Push on the stack of slabs that `cpu` finds in its slow path. */
+static void push_incoming(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	uint64_t head = __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED);
+
+	do
+		slab->cpu.next = head;
+	while (!__atomic_compare_exchange_n(&slot->incoming, &head, (uintptr_t)slab, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+	cache_event(cache, cpu, SLAB_EVENT_INCOMING);
+}
+
+static bool still_on(struct slab_cache *cache, int cpu)
+{
+	return cpu_engine->cpu() == cpu &&
+	       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED);
+}
+
+/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its incoming
+ * stack when we are elsewhere by now. */
+static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
+			 unsigned n)
+{
+	enum cpu_result result;
+
+	do
+		result =
+			cpu_engine->partial_push(cache->cpu_slots, cpu, &first->cpu, &last->cpu, n);
+	while (result != CPU_DONE && still_on(cache, cpu));
+	if (result == CPU_DONE)
+		return true;
+	while (n--) {
+		struct slab *next = slab_from_cpu(cpu_word_slab(first->cpu.next));
+
+		push_incoming(cache, cpu, first);
+		first = next;
+	}
+	return false;
+}
+
+static bool disown(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	enum cpu_result result;
+
+	do
+		result = cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, false);
+	while (result != CPU_DONE && still_on(cache, cpu));
+	return result == CPU_DONE;
+}
+
+/* No object of an owned slab is in use. It stays so while nobody allocates. */
+static bool is_unused(const struct slab *slab)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+
+	return cpu_slab_free_count(&slab->cpu) + REMOTE_COUNT(remote) == slab->carved;
+}
+
+/*
+ * The CPU holds more slabs than it should: those without objects in use go to
+ * their nodes. The others stay, since frees into them would otherwise become
+ * exchanges; the limit is raised to twice what stays, so that looking through
+ * the list costs little for each slab that is added.
+ */
+static void trim_partial(struct slab_cache *cache, int cpu)
+{
+	struct slab *hand = NULL, *first = NULL, *last = NULL;
+	unsigned kept = 0;
+	uint64_t word;
+
+	if (cpu_engine->partial_take(cache->cpu_slots, cpu, &word) != CPU_DONE)
+		return;
+	while (word) {
+		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
+
+		word = slab->cpu.next;
+		if (is_unused(slab) && disown(cache, cpu, slab)) {
+			slab->next = hand;
+			hand = slab;
+			continue;
+		}
+		slab->cpu.next = first ? cpu_word(&first->cpu, kept) : 0;
+		first = slab;
+		last = last ? last : slab;
+		kept++;
+	}
+	__atomic_store_n(&cpu_slot(cache->cpu_slots, cpu)->partial_limit,
+			 2 * kept < PARTIAL_LIMIT_MAX ? 2 * kept : PARTIAL_LIMIT_MAX,
+			 __ATOMIC_RELAXED);
+	if (kept)
+		push_partial(cache, cpu, first, last, kept);
+	cache_event(cache, cpu, SLAB_EVENT_CPU_PARTIAL_DRAIN);
+	node_put(cache, hand);
+}
+
+void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	unsigned limit = __atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED);
+	unsigned least = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+
+	if (!push_partial(cache, cpu, slab, slab, 1))
+		return;
+	if (limit < least)
+		limit = least;
+	if (cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED)) > limit)
+		trim_partial(cache, cpu);
+}
+
+void slab_adopt(struct slab_cache *cache, struct slab *slab)
+{
+	int cpu = cpu_engine->cpu();
+
+	if (cpu < 0) {
+		slab->next = NULL;
+		node_put(cache, slab);
+		return;
+	}
+	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	slab_list(cache, cpu, slab);
+}
+
+unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned index = cpu_slab_index(&slab->cpu, offset8[i]);
+
+		__atomic_store_n(&slab->links[index], (uint16_t)first, __ATOMIC_RELAXED);
+		first = index + 1;
+	}
+	return first;
+}
+
+/* Can n more objects wait for the slab's owner? Not when that makes more than the slab has:
+ * then some were freed twice. Objects that cannot wait stay allocated. */
+static bool has_room(struct slab_cache *cache, struct slab *slab, uint64_t remote, unsigned n,
+		     unsigned first)
+{
+	if (SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects))
+		return true;
+	cache->checks->full(cache, slab, slab->cpu.base + first * slab_size(slab), NULL);
+	return false;
+}
+
+void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
+		      const uint16_t *offset8)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	uint64_t value;
+
+	do {
+		if (!has_room(cache, slab, remote, n, cpu_slab_index(&slab->cpu, offset8[0])))
+			return;
+		value = REMOTE_OWNED;
+		if (remote & REMOTE_OWNED)
+			value |= slab_link_batch(slab, n, offset8, REMOTE_FIRST(remote)) |
+				 (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
+	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	decay_stir();
+	if (remote & REMOTE_OWNED)
+		return;
+	/* It was full and is now in hand: the first who frees owns it. */
+	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	slab_adopt(cache, slab);
+}
+
+void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
+		     unsigned n)
+{
+	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
+	uint64_t value;
+
+	do {
+		if (!has_room(cache, slab, remote, n, first - 1))
+			return;
+		value = REMOTE_OWNED;
+		__atomic_store_n(&slab->links[last - 1], (uint16_t)REMOTE_FIRST(remote),
+				 __ATOMIC_RELAXED);
+		if (remote & REMOTE_OWNED)
+			value |= first | (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
+	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
+					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	decay_stir();
+	if (remote & REMOTE_OWNED)
+		return;
+	slab_put_chain(slab, first, n);
+	slab_adopt(cache, slab);
+}
+
+void node_serve(struct slab_cache *cache, struct slab *slab)
+{
+	int error = 0;
+
+	decay_begin_use(slab);
+	if (slab_make_ready(cache, slab, &error)) {
+		slab_adopt(cache, slab);
+	} else if (error) {
+		slab->next = NULL;
+		node_put(cache, slab);
+	}
+}

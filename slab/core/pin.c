@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "core/pin.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+ * What this thread has pinned. They nest no deeper: a callback that moves objects
+ * allocates, which takes back memory, which asks a cache. Any more would be pinned all
+ * the same, but not be known as this thread's.
+ */
+#define PINS_KNOWN 8u
+
+static __thread struct slab_cache *mine[PINS_KNOWN];
+
+static void remember(struct slab_cache *before, struct slab_cache *after)
+{
+	for (unsigned i = 0; i < PINS_KNOWN; i++) {
+		if (mine[i] == before) {
+			mine[i] = after;
+			return;
+		}
+	}
+}
+
+void cache_pin(struct slab_cache *cache)
+{
+	__atomic_fetch_add(&cache->pins, 1, __ATOMIC_RELAXED);
+	remember(NULL, cache);
+}
+
+/* A cache's memory stays mapped, so that it does no harm to wake nobody there. */
+void cache_unpin(struct slab_cache *cache)
+{
+	remember(cache, NULL);
+	if (__atomic_sub_fetch(&cache->pins, 1, __ATOMIC_RELEASE) == 0)
+		syscall(SYS_futex, &cache->pins, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+unsigned cache_pins_of_mine(const struct slab_cache *cache)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PINS_KNOWN; i++)
+		n += mine[i] == cache;
+	return n;
+}

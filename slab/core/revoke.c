@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Taking slabs back from CPUs ("revocation").
+ *
+ * close every slot that holds something · fence · now nobody changes these
+ * slots but by pop and push on slabs they own: take current, partial, incoming
+ * and gather · fence · nobody allocates the last-freed object any more: free it,
+ * open the slots.
+ *
+ * Meanwhile allocations on a closed CPU go to the node, object by object, so
+ * nobody waits.
+ *
+ * That takes as long as there are CPUs, however many slabs they hold. The slabs stand in
+ * chains of the cache now (cache->taken), and still belong to their CPUs, which may go on
+ * freeing into them. TAKEN_PIECE at a time their owners are cleared · fence · now these are
+ * isolated, and go to their nodes; in between flush_lock is given up. A thread that takes the
+ * lock finds each slab on a list or in the chains: the child of a fork, or an allocation
+ * at its limit, goes on where another thread stopped, and so does one that would take a
+ * fresh slab otherwise (cache_steal()).
+ */
+#include "core/hand.h"
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "pages/idle.h"
+#include "pages/topology.h"
+
+#define STEAL_CPUS 16u
+#define TAKEN_PIECE 64u
+
+bool slot_holds(const struct cpu_slot *slot)
+{
+	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+}
+
+static unsigned partial_count(const struct cpu_slot *slot)
+{
+	return cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
+}
+
+/* Close every slot that holds something, with more than `over` partial slabs
+ * if that is not 0: how many. */
+static unsigned close_slots(struct slab_cache *cache, unsigned over)
+{
+	unsigned closed = 0;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		if (slot_holds(slot) && (!over || partial_count(slot) > over)) {
+			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
+			closed++;
+		}
+	}
+	return closed;
+}
+
+/* --- slabs that are taken from their CPUs ------------------------------------------- */
+
+static void set_taken(struct slab_cache *cache, struct slab *slab)
+{
+	__atomic_store_n(&cache->taken, slab, __ATOMIC_RELAXED);
+}
+
+/* Chains: the first slab of each leads to the next chain by `next`, which no owned slab
+ * needs, and all lead to the next slab by the word that the CPU's list had. */
+static void keep_chain(struct slab_cache *cache, uint64_t word)
+{
+	struct slab *first = slab_from_cpu(cpu_word_slab(word));
+
+	if (!first)
+		return;
+	first->next = cache->taken;
+	set_taken(cache, first);
+}
+
+static struct slab *pop_taken(struct slab_cache *cache)
+{
+	struct slab *first = cache->taken, *second = slab_from_cpu(cpu_word_slab(first->cpu.next));
+
+	if (second)
+		second->next = first->next;
+	set_taken(cache, second ? second : first->next);
+	return first;
+}
+
+/* Linked by next: they are isolated after a fence. */
+static struct slab *revoke_some(struct slab_cache *cache)
+{
+	struct slab *slabs = NULL;
+
+	for (unsigned n = 0; n < TAKEN_PIECE && cache->taken; n++) {
+		struct slab *slab = pop_taken(cache);
+
+		cpu_engine->revoke(cache->cpu_slots, (int)cpu_slab_owner(&slab->cpu), &slab->cpu);
+		slab->next = slabs;
+		slabs = slab;
+	}
+	return slabs;
+}
+
+static unsigned put_revoked(struct slab_cache *cache, struct slab *slabs)
+{
+	for (struct slab *slab = slabs; slab; slab = slab->next)
+		slab_set_idle_since(slab, cache->taken_idle_since);
+	return slab_put_back(cache, slabs);
+}
+
+static unsigned put_some(struct slab_cache *cache)
+{
+	struct slab *slabs = revoke_some(cache);
+
+	cpu_engine->fence(cache->cpu_slots);
+	return put_revoked(cache, slabs);
+}
+
+/* flush_lock is given up between pieces. false: it could not be taken again. */
+static bool put_taken(struct slab_cache *cache, enum hand_lock how, unsigned *released)
+{
+	while (cache->taken) {
+		*released += put_some(cache);
+		if (cache->taken && !hand_let_others(cache, how))
+			return false;
+	}
+	return true;
+}
+
+/* --- CPUs' slots --------------------------------------------------------------------- */
+
+void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
+{
+	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+
+	batch->slab = cpu_word_slab(word);
+	batch->count = cpu_word_count(word);
+	for (unsigned i = 0; i < batch->count; i++)
+		batch->offset8[i] = slot->gather_buf[i];
+	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * No current slab, and fenced since: nobody allocates the hot object any more.
+ * Frees may fill the place again at any time, hence the exchange.
+ */
+static void free_hot(struct slab_cache *cache, struct cpu_slot *slot)
+{
+	void *obj = (void *)__atomic_exchange_n(&slot->hot, 0, __ATOMIC_ACQ_REL);
+	uint16_t offset8;
+
+	if (!obj)
+		return;
+	offset8 = cpu_slab_offset8(&slab_of(obj)->cpu, obj);
+	slab_free_remote(cache, slab_of(obj), 1, &offset8);
+}
+
+/* Closed and fenced: the slot is ours. */
+static void take_slot(struct slab_cache *cache, unsigned cpu)
+{
+	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+	struct cpu_slab *current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
+	struct cpu_batch batch;
+
+	__atomic_store_n(&slot->current, NULL, __ATOMIC_SEQ_CST);
+	if (current) {
+		current->next = 0;
+		keep_chain(cache, cpu_word(current, 1));
+	}
+	keep_chain(cache, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE));
+	keep_chain(cache, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE));
+	/* The gathered objects go where they belong, as the CPU itself would send them. */
+	slot_take_gather(slot, &batch);
+	if (batch.count)
+		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+}
+
+unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
+{
+	struct slab *partial = NULL, *next;
+
+	for (; hand; hand = next) {
+		int error = 0;
+
+		next = hand->next;
+		if (hand->carved < hand->objects || slab_make_ready(cache, hand, &error)) {
+			hand->next = partial;
+			partial = hand;
+		}
+	}
+	return node_put(cache, partial);
+}
+
+static void open_slots(struct slab_cache *cache)
+{
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
+			free_hot(cache, slot);
+			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+/* The first slabs that are taken go on at once, which spares few slabs a fence: how many
+ * were released. idle_since, unless it is 0, is for the slabs that CPUs held. */
+static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t idle_since)
+{
+	struct slab *slabs;
+
+	if (!close_slots(cache, over))
+		return 0;
+	cpu_engine->fence(cache->cpu_slots);
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
+			take_slot(cache, cpu);
+			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
+		}
+	cache->taken_idle_since = idle_since;
+	slabs = revoke_some(cache);
+	cpu_engine->fence(cache->cpu_slots);
+	open_slots(cache);
+	return put_revoked(cache, slabs);
+}
+
+/* A gathered batch may make a CPU own a slab meanwhile, hence twice. flush_lock is held,
+ * and at the end as well unless that is false. */
+static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum hand_lock how,
+		   unsigned *released)
+{
+	for (unsigned round = 0; round < 2; round++) {
+		*released += flush_slots(cache, 0, idle_since);
+		if (!put_taken(cache, how, released))
+			return false;
+	}
+	return true;
+}
+
+unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
+{
+	unsigned released = 0;
+
+	hand_lock(cache);
+	revoke(cache, idle_since, HAND_WAIT, &released);
+	hand_unlock(cache);
+	return released;
+}
+
+bool cache_has_taken(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->taken, __ATOMIC_RELAXED);
+}
+
+/* Empty slabs of a node that are to go. */
+struct release {
+	struct slab_cache *cache;
+	struct cache_node *node;
+	unsigned kept; /* so many slabs stay listed */
+	unsigned released;
+};
+
+static bool is_surplus(struct slab *slab, void *arg)
+{
+	const struct release *release = arg;
+
+	return release->node->partial.count > release->kept && !slab_used(slab);
+}
+
+/* Nobody allocates from them since they were seen to be empty; but of a damaged freelist
+ * that was a guess, and validation is to see it. */
+static void release(struct slab *hand, void *arg)
+{
+	struct release *release = arg;
+	struct slab *empty = NULL, *others = NULL, *next;
+
+	for (; hand; hand = next) {
+		struct slab **chain;
+
+		next = hand->next;
+		slab_collect(hand);
+		chain = slab_is_empty(hand) ? &empty : &others;
+		hand->next = *chain;
+		*chain = hand;
+	}
+	if (others)
+		node_put_last(release->cache, others->node, others);
+	release->released += node_release(release->cache, empty);
+}
+
+unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lock lock,
+			      bool (*wants)(struct slab *, void *))
+{
+	struct release arg = {
+		.cache = cache,
+		.node = &cache->node[n],
+		.kept = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED),
+	};
+
+	hand_walk(&(struct hand_walk){.cache = cache,
+				      .node = n,
+				      .lock = lock,
+				      .sparse = true,
+				      .wants = wants,
+				      .look = release,
+				      .arg = &arg});
+	return arg.released;
+}
+
+bool cache_flush_as(struct slab_cache *cache, enum hand_lock how, unsigned *ret_released)
+{
+	*ret_released = 0;
+	if (!hand_lock_as(cache, how) || !revoke(cache, 0, how, ret_released))
+		return false;
+	hand_unlock(cache);
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		*ret_released += cache_release_listed(cache, n, how, is_surplus);
+	return true;
+}
+
+unsigned cache_flush(struct slab_cache *cache)
+{
+	unsigned released;
+
+	cache_flush_as(cache, HAND_WAIT, &released);
+	return released;
+}
+
+static bool put_some_now(struct slab_cache *cache)
+{
+	if (!hand_trylock(cache))
+		return false;
+	put_some(cache);
+	hand_unlock(cache);
+	return true;
+}
+
+/*
+ * A CPU that mostly frees comes to own slabs that another one allocated from. It
+ * keeps those with objects in use, and would keep them for ever; so before fresh
+ * memory is taken, CPUs that hold more than a quarter of the cache's slabs give
+ * up theirs. Each fresh slab looks at STEAL_CPUS of them, which take turns. What is taken
+ * beyond TAKEN_PIECE slabs serves the next ones.
+ */
+bool cache_steal(struct slab_cache *cache)
+{
+	const unsigned cpus = cpu_possible();
+	unsigned slabs = cache_count_slabs(cache), over,
+		 cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
+	bool found = false;
+
+	if (cache_has_taken(cache))
+		return put_some_now(cache);
+	over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+	over = slabs / 4 > over ? slabs / 4 : over;
+	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++, cpu++) {
+		cpu = cpu < cpus ? cpu : 0;
+		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
+	}
+	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);
+	if (!found || !hand_trylock(cache))
+		return false;
+	flush_slots(cache, over, 0);
+	hand_unlock(cache);
+	return true;
+}
