@@ -12,7 +12,7 @@
  *
  * Two more rows stand before CPU 0: what threads without restartable sequences
  * read as their CPU is -1 or -2, and the fast path indexes with it unchecked.
- * These rows never change: no current slab, and no place for a hot object.
+ * These rows never change: no current slab, and no place for a last-freed object.
  */
 #include "cpu_cache.h"
 
@@ -146,7 +146,7 @@ static char *slots_init(unsigned number, unsigned i)
 	char *slots = areas[number].row0 + i * sizeof(struct cpu_slot);
 
 	for (long row = -ROWS_BEFORE; row < 0; row++)
-		cpu_slot(slots, row)->hot = 1;
+		cpu_slot(slots, row)->last_freed = 1;
 	/* No event is counted in that row. */
 	cpu_slot(slots, -1)->event[0] = number;
 	return slots;

@@ -8,7 +8,7 @@
  * For kernels and tools without restartable sequences. Two threads may act for
  * one CPU at the same time, so an array written by position (the stack) would
  * lose objects: the array beside the objects holds links instead, and each link
- * is written only by the one who frees that object.
+ * is written only by the thread that frees that object.
  *
  * The slot's words change under the slot's lock. current is read without it and
  * may be stale: pop therefore looks at the owner in the slab's own word.
@@ -182,7 +182,7 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.name = "cmpxchg16b",
 	.cpu = cpu_locked_cpu,
 	.pop = cas_pop,
-	.pop_hot = cpu_locked_pop_hot,
+	.pop_last_freed = cpu_locked_pop_last_freed,
 	.push = cas_push,
 	.pop_bulk = cas_pop_bulk,
 	.push_bulk = cas_push_bulk,
@@ -193,8 +193,8 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.partial_push = cpu_locked_partial_push,
 	.partial_pop = cpu_locked_partial_pop,
 	.partial_take = cpu_locked_partial_take,
-	.gather = cpu_locked_gather,
-	.gather_take = cpu_locked_gather_take,
+	.batch_add = cpu_locked_batch_add,
+	.batch_take = cpu_locked_batch_take,
 	.fence = cpu_locked_fence,
 	.links = true,
 	.locks = true,

@@ -4,17 +4,16 @@
  *
  * A *slot* belongs to one CPU and one user of this layer (a cache, which this
  * layer does not know). It names the slab that the CPU allocates from
- * (current), a list of further slabs that the CPU owns (partial), and a buffer
- * of objects that the CPU has freed into somebody else's slab (gather).
+ * (current), a list of further slabs that the CPU owns (partial), and a remote
+ * batch: objects that the CPU has freed, of one slab that another CPU owns.
  *
  * An *owned slab* has a freelist that only its owner CPU changes: a stack of
- * 16-bit offsets that stands beside the objects, not in them. In front of all
- * stacks the slot holds one *hot* object, freed last and allocated next, of
- * whatever slab.
+ * 16-bit offsets beside the objects, not in them. The slot also holds the
+ * *last-freed* object, of any slab: the next allocation returns it.
  *
- * An object that is freed while it is the hot one, or on top of its stack, or the
- * last one gathered, is seen to be free already: that costs one comparison with
- * what is at hand anyway. A freelist that holds all objects of its slab takes no
+ * A free detects a double free when the object is the last-freed one, on top of
+ * its stack, or the newest of the remote batch: one comparison with a word that
+ * is loaded anyway. A freelist that holds all objects of its slab accepts no
  * further one: one of them was freed twice, and the stack would overflow.
  *
  * Everything a CPU does here is a *section*: reads, checks, and one committing
@@ -22,8 +21,8 @@
  * pseudocode.h says what each section does; the three engines (rseq.c,
  * cmpxchg16b.c, mutex.c) do exactly that with different means.
  *
- * A slab *in hand* is owned by nobody and known to one thread only; the
- * cpu_slab_hand_*() functions change it without sections.
+ * An *isolated* slab has no owner, is on no list and is known to one thread only;
+ * cpu_slab_put(), cpu_slab_take() and cpu_slab_each() change it without sections.
  */
 #ifndef CPU_CACHE_H
 #define CPU_CACHE_H
@@ -35,22 +34,22 @@
 #include "cpu_slab.h"
 #include "slots.h"
 
-#define CPU_GATHER_MAX 64
+#define CPU_BATCH_MAX 64
 #define CPU_EVENTS 16
 
 /* One CPU's slot. Only sections of that CPU write the first four words. */
 struct cpu_slot {
-	uint64_t hot;             /* the object freed last, or 0; rseq only */
+	uint64_t last_freed;             /* the object freed last, or 0; rseq only */
 	struct cpu_slab *current; /* allocated from */
 	uint64_t partial;         /* list word of owned slabs with free objects */
-	uint64_t gather;          /* slab | count << 48: whose objects gather_buf holds */
-	uint64_t incoming;        /* slabs listed from elsewhere: exchanged, never popped */
-	uint64_t closed;          /* non-zero while somebody revokes this slot */
+	uint64_t remote_batch;          /* slab | count << 48: of remote_batch_buf */
+	uint64_t handed_off;        /* slabs listed from elsewhere: exchanged, never popped */
+	uint64_t closed;          /* non-zero while a thread revokes this slot */
 	uint32_t lock;            /* engines that lock their slow sections */
 	uint32_t partial_limit;   /* the user's: when to look through partial again */
 	uint32_t counted;         /* the user's: allocations while it counts (tally.h) … */
 	uint32_t counted_before;  /* … and how many of them it has taken in */
-	uint16_t gather_buf[CPU_GATHER_MAX]; /* offsets in units of 8 bytes */
+	uint16_t remote_batch_buf[CPU_BATCH_MAX]; /* offsets in units of 8 bytes */
 	uint64_t event[CPU_EVENTS];          /* the user's counters, kept without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
 
@@ -63,11 +62,11 @@ enum cpu_result {
 	CPU_FULL,   /* all objects of the slab are free already, nothing changed */
 };
 
-/* A batch of offsets that was taken out of a gather buffer. */
+/* A batch of offsets that was taken out of a remote batch. */
 struct cpu_batch {
 	struct cpu_slab *slab;
 	unsigned count;
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 };
 
 /*
@@ -80,9 +79,9 @@ struct cpu_engine {
 	int (*cpu)(void);
 	/* One object off the current slab; NULL: miss or moved. */
 	void *(*pop)(char *slots);
-	/* The hot object, whether or not there is a current slab. */
-	void *(*pop_hot)(char *slots);
-	/* Push onto a slab that `cpu` owns; double: it is hot, or on top. */
+	/* The last-freed object, whether or not there is a current slab. */
+	void *(*pop_last_freed)(char *slots);
+	/* Push onto a slab that `cpu` owns; double: it is the last-freed object, or on top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Up to n objects off the current slab: how many. */
 	size_t (*pop_bulk)(char *slots, size_t n, void **objs);
@@ -92,9 +91,9 @@ struct cpu_engine {
 	enum cpu_result (*install)(char *slots, int cpu, struct cpu_slab *slab);
 	/* current = none if it is `slab` and that is exhausted. */
 	enum cpu_result (*retire)(char *slots, int cpu, struct cpu_slab *slab);
-	/* owner = none, if owned by `cpu` (and exhausted, when asked for). */
+	/* owner = none, if owned by `cpu` and, with `exhausted`, without free objects. */
 	enum cpu_result (*disown)(char *slots, int cpu, struct cpu_slab *slab, bool exhausted);
-	/* owner = none whatever else goes on; the slot is closed. Fence after it. */
+	/* owner = none, whatever other sections do; the slot is closed. Fence after it. */
 	void (*revoke)(char *slots, int cpu, struct cpu_slab *slab);
 	/* Put a chain of `n` slabs on the list: first … last, linked by next. */
 	enum cpu_result (*partial_push)(char *slots, int cpu, struct cpu_slab *first,
@@ -102,11 +101,11 @@ struct cpu_engine {
 	enum cpu_result (*partial_pop)(char *slots, int cpu, struct cpu_slab **ret_slab);
 	/* The whole list: its word. */
 	enum cpu_result (*partial_take)(char *slots, int cpu, uint64_t *ret_word);
-	/* Append to the gather buffer; a miss means: full or another slab's; double:
+	/* Append to the remote batch; a miss means: full or another slab's; double:
 	 * it was appended last. */
-	enum cpu_result (*gather)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
-	/* Empty the gather buffer into *batch; a miss means it was empty. */
-	enum cpu_result (*gather_take)(char *slots, int cpu, struct cpu_batch *batch);
+	enum cpu_result (*batch_add)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
+	/* Empty the remote batch into *batch; a miss means it was empty. */
+	enum cpu_result (*batch_take)(char *slots, int cpu, struct cpu_batch *batch);
 	/* Wait until no section on these slots that began before is still running. */
 	void (*fence)(char *slots);
 	bool links; /* freelists are links beside the objects, not stacks (cpu_slab.c) */
@@ -123,7 +122,7 @@ extern const struct cpu_engine *cpu_engine __attribute__((visibility("hidden")))
 /*
  * Where a thread finds its struct rseq, relative to the thread pointer. Points
  * at a stand-in that says "no CPU" unless the rseq engine runs: then every fast
- * path misses and the slow path asks the engine.
+ * path misses and the slow path calls the engine.
  */
 extern long cpu_rseq_offset __attribute__((visibility("hidden")));
 

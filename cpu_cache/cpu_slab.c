@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs in hand. One thread knows the slab, so nothing here is a section; the
+ * Isolated slabs. One thread knows the slab, so nothing here is a section; the
  * two layouts of the freelist (cpu_cache.h, struct cpu_slab) meet in this file
- * only. Whoever gets the slab next gets it through a release: set_owner(), a
+ * only. The next thread gets the slab through a release: set_owner(), a
  * node's lock, or an exchange of the slab's remote word.
  */
 #include "cpu_cache.h"
@@ -67,7 +67,7 @@ static void put_links(struct cpu_slab *slab, unsigned n, const uint16_t *offset8
 	set_local(slab, first | (count + n) << 16);
 }
 
-void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
+void cpu_slab_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 {
 	unsigned count = cpu_slab_free_count(slab);
 	unsigned room = count < slab->room ? slab->room - count : 0;
@@ -100,7 +100,7 @@ static unsigned take_links(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
 	return taken;
 }
 
-unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
+unsigned cpu_slab_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8)
 {
 	if (links)
 		return take_links(slab, n, offset8);
@@ -114,7 +114,7 @@ unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8
 	return taken;
 }
 
-void cpu_slab_hand_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg)
+void cpu_slab_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg)
 {
 	if (!links) {
 		uint32_t height = (uint32_t)local(slab);

@@ -84,16 +84,16 @@ static inline uint64_t cpu_word(const struct cpu_slab *slab, unsigned count)
 void cpu_slab_set_layout(bool links);
 /* The CPU that owns a slab, or CPU_NONE. */
 uint32_t cpu_slab_owner(const struct cpu_slab *slab);
-/* Make an empty slab, in hand. */
+/* Initialize a slab: empty, isolated. */
 void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, unsigned room, const void *user);
-/* Free objects on the owner's side, of a slab in hand (a guess otherwise). */
+/* Free objects on the owner's side, of an isolated slab (a guess otherwise). */
 unsigned cpu_slab_free_count(const struct cpu_slab *slab);
 /* Put n free objects in, or as many as fit; take up to n out; only while it is isolated. */
-void cpu_slab_hand_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8);
-unsigned cpu_slab_hand_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8);
-/* Call fn for every free object on the owner's side of a slab in hand. */
-void cpu_slab_hand_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg);
-/* From hand to a CPU: the release that publishes what was put in. */
+void cpu_slab_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8);
+unsigned cpu_slab_take(struct cpu_slab *slab, unsigned n, uint16_t *offset8);
+/* Call fn for every free object on the owner's side of an isolated slab. */
+void cpu_slab_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8), void *arg);
+/* An isolated slab gets an owner: the release that publishes what was put in. */
 void cpu_slab_set_owner(struct cpu_slab *slab, uint32_t cpu);
 
 #endif /* CPU_CACHE_CPU_SLAB_H */

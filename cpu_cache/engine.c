@@ -3,7 +3,7 @@
  * The choice of an engine, and what depends on it. Each candidate must be available and
  * pass a self-test on a scratch slab; whatever fails is passed over for the next, and the
  * mutex engine always works. The choice is made once and never changes. No other file of
- * this folder asks which engine runs: those below get what they need to know from here.
+ * this folder depends on which engine runs: engine.c sets what those below need.
  */
 #include <linux/membarrier.h>
 #include <string.h>
@@ -49,8 +49,8 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	struct cpu_batch batch;
 	struct cpu_slab *popped;
 
-	/* Take the hot place, so that what follows is about the slab. */
-	cpu_slot(slots, (long)cpu)->hot = 1;
+	/* Take the last-freed word, so that what follows is about the slab. */
+	cpu_slot(slots, (long)cpu)->last_freed = 1;
 	if (e->push(slots, cpu, slab, 0) == CPU_DONE || e->pop(slots))
 		return false;
 	cpu_slab_set_owner(slab, (uint32_t)cpu);
@@ -60,7 +60,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	if (e->install(slots, cpu, slab) != CPU_DONE || e->install(slots, cpu, slab) == CPU_DONE)
 		return false;
-	cpu_slot(slots, (long)cpu)->hot = 0;
+	cpu_slot(slots, (long)cpu)->last_freed = 0;
 	for (int i = 2; i >= 0; i--)
 		if (e->pop(slots) != slab->base + (size_t)64 * (size_t)i)
 			return false;
@@ -68,12 +68,12 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	    e->partial_push(slots, cpu, slab, slab, 1) != CPU_DONE ||
 	    e->partial_pop(slots, cpu, &popped) != CPU_DONE || popped != slab)
 		return false;
-	if (e->gather(slots, cpu, slab, 8) != CPU_DONE ||
-	    e->gather_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
+	if (e->batch_add(slots, cpu, slab, 8) != CPU_DONE ||
+	    e->batch_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
 	    batch.offset8[0] != 8)
 		return false;
 	e->fence(slots);
-	cpu_slot(slots, (long)cpu)->hot = 1;
+	cpu_slot(slots, (long)cpu)->last_freed = 1;
 	return e->disown(slots, cpu, slab, true) == CPU_DONE &&
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;
 }
@@ -91,7 +91,7 @@ static bool self_test(void)
 
 		if (!slots)
 			return false;
-		/* Objects are only addresses here; nobody touches them. */
+		/* Objects are only addresses here; nothing reads or writes them. */
 		memset(room, 0, sizeof(room));
 		cpu_slab_init(slab, room, 64, 3, NULL);
 		passed = slab_test(cpu_engine, slots, cpu, slab);

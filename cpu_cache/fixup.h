@@ -3,7 +3,7 @@
  * Loads that may fault: from a pointer of the user's to the slab it should lie
  * in. A machine with fix-ups lists these instructions in a table with the place
  * to go on at, so that a handler of SIGSEGV can send the thread there, with a
- * slab that is nobody's. The loads themselves cost what loads cost.
+ * slab of no cache. The loads themselves cost what plain loads cost.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #define CPU_CACHE_FIXUP_H

@@ -33,7 +33,7 @@ int cpu_locked_cpu(void)
 static bool enter(struct cpu_slot *slot)
 {
 	cpu_slot_lock(slot);
-	/* Who opened it has changed it, without the lock. */
+	/* The thread that opened it changed it without the lock. */
 	if (!__atomic_load_n(&slot->closed, __ATOMIC_ACQUIRE))
 		return true;
 	cpu_slot_unlock(slot);
@@ -47,7 +47,7 @@ static enum cpu_result leave(struct cpu_slot *slot, bool done)
 	return done ? CPU_DONE : CPU_MISS;
 }
 
-void *cpu_locked_pop_hot(char *slots)
+void *cpu_locked_pop_last_freed(char *slots)
 {
 	(void)slots;
 	return NULL;
@@ -104,43 +104,43 @@ enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word
 	return leave(slot, *ret_word != 0);
 }
 
-enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+enum cpu_result cpu_locked_batch_add(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 
 	if (!enter(slot))
 		return CPU_MISS;
 
-	uint64_t word = slot->gather;
+	uint64_t word = slot->remote_batch;
 	unsigned count = cpu_word_count(word);
 
-	if (word && cpu_word_slab(word) == slab && slot->gather_buf[count - 1] == offset8) {
+	if (word && cpu_word_slab(word) == slab && slot->remote_batch_buf[count - 1] == offset8) {
 		cpu_slot_unlock(slot);
 		return CPU_DOUBLE;
 	}
-	if (word && (cpu_word_slab(word) != slab || count == CPU_GATHER_MAX))
+	if (word && (cpu_word_slab(word) != slab || count == CPU_BATCH_MAX))
 		return leave(slot, false);
-	slot->gather_buf[count] = offset8;
-	__atomic_store_n(&slot->gather, cpu_word(slab, count + 1), __ATOMIC_RELAXED);
+	slot->remote_batch_buf[count] = offset8;
+	__atomic_store_n(&slot->remote_batch, cpu_word(slab, count + 1), __ATOMIC_RELAXED);
 	return leave(slot, true);
 }
 
-enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *batch)
+enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *batch)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 
 	if (!enter(slot))
 		return CPU_MISS;
-	batch->slab = cpu_word_slab(slot->gather);
-	batch->count = cpu_word_count(slot->gather);
-	memcpy(batch->offset8, slot->gather_buf, batch->count * sizeof(batch->offset8[0]));
-	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+	batch->slab = cpu_word_slab(slot->remote_batch);
+	batch->count = cpu_word_count(slot->remote_batch);
+	memcpy(batch->offset8, slot->remote_batch_buf, batch->count * sizeof(batch->offset8[0]));
+	__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 	return leave(slot, batch->slab != NULL);
 }
 
 /*
- * Only reads, since slots of CPUs that were never used hold no memory. Whoever takes a
- * lock after it was seen free sees what the caller stored before, sequentially
+ * Only reads, since slots of CPUs that were never used hold no memory. A thread that takes a
+ * lock after this read saw it free sees what the caller stored before, sequentially
  * consistent: both have a full barrier between their write and their read.
  */
 void cpu_locked_fence(char *slots)

@@ -18,15 +18,15 @@ void cpu_slot_unlock(struct cpu_slot *slot);
 /* The CPU we run on, or 0 when the kernel does not say. */
 int cpu_locked_cpu(void);
 
-/* Hot objects are the rseq engine's alone. */
-void *cpu_locked_pop_hot(char *slots);
+/* Only the rseq engine has a last-freed object. */
+void *cpu_locked_pop_last_freed(char *slots);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
 					struct cpu_slab *last, unsigned n);
 enum cpu_result cpu_locked_partial_pop(char *slots, int cpu, struct cpu_slab **ret_slab);
 enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word);
-enum cpu_result cpu_locked_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
-enum cpu_result cpu_locked_gather_take(char *slots, int cpu, struct cpu_batch *batch);
+enum cpu_result cpu_locked_batch_add(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
+enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *batch);
 /* Locks and unlocks every slot once. */
 void cpu_locked_fence(char *slots);
 

@@ -4,7 +4,7 @@
  * sanitizers, which see through it, for machines without the other engines,
  * and as the reference that the test suite holds them against.
  *
- * Slabs have the layout of the rseq engine: a stack of offsets. hot stays empty.
+ * Slabs have the layout of the rseq engine: a stack of offsets. last_freed stays empty.
  */
 #include "inject.h"
 #include "locked.h"
@@ -140,7 +140,7 @@ const struct cpu_engine cpu_engine_mutex = {
 	.name = "mutex",
 	.cpu = cpu_locked_cpu,
 	.pop = mutex_pop,
-	.pop_hot = cpu_locked_pop_hot,
+	.pop_last_freed = cpu_locked_pop_last_freed,
 	.push = mutex_push,
 	.pop_bulk = mutex_pop_bulk,
 	.push_bulk = mutex_push_bulk,
@@ -151,8 +151,8 @@ const struct cpu_engine cpu_engine_mutex = {
 	.partial_push = cpu_locked_partial_push,
 	.partial_pop = cpu_locked_partial_pop,
 	.partial_take = cpu_locked_partial_take,
-	.gather = cpu_locked_gather,
-	.gather_take = cpu_locked_gather_take,
+	.batch_add = cpu_locked_batch_add,
+	.batch_take = cpu_locked_batch_take,
 	.fence = cpu_locked_fence,
 	.locks = true,
 };

@@ -49,7 +49,7 @@ static int rseq_cpu(void)
 {
 	int cpu = cpu_rseq_number();
 
-	cpu_met(cpu);
+	cpu_seen(cpu);
 	return cpu;
 }
 
@@ -60,7 +60,7 @@ static void *engine_pop(char *slots)
 	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
-static void *engine_pop_hot(char *slots)
+static void *engine_pop_last_freed(char *slots)
 {
 	int cpu = rseq_cpu();
 
@@ -68,11 +68,11 @@ static void *engine_pop_hot(char *slots)
 		return NULL;
 
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	uint64_t hot = __atomic_load_n(&slot->hot, __ATOMIC_RELAXED);
-	struct rseq_op op = op_on(slot, cpu, &slot->hot, &zero);
+	uint64_t last_freed = __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(slot, cpu, &slot->last_freed, &zero);
 
-	op_check(&op, 1, &slot->hot, hot);
-	return hot && commit(&op) == CPU_DONE ? (void *)hot : NULL;
+	op_check(&op, 1, &slot->last_freed, last_freed);
+	return last_freed && commit(&op) == CPU_DONE ? (void *)last_freed : NULL;
 }
 
 /* The entry on top of a stack of this height. A section: another thread may revoke the slab
@@ -80,8 +80,8 @@ static void *engine_pop_hot(char *slots)
 static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				uint64_t height, uint16_t *ret_top)
 {
-	uint64_t nowhere;
-	struct rseq_op op = op_on(slot, cpu, &nowhere, &zero);
+	uint64_t scratch;
+	struct rseq_op op = op_on(slot, cpu, &scratch, &zero);
 
 	op_check(&op, 0, &slab->owner, (uint32_t)cpu); /* also while the slot is closed */
 	op_check(&op, 1, &slab->local, height);
@@ -92,14 +92,14 @@ static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu
 }
 
 /* Why the push of an object missed, for good or by an abort. An object that is not free
- * is in no hot place, whenever and wherever that is read. */
+ * is in no last-freed word, whenever and wherever that is read. */
 static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				  uint16_t offset8)
 {
 	uint64_t height = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
 	uint16_t top;
 
-	if (__atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ==
+	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ==
 	    (uintptr_t)cpu_slab_object(slab, offset8))
 		return CPU_DOUBLE;
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
@@ -124,14 +124,14 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 	int cpu = rseq_cpu();
 	struct cpu_slot *slot = cpu_slot(slots, cpu); /* of no CPU: always empty */
 	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 
 	if (!slab || !n)
 		return 0;
 
 	uint64_t local = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
 	unsigned height = (unsigned)local;
-	unsigned take = n < CPU_GATHER_MAX ? (unsigned)n : CPU_GATHER_MAX;
+	unsigned take = n < CPU_BATCH_MAX ? (unsigned)n : CPU_BATCH_MAX;
 
 	if (take > height)
 		take = height;
@@ -256,55 +256,57 @@ static enum cpu_result engine_partial_take(char *slots, int cpu, uint64_t *ret_w
 
 /* The entry that was appended last, of a buffer with this word. A section, since
  * the buffer may have been emptied and hold another slab's objects. */
-static enum cpu_result read_gathered(struct cpu_slot *slot, int cpu, uint64_t word, uint16_t *last)
+static enum cpu_result read_batched(struct cpu_slot *slot, int cpu, uint64_t word, uint16_t *last)
 {
-	uint64_t nowhere;
-	struct rseq_op op = op_on(slot, cpu, &nowhere, &zero);
+	uint64_t scratch;
+	struct rseq_op op = op_on(slot, cpu, &scratch, &zero);
 
-	op_check(&op, 1, &slot->gather, word);
-	op.from = &slot->gather_buf[cpu_word_count(word) - 1];
+	op_check(&op, 1, &slot->remote_batch, word);
+	op.from = &slot->remote_batch_buf[cpu_word_count(word) - 1];
 	op.to = last;
 	op.count = 1;
 	return commit(&op);
 }
 
-static enum cpu_result engine_gather(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
+static enum cpu_result engine_batch_add(char *slots, int cpu, struct cpu_slab *slab,
+					uint16_t offset8)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	uint64_t word = __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
 	unsigned count = cpu_word_count(word);
 
 	if (word && cpu_word_slab(word) != slab)
 		return CPU_MISS;
-	if (count && __atomic_load_n(&slot->gather_buf[count - 1], __ATOMIC_RELAXED) == offset8) {
+	if (count &&
+	    __atomic_load_n(&slot->remote_batch_buf[count - 1], __ATOMIC_RELAXED) == offset8) {
 		uint16_t last = CPU_STACK_BOTTOM;
-		enum cpu_result result = read_gathered(slot, cpu, word, &last);
+		enum cpu_result result = read_batched(slot, cpu, word, &last);
 
 		return result != CPU_DONE ? result : last == offset8 ? CPU_DOUBLE : CPU_MOVED;
 	}
-	if (count == CPU_GATHER_MAX)
+	if (count == CPU_BATCH_MAX)
 		return CPU_MISS;
 
 	uint64_t value = cpu_word(slab, count + 1);
-	struct rseq_op op = op_on(slot, cpu, &slot->gather, &value);
+	struct rseq_op op = op_on(slot, cpu, &slot->remote_batch, &value);
 
-	op_check(&op, 1, &slot->gather, word);
+	op_check(&op, 1, &slot->remote_batch, word);
 	op.from = &offset8;
-	op.to = &slot->gather_buf[count];
+	op.to = &slot->remote_batch_buf[count];
 	op.count = 1;
 	return commit(&op);
 }
 
-static enum cpu_result engine_gather_take(char *slots, int cpu, struct cpu_batch *batch)
+static enum cpu_result engine_batch_take(char *slots, int cpu, struct cpu_batch *batch)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
-	struct rseq_op op = op_on(slot, cpu, &slot->gather, &zero);
+	uint64_t word = __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(slot, cpu, &slot->remote_batch, &zero);
 
 	if (!word)
 		return CPU_MISS;
-	op_check(&op, 1, &slot->gather, word);
-	op.from = slot->gather_buf;
+	op_check(&op, 1, &slot->remote_batch, word);
+	op.from = slot->remote_batch_buf;
 	op.to = batch->offset8;
 	op.count = cpu_word_count(word);
 	batch->slab = cpu_word_slab(word);
@@ -357,7 +359,7 @@ const struct cpu_engine cpu_engine_rseq = {
 	.name = "rseq",
 	.cpu = rseq_cpu,
 	.pop = engine_pop,
-	.pop_hot = engine_pop_hot,
+	.pop_last_freed = engine_pop_last_freed,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,
@@ -368,7 +370,7 @@ const struct cpu_engine cpu_engine_rseq = {
 	.partial_push = engine_partial_push,
 	.partial_pop = engine_partial_pop,
 	.partial_take = engine_partial_take,
-	.gather = engine_gather,
-	.gather_take = engine_gather_take,
+	.batch_add = engine_batch_add,
+	.batch_take = engine_batch_take,
 	.fence = engine_fence,
 };

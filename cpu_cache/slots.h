@@ -22,8 +22,8 @@ static inline struct cpu_slot *cpu_slot(char *slots, long cpu)
 
 /*
  * cpu_possible: CPUs that threads may run on are 0 … cpu_possible()-1: what walks over
- * slots go by. Grows at most once, when cpu_met() proves it wrong.
- * cpu_met: a thread runs on this CPU. Async-signal-safe.
+ * slots go by. Grows at most once, when cpu_seen() proves it wrong.
+ * cpu_seen: a thread runs on this CPU. Async-signal-safe.
  * cpu_rows_cover: is there a row of slots for this CPU, and for each other that the kernel
  * may run a thread on?
  */
@@ -33,7 +33,7 @@ bool cpu_rows_cover(int cpu);
 /* What cpu_possible() returns, once it was called. */
 extern unsigned cpu_possible_count __attribute__((visibility("hidden")));
 
-static inline void cpu_met(int cpu)
+static inline void cpu_seen(int cpu)
 {
 	if (__builtin_expect(cpu >= (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED),
 			     0) &&
@@ -54,9 +54,9 @@ char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
 /* Calls fn for the slot of each user and each CPU that threads may run on. */
 void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
-/* Slots of a user who never gets past the slow path: always empty, read-only. */
+/* Slots of a user whose allocations all take the slow path: always empty, read-only. */
 char *cpu_slots_none(void);
-/* Address space in use for slots: so many areas of so many rows, of which two stand
+/* Address space in use for slots: areas times rows, two of which stand
  * before those of the CPUs. */
 extern unsigned cpu_area_count;
 #define CPU_AREA_ROWS_BEFORE 2u

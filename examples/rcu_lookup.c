@@ -201,7 +201,7 @@ static uint64_t write_entries(double seconds)
 	return changes;
 }
 
-static void tell(const struct tally *tally, uint64_t changes)
+static void report(const struct tally *tally, uint64_t changes)
 {
 	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	uint64_t lookups = 0, hits = 0, reused = 0;
@@ -212,7 +212,7 @@ static void tell(const struct tally *tally, uint64_t changes)
 		reused += tally[i].reused;
 	}
 	printf("%" PRIu64 " lookups, %" PRIu64 " found; %" PRIu64
-	       " met an entry that had become another one and looked again\n",
+	       " found an entry that had become another one and retried\n",
 	       lookups, hits, reused);
 	slab_cache_stats(nodes, &stats);
 	printf("%" PRIu64 " entries replaced; %" PRIu64 " nodes waited for a grace period, %" PRIu64
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	atomic_store(&stop, true);
 	for (unsigned i = 0; i < READERS; i++)
 		pthread_join(tally[i].thread, NULL);
-	tell(tally, changes);
+	report(tally, changes);
 	for (unsigned key = 0; key < KEYS; key++)
 		forget(key);
 	cds_lfht_destroy(table, NULL);

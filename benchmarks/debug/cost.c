@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What debugging costs: the time of an allocation and its free, and the memory of
- * an object, for letters, alone and together, and for sampling.
+ * an object, for debug flags, alone and together, and for sampling.
  *
  *   debug-cost [ROUNDS]
  *
@@ -37,7 +37,7 @@
 
 static const struct way {
 	const char *name;
-	uint64_t letters;
+	uint64_t debug_flags;
 	unsigned long sample;
 } ways[] = {
 	{"none", 0, 0},
@@ -185,7 +185,7 @@ static void run_way(const struct way *way, size_t size, enum figure figure, int 
 	double value;
 
 	pin();
-	cache = slab_cache_create("object", size, NULL, way->letters | SLAB_NO_MERGE);
+	cache = slab_cache_create("object", size, NULL, way->debug_flags | SLAB_NO_MERGE);
 	if (!cache)
 		die("slab_cache_create");
 	if (way->sample && slab_cache_sample(cache, way->sample))
@@ -252,7 +252,7 @@ static void cell(double *values, unsigned rounds)
 static void table(unsigned rounds)
 {
 	printf("Median of %u rounds (lowest); ns, bytes.\n\n", rounds);
-	printf("| letters |");
+	printf("| debug flags |");
 	for (size_t s = 0; s < SIZES; s++)
 		printf(" %zu bytes: pair | %u, then free | memory |", sizes[s], OBJECTS);
 	printf("\n|---|");

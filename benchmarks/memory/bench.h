@@ -63,8 +63,8 @@ void *contestant_alloc(enum type type);
 void contestant_free(enum type type, void *obj);
 void *contestant_malloc(size_t size);
 void contestant_mfree(void *ptr);
-/* contestant_gather: move objects of sparse slabs together; how many were moved. */
-long contestant_gather(void);
+/* contestant_defrag: move objects of sparse slabs together; how many were moved. */
+long contestant_defrag(void);
 
 /* --- help ------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "record.h"
 
-/* cache_begin: for ids 0 to ids - 1, `budget` bytes as asked for, and so many threads. */
+/* cache_begin: for ids 0 to ids - 1, `budget` bytes as requested, and so many threads. */
 void cache_begin(unsigned ids, size_t budget, unsigned threads);
 /* cache_get: the record of id, pinned; it is loaded, with this photo, when it is not there. */
 struct record *cache_get(unsigned id, enum photo photo);

@@ -219,7 +219,7 @@ void churn_run(unsigned seconds)
 	team_start(client);
 	for (unsigned hour = 1; hour <= HOURS; hour++) {
 		search_all();
-		bench_say("moved %ld", contestant_gather());
+		bench_say("moved %ld", contestant_defrag());
 		pthread_barrier_wait(&hour_over);
 		bench_say("hour %u", hour);
 	}

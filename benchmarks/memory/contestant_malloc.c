@@ -44,7 +44,7 @@ void contestant_mfree(void *ptr)
 	free(ptr);
 }
 
-long contestant_gather(void)
+long contestant_defrag(void)
 {
 	return 0;
 }

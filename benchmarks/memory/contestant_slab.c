@@ -88,7 +88,7 @@ void contestant_mfree(void *ptr)
 }
 
 /* What CPUs hold goes to the partial lists first, so that the densest slabs get what moves. */
-long contestant_gather(void)
+long contestant_defrag(void)
 {
 	long moved = 0;
 

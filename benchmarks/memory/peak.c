@@ -120,6 +120,6 @@ void peak_run(const char *what, size_t bytes)
 	team_wait();
 	bench_say("live %zu", live_bytes());
 	bench_hold("freed");
-	bench_say("moved %ld", contestant_gather());
+	bench_say("moved %ld", contestant_defrag());
 	bench_hold("idle");
 }

@@ -13,7 +13,7 @@
 /* Without a limit there is nothing to guess from, and the tables never grow. */
 #define BUCKETS_UNLIMITED ((size_t)1 << 16)
 
-/* Bytes that may wait for readers before who adds an entry waits for them, too. */
+/* Bytes that may wait for readers before a thread that adds an entry waits for them, too. */
 #define PENDING_MIN ((size_t)1 << 20)
 
 /* --- making and destroying ---------------------------------------------------------------- */
@@ -96,7 +96,7 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 	return cache;
 }
 
-/* All entries of a queue to which nobody else refers. */
+/* All entries of a queue to which no other thread refers. */
 static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
 			struct victims *victims)
 {
@@ -120,21 +120,21 @@ static struct dirsrv_entry *hold_queue(const struct queue *queue, struct dirsrv_
 		struct dirsrv_entry *entry = entry_of_link(link);
 
 		dirsrv_entry_get(entry);
-		entry->told = first;
+		entry->next_held = first;
 		first = entry;
 	}
 	return first;
 }
 
-/* Without the lock. Whoever had references puts them meanwhile; ours keep the entries. */
-static void tell(struct dirsrv_entry *first,
-		 void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
-		 void *arg)
+/* Without the lock. Holders put their references meanwhile; ours keep the entries. */
+static void report(struct dirsrv_entry *first,
+		   void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
+		   void *arg)
 {
 	for (struct dirsrv_entry *entry = first, *next; entry; entry = next) {
 		unsigned references = dirsrv_entry_references(entry);
 
-		next = entry->told;
+		next = entry->next_held;
 		/* Besides ours and the cache's. */
 		if (references > 2)
 			fn(entry, references - 2, arg);
@@ -172,7 +172,7 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 		cache_free(cache);
 		return 0;
 	}
-	tell(held, fn, arg);
+	report(held, fn, arg);
 	return -EBUSY;
 }
 
@@ -187,7 +187,7 @@ static void wait_for_readers(struct dirsrv_entry_cache *cache, size_t limit)
 	pool_wait_for_readers(cache->pool, most < PENDING_MIN ? PENDING_MIN : most);
 }
 
-/* Whoever added something gives the lock back, and waits if he has to. */
+/* A thread that added something unlocks, and waits if it has to. */
 static void end_change(struct dirsrv_entry_cache *cache, struct victims *victims)
 {
 	size_t limit = cache->limit;

@@ -30,7 +30,7 @@ void entry_destruct(void *object, void *arg)
 
 /* --- freeing ---------------------------------------------------------------------------- */
 
-/* Nobody looks at it any more. Freed as it was constructed. */
+/* No reader has it any more. Freed as it was constructed. */
 static void entry_free(struct dirsrv_entry *entry)
 {
 	struct dirsrv_entry_pool *pool = entry->pool;

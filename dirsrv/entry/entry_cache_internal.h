@@ -26,7 +26,7 @@ struct dirsrv_entry_cache {
 	struct cds_lfht *by_name;
 	struct lookups *lookups;
 	unsigned cpus;
-	bool attached; /* its numbers are, unless somebody detached them */
+	bool attached; /* its numbers are, unless the program detached them */
 	/* All below with the lock. */
 	size_t limit;
 	struct policy policy;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries that leave a cache without anybody's asking for them, or move.
+ * Entries that a cache evicts, or that move.
  *
- * Who has many evicted wants memory. Empty slabs would stay, up to a MiB of each cache,
+ * A caller that evicts many wants memory. Empty slabs would stay, up to a MiB of each cache,
  * with the CPU on which liburcu's thread frees entries, while another one fills the cache
  * with fresh slabs: how many, depends on where threads run. So what no object is in goes
  * back when the last victim is free.
  */
 #include "entry_cache_internal.h"
 
-/* A reclaim takes an entry in so many, and one. */
+/* N: a reclaim takes one entry in N, and one more. */
 #define RECLAIM_PART 8
 
 /* Evictions of fewer bytes are about what is cached, not about memory. */
@@ -129,7 +129,7 @@ int cache_isolate(void *object, void *arg)
 	struct dirsrv_entry_pool *pool = arg;
 	struct dirsrv_entry *entry = object;
 
-	/* Free, or in somebody's use. */
+	/* Free, or in use. */
 	if (__atomic_load_n(&entry->references, __ATOMIC_RELAXED) != 1)
 		return 1;
 	pthread_mutex_lock(&pool->lock);

@@ -29,7 +29,7 @@
 /* Objects that are allocated or freed in one step. */
 #define BATCH 32u
 
-/* One value; it never changes while anybody else sees it. */
+/* One value; it never changes while another thread sees it. */
 struct dirsrv_value {
 	struct dirsrv_value *next;
 	union {
@@ -88,7 +88,7 @@ struct dirsrv_entry {
 	uint32_t attributes; /* these two with the lock */
 	uint32_t values;
 	uint64_t id;  /* atomic */
-	size_t bytes; /* written with the lock, read by anybody */
+	size_t bytes; /* written with the lock, read without */
 	/* These four with the pool's mutex. */
 	struct dirsrv_entry_cache *cache; /* NULL: it is in none */
 	size_t charged;                   /* bytes that the cache counts for it */
@@ -96,7 +96,7 @@ struct dirsrv_entry {
 	struct link link;
 	union {
 		struct rcu_head dead;      /* without references */
-		struct dirsrv_entry *told; /* the next one that destruction tells of */
+		struct dirsrv_entry *next_held; /* the next one that destruction reports */
 	};
 	pthread_rwlock_t lock; /* constructed; protects the attributes from other writers */
 };
@@ -114,10 +114,10 @@ struct dirsrv_entry_pool {
 	struct dirsrv_entry_cache *cache; /* NULL: none */
 	struct dirsrv_entry_pool *next;   /* of all pools */
 	struct rcu_head trim;             /* waits while trims is not 0 … */
-	uint32_t trims;                   /* … atomic: how often it was asked for */
+	uint32_t trims;                   /* … atomic: how often it was requested */
 };
 
-/* Bytes that wait for readers, at most, before who adds to them waits, too. */
+/* Bytes that wait for readers, at most, before a thread that adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
 /* --- readers.c ------------------------------------------------------------------------ */
@@ -190,7 +190,7 @@ bool attribute_append(struct source *source, struct dirsrv_attribute *attribute,
 struct dirsrv_attribute *attribute_copy(struct source *source,
 					const struct dirsrv_attribute *attribute);
 
-/* Free a chain of attributes; nobody looks at it any more. */
+/* Free a chain of attributes; no reader has it any more. */
 void attributes_free(struct dirsrv_entry_pool *pool, struct dirsrv_attribute *first);
 /* Free one attribute when readers have left. */
 void attribute_retire(struct dirsrv_attribute *attribute);

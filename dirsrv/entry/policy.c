@@ -4,7 +4,7 @@
  *
  *   small   new entries. At its end: used more than once, to main; else evicted
  *   main    at its end: used, once more from the head with one use less; else evicted
- *   ghosts  hashes of what small evicted; who comes back in time goes to main
+ *   ghosts  hashes of what small evicted; an entry that comes back in time goes to main
  *
  * Small is drained while it has a tenth of what there may be or more. Time is counted in
  * entries that left small: a ghost is forgotten when as many have left since as the cache

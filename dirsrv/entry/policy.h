@@ -36,7 +36,7 @@ struct policy {
 	struct ghosts ghosts;
 };
 
-/* policy_init: with so many slots for ghosts, a power of two; false: no memory. */
+/* policy_init: with a number of slots for ghosts, a power of two; false: no memory. */
 bool policy_init(struct policy *policy, size_t slots);
 void policy_free(struct policy *policy);
 
@@ -48,7 +48,7 @@ void policy_exchange(struct dirsrv_entry *old, struct dirsrv_entry *entry);
 
 void policy_remove(struct dirsrv_entry *entry);
 
-/* policy_charge: the entry counts for so many bytes now. */
+/* policy_charge: the bytes that the entry counts for now. */
 void policy_charge(struct dirsrv_entry *entry, size_t bytes);
 
 /* policy_victim: the next entry to go, out of its queue, and without the cache's

@@ -12,7 +12,7 @@ int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
 
 	if (error)
 		return error;
-	/* A trim that was asked for again asks once more. */
+	/* A trim that was requested again asks once more. */
 	do
 		pool->rcu->barrier();
 	while (__atomic_load_n(&pool->trims, __ATOMIC_ACQUIRE));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations that are used again and again, and can be told from their former selves.
+ * Operations whose objects are reused; a handle detects the reuse.
  *
  * `life` is generation << REFERENCE_BITS | references. With no reference it is the
- * generation of the life that comes next, which no handle has yet; so whoever compares the
- * generation and adds a reference in one exchange has the operation that he wanted.
+ * generation of the next life, which no handle has yet; so a thread that compares the
+ * generation and adds a reference in one exchange has the operation that it wanted.
  *
  * A handle's generation also has the object's slot in it: who reads the two words of a
  * handle while its owner writes them may have the one of this and the other of that
@@ -143,7 +143,7 @@ struct dirsrv_operation *dirsrv_operation_new(struct dirsrv_operation_pool *pool
 	STORE(operation->time[DIRSRV_OPERATION_RECEIVED], now());
 	for (unsigned i = DIRSRV_OPERATION_RECEIVED + 1; i < DIRSRV_OPERATION_STATES; i++)
 		STORE(operation->time[i], 0);
-	/* Who acquires it sees all this. */
+	/* A thread that acquires it sees all this. */
 	__atomic_fetch_add(&operation->life, 1, __ATOMIC_RELEASE);
 	return operation;
 }

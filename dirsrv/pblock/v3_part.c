@@ -2,7 +2,7 @@
 /*
  * The parts of the split pblock, and their caches.
  *
- * The caches are made when the library is loaded, so that nobody has to ask later
+ * The caches are made when the library is loaded, so that no call has to check later
  * whether they are there. Where that failed, no pblock can be made.
  */
 #include <errno.h>

@@ -163,7 +163,7 @@ static bool print_begin(struct writer *writer, uintptr_t pblock, const struct na
 {
 	struct name *name = find_name(writer, pblock);
 
-	if (name) /* its end had no room in another trace, or was not told */
+	if (name) /* its end had no room in another trace, or was not reported */
 		print_end(writer, name);
 	name = give_name(writer, pblock);
 	if (!name)

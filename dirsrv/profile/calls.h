@@ -2,7 +2,7 @@
 /*
  * Calls one by one, as pblock-replay(1) repeats them.
  *
- * There is room for so many calls, given out by one counter, so that calls have their
+ * There is room for a fixed number of calls, given out by one counter, so that calls have their
  * order whichever threads make them: what happens before in one thread, and what is
  * handed from one to another, has the lower number. What has no room is counted. A call
  * is written into its room under a lock that goes by the pblock, of which there are 64:

@@ -264,7 +264,7 @@ void lives_begin(const void *pblock)
 		return;
 	}
 	pthread_mutex_lock(&shard->lock);
-	/* Whoever was here has ended in a callback of libslab's, and could not tell. */
+	/* That thread ended in a callback of libslab, and could not report it. */
 	finish_locked(shard, key);
 	if (is_recording())
 		add_living(shard, key, true);

@@ -256,7 +256,7 @@ int slab_pblock_trace_stop(void)
 
 /* The environment */
 
-static void start_as_told(struct recorder *recorder)
+static void start_recorders(struct recorder *recorder)
 {
 	const char *file = secure_getenv(recorder->variable);
 
@@ -267,8 +267,8 @@ static void start_as_told(struct recorder *recorder)
 
 __attribute__((constructor)) static void start_by_environment(void)
 {
-	start_as_told(&profile);
-	start_as_told(&trace);
+	start_recorders(&profile);
+	start_recorders(&trace);
 }
 
 static void stop_at_last(struct recorder *recorder)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hook by which pblocks tell what is done with them (record.c has the theory).
+ * The hook by which pblocks report their use (record.c has the theory).
  *
  * A pblock's function that finds pblock_recording set calls the one below that fits.
  * All of them do nothing when recording has ended meanwhile, never fail, and leave

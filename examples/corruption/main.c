@@ -74,12 +74,12 @@ static void run(unsigned seconds)
 /* --- options ------------------------------------------------------------------------ */
 
 static const char help[] =
-	"usage: corruption BUG [--letters LETTERS] [--sample N] [--seconds N]\n"
+	"usage: corruption BUG [--debug FLAGS] [--sample N] [--seconds N]\n"
 	"       corruption --list\n"
 	"A small server with a bug of your choice: what libslab says about it.\n"
 	"\n"
 	"  --list             the bugs there are\n"
-	"  --letters LETTERS  debug letters of all caches, as SLAB_DEBUG=LETTERS: FZPU\n"
+	"  --debug FLAGS      debug flags of all caches, as SLAB_DEBUG=FLAGS: FZPU\n"
 	"  --sample N         one object in N between guard pages, as SLAB_SAMPLE=*:N\n"
 	"  --seconds N        serve for N seconds without showing it, with the bug in\n"
 	"                     every third of them, for slabinfo to be tried on it\n"
@@ -93,9 +93,9 @@ static void list(FILE *to)
 		fprintf(to, "  %-21s %s\n", bugs[i].name, bugs[i].what);
 }
 
-static int wrong(const char *sentence, const char *word)
+static int wrong(const char *message, const char *word)
 {
-	fprintf(stderr, "corruption: '%s' %s\n", word, sentence);
+	fprintf(stderr, "corruption: '%s' %s\n", word, message);
 	return 2;
 }
 
@@ -128,7 +128,7 @@ static int set_option(int option, unsigned *seconds)
 	switch (option) {
 	case 'l':
 		if (!*optarg || optarg[strspn(optarg, "FZPUTAfzputa")])
-			return wrong("has other letters than --letters takes: F Z P U T A", optarg);
+			return wrong("has characters that are no debug flags: F Z P U T A", optarg);
 		setenv("SLAB_DEBUG", optarg, 1);
 		return -1;
 	case 's':
@@ -151,7 +151,7 @@ static int parse_options(int argc, char **argv, unsigned *seconds)
 {
 	static const struct option options[] = {
 		{"list", no_argument, NULL, 'L'},          {"help", no_argument, NULL, 'h'},
-		{"letters", required_argument, NULL, 'l'}, {"sample", required_argument, NULL, 's'},
+		{"debug", required_argument, NULL, 'l'},   {"sample", required_argument, NULL, 's'},
 		{"seconds", required_argument, NULL, 'n'}, {NULL, 0, NULL, 0},
 	};
 	int option, status = -1;

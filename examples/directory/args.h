@@ -18,7 +18,7 @@ struct args {
 	const char *slabinfo; /* NULL: beside this program; "off": do not run it */
 	bool malloc_side;
 	bool once;
-	bool hunt; /* with letters switched on, and a bug */
+	bool hunt; /* with debug flags switched on, and a bug */
 	bool read_before; /* the source: its bad lines have been reported */
 	int child; /* where the comparison wants the result, or -1 */
 };

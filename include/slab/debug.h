@@ -21,7 +21,7 @@ extern "C" {
 /* --- debug flags ------------------------------------------------------------- */
 
 /* All debug flags, and the default set, FZPU. */
-#define SLAB_DEBUG_LETTERS                                                                         \
+#define SLAB_DEBUG_FLAGS                                                                           \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB)
 #define SLAB_DEBUG_DEFAULT (SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER)
@@ -29,7 +29,7 @@ extern "C" {
 /*
  * slab_cache_debug: change the debug flags of a cache while it is in use.
  *
- * @letters  any of SLAB_DEBUG_LETTERS, or 0 to switch debugging off
+ * @debug_flags  any of SLAB_DEBUG_FLAGS, or 0 to switch debugging off
  *
  * The layout belongs to the slab (SLUB's belongs to the cache): objects allocated before
  * stay valid and are freed with their old layout. libslab does not allocate from their
@@ -40,7 +40,7 @@ extern "C" {
  * Returns 0, or -EINVAL: other flags, or the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
-SLAB_API int slab_cache_debug(struct slab_cache *cache, uint64_t letters);
+SLAB_API int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags);
 
 /* --- reports ---------------------------------------------------------------- */
 
@@ -84,15 +84,15 @@ struct slab_track {
 struct slab_report {
 	size_t struct_size; /* sizeof(struct slab_report) of this library: grows at the end */
 	enum slab_problem problem;
-	const char *cache;  /* name of the cache */
-	const char *reason; /* the heading: "Right Redzone overwritten" */
-	const char *text;   /* the whole report, as it would be written */
-	const void *object; /* NULL: the problem does not concern one object */
-	size_t object_size; /* requested size */
-	size_t offset;      /* of the object in its slab */
+	const char *cache;    /* name of the cache */
+	const char *reason;   /* the heading: "Right Redzone overwritten" */
+	const char *text;     /* the whole report, as it would be written */
+	const void *object;   /* NULL: the problem does not concern one object */
+	size_t object_size;   /* requested size */
+	size_t offset;        /* of the object in its slab */
 	const void *first, *last; /* the damaged bytes, inclusive; NULL: none */
 	unsigned char found, expected; /* at `first` */
-	uint64_t letters;         /* debug flags of the slab */
+	uint64_t debug_flags; /* debug flags of the slab */
 	unsigned objects, used;   /* of the slab: objects that fit, allocated objects */
 	struct slab_track allocated, freed;
 	struct slab_track detected; /* the call that found it, such as the second of two frees */

@@ -37,7 +37,7 @@ enum slab_event {
 	SLAB_EVENT_DEACTIVATE_FULL,      /* slabs that became full: on no list */
 	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists with slabs moved to their node */
 	SLAB_EVENT_FLUSH,                /* CPUs whose slabs were revoked */
-	SLAB_EVENT_INCOMING,             /* slabs handed off to a CPU by a thread on another */
+	SLAB_EVENT_HANDED_OFF,           /* slabs handed off to a CPU by a thread on another */
 	SLAB_EVENT_COUNT
 };
 
@@ -73,10 +73,10 @@ struct slab_stats {
 	uint64_t objects;         /* allocated objects */
 	uint64_t total_objects;   /* objects that fit into the slabs */
 	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
-	uint64_t gathered;        /* freed objects in remote batches */
+	uint64_t cpu_objects;     /* freed objects in remote batches */
 	uint64_t populated;       /* bytes of slabs that have been touched */
 	uint64_t debug_slabs;     /* slabs with debug flags */
-	uint64_t draining_slabs;  /* legacy-layout slabs, of other debug flags than the cache has
+	uint64_t legacy_slabs;    /* legacy-layout slabs, of other debug flags than the cache has
 				     now: not allocated from, released with their last object */
 	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */

@@ -9,13 +9,13 @@
 struct slab;
 struct slab_cache;
 void *slab_alloc_slow(struct slab_cache *cache);
-/* For slab_malloc(): of object_size bytes, `requested` are asked for by `caller`. */
+/* For slab_malloc(): of object_size bytes, `caller` requested `requested`. */
 void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
 /* … for `caller`. */
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 /* An object that is not sampled, failed on purpose, zeroed or counted; NULL: there is no
- * memory without asking anybody for it. */
+ * memory without reclaim. */
 void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
 
 /* --- a cache's reserve (reserve_fill.c, registry/reserve.h) ------------------------------ */

@@ -23,24 +23,24 @@
 
 /* It failed, and limit_cause() says why: make room, and in the end take from the reserve,
  * which may be on any node. */
-static SLAB_SLOWPATH void *alloc_again(const struct wish *wish)
+static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 {
-	struct slab_cache *cache = wish->cache;
+	struct slab_cache *cache = request->cache;
 	struct retry retry = {
 		.cache = cache,
 		.bytes = (size_t)1 << cache->slab_shift,
-		.wish = {.node = wish->node, .strict = wish->strict},
+		.placement = {.node = request->node, .strict = request->strict},
 	};
 	void *obj = NULL;
 
 	/* What came free belongs to the reserve, too. */
-	while (!obj && retry_allocation(&retry)) {
-		reserve_refill(cache, wish->caller);
-		limit_clear();
-		obj = alloc_attempt(wish);
+	while (!obj && alloc_retry(&retry)) {
+		reserve_refill(cache, request->caller);
+		alloc_failure_clear();
+		obj = alloc_attempt(request);
 	}
-	if (!obj && !wish->strict)
-		obj = reserve_take(cache, wish->requested, wish->caller);
+	if (!obj && !request->strict)
+		obj = reserve_take(cache, request->requested, request->caller);
 	if (!obj)
 		limit_failed(cache);
 	return obj;
@@ -55,37 +55,37 @@ static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_
 }
 
 /* errno is as it was, or ENOMEM. */
-static void *alloc_wish(const struct wish *wish)
+static void *serve_request(const struct alloc_request *request)
 {
-	struct slab_cache *cache = wish->cache;
+	struct slab_cache *cache = request->cache;
 	int saved = errno;
 	void *obj;
 
 	if (SLAB_UNLIKELY(cache->reserve != NULL))
-		reserve_refill(cache, wish->caller);
-	limit_clear();
-	obj = alloc_is_to_fail(cache) ? NULL : alloc_attempt(wish);
+		reserve_refill(cache, request->caller);
+	alloc_failure_clear();
+	obj = alloc_is_to_fail(cache) ? NULL : alloc_attempt(request);
 	if (SLAB_UNLIKELY(!obj))
-		obj = alloc_again(wish);
+		obj = alloc_again(request);
 	if (!obj)
 		return NULL;
 	errno = saved;
 	count_slow(cache, 1);
 	if (cache->flags & SLAB_ZERO)
-		memset(obj, 0, zeroed_size(cache, obj, wish->requested));
+		memset(obj, 0, zeroed_size(cache, obj, request->requested));
 	return obj;
 }
 
 static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t requested,
 					  const void *caller)
 {
-	const struct wish wish = {cache, -1, false, requested, caller};
+	const struct alloc_request request = {cache, -1, false, requested, caller};
 
 	if (cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return alloc_wish(&wish);
+	return serve_request(&request);
 }
 
 /* In a window of counting it is the fast path that ends here, and hardly longer. It has a
@@ -121,19 +121,19 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 {
 	bool strict = wanted >= 0 && wanted & SLAB_NODE_STRICT;
 	int node = strict ? wanted & ~SLAB_NODE_STRICT : wanted;
-	const struct wish wish = {cache, node, strict, cache->object_size,
-				  __builtin_return_address(0)};
+	const struct alloc_request request = {cache, node, strict, cache->object_size,
+					      __builtin_return_address(0)};
 
 	if (node == -1) {
 		void *obj;
 
 		if (rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
 			return obj;
-		return slab_alloc_requested(cache, wish.requested, wish.caller);
+		return slab_alloc_requested(cache, request.requested, request.caller);
 	}
 	if (cache->magic != CACHE_MAGIC || node < 0 || (unsigned)node >= topology_nodes()) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return alloc_wish(&wish);
+	return serve_request(&request);
 }

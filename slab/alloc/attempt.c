@@ -46,7 +46,7 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 	if (may_guard && sample_gate_open(cache))
 		obj = alloc_sampled(cache, 1, requested, caller);
 	while (!obj) {
-		if (cache_letters(cache) & LETTERS_SLAB)
+		if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
 			return debug_alloc(cache, -1, false, requested, caller);
 		obj = cpu_engine->pop(cache->cpu_slots);
 		if (obj)
@@ -68,7 +68,7 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 
 bool alloc_is_to_fail(const struct slab_cache *cache)
 {
-	if (!(cache_letters(cache) & SLAB_FAILSLAB) || !fail_object(cache->name, true))
+	if (!(cache_debug_flags(cache) & SLAB_FAILSLAB) || !fail_object(cache->name, true))
 		return false;
 	errno = ENOMEM;
 	return true;
@@ -82,7 +82,7 @@ void *cache_alloc_plain(struct slab_cache *cache, const void *caller)
 
 /*
  * A slab's memory is bound to its node, but preferably: the system may have put a page
- * elsewhere. So who insists on a node has a look where the object lies; made-up nodes
+ * elsewhere. So a strict allocation checks where the object lies; made-up nodes
  * have no memory to look at.
  */
 static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node)
@@ -94,21 +94,22 @@ static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node
 	return NULL;
 }
 
-static void *alloc_on_node(const struct wish *wish)
+static void *alloc_on_node(const struct alloc_request *request)
 {
-	struct slab_cache *cache = wish->cache;
+	struct slab_cache *cache = request->cache;
 	void *obj;
 
-	if (cache_letters(cache) & LETTERS_SLAB)
-		obj = debug_alloc(cache, wish->node, wish->strict, wish->requested, wish->caller);
+	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
+		obj = debug_alloc(cache, request->node, request->strict, request->requested,
+				  request->caller);
 	else
-		obj = node_alloc(cache, (unsigned)wish->node, wish->strict);
-	return wish->strict ? refuse_elsewhere(cache, obj, (unsigned)wish->node) : obj;
+		obj = node_alloc(cache, (unsigned)request->node, request->strict);
+	return request->strict ? refuse_elsewhere(cache, obj, (unsigned)request->node) : obj;
 }
 
-void *alloc_attempt(const struct wish *wish)
+void *alloc_attempt(const struct alloc_request *request)
 {
-	if (wish->node < 0)
-		return alloc_object(wish->cache, true, wish->requested, wish->caller);
-	return alloc_on_node(wish);
+	if (request->node < 0)
+		return alloc_object(request->cache, true, request->requested, request->caller);
+	return alloc_on_node(request);
 }

@@ -12,7 +12,7 @@
 struct slab_cache;
 
 /* An allocation. */
-struct wish {
+struct alloc_request {
 	struct slab_cache *cache;
 	int node; /* -1: any */
 	bool strict;
@@ -21,7 +21,7 @@ struct wish {
 };
 
 /* NULL and ENOMEM. */
-void *alloc_attempt(const struct wish *wish);
+void *alloc_attempt(const struct alloc_request *request);
 /* Fault injection: this allocation fails; sets errno. */
 bool alloc_is_to_fail(const struct slab_cache *cache);
 

@@ -27,9 +27,9 @@
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 
 /*
- * A cache whose allocations take the slow path: with letters, while one of them is to be
+ * A cache whose allocations take the slow path: with debug flags, while one of them is to be
  * sampled or objects are missing in its reserve. CPUs hold nothing of a cache with
- * letters. And objects for which room has to be made.
+ * debug flags. And objects for which room has to be made.
  */
 static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			   const void *caller)
@@ -48,7 +48,7 @@ static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, vo
 
 static bool goes_singly(const struct slab_cache *cache)
 {
-	return cache_letters(cache) || sample_gate_open(cache) || reserve_is_short(cache);
+	return cache_debug_flags(cache) || sample_gate_open(cache) || reserve_is_short(cache);
 }
 
 /* What this CPU has and gets; ends where objects are to be had singly, or not at all. */
@@ -65,7 +65,7 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 			continue;
 		/* The stack is exhausted; the last-freed object may be left, and be all that
 		 * a CPU without a current slab holds. */
-		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_hot(cache->cpu_slots)
+		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_last_freed(cache->cpu_slots)
 						      : cpu_engine->pop(cache->cpu_slots);
 		if (objs[done]) {
 			done++;
@@ -91,7 +91,7 @@ static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void
 {
 	size_t done;
 
-	limit_clear();
+	alloc_failure_clear();
 	done = alloc_from_cpu(cache, mode, n, objs);
 	if (done < n && (mode & SLAB_ALLOC_FULL || goes_singly(cache)))
 		done += alloc_singly(cache, mode, n - done, objs + done, caller);
@@ -151,10 +151,10 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
  */
 static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, uint16_t *offset8)
 {
-	size_t size8 = slab->cpu.size8, span = slab_carved(slab) * size8 * 8;
+	size_t size8 = slab->cpu.size8, span = slab_initialized(slab) * size8 * 8;
 	unsigned run = 0;
 
-	while (run < n && run < CPU_GATHER_MAX) {
+	while (run < n && run < CPU_BATCH_MAX) {
 		size_t offset = (size_t)((char *)objs[run] - slab->cpu.base);
 
 		if (offset >= span)
@@ -170,7 +170,7 @@ static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, u
 void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs)
 {
 	const void *caller = __builtin_return_address(0);
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 	size_t i = 0;
 
 	while (i < n) {

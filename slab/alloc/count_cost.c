@@ -54,7 +54,7 @@ static void keep_best(double *best, double us)
 		*best = us;
 }
 
-/* Both ways in turns: the best run of each, since whatever disturbs one makes it longer. */
+/* Both ways alternately: the best run of each, since disturbances only make it longer. */
 static bool compare_ways(char *slots, struct count_cost *cost)
 {
 	double plain = 1e9, counted = 1e9;
@@ -80,7 +80,7 @@ static bool measure_on(char *slots, int cpu, struct count_cost *cost)
 	const uint16_t offset8 = 0;
 
 	cpu_slab_init(&only.slab.cpu, object, OBJECT_SIZE, 1, &cache);
-	cpu_slab_hand_put(&only.slab.cpu, 1, &offset8);
+	cpu_slab_put(&only.slab.cpu, 1, &offset8);
 	cpu_slab_set_owner(&only.slab.cpu, (uint32_t)cpu);
 	cache.cpu_slots = slots;
 	if (cpu_engine->install(slots, cpu, &only.slab.cpu) != CPU_DONE)

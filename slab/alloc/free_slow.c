@@ -3,8 +3,8 @@
  * Frees off the fast path: of objects whose slab another CPU owns, whose slab
  * is full, or that are no objects of this cache.
  *
- * Objects of foreign slabs are gathered, as offsets, in the CPU's slot while
- * they are of one slab, and handed over in one exchange. A full slab belongs to
+ * The CPU's slot collects objects of one slab of another owner, as offsets: the
+ * remote batch. One exchange hands it over. A full slab belongs to
  * the first CPU that frees into it, so its next objects are freed locally.
  */
 #include <slab/stats.h>
@@ -48,14 +48,14 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
 		enum cpu_result result;
 
-		result = cpu_engine->gather(cache->cpu_slots, cpu, &slab->cpu, offset8);
-		decay_stir();
+		result = cpu_engine->batch_add(cache->cpu_slots, cpu, &slab->cpu, offset8);
+		idle_kick();
 		if (result == CPU_DONE)
 			return true;
 		if (result == CPU_DOUBLE)
 			return false;
 		if (result == CPU_MISS &&
-		    cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+		    cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
 			flush_batch(cache, cpu, &batch);
 	}
 	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};

@@ -18,7 +18,7 @@ static bool try_lock(pthread_mutex_t *lock)
 
 /* --- filling and taking --------------------------------------------------------------- */
 
-/* What can be had without asking anybody; false: that was not enough. */
+/* Objects that can be had without reclaim; false: that was not enough. */
 static bool fill(struct slab_cache *cache, const void *caller)
 {
 	void *obj;
@@ -47,7 +47,7 @@ void *reserve_take(struct slab_cache *cache, size_t requested, const void *calle
 
 	if (!obj)
 		return NULL;
-	reserve_update_gate(cache, limit_lock_soon);
+	reserve_update_gate(cache, mutex_lock_timed);
 	debug_hand_over(cache, obj, requested, caller);
 	return obj;
 }
@@ -59,16 +59,16 @@ bool reserve_create(struct slab_cache *cache, const void *caller)
 	struct retry retry = {
 		.cache = cache,
 		.bytes = (size_t)1 << cache->slab_shift,
-		.wish = {.node = -1},
+		.placement = {.node = -1},
 	};
 	bool full;
 
 	if (!reserve_map(cache))
 		return false;
 	do {
-		limit_clear();
+		alloc_failure_clear();
 		full = fill(cache, caller);
-	} while (!full && retry_allocation(&retry));
+	} while (!full && alloc_retry(&retry));
 	if (!full)
 		errno = ENOMEM;
 	return full;

@@ -6,14 +6,14 @@
 
 #define SECOND_NS 1000000000L
 
-bool limit_lock_soon(pthread_mutex_t *lock)
+bool mutex_lock_timed(pthread_mutex_t *lock)
 {
 	struct timespec until;
 
 	if (pthread_mutex_trylock(lock) == 0)
 		return true;
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LIMIT_PATIENCE_NS;
+	until.tv_nsec += MUTEX_LOCK_TIMED_NS;
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
 	return pthread_mutex_timedlock(lock, &until) == 0;

@@ -27,9 +27,9 @@ static inline uint64_t clock_ns(void)
 
 /* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. The thread that holds
  * the lock for longer than this was preempted, or is at something that allocates itself. */
-#define LIMIT_PATIENCE_NS 10000000L
+#define MUTEX_LOCK_TIMED_NS 10000000L
 
-/* A lock that an allocation can do without; false: who holds it, holds it for long. */
-bool limit_lock_soon(pthread_mutex_t *lock);
+/* Lock, for an allocation that can do without; false: another thread held it for too long. */
+bool mutex_lock_timed(pthread_mutex_t *lock);
 
 #endif /* SLAB_BASE_CLOCK_H */

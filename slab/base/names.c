@@ -23,7 +23,7 @@ static const char *const event_names[SLAB_EVENT_COUNT] = {
 	[SLAB_EVENT_DEACTIVATE_FULL] = "deactivate_full",
 	[SLAB_EVENT_CPU_PARTIAL_DRAIN] = "cpu_partial_drain",
 	[SLAB_EVENT_FLUSH] = "flush",
-	[SLAB_EVENT_INCOMING] = "incoming",
+	[SLAB_EVENT_HANDED_OFF] = "handed_off",
 };
 
 _Static_assert(SLAB_EVENT_COUNT <= CPU_EVENTS, "every event has a counter in the slot");
@@ -61,32 +61,32 @@ const char *flag_name(unsigned i, uint64_t *ret_flag)
 }
 
 static const struct {
-	char letter; /* lower case */
+	char character; /* lower case */
 	uint64_t flag;
-} letters_table[] = {
+} flag_characters[] = {
 	{'f', SLAB_CONSISTENCY_CHECKS}, {'z', SLAB_RED_ZONE}, {'p', SLAB_POISON},
 	{'u', SLAB_STORE_USER},         {'t', SLAB_TRACE},    {'a', SLAB_FAILSLAB},
 };
 
-#define LETTERS (sizeof(letters_table) / sizeof(letters_table[0]))
+#define DEBUG_FLAGS (sizeof(flag_characters) / sizeof(flag_characters[0]))
 
-_Static_assert(LETTERS < LETTERS_TEXT, "all of them fit a text");
+_Static_assert(DEBUG_FLAGS < DEBUG_FLAGS_TEXT, "all of them fit a text");
 
-char debug_letter(unsigned i, uint64_t *ret_flag)
+char debug_flag_character(unsigned i, uint64_t *ret_flag)
 {
-	if (i >= LETTERS)
+	if (i >= DEBUG_FLAGS)
 		return 0;
-	*ret_flag = letters_table[i].flag;
-	return letters_table[i].letter;
+	*ret_flag = flag_characters[i].flag;
+	return flag_characters[i].character;
 }
 
-void debug_letters_text(uint64_t letters, char text[LETTERS_TEXT])
+void debug_flags_format(uint64_t debug_flags, char text[DEBUG_FLAGS_TEXT])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < LETTERS; i++)
-		if (letters & letters_table[i].flag)
-			text[n++] = (char)toupper(letters_table[i].letter);
+	for (size_t i = 0; i < DEBUG_FLAGS; i++)
+		if (debug_flags & flag_characters[i].flag)
+			text[n++] = (char)toupper(flag_characters[i].character);
 	if (!n)
 		text[n++] = '-';
 	text[n] = '\0';

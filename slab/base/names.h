@@ -8,11 +8,11 @@
 /* flag_name: name number i of the SLAB_* flags, NULL behind the last one. */
 const char *flag_name(unsigned i, uint64_t *ret_flag);
 
-/* letter: debug letter number i in lower case, 0 behind the last one. */
-char debug_letter(unsigned i, uint64_t *ret_flag);
+/* The character of debug flag number i in lower case, 0 behind the last one. */
+char debug_flag_character(unsigned i, uint64_t *ret_flag);
 
-/* debug_letters_text: "FZPU"; "-" when there are none. */
-#define LETTERS_TEXT 8
-void debug_letters_text(uint64_t letters, char text[LETTERS_TEXT]);
+/* debug_flags_format: "FZPU"; "-" when there are none. */
+#define DEBUG_FLAGS_TEXT 8
+void debug_flags_format(uint64_t debug_flags, char text[DEBUG_FLAGS_TEXT]);
 
 #endif /* SLAB_BASE_NAMES_H */

@@ -15,7 +15,7 @@
 /* A report is worth waiting for, but not for ever. */
 #define WRITE_WAIT_MS 1000
 
-/* Somebody else made the descriptor non-blocking, and its reader is slow. */
+/* The application made the descriptor non-blocking, and its reader is slow. */
 static bool wait_for_room(int fd)
 {
 	struct pollfd room = {.fd = fd, .events = POLLOUT};

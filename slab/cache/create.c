@@ -45,14 +45,14 @@
 /* Flags that caches must have in common to be merged. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
 
-/* SLAB_DEBUG says O: not the letters that would enlarge the cache's slabs. */
-#define LETTER_NO_GROWTH (UINT64_C(1) << 63)
+/* SLAB_DEBUG says O: not the debug flags that would enlarge the cache's slabs. */
+#define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
 
-/* Before anybody else: hooks that are registered later run before ours on the way to
+/* Before all others: hooks that are registered later run before ours on the way to
  * fork(), and after them on the way back. Those of an RCU flavour stop and start threads
  * that want our locks. 101 is the first priority that is not the system's. */
 static __attribute__((constructor(101))) void register_fork_hooks(void)
@@ -112,7 +112,7 @@ static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_
 {
 	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
 	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
-	       !(flags & SLAB_DEBUG_LETTERS) && !sample_options(name);
+	       !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
 }
 
 /* A cache whose objects serve for this layout without waste of a whole word. */
@@ -123,7 +123,7 @@ static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t fla
 			     !(c->flags & SLAB_NO_MERGE) &&
 			     !__atomic_load_n(&c->account.limit, __ATOMIC_RELAXED) && !c->reclaim &&
 			     !c->memory.reserve && !cache_has_counters(c) &&
-			     !(cache_letters(c) & SLAB_DEBUG_LETTERS);
+			     !(cache_debug_flags(c) & SLAB_DEBUG_FLAGS);
 
 		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
 		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
@@ -173,10 +173,10 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->checks = &checks;
 	cache->object_size = object_size;
 	cache->align = align;
-	cache->flags = flags & ~(SLAB_DEBUG_LETTERS | LETTER_NO_GROWTH);
-	cache->letters = flags & SLAB_DEBUG_LETTERS;
-	if (flags & LETTER_NO_GROWTH)
-		cache->letters = debug_letters_without_growth(cache, cache->letters);
+	cache->flags = flags & ~(SLAB_DEBUG_FLAGS | DEBUG_FLAG_NO_GROWTH);
+	cache->debug_flags = flags & SLAB_DEBUG_FLAGS;
+	if (flags & DEBUG_FLAG_NO_GROWTH)
+		cache->debug_flags = debug_flags_without_growth(cache, cache->debug_flags);
 	cache->tag = (slab_options()->zero_free && !args->ctor ? SLAB_TAG_ZERO : 0) |
 		     (flags & SLAB_HARDEN_FREE ? SLAB_TAG_HARDEN : 0);
 	cache->ctor = args->ctor;
@@ -194,12 +194,12 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		node_init(&cache->node[n]);
 	if (annotate_is_on())
-		cache->letters |= LETTER_TOOL;
-	cache->had_letters = cache->letters;
-	if (cache->letters || flags & SLAB_HARDEN_FREE)
+		cache->debug_flags |= DEBUG_FLAG_TOOL;
+	cache->had_debug_flags = cache->debug_flags;
+	if (cache->debug_flags || flags & SLAB_HARDEN_FREE)
 		fault_install();
 	cache_gate_set(cache, GATE_ZERO, flags & SLAB_ZERO);
-	cache_gate_set(cache, GATE_DEBUG, cache->letters != 0);
+	cache_gate_set(cache, GATE_DEBUG, cache->debug_flags != 0);
 	cache->magic = CACHE_MAGIC;
 	return cache;
 }
@@ -223,10 +223,10 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
 {
 	bool no_growth;
-	uint64_t flags = debug_options_letters(name, &no_growth);
+	uint64_t flags = debug_options_flags(name, &no_growth);
 
 	if (no_growth)
-		flags |= LETTER_NO_GROWTH;
+		flags |= DEBUG_FLAG_NO_GROWTH;
 	if (fail_wants(name))
 		flags |= SLAB_FAILSLAB;
 	if (slab_options()->zero_alloc && !args->ctor)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Destruction of caches: refused while objects are in use, after what waits for a
- * grace period has gone, and after everybody who acts on the cache without the
+ * grace period has gone, and after all threads that act on the cache without the
  * registry's lock. Of a merged cache only a name goes. A handle that was destroyed is
  * known by the registry, so a second destruction is an error and no crash.
  *
@@ -40,7 +40,7 @@ static bool waits(const struct slab_cache *cache)
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
-/* Take registry_lock when nothing waits for a grace period, and nobody acts on the cache
+/* Take registry_lock when nothing waits for a grace period, and no thread acts on the cache
  * without the lock, which might give it something that does. 0 or -errno. */
 static int lock_for_destruction(struct slab_cache *cache)
 {
@@ -52,7 +52,7 @@ static int lock_for_destruction(struct slab_cache *cache)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
 		error = cache_is_registered(cache) ? pin_wait(cache) : 0;
-		/* Who had pinned it may have given it something to wait for. */
+		/* A thread that had pinned it may have freed something that waits. */
 		if (!error && waits(cache)) {
 			pthread_mutex_unlock(&registry_lock);
 			error = EAGAIN;
@@ -72,7 +72,7 @@ static bool drop_alias(struct slab_cache *cache)
 	return true;
 }
 
-/* Debug slabs, what drained a moment ago, and, in the child of a fork, slabs that
+/* Debug slabs, legacy slabs, and, in the child of a fork, slabs that
  * a thread of its parent had isolated. */
 static void release_rest(struct slab *slab, void *arg)
 {
@@ -85,10 +85,10 @@ static bool release_some(struct slab_cache *cache, unsigned n)
 {
 	struct slab *slabs;
 
-	hand_lock(cache);
-	slabs = node_take(cache, n, HAND_MAX);
+	flush_lock(cache);
+	slabs = node_take(cache, n, ISOLATE_MAX);
 	node_release(cache, slabs);
-	hand_unlock(cache);
+	flush_unlock(cache);
 	return slabs;
 }
 
@@ -99,7 +99,7 @@ static void release_all(struct slab_cache *cache)
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		while (release_some(cache, n))
 			;
-	hand_each_slab(cache, HAND_WAIT, release_rest, cache);
+	flush_each_slab(cache, FLUSH_LOCK_WAIT, release_rest, cache);
 }
 
 static void count_used(struct slab *slab, void *arg)
@@ -111,9 +111,9 @@ static void count_used(struct slab *slab, void *arg)
 		*(unsigned *)arg += !slab_is_empty(slab);
 		return;
 	}
-	if (slab_drains(slab))
-		drain_collect(slab);
-	for (unsigned i = 0; i < slab->carved; i++)
+	if (slab_is_legacy(slab))
+		legacy_collect(slab);
+	for (unsigned i = 0; i < slab->initialized; i++)
 		used += debug_is_allocated(slab, i);
 	*(unsigned *)arg += used;
 }
@@ -126,7 +126,7 @@ static bool is_used(struct slab_cache *cache)
 	reserve_empty(cache);
 	cache_flush(cache);
 	guard_flush(cache);
-	hand_each_slab(cache, HAND_WAIT, count_used, &used);
+	flush_each_slab(cache, FLUSH_LOCK_WAIT, count_used, &used);
 	return used;
 }
 

@@ -8,10 +8,9 @@
  * holds it.
  *
  * What needs no lock needs nothing here: sections end with their thread, and a
- * slab that another thread had in hand to allocate or to free stays in its hand, so
- * the child loses its free objects, never gets one twice. Whoever has slabs in hand
- * for anything else holds a flush_lock (hand.h), or tells what they are (defrag.c,
- * release.c).
+ * slab that another thread had isolated to allocate or to free stays isolated, so
+ * the child loses its free objects, but never gets one twice. A thread that isolates slabs
+ * for anything else holds a flush_lock (hand.h), or records them (defrag.c, release.c).
  */
 #include <pthread.h>
 
@@ -71,7 +70,7 @@ static void prepare(void)
 
 	pthread_mutex_lock(&registry_lock);
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		hand_lock_first(c);
+		flush_lock_urgent(c);
 		reserve_lock(c);
 	}
 	validate_lock();

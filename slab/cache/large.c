@@ -3,7 +3,7 @@
  * Large allocations, straight from the page layer.
  *
  * Up to LARGE_SLAB_MAX bytes: a slab with one object, so that its memory is used
- * again without asking the kernel. Above: a mapping of its own behind a
+ * again without a system call. Above: a mapping of its own behind a
  * segment's head, unmapped when freed. Both have a descriptor with `large` set.
  *
  * A slab may be twice its object. It counts as the pages that its object takes, since
@@ -38,7 +38,7 @@
 
 /* A segment has room for seven such slabs. */
 #define LARGE_SLAB_MAX ((size_t)1 << 21)
-/* A tail is long that is more than one part in so many of its slab. */
+/* A tail is long that is more than one N-th of its slab. */
 #define TAIL_PART 8u
 /* Bytes of long tails. */
 #define TAILS_MAX ((uint64_t)4 << 20)
@@ -150,7 +150,7 @@ static void fit(struct slab *slab, size_t size)
 }
 
 /* An object of this size leaves the slab, or gets another size; false: the slab is being
- * cut. `frees`: who cuts it gives it back then. */
+ * cut. `frees`: the thread that cuts it releases it then. */
 static bool unfit(struct slab *slab, size_t size, bool frees)
 {
 	bool is_cut;
@@ -168,16 +168,16 @@ static bool unfit(struct slab *slab, size_t size, bool frees)
 }
 
 /* An allocation. */
-struct wish {
+struct large_request {
 	size_t size, align;
 	bool zeroed;
 	size_t red;  /* bytes of red zone behind it */
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
 
-static struct slab *take_slab(struct wish *wish)
+static struct slab *take_slab(struct large_request *request)
 {
-	const size_t size = wish->size, align = wish->align;
+	const size_t size = request->size, align = request->align;
 	struct geometry *geometry = geometry_get(shift_for(size > align ? size : align), 1);
 	int cpu = cpu_engine->cpu();
 	struct slab *slab;
@@ -189,96 +189,95 @@ static struct slab *take_slab(struct wish *wish)
 		account_give_up(NULL, os_pages(size));
 		return NULL;
 	}
-	wish->used = slab->populated < size ? slab->populated : size;
+	request->used = slab->populated < size ? slab->populated : size;
 	fit(slab, size);
 	segment_count_large((long)os_pages(size));
 	return slab;
 }
 
-static bool becomes_slab(const struct wish *wish)
+static bool becomes_slab(const struct large_request *request)
 {
-	return wish->size <= LARGE_SLAB_MAX && wish->align <= LARGE_SLAB_MAX && !wish->red;
+	return request->size <= LARGE_SLAB_MAX && request->align <= LARGE_SLAB_MAX && !request->red;
 }
 
-static struct slab *map(const struct wish *wish)
+static struct slab *map(const struct large_request *request)
 {
 	struct slab *slab;
 
-	if (wish->size + wish->red < wish->size) {
+	if (request->size + request->red < request->size) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	slab = segment_map_large(wish->size + wish->red, wish->align);
-	if (slab && wish->red) {
-		slab->large = wish->size;
-		large_red_begin(slab, wish->size);
+	slab = segment_map_large(request->size + request->red, request->align);
+	if (slab && request->red) {
+		slab->large = request->size;
+		large_red_begin(slab, request->size);
 	}
 	return slab;
 }
 
-static struct slab *attempt(struct wish *wish)
+static struct slab *attempt(struct large_request *request)
 {
-	limit_clear();
-	return becomes_slab(wish) ? take_slab(wish) : map(wish);
+	alloc_failure_clear();
+	return becomes_slab(request) ? take_slab(request) : map(request);
 }
 
-static SLAB_SLOWPATH struct slab *attempt_again(struct wish *wish)
+static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
 {
 	struct retry retry = {
-		.bytes = becomes_slab(wish)
-				 ? os_pages(wish->size)
-				 : segment_large_bytes(wish->size + wish->red, wish->align),
+		.bytes = becomes_slab(request) ? os_pages(request->size)
+					       : segment_large_bytes(request->size + request->red,
+								     request->align),
 	};
 	struct slab *slab = NULL;
 
-	while (!slab && retry_allocation(&retry))
-		slab = attempt(wish);
+	while (!slab && alloc_retry(&retry))
+		slab = attempt(request);
 	if (!slab)
 		limit_failed(NULL);
 	return slab;
 }
 
-static void *alloc_wish(struct wish *wish)
+static void *serve_request(struct large_request *request)
 {
 	int saved = errno;
 	struct slab *slab;
 
 	if (!slab_init())
 		return NULL;
-	wish->red = large_red_wanted();
-	slab = attempt(wish);
+	request->red = large_red_wanted();
+	slab = attempt(request);
 	if (SLAB_UNLIKELY(!slab))
-		slab = attempt_again(wish);
+		slab = attempt_again(request);
 	if (!slab)
 		return NULL;
 	errno = saved;
 	if (annotate_is_on())
-		annotate_alloc(slab->cpu.base, wish->size, wish->zeroed);
-	if (wish->zeroed)
-		memset(slab->cpu.base, 0, wish->used);
+		annotate_alloc(slab->cpu.base, request->size, request->zeroed);
+	if (request->zeroed)
+		memset(slab->cpu.base, 0, request->used);
 	return slab->cpu.base;
 }
 
 void *large_alloc(size_t size, size_t align)
 {
-	return alloc_wish(&(struct wish){.size = size, .align = align});
+	return serve_request(&(struct large_request){.size = size, .align = align});
 }
 
 void *large_calloc(size_t size)
 {
-	return alloc_wish(&(struct wish){.size = size, .align = 1, .zeroed = true});
+	return serve_request(&(struct large_request){.size = size, .align = 1, .zeroed = true});
 }
 
 static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,
 					const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 
-	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
-		      "Invalid object pointer %p", ptr);
-	finding_note(&finding, "It points into %zu bytes at %p", slab->large,
-		     (void *)slab->cpu.base);
-	debug_refuse(NULL, &finding, ptr, caller);
+	bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+		       "Invalid object pointer %p", ptr);
+	bug_info_note(&bug, "It points into %zu bytes at %p", slab->large, (void *)slab->cpu.base);
+	report_bad_free(NULL, &bug, ptr, caller);
 }
 
 void large_free(struct slab *slab, void *ptr, const void *caller)
@@ -356,7 +355,7 @@ static bool resize_mapping(struct slab *slab, size_t size)
 
 static bool resize(struct slab *slab, size_t size)
 {
-	limit_clear();
+	alloc_failure_clear();
 	return is_slab(slab) ? resize_slab(slab, size) : resize_mapping(slab, size);
 }
 
@@ -367,7 +366,7 @@ bool large_resize(struct slab *slab, size_t size)
 	int saved = errno;
 
 	while (!resize(slab, size))
-		if (!retry_allocation(&retry))
+		if (!alloc_retry(&retry))
 			return false;
 	errno = saved;
 	if (annotate_is_on())

@@ -33,7 +33,7 @@ size_t large_red_wanted(void)
 
 	if (!*slab_options()->debug || annotate_is_on())
 		return 0;
-	return debug_options_letters(LARGE_NAME, &no_growth) & SLAB_RED_ZONE && !no_growth
+	return debug_options_flags(LARGE_NAME, &no_growth) & SLAB_RED_ZONE && !no_growth
 		       ? LARGE_RED_BYTES
 		       : 0;
 }
@@ -50,7 +50,7 @@ static void zones(const struct slab *slab, size_t size, struct region zone[2])
 }
 
 /* What is wrong is described, and put right. false: nothing. */
-static bool find_damage(const struct slab *slab, size_t size, struct finding *finding)
+static bool find_damage(const struct slab *slab, size_t size, struct bug_info *bug)
 {
 	struct region zone[2];
 	struct damage damage;
@@ -58,14 +58,14 @@ static bool find_damage(const struct slab *slab, size_t size, struct finding *fi
 	zones(slab, size, zone);
 	if (!debug_region_damaged(&zone[0], &damage) && !debug_region_damaged(&zone[1], &damage))
 		return false;
-	damage_begin_finding(&damage, LARGE_NAME, finding);
-	finding_large(finding, slab, size);
-	damage_repair(&damage, finding);
+	damage_begin_bug_info(&damage, LARGE_NAME, bug);
+	bug_info_large(bug, slab, size);
+	damage_repair(&damage, bug);
 	return true;
 }
 
 /* The first that is damaged; 0 bytes: it is being freed. */
-static bool find_any(struct finding *finding)
+static bool find_any(struct bug_info *bug)
 {
 	bool found = false;
 
@@ -73,7 +73,7 @@ static bool find_any(struct finding *finding)
 	for (struct slab *slab = allocations.first; slab && !found; slab = slab->next) {
 		size_t size = __atomic_load_n(&slab->large, __ATOMIC_RELAXED);
 
-		found = size && find_damage(slab, size, finding);
+		found = size && find_damage(slab, size, bug);
 	}
 	segment_unlock();
 	return found;
@@ -82,12 +82,12 @@ static bool find_any(struct finding *finding)
 /* All of them: number of problems, each reported. */
 static long validate(void)
 {
-	struct finding finding;
+	struct bug_info bug;
 	long problems = 0;
 
-	for (; find_any(&finding); problems++) {
-		finding_detected(&finding, NULL);
-		debug_report(NULL, &finding);
+	for (; find_any(&bug); problems++) {
+		bug_info_detected(&bug, NULL);
+		debug_report(NULL, &bug);
 	}
 	return problems;
 }
@@ -108,13 +108,13 @@ void large_red_begin(struct slab *slab, size_t size)
 
 void large_red_end(struct slab *slab, size_t size, const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 
 	segment_lock();
 	queue_remove(&allocations, slab);
 	segment_unlock();
-	while (find_damage(slab, size, &finding)) {
-		finding_detected(&finding, caller);
-		debug_report(NULL, &finding);
+	while (find_damage(slab, size, &bug)) {
+		bug_info_detected(&bug, caller);
+		debug_report(NULL, &bug);
 	}
 }

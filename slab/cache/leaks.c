@@ -55,7 +55,7 @@ static void make_room(struct leaks *leaks, size_t bytes)
 	begin(leaks, " (continued)");
 }
 
-/* Who allocated it, on one line. */
+/* Its allocation, on one line. */
 static void add_track(struct leaks *leaks, const struct track *track)
 {
 	struct slab_track *who = &leaks->who;
@@ -77,7 +77,7 @@ static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
 	leaks->count++;
 	report_line(&leaks->report, "Object %p @offset=%zu", (void *)object,
 		    (size_t)(object - slab->cpu.base));
-	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
 		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
 }
 
@@ -92,7 +92,7 @@ static void add_slab(struct slab *slab, void *arg)
 			return;
 		slab_map_free(slab, leaks->map);
 	}
-	for (unsigned i = 0; i < slab->carved; i++)
+	for (unsigned i = 0; i < slab->initialized; i++)
 		if (tagged ? debug_is_allocated(slab, i) : !(leaks->map[i / 64] >> i % 64 & 1))
 			add_object(leaks, slab, i);
 }
@@ -124,11 +124,11 @@ static void report(struct leaks *leaks)
 /* No memory to look at the objects. */
 static SLAB_SLOWPATH void report_nothing_more(const struct slab_cache *cache)
 {
-	struct finding finding;
+	struct bug_info bug;
 
-	finding_begin(&finding, SLAB_PROBLEM_LEAK, cache->name,
-		      "Objects remaining in %s on slab_cache_destroy", cache->name);
-	finding_report(&finding);
+	bug_info_begin(&bug, SLAB_PROBLEM_LEAK, cache->name,
+		       "Objects remaining in %s on slab_cache_destroy", cache->name);
+	bug_info_report(&bug);
 }
 
 void cache_report_leaks(struct slab_cache *cache)

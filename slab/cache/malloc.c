@@ -4,7 +4,7 @@
  *
  * Classes are multiples of 16 up to 128, then eight to each doubling, so that a
  * class is at most 12.5 % larger than the one below. A class's cache is made
- * when it is first asked for. Larger sizes are large.c's.
+ * when it is first needed. Larger sizes are large.c's.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -61,7 +61,7 @@ static struct slab_cache *class_cache(unsigned class)
 	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
 }
 
-/* Off the fast path it is known how much was asked for, and by whom. */
+/* Off the fast path the requested bytes and the caller are known. */
 static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const void *caller)
 {
 	struct slab_cache *cache = class_cache(class);
@@ -113,23 +113,23 @@ void *slab_calloc(size_t n, size_t size)
 static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *ptr,
 					 const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 
 	if (!segment_known(ptr))
-		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
-			      "Attempt to free object %p outside of slab", ptr);
+		bug_info_begin(&bug, SLAB_PROBLEM_NOT_A_SLAB, "slab_malloc",
+			       "Attempt to free object %p outside of slab", ptr);
 	else
-		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
-			      "Invalid object pointer %p", ptr);
+		bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
+			       "Invalid object pointer %p", ptr);
 	if (cache)
-		finding_note(&finding, "It is of cache %s: slab_free() frees it", cache->name);
-	debug_refuse(cache, &finding, ptr, caller);
+		bug_info_note(&bug, "It is of cache %s: slab_free() frees it", cache->name);
+	report_bad_free(cache, &bug, ptr, caller);
 }
 
 /* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */
 static struct slab *size_slab(const void *ptr, const void *caller)
 {
-	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_nowhere;
+	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_none;
 	struct slab_cache *cache = slab_user(slab);
 
 	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)

@@ -2,7 +2,7 @@
 /*
  * Reading SLAB_DEBUG and SLAB_SAMPLE, each time anew and in place.
  *
- * SLAB_DEBUG is a row of blocks "letters[,name...]" between semicolons. A block
+ * SLAB_DEBUG is a row of blocks "debug flags[,name...]" between semicolons. A block
  * with names is for these caches alone; the first that has the cache's name
  * decides. Otherwise the last block without names does.
  */
@@ -19,40 +19,40 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- letters ------------------------------------------------------------------------ */
+/* --- debug flags ------------------------------------------------------------------------ */
 
-static uint64_t letter_flag(char c)
+static uint64_t flag_of_character(char c)
 {
 	uint64_t flag;
-	char letter;
+	char character;
 
-	for (unsigned i = 0; (letter = debug_letter(i, &flag)); i++)
-		if ((c | 0x20) == letter)
+	for (unsigned i = 0; (character = debug_flag_character(i, &flag)); i++)
+		if ((c | 0x20) == character)
 			return flag;
 	return 0;
 }
 
-int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters)
+int debug_flags_parse(const char *text, size_t len, uint64_t *ret_debug_flags)
 {
-	uint64_t letters = 0;
+	uint64_t debug_flags = 0;
 
 	if (len == 1 && text[0] == '-')
 		len = 0;
 	for (size_t i = 0; i < len; i++) {
-		uint64_t flag = letter_flag(text[i]);
+		uint64_t flag = flag_of_character(text[i]);
 
 		if (!flag)
 			return -EINVAL;
-		letters |= flag;
+		debug_flags |= flag;
 	}
-	*ret_letters = letters;
+	*ret_debug_flags = debug_flags;
 	return 0;
 }
 
 /* --- SLAB_DEBUG ----------------------------------------------------------------------- */
 
 struct block {
-	struct span letters;
+	struct span debug_flags;
 	struct span names; /* start is NULL: a block for all caches */
 };
 
@@ -62,7 +62,7 @@ static bool next_block(struct span *rest, struct block *block)
 	while (rest->start) {
 		block->names = span_cut(rest, ';');
 		if (block->names.len) {
-			block->letters = span_cut(&block->names, ',');
+			block->debug_flags = span_cut(&block->names, ',');
 			return true;
 		}
 	}
@@ -74,19 +74,19 @@ static bool is_no_growth(char c)
 	return (c | 0x20) == 'o';
 }
 
-/* No letters at all mean the usual ones; "-" takes back what stands before it. */
-static uint64_t block_letters(struct span text)
+/* No debug flags at all mean the usual ones; "-" takes back what stands before it. */
+static uint64_t block_flags(struct span text)
 {
-	uint64_t letters = 0;
+	uint64_t debug_flags = 0;
 
 	if (!text.len)
 		return SLAB_DEBUG_DEFAULT;
 	for (size_t i = 0; i < text.len; i++)
-		letters = text.start[i] == '-' ? 0 : letters | letter_flag(text.start[i]);
-	return letters;
+		debug_flags = text.start[i] == '-' ? 0 : debug_flags | flag_of_character(text.start[i]);
+	return debug_flags;
 }
 
-uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_no_growth)
+uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth)
 {
 	struct span rest = span_of(text);
 	struct block block;
@@ -95,12 +95,12 @@ uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_
 
 	*ret_no_growth = false;
 	while (next_block(&rest, &block)) {
-		for (size_t i = 0; i < block.letters.len; i++)
-			*ret_no_growth |= is_no_growth(block.letters.start[i]);
+		for (size_t i = 0; i < block.debug_flags.len; i++)
+			*ret_no_growth |= is_no_growth(block.debug_flags.start[i]);
 		if (!block.names.start) {
-			for_all = block_letters(block.letters);
+			for_all = block_flags(block.debug_flags);
 		} else if (!found && name_in_list(block.names.start, block.names.len, cache_name)) {
-			for_name = block_letters(block.letters);
+			for_name = block_flags(block.debug_flags);
 			found = true;
 		}
 	}
@@ -119,27 +119,27 @@ static void add_unknown(char *unknown, size_t size, char c)
 	}
 }
 
-static int complain_about_letters(const char *text, void (*complain)(const char *sentence))
+static int complain_about_flags(const char *text, void (*complain)(const char *message))
 {
 	struct span rest = span_of(text);
 	struct block block;
-	char unknown[17] = "", sentence[200];
+	char unknown[17] = "", message[200];
 
 	while (next_block(&rest, &block)) {
-		for (size_t i = 0; i < block.letters.len; i++) {
-			char c = block.letters.start[i];
+		for (size_t i = 0; i < block.debug_flags.len; i++) {
+			char c = block.debug_flags.start[i];
 
-			if (c != '-' && !is_no_growth(c) && !letter_flag(c))
+			if (c != '-' && !is_no_growth(c) && !flag_of_character(c))
 				add_unknown(unknown, sizeof(unknown), c);
 		}
 	}
 	if (!*unknown)
 		return 0;
-	snprintf(sentence, sizeof(sentence),
-		 "SLAB_DEBUG: unknown letter%s \"%s\" skipped; accepted: F Z P U T A O and -, in "
+	snprintf(message, sizeof(message),
+		 "SLAB_DEBUG: unknown flag%s \"%s\" skipped; accepted: F Z P U T A O and -, in "
 		 "upper or lower case",
 		 unknown[1] ? "s" : "", unknown);
-	complain(sentence);
+	complain(message);
 	return 1;
 }
 
@@ -159,25 +159,25 @@ static bool find_bad_name(const char *text, struct span *bad)
 	return false;
 }
 
-static int complain_about_name(const char *text, void (*complain)(const char *sentence))
+static int complain_about_name(const char *text, void (*complain)(const char *message))
 {
-	char shown[SLAB_MAX_NAME + 2], sentence[300];
+	char shown[SLAB_MAX_NAME + 2], message[300];
 	struct span bad;
 
 	if (!find_bad_name(text, &bad))
 		return 0;
 	option_printable(shown, sizeof(shown), bad.start, bad.len);
-	snprintf(sentence, sizeof(sentence),
+	snprintf(message, sizeof(message),
 		 "SLAB_DEBUG: \"%s\" cannot be the name of a cache; accepted: 1 to %d printable "
 		 "characters without spaces, of which a * stands for any end",
 		 shown, SLAB_MAX_NAME);
-	complain(sentence);
+	complain(message);
 	return 1;
 }
 
-int debug_text_check(const char *text, void (*complain)(const char *sentence))
+int debug_text_check(const char *text, void (*complain)(const char *message))
 {
-	return complain_about_letters(text, complain) + complain_about_name(text, complain);
+	return complain_about_flags(text, complain) + complain_about_name(text, complain);
 }
 
 /* --- SLAB_SAMPLE -------------------------------------------------------------------------- */

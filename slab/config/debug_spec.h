@@ -14,29 +14,29 @@
 #include <stdint.h>
 
 /*
- * debug_text_letters: the letters that a SLAB_DEBUG gives to a cache of this name.
- * *ret_no_growth: the letter O was given, so letters that make the slab larger are to be
+ * debug_text_flags: the debug flags that a SLAB_DEBUG gives to a cache of this name.
+ * *ret_no_growth: the flag O was given, so debug flags that make the slab larger are to be
  * left out.
  */
-uint64_t debug_text_letters(const char *text, const char *cache_name, bool *ret_no_growth);
+uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
- * debug_text_check: `complain` gets one sentence about the letters of a
+ * debug_text_check: `complain` gets one sentence about the debug flags of a
  * SLAB_DEBUG that are not known, and one about what cannot be a cache's name;
  * both are skipped. Returns the number of complaints.
  */
-int debug_text_check(const char *text, void (*complain)(const char *sentence));
+int debug_text_check(const char *text, void (*complain)(const char *message));
 
 /* N of a SLAB_SAMPLE for a cache of this name, 0: none. */
 unsigned long sample_text_interval(const char *text, const char *cache_name);
 bool sample_text_is_good(const char *text);
 
-/* --- letters -------------------------------------------------------------------- */
+/* --- debug flags -------------------------------------------------------------------- */
 
 /*
- * debug_letters_parse: of F Z P U T A in upper or lower case, or "-" alone or
- * nothing, which are no letters. 0, or -EINVAL and *ret_letters is untouched.
+ * debug_flags_parse: of F Z P U T A in upper or lower case, or "-" alone or
+ * nothing, which are no debug flags. 0, or -EINVAL and *ret_debug_flags is untouched.
  */
-int debug_letters_parse(const char *text, size_t len, uint64_t *ret_letters);
+int debug_flags_parse(const char *text, size_t len, uint64_t *ret_debug_flags);
 
 #endif /* SLAB_CONFIG_DEBUG_SPEC_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether an allocation is to fail: the settings, how often they were asked, and
+ * Whether an allocation is to fail: the settings, how often they were applied, and
  * their change while the program runs.
  *
  * Settings and their counters are one unit, an injection. It is filled in where
@@ -70,14 +70,14 @@ bool fail_pages(void)
 	return now && !*fail->names && decide(now, fail);
 }
 
-bool fail_object(const char *cache_name, bool lettered)
+bool fail_object(const char *cache_name, bool flagged)
 {
 	const struct slab_fail *fail;
 	struct injection *now = injection(&fail);
 
 	if (!now)
 		return false;
-	return (*fail->names ? is_named(fail, cache_name) : lettered) && decide(now, fail);
+	return (*fail->names ? is_named(fail, cache_name) : flagged) && decide(now, fail);
 }
 
 bool fail_wants(const char *cache_name)

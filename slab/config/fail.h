@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fault injection, after the kernel's failslab: the same three numbers, for
- * pages and for objects. The rest of the library asks here before it allocates,
+ * pages and for objects. The rest of the library calls this before it allocates,
  * and then fails as if there were no memory.
  */
 #ifndef SLAB_CONFIG_FAIL_H
@@ -23,12 +23,12 @@ void fail_set(const struct slab_fail *settings);
 bool fail_pages(void);
 
 /*
- * fail_object: whether this allocation of an object is to fail. `lettered`: the
- * cache has the letter A, which decides unless caches are named.
+ * fail_object: whether this allocation of an object is to fail. `flagged`: the
+ * cache has the flag A, which decides unless caches are named.
  */
-bool fail_object(const char *cache_name, bool lettered);
+bool fail_object(const char *cache_name, bool flagged);
 
-/* fail_wants: caches are named, and this is one of them: it needs the letter A,
+/* fail_wants: caches are named, and this is one of them: it needs the flag A,
  * which sends its allocations off the fast path. */
 bool fail_wants(const char *cache_name);
 

@@ -204,7 +204,7 @@ static const struct {
 	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share their slabs"},
 	 parse_merge},
 	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
-	  "pretend to have so many NUMA nodes, for tests"},
+	  "pretend to have this number of NUMA nodes, for tests"},
 	 parse_fake_nodes},
 	{{"SLAB_CONTROL", "on, off", "on", "the control socket that slabinfo talks to"},
 	 parse_control},
@@ -216,9 +216,8 @@ static const struct {
 	  "file to which reports are appended"},
 	 parse_log},
 	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"}, parse_debug_abort},
-	{{"SLAB_DEBUG",
-	  "letters[,name...][;...] with letters of F Z P U T A O -, at most 4095 bytes",
-	  "no debugging", "debug letters that caches get when they are created"},
+	{{"SLAB_DEBUG", "flags[,name...][;...] with flags of F Z P U T A O -, at most 4095 bytes",
+	  "no debugging", "debug flags of new caches"},
 	 parse_debug},
 	{{"SLAB_SAMPLE", "name:N[,name:N...], at most 4095 bytes", "no sampling",
 	  "one allocation in N of these caches stands between guard pages"},
@@ -232,7 +231,7 @@ static const struct {
 	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
 	 parse_zero},
 	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
-	  "memory that nobody used for so long goes back to the system; 0: free slabs at once"},
+	  "return memory to the OS when it was unused for this time; 0: free slabs at once"},
 	 parse_decay},
 	{{"SLAB_LIMIT",
 	  "a number of bytes from 65536, or of KiB, MiB or GiB with k, m or g behind it; 0: no "
@@ -240,7 +239,7 @@ static const struct {
 	  "0", "slabs and large allocations of the whole process at most"},
 	 parse_limit},
 	{{"SLAB_TOOLS", "auto, off", "auto",
-	  "tell valgrind and AddressSanitizer of objects when one of them watches"},
+	  "report objects to valgrind or AddressSanitizer when the process runs under one of them"},
 	 parse_tools},
 	{{"SLAB_SYMBOLS", "on, off", "off",
 	  "reports go through slab-symbolize, and name functions and lines at once"},
@@ -248,8 +247,8 @@ static const struct {
 	{{"SLAB_FAIL",
 	  "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit), cache=NAME",
 	  "no failures",
-	  "fault injection: every interval-th (1) allocation fails with this probability (100), so "
-	  "many times (-1)"},
+	  "fault injection: every interval-th (1) allocation fails with this probability (100), at "
+	  "most as often as times says (-1)"},
 	 parse_fail},
 };
 
@@ -261,18 +260,18 @@ const struct slab_option_info *slab_option_info(unsigned i)
 }
 
 static void complain_about(const struct slab_option_info *info, const char *value,
-			   void (*complain)(const char *sentence))
+			   void (*complain)(const char *message))
 {
-	char sentence[400], shown[65];
+	char message[400], shown[65];
 
 	option_printable(shown, sizeof(shown), value, strlen(value));
-	snprintf(sentence, sizeof(sentence), "%s=%s is not known; accepted: %s; using %s",
-		 info->name, shown, info->accepted, info->fallback);
-	complain(sentence);
+	snprintf(message, sizeof(message), "%s=%s is not known; accepted: %s; using %s", info->name,
+		 shown, info->accepted, info->fallback);
+	complain(message);
 }
 
 int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
-		       void (*complain)(const char *sentence))
+		       void (*complain)(const char *message))
 {
 	int complaints = 0;
 
@@ -292,9 +291,9 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 	return complaints + debug_text_check(options->debug, complain);
 }
 
-static void complain_on_stderr(const char *sentence)
+static void complain_on_stderr(const char *message)
 {
-	slab_note("%s", sentence);
+	slab_note("%s", message);
 }
 
 /*
@@ -335,9 +334,9 @@ const struct slab_options *slab_options(void)
 	return &process_options;
 }
 
-uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth)
+uint64_t debug_options_flags(const char *cache_name, bool *ret_no_growth)
 {
-	return debug_text_letters(slab_options()->debug, cache_name, ret_no_growth);
+	return debug_text_flags(slab_options()->debug, cache_name, ret_no_growth);
 }
 
 unsigned long sample_options(const char *cache_name)

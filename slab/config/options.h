@@ -48,8 +48,8 @@ struct slab_options {
 	unsigned harden;     /* every cache is as with SLAB_HARDEN_FREE */
 	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
 	unsigned zero_free;  /* … and when freed */
-	long decay_ms;       /* free memory goes back after that long; 0: at once, -1: never */
-	unsigned tools;      /* valgrind and AddressSanitizer are told of objects */
+	long decay_ms;       /* free memory is returned after that time; 0: at once, -1: never */
+	unsigned tools;      /* report objects to valgrind and AddressSanitizer */
 	unsigned symbols;    /* reports go through slab-symbolize: filter.c reads it */
 	size_t limit;        /* bytes of slabs and large allocations, 0: no limit */
 	struct slab_fail fail;
@@ -76,13 +76,13 @@ const struct slab_options *slab_options(void);
  * not known. Returns the number of complaints.
  */
 int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
-		       void (*complain)(const char *sentence));
+		       void (*complain)(const char *message));
 
 /* slab_option_info: row `i` of the table, NULL behind the last one. */
 const struct slab_option_info *slab_option_info(unsigned i);
 
-/* debug_text_letters() of this process's SLAB_DEBUG, sample_text_interval() of its SLAB_SAMPLE. */
-uint64_t debug_options_letters(const char *cache_name, bool *ret_no_growth);
+/* debug_text_flags() of this process's SLAB_DEBUG, sample_text_interval() of its SLAB_SAMPLE. */
+uint64_t debug_options_flags(const char *cache_name, bool *ret_no_growth);
 unsigned long sample_options(const char *cache_name);
 
 /*

@@ -15,7 +15,7 @@ static bool is_called_as(struct slab_cache *cache, void *name)
 
 struct slab_cache *control_find(struct slab_json *reply, const char *name)
 {
-	struct slab_cache *cache = pin_find(is_called_as, (void *)(uintptr_t)name);
+	struct slab_cache *cache = registry_find_pinned(is_called_as, (void *)(uintptr_t)name);
 
 	if (!cache)
 		slab_control_refuse(reply, "no cache is called \"%s\"", name);

@@ -21,7 +21,7 @@
 #define MAX_REQUEST 4096
 #define MAX_REPLIES ((size_t)64 << 20) /* bytes of answers that wait for their readers */
 #define IDLE_MS 10000
-#define GRACE_MS 1000 /* so long a client is not dropped for another one */
+#define GRACE_MS 1000 /* for this time a client is not dropped for another one */
 
 /* Apart from the clients' state: memory is used for slots that are used. */
 static char requests[MAX_CLIENTS][MAX_REQUEST];
@@ -85,8 +85,8 @@ static struct client *find_slot(void)
 	return oldest->progress + GRACE_MS > control_now() ? NULL : oldest;
 }
 
-/* The same user and root are served, nobody else. */
-static bool may_ask(int fd)
+/* Only the same user and root are served. */
+static bool is_allowed(int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -121,7 +121,7 @@ void control_accept(void)
 		slot ? accept4(control_server.listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
 		     : -1;
 
-	if (fd >= 0 && may_ask(fd)) {
+	if (fd >= 0 && is_allowed(fd)) {
 		add_client(slot, fd);
 	} else if (fd >= 0) {
 		close(fd);
@@ -174,7 +174,7 @@ static struct client *oldest_reply(const struct client *except, size_t *ret_byte
 	return oldest;
 }
 
-/* Clients that ask and do not read must not fill the memory. */
+/* Clients that send requests and do not read must not fill the memory. */
 static void make_room(const struct client *client)
 {
 	struct client *oldest;

@@ -50,7 +50,7 @@ extern struct control_server {
 	bool muted; /* no slot or descriptor was left: nobody is accepted until a client is
 		       dropped, or the timer has run out */
 	long period; /* of the timer in microseconds, 0: off, PERIOD_UNKNOWN: others may have set it */
-	pid_t pid; /* who made the socket and unlinks it; 0: nobody */
+	pid_t pid; /* the process that made the socket and unlinks it; 0: none */
 	struct stat made; /* … which is this one */
 	int error; /* why the state is FAILED, as -errno */
 	unsigned clients;
@@ -83,14 +83,14 @@ bool control_is_open(void);
 
 /* --- clients.c -------------------------------------------------------------------------- */
 
-/* Take in who waits in the listener's queue, if there is a slot or one can be had. */
+/* Accept a client from the listener's queue, if there is a slot or one can be had. */
 void control_accept(void);
 /* A client is ready. Returns the number of requests answered. */
 int control_serve_client(struct client *client);
 void control_drop_clients(void);
 /* In the child of a fork. */
 void control_forget_clients(void);
-/* Drop who neither sent nor took anything for long; listen to new ones again. */
+/* Drop clients that were idle for long; accept new ones again. */
 void control_drop_idle(void);
 
 #endif /* SLAB_CONTROL_CLIENTS_H */

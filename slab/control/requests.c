@@ -2,9 +2,9 @@
 /*
  * What the control socket answers: protocol version 1, docs/control.md.
  *
- * A request is "slab/1 COMMAND [WORD]... [NAME]"; the answer is one JSON object
+ * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object
  * on one line. A cache that is acted upon is pinned (registry.h), which keeps it from being
- * destroyed meanwhile, and holds up nobody else.
+ * destroyed meanwhile, and holds up no other thread.
  */
 #define _GNU_SOURCE
 #include "base/libc.h"
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 static const char accepted[] =
-	"ping, stats, shrink NAME, validate NAME, debug LETTERS NAME, "
+	"ping, stats, shrink NAME, validate NAME, debug FLAGS NAME, "
 	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
 	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
 
@@ -63,7 +63,7 @@ static void answer_count(struct slab_json *reply, const char *command, const cha
 	}
 }
 
-/* A cache's objects are moved together first, if they can be, and nobody else is at it. */
+/* First defragment, if the objects are movable and no other thread does it. */
 static void put_shrunk(struct slab_json *reply, const char *name, struct slab_cache *cache)
 {
 	unsigned slabs = 0;
@@ -149,10 +149,10 @@ static bool is_inspection(const char *command)
 
 void slab_control_answer(struct slab_json *reply, const char *request)
 {
-	const char *command = after_word(request, "slab/1");
+	const char *command = after_word(request, "slab/2");
 
 	if (!command)
-		slab_control_refuse(reply, "a request is one line, \"slab/1\" and one of %s",
+		slab_control_refuse(reply, "a request is one line, \"slab/2\" and one of %s",
 				    accepted);
 	else if (is_inspection(command))
 		answer_inspection(reply, command);

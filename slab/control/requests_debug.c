@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket answers about debugging: letters, marks, sampling,
+ * What the control socket answers about debugging: debug flags, marks, sampling,
  * fault injection.
  */
 #include <errno.h>
@@ -19,16 +19,16 @@
 #include "stats/answer.h"
 #include "stats/reply.h"
 
-/* --- letters --------------------------------------------------------------------- */
+/* --- debug flags --------------------------------------------------------------------- */
 
 struct debug_errand {
 	struct slab_json *reply;
 	const char *name;
-	uint64_t letters;
+	uint64_t debug_flags;
 };
 
 /* What of the cache is as it was before. */
-static void put_draining(struct slab_json *json, struct slab_cache *cache)
+static void put_legacy(struct slab_json *json, struct slab_cache *cache)
 {
 	struct inspect_cache room;
 	struct slab_cache copy;
@@ -36,23 +36,23 @@ static void put_draining(struct slab_json *json, struct slab_cache *cache)
 
 	if (inspect_open(&in, &inspect_self, (uintptr_t)&slab_root) == 0 &&
 	    inspect_load_one(&in, (uintptr_t)cache, &room, &copy) == 0 && inspect_count(&in) == 0)
-		inspect_put_draining(json, &in.caches[0]);
+		inspect_put_legacy(json, &in.caches[0]);
 	inspect_close(&in);
 }
 
 static long debug(struct slab_cache *cache, void *arg)
 {
 	const struct debug_errand *errand = arg;
-	uint64_t before = cache_letters(cache);
-	int error = slab_cache_debug(cache, errand->letters);
+	uint64_t before = cache_debug_flags(cache);
+	int error = slab_cache_debug(cache, errand->debug_flags);
 
 	if (error)
 		return error;
 	control_begin(errand->reply, true);
 	slab_json_string(errand->reply, "name", errand->name);
-	control_put_letters(errand->reply, "before", before);
-	control_put_letters(errand->reply, "after", cache_letters(cache));
-	put_draining(errand->reply, cache);
+	control_put_debug_flags(errand->reply, "before", before);
+	control_put_debug_flags(errand->reply, "after", cache_debug_flags(cache));
+	put_legacy(errand->reply, cache);
 	control_end(errand->reply);
 	return 0;
 }
@@ -65,11 +65,11 @@ void control_answer_debug(struct slab_json *reply, const char *rest)
 
 	errand.name = rest;
 	if (!*rest)
-		slab_control_refuse(reply, "debug needs letters, or - for none, and the name of a "
+		slab_control_refuse(reply, "debug needs flags, or - for none, and the name of a "
 					   "cache");
-	else if (debug_letters_parse(word, len, &errand.letters) != 0)
+	else if (debug_flags_parse(word, len, &errand.debug_flags) != 0)
 		slab_control_refuse(reply,
-				    "\"%.*s\" are no debug letters; accepted: F Z P U T A, and - "
+				    "\"%.*s\" are no debug flags; accepted: F Z P U T A, and - "
 				    "for none",
 				    WORD_SHOWN(len), word);
 	else

@@ -3,7 +3,7 @@
  * Finding, making and cleaning the directory of control sockets.
  *
  * The directory may be in /tmp, so nothing about it is taken on trust: it must
- * be a directory, not a link, of this user, writable by nobody else. Entries
+ * be a directory, not a link, of this user, writable by no other. Entries
  * are read with getdents64() because opendir() calls malloc.
  */
 #define _GNU_SOURCE
@@ -72,7 +72,7 @@ static int find_runtime_dir(char *path, size_t size)
 	return 0;
 }
 
-/* True when nobody listens there any more. */
+/* True when no process listens there any more. */
 static bool refuses(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};

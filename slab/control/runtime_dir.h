@@ -13,7 +13,7 @@
  * slab_runtime_dir_prepare: make sure that the directory exists and is safe,
  * remove sockets that dead processes left there, and put the path of this
  * process's socket into `path`. Returns 0 or -errno: EPERM for a directory that
- * belongs to somebody else, or where somebody else may write.
+ * belongs to another user, or where another user may write.
  */
 int slab_runtime_dir_prepare(char *path, size_t size);
 

@@ -19,9 +19,9 @@
  * could catch held.
  *
  * A fork's child starts from IDLE again. If its parent had the thread, the child's is
- * started by the first slow path after which somebody wants ticks: decay, when there is
- * something to give back (every slow path stirs it), or pressure, when there is a cache
- * to be asked. A child that only calls exec() has no use for one. What wants ticks may be
+ * started by the first slow path after which ticks are needed: decay, when there is
+ * something to give back (every slow path kicks it), or pressure, when there is a cache
+ * to reclaim from. A child that only calls exec() has no use for one. What wants ticks may be
  * noticed under any lock, while a thread is made by functions that may allocate, in
  * libslab where it is malloc; hence slab_control_resume() at places without locks.
  */
@@ -140,7 +140,7 @@ static int serve(void)
 
 /* Giving up, and beginning again */
 
-/* Told only to users who asked for a directory. */
+/* Reported only when the user chose a directory. */
 static void give_up(int error)
 {
 	if (*slab_options()->runtime_dir)
@@ -177,7 +177,7 @@ static int reopen(enum control_state served)
 /*
  * A process whose main thread leaves by pthread_exit() ends with its last
  * thread, and the control thread must not be the one that keeps it. A key's
- * destructor tells of the main thread's end; from then on the control thread
+ * destructor reports the main thread's end; from then on the control thread
  * looks once a second whether only it and the dead leader are left.
  */
 static bool last_thread(void)

@@ -39,9 +39,9 @@ struct node_list {
 
 struct cache_node {
 	pthread_mutex_t lock;     /* protects the lists and the listed flags */
-	struct node_list partial; /* slabs without letters, fullest first after a shrink */
+	struct node_list partial; /* slabs without debug flags, fullest first after a shrink */
 	struct node_list sparse;  /* … that are to be emptied: served when partial is empty */
-	struct node_list debug;   /* slabs with the cache's letters and free objects */
+	struct node_list debug;   /* slabs with the cache's debug flags and free objects */
 	unsigned nr_debug_empty;  /* … how many of them are empty */
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
 	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
@@ -58,9 +58,9 @@ struct sample {
 	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
 };
 
-/* How often a cache is allocated from (count_window.c): of who serves the control socket, but
- * for the atomic `opened`, which changes under flush_lock. Times are of the monotonic clock,
- * in microseconds. */
+/* How often a cache is allocated from (count_window.c): of the thread that serves the control
+ * socket, but for the atomic `opened`, which changes under flush_lock. Times are of the
+ * monotonic clock, in microseconds. */
 struct count {
 	uint64_t opened; /* since when allocations are counted; 0: they are not */
 	bool busy;       /* its window must be short */
@@ -86,16 +86,16 @@ struct memory_counts {
 /* What a cache's CPUs did: see decay.c. */
 struct activity {
 	uint64_t trace;     /* changes when they do something */
-	uint32_t last_turn; /* in which it was seen to have changed */
+	uint32_t last_epoch; /* in which it was seen to have changed */
 };
 
-/* Who moves objects has in hand (defrag.c): */
-struct defrag_hand {
+/* State of the thread that moves objects (defrag.c): */
+struct defrag_state {
 	pthread_t thread;
 	struct slab *slab;  /* the slab that is being emptied, or NULL */
-	struct slab *dense; /* so many free objects of this one */
+	struct slab *dense; /* `room` free objects of this one */
 	unsigned room;
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 };
 
 /* One group for each room that writes it, in the order of the rooms. Other processes read
@@ -110,10 +110,10 @@ struct slab_cache {
 	/* cache/create.c sets these before another thread knows the cache. Constant, but for the
 	 * two that tuning changes (stats/attributes.c), and magic, which ends with the cache. */
 	size_t size;        /* object to object */
-	size_t object_size; /* as asked for */
+	size_t object_size; /* as requested */
 	size_t align;
-	uint64_t flags; /* without letters */
-	uintptr_t tag;  /* of cpu.user in slabs without letters: SLAB_TAG_ZERO, _HARDEN */
+	uint64_t flags; /* without debug flags */
+	uintptr_t tag;  /* of cpu.user in slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
 	struct geometry *geometry;
 	unsigned slab_shift;
 	unsigned objects;     /* per slab */
@@ -132,7 +132,7 @@ struct slab_cache {
 
 	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
 	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (shrink.c) */
-	uint32_t taken_idle_since;       /* … the turn in which they were last seen at work */
+	uint32_t taken_idle_since;       /* … the epoch in which they were last seen at work */
 	unsigned waiting;                /* threads that want flush_lock first (hand.h) */
 	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
 	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
@@ -155,9 +155,9 @@ struct slab_cache {
 	struct cache_reserve *reserve; /* with args.reserve, else NULL */
 
 	/* debug: switched under flush_lock, read atomically; errors and sample are atomic. */
-	uint64_t letters; /* what new allocations get: SLAB_DEBUG_LETTERS */
-	bool undrained; /* slabs without letters may still be owned by CPUs */
-	bool had_letters; /* or has some: there may be slabs that have them, or that drain */
+	uint64_t debug_flags; /* what new allocations get: SLAB_DEBUG_FLAGS */
+	bool plain_owned; /* slabs without debug flags may still be owned by CPUs */
+	bool had_debug_flags; /* or has some: there may be debug slabs, or legacy slabs */
 	uint64_t errors; /* problems found so far */
 	const struct cache_checks *checks; /* constant */
 	struct sample sample;
@@ -170,9 +170,9 @@ struct slab_cache {
 	 * activity belongs to the thread that runs a pass, `hand` is under flush_lock. */
 	struct memory_counts memory;
 	struct activity activity;
-	uint64_t asked; /* when reclaim was called last: a number that grows */
+	uint64_t reclaim_seq; /* when reclaim was called last: a number that grows */
 	uint32_t defragging; /* atomic: a thread moves its objects */
-	struct defrag_hand hand; /* … and has isolated these */
+	struct defrag_state isolated; /* … and has isolated these */
 
 	/* stats: under the counters lock (inspect/counters.h). */
 	struct counter_table *counters; /* a mapping of its own */
@@ -192,15 +192,15 @@ struct slab_cache {
  */
 #define FREE_CACHES_KEPT 256u
 
-/* What cpu.user of its slabs without letters is. */
+/* What cpu.user of its slabs without debug flags is. */
 static inline const void *cache_user(const struct slab_cache *cache)
 {
 	return (const char *)cache + cache->tag;
 }
 
-static inline uint64_t cache_letters(const struct slab_cache *cache)
+static inline uint64_t cache_debug_flags(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->letters, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&cache->debug_flags, __ATOMIC_ACQUIRE);
 }
 
 /* Count an event on the CPU at hand; a lost count under preemption is accepted. */

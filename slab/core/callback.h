@@ -16,7 +16,7 @@
 
 struct callback {
 	int cancel;
-	enum limit_cause cause;
+	enum alloc_failure cause;
 	const struct cache_deferral *deferral;
 	const struct rcu_flavor_struct *entered;
 };
@@ -27,7 +27,7 @@ static inline struct callback callback_begin(const struct slab_cache *cache)
 
 	return (struct callback){
 		.cancel = cancel_disable(),
-		.cause = limit_noted,
+		.cause = alloc_failure,
 		.deferral = deferral,
 		.entered = deferral ? deferral->enter(cache) : NULL,
 	};
@@ -37,7 +37,7 @@ static inline void callback_end(const struct callback *callback)
 {
 	if (callback->deferral)
 		callback->deferral->leave(callback->entered);
-	limit_noted = callback->cause;
+	alloc_failure = callback->cause;
 	cancel_restore(callback->cancel);
 }
 

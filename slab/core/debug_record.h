@@ -2,7 +2,7 @@
 /*
  * What is known about the objects of a debug slab: data only.
  *
- * The letters belong to the slab. A debug slab is served under its node's lock,
+ * The debug flags belong to the slab. A debug slab is served under its node's lock,
  * one object at a time, so that nothing can race with a check. What is known
  * about its objects (struct slab_debug) stands apart from them, at the segment's
  * head behind a guard page: an overflow cannot reach it. The objects themselves
@@ -32,12 +32,12 @@
 #define RED_ACTIVE 0xcc   /* … and of an allocated one */
 
 /* Not for users: objects are announced to valgrind or ASan (annotate.h). */
-#define LETTER_TOOL (UINT64_C(1) << 62)
+#define DEBUG_FLAG_TOOL (UINT64_C(1) << 62)
 
-/* Letters that decide about a slab's layout; any of the next makes it a debug
+/* Debug flags that decide about a slab's layout; any of the next makes it a debug
  * slab at all. */
-#define LETTERS_LAYOUT (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | LETTER_TOOL)
-#define LETTERS_SLAB (LETTERS_LAYOUT | SLAB_CONSISTENCY_CHECKS | SLAB_TRACE)
+#define DEBUG_FLAGS_LAYOUT (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | DEBUG_FLAG_TOOL)
+#define DEBUG_FLAGS_SLAB (DEBUG_FLAGS_LAYOUT | SLAB_CONSISTENCY_CHECKS | SLAB_TRACE)
 
 enum object_state {
 	OBJECT_FREE = 0x46,      /* on the slab's freelist */
@@ -49,7 +49,7 @@ enum object_state {
 /* One object's record. With U, two tracks follow it; then, with P and a constructor, room for
  * a copy of the object. */
 struct debug_object {
-	uint32_t requested; /* bytes asked for: less than object_size for slab_malloc() */
+	uint32_t requested; /* bytes requested: less than object_size for slab_malloc() */
 	uint16_t next;      /* free: index of the next free object + 1 */
 	uint8_t state;      /* enum object_state */
 	uint8_t spare;
@@ -57,10 +57,10 @@ struct debug_object {
 
 enum { TRACK_ALLOC, TRACK_FREE };
 
-/* A debug slab's own memory. Under the node's lock; letters, object_size, used and
+/* A debug slab's own memory. Under the node's lock; debug flags, object_size, used and
  * guarded may be looked at without it, for what that is worth. */
 struct slab_debug {
-	uint64_t letters;     /* debug_layout_letters() of the slab */
+	uint64_t debug_flags;     /* debug_flags_of_layout() of the slab */
 	uint32_t object_size;
 	uint32_t inuse;       /* from the object's start to the end of its right red zone */
 	uint32_t red_left;    /* bytes of the left red zone */
@@ -100,7 +100,7 @@ static inline struct track *debug_track(const struct slab *slab, unsigned index,
 /* What a free object holds; only where the slab has copies. */
 static inline char *debug_copy(const struct slab *slab, unsigned index)
 {
-	bool tracks = slab->debug->letters & SLAB_STORE_USER;
+	bool tracks = slab->debug->debug_flags & SLAB_STORE_USER;
 
 	return (char *)(debug_track(slab, index, TRACK_ALLOC) + (tracks ? 2 : 0));
 }

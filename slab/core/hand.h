@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs in the hand of who looks at them: to shrink, to validate, to give back memory.
+ * Isolated slabs: a thread has taken them off their list, to shrink, to validate, or to
+ * return memory; and flush_lock, under which it does so.
  *
- * A slab in hand serves nobody. So that this is nobody's harm,
+ * No CPU allocates from an isolated slab. To keep that harmless,
  *
- *   - listed slabs are taken some at a time, HAND_MAX, and put back before the next ones
- *     are taken; all others stay where allocations find them;
- *   - whoever has slabs in hand that others may need, these, or what was taken from CPUs
+ *   - a thread isolates at most ISOLATE_MAX listed slabs at a time and puts them back before
+ *     it isolates the next ones; all others stay where allocations find them;
+ *   - a thread that has isolated slabs that others may need, from a list or from CPUs
  *     (shrink.c), holds the cache's flush_lock until they are back, or on their way to
  *     the page layer (release.c). A fork takes that lock, so the child finds every slab
- *     in its place. What is taken from CPUs at once may be many slabs: those that are not
- *     in hand yet are known by the cache (cache->taken);
- *   - an allocation that would fail at a limit takes it as well (limit.c): then nothing
- *     is in hand, and what is free stands on the lists. It takes one slab for its CPU;
- *   - who wants to take the next slabs lets those go first who wait to allocate or to
- *     fork. A mutex alone would not: he has it back before they are awake.
+ *     in its place. A thread may take many slabs from CPUs at once: those that are not
+ *     isolated yet are in the cache's chains (cache->taken);
+ *   - an allocation that would fail at a limit takes the lock as well (limit.c): then no slab
+ *     is isolated, and free objects are on the lists. It takes one slab for its CPU;
+ *   - before a thread isolates the next slabs, it lets threads that wait to allocate or to
+ *     fork have the lock. A mutex alone would not: the owner relocks it before they wake up.
  *
- * Nobody waits for ever. Under flush_lock nothing of the application's runs: destructors
- * and reports have their turn when it is free. An allocation waits for the lock 10 ms at
- * most, and is refused after LIMIT_TRIES + 1 times in vain; who lets others go first does
- * so with no lock held, for a bounded time.
+ * Waiting is bounded. Under flush_lock no code of the application runs: destructors and
+ * reports run after it is unlocked. An allocation waits for the lock 10 ms at most, and
+ * fails after LIMIT_TRIES + 1 attempts; a thread that lets others go first does so with no
+ * lock held, for a bounded time.
  *
- * A walk meets each slab once, though the list changes all the time. What `wants` is to
- * see to that: what was looked at is not wanted again (it is empty, and released; settled;
- * or has the number of the walk), and goes to the end of the list, as does what is not
- * wanted, so that the others are found in front. A round looks at NODE_PIECE slabs at most,
- * since it holds the node's lock. A walk ends when it has not wanted any slab of a list in
- * a row, and in any case when it has looked at twice as many as there were.
+ * A walk visits each slab once, though the list changes all the time. `wants` ensures that: it
+ * rejects a slab that was visited (it is empty, and released; purged; or has the number of
+ * the walk). Visited and rejected slabs go to the end of the list, so that the others are in
+ * front. A round looks at NODE_PIECE slabs at most, since it holds the node's lock. A walk
+ * ends when it rejected all slabs of a list in a row, and at the latest when it has looked
+ * at twice as many as there were.
  */
 #ifndef SLAB_CORE_HAND_H
 #define SLAB_CORE_HAND_H
@@ -36,52 +37,52 @@
 #include "core/cache.h"
 
 /* How flush_lock is taken. */
-enum hand_lock {
-	HAND_WAIT, /* wait for it */
-	HAND_SOON  /* … no longer than an allocation may */
+enum flush_lock_mode {
+	FLUSH_LOCK_WAIT, /* wait for it */
+	FLUSH_LOCK_TIMED  /* … no longer than an allocation may */
 };
 
-/* So many are in hand at once. */
-#define HAND_MAX 16u
+/* The most slabs that a walk isolates at once. */
+#define ISOLATE_MAX 16u
 
-struct hand_walk {
+struct list_walk {
 	struct slab_cache *cache;
 	unsigned node;
-	enum hand_lock lock;
+	enum flush_lock_mode lock;
 	bool sparse; /* also slabs that are to be emptied */
 	/* Under the node's lock: a few instructions. */
 	bool (*wants)(struct slab *slab, void *arg);
-	/* Slabs in hand, linked by next: puts them back, or releases them. */
-	void (*look)(struct slab *hand, void *arg);
+	/* Gets isolated slabs, linked by next: puts them back, or releases them. */
+	void (*look)(struct slab *isolated, void *arg);
 	void *arg;
 };
 
 /* Look at all listed slabs of a node that are wanted. */
-void hand_walk(const struct hand_walk *walk);
+void list_walk(const struct list_walk *walk);
 
-/* flush_lock, behind those who wait to allocate or to fork. */
-void hand_lock(struct slab_cache *cache);
+/* flush_lock, behind threads that wait to allocate or to fork. */
+void flush_lock(struct slab_cache *cache);
 /* … for a fork. */
-void hand_lock_first(struct slab_cache *cache);
-/* … for an allocation; false: who holds it, holds it for long. */
-bool hand_lock_soon(struct slab_cache *cache);
-/* … whatever is asked for. */
-bool hand_lock_as(struct slab_cache *cache, enum hand_lock how);
-/* Between two pieces of work: others may have it. false: it could not be taken again. */
-bool hand_let_others(struct slab_cache *cache, enum hand_lock how);
+void flush_lock_urgent(struct slab_cache *cache);
+/* … for an allocation; false: another thread held it for too long. */
+bool flush_lock_timed(struct slab_cache *cache);
+/* … as `how` says. */
+bool flush_lock_as(struct slab_cache *cache, enum flush_lock_mode how);
+/* Between two pieces of work: lets other threads have it. false: it could not be relocked. */
+bool flush_lock_yield(struct slab_cache *cache, enum flush_lock_mode how);
 /* For each slab of a cache, by scanning descriptors: flush_lock is held for each call. false:
- * it could not be taken, and not all slabs were met. */
-bool hand_each_slab(struct slab_cache *cache, enum hand_lock how, void (*fn)(struct slab *, void *),
-		    void *arg);
+ * it could not be taken, and not all slabs were visited. */
+bool flush_each_slab(struct slab_cache *cache, enum flush_lock_mode how,
+		     void (*fn)(struct slab *, void *), void *arg);
 /* … if it is free. */
-bool hand_trylock(struct slab_cache *cache);
+bool flush_trylock(struct slab_cache *cache);
 /* Slabs that were to be released meanwhile are released: destructors run. */
-void hand_unlock(struct slab_cache *cache);
+void flush_unlock(struct slab_cache *cache);
 /* Does this thread hold one? */
-bool hand_is_locked(void);
+bool flush_lock_is_held(void);
 void hand_set_locked(bool is_locked);
 /* Release those listed slabs of a node that `wants` chooses, down to min_partial: how many. */
-unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lock lock,
+unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
 			      bool (*wants)(struct slab *, void *));
 
 #endif /* SLAB_CORE_HAND_H */

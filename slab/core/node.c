@@ -2,16 +2,15 @@
 /*
  * A node's partial list: slabs with free objects that no CPU owns.
  *
- * A listed slab has REMOTE_OWNED set, so frees go to its remote word and nobody
- * else moves it; whoever takes it off the list, under the lock, has it in hand.
+ * A listed slab has REMOTE_OWNED set, so frees go to its remote word and no other
+ * thread moves it; a thread that takes it off the list, under the lock, isolates it.
  * Entirely free slabs stay here up to min_partial and go to the page layer
  * beyond. The list knows slabs, not objects: a slab whose last object is freed
  * while it is listed stays until it is taken or the cache is shrunk.
  *
  * Slabs that are to be emptied (defrag.c) stand on a list of their own, so that they
- * are filled last; but they are there for everybody, before any fresh slab is. Which
- * of the two a slab is on makes no other difference: whoever takes all takes both,
- * and puts them on the first.
+ * are filled last, but before any fresh slab. Which of the two a slab is on makes no
+ * other difference: a thread that takes all takes both, and puts them on the first.
  *
  * The lists may have a million slabs, and allocations wait for the lock. So an operation
  * that looks at more than one slab takes NODE_PIECE of them at a time, and lets waiting
@@ -201,7 +200,7 @@ void node_put_last(struct slab_cache *cache, unsigned n, struct slab *slabs)
 	node_unlock(node);
 }
 
-/* In hand, linked by next, in front of `taken`. Under the lock. */
+/* Isolated, linked by next, in front of `taken`. Under the lock. */
 static struct slab *take(struct node_list *list, unsigned max, struct slab *taken)
 {
 	for (; max && list->slabs.first; max--) {
@@ -258,7 +257,7 @@ void node_begin_at(struct node_list *list, struct slab *next)
 
 /* Slabs that were looked at are at the end then, so that the next look does not meet them
  * again. */
-static struct slab *take_wanted(struct node_list *list, unsigned max, const struct hand_walk *walk,
+static struct slab *take_wanted(struct node_list *list, unsigned max, const struct list_walk *walk,
 				struct node_look *look)
 {
 	struct slab *taken = NULL, **end = &taken, *slab, *next;
@@ -285,7 +284,7 @@ static struct slab *take_wanted(struct node_list *list, unsigned max, const stru
 }
 
 struct slab *node_take_some(struct slab_cache *cache, unsigned n, unsigned max,
-			    const struct hand_walk *walk, struct node_look *look)
+			    const struct list_walk *walk, struct node_look *look)
 {
 	struct cache_node *node = &cache->node[n];
 	struct slab *taken;
@@ -333,8 +332,8 @@ static void put(struct slab_cache *cache, struct slab *slab)
 }
 
 /*
- * Up to max objects of a slab in hand: how many; 0: it is full, or, with *ret_error set,
- * there was no memory. Out of hand in any case: back to the list while it has more to
+ * Up to max objects of an isolated slab: how many; 0: it is full, or, with *ret_error set,
+ * there was no memory. Not isolated afterwards: back to the list while it has more to
  * give.
  */
 static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsigned max,
@@ -343,11 +342,11 @@ static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsign
 	unsigned n = 0;
 
 	decay_begin_use(slab);
-	if (slab_make_ready(cache, slab, ret_error))
-		n = cpu_slab_hand_take(&slab->cpu, max, offset8);
+	if (slab_refill(cache, slab, ret_error))
+		n = cpu_slab_take(&slab->cpu, max, offset8);
 	else if (!*ret_error)
 		return 0;
-	if (*ret_error || slab->carved < slab->objects || slab_make_ready(cache, slab, ret_error))
+	if (*ret_error || slab->initialized < slab->objects || slab_refill(cache, slab, ret_error))
 		put(cache, slab);
 	return n;
 }
@@ -387,7 +386,7 @@ unsigned node_take_dense(struct slab_cache *cache, unsigned n, unsigned max, uin
 	return taken;
 }
 
-/* Some slab in hand, from this node, a fresh one, or another node's. */
+/* Isolate some slab, of this node, a fresh one, or another node's. */
 static struct slab *any_slab(struct slab_cache *cache, unsigned node, bool strict)
 {
 	struct slab *slab = node_take(cache, node, 1);

@@ -18,7 +18,7 @@ void node_lock_again(struct cache_node *node);
 void node_list_add_head(struct node_list *list, struct slab *slab);
 void node_list_add_tail(struct node_list *list, struct slab *slab);
 void node_list_remove(struct node_list *list, struct slab *slab);
-/* Put slabs in hand (linked by next) on their nodes' lists; surplus empty ones
+/* Put isolated slabs (linked by next) on their nodes' lists; surplus empty ones
  * go to the page layer: how many. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);
 /* Isolate up to max slabs, linked by next; sparse ones when there are no others. */
@@ -26,7 +26,7 @@ struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
 
 /* … up to max that a walk wants, in their order (hand.h). Of the list, or of the sparse
  * slabs, the first NODE_PIECE are looked at, and go to its end. */
-struct hand_walk;
+struct list_walk;
 struct node_look {
 	bool sparse;
 	unsigned looked;
@@ -34,15 +34,15 @@ struct node_look {
 	unsigned count;    /* of the list */
 };
 struct slab *node_take_some(struct slab_cache *cache, unsigned node, unsigned max,
-			    const struct hand_walk *walk, struct node_look *look);
+			    const struct list_walk *walk, struct node_look *look);
 
 /* … one of this node, or else of another one. */
 struct slab *node_take_any(struct slab_cache *cache, unsigned node);
-/* Slabs in hand of one node, linked by next, go to the end of its list. */
+/* Isolated slabs of one node, linked by next, go to the end of its list. */
 void node_put_last(struct slab_cache *cache, unsigned node, struct slab *slabs);
-/* Empty slabs in hand, linked by next, are released: how many. */
+/* Empty isolated slabs, linked by next, are released: how many. */
 unsigned node_release(struct slab_cache *cache, struct slab *slabs);
-/* A slab in hand is the next that this CPU allocates from, if it has objects to give. */
+/* An isolated slab is the next that this CPU allocates from, if it has objects to give. */
 void node_serve(struct slab_cache *cache, struct slab *slab);
 
 /*
@@ -57,7 +57,7 @@ void node_sort(struct slab_cache *cache, unsigned node);
  * count was, which is right from now on. A list that changes all the time is not counted. */
 bool node_check_count(struct slab_cache *cache, unsigned node, unsigned *ret_counted,
 		      unsigned *ret_count);
-/* One object straight from a node, for who has no CPU or wants that node; of another
+/* One object straight from a node, for a thread without a CPU or for that node; of another
  * one when it has no memory, unless that is `strict`. */
 void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
 /* Up to max objects of one slab of a node, the first on its list that is not empty: how
@@ -67,7 +67,7 @@ unsigned node_take_dense(struct slab_cache *cache, unsigned node, unsigned max, 
 /* The last slabs on the list, all but those that could hold every object of the listed
  * ones, are sparse from now on: how many. */
 unsigned node_split(struct slab_cache *cache, unsigned node);
-/* The last of the sparse slabs, in hand; NULL: there is none. And back, as the first. */
+/* Isolate the last of the sparse slabs; NULL: there is none. And back, as the first. */
 struct slab *node_take_sparse(struct slab_cache *cache, unsigned node);
 void node_put_sparse(struct slab_cache *cache, struct slab *slab);
 

@@ -12,16 +12,16 @@
 #define PARTIAL_LIMIT_MAX 32768u
 
 /* Push on the stack of slabs that `cpu` finds in its slow path. */
-static void push_incoming(struct slab_cache *cache, int cpu, struct slab *slab)
+static void push_handed_off(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-	uint64_t head = __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED);
+	uint64_t head = __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED);
 
 	do
 		slab->cpu.next = head;
-	while (!__atomic_compare_exchange_n(&slot->incoming, &head, (uintptr_t)slab, true,
+	while (!__atomic_compare_exchange_n(&slot->handed_off, &head, (uintptr_t)slab, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	cache_event(cache, cpu, SLAB_EVENT_INCOMING);
+	cache_event(cache, cpu, SLAB_EVENT_HANDED_OFF);
 }
 
 static bool still_on(struct slab_cache *cache, int cpu)
@@ -30,7 +30,7 @@ static bool still_on(struct slab_cache *cache, int cpu)
 	       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED);
 }
 
-/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its incoming
+/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its handed-off
  * stack when we are elsewhere by now. */
 static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
 			 unsigned n)
@@ -46,7 +46,7 @@ static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, 
 	while (n--) {
 		struct slab *next = slab_from_cpu(cpu_word_slab(first->cpu.next));
 
-		push_incoming(cache, cpu, first);
+		push_handed_off(cache, cpu, first);
 		first = next;
 	}
 	return false;
@@ -62,12 +62,12 @@ static bool disown(struct slab_cache *cache, int cpu, struct slab *slab)
 	return result == CPU_DONE;
 }
 
-/* No object of an owned slab is in use. It stays so while nobody allocates. */
+/* No object of an owned slab is in use. It stays so while no thread allocates. */
 static bool is_unused(const struct slab *slab)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 
-	return cpu_slab_free_count(&slab->cpu) + REMOTE_COUNT(remote) == slab->carved;
+	return cpu_slab_free_count(&slab->cpu) + REMOTE_COUNT(remote) == slab->initialized;
 }
 
 /*
@@ -78,7 +78,7 @@ static bool is_unused(const struct slab *slab)
  */
 static void trim_partial(struct slab_cache *cache, int cpu)
 {
-	struct slab *hand = NULL, *first = NULL, *last = NULL;
+	struct slab *isolated = NULL, *first = NULL, *last = NULL;
 	unsigned kept = 0;
 	uint64_t word;
 
@@ -89,8 +89,8 @@ static void trim_partial(struct slab_cache *cache, int cpu)
 
 		word = slab->cpu.next;
 		if (is_unused(slab) && disown(cache, cpu, slab)) {
-			slab->next = hand;
-			hand = slab;
+			slab->next = isolated;
+			isolated = slab;
 			continue;
 		}
 		slab->cpu.next = first ? cpu_word(&first->cpu, kept) : 0;
@@ -104,10 +104,10 @@ static void trim_partial(struct slab_cache *cache, int cpu)
 	if (kept)
 		push_partial(cache, cpu, first, last, kept);
 	cache_event(cache, cpu, SLAB_EVENT_CPU_PARTIAL_DRAIN);
-	node_put(cache, hand);
+	node_put(cache, isolated);
 }
 
-void slab_list(struct slab_cache *cache, int cpu, struct slab *slab)
+void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 	unsigned limit = __atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED);
@@ -131,7 +131,7 @@ void slab_adopt(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
-	slab_list(cache, cpu, slab);
+	slab_push_partial(cache, cpu, slab);
 }
 
 unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
@@ -171,11 +171,11 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 				 (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	decay_stir();
+	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return;
-	/* It was full and is now in hand: the first who frees owns it. */
-	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	/* It was full and is now isolated: the CPU that frees first owns it. */
+	cpu_slab_put(&slab->cpu, n, offset8);
 	slab_adopt(cache, slab);
 }
 
@@ -195,7 +195,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 			value |= first | (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	decay_stir();
+	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return;
 	slab_put_chain(slab, first, n);
@@ -207,7 +207,7 @@ void node_serve(struct slab_cache *cache, struct slab *slab)
 	int error = 0;
 
 	decay_begin_use(slab);
-	if (slab_make_ready(cache, slab, &error)) {
+	if (slab_refill(cache, slab, &error)) {
 		slab_adopt(cache, slab);
 	} else if (error) {
 		slab->next = NULL;

@@ -7,7 +7,7 @@
 
 /*
  * What this thread has pinned. They nest no deeper: a callback that moves objects
- * allocates, which takes back memory, which asks a cache. Any more would be pinned all
+ * allocates, which takes back memory, which calls a reclaim callback. Any more would be pinned all
  * the same, but not be known as this thread's.
  */
 #define PINS_KNOWN 8u
@@ -30,7 +30,7 @@ void cache_pin(struct slab_cache *cache)
 	remember(NULL, cache);
 }
 
-/* A cache's memory stays mapped, so that it does no harm to wake nobody there. */
+/* A cache's memory stays mapped, so that a wake-up without a waiter does no harm. */
 void cache_unpin(struct slab_cache *cache)
 {
 	remember(cache, NULL);

@@ -30,24 +30,24 @@ static bool is_closed(struct slab_cache *cache, int cpu)
 static void install(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	if (cpu_engine->install(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
-		slab_list(cache, cpu, slab);
+		slab_push_partial(cache, cpu, slab);
 }
 
 static void own_and_install(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
 	install(cache, cpu, slab);
-	if (cache_letters(cache) & LETTERS_SLAB) /* switched on meanwhile */
-		__atomic_store_n(&cache->undrained, true, __ATOMIC_RELAXED);
+	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) /* switched on meanwhile */
+		__atomic_store_n(&cache->plain_owned, true, __ATOMIC_RELAXED);
 }
 
-/* A slab in hand without free objects: make it ready, or let it be full. */
+/* An isolated slab without free objects: make it ready, or let it be full. */
 static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	int error = 0;
 
 	decay_begin_use(slab);
-	if (slab_make_ready(cache, slab, &error)) {
+	if (slab_refill(cache, slab, &error)) {
 		own_and_install(cache, cpu, slab);
 		return REFILL_OK;
 	}
@@ -62,7 +62,7 @@ static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
 
 /*
  * The current slab is exhausted: take it off the CPU, step by step (retire,
- * disown, and in slab_make_ready() the exchange that declares it full). Any
+ * disown, and in slab_refill() the exchange that declares it full). Any
  * step that finds it has free objects again lists it for its owner.
  */
 static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
@@ -70,7 +70,7 @@ static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
 	if (cpu_engine->retire(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
 		return REFILL_OK;
 	if (cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, true) != CPU_DONE) {
-		slab_list(cache, cpu, slab);
+		slab_push_partial(cache, cpu, slab);
 		return REFILL_OK;
 	}
 	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED)
@@ -79,19 +79,19 @@ static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
 }
 
 /* Slabs listed for this CPU from elsewhere; false when there are none. */
-static bool take_incoming(struct slab_cache *cache, int cpu)
+static bool take_handed_off(struct slab_cache *cache, int cpu)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 	uint64_t list;
 
-	if (!__atomic_load_n(&slot->incoming, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED))
 		return false;
-	list = __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE);
+	list = __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE);
 	while (list) {
 		struct slab *slab = slab_from_cpu(cpu_word_slab(list));
 
 		list = slab->cpu.next;
-		slab_list(cache, cpu, slab);
+		slab_push_partial(cache, cpu, slab);
 	}
 	return true;
 }
@@ -149,7 +149,7 @@ static int from_pages(struct slab_cache *cache, int cpu, unsigned node)
 	return reuse(cache, cpu, slab);
 }
 
-/* From nodes that have so many partial slabs. */
+/* From nodes that have enough partial slabs. */
 static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node, unsigned least)
 {
 	for (unsigned other = 0; other < topology_nodes(); other++)
@@ -161,7 +161,7 @@ static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node, un
 }
 
 /* Is this one of remote_node_ratio in 100 times? A lost count does no harm. */
-static bool is_other_nodes_turn(struct slab_cache *cache)
+static bool are_other_nodes_due(struct slab_cache *cache)
 {
 	unsigned ratio = __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED), sum;
 
@@ -178,7 +178,7 @@ static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsi
 	unsigned plenty = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED) + 1;
 	int result;
 
-	if (is_other_nodes_turn(cache) && from_other_nodes(cache, cpu, node, plenty) == REFILL_OK)
+	if (are_other_nodes_due(cache) && from_other_nodes(cache, cpu, node, plenty) == REFILL_OK)
 		return REFILL_OK;
 	result = from_pages(cache, cpu, node);
 	if (result == REFILL_ERROR && mode & SLAB_ALLOC_FULL)
@@ -187,11 +187,11 @@ static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsi
 }
 
 /* What this CPU freed into others' slabs: some of it may become ours. */
-static void flush_gather(struct slab_cache *cache, int cpu)
+static void flush_remote_batch(struct slab_cache *cache, int cpu)
 {
 	struct cpu_batch batch;
 
-	if (cpu_engine->gather_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
 }
 
@@ -202,7 +202,7 @@ static void flush_gather(struct slab_cache *cache, int cpu)
  */
 static void flush_last_freed(struct slab_cache *cache)
 {
-	void *obj = cpu_engine->pop_hot(cache->cpu_slots);
+	void *obj = cpu_engine->pop_last_freed(cache->cpu_slots);
 	struct slab *slab;
 	uint16_t offset8;
 
@@ -228,9 +228,9 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 		if (result != REFILL_NONE)
 			return result;
 	}
-	if (from_partial(cache, cpu) || take_incoming(cache, cpu))
+	if (from_partial(cache, cpu) || take_handed_off(cache, cpu))
 		return REFILL_OK;
-	flush_gather(cache, cpu);
+	flush_remote_batch(cache, cpu);
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
 	if (mode & ~SLAB_ALLOC_LOCAL)

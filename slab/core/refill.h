@@ -15,18 +15,18 @@ enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
 /* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
-/* A slab in hand with free objects becomes this CPU's, or goes to its node. */
+/* An isolated slab with free objects becomes this CPU's, or goes to its node. */
 void slab_adopt(struct slab_cache *cache, struct slab *slab);
 /* Put a slab that `cpu` owns on that CPU's partial list, from wherever we are. */
-void slab_list(struct slab_cache *cache, int cpu, struct slab *slab);
+void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */
 
-/* Hand freed objects to a slab that somebody else may own. */
+/* Hand freed objects to a slab that another CPU may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
 /* Link a batch in front of `first`, an index + 1 or 0, in links[], which is written by
- * who frees the object: the new first. */
+ * the thread that frees the object: the new first. */
 unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first);
 /* … that are linked by links[] already: first and last are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
@@ -38,17 +38,17 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
  * min_partial are kept without objects in use. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
 /* … with flush_lock taken as `how` says (hand.h); false: it could not be. */
-bool cache_flush_as(struct slab_cache *cache, enum hand_lock how, unsigned *ret_released);
+bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
 /* … listed slabs stay as they are; those of CPUs have been idle since that turn (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 /* Are there slabs that were taken from CPUs, and stand on no node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);
 /* Does this CPU hold slabs or objects of a cache? */
 bool slot_holds(const struct cpu_slot *slot);
-/* What a CPU has gathered, out of its slot, which is closed and fenced. */
-void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch);
-/* Slabs in hand, linked by next: full ones leave it, others go to their node. */
-unsigned slab_put_back(struct slab_cache *cache, struct slab *hand);
+/* A CPU's remote batch, out of its slot, which is closed and fenced. */
+void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch);
+/* Isolated slabs, linked by next: full ones leave it, others go to their node. */
+unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
 /* Take back slabs from CPUs that hold too many: whether the nodes got some. */
 bool cache_steal(struct slab_cache *cache);
 

@@ -8,9 +8,9 @@
  * allocate. Debug slabs are checked when they go back, which may end in a report: those that
  * are released under flush_lock wait until it is free. All others are simply given back.
  *
- *   leaving     on its node's list of those (node->leaving). Whoever has the flush_lock
- *               leaves it at that; hand_unlock() sees to the rest
- *   destroyed   still there, and `met` tells by which thread
+ *   leaving     on its node's list of those (node->leaving). A thread that holds flush_lock
+ *               stops there; its flush_unlock() does the rest
+ *   destroyed   still there; slab->destroyer is the thread that does it
  *   given back  under flush_lock, so that no child of a fork lacks it
  *
  * In the child of a fork those that other threads were destroying are leaving again.
@@ -34,10 +34,10 @@
 #include "pages/topology.h"
 #include "report/annotate.h"
 
-/* This thread has a cache's flush_lock, or slabs in hand under it. */
+/* This thread has a cache's flush_lock, or isolated slabs under it. */
 static __thread bool locked __attribute__((tls_model("initial-exec")));
 
-bool hand_is_locked(void)
+bool flush_lock_is_held(void)
 {
 	return locked;
 }
@@ -61,7 +61,7 @@ static void leave(struct slab_cache *cache, struct slab *slab)
 
 	__atomic_store_n(&cache->leaves, true, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&node->lock);
-	slab->met = 0;
+	slab->destroyer = 0;
 	queue_add_head(&node->leaving, slab);
 	pthread_mutex_unlock(&node->lock);
 }
@@ -73,10 +73,10 @@ static struct slab *take_from(struct cache_node *node)
 
 	pthread_mutex_lock(&node->lock);
 	slab = node->leaving.first;
-	if (slab && slab->met)
+	if (slab && slab->destroyer)
 		slab = NULL;
 	if (slab) {
-		slab->met = myself();
+		slab->destroyer = myself();
 		queue_remove(&node->leaving, slab);
 		queue_add_tail(&node->leaving, slab);
 	}
@@ -97,7 +97,7 @@ static void has_left(struct cache_node *node, struct slab *slab)
 {
 	pthread_mutex_lock(&node->lock);
 	queue_remove(&node->leaving, slab);
-	slab->met = 0;
+	slab->destroyer = 0;
 	pthread_mutex_unlock(&node->lock);
 }
 
@@ -128,15 +128,15 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 {
 	struct callback callback;
 
-	if (slab->debug && slab->debug->letters & LETTER_TOOL)
+	if (slab->debug && slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_show(slab->cpu.base, slab_bytes(slab));
 	if (slab->debug)
 		cache->checks->leaving(cache, slab);
 	if (!cache->dtor)
 		return;
 	callback = callback_begin(cache);
-	for (unsigned i = slab->carved; i-- > 0;) {
-		slab_set_carved(slab, i);
+	for (unsigned i = slab->initialized; i-- > 0;) {
+		slab_set_initialized(slab, i);
 		debug_destroy_object(cache, object_at(slab, i));
 	}
 	callback_end(&callback);
@@ -176,7 +176,8 @@ void slab_release_leaving(struct slab_cache *cache)
 	const struct slab_cache *was = releasing;
 	struct slab *slab;
 
-	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache || hand_is_locked())
+	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache ||
+	    flush_lock_is_held())
 		return;
 	slab = take(cache);
 	if (!slab)
@@ -192,7 +193,7 @@ void slab_release_leaving(struct slab_cache *cache)
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
 {
-	bool reports = slab->debug && hand_is_locked();
+	bool reports = slab->debug && flush_lock_is_held();
 
 	if (!cache->dtor && !readers_may_look(cache) && !reports) {
 		debug_slab_release_now(cache, slab);
@@ -208,9 +209,9 @@ static void leave_again(struct cache_node *node)
 
 	for (struct slab *slab = node->leaving.first; slab; slab = next) {
 		next = slab->next;
-		if (!slab->met || slab->met == myself())
+		if (!slab->destroyer || slab->destroyer == myself())
 			continue;
-		slab->met = 0;
+		slab->destroyer = 0;
 		queue_remove(&node->leaving, slab);
 		queue_add_head(&node->leaving, slab);
 	}

@@ -2,13 +2,13 @@
 /*
  * Taking slabs back from CPUs ("revocation").
  *
- * close every slot that holds something · fence · now nobody changes these
- * slots but by pop and push on slabs they own: take current, partial, incoming
- * and gather · fence · nobody allocates the last-freed object any more: free it,
- * open the slots.
+ * close every slot that holds something · fence · now these slots change only by
+ * pop and push on slabs that their CPUs own: take current, partial, handed_off
+ * and remote_batch · fence · now no thread allocates the last-freed object: free
+ * it, open the slots.
  *
  * Meanwhile allocations on a closed CPU go to the node, object by object, so
- * nobody waits.
+ * no thread waits.
  *
  * That takes as long as there are CPUs, however many slabs they hold. The slabs stand in
  * chains of the cache now (cache->taken), and still belong to their CPUs, which may go on
@@ -31,10 +31,10 @@
 bool slot_holds(const struct cpu_slot *slot)
 {
 	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&slot->hot, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	       __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
 }
 
 static unsigned partial_count(const struct cpu_slot *slot)
@@ -119,11 +119,11 @@ static unsigned put_some(struct slab_cache *cache)
 }
 
 /* flush_lock is given up between pieces. false: it could not be taken again. */
-static bool put_taken(struct slab_cache *cache, enum hand_lock how, unsigned *released)
+static bool put_taken(struct slab_cache *cache, enum flush_lock_mode how, unsigned *released)
 {
 	while (cache->taken) {
 		*released += put_some(cache);
-		if (cache->taken && !hand_let_others(cache, how))
+		if (cache->taken && !flush_lock_yield(cache, how))
 			return false;
 	}
 	return true;
@@ -131,24 +131,24 @@ static bool put_taken(struct slab_cache *cache, enum hand_lock how, unsigned *re
 
 /* --- CPUs' slots --------------------------------------------------------------------- */
 
-void slot_take_gather(struct cpu_slot *slot, struct cpu_batch *batch)
+void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 {
-	uint64_t word = __atomic_load_n(&slot->gather, __ATOMIC_RELAXED);
+	uint64_t word = __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
 
 	batch->slab = cpu_word_slab(word);
 	batch->count = cpu_word_count(word);
 	for (unsigned i = 0; i < batch->count; i++)
-		batch->offset8[i] = slot->gather_buf[i];
-	__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+		batch->offset8[i] = slot->remote_batch_buf[i];
+	__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 }
 
 /*
- * No current slab, and fenced since: nobody allocates the hot object any more.
+ * No current slab, and fenced since: no thread allocates the last-freed object any more.
  * Frees may fill the place again at any time, hence the exchange.
  */
-static void free_hot(struct slab_cache *cache, struct cpu_slot *slot)
+static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
 {
-	void *obj = (void *)__atomic_exchange_n(&slot->hot, 0, __ATOMIC_ACQ_REL);
+	void *obj = (void *)__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL);
 	uint16_t offset8;
 
 	if (!obj)
@@ -170,24 +170,25 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 		keep_chain(cache, cpu_word(current, 1));
 	}
 	keep_chain(cache, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE));
-	keep_chain(cache, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE));
-	/* The gathered objects go where they belong, as the CPU itself would send them. */
-	slot_take_gather(slot, &batch);
+	keep_chain(cache, __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE));
+	/* The remote batch goes to its slab, as the CPU itself would send it. */
+	slot_take_remote_batch(slot, &batch);
 	if (batch.count)
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
 }
 
-unsigned slab_put_back(struct slab_cache *cache, struct slab *hand)
+unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated)
 {
 	struct slab *partial = NULL, *next;
 
-	for (; hand; hand = next) {
+	for (; isolated; isolated = next) {
 		int error = 0;
 
-		next = hand->next;
-		if (hand->carved < hand->objects || slab_make_ready(cache, hand, &error)) {
-			hand->next = partial;
-			partial = hand;
+		next = isolated->next;
+		if (isolated->initialized < isolated->objects ||
+		    slab_refill(cache, isolated, &error)) {
+			isolated->next = partial;
+			partial = isolated;
 		}
 	}
 	return node_put(cache, partial);
@@ -199,7 +200,7 @@ static void open_slots(struct slab_cache *cache)
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
 		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
-			free_hot(cache, slot);
+			free_last_freed(cache, slot);
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
@@ -226,9 +227,9 @@ static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t id
 	return put_revoked(cache, slabs);
 }
 
-/* A gathered batch may make a CPU own a slab meanwhile, hence twice. flush_lock is held,
+/* A remote batch may make a CPU own a slab meanwhile, hence twice. flush_lock is held,
  * and at the end as well unless that is false. */
-static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum hand_lock how,
+static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum flush_lock_mode how,
 		   unsigned *released)
 {
 	for (unsigned round = 0; round < 2; round++) {
@@ -243,9 +244,9 @@ unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
 {
 	unsigned released = 0;
 
-	hand_lock(cache);
-	revoke(cache, idle_since, HAND_WAIT, &released);
-	hand_unlock(cache);
+	flush_lock(cache);
+	revoke(cache, idle_since, FLUSH_LOCK_WAIT, &released);
+	flush_unlock(cache);
 	return released;
 }
 
@@ -258,7 +259,7 @@ bool cache_has_taken(const struct slab_cache *cache)
 struct release {
 	struct slab_cache *cache;
 	struct cache_node *node;
-	unsigned kept; /* so many slabs stay listed */
+	unsigned kept; /* slabs that stay listed */
 	unsigned released;
 };
 
@@ -269,28 +270,28 @@ static bool is_surplus(struct slab *slab, void *arg)
 	return release->node->partial.count > release->kept && !slab_used(slab);
 }
 
-/* Nobody allocates from them since they were seen to be empty; but of a damaged freelist
+/* No thread allocates from them since they were seen to be empty; but of a damaged freelist
  * that was a guess, and validation is to see it. */
-static void release(struct slab *hand, void *arg)
+static void release(struct slab *isolated, void *arg)
 {
 	struct release *release = arg;
 	struct slab *empty = NULL, *others = NULL, *next;
 
-	for (; hand; hand = next) {
+	for (; isolated; isolated = next) {
 		struct slab **chain;
 
-		next = hand->next;
-		slab_collect(hand);
-		chain = slab_is_empty(hand) ? &empty : &others;
-		hand->next = *chain;
-		*chain = hand;
+		next = isolated->next;
+		slab_collect(isolated);
+		chain = slab_is_empty(isolated) ? &empty : &others;
+		isolated->next = *chain;
+		*chain = isolated;
 	}
 	if (others)
 		node_put_last(release->cache, others->node, others);
 	release->released += node_release(release->cache, empty);
 }
 
-unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lock lock,
+unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
 			      bool (*wants)(struct slab *, void *))
 {
 	struct release arg = {
@@ -299,7 +300,7 @@ unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lo
 		.kept = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED),
 	};
 
-	hand_walk(&(struct hand_walk){.cache = cache,
+	list_walk(&(struct list_walk){.cache = cache,
 				      .node = n,
 				      .lock = lock,
 				      .sparse = true,
@@ -309,12 +310,12 @@ unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum hand_lo
 	return arg.released;
 }
 
-bool cache_flush_as(struct slab_cache *cache, enum hand_lock how, unsigned *ret_released)
+bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released)
 {
 	*ret_released = 0;
-	if (!hand_lock_as(cache, how) || !revoke(cache, 0, how, ret_released))
+	if (!flush_lock_as(cache, how) || !revoke(cache, 0, how, ret_released))
 		return false;
-	hand_unlock(cache);
+	flush_unlock(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		*ret_released += cache_release_listed(cache, n, how, is_surplus);
 	return true;
@@ -324,16 +325,16 @@ unsigned cache_flush(struct slab_cache *cache)
 {
 	unsigned released;
 
-	cache_flush_as(cache, HAND_WAIT, &released);
+	cache_flush_as(cache, FLUSH_LOCK_WAIT, &released);
 	return released;
 }
 
 static bool put_some_now(struct slab_cache *cache)
 {
-	if (!hand_trylock(cache))
+	if (!flush_trylock(cache))
 		return false;
 	put_some(cache);
-	hand_unlock(cache);
+	flush_unlock(cache);
 	return true;
 }
 
@@ -341,7 +342,7 @@ static bool put_some_now(struct slab_cache *cache)
  * A CPU that mostly frees comes to own slabs that another one allocated from. It
  * keeps those with objects in use, and would keep them for ever; so before fresh
  * memory is taken, CPUs that hold more than a quarter of the cache's slabs give
- * up theirs. Each fresh slab looks at STEAL_CPUS of them, which take turns. What is taken
+ * up theirs. Each fresh slab looks at STEAL_CPUS of them, cyclically. What is taken
  * beyond TAKEN_PIECE slabs serves the next ones.
  */
 bool cache_steal(struct slab_cache *cache)
@@ -360,9 +361,9 @@ bool cache_steal(struct slab_cache *cache)
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
 	}
 	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);
-	if (!found || !hand_trylock(cache))
+	if (!found || !flush_trylock(cache))
 		return false;
 	flush_slots(cache, over, 0);
-	hand_unlock(cache);
+	flush_unlock(cache);
 	return true;
 }

@@ -21,7 +21,7 @@ static inline struct slab *slab_from_cpu(struct cpu_slab *cpu)
 	return (struct slab *)cpu;
 }
 
-/* Whose slab it is: NULL for nobody's. */
+/* The cache of the slab; NULL: none. */
 static inline struct slab_cache *slab_user(const struct slab *slab)
 {
 	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE);
@@ -34,24 +34,24 @@ static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 	return (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) & tag;
 }
 
-/* Objects made ready so far: changed in hand, read by anybody. */
-static inline unsigned slab_carved(const struct slab *slab)
+/* Objects initialized so far: changed while isolated, read by any thread. */
+static inline unsigned slab_initialized(const struct slab *slab)
 {
-	return __atomic_load_n(&slab->carved, __ATOMIC_RELAXED);
+	return __atomic_load_n(&slab->initialized, __ATOMIC_RELAXED);
 }
 
-static inline void slab_set_carved(struct slab *slab, unsigned carved)
+static inline void slab_set_initialized(struct slab *slab, unsigned initialized)
 {
-	__atomic_store_n(&slab->carved, (uint16_t)carved, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->initialized, (uint16_t)initialized, __ATOMIC_RELAXED);
 }
 
-/* Is obj the start of an object of this slab, which has no letters? */
+/* Is obj the start of an object of this slab, which has no debug flags? */
 static inline bool slab_is_object(const struct slab *slab, const void *obj)
 {
 	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
 	unsigned index;
 
-	if (offset % 8 || offset >= slab_carved(slab) * slab_size(slab))
+	if (offset % 8 || offset >= slab_initialized(slab) * slab_size(slab))
 		return false;
 	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
 	return index * slab_size(slab) == offset;
@@ -60,26 +60,26 @@ static inline bool slab_is_object(const struct slab *slab, const void *obj)
 /* --- states (slab_state.c) --------------------------------------------------------------- */
 
 /*
- * slab_make_ready: give a slab in hand free objects: those that others freed,
- * or fresh ones. true: it has some. false: it became full and is out of hand,
- * or, with *ret_error set, there was no memory and it is still in hand.
+ * slab_refill: give an isolated slab free objects: those that others freed,
+ * or fresh ones. true: it has some. false: it became full and is not isolated any more,
+ * or, with *ret_error set, there was no memory and it is still isolated.
  */
-bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error);
+bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error);
 
-/* Move what others freed into a slab in hand: how many objects. */
+/* Move objects that others freed to an isolated slab's freelist: how many. */
 unsigned slab_collect(struct slab *slab);
 /* Objects of a chain in links[], first an index + 1, go to the freelist of an isolated slab. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
 /* Objects in use, at about this moment. Of any slab. */
 unsigned slab_used(const struct slab *slab);
-/* Entirely free, in hand, and collected. */
+/* Entirely free, isolated, and collected. */
 bool slab_is_empty(const struct slab *slab);
-/* A fresh slab in hand; NULL and ENOMEM. */
+/* A fresh slab, isolated; NULL and ENOMEM. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
 /* A random order (SLAB_RANDOM). */
 void slab_shuffle(uint16_t *numbers, unsigned n);
 
-/* Which objects of a slab in hand are free: one bit each in map[objects / 64]. */
+/* Which objects of an isolated slab are free: one bit each in map[objects / 64]. */
 #define SLAB_MAP_WORDS (65536 / 64)
 long slab_map_free(struct slab *slab, uint64_t *map);
 
@@ -93,43 +93,43 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 void validate_lock(void);
 void validate_unlock(void);
 
-/* --- slabs with letters, and those that drain -------------------------------------------- */
+/* --- slabs with debug flags, and those that drain -------------------------------------------- */
 
-/* Allocated objects of a debug slab, or of one that drains; a guess without the lock. */
+/* Allocated objects of a debug or legacy slab; a guess without the lock. */
 unsigned debug_used(const struct slab *slab);
-/* Is an object allocated? Of slabs with letters and slabs that drain. */
+/* Is an object allocated? Of debug slabs and legacy slabs. */
 bool debug_is_allocated(const struct slab *slab, unsigned index);
 
 /*
- * When letters are switched on, the slabs that exist are freed into but not
- * allocated from: they drain. Their objects' states then stand in the place of
+ * When debug flags are switched on, the slabs that exist are freed into but not
+ * allocated from: legacy slabs. Their objects' states then stand in the place of
  * their freelist, so that a second free is noticed there as well.
  */
-bool slab_drains(const struct slab *slab);
+bool slab_is_legacy(const struct slab *slab);
 
-/* Of a slab that drains. */
-bool drain_is_free(const struct slab *slab, unsigned index);
+/* Of a legacy slab. */
+bool legacy_is_free(const struct slab *slab, unsigned index);
 /* Where that stands: DRAIN_FREE or 0. */
 #define DRAIN_FREE ((uint16_t)0xffff)
 uint16_t *drain_state(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 
-/* Destroy the objects of an entirely free slab in hand and give it back; of type-safe
+/* Destroy the objects of an isolated, entirely free slab and give it back; of type-safe
  * caches after a grace period. Under flush_lock, and in a destructor, that is only begun
- * (release.c). With letters, it was withdrawn. */
+ * (release.c). With debug flags, it was withdrawn. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
 /* … go on with those for which it was begun, with no lock held. */
 void slab_release_leaving(struct slab_cache *cache);
-/* In the child of a fork: … and with those that threads had in hand. */
+/* In the child of a fork: … and with those that threads had isolated. */
 void release_after_fork_child(struct slab_cache *cache);
 /* … when its objects are destroyed already. */
 void slab_give_back(struct slab_cache *cache, struct slab *slab);
-/* Destroy the objects of an unused slab, with letters or without: with no lock held. */
+/* Destroy the objects of an unused slab, with debug flags or without: with no lock held. */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
 /* Call the destructor, between callback_begin() and callback_end(). */
 void debug_destroy_object(struct slab_cache *cache, void *obj);
-/* Does this thread run one? When an allocation within it fails, no cache is asked for memory. */
+/* Does this thread run one? An allocation within it that fails calls no reclaim callback. */
 bool debug_is_destroying(void);
 /* … and give it back: of a type-safe cache, when no reader can look at them any more. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);

@@ -11,13 +11,13 @@
 /* Of a slab that CPUs work on at this moment it is a guess. */
 unsigned slab_used(const struct slab *slab)
 {
-	unsigned carved = slab_carved(slab), unused;
+	unsigned initialized = slab_initialized(slab), unused;
 
-	if (slab->debug || slab_drains(slab))
+	if (slab->debug || slab_is_legacy(slab))
 		return debug_used(slab);
 	unused = cpu_slab_free_count(&slab->cpu) +
 		 (uint16_t)(__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16);
-	return unused < carved ? carved - unused : 0;
+	return unused < initialized ? initialized - unused : 0;
 }
 
 struct map_arg {
@@ -44,7 +44,7 @@ long slab_map_free(struct slab *slab, uint64_t *free_map)
 	struct map_arg arg = {slab, free_map, 0};
 
 	memset(free_map, 0, (slab->objects + 63u) / 64 * sizeof(free_map[0]));
-	cpu_slab_hand_each(&slab->cpu, map_one, &arg);
+	cpu_slab_each(&slab->cpu, map_one, &arg);
 	return arg.bad;
 }
 
@@ -53,12 +53,12 @@ uint16_t *drain_state(const struct slab *slab, unsigned index)
 	return cpu_slab_stack((struct cpu_slab *)&slab->cpu) + index;
 }
 
-bool drain_is_free(const struct slab *slab, unsigned index)
+bool legacy_is_free(const struct slab *slab, unsigned index)
 {
 	return __atomic_load_n(drain_state(slab, index), __ATOMIC_RELAXED) == DRAIN_FREE;
 }
 
-bool slab_drains(const struct slab *slab)
+bool slab_is_legacy(const struct slab *slab)
 {
 	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
@@ -66,7 +66,7 @@ bool slab_drains(const struct slab *slab)
 bool debug_is_allocated(const struct slab *slab, unsigned index)
 {
 	if (!slab->debug)
-		return !drain_is_free(slab, index);
+		return !legacy_is_free(slab, index);
 	return debug_record(slab, index)->state == OBJECT_ALLOCATED;
 }
 
@@ -74,11 +74,11 @@ unsigned debug_used(const struct slab *slab)
 {
 	unsigned used, late;
 
-	/* Without the lock a slab may cease to drain at any time, but never get letters. */
+	/* Without the lock a slab may cease to be legacy at any time, but never get debug flags. */
 	if (slab->debug)
 		return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
-	/* Frees that were under way when it began to drain wait at the remote word. */
-	used = __atomic_load_n(&slab->drained, __ATOMIC_RELAXED);
+	/* Frees that were under way when it became a legacy slab wait at the remote word. */
+	used = __atomic_load_n(&slab->legacy_used, __ATOMIC_RELAXED);
 	late = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16 & 0xffff;
 	return late < used ? used - late : 0;
 }

@@ -4,17 +4,16 @@
  *
  * A slab is, at any moment, exactly one of
  *   owned       by a CPU: its current slab, on its partial list, or on its
- *               incoming stack. owner = CPU, REMOTE_OWNED.
+ *               stack of handed-off slabs. owner = CPU, REMOTE_OWNED.
  *   full        owner = none, remote = {no objects, not owned}. On no list.
  *   listed      on its node's partial list. owner = none, REMOTE_OWNED.
- *   in hand     of one thread that moves it between the others. owner = none,
- *               REMOTE_OWNED.
+ *   isolated    known to one thread, which moves it between the other states.
+ *               owner = none, REMOTE_OWNED.
  *   free        in the page layer.
  *
- * The step that must not go wrong is into and out of "full": whoever frees an
- * object sees in the same exchange that delivers it whether somebody will
- * collect it. If nobody would, the exchange makes him the one who has the slab
- * in hand.
+ * The critical transition is into and out of "full": the exchange that delivers
+ * a freed object also shows whether a thread will collect it. If none would, the
+ * exchange isolates the slab for the thread that frees.
  */
 #include <errno.h>
 #include <slab/stats.h>
@@ -34,28 +33,28 @@
 
 /* Fresh objects come in pieces, so that a small cache touches little memory
  * and a growing one takes its page faults in large batches. */
-#define CARVE_BYTES 16384u
-#define CARVE_ALL_SLABS 4u
+#define INITIALIZE_BYTES 16384u
+#define INITIALIZE_ALL_SLABS 4u
 
 #define OBJECTS_MIN 12u /* in a slab, unless the largest slab holds fewer */
 
-/* Objects that are linked by links[], into a slab in hand. */
+/* Objects that are linked by links[], into an isolated slab. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count)
 {
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 	unsigned n = 0;
 
 	for (unsigned i = first, left = count; i && left; left--) {
 		uint16_t next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
 
 		offset8[n++] = (uint16_t)((i - 1) * slab->cpu.size8);
-		if (n == CPU_GATHER_MAX) {
-			cpu_slab_hand_put(&slab->cpu, n, offset8);
+		if (n == CPU_BATCH_MAX) {
+			cpu_slab_put(&slab->cpu, n, offset8);
 			n = 0;
 		}
 		i = next;
 	}
-	cpu_slab_hand_put(&slab->cpu, n, offset8);
+	cpu_slab_put(&slab->cpu, n, offset8);
 }
 
 unsigned slab_collect(struct slab *slab)
@@ -66,22 +65,22 @@ unsigned slab_collect(struct slab *slab)
 		return 0;
 	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
 	slab_put_chain(slab, REMOTE_FIRST(remote), REMOTE_COUNT(remote));
-	decay_unsettle(slab);
+	idle_clear_purged(slab);
 	return REMOTE_COUNT(remote);
 }
 
-static unsigned carve_target(struct slab_cache *cache, struct slab *slab)
+static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 {
-	size_t size = (size_t)slab->cpu.size8 * 8, bytes = (slab->carved + 1) * size;
+	size_t size = (size_t)slab->cpu.size8 * 8, bytes = (slab->initialized + 1) * size;
 	unsigned slabs = __atomic_load_n(&cache->node[slab->node].nr_slabs, __ATOMIC_RELAXED);
 	unsigned target;
 
-	if (slabs > CARVE_ALL_SLABS)
+	if (slabs > INITIALIZE_ALL_SLABS)
 		return slab->objects;
 	if (bytes < slab->populated)
 		bytes = slab->populated;
 	else
-		bytes = (bytes + CARVE_BYTES) & ~(size_t)(CARVE_BYTES - 1);
+		bytes = (bytes + INITIALIZE_BYTES) & ~(size_t)(INITIALIZE_BYTES - 1);
 	target = (unsigned)(bytes / size);
 	return target < slab->objects ? target : slab->objects;
 }
@@ -113,16 +112,16 @@ void slab_shuffle(uint16_t *numbers, unsigned n)
  * or in no order at all (SLAB_RANDOM). */
 static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 {
-	uint16_t offset8[CPU_GATHER_MAX];
+	uint16_t offset8[CPU_BATCH_MAX];
 
 	while (last > first) {
 		unsigned n = 0;
 
-		while (last > first && n < CPU_GATHER_MAX)
+		while (last > first && n < CPU_BATCH_MAX)
 			offset8[n++] = (uint16_t)(--last * slab->cpu.size8);
 		if (slab_options()->random)
 			slab_shuffle(offset8, n);
-		cpu_slab_hand_put(&slab->cpu, n, offset8);
+		cpu_slab_put(&slab->cpu, n, offset8);
 	}
 }
 
@@ -139,11 +138,11 @@ static unsigned construct(struct slab_cache *cache, struct slab *slab, unsigned 
 	return i;
 }
 
-/* Make more objects of a slab in hand: 0, or ENOMEM when not a single one. */
-static int carve(struct slab_cache *cache, struct slab *slab)
+/* Make more objects of an isolated slab: 0, or ENOMEM when not a single one. */
+static int initialize_objects(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8;
-	unsigned first = slab->carved, last = carve_target(cache, slab);
+	unsigned first = slab->initialized, last = initialize_target(cache, slab);
 
 	slab_populate(slab, last * size);
 	if (cache->ctor)
@@ -151,19 +150,19 @@ static int carve(struct slab_cache *cache, struct slab *slab)
 	if (last == first)
 		return ENOMEM;
 	put_fresh(slab, first, last);
-	slab_set_carved(slab, last);
+	slab_set_initialized(slab, last);
 	return 0;
 }
 
-bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error)
+bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error)
 {
 	for (;;) {
 		uint64_t owned = REMOTE_OWNED;
 
 		if (slab_collect(slab) || cpu_slab_free_count(&slab->cpu))
 			return true;
-		if (slab->carved < slab->objects) {
-			*ret_error = carve(cache, slab);
+		if (slab->initialized < slab->objects) {
+			*ret_error = initialize_objects(cache, slab);
 			return !*ret_error;
 		}
 		if (__atomic_compare_exchange_n(&slab->remote, &owned, 0, false, __ATOMIC_ACQ_REL,
@@ -174,7 +173,7 @@ bool slab_make_ready(struct slab_cache *cache, struct slab *slab, int *ret_error
 
 bool slab_is_empty(const struct slab *slab)
 {
-	return cpu_slab_free_count(&slab->cpu) == slab->carved;
+	return cpu_slab_free_count(&slab->cpu) == slab->initialized;
 }
 
 struct slab *slab_create(struct slab_cache *cache, unsigned node)
@@ -190,7 +189,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 		return NULL;
 	}
 	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
-	slab_set_carved(slab, 0);
+	slab_set_initialized(slab, 0);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From a pointer of the user's to its slab. It may be any pointer: where
- * fault_installed(), one that leads nowhere leads to slab_nowhere. One that
+ * fault_installed(), one to unmapped memory leads to slab_none. One that
  * leads through readable memory of somebody else's leads to what happens to
  * stand there: segment_known() tells.
  */

@@ -12,11 +12,11 @@
 #include <slab/debug.h>
 #include <sys/types.h>
 
-void debug_report(struct slab_cache *cache, const struct finding *finding)
+void debug_report(struct slab_cache *cache, const struct bug_info *bug)
 {
 	if (cache)
 		__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
-	finding_report(finding);
+	bug_info_report(bug);
 }
 
 bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
@@ -29,135 +29,135 @@ bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_i
 
 	*ret_index = index;
 	*ret_into = offset - index * size - left;
-	return index < slab_carved(slab);
+	return index < slab_initialized(slab);
 }
 
-void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
-		  const void *caller)
+void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
+		     const void *caller)
 {
-	finding_detected(finding, caller);
-	finding_fix(finding, "Object at %p not freed", obj);
-	debug_report(cache, finding);
+	bug_info_detected(bug, caller);
+	bug_info_fix(bug, "Object at %p not freed", obj);
+	debug_report(cache, bug);
 }
 
 void debug_report_stray(struct slab_cache *cache, const void *obj, const void *caller)
 {
 	const struct slab *slab = segment_known(obj) ? slab_of(obj) : NULL;
 	const struct slab_cache *user = slab ? slab_user(slab) : NULL;
-	struct finding finding;
+	struct bug_info bug;
 
 	if (!slab)
-		finding_begin(&finding, SLAB_PROBLEM_NOT_A_SLAB, cache->name,
-			      "Attempt to free object %p outside of slab", obj);
+		bug_info_begin(&bug, SLAB_PROBLEM_NOT_A_SLAB, cache->name,
+			       "Attempt to free object %p outside of slab", obj);
 	else if (user && user != cache)
-		finding_begin(&finding, SLAB_PROBLEM_WRONG_CACHE, cache->name,
-			      "Wrong slab cache. %s but object is from %s", cache->name,
-			      user->name);
+		bug_info_begin(&bug, SLAB_PROBLEM_WRONG_CACHE, cache->name,
+			       "Wrong slab cache. %s but object is from %s", cache->name,
+			       user->name);
 	else
-		finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-			      "Invalid object pointer %p", obj);
+		bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, cache->name,
+			       "Invalid object pointer %p", obj);
 	if (user)
-		finding_slab(&finding, slab);
+		bug_info_slab(&bug, slab);
 	else if (slab && slab->large)
-		finding_note(&finding, "It points into %zu bytes of slab_malloc() at %p",
-			     slab->large, (void *)slab->cpu.base);
-	else if (slab && slab != &slab_nowhere)
-		finding_note(&finding, "No cache has a slab there: its objects were all freed");
-	debug_refuse(cache, &finding, obj, caller);
+		bug_info_note(&bug, "It points into %zu bytes of slab_malloc() at %p", slab->large,
+			      (void *)slab->cpu.base);
+	else if (slab && slab != &slab_none)
+		bug_info_note(&bug, "No cache has a slab there: its objects were all freed");
+	report_bad_free(cache, &bug, obj, caller);
 }
 
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
-			    unsigned index, size_t into, struct finding *finding)
+			    unsigned index, size_t into, struct bug_info *bug)
 {
-	finding_begin(finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-		      "Invalid object pointer %p", obj);
-	finding_slab(finding, slab);
-	if (index < slab_carved(slab)) {
-		finding_object(finding, slab, index);
-		finding_note(finding, "It points %zd bytes from the start of an object",
-			     (ssize_t)into);
+	bug_info_begin(bug, SLAB_PROBLEM_INVALID_POINTER, cache->name, "Invalid object pointer %p",
+		       obj);
+	bug_info_slab(bug, slab);
+	if (index < slab_initialized(slab)) {
+		bug_info_object(bug, slab, index);
+		bug_info_note(bug, "It points %zd bytes from the start of an object",
+			      (ssize_t)into);
 	}
 }
 
 void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
-			   struct finding *finding)
+			   struct bug_info *bug)
 {
-	finding_begin(finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
-	finding_slab(finding, slab);
-	finding_object(finding, slab, index);
+	bug_info_begin(bug, SLAB_PROBLEM_DOUBLE_FREE, cache->name, "Object already free");
+	bug_info_slab(bug, slab);
+	bug_info_object(bug, slab, index);
 }
 
-/* Of a slab without letters: nothing is known but that the object is free. */
+/* Of a slab without debug flags: nothing is known but that the object is free. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 	unsigned index;
 	size_t into;
 
 	debug_find_object(slab, obj, &index, &into);
-	debug_describe_double(cache, slab, index, &finding);
-	debug_refuse(cache, &finding, obj, caller);
+	debug_describe_double(cache, slab, index, &bug);
+	report_bad_free(cache, &bug, obj, caller);
 }
 
 /* Of a slab without debug flags: all its objects are free already. */
 void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
 		       const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 	unsigned index;
 	size_t into;
 
 	debug_find_object(slab, obj, &index, &into);
-	finding_begin(&finding, SLAB_PROBLEM_DOUBLE_FREE, cache->name,
-		      "More objects freed than allocated");
-	finding_slab(&finding, slab);
-	finding_object(&finding, slab, index);
-	finding_note(&finding,
-		     "All objects of its slab are free already: one of them was freed twice");
-	debug_refuse(cache, &finding, obj, caller);
+	bug_info_begin(&bug, SLAB_PROBLEM_DOUBLE_FREE, cache->name,
+		       "More objects freed than allocated");
+	bug_info_slab(&bug, slab);
+	bug_info_object(&bug, slab, index);
+	bug_info_note(&bug,
+		      "All objects of its slab are free already: one of them was freed twice");
+	report_bad_free(cache, &bug, obj, caller);
 }
 
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 	unsigned index;
 	size_t into;
 
 	debug_find_object(slab, obj, &index, &into);
-	debug_describe_pointer(cache, slab, obj, index, into, &finding);
-	debug_refuse(cache, &finding, obj, caller);
+	debug_describe_pointer(cache, slab, obj, index, into, &bug);
+	report_bad_free(cache, &bug, obj, caller);
 }
 
 void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
 			     const void *caller)
 {
 	struct slab_cache *cache = slab_user(slab);
-	struct finding finding;
+	struct bug_info bug;
 	unsigned index;
 	size_t into;
 
-	finding_begin(&finding, SLAB_PROBLEM_WRONG_SIZE, cache ? cache->name : "slab_malloc",
-		      "Wrong size %zu freed, object has %zu", size, has);
+	bug_info_begin(&bug, SLAB_PROBLEM_WRONG_SIZE, cache ? cache->name : "slab_malloc",
+		       "Wrong size %zu freed, object has %zu", size, has);
 	if (cache) {
 		debug_find_object(slab, obj, &index, &into);
-		finding_slab(&finding, slab);
-		finding_object(&finding, slab, index);
+		bug_info_slab(&bug, slab);
+		bug_info_object(&bug, slab, index);
 	}
-	debug_refuse(cache, &finding, obj, caller);
+	report_bad_free(cache, &bug, obj, caller);
 }
 
-void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller)
+void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller)
 {
-	struct finding finding;
+	struct bug_info bug;
 
 	if (!segment_known(obj) || slab_user(slab_of(obj)) != cache) {
 		debug_report_stray(cache, obj, caller);
 		return;
 	}
-	finding_begin(&finding, SLAB_PROBLEM_INVALID_POINTER, cache->name,
-		      "slab_free_rcu(%p) in a cache without args.rcu", obj);
-	finding_slab(&finding, slab_of(obj));
-	debug_refuse(cache, &finding, obj, caller);
+	bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, cache->name,
+		       "slab_free_rcu(%p) in a cache without args.rcu", obj);
+	bug_info_slab(&bug, slab_of(obj));
+	report_bad_free(cache, &bug, obj, caller);
 }

@@ -5,8 +5,8 @@
  *
  *   BUG entry: Right Redzone overwritten    what is wrong
  *   0x…-0x… @offset=64. First byte …        where
- *   Allocated in …, Freed in …              who had the object, with stacks
- *   Detected in …                           who came upon it
+ *   Allocated in …, Freed in …              its users, with stacks
+ *   Detected in …                           the thread that found it
  *   Slab 0x…, Object 0x…                    in what it lies
  *   Redzone, Object, Redzone, Padding       the bytes around the damage
  *   FIX entry: …                            what was done about it
@@ -74,17 +74,17 @@ static const char *dump_start(const char *start, const char *end, const char *da
 	return start + LINE_BYTES * (skip < last ? skip : last);
 }
 
-static void dump_copy(struct finding *finding, struct dump *dump, char *bytes, size_t room,
+static void dump_copy(struct bug_info *bug, struct dump *dump, char *bytes, size_t room,
 		      const char *start, const char *end)
 {
-	bool guarded = finding->slab->debug && finding->slab->debug->guarded;
+	bool guarded = bug->slab->debug && bug->slab->debug->guarded;
 	const char *from;
 	size_t len;
 
 	*dump = (struct dump){0};
 	if (start >= end)
 		return;
-	from = dump_start(start, end, finding->first, room);
+	from = dump_start(start, end, bug->first, room);
 	len = (size_t)(end - from) < room ? (size_t)(end - from) : room;
 	dump->start = from;
 	dump->len = (unsigned)copy_bytes(bytes, from, len, guarded);
@@ -93,50 +93,50 @@ static void dump_copy(struct finding *finding, struct dump *dump, char *bytes, s
 		dump->more = (unsigned)((size_t)(end - start) - len);
 }
 
-void finding_begin(struct finding *finding, enum slab_problem problem, const char *cache,
-		   const char *reason, ...)
+void bug_info_begin(struct bug_info *bug, enum slab_problem problem, const char *cache,
+		    const char *reason, ...)
 {
 	va_list args;
 
-	memset(finding, 0, sizeof(*finding));
-	finding->problem = problem;
-	finding->cache = cache;
+	memset(bug, 0, sizeof(*bug));
+	bug->problem = problem;
+	bug->cache = cache;
 	va_start(args, reason);
-	vsnprintf(finding->reason, sizeof(finding->reason), reason, args);
+	vsnprintf(bug->reason, sizeof(bug->reason), reason, args);
 	va_end(args);
 }
 
-void finding_damage(struct finding *finding, const char *first, const char *last, uint8_t expected)
+void bug_info_damage(struct bug_info *bug, const char *first, const char *last, uint8_t expected)
 {
-	finding->first = first;
-	finding->last = last;
-	finding->expected = expected;
-	copy_bytes((char *)&finding->found, first, 1, false);
+	bug->first = first;
+	bug->last = last;
+	bug->expected = expected;
+	copy_bytes((char *)&bug->found, first, 1, false);
 }
 
-void finding_note(struct finding *finding, const char *format, ...)
+void bug_info_note(struct bug_info *bug, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(finding->note, sizeof(finding->note), format, args);
+	vsnprintf(bug->note, sizeof(bug->note), format, args);
 	va_end(args);
 }
 
-void finding_fix(struct finding *finding, const char *format, ...)
+void bug_info_fix(struct bug_info *bug, const char *format, ...)
 {
 	va_list args;
 
-	if (finding->fixes == sizeof(finding->fix) / sizeof(finding->fix[0]))
+	if (bug->fixes == sizeof(bug->fix) / sizeof(bug->fix[0]))
 		return;
 	va_start(args, format);
-	vsnprintf(finding->fix[finding->fixes++], sizeof(finding->fix[0]), format, args);
+	vsnprintf(bug->fix[bug->fixes++], sizeof(bug->fix[0]), format, args);
 	va_end(args);
 }
 
-void finding_detected(struct finding *finding, const void *caller)
+void bug_info_detected(struct bug_info *bug, const void *caller)
 {
-	track_fill(&finding->detected, caller);
+	track_fill(&bug->detected, caller);
 }
 
 /* A record's or freelist's object: NULL when it names none. */
@@ -147,68 +147,68 @@ static const char *listed_object(const struct slab *slab, unsigned index_plus_1)
 	return debug_object_at(slab, index_plus_1 - 1);
 }
 
-static void slab_with_letters(struct finding *finding, const struct slab *slab)
+static void slab_with_debug_flags(struct bug_info *bug, const struct slab *slab)
 {
 	const struct slab_cache *cache = slab_user(slab);
 	const char *rest = slab->cpu.base + slab->objects * slab_size(slab);
 
-	finding->lists_free = true;
-	finding->freelist = listed_object(slab, slab->debug->first);
-	finding->letters = slab->debug->letters;
+	bug->lists_free = true;
+	bug->freelist = listed_object(slab, slab->debug->first);
+	bug->debug_flags = slab->debug->debug_flags;
 	if (cache)
-		finding->letters |= cache_letters(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
-	if (finding->problem == SLAB_PROBLEM_SLAB_PADDING)
-		dump_copy(finding, &finding->padding, finding->bytes_padding, FINDING_DUMP_EDGE,
-			  rest, slab->cpu.base + slab_bytes(slab));
+		bug->debug_flags |=
+			cache_debug_flags(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
+	if (bug->problem == SLAB_PROBLEM_SLAB_PADDING)
+		dump_copy(bug, &bug->padding, bug->bytes_padding, BUG_DUMP_EDGE, rest,
+			  slab->cpu.base + slab_bytes(slab));
 }
 
-void finding_slab(struct finding *finding, const struct slab *slab)
+void bug_info_slab(struct bug_info *bug, const struct slab *slab)
 {
-	if (slab == &slab_nowhere)
+	if (slab == &slab_none)
 		return;
-	finding->slab = slab;
-	finding->objects = slab->objects;
-	finding->used = slab_used(slab);
+	bug->slab = slab;
+	bug->objects = slab->objects;
+	bug->used = slab_used(slab);
 	if (slab->debug)
-		slab_with_letters(finding, slab);
+		slab_with_debug_flags(bug, slab);
 }
 
 /* The bytes before the object: `zone` of them are its own. */
-static void copy_before(struct finding *finding, size_t zone)
+static void copy_before(struct bug_info *bug, size_t zone)
 {
-	size_t before = finding->offset < LINE_BYTES ? finding->offset : LINE_BYTES;
-	const char *start = finding->object - (zone > before ? zone : before);
-	const char *from = finding->object - before;
+	size_t before = bug->offset < LINE_BYTES ? bug->offset : LINE_BYTES;
+	const char *start = bug->object - (zone > before ? zone : before);
+	const char *from = bug->object - before;
 
-	if (finding->has_red_zone && zone < before)
-		from = finding->object - zone;
-	if (finding->first >= start && finding->first < from)
-		from = start + (size_t)(finding->first - start) / LINE_BYTES * LINE_BYTES;
-	dump_copy(finding, &finding->before, finding->bytes_before, FINDING_DUMP_BEFORE, from,
-		  finding->object);
-	finding->before.more = 0;
+	if (bug->has_red_zone && zone < before)
+		from = bug->object - zone;
+	if (bug->first >= start && bug->first < from)
+		from = start + (size_t)(bug->first - start) / LINE_BYTES * LINE_BYTES;
+	dump_copy(bug, &bug->before, bug->bytes_before, BUG_DUMP_BEFORE, from, bug->object);
+	bug->before.more = 0;
 }
 
-static void copy_body(struct finding *finding)
+static void copy_body(struct bug_info *bug)
 {
-	dump_copy(finding, &finding->body, finding->bytes_body, FINDING_DUMP_OBJECT,
-		  finding->object, finding->object + finding->object_size);
+	dump_copy(bug, &bug->body, bug->bytes_body, BUG_DUMP_OBJECT, bug->object,
+		  bug->object + bug->object_size);
 }
 
-static void plain_object(struct finding *finding, const struct slab *slab, unsigned index)
+static void plain_object(struct bug_info *bug, const struct slab *slab, unsigned index)
 {
 	const struct slab_cache *cache = slab_user(slab);
 	size_t size = slab_size(slab);
 
-	finding->object = slab->cpu.base + index * size;
-	finding->offset = index * size;
-	finding->object_size = cache && cache->object_size < size ? cache->object_size : size;
-	finding->requested = finding->object_size;
-	copy_before(finding, 0);
-	copy_body(finding);
+	bug->object = slab->cpu.base + index * size;
+	bug->offset = index * size;
+	bug->object_size = cache && cache->object_size < size ? cache->object_size : size;
+	bug->requested = bug->object_size;
+	copy_before(bug, 0);
+	copy_body(bug);
 }
 
-static void object_with_letters(struct finding *finding, const struct slab *slab, unsigned index)
+static void object_with_debug_flags(struct bug_info *bug, const struct slab *slab, unsigned index)
 {
 	const struct slab_debug *debug = slab->debug;
 	const struct debug_object *record = debug_record(slab, index);
@@ -217,58 +217,56 @@ static void object_with_letters(struct finding *finding, const struct slab *slab
 	/* All that is around a guarded object is red zone. */
 	const char *inuse = debug->guarded ? next : object + debug->inuse;
 
-	finding->object = object;
-	finding->offset = (size_t)(object - slab->cpu.base);
-	finding->object_size = debug->object_size;
-	finding->requested = record->requested;
-	finding->next_free = listed_object(slab, record->next);
-	finding->has_red_zone = debug->guarded || debug->letters & SLAB_RED_ZONE;
-	if (debug->letters & SLAB_STORE_USER) {
-		finding->tracks = true;
-		finding->allocated = *debug_track(slab, index, TRACK_ALLOC);
-		finding->freed = *debug_track(slab, index, TRACK_FREE);
+	bug->object = object;
+	bug->offset = (size_t)(object - slab->cpu.base);
+	bug->object_size = debug->object_size;
+	bug->requested = record->requested;
+	bug->next_free = listed_object(slab, record->next);
+	bug->has_red_zone = debug->guarded || debug->debug_flags & SLAB_RED_ZONE;
+	if (debug->debug_flags & SLAB_STORE_USER) {
+		bug->tracks = true;
+		bug->allocated = *debug_track(slab, index, TRACK_ALLOC);
+		bug->freed = *debug_track(slab, index, TRACK_FREE);
 	}
-	copy_before(finding, debug->red_left);
-	copy_body(finding);
-	if (finding->has_red_zone) {
-		dump_copy(finding, &finding->red_zone, finding->bytes_red_zone, FINDING_DUMP_EDGE,
-			  end, inuse);
+	copy_before(bug, debug->red_left);
+	copy_body(bug);
+	if (bug->has_red_zone) {
+		dump_copy(bug, &bug->red_zone, bug->bytes_red_zone, BUG_DUMP_EDGE, end, inuse);
 		end = inuse;
 	}
-	dump_copy(finding, &finding->padding, finding->bytes_padding, FINDING_DUMP_EDGE, end, next);
+	dump_copy(bug, &bug->padding, bug->bytes_padding, BUG_DUMP_EDGE, end, next);
 }
 
-void finding_object(struct finding *finding, const struct slab *slab, unsigned index)
+void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned index)
 {
 	if (index >= slab->objects)
 		return;
-	finding->slab = slab;
+	bug->slab = slab;
 	if (slab->debug)
-		object_with_letters(finding, slab, index);
+		object_with_debug_flags(bug, slab, index);
 	else
-		plain_object(finding, slab, index);
+		plain_object(bug, slab, index);
 }
 
-void finding_large(struct finding *finding, const struct slab *slab, size_t size)
+void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size)
 {
 	const struct segment *segment = segment_of(slab);
 	const char *object = slab->cpu.base, *zone = object - segment->red_zone;
 	const char *before = object - LINE_BYTES;
 
-	if (finding->first >= zone && finding->first < before)
-		before = zone + (size_t)(finding->first - zone) / LINE_BYTES * LINE_BYTES;
-	finding->slab = slab;
-	finding->letters = SLAB_RED_ZONE;
-	finding->objects = finding->used = 1;
-	finding->object = object;
-	finding->object_size = finding->requested = size;
-	finding->has_red_zone = true;
-	dump_copy(finding, &finding->before, finding->bytes_before, FINDING_DUMP_BEFORE, before,
-		  object);
-	finding->before.more = 0;
-	copy_body(finding);
-	dump_copy(finding, &finding->red_zone, finding->bytes_red_zone, FINDING_DUMP_EDGE,
-		  object + size, segment_start(segment) + segment->mapped);
+	if (bug->first >= zone && bug->first < before)
+		before = zone + (size_t)(bug->first - zone) / LINE_BYTES * LINE_BYTES;
+	bug->slab = slab;
+	bug->debug_flags = SLAB_RED_ZONE;
+	bug->objects = bug->used = 1;
+	bug->object = object;
+	bug->object_size = bug->requested = size;
+	bug->has_red_zone = true;
+	dump_copy(bug, &bug->before, bug->bytes_before, BUG_DUMP_BEFORE, before, object);
+	bug->before.more = 0;
+	copy_body(bug);
+	dump_copy(bug, &bug->red_zone, bug->bytes_red_zone, BUG_DUMP_EDGE, object + size,
+		  segment_start(segment) + segment->mapped);
 }
 
 /* --- the report, without locks --------------------------------------------------- */
@@ -314,7 +312,7 @@ static void take_stack(struct work *work, struct stack *stack, const struct trac
 	work->n += stack->shown;
 }
 
-static void take_stacks(struct work *work, const struct finding *finding)
+static void take_stacks(struct work *work, const struct bug_info *bug)
 {
 	struct stack *stack = work->stack;
 
@@ -322,9 +320,9 @@ static void take_stacks(struct work *work, const struct finding *finding)
 	stack[STACK_FREED] = (struct stack){.verb = "Freed", .aged = true};
 	stack[STACK_DETECTED] = (struct stack){.verb = "Detected"};
 	work->n = 0;
-	take_stack(work, &stack[STACK_ALLOCATED], &finding->allocated, STACK_FRAMES);
-	take_stack(work, &stack[STACK_FREED], &finding->freed, STACK_FRAMES);
-	take_stack(work, &stack[STACK_DETECTED], &finding->detected, DETECTED_FRAMES);
+	take_stack(work, &stack[STACK_ALLOCATED], &bug->allocated, STACK_FRAMES);
+	take_stack(work, &stack[STACK_FREED], &bug->freed, STACK_FRAMES);
+	take_stack(work, &stack[STACK_DETECTED], &bug->detected, DETECTED_FRAMES);
 	if (work->n)
 		symbolize(work->n, work->frames, work->text);
 }
@@ -348,15 +346,15 @@ static void add_stack(struct report *report, const struct stack *stack, unsigned
 		report_line(report, "\t... %u more", track->frames - shown);
 }
 
-static void add_stacks(struct work *work, const struct finding *finding, unsigned most)
+static void add_stacks(struct work *work, const struct bug_info *bug, unsigned most)
 {
-	if (finding->tracks && !finding->allocated.tid)
+	if (bug->tracks && !bug->allocated.tid)
 		report_line(&work->report, "object allocation stack trace missing");
 	for (unsigned i = 0; i < STACKS; i++)
 		add_stack(&work->report, &work->stack[i], most);
 }
 
-static const char *letters_text(uint64_t letters, char text[8])
+static const char *debug_flags_text(uint64_t debug_flags, char text[8])
 {
 	static const struct {
 		uint64_t flag;
@@ -368,7 +366,7 @@ static const char *letters_text(uint64_t letters, char text[8])
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (letters & known[i].flag)
+		if (debug_flags & known[i].flag)
 			text[n++] = known[i].letter;
 	if (!n)
 		text[n++] = '-';
@@ -377,30 +375,29 @@ static const char *letters_text(uint64_t letters, char text[8])
 }
 
 /* " fp=0x…" where the allocator knows the next free object. */
-static const char *fp_text(const struct finding *finding, const char *object, char text[32])
+static const char *fp_text(const struct bug_info *bug, const char *object, char text[32])
 {
 	text[0] = '\0';
-	if (finding->lists_free)
+	if (bug->lists_free)
 		snprintf(text, 32, " fp=" ADDRESS, number(object));
 	return text;
 }
 
-static void add_places(struct report *report, const struct finding *finding)
+static void add_places(struct report *report, const struct bug_info *bug)
 {
-	char fp[32], letters[8], requested[32] = "";
+	char fp[32], debug_flags[8], requested[32] = "";
 
-	if (!finding->slab)
+	if (!bug->slab)
 		return;
-	report_line(report, "Slab " ADDRESS " objects=%u used=%u%s flags=%s", number(finding->slab),
-		    finding->objects, finding->used, fp_text(finding, finding->freelist, fp),
-		    letters_text(finding->letters, letters));
-	if (!finding->object)
+	report_line(report, "Slab " ADDRESS " objects=%u used=%u%s flags=%s", number(bug->slab),
+		    bug->objects, bug->used, fp_text(bug, bug->freelist, fp),
+		    debug_flags_text(bug->debug_flags, debug_flags));
+	if (!bug->object)
 		return;
-	if (finding->requested != finding->object_size)
-		snprintf(requested, sizeof(requested), " requested=%zu", finding->requested);
-	report_line(report, "Object " ADDRESS " @offset=%zu%s size=%zu%s\n",
-		    number(finding->object), finding->offset,
-		    fp_text(finding, finding->next_free, fp), finding->object_size, requested);
+	if (bug->requested != bug->object_size)
+		snprintf(requested, sizeof(requested), " requested=%zu", bug->requested);
+	report_line(report, "Object " ADDRESS " @offset=%zu%s size=%zu%s\n", number(bug->object),
+		    bug->offset, fp_text(bug, bug->next_free, fp), bug->object_size, requested);
 }
 
 static void add_dump_line(struct report *report, const char *label, const char *address,
@@ -433,25 +430,24 @@ static void add_dump(struct report *report, const char *label, const struct dump
 		report_line(report, "%-8s ... %u bytes more", label, dump->more);
 }
 
-static void add_dumps(struct report *report, const struct finding *finding)
+static void add_dumps(struct report *report, const struct bug_info *bug)
 {
-	add_dump(report, finding->has_red_zone ? "Redzone" : "Bytes b4", &finding->before,
-		 finding->bytes_before);
-	add_dump(report, "Object", &finding->body, finding->bytes_body);
-	add_dump(report, "Redzone", &finding->red_zone, finding->bytes_red_zone);
-	add_dump(report, "Padding", &finding->padding, finding->bytes_padding);
+	add_dump(report, bug->has_red_zone ? "Redzone" : "Bytes b4", &bug->before,
+		 bug->bytes_before);
+	add_dump(report, "Object", &bug->body, bug->bytes_body);
+	add_dump(report, "Redzone", &bug->red_zone, bug->bytes_red_zone);
+	add_dump(report, "Padding", &bug->padding, bug->bytes_padding);
 }
 
-static void add_head(struct report *report, const struct finding *finding)
+static void add_head(struct report *report, const struct bug_info *bug)
 {
-	report_begin(report, finding->problem, finding->cache, "%s", finding->reason);
-	if (finding->first && finding->slab)
+	report_begin(report, bug->problem, bug->cache, "%s", bug->reason);
+	if (bug->first && bug->slab)
 		report_line(report, ADDRESSES " @offset=%zu. First byte 0x%02x instead of 0x%02x",
-			    number(finding->first), number(finding->last),
-			    (size_t)(finding->first - finding->slab->cpu.base), finding->found,
-			    finding->expected);
-	if (finding->note[0])
-		report_line(report, "%s", finding->note);
+			    number(bug->first), number(bug->last),
+			    (size_t)(bug->first - bug->slab->cpu.base), bug->found, bug->expected);
+	if (bug->note[0])
+		report_line(report, "%s", bug->note);
 }
 
 static bool fits_a_screen(const struct report *report)
@@ -464,69 +460,69 @@ static bool fits_a_screen(const struct report *report)
 }
 
 /* Without a single frame the rest always fits. */
-static void add_rest(struct work *work, const struct finding *finding)
+static void add_rest(struct work *work, const struct bug_info *bug)
 {
 	struct report *report = &work->report;
 	size_t head = report->len;
 
 	for (unsigned most = STACK_FRAMES;; most--) {
-		add_stacks(work, finding, most);
-		add_places(report, finding);
-		add_dumps(report, finding);
-		for (unsigned i = 0; i < finding->fixes; i++)
-			report_fix(report, "%s", finding->fix[i]);
+		add_stacks(work, bug, most);
+		add_places(report, bug);
+		add_dumps(report, bug);
+		for (unsigned i = 0; i < bug->fixes; i++)
+			report_fix(report, "%s", bug->fix[i]);
 		if (most == 0 || fits_a_screen(report))
 			return;
 		report_rewind(report, head);
 	}
 }
 
-static void fill_info(struct work *work, const struct finding *finding)
+static void fill_info(struct work *work, const struct bug_info *bug)
 {
 	struct slab_report *info = &work->report.info;
 
-	info->object = finding->object;
-	info->object_size = finding->requested;
-	info->offset = finding->offset;
-	info->first = finding->first;
-	info->last = finding->last;
-	info->found = finding->found;
-	info->expected = finding->expected;
-	info->letters = finding->letters;
-	info->objects = finding->objects;
-	info->used = finding->used;
+	info->object = bug->object;
+	info->object_size = bug->requested;
+	info->offset = bug->offset;
+	info->first = bug->first;
+	info->last = bug->last;
+	info->found = bug->found;
+	info->expected = bug->expected;
+	info->debug_flags = bug->debug_flags;
+	info->objects = bug->objects;
+	info->used = bug->used;
 	info->allocated = work->stack[STACK_ALLOCATED].track;
 	info->freed = work->stack[STACK_FREED].track;
 	info->detected = work->stack[STACK_DETECTED].track;
 }
 
-static void work_report(struct work *work, const struct finding *finding)
+static void work_report(struct work *work, const struct bug_info *bug)
 {
-	add_head(&work->report, finding);
-	take_stacks(work, finding);
-	fill_info(work, finding);
-	add_rest(work, finding);
+	add_head(&work->report, bug);
+	take_stacks(work, bug);
+	fill_info(work, bug);
+	add_rest(work, bug);
 	report_emit(&work->report);
 }
 
 /* When there is no memory any more, any stack has to do. */
-static SLAB_SLOWPATH void report_on_stack(const struct finding *finding)
+static SLAB_SLOWPATH void report_on_stack(const struct bug_info *bug)
 {
 	struct work work;
 
-	work_report(&work, finding);
+	work_report(&work, bug);
 }
 
-void finding_report(const struct finding *finding)
+void bug_info_report(const struct bug_info *bug)
 {
 	int saved_errno = errno, cancel = cancel_disable();
 	struct work *work = os_map(sizeof(*work), 1);
 
 	if (work) {
-		work_report(work, finding);
+		work_report(work, bug);
 		os_unmap(work, sizeof(*work));
 	} else {
-		report_on_stack(finding);
+		report_on_stack(bug);
 	}
 	cancel_restore(cancel);
 	errno = saved_errno;

@@ -19,79 +19,79 @@
 
 enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
 
-void damage_begin_finding(const struct damage *damage, const char *cache, struct finding *finding)
+void damage_begin_bug_info(const struct damage *damage, const char *cache, struct bug_info *bug)
 {
-	finding_begin(finding, damage->region.problem, cache, "%s overwritten",
-		      damage->region.what);
-	finding_damage(finding, damage->first, damage->last, damage_expected(damage));
+	bug_info_begin(bug, damage->region.problem, cache, "%s overwritten", damage->region.what);
+	bug_info_damage(bug, damage->first, damage->last, damage_expected(damage));
 }
 
-void damage_repair(const struct damage *damage, struct finding *finding)
+void damage_repair(const struct damage *damage, struct bug_info *bug)
 {
 	if (damage->region.copy)
-		finding_fix(finding, "Restoring %s %p-%p", damage->region.what,
-			    (void *)damage->first, (void *)damage->last);
+		bug_info_fix(bug, "Restoring %s %p-%p", damage->region.what, (void *)damage->first,
+			     (void *)damage->last);
 	else
-		finding_fix(finding, "Restoring %s %p-%p=0x%x", damage->region.what,
-			    (void *)damage->first, (void *)damage->last, damage->region.value);
+		bug_info_fix(bug, "Restoring %s %p-%p=0x%x", damage->region.what,
+			     (void *)damage->first, (void *)damage->last, damage->region.value);
 	debug_restore(damage);
 }
 
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			   const struct damage *damage, struct finding *finding)
+			   const struct damage *damage, struct bug_info *bug)
 {
-	damage_begin_finding(damage, cache->name, finding);
-	finding_slab(finding, slab);
-	finding_object(finding, slab, index);
-	damage_repair(damage, finding);
+	damage_begin_bug_info(damage, cache->name, bug);
+	bug_info_slab(bug, slab);
+	bug_info_object(bug, slab, index);
+	damage_repair(damage, bug);
 }
 
 bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
-			struct finding *finding)
+			struct bug_info *bug)
 {
 	struct damage damage;
 
 	if (!debug_find_damage(slab, index, &damage))
 		return true;
-	debug_describe_damage(cache, slab, index, &damage, finding);
+	debug_describe_damage(cache, slab, index, &damage, bug);
 	return false;
 }
 
-static void describe_count(const struct slab *slab, struct finding *finding, const char *fix)
+static void describe_count(const struct slab *slab, struct bug_info *bug, const char *fix)
 {
-	finding_slab(finding, slab);
-	finding_fix(finding, "%s", fix);
+	bug_info_slab(bug, slab);
+	bug_info_fix(bug, "%s", fix);
 }
 
 /* The descriptor, and the memory behind the last object. */
-static bool check_slab(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static bool check_slab(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	unsigned max = (unsigned)(slab_bytes(slab) / slab_size(slab));
 	struct damage damage;
 
 	if (slab->objects != max) {
-		finding_begin(finding, SLAB_PROBLEM_COUNT, cache->name,
-			      "Wrong number of objects. Found %u but should be %u", slab->objects,
-			      max);
-		describe_count(slab, finding, "Number of objects adjusted");
+		bug_info_begin(bug, SLAB_PROBLEM_COUNT, cache->name,
+			       "Wrong number of objects. Found %u but should be %u", slab->objects,
+			       max);
+		describe_count(slab, bug, "Number of objects adjusted");
 		__atomic_store_n(&slab->objects, (uint16_t)max, __ATOMIC_RELAXED);
 		return false;
 	}
-	if (slab->carved > max || slab->debug->used > max) {
-		finding_begin(finding, SLAB_PROBLEM_COUNT, cache->name, "inuse %u > max %u",
-			      slab->carved > max ? slab->carved : slab->debug->used, max);
-		describe_count(slab, finding, "Object count adjusted");
-		if (slab->carved > max)
-			slab_set_carved(slab, max);
+	if (slab->initialized > max || slab->debug->used > max) {
+		bug_info_begin(bug, SLAB_PROBLEM_COUNT, cache->name, "inuse %u > max %u",
+			       slab->initialized > max ? slab->initialized : slab->debug->used,
+			       max);
+		describe_count(slab, bug, "Object count adjusted");
+		if (slab->initialized > max)
+			slab_set_initialized(slab, max);
 		if (slab->debug->used > max)
-			debug_set_used(slab, slab->carved);
+			debug_set_used(slab, slab->initialized);
 		return false;
 	}
 	if (!debug_find_slab_damage(slab, &damage))
 		return true;
-	damage_begin_finding(&damage, cache->name, finding);
-	finding_slab(finding, slab);
-	damage_repair(&damage, finding);
+	damage_begin_bug_info(&damage, cache->name, bug);
+	bug_info_slab(bug, slab);
+	damage_repair(&damage, bug);
 	return false;
 }
 
@@ -108,7 +108,7 @@ static int count_freelist(const struct slab *slab, int *ret_last)
 	while (next) {
 		unsigned index = next - 1;
 
-		if (index >= slab->carved || n >= slab->carved ||
+		if (index >= slab->initialized || n >= slab->initialized ||
 		    debug_record(slab, index)->state != OBJECT_FREE)
 			return -1;
 		*ret_last = (int)index;
@@ -118,7 +118,7 @@ static int count_freelist(const struct slab *slab, int *ret_last)
 	return n;
 }
 
-static bool check_freelist(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static bool check_freelist(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	struct slab_debug *debug = slab->debug;
 	int last;
@@ -127,78 +127,78 @@ static bool check_freelist(struct slab_cache *cache, struct slab *slab, struct f
 		debug->last = (uint16_t)(last + 1);
 		return true;
 	}
-	finding_begin(finding, SLAB_PROBLEM_FREELIST, cache->name,
-		      last < 0 ? "Freepointer corrupt" : "Freechain corrupt");
-	finding_slab(finding, slab);
+	bug_info_begin(bug, SLAB_PROBLEM_FREELIST, cache->name,
+		       last < 0 ? "Freepointer corrupt" : "Freechain corrupt");
+	bug_info_slab(bug, slab);
 	if (last >= 0) {
-		finding_object(finding, slab, (unsigned)last);
+		bug_info_object(bug, slab, (unsigned)last);
 		debug_record(slab, (unsigned)last)->next = 0;
 		debug->last = (uint16_t)(last + 1);
 		return false;
 	}
 	debug->first = debug->last = 0;
-	debug_set_used(slab, slab->carved);
-	finding_fix(finding, "Freelist cleared");
+	debug_set_used(slab, slab->initialized);
+	bug_info_fix(bug, "Freelist cleared");
 	return false;
 }
 
-static bool check_count(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static bool check_count(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
-	int last, counted = slab->carved - count_freelist(slab, &last);
+	int last, counted = slab->initialized - count_freelist(slab, &last);
 
 	if (slab->debug->used == (unsigned)counted)
 		return true;
-	finding_begin(finding, SLAB_PROBLEM_COUNT, cache->name,
-		      "Wrong object count. Counter is %u but counted were %d", slab->debug->used,
-		      counted);
-	describe_count(slab, finding, "Object count adjusted");
+	bug_info_begin(bug, SLAB_PROBLEM_COUNT, cache->name,
+		       "Wrong object count. Counter is %u but counted were %d", slab->debug->used,
+		       counted);
+	describe_count(slab, bug, "Object count adjusted");
 	debug_set_used(slab, (unsigned)counted);
 	return false;
 }
 
 /* The next thing that is wrong: put right and described. false: nothing more. */
 static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at,
-		       struct finding *finding)
+		       struct bug_info *bug)
 {
-	for (; *at < (unsigned)AT_OBJECTS + slab->carved; ++*at) {
+	for (; *at < (unsigned)AT_OBJECTS + slab->initialized; ++*at) {
 		bool good;
 
 		if (*at == AT_SLAB)
-			good = check_slab(cache, slab, finding);
+			good = check_slab(cache, slab, bug);
 		else if (*at >= AT_OBJECTS)
-			good = debug_check_object(cache, slab, *at - AT_OBJECTS, finding);
+			good = debug_check_object(cache, slab, *at - AT_OBJECTS, bug);
 		else if (slab->debug->disabled)
 			good = true;
 		else if (*at == AT_FREELIST)
-			good = check_freelist(cache, slab, finding);
+			good = check_freelist(cache, slab, bug);
 		else
-			good = check_count(cache, slab, finding);
+			good = check_count(cache, slab, bug);
 		if (!good)
 			return true;
 	}
 	return false;
 }
 
-/* A slab that drains has nothing but the states of its objects. */
-static bool check_drained(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+/* A legacy slab has nothing but the states of its objects. */
+static bool check_legacy(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	unsigned counted = 0;
 
-	drain_collect(slab);
-	for (unsigned i = 0; i < slab->carved; i++)
+	legacy_collect(slab);
+	for (unsigned i = 0; i < slab->initialized; i++)
 		counted += debug_is_allocated(slab, i);
-	if (slab->drained == counted)
+	if (slab->legacy_used == counted)
 		return false;
-	finding_begin(finding, SLAB_PROBLEM_COUNT, cache->name,
-		      "Wrong object count. Counter is %u but counted were %u", slab->drained,
-		      counted);
-	describe_count(slab, finding, "Object count adjusted");
-	__atomic_store_n(&slab->drained, counted, __ATOMIC_RELAXED);
+	bug_info_begin(bug, SLAB_PROBLEM_COUNT, cache->name,
+		       "Wrong object count. Counter is %u but counted were %u", slab->legacy_used,
+		       counted);
+	describe_count(slab, bug, "Object count adjusted");
+	__atomic_store_n(&slab->legacy_used, counted, __ATOMIC_RELAXED);
 	return true;
 }
 
 static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at,
-		       struct finding *finding)
+		       struct bug_info *bug)
 {
 	struct cache_node *node = &cache->node[slab->node];
 	bool found = false;
@@ -206,8 +206,8 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	pthread_mutex_lock(&node->lock);
 	/* It may have gone back, or changed its kind. */
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
-		found = slab_drains(slab) ? check_drained(cache, slab, finding)
-					  : check_next(cache, slab, at, finding);
+		found = slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
+					     : check_next(cache, slab, at, bug);
 		if (found && slab->debug && slab->debug->used)
 			debug_slab_place(cache, slab);
 	}
@@ -217,30 +217,31 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 
 void debug_check_leaving(struct slab_cache *cache, struct slab *slab)
 {
-	struct finding finding;
+	struct bug_info bug;
 
-	for (unsigned i = 0; i < slab->carved; i++) {
+	for (unsigned i = 0; i < slab->initialized; i++) {
 		if (debug_record(slab, i)->state != OBJECT_FREE ||
-		    debug_check_object(cache, slab, i, &finding))
+		    debug_check_object(cache, slab, i, &bug))
 			continue;
 		/* The slab does not lead to its cache any more. */
-		finding.letters |= cache_letters(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
-		finding_detected(&finding, NULL);
-		debug_report(cache, &finding);
+		bug.debug_flags |=
+			cache_debug_flags(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
+		bug_info_detected(&bug, NULL);
+		debug_report(cache, &bug);
 	}
 }
 
 long debug_check(struct slab_cache *cache, struct slab *slab)
 {
-	struct finding finding;
+	struct bug_info bug;
 	unsigned at = AT_SLAB;
 	long problems = 0;
 
 	if (debug_is_guarded(slab))
 		return guard_check(cache, slab);
-	while (check_step(cache, slab, &at, &finding)) {
-		finding_detected(&finding, NULL);
-		debug_report(cache, &finding);
+	while (check_step(cache, slab, &at, &bug)) {
+		bug_info_detected(&bug, NULL);
+		debug_report(cache, &bug);
 		problems++;
 	}
 	return problems;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs with debug letters: what is done with them. What is known about their objects:
+ * Slabs with debug flags: what is done with them. What is known about their objects:
  * core/debug_record.h.
  */
 #ifndef SLAB_DEBUG_DEBUG_CACHE_H
@@ -14,13 +14,13 @@
 #include "core/hand.h"
 
 struct damage;
-struct finding;
+struct bug_info;
 struct slab_debug;
 
 /* --- allocation and free (debug_objects.c) ----------------------------------------------- */
 
 /*
- * debug_alloc: an object of a cache with LETTERS_SLAB; requested is object_size
+ * debug_alloc: an object of a cache with DEBUG_FLAGS_SLAB; requested is object_size
  * for typed caches. node -1: the one at hand; `strict`: no other. NULL and ENOMEM.
  */
 void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
@@ -31,11 +31,11 @@ void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t reques
  * and is to be looked at again. */
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller);
 /* The same for slab_free_rcu(), in two steps: may the object be freed (reports why not), and
- * is remembered who does it; and then, with its index, it is free (false: as debug_free()). */
+ * the track is recorded; and then, with its index, it is free (false: as debug_free()). */
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
-/* The bytes that may be used; the size that was asked for when a red zone
+/* The bytes that may be used; the size that was requested when a red zone
  * follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
 /* realloc in place: false when obj is no allocated object or size does not fit. */
@@ -46,10 +46,10 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* --- slabs and the node's list of them (debug_slabs.c) ----------------------------------- */
 
-/* Make a slab in hand a debug slab, with these properties. */
+/* Make an isolated slab a debug slab, with these properties. */
 void debug_describe(const struct slab *slab, const struct slab_debug *as);
-/* A fresh slab in hand, of these letters, of no cache yet; NULL and ENOMEM. */
-struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters);
+/* A fresh, isolated slab of these debug flags, of no cache yet; NULL and ENOMEM. */
+struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t debug_flags);
 /* Under the node's lock: from now on others find it, until it is withdrawn to be
  * released. */
 void debug_slab_publish(struct slab_cache *cache, struct slab *slab);
@@ -57,12 +57,12 @@ void slab_withdraw(struct slab *slab);
 
 /*
  * Under the node's lock: put a slab on the list of those that objects are taken
- * from, or off it, as its letters and its free objects demand. true: it is
+ * from, or off it, as its debug flags and its free objects demand. true: it is
  * unused, and withdrawn: the caller releases it when the lock is free.
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 
-/* Is its layout the one that the cache has now? Otherwise it drains, too. */
+/* Is its layout the one that the cache has now? Otherwise it is a legacy slab, too. */
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use for ever. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
@@ -70,38 +70,38 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
 void debug_slab_unlist(struct slab_cache *cache, struct slab *slab);
 /* The freelist. Under the node's lock. */
 void debug_push(const struct slab *slab, unsigned index);
-/* -1: the list is empty, or leads nowhere. */
+/* -1: the list is empty, or its head is no object. */
 int debug_pop(const struct slab *slab);
 /* All unused slabs on the node's list are released: how many. */
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum hand_lock how);
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum flush_lock_mode how);
 
-/* --- slabs without letters whose cache has some (drain.c) -------------------------------- */
+/* --- slabs without debug flags whose cache has some (drain.c) -------------------------------- */
 
-/* A slab in hand starts to drain, or is released when nothing of it is in use. */
-void drain_begin(struct slab_cache *cache, struct slab *slab);
-/* Under the node's lock: it is an ordinary slab in hand again. */
-void drain_end(struct slab_cache *cache, struct slab *slab);
+/* An isolated slab becomes a legacy slab, or is released when no object is in use. */
+void legacy_begin(struct slab_cache *cache, struct slab *slab);
+/* Under the node's lock: it is an ordinary isolated slab again. */
+void legacy_end(struct slab_cache *cache, struct slab *slab);
 /* Under the node's lock: free an object; false: it is free already. */
-bool drain_free(struct slab *slab, unsigned index);
-/* Take in what was freed while it began to drain. Under the node's lock. */
-void drain_collect(struct slab *slab);
+bool legacy_free(struct slab *slab, unsigned index);
+/* Take in objects freed while it became a legacy slab. Under the node's lock. */
+void legacy_collect(struct slab *slab);
 
 /* --- checks (check.c) -------------------------------------------------------------------- */
 
 /* One object: false: it was damaged, which is put right and described. */
 bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
-			struct finding *finding);
+			struct bug_info *bug);
 /* Check a slab of any kind with a tag: number of problems, each reported. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
-/* An unused slab with letters, withdrawn, is about to go: what was written to its free
+/* An unused slab with debug flags, withdrawn, is about to go: what was written to its free
  * objects would not be seen later. With no lock held. */
 void debug_check_leaving(struct slab_cache *cache, struct slab *slab);
-/* Damage as a finding: what and where; and at its end, put right. */
-void damage_begin_finding(const struct damage *damage, const char *cache, struct finding *finding);
-void damage_repair(const struct damage *damage, struct finding *finding);
+/* Describe damage: what and where; and repair it. */
+void damage_begin_bug_info(const struct damage *damage, const char *cache, struct bug_info *bug);
+void damage_repair(const struct damage *damage, struct bug_info *bug);
 /* Both, of an object. Under the lock of the slab. */
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			   const struct damage *damage, struct finding *finding);
+			   const struct damage *damage, struct bug_info *bug);
 
 /* --- frees that cannot be done (bad_free.c) ---------------------------------------------- */
 
@@ -110,15 +110,15 @@ void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned
 bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
 		       size_t *ret_into);
 /* Something is wrong: count it, and report it. No lock is held. */
-void debug_report(struct slab_cache *cache, const struct finding *finding);
+void debug_report(struct slab_cache *cache, const struct bug_info *bug);
 /* … which is that `caller` wants to free what cannot be freed. */
-void debug_refuse(struct slab_cache *cache, struct finding *finding, const void *obj,
-		  const void *caller);
+void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
+		     const void *caller);
 /* A pointer that is no object of `cache`: it is said what it is instead. */
 void debug_report_stray(struct slab_cache *cache, const void *obj, const void *caller);
 /* slab_free_rcu() of what is no object of this cache, or in a cache without RCU. */
-void debug_refuse_waiting(struct slab_cache *cache, void *obj, const void *caller);
-/* Frees into slabs without letters. */
+void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller);
+/* Frees into slabs without debug flags. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
 void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
@@ -131,17 +131,17 @@ void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, si
 /* Describe a pointer that is `into` bytes behind the start of an object; an object that
  * is free. Under the lock of the slab. */
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
-			    unsigned index, size_t into, struct finding *finding);
+			    unsigned index, size_t into, struct bug_info *bug);
 void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
-			   struct finding *finding);
+			   struct bug_info *bug);
 
 /* --- switching (switch.c) ---------------------------------------------------------------- */
 
-/* Slabs that CPUs got hold of while letters were switched on start to drain. */
-void debug_sweep(struct slab_cache *cache);
-/* Slabs without letters that lost their last object unseen, to a free that was
- * under way when they began to drain, are given back: how many. */
-unsigned debug_settle(struct slab_cache *cache);
+/* Slabs that CPUs took while debug flags were switched on become legacy slabs. */
+void legacy_begin_rest(struct slab_cache *cache);
+/* Slabs without debug flags that lost their last object unseen, to a free that was
+ * under way when they became legacy slabs, are given back: how many. */
+unsigned legacy_finish(struct slab_cache *cache);
 
 /* What slab_cache_validate() checks besides, for a cache of <slab/malloc.h>'s: the number of
  * problems. Set with the first red zone of a large allocation (cache/large_red.c). */

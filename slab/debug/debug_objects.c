@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation and free in caches with debug letters. Frees that cannot be done:
+ * Allocation and free in caches with debug flags. Frees that cannot be done:
  * bad_free.c.
  *
  * Everything that looks at or changes a debug slab does so under its node's
  * lock, an object at a time. What is wrong is copied there (bug_info.h) and
- * reported when the lock is free. Who calls is found out before it is taken.
+ * reported when the lock is free. The caller's stack is taken before the lock.
  *
  * Damage is contained as in SLUB. A free object that was written to makes its
  * slab unfit: all its objects count as used, and another slab serves. An
@@ -35,15 +35,15 @@
 
 /* --- TRACE ------------------------------------------------------------------------ */
 
-/* One allocation or free: who does it, and what is told of it when the lock is free. */
+/* One allocation or free: the caller, and what to report when the lock is free. */
 struct operation {
 	struct track track;
-	struct finding finding;
+	struct bug_info bug;
 	unsigned used; /* of the slab, behind it */
 	const void *free_object;
 };
 
-/* Under the node's lock: without it the slab may soon be somebody else's. */
+/* Under the node's lock: without it the slab may soon be another cache's. */
 static void note_slab(struct operation *op, const struct slab *slab)
 {
 	unsigned first = slab->debug ? slab->debug->first : 0;
@@ -55,7 +55,7 @@ static void note_slab(struct operation *op, const struct slab *slab)
 static void trace(struct slab_cache *cache, const char *what, const void *obj,
 		  const struct operation *op)
 {
-	if (cache_letters(cache) & SLAB_TRACE)
+	if (cache_debug_flags(cache) & SLAB_TRACE)
 		report_trace_line("TRACE %s %s %p inuse=%u fp=%p", cache->name, what, obj, op->used,
 				  op->free_object);
 }
@@ -65,17 +65,17 @@ static void trace(struct slab_cache *cache, const char *what, const void *obj,
 enum { TAKEN, NOTHING, UNFIT, AGAIN };
 
 /* The object at the head of the freelist, if it and its slab are as they should be. */
-static int take_object(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static int take_object(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	int index = debug_pop(slab);
 
 	if (index < 0) {
-		finding_begin(finding, SLAB_PROBLEM_FREELIST, cache->name, "Freepointer corrupt");
-		finding_slab(finding, slab);
-	} else if (debug_check_object(cache, slab, (unsigned)index, finding)) {
+		bug_info_begin(bug, SLAB_PROBLEM_FREELIST, cache->name, "Freepointer corrupt");
+		bug_info_slab(bug, slab);
+	} else if (debug_check_object(cache, slab, (unsigned)index, bug)) {
 		return index;
 	}
-	finding_fix(finding, "Marking all objects used");
+	bug_info_fix(bug, "Marking all objects used");
 	debug_slab_disable(cache, slab);
 	return -1;
 }
@@ -88,10 +88,10 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	record->state = OBJECT_ALLOCATED;
 	record->requested = (uint32_t)requested;
 	debug_set_used(slab, slab->debug->used + 1u);
-	if (slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = *track;
 	debug_fill(slab, index);
-	if (slab->debug->letters & LETTER_TOOL)
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
 	return debug_object_at(slab, index);
 }
@@ -100,7 +100,7 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 static void *take_from(struct slab_cache *cache, struct slab *slab, size_t requested,
 		       struct operation *op)
 {
-	int index = take_object(cache, slab, &op->finding);
+	int index = take_object(cache, slab, &op->bug);
 	void *obj;
 
 	if (index < 0)
@@ -128,7 +128,7 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 
 /*
  * From a fresh slab, which others see only with its first object in use: an unused
- * one might be given back at once. The letters may change while it is made.
+ * one might be given back at once. The debug flags may change while it is made.
  */
 static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t requested,
 			    struct operation *op, void **ret_obj)
@@ -136,8 +136,8 @@ static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t request
 	struct slab *slab;
 	bool fits;
 
-	debug_sweep(cache);
-	slab = debug_slab_create(cache, n, cache_letters(cache));
+	legacy_begin_rest(cache);
+	slab = debug_slab_create(cache, n, cache_debug_flags(cache));
 	if (!slab)
 		return NOTHING;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
@@ -163,9 +163,9 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 	void *obj;
 
 	op.track = (struct track){0};
-	if (cache_letters(cache) & SLAB_STORE_USER)
+	if (cache_debug_flags(cache) & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
-	while (cache_letters(cache) & LETTERS_SLAB) {
+	while (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) {
 		int result = alloc_from_node(cache, n, requested, &op, &obj);
 
 		if (result == NOTHING && !tried)
@@ -175,8 +175,8 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 			return obj;
 		}
 		if (result == UNFIT) {
-			finding_detected(&op.finding, caller);
-			debug_report(cache, &op.finding);
+			bug_info_detected(&op.bug, caller);
+			debug_report(cache, &op.bug);
 		}
 		if (result != NOTHING)
 			continue;
@@ -194,12 +194,12 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 static bool hand_over_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
 			     size_t requested, struct operation *op)
 {
-	bool is_good = debug_check_object(cache, slab, index, &op->finding);
+	bool is_good = debug_check_object(cache, slab, index, &op->bug);
 
 	debug_record(slab, index)->requested = (uint32_t)requested;
-	if (slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_ALLOC) = op->track;
-	if (slab->debug->letters & LETTER_TOOL)
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_alloc(debug_object_at(slab, index), requested, cache->ctor);
 	note_slab(op, slab);
 	return is_good;
@@ -216,7 +216,7 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 	if (!slab->debug || !slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
 	op.track = (struct track){0};
-	if (slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	debug_find_object(slab, obj, &index, &into);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
@@ -224,8 +224,8 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	trace(cache, "alloc", obj, &op);
 	if (!is_good) {
-		finding_detected(&op.finding, caller);
-		debug_report(cache, &op.finding);
+		bug_info_detected(&op.bug, caller);
+		debug_report(cache, &op.bug);
 	}
 }
 
@@ -233,17 +233,17 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* Whether this object can be freed; under the lock. */
 static bool may_free(struct slab_cache *cache, struct slab *slab, const void *obj, unsigned index,
-		     size_t into, struct finding *finding)
+		     size_t into, struct bug_info *bug)
 {
-	if (index >= slab->carved || into) {
-		debug_describe_pointer(cache, slab, obj, index, into, finding);
+	if (index >= slab->initialized || into) {
+		debug_describe_pointer(cache, slab, obj, index, into, bug);
 		return false;
 	}
 	if (!debug_is_allocated(slab, index)) {
-		debug_describe_double(cache, slab, index, finding);
+		debug_describe_double(cache, slab, index, bug);
 		return false;
 	}
-	if (slab_drains(slab) || debug_check_object(cache, slab, index, finding))
+	if (slab_is_legacy(slab) || debug_check_object(cache, slab, index, bug))
 		return true;
 	debug_record(slab, index)->state = OBJECT_LOST;
 	return false;
@@ -253,18 +253,18 @@ static bool may_free(struct slab_cache *cache, struct slab *slab, const void *ob
 static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned index,
 		      const struct track *track)
 {
-	if (slab_drains(slab)) {
-		drain_free(slab, index);
-		drain_collect(slab);
-		if (!slab->drained)
+	if (slab_is_legacy(slab)) {
+		legacy_free(slab, index);
+		legacy_collect(slab);
+		if (!slab->legacy_used)
 			slab_withdraw(slab);
-		return !slab->drained;
+		return !slab->legacy_used;
 	}
-	if (slab->debug->letters & LETTER_TOOL)
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_free(debug_object_at(slab, index), debug_record(slab, index)->requested);
 	debug_record(slab, index)->state = OBJECT_FREE;
 	debug_set_used(slab, slab->debug->used - 1u);
-	if (slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_FREE) = *track;
 	debug_fill(slab, index);
 	if (slab->debug->disabled)
@@ -273,7 +273,7 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 	return debug_slab_place(cache, slab);
 }
 
-/* FREED, REFUSED with a finding, or GONE: no slab of this cache any more. */
+/* FREED, REFUSED with *bug filled, or GONE: no slab of this cache any more. */
 enum { FREED, FREED_LAST, REFUSED, GONE };
 
 static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
@@ -290,7 +290,7 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, s
 	if (!is_ours(cache, slab))
 		return GONE;
 	debug_find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, &op->finding))
+	if (!may_free(cache, slab, obj, index, into, &op->bug))
 		return REFUSED;
 	/* SLAB_ZERO=free; poison leaves nothing behind either. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
@@ -311,7 +311,7 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
-	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
 	struct operation op;
 	int result;
 
@@ -326,13 +326,13 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	if (debug_is_guarded(slab))
 		return guard_free(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = free_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == REFUSED)
-		debug_refuse(cache, &op.finding, obj, caller);
+		report_bad_free(cache, &op.bug, obj, caller);
 	else if (result != GONE)
 		after_free(cache, slab, obj, result, &op);
 	return result != GONE;
@@ -349,12 +349,12 @@ static int begin_locked(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (!is_ours(cache, slab))
 		return GONE;
 	debug_find_object(slab, obj, &index, &into);
-	if (!may_free(cache, slab, obj, index, into, &op->finding))
+	if (!may_free(cache, slab, obj, index, into, &op->bug))
 		return REFUSED;
-	if (!slab->debug) /* what drains has no record */
+	if (!slab->debug) /* a legacy slab has no records */
 		return FREED;
 	debug_record(slab, index)->state = OBJECT_WAITING;
-	if (slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_FREE) = op->track;
 	return FREED;
 }
@@ -371,22 +371,22 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (debug_is_guarded(slab))
 		return guard_begin_waiting(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (slab->debug && slab->debug->letters & SLAB_STORE_USER)
+	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = begin_locked(cache, slab, obj, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == REFUSED)
-		debug_refuse(cache, &op.finding, obj, caller);
+		report_bad_free(cache, &op.bug, obj, caller);
 	return result != REFUSED;
 }
 
-/* What was done by slab_free_rcu() is told as done by its caller. */
+/* Reports name the caller of slab_free_rcu(). */
 static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
 			      struct operation *op)
 {
 	if (is_ours(cache, slab) && slab->debug) {
-		if (slab->debug->letters & SLAB_STORE_USER)
+		if (slab->debug->debug_flags & SLAB_STORE_USER)
 			op->track = *debug_track(slab, index, TRACK_FREE);
 		if (debug_record(slab, index)->state == OBJECT_WAITING)
 			debug_record(slab, index)->state = OBJECT_ALLOCATED;
@@ -411,9 +411,9 @@ bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 	result = free_waited_locked(cache, slab, index, &op);
 	pthread_mutex_unlock(&cache->node[slab->node].lock);
 	if (result == REFUSED) {
-		op.finding.detected = op.track;
-		finding_fix(&op.finding, "Object at %p not freed", obj);
-		debug_report(cache, &op.finding);
+		op.bug.detected = op.track;
+		bug_info_fix(&op.bug, "Object at %p not freed", obj);
+		debug_report(cache, &op.bug);
 	} else if (result != GONE) {
 		after_free(cache, slab, obj, result, &op);
 	} else if (slab_user(slab) != cache) {
@@ -430,11 +430,11 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 	unsigned index;
 	size_t into;
 
-	if (!slab->debug) /* it may have ceased to drain */
+	if (!slab->debug) /* it may be an ordinary slab again */
 		return slab_size(slab);
 	if (!debug_find_object(slab, obj, &index, &into) || into)
 		return 0;
-	return slab->debug->letters & (SLAB_RED_ZONE | LETTER_TOOL)
+	return slab->debug->debug_flags & (SLAB_RED_ZONE | DEBUG_FLAG_TOOL)
 		       ? debug_record(slab, index)->requested
 		       : slab->debug->object_size;
 }
@@ -445,9 +445,9 @@ static void resize_locked(struct slab *slab, unsigned index, size_t size)
 	struct debug_object *record = debug_record(slab, index);
 	char *object = debug_object_at(slab, index);
 
-	if (slab->debug->letters & SLAB_RED_ZONE && size < record->requested)
+	if (slab->debug->debug_flags & SLAB_RED_ZONE && size < record->requested)
 		memset(object + size, RED_ACTIVE, record->requested - size);
-	if (slab->debug->letters & LETTER_TOOL)
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_resize(object, record->requested, size);
 	record->requested = (uint32_t)size;
 }
@@ -463,7 +463,7 @@ bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
 	    debug_find_object(slab, obj, &index, &into) && !into &&
 	    debug_is_allocated(slab, index)) {
-		done = slab_drains(slab)
+		done = slab_is_legacy(slab)
 			       ? size <= slab_size(slab)
 			       : !slab->debug->guarded && size <= slab->debug->object_size;
 		if (done && slab->debug)

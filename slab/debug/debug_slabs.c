@@ -6,8 +6,8 @@
  * that poison has the most time to be stepped on. It links records, not objects.
  *
  * The node's list holds the slabs that objects can be taken from: those with the
- * cache's present letters and a free object. A slab of former letters is found
- * through its objects alone, and goes back with the last of them.
+ * cache's present debug flags and a free object. A slab of former debug flags is found
+ * through its objects alone, and is released with the last of them.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ void debug_push(const struct slab *slab, unsigned index)
 
 static bool is_free_object(const struct slab *slab, unsigned index)
 {
-	return index < slab->carved && debug_record(slab, index)->state == OBJECT_FREE;
+	return index < slab->initialized && debug_record(slab, index)->state == OBJECT_FREE;
 }
 
 int debug_pop(const struct slab *slab)
@@ -73,7 +73,7 @@ static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 	for (; n < slab->objects; n++) {
 		*debug_record(slab, n) = (struct debug_object){
 			.requested = (uint32_t)cache->object_size, .state = OBJECT_FREE};
-		if (slab->debug->letters & SLAB_STORE_USER)
+		if (slab->debug->debug_flags & SLAB_STORE_USER)
 			memset(debug_track(slab, n, TRACK_ALLOC), 0, 2 * sizeof(struct track));
 		debug_fill(slab, n);
 		if (cache->ctor && cache->ctor(debug_object_at(slab, n), cache->arg))
@@ -86,10 +86,11 @@ static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 
 static void make_freelist(struct slab *slab)
 {
-	uint16_t order[CPU_GATHER_MAX];
+	uint16_t order[CPU_BATCH_MAX];
 
-	for (unsigned i = 0; i < slab->carved; i += CPU_GATHER_MAX) {
-		unsigned n = slab->carved - i < CPU_GATHER_MAX ? slab->carved - i : CPU_GATHER_MAX;
+	for (unsigned i = 0; i < slab->initialized; i += CPU_BATCH_MAX) {
+		unsigned n = slab->initialized - i < CPU_BATCH_MAX ? slab->initialized - i
+								   : CPU_BATCH_MAX;
 
 		for (unsigned j = 0; j < n; j++)
 			order[j] = (uint16_t)(i + j);
@@ -104,7 +105,7 @@ void debug_describe(const struct slab *slab, const struct slab_debug *as)
 {
 	struct slab_debug *debug = slab->debug;
 
-	__atomic_store_n(&debug->letters, as->letters, __ATOMIC_RELAXED);
+	__atomic_store_n(&debug->debug_flags, as->debug_flags, __ATOMIC_RELAXED);
 	__atomic_store_n(&debug->object_size, as->object_size, __ATOMIC_RELAXED);
 	__atomic_store_n(&debug->guarded, as->guarded, __ATOMIC_RELAXED);
 	debug_set_used(slab, 0);
@@ -121,7 +122,7 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 		     const struct debug_layout *layout)
 {
 	const struct slab_debug debug = {
-		.letters = layout->letters,
+		.debug_flags = layout->debug_flags,
 		.object_size = (uint32_t)cache->object_size,
 		.inuse = layout->inuse,
 		.red_left = layout->red_left,
@@ -136,7 +137,7 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
 	slab->waiting[0] = slab->waiting[1] = 0;
-	slab_set_carved(slab, 0);
+	slab_set_initialized(slab, 0);
 }
 
 /* From the page layer; NULL and ENOMEM. */
@@ -158,13 +159,13 @@ static struct slab *take_slab(struct slab_cache *cache, unsigned node,
 	return slab;
 }
 
-struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t letters)
+struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t debug_flags)
 {
 	struct debug_layout layout;
 	struct slab *slab;
 	unsigned made;
 
-	debug_layout(cache, letters, &layout);
+	debug_layout(cache, debug_flags, &layout);
 	slab = take_slab(cache, node, &layout);
 	if (!slab)
 		return NULL;
@@ -179,9 +180,9 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 		errno = ENOMEM;
 		return NULL;
 	}
-	slab_set_carved(slab, made);
+	slab_set_initialized(slab, made);
 	make_freelist(slab);
-	if (slab->debug->letters & LETTER_TOOL)
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_hide(slab->cpu.base, slab_bytes(slab));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	return slab;
@@ -209,11 +210,11 @@ static void list_remove(struct cache_node *node, struct slab *slab)
 /* A cache that was merged with another meanwhile may have larger objects. */
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab)
 {
-	uint64_t letters = cache_letters(cache);
+	uint64_t debug_flags = cache_debug_flags(cache);
 
-	return letters & LETTERS_SLAB &&
-	       __atomic_load_n(&slab->debug->letters, __ATOMIC_RELAXED) ==
-		       debug_layout_letters(letters) &&
+	return debug_flags & DEBUG_FLAGS_SLAB &&
+	       __atomic_load_n(&slab->debug->debug_flags, __ATOMIC_RELAXED) ==
+		       debug_flags_of_layout(debug_flags) &&
 	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
 }
 
@@ -252,7 +253,7 @@ void debug_slab_disable(struct slab_cache *cache, struct slab *slab)
 
 	debug->disabled = 1;
 	debug->first = debug->last = 0;
-	debug_set_used(slab, slab->carved);
+	debug_set_used(slab, slab->initialized);
 	if (slab->listed)
 		list_remove(&cache->node[slab->node], slab);
 }
@@ -289,16 +290,16 @@ static struct slab *take_some_unused(struct cache_node *node)
 	return unused;
 }
 
-unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum hand_lock how)
+unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum flush_lock_mode how)
 {
 	struct cache_node *node = &cache->node[n];
 	unsigned slabs = __atomic_load_n(&node->debug.count, __ATOMIC_RELAXED), released = 0;
 
 	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
-		if (!hand_lock_as(cache, how))
+		if (!flush_lock_as(cache, how))
 			break;
 		released += node_release(cache, take_some_unused(node));
-		hand_unlock(cache);
+		flush_unlock(cache);
 	}
 	return released;
 }

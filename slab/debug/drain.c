@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs without letters of a cache that has some: they drain.
+ * Legacy-layout slabs: slabs without debug flags of a cache that has some.
  *
- * A draining slab is owned by nobody and on no list; it carries SLAB_TAG_DEBUG,
+ * Such a slab has no owner and is on no list; it carries SLAB_TAG_DEBUG,
  * so every free of its objects comes through debug_free() and its node's lock.
  * Which objects are free stands where the freelist was, a 16-bit word for each.
- * Frees that were under way when it began to drain still arrive at the remote
- * word, where REMOTE_OWNED makes them wait for drain_collect(). In the cmpxchg16b
+ * Frees that were under way when it became a legacy slab still arrive at the remote
+ * word, where REMOTE_OWNED makes them wait for legacy_collect(). In the cmpxchg16b
  * engine such a free may write a link, the index of an object + 1, into its own
- * object's word before it sees that the slab has no owner; so what says that an
- * object is free is a number that no link has, and other values mean nothing.
+ * object's word before it sees that the slab has no owner; so a free
+ * object is marked by a number that no link has, and other values mean nothing.
  */
 #include <string.h>
 
@@ -21,59 +21,59 @@ static void set_free(const struct slab *slab, unsigned index, bool is_free)
 	__atomic_store_n(drain_state(slab, index), is_free ? DRAIN_FREE : 0, __ATOMIC_RELAXED);
 }
 
-static void set_drained(struct slab *slab, unsigned used)
+static void set_legacy_used(struct slab *slab, unsigned used)
 {
-	__atomic_store_n(&slab->drained, used, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->legacy_used, used, __ATOMIC_RELAXED);
 }
 
-void drain_begin(struct slab_cache *cache, struct slab *slab)
+void legacy_begin(struct slab_cache *cache, struct slab *slab)
 {
 	uint64_t map[SLAB_MAP_WORDS];
-	uint16_t taken[CPU_GATHER_MAX];
-	unsigned used = slab->carved;
+	uint16_t taken[CPU_BATCH_MAX];
+	unsigned used = slab->initialized;
 
 	slab_collect(slab);
 	slab_map_free(slab, map);
-	for (unsigned i = 0; i < slab->carved; i++)
+	for (unsigned i = 0; i < slab->initialized; i++)
 		used -= map[i / 64] >> i % 64 & 1;
 	if (!used) {
 		slab_release(cache, slab);
 		return;
 	}
-	while (cpu_slab_hand_take(&slab->cpu, CPU_GATHER_MAX, taken))
+	while (cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
 		;
 	for (unsigned i = 0; i < slab->objects; i++)
 		set_free(slab, i, map[i / 64] >> i % 64 & 1);
-	set_drained(slab, used);
+	set_legacy_used(slab, used);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
 }
 
-void drain_end(struct slab_cache *cache, struct slab *slab)
+void legacy_end(struct slab_cache *cache, struct slab *slab)
 {
 	uint64_t map[SLAB_MAP_WORDS] = {0};
 
-	for (unsigned i = 0; i < slab->carved; i++)
-		map[i / 64] |= (uint64_t)drain_is_free(slab, i) << i % 64;
-	for (unsigned i = slab->carved; i-- > 0;) {
+	for (unsigned i = 0; i < slab->initialized; i++)
+		map[i / 64] |= (uint64_t)legacy_is_free(slab, i) << i % 64;
+	for (unsigned i = slab->initialized; i-- > 0;) {
 		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
 		if (map[i / 64] >> i % 64 & 1)
-			cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+			cpu_slab_put(&slab->cpu, 1, &offset8);
 	}
 	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
 }
 
-bool drain_free(struct slab *slab, unsigned index)
+bool legacy_free(struct slab *slab, unsigned index)
 {
-	if (drain_is_free(slab, index))
+	if (legacy_is_free(slab, index))
 		return false;
 	set_free(slab, index, true);
-	set_drained(slab, slab->drained - 1);
+	set_legacy_used(slab, slab->legacy_used - 1);
 	return true;
 }
 
-void drain_collect(struct slab *slab)
+void legacy_collect(struct slab *slab)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 
@@ -81,7 +81,7 @@ void drain_collect(struct slab *slab)
 		return;
 	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
 	for (unsigned i = remote & 0xffff, left = remote >> 16 & 0xffff; i && left; left--) {
-		drain_free(slab, i - 1);
+		legacy_free(slab, i - 1);
 		i = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
 	}
 }

@@ -2,9 +2,9 @@
 /*
  * The handler of SIGSEGV and SIGBUS.
  *
- * It is a guest in somebody else's process. What it cannot explain goes on as if
+ * It is a guest in the application's process. What it cannot explain goes on as if
  * it were not there: to the handler that it found, with the same arguments and
- * the mask and flags that this one asked for, or to the default action, which
+ * the mask and flags of that handler, or to the default action, which
  * ends the process at the access itself, with its own signal and a core of that
  * moment. What it explains goes the same way after the report.
  *
@@ -27,7 +27,7 @@
 #include "report/track.h"
 
 /* Reports are made on a stack of our own: the alternate stacks of programs have
- * 8 KiB as a rule. Above it stay zeros, for who unwinds it. */
+ * 8 KiB as a rule. Above it stay zeros, for unwinders. */
 #define REPORT_STACK ((size_t)256 << 10)
 #define REPORT_STACK_ZEROS ((size_t)4096)
 /* How long a second thread waits for the first one's report. */
@@ -89,7 +89,7 @@ static void explain(const siginfo_t *info, const ucontext_t *context)
 
 /* --- passing on ------------------------------------------------------------------ */
 
-/* The kernel's own, at an access: a signal that somebody sent is no fault. */
+/* The kernel's own, at an access: a signal that a process sent is no fault. */
 static bool is_fault(const siginfo_t *info)
 {
 	return info->si_code > 0;
@@ -140,7 +140,7 @@ static void handle(int signal, siginfo_t *info, void *context)
 	int saved = errno;
 
 	if (is_fault(info)) {
-		if (trap_fix_up(context, &slab_nowhere.cpu))
+		if (trap_fix_up(context, &slab_none.cpu))
 			return;
 		explain(info, context);
 	}

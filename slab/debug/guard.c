@@ -6,13 +6,13 @@
  *   inaccessible | object, pattern | inaccessible
  *   0              a few pages, in the middle           64 KiB, or four pages
  *
- * The slab is a debug slab (struct slab_debug beside it, letter U, one record),
+ * The slab is a debug slab (struct slab_debug beside it, flag U, one record),
  * whose red_left leads from its start to the object. What is special: it is on no
  * list of its node, and guard_lock protects its record. That lock is the last of
  * the order: taken with any other held, and none is taken inside.
  *
  * Slabs of freed objects wait in a queue, inaccessible, with their cache and what
- * is known of the object, so that who still uses it is found out. They are used
+ * is known of the object, so that later accesses are detected. They are used
  * again when the process may have no more slabs, or when more than half of them
  * wait.
  */
@@ -165,7 +165,7 @@ static void wait_last(struct slab *slab)
 	nr_waiting++;
 }
 
-/* With the lock: the oldest slab is nobody's any more. */
+/* With the lock: the oldest slab has no cache any more. */
 static struct slab *wait_over(void)
 {
 	struct slab *slab = waiting;
@@ -205,7 +205,7 @@ static bool give_back(struct slab *slab)
 static struct slab *fresh_slab(void)
 {
 	const struct slab_debug debug = {
-		.letters = SLAB_STORE_USER,
+		.debug_flags = SLAB_STORE_USER,
 		.stride = sizeof(struct debug_object) + 2 * sizeof(struct track),
 		.guarded = 1,
 	};
@@ -219,7 +219,7 @@ static struct slab *fresh_slab(void)
 		return NULL;
 	debug_describe(slab, &debug);
 	__atomic_store_n(&slab->objects, 1, __ATOMIC_RELAXED);
-	slab_set_carved(slab, 1);
+	slab_set_initialized(slab, 1);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
@@ -230,7 +230,7 @@ static struct slab *fresh_slab(void)
 	return slab;
 }
 
-/* One in hand, inaccessible; NULL: there is none left. */
+/* One isolated, inaccessible; NULL: there is none left. */
 static struct slab *take_slab(void)
 {
 	struct slab *slab = NULL;
@@ -348,7 +348,7 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 /* --- checks ------------------------------------------------------------------------- */
 
 /* The bytes around an allocated object: false: damage, put right and described. */
-static bool check_around(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	const struct place place = place_of(slab);
 	char *pages = slab->cpu.base + place.pages, *object = slab->cpu.base + place.object;
@@ -361,7 +361,7 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct fin
 
 	if (!debug_region_damaged(&left, &damage) && !debug_region_damaged(&right, &damage))
 		return true;
-	debug_describe_damage(cache, slab, 0, &damage, finding);
+	debug_describe_damage(cache, slab, 0, &damage, bug);
 	return false;
 }
 
@@ -377,12 +377,12 @@ static bool is_in_use(const struct slab *slab)
 	return debug_record(slab, 0)->state != OBJECT_FREE;
 }
 
-static bool check_once(struct slab_cache *cache, struct slab *slab, struct finding *finding)
+static bool check_once(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	bool good;
 
 	guard_lock();
-	good = !is_ours(cache, slab) || !is_in_use(slab) || check_around(cache, slab, finding);
+	good = !is_ours(cache, slab) || !is_in_use(slab) || check_around(cache, slab, bug);
 	guard_unlock();
 	return good;
 }
@@ -390,12 +390,12 @@ static bool check_once(struct slab_cache *cache, struct slab *slab, struct findi
 /* Both sides may be damaged. */
 static long check(struct slab_cache *cache, struct slab *slab, const struct track *who)
 {
-	struct finding finding;
+	struct bug_info bug;
 	long problems = 0;
 
-	for (; !check_once(cache, slab, &finding); problems++) {
-		finding.detected = *who;
-		debug_report(cache, &finding);
+	for (; !check_once(cache, slab, &bug); problems++) {
+		bug.detected = *who;
+		debug_report(cache, &bug);
 	}
 	return problems;
 }
@@ -415,7 +415,7 @@ enum { FREED, REFUSED, GONE };
 /* The object's state changes from `from` to `to`. */
 static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 			enum object_state from, enum object_state to, const struct track *track,
-			struct finding *finding)
+			struct bug_info *bug)
 {
 	char *object = debug_object_at(slab, 0);
 
@@ -428,11 +428,10 @@ static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 		return FREED;
 	}
 	if (obj == object)
-		debug_describe_double(cache, slab, 0, finding);
+		debug_describe_double(cache, slab, 0, bug);
 	else
-		debug_describe_pointer(cache, slab, obj, 0, (size_t)((char *)obj - object),
-				       finding);
-	finding_fix(finding, "Object at %p not freed", obj);
+		debug_describe_pointer(cache, slab, obj, 0, (size_t)((char *)obj - object), bug);
+	bug_info_fix(bug, "Object at %p not freed", obj);
 	return REFUSED;
 }
 
@@ -440,21 +439,21 @@ static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 static int check_and_change(struct slab_cache *cache, struct slab *slab, void *obj,
 			    enum object_state from, enum object_state to, const struct track *track)
 {
-	struct finding finding;
+	struct bug_info bug;
 	int result;
 
 	check(cache, slab, track);
 	guard_lock();
-	result = change_state(cache, slab, obj, from, to, track, &finding);
+	result = change_state(cache, slab, obj, from, to, track, &bug);
 	guard_unlock();
 	if (result == REFUSED) {
-		finding.detected = *track;
-		debug_report(cache, &finding);
+		bug.detected = *track;
+		debug_report(cache, &bug);
 	}
 	return result;
 }
 
-/* Out of the user's hands: nobody else touches it before it waits. */
+/* Freed: no other thread touches it before it waits. */
 static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 {
 	struct callback callback;
@@ -492,7 +491,7 @@ bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	track_fill(&track, caller);
 	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_WAITING, &track);
 	if (result == GONE) /* freed by another thread, and used again */
-		debug_refuse_waiting(cache, obj, caller);
+		report_bad_free_rcu(cache, obj, caller);
 	return result == FREED;
 }
 
@@ -515,7 +514,7 @@ bool guard_covers(const void *address)
 }
 
 /* "12 bytes right of the 64-byte object 0x…" */
-static void note_distance(struct finding *finding, const char *access, const char *address,
+static void note_distance(struct bug_info *bug, const char *access, const char *address,
 			  const char *object, size_t size)
 {
 	const char *where = "into";
@@ -528,13 +527,13 @@ static void note_distance(struct finding *finding, const char *access, const cha
 		bytes -= size;
 		where = "right of";
 	}
-	finding_note(finding, "%s at %p, %zu byte%s %s the %zu-byte object %p", access,
-		     (const void *)address, bytes, bytes == 1 ? "" : "s", where, size,
-		     (const void *)object);
+	bug_info_note(bug, "%s at %p, %zu byte%s %s the %zu-byte object %p", access,
+		      (const void *)address, bytes, bytes == 1 ? "" : "s", where, size,
+		      (const void *)object);
 }
 
-/* No lock: the thread may have been interrupted anywhere, and nobody changes the
- * slab of an object that somebody uses, but after a free that is the culprit. */
+/* No lock: the thread may have been interrupted anywhere, and the slab of an
+ * object in use does not change, except after a wrong free. */
 void guard_report_fault(const struct guard_fault *fault)
 {
 	static const char *const access[] = {"access", "read", "write"};
@@ -544,19 +543,19 @@ void guard_report_fault(const struct guard_fault *fault)
 	struct slab_cache *cache = slab_user(slab);
 	const char *object = debug_object_at(slab, 0);
 	size_t size = slab->debug->object_size;
-	struct finding finding;
+	struct bug_info bug;
 
 	if (!cache || (is_in_use(slab) && address >= object && address < object + size))
 		return;
 	if (is_in_use(slab))
-		finding_begin(&finding, SLAB_PROBLEM_OUT_OF_BOUNDS, cache->name, "Out-of-bounds %s",
-			      access[fault->access]);
+		bug_info_begin(&bug, SLAB_PROBLEM_OUT_OF_BOUNDS, cache->name, "Out-of-bounds %s",
+			       access[fault->access]);
 	else
-		finding_begin(&finding, SLAB_PROBLEM_USE_AFTER_FREE, cache->name,
-			      "Use-after-free %s", access[fault->access]);
-	note_distance(&finding, capital[fault->access], address, object, size);
-	finding_slab(&finding, slab);
-	finding_object(&finding, slab, 0);
-	finding.detected = fault->who;
-	debug_report(cache, &finding);
+		bug_info_begin(&bug, SLAB_PROBLEM_USE_AFTER_FREE, cache->name, "Use-after-free %s",
+			       access[fault->access]);
+	note_distance(&bug, capital[fault->access], address, object, size);
+	bug_info_slab(&bug, slab);
+	bug_info_object(&bug, slab, 0);
+	bug.detected = fault->who;
+	debug_report(cache, &bug);
 }

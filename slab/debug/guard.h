@@ -72,7 +72,7 @@ void guard_unlock(void);
 
 /* --- faults ------------------------------------------------------------------------ */
 
-/* An access that faulted; `who` did it. */
+/* An access that faulted, by the thread `who`. */
 struct guard_fault {
 	const void *address;
 	enum trap_access access;

@@ -50,27 +50,27 @@ static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t s
 }
 
 /* A tool forbids what Z and P could only look at later. */
-void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout)
+void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct debug_layout *layout)
 {
 	size_t align = object_align(cache), size = round_up(cache->object_size, WORD);
-	bool red = letters & (SLAB_RED_ZONE | LETTER_TOOL);
+	bool red = debug_flags & (SLAB_RED_ZONE | DEBUG_FLAG_TOOL);
 
-	*layout = (struct debug_layout){.letters = debug_layout_letters(letters)};
+	*layout = (struct debug_layout){.debug_flags = debug_flags_of_layout(debug_flags)};
 	if (red) {
 		size += size - cache->object_size < WORD ? WORD : 0;
 		layout->red_left = (uint32_t)round_up(WORD, align);
 	}
 	layout->size = round_up(layout->red_left + size, align);
 	/* Padding is what P watches; otherwise all of it is red zone. */
-	if (red && !(letters & SLAB_POISON))
+	if (red && !(debug_flags & SLAB_POISON))
 		size = layout->size - layout->red_left;
 	layout->inuse = (uint32_t)size;
 	layout->slab_shift = slab_shift_within_limit(cache, layout->size);
 	layout->objects = (unsigned)(((size_t)1 << layout->slab_shift) / layout->size);
 	layout->stride = sizeof(struct debug_object);
-	if (letters & SLAB_STORE_USER)
+	if (debug_flags & SLAB_STORE_USER)
 		layout->stride += 2 * sizeof(struct track);
-	if (layout->letters & SLAB_POISON && !(cache->flags & SLAB_TYPESAFE_BY_RCU)) {
+	if (layout->debug_flags & SLAB_POISON && !(cache->flags & SLAB_TYPESAFE_BY_RCU)) {
 		layout->poisons = !cache->ctor;
 		layout->copies = cache->ctor != NULL;
 	}
@@ -78,14 +78,14 @@ void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug
 		layout->stride += (unsigned)round_up(cache->object_size, WORD);
 }
 
-uint64_t debug_letters_without_growth(const struct slab_cache *cache, uint64_t letters)
+uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t debug_flags)
 {
 	struct debug_layout layout;
 
-	debug_layout(cache, letters, &layout);
+	debug_layout(cache, debug_flags, &layout);
 	if (layout.slab_shift > cache->slab_shift)
-		letters &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
-	return letters;
+		debug_flags &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
+	return debug_flags;
 }
 
 /* --- regions -------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 	char *next = object - debug->red_left + slab_size(slab);
 	unsigned n = 0;
 
-	if (debug->letters & SLAB_RED_ZONE) {
+	if (debug->debug_flags & SLAB_RED_ZONE) {
 		region[n++] = region_of(SLAB_PROBLEM_LEFT_REDZONE, "Left Redzone",
 					object - debug->red_left, object, red);
 		region[n++] =
@@ -113,7 +113,7 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 		if (!is_free && record->requested < debug->object_size)
 			region[n++] = region_of(SLAB_PROBLEM_MALLOC_REDZONE, "slab_malloc Redzone",
 						object + record->requested, end, red);
-	} else if (debug->letters & SLAB_POISON) {
+	} else if (debug->debug_flags & SLAB_POISON) {
 		region[n++] = region_of(SLAB_PROBLEM_ALIGNMENT_PADDING, "Alignment padding", end,
 					inuse, POISON_INUSE);
 	}
@@ -127,7 +127,7 @@ static unsigned object_regions(const struct slab *slab, unsigned index, struct r
 		region[n] = region_of(SLAB_PROBLEM_POISON, "Free object", object, end, 0);
 		region[n++].copy = debug_copy(slab, index);
 	}
-	if (debug->letters & SLAB_POISON)
+	if (debug->debug_flags & SLAB_POISON)
 		region[n++] = region_of(SLAB_PROBLEM_OBJECT_PADDING, "Object padding", inuse, next,
 					POISON_INUSE);
 	return n;
@@ -208,12 +208,12 @@ bool debug_find_slab_damage(const struct slab *slab, struct damage *damage)
 		region_of(SLAB_PROBLEM_SLAB_PADDING, "Padding", slab->cpu.base + used,
 			  slab->cpu.base + slab_bytes(slab), POISON_INUSE);
 
-	return slab->debug->letters & SLAB_POISON && debug_region_damaged(&padding, damage);
+	return slab->debug->debug_flags & SLAB_POISON && debug_region_damaged(&padding, damage);
 }
 
 void debug_fill_slab(const struct slab *slab)
 {
-	if (slab->debug->letters & SLAB_POISON)
+	if (slab->debug->debug_flags & SLAB_POISON)
 		memset(slab->cpu.base, POISON_INUSE, slab_bytes(slab));
 }
 

@@ -13,23 +13,24 @@
 struct slab_cache;
 
 struct debug_layout {
-	uint64_t letters;         /* debug_layout_letters() */
+	uint64_t debug_flags;     /* debug_flags_of_layout() */
 	size_t size;              /* object to object */
 	uint32_t inuse, red_left; /* as in struct slab_debug */
 	unsigned slab_shift, objects, stride;
 	bool poisons, copies; /* as in struct slab_debug */
 };
 
-/* Those of LETTERS_LAYOUT that a slab has when its cache has these letters. */
-static inline uint64_t debug_layout_letters(uint64_t letters)
+/* Those of DEBUG_FLAGS_LAYOUT that a slab has when its cache has these debug flags. */
+static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 {
-	if (letters & LETTER_TOOL)
-		letters &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
-	return letters & LETTERS_LAYOUT;
+	if (debug_flags & DEBUG_FLAG_TOOL)
+		debug_flags &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
+	return debug_flags & DEBUG_FLAGS_LAYOUT;
 }
-void debug_layout(const struct slab_cache *cache, uint64_t letters, struct debug_layout *layout);
-/* `letters` without those that enlarge the cache's slabs: the letter O of SLAB_DEBUG. */
-uint64_t debug_letters_without_growth(const struct slab_cache *cache, uint64_t letters);
+void debug_layout(const struct slab_cache *cache, uint64_t debug_flags,
+		  struct debug_layout *layout);
+/* `debug_flags` without those that enlarge the cache's slabs: the flag O of SLAB_DEBUG. */
+uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t debug_flags);
 
 /* A stretch of memory that must hold one value, or what was there before. */
 struct region {

@@ -3,7 +3,7 @@
  * Which allocations are sampled.
  *
  * Up to SAMPLE_EXACT_MAX the interval is exact: all allocations of such a cache
- * come through the slow path, as those of a cache with letters do anyway. Above,
+ * come through the slow path, as those of a cache with debug flags do anyway. Above,
  * nothing is added to the fast path. Counted is what the slow path knows of: the
  * objects that a CPU gets with a slab. Objects that are freed and handed out
  * again at once never come by there.
@@ -54,7 +54,7 @@ static void set_gate(struct slab_cache *cache, uint64_t time)
 static bool counts_all(const struct slab_cache *cache)
 {
 	return interval_of(cache) <= SAMPLE_EXACT_MAX || cache->flags & SLAB_ZERO ||
-	       cache_letters(cache) & LETTERS_SLAB;
+	       cache_debug_flags(cache) & DEBUG_FLAGS_SLAB;
 }
 
 bool sample_gate_open(const struct slab_cache *cache)
@@ -95,7 +95,7 @@ int slab_cache_sample(struct slab_cache *cache, unsigned long n)
 }
 
 /*
- * Somebody came through: close it. How many allocations that stands for; 0: the
+ * A thread came through: close it. How many allocations that stands for; 0: the
  * cache is being flushed, so the next one closes it.
  */
 static unsigned long close_gate(struct slab_cache *cache)
@@ -123,7 +123,7 @@ static bool count(struct sample *sample, unsigned long interval, unsigned long n
 	return left <= step;
 }
 
-/* One takes about 10 µs: where allocations are so many, they are not to be seen. */
+/* One takes about 10 µs, which must not show where there are many allocations. */
 static bool is_too_soon(void)
 {
 	static uint64_t last;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Changing the letters of a cache that is in use.
+ * Changing the debug flags of a cache that is in use.
  *
- * The letters belong to the slab, so nothing that exists is rebuilt:
+ * The debug flags belong to the slab, so nothing that exists is rebuilt:
  *
  *   on      the fast path finds no slots any more; the slabs that CPUs hold are
- *           taken back; all slabs without letters start to drain
- *   other   debug slabs with the new letters serve, the others drain
- *   off     slabs that drained without letters are ordinary ones again; debug
- *           slabs drain; the fast path gets its slots back
+ *           taken back; all slabs without debug flags become legacy slabs
+ *   other   debug slabs with the new debug flags serve, the others become legacy
+ *   off     legacy slabs without debug flags are ordinary ones again; debug slabs
+ *           become legacy; the fast path gets its slots back
  *
- * A thread that was on its way while the letters were switched on may still give
- * its CPU a slab without letters. Such slabs are swept up before each fresh
+ * A thread that was on its way while the debug flags were switched on may still give
+ * its CPU a slab without debug flags. Such slabs are swept up before each fresh
  * debug slab. They do no harm meanwhile: a free into them is an ordinary one.
  */
 #include <errno.h>
@@ -33,16 +33,16 @@
 #include "registry/gate.h"
 
 /* They change under flush_lock. */
-static bool has_letters(const struct slab_cache *cache)
+static bool has_debug_flags(const struct slab_cache *cache)
 {
-	return cache_letters(cache) & LETTERS_SLAB;
+	return cache_debug_flags(cache) & DEBUG_FLAGS_SLAB;
 }
 
-/* --- slabs without letters --------------------------------------------------- */
+/* --- slabs without debug flags --------------------------------------------------- */
 
 struct sweep {
 	struct slab_cache *cache;
-	bool left; /* some are still a CPU's, or in somebody's hand */
+	bool left; /* some are still a CPU's, or isolated by another thread */
 };
 
 static bool is_plain(const struct slab *slab)
@@ -50,19 +50,19 @@ static bool is_plain(const struct slab *slab)
 	return !slab->debug && !slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
-/* A full slab is on no list: whoever sets REMOTE_OWNED has it in hand. */
+/* A full slab is on no list: the thread that sets REMOTE_OWNED isolates it. */
 static void sweep_full(struct slab *slab, void *arg)
 {
 	struct sweep *sweep = arg;
 	uint64_t full = 0;
 
-	if (!is_plain(slab) || !has_letters(sweep->cache))
+	if (!is_plain(slab) || !has_debug_flags(sweep->cache))
 		return;
 	if (!__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		sweep->left = true;
 	} else if (slab_user(slab) == sweep->cache) {
-		drain_begin(sweep->cache, slab);
+		legacy_begin(sweep->cache, slab);
 	} else { /* it had become another cache's by then */
 		slab->next = NULL;
 		slab_put_back(slab_user(slab), slab);
@@ -70,24 +70,25 @@ static void sweep_full(struct slab *slab, void *arg)
 }
 
 /* Some of those on a node's list. false: flush_lock is held for long. */
-static bool sweep_listed(struct slab_cache *cache, unsigned n, enum hand_lock how, bool *ret_more)
+static bool sweep_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode how,
+			 bool *ret_more)
 {
 	struct slab *slab = NULL, *next;
 
-	if (!hand_lock_as(cache, how))
+	if (!flush_lock_as(cache, how))
 		return false;
-	if (has_letters(cache))
-		slab = node_take(cache, n, HAND_MAX);
+	if (has_debug_flags(cache))
+		slab = node_take(cache, n, ISOLATE_MAX);
 	*ret_more = slab;
 	for (; slab; slab = next) {
 		next = slab->next;
-		drain_begin(cache, slab);
+		legacy_begin(cache, slab);
 	}
-	hand_unlock(cache);
+	flush_unlock(cache);
 	return true;
 }
 
-static bool sweep_lists(struct slab_cache *cache, enum hand_lock how)
+static bool sweep_lists(struct slab_cache *cache, enum flush_lock_mode how)
 {
 	for (unsigned n = 0; n < topology_nodes(); n++) {
 		bool more = true;
@@ -99,33 +100,33 @@ static bool sweep_lists(struct slab_cache *cache, enum hand_lock how)
 	return true;
 }
 
-/* With flush_lock given up between slabs; when the letters are switched off meanwhile, what
+/* With flush_lock given up between slabs; when the debug flags are switched off meanwhile, what
  * is left stays as it is. Slabs that are missed are looked for again. */
-static void sweep(struct slab_cache *cache, enum hand_lock how)
+static void sweep(struct slab_cache *cache, enum flush_lock_mode how)
 {
 	struct sweep sweep = {.cache = cache};
 	unsigned released;
 
-	__atomic_store_n(&cache->undrained, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cache->plain_owned, false, __ATOMIC_SEQ_CST);
 	if (!cache_flush_as(cache, how, &released) || !sweep_lists(cache, how) ||
-	    !hand_each_slab(cache, how, sweep_full, &sweep) || sweep.left)
-		__atomic_store_n(&cache->undrained, true, __ATOMIC_RELAXED);
+	    !flush_each_slab(cache, how, sweep_full, &sweep) || sweep.left)
+		__atomic_store_n(&cache->plain_owned, true, __ATOMIC_RELAXED);
 }
 
-void debug_sweep(struct slab_cache *cache)
+void legacy_begin_rest(struct slab_cache *cache)
 {
-	if (__atomic_load_n(&cache->undrained, __ATOMIC_RELAXED) && has_letters(cache))
-		sweep(cache, HAND_SOON);
+	if (__atomic_load_n(&cache->plain_owned, __ATOMIC_RELAXED) && has_debug_flags(cache))
+		sweep(cache, FLUSH_LOCK_TIMED);
 }
 
-/* --- slabs with letters ------------------------------------------------------------ */
+/* --- slabs with debug flags ------------------------------------------------------------ */
 
 struct placing {
 	struct slab_cache *cache;
 	unsigned released;
 };
 
-/* Serve from it or not, according to the letters that hold now; an ordinary
+/* Serve from it or not, according to the debug flags that hold now; an ordinary
  * slab again, when there are none. */
 static void place(struct slab *slab, void *arg)
 {
@@ -139,16 +140,16 @@ static void place(struct slab *slab, void *arg)
 	pthread_mutex_lock(&node->lock);
 	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
 		/* gone meanwhile */
-	} else if (!slab_drains(slab)) {
+	} else if (!slab_is_legacy(slab)) {
 		unused = debug_slab_place(cache, slab);
 	} else {
-		drain_collect(slab);
-		unused = !slab->drained;
-		ordinary = !unused && !(cache_letters(cache) & LETTERS_SLAB);
+		legacy_collect(slab);
+		unused = !slab->legacy_used;
+		ordinary = !unused && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB);
 		if (unused)
 			slab_withdraw(slab);
 		else if (ordinary)
-			drain_end(cache, slab);
+			legacy_end(cache, slab);
 	}
 	pthread_mutex_unlock(&node->lock);
 	placing->released += unused;
@@ -158,57 +159,57 @@ static void place(struct slab *slab, void *arg)
 		placing->released += slab_put_back(cache, slab);
 }
 
-unsigned debug_settle(struct slab_cache *cache)
+unsigned legacy_finish(struct slab_cache *cache)
 {
 	struct placing placing = {.cache = cache};
 
-	if (__atomic_load_n(&cache->had_letters, __ATOMIC_RELAXED))
-		hand_each_slab(cache, HAND_WAIT, place, &placing);
+	if (__atomic_load_n(&cache->had_debug_flags, __ATOMIC_RELAXED))
+		flush_each_slab(cache, FLUSH_LOCK_WAIT, place, &placing);
 	return placing.released;
 }
 
-/* Whether there are letters now, and were none. */
-static bool set_letters(struct slab_cache *cache, uint64_t letters)
+/* Whether there are debug flags now, and were none. */
+static bool set_debug_flags(struct slab_cache *cache, uint64_t debug_flags)
 {
 	uint64_t old;
 
-	hand_lock(cache);
-	old = cache_letters(cache);
-	letters |= old & LETTER_TOOL;
-	if (letters)
-		__atomic_store_n(&cache->had_letters, true, __ATOMIC_RELAXED);
-	__atomic_store_n(&cache->letters, letters, __ATOMIC_SEQ_CST);
-	cache_gate_set(cache, GATE_DEBUG, letters != 0);
-	hand_unlock(cache);
-	return letters & LETTERS_SLAB && !(old & LETTERS_SLAB);
+	flush_lock(cache);
+	old = cache_debug_flags(cache);
+	debug_flags |= old & DEBUG_FLAG_TOOL;
+	if (debug_flags)
+		__atomic_store_n(&cache->had_debug_flags, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->debug_flags, debug_flags, __ATOMIC_SEQ_CST);
+	cache_gate_set(cache, GATE_DEBUG, debug_flags != 0);
+	flush_unlock(cache);
+	return debug_flags & DEBUG_FLAGS_SLAB && !(old & DEBUG_FLAGS_SLAB);
 }
 
-int slab_cache_debug(struct slab_cache *cache, uint64_t letters)
+int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags)
 {
 	int cancel;
 
-	if (!cache || cache->magic != CACHE_MAGIC || letters & ~(uint64_t)SLAB_DEBUG_LETTERS)
+	if (!cache || cache->magic != CACHE_MAGIC || debug_flags & ~(uint64_t)SLAB_DEBUG_FLAGS)
 		return with_errno(-EINVAL);
 	cancel = cancel_disable();
-	if (letters)
+	if (debug_flags)
 		fault_install();
-	if (set_letters(cache, letters))
-		sweep(cache, HAND_WAIT);
-	debug_settle(cache);
+	if (set_debug_flags(cache, debug_flags))
+		sweep(cache, FLUSH_LOCK_WAIT);
+	legacy_finish(cache);
 	cancel_restore(cancel);
 	return 0;
 }
 
 /* --- fault injection ----------------------------------------------------------------- */
 
-/* Caches that are named need the letter A, which sends them off the fast path. */
-static int letter_cache(struct slab_cache *cache, void *unused)
+/* Caches that are named need the flag A, which sends them off the fast path. */
+static int flag_cache(struct slab_cache *cache, void *unused)
 {
-	uint64_t letters = cache_letters(cache) & SLAB_DEBUG_LETTERS;
+	uint64_t debug_flags = cache_debug_flags(cache) & SLAB_DEBUG_FLAGS;
 
 	(void)unused;
-	if (!(letters & SLAB_FAILSLAB) && fail_wants(cache->name))
-		slab_cache_debug(cache, letters | SLAB_FAILSLAB);
+	if (!(debug_flags & SLAB_FAILSLAB) && fail_wants(cache->name))
+		slab_cache_debug(cache, debug_flags | SLAB_FAILSLAB);
 	return 0;
 }
 
@@ -219,6 +220,6 @@ int slab_set_fail(const char *spec)
 	if (spec && *spec && !fail_parse(&wanted, spec))
 		return with_errno(-EINVAL);
 	fail_set(&wanted);
-	slab_for_each_cache(letter_cache, NULL);
+	slab_for_each_cache(flag_cache, NULL);
 	return 0;
 }

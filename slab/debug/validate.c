@@ -2,11 +2,11 @@
 /*
  * Validation of a cache.
  *
- * Slabs without letters are checked in hand: they are taken back from the CPUs
+ * Slabs without debug flags are isolated for the check: they are taken back from the CPUs
  * and, some at a time (hand.h), off their node's list. Their freelists must name each
  * free object once and nothing else; full slabs have nothing to look at. Validations
- * are numbered, and a slab knows the last one that met it: another one that is under
- * way has looked at it for this one. Slabs with letters are check.c's.
+ * are numbered, and a slab has the number of the last one that checked it: a validation
+ * that runs at the same time has checked it for this one. Slabs with debug flags are check.c's.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -41,27 +41,27 @@ void validate_unlock(void)
 static void isolate(struct slab *slab)
 {
 	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->objects, slab->cpu.user);
-	slab_set_carved(slab, slab->objects);
+	slab_set_initialized(slab, slab->objects);
 }
 
 static void report_slab(struct slab_cache *cache, struct slab *slab, long bad)
 {
-	struct finding finding;
+	struct bug_info bug;
 
-	finding_begin(&finding, SLAB_PROBLEM_FREELIST, cache->name, "Freechain corrupt");
-	finding_slab(&finding, slab);
-	finding_note(&finding, "%ld of its entries lead to no object, or to one twice", bad);
-	finding_fix(&finding, "Isolate corrupted freechain");
-	debug_report(cache, &finding);
+	bug_info_begin(&bug, SLAB_PROBLEM_FREELIST, cache->name, "Freechain corrupt");
+	bug_info_slab(&bug, slab);
+	bug_info_note(&bug, "%ld of its entries lead to no object, or to one twice", bad);
+	bug_info_fix(&bug, "Isolate corrupted freechain");
+	debug_report(cache, &bug);
 }
 
-/* Of a slab without letters, in hand: how many entries of its freelist are wrong. */
+/* Of an isolated slab without debug flags: how many entries of its freelist are wrong. */
 static long bad_entries(struct slab *slab)
 {
 	unsigned count = cpu_slab_free_count(&slab->cpu);
 	long bad = count;
 
-	if (count > slab->carved || slab->carved > slab->objects)
+	if (count > slab->initialized || slab->initialized > slab->objects)
 		return bad ? bad : 1;
 	validate_lock();
 	bad = slab_map_free(slab, map);
@@ -69,41 +69,41 @@ static long bad_entries(struct slab *slab)
 	return bad;
 }
 
-/* The slabs of a node without letters: they are taken back from the CPUs and looked at
+/* The slabs of a node without debug flags: they are taken back from the CPUs and looked at
  * in hand. */
 struct check_node {
 	struct slab_cache *cache;
 	unsigned node;
 	uint64_t number;  /* of this validation */
-	struct slab *bad; /* in hand until they are reported; none has a free object to give */
+	struct slab *bad; /* isolated until they are reported; none has a free object to give */
 };
 
-static bool is_unmet(struct slab *slab, void *arg)
+static bool is_unvalidated(struct slab *slab, void *arg)
 {
 	const struct check_node *check = arg;
 
-	if (slab->met >= check->number)
+	if (slab->validated_seq >= check->number)
 		return false;
-	slab->met = check->number;
+	slab->validated_seq = check->number;
 	return true;
 }
 
-static void look(struct slab *hand, void *arg)
+static void look(struct slab *isolated, void *arg)
 {
 	struct check_node *check = arg;
 	struct slab *good = NULL, **end = &good, *next;
 
-	for (; hand; hand = next) {
-		next = hand->next;
-		slab_collect(hand);
-		if (bad_entries(hand)) {
-			hand->next = check->bad;
-			check->bad = hand;
+	for (; isolated; isolated = next) {
+		next = isolated->next;
+		slab_collect(isolated);
+		if (bad_entries(isolated)) {
+			isolated->next = check->bad;
+			check->bad = isolated;
 			continue;
 		}
-		hand->next = NULL;
-		*end = hand;
-		end = &hand->next;
+		isolated->next = NULL;
+		*end = isolated;
+		end = &isolated->next;
 	}
 	node_put_last(check->cache, check->node, good);
 }
@@ -118,10 +118,10 @@ static long check_node(struct slab_cache *cache, unsigned n)
 	};
 	long problems = 0;
 
-	hand_walk(&(struct hand_walk){.cache = cache,
+	list_walk(&(struct list_walk){.cache = cache,
 				      .node = n,
 				      .sparse = true,
-				      .wants = is_unmet,
+				      .wants = is_unvalidated,
 				      .look = look,
 				      .arg = &check});
 	for (struct slab *slab = check.bad; slab; slab = slab->next, problems++) {
@@ -148,15 +148,15 @@ static void check_tagged(struct slab *slab, void *arg)
 /* A slab may be on a node's list, or not; the list has its own count. */
 static long check_counts(struct slab_cache *cache, unsigned n)
 {
-	struct finding finding;
+	struct bug_info bug;
 	unsigned partial, counter;
 
 	if (node_check_count(cache, n, &partial, &counter))
 		return 0;
-	finding_begin(&finding, SLAB_PROBLEM_COUNT, cache->name,
-		      "%u partial slabs counted but counter=%u", partial, counter);
-	finding_fix(&finding, "Counter of node %u adjusted", n);
-	debug_report(cache, &finding);
+	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, cache->name,
+		       "%u partial slabs counted but counter=%u", partial, counter);
+	bug_info_fix(&bug, "Counter of node %u adjusted", n);
+	debug_report(cache, &bug);
 	return 1;
 }
 

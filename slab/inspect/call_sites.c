@@ -2,7 +2,7 @@
 /*
  * Call sites: the tracks of a cache's objects, added up by stack.
  *
- * Records and tracks are copied slab by slab and nobody is stopped, so the sum is
+ * Records and tracks are copied slab by slab and no thread is stopped, so the sum is
  * of no single moment, and of an object that changed hands meanwhile either owner
  * may be seen. The table has room for every stack there is, in memory of its own
  * that is given back; it is sorted in place.
@@ -109,7 +109,7 @@ static void add_object(struct table *table, const struct inspect_slab *seen, uns
 
 static size_t record_bytes(const struct inspect_slab *seen)
 {
-	return (size_t)seen->slab.carved * seen->debug.stride;
+	return (size_t)seen->slab.initialized * seen->debug.stride;
 }
 
 /* The records of a slab's objects, copied. */
@@ -137,16 +137,16 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 
 	(void)in;
 	(void)cache;
-	if (!seen->tagged || !(seen->debug.letters & SLAB_STORE_USER) || table->error)
+	if (!seen->tagged || !(seen->debug.debug_flags & SLAB_STORE_USER) || table->error)
 		return;
 	if (seen->debug.stride < sizeof(struct debug_object) + 2 * sizeof(struct track))
 		return;
 	table->tracked = true;
-	/* It was described anew between the copies of its descriptor and its letters. */
+	/* It was described anew between the copies of its descriptor and its debug flags. */
 	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
 		return;
 	table->error = read_records(table, seen);
-	for (unsigned i = 0; i < seen->slab.carved && !table->error; i++)
+	for (unsigned i = 0; i < seen->slab.initialized && !table->error; i++)
 		add_object(table, seen, i);
 }
 

@@ -2,10 +2,10 @@
 /*
  * Counters that a program attached to a cache (<slab/stats.h>).
  *
- * What was told of them stands in a table of the library's: nothing but the numbers
- * themselves is read from the program's memory. Whoever reads from outside can meet the
- * table while it changes, so `changes` is odd meanwhile, and he looks at it before and
- * after he reads the numbers. Who reads in the process itself has counters_lock() meanwhile:
+ * Their descriptions stand in a table of the library: nothing but the numbers
+ * themselves is read from the program's memory. A reader in another process can find the
+ * table changing, so `changes` is odd meanwhile, and the reader looks at it before and
+ * after it reads the numbers. A reader in the process itself holds counters_lock():
  * once slab_cache_attach_counters() has returned, the words of former counters may be
  * unmapped.
  *
@@ -42,7 +42,7 @@ struct counter_table {
 bool counter_is_sane(const struct counter_row *row);
 /* Are any attached? With registry_lock. */
 bool cache_has_counters(const struct slab_cache *cache);
-/* Who holds it takes no other lock, but for fork, which holds it with all others. */
+/* Its holder takes no other lock, except fork, which holds it with all others. */
 void counters_lock(void);
 void counters_unlock(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters that a program attached to its caches (counters.h), as they are read from
- * memory: its table first, then the words that it tells of, then the table's head again.
+ * memory: its table first, then the words that it points to, then the table's head again.
  *
  * A counter whose words cannot be read, or whose row makes no sense, is left out: its
  * program may have freed the memory. So are those of a table that never was the same

@@ -20,7 +20,7 @@ static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 	return in->found < in->count ? &in->caches[in->found] : NULL;
 }
 
-/* Some of a segment's descriptors, from the first-th on, and their letters. */
+/* Some of a segment's descriptors, from the first-th on, and their debug flags. */
 struct descriptors {
 	struct segment head;
 	unsigned first, count;
@@ -43,7 +43,7 @@ static unsigned used_of(const struct inspection *in, const struct inspect_slab *
 {
 	const struct slab *slab = &seen->slab;
 	unsigned late = slab->remote >> 16 & 0xffff;
-	unsigned all = seen->tagged ? slab->drained : slab->carved;
+	unsigned all = seen->tagged ? slab->legacy_used : slab->initialized;
 	unsigned unused = seen->tagged ? late : free_on_stack(in, slab) + late;
 
 	if (seen->tagged && slab->debug)
@@ -54,8 +54,8 @@ static unsigned used_of(const struct inspection *in, const struct inspect_slab *
 /* As debug_has_present_layout(), of copies. */
 static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
 {
-	return copy->letters & LETTERS_SLAB &&
-	       debug->letters == debug_layout_letters(copy->letters) &&
+	return copy->debug_flags & DEBUG_FLAGS_SLAB &&
+	       debug->debug_flags == debug_flags_of_layout(copy->debug_flags) &&
 	       debug->object_size == copy->object_size;
 }
 
@@ -76,8 +76,8 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 	if (seen->tagged && seen->slab.debug)
 		seen->debug = from->debug[i];
 	seen->guarded = seen->slab.debug && seen->debug.guarded;
-	seen->drains = seen->tagged && !seen->guarded &&
-		       (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
+	seen->is_legacy = seen->tagged && !seen->guarded &&
+			  (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
 	seen->used = used_of(in, seen);
 }
 
@@ -112,7 +112,7 @@ static int read_descriptors(const struct inspection *in, struct descriptors *to)
 	return error;
 }
 
-/* Can there be slabs of the caches in it? Of one cache, its geometry tells. */
+/* Can there be slabs of the caches in it? Of one cache, its geometry shows it. */
 static bool is_of_interest(const struct inspection *in, const struct segment *head)
 {
 	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;

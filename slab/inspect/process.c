@@ -187,21 +187,21 @@ static int read_aliases(const struct inspection *in, struct slab_cache *copy)
 	return error;
 }
 
-/* What debug_layout() can be asked about: a copy may hold anything. */
+/* Sizes that debug_layout() accepts: a copy may hold anything. */
 static bool has_sizes(const struct slab_cache *copy)
 {
 	return copy->object_size && copy->object_size <= SLAB_MAX_OBJECT_SIZE && copy->align &&
 	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1));
 }
 
-/* Of new slabs: with letters they are laid out otherwise. */
+/* Of new slabs: with debug flags they are laid out otherwise. */
 static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
 {
 	struct debug_layout layout = {
 		.size = copy->size, .objects = copy->objects, .slab_shift = copy->slab_shift};
 
-	if (copy->letters & LETTERS_SLAB && has_sizes(copy))
-		debug_layout(copy, copy->letters, &layout);
+	if (copy->debug_flags & DEBUG_FLAGS_SLAB && has_sizes(copy))
+		debug_layout(copy, copy->debug_flags, &layout);
 	stats->slab_size = layout.size;
 	stats->objects_per_slab = layout.objects;
 	stats->order = layout.slab_shift - 12;
@@ -213,7 +213,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 
 	cache->stats = (struct slab_stats){
 		.struct_size = sizeof(cache->stats),
-		.flags = copy->flags | (copy->letters & SLAB_DEBUG_LETTERS),
+		.flags = copy->flags | (copy->debug_flags & SLAB_DEBUG_FLAGS),
 		.object_size = copy->object_size,
 		.align = copy->align,
 		.has_ctor = copy->ctor != NULL,
@@ -297,7 +297,7 @@ static int walk_registry(struct inspection *in, bool *ret_linked)
 }
 
 /*
- * Is what was walked over the list? It is when nobody changed it meanwhile. Where
+ * Is what was walked over the list? It is when no thread changed it meanwhile. Where
  * caches come and go all the time, a chain without gaps is taken after some tries: new
  * caches come last, so none is left out that was there all the time. The memory
  * of a destroyed cache must not have become another's meanwhile. A process that stands

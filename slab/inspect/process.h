@@ -22,8 +22,8 @@
 #include "inspect/root.h"
 #include "pages/account.h"
 
-/* Slabs of former letters: without any, and by those of Z, P, U (see
- * inspect_layout_letters()). */
+/* Slabs of former debug flags: without any, and by those of Z, P, U (see
+ * inspect_layout_flags()). */
 #define INSPECT_LAYOUTS 8u
 
 /* The file that an address lies in. */
@@ -33,7 +33,7 @@ struct inspect_cache {
 	uint64_t address;
 	struct slab_cache *copy; /* without its nodes */
 	struct slab_stats stats;
-	uint64_t draining_plain, draining[INSPECT_LAYOUTS];
+	uint64_t legacy_plain, legacy[INSPECT_LAYOUTS];
 };
 
 struct inspection {
@@ -62,12 +62,12 @@ struct inspect_slab {
 	uint64_t side; /* bytes for what is known of its objects */
 	uint64_t populated;
 	struct slab slab;        /* the copies */
-	struct slab_debug debug; /* letters 0 for slabs without */
+	struct slab_debug debug; /* debug flags 0 for slabs without */
 	unsigned used;
 	bool tagged;  /* freed under the node's lock */
 	bool guarded;
-	bool drains;  /* not allocated from any more */
-	uint32_t owner; /* CPU_NONE: nobody */
+	bool is_legacy;  /* not allocated from any more */
+	uint32_t owner; /* CPU_NONE: no owner */
 };
 
 /* The process that this code runs in. */
@@ -118,8 +118,8 @@ int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_
 
 /* inspect_count: fill the statistics of all caches that are loaded: one scan. */
 int inspect_count(struct inspection *in);
-/* The letters of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
-uint64_t inspect_layout_letters(unsigned index);
+/* The debug flags of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
+uint64_t inspect_layout_flags(unsigned index);
 
 /* --- call sites (call_sites.c) ----------------------------------------------------------- */
 
@@ -129,7 +129,7 @@ long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since
 
 /* --- counters of the program (counters_read.c) ------------------------------------------- */
 
-/* Of one cache: what is told of them, as it was copied, and the numbers. */
+/* Of one cache: their descriptions, as copied, and the numbers. */
 struct inspect_counters {
 	unsigned count;
 	struct counter_table table;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The root: the one table from which somebody who can only read memory finds
- * everything, and which tells whether he would understand it.
+ * The root: the one table from which a tool that can only read memory finds
+ * everything, and by which it checks whether it knows the layout.
  *
- * An ELF note leads to it (<slab/inspect.h>). Whoever reads another process
- * compares its `layout`, the sizes and offsets of all that is read, with his own:
+ * An ELF note leads to it (<slab/inspect.h>). A tool that reads another process
+ * compares its `layout`, the sizes and offsets of all that is read, with its own:
  * two builds of libslab understand each other exactly when these are equal, and
- * nobody has to remember to count up a version.
+ * there is no version number to forget.
  */
 #ifndef SLAB_INSPECT_ROOT_H
 #define SLAB_INSPECT_ROOT_H
@@ -77,10 +77,10 @@ extern struct slab_root slab_root;
 		FIELD(struct slab, remote),                                                        \
 		FIELD(struct slab, debug),                                                         \
 		FIELD(struct slab, populated),                                                     \
-		FIELD(struct slab, bare),                                                          \
-		FIELD(struct slab, drained),                                                       \
+		FIELD(struct slab, unbacked),                                                      \
+		FIELD(struct slab, legacy_used),                                                   \
 		FIELD(struct slab, objects),                                                       \
-		FIELD(struct slab, carved),                                                        \
+		FIELD(struct slab, initialized),                                                   \
 		FIELD(struct slab, node),                                                          \
 		FIELD(struct slab, listed),                                                        \
 		sizeof(struct segment),                                                            \
@@ -114,7 +114,7 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, cpu_partial),                                             \
 		FIELD(struct slab_cache, ctor),                                                    \
 		FIELD(struct slab_cache, magic),                                                   \
-		FIELD(struct slab_cache, letters),                                                 \
+		FIELD(struct slab_cache, debug_flags),                                             \
 		FIELD(struct slab_cache, errors),                                                  \
 		FIELD(struct slab_cache, sample.interval),                                         \
 		FIELD(struct slab_cache, count.counted),                                           \
@@ -122,7 +122,7 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, count.counted_variance),                                  \
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
-		FIELD(struct slab, bare),                                                          \
+		FIELD(struct slab, unbacked),                                                      \
 		FIELD(struct slab_cache, account.limit),                                           \
 		FIELD(struct slab_cache, next),                                                    \
 		FIELD(struct slab_cache, prev_next),                                               \
@@ -140,12 +140,12 @@ extern struct slab_root slab_root;
 		FIELD(struct counter_row, kind),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct cpu_slot),                                                           \
-		FIELD(struct cpu_slot, hot),                                                       \
+		FIELD(struct cpu_slot, last_freed),                                                \
 		FIELD(struct cpu_slot, current),                                                   \
-		FIELD(struct cpu_slot, gather),                                                    \
+		FIELD(struct cpu_slot, remote_batch),                                              \
 		FIELD(struct cpu_slot, event),                                                     \
 		sizeof(struct slab_debug),                                                         \
-		FIELD(struct slab_debug, letters),                                                 \
+		FIELD(struct slab_debug, debug_flags),                                             \
 		FIELD(struct slab_debug, object_size),                                             \
 		FIELD(struct slab_debug, stride),                                                  \
 		FIELD(struct slab_debug, used),                                                    \

@@ -13,21 +13,21 @@ static const uint64_t layout_flags[] = {SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_U
 
 _Static_assert(1u << LAYOUT_FLAGS == INSPECT_LAYOUTS, "each combination has a number");
 
-uint64_t inspect_layout_letters(unsigned index)
+uint64_t inspect_layout_flags(unsigned index)
 {
-	uint64_t letters = 0;
+	uint64_t debug_flags = 0;
 
 	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
-		letters |= index >> i & 1 ? layout_flags[i] : 0;
-	return letters;
+		debug_flags |= index >> i & 1 ? layout_flags[i] : 0;
+	return debug_flags;
 }
 
-static unsigned layout_index(uint64_t letters)
+static unsigned layout_index(uint64_t debug_flags)
 {
 	unsigned index = 0;
 
 	for (unsigned i = 0; i < LAYOUT_FLAGS; i++)
-		index |= (unsigned)!!(letters & layout_flags[i]) << i;
+		index |= (unsigned)!!(debug_flags & layout_flags[i]) << i;
 	return index;
 }
 
@@ -37,14 +37,14 @@ static void count_tagged(struct inspect_cache *cache, const struct inspect_slab 
 
 	stats->guarded_slabs += seen->guarded;
 	stats->debug_slabs += seen->slab.debug && !seen->guarded;
-	if (!seen->drains)
+	if (!seen->is_legacy)
 		return;
-	stats->draining_slabs++;
-	/* The letter of tools is none that anybody has asked for. */
-	if (!seen->slab.debug || seen->debug.letters == LETTER_TOOL)
-		cache->draining_plain++;
+	stats->legacy_slabs++;
+	/* No user has set the flag for tools. */
+	if (!seen->slab.debug || seen->debug.debug_flags == DEBUG_FLAG_TOOL)
+		cache->legacy_plain++;
 	else
-		cache->draining[layout_index(seen->debug.letters)]++;
+		cache->legacy[layout_index(seen->debug.debug_flags)]++;
 }
 
 static void count_slab(struct inspection *in, struct inspect_cache *cache,
@@ -69,7 +69,8 @@ static void count_slab(struct inspection *in, struct inspect_cache *cache,
 		stats->node_partial[node]++;
 	} else if (seen->owner != CPU_NONE) {
 		stats->cpu_slabs++;
-	} else if (seen->tagged ? seen->used == slab->carved : !(slab->remote & REMOTE_OWNED)) {
+	} else if (seen->tagged ? seen->used == slab->initialized
+				: !(slab->remote & REMOTE_OWNED)) {
 		stats->full++;
 	}
 	if (seen->tagged)
@@ -80,8 +81,8 @@ static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
 {
 	for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
 		stats->event[e] += slot->event[e];
-	stats->gathered += cpu_word_count(slot->gather);
-	stats->gathered += slot->hot != 0;
+	stats->cpu_objects += cpu_word_count(slot->remote_batch);
+	stats->cpu_objects += slot->last_freed != 0;
 }
 
 static int count_slots(const struct inspection *in, struct inspect_cache *cache)
@@ -103,7 +104,7 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 			count_slot(stats, &slot[i]);
 	}
 	/* Neither is anybody's. */
-	unused = stats->gathered + stats->reserve_left;
+	unused = stats->cpu_objects + stats->reserve_left;
 	stats->objects -= unused < stats->objects ? unused : stats->objects;
 	return 0;
 }

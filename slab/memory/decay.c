@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that goes back by time.
+ * Returning memory to the operating system after a time without use.
  *
- * A *pass* of maintenance runs four times in a decay time (SLAB_DECAY_MS). Passes are
- * counted; what was idle in as many as make a decay time goes to the operating system:
+ * A *pass* of maintenance runs four times in a decay time (SLAB_DECAY_MS). The passes are
+ * numbered: epochs. Memory that was idle for a decay time is returned:
  *
  *   what CPUs hold      of a cache whose CPUs did nothing since the last pass is taken
  *                       back (cache_revoke()), and listed as idle since they did
@@ -11,41 +11,41 @@
  *                       that a CPU owns since a peak and does not need come to light,
  *                       while it takes back at once those that it works on
  *   listed slabs        get the number of the pass that finds them on their node's
- *                       list, and lose it when somebody allocates from them
- *                       (decay_begin_use()). Those that are ripe are taken in hand: the
+ *                       list, and lose it when a thread allocates from them
+ *                       (decay_begin_use()). A pass isolates those that are ripe: the
  *                       empty ones go to the page layer, min_partial or not; the others
- *                       give back their pages of which no object is in use, and are
- *                       *settled* until something is freed into them
+ *                       return their pages without objects in use, and are *purged*
+ *                       until an object is freed into them
  *   free slabs          of the page layer have the number of the pass after their free,
  *                       or an older one that they came with (segment.c)
  *
- * A slab that is used and freed in turns is never idle, so hot memory stays.
+ * A slab that is allocated from and freed into alternately is never idle, so its memory stays.
  *
- * Pages within slabs. A slab in hand has its free objects on its own freelist, after it
- * was collected; nobody allocates from it, and who frees into it writes beside the
- * objects. What is on that freelist is thus nobody's, while objects that are gathered
- * somewhere, hot, or waiting for a grace period are not on it and count as in use. So a
- * page on which all objects are on the freelist, or were never made, is nobody's; its
- * contents are lost, which is a promise to somebody only where there is a constructor or
- * destructor, or readers may look at freed objects (type-safe). Zeroed objects
- * (SLAB_ZERO=free) are zero on a fresh page, too. bare[] remembers such pages for the
- * statistics alone; a page fault brings them back. Objects on pages that are still there
- * come first on the freelist then.
+ * Pages within slabs. An isolated slab has its free objects on its own freelist, after it
+ * was collected; no thread allocates from it, and a thread that frees into it writes beside
+ * the objects. Objects on that freelist are unused; objects that are last-freed, in a remote
+ * batch, or waiting for a grace period are not on it and count as in use. So a page whose
+ * objects are all on the freelist, or were never initialized, can be returned. Its contents
+ * are lost, which matters only with a constructor or destructor, or when readers may look
+ * at freed objects (type-safe): such slabs keep their pages. Zeroed objects
+ * (SLAB_ZERO=free) are zero on a fresh page, too. unbacked[] records such pages for the
+ * statistics alone; a page fault brings them back. Objects on pages that are still backed
+ * come first on the freelist afterwards.
  *
- * Huge pages. Where the system uses them without being asked (transparent huge pages
- * "always"), giving a part of one back breaks it up, for good. That is worth it for
+ * Huge pages. Where the system uses them always (transparent huge pages "always"),
+ * returning a part of one breaks it up, for good. That is worth it for
  * those that are mostly free. What is kept for this reason is looked at again in the
  * next decay time.
  *
  * When there are passes. The control thread's timer runs them, or slab_maintain(), or
- * slab_control_dispatch(). Slow paths set a flag (decay_stir()), and passes end when it
- * was not set in the last QUIET_TURNS: then every cache has been looked at once more
+ * slab_control_dispatch(). Slow paths set a flag (idle_kick()), and passes end when it
+ * was not set in the last QUIET_EPOCHS: then every cache has been looked at once more
  * since, whatever CPUs held was taken back (which sets the flag), and what was freed is
- * gone. From there on whoever does more than to free one object for each CPU comes
- * through a slow path, sets the flag, and starts the timer again. An idle process is
- * therefore never woken. Who sets the flag does so behind what he did; even if he is
+ * gone. After that, a thread that does more than to free one object per CPU takes a
+ * slow path, sets the flag, and starts the timer again. An idle process is
+ * therefore never woken. A thread sets the flag after what it did; even if it is
  * delayed in between, passes go on for longer than a decay time. The child of a fork has
- * no thread: it starts one with its first slow path (server.c), and passes go on.
+ * no control thread: it starts one with its first slow path (server.c), and passes go on.
  *
  * One pass runs at a time, without locks of its own: destructors run in it, while nothing
  * is locked (release.c), on caches that are pinned (registry.h).
@@ -80,8 +80,8 @@ static bool huge_pages;  /* they are used here: as of this pass */
 
 /* --- huge pages ---------------------------------------------------------------------- */
 
-/* What nobody has asked for: libslab never does. */
-static bool huge_pages_come_unasked(void)
+/* libslab itself never requests huge pages. */
+static bool huge_pages_are_always_on(void)
 {
 	char text[64] = "";
 	int fd;
@@ -136,7 +136,7 @@ bool decay_may_discard(const struct slab *slab)
 
 /* --- pages within a slab ---------------------------------------------------------------- */
 
-/* Of a slab, BARE_BYTES each. */
+/* Of a slab, UNBACKED_BYTES each. */
 static void set_units(uint64_t units[2], size_t first, size_t end)
 {
 	for (size_t unit = first; unit < end; unit++)
@@ -153,50 +153,50 @@ void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_
 	const size_t size = slab_size(slab), in_page = os_page_size() - 1;
 
 	used[0] = used[1] = 0;
-	for (unsigned i = 0; i < slab_carved(slab); i++)
+	for (unsigned i = 0; i < slab_initialized(slab); i++)
 		if (!is_set(free_map, i))
-			set_units(used, (i * size & ~in_page) / BARE_BYTES,
-				  os_pages((i + 1) * size) / BARE_BYTES);
+			set_units(used, (i * size & ~in_page) / UNBACKED_BYTES,
+				  os_pages((i + 1) * size) / UNBACKED_BYTES);
 }
 
-/* Runs of pages that hold memory for nobody; what went is set in bare[]. */
+/* Runs of unused pages; the returned ones are set in unbacked[]. */
 static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 {
-	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
-	size_t units = slab->populated / BARE_BYTES, bytes = 0, end;
+	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
+	size_t units = slab->populated / UNBACKED_BYTES, bytes = 0, end;
 
 	for (size_t unit = 0; unit < units; unit = end) {
-		bool idle = !is_set(used, unit) && !is_set(slab->bare, unit);
+		bool idle = !is_set(used, unit) && !is_set(slab->unbacked, unit);
 		size_t length;
 
 		for (end = unit + 1; end < units; end++)
-			if (idle != (!is_set(used, end) && !is_set(slab->bare, end)))
+			if (idle != (!is_set(used, end) && !is_set(slab->unbacked, end)))
 				break;
-		length = (end - unit) * BARE_BYTES;
-		if (idle && os_discard(slab->cpu.base + unit * BARE_BYTES, length)) {
-			set_units(bare, unit, end);
+		length = (end - unit) * UNBACKED_BYTES;
+		if (idle && os_discard(slab->cpu.base + unit * UNBACKED_BYTES, length)) {
+			set_units(unbacked, unit, end);
 			bytes += length;
 		}
 	}
-	slab_set_bare(slab, bare[0], bare[1]);
+	slab_set_unbacked(slab, unbacked[0], unbacked[1]);
 	return bytes;
 }
 
-/* Free objects on bare pages go to the bottom of the freelist. */
-static void put_bare_last(struct slab *slab, const uint64_t *free_map)
+/* Free objects on unbacked pages go to the bottom of the freelist. */
+static void put_unbacked_last(struct slab *slab, const uint64_t *free_map)
 {
 	const size_t size = slab_size(slab);
-	uint16_t taken[CPU_GATHER_MAX];
+	uint16_t taken[CPU_BATCH_MAX];
 
-	while (cpu_slab_hand_take(&slab->cpu, CPU_GATHER_MAX, taken))
+	while (cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
 		;
-	for (int is_bare = 1; is_bare >= 0; is_bare--)
-		for (unsigned i = slab->carved; i-- > 0;) {
+	for (int is_unbacked = 1; is_unbacked >= 0; is_unbacked--)
+		for (unsigned i = slab->initialized; i-- > 0;) {
 			uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
 			if (is_set(free_map, i) &&
-			    is_set(slab->bare, i * size / BARE_BYTES) == (bool)is_bare)
-				cpu_slab_hand_put(&slab->cpu, 1, &offset8);
+			    is_set(slab->unbacked, i * size / UNBACKED_BYTES) == (bool)is_unbacked)
+				cpu_slab_put(&slab->cpu, 1, &offset8);
 		}
 }
 
@@ -207,23 +207,23 @@ static void put_bare_last(struct slab *slab, const uint64_t *free_map)
  */
 static void forget_end(struct slab *slab)
 {
-	const size_t made = os_pages(slab_carved(slab) * slab_size(slab)) / BARE_BYTES;
-	uint64_t bare[2] = {slab->bare[0], slab->bare[1]};
-	size_t units = slab->populated / BARE_BYTES;
+	const size_t made = os_pages(slab_initialized(slab) * slab_size(slab)) / UNBACKED_BYTES;
+	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
+	size_t units = slab->populated / UNBACKED_BYTES;
 
-	for (; units > made && is_set(bare, units - 1); units--)
-		bare[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
-	slab_set_bare(slab, bare[0], bare[1]);
-	__atomic_store_n(&slab->populated, (uint32_t)(units * BARE_BYTES), __ATOMIC_RELAXED);
+	for (; units > made && is_set(unbacked, units - 1); units--)
+		unbacked[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
+	slab_set_unbacked(slab, unbacked[0], unbacked[1]);
+	__atomic_store_n(&slab->populated, (uint32_t)(units * UNBACKED_BYTES), __ATOMIC_RELAXED);
 }
 
-/* Its free objects have contents that somebody relies on. */
+/* The application relies on the contents of its free objects. */
 static bool keeps_contents(const struct slab_cache *cache)
 {
 	return cache->ctor || cache->dtor || cache->flags & SLAB_TYPESAFE_BY_RCU;
 }
 
-/* Of a slab in hand, collected: how many bytes went back. Under the lock for discarding. */
+/* Of an isolated slab, collected: how many bytes were returned. Under the lock for discarding. */
 static size_t give_pages(struct slab *slab)
 {
 	static uint64_t map[SLAB_MAP_WORDS];
@@ -235,7 +235,7 @@ static size_t give_pages(struct slab *slab)
 	decay_used_pages(slab, map, used);
 	bytes = discard_pages(slab, used);
 	if (bytes && !slab_options()->random)
-		put_bare_last(slab, map);
+		put_unbacked_last(slab, map);
 	forget_end(slab);
 	return bytes;
 }
@@ -247,7 +247,7 @@ struct visit {
 	struct slab_cache *cache;
 	unsigned node;
 	bool all;     /* what is not ripe, too */
-	uint32_t turn;
+	uint32_t epoch;
 	size_t bytes; /* that went back */
 };
 
@@ -257,63 +257,63 @@ static bool is_due(struct slab *slab, void *arg)
 	const struct visit *visit = arg;
 	bool freed_into = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED;
 
-	if (slab->idle_since == DECAY_SETTLED && !freed_into)
+	if (slab->idle_since == IDLE_PURGED && !freed_into)
 		return false;
-	if (slab->idle_since == DECAY_SETTLED || !slab->idle_since)
-		slab_set_idle_since(slab, visit->turn);
-	return visit->all || decay_is_ripe(slab->idle_since, visit->turn);
+	if (slab->idle_since == IDLE_PURGED || !slab->idle_since)
+		slab_set_idle_since(slab, visit->epoch);
+	return visit->all || decay_is_ripe(slab->idle_since, visit->epoch);
 }
 
-/* A slab in use gives back its pages and is settled; for the sake of a huge page it may
+/* A slab in use returns its pages and is purged; for the sake of a huge page it may
  * have to come again. */
-static void settle(struct visit *visit, struct slab *slab)
+static void purge_pages(struct visit *visit, struct slab *slab)
 {
 	bool may = visit->all || decay_may_discard(slab);
 
 	if (may && !keeps_contents(visit->cache))
 		visit->bytes += give_pages(slab);
-	slab_set_idle_since(slab, may ? DECAY_SETTLED : visit->turn);
+	slab_set_idle_since(slab, may ? IDLE_PURGED : visit->epoch);
 }
 
-/* Slabs in use go back to the list; the empty ones are left in hand. */
-static struct slab *settle_all(struct visit *visit, struct slab *hand)
+/* Slabs in use return to the list; the empty ones stay isolated: returned. */
+static struct slab *purge_all(struct visit *visit, struct slab *isolated)
 {
 	struct slab *empty = NULL, *kept = NULL, **end = &kept, *next;
 
-	for (; hand; hand = next) {
-		next = hand->next;
-		slab_collect(hand);
-		if (slab_is_empty(hand)) {
-			hand->next = empty;
-			empty = hand;
+	for (; isolated; isolated = next) {
+		next = isolated->next;
+		slab_collect(isolated);
+		if (slab_is_empty(isolated)) {
+			isolated->next = empty;
+			empty = isolated;
 			continue;
 		}
-		settle(visit, hand);
-		hand->next = NULL;
-		*end = hand;
-		end = &hand->next;
+		purge_pages(visit, isolated);
+		isolated->next = NULL;
+		*end = isolated;
+		end = &isolated->next;
 	}
 	node_put_last(visit->cache, visit->node, kept);
 	return empty;
 }
 
-static void look(struct slab *hand, void *arg)
+static void look(struct slab *isolated, void *arg)
 {
 	struct visit *visit = arg;
 	struct slab *empty;
 
 	segment_discard_lock();
-	empty = settle_all(visit, hand);
+	empty = purge_all(visit, isolated);
 	segment_discard_unlock();
 	node_release(visit->cache, empty);
 }
 
 static void visit_node(struct visit *visit)
 {
-	hand_walk(&(struct hand_walk){
+	list_walk(&(struct list_walk){
 		.cache = visit->cache,
 		.node = visit->node,
-		/* What is being emptied is somebody's business. */
+		/* Another thread is emptying a slab. */
 		.sparse = !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED),
 		.wants = is_due,
 		.look = look,
@@ -344,21 +344,21 @@ static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 		*ret_holds = true;
 		current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 		trace = mix(trace, cpu);
-		trace = mix(trace, __atomic_load_n(&slot->hot, __ATOMIC_RELAXED));
+		trace = mix(trace, __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED));
 		trace = mix(trace, (uintptr_t)current);
 		trace = mix(trace, current ? cpu_slab_free_count(current) : 0);
 		trace = mix(trace, __atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
-		trace = mix(trace, __atomic_load_n(&slot->gather, __ATOMIC_RELAXED));
+		trace = mix(trace, __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED));
 		for (unsigned event = 0; event < CPU_EVENTS; event++)
 			trace = mix(trace, __atomic_load_n(&slot->event[event], __ATOMIC_RELAXED));
 	}
 	return trace;
 }
 
-/* Busy caches take turns in being looked at. */
-static bool is_its_turn(const struct slab_cache *cache, uint32_t now)
+/* Each pass looks at another part of the busy caches. */
+static bool is_selected(const struct slab_cache *cache, uint32_t now)
 {
-	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_TURNS == 0;
+	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_EPOCHS == 0;
 }
 
 /* Take back what CPUs hold, if it is time. */
@@ -368,21 +368,21 @@ static void take_back(struct slab_cache *cache, uint32_t now)
 	bool holds;
 	uint64_t trace = trace_of(cache, &holds);
 
-	if (trace != activity->trace || !activity->last_turn) {
+	if (trace != activity->trace || !activity->last_epoch) {
 		activity->trace = trace;
-		activity->last_turn = now;
+		activity->last_epoch = now;
 	}
-	if (!holds || (activity->last_turn == now && !is_its_turn(cache, now)))
+	if (!holds || (activity->last_epoch == now && !is_selected(cache, now)))
 		return;
-	cache_revoke(cache, activity->last_turn);
-	decay_stir();
+	cache_revoke(cache, activity->last_epoch);
+	idle_kick();
 	/* That was not its own doing. */
 	activity->trace = trace_of(cache, &holds);
 }
 
 static void visit_cache(struct slab_cache *cache, uint32_t now)
 {
-	struct visit visit = {.cache = cache, .turn = now};
+	struct visit visit = {.cache = cache, .epoch = now};
 
 	take_back(cache, now);
 	for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
@@ -396,8 +396,8 @@ static void pass(void)
 	struct slab_cache *cache = NULL;
 	uint32_t now = decay_begin_pass();
 
-	__atomic_store_n(&huge_pages, huge_pages_come_unasked(), __ATOMIC_RELAXED);
-	while ((cache = pin_next(cache, true)))
+	__atomic_store_n(&huge_pages, huge_pages_are_always_on(), __ATOMIC_RELAXED);
+	while ((cache = registry_next_pinned(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now, decay_may_discard);
 	decay_end_pass();
@@ -452,12 +452,12 @@ long slab_maintain(void)
 
 size_t decay_trim(unsigned *ret_slabs)
 {
-	struct visit visit = {.all = true, .turn = decay_turn() + 1};
+	struct visit visit = {.all = true, .epoch = decay_epoch() + 1};
 	size_t before, bytes;
 
 	slab_init();
 	*ret_slabs = segment_trim(&before);
-	while ((visit.cache = pin_next(visit.cache, true))) {
+	while ((visit.cache = registry_next_pinned(visit.cache, true))) {
 		*ret_slabs += cache_shrink(visit.cache);
 		for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
 			visit_node(&visit);

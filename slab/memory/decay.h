@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that goes back by time: see decay.c.
+ * Returning memory after a time without use: see decay.c.
  */
 #ifndef SLAB_MEMORY_DECAY_H
 #define SLAB_MEMORY_DECAY_H
@@ -12,14 +12,14 @@
 struct slab;
 
 /*
- * decay_breaks_up: is a huge page of `bytes`, of which so many are in use, to be broken
+ * decay_breaks_up: is a huge page of `bytes`, of which `used` are in use, to be broken
  * up for what is free in it? No while most of it is in use.
  */
 bool decay_breaks_up(size_t used, size_t bytes);
 
-/* Is this slab, which is in hand, part of one that is not? */
+/* Is this isolated slab part of a huge page that is not to be broken up? */
 bool decay_would_waste(const struct slab *slab);
-/* May its memory go back in this pass? Not if that would waste a huge page, and there
+/* May its memory be returned in this pass? Not if that would waste a huge page, and there
  * are any. */
 bool decay_may_discard(const struct slab *slab);
 
@@ -29,14 +29,14 @@ bool decay_may_discard(const struct slab *slab);
  */
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2]);
 
-/* After how many ms decay_tick() is to be called; 0: not before decay_stir() asks for it
+/* After how many ms decay_tick() is to be called; 0: not before idle_kick() requests it
  * by maintenance_start_ticks(). */
 long decay_wait(void);
 /* Run a pass, if it is time for one; now: clock_us(). */
 void decay_tick(uint64_t now);
 /* The same, and when to call again: milliseconds from now, or -1: see slab_maintain(). */
 long decay_maintain(uint64_t now);
-/* In the child of a fork: who ran a pass is gone. */
+/* In the child of a fork: a thread that ran a pass is gone. */
 void decay_after_fork_child(void);
 /* slab_trim(), with the slabs that were given back as well. */
 size_t decay_trim(unsigned *ret_slabs);

@@ -7,21 +7,21 @@
  * the others are *sparse* from now on, a list of their own (node.c), and are emptied one
  * by one, the sparsest first:
  *
- *   take a sparse slab in hand · for each object that is in use: isolate it, migrate it
+ *   isolate a sparse slab · for each object in use: isolate() it, migrate() it
  *   to a free object of a dense slab, free it · release the slab when it is empty
  *
- * Only the slab that is being emptied is in hand. That is what makes it safe to call the
- * application about its objects, with no lock held: nobody allocates from the slab, and
- * nobody releases it, so that each of its objects is one that is in use, or one that was
- * freed since we looked, which isolate() finds out. Frees arrive at the remote word, as
- * for any slab in hand, and are collected at the end. All other slabs stay where every
- * allocation finds them, sparse ones when there is no dense one left and before fresh
- * ones are made. So nobody needs more memory because we are at it, and a thread that
- * takes slabs (shrink, validation, letters, destruction) takes sparse ones, too.
+ * Only the slab that is being emptied is isolated. That makes it safe to call the
+ * application about its objects, with no lock held: no other thread allocates from the slab
+ * or releases it, so each of its objects is in use, or was freed since the check, which
+ * isolate() must detect. Frees arrive at the remote word, as for any isolated slab, and are
+ * collected at the end. All other slabs stay where allocations find them, sparse ones when
+ * there is no dense one left and before fresh ones are created. So defragmentation makes no
+ * allocation need more memory, and a thread that takes slabs (shrink, validation, debug flags,
+ * destruction) takes sparse ones, too.
  *
- * A callback must not be called under flush_lock, as other slabs in hand are looked at
+ * A callback must not be called under flush_lock, as other isolated slabs are looked at
  * (hand.h): others wait for that with the application's locks held. So the cache knows
- * what is in hand, cache->hand, and each step that changes it, or the slab's freelist,
+ * what is isolated, cache->isolated, and each step that changes it, or the slab's freelist,
  * is made under the lock: taking the slab, taking an object of the room, freeing what was
  * moved, placing the slab. The child of a fork puts it back and lacks one object, the one
  * that is on its way. (It lacks a handful when that is just being taken, which is an
@@ -38,14 +38,14 @@
  * of the next ones. Each sparse slab is looked at once: they are counted beforehand, and
  * what was looked at goes to the other end of the list, or to another one.
  *
- * What becomes of an object that was moved from: free in the slab in hand. Where readers
+ * The object that was moved from becomes free in the isolated slab. Where readers
  * may still look at it, which is in caches with args.rcu, unless they are type-safe, it
  * waits for its grace period (slab_free_rcu()) first. Such slabs stay sparse; the grace
  * period is waited for when all are done, and those that are empty then go by a last
  * shrink. It also finds what CPUs freed meanwhile. Type-safe slabs wait in
  * slab_release().
  *
- * Slabs with letters and guarded objects are left alone: where an object of theirs
+ * Slabs with debug flags and guarded objects are left alone: where an object of theirs
  * comes from is decided under their node's lock, oldest first, and what they are for is
  * finding mistakes.
  */
@@ -82,53 +82,53 @@ struct defrag {
 /* A constructor may run: without the lock. */
 static bool find_room(struct defrag *d)
 {
-	struct defrag_hand *hand = &d->cache->hand;
-	uint16_t offset8[CPU_GATHER_MAX];
+	struct defrag_state *isolated = &d->cache->isolated;
+	uint16_t offset8[CPU_BATCH_MAX];
 	struct slab *dense;
-	unsigned n = node_take_dense(d->cache, d->node, CPU_GATHER_MAX, offset8, &dense);
+	unsigned n = node_take_dense(d->cache, d->node, CPU_BATCH_MAX, offset8, &dense);
 
 	if (!n)
 		return false;
-	hand_lock(d->cache);
-	hand->dense = dense;
-	hand->room = n;
-	memcpy(hand->offset8, offset8, n * sizeof(offset8[0]));
-	hand_unlock(d->cache);
+	flush_lock(d->cache);
+	isolated->dense = dense;
+	isolated->room = n;
+	memcpy(isolated->offset8, offset8, n * sizeof(offset8[0]));
+	flush_unlock(d->cache);
 	return true;
 }
 
 /* A free object of a dense slab; NULL: there is none. */
 static void *take_room(struct defrag *d)
 {
-	struct defrag_hand *hand = &d->cache->hand;
+	struct defrag_state *isolated = &d->cache->isolated;
 
-	if (!hand->room && !find_room(d))
+	if (!isolated->room && !find_room(d))
 		return NULL;
-	hand_lock(d->cache);
-	hand->room--;
-	hand_unlock(d->cache);
-	return cpu_slab_object(&hand->dense->cpu, hand->offset8[hand->room]);
+	flush_lock(d->cache);
+	isolated->room--;
+	flush_unlock(d->cache);
+	return cpu_slab_object(&isolated->dense->cpu, isolated->offset8[isolated->room]);
 }
 
 /* … that was not needed, and is where it was. */
 static void give_room(struct defrag *d)
 {
-	hand_lock(d->cache);
-	d->cache->hand.room++;
-	hand_unlock(d->cache);
+	flush_lock(d->cache);
+	d->cache->isolated.room++;
+	flush_unlock(d->cache);
 }
 
-/* Of a hand that is nobody else's. */
+/* Of a state that no other thread uses. */
 static void give_room_back(struct slab_cache *cache)
 {
-	struct defrag_hand *hand = &cache->hand;
+	struct defrag_state *isolated = &cache->isolated;
 
-	if (hand->room)
-		slab_free_remote(cache, hand->dense, hand->room, hand->offset8);
-	hand->room = 0;
+	if (isolated->room)
+		slab_free_remote(cache, isolated->dense, isolated->room, isolated->offset8);
+	isolated->room = 0;
 }
 
-/* An object of a slab in hand that was moved. */
+/* An object of an isolated slab that was moved. */
 static void free_moved(struct defrag *d, struct slab *slab, void *from)
 {
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, from);
@@ -137,9 +137,9 @@ static void free_moved(struct defrag *d, struct slab *slab, void *from)
 		slab_free_rcu(d->cache, from);
 		return;
 	}
-	hand_lock(d->cache);
-	cpu_slab_hand_put(&slab->cpu, 1, &offset8);
-	hand_unlock(d->cache);
+	flush_lock(d->cache);
+	cpu_slab_put(&slab->cpu, 1, &offset8);
+	flush_unlock(d->cache);
 }
 
 static void move(struct defrag *d, struct slab *slab, void *from)
@@ -159,21 +159,21 @@ static void move(struct defrag *d, struct slab *slab, void *from)
 	free_moved(d, slab, from);
 }
 
-/* The sparsest slab, in hand, and what is free in it; NULL: there is none. */
+/* The sparsest slab, isolated, and its free objects; NULL: there is none. */
 static struct slab *take_sparse(struct defrag *d)
 {
 	struct slab *slab;
 
-	hand_lock(d->cache);
+	flush_lock(d->cache);
 	slab = node_take_sparse(d->cache, d->node);
-	d->cache->hand.slab = slab;
+	d->cache->isolated.slab = slab;
 	/* One whose freelist is damaged is left to validation. */
 	if (slab) {
 		slab_collect(slab);
 		if (slab_map_free(slab, d->map))
 			memset(d->map, 0xff, sizeof(d->map));
 	}
-	hand_unlock(d->cache);
+	flush_unlock(d->cache);
 	return slab;
 }
 
@@ -181,7 +181,7 @@ static void empty(struct defrag *d, struct slab *slab)
 {
 	struct callback callback = callback_begin(d->cache);
 
-	for (unsigned i = 0; i < slab->carved && !d->full; i++)
+	for (unsigned i = 0; i < slab->initialized && !d->full; i++)
 		if (!(d->map[i / 64] >> i % 64 & 1))
 			move(d, slab, slab->cpu.base + i * slab_size(slab));
 	callback_end(&callback);
@@ -189,8 +189,8 @@ static void empty(struct defrag *d, struct slab *slab)
 
 static void place(struct defrag *d, struct slab *slab)
 {
-	hand_lock(d->cache);
-	d->cache->hand.slab = NULL;
+	flush_lock(d->cache);
+	d->cache->isolated.slab = NULL;
 	slab_collect(slab);
 	slab->next = NULL;
 	if (slab_is_empty(slab))
@@ -199,7 +199,7 @@ static void place(struct defrag *d, struct slab *slab)
 		node_put_sparse(d->cache, slab);
 	else
 		d->released += node_put(d->cache, slab);
-	hand_unlock(d->cache);
+	flush_unlock(d->cache);
 }
 
 static void defrag_node(struct defrag *d)
@@ -213,9 +213,9 @@ static void defrag_node(struct defrag *d)
 		empty(d, slab);
 		place(d, slab);
 	}
-	hand_lock(d->cache);
+	flush_lock(d->cache);
 	give_room_back(d->cache);
-	hand_unlock(d->cache);
+	flush_unlock(d->cache);
 }
 
 static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *released)
@@ -246,7 +246,7 @@ static int begin(struct slab_cache *cache)
 	if (!__atomic_compare_exchange_n(&cache->defragging, &nobody, 1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return with_errno(-EBUSY);
-	cache->hand.thread = pthread_self();
+	cache->isolated.thread = pthread_self();
 	return 0;
 }
 
@@ -265,19 +265,19 @@ long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
 	if (moved && waits)
 		rcu_drain(cache);
 	*ret_slabs += cache_shrink(cache);
-	cache->hand.thread = (pthread_t)0;
+	cache->isolated.thread = (pthread_t)0;
 	__atomic_store_n(&cache->defragging, 0, __ATOMIC_RELEASE);
 	return moved;
 }
 
 void defrag_after_fork_child(struct slab_cache *cache)
 {
-	struct slab *slab = cache->hand.slab;
+	struct slab *slab = cache->isolated.slab;
 
-	if (!cache->defragging || pthread_equal(cache->hand.thread, pthread_self()))
+	if (!cache->defragging || pthread_equal(cache->isolated.thread, pthread_self()))
 		return;
 	cache->defragging = 0;
-	cache->hand.slab = NULL;
+	cache->isolated.slab = NULL;
 	if (slab)
 		node_put_sparse(cache, slab);
 	give_room_back(cache);

@@ -12,7 +12,7 @@ struct slab_cache;
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 
-/* In the child of a fork: what another thread had in hand goes back. */
+/* In the child of a fork: slabs and objects that another thread had isolated go back. */
 void defrag_after_fork_child(struct slab_cache *cache);
 
 #endif /* SLAB_MEMORY_DEFRAG_H */

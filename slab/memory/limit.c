@@ -43,38 +43,38 @@ static long flush(struct slab_cache *cache)
 	unsigned released;
 
 	rcu_wait_a_moment(cache);
-	if (!cache_flush_as(cache, HAND_SOON, &released))
+	if (!cache_flush_as(cache, FLUSH_LOCK_TIMED, &released))
 		return -1;
 	return released + guard_flush(cache);
 }
 
 /* Where this allocation finds it. */
-static struct slab *take_listed(struct slab_cache *cache, const struct limit_wish *wish)
+static struct slab *take_listed(struct slab_cache *cache, const struct placement *placement)
 {
-	unsigned node =
-		wish->node < 0 ? topology_node_of_cpu(cpu_engine->cpu()) : (unsigned)wish->node;
+	unsigned node = placement->node < 0 ? topology_node_of_cpu(cpu_engine->cpu())
+					    : (unsigned)placement->node;
 
-	return wish->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
+	return placement->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
 }
 
-/* A slab with objects for this CPU, if there is one: bytes. With the lock, nobody else
- * has what is listed in hand; and whoever takes it afterwards, does not get this one. Who
- * asks for a node allocates from the list, so there it stays. */
-static size_t serve(struct slab_cache *cache, const struct limit_wish *wish)
+/* A slab with objects for this CPU, if there is one: bytes. With the lock, no other thread
+ * has isolated listed slabs; a later one does not get this slab. An allocation
+ * for a node takes from the list, so the slab stays there. */
+static size_t serve(struct slab_cache *cache, const struct placement *placement)
 {
 	struct slab *slab = NULL;
 
-	if (cache && !(cache_letters(cache) & LETTERS_SLAB) && hand_lock_soon(cache)) {
-		slab = take_listed(cache, wish);
-		if (slab && wish->node >= 0) {
+	if (cache && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) && flush_lock_timed(cache)) {
+		slab = take_listed(cache, placement);
+		if (slab && placement->node >= 0) {
 			slab->next = NULL;
 			node_put(cache, slab);
 		}
-		hand_unlock(cache);
+		flush_unlock(cache);
 	}
 	if (!slab)
 		return 0;
-	if (wish->node < 0)
+	if (placement->node < 0)
 		node_serve(cache, slab);
 	return (size_t)1 << cache->slab_shift;
 }
@@ -85,7 +85,7 @@ size_t limit_shrink(struct slab_cache *cache)
 
 	if (released < 0)
 		return 0;
-	released += cache_release_empty(cache, HAND_SOON);
+	released += cache_release_empty(cache, FLUSH_LOCK_TIMED);
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
 		rcu_wait_a_moment(cache);
 	return (size_t)released << cache->slab_shift;
@@ -96,33 +96,33 @@ static size_t shrink_all(void)
 	struct slab_cache *cache = NULL;
 	size_t bytes = 0;
 
-	while ((cache = pin_next(cache, false)))
+	while ((cache = registry_next_pinned(cache, false)))
 		bytes += limit_shrink(cache);
 	return bytes;
 }
 
-long limit_regain(struct slab_cache *cache, const struct limit_wish *wish)
+long limit_make_room(struct slab_cache *cache, const struct placement *placement)
 {
 	size_t shrunk, trimmed = 0;
 	long released;
 
-	switch (limit_noted) {
-	case LIMIT_CACHE:
+	switch (alloc_failure) {
+	case ALLOC_FAILURE_CACHE:
 		released = flush(cache);
-		return released < 0 ? -1 : released + (long)serve(cache, wish);
-	case LIMIT_PROCESS:
+		return released < 0 ? -1 : released + (long)serve(cache, placement);
+	case ALLOC_FAILURE_PROCESS:
 		shrunk = shrink_all();
-		return (long)(shrunk + serve(cache, wish));
-	case LIMIT_SYSTEM:
+		return (long)(shrunk + serve(cache, placement));
+	case ALLOC_FAILURE_SYSTEM:
 		shrunk = shrink_all();
 		segment_trim(&trimmed);
-		return (long)(shrunk + trimmed + serve(cache, wish));
+		return (long)(shrunk + trimmed + serve(cache, placement));
 	default:
 		return -1;
 	}
 }
 
-/* --- who is told --------------------------------------------------------------------- */
+/* --- the handler --------------------------------------------------------------------- */
 
 typedef void (*limit_fn)(struct slab_cache *cache, size_t limit, void *arg);
 static struct handler_ring limit_handler;
@@ -133,8 +133,8 @@ void slab_set_limit_handler(limit_fn fn, void *arg)
 	handler_set(&limit_handler, (handler_fn)fn, arg);
 }
 
-/* What it allocates itself, and fails, is counted but not told. */
-static void tell(struct slab_cache *cache, size_t limit)
+/* An allocation within the handler that fails is counted but not reported. */
+static void notify(struct slab_cache *cache, size_t limit)
 {
 	struct handler handler;
 	int cancel;
@@ -150,17 +150,17 @@ static void tell(struct slab_cache *cache, size_t limit)
 
 void limit_failed(struct slab_cache *cache)
 {
-	enum limit_cause why = limit_noted;
+	enum alloc_failure why = alloc_failure;
 
-	if (why == LIMIT_CACHE || why == LIMIT_PROCESS) {
+	if (why == ALLOC_FAILURE_CACHE || why == ALLOC_FAILURE_PROCESS) {
 		if (cache)
 			__atomic_fetch_add(&cache->memory.limit_hits, 1, __ATOMIC_RELAXED);
-		if (why == LIMIT_PROCESS)
+		if (why == ALLOC_FAILURE_PROCESS)
 			__atomic_fetch_add(&slab_pages.limit_hits, 1, __ATOMIC_RELAXED);
-		if (why == LIMIT_CACHE)
-			tell(cache, __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED));
+		if (why == ALLOC_FAILURE_CACHE)
+			notify(cache, __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED));
 		else
-			tell(NULL, slab_limit());
+			notify(NULL, slab_limit());
 	}
 	errno = ENOMEM;
 }

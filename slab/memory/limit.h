@@ -8,24 +8,24 @@
 
 struct slab_cache;
 
-/* On which node an object is wanted. */
-struct limit_wish {
+/* The node on which an object is wanted. */
+struct placement {
 	int node;    /* -1: any */
 	bool strict; /* on no other one */
 };
 
 /*
- * limit_regain: an allocation failed: take back what is free. For the limit of a cache
+ * limit_make_room: an allocation failed: take back what is free. For the limit of a cache
  * that is what its other CPUs and its guard pages hold; otherwise also that of all
  * caches, and their empty slabs. Bytes of slabs; -1: there is nothing to be done that
- * way, or somebody holds the lock for long. With no lock held.
+ * way, or another thread holds the lock for long. With no lock held.
  */
-long limit_regain(struct slab_cache *cache, const struct limit_wish *wish);
+long limit_make_room(struct slab_cache *cache, const struct placement *placement);
 
-/* So often is an allocation tried again: others may take what was regained. More often
- * as long as there is something each time: then it was bad luck. */
+/* The most retries of an allocation: other threads may take what was made free. More of
+ * them as long as each finds something. */
 #define LIMIT_TRIES 3
-#define LIMIT_TRIES_REGAINED 16
+#define LIMIT_TRIES_WITH_ROOM 16
 
 /* Take back all that is free of a cache, waiting for its lock no longer than an
  * allocation may: bytes of the slabs that went to the page layer. */

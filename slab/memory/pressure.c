@@ -16,7 +16,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Who has no privileges may only have windows that are multiples of two seconds. */
+/* Without privileges, windows must be multiples of two seconds. */
 #define STALL_US 150000
 #define WINDOW_US 2000000
 #define STALL_PERCENT_100 (10000L * STALL_US / WINDOW_US) /* as PSI writes it: 7.50 */
@@ -24,7 +24,7 @@
 #define PAUSE_MS 1000
 #define START_MS 100
 #define POLL_MS (WINDOW_US / 1000)
-#define PART 16u /* of what is in use: the least that is asked for */
+#define PART 16u /* of what is in use: the least that is requested */
 #define TEXT_MAX 4096
 
 enum { MACHINE, GROUP, EVENTS }; /* whose PSI, and memory.events */
@@ -35,8 +35,8 @@ static struct {
 	const char *psi, *group; /* NULL: the system's */
 } paths;
 
-static bool wanted;   /* atomic: there is a cache to be asked */
-static bool looking;  /* atomic: taken by who looks at the files, or relieves */
+static bool wanted;   /* atomic: there is a cache to reclaim from */
+static bool looking;  /* atomic: taken by the thread that reads the files, or reclaims */
 static bool watching; /* atomic: the server does */
 
 /* The server's; that they are not listened to may be read by others. */
@@ -129,28 +129,28 @@ static bool number_of(const char *text, const char *name, uint64_t *ret_number)
 /* --- looking ------------------------------------------------------------------------ */
 
 /* Was the group held up since the last look? */
-static bool events_tell(void)
+static bool events_show_pressure(void)
 {
 	char path[PATH_MAX], text[TEXT_MAX];
 	uint64_t high = 0, max = 0, events;
-	bool tells;
+	bool shows;
 
 	if (!group_path("memory.events", path) || !read_text(path, text) ||
 	    !number_of(text, "high", &high) || !number_of(text, "max", &max))
 		return false;
 	events = high + max;
-	tells = events_seen && events > seen_events;
+	shows = events_seen && events > seen_events;
 	events_seen = true;
 	seen_events = events;
-	return tells;
+	return shows;
 }
 
 /* avg10 is high, and threads stood still since the last look: it sinks slowly. */
-static bool psi_tells(unsigned which)
+static bool psi_shows_pressure(unsigned which)
 {
 	char path[PATH_MAX], text[TEXT_MAX], *hundredths;
 	uint64_t percent, total;
-	bool tells;
+	bool shows;
 
 	if (!psi_path(which, path) || !read_text(path, text) || strncmp(text, "some ", 5) != 0 ||
 	    !number_of(text, "avg10", &percent) || !number_of(text, "total", &total))
@@ -160,10 +160,10 @@ static bool psi_tells(unsigned which)
 	percent *= 100;
 	if (*hundredths == '.')
 		percent += strtoull(hundredths + 1, NULL, 10);
-	tells = total_seen[which] && total > seen_total[which] && percent >= STALL_PERCENT_100;
+	shows = total_seen[which] && total > seen_total[which] && percent >= STALL_PERCENT_100;
 	total_seen[which] = true;
 	seen_total[which] = total;
-	return tells;
+	return shows;
 }
 
 /* Bytes that the group has above memory.high. */
@@ -195,7 +195,7 @@ static void relieve(void)
 
 long pressure_poll(void)
 {
-	bool tells;
+	bool shows;
 
 	if (!__atomic_load_n(&wanted, __ATOMIC_RELAXED) ||
 	    __atomic_load_n(&watching, __ATOMIC_RELAXED))
@@ -203,10 +203,10 @@ long pressure_poll(void)
 	if (!begin_looking())
 		return POLL_MS;
 	/* Each has to be looked at. */
-	tells = psi_tells(MACHINE);
-	tells |= psi_tells(GROUP);
-	tells |= events_tell();
-	if (tells)
+	shows = psi_shows_pressure(MACHINE);
+	shows |= psi_shows_pressure(GROUP);
+	shows |= events_show_pressure();
+	if (shows)
 		relieve();
 	end_looking();
 	return POLL_MS;
@@ -236,7 +236,7 @@ static int open_events(void)
 		close(fd);
 		return -1;
 	}
-	events_tell(); /* what was before */
+	events_show_pressure(); /* what was before */
 	return fd;
 }
 
@@ -318,7 +318,7 @@ static void drain(int fd)
 
 void pressure_event(const struct watch *watch, unsigned which, uint32_t events)
 {
-	bool tells = true;
+	bool shows = true;
 
 	if (which >= PRESSURE_FILES || file[which].descriptor.fd < 0)
 		return;
@@ -333,8 +333,8 @@ void pressure_event(const struct watch *watch, unsigned which, uint32_t events)
 	if (!begin_looking())
 		return;
 	if (which == EVENTS)
-		tells = events_tell();
-	if (tells)
+		shows = events_show_pressure();
+	if (shows)
 		relieve();
 	end_looking();
 }

@@ -2,22 +2,22 @@
 /*
  * Memory pressure: of the machine, and of the control group that the process is in.
  *
- * Two kinds of files of the system tell of it:
+ * Two kinds of files of the system report it:
  *
  *   /proc/pressure/memory, and the group's memory.pressure (PSI): how long threads stood
- *       still for want of memory. A trigger written into it wakes who polls it when that
+ *       still for want of memory. A trigger written into it wakes poll(2) when that
  *       was 150 ms of two seconds; an average can be read.
  *   the group's memory.events: how often it was held up at memory.high, and at
- *       memory.max. A change is told by inotify.
+ *       memory.max. inotify reports a change.
  *
  * Under pressure, slab_reclaim() is for what is above memory.high, and for at least a
  * sixteenth of what slabs and large allocations have: free memory first, then what caches
- * can give. Not more than once a second, and a file that told of pressure is not listened
+ * can give. Not more than once a second, and a file that reported pressure is not listened
  * to for as long: pressure may go on while there is nothing to give, or because of
  * others, and must not make the thread that watches spin.
  *
  * Nothing is opened before there is a cache with args.reclaim: until then free memory goes
- * back by time, and pressure has nobody to ask. The control socket's server watches in
+ * back by time, and pressure has no cache to call. The control socket's server watches in
  * its epoll; without one slab_maintain() looks at the files. Files that do not exist, or
  * are not permitted, are left out.
  */
@@ -28,19 +28,19 @@
 
 #include "base/descriptors.h"
 
-/* There is a cache to be asked: pressure is watched from now on. Any thread. */
+/* There is a cache to reclaim from: pressure is watched from now on. Any thread. */
 void pressure_start(void);
 
-/* --- for who serves the control socket ------------------------------------------- */
+/* --- for the thread of the control socket ------------------------------------------- */
 
 /* How many files may be watched, with tag, tag + 1, … */
 #define PRESSURE_FILES 3u
 
 /* How often pressure_tick() is to be called, in ms; 0: not before pressure_start(). */
 long pressure_period(void);
-/* Begin to watch, or listen again to what told of pressure a while ago. */
+/* Begin to watch, or listen again to a file that reported pressure. */
 void pressure_tick(const struct watch *watch, unsigned tag);
-/* epoll says that file number `which` has something to tell. */
+/* epoll reports that file number `which` is ready. */
 void pressure_event(const struct watch *watch, unsigned which, uint32_t events);
 /* The watch is being closed. */
 void pressure_close(const struct watch *watch);
@@ -51,7 +51,7 @@ void pressure_close(const struct watch *watch);
  * not before pressure_start(). Any thread, with no lock held. */
 long pressure_poll(void);
 
-/* In the child of a fork: who looked is gone. */
+/* In the child of a fork: the thread that watched is gone. */
 void pressure_after_fork_child(void);
 
 /* Other files, for tests: instead of /proc/pressure/memory, and the group's folder. NULL:

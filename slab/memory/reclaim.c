@@ -13,16 +13,16 @@
 /* Rounds of slab_reclaim() in which objects are freed, but no slab gets empty. */
 #define FRUITLESS_ROUNDS 8u
 
-static __thread bool asking;
+static __thread bool reclaiming;
 
-bool ask_is_asking(void)
+bool reclaim_is_running(void)
 {
-	return asking;
+	return reclaiming;
 }
 
-/* --- whom --------------------------------------------------------------------------- */
+/* --- the choice --------------------------------------------------------------------------- */
 
-static bool was_asked(const struct asked *round, const struct slab_cache *cache)
+static bool was_called(const struct reclaim_round *round, const struct slab_cache *cache)
 {
 	for (unsigned i = 0; i < round->count; i++)
 		if (round->cache[i] == cache)
@@ -38,8 +38,8 @@ static unsigned weight(const struct slab_cache *cache)
 	return bytes ? 64 - (unsigned)__builtin_clzl(bytes) : 0;
 }
 
-/* Its owner does not know a cache before it was returned to him. */
-static bool may_be_asked(const struct slab_cache *cache)
+/* The application does not know a cache before slab_cache_create() returned. */
+static bool may_be_called(const struct slab_cache *cache)
 {
 	return cache->reclaim && !cache_is_dying(cache) &&
 	       __atomic_load_n(&cache->complete, __ATOMIC_ACQUIRE) && weight(cache);
@@ -49,36 +49,36 @@ static bool comes_before(const struct slab_cache *a, const struct slab_cache *b)
 {
 	unsigned wa = weight(a), wb = weight(b);
 
-	return wa != wb ? wa > wb : a->asked < b->asked;
+	return wa != wb ? wa > wb : a->reclaim_seq < b->reclaim_seq;
 }
 
 /* With registry_lock. */
-static struct slab_cache *choose(const struct asked *round, const struct slab_cache *only)
+static struct slab_cache *choose(const struct reclaim_round *round, const struct slab_cache *only)
 {
 	struct slab_cache *best = NULL;
 
 	for (struct slab_cache *c = registry_first; c; c = c->next)
-		if ((!only || c == only) && may_be_asked(c) && !was_asked(round, c) &&
+		if ((!only || c == only) && may_be_called(c) && !was_called(round, c) &&
 		    (!best || comes_before(c, best)))
 			best = c;
 	return best;
 }
 
-/* Pinned; NULL: nobody is left. */
-static struct slab_cache *pick(struct asked *round, const struct slab_cache *only)
+/* Pinned; NULL: no cache is left. */
+static struct slab_cache *pick(struct reclaim_round *round, const struct slab_cache *only)
 {
-	static uint64_t turn;
+	static uint64_t last_seq;
 	struct slab_cache *cache;
 
-	if (round->count == ASKED_MAX)
+	if (round->count == RECLAIM_MAX)
 		return NULL;
 	if (round->wait)
 		pthread_mutex_lock(&registry_lock);
-	else if (!limit_lock_soon(&registry_lock))
+	else if (!mutex_lock_timed(&registry_lock))
 		return NULL;
 	cache = choose(round, only);
 	if (cache) {
-		cache->asked = ++turn;
+		cache->reclaim_seq = ++last_seq;
 		cache_pin(cache);
 		round->cache[round->count++] = cache;
 	}
@@ -86,23 +86,23 @@ static struct slab_cache *pick(struct asked *round, const struct slab_cache *onl
 	return cache;
 }
 
-/* --- asking ---------------------------------------------------------------------------- */
+/* --- reclaiming ---------------------------------------------------------------------------- */
 
 static size_t call(struct slab_cache *cache)
 {
 	struct callback callback = callback_begin(cache);
 	size_t objects;
 
-	asking = true;
+	reclaiming = true;
 	objects = cache->reclaim(cache, cache->arg);
-	asking = false;
+	reclaiming = false;
 	callback_end(&callback);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);
 	return objects;
 }
 
-bool ask_next(struct asked *round, struct slab_cache *only, size_t *ret_bytes)
+bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, size_t *ret_bytes)
 {
 	struct slab_cache *cache = pick(round, only);
 
@@ -121,10 +121,10 @@ static size_t reclaim(size_t bytes)
 	unsigned fruitless = 0;
 
 	while (got < bytes && fruitless < FRUITLESS_ROUNDS) {
-		struct asked round = {.wait = true};
+		struct reclaim_round round = {.wait = true};
 
 		before = got;
-		while (got < bytes && ask_next(&round, NULL, &bytes_of_slabs)) {
+		while (got < bytes && reclaim_next(&round, NULL, &bytes_of_slabs)) {
 			segment_trim(&trimmed);
 			got += trimmed;
 		}
@@ -138,7 +138,7 @@ static size_t reclaim(size_t bytes)
 size_t slab_reclaim(size_t bytes)
 {
 	int cancel = cancel_disable();
-	size_t got = asking || debug_is_destroying() ? 0 : reclaim(bytes);
+	size_t got = reclaiming || debug_is_destroying() ? 0 : reclaim(bytes);
 
 	cancel_restore(cancel);
 	return got;
@@ -147,36 +147,39 @@ size_t slab_reclaim(size_t bytes)
 /* --- trying again ---------------------------------------------------------------------------- */
 
 /* true: some memory came free, or may have. */
-static bool regain(struct retry *retry)
+static bool make_room(struct retry *retry)
 {
 	long bytes;
 
-	if (retry->regained == LIMIT_TRIES_REGAINED)
+	if (retry->made_room == LIMIT_TRIES_WITH_ROOM)
 		return false;
-	bytes = limit_regain(retry->cache, &retry->wish);
-	/* What other CPUs of the cache held is no slab of its own, but may do; and who holds
-	 * the lock for long may have been preempted, and puts back what he has in hand. */
-	if (bytes > 0 || (limit_cause() == LIMIT_CACHE && retry->regained < LIMIT_TRIES)) {
-		retry->regained++;
+	bytes = limit_make_room(retry->cache, &retry->placement);
+	/* What other CPUs of the cache held is no slab of its own, but may do; and the thread that
+	 * holds the lock for long may have been preempted, and puts back what it has isolated. */
+	if (bytes > 0 ||
+	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
+		retry->made_room++;
 		return true;
 	}
-	retry->regained = LIMIT_TRIES_REGAINED;
+	retry->made_room = LIMIT_TRIES_WITH_ROOM;
 	return false;
 }
 
-/* Others may take what the callbacks freed; then they are asked again, so often. */
-static bool ask(struct retry *retry)
+/* Other threads may take what the callbacks freed; then they are called again, LIMIT_TRIES
+ * times at most. */
+static bool reclaim_others(struct retry *retry)
 {
-	struct slab_cache *only = limit_cause() == LIMIT_CACHE ? retry->cache : NULL;
+	struct slab_cache *only =
+		alloc_failure_cause() == ALLOC_FAILURE_CACHE ? retry->cache : NULL;
 	size_t before = retry->round.objects, bytes;
 
 	for (;;) {
-		while (ask_next(&retry->round, only, &bytes))
+		while (reclaim_next(&retry->round, only, &bytes))
 			if (bytes || retry->round.objects > before)
 				return true;
 		if (!retry->round.objects || ++retry->rounds == LIMIT_TRIES)
 			return false;
-		retry->round = (struct asked){0};
+		retry->round = (struct reclaim_round){0};
 		before = 0;
 	}
 }
@@ -184,25 +187,25 @@ static bool ask(struct retry *retry)
 /* More than there may be, or than all caches together could give. */
 static bool is_hopeless(const struct retry *retry)
 {
-	switch (limit_cause()) {
-	case LIMIT_PROCESS:
+	switch (alloc_failure_cause()) {
+	case ALLOC_FAILURE_PROCESS:
 		return retry->bytes > slab_limit();
-	case LIMIT_SYSTEM:
+	case ALLOC_FAILURE_SYSTEM:
 		return retry->bytes > __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
 	default:
 		return false;
 	}
 }
 
-bool retry_allocation(struct retry *retry)
+bool alloc_retry(struct retry *retry)
 {
 	bool again;
 	int cancel;
 
-	if (limit_cause() == LIMIT_NONE || asking || debug_is_destroying())
+	if (alloc_failure_cause() == ALLOC_FAILURE_NONE || reclaiming || debug_is_destroying())
 		return false;
 	cancel = cancel_disable();
-	again = regain(retry) || (!is_hopeless(retry) && ask(retry));
+	again = make_room(retry) || (!is_hopeless(retry) && reclaim_others(retry));
 	cancel_restore(cancel);
 	return again;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking caches to free what they can (args.reclaim), and trying an allocation again.
+ * Reclaim: calling the caches' callbacks (args.reclaim), and retrying an allocation.
  *
  * The callback is the application's code, so it runs with no lock of ours held and on a
  * pinned cache: in the thread whose allocation failed, in that of slab_reclaim(), or in
- * the one that watches memory pressure. Several threads may be at it at once, and ask the
+ * the one that watches memory pressure. Several threads may reclaim at once, from the
  * same cache; to wait for each other they would have to know what locks of the
- * application the others wait for. What a callback allocates itself, and fails, just
- * fails: it is never asked from within a callback.
+ * application the others wait for. An allocation within a callback that fails
+ * calls no callback.
  *
- * Order: whose slabs have the most bytes, to a power of two; of those the one that was
- * asked the longest time ago. Exact bytes would have the largest cache do all of the work
- * until it is the second largest; like this, caches of like size take turns. Those of
- * which not even one slab is there are not asked.
+ * Order: caches with the most bytes of slabs, rounded to a power of two; of those the one that
+ * was called the longest time ago. Exact bytes would have the largest cache do all of the
+ * work until it is the second largest; so caches of similar size alternate. Caches without
+ * slabs are not called.
  *
  * What was freed lies in slabs of CPUs and nodes; so the cache is shrunk behind each
  * callback, and only what that gave counts as bytes.
@@ -27,40 +27,40 @@
 
 struct slab_cache;
 
-/* In one round; those that are smaller than so many others are left alone. */
-#define ASKED_MAX 64u
+/* Caches of one round; smaller ones are left alone. */
+#define RECLAIM_MAX 64u
 
-/* Who was asked in this round. From {0}. */
-struct asked {
-	const struct slab_cache *cache[ASKED_MAX];
+/* The caches that were called in this round. From {0}. */
+struct reclaim_round {
+	const struct slab_cache *cache[RECLAIM_MAX];
 	unsigned count;
 	size_t objects; /* that they said they freed */
 	bool wait;      /* for the list of caches, however long that is locked */
 };
 
 /*
- * ask_next: ask the next cache that was not asked in this round, or `only` this one.
+ * reclaim_next: call the next cache that was not called in this round, or `only` this one.
  * false: there is none. *ret_bytes: of slabs that went to the page layer.
  */
-bool ask_next(struct asked *round, struct slab_cache *only, size_t *ret_bytes);
+bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, size_t *ret_bytes);
 
 /* Is a callback running in this thread? */
-bool ask_is_asking(void);
+bool reclaim_is_running(void);
 
-/* An allocation that failed. From {.cache, .bytes, .wish}. */
+/* An allocation that failed. From {.cache, .bytes, .placement}. */
 struct retry {
-	struct slab_cache *cache; /* NULL: a large one */
-	size_t bytes;             /* of the slab or mapping that it needs */
-	struct limit_wish wish;   /* not of a large one */
-	unsigned regained, rounds;
-	struct asked round;
+	struct slab_cache *cache;   /* NULL: a large one */
+	size_t bytes;               /* of the slab or mapping that it needs */
+	struct placement placement; /* not of a large one */
+	unsigned made_room, rounds;
+	struct reclaim_round round;
 };
 
 /*
- * retry_allocation: the allocation was attempted, after limit_clear(), and failed: do
+ * alloc_retry: the allocation was attempted, after alloc_failure_clear(), and failed: do
  * something about the cause. false: all was done that can be done. Takes back what is
- * free before anybody is asked; no cache is asked for memory that all of them do not have.
+ * free before it calls a callback; it calls none for memory that all caches together do not have.
  */
-bool retry_allocation(struct retry *retry);
+bool alloc_retry(struct retry *retry);
 
 #endif /* SLAB_MEMORY_RECLAIM_H */

@@ -22,7 +22,7 @@ static bool is_unused(struct slab *slab, void *arg)
 	return !slab_used(slab);
 }
 
-unsigned cache_release_empty(struct slab_cache *cache, enum hand_lock how)
+unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how)
 {
 	unsigned released = 0;
 
@@ -36,9 +36,9 @@ unsigned cache_release_empty(struct slab_cache *cache, enum hand_lock how)
 
 unsigned cache_shrink(struct slab_cache *cache)
 {
-	unsigned released = cache_flush(cache) + debug_settle(cache);
+	unsigned released = cache_flush(cache) + legacy_finish(cache);
 
-	return released + cache_release_empty(cache, HAND_WAIT);
+	return released + cache_release_empty(cache, FLUSH_LOCK_WAIT);
 }
 
 int slab_cache_shrink(struct slab_cache *cache)

@@ -7,7 +7,7 @@
 
 struct slab_cache;
 /* Empty slabs of the nodes go, the others are sorted: how many went. */
-unsigned cache_release_empty(struct slab_cache *cache, enum hand_lock how);
+unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how);
 /* slab_cache_shrink(), but free slabs keep their memory. */
 unsigned cache_shrink(struct slab_cache *cache);
 

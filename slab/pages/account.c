@@ -10,7 +10,7 @@ _Static_assert(LIMIT_LEAST_OF_PROCESS == (size_t)1 << SLAB_SHIFT_MIN, "the small
 
 struct pages slab_pages;
 
-__thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
+__thread enum alloc_failure alloc_failure __attribute__((tls_model("initial-exec")));
 
 static bool add(struct account *account, size_t bytes)
 {
@@ -30,9 +30,9 @@ static void subtract(struct account *account, size_t bytes)
 	__atomic_fetch_sub(&account->used, bytes, __ATOMIC_RELAXED);
 }
 
-static bool fail(enum limit_cause why)
+static bool fail(enum alloc_failure why)
 {
-	limit_noted = why;
+	alloc_failure = why;
 	errno = ENOMEM;
 	return false;
 }
@@ -40,12 +40,12 @@ static bool fail(enum limit_cause why)
 bool account_charge(struct account *cache, size_t bytes)
 {
 	if (cache && !add(cache, bytes))
-		return fail(LIMIT_CACHE);
+		return fail(ALLOC_FAILURE_CACHE);
 	if (add(&slab_pages.account, bytes))
 		return true;
 	if (cache)
 		subtract(cache, bytes);
-	return fail(LIMIT_PROCESS);
+	return fail(ALLOC_FAILURE_PROCESS);
 }
 
 void account_release(struct account *cache, size_t bytes)
@@ -58,7 +58,7 @@ void account_release(struct account *cache, size_t bytes)
 void account_give_up(struct account *cache, size_t bytes)
 {
 	account_release(cache, bytes);
-	fail(LIMIT_SYSTEM);
+	fail(ALLOC_FAILURE_SYSTEM);
 }
 
 void account_init(void)

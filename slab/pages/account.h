@@ -5,7 +5,7 @@
  *
  * A thread charges a slab's bytes before it takes the slab from the page layer, and releases
  * them after it returned the slab. So all slabs of a cache together never exceed its limit:
- * with and without letters, draining, guarded (64 KiB each, also while it waits after its
+ * with and without debug flags, draining, guarded (64 KiB each, also while it waits after its
  * free). The account of the process is charged after that of the cache, so the process never
  * exceeds its limit, either. Large allocations are only in the account of the process. Bytes
  * are charged with and without a limit, since a limit may be set at any time. A limit below
@@ -32,23 +32,23 @@ struct account {
 	uint64_t used;  /* … in use, or about to be */
 };
 
-/* The page layer as a whole, for who looks at it. */
+/* The page layer as a whole, for statistics and limits. */
 struct pages {
 	struct segment *segments; /* newest first */
 	uint64_t segment_count;
-	uint64_t free_slab_bytes; /* of slabs in nobody's use that still hold memory */
+	uint64_t free_slab_bytes; /* of unused slabs that still hold memory */
 	uint64_t large_bytes;     /* of large allocations: their pages, or mappings */
-	struct account account; /* of slabs and large allocations */
-	uint64_t limit_hits;    /* allocations that failed because of its limit */
+	struct account account;   /* of slabs and large allocations */
+	uint64_t limit_hits;      /* allocations that failed because of its limit */
 };
 
 extern struct pages slab_pages;
 
-enum limit_cause {
-	LIMIT_NONE,    /* it did not fail, or for want of something else: a constructor's */
-	LIMIT_CACHE,
-	LIMIT_PROCESS,
-	LIMIT_SYSTEM,  /* no memory from the operating system */
+enum alloc_failure {
+	ALLOC_FAILURE_NONE, /* it did not fail, or for want of something else: a constructor's */
+	ALLOC_FAILURE_CACHE,
+	ALLOC_FAILURE_PROCESS,
+	ALLOC_FAILURE_SYSTEM, /* no memory from the operating system */
 };
 
 /* Charge a cache's account and that of the process for a slab that is about to be taken;
@@ -60,16 +60,16 @@ void account_release(struct account *cache, size_t bytes);
 void account_give_up(struct account *cache, size_t bytes);
 /* This thread's: why the last attempt failed since it was cleared; which is done for
  * every allocation off the fast path, hence the model. */
-extern __thread enum limit_cause limit_noted __attribute__((tls_model("initial-exec")));
+extern __thread enum alloc_failure alloc_failure __attribute__((tls_model("initial-exec")));
 
-static inline void limit_clear(void)
+static inline void alloc_failure_clear(void)
 {
-	limit_noted = LIMIT_NONE;
+	alloc_failure = ALLOC_FAILURE_NONE;
 }
 
-static inline enum limit_cause limit_cause(void)
+static inline enum alloc_failure alloc_failure_cause(void)
 {
-	return limit_noted;
+	return alloc_failure;
 }
 
 /* Once, by slab_init(): SLAB_LIMIT. */

@@ -9,15 +9,15 @@
 #include "base/maintenance.h"
 #include "config/options.h"
 
-/* More than DECAY_TURNS, as a busy cache is looked at only once in so many. */
-#define QUIET_TURNS (2 * DECAY_TURNS)
+/* More than DECAY_EPOCHS, as a busy cache is looked at only once in that time. */
+#define QUIET_EPOCHS (2 * DECAY_EPOCHS)
 /* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
 #define AT_ONCE_PERIOD 25L
 
-uint32_t decay_stirred;
+uint32_t idle_active;
 static uint32_t asleep = 1;   /* no passes, since nothing was freed for long */
-static uint32_t turn; /* the pass that runs, or the last one: never 0 once there was one */
-static uint32_t stirred_turn; /* the last one that found the flag */
+static uint32_t epoch;        /* the pass that runs, or the last one: never 0 once there was one */
+static uint32_t active_epoch; /* the last one that found the flag */
 static uint64_t next_pass; /* µs; 0: not known yet */
 
 /* -1: never. */
@@ -31,15 +31,15 @@ bool decay_at_once(void)
 	return decay_ms() == 0;
 }
 
-uint32_t decay_turn(void)
+uint32_t decay_epoch(void)
 {
-	return __atomic_load_n(&turn, __ATOMIC_RELAXED);
+	return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
 }
 
 /* In ms. */
 static long period(void)
 {
-	long quarter = decay_ms() / (long)DECAY_TURNS;
+	long quarter = decay_ms() / (long)DECAY_EPOCHS;
 
 	return decay_at_once() ? AT_ONCE_PERIOD : quarter ? quarter : 1;
 }
@@ -52,9 +52,9 @@ bool decay_is_asleep(void)
 }
 
 /* The flag first: a pass that is about to fall asleep looks at it afterwards. */
-void decay_stir_slow(void)
+void idle_kick_slow(void)
 {
-	__atomic_store_n(&decay_stirred, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&idle_active, 1, __ATOMIC_SEQ_CST);
 	if (decay_ms() < 0 || !decay_is_asleep() ||
 	    !__atomic_exchange_n(&asleep, 0, __ATOMIC_SEQ_CST))
 		return;
@@ -66,7 +66,7 @@ static void fall_asleep(void)
 {
 	__atomic_store_n(&next_pass, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&asleep, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&decay_stirred, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&idle_active, __ATOMIC_SEQ_CST))
 		__atomic_store_n(&asleep, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -74,19 +74,19 @@ static void fall_asleep(void)
 
 uint32_t decay_begin_pass(void)
 {
-	uint32_t now = turn + 1;
+	uint32_t now = epoch + 1;
 
-	if (now == DECAY_SETTLED)
+	if (now == IDLE_PURGED)
 		now = 1;
-	__atomic_store_n(&turn, now, __ATOMIC_RELAXED);
-	if (__atomic_exchange_n(&decay_stirred, 0, __ATOMIC_SEQ_CST))
-		stirred_turn = now;
+	__atomic_store_n(&epoch, now, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&idle_active, 0, __ATOMIC_SEQ_CST))
+		active_epoch = now;
 	return now;
 }
 
 void decay_end_pass(void)
 {
-	if (turn - stirred_turn > QUIET_TURNS)
+	if (epoch - active_epoch > QUIET_EPOCHS)
 		fall_asleep();
 }
 
@@ -113,7 +113,7 @@ long decay_wait_from(uint64_t now)
 
 void decay_clear_after_fork(void)
 {
-	/* Whoever set the flag may have been about to wake them. */
+	/* A thread that set the flag may have been about to wake them. */
 	if (decay_is_asleep())
-		__atomic_store_n(&decay_stirred, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&idle_active, 0, __ATOMIC_SEQ_CST);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only file of the allocator that asks the operating system for memory.
+ * The only file of the allocator that maps and returns memory.
  * Total functions: each either does what it says or, where it says so, gives
  * NULL; nothing here retries or reports.
  */
@@ -179,16 +179,16 @@ bool os_lies_on(void *start, size_t bytes, unsigned node)
 	int status[PAGES_MAX], saved = errno;
 	void *page[PAGES_MAX];
 	unsigned n = 0;
-	bool told;
+	bool known;
 
 	for (char *p = first; p < (char *)start + bytes && n < PAGES_MAX; p += page_size, n++) {
-		/* A write that changes nothing, whoever else may write. */
+		/* A write that changes nothing, whatever other threads write. */
 		__atomic_fetch_or(p < (char *)start ? (char *)start : p, 0, __ATOMIC_RELAXED);
 		page[n] = p;
 	}
-	told = syscall(SYS_move_pages, 0, n, page, NULL, status, 0) == 0;
+	known = syscall(SYS_move_pages, 0, n, page, NULL, status, 0) == 0;
 	errno = saved;
-	for (unsigned i = 0; told && i < n; i++)
+	for (unsigned i = 0; known && i < n; i++)
 		if (status[i] >= 0 && (unsigned)status[i] != node)
 			return false;
 	return true;

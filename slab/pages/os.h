@@ -28,12 +28,12 @@ bool os_discard(void *start, size_t bytes);
 /* Make whole pages inaccessible, or accessible again; false: there are too many mappings. */
 bool os_protect(void *start, size_t bytes, bool access);
 #ifdef SLAB_TESTING
-/* os_protect() fails once, after so many times more; 0: it does not. */
+/* N: the N-th call of os_protect() from now on fails; 0: none. */
 extern unsigned os_protect_fails;
 #endif
 void os_bind(void *start, size_t bytes, unsigned node);
 /* Is this memory, which is the caller's, on that node? Makes it be there first. True where
- * the system does not tell. */
+ * the system does not report it. */
 bool os_lies_on(void *start, size_t bytes, unsigned node);
 
 #endif /* SLAB_PAGES_OS_H */

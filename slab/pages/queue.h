@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs linked by next and prev, in both directions. The lock is that of whoever has
+ * Slabs linked by next and prev, in both directions. The lock is that of the structure that has
  * the queue: a node's lists (node.c), the page layer's free lists (segment.c).
  */
 #ifndef SLAB_PAGES_QUEUE_H

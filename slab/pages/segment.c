@@ -18,17 +18,17 @@
  * page is not touched: a process with one object has two pages of a segment.
  *
  * All slabs of a segment have one geometry: size, room for objects, and, for
- * slabs with debug letters, room for what is known about them (side). A free
+ * slabs with debug flags, room for what is known about them (side). A free
  * slab waits in its geometry's list for its node, with the memory it already
- * has: what was freed last is used next, so at the end of the list is what nobody
- * needed for the longest time. That memory goes back by and by (decay.c) or at once
- * (segment_trim()). Memory is asked for in batches (slab_populate), since a page
+ * has: what was freed last is used next, so at the end of the list is what was unused
+ * for the longest time. That memory is returned with time (decay.c) or at once
+ * (segment_trim()). Memory is populated in batches (slab_populate), since a page
  * fault costs more than everything else here.
  *
  * One lock protects the lists, for a few instructions at a time. A thread maps a segment
  * outside of it, before other threads know the segment. Of two threads that map one at
  * once, the second to come back unmaps its own; a fork may leave the child a mapping that
- * is never used. Memory goes back outside of the lock as well: the thread takes slabs off
+ * is never used. Memory is returned outside of the lock as well: the thread takes slabs off
  * their list before and lists them again after. Meanwhile it holds another lock, which no
  * allocation or free takes, so that a fork finds every slab on a list.
  */
@@ -50,14 +50,14 @@
 #define GEOMETRIES_MAX 256
 #define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
 #define SIDE_STEP ((size_t)4096)
-#define TRIM_BATCH 16u /* slabs whose memory goes back while the lock is free */
+#define TRIM_BATCH 16u /* slabs whose memory is being returned while the lock is free */
 
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
-	size_t side;   /* bytes for a slab's struct slab_debug; 0: without letters */
+	size_t side;   /* bytes for a slab's struct slab_debug; 0: without debug flags */
 	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
-	struct slab_queue bare[SLAB_STATS_MAX_NODES]; /* that hold none */
+	struct slab_queue unbacked[SLAB_STATS_MAX_NODES]; /* that hold none */
 	struct segment *fresh[SLAB_STATS_MAX_NODES];  /* with uninitialized descriptors */
 };
 
@@ -66,8 +66,8 @@ static pthread_mutex_t discard_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
 
-/* What addresses between slabs lead to: owned by nobody, of no cache. */
-struct slab slab_nowhere = {
+/* What addresses between slabs lead to: no owner, of no cache. */
+struct slab slab_none = {
 	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
 	.remote = REMOTE_OWNED,
 };
@@ -185,7 +185,7 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 	segment->side = geometry->side;
 	segment->head_bytes = SEGMENT_FIRST_OFFSET - SEGMENT_HEAD_OFFSET;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		segment_table(segment)[u] = &slab_nowhere;
+		segment_table(segment)[u] = &slab_none;
 }
 
 /* NULL: the list is empty. */
@@ -273,7 +273,8 @@ static struct slab *initialize_slab(struct geometry *geometry, unsigned node)
 /* With the lock. */
 static bool has_slab(const struct geometry *geometry, unsigned node)
 {
-	return geometry->free[node].first || geometry->bare[node].first || geometry->fresh[node];
+	return geometry->free[node].first || geometry->unbacked[node].first ||
+	       geometry->fresh[node];
 }
 
 /* With the lock, where there is one. */
@@ -282,12 +283,12 @@ static struct slab *take_slab(struct geometry *geometry, unsigned node)
 	struct slab *slab = pop(&geometry->free[node]);
 
 	if (!slab)
-		slab = pop(&geometry->bare[node]);
+		slab = pop(&geometry->unbacked[node]);
 	if (!slab)
 		slab = initialize_slab(geometry, node);
 	slab_pages.free_slab_bytes -= slab_held(slab);
 	slab_set_idle_since(slab, 0);
-	slab_set_bare(slab, 0, 0);
+	slab_set_unbacked(slab, 0, 0);
 	return slab;
 }
 
@@ -334,24 +335,24 @@ static void list_free(struct slab *slab)
 
 	slab_pages.free_slab_bytes += held;
 	if (!held) {
-		queue_add_head(&geometry->bare[slab->node], slab);
+		queue_add_head(&geometry->unbacked[slab->node], slab);
 	} else if (slab->idle_since) {
 		queue_add_tail(&geometry->free[slab->node], slab);
 	} else {
 		/* The next pass is the first that finds it idle. */
-		slab_set_idle_since(slab, decay_turn() + 1);
+		slab_set_idle_since(slab, decay_epoch() + 1);
 		queue_add_head(&geometry->free[slab->node], slab);
 	}
 }
 
-/* Of a free slab in hand: how many bytes went back. */
+/* Of an isolated free slab: how many bytes were returned. */
 static size_t discard(struct slab *slab)
 {
 	size_t held = slab_held(slab);
 
 	if (!held || !os_discard(slab->cpu.base, slab_bytes(slab)))
 		return 0;
-	slab_set_bare(slab, 0, 0);
+	slab_set_unbacked(slab, 0, 0);
 	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
 	return held;
 }
@@ -364,40 +365,40 @@ void segment_free_slab(struct slab *slab)
 	segment_lock();
 	list_free(slab);
 	segment_unlock();
-	decay_stir();
+	idle_kick();
 }
 
-/* --- memory goes back ---------------------------------------------------------- */
+/* --- returning memory ---------------------------------------------------------- */
 
 struct trim {
 	/* NULL: all slabs, else those that are ripe in this turn (idle.h) … */
 	bool (*may_discard)(const struct slab *slab); /* … and for which this is true */
-	uint32_t turn;
+	uint32_t epoch;
 	unsigned slabs;
 	size_t bytes;
 };
 
 /* Some slabs from the end of a list, with both locks. */
 static void take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
-		      struct slab_queue *hand)
+		      struct slab_queue *isolated)
 {
 	struct slab_queue *list = &geometry->free[node];
 	struct slab *slab;
 
 	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
-		if (trim->may_discard && !decay_is_ripe(slab->idle_since, trim->turn))
+		if (trim->may_discard && !decay_is_ripe(slab->idle_since, trim->epoch))
 			break;
 		slab_pages.free_slab_bytes -= slab_held(slab);
 		queue_remove(list, slab);
-		queue_add_head(hand, slab);
+		queue_add_head(isolated, slab);
 	}
 }
 
 /* What keeps its memory, for the sake of a huge page or since it is locked, comes again
  * in a decay time. */
-static void trim_hand(struct trim *trim, const struct slab_queue *hand)
+static void trim_isolated(struct trim *trim, const struct slab_queue *isolated)
 {
-	for (struct slab *slab = hand->first; slab; slab = slab->next) {
+	for (struct slab *slab = isolated->first; slab; slab = slab->next) {
 		bool may = !trim->may_discard || trim->may_discard(slab);
 		size_t bytes = may ? discard(slab) : 0;
 
@@ -411,18 +412,18 @@ static void trim_hand(struct trim *trim, const struct slab_queue *hand)
 static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
 {
 	size_t before = trim->bytes;
-	struct slab_queue hand = {NULL, NULL};
+	struct slab_queue isolated = {NULL, NULL};
 	struct slab *slab;
 	bool found;
 
 	segment_discard_lock();
 	segment_lock();
-	take_some(geometry, node, trim, &hand);
+	take_some(geometry, node, trim, &isolated);
 	segment_unlock();
-	found = hand.first != NULL;
-	trim_hand(trim, &hand);
+	found = isolated.first != NULL;
+	trim_isolated(trim, &isolated);
 	segment_lock();
-	while ((slab = pop(&hand)))
+	while ((slab = pop(&isolated)))
 		list_free(slab);
 	segment_unlock();
 	segment_discard_unlock();
@@ -455,9 +456,9 @@ unsigned segment_trim(size_t *ret_bytes)
 	return all.slabs;
 }
 
-size_t segment_decay(uint32_t turn, bool (*may_discard)(const struct slab *slab))
+size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab))
 {
-	struct trim ripe = {.may_discard = may_discard, .turn = turn};
+	struct trim ripe = {.may_discard = may_discard, .epoch = epoch};
 
 	trim(&ripe);
 	return ripe.bytes;

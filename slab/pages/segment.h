@@ -40,30 +40,32 @@ struct slab_debug;
  * cpu.user is the cache, with a tag when frees have to take the slow path: read
  * it through slab_user().
  *
- * remote is for everybody but the owner: index of the first object + 1 |
+ * remote is for all CPUs but the owner: index of the first object + 1 |
  * number of objects << 16 | REMOTE_OWNED. The objects are linked by links[].
- * Without REMOTE_OWNED the slab is full, and on no list; whoever sets the flag
- * has the slab in hand.
+ * Without REMOTE_OWNED the slab is full, and on no list; the thread that sets the
+ * flag isolates it.
  */
 struct slab {
 	struct cpu_slab cpu;
 	uint64_t remote;
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
-	size_t large;             /* large allocations: bytes that were asked for */
-	struct slab_debug *debug; /* of slabs with letters (debug_record.h), else NULL */
+	size_t large;             /* large allocations: bytes that were requested */
+	struct slab_debug *debug; /* of slabs with debug flags (debug_record.h), else NULL */
 	uint32_t populated;       /* bytes from base on that hold memory */
-	uint32_t drained;         /* while a plain slab drains: objects in use */
-	uint32_t idle_since;      /* turn of maintenance (decay.c); 0: none found it idle */
-	/* Objects that wait for a grace period, for each of two turns (free_rcu.c): index of
+	uint32_t legacy_used;     /* of a legacy slab without debug flags: objects in use */
+	uint32_t idle_since;      /* epoch of maintenance (decay.c); 0: none found it idle */
+	/* Objects that wait for a grace period, for each of two phases (free_rcu.c): index of
 	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
-	uint64_t bare[2]; /* BARE_BYTES each before `populated` that hold no memory: a bit each */
-	uint64_t met;     /* number of the last validation that met it (validate.c), or who
-			   * destroys its objects (release.c) */
+	uint64_t unbacked[2]; /* a bit for each UNBACKED_BYTES below `populated` without memory */
+	union {
+		uint64_t validated_seq; /* number of the last validation that checked it */
+		uint64_t destroyer;     /* the thread that destroys its objects (release.c) */
+	};
 	uint16_t objects;         /* room */
-	uint16_t carved;          /* see slab_carved() */
+	uint16_t initialized;          /* see slab_initialized() */
 	uint8_t node;
 	uint8_t listed;  /* on the node's partial list: under node->lock */
 	uint16_t bottom; /* of the stack, which stands right behind: CPU_STACK_BOTTOM */
@@ -76,7 +78,7 @@ _Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind t
 #define REMOTE_COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
 
 /* Pages are as large as this, or whole numbers of it. */
-#define BARE_BYTES ((size_t)4096)
+#define UNBACKED_BYTES ((size_t)4096)
 
 /* The head of a segment, between guard pages with descriptors, stacks, links. */
 struct segment {
@@ -91,7 +93,7 @@ struct segment {
 	char *base;      /* the first slab's objects */
 	uint32_t node;
 	uint32_t slab_shift;
-	uint64_t side;       /* of each slab's struct slab_debug; 0: without letters */
+	uint64_t side;       /* of each slab's struct slab_debug; 0: without debug flags */
 	uint64_t head_bytes; /* of the head, and of what belongs to initialized descriptors */
 	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
 };
@@ -106,7 +108,7 @@ static inline struct segment *segment_of(const void *ptr)
 	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
-/* The slab an address lies in; slab_nowhere for a segment's own pages, and for those of
+/* The slab an address lies in; slab_none for a segment's own pages, and for those of
  * which no slab was made yet. */
 static inline struct slab *slab_of(const void *ptr)
 {
@@ -126,7 +128,7 @@ static inline struct slab *segment_slab(const struct segment *segment, unsigned 
 	return (struct slab *)(segment->first + (size_t)i * segment->stride);
 }
 
-extern struct slab slab_nowhere;
+extern struct slab slab_none;
 
 /* --- a slab's memory --------------------------------------------------------------------- */
 
@@ -143,28 +145,28 @@ static inline size_t slab_bytes(const struct slab *slab)
 /* Bytes of memory that the slab holds. */
 static inline size_t slab_held(const struct slab *slab)
 {
-	unsigned bare = (unsigned)(__builtin_popcountll(slab->bare[0]) +
-				   __builtin_popcountll(slab->bare[1]));
+	unsigned unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
+				       __builtin_popcountll(slab->unbacked[1]));
 
-	return slab->populated - bare * BARE_BYTES;
+	return slab->populated - unbacked * UNBACKED_BYTES;
 }
 
-static inline void slab_set_bare(struct slab *slab, uint64_t low, uint64_t high)
+static inline void slab_set_unbacked(struct slab *slab, uint64_t low, uint64_t high)
 {
-	__atomic_store_n(&slab->bare[0], low, __ATOMIC_RELAXED);
-	__atomic_store_n(&slab->bare[1], high, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->unbacked[0], low, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->unbacked[1], high, __ATOMIC_RELAXED);
 }
 
-static inline void slab_set_idle_since(struct slab *slab, uint32_t turn)
+static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
 {
-	__atomic_store_n(&slab->idle_since, turn, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->idle_since, epoch, __ATOMIC_RELAXED);
 }
 
 /* --- the page layer (segment.c) ---------------------------------------------------------- */
 
-/* A layout of segments: all slabs have 1 << slab_shift bytes, room for so many. */
+/* A layout of segments: slabs of 1 << slab_shift bytes with room for `objects`. */
 struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
-/* The same for slabs with letters: each has `side` bytes for its struct slab_debug. */
+/* The same for slabs with debug flags: each has `side` bytes for its struct slab_debug. */
 struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
 bool geometry_is_debug(const struct geometry *geometry);
 /* Does this address lie in a segment? Then segment_of() and slab_of() may be
@@ -172,17 +174,17 @@ bool geometry_is_debug(const struct geometry *geometry);
 bool segment_known(const void *ptr);
 /* A segment begins, or ends, at this address. */
 void segment_set_known(const char *start, bool is_known);
-/* One slab in hand, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
+/* One slab, isolated, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
-/* Give a slab back; its memory is kept for the next who takes one. */
+/* Give a slab back; its memory is kept for the next segment_take_slab(). */
 void segment_free_slab(struct slab *slab);
 /* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
  * ret_bytes is NULL, how much it was. */
 unsigned segment_trim(size_t *ret_bytes);
 /* … of those that are ripe in this turn (idle.h), and for which may_discard() is true: how
  * many bytes. may_discard() runs with segment_discard_lock() held. */
-size_t segment_decay(uint32_t turn, bool (*may_discard)(const struct slab *slab));
-/* Held by whoever has taken slabs away to give their memory back; a fork waits. Takes
+size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
+/* Held by a thread that has taken slabs to return their memory; a fork waits. Takes
  * its place in the order before the nodes' locks. */
 void segment_discard_lock(void);
 void segment_discard_unlock(void);

@@ -2,32 +2,31 @@
 /*
  * Frees that wait for a grace period.
  *
- * Freed objects are gathered as those of foreign slabs are (free_slow.c), in slots of
- * their own: 16-bit offsets while they are of one slab. A batch is then linked in the
+ * Freed objects are collected in batches, as remote frees are (free_slow.c), in slots of
+ * their own: 16-bit offsets of one slab. A batch is then linked in the
  * slab's links[], which stand apart from the objects: nothing is written where a
  * reader may look, and nothing has to be allocated, so a free that waits cannot fail.
  * A cache keeps a stack of the slabs that have such objects.
  *
- * All this exists twice, for two *turns*. One turn takes in what is freed now, the other
- * waits. To turn is to swap them:
+ * All this exists twice, for two *phases*. One phase collects what is freed now, the other
+ * waits. To flip is to swap them:
  *
- *   collect what CPUs have gathered · turn · a grace period · recycle what waited
+ *   collect the CPUs' batches · flip · a grace period · recycle what waited
  *
- * An object is unreachable before it is freed, and whoever frees it looks at the turn
- * after that; so whenever its batch arrives, the grace period that follows the next
- * turning is one that began after the object had become unreachable.
+ * An object is unreachable before it is freed, and the thread that frees it reads the phase
+ * after that; so whenever its batch arrives, the grace period that follows the next flip
+ * began after the object had become unreachable.
  *
- * Who drives this: a callback of the flavour's call_rcu(), one for all that waits, again
- * and again until nothing is left; and a thread that finds too much waiting, with
- * synchronize_rcu(). `driving` is set while one of them changes the turn or recycles, so
- * that a turn is never taken in and recycled at the same time; nobody waits for it
- * without end. The callback remembers the turn that it is for, since a helper may have
- * turned on meanwhile.
+ * Two drivers: a callback of the flavour's call_rcu(), one for all that waits, again and
+ * again until nothing is left; and a thread that finds too much waiting, with
+ * synchronize_rcu(). `driving` is set while one of them flips or recycles, so that a phase
+ * never collects and recycles at the same time; waiting for it is bounded. The callback
+ * records the phase that it is for, since a helper may have flipped meanwhile.
  *
- * Objects in gather buffers of idle CPUs are collected by the callback. Whether one is
- * under way is asked after gathering; the callback says that it is over, fences all
- * CPUs, and looks at the buffers once more: either it finds the object, or the thread
- * that gathered it finds no callback and asks for one.
+ * The callback collects objects in batches of idle CPUs. A thread checks whether a callback
+ * is pending after it added to its batch; the callback clears that flag, fences all CPUs,
+ * and looks at the batches once more: either it finds the object, or the thread that
+ * batched it finds no callback pending and queues one.
  *
  * Slabs of type-safe caches wait the same way before their memory goes.
  */
@@ -57,11 +56,11 @@ static uint64_t backlog_of(size_t size)
 static void retire(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_rcu *rcu = cache->rcu;
-	unsigned turn;
+	unsigned phase;
 
 	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
-	turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
-	rcu_push(&rcu->retired[turn], slab, &slab->next);
+	phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
+	rcu_push(&rcu->retired[phase], slab, &slab->next);
 	rcu_arm(rcu);
 }
 
@@ -94,16 +93,16 @@ char *rcu_slots(const struct cache_rcu *rcu)
 
 /* --- fork --------------------------------------------------------------------------------- */
 
-/* Every slab that has objects waiting is on its turn's stack again. */
+/* Every slab that has objects waiting is on its phase's stack again. */
 static void stack_again(struct slab *slab, void *arg)
 {
 	struct cache_rcu *rcu = arg;
 
-	for (unsigned turn = 0; turn < 2; turn++) {
-		if (!slab->waiting[turn])
+	for (unsigned phase = 0; phase < 2; phase++) {
+		if (!slab->waiting[phase])
 			continue;
-		rcu_push(&rcu->slabs[turn], slab, &slab->next_waiting[turn]);
-		rcu->cache->memory.rcu_pending += RCU_COUNT(slab->waiting[turn]);
+		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
+		rcu->cache->memory.rcu_pending += RCU_COUNT(slab->waiting[phase]);
 	}
 }
 
@@ -112,9 +111,9 @@ static void count_again(struct cache_rcu *rcu)
 	struct slab_cache *cache = rcu->cache;
 
 	cache->memory.rcu_pending = 0;
-	for (unsigned turn = 0; turn < 2; turn++) {
-		rcu->slabs[turn] = NULL;
-		for (struct slab *slab = rcu->retired[turn]; slab; slab = slab->next)
+	for (unsigned phase = 0; phase < 2; phase++) {
+		rcu->slabs[phase] = NULL;
+		for (struct slab *slab = rcu->retired[phase]; slab; slab = slab->next)
 			cache->memory.rcu_pending++;
 	}
 	cache_each_slab(cache, stack_again, rcu);
@@ -122,8 +121,8 @@ static void count_again(struct cache_rcu *rcu)
 
 /*
  * Whether the callback is under way is not known: so it gets a struct of its own, which it
- * gives back if it comes, and the next free asks for another. When there is no memory, the
- * struct is used again: if then a callback was asked for that never comes, nothing is
+ * gives back if it comes, and the next free queues another. When there is no memory, the
+ * struct is used again: if then a callback was queued that never comes, nothing is
  * recycled.
  */
 static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
@@ -139,7 +138,7 @@ static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
 	return rcu;
 }
 
-/* Other threads were stopped anywhere, and are not there. What they had in hand is lost,
+/* Other threads were stopped anywhere, and are not there. What they had isolated is lost,
  * as everywhere; the rest is put in order. */
 void rcu_after_fork_child(struct slab_cache *cache)
 {
@@ -162,26 +161,27 @@ void rcu_after_fork_child(struct slab_cache *cache)
 
 /* --- freeing -------------------------------------------------------------------------------- */
 
-/* What this CPU has gathered waits from now on. */
+/* This CPU's batch waits from now on. */
 static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
 {
 	struct cpu_batch batch;
 
 	__atomic_fetch_add(&rcu->taking, 1, __ATOMIC_SEQ_CST);
-	if (cpu_engine->gather_take(rcu->slots, cpu, &batch) == CPU_DONE)
+	if (cpu_engine->batch_take(rcu->slots, cpu, &batch) == CPU_DONE)
 		*ret_pending = rcu_wait_for(rcu, &batch);
 	__atomic_fetch_sub(&rcu->taking, 1, __ATOMIC_RELEASE);
 }
 
 /* false: it was given to us a moment ago. */
-static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
-		   uint64_t *ret_pending)
+static bool batch_add(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
+		      uint64_t *ret_pending)
 {
 	int cpu = cpu_engine->cpu();
 	struct cpu_batch batch;
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
-		enum cpu_result result = cpu_engine->gather(rcu->slots, cpu, &slab->cpu, offset8);
+		enum cpu_result result =
+			cpu_engine->batch_add(rcu->slots, cpu, &slab->cpu, offset8);
 
 		if (result == CPU_DONE)
 			return true;
@@ -199,7 +199,7 @@ static bool gather(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
 static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
 	if (slab_user(slab) != cache || !cache->rcu) {
-		debug_refuse_waiting(cache, obj, caller);
+		report_bad_free_rcu(cache, obj, caller);
 		return false;
 	}
 	if (slab_is_tagged(slab, SLAB_TAG_DEBUG))
@@ -213,12 +213,12 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 /* Another slab's object than the last one, a full buffer, and all that is unusual. */
 static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
-	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_nowhere;
+	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
 	uint64_t pending = 0;
 
 	if (!may_wait(cache, obj, slab, caller))
 		return;
-	if (!gather(cache->rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
+	if (!batch_add(cache->rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
 		debug_report_double_free(cache, slab, obj, caller);
 		return;
 	}
@@ -235,10 +235,10 @@ void slab_free_rcu(struct slab_cache *cache, void *obj)
 
 	if (SLAB_UNLIKELY(!obj))
 		return;
-	slab = SLAB_LIKELY(segment_known(obj)) ? slab_of(obj) : &slab_nowhere;
+	slab = SLAB_LIKELY(segment_known(obj)) ? slab_of(obj) : &slab_none;
 	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
 	    SLAB_LIKELY(slab_is_object(slab, obj)) &&
-	    SLAB_LIKELY(rseq_gather(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+	    SLAB_LIKELY(rseq_batch_add(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
 		rcu_arm(cache->rcu);
 	else
 		free_slow(cache, obj, __builtin_return_address(0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns: what waits for a grace period, who waits for it, and what becomes of it then.
- * The theory is at the head of free_rcu.c.
+ * Phases: objects and slabs that wait for a grace period, the drivers that wait for it, and
+ * recycling. The theory is at the head of free_rcu.c.
  */
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
@@ -39,7 +39,7 @@ void rcu_push(struct slab **stack, struct slab *slab, struct slab **next)
 					    __ATOMIC_RELAXED));
 }
 
-/* The whole stack: nobody ever pops a single slab. */
+/* The whole stack: no thread ever pops a single slab. */
 static struct slab *take_all(struct slab **stack)
 {
 	if (!__atomic_load_n(stack, __ATOMIC_RELAXED))
@@ -47,7 +47,7 @@ static struct slab *take_all(struct slab **stack)
 	return __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
 }
 
-/* --- into the turn ------------------------------------------------------------------ */
+/* --- into the phase ------------------------------------------------------------------ */
 
 /* A batch in front of what waits already. */
 static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
@@ -63,22 +63,22 @@ static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint
 uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 {
 	struct slab *slab = slab_from_cpu(batch->slab);
-	/* In this order on all machines: freed, and only then the turn is looked at. */
+	/* In this order on all machines: freed, and only then the phase is read. */
 	uint64_t pending =
 		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_SEQ_CST);
-	unsigned turn = __atomic_load_n(&rcu->turn, __ATOMIC_ACQUIRE) & 1;
-	uint64_t waiting = __atomic_load_n(&slab->waiting[turn], __ATOMIC_RELAXED), value;
+	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
+	uint64_t waiting = __atomic_load_n(&slab->waiting[phase], __ATOMIC_RELAXED), value;
 
 	do
 		value = add_batch(slab, batch, waiting);
-	while (!__atomic_compare_exchange_n(&slab->waiting[turn], &waiting, value, true,
+	while (!__atomic_compare_exchange_n(&slab->waiting[phase], &waiting, value, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	if (!waiting)
-		rcu_push(&rcu->slabs[turn], slab, &slab->next_waiting[turn]);
+		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
 	return pending;
 }
 
-/* What CPUs have gathered joins what waits. By the driver. */
+/* The CPUs' batches join what waits. By the driver. */
 static void collect(struct cache_rcu *rcu)
 {
 	struct cpu_batch batch;
@@ -87,7 +87,7 @@ static void collect(struct cache_rcu *rcu)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
 
-		if (!__atomic_load_n(&slot->gather, __ATOMIC_RELAXED))
+		if (!__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED))
 			continue;
 		__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 		found = true;
@@ -100,11 +100,11 @@ static void collect(struct cache_rcu *rcu)
 
 		if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
 			continue;
-		slot_take_gather(slot, &batch);
+		slot_take_remote_batch(slot, &batch);
 		if (batch.count)
 			rcu_wait_for(rcu, &batch);
 	}
-	/* Nobody reads the old word once the slot is open again. */
+	/* No thread reads the old word once the slot is open again. */
 	cpu_engine->fence(rcu->slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
@@ -153,12 +153,12 @@ static void free_chain(struct slab_cache *cache, struct slab *slab, uint64_t wai
 				RCU_COUNT(waiting));
 }
 
-/* The grace period of this turn is over. By the driver. */
-static void recycle(struct cache_rcu *rcu, unsigned turn)
+/* The grace period of this phase is over. By the driver. */
+static void recycle(struct cache_rcu *rcu, unsigned phase)
 {
 	struct slab_cache *cache = rcu->cache;
-	struct slab *slab = take_all(&rcu->slabs[turn]), *next;
-	struct slab *retired = take_all(&rcu->retired[turn]);
+	struct slab *slab = take_all(&rcu->slabs[phase]), *next;
+	struct slab *retired = take_all(&rcu->retired[phase]);
 	uint64_t objects = 0, slabs = 0;
 
 	recycles = true;
@@ -166,8 +166,8 @@ static void recycle(struct cache_rcu *rcu, unsigned turn)
 		uint64_t waiting;
 
 		/* From the exchange on, others may put it on the stack again. */
-		next = __atomic_load_n(&slab->next_waiting[turn], __ATOMIC_RELAXED);
-		waiting = __atomic_exchange_n(&slab->waiting[turn], 0, __ATOMIC_ACQ_REL);
+		next = __atomic_load_n(&slab->next_waiting[phase], __ATOMIC_RELAXED);
+		waiting = __atomic_exchange_n(&slab->waiting[phase], 0, __ATOMIC_ACQ_REL);
 		free_chain(cache, slab, waiting);
 		objects += RCU_COUNT(waiting);
 	}
@@ -180,20 +180,20 @@ static void recycle(struct cache_rcu *rcu, unsigned turn)
 	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELEASE);
 }
 
-static bool something_waits(const struct cache_rcu *rcu, unsigned turn)
+static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
 {
-	return __atomic_load_n(&rcu->slabs[turn], __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&rcu->retired[turn], __ATOMIC_RELAXED);
+	return __atomic_load_n(&rcu->slabs[phase], __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&rcu->retired[phase], __ATOMIC_RELAXED);
 }
 
-/* Is there anything in the turn that takes in? Then it waits from now on, and the
+/* Is there anything in the phase that collects? Then it waits from now on, and the
  * other one, which is empty, takes in. By the driver. */
-static bool turn_over(struct cache_rcu *rcu)
+static bool flip_phase(struct cache_rcu *rcu)
 {
 	collect(rcu);
-	if (!something_waits(rcu, rcu->turn & 1))
+	if (!something_waits(rcu, rcu->phase & 1))
 		return false;
-	__atomic_store_n(&rcu->turn, rcu->turn + 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rcu->phase, rcu->phase + 1, __ATOMIC_SEQ_CST);
 	return true;
 }
 
@@ -206,13 +206,13 @@ static void synchronize(struct cache_rcu *rcu)
 
 	rcu->flavor->update_synchronize_rcu();
 	cancel_restore(cancel);
-	recycle(rcu, ~rcu->turn & 1);
+	recycle(rcu, ~rcu->phase & 1);
 }
 
 /* One for as much as possible. false: nothing waits. By the driver. */
 static bool grace_period(struct cache_rcu *rcu)
 {
-	if (!something_waits(rcu, ~rcu->turn & 1) && !turn_over(rcu))
+	if (!something_waits(rcu, ~rcu->phase & 1) && !flip_phase(rcu))
 		return false;
 	synchronize(rcu);
 	return true;
@@ -240,28 +240,28 @@ void rcu_call(struct cache_rcu *rcu)
 	const struct rcu_flavor_struct *entered = rcu_enter_flavor(rcu->flavor);
 	int cancel = cancel_disable();
 
-	__atomic_store_n(&rcu->armed_turn, __atomic_load_n(&rcu->turn, __ATOMIC_RELAXED),
+	__atomic_store_n(&rcu->armed_phase, __atomic_load_n(&rcu->phase, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
 	rcu->flavor->update_call_rcu(&rcu->head, callback);
 	cancel_restore(cancel);
 	rcu_leave(entered);
 }
 
-static bool is_gathered(const struct cache_rcu *rcu)
+static bool is_batched(const struct cache_rcu *rcu)
 {
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->gather, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->remote_batch, __ATOMIC_RELAXED))
 			return true;
 	return false;
 }
 
 /* No callback any more, unless something arrived that has not seen that. By the driver:
- * rcu_destroy() may give all this to another cache as soon as nobody drives. */
+ * rcu_destroy() may give all this to another cache as soon as there is no driver. */
 static void disarm(struct cache_rcu *rcu)
 {
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
 	cpu_engine->fence(rcu->slots);
-	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) || is_gathered(rcu))
+	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) || is_batched(rcu))
 		rcu_arm(rcu);
 }
 
@@ -281,7 +281,7 @@ static void catch_up(struct cache_rcu *rcu)
 static void callback(struct rcu_head *head)
 {
 	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
-	uint64_t turn = __atomic_load_n(&rcu->armed_turn, __ATOMIC_ACQUIRE);
+	uint64_t phase = __atomic_load_n(&rcu->armed_phase, __ATOMIC_ACQUIRE);
 
 	/* A helper is at it, or rcu_destroy(). */
 	if (!start_driving(rcu)) {
@@ -293,14 +293,14 @@ static void callback(struct rcu_head *head)
 		return;
 	}
 
-	unsigned waits = ~rcu->turn & 1;
+	unsigned waits = ~rcu->phase & 1;
 
 	__atomic_store_n(&rcu->forked, false, __ATOMIC_RELAXED);
-	if (turn == rcu->turn)
+	if (phase == rcu->phase)
 		recycle(rcu, waits);
 	catch_up(rcu);
-	waits = ~rcu->turn & 1;
-	if (something_waits(rcu, waits) || turn_over(rcu))
+	waits = ~rcu->phase & 1;
+	if (something_waits(rcu, waits) || flip_phase(rcu))
 		rcu_call(rcu);
 	else
 		disarm(rcu);
@@ -321,7 +321,7 @@ static bool is_too_much(const struct cache_rcu *rcu)
 	return __atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_RELAXED) > rcu->backlog;
 }
 
-/* false: somebody else is at it. */
+/* false: another thread drives. */
 static bool drive(struct cache_rcu *rcu)
 {
 	if (!start_driving(rcu))
@@ -332,10 +332,10 @@ static bool drive(struct cache_rcu *rcu)
 }
 
 /*
- * Much waits, or too much: then nobody adds to it but within sections.
+ * Much waits, or too much: then only threads within sections add to it.
  *
  * Not in a child before its first callback came: a flavour whose hooks were not called
- * around fork() may have a lock there that nobody gives back.
+ * around fork() may have a lock there that is never released.
  */
 SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 {
@@ -358,7 +358,7 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 }
 
 /*
- * Not with synchronize_rcu(): whoever allocates may hold a lock that a reader waits for
+ * Not with synchronize_rcu(): a thread that allocates may hold a lock that a reader waits for
  * within its section, and the grace period would never end.
  */
 void rcu_wait_a_moment(struct slab_cache *cache)
@@ -369,7 +369,7 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 		return;
 	for (unsigned n = 0; n < MOMENT_NS / HOLD_UP_NS; n++) {
 		if (!__atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) &&
-		    !is_gathered(rcu))
+		    !is_batched(rcu))
 			break;
 		hold_up();
 	}
@@ -398,11 +398,11 @@ int rcu_drain(struct slab_cache *cache)
 	while (!start_driving(rcu))
 		hold_up();
 	synchronize(rcu);
-	/* Batches are in a buffer, or in a thread's hand. */
+	/* Batches are in a slot, or a thread is handing them over. */
 	collect(rcu);
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
 		sched_yield();
-	if (turn_over(rcu))
+	if (flip_phase(rcu))
 		synchronize(rcu);
 	stop_driving(rcu);
 	if (online)

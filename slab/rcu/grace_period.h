@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What freeing (free_rcu.c) and taking turns (grace_period.c) share.
+ * What freeing (free_rcu.c) and the phases (grace_period.c) share.
  */
 #ifndef SLAB_RCU_GRACE_PERIOD_H
 #define SLAB_RCU_GRACE_PERIOD_H
@@ -29,16 +29,16 @@ struct cache_rcu {
 	struct rcu_head head;
 	struct slab_cache *cache;
 	const struct rcu_flavor_struct *flavor;
-	char *slots;             /* where objects are gathered */
+	char *slots;             /* the CPUs' batches */
 	uint64_t backlog;        /* objects that may wait */
 	uint32_t armed;          /* a callback is under way */
-	uint32_t driving;        /* somebody turns or recycles */
-	uint64_t turn;           /* its lowest bit says which one takes in */
-	uint64_t armed_turn;     /* at the end of which the callback's grace period began */
+	uint32_t driving;        /* a driver flips or recycles */
+	uint64_t phase;          /* its lowest bit is the phase that collects */
+	uint64_t armed_phase;    /* at the end of which the callback's grace period began */
 	struct slab *slabs[2];   /* that have objects waiting */
 	struct slab *retired[2]; /* that wait themselves */
-	uint32_t taking;         /* threads that have a batch in hand */
-	bool held_up;            /* somebody was, within a section */
+	uint32_t taking;         /* threads that are handing a batch over */
+	bool held_up;            /* a thread was, within a section */
 	bool forked;             /* in a child: no grace period has ended here yet */
 	struct cache_rcu *next;  /* free ones */
 };

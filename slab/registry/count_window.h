@@ -82,7 +82,7 @@ bool count_is_open(const struct slab_cache *cache);
 /* The cache is about to be destroyed: add up what is not yet, and close its window.
  * With registry_lock; takes flush_lock. */
 void count_close(struct slab_cache *cache);
-/* In the child of a fork no client has asked for counting yet. */
+/* In the child of a fork no client has requested counting yet. */
 void count_after_fork_child(void);
 
 #endif /* SLAB_REGISTRY_COUNT_WINDOW_H */

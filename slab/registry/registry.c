@@ -26,7 +26,7 @@ void registry_write_end(void)
 	seqcount_write_end(&registry_changes);
 }
 
-struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
+struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
 {
 	struct slab_cache *next = NULL;
 	bool locked = true;
@@ -34,7 +34,7 @@ struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
 	if (wait)
 		pthread_mutex_lock(&registry_lock);
 	else
-		locked = limit_lock_soon(&registry_lock);
+		locked = mutex_lock_timed(&registry_lock);
 	if (locked) {
 		next = cache ? cache->next : registry_first;
 		while (next && cache_is_dying(next))
@@ -48,7 +48,8 @@ struct slab_cache *pin_next(struct slab_cache *cache, bool wait)
 	return next;
 }
 
-struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), void *arg)
+struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
+					void *arg)
 {
 	struct slab_cache *cache;
 
@@ -150,7 +151,7 @@ int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *ar
 	int cancel = cancel_disable(), result = 0;
 	struct slab_cache *cache = NULL;
 
-	while (!result && (cache = pin_next(cache, true)))
+	while (!result && (cache = registry_next_pinned(cache, true)))
 		result = fn(cache, arg);
 	if (result)
 		cache_unpin(cache);

@@ -44,15 +44,16 @@ bool cache_is_registered(const struct slab_cache *cache);
 /* --- pins -------------------------------------------------------------------------------- */
 
 /*
- * pin_next: all caches, one after the other: unpins `cache` and pins the one behind it;
+ * registry_next_pinned: all caches, one after the other: unpins `cache` and pins the one behind it;
  * NULL: the first. NULL: that was the last, or, unless `wait`, the registry is locked
  * for long.
  */
-struct slab_cache *pin_next(struct slab_cache *cache, bool wait);
+struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
 
 /* The first cache for which `is_it` says so, pinned; NULL: none. Those that are being
  * destroyed are passed over by both. */
-struct slab_cache *pin_find(bool (*is_it)(struct slab_cache *cache, void *arg), void *arg);
+struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
+					void *arg);
 
 /*
  * pin_wait: before a cache is destroyed, with registry_lock. 0: it is not pinned, and

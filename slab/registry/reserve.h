@@ -3,9 +3,9 @@
  * Reserves: objects for work that must not fail (args.reserve).
  *
  * They are allocated when the cache is created, and kept aside, constructed: objects in
- * use for all that works on slabs, so that nobody gives their memory away, whatever
- * becomes of their slabs' letters. Only statistics and slab_cache_destroy() know that they
- * are nobody's. Where they are stands in memory that was mapped with them; nothing has to
+ * use for all that works on slabs, so that no thread gives their memory away, whatever
+ * becomes of their slabs' debug flags. Only statistics and slab_cache_destroy() know that they
+ * are unused. Their list stands in memory that was mapped with them; nothing has to
  * be allocated to take one.
  *
  * An allocation takes one when everything else has failed. From then on the reserve is
@@ -19,7 +19,7 @@
  * clear the gate, a thread only tries the lock: the next allocation off the fast path
  * corrects a wrong gate, and while it is set all allocations are off the fast path.
  *
- * In a cache with letters a free looks whether the object is in the reserve: it would be
+ * In a cache with debug flags a free looks whether the object is in the reserve: it would be
  * a double free, of an object that its slab has for allocated.
  */
 #ifndef SLAB_REGISTRY_RESERVE_H

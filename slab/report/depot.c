@@ -5,8 +5,8 @@
  * An id is the place of the record in units of 8 bytes: its upper bits name the
  * chunk. To add a record is to take room at the end (one exchange of `next`), to
  * fill it in, and to put it in front of its bucket's list (one exchange of the
- * bucket). Who fails in that last step looks at what came in meanwhile, so no
- * stack is ever in the table twice; the room that he took is lost.
+ * bucket). A thread that fails in that last step looks at what came in meanwhile, so no
+ * stack is ever in the table twice; the room that it took is lost.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -60,7 +60,7 @@ static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint3
 	return 0;
 }
 
-/* Whoever comes first maps it; false: no memory. */
+/* The first thread maps it; false: no memory. */
 static bool chunk_ready(struct depot *depot, unsigned i)
 {
 	char *chunk, *none = NULL;
@@ -78,7 +78,7 @@ static bool chunk_ready(struct depot *depot, unsigned i)
 	return true;
 }
 
-/* Room for a record of so many units, all in one chunk that is there; 0: full. */
+/* Room for a record of `units` units, all in one chunk that is there; 0: full. */
 static uint32_t take_room(struct depot *depot, unsigned units)
 {
 	uint32_t chunks = depot->chunks_max ? depot->chunks_max : DEPOT_CHUNKS_MAX;

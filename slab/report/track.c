@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who did it: stack, thread, CPU and time of an allocation or a free.
+ * Tracks: stack, thread, CPU and time of an allocation or a free.
  *
  * Stacks are unwound by the compiler's run-time library, from the unwind tables
  * that every program has: right for code without frame pointers too. It takes no
  * lock and no memory (with glibc 2.35 and later, and as long as the program registers
  * no tables at run time). It is what a track costs, a tenth of a
- * microsecond for each frame. What stays the same for a thread is asked for once
+ * microsecond for each frame. What stays the same for a thread is looked up once
  * and kept with the thread.
  */
 #include <errno.h>

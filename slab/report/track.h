@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who did it: the letter U's memory.
+ * Tracks: what the flag U records.
  *
  * A track is 16 bytes beside the object; the stack it names is stored once for
  * all objects in the depot, a hash table that only grows. Nothing here takes a

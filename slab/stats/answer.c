@@ -30,14 +30,14 @@ _Static_assert(SLAB_CALL_SITE_CPUS <= 1024, "numbers of CPUs have four digits at
 __attribute__((format(printf, 3, 4))) static int refuse(struct slab_json *json, int error,
 							const char *format, ...)
 {
-	char sentence[320];
+	char message[320];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
+	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	slab_json_free(json);
-	slab_control_refuse(json, "%s", sentence);
+	slab_control_refuse(json, "%s", message);
 	return error;
 }
 
@@ -151,8 +151,8 @@ static const char *state_of(const struct inspection *in, const struct inspect_ca
 {
 	if (seen->guarded)
 		return "guarded";
-	if (seen->drains)
-		return "draining";
+	if (seen->is_legacy)
+		return "legacy";
 	if (seen->slab.debug)
 		return "debug";
 	if (seen->slab.listed)
@@ -178,14 +178,14 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	slab_json_string(json, NULL, state_of(in, cache, seen));
 	slab_json_signed(json, NULL, seen->owner == CPU_NONE ? -1 : (int64_t)seen->owner);
 	slab_json_number(json, NULL, seen->slab.node);
-	control_put_letters(json, NULL, seen->debug.letters);
+	control_put_debug_flags(json, NULL, seen->debug.debug_flags);
 	slab_json_close(json, ']');
 }
 
 static int answer_slabs(struct inspection *in, const char *name, struct slab_json *json)
 {
-	static const char *const columns[] = {"address", "used", "room",   "state",
-					      "cpu",     "node", "letters"};
+	static const char *const columns[] = {"address", "used", "room",       "state",
+					      "cpu",     "node", "debug_flags"};
 	struct rows rows = {.json = json};
 	int error;
 
@@ -366,7 +366,7 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 		      request);
 }
 
-/* Whose memory it was, for a sentence. */
+/* The process or file of the memory, for messages. */
 static const char *command_of(const struct inspection *in)
 {
 	return in->reader->command ? in->reader->command : "?";
@@ -383,7 +383,8 @@ static int explain(const struct inspection *in, int error, struct slab_json *jso
 			      "the tools that came with it",
 			      in->reader->pid, command_of(in), version, SLAB_VERSION);
 	if (error == -EPROTO)
-		return refuse(json, error, "process %d (%s) has no libslab that is known here",
+		return refuse(json, error,
+			      "process %d (%s) uses a version of libslab that is not known here",
 			      in->reader->pid, command_of(in));
 	if (error == -EAGAIN)
 		return refuse(json, error,

@@ -12,8 +12,8 @@ struct slab_json;
 /* As slab_inspect(), into an empty document, which stays empty after -ENOMEM. */
 int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
 		   const char *request, struct slab_json *json);
-/* The members of `draining` and `draining_slabs`. */
-void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache);
+/* The members `legacy` and `legacy_slabs`. */
+void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache);
 /* All of a cache, as an element of an array. */
 void inspect_put_cache(struct slab_json *json, struct inspection *in,
 		       const struct inspect_cache *cache);

@@ -46,7 +46,7 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "objects", stats->objects);
 	slab_json_number(json, "total_objects", stats->total_objects);
 	slab_json_number(json, "objects_partial", stats->objects_partial);
-	slab_json_number(json, "gathered", stats->gathered);
+	slab_json_number(json, "cpu_objects", stats->cpu_objects);
 	slab_json_number(json, "populated", stats->populated);
 	slab_json_number(json, "counted", stats->counted);
 	slab_json_number(json, "counted_us", stats->counted_us);
@@ -74,40 +74,40 @@ static void put_aliases(struct slab_json *json, const struct slab_cache *copy)
 	slab_json_close(json, ']');
 }
 
-static void put_draining_slabs(struct slab_json *json, const char *letters, uint64_t slabs)
+static void put_legacy_slabs(struct slab_json *json, const char *debug_flags, uint64_t slabs)
 {
 	if (!slabs)
 		return;
 	slab_json_open(json, NULL, '{');
-	slab_json_string(json, "letters", letters);
+	slab_json_string(json, "debug_flags", debug_flags);
 	slab_json_number(json, "slabs", slabs);
 	slab_json_close(json, '}');
 }
 
-void inspect_put_draining(struct slab_json *json, const struct inspect_cache *cache)
+void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache)
 {
-	slab_json_open(json, "draining", '[');
-	put_draining_slabs(json, "-", cache->draining_plain);
+	slab_json_open(json, "legacy", '[');
+	put_legacy_slabs(json, "-", cache->legacy_plain);
 	for (unsigned i = 0; i < INSPECT_LAYOUTS; i++) {
-		uint64_t letters = inspect_layout_letters(i);
-		char text[LETTERS_TEXT];
+		uint64_t debug_flags = inspect_layout_flags(i);
+		char text[DEBUG_FLAGS_TEXT];
 
-		debug_letters_text(letters ? letters : SLAB_CONSISTENCY_CHECKS, text);
-		put_draining_slabs(json, text, cache->draining[i]);
+		debug_flags_format(debug_flags ? debug_flags : SLAB_CONSISTENCY_CHECKS, text);
+		put_legacy_slabs(json, text, cache->legacy[i]);
 	}
 	slab_json_close(json, ']');
-	slab_json_number(json, "draining_slabs", cache->stats.draining_slabs);
+	slab_json_number(json, "legacy_slabs", cache->stats.legacy_slabs);
 }
 
 static void put_debug(struct slab_json *json, const struct inspect_cache *cache)
 {
 	const struct slab_stats *stats = &cache->stats;
 
-	control_put_letters(json, "letters", stats->flags);
+	control_put_debug_flags(json, "debug_flags", stats->flags);
 	slab_json_number(json, "errors", stats->errors);
 	slab_json_number(json, "debug_slabs", stats->debug_slabs);
 	slab_json_number(json, "guarded_slabs", stats->guarded_slabs);
-	inspect_put_draining(json, cache);
+	inspect_put_legacy(json, cache);
 	slab_json_number(json, "sample", cache->copy->sample.interval);
 }
 

@@ -39,7 +39,7 @@ static void write_min_partial(struct slab_cache *cache, uint64_t value)
 	if (value >= before)
 		return;
 	cache_flush(cache);
-	debug_settle(cache);
+	legacy_finish(cache);
 }
 
 /* A CPU's list may have grown, and its own limit with it: that starts again. */
@@ -53,7 +53,7 @@ static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-		/* Not of CPUs that nobody ran on: a store would take memory for them. */
+		/* Not of CPUs that no thread ran on: a store would take memory for them. */
 		if (__atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED))
 			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
 	}
@@ -118,10 +118,10 @@ static const struct attribute attributes[] = {
 	SUM(objects),
 	SUM(total_objects),
 	SUM(objects_partial),
-	SUM(gathered),
+	SUM(cpu_objects),
 	SUM(populated),
 	SUM(debug_slabs),
-	SUM(draining_slabs),
+	SUM(legacy_slabs),
 	SUM(guarded_slabs),
 	NUMBER(errors),
 	{.name = "limit",

@@ -29,7 +29,7 @@ static bool is_help(const char *help)
 /* What struct slab_counter ended with when it was new. */
 #define SIZE_MIN (offsetof(struct slab_counter, stride) + sizeof(size_t))
 
-/* One counter of a caller who knows `size` bytes of them: 0 or -errno. */
+/* One counter of a caller that knows `size` bytes of them: 0 or -errno. */
 static int take(struct counter_row *row, const char *from, size_t size)
 {
 	struct slab_counter counter = {.name = NULL};

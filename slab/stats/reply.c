@@ -11,7 +11,7 @@
 void control_begin(struct slab_json *reply, bool ok)
 {
 	slab_json_open(reply, NULL, '{');
-	slab_json_number(reply, "slab", 1);
+	slab_json_number(reply, "slab", 2);
 	slab_json_bool(reply, "ok", ok);
 }
 
@@ -23,22 +23,22 @@ void control_end(struct slab_json *reply)
 
 void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 {
-	char sentence[320];
+	char message[320];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(sentence, sizeof(sentence), format, args);
+	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
 	control_begin(reply, false);
-	slab_json_string(reply, "error", sentence);
+	slab_json_string(reply, "error", message);
 	control_end(reply);
 }
 
-void control_put_letters(struct slab_json *json, const char *key, uint64_t letters)
+void control_put_debug_flags(struct slab_json *json, const char *key, uint64_t debug_flags)
 {
-	char text[LETTERS_TEXT];
+	char text[DEBUG_FLAGS_TEXT];
 
-	debug_letters_text(letters & SLAB_DEBUG_LETTERS, text);
+	debug_flags_format(debug_flags & SLAB_DEBUG_FLAGS, text);
 	slab_json_string(json, key, text);
 }
 

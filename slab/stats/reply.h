@@ -19,8 +19,8 @@ void control_end(struct slab_json *reply);
 /* slab_control_refuse: write an error answer into an empty document. */
 void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Debug letters as a string, "-" for none. */
-void control_put_letters(struct slab_json *reply, const char *key, uint64_t letters);
+/* Debug flags as a string, "-" for none. */
+void control_put_debug_flags(struct slab_json *reply, const char *key, uint64_t debug_flags);
 /* The next word of a request: its length; *rest goes on behind it and blanks. */
 size_t control_cut_word(const char **rest, const char **ret_word);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics of this process: looked at as any other is (process.h), by
- * scanning descriptors, with no lock held and nobody stopped.
+ * scanning descriptors, with no lock held and no thread stopped.
  */
 #include <errno.h>
 #include <slab/stats.h>

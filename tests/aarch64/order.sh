@@ -38,7 +38,7 @@ now ~ /^ldr x16, \[x[0-9]+\]/ && p[1] ~ /^b\.ne/ && p[2] ~ /^cmp w16, w17/ {
 	if (p[3] !~ /^ldar w17, /)
 		fail("owner")
 }
-# Gathering: closed, then the word.
+# Adding to the remote batch: closed, then the word.
 now ~ /^ldr x17, \[x16, #24\]/ {
 	words++
 	if (p[1] !~ /^cbnz x17, / || p[2] !~ /^ldar x17, /)
@@ -50,7 +50,7 @@ now ~ /^brk #0x45e0/ { commits++; if (p[2] !~ /^stlr / && p[2] !~ /^str x14, \[x
 END {
 	if (conditions < 4 || heights < 2 || words < 1 || commits < 6) {
 		print "order.sh: " conditions + 0 " conditions, " heights + 0 " heights, " \
-			words + 0 " gather words, " commits + 0 " commits: not what was expected"
+			words + 0 " remote batch words, " commits + 0 " commits: not what was expected"
 		bad = 1
 	}
 	exit bad

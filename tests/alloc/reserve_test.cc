@@ -420,7 +420,7 @@ TEST(ReserveTest, ItSurvivesShrinkingAndValidation)
 	free_many(cache, objects);
 }
 
-TEST(ReserveTest, ItServesWithAnyLettersWhateverItWasFilledWith)
+TEST(ReserveTest, ItServesWithAnyDebugFlagsWhateverItWasFilledWith)
 {
 	for (std::uint64_t before : {0UL, SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER})
 		for (std::uint64_t after : all_layouts()) {
@@ -467,10 +467,10 @@ void *reserve_again(struct slab_cache *cache, std::vector<void *> &objects)
 
 TEST(ReserveTest, ADoubleFreeOfItsObjectIsSeen)
 {
-	for (std::uint64_t letters :
+	for (std::uint64_t debug_flags :
 	     {SLAB_CONSISTENCY_CHECKS,
 	      SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER}) {
-		reserving_cache cache(letters);
+		reserving_cache cache(debug_flags);
 		report_capture reports;
 		std::vector<void *> objects;
 		void *obj = reserve_again(cache, objects);
@@ -485,13 +485,13 @@ TEST(ReserveTest, ADoubleFreeOfItsObjectIsSeen)
 	}
 }
 
-TEST(ReserveTest, ADoubleFreeIsSeenInASlabThatDrains)
+TEST(ReserveTest, ADoubleFreeIsSeenInALegacySlab)
 {
 	reserving_cache cache;
 	report_capture reports;
 	std::vector<void *> objects;
 	void *obj = reserve_again(cache, objects);
-	lettered f(cache, SLAB_CONSISTENCY_CHECKS);
+	flagged f(cache, SLAB_CONSISTENCY_CHECKS);
 
 	slab_free(cache, hidden(obj));
 	ASSERT_EQ(reports.all().size(), 1U);

@@ -300,7 +300,7 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 	test_cache cache(object_size);
 	std::vector<void *> objs = stamped_objects(cache, 200);
 
-	settle_before_fork(); /* threads that never sleep are not waited for each time */
+	finish_before_fork(); /* threads that never sleep are not waited for each time */
 	{
 		busy_threads threads(cache);
 
@@ -319,7 +319,7 @@ TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 	struct slab_cache *cache = slab_cache_create("looked-at", 64, nullptr, SLAB_NO_MERGE);
 	std::vector<void *> objs = alloc_many(cache, 5000);
 	std::atomic<bool> stop{false};
-	settle_before_fork(); /* threads that never sleep are not waited for each time */
+	finish_before_fork(); /* threads that never sleep are not waited for each time */
 	std::thread looker([&] {
 		while (!stop) {
 			slab_cache_validate(cache);

@@ -48,12 +48,12 @@ void complain(const char *sentence)
 
 /* What SLAB_DEBUG says about a cache. */
 struct verdict {
-	std::uint64_t letters;
+	std::uint64_t debug_flags;
 	bool no_growth;
 
 	bool operator==(const verdict &other) const
 	{
-		return letters == other.letters && no_growth == other.no_growth;
+		return debug_flags == other.debug_flags && no_growth == other.no_growth;
 	}
 };
 
@@ -61,7 +61,7 @@ std::ostream &operator<<(std::ostream &out, const verdict &v)
 {
 	char text[8];
 
-	debug_letters_text(v.letters, text);
+	debug_flags_format(v.debug_flags, text);
 	return out << text << (v.no_growth ? " without growth" : "");
 }
 
@@ -71,11 +71,11 @@ std::vector<char> exact(const std::string &text)
 	return std::vector<char>(text.c_str(), text.c_str() + text.size() + 1);
 }
 
-verdict letters_for(const std::string &text, const std::string &name)
+verdict flags_for(const std::string &text, const std::string &name)
 {
 	verdict v = {~UINT64_C(0), false};
 
-	v.letters = debug_text_letters(exact(text).data(), exact(name).data(), &v.no_growth);
+	v.debug_flags = debug_text_flags(exact(text).data(), exact(name).data(), &v.no_growth);
 	return v;
 }
 
@@ -110,19 +110,19 @@ std::uint64_t flag_of(char letter)
 	return at == std::string::npos ? 0 : flags[at];
 }
 
-std::uint64_t letters_of(const std::string &text)
+std::uint64_t debug_flags_of(const std::string &text)
 {
 	const std::size_t minus = text.rfind('-');
-	std::uint64_t letters = 0;
+	std::uint64_t debug_flags = 0;
 
 	if (text.empty())
 		return FZPU;
 	for (std::size_t i = minus == std::string::npos ? 0 : minus + 1; i < text.size(); i++) {
-		const bool ascii_letter = static_cast<unsigned char>(text[i]) < 128;
+		const bool is_ascii = static_cast<unsigned char>(text[i]) < 128;
 
-		letters |= ascii_letter ? flag_of(static_cast<char>(std::toupper(text[i]))) : 0;
+		debug_flags |= is_ascii ? flag_of(static_cast<char>(std::toupper(text[i]))) : 0;
 	}
-	return letters;
+	return debug_flags;
 }
 
 verdict reference(const std::string &text, const std::string &name)
@@ -132,22 +132,22 @@ verdict reference(const std::string &text, const std::string &name)
 
 	for (const std::string &block : split(text, ';')) {
 		std::vector<std::string> parts = split(block, ',');
-		const std::string letters = parts[0];
+		const std::string debug_flags = parts[0];
 
 		if (block.empty())
 			continue;
 		parts.erase(parts.begin());
-		no_growth |= letters.find_first_of("oO") != std::string::npos;
+		no_growth |= debug_flags.find_first_of("oO") != std::string::npos;
 		if (parts.empty())
-			for_all.letters = letters_of(letters);
+			for_all.debug_flags = debug_flags_of(debug_flags);
 		else if (!named && std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
 				 return matches(part, name);
 			 })) {
-			for_name.letters = letters_of(letters);
+			for_name.debug_flags = debug_flags_of(debug_flags);
 			named = true;
 		}
 	}
-	return {named ? for_name.letters : for_all.letters, no_growth};
+	return {named ? for_name.debug_flags : for_all.debug_flags, no_growth};
 }
 
 /* --- SLAB_DEBUG, line by line ------------------------------------------------ */
@@ -160,14 +160,14 @@ struct line {
 };
 
 const line lines[] = {
-	{"one letter", "F", "entry", {F, false}},
-	{"every letter", "FZPUTA", "entry", {FZPU | T | A, false}},
+	{"one flag", "F", "entry", {F, false}},
+	{"every flag", "FZPUTA", "entry", {FZPU | T | A, false}},
 	{"lower case", "fzputa", "entry", {FZPU | T | A, false}},
 	{"the order is free", "uPzF", "entry", {FZPU, false}},
-	{"a letter twice", "ZZ", "entry", {Z, false}},
+	{"a flag twice", "ZZ", "entry", {Z, false}},
 	{"off", "-", "entry", {0, false}},
 	{"a minus takes back what stands before it", "FZ-P", "entry", {P, false}},
-	{"letters and off", "FZ-", "entry", {0, false}},
+	{"flags and off", "FZ-", "entry", {0, false}},
 	{"no growth", "FZO", "entry", {F | Z, true}},
 	{"no growth in lower case", "oz", "entry", {Z, true}},
 	{"no growth alone", "O", "entry", {0, true}},
@@ -180,9 +180,9 @@ const line lines[] = {
 	{"the beginning of the name", "FZ,entry2", "entry", {0, false}},
 	{"names have upper and lower case", "FZ,Entry", "entry", {0, false}},
 	{"the second name", "FZ,dn,entry", "entry", {F | Z, false}},
-	{"no letters for a name", ",entry", "entry", {FZPU, false}},
-	{"no letters for another name", ",entry", "dn", {0, false}},
-	{"no letters for several names", ",dn,entry", "entry", {FZPU, false}},
+	{"no flags for a name", ",entry", "entry", {FZPU, false}},
+	{"no flags for another name", ",entry", "dn", {0, false}},
+	{"no flags for several names", ",dn,entry", "entry", {FZPU, false}},
 	{"off for a name", "-,entry", "entry", {0, false}},
 	{"a star", "P,ent*", "entry", {P, false}},
 	{"a star for nothing", "P,entry*", "entry", {P, false}},
@@ -206,12 +206,12 @@ const line lines[] = {
 	{"a name with a dot and dashes", "F,size-1.5k", "size-1.5k", {F, false}},
 	{"the longest name", "F," + longest_name, longest_name, {F, false}},
 	{"the longest name, one short", "F," + longest_name, longest_name.substr(1), {0, false}},
-	{"an unknown letter is skipped", "XFZ", "entry", {F | Z, false}},
-	{"only unknown letters", "1,entry;F", "entry", {0, false}},
-	{"unknown letters are no empty letters", "1", "entry", {0, false}},
+	{"an unknown flag is skipped", "XFZ", "entry", {F | Z, false}},
+	{"only unknown flags", "1,entry;F", "entry", {0, false}},
+	{"unknown flags are not the same as no flags", "1", "entry", {0, false}},
 	{"an empty name matches nothing", "F,", "entry", {0, false}},
 	{"empty names among others", "F,,entry,", "entry", {F, false}},
-	{"an empty name and no letters", ",", "entry", {0, false}},
+	{"an empty name and no flags", ",", "entry", {0, false}},
 	{"a name with a space", "F, entry", "entry", {0, false}},
 	{"a name that is too long", "F,n" + longest_name, longest_name, {0, false}},
 	{"letters of another alphabet", "F\xc3\xa9\xe6Z", "entry", {F | Z, false}},
@@ -220,7 +220,7 @@ const line lines[] = {
 TEST(DebugOptionsTest, EveryLineIsReadAsDescribed)
 {
 	for (const line &l : lines) {
-		EXPECT_EQ(letters_for(l.text, l.cache), l.expected)
+		EXPECT_EQ(flags_for(l.text, l.cache), l.expected)
 			<< l.what << ": " << l.text << " for " << l.cache;
 		EXPECT_EQ(reference(l.text, l.cache), l.expected)
 			<< "the reference, " << l.what << ": " << l.text << " for " << l.cache;
@@ -234,44 +234,44 @@ struct remark {
 	std::vector<std::string> said;
 };
 
-const std::string accepted_letters =
+const std::string accepted_flags =
 	" skipped; accepted: F Z P U T A O and -, in upper or lower case";
 const std::string accepted_names =
 	"\" cannot be the name of a cache; accepted: 1 to 63 printable characters without spaces, "
 	"of which a * stands for any end";
 
-std::string letters_sentence(const std::string &letters)
+std::string flags_message(const std::string &debug_flags)
 {
-	return std::string("SLAB_DEBUG: unknown letter") + (letters.size() > 1 ? "s" : "") + " \"" +
-	       letters + "\"" + accepted_letters;
+	return std::string("SLAB_DEBUG: unknown flag") + (debug_flags.size() > 1 ? "s" : "") +
+	       " \"" + debug_flags + "\"" + accepted_flags;
 }
 
-std::string name_sentence(const std::string &name)
+std::string name_message(const std::string &name)
 {
 	return "SLAB_DEBUG: \"" + name + accepted_names;
 }
 
 const remark remarks[] = {
-	{"letters", "fzputaoFZPUTAO-", {}},
+	{"debug_flags", "fzputaoFZPUTAO-", {}},
 	{"names", ",entry,dn*,*;-,x", {}},
 	{"empty blocks", ";;F;", {}},
 	{"the longest name", "F," + longest_name + "," + longest_name + "*", {}},
 	{"anything after a star", "F,en* \x01" + longest_name, {}},
-	{"one unknown letter", "FxZ", {letters_sentence("x")}},
-	{"each unknown letter once", "hello;world", {letters_sentence("helwrd")}},
-	{"unknown letters before names", "1,entry", {letters_sentence("1")}},
-	{"control characters", "F\n\x1b", {letters_sentence("?")}},
-	{"many unknown letters", "bcdeghijklmnqrsvwxy", {letters_sentence("bcdeghijklmnqrsv")}},
-	{"an empty name", "F,", {name_sentence("")}},
-	{"an empty name in the middle", "F,a,,b", {name_sentence("")}},
-	{"a space", "F, entry", {name_sentence(" entry")}},
-	{"a control character", "F,a\tb*", {name_sentence("a?b*")}},
-	{"too long", "F,n" + longest_name, {name_sentence(longest_name + "n")}},
+	{"one unknown flag", "FxZ", {flags_message("x")}},
+	{"each unknown flag once", "hello;world", {flags_message("helwrd")}},
+	{"unknown flags before names", "1,entry", {flags_message("1")}},
+	{"control characters", "F\n\x1b", {flags_message("?")}},
+	{"many unknown flags", "bcdeghijklmnqrsvwxy", {flags_message("bcdeghijklmnqrsv")}},
+	{"an empty name", "F,", {name_message("")}},
+	{"an empty name in the middle", "F,a,,b", {name_message("")}},
+	{"a space", "F, entry", {name_message(" entry")}},
+	{"a control character", "F,a\tb*", {name_message("a?b*")}},
+	{"too long", "F,n" + longest_name, {name_message(longest_name + "n")}},
 	{"far too long",
 	 "F," + std::string(3000, 'n') + "*",
-	 {name_sentence(std::string(SLAB_MAX_NAME - 2, 'n') + "...")}},
-	{"only the first bad name", "F,a b,c d", {name_sentence("a b")}},
-	{"both", "X,", {letters_sentence("X"), name_sentence("")}},
+	 {name_message(std::string(SLAB_MAX_NAME - 2, 'n') + "...")}},
+	{"only the first bad name", "F,a b,c d", {name_message("a b")}},
+	{"both", "X,", {flags_message("X"), name_message("")}},
 };
 
 TEST(DebugOptionsTest, EveryMistakeIsNamedInOneSentence)
@@ -285,55 +285,57 @@ TEST(DebugOptionsTest, EveryMistakeIsNamedInOneSentence)
 	}
 }
 
-/* --- letters alone ---------------------------------------------------------- */
+/* --- debug flags alone ---------------------------------------------------------- */
 
-TEST(DebugOptionsTest, LettersAloneAreAllKnownOrNoneIsTaken)
+TEST(DebugOptionsTest, DebugFlagsAloneAreAllKnownOrNoneIsTaken)
 {
 	const struct {
 		const char *text;
-		std::uint64_t letters;
+		std::uint64_t debug_flags;
 	} good[] = {{"", 0}, {"-", 0}, {"F", F}, {"fzpu", FZPU}, {"TaTa", T | A}};
 
 	for (const auto &g : good) {
-		std::uint64_t letters = 77;
+		std::uint64_t debug_flags = 77;
 
-		EXPECT_EQ(debug_letters_parse(g.text, std::strlen(g.text), &letters), 0) << g.text;
-		EXPECT_EQ(letters, g.letters) << g.text;
+		EXPECT_EQ(debug_flags_parse(g.text, std::strlen(g.text), &debug_flags), 0)
+			<< g.text;
+		EXPECT_EQ(debug_flags, g.debug_flags) << g.text;
 	}
 	for (const char *text : {"X", "FX", "F-", "--", "-F", "O", "F Z", "F,entry", "1"}) {
-		std::uint64_t letters = 77;
+		std::uint64_t debug_flags = 77;
 
-		EXPECT_EQ(debug_letters_parse(text, std::strlen(text), &letters), -EINVAL) << text;
-		EXPECT_EQ(letters, 77u) << text;
+		EXPECT_EQ(debug_flags_parse(text, std::strlen(text), &debug_flags), -EINVAL)
+			<< text;
+		EXPECT_EQ(debug_flags, 77u) << text;
 	}
 }
 
-TEST(DebugOptionsTest, LettersEndWhereTheLengthSays)
+TEST(DebugOptionsTest, DebugFlagsEndWhereTheLengthSays)
 {
-	std::uint64_t letters = 0;
+	std::uint64_t debug_flags = 0;
 
-	EXPECT_EQ(debug_letters_parse("FZ!", 2, &letters), 0);
-	EXPECT_EQ(letters, F | Z);
-	EXPECT_EQ(debug_letters_parse("F\0Z", 3, &letters), -EINVAL);
+	EXPECT_EQ(debug_flags_parse("FZ!", 2, &debug_flags), 0);
+	EXPECT_EQ(debug_flags, F | Z);
+	EXPECT_EQ(debug_flags_parse("F\0Z", 3, &debug_flags), -EINVAL);
 }
 
-TEST(DebugOptionsTest, LettersAsText)
+TEST(DebugOptionsTest, DebugFlagsAsText)
 {
 	char text[8];
 
-	debug_letters_text(0, text);
+	debug_flags_format(0, text);
 	EXPECT_STREQ(text, "-");
-	debug_letters_text(SLAB_DEBUG_LETTERS, text);
+	debug_flags_format(SLAB_DEBUG_FLAGS, text);
 	EXPECT_STREQ(text, "FZPUTA");
-	debug_letters_text(U | Z, text);
+	debug_flags_format(U | Z, text);
 	EXPECT_STREQ(text, "ZU");
-	debug_letters_text(SLAB_ZERO, text);
+	debug_flags_format(SLAB_ZERO, text);
 	EXPECT_STREQ(text, "-");
 	for (std::uint64_t set = 0; set < 64; set++) {
 		std::uint64_t back = 77;
 
-		debug_letters_text(set, text);
-		EXPECT_EQ(debug_letters_parse(text, std::strlen(text), &back), 0) << text;
+		debug_flags_format(set, text);
+		EXPECT_EQ(debug_flags_parse(text, std::strlen(text), &back), 0) << text;
 		EXPECT_EQ(back, set) << text;
 	}
 }
@@ -394,14 +396,14 @@ TEST(SampleOptionsTest, BadLinesAreRefused)
 
 /* --- the process's own environment ------------------------------------------------ */
 
-TEST(DebugOptionsTest, TheProcessHasLettersAndSamplesFromItsEnvironment)
+TEST(DebugOptionsTest, TheProcessHasDebugFlagsAndSamplesFromItsEnvironment)
 {
 	if (running_again()) {
 		bool no_growth = false;
 
-		EXPECT_EQ(debug_options_letters("entry", &no_growth), Z);
+		EXPECT_EQ(debug_options_flags("entry", &no_growth), Z);
 		EXPECT_TRUE(no_growth);
-		EXPECT_EQ(debug_options_letters("dn", &no_growth), F);
+		EXPECT_EQ(debug_options_flags("dn", &no_growth), F);
 		EXPECT_EQ(sample_options("entry"), 50u);
 		EXPECT_EQ(sample_options("dn"), 0u);
 		return;
@@ -409,16 +411,16 @@ TEST(DebugOptionsTest, TheProcessHasLettersAndSamplesFromItsEnvironment)
 	const second_run run = run_again({"SLAB_DEBUG=FYO;Z,entry", "SLAB_SAMPLE=entry:50"});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-	EXPECT_NE(run.output.find("libslab: " + letters_sentence("Y") + "\n"), std::string::npos)
+	EXPECT_NE(run.output.find("libslab: " + flags_message("Y") + "\n"), std::string::npos)
 		<< run.output;
 }
 
-TEST(DebugOptionsTest, WithoutVariablesThereAreNoLettersAndNoSamples)
+TEST(DebugOptionsTest, WithoutVariablesThereAreNoDebugFlagsAndNoSamples)
 {
 	if (running_again()) {
 		bool no_growth = true;
 
-		EXPECT_EQ(debug_options_letters("entry", &no_growth), 0u);
+		EXPECT_EQ(debug_options_flags("entry", &no_growth), 0u);
 		EXPECT_FALSE(no_growth);
 		EXPECT_EQ(sample_options("entry"), 0u);
 		return;
@@ -471,31 +473,31 @@ private:
 
 constexpr int debug_rounds = 100000, sample_rounds = 60000, fail_rounds = 60000;
 
-TEST(DebugOptionsFuzz, LettersAreKnownOnesAndTheMatchersAgree)
+TEST(DebugOptionsFuzz, DebugFlagsAreKnownOnesAndTheMatchersAgree)
 {
 	const std::vector<std::string> pieces = {"F", "z", "P", "u", "T", "a", "O", "-", ",",
 						 ",", ",", ";", ";", "*", "X", " ", ";,"};
 	maker make(1);
-	int with_letters = 0, complained = 0;
+	int with_flags = 0, complained = 0;
 
 	for (int round = 0; round < debug_rounds; round++) {
 		const std::string text = make.text(pieces), name = make.name();
-		const verdict v = letters_for(text, name);
+		const verdict v = flags_for(text, name);
 
-		ASSERT_EQ(v.letters & ~SLAB_DEBUG_LETTERS, 0u) << round << ": " << text;
+		ASSERT_EQ(v.debug_flags & ~SLAB_DEBUG_FLAGS, 0u) << round << ": " << text;
 		ASSERT_EQ(v, reference(text, name)) << round << ": " << text << " for " << name;
-		ASSERT_EQ(v, letters_for(text, name)) << round << ": " << text;
+		ASSERT_EQ(v, flags_for(text, name)) << round << ": " << text;
 		complaints.clear();
 		const int count = debug_text_check(exact(text).data(), complain);
 		ASSERT_EQ(static_cast<std::size_t>(count), complaints.size());
 		ASSERT_LE(complaints.size(), 2u) << round << ": " << text;
 		for (const std::string &sentence : complaints)
 			ASSERT_EQ(sentence.find('\n'), std::string::npos) << sentence;
-		with_letters += v.letters != 0;
+		with_flags += v.debug_flags != 0;
 		complained += !complaints.empty();
 	}
 	/* Chance is of use only when it leads everywhere. */
-	EXPECT_GT(with_letters, debug_rounds / 10);
+	EXPECT_GT(with_flags, debug_rounds / 10);
 	EXPECT_GT(complained, debug_rounds / 10);
 	EXPECT_LT(complained, debug_rounds);
 }

@@ -30,9 +30,9 @@ namespace
 {
 
 /* Without what the library keeps for itself. */
-std::uint64_t public_letters(const struct slab_cache *cache)
+std::uint64_t public_debug_flags(const struct slab_cache *cache)
 {
-	return cache_letters(cache) & SLAB_DEBUG_LETTERS;
+	return cache_debug_flags(cache) & SLAB_DEBUG_FLAGS;
 }
 
 class FailTest : public testing::Test
@@ -165,7 +165,7 @@ TEST_F(FailTest, ABadSpecIsRefusedAndChangesNothing)
 	EXPECT_EQ(pages(2), ".x");
 }
 
-TEST_F(FailTest, WithoutNamesTheLetterDecidesAboutObjects)
+TEST_F(FailTest, WithoutNamesTheDebugFlagDecidesAboutObjects)
 {
 	set("times=-1");
 	EXPECT_TRUE(fail_object("entry", true));
@@ -176,12 +176,12 @@ TEST_F(FailTest, WithoutNamesTheLetterDecidesAboutObjects)
 TEST_F(FailTest, WithNamesOnlyTheirObjectsFail)
 {
 	set("cache=entry,cache=dn*");
-	for (bool lettered : {false, true}) {
-		EXPECT_TRUE(fail_object("entry", lettered));
-		EXPECT_TRUE(fail_object("dn", lettered));
-		EXPECT_TRUE(fail_object("dn_cache", lettered));
-		EXPECT_FALSE(fail_object("entry2", lettered));
-		EXPECT_FALSE(fail_object("d", lettered));
+	for (bool flagged : {false, true}) {
+		EXPECT_TRUE(fail_object("entry", flagged));
+		EXPECT_TRUE(fail_object("dn", flagged));
+		EXPECT_TRUE(fail_object("dn_cache", flagged));
+		EXPECT_FALSE(fail_object("entry2", flagged));
+		EXPECT_FALSE(fail_object("d", flagged));
 	}
 	EXPECT_TRUE(fail_wants("entry"));
 	EXPECT_TRUE(fail_wants("dn7"));
@@ -276,9 +276,9 @@ TEST_F(FailTest, AnAllocationOfPagesFails)
 	slab_mfree(memory);
 }
 
-TEST_F(FailTest, AnObjectOfACacheWithTheLetterFails)
+TEST_F(FailTest, AnObjectOfACacheWithTheDebugFlagFails)
 {
-	struct slab_cache *cache = slab_cache_create("fail_letter", 64, nullptr, SLAB_FAILSLAB);
+	struct slab_cache *cache = slab_cache_create("fail_flag", 64, nullptr, SLAB_FAILSLAB);
 	struct slab_cache *other = slab_cache_create("fail_none", 64, nullptr, SLAB_NO_MERGE);
 
 	ASSERT_NE(cache, nullptr);
@@ -306,7 +306,7 @@ TEST_F(FailTest, AnObjectOfACacheWithTheLetterFails)
 	EXPECT_EQ(slab_cache_destroy(other), 0);
 }
 
-TEST_F(FailTest, NamedCachesThatExistGetTheLetter)
+TEST_F(FailTest, NamedCachesThatExistGetTheDebugFlag)
 {
 	struct slab_cache *entry = slab_cache_create("fail_entry", 64, nullptr, SLAB_RED_ZONE);
 	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
@@ -314,8 +314,8 @@ TEST_F(FailTest, NamedCachesThatExistGetTheLetter)
 	ASSERT_NE(entry, nullptr);
 	ASSERT_NE(other, nullptr);
 	set("cache=fail_*");
-	EXPECT_EQ(public_letters(entry), SLAB_RED_ZONE | SLAB_FAILSLAB);
-	EXPECT_EQ(public_letters(other), 0u);
+	EXPECT_EQ(public_debug_flags(entry), SLAB_RED_ZONE | SLAB_FAILSLAB);
+	EXPECT_EQ(public_debug_flags(other), 0u);
 	EXPECT_EQ(slab_alloc(entry), nullptr);
 
 	void *obj = slab_alloc(other);
@@ -327,14 +327,14 @@ TEST_F(FailTest, NamedCachesThatExistGetTheLetter)
 	EXPECT_EQ(slab_cache_destroy(other), 0);
 }
 
-TEST_F(FailTest, NamedCachesGetTheLetterWhenTheyAreCreated)
+TEST_F(FailTest, NamedCachesGetTheDebugFlagWhenTheyAreCreated)
 {
 	set("cache=fail_*,times=1");
 
 	struct slab_cache *entry = slab_cache_create("fail_entry", 64, nullptr, 0);
 
 	ASSERT_NE(entry, nullptr);
-	EXPECT_EQ(public_letters(entry), SLAB_FAILSLAB);
+	EXPECT_EQ(public_debug_flags(entry), SLAB_FAILSLAB);
 	EXPECT_EQ(slab_alloc(entry), nullptr);
 
 	void *obj = slab_alloc(entry);

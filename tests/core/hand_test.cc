@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs in the hand of who looks at them. At the limit of its cache, with half of the
+ * Isolated slabs. At the limit of its cache, with half of the
  * objects free, no allocation is refused while another thread shrinks, validates,
  * defragments or trims; and the child of a fork finds every object free that its parent
  * had.
@@ -164,7 +164,7 @@ using std::chrono::steady_clock;
 
 /* The thread that has slabs isolated may not get a CPU. An allocation that waits for its
  * lock in vain is refused after this time, and no sooner. */
-constexpr std::chrono::nanoseconds patience{(LIMIT_TRIES + 1) * LIMIT_PATIENCE_NS};
+constexpr std::chrono::nanoseconds patience{(LIMIT_TRIES + 1) * MUTEX_LOCK_TIMED_NS};
 
 /* As many as can be allocated. */
 std::size_t room(struct slab_cache *cache)
@@ -206,7 +206,7 @@ TEST(DefragHandTest, AChildLacksNoMoreThanTheObjectThatMoves)
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 
-/* The child of a callback goes on with what it has in hand. */
+/* The child of a callback goes on with what it has isolated. */
 TEST(DefragHandTest, ACallbackMayFork)
 {
 	full_cache full(40);
@@ -240,41 +240,41 @@ struct looked {
 bool wants(struct slab *slab, void *arg)
 {
 	auto &looked = *static_cast<struct looked *>(arg);
-	const bool wanted = slab->met;
+	const bool wanted = slab->validated_seq;
 
 	looked.asked++;
-	slab->met = 0;
+	slab->validated_seq = 0;
 	return wanted;
 }
 
-void put_back(struct slab *hand, void *arg)
+void put_back(struct slab *isolated, void *arg)
 {
 	auto &looked = *static_cast<struct looked *>(arg);
 
-	for (const struct slab *slab = hand; slab; slab = slab->next)
+	for (const struct slab *slab = isolated; slab; slab = slab->next)
 		looked.met++;
-	node_put_last(looked.cache, hand->node, hand);
+	node_put_last(looked.cache, isolated->node, isolated);
 }
 
 TEST(WalkTest, LooksAtASlabTwiceAtMost)
 {
 	full_cache full(1000);
 	struct looked looked = {full.cache()};
-	struct hand_walk walk = {};
+	struct list_walk walk = {};
 	std::size_t listed = 0, wanted = 0;
 
 	slab_cache_shrink(full.cache());
 	struct cache_node &node = full.cache()->node[0];
 
 	for (struct slab *slab = node.partial.slabs.first; slab; slab = slab->next)
-		wanted += slab->met = ++listed > 500;
+		wanted += slab->validated_seq = ++listed > 500;
 	ASSERT_EQ(listed, 1000u);
 	walk.cache = full.cache();
 	walk.sparse = true;
 	walk.wants = wants;
 	walk.look = put_back;
 	walk.arg = &looked;
-	hand_walk(&walk);
+	list_walk(&walk);
 	EXPECT_EQ(looked.met, wanted);
 	EXPECT_LE(looked.asked, 2 * listed);
 	EXPECT_EQ(node.partial.count, listed);
@@ -317,13 +317,13 @@ TEST(WalkTest, HoldsTheNodesLockForSomeSlabsOnly)
 {
 	full_cache full(3000);
 	struct beside beside;
-	struct hand_walk walk = {};
+	struct list_walk walk = {};
 
 	slab_cache_shrink(full.cache());
 	walk.cache = beside.cache = full.cache();
 	walk.wants = wants_none;
 	walk.arg = &beside;
-	hand_walk(&walk);
+	list_walk(&walk);
 	beside.other.join();
 	EXPECT_GE(beside.asked, 3000u);
 	EXPECT_LT(beside.asked_before_lock, 1500u);
@@ -452,7 +452,7 @@ protected:
 };
 
 /* Objects that a child may lack: defragmenting takes its room as an allocation does, from
- * a slab that is in nobody else's hand meanwhile. */
+ * a slab that no other thread has isolated meanwhile. */
 std::size_t may_lack(const kind &kind, const full_cache &full)
 {
 	return kind.name == std::string("Defrag") ? full.cache()->objects : 0;

@@ -179,9 +179,9 @@ TEST_F(TwoNodesTest, StrictlyIsNotAtAllWhenTheNodeHasNoMemory)
 		return;
 	const int wanted = static_cast<int>(there());
 
-	/* The other node has a partial slab, with letters and without. */
-	for (std::uint64_t letters : {UINT64_C(0), std::uint64_t{SLAB_RED_ZONE}}) {
-		ASSERT_EQ(slab_cache_debug(cache_, letters), 0);
+	/* The other node has a partial slab, with debug flags and without. */
+	for (std::uint64_t debug_flags : {UINT64_C(0), std::uint64_t{SLAB_RED_ZONE}}) {
+		ASSERT_EQ(slab_cache_debug(cache_, debug_flags), 0);
 		held_.push_back(slab_alloc_node(cache_, static_cast<int>(here())));
 		ASSERT_EQ(slab_set_fail("times=-1"), 0);
 		errno = 0;
@@ -336,7 +336,7 @@ TEST_F(DefragRatioTest, ItIsAnAttribute)
 class RealNodesTest : public SlabStateTest
 {
 protected:
-	/* Where the first page of an object lies; -1: the system does not tell. */
+	/* Where the first page of an object lies; -1: the system does not report it. */
 	static int node_of_page(void *obj)
 	{
 		void *page = reinterpret_cast<void *>(reinterpret_cast<std::uintptr_t>(obj) &

@@ -235,7 +235,7 @@ TEST_P(ReleaseTest, ADestructorMayFork)
 INSTANTIATE_TEST_SUITE_P(
 	Kinds, ReleaseTest,
 	testing::Values(kind{"Shrink", [](auto *cache) { slab_cache_shrink(cache); }},
-			kind{"Letters",
+			kind{"DebugFlags",
 			     [](auto *cache) {
 				     slab_cache_debug(cache, SLAB_RED_ZONE);
 				     slab_cache_debug(cache, 0);
@@ -295,7 +295,7 @@ TEST(Release, WhatADestructorFreesFollowsItsSlab)
 /* The flavour's thread calls back, too. */
 std::atomic<bool> asked_under_lock;
 
-/* It tells whether its call_rcu() was called under a flush_lock, and how often a thread
+/* It records whether its call_rcu() was called under a flush_lock, and how often a thread
  * is registered. */
 const struct rcu_flavor_struct *watched()
 {
@@ -303,7 +303,7 @@ const struct rcu_flavor_struct *watched()
 		struct rcu_flavor_struct copy = *counting_flavour();
 
 		copy.update_call_rcu = [](struct rcu_head *head, void (*fn)(struct rcu_head *)) {
-			if (hand_is_locked())
+			if (flush_lock_is_held())
 				asked_under_lock = true;
 			urcu_memb_flavor.update_call_rcu(head, fn);
 		};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a slab, through scripted lives: who owns it, on which list it
+ * The states of a slab, through scripted lives: its owner, on which list it
  * stands, where its free objects are, and what each step counts.
  *
- * Threads are pinned, and nobody else uses the cache, so every step has one
+ * Threads are pinned, and no other thread uses the cache, so every step has one
  * outcome. After each, every slab must be in a state that exists and every
  * object be accounted for. The rseq engine keeps the object freed last in front
- * of all slabs ("hot"): hot() says so where that makes a difference.
+ * of all slabs: last_freed() says so where that makes a difference.
  */
 #include <cerrno>
 #include <cstring>
@@ -46,9 +46,9 @@ TEST_F(SlabStateTest, AFreshSlabIsCurrent)
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
 	EXPECT_EQ(obj, slab->cpu.base);
 	EXPECT_EQ(slab->objects, cache_->objects);
-	EXPECT_GE(slab->carved, 1u);
-	EXPECT_EQ(local(slab), slab->carved - 1u);
-	EXPECT_GE(slab->populated, slab->carved * 8192u);
+	EXPECT_GE(slab->initialized, 1u);
+	EXPECT_EQ(local(slab), slab->initialized - 1u);
+	EXPECT_GE(slab->populated, slab->initialized * 8192u);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLOWPATH), 1u);
 }
@@ -61,7 +61,7 @@ TEST_F(SlabStateTest, AnExhaustedSlabIsCurrentUntilTheNextAllocation)
 
 	for (void *obj : objs)
 		EXPECT_EQ(slab_of(obj), slab);
-	EXPECT_EQ(slab->carved, slab->objects);
+	EXPECT_EQ(slab->initialized, slab->objects);
 	EXPECT_EQ(local(slab), 0u);
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
@@ -76,16 +76,16 @@ TEST_F(SlabStateTest, AnExhaustedSlabIsCurrentUntilTheNextAllocation)
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 2u);
 }
 
-TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsHotTheSecondOwnsIt)
+TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsLastFreedTheSecondOwnsIt)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	struct slab *slab = slab_of(objs[0]);
 
-	if (hot()) {
+	if (last_freed()) {
 		free(objs[0]);
 		check();
 		EXPECT_EQ(state(slab), at::full);
-		EXPECT_EQ(slot()->hot, reinterpret_cast<std::uint64_t>(objs[0]));
+		EXPECT_EQ(slot()->last_freed, reinterpret_cast<std::uint64_t>(objs[0]));
 		EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
 	}
 	free(objs[1]);
@@ -102,14 +102,14 @@ TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsHotTheSecondOwnsIt)
 	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 1u);
 }
 
-TEST_F(SlabStateTest, AllocationsComeFromHotThenCurrentThenPartial)
+TEST_F(SlabStateTest, AllocationsComeFromLastFreedThenCurrentThenPartial)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	struct slab *slab = slab_of(objs[0]), *current = slab_of(held_.back());
 
-	fill_hot();
+	fill_last_freed();
 	free(objs[1]);
-	if (hot()) {
+	if (last_freed()) {
 		EXPECT_EQ(slab_of(alloc()), current);
 	}
 	/* What is left of the current slab. */
@@ -129,7 +129,7 @@ TEST_F(SlabStateTest, AnExhaustedSlabGoesOnWithWhatWasFreedIntoItMeanwhile)
 
 	free_all({objs[3], objs[4], objs[5]});
 	EXPECT_EQ(state(slab), at::current);
-	EXPECT_EQ(local(slab), hot() ? 2u : 3u);
+	EXPECT_EQ(local(slab), last_freed() ? 2u : 3u);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(slab_of(alloc()), slab);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
@@ -137,21 +137,22 @@ TEST_F(SlabStateTest, AnExhaustedSlabGoesOnWithWhatWasFreedIntoItMeanwhile)
 
 /* Frees from another CPU */
 
-TEST_F(SlabStateTest, FreesFromAnotherCpuAreGathered)
+TEST_F(SlabStateTest, FreesFromAnotherCpuAreBatched)
 {
 	if (one_cpu())
 		GTEST_SKIP() << "one CPU";
 	const std::vector<void *> objs = alloc(8);
 	struct slab *slab = slab_of(objs[0]);
-	const unsigned before = local(slab), skip = hot() ? 1 : 0;
+	const unsigned before = local(slab), skip = last_freed() ? 1 : 0;
 
 	elsewhere([&] {
 		for (void *obj : objs)
 			free(obj);
 	});
-	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, 8 - skip));
-	EXPECT_EQ(slot(other_cpu())->hot, hot() ? reinterpret_cast<std::uint64_t>(objs[0]) : 0);
-	EXPECT_EQ(stats_of(cache_).gathered, 8u);
+	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, 8 - skip));
+	EXPECT_EQ(slot(other_cpu())->last_freed,
+		  last_freed() ? reinterpret_cast<std::uint64_t>(objs[0]) : 0);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, 8u);
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(local(slab), before);
 	EXPECT_EQ(slab->remote, REMOTE_OWNED);
@@ -174,13 +175,13 @@ TEST_F(SlabStateTest, AnotherSlabsObjectSendsTheGatheredOnesHome)
 	void *other = alloc();
 
 	elsewhere([&] { free(other); });
-	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab_of(other)->cpu, 1));
+	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab_of(other)->cpu, 1));
 	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 1u);
-	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), hot() ? 4u : 5u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), last_freed() ? 4u : 5u);
 	/* It was full meanwhile, so it belongs to the CPU that brought them. */
 	EXPECT_EQ(state(slab), at::partial);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
-	EXPECT_EQ(local(slab), hot() ? 4u : 5u);
+	EXPECT_EQ(local(slab), last_freed() ? 4u : 5u);
 }
 
 TEST_F(SlabStateTest, AFreeIntoAFullSlabDoesNotGoThroughTheBuffer)
@@ -191,14 +192,14 @@ TEST_F(SlabStateTest, AFreeIntoAFullSlabDoesNotGoThroughTheBuffer)
 	struct slab *slab = slab_of(objs[0]);
 
 	elsewhere([&] { free_all({objs[0], objs[1]}); });
-	EXPECT_EQ(slot(other_cpu())->gather, 0u);
+	EXPECT_EQ(slot(other_cpu())->remote_batch, 0u);
 	EXPECT_EQ(state(slab), at::partial);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
 	EXPECT_EQ(event(SLAB_EVENT_FREE_OWN), 1u);
 	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 0u);
 }
 
-/* The CPU that gathered needs memory: what it gathered goes home first. */
+/* The CPU with a remote batch needs memory: the batch is returned first. */
 TEST_F(SlabStateTest, ARefillSendsTheGatheredOnesHome)
 {
 	if (one_cpu())
@@ -211,9 +212,9 @@ TEST_F(SlabStateTest, ARefillSendsTheGatheredOnesHome)
 			free(objs[i]);
 		alloc();
 	});
-	EXPECT_EQ(slot(other_cpu())->gather, 0u);
+	EXPECT_EQ(slot(other_cpu())->remote_batch, 0u);
 	/* The last-freed one among them. */
-	EXPECT_EQ(slot(other_cpu())->hot, 0u);
+	EXPECT_EQ(slot(other_cpu())->last_freed, 0u);
 	EXPECT_EQ(remote(slab), 4u);
 	EXPECT_NE(slab_of(held_.back()), slab);
 	EXPECT_EQ(state(slab), at::current);
@@ -222,18 +223,18 @@ TEST_F(SlabStateTest, ARefillSendsTheGatheredOnesHome)
 	/* And ours takes them when it is exhausted. */
 	while (local(slab))
 		alloc();
-	const unsigned waiting = remote(slab), made = slab->carved;
+	const unsigned waiting = remote(slab), made = slab->initialized;
 
 	alloc();
 	check();
 	EXPECT_EQ(slab_of(held_.back()), slab);
 	EXPECT_EQ(remote(slab), 0u);
 	EXPECT_EQ(local(slab), waiting - 1);
-	EXPECT_EQ(slab->carved, made) << "objects were made although some were free";
+	EXPECT_EQ(slab->initialized, made) << "objects were made although some were free";
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 1u);
 }
 
-/* A gathered batch that arrives in a slab that became full meanwhile. */
+/* A remote batch that arrives in a slab that became full meanwhile. */
 TEST_F(SlabStateTest, ABatchIntoAFullSlabIsOwnedByWhoBringsIt)
 {
 	if (one_cpu())
@@ -250,14 +251,14 @@ TEST_F(SlabStateTest, ABatchIntoAFullSlabIsOwnedByWhoBringsIt)
 	check();
 	ASSERT_EQ(state(slab), at::full);
 	elsewhere([&] {
-		if (hot())
+		if (last_freed())
 			alloc();
 		alloc();
 	});
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
 	EXPECT_EQ(slab_of(held_.back()), slab);
-	EXPECT_EQ(local(slab), hot() ? 2u : 3u);
+	EXPECT_EQ(local(slab), last_freed() ? 2u : 3u);
 }
 
 /* Many objects to a slab, so that a buffer gets full. */
@@ -271,22 +272,22 @@ TEST_F(SmallObjectsTest, AFullBufferIsHandedOverInOneExchange)
 {
 	if (one_cpu())
 		GTEST_SKIP() << "one CPU";
-	const unsigned first = hot() ? 1 : 0;
-	const std::vector<void *> objs = alloc(first + CPU_GATHER_MAX + 1);
+	const unsigned first = last_freed() ? 1 : 0;
+	const std::vector<void *> objs = alloc(first + CPU_BATCH_MAX + 1);
 	struct slab *slab = slab_of(objs[0]);
 
 	ASSERT_EQ(slab_of(objs.back()), slab);
 	elsewhere([&] {
-		for (unsigned i = 0; i < first + CPU_GATHER_MAX; i++)
+		for (unsigned i = 0; i < first + CPU_BATCH_MAX; i++)
 			free(objs[i]);
 	});
-	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, CPU_GATHER_MAX));
+	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, CPU_BATCH_MAX));
 	EXPECT_EQ(remote(slab), 0u);
 	elsewhere([&] { free(objs.back()); });
-	EXPECT_EQ(slot(other_cpu())->gather, cpu_word(&slab->cpu, 1));
-	EXPECT_EQ(remote(slab), static_cast<unsigned>(CPU_GATHER_MAX));
+	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, 1));
+	EXPECT_EQ(remote(slab), static_cast<unsigned>(CPU_BATCH_MAX));
 	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 1u);
-	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), static_cast<std::uint64_t>(CPU_GATHER_MAX));
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), static_cast<std::uint64_t>(CPU_BATCH_MAX));
 
 	/* And taken by us in one exchange, too. */
 	while (local(slab))
@@ -294,7 +295,7 @@ TEST_F(SmallObjectsTest, AFullBufferIsHandedOverInOneExchange)
 	alloc();
 	check();
 	EXPECT_EQ(remote(slab), 0u);
-	EXPECT_EQ(local(slab), CPU_GATHER_MAX - 1u);
+	EXPECT_EQ(local(slab), CPU_BATCH_MAX - 1u);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_REFILL), 1u);
 }
 
@@ -351,7 +352,7 @@ TEST_F(SlabStateTest, FreesIntoASlabOnTheNodeGoThroughItsRemoteWord)
 	free_all({objs[0], objs[1], objs[2]});
 	EXPECT_EQ(state(slab), at::node);
 	EXPECT_EQ(local(slab), before);
-	EXPECT_EQ(slot()->gather, cpu_word(&slab->cpu, hot() ? 2 : 3));
+	EXPECT_EQ(slot()->remote_batch, cpu_word(&slab->cpu, last_freed() ? 2 : 3));
 	slab_cache_shrink(cache_);
 	check();
 	EXPECT_EQ(local(slab) + remote(slab), before + 3);
@@ -367,15 +368,15 @@ TEST_F(SlabStateTest, ShrinkTakesBackEverythingThatCpusHold)
 	const std::vector<void *> first = alloc_slab(), second = alloc_slab(), third = alloc_slab();
 	void *last = alloc();
 
-	fill_hot();
+	fill_last_freed();
 	free(first[1]);
 	free(second[1]);
 	elsewhere([&] { free_all({third[0], third[1], last}); });
 	ASSERT_EQ(state(first[2]), at::partial);
 	ASSERT_EQ(state(second[2]), at::partial);
 	ASSERT_NE(slot()->current, nullptr);
-	ASSERT_EQ(slot()->hot != 0, hot());
-	ASSERT_NE(slot(other_cpu())->gather, 0u);
+	ASSERT_EQ(slot()->last_freed != 0, last_freed());
+	ASSERT_NE(slot(other_cpu())->remote_batch, 0u);
 
 	EXPECT_GE(slab_cache_shrink(cache_), 0);
 	check();
@@ -397,8 +398,8 @@ TEST_F(SlabStateTest, ShrinkTakesBackSlabsThatWereHandedToACpu)
 
 	ASSERT_NO_FATAL_FAILURE(hand_to_cpu(slab));
 	check();
-	EXPECT_EQ(state(slab), at::incoming);
-	EXPECT_EQ(event(SLAB_EVENT_INCOMING), 1u);
+	EXPECT_EQ(state(slab), at::handed_off);
+	EXPECT_EQ(event(SLAB_EVENT_HANDED_OFF), 1u);
 
 	slab_cache_shrink(cache_);
 	check();
@@ -441,13 +442,13 @@ TEST_F(SlabStateTest, WhileASlotIsClosedAllocationsGoToTheNode)
 	EXPECT_EQ(state(objs.back()), at::node);
 	EXPECT_EQ(slot()->current, nullptr);
 	free_all(objs);
-	EXPECT_EQ(slot()->gather, 0u);
+	EXPECT_EQ(slot()->remote_batch, 0u);
 	EXPECT_EQ(slot()->partial, 0u);
 	slot()->closed = 0;
 	check();
 }
 
-TEST_F(SlabStateTest, ValidateTakesSlabsInHandAndPutsThemBack)
+TEST_F(SlabStateTest, ValidateIsolatesSlabsAndPutsThemBack)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 
@@ -459,7 +460,7 @@ TEST_F(SlabStateTest, ValidateTakesSlabsInHandAndPutsThemBack)
 	EXPECT_EQ(state(held_.back()), at::node);
 }
 
-/* An operator looks at a server, or memory goes back, while the one object of a steady load
+/* An operator looks at a server, or memory is returned, while the one object of a steady load
  * is in use. */
 class FastAgain : public SlabStateTest
 {
@@ -472,7 +473,7 @@ protected:
 		for (int i = 0; i < 2; i++)
 			free(alloc());
 		EXPECT_NE(slot()->current, nullptr);
-		if (!hot())
+		if (!last_freed())
 			return; /* the other engines know no fast path */
 		const std::uint64_t before = event(SLAB_EVENT_ALLOC_SLOWPATH);
 
@@ -505,7 +506,7 @@ TEST_F(FastAgain, WhenTheLastFreedObjectsSlabIsFull)
 
 	slab_cache_shrink(cache_);
 	free(objs[0]);
-	EXPECT_EQ(slot()->hot != 0, hot());
+	EXPECT_EQ(slot()->last_freed != 0, last_freed());
 	EXPECT_EQ(alloc(), objs[0]);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), slabs);
 	EXPECT_EQ(state(objs[0]), at::current);

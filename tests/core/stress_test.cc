@@ -240,7 +240,7 @@ TEST_F(StressTest, BesideCounting)
 	run();
 }
 
-/* What "slabinfo --trim" asks for: memory of free slabs is given back, of no others. */
+/* What "slabinfo --trim" requests: memory of free slabs is returned, of no others. */
 TEST_F(StressTest, BesideTrimming)
 {
 	for (int i = 0; i < 4; i++)
@@ -248,9 +248,9 @@ TEST_F(StressTest, BesideTrimming)
 	add_helper([] {
 		struct slab_json reply = {};
 
-		slab_control_answer(&reply, "slab/1 trim");
+		slab_control_answer(&reply, "slab/2 trim");
 		slab_json_end(&reply);
-		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":1,\"ok\":true,", 20), 0);
+		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":2,\"ok\":true,", 20), 0);
 		slab_json_free(&reply);
 	});
 	run();

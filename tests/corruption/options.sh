@@ -36,8 +36,8 @@ grep -q '^  overflow  ' "$err" || fail 'the bugs are not listed'
 refused "'' is none of the bugs; there are:"
 refused "'leak' is one word too many: one bug at a time" overflow leak
 refused "'--colour' is no option; --help shows what there is" overflow --colour
-refused "'--letters' needs a value" overflow --letters
-refused "'FX' has other letters than --letters takes: F Z P U T A" overflow --letters FX
+refused "'--debug' needs a value" overflow --debug
+refused "'FX' has characters that are no debug flags: F Z P U T A" overflow --debug FX
 refused "'0' is not what --sample takes, a number from 1 to 10000000" leak --sample 0
 refused "'1s' is not what --seconds takes, a number from 1 to 10000000" leak --seconds 1s
 

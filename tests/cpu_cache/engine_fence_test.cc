@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The engines between CPUs: sections for a CPU where the thread is not, fences and
- * locks that wait for other threads' sections, and slabs in hand.
+ * locks that wait for other threads' sections, and isolated slabs.
  */
 #include <algorithm>
 #include <atomic>
@@ -40,7 +40,7 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 	std::uint64_t word;
 
 	commits([&] { return list(full); });
-	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
 	for (bare_slab *s : {&current, &slab})
 		cpu_slab_set_owner(s->get(), static_cast<std::uint32_t>(other));
 	ASSERT_EQ(cpu_slot(elsewhere, other), slot_);
@@ -56,11 +56,11 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 	moved([&] { return engine_->partial_push(elsewhere, other, slab.get(), slab.get(), 1); });
 	moved([&] { return engine_->partial_pop(elsewhere, other, &popped); });
 	moved([&] { return engine_->partial_take(elsewhere, other, &word); });
-	moved([&] { return engine_->gather(elsewhere, other, slab.get(), 16); });
-	moved([&] { return engine_->gather_take(elsewhere, other, &batch); });
+	moved([&] { return engine_->batch_add(elsewhere, other, slab.get(), 16); });
+	moved([&] { return engine_->batch_take(elsewhere, other, &batch); });
 	slot_->current = nullptr;
 	moved([&] { return engine_->install(elsewhere, other, slab.get()); });
-	fill_hot();
+	fill_last_freed();
 	moved([&] { return engine_->push(slots_, other, slab.get(), 0); });
 }
 
@@ -178,32 +178,32 @@ TEST_P(EngineTest, LockAllKeepsSectionsUnderLocksOut)
 	section.join();
 }
 
-/* Slabs in hand */
+/* Isolated slabs */
 
-TEST_P(EngineTest, HandTakesWhatWasPutLastFirst)
+TEST_P(EngineTest, IsolatedTakesWhatWasPutLastFirst)
 {
 	bare_slab &slab = make(16);
 	std::uint16_t taken[16];
 
-	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 16, taken), 0u);
+	EXPECT_EQ(cpu_slab_take(slab.get(), 16, taken), 0u);
 	slab.put({4, 9, 0});
 	slab.put({15});
 	slab.put({});
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), 4u);
 	EXPECT_EQ(slab.free_objects(), (indices{15, 0, 9, 4}));
-	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 0, taken), 0u);
-	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 3, taken), 3u);
+	EXPECT_EQ(cpu_slab_take(slab.get(), 0, taken), 0u);
+	EXPECT_EQ(cpu_slab_take(slab.get(), 3, taken), 3u);
 	EXPECT_EQ(taken[0], slab.offset8(15));
 	EXPECT_EQ(taken[1], slab.offset8(0));
 	EXPECT_EQ(taken[2], slab.offset8(9));
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), 1u);
-	EXPECT_EQ(cpu_slab_hand_take(slab.get(), 16, taken), 1u);
+	EXPECT_EQ(cpu_slab_take(slab.get(), 16, taken), 1u);
 	EXPECT_EQ(taken[0], slab.offset8(4));
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), 0u);
 	EXPECT_EQ(cpu_slab_owner(slab.get()), CPU_NONE);
 }
 
-TEST_P(EngineTest, HandKeepsTheFreelistOverAChangeOfOwner)
+TEST_P(EngineTest, IsolatedKeepsTheFreelistOverAChangeOfOwner)
 {
 	bare_slab &slab = make_owned({1, 2, 3});
 
@@ -214,7 +214,7 @@ TEST_P(EngineTest, HandKeepsTheFreelistOverAChangeOfOwner)
 }
 
 /* From the smallest to the largest object, in the largest slab there is. */
-TEST_P(EngineTest, HandHoldsEveryObjectOfTheLargestSlab)
+TEST_P(EngineTest, IsolatedHoldsEveryObjectOfTheLargestSlab)
 {
 	for (std::size_t size : {8u, 16u, 24u, 56u, 712u, 4096u, 32768u}) {
 		bare_slab slab(std::min(objects_of_largest_slab(size), 65535u), size);
@@ -224,7 +224,7 @@ TEST_P(EngineTest, HandHoldsEveryObjectOfTheLargestSlab)
 		ASSERT_EQ(cpu_slab_free_count(slab.get()), slab.objects()) << size;
 		ASSERT_EQ(slab.free_objects().size(), slab.objects()) << size;
 		for (unsigned i = slab.objects(); i-- > 0;) {
-			ASSERT_EQ(cpu_slab_hand_take(slab.get(), 1, &taken), 1u) << size;
+			ASSERT_EQ(cpu_slab_take(slab.get(), 1, &taken), 1u) << size;
 			ASSERT_EQ(taken, slab.offset8(i)) << size;
 		}
 	}

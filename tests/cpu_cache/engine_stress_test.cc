@@ -289,10 +289,10 @@ enum cpu_result run_section_of_point(int point, char *slots, int cpu, bare_slab 
 		return cpu_engine->pop(slots) ? CPU_DONE : CPU_MOVED;
 	if (point == 3 || point == 4)
 		return cpu_engine->push(slots, cpu, slab.get(), 0);
-	slot->hot = 1; /* so that push goes to the slab */
+	slot->last_freed = 1; /* so that push goes to the slab */
 	if (point == 5)
 		return cpu_engine->push(slots, cpu, slab.get(), 0);
-	return cpu_engine->gather(slots, cpu, slab.get(), 0);
+	return cpu_engine->batch_add(slots, cpu, slab.get(), 0);
 }
 
 TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
@@ -310,7 +310,7 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 		bare_slab slab(8);
 
 		slab.put({5});
-		/* Push to the hot place must not be saved by the second sequence. */
+		/* Push to the last-freed word must not be saved by the second sequence. */
 		if (point != 3 && point != 4)
 			cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu));
 		cpu_slot(slots, cpu)->current = slab.get();
@@ -318,7 +318,7 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 		for (int i = 0; i < 20; i++) {
 			EXPECT_NE(run_section_of_point(point, slots, cpu, slab), CPU_DONE);
 			EXPECT_EQ(slab.free_objects(), std::vector<unsigned>{5});
-			EXPECT_EQ(cpu_slot(slots, cpu)->gather, 0u);
+			EXPECT_EQ(cpu_slot(slots, cpu)->remote_batch, 0u);
 		}
 		cpu_inject_loops[point] = 0;
 		for (int i = 0; i < 1000 && result != CPU_DONE; i++)

@@ -3,7 +3,7 @@
  * The engines, held against pseudocode.h: every section commits what that text
  * says, and changes nothing when one of its conditions does not hold. The same
  * tests run over each engine; what one of them does otherwise on purpose (only
- * rseq has a hot object and notices being elsewhere) is said in the test.
+ * rseq has a last-freed object and notices being elsewhere) is said in the test.
  *
  * The thread is pinned to a CPU, but it may be preempted at any time, so a
  * section that is to commit is tried until it does, and one that is to miss is
@@ -55,36 +55,36 @@ TEST_P(EngineTest, PopMissesOnAnExhaustedSlab)
 	pop_misses();
 }
 
-TEST_P(EngineTest, PopGivesTheHotObjectFirst)
+TEST_P(EngineTest, PopGivesTheLastFreedObjectFirst)
 {
 	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a hot object";
+		GTEST_SKIP() << "only rseq keeps a last-freed object";
 	bare_slab &slab = make_current({1});
 
-	slot_->hot = reinterpret_cast<std::uint64_t>(slab.object(7));
+	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(7));
 	EXPECT_EQ(pop(), slab.object(7));
-	EXPECT_EQ(slot_->hot, 0u);
+	EXPECT_EQ(slot_->last_freed, 0u);
 	EXPECT_EQ(slab.free_objects(), indices{1});
 	EXPECT_EQ(pop(), slab.object(1));
 }
 
-TEST_P(EngineTest, PopGivesTheHotObjectOfAnExhaustedSlab)
+TEST_P(EngineTest, PopGivesTheLastFreedObjectOfAnExhaustedSlab)
 {
 	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a hot object";
+		GTEST_SKIP() << "only rseq keeps a last-freed object";
 	bare_slab &slab = make_current({});
 
-	slot_->hot = reinterpret_cast<std::uint64_t>(slab.object(2));
+	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
 	EXPECT_EQ(pop(), slab.object(2));
 	pop_misses();
 }
 
-/* What revocation relies on: without a current slab, hot is nobody's. */
-TEST_P(EngineTest, PopLeavesTheHotObjectWhenThereIsNoCurrentSlab)
+/* What revocation relies on: without a current slab, no allocation takes last_freed. */
+TEST_P(EngineTest, PopLeavesTheLastFreedObjectWhenThereIsNoCurrentSlab)
 {
 	bare_slab &slab = make_owned({});
 
-	slot_->hot = reinterpret_cast<std::uint64_t>(slab.object(2));
+	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
 	pop_misses();
 }
 
@@ -100,37 +100,37 @@ TEST_P(EngineTest, PopMissesOnACurrentSlabThatAnotherCpuOwns)
 	pop_misses();
 }
 
-TEST_P(EngineTest, PopHotTakesTheHotObjectWithOrWithoutACurrentSlab)
+TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
 {
 	bare_slab &slab = make_owned({0});
 	void *obj = nullptr;
 
-	EXPECT_EQ(engine_->pop_hot(slots_), nullptr);
+	EXPECT_EQ(engine_->pop_last_freed(slots_), nullptr);
 	if (!is("rseq"))
 		return;
 	for (bool current : {false, true}) {
 		if (current)
 			commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
-		slot_->hot = reinterpret_cast<std::uint64_t>(slab.object(3));
+		slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
 		obj = nullptr;
 		for (int i = 0; i < tries && !obj; i++)
-			obj = engine_->pop_hot(slots_);
+			obj = engine_->pop_last_freed(slots_);
 		EXPECT_EQ(obj, slab.object(3));
-		EXPECT_EQ(slot_->hot, 0u);
+		EXPECT_EQ(slot_->last_freed, 0u);
 		EXPECT_EQ(slab.free_objects(), indices{0});
 	}
 }
 
-TEST_P(EngineTest, PopHotMissesOnAClosedSlot)
+TEST_P(EngineTest, PopLastFreedMissesOnAClosedSlot)
 {
 	bare_slab &slab = make_current({0});
 
-	slot_->hot = reinterpret_cast<std::uint64_t>(slab.object(3));
+	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
 	close();
 	const struct state before = look();
 
 	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(engine_->pop_hot(slots_), nullptr);
+		EXPECT_EQ(engine_->pop_last_freed(slots_), nullptr);
 	EXPECT_TRUE(look() == before);
 }
 
@@ -206,15 +206,15 @@ TEST_P(EngineTest, PopSeesThatAListIsAnotherThatLooksTheSame)
 
 /* push */
 
-TEST_P(EngineTest, PushFillsTheHotPlaceFirst)
+TEST_P(EngineTest, PushFillsTheLastFreedPlaceFirst)
 {
 	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a hot object";
-	/* Of whatever slab: this one is nobody's. */
+		GTEST_SKIP() << "only rseq keeps a last-freed object";
+	/* Of any slab: this one has no owner. */
 	bare_slab &slab = make();
 
 	commits([&] { return push(slab, 4); });
-	EXPECT_EQ(slot_->hot, reinterpret_cast<std::uint64_t>(slab.object(4)));
+	EXPECT_EQ(slot_->last_freed, reinterpret_cast<std::uint64_t>(slab.object(4)));
 	EXPECT_EQ(slab.free_objects(), indices{});
 	misses([&] { return push(slab, 5); });
 }
@@ -223,7 +223,7 @@ TEST_P(EngineTest, PushPutsTheObjectOnTopOfASlabThatTheCpuOwns)
 {
 	bare_slab &slab = make_owned({1});
 
-	fill_hot();
+	fill_last_freed();
 	commits([&] { return push(slab, 6); });
 	commits([&] { return push(slab, 0); });
 	EXPECT_EQ(slab.free_objects(), (indices{0, 6, 1}));
@@ -234,7 +234,7 @@ TEST_P(EngineTest, PushMissesOnSlabsOfOthersAndOfNobody)
 {
 	bare_slab &slab = make();
 
-	fill_hot();
+	fill_last_freed();
 	misses([&] { return push(slab, 0); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	misses([&] { return push(slab, 0); });
@@ -246,9 +246,9 @@ TEST_P(EngineTest, PushAndPopGoOnOnAClosedSlot)
 	bare_slab &slab = make_current({0});
 
 	close();
-	fill_hot();
+	fill_last_freed();
 	commits([&] { return push(slab, 3); });
-	slot_->hot = 0;
+	slot_->last_freed = 0;
 	EXPECT_EQ(pop(), slab.object(3));
 }
 
@@ -256,7 +256,7 @@ TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 {
 	bare_slab &slab = make_owned({}, 65);
 
-	fill_hot();
+	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++)
 		commits([&] { return push(slab, i); });
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), slab.objects());
@@ -268,12 +268,12 @@ TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 TEST_P(EngineTest, PushSeesThatTheObjectIsTheHotOne)
 {
 	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a hot object";
-	/* Whoever owns the slab. */
+		GTEST_SKIP() << "only rseq keeps a last-freed object";
+	/* Whatever the owner of the slab. */
 	bare_slab &owned = make_owned({1, 2}), &other = make();
 
 	for (bare_slab *slab : {&owned, &other}) {
-		slot_->hot = 0;
+		slot_->last_freed = 0;
 		commits([&] { return push(*slab, 4); });
 		sees_double([&] { return push(*slab, 4); });
 	}
@@ -284,7 +284,7 @@ TEST_P(EngineTest, PushSeesThatTheObjectIsOnTop)
 {
 	bare_slab &slab = make_owned({1, 6});
 
-	fill_hot();
+	fill_last_freed();
 	sees_double([&] { return push(slab, 6); });
 	commits([&] { return push(slab, 3); });
 	sees_double([&] { return push(slab, 3); });
@@ -295,7 +295,7 @@ TEST_P(EngineTest, PushSeesThatTheLastFreeObjectIsOnTop)
 {
 	bare_slab &slab = make_owned({}, 65);
 
-	fill_hot();
+	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++) {
 		commits([&] { return push(slab, i); });
 		sees_double([&] { return push(slab, i); });
@@ -309,12 +309,12 @@ TEST_P(EngineTest, PushTakesAnObjectThatWasOnTopAndWasAllocatedSince)
 	bare_slab &slab = make_current({0, 1});
 
 	for (unsigned i : {1u, 0u}) {
-		fill_hot();
+		fill_last_freed();
 		sees_double([&] { return push(slab, i); });
-		slot_->hot = 0;
+		slot_->last_freed = 0;
 		EXPECT_EQ(pop(), slab.object(i));
 	}
-	fill_hot();
+	fill_last_freed();
 	commits([&] { return push(slab, 0); });
 	commits([&] { return push(slab, 1); });
 	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
@@ -326,7 +326,7 @@ TEST_P(EngineTest, PushPutsAnyObjectOnAnEmptyStack)
 	for (unsigned i = 0; i < 8; i++) {
 		bare_slab &slab = make_owned({});
 
-		fill_hot();
+		fill_last_freed();
 		commits([&] { return push(slab, i); });
 		EXPECT_EQ(slab.free_objects(), indices{i});
 	}
@@ -337,44 +337,49 @@ TEST_P(EngineTest, PushDoesNotLookIntoSlabsOfOthers)
 	bare_slab &slab = make();
 
 	slab.put({1});
-	fill_hot();
+	fill_last_freed();
 	misses([&] { return push(slab, 1); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	misses([&] { return push(slab, 1); });
 }
 
-TEST_P(EngineTest, GatherSeesThatTheObjectWasGatheredLast)
+TEST_P(EngineTest, BatchSeesThatTheObjectWasBatchedLast)
 {
 	bare_slab &slab = make(100), &other = make(100);
 	struct cpu_batch batch;
 
-	for (unsigned i = 0; i < CPU_GATHER_MAX; i++) {
-		commits([&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(i)); });
-		sees_double(
-			[&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(i)); });
-		misses([&] { return engine_->gather(slots_, cpu_, other.get(), slab.offset8(i)); });
+	for (unsigned i = 0; i < CPU_BATCH_MAX; i++) {
+		commits([&] {
+			return engine_->batch_add(slots_, cpu_, slab.get(), slab.offset8(i));
+		});
+		sees_double([&] {
+			return engine_->batch_add(slots_, cpu_, slab.get(), slab.offset8(i));
+		});
+		misses([&] {
+			return engine_->batch_add(slots_, cpu_, other.get(), slab.offset8(i));
+		});
 	}
-	const std::uint16_t last = slab.offset8(CPU_GATHER_MAX - 1);
+	const std::uint16_t last = slab.offset8(CPU_BATCH_MAX - 1);
 
-	commits([&] { return engine_->gather_take(slots_, cpu_, &batch); });
-	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), last); });
+	commits([&] { return engine_->batch_take(slots_, cpu_, &batch); });
+	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), last); });
 }
 
-TEST_P(EngineTest, GatherSeesNothingOnAClosedSlot)
+TEST_P(EngineTest, BatchSeesNothingOnAClosedSlot)
 {
 	bare_slab &slab = make();
 
-	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
 	close();
-	misses([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
+	misses([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
 }
 
-/* Two objects that are freed in turns are never seen on top. */
+/* Two objects that are freed alternately are never detected on top. */
 TEST_P(EngineTest, PushWritesNothingBehindAFullStack)
 {
 	bare_slab &slab = make_owned({0, 1, 2, 3, 4, 5, 6, 7});
 
-	fill_hot();
+	fill_last_freed();
 	for (unsigned i : {0u, 1u, 0u, 1u})
 		ends_as(CPU_FULL, [&] { return push(slab, i); });
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), 8u);
@@ -385,7 +390,7 @@ TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 	bare_slab &slab = make_owned({}, 8);
 	enum cpu_result result = CPU_MOVED;
 
-	fill_hot();
+	fill_last_freed();
 	for (unsigned done = 0; done < 100 && result != CPU_FULL;) {
 		result = push(slab, done % 2);
 		done += result == CPU_DONE;
@@ -394,7 +399,7 @@ TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), slab.objects());
 	/* And as many are handed out, no more. */
 	commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
-	slot_->hot = 0;
+	slot_->last_freed = 0;
 	for (unsigned i = 0; i < slab.objects(); i++)
 		pop();
 	pop_misses();
@@ -411,7 +416,7 @@ TEST_P(EngineTest, PushBulkWritesNothingBehindAFullStack)
 	ends_as(CPU_FULL, [&] { return push_bulk(slab, {7}); });
 }
 
-TEST_P(EngineTest, WhatIsPutInHandEndsWhenTheStackIsFull)
+TEST_P(EngineTest, WhatIsPutOnAnIsolatedSlabEndsWhenTheStackIsFull)
 {
 	bare_slab &slab = make(8);
 
@@ -423,7 +428,7 @@ TEST_P(EngineTest, WhatIsPutInHandEndsWhenTheStackIsFull)
 
 /*
  * A thread that frees was held up after it saw that its CPU owns the slab. Meanwhile another
- * thread took the slab back and wrote over its stack, as drain_begin() does, with 0: the
+ * thread took the slab back and wrote over its stack, as legacy_begin() does, with 0: the
  * offset of an object that is in use.
  */
 void take_back_and_write_over(int point)
@@ -444,7 +449,7 @@ TEST_P(EngineTest, PushDoesNotTakeForATopWhatAnotherThreadWritesToTheStack)
 	bare_slab &slab = make_owned({1, 2, 3, 4, 5, 6, 7, 1});
 	enum cpu_result result = CPU_MOVED;
 
-	fill_hot();
+	fill_last_freed();
 	stale = {slots_, slot_, &slab, cpu_, false};
 	cpu_inject_hook = take_back_and_write_over;
 	for (int i = 0; i < tries && result == CPU_MOVED; i++)
@@ -496,14 +501,14 @@ TEST_P(EngineTest, PopBulkDrainsASlabOfMoreThanOneBatch)
 		EXPECT_EQ(all[i], slab.object(199 - i));
 }
 
-TEST_P(EngineTest, PopBulkLeavesTheHotObjectAlone)
+TEST_P(EngineTest, PopBulkLeavesTheLastFreedObjectAlone)
 {
 	bare_slab &slab = make_current({1, 2});
 
-	slot_->hot = is("rseq") ? reinterpret_cast<std::uint64_t>(slab.object(7)) : 0;
-	const std::uint64_t hot = slot_->hot;
+	slot_->last_freed = is("rseq") ? reinterpret_cast<std::uint64_t>(slab.object(7)) : 0;
+	const std::uint64_t last_freed = slot_->last_freed;
 	EXPECT_EQ(pop_bulk(8).size(), 2u);
-	EXPECT_EQ(slot_->hot, hot);
+	EXPECT_EQ(slot_->last_freed, last_freed);
 }
 
 TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
@@ -512,7 +517,7 @@ TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
 
 	commits([&] { return push_bulk(slab, {3, 1, 4}); });
 	EXPECT_EQ(slab.free_objects(), (indices{4, 1, 3, 0}));
-	EXPECT_EQ(slot_->hot, 0u);
+	EXPECT_EQ(slot_->last_freed, 0u);
 }
 
 TEST_P(EngineTest, PushBulkMissesOnSlabsOfOthersAndOfNobody)
@@ -624,7 +629,7 @@ TEST_P(EngineTest, RevokeClearsTheOwnerWhateverGoesOn)
 	engine_->revoke(slots_, cpu_, slab.get());
 	EXPECT_EQ(cpu_slab_owner(slab.get()), CPU_NONE);
 	EXPECT_EQ(slab.free_objects(), (indices{2, 1}));
-	fill_hot();
+	fill_last_freed();
 	misses([&] { return push(slab, 0); });
 }
 
@@ -691,48 +696,50 @@ TEST_P(EngineTest, PartialSectionsMissOnAClosedSlot)
 	misses([&] { return engine_->partial_take(slots_, cpu_, &word); });
 }
 
-/* gather */
+/* batch_add, batch_take */
 
-TEST_P(EngineTest, GatherFillsTheBufferWithOneSlabsObjects)
+TEST_P(EngineTest, BatchFillsTheBufferWithOneSlabsObjects)
 {
 	bare_slab &slab = make(100), &other = make();
 	struct cpu_batch batch;
 
-	for (unsigned i = 0; i < CPU_GATHER_MAX; i++) {
-		commits([&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(i)); });
-		EXPECT_EQ(slot_->gather, cpu_word(slab.get(), i + 1));
-		misses([&] { return engine_->gather(slots_, cpu_, other.get(), 0); });
+	for (unsigned i = 0; i < CPU_BATCH_MAX; i++) {
+		commits([&] {
+			return engine_->batch_add(slots_, cpu_, slab.get(), slab.offset8(i));
+		});
+		EXPECT_EQ(slot_->remote_batch, cpu_word(slab.get(), i + 1));
+		misses([&] { return engine_->batch_add(slots_, cpu_, other.get(), 0); });
 	}
-	misses([&] { return engine_->gather(slots_, cpu_, slab.get(), slab.offset8(70)); });
-	commits([&] { return engine_->gather_take(slots_, cpu_, &batch); });
-	EXPECT_EQ(slot_->gather, 0u);
+	misses([&] { return engine_->batch_add(slots_, cpu_, slab.get(), slab.offset8(70)); });
+	commits([&] { return engine_->batch_take(slots_, cpu_, &batch); });
+	EXPECT_EQ(slot_->remote_batch, 0u);
 	EXPECT_EQ(batch.slab, slab.get());
-	ASSERT_EQ(batch.count, static_cast<unsigned>(CPU_GATHER_MAX));
-	for (unsigned i = 0; i < CPU_GATHER_MAX; i++)
+	ASSERT_EQ(batch.count, static_cast<unsigned>(CPU_BATCH_MAX));
+	for (unsigned i = 0; i < CPU_BATCH_MAX; i++)
 		EXPECT_EQ(batch.offset8[i], slab.offset8(i));
-	commits([&] { return engine_->gather(slots_, cpu_, other.get(), other.offset8(3)); });
-	commits([&] { return engine_->gather_take(slots_, cpu_, &batch); });
+	commits([&] { return engine_->batch_add(slots_, cpu_, other.get(), other.offset8(3)); });
+	commits([&] { return engine_->batch_take(slots_, cpu_, &batch); });
 	EXPECT_EQ(batch.slab, other.get());
 	EXPECT_EQ(batch.count, 1u);
 	EXPECT_EQ(batch.offset8[0], other.offset8(3));
 }
 
-TEST_P(EngineTest, GatherTakeMissesOnAnEmptyBuffer)
+TEST_P(EngineTest, BatchTakeMissesOnAnEmptyBuffer)
 {
 	struct cpu_batch batch;
 
-	misses([&] { return engine_->gather_take(slots_, cpu_, &batch); });
+	misses([&] { return engine_->batch_take(slots_, cpu_, &batch); });
 }
 
-TEST_P(EngineTest, GatherSectionsMissOnAClosedSlot)
+TEST_P(EngineTest, BatchSectionsMissOnAClosedSlot)
 {
 	bare_slab &slab = make();
 	struct cpu_batch batch;
 
-	commits([&] { return engine_->gather(slots_, cpu_, slab.get(), 0); });
+	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 0); });
 	close();
-	misses([&] { return engine_->gather(slots_, cpu_, slab.get(), 8); });
-	misses([&] { return engine_->gather_take(slots_, cpu_, &batch); });
+	misses([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
+	misses([&] { return engine_->batch_take(slots_, cpu_, &batch); });
 }
 
 } /* namespace */

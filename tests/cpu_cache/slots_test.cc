@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the engines stand on: arithmetic of slabs in hand, the areas of slots,
+ * What the engines stand on: arithmetic of isolated slabs, the areas of slots,
  * threads without a CPU, and the choice of an engine.
  */
 #include <cstring>
@@ -24,7 +24,7 @@ namespace
 using indices = std::vector<unsigned>;
 
 /* Offsets become indices by a multiplication that must never be one off. */
-TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
+TEST(IsolatedSlab, IndexIsExactForEveryObjectOfEverySize)
 {
 	struct slab slab = {};
 	static char base[8];
@@ -46,7 +46,7 @@ TEST(SlabInHand, IndexIsExactForEveryObjectOfEverySize)
 	}
 }
 
-TEST(SlabInHand, ObjectAndOffsetAreInverse)
+TEST(IsolatedSlab, ObjectAndOffsetAreInverse)
 {
 	bare_slab slab(100, 712);
 
@@ -56,7 +56,7 @@ TEST(SlabInHand, ObjectAndOffsetAreInverse)
 	}
 }
 
-TEST(SlabInHand, ListWordsHoldASlabAndACount)
+TEST(IsolatedSlab, ListWordsHoldASlabAndACount)
 {
 	bare_slab slab(1);
 
@@ -87,7 +87,7 @@ protected:
 		return slots;
 	}
 
-	/* The first slots of an area that nobody has touched. */
+	/* The first slots of an untouched area. */
 	char *create_in_fresh_area()
 	{
 		const unsigned before = cpu_area_count;
@@ -156,8 +156,8 @@ TEST_F(SlotsTest, PagesOfUnusedCpusAreNotTouched)
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
-	cpu_slot(slots, 0)->hot = 1;
-	cpu_slot(neighbour, 0)->hot = 1;
+	cpu_slot(slots, 0)->last_freed = 1;
+	cpu_slot(neighbour, 0)->last_freed = 1;
 	EXPECT_EQ(resident_pages(cpu_slot(slots, 0), row), 1u);
 	for (unsigned cpu = 1; cpu < cpu_possible(); cpu++)
 		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
@@ -169,7 +169,8 @@ TEST_F(SlotsTest, NobodysSlotsAreAlwaysEmpty)
 
 	for (long row = -2; row < static_cast<long>(cpu_possible()); row++)
 		EXPECT_EQ(std::memcmp(cpu_slot(cpu_slots_none(), row), &empty, sizeof(empty)), 0);
-	EXPECT_EXIT(cpu_slot(cpu_slots_none(), 0)->hot = 1, testing::KilledBySignal(SIGSEGV), "");
+	EXPECT_EXIT(cpu_slot(cpu_slots_none(), 0)->last_freed = 1, testing::KilledBySignal(SIGSEGV),
+		    "");
 }
 
 /* What the kernel keeps for a thread, made up: the fast paths read the CPU here. */
@@ -199,7 +200,7 @@ TEST_F(SlotsTest, ThreadsWithoutACpuAreRefusedByTheFastPaths)
 		EXPECT_FALSE(rseq_push(&slots, slab.get(), slab.object(2), offset));
 		EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
 		EXPECT_EQ(cpu_slot(slots, cpu)->current, nullptr);
-		EXPECT_EQ(cpu_slot(slots, cpu)->hot, 1u);
+		EXPECT_EQ(cpu_slot(slots, cpu)->last_freed, 1u);
 	}
 }
 

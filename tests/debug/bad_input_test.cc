@@ -487,7 +487,7 @@ TEST(BadInputTest, PointerIntoMetadataInABulkIsReported)
 }
 
 /*
- * Two objects that are freed in turns: neither is ever the one that was freed last, so each
+ * Two objects that are freed alternately: neither is ever the one that was freed last, so each
  * free looks right until there are as many free objects as the slab has. The third one
  * takes the place of the last-freed object.
  */

@@ -43,15 +43,15 @@ struct damaged {
 	std::map<char *, unsigned char> bytes;
 };
 
-/* A cache with letters, some of its objects allocated, all written to. */
+/* A cache with debug flags, some of its objects allocated, all written to. */
 class victim
 {
 public:
 	explicit victim(std::mt19937 &random) : random_(random)
 	{
-		letters_ = random() % 16;
-		if (!(letters_ & (SLAB_RED_ZONE | SLAB_POISON)))
-			letters_ |= random() % 2 ? SLAB_RED_ZONE : SLAB_POISON;
+		debug_flags_ = random() % 16;
+		if (!(debug_flags_ & (SLAB_RED_ZONE | SLAB_POISON)))
+			debug_flags_ |= random() % 2 ? SLAB_RED_ZONE : SLAB_POISON;
 		by_size_ = random() % 4 == 0;
 		if (by_size_)
 			open_size_class();
@@ -98,7 +98,7 @@ public:
 		char *const end = object + size_, *const inuse = object + at.debug->inuse;
 		std::vector<watched> all;
 
-		if (letters_ & SLAB_RED_ZONE) {
+		if (debug_flags_ & SLAB_RED_ZONE) {
 			all.push_back({SLAB_PROBLEM_LEFT_REDZONE, at.start, object, red});
 			all.push_back({SLAB_PROBLEM_RIGHT_REDZONE, end, inuse, red});
 			if (!free)
@@ -107,9 +107,9 @@ public:
 		} else {
 			all.push_back({SLAB_PROBLEM_ALIGNMENT_PADDING, end, inuse, POISON_INUSE});
 		}
-		if (letters_ & SLAB_POISON)
+		if (debug_flags_ & SLAB_POISON)
 			all.push_back({SLAB_PROBLEM_OBJECT_PADDING, inuse, at.end, POISON_INUSE});
-		if (letters_ & SLAB_POISON && free && !constructed_) {
+		if (debug_flags_ & SLAB_POISON && free && !constructed_) {
 			all.push_back({SLAB_PROBLEM_POISON, object, end - 1, POISON_FREE});
 			all.push_back({SLAB_PROBLEM_END_POISON, end - 1, end, POISON_END});
 		}
@@ -125,7 +125,7 @@ public:
 		std::vector<watched> all = around(object);
 		const place at(object);
 
-		if (letters_ & SLAB_POISON && at.rest() != at.slab_end())
+		if (debug_flags_ & SLAB_POISON && at.rest() != at.slab_end())
 			all.push_back({SLAB_PROBLEM_SLAB_PADDING, at.rest(), at.slab_end(),
 				       POISON_INUSE});
 		return all;
@@ -197,7 +197,8 @@ private:
 		constructed_ = random_() % 4 == 0;
 		if (constructed_)
 			args.ctor = [](void *, void *) { return 0; };
-		cache_ = slab_cache_create(name.c_str(), size_, &args, letters_ | SLAB_NO_MERGE);
+		cache_ =
+			slab_cache_create(name.c_str(), size_, &args, debug_flags_ | SLAB_NO_MERGE);
 	}
 
 	void open_size_class()
@@ -207,7 +208,7 @@ private:
 		size_ = steps[random_() % 5];
 		lowest_ = size_ == 256 ? 241 : size_ - 15;
 		cache_ = cache_of_size(size_);
-		EXPECT_EQ(slab_cache_debug(cache_, letters_), 0);
+		EXPECT_EQ(slab_cache_debug(cache_, debug_flags_), 0);
 	}
 
 	void write(char *object, std::size_t bytes)
@@ -218,7 +219,7 @@ private:
 
 	std::mt19937 &random_;
 	struct slab_cache *cache_ = nullptr;
-	std::uint64_t letters_;
+	std::uint64_t debug_flags_;
 	std::size_t size_ = 0, lowest_ = 0, lost_ = 0;
 	bool by_size_, constructed_ = false;
 	/* In the order of allocation, the same in each run. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the environment does to caches with debug letters: which letters they
+ * What the environment does to caches with debug flags: which debug flags they
  * get, the order of their objects, zeroing; and fault injection and tracing.
  */
 #include <algorithm>
@@ -24,7 +24,7 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 /* --- environment --------------------------------------------------------------------------------- */
 
@@ -50,10 +50,11 @@ TEST_F(DebugTest, ASampledCacheIsNotMerged)
 TEST_F(DebugTest, ZeroAtAllocReachesTheEndOfASize)
 {
 	if (!running_again()) {
-		for (const char *letters : {"SLAB_DEBUG=-", "SLAB_DEBUG=F", "SLAB_DEBUG=FZPU"}) {
-			const second_run run = run_again({"SLAB_ZERO=alloc", letters});
+		for (const char *debug_flags :
+		     {"SLAB_DEBUG=-", "SLAB_DEBUG=F", "SLAB_DEBUG=FZPU"}) {
+			const second_run run = run_again({"SLAB_ZERO=alloc", debug_flags});
 
-			EXPECT_EQ(run.failure, "") << letters << run.output;
+			EXPECT_EQ(run.failure, "") << debug_flags << run.output;
 		}
 		return;
 	}
@@ -68,7 +69,7 @@ TEST_F(DebugTest, ZeroAtAllocReachesTheEndOfASize)
 	}
 }
 
-TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
+TEST_F(DebugTest, EnvironmentGivesDebugFlagsToCaches)
 {
 	if (!running_again()) {
 		const second_run run =
@@ -89,20 +90,20 @@ TEST_F(DebugTest, EnvironmentGivesLettersToCaches)
 		{"blue", 64, SLAB_POISON},
 		{"blueish", 64, SLAB_POISON},
 		{"plain-1", 64, 0},
-		{"wide", 64, all_letters},
+		{"wide", 64, all_debug_flags},
 	};
 
 	for (const auto &c : cases) {
 		struct slab_cache *cache =
 			slab_cache_create(c.name, c.size, nullptr, SLAB_NO_MERGE);
 
-		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, c.expected) << c.name;
+		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_FLAGS, c.expected) << c.name;
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 	}
-	EXPECT_EQ(stats_of(cache_of_size(64)).flags & SLAB_DEBUG_LETTERS, SLAB_STORE_USER);
+	EXPECT_EQ(stats_of(cache_of_size(64)).flags & SLAB_DEBUG_FLAGS, SLAB_STORE_USER);
 }
 
-/* Letters in the flags stay, and O leaves out what makes slabs larger. */
+/* Debug flags in the flags stay, and O leaves out what makes slabs larger. */
 TEST_F(DebugTest, EnvironmentAddsToTheFlagsUnlessSlabsGrow)
 {
 	if (!running_again()) {
@@ -114,10 +115,10 @@ TEST_F(DebugTest, EnvironmentAddsToTheFlagsUnlessSlabsGrow)
 	/* 12 objects of 5456 bytes fill 64 KiB; with red zones 11 do. */
 	test_cache small(64, SLAB_NO_MERGE), large(5456, SLAB_NO_MERGE), traced(64, SLAB_FAILSLAB);
 
-	EXPECT_EQ(stats_of(small).flags & SLAB_DEBUG_LETTERS, all_letters);
-	EXPECT_EQ(stats_of(large).flags & SLAB_DEBUG_LETTERS,
+	EXPECT_EQ(stats_of(small).flags & SLAB_DEBUG_FLAGS, all_debug_flags);
+	EXPECT_EQ(stats_of(large).flags & SLAB_DEBUG_FLAGS,
 		  SLAB_CONSISTENCY_CHECKS | SLAB_STORE_USER);
-	EXPECT_EQ(stats_of(traced).flags & SLAB_DEBUG_LETTERS, all_letters | SLAB_FAILSLAB);
+	EXPECT_EQ(stats_of(traced).flags & SLAB_DEBUG_FLAGS, all_debug_flags | SLAB_FAILSLAB);
 }
 
 /* The order of a fresh slab's objects, as distances. */
@@ -138,7 +139,7 @@ TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	for (std::uint64_t flags : {std::uint64_t{0}, all_letters}) {
+	for (std::uint64_t flags : {std::uint64_t{0}, all_debug_flags}) {
 		test_cache cache(100, flags | SLAB_NO_MERGE);
 		const unsigned room = stats_of(cache).objects_per_slab;
 		std::vector<void *> objs = alloc_many(cache, 2 * room);
@@ -156,7 +157,7 @@ TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
 
 TEST_F(DebugTest, OrderIsThatOfAddressesOtherwise)
 {
-	test_cache cache(100, all_letters);
+	test_cache cache(100, all_debug_flags);
 	const std::vector<void *> objs = alloc_many(cache, 100);
 	const std::vector<std::ptrdiff_t> order = order_of(objs);
 
@@ -234,7 +235,7 @@ TEST_F(DebugTest, ZeroAtFreeHoldsForOlderObjects)
 	void *kept = slab_alloc(cache);
 
 	std::memset(obj, 1, 100);
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	slab_free(cache, hidden(obj));
 	EXPECT_TRUE(all_bytes(obj, 100, 0));
 	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
@@ -245,8 +246,8 @@ TEST_F(DebugTest, ZeroAtFreeHoldsForOlderObjects)
 
 TEST_F(DebugTest, FaultInjectionFailsAllocationsOfItsCaches)
 {
-	for (std::uint64_t flags : {SLAB_FAILSLAB, SLAB_FAILSLAB | all_letters}) {
-		test_cache cache(100, flags), other(100, all_letters);
+	for (std::uint64_t flags : {SLAB_FAILSLAB, SLAB_FAILSLAB | all_debug_flags}) {
+		test_cache cache(100, flags), other(100, all_debug_flags);
 		void *objs[2], *obj;
 
 		const std::string name = ",cache=" + cache.name();

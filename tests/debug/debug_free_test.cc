@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees that cannot be done in caches with debug letters, and leaks: each is
+ * Frees that cannot be done in caches with debug flags, and leaks: each is
  * reported with what the pointer is instead, changes nothing, and what is not
  * freed is never handed out again.
  */
@@ -44,7 +44,7 @@ void in_thread(const char *name, const std::function<void()> &act)
 
 struct wrong_free {
 	const char *name;
-	bool older; /* allocated before the cache had letters */
+	bool older; /* allocated before the cache had debug flags */
 	bool freed; /* already */
 	long at;    /* where the pointer points, from the object */
 };
@@ -80,13 +80,13 @@ TEST_P(WrongFreeOfAnEntry, IsReportedAndChangesNothing)
 	const entry state = wrong.freed ? entry::free : entry::allocated;
 	const std::string pointer =
 		wrong.at ? (wrong.at > 0 ? "OBJ+" : "OBJ") + std::to_string(wrong.at) : "OBJ";
-	test_cache cache(64, wrong.older ? 0 : all_letters);
+	test_cache cache(64, wrong.older ? 0 : all_debug_flags);
 	const place entry(slab_alloc(cache));
 	void *other = wrong.older ? slab_alloc(cache) : nullptr;
 
 	if (wrong.older) {
 		std::memset(entry.object, 0x55, 64);
-		ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+		ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	}
 	if (wrong.freed)
 		slab_free(cache, hidden(entry.object));
@@ -114,7 +114,7 @@ TEST_P(WrongFreeOfAnEntry, IsReportedAndChangesNothing)
 
 TEST_F(DebugTest, DoubleFreeByAnotherThreadNamesBoth)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	void *obj = nullptr;
 
 	in_thread("allocates", [&] { obj = slab_alloc(cache); });
@@ -144,7 +144,7 @@ TEST_F(DebugTest, EveryFurtherFreeIsReported)
 TEST_F(DebugTest, DoubleFreeBySizeIsReported)
 {
 	struct slab_cache *cache = cache_of_size(48);
-	lettered on(cache, all_letters);
+	flagged on(cache, all_debug_flags);
 	char *memory = hidden(slab_malloc(40));
 
 	slab_mfree(hidden(memory));
@@ -156,7 +156,7 @@ TEST_F(DebugTest, DoubleFreeBySizeIsReported)
 
 TEST_F(DebugTest, AFreeOfAnObjectThatWasNotFreedIsADoubleFree)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[64] = 0;
@@ -168,16 +168,16 @@ TEST_F(DebugTest, AFreeOfAnObjectThatWasNotFreedIsADoubleFree)
 	expect_contained(cache, 2);
 }
 
-/* Objects of slabs that drain: allocated before there were letters. */
+/* Objects of legacy slabs: allocated before there were debug flags. */
 
-TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeWasBeforeTheLetters)
+TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeWasBeforeTheDebugFlags)
 {
 	test_cache cache(64);
 	std::vector<void *> objs = alloc_many(cache, 3);
 
 	slab_free(cache, hidden(objs[0]));
 	slab_free(cache, hidden(objs[1]));
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	slab_free(cache, hidden(objs[1]));
 	slab_free(cache, hidden(objs[0]));
 	EXPECT_EQ(reports_.problems(), std::vector<enum slab_problem>(2, SLAB_PROBLEM_DOUBLE_FREE));
@@ -185,8 +185,8 @@ TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeWasBeforeTheLetters)
 	expect_contained(cache, 2);
 }
 
-/* The first free is still beside another CPU's slab when the letters come. */
-TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillGathered)
+/* The first free is still beside another CPU's slab when the debug flags come. */
+TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillBatched)
 {
 	test_cache cache(64);
 
@@ -197,21 +197,21 @@ TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillGathered)
 		slab_free(cache, hidden(objs[0]));
 	}).join();
 	unpin();
-	EXPECT_EQ(stats_of(cache).gathered, allowed_cpus().size() > 1 ? 1u : 0u);
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	EXPECT_EQ(stats_of(cache).cpu_objects, allowed_cpus().size() > 1 ? 1u : 0u);
+	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	slab_free(cache, hidden(objs[0]));
 	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
 	slab_free(cache, objs[1]);
 	slab_free(cache, objs[2]);
 	expect_contained(cache, 1);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
 /* --- pointers into objects, and between them ------------------------------------------ */
 
 TEST_F(DebugTest, PointerBehindTheLastObjectIsReported)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 
 	slab_free(cache, hidden(entry.rest() + 16));
@@ -224,10 +224,10 @@ TEST_F(DebugTest, PointerBehindTheLastObjectIsReported)
 	expect_contained(cache, 1);
 }
 
-/* Not handed out yet: nobody can have it. */
+/* Not handed out yet: no caller can have it. */
 TEST_F(DebugTest, ObjectThatWasNeverAllocatedIsADoubleFree)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 
 	slab_free(cache, hidden(entry.object + 96));
@@ -238,7 +238,7 @@ TEST_F(DebugTest, ObjectThatWasNeverAllocatedIsADoubleFree)
 
 TEST_F(DebugTest, ObjectOfASlabThatWentBackIsReported)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	void *obj = slab_alloc(cache);
 
 	slab_free(cache, hidden(obj));
@@ -254,9 +254,9 @@ TEST_F(DebugTest, ObjectOfASlabThatWentBackIsReported)
 
 TEST_F(DebugTest, ObjectOfAnotherCacheIsReported)
 {
-	for (std::uint64_t owners : {std::uint64_t{0}, all_letters}) {
+	for (std::uint64_t owners : {std::uint64_t{0}, all_debug_flags}) {
 		test_cache owner(64, SLAB_NO_MERGE | owners);
-		test_cache wrong(64, all_letters);
+		test_cache wrong(64, all_debug_flags);
 		char *obj = hidden(slab_alloc(owner));
 
 		reports_.clear();
@@ -279,7 +279,7 @@ TEST_F(DebugTest, ObjectOfAnotherCacheIsReported)
 
 TEST_F(DebugTest, MemoryBySizeIsAnotherCaches)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	void *memory = slab_malloc(64);
 
 	slab_free(cache, hidden(memory));
@@ -291,7 +291,7 @@ TEST_F(DebugTest, MemoryBySizeIsAnotherCaches)
 
 TEST_F(DebugTest, LargeMemoryIsReported)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	char *memory = hidden(slab_malloc(100000));
 
 	slab_free(cache, hidden(memory + 64));
@@ -303,7 +303,7 @@ TEST_F(DebugTest, LargeMemoryIsReported)
 	expect_contained(cache, 1);
 }
 
-/* A file of so many bytes, mapped beyond its end. */
+/* A file of `bytes` bytes, mapped beyond its end. */
 class file_mapping
 {
 public:
@@ -335,7 +335,7 @@ private:
 TEST_F(DebugTest, MemoryThatIsNotLibslabsIsReported)
 {
 	const std::size_t mib = 1 << 20;
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	void *heap = std::malloc(64);
 	char stack[64];
 	const file_mapping text(12 * mib, 12 * mib), beyond(4096, 12 * mib);
@@ -366,7 +366,7 @@ TEST_F(DebugTest, MemoryThatIsNotLibslabsIsReported)
 
 TEST_F(DebugTest, ForeignPointersInABulkAreReported)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	std::vector<void *> objs = alloc_many(cache, 4);
 	char stack[64];
 
@@ -385,7 +385,7 @@ TEST_F(DebugTest, WrongSizeIsReported)
 {
 	struct slab_cache *cache = cache_of_size(48);
 	const std::uint64_t errors = stats_of(cache).errors;
-	lettered on(cache, all_letters);
+	flagged on(cache, all_debug_flags);
 	char *memory = hidden(slab_malloc(40));
 
 	slab_free_sized(hidden(memory), 41);
@@ -400,7 +400,7 @@ TEST_F(DebugTest, WrongSizeIsReported)
 	EXPECT_EQ(reports_.count(), 1u);
 }
 
-TEST_F(DebugTest, WrongSizeOfMemoryWithoutLettersIsReported)
+TEST_F(DebugTest, WrongSizeOfMemoryWithoutDebugFlagsIsReported)
 {
 	struct slab_cache *cache = cache_of_size(48);
 	char *memory = hidden(slab_malloc(40));
@@ -425,7 +425,7 @@ TEST_F(DebugTest, WrongSizeOfLargeMemoryIsReported)
 /* One misuse, one report. */
 TEST_F(DebugTest, SizedFreeOfNoObjectIsReportedOnce)
 {
-	lettered on(cache_of_size(48), all_letters);
+	flagged on(cache_of_size(48), all_debug_flags);
 	char *memory = hidden(slab_malloc(40));
 	char stack[64];
 
@@ -450,7 +450,7 @@ __attribute__((noinline)) void *leak_here(struct slab_cache *cache)
 
 TEST_F(DebugTest, LeaksAreListedWithWhoAllocatedThem)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	std::vector<void *> objs;
 
 	for (volatile int i = 0; i < 3; i = i + 1) /* one loop, one place */
@@ -484,7 +484,7 @@ TEST_F(DebugTest, LeaksAreListedWithWhoAllocatedThem)
 
 TEST_F(DebugTest, EveryLeakIsListedOnce)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const std::vector<void *> objs = alloc_many(cache, 1000);
 
 	EXPECT_EQ(cache.destroy(), -EBUSY);
@@ -507,7 +507,7 @@ TEST_F(DebugTest, OlderAndYoungerObjectsAreLeaksAlike)
 	test_cache cache(64);
 	void *older = slab_alloc(cache);
 
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	void *younger = slab_alloc(cache);
 	EXPECT_EQ(cache.destroy(), -EBUSY);
 	EXPECT_EQ(reported().info.leaked, 2u);
@@ -520,7 +520,7 @@ TEST_F(DebugTest, OlderAndYoungerObjectsAreLeaksAlike)
 /* What was not freed because it was damaged does not hold a cache back. */
 TEST_F(DebugTest, ObjectsThatWereNotFreedAreNoLeaks)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[64] = 0;

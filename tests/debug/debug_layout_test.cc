@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects of caches with debug letters as their users see them: where they
+ * Objects of caches with debug flags as their users see them: where they
  * stand, what is in them, how many bytes they have; for every size, alignment
- * and combination of letters.
+ * and combination of debug flags.
  */
 #include <cerrno>
 #include <cstdint>
@@ -24,7 +24,7 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 std::vector<std::size_t> all_sizes()
 {
@@ -213,7 +213,7 @@ TEST_F(DebugTest, ZeroedObjectsAreZero)
 
 TEST_F(DebugTest, CallocIsZeroAndMemoryIsPoisonedToItsSize)
 {
-	lettered on(cache_of_size(64), all_letters);
+	flagged on(cache_of_size(64), all_debug_flags);
 	char *zero = hidden(slab_calloc(5, 11)), *poisoned = hidden(slab_malloc(50));
 	char *none = hidden(slab_malloc(49));
 
@@ -269,7 +269,7 @@ TEST_F(DebugTest, AConstructorThatFailsLeavesWhatItMade)
 
 	args.ctor = [](void *, void *arg) { return (*static_cast<int *>(arg))-- > 0 ? 0 : 1; };
 	args.arg = &left;
-	test_cache cache(100, all_letters, &args);
+	test_cache cache(100, all_debug_flags, &args);
 	const std::vector<void *> objs = alloc_many(cache, 3);
 
 	errno = 0;
@@ -284,7 +284,7 @@ TEST_F(DebugTest, AConstructorThatFailsLeavesWhatItMade)
 TEST_F(DebugTest, UsableIsWhatWasAskedForWhereARedZoneFollows)
 {
 	for (std::uint64_t flags : all_layouts()) {
-		lettered on(cache_of_size(64), flags);
+		flagged on(cache_of_size(64), flags);
 		void *memory = slab_malloc(50);
 		const std::size_t usable = slab_usable_size(memory);
 
@@ -296,7 +296,7 @@ TEST_F(DebugTest, UsableIsWhatWasAskedForWhereARedZoneFollows)
 	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
-TEST_F(DebugTest, AlignedMemoryIsAlignedWithLetters)
+TEST_F(DebugTest, AlignedMemoryIsAlignedWithDebugFlags)
 {
 	std::vector<struct slab_cache *> caches;
 
@@ -354,7 +354,7 @@ TEST_F(DebugTest, NodesAreRespected)
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	test_cache cache(100, all_letters);
+	test_cache cache(100, all_debug_flags);
 
 	for (int node : {2, 0, 1, 2}) {
 		void *obj = slab_alloc_node(cache, node);
@@ -371,7 +371,7 @@ TEST_F(DebugTest, NodesAreRespected)
 
 TEST_F(DebugTest, ShrinkingGivesEmptyDebugSlabsBack)
 {
-	test_cache cache(100, all_letters);
+	test_cache cache(100, all_debug_flags);
 	std::vector<void *> objs = alloc_many(cache, 10000);
 	const std::uint64_t slabs = stats_of(cache).debug_slabs;
 	void *kept = objs.back();
@@ -388,7 +388,7 @@ TEST_F(DebugTest, ShrinkingGivesEmptyDebugSlabsBack)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-TEST_F(DebugTest, CachesWithLettersAreNeverMerged)
+TEST_F(DebugTest, CachesWithDebugFlagsAreNeverMerged)
 {
 	for (std::uint64_t letter : {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON,
 				     SLAB_STORE_USER, SLAB_TRACE, SLAB_FAILSLAB}) {

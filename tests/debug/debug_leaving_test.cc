@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes to freed objects that no allocation would come upon: in slabs that go back to the
+ * Writes to freed objects that no allocation would come upon: in slabs that are released to the
  * page layer, and in caches with a constructor, whose objects are compared with a copy.
  */
 #include <cstring>
@@ -21,14 +21,14 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 /* Two entries of one slab, the first of which is freed and then written to. */
 class LeavingTest : public DebugTest
 {
 protected:
 	explicit LeavingTest(const struct slab_cache_args *args = nullptr)
-		: cache_(64, all_letters, args), entry_(slab_alloc(cache_)),
+		: cache_(64, all_debug_flags, args), entry_(slab_alloc(cache_)),
 		  other_(hidden(slab_alloc(cache_)))
 	{
 		EXPECT_EQ(slab_of(other_), entry_.slab);
@@ -96,7 +96,7 @@ TEST_F(LeavingTest, AShrinkFindsThem)
 	expect_found("Poison", 0x6b, "6b*5 11 12 6b*56 a5", "=0x6b");
 }
 
-TEST_F(LeavingTest, SwitchingTheLettersOffFindsThem)
+TEST_F(LeavingTest, SwitchingTheDebugFlagsOffFindsThem)
 {
 	slab_free(cache_, other_);
 	write_after_free();
@@ -109,7 +109,7 @@ TEST_F(LeavingTest, SwitchingTheLettersOffFindsThem)
 TEST_F(LeavingTest, DestructionFindsThem)
 {
 	struct slab_cache *cache =
-		slab_cache_create("leaving", 64, nullptr, all_letters | SLAB_NO_MERGE);
+		slab_cache_create("leaving", 64, nullptr, all_debug_flags | SLAB_NO_MERGE);
 	char *obj = hidden(slab_alloc(cache));
 
 	slab_free(cache, obj);
@@ -168,7 +168,7 @@ TEST_F(ForkingHandlerTest, InAShrink)
 	expect_that_a_fork_comes_back([this] { slab_cache_shrink(cache_); });
 }
 
-TEST_F(ForkingHandlerTest, WhenLettersAreSwitchedOff)
+TEST_F(ForkingHandlerTest, WhenDebugFlagsAreSwitchedOff)
 {
 	expect_that_a_fork_comes_back([this] { slab_cache_debug(cache_, 0); });
 }
@@ -244,7 +244,7 @@ TEST_F(ConstructedTest, AllocationFindsThemAndTheObjectIsNotHandedOut)
 	slab_free(cache_, other_);
 }
 
-/* A write to an object that nobody got yet. */
+/* A write to an object that was never allocated. */
 TEST_F(ConstructedTest, WritesBeforeTheFirstAllocationAreFound)
 {
 	other_[96] = 1;

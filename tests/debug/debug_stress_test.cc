@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug letters that change, thousands of times, under full load: threads
+ * Debug flags that change, thousands of times, under full load: threads
  * allocate, pass on and free, singly and in bulk, under the ownership oracle,
- * while another one gives the caches other letters, and others shrink, validate
+ * while another one gives the caches other debug flags, and others shrink, validate
  * and count them. Nothing may be reported, nothing lost.
  *
  * How long each test works is SLAB_STRESS_SECONDS, 2 by default; each prints how
@@ -46,8 +46,8 @@ std::chrono::milliseconds stress_time()
 }
 
 /* None every second time: that is where the fast path comes and goes. The trace
- * letter would only print. */
-std::uint64_t random_letters(std::mt19937 &random)
+ * flag would only print. */
+std::uint64_t random_debug_flags(std::mt19937 &random)
 {
 	static const std::uint64_t some[] = {SLAB_FAILSLAB, SLAB_CONSISTENCY_CHECKS,
 					     SLAB_DEBUG_DEFAULT};
@@ -95,13 +95,14 @@ protected:
 		});
 	}
 
-	/* A thread that changes the letters of all caches, back and forth. */
+	/* A thread that changes the debug flags of all caches, back and forth. */
 	void add_switcher(unsigned seed)
 	{
 		add_helper([this, random = std::mt19937(seed)]() mutable {
 			const std::size_t kind = random() % arena_.kinds();
 
-			EXPECT_EQ(slab_cache_debug(arena_.cache(kind), random_letters(random)), 0);
+			EXPECT_EQ(slab_cache_debug(arena_.cache(kind), random_debug_flags(random)),
+				  0);
 			switches_++;
 		});
 	}
@@ -136,7 +137,7 @@ protected:
 		stop_ = true;
 		for (std::thread &thread : threads_)
 			thread.join();
-		std::printf("letters were switched %lu times\n", switches_.load());
+		std::printf("debug flags were switched %lu times\n", switches_.load());
 		EXPECT_GT(switches_, 0u);
 		arena_.expect_whole();
 		expect_gone();
@@ -148,7 +149,7 @@ protected:
 	report_capture reports_;
 
 private:
-	/* Without letters and objects, no slab of any kind is left. */
+	/* Without debug flags and objects, no slab of any kind is left. */
 	void expect_gone()
 	{
 		for (std::size_t kind = 0; kind < arena_.kinds(); kind++) {
@@ -156,7 +157,7 @@ private:
 
 			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
 			EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
-			EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+			EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 			EXPECT_GE(slab_cache_shrink(cache), 0);
 			EXPECT_EQ(stats_of(cache).slabs, 0u);
 		}
@@ -245,7 +246,7 @@ TEST_F(DebugStressTest, SixteenThreads)
 	run();
 }
 
-/* Slabs that are given back while the frees of their last objects are told of. */
+/* Slabs that are released while the frees of their last objects are reported. */
 TEST_F(DebugStressTest, TracedThreads)
 {
 	if (!running_again()) {
@@ -259,10 +260,10 @@ TEST_F(DebugStressTest, TracedThreads)
 	for (int i = 0; i < 4; i++)
 		add_worker(nullptr, 30);
 	add_helper([this, random = std::mt19937(12)]() mutable {
-		const std::uint64_t letters = random() % 2 ? SLAB_STORE_USER : SLAB_RED_ZONE;
+		const std::uint64_t debug_flags = random() % 2 ? SLAB_STORE_USER : SLAB_RED_ZONE;
 
 		EXPECT_EQ(slab_cache_debug(arena_.cache(random() % arena_.kinds()),
-					   SLAB_TRACE | letters),
+					   SLAB_TRACE | debug_flags),
 			  0);
 		switches_++;
 	});
@@ -280,7 +281,7 @@ TEST_F(DebugStressTest, OneThreadAllocatesAndAnotherFrees)
 	run();
 }
 
-/* Memory by size: its red zones follow what was asked for. */
+/* Memory by size: its red zones follow the requested bytes. */
 TEST_F(DebugStressTest, SizeClasses)
 {
 	std::vector<struct slab_cache *> caches;
@@ -316,9 +317,9 @@ TEST_F(DebugStressTest, SizeClasses)
 			}
 		});
 	add_helper([&, random = std::mt19937(10)]() mutable {
-		EXPECT_EQ(
-			slab_cache_debug(caches[random() % caches.size()], random_letters(random)),
-			0);
+		EXPECT_EQ(slab_cache_debug(caches[random() % caches.size()],
+					   random_debug_flags(random)),
+			  0);
 		switches_++;
 	});
 	add_helper([&] {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug letters that change in caches of each kind (with constructor, merged, of
+ * Debug flags that change in caches of each kind (with constructor, merged, of
  * a size class), under objects of other threads and in a child; and what is
  * refused.
  */
@@ -22,7 +22,7 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 /* --- kinds of caches --------------------------------------------------------------------------- */
 
@@ -82,19 +82,19 @@ TEST_F(SwitchTest, AllNamesOfAMergedCacheChangeTogether)
 
 	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
 	allocate(one, 100);
-	set(other, all_letters);
-	EXPECT_EQ(stats_of(one).flags & SLAB_DEBUG_LETTERS, all_letters);
+	set(other, all_debug_flags);
+	EXPECT_EQ(stats_of(one).flags & SLAB_DEBUG_FLAGS, all_debug_flags);
 	allocate(one, 100);
 	expect_intact(one);
 	free_all(one);
 	set(one, 0);
 }
 
-TEST_F(SwitchTest, CachesWithLettersAreNotMergedWith)
+TEST_F(SwitchTest, CachesWithDebugFlagsAreNotMergedWith)
 {
 	test_cache one(41, 0);
 
-	set(one, all_letters);
+	set(one, all_debug_flags);
 	test_cache other(47, 0);
 	EXPECT_NE(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
 	test_cache third(41, SLAB_POISON), fourth(41, SLAB_POISON);
@@ -108,12 +108,12 @@ TEST_F(SwitchTest, SlabsFromBeforeAMergeDoNotServeAfterIt)
 	test_cache one(41, 0);
 	void *obj;
 
-	set(one, all_letters);
+	set(one, all_debug_flags);
 	obj = slab_alloc(one);
 	set(one, 0);
 	test_cache other(47, 0);
 	ASSERT_EQ(static_cast<struct slab_cache *>(one), static_cast<struct slab_cache *>(other));
-	set(one, all_letters);
+	set(one, all_debug_flags);
 	ASSERT_EQ(slab_cache_size(other), 47u);
 	allocate(other, 100);
 	EXPECT_NE(slab_of(objs_[0]), slab_of(obj));
@@ -129,7 +129,7 @@ TEST_F(SwitchTest, SizeClassesChangeLikeOthers)
 
 	fill(older, 100, 1);
 	EXPECT_EQ(slab_usable_size(older), 112u);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	EXPECT_EQ(slab_usable_size(older), 112u);
 	char *younger = hidden(slab_malloc(100));
 	fill(younger, 100, 2);
@@ -153,7 +153,7 @@ TEST_F(SwitchTest, SizesStayTheSame)
 	test_cache cache(41);
 
 	EXPECT_EQ(slab_cache_size(cache), 41u);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	EXPECT_EQ(slab_cache_size(cache), 41u);
 	EXPECT_EQ(stats_of(cache).object_size, 41u);
 	void *obj = slab_alloc(cache);
@@ -164,7 +164,7 @@ TEST_F(SwitchTest, SizesStayTheSame)
 
 /* --- threads and processes -------------------------------------------------------------------- */
 
-TEST_F(SwitchTest, ObjectsInOtherCpusHandsDrain)
+TEST_F(SwitchTest, SlabsOfOtherCpusBecomeLegacy)
 {
 	test_cache cache(object_size);
 
@@ -177,12 +177,12 @@ TEST_F(SwitchTest, ObjectsInOtherCpusHandsDrain)
 				objs_.pop_back();
 			}
 		}).join();
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	EXPECT_EQ(stats_of(cache).cpu_slabs, 0u);
-	EXPECT_EQ(stats_of(cache).gathered, 0u);
+	EXPECT_EQ(stats_of(cache).cpu_objects, 0u);
 	expect_intact(cache);
 	free_all(cache);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
 TEST_F(SwitchTest, AChildGoesOnAfterASwitch)
@@ -192,7 +192,7 @@ TEST_F(SwitchTest, AChildGoesOnAfterASwitch)
 	test_cache cache(object_size);
 
 	allocate(cache, 500);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	allocate(cache, 500);
 	EXPECT_EQ(run_in_child([&] {
 			  for (std::size_t i = 0; i < objs_.size(); i++)
@@ -224,7 +224,7 @@ TEST_F(SwitchTest, OtherFlagsAreRefused)
 		EXPECT_EQ(slab_cache_debug(cache, flag | SLAB_POISON), -EINVAL);
 		EXPECT_EQ(errno, EINVAL);
 	}
-	EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, SLAB_RED_ZONE);
+	EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_FLAGS, SLAB_RED_ZONE);
 }
 
 TEST_F(SwitchTest, NoCacheAndADestroyedCacheAreRefused)
@@ -232,8 +232,8 @@ TEST_F(SwitchTest, NoCacheAndADestroyedCacheAreRefused)
 	struct slab_cache *cache = slab_cache_create("destroyed", 64, nullptr, SLAB_NO_MERGE);
 
 	ASSERT_EQ(slab_cache_destroy(cache), 0);
-	EXPECT_EQ(slab_cache_debug(cache, all_letters), -EINVAL);
-	EXPECT_EQ(slab_cache_debug(nullptr, all_letters), -EINVAL);
+	EXPECT_EQ(slab_cache_debug(cache, all_debug_flags), -EINVAL);
+	EXPECT_EQ(slab_cache_debug(nullptr, all_debug_flags), -EINVAL);
 }
 
 } /* namespace */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug letters that change while objects are out: these stay as they are and
- * are freed as they were made; their slabs drain and go; new objects come with
- * the new letters. debug_switch_kinds_test.cc goes through kinds of caches.
+ * Debug flags that change while objects are out: these stay as they are and
+ * are freed as they were made; their slabs are legacy and go; new objects come with
+ * the new debug flags. debug_switch_kinds_test.cc goes through kinds of caches.
  */
 #include <random>
 
@@ -24,28 +24,28 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 /* --- on, off, other ------------------------------------------------------------------ */
 
-TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenLettersAreSwitchedOn)
+TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenDebugFlagsAreSwitchedOn)
 {
 	test_cache cache(object_size);
 
 	allocate(cache, 3000);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	expect_intact(cache);
 	allocate(cache, 500);
 	expect_intact(cache);
-	EXPECT_FALSE(is_debug(objs_[0], all_letters & LETTERS_LAYOUT));
-	EXPECT_TRUE(is_debug(objs_[3499], all_letters & LETTERS_LAYOUT));
+	EXPECT_FALSE(is_debug(objs_[0], all_debug_flags & DEBUG_FLAGS_LAYOUT));
+	EXPECT_TRUE(is_debug(objs_[3499], all_debug_flags & DEBUG_FLAGS_LAYOUT));
 	free_all(cache);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
-TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenLettersAreSwitchedOff)
+TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenDebugFlagsAreSwitchedOff)
 {
-	test_cache cache(object_size, all_letters);
+	test_cache cache(object_size, all_debug_flags);
 
 	allocate(cache, 3000);
 	set(cache, 0);
@@ -57,7 +57,7 @@ TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenLettersAreSwitchedOff)
 	EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
 }
 
-TEST_F(SwitchTest, FromAnyLettersToAnyOther)
+TEST_F(SwitchTest, FromAnyDebugFlagsToAnyOther)
 {
 	test_cache cache(object_size);
 
@@ -76,7 +76,7 @@ TEST_F(SwitchTest, FromAnyLettersToAnyOther)
 	free_all(cache);
 	set(cache, 0);
 	EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
 TEST_F(SwitchTest, ObjectsSurviveManySwitchesAndAreFreedInBetween)
@@ -98,7 +98,7 @@ TEST_F(SwitchTest, ObjectsSurviveManySwitchesAndAreFreedInBetween)
 	free_all(cache);
 }
 
-TEST_F(SwitchTest, LettersThatChangeNoLayoutKeepTheSlabs)
+TEST_F(SwitchTest, DebugFlagsThatChangeNoLayoutKeepTheSlabs)
 {
 	test_cache cache(object_size, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE);
 
@@ -110,12 +110,12 @@ TEST_F(SwitchTest, LettersThatChangeNoLayoutKeepTheSlabs)
 	free_all(cache);
 }
 
-TEST_F(SwitchTest, TheSameLettersAgainChangeNothing)
+TEST_F(SwitchTest, TheSameDebugFlagsAgainChangeNothing)
 {
-	test_cache cache(object_size, all_letters);
+	test_cache cache(object_size, all_debug_flags);
 
 	allocate(cache, 10);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	allocate(cache, 10);
 	EXPECT_EQ(stats_of(cache).slabs, 1u);
 	free_all(cache);
@@ -129,12 +129,12 @@ TEST_F(SwitchTest, FaultInjectionAloneIsNoDebugging)
 	set(cache, SLAB_FAILSLAB);
 	allocate(cache, 10);
 	EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	expect_intact(cache);
 	free_all(cache);
 }
 
-/* The fast path is the same as before there were letters. */
+/* The fast path is the same as before there were debug flags. */
 TEST_F(SwitchTest, OffGivesTheFastPathBack)
 {
 	test_cache cache(object_size);
@@ -148,7 +148,7 @@ TEST_F(SwitchTest, OffGivesTheFastPathBack)
 	EXPECT_EQ(c->slots, slots);
 }
 
-/* As one that was under way when the letters were switched on. */
+/* As one that was under way when the debug flags were switched on. */
 TEST_F(SwitchTest, ALateFreeCountsAsOne)
 {
 	test_cache cache(64);
@@ -166,43 +166,43 @@ TEST_F(SwitchTest, ALateFreeCountsAsOne)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-/* --- draining ----------------------------------------------------------------------------- */
+/* --- legacy slabs ----------------------------------------------------------------------------- */
 
-TEST_F(SwitchTest, DrainingSlabsAreCountedAndNotAllocatedFrom)
+TEST_F(SwitchTest, LegacySlabsAreCountedAndNotAllocatedFrom)
 {
 	test_cache cache(object_size);
 
 	allocate(cache, 10);
-	set(cache, all_letters);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	set(cache, all_debug_flags);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 	EXPECT_EQ(stats_of(cache).debug_slabs, 0u);
 	allocate(cache, 2000);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 	EXPECT_GT(stats_of(cache).debug_slabs, 1u);
 	EXPECT_EQ(stats_of(cache).slabs, stats_of(cache).debug_slabs + 1);
 	for (std::size_t i = 10; i < objs_.size(); i++)
 		EXPECT_NE(slab_of(objs_[i]), slab_of(objs_[0]));
 	free_all(cache);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
-/* Slabs of former letters drain like those without. */
-TEST_F(SwitchTest, SlabsOfFormerLettersDrain)
+/* Slabs of former debug flags become legacy like those without. */
+TEST_F(SwitchTest, SlabsOfFormerDebugFlagsAreLegacy)
 {
-	test_cache cache(object_size, all_letters);
+	test_cache cache(object_size, all_debug_flags);
 
 	allocate(cache, 10);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	for (std::uint64_t to : {std::uint64_t{0}, SLAB_RED_ZONE}) {
 		set(cache, to);
-		EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+		EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 		EXPECT_EQ(stats_of(cache).debug_slabs, 1u);
 	}
 	allocate(cache, 10);
 	EXPECT_NE(slab_of(objs_[0]), slab_of(objs_[10]));
-	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 	free_all(cache);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
 TEST_F(SwitchTest, EmptySlabsGoAtOnce)
@@ -211,7 +211,7 @@ TEST_F(SwitchTest, EmptySlabsGoAtOnce)
 
 	free_many(cache, alloc_many(cache, 3000));
 	EXPECT_GT(stats_of(cache).slabs, 0u);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 	free_many(cache, alloc_many(cache, 3000));
 	EXPECT_GT(stats_of(cache).debug_slabs, 0u);
@@ -219,14 +219,14 @@ TEST_F(SwitchTest, EmptySlabsGoAtOnce)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-TEST_F(SwitchTest, ADrainingSlabGoesWithItsLastObject)
+TEST_F(SwitchTest, ALegacySlabGoesWithItsLastObject)
 {
 	test_cache cache(object_size);
 
 	allocate(cache, 5);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	while (!objs_.empty()) {
-		EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+		EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 		EXPECT_EQ(stats_of(cache).objects, objs_.size());
 		slab_free(cache, objs_.back());
 		objs_.pop_back();
@@ -234,8 +234,8 @@ TEST_F(SwitchTest, ADrainingSlabGoesWithItsLastObject)
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-/* Switched off again, a slab without letters is what it was. */
-TEST_F(SwitchTest, OffMakesDrainingSlabsOrdinary)
+/* Switched off again, a slab without debug flags is what it was. */
+TEST_F(SwitchTest, OffMakesLegacySlabsOrdinary)
 {
 	test_cache cache(object_size);
 
@@ -243,12 +243,12 @@ TEST_F(SwitchTest, OffMakesDrainingSlabsOrdinary)
 	for (std::size_t i = 50; i < 100; i++)
 		slab_free(cache, objs_[i]);
 	objs_.resize(50);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	for (std::size_t i = 25; i < 50; i++)
 		slab_free(cache, objs_[i]);
 	objs_.resize(25);
 	set(cache, 0);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	expect_intact(cache);
 	allocate(cache, 400);
 	EXPECT_EQ(stats_of(cache).slabs, 1u);
@@ -256,14 +256,14 @@ TEST_F(SwitchTest, OffMakesDrainingSlabsOrdinary)
 	free_all(cache);
 }
 
-TEST_F(SwitchTest, FullSlabsDrainToo)
+TEST_F(SwitchTest, FullSlabsBecomeLegacyToo)
 {
 	test_cache cache(object_size);
 	const unsigned room = stats_of(cache).objects_per_slab;
 
 	allocate(cache, 3 * room);
-	set(cache, all_letters);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 3u);
+	set(cache, all_debug_flags);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 3u);
 	expect_intact(cache);
 	for (int i = 0; i < 10; i++) {
 		slab_free(cache, objs_.back());
@@ -275,8 +275,8 @@ TEST_F(SwitchTest, FullSlabsDrainToo)
 }
 
 /*
- * A free that was on its way when its slab began to drain: it saw a slab without
- * letters, and does what one does with such a slab, late.
+ * A free that was on its way when its slab became legacy: it saw a slab without
+ * debug flags, and does what one does with such a slab, late.
  */
 TEST_F(SwitchTest, FreesUnderWayAreCollected)
 {
@@ -288,20 +288,20 @@ TEST_F(SwitchTest, FreesUnderWayAreCollected)
 	slab = slab_of(objs_[0]);
 	for (unsigned i = 0; i < 3; i++)
 		offset8[i] = cpu_slab_offset8(&slab->cpu, objs_[i]);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	struct slab_cache *c = cache;
 	EXPECT_EQ(cpu_engine->push_bulk(c->cpu_slots, cpu_engine->cpu(), &slab->cpu, 3, offset8),
 		  CPU_MISS);
 	slab_free_remote(cache, slab, 3, offset8);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	EXPECT_EQ(stats_of(cache).objects, 1u);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 	/* They are free: another free is one too many. */
 	slab_free(cache, hidden(objs_[1]));
 	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_DOUBLE_FREE);
 	expected_reports_ = 1;
 	slab_free(cache, objs_[3]);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
 TEST_F(SwitchTest, TheLastFreeUnderWayIsFoundByShrinking)
@@ -313,23 +313,23 @@ TEST_F(SwitchTest, TheLastFreeUnderWayIsFoundByShrinking)
 	allocate(cache, 1);
 	slab = slab_of(objs_[0]);
 	offset8 = cpu_slab_offset8(&slab->cpu, objs_[0]);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	slab_free_remote(cache, slab, 1, &offset8);
 	EXPECT_EQ(slab_cache_shrink(cache), 1);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 }
 
-/* A thread that still sees letters when there are none any more looks for slabs
- * that ought to drain. */
-TEST_F(SwitchTest, NothingDrainsWithoutLetters)
+/* A thread that still sees debug flags when there are none any more looks for slabs
+ * that ought to become legacy. */
+TEST_F(SwitchTest, NothingIsLegacyWithoutDebugFlags)
 {
 	test_cache cache(object_size);
 	struct slab_cache *c = cache;
 
 	allocate(cache, 10);
-	c->undrained = true;
-	debug_sweep(cache);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 0u);
+	c->plain_owned = true;
+	legacy_begin_rest(cache);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	free_all(cache);
 }
 
@@ -337,23 +337,23 @@ TEST_F(SwitchTest, NothingDrainsWithoutLetters)
 
 TEST_F(SwitchTest, SwitchedBackTheOldSlabsServeAgain)
 {
-	test_cache cache(object_size, all_letters);
+	test_cache cache(object_size, all_debug_flags);
 
 	allocate(cache, 10);
 	set(cache, 0);
 	allocate(cache, 10);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	allocate(cache, 10);
 	EXPECT_EQ(slab_of(objs_[0]), slab_of(objs_[29]));
 	EXPECT_EQ(stats_of(cache).debug_slabs, 1u);
-	EXPECT_EQ(stats_of(cache).draining_slabs, 1u);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 1u);
 	expect_intact(cache);
 	free_all(cache);
 }
 
 TEST_F(SwitchTest, DamageBeforeASwitchIsFoundAfterIt)
 {
-	test_cache cache(object_size, all_letters);
+	test_cache cache(object_size, all_debug_flags);
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[object_size] = 1;
@@ -371,7 +371,7 @@ TEST_F(SwitchTest, DoubleFreeAcrossSwitchesIsReported)
 	test_cache cache(object_size);
 
 	allocate(cache, 2);
-	set(cache, all_letters);
+	set(cache, all_debug_flags);
 	slab_free(cache, hidden(objs_[0]));
 	set(cache, SLAB_RED_ZONE);
 	slab_free(cache, hidden(objs_[0]));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Damage to slabs with debug letters: each kind of it is found where it is
+ * Damage to slabs with debug flags: each kind of it is found where it is
  * looked for (validation, allocation, free), reported as a whole and as a struct,
  * counted once, and put right or taken out of use, so that the program goes on.
  */
@@ -79,7 +79,7 @@ protected:
 	}
 
 	const damage &damage_ = GetParam();
-	test_cache cache_{64, all_letters};
+	test_cache cache_{64, all_debug_flags};
 	const place entry_{slab_alloc(cache_)};
 
 private:
@@ -183,7 +183,7 @@ TEST_P(FreeEntryTest, TheAllocationFindsTheDamage)
 /* Two damaged regions are two problems, in one validation. */
 TEST_F(DebugTest, EveryDamageIsReported)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place one(slab_alloc(cache)), other(slab_alloc(cache));
 
 	one.object[-1] = one.object[64] = other.object[71] = 0;
@@ -201,7 +201,7 @@ TEST_F(DebugTest, RedZoneFollowsTheSizeThatWasAskedFor)
 {
 	struct slab_cache *cache = cache_of_size(32);
 	const std::uint64_t errors = stats_of(cache).errors;
-	lettered on(cache, SLAB_RED_ZONE | SLAB_STORE_USER);
+	flagged on(cache, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const place memory(slab_malloc(18));
 
 	std::memset(memory.object, 0x55, 18);
@@ -267,7 +267,7 @@ TEST_F(DebugTest, PaddingOfAlignmentIsCheckedWithoutRedZones)
 
 TEST_F(DebugTest, SlabPaddingIsChecked)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 	char *last = entry.slab_end() - 1;
 
@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
 			SLAB_PROBLEM_COUNT, "Wrong number of objects. Found 700 but should be 682",
 			"objects=700 used=1 fp=OBJ+96", "Number of objects adjusted", 1},
 		wrong_record{"NumberOfObjectsThatWereMade",
-			     [](const place &entry) { entry.slab->carved = 60000; },
+			     [](const place &entry) { entry.slab->initialized = 60000; },
 			     SLAB_PROBLEM_COUNT, "inuse 60000 > max 682",
 			     "objects=682 used=1 fp=OBJ+96", "Object count adjusted", 1}),
 	[](const auto &info) { return std::string(info.param.name); });
@@ -333,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(SlabRecordTest, ValidationMendsIt)
 {
 	const wrong_record &wrong = GetParam();
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 
 	wrong.make_wrong(entry);
@@ -343,7 +343,7 @@ TEST_P(SlabRecordTest, ValidationMendsIt)
 		  head(cache, wrong.reason) + "Detected in F by T\nSlab SLAB " + wrong.slab +
 			  " flags=FZPU\n" + fix(cache, wrong.fix));
 	EXPECT_EQ(entry.slab->objects, 682);
-	EXPECT_EQ(entry.slab->carved, 682);
+	EXPECT_EQ(entry.slab->initialized, 682);
 	EXPECT_EQ(stats_of(cache).objects, wrong.allocated);
 	slab_free(cache, entry.object);
 	expect_contained(cache, 1);
@@ -351,7 +351,7 @@ TEST_P(SlabRecordTest, ValidationMendsIt)
 
 TEST_F(DebugTest, ObjectCountBeyondTheSlabIsFound)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 
 	entry.debug->used = 700;
@@ -366,7 +366,7 @@ TEST_F(DebugTest, ObjectCountBeyondTheSlabIsFound)
 
 TEST_F(DebugTest, FreechainIsChecked)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place kept(slab_alloc(cache)), next(kept.object + 96);
 
 	next.record()->next = 683;
@@ -391,7 +391,7 @@ TEST_F(DebugTest, FreechainIsChecked)
 
 TEST_F(DebugTest, FreechainInACircleIsFound)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache)), third(entry.object + 2 * 96);
 
 	third.record()->next = 2; /* the second: the first that is free */
@@ -403,7 +403,7 @@ TEST_F(DebugTest, FreechainInACircleIsFound)
 
 TEST_F(DebugTest, AllocationFindsAFreelistThatLeadsNowhere)
 {
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	const place entry(slab_alloc(cache));
 
 	entry.debug->first = 1; /* this object, which is allocated */
@@ -435,7 +435,7 @@ TEST_F(DebugTest, DebugAbortEndsTheProgramAfterItsFirstReport)
 		return;
 	}
 	slab_set_report_handler(nullptr, nullptr);
-	test_cache cache(64, all_letters);
+	test_cache cache(64, all_debug_flags);
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[64] = 1;

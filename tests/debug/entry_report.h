@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An "entry": an object of 64 bytes with all debug letters, the first of its slab. It stands
+ * An "entry": an object of 64 bytes with all debug flags, the first of its slab. It stands
  * there as
  *   16 bytes red zone | object | 8 bytes red zone | 8 bytes padding
  * and 682 of them leave 64 bytes of the slab. Here is what reports say of one.
@@ -19,7 +19,7 @@
 namespace slab_test
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 enum class entry { allocated, free };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The handler of SIGSEGV and SIGBUS: pointers that lead nowhere become reports,
+ * The handler of SIGSEGV and SIGBUS: pointers to unmapped memory become reports,
  * and every other fault ends as it would have without libslab.
  *
  * The handler stays for the life of a process: each test has one of its own.

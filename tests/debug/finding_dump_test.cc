@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Findings: which bytes of a slab a report shows, and that it is one screen and
- * one write whatever there would be to tell.
+ * one write whatever there would be to report.
  */
 #include <algorithm>
 #include <string>
@@ -22,7 +22,7 @@ constexpr unsigned screen_lines = 45;
 
 /* --- which bytes are shown ------------------------------------------------------------ */
 
-TEST_F(FindingTest, ShowsTheLastBytesOfALongLeftRedZone)
+TEST_F(BugInfoTest, ShowsTheLastBytesOfALongLeftRedZone)
 {
 	lone_slab slab({fzpu, 64, 64, 80, 192});
 
@@ -31,7 +31,7 @@ TEST_F(FindingTest, ShowsTheLastBytesOfALongLeftRedZone)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsTheDamageInALongLeftRedZone)
+TEST_F(BugInfoTest, ShowsTheDamageInALongLeftRedZone)
 {
 	lone_slab slab({fzpu, 64, 64, 80, 192});
 
@@ -41,7 +41,7 @@ TEST_F(FindingTest, ShowsTheDamageInALongLeftRedZone)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsAShortLeftRedZoneAlone)
+TEST_F(BugInfoTest, ShowsAShortLeftRedZoneAlone)
 {
 	lone_slab slab({fzpu, 64, 8, 72, 80});
 
@@ -51,7 +51,7 @@ TEST_F(FindingTest, ShowsAShortLeftRedZoneAlone)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, StaysInsideAtTheSlabsStart)
+TEST_F(BugInfoTest, StaysInsideAtTheSlabsStart)
 {
 	lone_slab slab({SLAB_POISON, 64, 0, 64, 64});
 
@@ -61,7 +61,7 @@ TEST_F(FindingTest, StaysInsideAtTheSlabsStart)
 	EXPECT_NE(text(slab).find("\n\nBytes b4 BASE+48: 6b 6b "), std::string::npos);
 }
 
-TEST_F(FindingTest, StaysInsideAtTheSlabsEnd)
+TEST_F(BugInfoTest, StaysInsideAtTheSlabsEnd)
 {
 	lone_slab slab(entry_layout);
 	char *last = slab.base() + lone_slab_size - 1;
@@ -75,14 +75,14 @@ TEST_F(FindingTest, StaysInsideAtTheSlabsEnd)
 	EXPECT_EQ(report.substr(report.size() - 26), "5a 12  |ZZZZZZZZZZZZZZZ.|\n");
 }
 
-TEST_F(FindingTest, ShowsDamageBehindTheLastObject)
+TEST_F(BugInfoTest, ShowsDamageBehindTheLastObject)
 {
 	lone_slab slab({fzpu, 64, 16, 80, 2500});
 	char *last = slab.base() + lone_slab_size - 1;
 
 	begin(SLAB_PROBLEM_SLAB_PADDING, "Padding");
 	damage(last, POISON_INUSE);
-	finding_slab(&finding_, slab.get());
+	bug_info_slab(&bug_, slab.get());
 	const std::string report = text(slab);
 
 	EXPECT_EQ(report, heading("entry: Padding overwritten") +
@@ -96,7 +96,7 @@ TEST_F(FindingTest, ShowsDamageBehindTheLastObject)
 
 constexpr layout huge_layout = {fzpu, 32768, 16, 32784, 32832};
 
-TEST_F(FindingTest, ShowsTheStartOfAHugeObject)
+TEST_F(BugInfoTest, ShowsTheStartOfAHugeObject)
 {
 	lone_slab slab(huge_layout);
 
@@ -106,7 +106,7 @@ TEST_F(FindingTest, ShowsTheStartOfAHugeObject)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsTheDamageInAHugeObject)
+TEST_F(BugInfoTest, ShowsTheDamageInAHugeObject)
 {
 	lone_slab slab(huge_layout);
 
@@ -120,7 +120,7 @@ TEST_F(FindingTest, ShowsTheDamageInAHugeObject)
 	EXPECT_NE(report.find("Object   ... 32640 bytes more\n"), std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsDamageAtTheEndOfAHugeObject)
+TEST_F(BugInfoTest, ShowsDamageAtTheEndOfAHugeObject)
 {
 	lone_slab slab(huge_layout);
 
@@ -133,7 +133,7 @@ TEST_F(FindingTest, ShowsDamageAtTheEndOfAHugeObject)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsEveryDamagedByteOfAnObject)
+TEST_F(BugInfoTest, ShowsEveryDamagedByteOfAnObject)
 {
 	lone_slab slab({fzpu, 1001, 16, 1016, 1040});
 
@@ -142,7 +142,7 @@ TEST_F(FindingTest, ShowsEveryDamagedByteOfAnObject)
 		const char before = *byte;
 
 		begin(slab, 3, byte, POISON_FREE);
-		const struct dump &body = finding_.body;
+		const struct dump &body = bug_.body;
 
 		ASSERT_GE(body.start, slab.object(3));
 		ASSERT_LE(body.start + body.len, slab.object(3) + 1001);
@@ -150,12 +150,12 @@ TEST_F(FindingTest, ShowsEveryDamagedByteOfAnObject)
 		ASSERT_GT(body.start + body.len, byte) << at;
 		ASSERT_GT(body.len, 112U);
 		ASSERT_EQ(body.more, 1001 - body.len);
-		ASSERT_EQ(finding_.bytes_body[byte - body.start], 0x12);
+		ASSERT_EQ(bug_.bytes_body[byte - body.start], 0x12);
 		*byte = before;
 	}
 }
 
-TEST_F(FindingTest, ShowsATinyObject)
+TEST_F(BugInfoTest, ShowsATinyObject)
 {
 	lone_slab slab({fzpu, 1, 8, 16, 24});
 
@@ -172,7 +172,7 @@ TEST_F(FindingTest, ShowsATinyObject)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsTextAsSuch)
+TEST_F(BugInfoTest, ShowsTextAsSuch)
 {
 	lone_slab slab(entry_layout);
 
@@ -183,7 +183,7 @@ TEST_F(FindingTest, ShowsTextAsSuch)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, LeavesOutWhatCannotBeRead)
+TEST_F(BugInfoTest, LeavesOutWhatCannotBeRead)
 {
 	const auto bytes = static_cast<unsigned>(page);
 	lone_slab slab({SLAB_STORE_USER, 4090, bytes, 4090, 16 * bytes});
@@ -191,9 +191,9 @@ TEST_F(FindingTest, LeavesOutWhatCannotBeRead)
 	slab.debug()->guarded = 1;
 	mprotect(slab.base(), page, PROT_NONE);
 	mprotect(slab.base() + 2 * page, page, PROT_NONE);
-	finding_begin(&finding_, SLAB_PROBLEM_OUT_OF_BOUNDS, "entry", "Out-of-bounds read");
-	finding_slab(&finding_, slab.get());
-	finding_object(&finding_, slab.get(), 0);
+	bug_info_begin(&bug_, SLAB_PROBLEM_OUT_OF_BOUNDS, "entry", "Out-of-bounds read");
+	bug_info_slab(&bug_, slab.get());
+	bug_info_object(&bug_, slab.get(), 0);
 	std::string report = text(slab);
 
 	EXPECT_EQ(after(report, "Object   BASE+").size(), 8U);
@@ -202,14 +202,14 @@ TEST_F(FindingTest, LeavesOutWhatCannotBeRead)
 			  {"BASE+8186: 5a 5a 5a 5a 5a 5a " + std::string(30, ' ') + " |ZZZZZZ|"}));
 	EXPECT_EQ(after(report, "Padding  ").size(), 0U);
 	mprotect(slab.base() + page, page, PROT_NONE);
-	finding_object(&finding_, slab.get(), 0);
+	bug_info_object(&bug_, slab.get(), 0);
 	report = text(slab);
 	EXPECT_EQ(after(report, "Object   ").size(), 0U);
 	EXPECT_EQ(after(report, "Redzone  ").size(), 0U);
 	EXPECT_NE(report.find("Object BASE+4096 @offset=4096 "), std::string::npos);
 }
 
-TEST_F(FindingTest, ShowsDamageFarFromAGuardedObject)
+TEST_F(BugInfoTest, ShowsDamageFarFromAGuardedObject)
 {
 	const auto bytes = static_cast<unsigned>(page);
 	lone_slab slab({SLAB_STORE_USER, 64, 3 * bytes, 64, 16 * bytes});
@@ -228,11 +228,11 @@ unsigned count_lines(const std::string &text)
 	return static_cast<unsigned>(std::count(text.begin(), text.end(), '\n'));
 }
 
-class FullFindingTest : public FindingTest
+class FullBugInfoTest : public BugInfoTest
 {
 protected:
 	/* As long as a report can get. */
-	FullFindingTest() : slab_({fzpu, 32768, 64, 32832, 65536})
+	FullBugInfoTest() : slab_({fzpu, 32768, 64, 32832, 65536})
 	{
 		const std::string words(200, 'w');
 
@@ -240,21 +240,21 @@ protected:
 			track_of(4711, "worker-with-15c", 16, 16);
 		*debug_track(slab_.get(), 0, TRACK_FREE) =
 			track_of(4712, "worker-with-15d", 16, 16);
-		finding_begin(&finding_, SLAB_PROBLEM_POISON, name_.c_str(), "%s", words.c_str());
+		bug_info_begin(&bug_, SLAB_PROBLEM_POISON, name_.c_str(), "%s", words.c_str());
 		damage(slab_.object(0), POISON_FREE);
-		finding_slab(&finding_, slab_.get());
-		finding_object(&finding_, slab_.get(), 0);
-		finding_.detected = track_of(4713, "worker-with-15e", 16, 16);
-		finding_note(&finding_, "%s", words.c_str());
-		finding_fix(&finding_, "first%s", words.c_str());
-		finding_fix(&finding_, "second%s", words.c_str());
+		bug_info_slab(&bug_, slab_.get());
+		bug_info_object(&bug_, slab_.get(), 0);
+		bug_.detected = track_of(4713, "worker-with-15e", 16, 16);
+		bug_info_note(&bug_, "%s", words.c_str());
+		bug_info_fix(&bug_, "first%s", words.c_str());
+		bug_info_fix(&bug_, "second%s", words.c_str());
 	}
 
 	const std::string name_ = std::string(SLAB_MAX_NAME, 'n');
 	lone_slab slab_;
 };
 
-TEST_F(FullFindingTest, IsOneScreen)
+TEST_F(FullBugInfoTest, IsOneScreen)
 {
 	const caught_report report = reported();
 
@@ -266,7 +266,7 @@ TEST_F(FullFindingTest, IsOneScreen)
 	EXPECT_EQ(report.info.fixes, 2U);
 }
 
-TEST_F(FullFindingTest, IsOneWriteWithTheLongestNames)
+TEST_F(FullBugInfoTest, IsOneWriteWithTheLongestNames)
 {
 	names::all_long = true;
 	const caught_report report = reported();
@@ -286,7 +286,7 @@ TEST_F(FullFindingTest, IsOneWriteWithTheLongestNames)
 	EXPECT_EQ(names::calls, 1U);
 }
 
-TEST_F(FindingTest, ShowsEightFramesOfAStack)
+TEST_F(BugInfoTest, ShowsEightFramesOfAStack)
 {
 	lone_slab slab(entry_layout);
 

@@ -39,54 +39,54 @@ namespace
 
 /* --- what there is not ----------------------------------------------------------- */
 
-TEST_F(FindingTest, MayBeAboutNoSlab)
+TEST_F(BugInfoTest, MayBeAboutNoSlab)
 {
-	finding_begin(&finding_, SLAB_PROBLEM_NOT_A_SLAB, "entry",
-		      "Attempt to free object 0x%x outside of slab", 0x1230U);
-	finding_slab(&finding_, &slab_nowhere);
-	finding_fix(&finding_, "Object at 0x%x not freed", 0x1230U);
+	bug_info_begin(&bug_, SLAB_PROBLEM_NOT_A_SLAB, "entry",
+		       "Attempt to free object 0x%x outside of slab", 0x1230U);
+	bug_info_slab(&bug_, &slab_none);
+	bug_info_fix(&bug_, "Object at 0x%x not freed", 0x1230U);
 	EXPECT_EQ(reported().text, heading("entry: Attempt to free object 0x1230 outside of slab") +
 					   "FIX entry: Object at 0x1230 not freed\n");
 	EXPECT_EQ(names::calls, 0U);
 }
 
-TEST_F(FindingTest, MayBeAboutASlabAsAWhole)
+TEST_F(BugInfoTest, MayBeAboutASlabAsAWhole)
 {
 	lone_slab slab(entry_layout);
 
 	slab.debug()->used = 3;
 	slab.debug()->first = 2;
-	finding_begin(&finding_, SLAB_PROBLEM_COUNT, "entry",
-		      "Wrong object count. Counter is %d but counted were %d", 3, 512);
-	finding_slab(&finding_, slab.get());
-	finding_fix(&finding_, "Object count adjusted");
+	bug_info_begin(&bug_, SLAB_PROBLEM_COUNT, "entry",
+		       "Wrong object count. Counter is %d but counted were %d", 3, 512);
+	bug_info_slab(&bug_, slab.get());
+	bug_info_fix(&bug_, "Object count adjusted");
 	EXPECT_EQ(text(slab),
 		  heading("entry: Wrong object count. Counter is 3 but counted were 512") +
 			  "Slab SLAB objects=512 used=3 fp=BASE+144 flags=FZPU\n"
 			  "FIX entry: Object count adjusted\n");
 }
 
-TEST_F(FindingTest, OfAPlainSlabKnowsNoFreeObjects)
+TEST_F(BugInfoTest, OfAPlainSlabKnowsNoFreeObjects)
 {
-	lone_slab slab(entry_without_letters);
+	lone_slab slab(entry_without_debug_flags);
 	const std::uint16_t unused[] = {0, 8, 16};
 
-	slab.get()->carved = 10;
+	slab.get()->initialized = 10;
 	slab.get()->remote |= UINT64_C(2) << 16;
-	cpu_slab_hand_put(&slab.get()->cpu, 3, unused);
-	finding_begin(&finding_, SLAB_PROBLEM_INVALID_POINTER, "entry", "Invalid object pointer");
-	finding_slab(&finding_, slab.get());
+	cpu_slab_put(&slab.get()->cpu, 3, unused);
+	bug_info_begin(&bug_, SLAB_PROBLEM_INVALID_POINTER, "entry", "Invalid object pointer");
+	bug_info_slab(&bug_, slab.get());
 	EXPECT_EQ(text(slab), heading("entry: Invalid object pointer") +
 				      "Slab SLAB objects=1024 used=5 flags=-\n");
 }
 
-TEST_F(FindingTest, OfAPlainObjectShowsItAndWhatIsBefore)
+TEST_F(BugInfoTest, OfAPlainObjectShowsItAndWhatIsBefore)
 {
-	lone_slab slab(entry_without_letters);
+	lone_slab slab(entry_without_debug_flags);
 
-	finding_begin(&finding_, SLAB_PROBLEM_DOUBLE_FREE, "entry", "Object already free");
-	finding_slab(&finding_, slab.get());
-	finding_object(&finding_, slab.get(), 2);
+	bug_info_begin(&bug_, SLAB_PROBLEM_DOUBLE_FREE, "entry", "Object already free");
+	bug_info_slab(&bug_, slab.get());
+	bug_info_object(&bug_, slab.get(), 2);
 	EXPECT_EQ(text(slab), heading("entry: Object already free") +
 				      "Slab SLAB objects=1024 used=1024 flags=-\n"
 				      "Object BASE+128 @offset=128 size=64\n\n" +
@@ -94,9 +94,9 @@ TEST_F(FindingTest, OfAPlainObjectShowsItAndWhatIsBefore)
 				      lines("Object  ", 128, POISON_INUSE, 4));
 }
 
-/* --- objects with letters ----------------------------------------------------------- */
+/* --- objects with debug flags ----------------------------------------------------------- */
 
-TEST_F(FindingTest, OfAnObjectWithAllLettersIsComplete)
+TEST_F(BugInfoTest, OfAnObjectWithAllDebugFlagsIsComplete)
 {
 	lone_slab slab(entry_layout);
 	char *at = slab.object(32) + 64;
@@ -106,8 +106,9 @@ TEST_F(FindingTest, OfAnObjectWithAllLettersIsComplete)
 	*debug_track(slab.get(), 32, TRACK_ALLOC) = track_of(4711, "worker-1", 3, 16);
 	*debug_track(slab.get(), 32, TRACK_FREE) = track_of(4712, "worker-2", 1, 64);
 	begin(slab, 32, at, RED_ACTIVE);
-	finding_fix(&finding_, "Restoring %s %p-%p=0x%x", "Right Redzone",
-		    reinterpret_cast<void *>(0x1000), reinterpret_cast<void *>(0x1000), RED_ACTIVE);
+	bug_info_fix(&bug_, "Restoring %s %p-%p=0x%x", "Right Redzone",
+		     reinterpret_cast<void *>(0x1000), reinterpret_cast<void *>(0x1000),
+		     RED_ACTIVE);
 	EXPECT_EQ(text(slab),
 		  heading("entry: Right Redzone overwritten") +
 			  "BASE+4176-BASE+4176 @offset=4176. First byte 0x12 instead of 0xcc\n"
@@ -128,7 +129,7 @@ TEST_F(FindingTest, OfAnObjectWithAllLettersIsComplete)
 	EXPECT_EQ(names::calls, 1U);
 }
 
-TEST_F(FindingTest, FillsTheHandlersStruct)
+TEST_F(BugInfoTest, FillsTheHandlersStruct)
 {
 	lone_slab slab(entry_layout);
 	char *at = slab.object(32) + 64;
@@ -137,8 +138,8 @@ TEST_F(FindingTest, FillsTheHandlersStruct)
 	debug_record(slab.get(), 32)->requested = 40;
 	*debug_track(slab.get(), 32, TRACK_ALLOC) = track_of(4711, "worker-1", 16, 16);
 	begin(slab, 32, at, RED_ACTIVE);
-	finding_fix(&finding_, "one");
-	finding_fix(&finding_, "two");
+	bug_info_fix(&bug_, "one");
+	bug_info_fix(&bug_, "two");
 	const caught_report report = reported();
 	const struct slab_report &info = report.info;
 
@@ -153,7 +154,7 @@ TEST_F(FindingTest, FillsTheHandlersStruct)
 	EXPECT_EQ(info.last, at);
 	EXPECT_EQ(info.found, 0x12);
 	EXPECT_EQ(info.expected, RED_ACTIVE);
-	EXPECT_EQ(info.letters, fzpu);
+	EXPECT_EQ(info.debug_flags, fzpu);
 	EXPECT_EQ(info.objects, 512U);
 	EXPECT_EQ(info.used, 7U);
 	EXPECT_EQ(info.fixes, 2U);
@@ -169,7 +170,7 @@ TEST_F(FindingTest, FillsTheHandlersStruct)
 	EXPECT_EQ(info.detected.tid, 0);
 }
 
-TEST_F(FindingTest, SaysNothingOfStacksWithoutU)
+TEST_F(BugInfoTest, SaysNothingOfStacksWithoutU)
 {
 	lone_slab slab({SLAB_RED_ZONE | SLAB_POISON, 64, 16, 80, 128});
 
@@ -181,7 +182,7 @@ TEST_F(FindingTest, SaysNothingOfStacksWithoutU)
 	EXPECT_NE(report.find("flags=ZP\n"), std::string::npos);
 }
 
-TEST_F(FindingTest, MissesTheStackOfAnAllocationWithU)
+TEST_F(BugInfoTest, MissesTheStackOfAnAllocationWithU)
 {
 	lone_slab slab(entry_layout);
 
@@ -190,7 +191,7 @@ TEST_F(FindingTest, MissesTheStackOfAnAllocationWithU)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, KnowsTheThreadWhenThereIsNoStack)
+TEST_F(BugInfoTest, KnowsTheThreadWhenThereIsNoStack)
 {
 	lone_slab slab(entry_layout);
 
@@ -200,12 +201,12 @@ TEST_F(FindingTest, KnowsTheThreadWhenThereIsNoStack)
 		  std::string::npos);
 }
 
-TEST_F(FindingTest, SaysWhoCameUponIt)
+TEST_F(BugInfoTest, SaysWhoCameUponIt)
 {
-	finding_begin(&finding_, SLAB_PROBLEM_DOUBLE_FREE, "entry", "Object already free");
-	finding_detected(&finding_, nullptr);
-	EXPECT_EQ(finding_.detected.tid, static_cast<unsigned>(thread_id()));
-	finding_.detected = track_of(4711, "worker-1", 7, 16);
+	bug_info_begin(&bug_, SLAB_PROBLEM_DOUBLE_FREE, "entry", "Object already free");
+	bug_info_detected(&bug_, nullptr);
+	EXPECT_EQ(bug_.detected.tid, static_cast<unsigned>(thread_id()));
+	bug_.detected = track_of(4711, "worker-1", 7, 16);
 	const caught_report report = reported();
 
 	EXPECT_EQ(report.text, heading("entry: Object already free") +
@@ -221,7 +222,7 @@ TEST_F(FindingTest, SaysWhoCameUponIt)
 	EXPECT_EQ(report.info.detected.frames, 7U);
 }
 
-TEST_F(FindingTest, SaysHowManyBytesWereAskedFor)
+TEST_F(BugInfoTest, SaysHowManyBytesWereAskedFor)
 {
 	lone_slab slab(entry_layout);
 
@@ -230,27 +231,27 @@ TEST_F(FindingTest, SaysHowManyBytesWereAskedFor)
 	EXPECT_NE(text(slab).find("fp=NULL size=64 requested=18\n"), std::string::npos);
 }
 
-TEST_F(FindingTest, CarriesANoteAndTwoFixes)
+TEST_F(BugInfoTest, CarriesANoteAndTwoFixes)
 {
-	finding_begin(&finding_, SLAB_PROBLEM_FREELIST, "entry", "Freechain corrupt");
-	finding_note(&finding_, "%s %d", "the list leads to", 7);
-	finding_fix(&finding_, "Isolate corrupted freechain");
-	finding_fix(&finding_, "Marking all objects used");
-	finding_fix(&finding_, "dropped");
+	bug_info_begin(&bug_, SLAB_PROBLEM_FREELIST, "entry", "Freechain corrupt");
+	bug_info_note(&bug_, "%s %d", "the list leads to", 7);
+	bug_info_fix(&bug_, "Isolate corrupted freechain");
+	bug_info_fix(&bug_, "Marking all objects used");
+	bug_info_fix(&bug_, "dropped");
 	EXPECT_EQ(reported().text, heading("entry: Freechain corrupt") +
 					   "the list leads to 7\n"
 					   "FIX entry: Isolate corrupted freechain\n"
 					   "FIX entry: Marking all objects used\n");
 }
 
-TEST_F(FindingTest, IgnoresAFreelistThatLeadsNowhere)
+TEST_F(BugInfoTest, IgnoresAFreelistThatLeadsNowhere)
 {
 	lone_slab slab(entry_layout);
 
 	slab.debug()->first = 513;
 	debug_record(slab.get(), 0)->next = 0xffff;
 	begin(slab, 0, slab.object(0), POISON_FREE);
-	finding_object(&finding_, slab.get(), 512);
+	bug_info_object(&bug_, slab.get(), 512);
 	const std::string report = text(slab);
 
 	EXPECT_NE(report.find("used=512 fp=NULL flags"), std::string::npos);
@@ -259,13 +260,13 @@ TEST_F(FindingTest, IgnoresAFreelistThatLeadsNowhere)
 
 /* --- where it may be called ---------------------------------------------------------------- */
 
-TEST_F(FindingTest, LeavesErrnoAlone)
+TEST_F(BugInfoTest, LeavesErrnoAlone)
 {
 	lone_slab slab(entry_layout);
 
 	errno = 77;
 	begin(slab, 0, slab.object(0) + 64, RED_ACTIVE);
-	finding_detected(&finding_, nullptr);
+	bug_info_detected(&bug_, nullptr);
 	EXPECT_EQ(errno, 77);
 	errno = 77;
 	reported();
@@ -276,12 +277,12 @@ lone_slab *signal_slab;
 
 void report_in_handler(int)
 {
-	struct finding finding;
+	struct bug_info bug;
 
-	finding_begin(&finding, SLAB_PROBLEM_USE_AFTER_FREE, "entry", "Use after free");
-	finding_slab(&finding, signal_slab->get());
-	finding_object(&finding, signal_slab->get(), 0);
-	finding_report(&finding);
+	bug_info_begin(&bug, SLAB_PROBLEM_USE_AFTER_FREE, "entry", "Use after free");
+	bug_info_slab(&bug, signal_slab->get());
+	bug_info_object(&bug, signal_slab->get(), 0);
+	bug_info_report(&bug);
 }
 
 /* A signal stack of `room` bytes besides what the kernel puts there. */
@@ -307,7 +308,7 @@ void on_a_small_stack(std::size_t room, void (*handler)(int))
 	munmap(map, mapped);
 }
 
-TEST_F(FindingTest, IsReportedOnASmallSignalStack)
+TEST_F(BugInfoTest, IsReportedOnASmallSignalStack)
 {
 	if (under_asan || under_tsan)
 		GTEST_SKIP() << "sanitizers need larger stacks";

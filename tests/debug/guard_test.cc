@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sampled objects as long as nobody misuses them: whatever else a cache promises holds
+ * Sampled objects without misuse: whatever else a cache promises holds
  * for them as well; which are taken, and where they go. Misuse: guard_report_test.cc.
  */
 #include <algorithm>
@@ -314,7 +314,7 @@ TEST_F(GuardTest, AboveThatAThousandASecondAreTaken)
 	free_many(cache_, objs);
 }
 
-TEST_F(GuardTest, WithLettersEveryNthIsTakenAboveThatToo)
+TEST_F(GuardTest, WithDebugFlagsEveryNthIsTakenAboveThatToo)
 {
 	constexpr unsigned long n = 2000;
 
@@ -469,7 +469,7 @@ TEST_F(GuardTest, AChildOfABusyProcessGoesOn)
 	std::atomic<bool> stop{false};
 	std::vector<std::thread> threads;
 
-	settle_before_fork(); /* threads that never sleep are not waited for each time */
+	finish_before_fork(); /* threads that never sleep are not waited for each time */
 	for (int i = 0; i < 3; i++)
 		threads.emplace_back([&] {
 			while (!stop)

@@ -3,7 +3,7 @@
  * The cases of the kernel's slub_kunit suite, with its numbers of errors: as
  * there, each report counts, each "FIX" line, and each leaked object.
  *
- * The names are the kernel's, and so are sizes, letters and what is written
+ * The names are the kernel's, and so are sizes, debug flags and what is written
  * where. Where libslab differs, the case says so.
  */
 #include <csignal>
@@ -116,7 +116,7 @@ TEST_F(KunitTest, test_clobber_redzone_free)
 TEST_F(KunitTest, test_kmalloc_redzone_access)
 {
 	struct slab_cache *cache = cache_of_size(32);
-	lettered on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
+	flagged on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
 	char *p = hidden(slab_malloc(18));
 
 	p[18] = static_cast<char>(0xab);
@@ -143,7 +143,7 @@ TEST_F(KunitTest, test_leak_destroy)
 TEST_F(KunitTest, test_krealloc_redzone_zeroing)
 {
 	struct slab_cache *cache = cache_of_size(64);
-	lettered on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
+	flagged on(cache, SLAB_STORE_USER | SLAB_RED_ZONE);
 	char *p = hidden(slab_malloc(58));
 
 	std::memset(p, 0xff, 58);
@@ -223,9 +223,9 @@ void allocate_in_handler(int)
 
 /*
  * Only fast paths are async-signal-safe, and only restartable sequences have
- * them: the other engines, and every debug letter, take locks that the
+ * them: the other engines, and every debug flag, take locks that the
  * interrupted code may hold, and the handler would wait for ever. So this is
- * without letters and on that engine alone; the cache is warm, its one
+ * without debug flags and on that engine alone; the cache is warm, its one
  * thread stays on one CPU, and so both always have a slab at hand.
  */
 TEST_F(KunitTest, test_kmalloc_kfree_nolock)

@@ -200,7 +200,7 @@ const row rows[] = {
 /* In a child, on one CPU. */
 enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigned long interval)
 {
-	settle_before_fork();
+	finish_before_fork();
 	const pid_t child = fork();
 	int status = 0;
 

@@ -282,7 +282,7 @@ template <typename Action> unsigned fail_in_turn(Action action)
 	constexpr unsigned turns = 40;
 	unsigned failed = 0;
 
-	/* All caches that it needs exist now, and get the letter A. */
+	/* All caches that it needs exist now, and get the flag A. */
 	EXPECT_TRUE(action());
 	EXPECT_EQ(slab_set_fail("cache=*,times=0"), 0);
 	for (unsigned turn = 1; turn <= turns; turn++) {

@@ -191,7 +191,7 @@ protected:
 	}
 
 	/* All that is in constant use, a few times over, while others pass by. */
-	void use_hot(unsigned first, unsigned last)
+	void use_last_freed(unsigned first, unsigned last)
 	{
 		for (int turn = 0; turn < 4; turn++)
 			for (unsigned i = first; i < last; i++)
@@ -210,7 +210,7 @@ protected:
 
 TEST_F(ScanTest, ASearchThroughTenTimesTheCacheLeavesTheHotSet)
 {
-	use_hot(0, hot);
+	use_last_freed(0, hot);
 	for (unsigned i = 1000; i < 1000 + 10 * capacity; i++)
 		fetch(i);
 	EXPECT_EQ(present(0, hot), hot);
@@ -218,7 +218,7 @@ TEST_F(ScanTest, ASearchThroughTenTimesTheCacheLeavesTheHotSet)
 
 TEST_F(ScanTest, SearchesTimeAndAgainLeaveTheHotSet)
 {
-	use_hot(0, hot);
+	use_last_freed(0, hot);
 	for (unsigned turn = 0; turn < 5; turn++) {
 		for (unsigned i = 1000; i < 1000 + 10 * capacity; i++)
 			fetch(i);
@@ -229,7 +229,7 @@ TEST_F(ScanTest, SearchesTimeAndAgainLeaveTheHotSet)
 /* Who touches each entry of a search once more while it is new does not make it hot. */
 TEST_F(ScanTest, ASearchThatLooksAtWhatItAddedIsASearch)
 {
-	use_hot(0, hot);
+	use_last_freed(0, hot);
 	for (unsigned i = 1000; i < 1000 + 10 * capacity; i++) {
 		fetch(i);
 		EXPECT_TRUE(look(i));
@@ -239,9 +239,9 @@ TEST_F(ScanTest, ASearchThatLooksAtWhatItAddedIsASearch)
 
 TEST_F(ScanTest, AnotherHotSetTakesOver)
 {
-	use_hot(0, hot);
+	use_last_freed(0, hot);
 	for (int turn = 0; turn < 20; turn++) {
-		use_hot(5000, 5000 + hot);
+		use_last_freed(5000, 5000 + hot);
 		for (unsigned i = 1000; i < 1000 + capacity; i++)
 			fetch(i + static_cast<unsigned>(turn) * 10000);
 	}
@@ -250,7 +250,7 @@ TEST_F(ScanTest, AnotherHotSetTakesOver)
 
 TEST_F(ScanTest, WhoComesBackInTimeGoesToTheMainQueue)
 {
-	use_hot(0, hot);
+	use_last_freed(0, hot);
 	for (unsigned i = 1000; i < 1000 + capacity; i++)
 		fetch(i);
 	ASSERT_EQ(stats().returns, 0u);

@@ -344,7 +344,7 @@ TEST_F(EntryCacheTest, UnderTheLimitOfTheProcessEntriesMakeWay)
 	EXPECT_GT(stats().reclaims, 0u);
 }
 
-TEST_F(EntryCacheTest, DebugLettersFindNothing)
+TEST_F(EntryCacheTest, DebugFlagsFindNothing)
 {
 	const char *const kinds[] = {"test.entry", "test.attribute", "test.value", "test.dn"};
 

@@ -268,7 +268,7 @@ TEST_F(EntryCacheTest, LookupsOfAllThreadsAreCounted)
 
 /* --- destruction ------------------------------------------------------------------------------------ */
 
-TEST_F(EntryCacheTest, DestroyTellsWhatIsStillReferenced)
+TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 {
 	static std::map<std::string, unsigned> told;
 	struct dirsrv_entry *entry;
@@ -295,7 +295,7 @@ TEST_F(EntryCacheTest, DestroyTellsWhatIsStillReferenced)
 }
 
 /* fn is told of one entry, and meanwhile all others lose their references, and memory is short. */
-TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyTellsOfThem)
+TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyReportsThem)
 {
 	struct told {
 		struct dirsrv_entry_pool *pool;

@@ -431,7 +431,7 @@ TEST_F(EntryTest, APoolInUseStaysAndIsReported)
 	}
 }
 
-TEST_F(EntryTest, DebugLettersFindNothing)
+TEST_F(EntryTest, DebugFlagsFindNothing)
 {
 	for (const char *kind : {"test.entry", "test.attribute", "test.value", "test.dn"})
 		ASSERT_EQ(slab_cache_debug(cache_called(kind), SLAB_DEBUG_DEFAULT), 0);

@@ -229,7 +229,7 @@ TEST_F(ProfileToolTest, FilesThatAreNoProfiles)
 
 	expect_refused("", "is no profile of pblocks: it is no JSON object");
 	expect_refused("[1]", "is no profile of pblocks: it is no JSON object");
-	expect_refused("{\"slab\": 1}", "is no profile of pblocks: it has no pblock_profile");
+	expect_refused("{\"slab\": 2}", "is no profile of pblocks: it has no pblock_profile");
 	expect_refused(replaced(good, "profile\": 1", "profile\": 2"),
 		       "is of version 2 of the format; this program reads version 1");
 	expect_refused(replaced(good, "\"kinds\"", "\"sorts\""),

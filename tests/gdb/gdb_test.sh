@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 export SLAB_ENGINE="$engine" SLAB_CONTROL=off
 
 set -- -ex 'slab info'
-for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' draining fresh 0x1234; do
+for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' legacy fresh 0x1234; do
 	set -- "$@" -ex "slab object $object"
 done
 
@@ -53,7 +53,7 @@ esac
 used=1
 [ "$engine" != rseq ] || used=2
 cat >"$folder/expected" <<END
-Name                       Objects  Objsize   Slabs  Letters Cache
+Name                       Objects  Objsize   Slabs  Flags   Cache
 plain                            $used       64       1  -       X
 entry                            1       64       1  FZPU    X
 old                              1       64       1  FZPU    X
@@ -66,13 +66,13 @@ object  1 of its slab: $freed
 slab    X objects=1024 used=$used: owned by CPU X
 X is 3 bytes from the start of object X of cache entry (64 bytes)
 object  0 of its slab: allocated
-slab    X objects=682 used=1: letters ZPU
+slab    X objects=682 used=1: debug flags ZPU
 allocated T by tid X (objects) on CPU X
     #0 entry_new (objects.c:X)
     #1 main (objects.c:X)
 X is 0 bytes from the start of object X of cache entry (64 bytes)
 object  1 of its slab: free
-slab    X objects=682 used=1: letters ZPU
+slab    X objects=682 used=1: debug flags ZPU
 allocated T by tid X (objects) on CPU X
     #0 main (objects.c:X)
     #1 __libc_start_call_main (libc_start_call_main.h:X)
@@ -85,7 +85,7 @@ slab    X objects=2048 used=1: owned by CPU X
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is 0 bytes from the start of object X of cache old (64 bytes)
 object  0 of its slab: allocated
-slab    X objects=1024 used=1: drains
+slab    X objects=1024 used=1: legacy layout
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  1000 of its slab: never handed out
 slab    X objects=1024 used=$used: owned by CPU X

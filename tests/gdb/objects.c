@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
-extern char *volatile sized, *volatile large, *volatile draining, *volatile fresh;
+extern char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
 char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
-char *volatile sized, *volatile large, *volatile draining, *volatile fresh;
+char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
 
 static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
 {
@@ -33,7 +33,7 @@ int main(void)
 	slab_free(entry, tracked_freed);
 	sized = slab_malloc(18);
 	large = slab_malloc(100000);
-	draining = slab_alloc(old);
+	legacy = slab_alloc(old);
 	slab_cache_debug(old, SLAB_DEBUG_DEFAULT);
 	abort();
 }

@@ -98,7 +98,7 @@ TEST_F(CountersTest, AsManyWordsAsTheLargestMachineHasCpus)
 	slab_cache_attach_counters(cache, nullptr, 0);
 }
 
-TEST_F(CountersTest, AnswersTellAllThatIsKnownOfThem)
+TEST_F(CountersTest, AnswersShowAllThatIsKnownOfThem)
 {
 	struct slab_counter bytes = counter("held", words + 1, SLAB_COUNTER_BYTES);
 

@@ -171,7 +171,7 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 	expect_has(all.text, "\"current\",");
 }
 
-TEST(InspectTest, SlabsWithLettersSaySo)
+TEST(InspectTest, SlabsWithDebugFlagsSaySo)
 {
 	test_cache cache(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects held(cache, 10);
@@ -197,7 +197,7 @@ TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 
 	EXPECT_EQ(all.result, -EINVAL);
 	EXPECT_EQ(all.text,
-		  "{\"slab\":1,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
+		  "{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
 		  "memory; that can be: ping, stats, slabs, traces\"}");
 }
 
@@ -207,7 +207,7 @@ TEST(InspectTest, AnUnknownCacheIsNamed)
 
 	EXPECT_EQ(all.result, -ENOENT);
 	EXPECT_EQ(all.text,
-		  "{\"slab\":1,\"ok\":false,\"error\":\"no cache is called \\\"enrty\\\"\"}");
+		  "{\"slab\":2,\"ok\":false,\"error\":\"no cache is called \\\"enrty\\\"\"}");
 }
 
 TEST(InspectTest, AnAddressThatIsNoRootIsToldFromOneThatCannotBeRead)
@@ -263,8 +263,8 @@ TEST(InspectTest, ReadsThatFailAnywhereFailTheWhole)
 /* Flip bits in what is read, more and more often. */
 TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
 {
-	test_cache plain(64), lettered(100, SLAB_RED_ZONE | SLAB_STORE_USER);
-	const objects many(plain, 5000), few(lettered, 300);
+	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
+	const objects many(plain, 5000), few(flagged, 300);
 	static std::uint64_t words[64];
 	struct slab_counter counters[] = {{}, {}};
 	std::mt19937_64 random(20261121);
@@ -281,7 +281,7 @@ TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
 		const std::uint64_t rarity = UINT64_C(1) << random() % 14;
 		const char *requests[] = {"stats", "slabs ", "traces allocated 0 "};
 		const std::string request = requests[round % 3];
-		const std::string name = round % 3 ? lettered.name() : "";
+		const std::string name = round % 3 ? flagged.name() : "";
 		const answered all = inspect(request + name, [&](char *bytes, std::size_t size) {
 			if (random() % rarity == 0)
 				bytes[random() % size] ^= static_cast<char>(1 << random() % 8);
@@ -630,7 +630,7 @@ TEST(InspectTest, AProcessWithoutANameIsNamedAllTheSame)
 
 /* --- on the way ----------------------------------------------------------------------- */
 
-/* Between the copies of its descriptor and of its letters, it became another one. */
+/* Between the copies of its descriptor and of its debug flags, it became another one. */
 TEST(InspectTest, ASlabThatIsDescribedAnewIsLeftOutOfTraces)
 {
 	test_cache cache(100, SLAB_STORE_USER);
@@ -662,7 +662,7 @@ TEST(InspectTest, TracesThatFindNoMemoryAreARefusal)
 {
 	test_cache cache(100, SLAB_STORE_USER);
 	const objects held(cache, 10);
-	const std::string request = "slab/1 traces allocated 0 " + cache.name();
+	const std::string request = "slab/2 traces allocated 0 " + cache.name();
 
 	EXPECT_EQ(run_in_child([&] {
 			  struct slab_json reply = {};

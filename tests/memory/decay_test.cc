@@ -33,7 +33,7 @@ TEST(DecayTest, FreeMemoryGoesAfterADecayTimeAndNotBefore)
 
 	ASSERT_GE(pages, 20000 / objects_per_page);
 	free_all(cache, objs);
-	run_passes(decay_turns - 1);
+	run_passes(decay_epochs - 1);
 	EXPECT_EQ(resident(objs), pages);
 	run_passes(2);
 	EXPECT_EQ(resident(objs), 0u);
@@ -50,7 +50,7 @@ TEST(DecayTest, MemoryThatWentComesBackAsItIsNeeded)
 		for (std::size_t i = 0; i < objs.size(); i++)
 			ASSERT_TRUE(intact(objs[i], object_size, i));
 		free_all(cache, objs);
-		run_passes(enough_turns);
+		run_passes(enough_epochs);
 		EXPECT_EQ(resident(objs), 0u);
 	}
 	EXPECT_EQ(slab_cache_validate(cache), 0);
@@ -65,7 +65,7 @@ TEST(DecayTest, CachedBytesOfTheProcessAreWhatIsResident)
 	stats.struct_size = sizeof(stats);
 	ASSERT_EQ(slab_process_stats(&stats), 0);
 	EXPECT_GT(stats.cached_bytes, 0u);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	ASSERT_EQ(slab_process_stats(&stats), 0);
 	EXPECT_EQ(stats.cached_bytes, 0u);
 }
@@ -81,7 +81,7 @@ TEST(DecayTest, MemoryBySizeGoes)
 	}
 	for (void *obj : objs)
 		slab_mfree(obj);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(resident(objs), 0u);
 }
 
@@ -97,7 +97,7 @@ TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 		free_all(cache, objs);
 	}).join();
 	ASSERT_GT(stats_of(cache).cpu_slabs, 0u);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 	EXPECT_EQ(resident(objs), 0u);
 }
@@ -112,7 +112,7 @@ TEST(DecayTest, WhatABusyCacheDoesNotNeedGoes)
 	for (std::size_t i = 0; i < peak.size(); i++)
 		(i % (16 * objects_per_page) == 0 ? live : dead).push_back(peak[i]);
 	free_all(cache, dead);
-	for (unsigned i = 0; i < 3 * decay_turns; i++) {
+	for (unsigned i = 0; i < 3 * decay_epochs; i++) {
 		const objects work = allocate(cache, 100 + i);
 
 		free_all(cache, work);
@@ -131,7 +131,7 @@ TEST(DecayTest, MinPartialSlabsGoToo)
 	free_all(cache, objs);
 	cache_flush(cache);
 	ASSERT_GT(stats_of(cache).partial, 0u);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).slabs, 0u);
 	EXPECT_EQ(resident(objs), 0u);
 }
@@ -144,7 +144,7 @@ TEST(DecayTest, MemoryThatIsUsedInTurnsStays)
 	const objects first = allocate(cache, 2000);
 
 	free_all(cache, first);
-	for (unsigned i = 0; i < 3 * decay_turns; i++) {
+	for (unsigned i = 0; i < 3 * decay_epochs; i++) {
 		run_pass();
 		EXPECT_GE(resident(first), first.size() / objects_per_page * 9 / 10) << i;
 		free_all(cache, allocate(cache, 2000));
@@ -156,7 +156,7 @@ TEST(DecayTest, SlabsInUseLoseThePagesWithoutObjects)
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(resident(s.live), pages_of(s.live).size());
 	EXPECT_EQ(resident(s.dead), s.mixed_pages()) << "only pages of live objects";
 	for (std::size_t i = 0; i < s.live.size(); i++)
@@ -169,14 +169,14 @@ TEST(DecayTest, SlabsInUseLoseThePagesWithoutObjects)
 	if (page > 4096)                                                                           \
 	GTEST_SKIP() << "for slabs of many pages"
 
-TEST(DecayTest, StatisticsTellWhatSlabsInUseHold)
+TEST(DecayTest, StatisticsShowWhatSlabsInUseHold)
 {
 	SKIP_WITH_LARGE_PAGES();
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
 	EXPECT_GE(stats_of(cache).populated, 20000 * object_size);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(stats_of(cache).populated, pages_of(s.live).size() * page);
 	EXPECT_EQ(stats_of(cache).objects, s.live.size());
 	free_all(cache, s.live);
@@ -191,7 +191,7 @@ TEST(DecayTest, PagesThatWentServeAgain)
 
 	const unsigned long slabs = stats_of(cache).slabs;
 
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	const objects again = allocate(cache, s.dead.size());
 
 	EXPECT_LE(stats_of(cache).slabs, slabs) << "from the same slabs";
@@ -211,7 +211,7 @@ TEST(DecayTest, PagesThatServedAgainGoAgain)
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
 	for (unsigned round = 0; round < 2; round++) {
-		run_passes(enough_turns);
+		run_passes(enough_epochs);
 		EXPECT_EQ(resident(s.dead), s.mixed_pages()) << round;
 		free_all(cache, allocate(cache, s.dead.size()));
 	}
@@ -224,7 +224,7 @@ TEST(DecayTest, ObjectsOnPagesThatStayedComeFirst)
 	test_cache cache(object_size);
 	const survivors s = thin_out(cache, 4000, 2 * objects_per_page);
 
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	const unsigned per_slab = stats_of(cache).objects_per_slab;
 	objects some;
 
@@ -236,7 +236,7 @@ TEST(DecayTest, ObjectsOnPagesThatStayedComeFirst)
 }
 
 /* What is freed into a slab that has settled goes as well, in its turn. */
-TEST(DecayTest, ASettledSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
+TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 {
 	test_cache cache(object_size);
 	survivors s = thin_out(cache, 20000, 10 * objects_per_page);
@@ -255,7 +255,7 @@ TEST(DecayTest, ASettledSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 }
 
 /* … whoever collects it. */
-TEST(DecayTest, ASettledSlabIsLookedAtAgainAfterAValidation)
+TEST(DecayTest, APurgedSlabIsLookedAtAgainAfterAValidation)
 {
 	test_cache cache(object_size);
 	survivors s = thin_out(cache, 20000, 10 * objects_per_page);
@@ -328,11 +328,11 @@ TEST(DecayTest, TypeSafeSlabsGoAfterAGracePeriodAndInOnePiece)
 	urcu_bp_flavor.read_lock();
 	const survivors s = thin_out(cache, 20000, 2000);
 
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(resident(s.dead), pages_of(s.dead).size()) << "a reader may look";
 	urcu_bp_flavor.read_unlock();
 	slab_rcu_barrier(cache);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	for (void *obj : s.live) {
 		const struct slab *slab = slab_of(obj);
 
@@ -358,7 +358,7 @@ TEST(DecayTest, ObjectsThatWaitForAGracePeriodKeepTheirContents)
 			slab_free_rcu(cache, objs[i]);
 		else
 			slab_free(cache, objs[i]);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	for (std::size_t i = 0; i < objs.size(); i++) {
 		if (i % 100) {
 			EXPECT_TRUE(intact(objs[i], object_size, i));
@@ -402,7 +402,7 @@ TEST(DecayTest, ZeroedObjectsAreZeroOnPagesThatWent)
 	const survivors s = thin_out(cache, 5000, 10 * objects_per_page);
 	objects again;
 
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	for (std::size_t i = 0; i < s.dead.size(); i++) {
 		again.push_back(slab_alloc(cache));
 		ASSERT_TRUE(all_bytes(again.back(), object_size, 0));

@@ -44,16 +44,16 @@ TEST(DecayRuleTest, HugePagesThatAreMostlyInUseAreNotBrokenUp)
 TEST(DecayRuleTest, WhatIsIdleForADecayTimeIsRipe)
 {
 	EXPECT_FALSE(decay_is_ripe(7, 7));
-	EXPECT_FALSE(decay_is_ripe(7, 7 + DECAY_TURNS - 1));
-	EXPECT_TRUE(decay_is_ripe(7, 7 + DECAY_TURNS));
+	EXPECT_FALSE(decay_is_ripe(7, 7 + DECAY_EPOCHS - 1));
+	EXPECT_TRUE(decay_is_ripe(7, 7 + DECAY_EPOCHS));
 	/* Freed since the last pass: the next one is the first to see it. */
 	EXPECT_FALSE(decay_is_ripe(8, 7));
-	EXPECT_TRUE(decay_is_ripe(UINT32_MAX - 1, DECAY_TURNS - 1));
+	EXPECT_TRUE(decay_is_ripe(UINT32_MAX - 1, DECAY_EPOCHS - 1));
 	EXPECT_FALSE(decay_is_ripe(UINT32_MAX - 1, 1));
 }
 
 /* A slab of 100-byte objects of which none but these are in use. */
-std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned carved)
+std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned initialized)
 {
 	static struct slab slab;
 	std::uint64_t map[SLAB_MAP_WORDS], used[2];
@@ -63,7 +63,7 @@ std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned c
 	for (unsigned i : used_objects)
 		map[i / 64] &= ~(UINT64_C(1) << i % 64);
 	slab.cpu.size8 = 104 / 8;
-	slab.carved = static_cast<std::uint16_t>(carved);
+	slab.initialized = static_cast<std::uint16_t>(initialized);
 	decay_used_pages(&slab, map, used);
 	for (unsigned i = 0; i < 128; i++)
 		if (used[i / 64] >> i % 64 & 1)
@@ -178,10 +178,10 @@ TEST(DecayTimeTest, PassesEndWhenNothingIsLeftToDo)
 	EXPECT_LT(run_all_passes(), 100u);
 	EXPECT_EQ(decay_wait(), 0);
 	EXPECT_EQ(slab_maintain(), -1);
-	const std::uint32_t turn = decay_turn();
+	const std::uint32_t epoch = decay_epoch();
 
 	run_passes(10);
-	EXPECT_EQ(decay_turn(), turn);
+	EXPECT_EQ(decay_epoch(), epoch);
 	free_all(cache, objs);
 	EXPECT_GE(slab_maintain(), 0) << "something was freed";
 	EXPECT_GT(decay_wait(), 0);
@@ -234,7 +234,7 @@ TEST(DecayTimeTest, MaintenanceSaysWhenItWantsToBeCalled)
 TEST(DecayTimeTest, TheNextPassComesNearerWhileOneWaits)
 {
 	test_cache cache(object_size);
-	const long whole = slab_options()->decay_ms / static_cast<long>(DECAY_TURNS);
+	const long whole = slab_options()->decay_ms / static_cast<long>(DECAY_EPOCHS);
 
 	run_all_passes();
 	slab_free(cache, slab_alloc(cache));
@@ -250,11 +250,11 @@ TEST(DecayTimeTest, CallsInBetweenDoNothing)
 
 	free_all(cache, allocate(cache, 1000));
 	run_pass();
-	const std::uint32_t turn = decay_turn();
+	const std::uint32_t epoch = decay_epoch();
 
 	for (unsigned i = 0; i < 1000; i++)
 		slab_maintain();
-	EXPECT_EQ(decay_turn(), turn);
+	EXPECT_EQ(decay_epoch(), epoch);
 }
 
 TEST(DecayTimeTest, NeverIsNever)
@@ -267,9 +267,9 @@ TEST(DecayTimeTest, NeverIsNever)
 
 	free_all(cache, objs);
 	EXPECT_EQ(slab_maintain(), -1);
-	run_passes(3 * decay_turns);
+	run_passes(3 * decay_epochs);
 	EXPECT_EQ(resident(objs), pages);
-	EXPECT_EQ(decay_turn(), 0u);
+	EXPECT_EQ(decay_epoch(), 0u);
 	EXPECT_GE(slab_trim(), pages * page);
 	EXPECT_EQ(resident(objs), 0u);
 }
@@ -287,7 +287,7 @@ TEST(DecayTimeTest, ZeroIsAtOnce)
 	ASSERT_EQ(slab_process_stats(&stats), 0);
 	EXPECT_EQ(stats.cached_bytes, 0u) << "no free slab holds memory";
 	EXPECT_LT(resident(objs), objs.size() / objects_per_page / 2);
-	run_passes(enough_turns);
+	run_passes(enough_epochs);
 	EXPECT_EQ(resident(objs), 0u);
 }
 

@@ -226,7 +226,7 @@ TEST(DefragTest, ObjectsThatAreFreedMeanwhileAreNotMoved)
 	directory dir(5000);
 	std::size_t left = dir.thin_out(10), next = 0;
 
-	/* Ahead of every object that is asked for, two others go. */
+	/* Ahead of every object that is requested, two others go. */
 	dir.before = [&] {
 		elsewhere([&] {
 			for (int n = 0; n < 2; n++, next += 37)
@@ -238,7 +238,7 @@ TEST(DefragTest, ObjectsThatAreFreedMeanwhileAreNotMoved)
 	dir.verify_all();
 }
 
-TEST(DefragTest, SlabsWithLettersAreLeftAlone)
+TEST(DefragTest, SlabsWithDebugFlagsAreLeftAlone)
 {
 	directory dir(3000, SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE);
 
@@ -249,7 +249,7 @@ TEST(DefragTest, SlabsWithLettersAreLeftAlone)
 	EXPECT_EQ(dir.places(), before);
 }
 
-TEST(DefragTest, LettersMayBeSwitchedOnMeanwhile)
+TEST(DefragTest, DebugFlagsMayBeSwitchedOnMeanwhile)
 {
 	directory dir(5000);
 	const std::size_t left = dir.thin_out(10);
@@ -415,12 +415,12 @@ TEST(DefragTest, ShrinkOverTheSocketMovesObjectsFirst)
 	directory dir(5000);
 	const std::size_t left = dir.thin_out(10);
 	const std::uint64_t slabs = dir.slabs();
-	const std::string got = answer("slab/1 shrink " + dir.cache().name());
+	const std::string got = answer("slab/2 shrink " + dir.cache().name());
 	const struct slab_stats stats = stats_of(dir.cache());
 
 	ASSERT_GT(stats.moved, 0u);
 	dir.expect_dense(left);
-	EXPECT_EQ(got, "{\"slab\":1,\"ok\":true,\"name\":\"" + dir.cache().name() +
+	EXPECT_EQ(got, "{\"slab\":2,\"ok\":true,\"name\":\"" + dir.cache().name() +
 			       "\",\"slabs\":" + std::to_string(slabs - stats.slabs) +
 			       ",\"moved\":" + std::to_string(stats.moved) + "}\n");
 }
@@ -435,7 +435,7 @@ TEST(DefragTest, ShrinkOverTheSocketHoldsNoLockOverTheCallbacks)
 		if (!asked++)
 			elsewhere([] { test_cache other(100); });
 	};
-	answer("slab/1 shrink " + dir.cache().name());
+	answer("slab/2 shrink " + dir.cache().name());
 	EXPECT_GT(asked, 0u);
 }
 
@@ -444,13 +444,13 @@ TEST(DefragTest, OtherCachesAreShrunkAsEver)
 	test_cache plain(100);
 
 	slab_free(plain, slab_alloc(plain));
-	EXPECT_EQ(answer("slab/1 shrink " + plain.name()), "{\"slab\":1,\"ok\":true,\"name\":\"" +
+	EXPECT_EQ(answer("slab/2 shrink " + plain.name()), "{\"slab\":2,\"ok\":true,\"name\":\"" +
 								   plain.name() +
 								   "\",\"slabs\":1,\"moved\":0}\n");
-	EXPECT_EQ(answer("slab/1 shrink"),
-		  "{\"slab\":1,\"ok\":false,\"error\":\"shrink needs the name of a cache\"}\n");
-	EXPECT_EQ(answer("slab/1 shrink nobody"),
-		  "{\"slab\":1,\"ok\":false,\"error\":\"no cache is called \\\"nobody\\\"\"}\n");
+	EXPECT_EQ(answer("slab/2 shrink"),
+		  "{\"slab\":2,\"ok\":false,\"error\":\"shrink needs the name of a cache\"}\n");
+	EXPECT_EQ(answer("slab/2 shrink nobody"),
+		  "{\"slab\":2,\"ok\":false,\"error\":\"no cache is called \\\"nobody\\\"\"}\n");
 }
 
 /* --- bad input --------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ TEST_F(LimitTest, AllOfTheProcessesCanBeUsedAndNothingBeyond)
 	free_many(cache, objects);
 }
 
-TEST_F(LimitTest, SlabsWithLettersAreTheProcessesToo)
+TEST_F(LimitTest, SlabsWithDebugFlagsAreTheProcessesToo)
 {
 	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE | SLAB_STORE_USER);
 	process_limit limit(mib);

@@ -131,7 +131,7 @@ TEST(Machine, ACacheOf512PossibleCpusIsSmall)
 	EXPECT_LE(bytes, 8192u);
 }
 
-/* It has gather buffers of its own; their rows are in the same area. */
+/* It has remote batches of its own; their rows are in the same area. */
 TEST(Machine, ACacheWithAFlavourOf512PossibleCpusIsSmall)
 {
 	struct slab_cache_args args = {};

@@ -182,10 +182,10 @@ TEST_P(SegmentLayoutTest, EveryAddressOfASlabLeadsToItsDescriptor)
 TEST_P(SegmentLayoutTest, AddressesOfTheHeadLeadNowhere)
 {
 	for (char *at = reinterpret_cast<char *>(segment_); at < segment_->base; at += 64)
-		ASSERT_EQ(slab_of(at), &slab_nowhere);
-	EXPECT_EQ(slab_of(segment_->base - 1), &slab_nowhere);
-	EXPECT_FALSE(slab_is_object(&slab_nowhere, segment_));
-	EXPECT_EQ(cpu_slab_owner(&slab_nowhere.cpu), CPU_NONE);
+		ASSERT_EQ(slab_of(at), &slab_none);
+	EXPECT_EQ(slab_of(segment_->base - 1), &slab_none);
+	EXPECT_FALSE(slab_is_object(&slab_none, segment_));
+	EXPECT_EQ(cpu_slab_owner(&slab_none.cpu), CPU_NONE);
 }
 
 using SegmentGuardDeathTest = SegmentLayoutTest;
@@ -244,8 +244,8 @@ TEST_F(SegmentTest, AddressesOfASlabThatIsNotNeededYetLeadNowhere)
 
 	ASSERT_LT(segment->slabs, segment->room);
 	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17) - 1), taken_.back());
-	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17)), &slab_nowhere);
-	EXPECT_EQ(slab_of(segment_start(segment) + SEGMENT_SIZE - 1), &slab_nowhere);
+	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17)), &slab_none);
+	EXPECT_EQ(slab_of(segment_start(segment) + SEGMENT_SIZE - 1), &slab_none);
 }
 
 /* 0 under sanitizers, which map memory of their own meanwhile. */

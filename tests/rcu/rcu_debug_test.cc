@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab_free_rcu() in caches with debug letters, and of what cannot be freed: whoever
+ * slab_free_rcu() in caches with debug flags, and of what cannot be freed: whoever
  * called it is told, then and later.
  */
 #include <string>
@@ -22,7 +22,7 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_letters = SLAB_DEBUG_DEFAULT;
+constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
 const struct slab_cache_args *with_rcu()
 {
@@ -45,9 +45,9 @@ void in_thread(const char *name, void (*act)(struct slab_cache *, void *), struc
 	}).join();
 }
 
-TEST_F(DebugTest, RcuFreesWithLetters)
+TEST_F(DebugTest, RcuFreesWithDebugFlags)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 
 	for (int i = 0; i < 1000; i++)
 		slab_free_rcu(cache, slab_alloc(cache));
@@ -60,7 +60,7 @@ TEST_F(DebugTest, RcuFreesWithLetters)
 
 TEST_F(DebugTest, RcuPoisonsAfterTheGracePeriodOnly)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[0] = 1;
@@ -72,7 +72,7 @@ TEST_F(DebugTest, RcuPoisonsAfterTheGracePeriodOnly)
 
 TEST_F(DebugTest, RcuDoubleFreeNamesBoth)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	void *obj = slab_alloc(cache);
 
 	in_thread("frees", slab_free_rcu, cache, obj);
@@ -85,7 +85,7 @@ TEST_F(DebugTest, RcuDoubleFreeNamesBoth)
 
 TEST_F(DebugTest, RcuFreeWhileItWaitsIsReported)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	void *obj = slab_alloc(cache);
 
 	in_thread("frees", slab_free_rcu, cache, obj);
@@ -97,7 +97,7 @@ TEST_F(DebugTest, RcuFreeWhileItWaitsIsReported)
 
 TEST_F(DebugTest, RcuFreeAfterwardsNamesWhoFreedFirst)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	void *obj = slab_alloc(cache);
 
 	in_thread("frees", slab_free_rcu, cache, obj);
@@ -110,7 +110,7 @@ TEST_F(DebugTest, RcuFreeAfterwardsNamesWhoFreedFirst)
 
 TEST_F(DebugTest, RcuFreeOfADamagedObjectIsReportedAtOnce)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[64] = 0;
@@ -121,7 +121,7 @@ TEST_F(DebugTest, RcuFreeOfADamagedObjectIsReportedAtOnce)
 
 TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithWhoFreedIt)
 {
-	test_cache cache(64, all_letters, with_rcu());
+	test_cache cache(64, all_debug_flags, with_rcu());
 	char *obj = hidden(slab_alloc(cache));
 
 	in_thread("frees", slab_free_rcu, cache, obj);
@@ -166,7 +166,7 @@ TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
 	slab_free(cache, obj);
 }
 
-TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutLetters)
+TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 {
 	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
 	void *obj = slab_alloc(cache);
@@ -178,7 +178,7 @@ TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutLetters)
 	EXPECT_EQ(stats_of(cache).objects, 0u);
 }
 
-TEST_F(DebugTest, RcuFreesAcrossASwitchOfLetters)
+TEST_F(DebugTest, RcuFreesAcrossASwitchOfDebugFlags)
 {
 	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
 	void *objs[2000];
@@ -187,7 +187,7 @@ TEST_F(DebugTest, RcuFreesAcrossASwitchOfLetters)
 		obj = slab_alloc(cache);
 	for (int i = 0; i < 1000; i++)
 		slab_free_rcu(cache, objs[i]);
-	ASSERT_EQ(slab_cache_debug(cache, all_letters), 0);
+	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	for (int i = 1000; i < 2000; i++)
 		slab_free_rcu(cache, objs[i]);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);

@@ -22,9 +22,9 @@ using namespace slab_test;
 namespace
 {
 
-enum kind { PLAIN, LETTERS, DRAINING, GUARDED, RESERVE };
+enum kind { PLAIN, DEBUG_FLAGS, LEGACY, GUARDED, RESERVE };
 
-const char *const kind_names[] = {"Plain", "WithLetters", "Draining", "Guarded", "WithReserve"};
+const char *const kind_names[] = {"Plain", "WithDebugFlags", "Legacy", "Guarded", "WithReserve"};
 
 struct slab_cache_args args_of(kind k)
 {
@@ -40,14 +40,15 @@ class RcuWrongFree : public DebugTest, public testing::WithParamInterface<kind>
 protected:
 	RcuWrongFree()
 		: args_(args_of(GetParam())),
-		  cache_(64, GetParam() == LETTERS ? SLAB_DEBUG_DEFAULT : SLAB_NO_MERGE, &args_),
+		  cache_(64, GetParam() == DEBUG_FLAGS ? SLAB_DEBUG_DEFAULT : SLAB_NO_MERGE,
+			 &args_),
 		  other_(64, SLAB_NO_MERGE)
 	{
 		if (GetParam() == GUARDED)
 			slab_cache_sample(cache_, 1);
 		for (char *&obj : objs_)
 			obj = hidden(slab_alloc(cache_));
-		if (GetParam() == DRAINING)
+		if (GetParam() == LEGACY)
 			slab_cache_debug(cache_, SLAB_DEBUG_DEFAULT);
 		/* The fast path has gathered an object of their slab. */
 		slab_free_rcu(cache_, objs_[2]);
@@ -174,7 +175,7 @@ TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 }
 
 INSTANTIATE_TEST_SUITE_P(Beside, RcuWrongFree,
-			 testing::Values(PLAIN, LETTERS, DRAINING, GUARDED, RESERVE),
+			 testing::Values(PLAIN, DEBUG_FLAGS, LEGACY, GUARDED, RESERVE),
 			 [](const auto &info) { return std::string(kind_names[info.param]); });
 
 } /* namespace */

@@ -151,13 +151,13 @@ TEST_F(CountTest, BulkAndNodeAllocationsLeaveTheFastPath)
 
 TEST_F(CountTest, CachesThatAreSlowAnywayAreCounted)
 {
-	test_cache zeroed(64, SLAB_NO_MERGE | SLAB_ZERO), lettered(64), sampled(64);
+	test_cache zeroed(64, SLAB_NO_MERGE | SLAB_ZERO), flagged(64), sampled(64);
 
-	ASSERT_EQ(slab_cache_debug(lettered, SLAB_POISON), 0);
+	ASSERT_EQ(slab_cache_debug(flagged, SLAB_POISON), 0);
 	ASSERT_EQ(slab_cache_sample(sampled, 10), 0);
 	count_start(hour, count_measure_cost);
 	for (struct slab_cache *cache :
-	     {static_cast<struct slab_cache *>(zeroed), static_cast<struct slab_cache *>(lettered),
+	     {static_cast<struct slab_cache *>(zeroed), static_cast<struct slab_cache *>(flagged),
 	      static_cast<struct slab_cache *>(sampled)}) {
 		std::vector<void *> objects(50);
 

@@ -291,7 +291,7 @@ unsigned take_reports(std::string *text, char letter)
 struct mixture {
 	const char *name;
 	void (*report)();
-	const char *letters; /* of the reports */
+	const char *debug_flags; /* of the reports */
 	bool log;      /* or stderr, which is a pipe */
 };
 
@@ -331,7 +331,7 @@ TEST_P(ReportsAtOnceTest, DoNotMix)
 	std::string text = of.log ? log.text() : run.output;
 
 	EXPECT_EQ(run.failure, "");
-	for (const char letter : std::string(of.letters)) {
+	for (const char letter : std::string(of.debug_flags)) {
 		const unsigned reports = take_reports(&text, letter);
 
 		/* A thread reports until its signal handler has reported often enough. */

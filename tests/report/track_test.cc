@@ -55,7 +55,7 @@ struct slab_track describe(const struct track &track)
 }
 
 /* As many tracks as make a renamed thread's new name known. */
-struct track settled_track()
+struct track finished_track()
 {
 	struct track track;
 
@@ -348,9 +348,9 @@ TEST(TrackTest, ARenamedThreadHasItsNewNameSoon)
 {
 	std::thread([] {
 		pthread_setname_np(pthread_self(), "before");
-		EXPECT_STREQ(describe(settled_track()).thread, "before");
+		EXPECT_STREQ(describe(finished_track()).thread, "before");
 		pthread_setname_np(pthread_self(), "after");
-		EXPECT_STREQ(describe(settled_track()).thread, "after");
+		EXPECT_STREQ(describe(finished_track()).thread, "after");
 	}).join();
 }
 
@@ -372,10 +372,10 @@ TEST(TrackTest, ATrackKeepsTheNameThatTheThreadHadThen)
 {
 	std::thread([] {
 		pthread_setname_np(pthread_self(), "then");
-		const struct track then = settled_track();
+		const struct track then = finished_track();
 
 		pthread_setname_np(pthread_self(), "now");
-		EXPECT_STREQ(describe(settled_track()).thread, "now");
+		EXPECT_STREQ(describe(finished_track()).thread, "now");
 		EXPECT_STREQ(describe(then).thread, "then");
 	}).join();
 }

@@ -83,7 +83,7 @@ TEST(AttributesTest, NamesAreDistinctAndEnd)
 	}
 	EXPECT_EQ(slab_stat_name(i + 1000), nullptr);
 	for (const char *name : {"objects", "slabs", "min_partial", "cpu_partial", "limit",
-				 "sample", "counted_us", "nodes", "alloc_slowpath", "incoming"})
+				 "sample", "counted_us", "nodes", "alloc_slowpath", "handed_off"})
 		EXPECT_EQ(names.count(name), 1U) << name;
 	EXPECT_EQ(names.count("struct_size"), 0U);
 }
@@ -197,7 +197,7 @@ TEST(AttributesTest, ALowerMinPartialGivesEmptySlabsBackAtOnce)
 	EXPECT_EQ(read_stat(cache, "slabs"), 0U);
 }
 
-TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithLetters)
+TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithDebugFlags)
 {
 	test_cache cache(1000);
 
@@ -209,7 +209,7 @@ TEST(AttributesTest, ALowerMinPartialHoldsForSlabsWithLetters)
 	EXPECT_LE(read_stat(cache, "slabs"), 1U);
 }
 
-TEST(AttributesTest, ACacheWithLettersWorksWithoutAnyPartialSlabs)
+TEST(AttributesTest, ACacheWithDebugFlagsWorksWithoutAnyPartialSlabs)
 {
 	test_cache cache(1000, SLAB_NO_MERGE | SLAB_RED_ZONE);
 
@@ -440,7 +440,7 @@ TEST(LimitTest, GuardedObjectsCountAndGiveWay)
 	free_all(cache, objects);
 }
 
-TEST(LimitTest, SlabsWithLettersCount)
+TEST(LimitTest, SlabsWithDebugFlagsCount)
 {
 	limited_cache cache(3);
 
@@ -519,9 +519,9 @@ TEST(LimitTest, NothingIsLostOfItOverTime)
 	limited_cache cache(3);
 
 	for (int round = 0; round < 20; round++) {
-		const std::uint64_t letters = round % 2 ? SLAB_RED_ZONE | SLAB_STORE_USER : 0;
+		const std::uint64_t debug_flags = round % 2 ? SLAB_RED_ZONE | SLAB_STORE_USER : 0;
 
-		ASSERT_EQ(slab_cache_debug(cache, letters), 0);
+		ASSERT_EQ(slab_cache_debug(cache, debug_flags), 0);
 		ASSERT_EQ(slab_cache_sample(cache, round % 3 ? 0 : 10), 0);
 		free_all(cache, allocate_all(cache));
 		slab_cache_shrink(cache);

@@ -41,8 +41,8 @@ void expect_consistent(struct slab_cache *cache)
 
 	EXPECT_EQ(s.slabs, s.cpu_slabs + s.partial + s.full);
 	EXPECT_EQ(s.total_objects, s.slabs * s.objects_per_slab);
-	EXPECT_LE(s.objects + s.gathered, s.total_objects);
-	EXPECT_LE(s.objects_partial, s.objects + s.gathered);
+	EXPECT_LE(s.objects + s.cpu_objects, s.total_objects);
+	EXPECT_LE(s.objects_partial, s.objects + s.cpu_objects);
 	EXPECT_LE(s.objects_partial, s.partial * s.objects_per_slab);
 	EXPECT_LE(s.populated, s.slabs * slab_bytes);
 	EXPECT_LE(s.objects_per_slab * s.slab_size, slab_bytes);
@@ -51,7 +51,7 @@ void expect_consistent(struct slab_cache *cache)
 	ASSERT_LE(s.nodes, unsigned{SLAB_STATS_MAX_NODES});
 	EXPECT_EQ(node_sum(s.node_slabs, s.nodes), s.slabs);
 	EXPECT_EQ(node_sum(s.node_partial, s.nodes), s.partial);
-	EXPECT_EQ(node_sum(s.node_objects, s.nodes), s.objects + s.gathered);
+	EXPECT_EQ(node_sum(s.node_objects, s.nodes), s.objects + s.cpu_objects);
 }
 
 TEST(StatsTest, AFreshCacheIsEmpty)
@@ -194,7 +194,8 @@ TEST(StatsTest, FreesOfAnotherCpuAreCounted)
 	const struct slab_stats s = stats_of(cache);
 
 	EXPECT_EQ(s.objects, 0u);
-	EXPECT_GT(s.event[SLAB_EVENT_FREE_REMOTE] + s.gathered + s.event[SLAB_EVENT_FREE_OWN], 0u);
+	EXPECT_GT(s.event[SLAB_EVENT_FREE_REMOTE] + s.cpu_objects + s.event[SLAB_EVENT_FREE_OWN],
+		  0u);
 	expect_consistent(cache);
 }
 
@@ -251,7 +252,7 @@ TEST(StatsTest, EveryEventHasAName)
 	}
 	EXPECT_EQ(names.size(), std::size_t{SLAB_EVENT_COUNT});
 	EXPECT_STREQ(slab_event_name(SLAB_EVENT_ALLOC_SLOWPATH), "alloc_slowpath");
-	EXPECT_STREQ(slab_event_name(SLAB_EVENT_INCOMING), "incoming");
+	EXPECT_STREQ(slab_event_name(SLAB_EVENT_HANDED_OFF), "handed_off");
 }
 
 TEST(StatsTest, UnknownEventsHaveNoName)

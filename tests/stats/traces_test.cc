@@ -224,7 +224,7 @@ TEST_F(TracesTest, ThousandsOfStacksAreKeptApart)
 TEST_F(TracesTest, WasteIsWhatNobodyAskedFor)
 {
 	struct slab_cache *cache = cache_of_size(64);
-	lettered on(cache, SLAB_STORE_USER);
+	flagged on(cache, SLAB_STORE_USER);
 	void *objs[3];
 
 	for (std::size_t i = 0; i < 3; i++)
@@ -345,8 +345,8 @@ TEST_F(TracesTest, MarksGrow)
 
 /* --- what counts --------------------------------------------------------------------------- */
 
-/* Slabs of former letters still know who allocated from them. */
-TEST_F(TracesTest, EverySlabWithTheLetterCounts)
+/* Slabs of former debug flags still know who allocated from them. */
+TEST_F(TracesTest, EverySlabWithTheDebugFlagCounts)
 {
 	test_cache cache(64, SLAB_STORE_USER);
 	const std::vector<void *> tracked = allocate(cache, 10);

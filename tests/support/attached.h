@@ -69,7 +69,7 @@ inline int read_piece(std::uint64_t address, std::size_t size, char *to)
 		       : -EFAULT;
 }
 
-/* Called whenever the word at this address is asked for. */
+/* Called whenever the word at this address is read. */
 struct meanwhile {
 	const std::uint64_t *word;
 	std::function<void()> happens;
@@ -108,7 +108,7 @@ inline std::string stats_from_outside(struct meanwhile *meanwhile = nullptr)
 	return text;
 }
 
-/* What a process that looks at our memory is told of the counters of this cache. */
+/* The counters of this cache as a process that reads our memory sees them. */
 inline std::string counters_in(const std::string &text, const std::string &cache)
 {
 	const std::size_t at = text.find("\"counters\":", text.find("\"name\":\"" + cache + "\""));

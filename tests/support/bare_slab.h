@@ -26,7 +26,7 @@ inline unsigned objects_of_largest_slab(std::size_t size)
 class bare_slab
 {
 public:
-	/* The objects are addresses only: nobody touches them. */
+	/* The objects are addresses only: nothing reads or writes them. */
 	explicit bare_slab(unsigned objects, std::size_t size = 64, const void *user = nullptr)
 		: objects_(objects), size_(size)
 	{
@@ -72,14 +72,14 @@ public:
 					     static_cast<std::ptrdiff_t>(size_));
 	}
 
-	/* In hand: put these objects in, the last of them on top. */
+	/* While isolated: put these objects in, the last of them on top. */
 	void put(const std::vector<unsigned> &indices)
 	{
 		std::vector<std::uint16_t> offsets;
 
 		for (unsigned i : indices)
 			offsets.push_back(offset8(i));
-		cpu_slab_hand_put(get(), static_cast<unsigned>(offsets.size()), offsets.data());
+		cpu_slab_put(get(), static_cast<unsigned>(offsets.size()), offsets.data());
 	}
 
 	void put_all()
@@ -99,7 +99,7 @@ public:
 			std::vector<unsigned> *found;
 		} walk = {this, &found};
 
-		cpu_slab_hand_each(
+		cpu_slab_each(
 			get(),
 			[](void *arg, std::uint16_t offset8) {
 				auto *w = static_cast<struct walk *>(arg);

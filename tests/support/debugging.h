@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug letters in tests: where an object with letters stands and what is around
+ * Debug flags in tests: where an object with debug flags stands and what is around
  * it (place), its report with the names of addresses instead of their numbers,
  * and rows of a dump to compare it with.
  */
@@ -30,11 +30,11 @@ namespace slab_test
 {
 
 /* "FZP" as flags. */
-inline std::uint64_t letters(const std::string &text)
+inline std::uint64_t debug_flags(const std::string &text)
 {
 	std::uint64_t flags = 0;
 
-	EXPECT_EQ(debug_letters_parse(text.c_str(), text.size(), &flags), 0) << text;
+	EXPECT_EQ(debug_flags_parse(text.c_str(), text.size(), &flags), 0) << text;
 	return flags;
 }
 
@@ -44,7 +44,7 @@ inline std::vector<std::uint64_t> all_layouts()
 	std::vector<std::uint64_t> all;
 
 	for (std::uint64_t bits = 0; bits < 16; bits++)
-		all.push_back(bits); /* the letters are bits 0 to 3 */
+		all.push_back(bits); /* the debug flags are bits 0 to 3 */
 	return all;
 }
 
@@ -81,28 +81,28 @@ inline struct slab_cache *cache_of_size(std::size_t size)
 	return search.found;
 }
 
-/* Letters for a while. */
-class lettered
+/* Debug flags for a while. */
+class flagged
 {
 public:
-	lettered(struct slab_cache *cache, std::uint64_t flags) : cache_(cache)
+	flagged(struct slab_cache *cache, std::uint64_t flags) : cache_(cache)
 	{
 		EXPECT_EQ(slab_cache_debug(cache_, flags), 0);
 	}
 
-	~lettered()
+	~flagged()
 	{
 		EXPECT_EQ(slab_cache_debug(cache_, 0), 0);
 	}
 
-	lettered(const lettered &) = delete;
-	lettered &operator=(const lettered &) = delete;
+	flagged(const flagged &) = delete;
+	flagged &operator=(const flagged &) = delete;
 
 private:
 	struct slab_cache *cache_;
 };
 
-/* An object with letters, allocated or free, and the bytes around it. */
+/* An object with debug flags, allocated or free, and the bytes around it. */
 class place
 {
 public:
@@ -139,7 +139,7 @@ public:
 	}
 
 	/* A report about this object, as it is every time: addresses are distances
-	 * from it, and who was where and when is one letter. */
+	 * from it, and names, places and times are one letter each. */
 	std::string normalised(const std::string &text) const
 	{
 		std::istringstream in(text);
@@ -251,7 +251,7 @@ inline std::vector<unsigned char> bytes_of(const std::string &spec)
 	return bytes;
 }
 
-/* The rows of a dump that begins so many bytes from the object. */
+/* The rows of a dump that begins `offset` bytes from the object. */
 inline std::string rows(const std::string &label, long from,
 			const std::vector<unsigned char> &bytes)
 {
@@ -340,7 +340,7 @@ protected:
 		EXPECT_EQ(reports_.count(), before) << reports_.text();
 	}
 
-	/* obj is with nobody, and nobody will ever get it. */
+	/* obj has no user, and is never allocated again. */
 	void expect_never_again(struct slab_cache *cache, const void *obj)
 	{
 		const std::vector<void *> objs = alloc_many(cache, 3000);

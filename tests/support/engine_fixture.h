@@ -28,13 +28,13 @@ constexpr int tries = 1000;
 /* Everything that sections may change, of one slot and some slabs. */
 struct state {
 	std::vector<std::uint64_t> slot;
-	std::vector<std::uint16_t> gathered;
+	std::vector<std::uint16_t> batched;
 	std::vector<std::uint32_t> owners;
 	std::vector<indices> free_objects;
 
 	bool operator==(const state &other) const
 	{
-		return slot == other.slot && gathered == other.gathered && owners == other.owners &&
+		return slot == other.slot && batched == other.batched && owners == other.owners &&
 		       free_objects == other.free_objects;
 	}
 };
@@ -67,7 +67,7 @@ protected:
 		return std::strcmp(GetParam(), name) == 0;
 	}
 
-	/* A slab with all of its objects free, in hand. */
+	/* An isolated slab with all of its objects free. */
 	bare_slab &make(unsigned objects = 8)
 	{
 		slabs_.push_back(std::make_unique<bare_slab>(objects));
@@ -92,10 +92,10 @@ protected:
 		return slab;
 	}
 
-	/* Take the hot place with something that is not an object. */
-	void fill_hot()
+	/* Take the last-freed word with something that is not an object. */
+	void fill_last_freed()
 	{
-		slot_->hot = is("rseq") ? 1 : 0;
+		slot_->last_freed = is("rseq") ? 1 : 0;
 	}
 
 	void close()
@@ -106,12 +106,12 @@ protected:
 	struct state look() const
 	{
 		struct state now;
-		const unsigned gathered = cpu_word_count(slot_->gather);
+		const unsigned batched = cpu_word_count(slot_->remote_batch);
 
-		now.slot = {slot_->hot,      reinterpret_cast<std::uint64_t>(slot_->current),
-			    slot_->partial,  slot_->gather,
-			    slot_->incoming, slot_->closed};
-		now.gathered.assign(slot_->gather_buf, slot_->gather_buf + gathered);
+		now.slot = {slot_->last_freed, reinterpret_cast<std::uint64_t>(slot_->current),
+			    slot_->partial,    slot_->remote_batch,
+			    slot_->handed_off, slot_->closed};
+		now.batched.assign(slot_->remote_batch_buf, slot_->remote_batch_buf + batched);
 		for (const auto &slab : slabs_) {
 			now.owners.push_back(cpu_slab_owner(slab->get()));
 			now.free_objects.push_back(slab->free_objects());

@@ -4,8 +4,8 @@
  * inaccessible pages around it, whose objects and records can be bent at will.
  * Stacks are made up, and so are their names: frame 0x10 is called f16.
  */
-#ifndef TESTS_SUPPORT_FINDINGS_H
-#define TESTS_SUPPORT_FINDINGS_H
+#ifndef TESTS_SUPPORT_BUG_INFOS_H
+#define TESTS_SUPPORT_BUG_INFOS_H
 
 #include <cstdio>
 #include <cstdlib>
@@ -38,12 +38,12 @@ struct names {
 
 /* Where things stand in the slab's objects. */
 struct layout {
-	std::uint64_t letters;
+	std::uint64_t debug_flags;
 	unsigned object_size, red_left, inuse, size;
 };
 
 constexpr layout entry_layout = {fzpu, 64, 16, 80, 128};
-constexpr layout entry_without_letters = {0, 64, 0, 64, 64};
+constexpr layout entry_without_debug_flags = {0, 64, 0, 64, 64};
 
 /* A slab whose neighbourhood cannot be touched. */
 class lone_slab
@@ -104,7 +104,7 @@ public:
 		return static_cast<unsigned>(lone_slab_size / layout_.size);
 	}
 
-	/* Addresses in here by name; ages by the letter N. */
+	/* Addresses in here by name; ages by the flag N. */
 	std::string normalised(std::string text) const
 	{
 		for (std::size_t at = 0; (at = text.find("0x", at)) != std::string::npos; at++) {
@@ -149,19 +149,19 @@ private:
 								  CPU_CACHELINE * CPU_CACHELINE)));
 		std::memset(cache_memory_.get(), 0, bytes);
 		cache()->object_size = layout_.object_size;
-		cache()->letters = layout_.letters;
+		cache()->debug_flags = layout_.debug_flags;
 	}
 
 	void make_slab()
 	{
-		const std::uintptr_t tag = layout_.letters ? SLAB_TAG_DEBUG : 0;
+		const std::uintptr_t tag = layout_.debug_flags ? SLAB_TAG_DEBUG : 0;
 
 		cpu_slab_init(&slab_->cpu, base_, layout_.size, objects(),
 			      reinterpret_cast<char *>(cache()) + tag);
-		slab_->objects = slab_->carved = static_cast<std::uint16_t>(objects());
+		slab_->objects = slab_->initialized = static_cast<std::uint16_t>(objects());
 		slab_->remote = REMOTE_OWNED;
 		std::memset(base_, POISON_INUSE, lone_slab_size);
-		if (layout_.letters)
+		if (layout_.debug_flags)
 			make_debug();
 	}
 
@@ -171,7 +171,7 @@ private:
 
 		debug_memory_.resize(sizeof(struct slab_debug) + objects() * stride);
 		slab_->debug = reinterpret_cast<struct slab_debug *>(debug_memory_.data());
-		slab_->debug->letters = layout_.letters & LETTERS_LAYOUT;
+		slab_->debug->debug_flags = layout_.debug_flags & DEBUG_FLAGS_LAYOUT;
 		slab_->debug->object_size = layout_.object_size;
 		slab_->debug->inuse = layout_.inuse;
 		slab_->debug->red_left = layout_.red_left;
@@ -190,7 +190,7 @@ private:
 
 		std::memset(at, POISON_FREE, layout_.object_size - 1);
 		at[layout_.object_size - 1] = static_cast<char>(POISON_END);
-		if (!(layout_.letters & SLAB_RED_ZONE))
+		if (!(layout_.debug_flags & SLAB_RED_ZONE))
 			return;
 		std::memset(at - layout_.red_left, RED_ACTIVE, layout_.red_left);
 		std::memset(at + layout_.object_size, RED_ACTIVE,
@@ -275,10 +275,10 @@ inline std::string last_line(unsigned offset)
 	       ": 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b 6b a5  |kkkkkkkkkkkkkkk.|\n";
 }
 
-class FindingTest : public testing::Test
+class BugInfoTest : public testing::Test
 {
 protected:
-	FindingTest()
+	BugInfoTest()
 	{
 		names::all_long = false;
 		names::calls = 0;
@@ -288,28 +288,28 @@ protected:
 	void damage(char *at, std::uint8_t expected)
 	{
 		*at = 0x12;
-		finding_damage(&finding_, at, at, expected);
+		bug_info_damage(&bug_, at, at, expected);
 	}
 
 	void begin(enum slab_problem problem, const char *what)
 	{
-		finding_begin(&finding_, problem, "entry", "%s overwritten", what);
+		bug_info_begin(&bug_, problem, "entry", "%s overwritten", what);
 	}
 
-	/* A finding about an object of `slab` with a damaged byte. */
+	/* A bug_info about an object of `slab` with a damaged byte. */
 	void begin(const lone_slab &slab, unsigned index, char *at, std::uint8_t expected)
 	{
 		begin(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone");
 		damage(at, expected);
-		finding_slab(&finding_, slab.get());
-		finding_object(&finding_, slab.get(), index);
+		bug_info_slab(&bug_, slab.get());
+		bug_info_object(&bug_, slab.get(), index);
 	}
 
 	caught_report reported()
 	{
 		report_capture reports;
 
-		finding_report(&finding_);
+		bug_info_report(&bug_);
 		EXPECT_EQ(reports.count(), 1U);
 		return reports.last();
 	}
@@ -331,9 +331,9 @@ protected:
 		return found;
 	}
 
-	struct finding finding_;
+	struct bug_info bug_;
 };
 
 } /* namespace slab_test */
 
-#endif /* TESTS_SUPPORT_FINDINGS_H */
+#endif /* TESTS_SUPPORT_BUG_INFOS_H */

@@ -32,7 +32,7 @@ inline std::size_t slab_bytes_of(struct slab_cache *cache)
 	return std::size_t{4096} << stats_of(cache).order;
 }
 
-/* The process may have so many bytes more than it has. */
+/* The process may have `bytes` more than it has. */
 class process_limit
 {
 public:

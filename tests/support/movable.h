@@ -3,9 +3,9 @@
  * Movable objects as a server would have them: entries with a reference count, found
  * through a table that owns the only pointer to each, and whose locks decide.
  *
- * An entry's life: refs 0 as constructed · refs 1, in the table · more while somebody
+ * An entry's life: refs 0 as constructed · refs 1, in the table · more while another thread
  * uses it · out of the table · refs 0, freed. It may move while the table's reference
- * is the only one; its lock is held from isolate() to migrate(), so nobody gets another.
+ * is the only one; its lock is held from isolate() to migrate(), so no thread gets another.
  */
 #ifndef TESTS_SUPPORT_MOVABLE_H
 #define TESTS_SUPPORT_MOVABLE_H
@@ -47,7 +47,7 @@ static_assert(sizeof(entry) == entry_size, "an entry of 389-ds");
 class directory
 {
 public:
-	/* What isolate() and migrate() ask, with the entry's lock held: true, refuse. */
+	/* What isolate() and migrate() call, with the entry's lock held: true: refuse. */
 	std::function<bool(const entry &)> refuse = [](const entry &) { return false; };
 	std::function<bool(const entry &)> fail = [](const entry &) { return false; };
 	/* … and what isolate() does first, without it. */
@@ -153,7 +153,7 @@ public:
 			slab_free(*cache_, given);
 	}
 
-	/* For readers without locks, and for who only compares. */
+	/* For readers without locks, and for comparisons. */
 	entry *at(std::size_t key) const
 	{
 		return slots_[key].load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects under test: patterns that show when two objects overlap or somebody
+ * Objects under test: patterns that show when two objects overlap or another thread
  * else wrote to one, caches that clean up after a test, and numbers.
  *
  * A pattern fills the whole object from a seed, so that each object of a test

@@ -39,7 +39,7 @@ struct owned_object {
 
 /*
  * Places where threads leave objects for each other. A place is empty, full, or
- * busy while somebody moves an object in or out; nobody waits for a busy one.
+ * busy while a thread moves an object in or out; no thread waits for a busy one.
  */
 class exchange_board
 {

@@ -28,9 +28,9 @@ namespace slab_test
 /* Before libslab reads its environment; a test that runs again may have its own. */
 inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
-/* Passes to a decay time, and after so many all is gone that was used just before. */
-constexpr unsigned decay_turns = DECAY_TURNS;
-constexpr unsigned enough_turns = DECAY_TURNS + 1;
+/* Epochs of a decay time, and epochs after which memory is returned that was used just before. */
+constexpr unsigned decay_epochs = DECAY_EPOCHS;
+constexpr unsigned enough_epochs = DECAY_EPOCHS + 1;
 
 /* The next pass, whenever it is due: what slab_maintain() would say. */
 inline long run_pass()

@@ -96,7 +96,7 @@ inline bool other_threads_sleep()
  * thread that begins allocates; soon it sleeps. Threads that never do are not waited for:
  * children of such tests must not allocate with malloc.
  */
-inline void settle_before_fork()
+inline void finish_before_fork()
 {
 	const struct timespec moment = {0, 1000000};
 
@@ -125,11 +125,11 @@ template <typename Body> std::string run_in_child_now(Body body)
 
 template <typename Body> std::string run_in_child(Body body)
 {
-	settle_before_fork();
+	finish_before_fork();
 	return run_in_child_now(body);
 }
 
-/* The environment variable that tells a test that it is the second run. */
+/* The environment variable that marks the second run of a test. */
 constexpr const char *again_variable = "SLAB_TEST_AGAIN";
 
 inline bool running_again()
@@ -181,7 +181,7 @@ inline std::vector<std::string> environment_with(const std::vector<std::string> 
 /*
  * Run the current test once more, in a process of its own whose environment has
  * `settings` added. Libraries read their environment when they start, so a forked
- * child would be too late. The test asks running_again() and does its work there.
+ * child would be too late. The test calls running_again() and does its work there.
  */
 inline second_run run_again(const std::vector<std::string> &settings)
 {

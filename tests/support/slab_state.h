@@ -22,11 +22,11 @@
 namespace slab_test
 {
 
-enum class at { current, partial, incoming, full, node, free, lost };
+enum class at { current, partial, handed_off, full, node, free, lost };
 
 inline std::ostream &operator<<(std::ostream &out, at state)
 {
-	static const char *const names[] = {"current", "partial", "incoming", "full",
+	static const char *const names[] = {"current", "partial", "handed_off", "full",
 					    "node",    "free",    "lost"};
 
 	return out << names[static_cast<int>(state)];
@@ -51,7 +51,7 @@ protected:
 		unpin();
 	}
 
-	static bool hot()
+	static bool last_freed()
 	{
 		return std::strcmp(slab_engine(), "rseq") == 0;
 	}
@@ -135,10 +135,10 @@ protected:
 		return objs;
 	}
 
-	/* Take the place of the hot object, so that the next frees show. */
-	void fill_hot()
+	/* Take the place of the last-freed object, so that the next frees show. */
+	void fill_last_freed()
 	{
-		if (hot() && !slot()->hot)
+		if (last_freed() && !slot()->last_freed)
 			free(alloc());
 	}
 
@@ -172,10 +172,10 @@ protected:
 	{
 		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 			const struct cpu_slot *s = slot(static_cast<int>(cpu));
-			const enum at found = s->current == &slab->cpu   ? at::current
-					      : is_on(s->partial, slab)  ? at::partial
-					      : is_on(s->incoming, slab) ? at::incoming
-									 : at::lost;
+			const enum at found = s->current == &slab->cpu     ? at::current
+					      : is_on(s->partial, slab)    ? at::partial
+					      : is_on(s->handed_off, slab) ? at::handed_off
+									   : at::lost;
 
 			if (found == at::lost)
 				continue;
@@ -206,7 +206,7 @@ protected:
 		}
 		EXPECT_EQ(slab->remote, 0u);
 		EXPECT_EQ(cpu_slab_free_count(&slab->cpu), 0u);
-		EXPECT_EQ(slab->carved, slab->objects);
+		EXPECT_EQ(slab->initialized, slab->objects);
 		return slab->remote == 0 ? at::full : at::lost;
 	}
 
@@ -234,7 +234,7 @@ protected:
 				c->node += state == at::node;
 				c->full += state == at::full;
 				c->cpus += state == at::current || state == at::partial ||
-					   state == at::incoming;
+					   state == at::handed_off;
 			},
 			&counts);
 		EXPECT_EQ(stats.objects, held_.size());
@@ -251,14 +251,14 @@ protected:
 		return stats_of(cache_).event[e];
 	}
 
-	/* To a closed slot, slabs can only be handed through its incoming stack. */
+	/* To a closed slot, slabs can only be handed off. */
 	void hand_to_cpu(struct slab *slab)
 	{
 		slab_cache_shrink(cache_);
 		ASSERT_EQ(node_take(cache_, slab->node, 1), slab);
 		cpu_slab_set_owner(&slab->cpu, static_cast<std::uint32_t>(cpu_));
 		slot()->closed = 1;
-		slab_list(cache_, cpu_, slab);
+		slab_push_partial(cache_, cpu_, slab);
 		slot()->closed = 0;
 	}
 
@@ -269,10 +269,10 @@ protected:
 			const struct cpu_slot *s = slot(static_cast<int>(cpu));
 
 			EXPECT_EQ(s->current, nullptr);
-			EXPECT_EQ(s->hot, 0u);
+			EXPECT_EQ(s->last_freed, 0u);
 			EXPECT_EQ(s->partial, 0u);
-			EXPECT_EQ(s->incoming, 0u);
-			EXPECT_EQ(s->gather, 0u);
+			EXPECT_EQ(s->handed_off, 0u);
+			EXPECT_EQ(s->remote_batch, 0u);
 			EXPECT_EQ(s->closed, 0u);
 		}
 	}

@@ -28,7 +28,7 @@ namespace slab_test
 
 constexpr unsigned slabs_per_cpu = 4;
 constexpr unsigned objects_per_slab = 40;
-/* A slab, what others freed into it, and who holds its objects. */
+/* A slab, what others freed into it, and the holders of its objects. */
 struct shared_slab {
 	shared_slab() : slab(objects_per_slab), held(objects_per_slab) {}
 
@@ -61,7 +61,7 @@ public:
 		void *obj = engine_->pop(slots_);
 
 		if (!obj)
-			obj = engine_->pop_hot(slots_);
+			obj = engine_->pop_last_freed(slots_);
 		if (!obj) {
 			refill();
 			obj = engine_->pop(slots_);
@@ -91,7 +91,7 @@ public:
 			enum cpu_result result = engine_->push(slots_, cpu, slab, offset8);
 
 			if (result == CPU_MISS)
-				result = gather(cpu, slab, offset8);
+				result = batch_add(cpu, slab, offset8);
 			/* The arena frees nothing twice. */
 			EXPECT_NE(result, CPU_DOUBLE);
 			if (result == CPU_DONE || result == CPU_DOUBLE)
@@ -149,23 +149,23 @@ public:
 	/* Take all slots back as the layer above does; only one thread may. */
 	void revoke_all()
 	{
-		std::vector<struct cpu_slab *> hand;
+		std::vector<struct cpu_slab *> isolated;
 
 		each_slot([](struct cpu_slot *slot, int) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 		});
 		engine_->fence(slots_);
-		each_slot([&](struct cpu_slot *slot, int cpu) { take_slot(slot, cpu, hand); });
+		each_slot([&](struct cpu_slot *slot, int cpu) { take_slot(slot, cpu, isolated); });
 		engine_->fence(slots_);
 		each_slot([&](struct cpu_slot *slot, int) {
 			void *obj = reinterpret_cast<void *>(
-				__atomic_exchange_n(&slot->hot, 0, __ATOMIC_ACQ_REL));
+				__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL));
 
 			if (obj)
 				put_remote_object(obj);
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		});
-		for (struct cpu_slab *slab : hand)
+		for (struct cpu_slab *slab : isolated)
 			make_idle(slab);
 	}
 
@@ -185,10 +185,10 @@ public:
 					seen[i * objects_per_slab + slabs_[i]->slab.index(obj)]++;
 		};
 		each_slot([&](struct cpu_slot *slot, int) {
-			see(reinterpret_cast<void *>(slot->hot));
-			for (unsigned i = 0; i < cpu_word_count(slot->gather); i++)
-				see(cpu_slab_object(cpu_word_slab(slot->gather),
-						    slot->gather_buf[i]));
+			see(reinterpret_cast<void *>(slot->last_freed));
+			for (unsigned i = 0; i < cpu_word_count(slot->remote_batch); i++)
+				see(cpu_slab_object(cpu_word_slab(slot->remote_batch),
+						    slot->remote_batch_buf[i]));
 		});
 		for (const auto &s : slabs_) {
 			for (unsigned i : s->slab.free_objects())
@@ -255,25 +255,25 @@ private:
 		put_remote(s, 1, &offset8);
 	}
 
-	enum cpu_result gather(int cpu, struct cpu_slab *slab, std::uint16_t offset8)
+	enum cpu_result batch_add(int cpu, struct cpu_slab *slab, std::uint16_t offset8)
 	{
-		const enum cpu_result result = engine_->gather(slots_, cpu, slab, offset8);
+		const enum cpu_result result = engine_->batch_add(slots_, cpu, slab, offset8);
 
 		if (result != CPU_MISS)
 			return result;
-		take_gathered(cpu);
-		/* A closed slot gathers nothing. */
+		take_remote_batch(cpu);
+		/* A closed slot batches nothing. */
 		if (!__atomic_load_n(&cpu_slot(slots_, cpu)->closed, __ATOMIC_RELAXED))
 			return CPU_MOVED;
 		put_remote(shared(slab), 1, &offset8);
 		return CPU_DONE;
 	}
 
-	void take_gathered(int cpu)
+	void take_remote_batch(int cpu)
 	{
 		struct cpu_batch batch;
 
-		if (engine_->gather_take(slots_, cpu, &batch) == CPU_DONE)
+		if (engine_->batch_take(slots_, cpu, &batch) == CPU_DONE)
 			put_remote(shared(batch.slab), batch.count, batch.offset8);
 	}
 
@@ -289,14 +289,14 @@ private:
 	void list(int cpu, struct cpu_slab *slab)
 	{
 		struct cpu_slot *slot = cpu_slot(slots_, cpu);
-		std::uint64_t head = __atomic_load_n(&slot->incoming, __ATOMIC_RELAXED);
+		std::uint64_t head = __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED);
 
 		for (int i = 0; i < 4; i++)
 			if (engine_->partial_push(slots_, cpu, slab, slab, 1) == CPU_DONE)
 				return;
 		do
 			slab->next = head;
-		while (!__atomic_compare_exchange_n(&slot->incoming, &head,
+		while (!__atomic_compare_exchange_n(&slot->handed_off, &head,
 						    reinterpret_cast<std::uintptr_t>(slab), false,
 						    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	}
@@ -307,10 +307,10 @@ private:
 			list(cpu, slab);
 	}
 
-	void take_incoming(int cpu)
+	void take_handed_off(int cpu)
 	{
-		std::uint64_t word =
-			__atomic_exchange_n(&cpu_slot(slots_, cpu)->incoming, 0, __ATOMIC_ACQUIRE);
+		std::uint64_t word = __atomic_exchange_n(&cpu_slot(slots_, cpu)->handed_off, 0,
+							 __ATOMIC_ACQUIRE);
 
 		while (word) {
 			struct cpu_slab *slab = cpu_word_slab(word);
@@ -320,13 +320,13 @@ private:
 		}
 	}
 
-	/* In hand: what others freed becomes free. */
+	/* Isolated: what others freed becomes free. */
 	void collect(struct shared_slab *s)
 	{
 		std::lock_guard<std::mutex> guard(s->lock);
 
-		cpu_slab_hand_put(s->slab.get(), static_cast<unsigned>(s->remote.size()),
-				  s->remote.data());
+		cpu_slab_put(s->slab.get(), static_cast<unsigned>(s->remote.size()),
+			     s->remote.data());
 		s->remote.clear();
 	}
 
@@ -344,12 +344,12 @@ private:
 			else
 				list(cpu, slab);
 		}
-		take_incoming(cpu);
+		take_handed_off(cpu);
 		if (engine_->partial_pop(slots_, cpu, &slab) == CPU_DONE) {
 			install(cpu, slab);
 			return;
 		}
-		take_gathered(cpu);
+		take_remote_batch(cpu);
 		from_pool(cpu);
 	}
 
@@ -370,33 +370,34 @@ private:
 		install(cpu, s->slab.get());
 	}
 
-	void take_list(int cpu, std::uint64_t word, std::vector<struct cpu_slab *> &hand)
+	void take_list(int cpu, std::uint64_t word, std::vector<struct cpu_slab *> &isolated)
 	{
 		while (word) {
 			struct cpu_slab *slab = cpu_word_slab(word);
 
 			word = slab->next;
 			engine_->revoke(slots_, cpu, slab);
-			hand.push_back(slab);
+			isolated.push_back(slab);
 		}
 	}
 
-	void take_slot(struct cpu_slot *slot, int cpu, std::vector<struct cpu_slab *> &hand)
+	void take_slot(struct cpu_slot *slot, int cpu, std::vector<struct cpu_slab *> &isolated)
 	{
 		struct cpu_slab *current = slot->current;
-		const std::uint64_t gathered = slot->gather;
+		const std::uint64_t batched = slot->remote_batch;
 
 		__atomic_store_n(&slot->current, nullptr, __ATOMIC_SEQ_CST);
 		if (current) {
 			engine_->revoke(slots_, cpu, current);
-			hand.push_back(current);
+			isolated.push_back(current);
 		}
-		take_list(cpu, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE), hand);
-		take_list(cpu, __atomic_exchange_n(&slot->incoming, 0, __ATOMIC_ACQUIRE), hand);
-		if (gathered)
-			put_remote(shared(cpu_word_slab(gathered)), cpu_word_count(gathered),
-				   slot->gather_buf);
-		__atomic_store_n(&slot->gather, 0, __ATOMIC_RELAXED);
+		take_list(cpu, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE), isolated);
+		take_list(cpu, __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE),
+			  isolated);
+		if (batched)
+			put_remote(shared(cpu_word_slab(batched)), cpu_word_count(batched),
+				   slot->remote_batch_buf);
+		__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 	}
 
 	const struct cpu_engine *engine_;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A test of letters that change: objects that are allocated from time to time,
+ * A test of debug flags that change: objects that are allocated from time to time,
  * each with its own content, and that nothing is reported.
  */
 #ifndef TESTS_SUPPORT_SWITCHING_H
@@ -57,14 +57,14 @@ protected:
 	static void set(struct slab_cache *cache, std::uint64_t to)
 	{
 		ASSERT_EQ(slab_cache_debug(cache, to), 0);
-		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_LETTERS, to);
+		EXPECT_EQ(stats_of(cache).flags & SLAB_DEBUG_FLAGS, to);
 	}
 
 	static bool is_debug(void *obj, std::uint64_t layout)
 	{
 		const struct slab *slab = slab_of(obj);
 
-		return slab->debug && slab->debug->letters == layout;
+		return slab->debug && slab->debug->debug_flags == layout;
 	}
 
 	std::vector<void *> objs_;

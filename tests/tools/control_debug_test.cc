@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket's commands about debugging, on a live server: letters, call
+ * The control socket's commands about debugging, on a live server: debug flags, call
  * sites, marks, sampling with its timer, fault injection.
  */
 #include "server.h"
@@ -15,13 +15,13 @@ class ControlDebugTest : public testing::Test
 protected:
 	json request(const server &process, const std::string &words) const
 	{
-		return ask_json(socket_of(process), words);
+		return query_json(socket_of(process), words);
 	}
 
 	/* The sentence with which a request is refused. */
 	std::string refusal(const server &process, const std::string &words) const
 	{
-		const std::string answer = ask(socket_of(process), "slab/1 " + words + "\n");
+		const std::string answer = ask(socket_of(process), "slab/2 " + words + "\n");
 		json parsed(json_tokener_parse(answer.c_str()));
 
 		EXPECT_FALSE(json_object_get_boolean(member(parsed.get(), "ok"))) << words;
@@ -44,9 +44,9 @@ struct json_object *first_site(const json &answer)
 	return json_object_array_length(sites) ? json_object_array_get_idx(sites, 0) : nullptr;
 }
 
-/* --- letters --------------------------------------------------------------------- */
+/* --- debug flags --------------------------------------------------------------------- */
 
-TEST_F(ControlDebugTest, DebugAnswersTheLettersBeforeAndAfter)
+TEST_F(ControlDebugTest, DebugAnswersTheDebugFlagsBeforeAndAfter)
 {
 	server process;
 	json on = request(process, "debug fz entry");
@@ -62,43 +62,43 @@ TEST_F(ControlDebugTest, DebugAnswersTheLettersBeforeAndAfter)
 	EXPECT_EQ(text(off.get(), "after"), "-");
 }
 
-TEST_F(ControlDebugTest, DebugTellsWhatStillDrains)
+TEST_F(ControlDebugTest, DebugReportsLegacySlabs)
 {
 	server process;
-	const auto draining = [](const json &answer) {
-		struct json_object *all = member(answer.get(), "draining");
-		std::string letters;
+	const auto legacy = [](const json &answer) {
+		struct json_object *all = member(answer.get(), "legacy");
+		std::string debug_flags;
 
 		for (std::size_t i = 0; i < json_object_array_length(all); i++) {
 			struct json_object *kind = json_object_array_get_idx(all, i);
 
 			EXPECT_GT(number(kind, "slabs"), 0U);
-			letters += text(kind, "letters") + " ";
+			debug_flags += text(kind, "debug_flags") + " ";
 		}
-		return letters;
+		return debug_flags;
 	};
 
-	EXPECT_EQ(draining(request(process, "debug fz entry")), "- ");
+	EXPECT_EQ(legacy(request(process, "debug fz entry")), "- ");
 	process.do_task('l');
-	EXPECT_EQ(draining(request(process, "debug fzu entry")), "- Z ");
+	EXPECT_EQ(legacy(request(process, "debug fzu entry")), "- Z ");
 	process.do_task('l');
-	EXPECT_EQ(draining(request(process, "debug - entry")), "Z ZU ");
+	EXPECT_EQ(legacy(request(process, "debug - entry")), "Z ZU ");
 	process.do_task('f');
-	EXPECT_EQ(draining(request(process, "debug f entry")), "- Z ");
+	EXPECT_EQ(legacy(request(process, "debug f entry")), "- Z ");
 	process.do_task('l');
-	EXPECT_EQ(draining(request(process, "debug - entry")), "F Z ");
+	EXPECT_EQ(legacy(request(process, "debug - entry")), "F Z ");
 }
 
-TEST_F(ControlDebugTest, StatsTellTheLettersAndWhatCameOfThem)
+TEST_F(ControlDebugTest, StatsShowTheDebugFlagsAndWhatCameOfThem)
 {
 	server process;
 	const auto entry_of = [](const json &stats) { return find_cache(stats.get(), "entry"); };
 	json before = request(process, "stats");
 
-	EXPECT_EQ(text(entry_of(before), "letters"), "-");
+	EXPECT_EQ(text(entry_of(before), "debug_flags"), "-");
 	EXPECT_EQ(number(entry_of(before), "errors"), 0U);
 	EXPECT_EQ(number(entry_of(before), "debug_slabs"), 0U);
-	EXPECT_EQ(number(entry_of(before), "draining_slabs"), 0U);
+	EXPECT_EQ(number(entry_of(before), "legacy_slabs"), 0U);
 	EXPECT_EQ(number(entry_of(before), "sample"), 0U);
 	request(process, "debug zp entry");
 	process.do_task('l');
@@ -106,11 +106,11 @@ TEST_F(ControlDebugTest, StatsTellTheLettersAndWhatCameOfThem)
 	EXPECT_EQ(number(request(process, "validate entry").get(), "problems"), 1U);
 	json after = request(process, "stats");
 
-	EXPECT_EQ(text(entry_of(after), "letters"), "ZP");
+	EXPECT_EQ(text(entry_of(after), "debug_flags"), "ZP");
 	EXPECT_EQ(number(entry_of(after), "errors"), 1U);
 	EXPECT_GE(number(entry_of(after), "debug_slabs"), 1U);
-	EXPECT_GE(number(entry_of(after), "draining_slabs"), 1U);
-	EXPECT_EQ(json_object_array_length(member(entry_of(after), "draining")), 1U);
+	EXPECT_GE(number(entry_of(after), "legacy_slabs"), 1U);
+	EXPECT_EQ(json_object_array_length(member(entry_of(after), "legacy")), 1U);
 }
 
 TEST_F(ControlDebugTest, DebugTakesAliases)
@@ -120,12 +120,12 @@ TEST_F(ControlDebugTest, DebugTakesAliases)
 	request(process, "debug f second");
 	json stats = request(process, "stats");
 
-	EXPECT_EQ(text(find_cache(stats.get(), "first"), "letters"), "F");
+	EXPECT_EQ(text(find_cache(stats.get(), "first"), "debug_flags"), "F");
 }
 
 /* --- call sites ------------------------------------------------------------------ */
 
-TEST_F(ControlDebugTest, TracesTellWhoAllocatedWhenAndWhere)
+TEST_F(ControlDebugTest, TracesShowWhoAllocatedWhenAndWhere)
 {
 	server process;
 
@@ -154,7 +154,7 @@ TEST_F(ControlDebugTest, TracesTellWhoAllocatedWhenAndWhere)
 	EXPECT_GT(number(caller, "address"), number(caller, "offset"));
 }
 
-TEST_F(ControlDebugTest, TracesTellWhoFreed)
+TEST_F(ControlDebugTest, TracesShowWhoFreed)
 {
 	server process;
 
@@ -356,11 +356,11 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneSentence)
 {
 	server process;
 	const std::pair<const char *, const char *> cases[] = {
-		{"debug", "debug needs letters, or - for none, and the name of a cache"},
-		{"debug fz", "debug needs letters, or - for none, and the name of a cache"},
-		{"debug fxz entry", "\"fxz\" are no debug letters; accepted: F Z P U T A, and - "
+		{"debug", "debug needs flags, or - for none, and the name of a cache"},
+		{"debug fz", "debug needs flags, or - for none, and the name of a cache"},
+		{"debug fxz entry", "\"fxz\" are no debug flags; accepted: F Z P U T A, and - "
 				    "for none"},
-		{"debug f- entry", "\"f-\" are no debug letters; accepted: F Z P U T A, and - "
+		{"debug f- entry", "\"f-\" are no debug flags; accepted: F Z P U T A, and - "
 				   "for none"},
 		{"debug f nobody", "no cache is called \"nobody\""},
 		{"traces", "traces needs \"allocated\" or \"freed\", a mark or 0, and the name of "
@@ -385,7 +385,7 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneSentence)
 			       "probability=PERCENT, interval=N, times=N, cache=NAME, and - for "
 			       "none"},
 		{"dance", "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
-			  "validate NAME, debug LETTERS NAME, traces allocated|freed SINCE NAME, "
+			  "validate NAME, debug FLAGS NAME, traces allocated|freed SINCE NAME, "
 			  "slabs NAME, mark, sample N NAME, fail SPEC, set ATTRIBUTE VALUE NAME, "
 			  "reset NAME, trim, count US"},
 	};
@@ -394,7 +394,7 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneSentence)
 		EXPECT_EQ(refusal(process, words), sentence);
 	EXPECT_EQ(refusal(process, "debug " + std::string(100, 'x') + " entry"),
 		  "\"" + std::string(32, 'x') +
-			  "\" are no debug letters; accepted: F Z P U T A, and - for none");
+			  "\" are no debug flags; accepted: F Z P U T A, and - for none");
 	request(process, "ping");
 }
 

@@ -38,13 +38,13 @@ public:
 	/* What is sent on one connection. */
 	std::string request()
 	{
-		std::string text = "slab/1 " + command() + "\n";
+		std::string text = "slab/2 " + command() + "\n";
 
 		switch (below(8)) {
 		case 0:
 			return bytes(below(200));
 		case 1:
-			return "slab/1 " + bytes(below(200));
+			return "slab/2 " + bytes(below(200));
 		case 2:
 			return text.substr(0, 7) + std::string(below(9000), 'x') + "\n";
 		case 3:
@@ -100,7 +100,7 @@ private:
 		return below(4) ? one_of(interesting) : std::to_string(random_());
 	}
 
-	std::string letters()
+	std::string debug_flags()
 	{
 		static const char all[] = "FZPUTAfzputa-";
 		std::string text;
@@ -144,7 +144,7 @@ private:
 			return one_of(on_cache) + " " + name();
 		case 4:
 		case 5:
-			return "debug " + letters() + " " + name();
+			return "debug " + debug_flags() + " " + name();
 		case 6:
 			return "traces " + one_of(kinds) + " " + number() + " " + name();
 		case 7:
@@ -251,7 +251,7 @@ bool send_one(fuzzer &fuzz, const std::string &path)
 
 bool asked(const std::string &path, const std::string &request)
 {
-	const std::string answer = ask(path, "slab/1 " + request + "\n");
+	const std::string answer = ask(path, "slab/2 " + request + "\n");
 
 	if (contains(answer, "\"ok\":true"))
 		return true;
@@ -273,7 +273,7 @@ bool still_works(server &process, const std::string &path)
 	process.do_task('l');
 	process.do_task('f');
 	return process.do_task('c') == "0 failed" &&
-	       contains(ask(path, "slab/1 validate entry\n"), "\"problems\":0");
+	       contains(ask(path, "slab/2 validate entry\n"), "\"problems\":0");
 }
 
 bool run_round(const std::string &mode, unsigned seed,

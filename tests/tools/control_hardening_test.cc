@@ -23,7 +23,7 @@ class HardeningTest : public testing::Test
 protected:
 	bool alive(pid_t pid)
 	{
-		return contains(ask(dir.socket(pid), "slab/1 ping\n"), "\"ok\":true");
+		return contains(ask(dir.socket(pid), "slab/2 ping\n"), "\"ok\":true");
 	}
 
 	runtime_dir dir;
@@ -112,7 +112,7 @@ TEST_F(HardeningTest, TwoHundredClientsAtOnceAreAllAnswered)
 	std::vector<std::string> answers(200);
 
 	for (std::string &answer : answers)
-		threads.emplace_back([&answer, &path] { answer = ask(path, "slab/1 stats\n"); });
+		threads.emplace_back([&answer, &path] { answer = ask(path, "slab/2 stats\n"); });
 	for (std::thread &thread : threads)
 		thread.join();
 	for (const std::string &answer : answers)
@@ -131,7 +131,7 @@ TEST_F(HardeningTest, WhoIdlesLongestMakesRoom)
 	EXPECT_TRUE(alive(process.pid()));
 	EXPECT_EQ(all[0]->answer(), "");
 	for (std::size_t i = 1; i < all.size(); i++) {
-		all[i]->send("slab/1 ping\n");
+		all[i]->send("slab/2 ping\n");
 		EXPECT_TRUE(contains(all[i]->answer(), "\"ok\":true")) << i;
 	}
 }
@@ -145,7 +145,7 @@ TEST_F(HardeningTest, ANewcomerWaitsWhileAllAreBusy)
 	connect_some(all, path, 65);
 	usleep(50000); /* they have been accepted, but the last one */
 	for (auto &one : all)
-		one->send("slab/1 ping\n");
+		one->send("slab/2 ping\n");
 	for (auto &one : all)
 		EXPECT_TRUE(contains(one->answer(), "\"ok\":true"));
 }
@@ -182,7 +182,7 @@ TEST_F(HardeningTest, ARunOutOfDescriptorsIsWaitedOut)
 TEST_F(HardeningTest, ALargeAnswerArrivesWhole)
 {
 	forked_server process(create_many_caches);
-	const std::string text = ask(dir.socket(process.pid()), "slab/1 stats\n");
+	const std::string text = ask(dir.socket(process.pid()), "slab/2 stats\n");
 	json document(json_tokener_parse(text.c_str()));
 
 	EXPECT_GT(text.size(), std::size_t{2} << 20);
@@ -199,7 +199,7 @@ TEST_F(HardeningTest, LargeAnswersThatNobodyReadsKeepNobodyOut)
 
 	connect_some(deaf, path, 50);
 	for (auto &one : deaf)
-		one->send("slab/1 stats\n");
+		one->send("slab/2 stats\n");
 	EXPECT_TRUE(alive(process.pid()));
 	/* 50 answers would be more than 100 MiB. */
 	EXPECT_LT(process.resident_kb() - before, 80U << 10);
@@ -213,9 +213,9 @@ TEST_F(HardeningTest, ZeroBytesAreRefused)
 	server process;
 	const std::string path = dir.socket(process.pid());
 
-	EXPECT_TRUE(contains(ask(path, std::string("slab/1 ping\0\n", 13)), "no zero bytes"));
+	EXPECT_TRUE(contains(ask(path, std::string("slab/2 ping\0\n", 13)), "no zero bytes"));
 	EXPECT_TRUE(contains(ask(path, std::string("\0\n", 2)), "no zero bytes"));
-	EXPECT_TRUE(contains(ask(path, std::string("slab/1 ping\n\0", 13)), "\"ok\":true"));
+	EXPECT_TRUE(contains(ask(path, std::string("slab/2 ping\n\0", 13)), "\"ok\":true"));
 }
 
 TEST_F(HardeningTest, WhoSendsNothingGetsNothing)
@@ -232,7 +232,7 @@ TEST_F(HardeningTest, WhatFollowsTheFirstLineIsIgnored)
 {
 	server process;
 	const std::string answer = ask(dir.socket(process.pid()),
-				       "slab/1 ping\nslab/1 stats\n" + std::string(3000, 'x'));
+				       "slab/2 ping\nslab/2 stats\n" + std::string(3000, 'x'));
 
 	EXPECT_TRUE(contains(answer, "\"pid\""));
 	EXPECT_EQ(lines_of(answer).size(), 1U);

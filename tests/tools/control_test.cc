@@ -19,7 +19,7 @@ class ControlTest : public testing::Test
 protected:
 	std::string ping(pid_t pid)
 	{
-		return ask(dir.socket(pid), "slab/1 ping\n");
+		return ask(dir.socket(pid), "slab/2 ping\n");
 	}
 
 	bool alive(pid_t pid)
@@ -30,20 +30,20 @@ protected:
 	runtime_dir dir;
 };
 
-TEST_F(ControlTest, PingTellsWhoAnswers)
+TEST_F(ControlTest, PingShowsWhoAnswers)
 {
 	server process;
 	const std::string answer = ping(process.pid());
 
 	EXPECT_EQ(answer.back(), '\n');
-	EXPECT_TRUE(contains(answer, "\"slab\":1,\"ok\":true"));
+	EXPECT_TRUE(contains(answer, "\"slab\":2,\"ok\":true"));
 	EXPECT_TRUE(contains(answer, "\"command\":\"control_server\""));
 }
 
 TEST_F(ControlTest, StatsCarryTheProcess)
 {
 	server process;
-	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/1 stats\n").c_str()));
+	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/2 stats\n").c_str()));
 	struct json_object *about = member(document.get(), "process");
 
 	EXPECT_EQ(number(about, "pid"), static_cast<std::uint64_t>(process.pid()));
@@ -59,7 +59,7 @@ TEST_F(ControlTest, StatsCarryTheProcess)
 TEST_F(ControlTest, StatsCarryEveryCache)
 {
 	server process;
-	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/1 stats\n").c_str()));
+	json document(json_tokener_parse(ask(dir.socket(process.pid()), "slab/2 stats\n").c_str()));
 	struct json_object *entry = find_cache(document.get(), "entry");
 
 	EXPECT_EQ(number(entry, "object_size"), 712U);
@@ -70,7 +70,7 @@ TEST_F(ControlTest, StatsCarryEveryCache)
 	for (const char *key :
 	     {"slab_size", "align", "objects_per_slab", "order", "has_ctor", "merged",
 	      "min_partial", "cpu_partial", "slabs", "cpu_slabs", "partial", "full",
-	      "total_objects", "objects_partial", "gathered", "populated", "aliases"})
+	      "total_objects", "objects_partial", "cpu_objects", "populated", "aliases"})
 		member(entry, key);
 	EXPECT_EQ(json_object_object_length(member(entry, "events")), SLAB_EVENT_COUNT);
 	EXPECT_GE(json_object_array_length(member(entry, "nodes")), 1U);
@@ -82,12 +82,12 @@ TEST_F(ControlTest, ShrinkAndValidateTakeAnyName)
 	server process;
 	const std::string path = dir.socket(process.pid());
 
-	EXPECT_TRUE(contains(ask(path, "slab/1 shrink entry\n"),
+	EXPECT_TRUE(contains(ask(path, "slab/2 shrink entry\n"),
 			     "\"ok\":true,\"name\":\"entry\",\"slabs\":"));
-	EXPECT_TRUE(contains(ask(path, "slab/1 validate entry\n"), "\"problems\":0"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 validate entry\n"), "\"problems\":0"));
 	/* Merged: one cache with two names. */
-	EXPECT_TRUE(contains(ask(path, "slab/1 validate first\n"), "\"ok\":true"));
-	EXPECT_TRUE(contains(ask(path, "slab/1 validate second\n"), "\"ok\":true"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 validate first\n"), "\"ok\":true"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 validate second\n"), "\"ok\":true"));
 }
 
 TEST_F(ControlTest, WrongRequestsGetOneSentence)
@@ -95,12 +95,12 @@ TEST_F(ControlTest, WrongRequestsGetOneSentence)
 	server process;
 	const std::string path = dir.socket(process.pid());
 
-	EXPECT_TRUE(contains(ask(path, "slab/1 shrink nobody\n"),
+	EXPECT_TRUE(contains(ask(path, "slab/2 shrink nobody\n"),
 			     "\"ok\":false,\"error\":\"no cache is called \\\"nobody\\\"\""));
-	EXPECT_TRUE(contains(ask(path, "slab/1 validate\n"), "validate needs the name of a cache"));
-	EXPECT_TRUE(contains(ask(path, "slab/1 dance\n"), "request \\\"dance\\\" is not known"));
-	EXPECT_TRUE(contains(ask(path, "slab/1 pingpong\n"), "is not known"));
-	EXPECT_TRUE(contains(ask(path, "slab/2 ping\n"), "a request is one line"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 validate\n"), "validate needs the name of a cache"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 dance\n"), "request \\\"dance\\\" is not known"));
+	EXPECT_TRUE(contains(ask(path, "slab/2 pingpong\n"), "is not known"));
+	EXPECT_TRUE(contains(ask(path, "slab/3 ping\n"), "a request is one line"));
 	EXPECT_TRUE(contains(ask(path, "\n"), "a request is one line"));
 	EXPECT_TRUE(contains(ask(path, std::string(5000, 'x')), "less than 4096 bytes"));
 	EXPECT_TRUE(alive(process.pid()));
@@ -112,12 +112,12 @@ TEST_F(ControlTest, ARequestMayComeInPiecesOrWithoutNewline)
 	client pieces(dir.socket(process.pid()));
 	client ended(dir.socket(process.pid()));
 
-	for (char byte : std::string("slab/1 ping\r\n")) {
+	for (char byte : std::string("slab/2 ping\r\n")) {
 		pieces.send(std::string(1, byte));
 		usleep(1000);
 	}
 	EXPECT_TRUE(contains(pieces.answer(), "\"ok\":true"));
-	ended.send("slab/1 ping");
+	ended.send("slab/2 ping");
 	ended.end_requests();
 	EXPECT_TRUE(contains(ended.answer(), "\"ok\":true"));
 }
@@ -131,7 +131,7 @@ TEST_F(ControlTest, HalfOpenClientsKeepNobodyOut)
 		idle.push_back(std::make_unique<client>(dir.socket(process.pid())));
 		EXPECT_TRUE(idle.back()->connected());
 		if (i % 2)
-			idle.back()->send("slab/1 st");
+			idle.back()->send("slab/2 st");
 	}
 	EXPECT_TRUE(alive(process.pid()));
 }
@@ -143,7 +143,7 @@ TEST_F(ControlTest, ClientsThatDoNotReadKeepNobodyOut)
 
 	for (int i = 0; i < 100; i++) {
 		deaf.push_back(std::make_unique<client>(dir.socket(process.pid())));
-		deaf.back()->send("slab/1 stats\n");
+		deaf.back()->send("slab/2 stats\n");
 	}
 	EXPECT_TRUE(alive(process.pid()));
 }
@@ -153,7 +153,7 @@ TEST_F(ControlTest, IdleClientsAreDropped)
 	server process;
 	client idle(dir.socket(process.pid()));
 
-	idle.send("slab/1 pi");
+	idle.send("slab/2 pi");
 	EXPECT_EQ(idle.answer(), "");
 	EXPECT_TRUE(alive(process.pid()));
 }
@@ -165,7 +165,7 @@ TEST_F(ControlTest, GarbageIsAnsweredOrDropped)
 
 	for (int i = 0; i < 3000; i++) {
 		client garbage(dir.socket(process.pid()));
-		std::string text = i % 3 ? "" : "slab/1 ";
+		std::string text = i % 3 ? "" : "slab/2 ";
 
 		for (std::size_t n = random() % (i % 50 ? 60 : 5000); n > 0; n--)
 			text += static_cast<char>(random());
@@ -194,7 +194,7 @@ TEST_F(ControlTest, AnotherUserIsRefused)
 				  return 1;
 			  client stranger(path);
 
-			  stranger.send("slab/1 ping\n");
+			  stranger.send("slab/2 ping\n");
 			  return stranger.connected() && stranger.answer().empty() ? 0 : 2;
 		  }),
 		  "");
@@ -280,8 +280,8 @@ TEST_F(ControlTest, AChildHasASocketOfItsOwnOnceItNeedsOne)
 	EXPECT_EQ(after, 1);
 	EXPECT_TRUE(alive(process.pid()));
 	EXPECT_TRUE(alive(child));
-	EXPECT_TRUE(contains(ask(dir.socket(child), "slab/1 stats\n"), "of_the_child"));
-	EXPECT_FALSE(contains(ask(dir.socket(process.pid()), "slab/1 stats\n"), "of_the_child"));
+	EXPECT_TRUE(contains(ask(dir.socket(child), "slab/2 stats\n"), "of_the_child"));
+	EXPECT_FALSE(contains(ask(dir.socket(process.pid()), "slab/2 stats\n"), "of_the_child"));
 	EXPECT_EQ(process.wait(), 0);
 	EXPECT_FALSE(exists(dir.socket(child)));
 }
@@ -291,7 +291,7 @@ TEST_F(ControlTest, TheThreadBlocksAllSignals)
 	server process;
 
 	/* A thread that has answered has run: it has its name and its mask. */
-	ASSERT_TRUE(contains(ask(dir.socket(process.pid()), "slab/1 ping\n"), "true"));
+	ASSERT_TRUE(contains(ask(dir.socket(process.pid()), "slab/2 ping\n"), "true"));
 
 	const std::string task = find_thread(process.pid(), "slab-control");
 
@@ -310,7 +310,7 @@ TEST_F(ControlTest, ALoopNeedsNoThread)
 	EXPECT_GE(process.control_fd(), 0);
 	EXPECT_EQ(find_thread(process.pid(), "slab-control"), "");
 	EXPECT_TRUE(alive(process.pid()));
-	EXPECT_TRUE(contains(ask(dir.socket(process.pid()), "slab/1 stats\n"), "\"entry\""));
+	EXPECT_TRUE(contains(ask(dir.socket(process.pid()), "slab/2 stats\n"), "\"entry\""));
 	EXPECT_EQ(process.wait(), 0);
 }
 

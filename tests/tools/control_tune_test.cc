@@ -17,7 +17,7 @@ class TuneTest : public testing::Test
 protected:
 	std::string request(const std::string &words)
 	{
-		return ask(dir.socket(process.pid()), "slab/1 " + words + "\n");
+		return ask(dir.socket(process.pid()), "slab/2 " + words + "\n");
 	}
 
 	std::uint64_t stat(const std::string &name, const std::string &key)
@@ -45,7 +45,7 @@ protected:
 
 std::string refusal(const std::string &sentence)
 {
-	return "{\"slab\":1,\"ok\":false,\"error\":\"" + sentence + "\"}\n";
+	return "{\"slab\":2,\"ok\":false,\"error\":\"" + sentence + "\"}\n";
 }
 
 /* --- set ---------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ std::string refusal(const std::string &sentence)
 TEST_F(TuneTest, SetAnswersBeforeAndAfter)
 {
 	EXPECT_EQ(request("set min_partial 10 entry"),
-		  "{\"slab\":1,\"ok\":true,\"name\":\"entry\",\"attribute\":\"min_partial\","
+		  "{\"slab\":2,\"ok\":true,\"name\":\"entry\",\"attribute\":\"min_partial\","
 		  "\"before\":5,\"after\":10}\n");
 	EXPECT_EQ(stat("entry", "min_partial"), 10U);
 	EXPECT_EQ(stat("pblock", "min_partial"), 5U);
@@ -112,7 +112,7 @@ TEST_F(TuneTest, WrongSettingsGetOneSentence)
 TEST_F(TuneTest, ResetClearsTheEventsOfOneCache)
 {
 	ASSERT_GT(event("entry", "alloc_slab"), 0U);
-	EXPECT_EQ(request("reset entry"), "{\"slab\":1,\"ok\":true,\"name\":\"entry\"}\n");
+	EXPECT_EQ(request("reset entry"), "{\"slab\":2,\"ok\":true,\"name\":\"entry\"}\n");
 	for (unsigned i = 0; slab_event_name(i); i++)
 		EXPECT_EQ(event("entry", slab_event_name(i)), 0U) << slab_event_name(i);
 	EXPECT_GT(event("pblock", "alloc_slab"), 0U);
@@ -130,7 +130,7 @@ TEST_F(TuneTest, TrimGivesAllFreeMemoryBack)
 
 	EXPECT_EQ(number(member(document.get(), "process"), "cached_bytes"), 0U);
 	EXPECT_EQ(number(find_cache(document.get(), "entry"), "objects"), 500U);
-	EXPECT_EQ(request("trim"), "{\"slab\":1,\"ok\":true,\"slabs\":0}\n");
+	EXPECT_EQ(request("trim"), "{\"slab\":2,\"ok\":true,\"slabs\":0}\n");
 	EXPECT_EQ(request("trim entry"),
 		  refusal("trim takes no \\\"entry\\\": it is for all caches"));
 }
@@ -140,7 +140,7 @@ TEST_F(TuneTest, TrimGivesAllFreeMemoryBack)
 TEST_F(TuneTest, CountCountsWhatIsAllocatedFromThenOn)
 {
 	EXPECT_EQ(stat("entry", "counted_us"), 0U);
-	EXPECT_EQ(request("count 1000000"), "{\"slab\":1,\"ok\":true,\"counting\":1000000}\n");
+	EXPECT_EQ(request("count 1000000"), "{\"slab\":2,\"ok\":true,\"counting\":1000000}\n");
 	process.do_task('l');
 	while (stat("entry", "counted_us") < 950000)
 		usleep(20000);
@@ -152,7 +152,7 @@ TEST_F(TuneTest, CountCountsWhatIsAllocatedFromThenOn)
 
 TEST_F(TuneTest, CountEndsAfterItsTime)
 {
-	EXPECT_EQ(request("count 100000"), "{\"slab\":1,\"ok\":true,\"counting\":100000}\n");
+	EXPECT_EQ(request("count 100000"), "{\"slab\":2,\"ok\":true,\"counting\":100000}\n");
 	while (stat("entry", "counted_us") < 50000)
 		usleep(20000);
 	usleep(200000);
@@ -211,7 +211,7 @@ TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
 		 "\"entry.limit=\" does not say what to set; --set takes CACHE.ATTRIBUTE=VALUE"},
 		{"entry. limit=5", "\"entry. limit=5\" does not say what to set; --set takes "
 				   "CACHE.ATTRIBUTE=VALUE"},
-		{"entry.debug=FZPU", "debug letters are set with -d: slabinfo -dfzpu '^entry$'"},
+		{"entry.debug=FZPU", "debug flags are set with -d: slabinfo -dfzpu '^entry$'"},
 		{"entry.limit=64X",
 		 "\"64X\" is not a value for limit; --set takes a number, and for "
 		 "limit also one with K, M or G behind it"},

@@ -269,7 +269,7 @@ static void check(const struct slab_answer *answer)
 	json_object_put(document);
 }
 
-static void ask_all(struct memory *memory)
+static void query_all(struct memory *memory)
 {
 	static const char *const requests[] = {
 		"ping",
@@ -285,7 +285,7 @@ static void ask_all(struct memory *memory)
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		struct slab_answer answer;
 
-		progress->answered += memory_ask(memory, requests[i], &answer) == 0;
+		progress->answered += memory_query(memory, requests[i], &answer) == 0;
 		check(&answer);
 		slab_answer_free(&answer);
 	}
@@ -314,7 +314,7 @@ static void one_round(uint64_t seed)
 	memory = memory_open_core(path, NULL);
 	if (memory) {
 		progress->opened++;
-		ask_all(memory);
+		query_all(memory);
 	}
 	memory_close(memory);
 	while (count-- > 0)

@@ -171,7 +171,7 @@ TEST_F(CoreTest, ACoreFileCannotBeChanged)
 	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
 	for (const char *action : {"shrink", "validate", "debug -", "set limit 0"}) {
 		fail_capture(said, sizeof(said));
-		EXPECT_EQ(attach_ask(&chosen, action, "entry"), nullptr);
+		EXPECT_EQ(attach_query(&chosen, action, "entry"), nullptr);
 		fail_capture(nullptr, 0);
 		EXPECT_STREQ(said, "a core file cannot be changed");
 	}
@@ -189,7 +189,7 @@ TEST_F(CoreTest, ACacheThatIsNotThereIsRefused)
 	choice.core = core.c_str();
 	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
 	fail_capture(said, sizeof(said));
-	EXPECT_EQ(attach_ask(&chosen, "slabs", "nobody"), nullptr);
+	EXPECT_EQ(attach_query(&chosen, "slabs", "nobody"), nullptr);
 	fail_capture(nullptr, 0);
 	EXPECT_EQ(said, "process " + std::to_string(process.pid()) +
 				" (control_server): no cache is called \"nobody\"");
@@ -495,7 +495,7 @@ TEST_F(NoCoreTest, OneWithoutNotes)
 {
 	refuse(header() + segment(PT_LOAD, 0, 0),
 	       "the core file \"" + path +
-		       "\" does not tell which files the process had mapped (it has no NT_FILE "
+		       "\" does not list the files that the process had mapped (it has no NT_FILE "
 		       "note)");
 }
 

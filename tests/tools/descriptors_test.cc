@@ -92,7 +92,7 @@ bool answers(const std::string &path)
 
 	if (!asking.connected())
 		return false;
-	asking.send("slab/1 ping\n");
+	asking.send("slab/2 ping\n");
 	return contains(asking.answer(), "\"ok\":true");
 }
 

@@ -32,7 +32,7 @@ std::string stats(const about &process, const std::vector<counted> &caches)
 {
 	std::ostringstream text;
 
-	text << "{\"slab\":1,\"ok\":true,\"process\":{\"pid\":" << process.pid << ",\"command\":\""
+	text << "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":" << process.pid << ",\"command\":\""
 	     << process.command << "\",\"uptime\":" << process.uptime << ",\"now\":" << process.now
 	     << "},\"caches\":[";
 	for (std::size_t i = 0; i < caches.size(); i++)
@@ -378,10 +378,10 @@ TEST_F(DiffTest, FilesThatAreSomethingElseAreNamed)
 		{"[]", "has no list of caches"},
 		{"7\n", "has no list of caches"},
 		{"{\"processes\":[]}", "has no list of caches"},
-		{"{\"slab\":1,\"ok\":true,\"caches\":{}}", "has no list of caches"},
-		{"{\"slab\":1,\"ok\":true,\"caches\":[7]}", "has a cache without a name"},
-		{"{\"slab\":2,\"ok\":true,\"caches\":[]}", "is of another version of slabinfo"},
-		{"{\"slab_recording\":1,\"ms\":1,\"caches\":[]}",
+		{"{\"slab\":2,\"ok\":true,\"caches\":{}}", "has no list of caches"},
+		{"{\"slab\":2,\"ok\":true,\"caches\":[7]}", "has a cache without a name"},
+		{"{\"slab\":3,\"ok\":true,\"caches\":[]}", "is of another version of slabinfo"},
+		{"{\"slab_recording\":2,\"ms\":1,\"caches\":[]}",
 		 "is a recording, which --plot draws"},
 	};
 

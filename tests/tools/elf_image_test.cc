@@ -28,7 +28,7 @@ struct forgery {
 	std::uint16_t segments;
 	std::uint64_t note_bytes;
 	std::uint64_t apart = UINT64_C(1) << 40;
-	std::uint64_t read = 0; /* bytes that were asked for */
+	std::uint64_t read = 0; /* bytes that were requested */
 
 	Elf64_Ehdr header() const
 	{

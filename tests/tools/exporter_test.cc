@@ -90,7 +90,7 @@ TEST_F(ExporterTest, ServesTheNumbersOfAllProcesses)
 	const std::string text = serving.get().body;
 
 	for (const server *process : {&one, &two}) {
-		const json stats = ask_json(dir.socket(process->pid()), "stats");
+		const json stats = query_json(dir.socket(process->pid()), "stats");
 
 		for (const char *name : {"entry", "pblock", "empty", "first"}) {
 			struct json_object *cache = find_cache(stats.get(), name);
@@ -327,9 +327,9 @@ TEST_F(ExporterTest, ProcessWithoutCachesIsNotCounted)
 
 TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
 {
-	for (const char *answer : {"nonsense\n", "", "{\"slab\":1,\"ok\":true}\n", "[1,2]\n",
-				   "{\"slab\":1,\"ok\":true,\"process\":[],\"caches\":{}}\n",
-				   "{\"slab\":1,\"ok\":false,\"error\":\"not today\"}\n"}) {
+	for (const char *answer : {"nonsense\n", "", "{\"slab\":2,\"ok\":true}\n", "[1,2]\n",
+				   "{\"slab\":2,\"ok\":true,\"process\":[],\"caches\":{}}\n",
+				   "{\"slab\":2,\"ok\":false,\"error\":\"not today\"}\n"}) {
 		with_impostor(dir, answer, [&](pid_t pid) {
 			exporter serving;
 			std::string text = serving.get().body;
@@ -352,7 +352,7 @@ TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
 TEST_F(ExporterTest, StrangeCachesAreServedAsTheyCan)
 {
 	with_impostor(dir,
-		      "{\"slab\":1,\"ok\":true,\"caches\":[7,{\"name\":\"a\\\"\\n\",\"order\":3000,"
+		      "{\"slab\":2,\"ok\":true,\"caches\":[7,{\"name\":\"a\\\"\\n\",\"order\":3000,"
 		      "\"objects\":-5},null,{\"name\":{}}]}\n",
 		      [&](pid_t) {
 			      exporter serving;

@@ -48,7 +48,7 @@ protected:
 	void SetUp() override
 	{
 		if (!exists("/usr/bin/python3") ||
-		    validate("{\"slab\":1,\"ok\":false,\"error\":\"\"}").status == no_validator)
+		    validate("{\"slab\":2,\"ok\":false,\"error\":\"\"}").status == no_validator)
 			GTEST_SKIP() << "python3-jsonschema is not installed";
 	}
 
@@ -71,7 +71,7 @@ TEST_F(JsonSchemaTest, CachesThatAreInUse)
 	expect_valid(json_of({"--json"}) + json_of({"--json", "--memory"}));
 }
 
-TEST_F(JsonSchemaTest, LettersDrainingSlabsAndSampling)
+TEST_F(JsonSchemaTest, DebugFlagsLegacySlabsAndSampling)
 {
 	server process;
 
@@ -83,7 +83,7 @@ TEST_F(JsonSchemaTest, LettersDrainingSlabsAndSampling)
 	process.do_task('p');
 	const std::string document = json_of({"--json"});
 
-	EXPECT_TRUE(contains(document, "\"letters\": \"ZPA\""));
+	EXPECT_TRUE(contains(document, "\"debug_flags\": \"ZPA\""));
 	expect_valid(document);
 }
 
@@ -122,7 +122,7 @@ TEST_F(JsonSchemaTest, DifferencesOfCounters)
 	const auto file = [this](const char *name, const std::string &counters) {
 		const std::string path = dir.path() + "/" + name;
 
-		std::ofstream(path) << "{\"slab\":1,\"ok\":true,\"process\":{\"pid\":1,"
+		std::ofstream(path) << "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1,"
 				       "\"command\":\"a\",\"uptime\":1,\"now\":1},\"caches\":[{"
 				       "\"name\":\"entry\",\"order\":0,\"slabs\":1,\"objects\":1,"
 				       "\"flags\":0,\"counters\":["
@@ -145,10 +145,10 @@ TEST_F(JsonSchemaTest, AnswersOfTheSocket)
 	server process;
 	const std::string socket = dir.socket(process.pid());
 
-	expect_valid(ask(socket, "slab/1 stats\n") + ask(socket, "slab/1 slabs entry\n") +
-		     ask(socket, "slab/1 slabs empty\n") +
-		     ask(socket, "slab/1 traces freed 0 entry\n") +
-		     ask(socket, "slab/1 slabs nobody\n"));
+	expect_valid(ask(socket, "slab/2 stats\n") + ask(socket, "slab/2 slabs entry\n") +
+		     ask(socket, "slab/2 slabs empty\n") +
+		     ask(socket, "slab/2 traces freed 0 entry\n") +
+		     ask(socket, "slab/2 slabs nobody\n"));
 }
 
 /* --- what is refused -------------------------------------------------------------- */
@@ -173,7 +173,8 @@ TEST_F(JsonSchemaTest, RefusesWhatIsOfAnotherType)
 
 	expect_refused(document, "\"object_size\": 712", "\"object_size\": \"712\"",
 		       "].object_size");
-	expect_refused(document, "\"letters\": \"-\"", "\"letters\": \"X\"", "$.caches[0].letters");
+	expect_refused(document, "\"debug_flags\": \"-\"", "\"debug_flags\": \"X\"",
+		       "$.caches[0].debug_flags");
 	expect_refused(document, "\"flush\": 0", "\"flush\": -1", "$.caches[0].events.flush");
 	expect_refused(document, "\"ok\": true", "\"ok\": 1", "$.ok");
 }

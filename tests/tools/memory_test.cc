@@ -242,7 +242,7 @@ TEST_F(MemoryTest, AProcessWithoutSocketCannotBeChanged)
 				   "at, not changed\n");
 }
 
-TEST_F(MemoryTest, TheListTellsHowEachProcessIsReached)
+TEST_F(MemoryTest, TheListShowsHowEachProcessIsReached)
 {
 	server asked;
 	const variable off("SLAB_CONTROL", "off");
@@ -419,14 +419,14 @@ TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
 	choice.pid = process.pid();
 	choice.memory = true;
 	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
-	const json before(attach_ask(&chosen, "stats", nullptr));
+	const json before(attach_query(&chosen, "stats", nullptr));
 
 	EXPECT_TRUE(before);
 	const std::string who = name(process, "control_server");
 
 	EXPECT_EQ(process.wait(), 0);
 	fail_capture(said, sizeof(said));
-	EXPECT_EQ(attach_ask(&chosen, "stats", nullptr), nullptr);
+	EXPECT_EQ(attach_query(&chosen, "stats", nullptr), nullptr);
 	EXPECT_EQ(said, who + " has ended");
 	attach_close(&chosen);
 }
@@ -444,7 +444,7 @@ TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
 
 	EXPECT_EQ(process.wait(), 0);
 	fail_capture(said, sizeof(said));
-	EXPECT_EQ(attach_ask(&chosen, "stats", nullptr), nullptr);
+	EXPECT_EQ(attach_query(&chosen, "stats", nullptr), nullptr);
 	EXPECT_EQ(said, who + " has ended");
 	attach_close(&chosen);
 }
@@ -460,7 +460,7 @@ TEST_F(MemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
 	const stopped still(process.pid());
 
 	fail_capture(said, sizeof(said));
-	const json read(attach_ask(&chosen, "stats", nullptr));
+	const json read(attach_query(&chosen, "stats", nullptr));
 
 	EXPECT_TRUE(read);
 	EXPECT_EQ(chosen.way, WAY_MEMORY);
@@ -508,7 +508,7 @@ TEST_F(MemoryTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
 	}
 	memory->source = &source;
 	EXPECT_EQ(memory_find_root(memory), 0);
-	EXPECT_EQ(memory_ask(memory, "stats", &answer), -EFAULT);
+	EXPECT_EQ(memory_query(memory, "stats", &answer), -EFAULT);
 	slab_answer_free(&answer);
 	memory->source = readable.source;
 	memory_close(memory);

@@ -34,17 +34,17 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 }
 
 /* A process that has said all that can be said. */
-const char full_answer[] = R"({"slab":1,"ok":true,"process":{"pid":42,"command":"dir",
+const char full_answer[] = R"({"slab":2,"ok":true,"process":{"pid":42,"command":"dir",
 "version":"0.1.0","engine":"rseq","uptime":99,"slab_bytes":1000,"cached_bytes":2000,
 "large_bytes":3000,"metadata_bytes":4000},"caches":[{"name":"entry","object_size":712,
 "slab_size":720,"order":4,"slabs":11,"cpu_slabs":5,"partial":2,"full":4,"objects":500,
 "total_objects":1012,"populated":700000,"errors":3,"limit":1000000,"counted":123456,
 "counted_us":2500001,"rcu_pending":21,"rcu_freed":22,"limit_hits":23,"reserve":24,
-"reserve_left":25,"reclaimed":26,"moved":27,"debug_slabs":6,"guarded_slabs":1,"draining_slabs":2,"events":{
+"reserve_left":25,"reclaimed":26,"moved":27,"debug_slabs":6,"guarded_slabs":1,"legacy_slabs":2,"events":{
 "alloc_slowpath":1,"alloc_refill":2,"alloc_from_partial":3,"alloc_from_node":4,"alloc_slab":5,
 "alloc_node_mismatch":6,"free_slowpath":7,"free_remote":8,"free_remote_batch":9,"free_own":10,
 "free_add_partial":11,"free_slab":12,"deactivate_full":13,"cpu_partial_drain":14,"flush":15,
-"incoming":18446744073709551615},"counters":[
+"handed_off":18446744073709551615},"counters":[
 {"name":"cache_hits","kind":"events","value":31,"help":"found"},
 {"name":"cache_entries","kind":"gauge","value":32,"help":""},
 {"name":"cache_limit","kind":"bytes","value":18446744073709551615,"help":""},

@@ -102,7 +102,7 @@ private:
 
 void say_cache(int client)
 {
-	const std::string text = "{\"slab\":1,\"ok\":true,\"process\":{\"pid\":1},\"caches\":["
+	const std::string text = "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1},\"caches\":["
 				 "{\"name\":\"forged\",\"object_size\":8,\"slabs\":1}]}\n";
 
 	send(client, text.data(), text.size(), 0);
@@ -233,7 +233,7 @@ TEST_F(PeerTest, AnAnswerWithoutEndIsCutOff)
 TEST_F(PeerTest, NamesDoNotCommandTheTerminal)
 {
 	const char answer[] =
-		"{\"slab\":1,\"ok\":true,\"process\":{\"pid\":1,\"engine\":\"\\u001b[31m\"},"
+		"{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1,\"engine\":\"\\u001b[31m\"},"
 		"\"caches\":[{\"name\":\"red\\u001b[31m\",\"object_size\":8,\"slabs\":1,"
 		"\"aliases\":[\"c1\\u009b31m\"],\"objects\":3,\"order\":4}]}\n";
 
@@ -252,7 +252,7 @@ TEST_F(PeerTest, NamesDoNotCommandTheTerminal)
 
 TEST_F(PeerTest, ErrorsDoNotCommandTheTerminal)
 {
-	with_impostor(dir, "{\"slab\":1,\"ok\":false,\"error\":\"\\u001b]0;x\\u0007 \\u009b1m\"}\n",
+	with_impostor(dir, "{\"slab\":2,\"ok\":false,\"error\":\"\\u001b]0;x\\u0007 \\u009b1m\"}\n",
 		      [](pid_t) {
 			      EXPECT_TRUE(contains(slabinfo().err, ": ?]0;x? ??1m\n"))
 				      << slabinfo().err;

@@ -35,7 +35,7 @@ std::string sample(unsigned long ms, const std::vector<numbers> &caches, unsigne
 {
 	std::ostringstream text;
 
-	text << "{\"slab_recording\":1,\"time\":\"\",\"ms\":" << ms
+	text << "{\"slab_recording\":2,\"time\":\"\",\"ms\":" << ms
 	     << ",\"interval_ms\":" << interval << ",\"pid\":" << pid
 	     << ",\"command\":\"directory\",\"caches\":[";
 	for (std::size_t i = 0; i < caches.size(); i++)
@@ -248,10 +248,10 @@ TEST_F(PlotTest, ALineThatIsNoSampleIsNamed)
 	const std::string good = small_recording();
 
 	for (const char *line :
-	     {"\n", "x\n", "{}\n", "[]\n", "{\"slab_recording\":1,\"ms\":1}\n",
-	      "{\"slab_recording\":2,\"ms\":1,\"caches\":[]}\n",
-	      "{\"slab_recording\":1,\"ms\":18446744073709551615,\"caches\":[]}\n",
-	      "{\"slab_recording\":1,\"ms\":0,\"caches\":[]}\n", "{\"slab_recording\":1,\n", "x"}) {
+	     {"\n", "x\n", "{}\n", "[]\n", "{\"slab_recording\":2,\"ms\":1}\n",
+	      "{\"slab_recording\":3,\"ms\":1,\"caches\":[]}\n",
+	      "{\"slab_recording\":2,\"ms\":18446744073709551615,\"caches\":[]}\n",
+	      "{\"slab_recording\":2,\"ms\":0,\"caches\":[]}\n", "{\"slab_recording\":2,\n", "x"}) {
 		write_file("recording.json", good + line);
 		expect_sentence({"--plot=plot.svg", "recording.json"},
 				"recording.json: line 12 is not a sample that --record wrote");
@@ -315,22 +315,22 @@ TEST_F(PlotTest, RecordingsOfAProcessCanBeDrawn)
 std::string answer(const std::string &request, unsigned)
 {
 	if (request == "stats")
-		return "{\"slab\":1,\"ok\":true,\"process\":{\"pid\":1,\"nodes\":1},\"caches\":["
+		return "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1,\"nodes\":1},\"caches\":["
 		       "{\"name\":\"entry\",\"object_size\":712,\"slab_size\":712,\"order\":4,"
 		       "\"objects_per_slab\":92,\"slabs\":9,\"partial\":2,\"objects\":400},"
 		       "{\"name\":\"idle\",\"object_size\":64},"
 		       "{\"name\":\"a <name> & more\",\"object_size\":100,\"order\":0,"
 		       "\"objects_per_slab\":40,\"slabs\":1,\"objects\":40}]}";
 	if (request == "slabs entry")
-		return "{\"slab\":1,\"ok\":true,\"name\":\"entry\",\"total\":9,\"columns\":"
-		       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],"
+		return "{\"slab\":2,\"ok\":true,\"name\":\"entry\",\"total\":9,\"columns\":"
+		       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
 		       "\"slabs\":[[65536,92,92,\"full\",-1,0,\"-\"],"
 		       "[131072,0,92,\"partial\",-1,0,\"-\"],[196608,91,92,\"partial\",-1,0,\"-\"],"
 		       "[262144,30,92,\"current\",1,0,\"-\"],[327680,92,92,\"cpu\",1,0,\"-\"],"
 		       "[393216,1,92,\"current\",0,0,\"-\"],[458752,50,60,\"debug\",-1,0,\"FZ\"],"
-		       "[524288,44,92,\"draining\",-1,0,\"-\"],[589824,0,1,\"guarded\",-1,0,\"-\"]]}";
-	return "{\"slab\":1,\"ok\":true,\"name\":\"a <name> & more\",\"total\":1,\"columns\":"
-	       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],"
+		       "[524288,44,92,\"legacy\",-1,0,\"-\"],[589824,0,1,\"guarded\",-1,0,\"-\"]]}";
+	return "{\"slab\":2,\"ok\":true,\"name\":\"a <name> & more\",\"total\":1,\"columns\":"
+	       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
 	       "\"slabs\":[[4096,40,40,\"full\",-1,0,\"-\"]]}";
 }
 
@@ -385,10 +385,10 @@ std::string many(const std::string &request, unsigned)
 	std::ostringstream text;
 
 	if (request == "stats")
-		return "{\"slab\":1,\"ok\":true,\"process\":{},\"caches\":[{\"name\":\"entry\","
+		return "{\"slab\":2,\"ok\":true,\"process\":{},\"caches\":[{\"name\":\"entry\","
 		       "\"object_size\":64,\"slabs\":60000,\"objects\":1600000}]}";
-	text << "{\"slab\":1,\"ok\":true,\"total\":60000,\"columns\":[\"address\",\"used\",\"room\","
-		"\"state\",\"cpu\",\"node\",\"letters\"],\"slabs\":[";
+	text << "{\"slab\":2,\"ok\":true,\"total\":60000,\"columns\":[\"address\",\"used\",\"room\","
+		"\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":[";
 	for (unsigned i = 0; i < 50000; i++)
 		text << (i ? "," : "") << "[" << (i + 1) * 4096 << ",32,64,\"cpu\",0,0,\"-\"]";
 	text << "]}";
@@ -418,7 +418,7 @@ TEST_F(MapTest, DrawsTheSameFromMemory)
 
 std::string nonsense(const std::string &request, unsigned asked)
 {
-	return request == "stats" ? answer(request, asked) : "{\"slab\":1,\"ok\":true,\"slabs\":7}";
+	return request == "stats" ? answer(request, asked) : "{\"slab\":2,\"ok\":true,\"slabs\":7}";
 }
 
 TEST_F(MapTest, AnAnswerThatIsNotUnderstoodIsNoPicture)
@@ -428,7 +428,7 @@ TEST_F(MapTest, AnAnswerThatIsNotUnderstoodIsNoPicture)
 	expect_sentence(
 		{"--map=map.svg"},
 		"process " + std::to_string(process.pid()) +
-			" (pictures_test) did not tell the slabs of a <name> & more in a way that is "
+			" (pictures_test) answered with slabs of a <name> & more in a format that is not "
 			"understood here");
 	EXPECT_FALSE(exists("map.svg"));
 }

@@ -14,8 +14,8 @@ namespace
 std::string answer(const std::string &request, unsigned)
 {
 	if (request != "stats")
-		return "{\"slab\":1,\"ok\":false,\"error\":\"no\"}";
-	return "{\"slab\":1,\"ok\":true,\"process\":{\"pid\":1},\"caches\":["
+		return "{\"slab\":2,\"ok\":false,\"error\":\"no\"}";
+	return "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1},\"caches\":["
 	       "{\"name\":\"entry\",\"object_size\":712,\"slab_size\":712,\"order\":4,"
 	       "\"slabs\":120,\"partial\":40,\"objects\":9800,\"total_objects\":11040,"
 	       "\"populated\":7864320},"
@@ -29,7 +29,7 @@ constexpr const char *first_line_end =
 	"\"object_size\":64,\"objects\":0,\"total_objects\":0,\"slabs\":0,\"partial\":0,"
 	"\"bytes\":0,\"used\":0,\"populated\":0}]}";
 
-const std::string start = "{\"slab_recording\":1,";
+const std::string start = "{\"slab_recording\":2,";
 
 class RecordTest : public testing::Test
 {
@@ -88,7 +88,7 @@ TEST_F(ScriptedRecordTest, TheSchemaKnowsWhatASampleIs)
 		     {"\"pid\":", "\"number\":"},
 		     {"\"objects\":9800", "\"objects\":-1"},
 		     {"Z\",\"ms\"", "\",\"ms\""},
-		     {"\"slab_recording\":1", "\"slab_recording\":2"}})
+		     {"\"slab_recording\":1", "\"slab_recording\":3"}})
 		expect_not_valid(replaced(text, from, to));
 }
 
@@ -239,8 +239,8 @@ TEST_F(ScriptedRecordTest, AProcessThatNeverAnsweredIsNotRecorded)
 TEST_F(ScriptedRecordTest, OtherFilesStayAsTheyAre)
 {
 	for (const std::string &text :
-	     {std::string("precious\n"), std::string("x"), std::string("{\"slab\":1}\n"),
-	      std::string("{\"slab_recording\":2,}\n"), std::string(5000, ' ')}) {
+	     {std::string("precious\n"), std::string("x"), std::string("{\"slab\":2}\n"),
+	      std::string("{\"slab_recording\":3,}\n"), std::string(5000, ' ')}) {
 		write_file("file.json", text);
 		expect_sentence({"--record=file.json", "-N1"},
 				"file.json is not a recording, and nothing was added to it; give "

@@ -104,7 +104,7 @@ private:
 
 		if (fd >= 0 && recv(fd, request, sizeof(request) - 1, 0) > 0) {
 			const std::string line(request, std::strcspn(request, "\n"));
-			const std::string words = line.substr(std::strlen("slab/1 "));
+			const std::string words = line.substr(std::strlen("slab/2 "));
 
 			*asked += words == "stats";
 			const std::string text = answer(words, *asked) + "\n";

@@ -435,9 +435,9 @@ inline struct json_object *find_cache(struct json_object *document, const std::s
 }
 
 /* What is answered to a request, as JSON; it must be true that it is "ok". */
-inline json ask_json(const std::string &path, const std::string &request)
+inline json query_json(const std::string &path, const std::string &request)
 {
-	json answer(json_tokener_parse(ask(path, "slab/1 " + request + "\n").c_str()));
+	json answer(json_tokener_parse(ask(path, "slab/2 " + request + "\n").c_str()));
 
 	EXPECT_TRUE(json_object_get_boolean(member(answer.get(), "ok"))) << request;
 	return answer;

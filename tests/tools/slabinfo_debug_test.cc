@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo's options for debugging, on live servers: letters under load, who
+ * slabinfo's options for debugging, on live servers: debug flags under load, who
  * allocated what, leaks since a mark, sampling, fault injection.
  */
 #include "server.h"
@@ -31,9 +31,9 @@ std::string line_with(const std::string &text, const std::string &words)
 	return "";
 }
 
-/* --- letters --------------------------------------------------------------------- */
+/* --- debug flags --------------------------------------------------------------------- */
 
-TEST_F(SlabinfoDebugTest, DebugSetsExactlyTheseLetters)
+TEST_F(SlabinfoDebugTest, DebugSetsExactlyTheseDebugFlags)
 {
 	server process;
 	const result on = slabinfo({"-da", "entry"});
@@ -41,16 +41,19 @@ TEST_F(SlabinfoDebugTest, DebugSetsExactlyTheseLetters)
 	const result off = slabinfo({"-d", "entry"});
 
 	EXPECT_EQ(on.status, 0) << on.err;
-	EXPECT_TRUE(contains(on.out, "entry                 - -> FZPU, ")) << on.out;
-	EXPECT_TRUE(ends_with(on.out, " without letters still drain\n"
-				      "1 cache changed, 0 had the letters FZPU already\n"))
+	EXPECT_TRUE(contains(on.out, "entry                 debug flags: none -> FZPU; "))
 		<< on.out;
-	EXPECT_TRUE(contains(other.out, "entry                 FZPU -> ZT, ")) << other.out;
-	EXPECT_TRUE(contains(off.out, "entry                 ZT -> -")) << off.out;
+	EXPECT_TRUE(ends_with(on.out,
+			      " older slabs keep the old layout until their objects are freed\n"
+			      "1 cache changed, 0 had debug flags FZPU already\n"))
+		<< on.out;
+	EXPECT_TRUE(contains(other.out, "entry                 debug flags: FZPU -> ZT; "))
+		<< other.out;
+	EXPECT_TRUE(contains(off.out, "entry                 debug flags: ZT -> none")) << off.out;
 	EXPECT_EQ(off.status, 0);
 }
 
-TEST_F(SlabinfoDebugTest, EveryLetterHasItsMeaning)
+TEST_F(SlabinfoDebugTest, EveryDebugFlagHasItsMeaning)
 {
 	const std::pair<const char *, const char *> cases[] = {
 		{"-df", "F"},      {"-dF", "F"},         {"-dz", "Z"},       {"-dp", "P"},
@@ -59,14 +62,14 @@ TEST_F(SlabinfoDebugTest, EveryLetterHasItsMeaning)
 	};
 	server process;
 
-	for (const auto &[option, letters] : cases) {
+	for (const auto &[option, debug_flags] : cases) {
 		slabinfo({"-d", "entry"});
-		EXPECT_EQ(words_of(line_with(slabinfo({option, "entry"}).out, "->"))[3].substr(
-				  0, std::strlen(letters)),
-			  letters)
+		EXPECT_EQ(words_of(line_with(slabinfo({option, "entry"}).out, "->"))[5].substr(
+				  0, std::strlen(debug_flags)),
+			  debug_flags)
 			<< option;
 		EXPECT_TRUE(contains(slabinfo({"--json", "entry"}).out,
-				     "\"letters\": \"" + std::string(letters) + "\""))
+				     "\"debug_flags\": \"" + std::string(debug_flags) + "\""))
 			<< option;
 	}
 }
@@ -76,38 +79,38 @@ TEST_F(SlabinfoDebugTest, WithoutARegexpAllCachesAreChangedAndCounted)
 	server process;
 	const result on = slabinfo({"-dz"});
 
-	EXPECT_TRUE(ends_with(on.out, "4 caches changed, 0 had the letters Z already\n")) << on.out;
-	EXPECT_EQ(slabinfo({"-dz"}).out, "0 caches changed, 4 had the letters Z already\n");
+	EXPECT_TRUE(ends_with(on.out, "4 caches changed, 0 had debug flags Z already\n")) << on.out;
+	EXPECT_EQ(slabinfo({"-dz"}).out, "0 caches changed, 4 had debug flags Z already\n");
 	EXPECT_EQ(row_of(slabinfo().out, "pblock").back(), "AZ");
-	EXPECT_TRUE(
-		ends_with(slabinfo({"-d"}).out, "4 caches changed, 0 had the letters - already\n"));
+	EXPECT_TRUE(ends_with(slabinfo({"-d"}).out,
+			      "4 caches changed, 0 had no debug flags already\n"));
 	EXPECT_EQ(row_of(slabinfo().out, "pblock").back(), "A");
 }
 
-/* "-d u" switches letters off, of the caches with a u in their names. */
-TEST_F(SlabinfoDebugTest, LettersBehindABlankAreRefused)
+/* "-d u" switches debug flags off, of the caches with a u in their names. */
+TEST_F(SlabinfoDebugTest, DebugFlagsBehindABlankAreRefused)
 {
 	server process;
 
 	slabinfo({"-dz", "entry"});
-	for (const char *letters : {"f", "t", "FZP", "za"}) {
-		const result got = slabinfo({"-d", letters});
+	for (const char *debug_flags : {"f", "t", "FZP", "za"}) {
+		const result got = slabinfo({"-d", debug_flags});
 
-		EXPECT_EQ(got.status, 2) << letters;
+		EXPECT_EQ(got.status, 2) << debug_flags;
 		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.err, std::string("slabinfo: no cache is called \"") + letters +
-					   "\"; letters follow -d without a blank: -d" + letters +
+		EXPECT_EQ(got.err, std::string("slabinfo: no cache is called \"") + debug_flags +
+					   "\"; flags follow -d without a blank: -d" + debug_flags +
 					   "\n");
 	}
 	EXPECT_EQ(row_of(slabinfo().out, "entry").back(), "Z");
-	EXPECT_EQ(slabinfo({"-du", "t"}).status, 0) << "its letters are there";
+	EXPECT_EQ(slabinfo({"-du", "t"}).status, 0) << "a cache has a t in its name";
 }
 
 TEST_F(SlabinfoDebugTest, ACacheMayBeCalledAsALetterIs)
 {
 	with_impostor(dir,
-		      "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
-		      "\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"draining\":[]}\n",
+		      "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"u\"},{\"name\":\"v\","
+		      "\"aliases\":[\"z\"]}],\"before\":\"U\",\"after\":\"-\",\"legacy\":[]}\n",
 		      [](pid_t) {
 			      EXPECT_EQ(slabinfo({"-d", "u"}).status, 0);
 			      EXPECT_EQ(slabinfo({"-d", "z"}).status, 0);
@@ -127,18 +130,18 @@ TEST_F(SlabinfoDebugTest, NumbersBehindABlankAreHintedAt)
 			     "--top=2.5\n"));
 }
 
-/* Numbers are those of the slabs that the letters make. */
-TEST_F(SlabinfoDebugTest, SizesAreThoseOfTheLayoutWithLetters)
+/* Numbers are those of the slabs that the debug flags make. */
+TEST_F(SlabinfoDebugTest, SizesAreThoseOfTheLayoutWithDebugFlags)
 {
 	server process;
 	const std::string path = dir.socket(process.pid());
-	const json before = ask_json(path, "stats");
+	const json before = query_json(path, "stats");
 
 	EXPECT_EQ(number(find_cache(before.get(), "entry"), "slab_size"), 712U);
 	slabinfo({"-da", "entry"});
 	process.do_task('l');
-	const json after = ask_json(path, "stats");
-	const json slabs = ask_json(path, "slabs entry");
+	const json after = query_json(path, "stats");
+	const json slabs = query_json(path, "slabs entry");
 	struct json_object *cache = find_cache(after.get(), "entry");
 	const std::uint64_t size = number(cache, "slab_size"),
 			    objects = number(cache, "objects_per_slab"),
@@ -180,7 +183,7 @@ TEST_F(SlabinfoDebugTest, DebugOfNoCacheIsAnExitStatus)
 }
 
 /* The server checks that no object is handed out twice, and aborts. */
-TEST_F(SlabinfoDebugTest, LettersChangeUnderLoadAndValidateIsClean)
+TEST_F(SlabinfoDebugTest, DebugFlagsChangeUnderLoadAndValidateIsClean)
 {
 	server process("load");
 
@@ -216,7 +219,7 @@ TEST_F(SlabinfoDebugTest, ValidateCountsTheProblems)
 	EXPECT_EQ(slabinfo({"-v"}).status, 0);
 }
 
-TEST_F(SlabinfoDebugTest, ReportTellsLettersErrorsAndSlabs)
+TEST_F(SlabinfoDebugTest, ReportShowsDebugFlagsErrorsAndSlabs)
 {
 	server process;
 
@@ -228,18 +231,18 @@ TEST_F(SlabinfoDebugTest, ReportTellsLettersErrorsAndSlabs)
 	process.do_task('o');
 	slabinfo({"-v"});
 	const std::string report = slabinfo({"-r", "entry"}).out;
-	unsigned errors = 0, slabs = 0, draining = 0, sample = 0;
+	unsigned errors = 0, slabs = 0, legacy = 0, sample = 0;
 
 	EXPECT_TRUE(contains(report, "Redzoning     :  On"));
 	EXPECT_TRUE(contains(report, "Tracking      :  On"));
 	EXPECT_TRUE(contains(report, "Poisoning     : Off"));
 	ASSERT_EQ(std::sscanf(line_with(report, "Problems").c_str(),
 			      "Problems found: %u Debug slabs: %u Draining: %u Sampled: one in %u",
-			      &errors, &slabs, &draining, &sample),
+			      &errors, &slabs, &legacy, &sample),
 		  4);
 	EXPECT_EQ(errors, 1U);
 	EXPECT_GE(slabs, 1U);
-	EXPECT_GE(draining, 1U);
+	EXPECT_GE(legacy, 1U);
 	EXPECT_EQ(sample, 500U);
 }
 
@@ -280,7 +283,7 @@ TEST_F(SlabinfoDebugTest, TrackingWithoutDataSaysHowToGetSome)
 
 	EXPECT_EQ(slabinfo({"-t", "entry"}).out, advice + " -du '^entry$'\n\n");
 	slabinfo({"-dzf", "entry"});
-	/* With the letters it has. */
+	/* With the debug flags it has. */
 	EXPECT_EQ(slabinfo({"-t", "entry"}).out, advice + " -dfzu '^entry$'\n\n");
 	slabinfo({"-du", "entry"});
 	EXPECT_EQ(slabinfo({"-t", "entry"}).out, "entry: No data: nothing was allocated since its "
@@ -326,7 +329,7 @@ TEST_F(SlabinfoDebugTest, TrackingAsJsonHasSymbols)
 TEST_F(SlabinfoDebugTest, AdviceMeansThisCacheWhateverItsName)
 {
 	with_impostor(dir,
-		      "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"(a.b)|c'*$\"}],"
+		      "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"(a.b)|c'*$\"}],"
 		      "\"tracked\":false,\"sites\":[]}\n",
 		      [](pid_t pid) {
 			      const std::string pattern = "'^\\(a\\.b\\)\\|c'\\''\\*\\$$'";
@@ -514,16 +517,16 @@ TEST_F(SlabinfoDebugTest, BadUsage)
 {
 	const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
 		{{"-dx"},
-		 "slabinfo: 'x' is not a debug letter; -d takes f z p u t, a for f z p u, "
+		 "slabinfo: 'x' is not a debug flag; -d takes f z p u t, a for f z p u, "
 		 "A for fault injection, and nothing for off\n"},
-		{{"--debug=f,z"}, "slabinfo: ',' is not a debug letter; "},
+		{{"--debug=f,z"}, "slabinfo: ',' is not a debug flag; "},
 		{{"-da", "-T"}, "slabinfo: -d and -T cannot be combined; give one of them\n"},
 		{{"-da", "-v"}, "slabinfo: -d and -v cannot be combined; give one of them\n"},
 		{{"-v", "--json"},
 		 "slabinfo: -v and --json cannot be combined; give one of them\n"},
 		{{"-d", "a", "entry"},
 		 "slabinfo: one regular expression is enough; \"entry\" is one "
-		 "too many; letters follow -d without a blank: -da\n"},
+		 "too many; flags follow -d without a blank: -da\n"},
 		{{"-N", "0"},
 		 "slabinfo: \"0\" is not a number of lines; -N takes a number from 1 on\n"},
 		{{"-N", "x"}, "slabinfo: \"x\" is not a number of lines"},
@@ -559,7 +562,7 @@ TEST_F(SlabinfoDebugTest, WasteAndRangesStandAsInTheKernelsTool)
 {
 	with_impostor(
 		dir,
-		"{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"slab-32\",\"slabs\":1,"
+		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"slab-32\",\"slabs\":1,"
 		"\"object_size\":32,\"objects\":12}],\"tracked\":true,\"sites\":[{\"count\":12,"
 		"\"waste\":168,\"age_min\":950,\"age_avg\":12345,\"age_max\":190000000,"
 		"\"tid_min\":7,\"tid_max\":9,\"cpus\":\"0,2-3\",\"nodes\":\"0-1\",\"stack\":["
@@ -584,12 +587,12 @@ TEST_F(SlabinfoDebugTest, StrangeAnswersDoNoHarm)
 	};
 
 	for (const char *answer :
-	     {"{\"ok\":true,\"caches\":[7,{},{\"name\":7,\"flags\":8,\"letters\":{}}]}",
+	     {"{\"ok\":true,\"caches\":[7,{},{\"name\":7,\"flags\":8,\"debug_flags\":{}}]}",
 	      "{\"ok\":true,\"process\":{\"now\":9,\"mark\":1},\"caches\":[{\"name\":\"a\","
-	      "\"flags\":8}],\"tracked\":true,\"draining\":[7,{}],\"sites\":[7,{},"
+	      "\"flags\":8}],\"tracked\":true,\"legacy\":[7,{}],\"sites\":[7,{},"
 	      "{\"stack\":7,\"waste\":1},{\"count\":1,\"stack\":[7,{},{\"file\":7}]}]}",
 	      "{\"ok\":true,\"process\":7,\"caches\":[{\"name\":\"a\",\"flags\":8}],"
-	      "\"tracked\":7,\"draining\":7,\"sites\":{}}"}) {
+	      "\"tracked\":7,\"legacy\":7,\"sites\":{}}"}) {
 		with_impostor(dir, answer, [&](pid_t) {
 			for (const std::vector<std::string> &words : runs)
 				EXPECT_GE(slabinfo(words).status, 0) << words[0] << answer;

@@ -64,7 +64,7 @@ TEST_F(SlabinfoTest, SlabsOfARowAddUp)
 	EXPECT_GE((others + cpu) * std::stoul(entry[5]), 500U);
 }
 
-TEST_F(SlabinfoTest, FlagsTellAliasesAndAlignment)
+TEST_F(SlabinfoTest, FlagsShowAliasesAndAlignment)
 {
 	server process;
 	const std::string table = slabinfo().out;
@@ -291,7 +291,7 @@ TEST_F(SlabinfoTest, HelpFitsOneScreen)
 TEST_F(SlabinfoTest, DamageIsAnExitStatus)
 {
 	with_impostor(
-		dir, "{\"slab\":1,\"ok\":true,\"problems\":2,\"caches\":[{\"name\":\"entry\"}]}\n",
+		dir, "{\"slab\":2,\"ok\":true,\"problems\":2,\"caches\":[{\"name\":\"entry\"}]}\n",
 		[](pid_t) {
 			const result got = slabinfo({"-v"});
 

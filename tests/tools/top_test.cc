@@ -19,7 +19,7 @@ namespace
 struct numbers {
 	const char *name;
 	unsigned size, slabs, cpu_slabs, partial, objects, errors;
-	const char *letters;
+	const char *debug_flags;
 };
 
 /* Slabs of 16384 bytes. */
@@ -34,7 +34,7 @@ std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t counte
 	     << ",\"cpu_slabs\":" << of.cpu_slabs << ",\"partial\":" << of.partial
 	     << ",\"full\":" << of.slabs - of.cpu_slabs - of.partial
 	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
-	     << ",\"errors\":" << of.errors << ",\"letters\":\"" << of.letters
+	     << ",\"errors\":" << of.errors << ",\"debug_flags\":\"" << of.debug_flags
 	     << "\",\"counted\":" << counted << ",\"counted_us\":" << counted_us
 	     << ",\"events\":{\"alloc_slowpath\":7,\"free_slowpath\":5}" << more << "}";
 	return text.str();
@@ -59,7 +59,7 @@ std::uint64_t now_us()
 std::string stats(const std::vector<numbers> &caches, unsigned asked)
 {
 	const std::uint64_t us = asked ? now_us() : 0;
-	std::string text = "{\"slab\":1,\"ok\":true,\"process\":{\"engine\":\"rseq\","
+	std::string text = "{\"slab\":2,\"ok\":true,\"process\":{\"engine\":\"rseq\","
 			   "\"uptime\":93600,\"slab_bytes\":835584,\"cached_bytes\":65536,"
 			   "\"large_bytes\":0},\"caches\":[";
 
@@ -73,16 +73,16 @@ std::string stats(const std::vector<numbers> &caches, unsigned asked)
 
 std::string refusal(const std::string &sentence)
 {
-	return "{\"slab\":1,\"ok\":false,\"error\":\"" + sentence + "\"}";
+	return "{\"slab\":2,\"ok\":false,\"error\":\"" + sentence + "\"}";
 }
 
 const char slabs_of_all_states[] =
-	"{\"slab\":1,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":8,\"columns\":"
-	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],\"slabs\":["
+	"{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":8,\"columns\":"
+	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":["
 	"[65536,1,128,\"current\",0,0,\"-\"],[81920,0,128,\"cpu\",0,0,\"-\"],"
 	"[98304,127,128,\"current\",1,0,\"-\"],[114688,64,128,\"partial\",-1,0,\"-\"],"
 	"[131072,128,128,\"full\",-1,0,\"-\"],[147456,90,120,\"debug\",-1,0,\"ZP\"],"
-	"[163840,2,120,\"draining\",-1,0,\"F\"],[180224,1,1,\"guarded\",-1,0,\"-\"]]}";
+	"[163840,2,120,\"legacy\",-1,0,\"F\"],[180224,1,1,\"guarded\",-1,0,\"-\"]]}";
 
 std::string say_all(const std::string &request, unsigned asked)
 {
@@ -91,7 +91,7 @@ std::string say_all(const std::string &request, unsigned asked)
 	if (request == "slabs alpha")
 		return slabs_of_all_states;
 	if (request.compare(0, 6, "count ") == 0)
-		return "{\"slab\":1,\"ok\":true,\"counting\":" + request.substr(6) + "}";
+		return "{\"slab\":2,\"ok\":true,\"counting\":" + request.substr(6) + "}";
 	return refusal("there is no such request");
 }
 
@@ -123,7 +123,7 @@ std::string say_counters(const std::string &request, unsigned asked)
 
 	if (request != "stats")
 		return say_all(request, asked);
-	return "{\"slab\":1,\"ok\":true,\"process\":{},\"caches\":[" +
+	return "{\"slab\":2,\"ok\":true,\"process\":{},\"caches\":[" +
 	       cache(alpha, 0, 0, (",\"counters\":[" + counters + "]").c_str()) + "]}";
 }
 
@@ -139,8 +139,8 @@ std::string say_many_slabs(const std::string &request, unsigned asked)
 
 	if (request != "slabs alpha")
 		return say_all(request, asked);
-	text = "{\"slab\":1,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":9000,"
-	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"letters\"],"
+	text = "{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":9000,"
+	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
 	       "\"slabs\":[";
 	for (unsigned i = 0; i < 8000; i++)
 		text += (i ? ",[" : "[") + std::to_string(65536 + i * 16384) +
@@ -239,7 +239,7 @@ const scene scenes[] = {
 	 {{"", "Only caches that match: alp", "alpha"}}},
 	{"ShowEmptyCaches", "--top=0.1", {{"", "gamma", "", "none "}, {"z", "none "}}},
 	{"ShowBytes", "--top=0.1", {{"", "640KiB"}, {"B", "655360"}, {"", "Slabs 835584"}}},
-	{"ErrorsAndDebugLettersAreSeenOnNarrowScreens",
+	{"ErrorsAndDebugFlagsAreSeenOnNarrowScreens",
 	 "--top=0.1",
 	 {{"", " ERR DEBUG"}, {"", " 12 FZPU"}},
 	 say_trouble,
@@ -359,12 +359,14 @@ TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
 	EXPECT_EQ(lines[5], "Space    160KiB  in use 120KiB  lost 40.0KiB (25%)");
 	EXPECT_EQ(lines[6], "Slabs    10  of CPUs 3  partial 2  full 5  16.0KiB each  for 128 "
 			    "objects");
-	EXPECT_EQ(lines[7], "Errors   0  no debug letters");
+	EXPECT_EQ(lines[7], "Errors   0  no debug flags");
 	EXPECT_EQ(lines[8], "Rates    alloc 2.0M/s  free 2.0M/s  slow alloc 0/s  slow free 0/s");
-	EXPECT_EQ(lines[9], "C current 2  c cpu 1  p partial 1  F full 1  D debug 1  d draining 1");
-	EXPECT_EQ(lines[10], "G guarded 1  · empty ░▒▓ █ full");
+	EXPECT_EQ(
+		lines[9],
+		"C current 2  c cpu 1  p partial 1  F full 1  D debug 1  l legacy 1  G guarded 1");
+	EXPECT_EQ(lines[10], "· empty ░▒▓ █ full");
 	EXPECT_EQ(lines[11], "CPU 0: 2  CPU 1: 1");
-	EXPECT_EQ(lines[12], "C░ c· C▓ p▒ F█ D▓ d░ G█");
+	EXPECT_EQ(lines[12], "C░ c· C▓ p▒ F█ D▓ l░ G█");
 	EXPECT_EQ(lines[13], "Events/s none");
 	screen.press("BSpace");
 	screen.expect("NAME ");
@@ -429,7 +431,7 @@ TEST_F(TopTest, DrawsInAsciiWhereTheLocaleHasNothingElse)
 	screen.expect(" vSPACE USE ");
 	EXPECT_TRUE(contains(screen.line("alpha"), " #####. "));
 	screen.press("Down Enter");
-	screen.expect("C1 c0 C8 p5 F9 D7 d1 G9");
+	screen.expect("C1 c0 C8 p5 F9 D7 l1 G9");
 }
 
 /* --- ends -------------------------------------------------------------------------------------- */
@@ -586,7 +588,7 @@ TEST_F(TopTest, PrintsBlocksOnTerminalsThatCannotBeDrawnOn)
 
 /* --- bad usage --------------------------------------------------------------------------------- */
 
-TEST_F(TopTest, BadIntervalsAreToldInOneSentence)
+TEST_F(TopTest, BadIntervalsAreOneErrorMessage)
 {
 	for (const std::string bad : {"0", "-1", "x", "1s", "86401", ""}) {
 		const result got = slabinfo({"--top=" + bad});

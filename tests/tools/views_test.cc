@@ -85,7 +85,7 @@ public:
 		std::vector<std::string> asked;
 
 		for (const std::string &line : lines_of(read_all(said_)))
-			if (line != "slab/1 stats")
+			if (line != "slab/2 stats")
 				asked.push_back(line);
 		return asked;
 	}
@@ -96,14 +96,14 @@ private:
 		static const std::vector<std::pair<std::string, std::string>> answers = {
 			{"shrink", "\"slabs\":3"},
 			{"validate", "\"problems\":0"},
-			{"debug", "\"before\":\"-\",\"after\":\"F\",\"draining\":[]"},
+			{"debug", "\"before\":\"-\",\"after\":\"F\",\"legacy\":[]"},
 			{"sample", "\"before\":0,\"after\":5"},
 			{"traces", "\"tracked\":true,\"now\":1000,\"sites\":[]"},
 		};
 
 		for (const auto &[word, members] : answers)
-			if (contains(request, "slab/1 " + word))
-				return "{\"slab\":1,\"ok\":true," + members + "}\n";
+			if (contains(request, "slab/2 " + word))
+				return "{\"slab\":2,\"ok\":true," + members + "}\n";
 		return stats_;
 	}
 
@@ -404,11 +404,11 @@ TEST_F(ViewsTest, TrackedCachesHaveTheirCallSitesInTheReport)
 TEST_F(ViewsTest, ActionsAreForTheCachesThatAreChosen)
 {
 	const std::vector<std::pair<names, names>> cases = {
-		{{"-s", "-S", "-N2"}, {"slab/1 shrink attribute", "slab/1 shrink entry"}},
-		{{"-v", "entry|pblock"}, {"slab/1 validate entry", "slab/1 validate Pblock"}},
-		{{"-df", "-L", "-N1"}, {"slab/1 debug F cache of pages"}},
-		{{"-s", "-e"}, {"slab/1 shrink idle"}},
-		{{"--sample=5", "-U", "-i", "-N1"}, {"slab/1 sample 5 tracked"}},
+		{{"-s", "-S", "-N2"}, {"slab/2 shrink attribute", "slab/2 shrink entry"}},
+		{{"-v", "entry|pblock"}, {"slab/2 validate entry", "slab/2 validate Pblock"}},
+		{{"-df", "-L", "-N1"}, {"slab/2 debug F cache of pages"}},
+		{{"-s", "-e"}, {"slab/2 shrink idle"}},
+		{{"--sample=5", "-U", "-i", "-N1"}, {"slab/2 sample 5 tracked"}},
 	};
 
 	for (const auto &[words, requests] : cases) {
@@ -442,7 +442,7 @@ TEST(ViewsOfOthersTest, AProcessThatIsOnlyReadSaysSoOnce)
 TEST(ViewsOfOthersTest, OneNodeHasNoColumns)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"process\":{\"nodes\":1},"
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"process\":{\"nodes\":1},"
 				      "\"caches\":[{\"name\":\"a\",\"slabs\":1,"
 				      "\"nodes\":[{\"slabs\":1}]}]}\n");
 
@@ -454,7 +454,7 @@ TEST(ViewsOfOthersTest, OneNodeHasNoColumns)
 TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\","
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\","
 				      "\"counted\":1000,\"counted_us\":5000,\"events\":{"
 				      "\"free_slowpath\":4,\"free_add_partial\":9,"
 				      "\"free_slab\":1}}]}\n");
@@ -472,7 +472,7 @@ TEST(ViewsOfOthersTest, NumbersOfCountersStandBelowEachOtherBehindTheLongestName
 	runtime_dir dir;
 	scripted_process process(
 		dir,
-		"{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\",\"counters\":["
+		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\",\"counters\":["
 		"{\"name\":\"a_name_of_thirty_one_characters\",\"kind\":\"events\",\"value\":7},"
 		"{\"name\":\"short\",\"kind\":\"gauge\",\"value\":123}]}]}\n");
 	const std::string report = slabinfo({"-r"}).out;
@@ -485,7 +485,7 @@ TEST(ViewsOfOthersTest, NumbersOfCountersStandBelowEachOtherBehindTheLongestName
 TEST(ViewsOfOthersTest, MemoryThatComesBackIsReported)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\","
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\","
 				      "\"rcu_pending\":12,\"rcu_freed\":4000,\"rcu_helped\":3,"
 				      "\"limit_hits\":7,\"reserve\":8,\"reserve_left\":6,"
 				      "\"reclaims\":2,\"reclaimed\":300,\"moved\":90}]}\n");
@@ -504,7 +504,7 @@ TEST(ViewsOfOthersTest, MemoryThatComesBackIsReported)
 TEST(ViewsOfOthersTest, CachesWithoutSuchMemoryAreSilentAboutIt)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
 
 	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "\nMemory\n----"));
 }
@@ -512,7 +512,7 @@ TEST(ViewsOfOthersTest, CachesWithoutSuchMemoryAreSilentAboutIt)
 TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
 
 	EXPECT_EQ(slabinfo({"-X"}).status, 0);
 	EXPECT_EQ(
@@ -526,7 +526,7 @@ TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
 TEST(ViewsOfOthersTest, NoCachesAreNoError)
 {
 	runtime_dir dir;
-	scripted_process process(dir, "{\"slab\":1,\"ok\":true,\"caches\":[]}\n");
+	scripted_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[]}\n");
 
 	for (const char *view : {"-l", "-T", "-X", "-a", "-n", "-o", "-r", "-D", "--json"}) {
 		const result got = slabinfo({view});
@@ -662,7 +662,7 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 	for (const char *word : {"-a --aliases",
 				 "-A --activity",
 				 "-B --bytes",
-				 "-d --debug[=LETTERS]",
+				 "-d --debug[=FLAGS]",
 				 "-D --display-activity",
 				 "-e --empty",
 				 "-f --first-alias",

@@ -4,9 +4,9 @@
 
 #include "openmetrics.h"
 
-/* accept_format: what a client gets whose Accept header is this (NULL: it has none):
- * OpenMetrics when it asks for version 1.0.0 and does not like text/plain better,
- * else the classic format, which everybody reads. */
+/* accept_format: the format for a client with this Accept header (NULL: it has none):
+ * OpenMetrics when it accepts version 1.0.0 and does not prefer text/plain,
+ * else the classic format, which every client reads. */
 enum exposition accept_format(const char *accept);
 
 #endif /* EXPORTER_ACCEPT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libmicrohttpd without threads. A request for the metrics is suspended until the
- * scrape that it starts, or that is under way, has ended; all who wait get the same
+ * scrape that it starts, or that is under way, has ended; all that wait get the same
  * bytes. Connections are bounded in number and in how long they may be silent, and
  * a request in size, so clients that are slow or many cost little.
  */
@@ -66,7 +66,7 @@ static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned sta
 	return result;
 }
 
-/* The last scrape in a format: written once, for all who ask for it. */
+/* The last scrape in a format: written once, for all requests. */
 static struct MHD_Response *metrics_response(struct http *http, enum exposition exposition)
 {
 	char *text = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The HTTP side: /metrics, /-/healthy and a page at /. It has no thread of its own:
- * who calls waits for http_fd() and then calls http_step().
+ * the caller waits for http_fd() and then calls http_step().
  */
 #ifndef EXPORTER_HTTP_H
 #define EXPORTER_HTTP_H
@@ -11,7 +11,7 @@
 
 struct http;
 
-/* http_open: listen. NULL after telling with fail() why that cannot be. */
+/* http_open: listen. NULL after reporting with fail() why that cannot be. */
 struct http *http_open(const struct settings *settings, struct scrape *scrape);
 void http_close(struct http *http);
 
@@ -19,8 +19,8 @@ void http_close(struct http *http);
 const char *http_url(const struct http *http);
 
 /* http_fd: what to wait for (input), and for how many milliseconds at most (-1: no
- * matter). http_step: serve whoever wants something. http_answer: a scrape has
- * ended; who waits for it gets it with the next step. */
+ * matter). http_step: serve all requests. http_answer: a scrape has
+ * ended; requests that wait for it get it with the next step. */
 int http_fd(const struct http *http, int *timeout);
 void http_step(struct http *http);
 void http_answer(struct http *http);

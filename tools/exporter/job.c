@@ -14,7 +14,7 @@
 
 #define FIRST_BYTES 4096
 
-/* What an answer may make of a child: it is somebody else's. */
+/* An answer may be too much for a child: it comes from another process. */
 #define CHILD_BYTES ((rlim_t)1 << 30)
 
 int64_t now_ms(void)

@@ -35,7 +35,7 @@ bool job_read(struct job *job);
 /* job_end: forget the job; a child that still works is killed. */
 void job_end(struct job *job);
 
-/* job_write: all of it, for work(). False: nobody reads any more. */
+/* job_write: all of it, for work(). False: the reader has gone. */
 bool job_write(int fd, const void *data, size_t size);
 
 /* job_reap: bury the children that have ended; while no job is at work. */

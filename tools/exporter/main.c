@@ -2,7 +2,7 @@
 /*
  * slab-exporter: the slab caches of all processes of a machine as metrics, for
  * Prometheus. One thread serves HTTP (http.c) and runs scrapes (scrape.c), which
- * ask each process in a child (job.c), until SIGTERM or SIGINT.
+ * query each process in a child (job.c), until SIGTERM or SIGINT.
  */
 #include "http.h"
 #include "job.h"

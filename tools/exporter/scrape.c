@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One child finds the processes, then one child for each process asks it, at most
- * SCRAPE_FDS at a time. Whether one without a socket has caches is seen in its
- * memory, which may be made to be looked at for ever: the child that asks it looks,
- * and not the one that finds. A child makes of an answer a structure of bounded size,
- * so what arrives here is short, whatever the process sent. Who has not answered when
- * the time is up, or whose answer was not understood, failed: that is said once on
- * stderr, and again after it has worked in between.
+ * One child finds the processes, then one child for each process queries it, at most
+ * SCRAPE_FDS at a time. Whether a process without a socket has caches is seen in its
+ * memory, which it may arrange so that reading takes for ever: the child that queries
+ * the process reads it, not the one that finds processes. A child converts an answer to
+ * a structure of bounded size, so data that arrives here is short, whatever the process
+ * sent. A process failed if it has not answered in time, or not in a known format: that
+ * is reported once on stderr, and again after it has worked in between.
  */
 #include "scrape.h"
 #include "job.h"
@@ -20,7 +20,7 @@
 /* Answers younger than this are shared. */
 #define FRESH_MS 1000
 
-struct asked {
+struct query {
 	struct question question;
 	struct job job;
 };
@@ -30,16 +30,16 @@ struct scrape {
 	enum stage {
 		STAGE_IDLE,
 		STAGE_FINDING,
-		STAGE_ASKING,
+		STAGE_QUERY,
 	} stage;
 	int64_t started, ended; /* ended: of the last one, 0: none yet */
 	uint64_t scrapes;
 
 	struct job finding;
 	struct found *found;
-	size_t found_count, next; /* next: who is asked next */
-	size_t strangers;         /* of those found, who has no caches */
-	struct asked asking[SCRAPE_FDS];
+	size_t found_count, next; /* next: the process that is queried next */
+	size_t strangers;         /* processes found that have no caches */
+	struct query queries[SCRAPE_FDS];
 	struct metrics *metrics; /* of those that have answered, with room for a sum */
 	size_t metrics_count;
 	pid_t *failed, *failed_before; /* of found_count entries at most */
@@ -51,7 +51,7 @@ struct scrape {
 	double duration; /* seconds */
 };
 
-/* --- who failed -------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------------- */
 
 /* A process that has ended meanwhile did not fail. */
 static void note_failure(struct scrape *scrape, const struct found *process, const char *why)
@@ -75,11 +75,12 @@ static void note_late(struct scrape *scrape, const struct found *process)
 	note_failure(scrape, process, why);
 }
 
-static void note_unasked(struct scrape *scrape, const struct found *process, const char *because)
+static void note_failed_query(struct scrape *scrape, const struct found *process,
+			      const char *because)
 {
 	char why[SENTENCE];
 
-	snprintf(why, sizeof(why), "process %d (%s) could not be asked: %s", (int)process->pid,
+	snprintf(why, sizeof(why), "process %d (%s) could not be queried: %s", (int)process->pid,
 		 process->command, because);
 	note_failure(scrape, process, why);
 }
@@ -121,24 +122,25 @@ static bool take_numbers(struct scrape *scrape, const char *data, size_t length)
 	return true;
 }
 
-static void take_answer(struct scrape *scrape, const struct asked *asked)
+static void take_answer(struct scrape *scrape, const struct query *query)
 {
-	const struct job *job = &asked->job;
+	const struct job *job = &query->job;
 	size_t length = job->length ? job->length - 1 : 0;
-	char sentence[SENTENCE];
+	char message[SENTENCE];
 
 	if (job->length && job->data[0] == ANSWER_NOTHING) {
 		scrape->strangers++;
-	} else if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(sentence)) {
-		memcpy(sentence, job->data + 1, length);
-		sentence[length] = '\0';
-		note_failure(scrape, &asked->question.process, sentence);
+	} else if (job->length && job->data[0] == ANSWER_SENTENCE && length < sizeof(message)) {
+		memcpy(message, job->data + 1, length);
+		message[length] = '\0';
+		note_failure(scrape, &query->question.process, message);
 	} else if (!length || !take_numbers(scrape, job->data + 1, length)) {
-		note_unasked(scrape, &asked->question.process, "who asked it ended early");
+		note_failed_query(scrape, &query->question.process,
+				  "the process that queried it ended early");
 	}
 }
 
-/* What a job of asking may write. */
+/* The most bytes that a querying child may write. */
 static size_t most_bytes(const struct settings *settings)
 {
 	return 1 + sizeof(struct metrics) +
@@ -146,40 +148,41 @@ static size_t most_bytes(const struct settings *settings)
 	       settings->max_caches * SLAB_COUNTERS_MAX * sizeof(struct metrics_counter);
 }
 
-/* Give every free place a process to ask. Returns whether anybody is being asked. */
-static bool ask_next(struct scrape *scrape)
+/* Give every free place a process to query. Returns whether any is being queried. */
+static bool reclaim_next(struct scrape *scrape)
 {
 	bool busy = false;
 
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
-		struct asked *asked = &scrape->asking[i];
+		struct query *query = &scrape->queries[i];
 
-		if (!asked->job.child && scrape->next < scrape->found_count) {
-			asked->question.settings = scrape->settings;
-			asked->question.process = scrape->found[scrape->next++];
-			if (!job_start(&asked->job, ask_process, &asked->question,
+		if (!query->job.child && scrape->next < scrape->found_count) {
+			query->question.settings = scrape->settings;
+			query->question.process = scrape->found[scrape->next++];
+			if (!job_start(&query->job, query_process, &query->question,
 				       most_bytes(scrape->settings)))
-				note_unasked(scrape, &asked->question.process, strerror(errno));
+				note_failed_query(scrape, &query->question.process,
+						  strerror(errno));
 		}
-		busy |= asked->job.child != 0;
+		busy |= query->job.child != 0;
 	}
 	return busy || scrape->next < scrape->found_count;
 }
 
-static void step_asking(struct scrape *scrape)
+static void step_query(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
-		struct asked *asked = &scrape->asking[i];
+		struct query *query = &scrape->queries[i];
 
-		if (!asked->job.child || job_read(&asked->job))
+		if (!query->job.child || job_read(&query->job))
 			continue;
-		take_answer(scrape, asked);
-		job_end(&asked->job);
+		take_answer(scrape, query);
+		job_end(&query->job);
 	}
 }
 
 /* The list of processes has come: memory for what they will answer. */
-static bool begin_asking(struct scrape *scrape)
+static bool begin_query(struct scrape *scrape)
 {
 	size_t count = scrape->finding.length / sizeof(struct found);
 
@@ -192,7 +195,7 @@ static bool begin_asking(struct scrape *scrape)
 		memcpy(scrape->found, scrape->finding.data, count * sizeof(struct found));
 	scrape->found_count = count;
 	scrape->next = scrape->strangers = 0;
-	scrape->stage = STAGE_ASKING;
+	scrape->stage = STAGE_QUERY;
 	return true;
 }
 
@@ -205,13 +208,13 @@ static void free_answer(struct scrape *scrape)
 	scrape->answer_count = 0;
 }
 
-/* Those that have not answered, or were not even asked. */
+/* Processes that have not answered, or were not queried at all. */
 static void give_up(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
-		if (scrape->asking[i].job.child)
-			note_late(scrape, &scrape->asking[i].question.process);
-		job_end(&scrape->asking[i].job);
+		if (scrape->queries[i].job.child)
+			note_late(scrape, &scrape->queries[i].question.process);
+		job_end(&scrape->queries[i].job);
 	}
 	while (scrape->next < scrape->found_count)
 		note_late(scrape, &scrape->found[scrape->next++]);
@@ -258,7 +261,7 @@ struct scrape *scrape_open(const struct settings *settings)
 void scrape_close(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++)
-		job_end(&scrape->asking[i].job);
+		job_end(&scrape->queries[i].job);
 	job_end(&scrape->finding);
 	for (size_t i = 0; i < scrape->metrics_count; i++)
 		metrics_free(&scrape->metrics[i]);
@@ -301,7 +304,7 @@ size_t scrape_fds(const struct scrape *scrape, struct pollfd *fds, int *timeout)
 	if (scrape->finding.child)
 		fds[count++] = (struct pollfd){.fd = scrape->finding.fd, .events = POLLIN};
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
-		const struct job *job = &scrape->asking[i].job;
+		const struct job *job = &scrape->queries[i].job;
 
 		if (job->child)
 			fds[count++] = (struct pollfd){.fd = job->fd, .events = POLLIN};
@@ -317,12 +320,12 @@ bool scrape_step(struct scrape *scrape)
 		return false;
 	is_late = now_ms() - scrape->started >= scrape->settings->timeout_ms;
 	if (scrape->stage == STAGE_FINDING && !job_read(&scrape->finding)) {
-		is_late |= !begin_asking(scrape);
+		is_late |= !begin_query(scrape);
 		job_end(&scrape->finding);
 	}
-	if (scrape->stage == STAGE_ASKING) {
-		step_asking(scrape);
-		if (!is_late && ask_next(scrape))
+	if (scrape->stage == STAGE_QUERY) {
+		step_query(scrape);
+		if (!is_late && reclaim_next(scrape))
 			return false;
 		is_late = true;
 	}
@@ -342,7 +345,7 @@ void scrape_write(const struct scrape *scrape, FILE *out, enum exposition exposi
 		double number;
 	} own[] = {
 		{{"slab_exporter_scrapes", FAMILY_COUNTER, NULL,
-		  "Times that the processes were asked."},
+		  "Times that the processes were queried."},
 		 (double)scrape->scrapes},
 		{{"slab_exporter_scrape_duration_seconds", FAMILY_GAUGE, "seconds",
 		  "How long it took to ask the processes the last time."},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A scrape: find the processes, ask each of them, keep the numbers. There is one at
+ * A scrape: find the processes, query each of them, keep the numbers. There is one at
  * a time; it never takes longer than its timeout, whatever the processes do.
  */
 #ifndef EXPORTER_SCRAPE_H

@@ -44,7 +44,7 @@ static void find_named(struct find *find, const char *name)
 	attach_free(&list);
 }
 
-/* Those with a socket first: whoever is slow is not in their way. */
+/* Those with a socket first: slow processes do not delay them. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found *left = a, *right = b;
@@ -58,10 +58,10 @@ void find_processes(const void *arg, int fd)
 {
 	static struct find find;
 	const struct settings *settings = arg;
-	char sentence[SENTENCE];
+	char message[SENTENCE];
 
 	find.settings = settings;
-	fail_capture(sentence, sizeof(sentence));
+	fail_capture(message, sizeof(message));
 	if (!settings->names[0])
 		find_named(&find, NULL);
 	for (size_t i = 0; settings->names[i]; i++)
@@ -70,19 +70,19 @@ void find_processes(const void *arg, int fd)
 	job_write(fd, find.found, find.count * sizeof(find.found[0]));
 }
 
-/* An answer that came and cannot be used: fail() has said why, but not whose it is. */
-static void name_process(const struct process *process, char sentence[SENTENCE])
+/* An answer that cannot be used: fail() has said why, but not of which process. */
+static void name_process(const struct process *process, char message[SENTENCE])
 {
 	char why[SENTENCE];
 
-	memcpy(why, sentence, sizeof(why));
-	snprintf(sentence, SENTENCE, "process %d (%s): %.400s", (int)process->pid, process->command,
+	memcpy(why, message, sizeof(why));
+	snprintf(message, SENTENCE, "process %d (%s): %.400s", (int)process->pid, process->command,
 		 why);
 }
 
 /* False: the sentence says why. */
 static bool take_metrics(const struct question *question, struct metrics *metrics,
-			 char sentence[SENTENCE])
+			 char message[SENTENCE])
 {
 	const struct choice choice = {.pid = question->process.pid,
 				      .memory = question->settings->memory};
@@ -91,19 +91,19 @@ static bool take_metrics(const struct question *question, struct metrics *metric
 	struct model model;
 	bool taken;
 
-	fail_capture(sentence, SENTENCE);
+	fail_capture(message, SENTENCE);
 	if (attach_choose(&choice, &process) >= 0)
 		return false;
-	answer = attach_ask(&process, "stats", NULL);
+	answer = attach_query(&process, "stats", NULL);
 	taken = answer && model_load(&model, answer) &&
 		metrics_take(metrics, &process, &model, question->settings->max_caches);
 	if (answer && !taken)
-		name_process(&process, sentence);
+		name_process(&process, message);
 	attach_close(&process);
 	return taken;
 }
 
-void ask_process(const void *arg, int fd)
+void query_process(const void *arg, int fd)
 {
 	static char answer[1 + SENTENCE] = {ANSWER_SENTENCE};
 	const struct question *question = arg;

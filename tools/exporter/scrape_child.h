@@ -5,7 +5,7 @@
 
 #include "scrape.h"
 
-/* Processes that are asked at most, those with a socket first. */
+/* The most processes that are queried, those with a socket first. */
 #define MOST_FOUND 8192
 
 #define SENTENCE 512
@@ -21,7 +21,7 @@ struct question {
 	struct found process;
 };
 
-/* What stands first in what a child that asks writes. */
+/* The first byte that a querying child writes. */
 #define ANSWER_METRICS 'm'  /* a struct metrics, its caches and their counters */
 #define ANSWER_SENTENCE 's' /* why there is none */
 #define ANSWER_NOTHING 'n'  /* it has no caches */
@@ -29,7 +29,7 @@ struct question {
 /* find_processes: of these settings; writes an array of struct found. */
 void find_processes(const void *settings, int fd);
 
-/* ask_process: this question; writes an answer as above. */
-void ask_process(const void *question, int fd);
+/* query_process: this question; writes an answer as above. */
+void query_process(const void *question, int fd);
 
 #endif /* EXPORTER_SCRAPE_CHILD_H */

@@ -28,10 +28,10 @@ static const char usage[] =
 	"  --listen ADDRESS:PORT  where to serve, an IPv6 address in brackets; port 0:\n"
 	"                         any (" DEFAULT_LISTEN ")\n"
 	"  --process NAME         only processes of this name; may be given again\n"
-	"  --max-processes N      so many processes by name, others summed up (64)\n"
-	"  --max-caches N         so many caches of a process by name, likewise (200)\n"
-	"  --memory               read the processes' memory rather than ask them\n"
-	"  --timeout SECONDS      what a scrape may take; who is not done, failed (5)\n"
+	"  --max-processes N      at most N processes by name, others summed up (64)\n"
+	"  --max-caches N         at most N caches of a process by name, likewise (200)\n"
+	"  --memory               read the processes' memory, not their sockets\n"
+	"  --timeout SECONDS      time for a scrape; a process that takes longer failed (5)\n"
 	"  -h, --help             this text\n"
 	"      --version\n";
 

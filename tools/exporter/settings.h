@@ -15,13 +15,13 @@ struct settings {
 	size_t max_caches;    /* of a process, by name */
 	size_t max_processes; /* by name */
 	const char *names[SETTINGS_NAMES + 1]; /* of --process, NULL behind the last */
-	bool memory;     /* read memory rather than ask */
+	bool memory;          /* read memory, not the socket */
 	unsigned timeout_ms; /* of a scrape */
 };
 
 /*
  * settings_parse: fill *settings. Returns -1 to go on, or the exit status of a run
- * that is over (--help, --version, or a usage error that was told on stderr).
+ * that is over (--help, --version, or a usage error that was reported on stderr).
  */
 int settings_parse(struct settings *settings, int argc, char **argv);
 

@@ -27,7 +27,7 @@ REMOTE_OWNED = 1 << 32
 TAG_DEBUG, TAGS = 1, 7
 WORD_POINTER = (1 << 48) - 1
 DEPOT_UNITS = (1 << 20) // 8
-LETTERS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
+DEBUG_FLAGS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
 OBJECT_FREE, OBJECT_ALLOCATED, OBJECT_LOST = 0x46, 0x41, 0x4C
 
 
@@ -62,8 +62,8 @@ def read64(address):
     return int(pointer_to("unsigned long", address).dereference())
 
 
-def letters_text(letters):
-    return "".join(letter for letter, bit in LETTERS if letters >> bit & 1) or "-"
+def debug_flags_text(debug_flags):
+    return "".join(character for character, bit in DEBUG_FLAGS if debug_flags >> bit & 1) or "-"
 
 
 # --- where things are ------------------------------------------------------------
@@ -154,17 +154,17 @@ def remote_freelist(slab):
 
 
 def held_by_cpu(cache, slab, index, address):
-    """Free, but beside the slab: a CPU's hot object, or gathered for the owner."""
+    """Free, but beside the slab: a CPU's last-freed object, or in a remote batch."""
     size8 = int(slab["cpu"]["size8"])
     for cpu, slot in slots(cache):
-        if int(slot["hot"]) == address:
+        if int(slot["last_freed"]) == address:
             return f"free: the next object that CPU {cpu} allocates"
-        gather = int(slot["gather"])
-        if gather & WORD_POINTER != int(slab):
+        batch = int(slot["remote_batch"])
+        if batch & WORD_POINTER != int(slab):
             continue
-        for i in range(gather >> 48):
-            if int(slot["gather_buf"][i]) // size8 == index:
-                return f"free: gathered by CPU {cpu} for the slab's owner"
+        for i in range(batch >> 48):
+            if int(slot["remote_batch_buf"][i]) // size8 == index:
+                return f"free: in the remote batch of CPU {cpu} for the slab's owner"
     return None
 
 
@@ -175,7 +175,7 @@ def record_of(slab, index):
 
 
 def plain_state(cache, slab, index, address):
-    if index >= int(slab["carved"]):
+    if index >= int(slab["initialized"]):
         return "never handed out"
     if index in owner_freelist(slab) or index in remote_freelist(slab):
         return "free"
@@ -198,10 +198,10 @@ def debug_state(slab, index):
 def slab_state(slab):
     if is_tagged(slab):
         if not int(slab["debug"]):
-            return "drains"
-        letters = letters_text(int(slab["debug"]["letters"]))
+            return "legacy layout"
+        debug_flags = debug_flags_text(int(slab["debug"]["debug_flags"]))
         out_of_use = ", out of use" if int(slab["debug"]["disabled"]) else ""
-        return f"letters {letters}{out_of_use}"
+        return f"debug flags {debug_flags}{out_of_use}"
     owner = int(slab["cpu"]["owner"]) & 0xFFFFFFFF
     if has_links():
         owner = int(slab["cpu"]["local"]) >> 32
@@ -209,13 +209,13 @@ def slab_state(slab):
         return f"owned by CPU {owner}"
     if int(slab["listed"]):
         return f"on the partial list of node {int(slab['node'])}"
-    return "in hand" if int(slab["remote"]) & REMOTE_OWNED else "full"
+    return "isolated" if int(slab["remote"]) & REMOTE_OWNED else "full"
 
 
 def used_objects(slab):
     if is_tagged(slab):
-        return int(slab["debug"]["used"]) if int(slab["debug"]) else int(slab["drained"])
-    return int(slab["carved"]) - len(owner_freelist(slab)) - (int(slab["remote"]) >> 16 & 0xFFFF)
+        return int(slab["debug"]["used"]) if int(slab["debug"]) else int(slab["legacy_used"])
+    return int(slab["initialized"]) - len(owner_freelist(slab)) - (int(slab["remote"]) >> 16 & 0xFFFF)
 
 
 # --- tracks ------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def print_track(what, track):
 
 
 def print_tracks(slab, index):
-    if not int(slab["debug"]["letters"]) >> 3 & 1:
+    if not int(slab["debug"]["debug_flags"]) >> 3 & 1:
         return
     record = record_of(slab, index)
     tracks = pointer_to("struct track", int(record) + record.dereference().type.sizeof)
@@ -380,7 +380,7 @@ class SlabInfo(gdb.Command):
     def invoke(self, argument, from_tty):
         wanted = re.compile(argument)
         rows = cache_rows()
-        print(f"{'Name':<24}{'Objects':>10}{'Objsize':>9}{'Slabs':>8}  {'Letters':<8}Cache")
+        print(f"{'Name':<24}{'Objects':>10}{'Objsize':>9}{'Slabs':>8}  {'Flags':<8}Cache")
         for cache in caches():
             name = cache["name"].string()
             if not wanted.search(name):
@@ -388,7 +388,7 @@ class SlabInfo(gdb.Command):
             count, used = rows.get(int(cache), (0, 0))
             print(
                 f"{name:<24}{used:>10}{int(cache['object_size']):>9}{count:>8}  "
-                f"{letters_text(int(cache['letters'])):<8}0x{int(cache):x}"
+                f"{debug_flags_text(int(cache['debug_flags'])):<8}0x{int(cache):x}"
             )
 
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking: a line to the control socket and a line back (docs/control.md), or the
+ * Queries: a line to the control socket and a line back (docs/control.md), or the
  * same request answered from memory.
  *
- * What can be read from memory is not waited for long: a process that does not
- * answer is read without its help from then on. What only the process can do
- * takes the time that it takes.
+ * Requests that memory can answer have a short timeout: a process that does not
+ * answer is read from its memory from then on. Requests that only the process can
+ * serve have none.
  */
 #include "attach.h"
 #include "memory.h"
@@ -116,7 +116,7 @@ static char *read_answer(int fd, int64_t deadline)
 	return NULL;
 }
 
-/* The answer's text, or NULL and errno: EPERM, it would be somebody else's. */
+/* The answer's text, or NULL and errno: EPERM, another process listens there. */
 static char *exchange(const struct process *process, const char *request, int seconds)
 {
 	const int64_t deadline = now_seconds() + seconds + ANSWER_SECONDS;
@@ -125,7 +125,7 @@ static char *exchange(const struct process *process, const char *request, int se
 
 	if (fd < 0)
 		return NULL;
-	snprintf(line, sizeof(line), "slab/1 %s\n", request);
+	snprintf(line, sizeof(line), "slab/2 %s\n", request);
 	if (!peer_pid(fd, process->pid))
 		errno = EPERM;
 	else if (send(fd, line, strlen(line), MSG_NOSIGNAL) == (ssize_t)strlen(line))
@@ -136,7 +136,7 @@ static char *exchange(const struct process *process, const char *request, int se
 	return answer;
 }
 
-/* Takes an answer apart: its document when it says "ok", else NULL, told. */
+/* Parses an answer: its document when it says "ok", else NULL, after reporting. */
 static struct json_object *parse(const struct process *process, const char *text)
 {
 	struct json_object *answer = json_tokener_parse(text), *member;
@@ -157,7 +157,7 @@ static struct json_object *parse(const struct process *process, const char *text
 
 /* Memory */
 
-bool attach_tell_silent(const struct process *process)
+bool attach_report_silent(const struct process *process)
 {
 	if (process->acts)
 		fail("process %d (%s) is stopped or does not answer; it cannot be changed now",
@@ -202,29 +202,30 @@ static void locate_sites(struct memory *memory, struct json_object *answer)
 }
 
 /* The sentence in an answer that says no, or what is better known here. */
-static void tell_refusal(const struct process *process, const struct slab_answer *answer, int error)
+static void report_refusal(const struct process *process, const struct slab_answer *answer,
+			   int error)
 {
 	struct json_object *document = answer->text ? json_tokener_parse(answer->text) : NULL;
 	const bool names_process = error == -EPROTO || error == -EFAULT;
-	struct json_object *sentence = NULL;
+	struct json_object *message = NULL;
 	char who[128];
 
 	describe(process, who);
-	json_object_object_get_ex(document, "error", &sentence);
+	json_object_object_get_ex(document, "error", &message);
 	if (process->way == WAY_MEMORY && proc_is_gone(process->pid))
 		fail("%s has ended", who);
 	else if (memory_trouble(process->memory)[0])
 		fail("%s", memory_trouble(process->memory));
-	else if (sentence && names_process)
-		fail("%s", json_object_get_string(sentence));
-	else if (sentence)
-		fail("%s: %s", who, json_object_get_string(sentence));
+	else if (message && names_process)
+		fail("%s", json_object_get_string(message));
+	else if (message)
+		fail("%s: %s", who, json_object_get_string(message));
 	else
 		fail("the memory of %s cannot be read: %s", who, strerror(-error));
 	json_object_put(document);
 }
 
-static struct json_object *ask_memory(struct process *process, const char *request)
+static struct json_object *query_memory(struct process *process, const char *request)
 {
 	struct json_object *document = NULL;
 	struct slab_answer answer;
@@ -234,9 +235,9 @@ static struct json_object *ask_memory(struct process *process, const char *reque
 		process->memory = memory_open_process(process->pid);
 	if (!process->memory)
 		return NULL;
-	error = memory_ask(process->memory, request, &answer);
+	error = memory_query(process->memory, request, &answer);
 	if (error)
-		tell_refusal(process, &answer, error);
+		report_refusal(process, &answer, error);
 	else
 		document = parse(process, answer.text);
 	slab_answer_free(&answer);
@@ -245,7 +246,7 @@ static struct json_object *ask_memory(struct process *process, const char *reque
 	return document;
 }
 
-static void tell_only_read(const struct process *process)
+static void report_only_read(const struct process *process)
 {
 	if (process->way == WAY_CORE)
 		fail("a core file cannot be changed");
@@ -267,7 +268,7 @@ static int patience(const char *request, bool readable)
 }
 
 /* Why there is no answer at all. */
-static void tell_silence(const struct process *process, int error)
+static void report_silence(const struct process *process, int error)
 {
 	char who[128];
 
@@ -275,7 +276,7 @@ static void tell_silence(const struct process *process, int error)
 	if (proc_is_gone(process->pid))
 		fail("%s has ended", who);
 	else if (error == EPERM)
-		fail("%s is not who listens to \"%s\"", who, process->path);
+		fail("%s does not listen on \"%s\": another process does", who, process->path);
 	else if (error == EMSGSIZE)
 		fail("%s does not stop answering: there are more than %zu MB", who,
 		     ANSWER_MAX >> 20);
@@ -284,7 +285,7 @@ static void tell_silence(const struct process *process, int error)
 		     error == EAGAIN ? "it took too long" : strerror(error));
 }
 
-static struct json_object *ask_socket(struct process *process, const char *request)
+static struct json_object *query_socket(struct process *process, const char *request)
 {
 	const bool readable = is_readable(request);
 	struct json_object *answer;
@@ -294,13 +295,13 @@ static struct json_object *ask_socket(struct process *process, const char *reque
 	if (!readable || !proc_is_stopped(process->pid))
 		text = exchange(process, request, patience(request, readable));
 	if (!text && errno == EAGAIN && readable) {
-		if (!attach_tell_silent(process))
+		if (!attach_report_silent(process))
 			return NULL;
 		process->way = WAY_MEMORY;
-		return ask_memory(process, request);
+		return query_memory(process, request);
 	}
 	if (!text) {
-		tell_silence(process, errno);
+		report_silence(process, errno);
 		return NULL;
 	}
 	answer = parse(process, text);
@@ -317,7 +318,7 @@ static bool is_one_line(const char *text)
 	return !*text;
 }
 
-struct json_object *attach_ask(struct process *process, const char *request, const char *name)
+struct json_object *attach_query(struct process *process, const char *request, const char *name)
 {
 	char line[REQUEST_TEXT];
 	int length =
@@ -334,9 +335,9 @@ struct json_object *attach_ask(struct process *process, const char *request, con
 		return NULL;
 	}
 	if (process->way == WAY_SOCKET)
-		return ask_socket(process, line);
+		return query_socket(process, line);
 	if (is_readable(line))
-		return ask_memory(process, line);
-	tell_only_read(process);
+		return query_memory(process, line);
+	report_only_read(process);
 	return NULL;
 }

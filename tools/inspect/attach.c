@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing a process or a core file, and listing processes. How a process is
- * asked is in ask.c.
+ * queried is in ask.c.
  */
 #include "attach.h"
 #include "find.h"
@@ -35,7 +35,7 @@ void attach_close(struct process *process)
 	process->memory = NULL;
 }
 
-/* Tells why nothing was found. */
+/* Reports why nothing was found. */
 static int fail_none(const struct choice *choice)
 {
 	if (choice->pid)
@@ -83,7 +83,7 @@ static void take_pid(struct process *process, pid_t pid)
 	proc_line(pid, "comm", process->command, sizeof(process->command));
 }
 
-/* Who is meant: those without a socket, too, where nobody has one. */
+/* The process that is meant: those without a socket count where none has one. */
 static void find_meant(struct process_list *list, const struct choice *choice)
 {
 	struct choice all = *choice;
@@ -130,7 +130,7 @@ int attach_choose(const struct choice *choice, struct process *process)
 	process->acts = choice->acts;
 	if (choice->memory)
 		process->way = WAY_MEMORY;
-	else if (process->way == WAY_MEMORY && process->path[0] && !attach_tell_silent(process))
+	else if (process->way == WAY_MEMORY && process->path[0] && !attach_report_silent(process))
 		return EXIT_USAGE;
 	if (process->way == WAY_MEMORY) {
 		process->memory = memory_open_process(process->pid);

@@ -22,18 +22,18 @@ struct choice {
 	pid_t pid;        /* 0: not given */
 	const char *name; /* of the process, NULL: not given */
 	bool memory;      /* read its memory, even if it would answer */
-	bool unseen;      /* attach_find() lists also who only may use libslab: nobody's memory
-			     is looked at, which may take as long as they want it to take */
-	bool acts;        /* it is to be changed: who does not answer is not read instead */
+	bool unseen;      /* attach_find() also lists processes that only may use libslab: it reads
+			     no memory, since a process can make that take for ever */
+	bool acts; /* it is to be changed: its memory is no substitute for an answer */
 	const char *core; /* a core file instead of a process, NULL: none */
-	const char *exe;  /* the program that left the core file, NULL: as the file says */
+	const char *exe; /* the program that left the core file, NULL: as the file says */
 };
 
-/* How a process is asked. */
+/* How a process is queried. */
 enum way {
 	WAY_SOCKET, /* it answers itself */
 	WAY_MEMORY, /* its memory is read */
-	WAY_CORE,   /* its core file is read */
+	WAY_CORE, /* its core file is read */
 };
 
 struct process {
@@ -41,9 +41,9 @@ struct process {
 	char command[64];
 	char path[PATH_MAX]; /* of its socket, or of the core file; empty: it has no socket */
 	enum way way;
-	bool acts;             /* as in struct choice */
+	bool acts; /* as in struct choice */
 	struct memory *memory; /* once it is open (memory.h), else NULL */
-	bool unseen;           /* it may have no caches; see struct choice */
+	bool unseen; /* it may have no caches; see struct choice */
 };
 
 struct process_list {
@@ -53,9 +53,9 @@ struct process_list {
 
 /*
  * attach_choose: the process that is meant, or the only one there is. Returns -1
- * with *process filled, to be closed, or the exit status after telling with fail()
+ * with *process filled, to be closed, or the exit status after reporting with fail()
  * why there is none. A process that has no socket or is stopped is read from its
- * memory; the latter is told with fail(). When nobody is named and nobody has a
+ * memory; the latter is reported with fail(). When none is named and none has a
  * socket, the only one that is found by its memory is meant.
  */
 int attach_choose(const struct choice *choice, struct process *process);
@@ -63,7 +63,7 @@ void attach_close(struct process *process);
 
 /*
  * attach_find: the processes that have a socket, ordered by pid; where a name is
- * given or memory is asked for, those that use libslab without one, too. To be
+ * given or memory is to be read, those that use libslab without one, too. To be
  * freed, which closes them.
  */
 void attach_find(struct process_list *list, const struct choice *choice);
@@ -74,17 +74,18 @@ void attach_free(struct process_list *list);
 int attach_list(const struct choice *choice);
 
 /*
- * attach_ask: send "slab/1 REQUEST NAME" (name may be NULL), which have no
- * control characters in them, and return the answer when the process says ok; NULL after telling with fail() what was wrong.
+ * attach_query: send "slab/2 REQUEST NAME" (name may be NULL), which have no
+ * control characters in them, and return the answer when the process says ok; NULL after
+ * reporting with fail() what was wrong.
  * The caller puts the answer with json_object_put(). Where memory is read, only
  * "ping", "stats", "slabs" and "traces" can be answered; others fail with a
- * sentence that says why. A process that is stopped or does not answer one of
- * these within two seconds is read from its memory from then on, after telling.
+ * message that says why. A process that is stopped or does not answer one of
+ * these within two seconds is read from its memory from then on, which is reported.
  */
-struct json_object *attach_ask(struct process *process, const char *request, const char *name);
+struct json_object *attach_query(struct process *process, const char *request, const char *name);
 
-/* attach_tell_silent: with fail(), that a process does not answer, and therefore is
+/* attach_report_silent: with fail(), that a process does not answer, and therefore is
  * read from memory; or false, where it is to be changed: that it cannot be. */
-bool attach_tell_silent(const struct process *process);
+bool attach_report_silent(const struct process *process);
 
 #endif /* INSPECT_ATTACH_H */

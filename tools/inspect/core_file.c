@@ -343,7 +343,7 @@ bool core_file_each_mapping(const struct core_file *core, const char *path,
 	if (walk.failed)
 		fail("no memory for the core file \"%s\"", path);
 	else
-		fail("the core file \"%s\" does not tell which files the process had mapped (it "
+		fail("the core file \"%s\" does not list the files that the process had mapped (it "
 		     "has no NT_FILE note)",
 		     path);
 	return false;

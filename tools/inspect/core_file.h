@@ -31,13 +31,13 @@ struct core_mapping {
 	const char *path;
 };
 
-/* core_file_open: false after telling with fail() what is wrong with the file.
+/* core_file_open: false after reporting with fail() what is wrong with the file.
  * core_file_close: after both; and for one that is all zero. */
 bool core_file_open(struct core_file *core, const char *path);
 void core_file_close(struct core_file *core);
 
 /* core_file_each_mapping: call fn for every file that was mapped, in order of
- * addresses, as long as it returns true. False after telling with fail(). */
+ * addresses, as long as it returns true. False after reporting with fail(). */
 bool core_file_each_mapping(const struct core_file *core, const char *path,
 			    bool (*fn)(const struct core_mapping *mapping, void *arg), void *arg);
 

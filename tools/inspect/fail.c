@@ -20,7 +20,7 @@ void fail_capture(char *text, unsigned size)
 	captured_size = size;
 }
 
-/* What is told may be the words of another process, or of a core file. */
+/* The message may have text of another process, or of a core file. */
 void fail(const char *format, ...)
 {
 	char text[8192];

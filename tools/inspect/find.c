@@ -2,9 +2,9 @@
 /*
  * Processes are found by the sockets they listen on, RUNTIME_DIR/slab/PID.sock.
  * Where SLAB_RUNTIME_DIR is set, that directory counts alone, as it does for the
- * library. Otherwise a process may be in any of several places, depending on who
- * started it and how, and all that the user may read are searched. Anybody may
- * have put a socket into some of them, so the kernel is asked who listens (peer.h).
+ * library. Otherwise a process may be in any of several places, depending on the user
+ * that started it and how, and all that the user may read are searched. Any user may
+ * have put a socket into some of them, so the kernel says which process listens (peer.h).
  *
  * Those that have no socket are found by what they have in memory, which takes a
  * look at every process there is. Where SLAB_RUNTIME_DIR is set, they count when
@@ -68,7 +68,7 @@ static pid_t pid_of(const char *path)
 	return (pid_t)pid;
 }
 
-/* Who listens: the pid, or 0, nobody or not the process that the name says. A dead
+/* The pid that listens, or 0: none, or not the process that the name says. A dead
  * process, or one that called exec(), does not; one that does not take another
  * caller has more of them waiting than it has room for. */
 static pid_t listener_of(const char *path)

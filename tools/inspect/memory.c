@@ -22,8 +22,8 @@
 
 /*
  * What a search for the root looks at: the headers of as many libraries as a process
- * can map, and more roots than it can have libslabs. Anybody's process may have been
- * made to be searched for long, and who lists processes looks at all of them.
+ * can map, and more roots than it can have libslabs. Any process may have been made
+ * to take long to search, and a list of processes looks at all of them.
  */
 #define SEARCH_BYTES ((size_t)64 << 20)
 #define SEARCH_NOTES 64
@@ -172,8 +172,8 @@ static int read_searched(void *arg, uint64_t address, size_t size, void *to)
 }
 
 /* 0 when the root answers the request; the answer is the caller's in any case. */
-static int ask_root(struct memory *memory, uint64_t root, const char *request,
-		    struct slab_answer *answer)
+static int query_root(struct memory *memory, uint64_t root, const char *request,
+		      struct slab_answer *answer)
 {
 	struct slab_reader reader = {.struct_size = sizeof(reader),
 				     .read = memory_read_pieces,
@@ -193,7 +193,7 @@ static int ask_root(struct memory *memory, uint64_t root, const char *request,
 static bool accepts(struct memory *memory, uint64_t root, bool *ret_has_caches)
 {
 	struct slab_answer answer;
-	int error = ask_root(memory, root, "ping", &answer);
+	int error = query_root(memory, root, "ping", &answer);
 
 	*ret_has_caches = error == 0 && strstr(answer.text, "\"has_caches\":true");
 	slab_answer_free(&answer);
@@ -260,9 +260,9 @@ const char *memory_command(const struct memory *memory)
 	return memory->command;
 }
 
-int memory_ask(struct memory *memory, const char *request, struct slab_answer *answer)
+int memory_query(struct memory *memory, const char *request, struct slab_answer *answer)
 {
-	return ask_root(memory, memory->root, request, answer);
+	return query_root(memory, memory->root, request, answer);
 }
 
 const char *memory_trouble(const struct memory *memory)

@@ -13,7 +13,7 @@
 struct memory;
 
 /*
- * memory_open_process, memory_open_core: NULL after telling with fail() in one
+ * memory_open_process, memory_open_core: NULL after reporting with fail() in one
  * sentence what is wrong: no such process, not allowed, vanished, no core file,
  * cut short, no libslab in it. `exe`: the program, NULL: as the core file says.
  */
@@ -25,10 +25,10 @@ void memory_close(struct memory *memory);
 pid_t memory_pid(const struct memory *memory);
 const char *memory_command(const struct memory *memory);
 
-/* memory_ask: slab_inspect() of it; the answer is the caller's. 0 or -errno. */
-int memory_ask(struct memory *memory, const char *request, struct slab_answer *answer);
+/* memory_query: slab_inspect() of it; the answer is the caller's. 0 or -errno. */
+int memory_query(struct memory *memory, const char *request, struct slab_answer *answer);
 
-/* memory_trouble: why the last memory_ask() could not read what it needed, as
+/* memory_trouble: why the last memory_query() could not read what it needed, as
  * a part of a sentence; "": nothing is known of that. */
 const char *memory_trouble(const struct memory *memory);
 

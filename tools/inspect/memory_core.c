@@ -265,7 +265,7 @@ static bool check_exe(struct core *core, const char *path)
 }
 
 /* No note may mean that what it is in is missing. */
-static void tell_no_root(struct core *core, const char *path, int error)
+static void report_no_root(struct core *core, const char *path, int error)
 {
 	if (error == -ENODATA)
 		fail("process %d (%s), which left the core file \"%s\", had no caches",
@@ -281,9 +281,9 @@ static bool find_root(struct core *core, const char *path)
 {
 	int error = memory_find_root(&core->memory);
 
-	if (error == 0 || error == -EPROTO) /* of the latter memory_ask() tells */
+	if (error == 0 || error == -EPROTO) /* of the latter memory_query() tells */
 		return true;
-	tell_no_root(core, path, error);
+	report_no_root(core, path, error);
 	return false;
 }
 

@@ -118,7 +118,7 @@ static int try_to_read(struct memory *memory)
 	return process_read(memory, memory->mapping[0].start, 1, &byte) == -EPERM ? -EPERM : 0;
 }
 
-static void tell_refusal(const struct memory *memory, char why[WHY_TEXT])
+static void report_refusal(const struct memory *memory, char why[WHY_TEXT])
 {
 	const long user = proc_user(memory->pid);
 	char scope[16] = "";
@@ -142,7 +142,7 @@ static void tell_refusal(const struct memory *memory, char why[WHY_TEXT])
 			 "the memory of process %d (%s) may not be read, because "
 			 "/proc/sys/kernel/yama/ptrace_scope is %s; %s",
 			 memory->pid, memory->command, scope,
-			 atoi(scope) < 3 ? "root may" : "nobody may");
+			 atoi(scope) < 3 ? "root may" : "no user may");
 	else
 		snprintf(why, WHY_TEXT,
 			 "the memory of process %d (%s) may not be read: it has privileges that "
@@ -150,7 +150,7 @@ static void tell_refusal(const struct memory *memory, char why[WHY_TEXT])
 			 memory->pid, memory->command);
 }
 
-static void tell(const struct memory *memory, int error, char why[WHY_TEXT])
+static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 {
 	const pid_t pid = memory->pid;
 
@@ -158,7 +158,7 @@ static void tell(const struct memory *memory, int error, char why[WHY_TEXT])
 		snprintf(why, WHY_TEXT,
 			 proc_state(pid) ? "process %d has ended" : "there is no process %d", pid);
 	else if (error == -EACCES || error == -EPERM)
-		tell_refusal(memory, why);
+		report_refusal(memory, why);
 	else if (error == -ENOENT)
 		snprintf(why, WHY_TEXT,
 			 "process %d (%s) exports no caches: it does not use libslab", pid,
@@ -194,7 +194,7 @@ static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT]
 	*ret_error = error;
 	if (!error || error == -EPROTO)
 		return memory;
-	tell(memory, error, why);
+	report(memory, error, why);
 	process_close(memory);
 	return NULL;
 }

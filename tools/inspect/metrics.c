@@ -43,7 +43,7 @@ static void take_cache(struct metrics_cache *to, const struct cache *from)
 	to->limit_bytes = model_number(from->json, "limit");
 	to->debug_slabs = from->debug_slabs;
 	to->guarded_slabs = model_number(from->json, "guarded_slabs");
-	to->draining_slabs = from->draining_slabs;
+	to->legacy_slabs = from->legacy_slabs;
 	to->errors = from->errors;
 	to->counted = model_number(from->json, "counted");
 	to->counted_us = model_number(from->json, "counted_us");
@@ -93,7 +93,7 @@ static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one
 	sum->populated_bytes += one->populated_bytes;
 	sum->debug_slabs += one->debug_slabs;
 	sum->guarded_slabs += one->guarded_slabs;
-	sum->draining_slabs += one->draining_slabs;
+	sum->legacy_slabs += one->legacy_slabs;
 }
 
 static void begin_sum(struct metrics_cache *sum)

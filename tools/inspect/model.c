@@ -29,7 +29,7 @@ static const struct {
 	{"objects_partial", offsetof(struct cache, objects_partial)},
 	{"errors", offsetof(struct cache, errors)},
 	{"debug_slabs", offsetof(struct cache, debug_slabs)},
-	{"draining_slabs", offsetof(struct cache, draining_slabs)},
+	{"legacy_slabs", offsetof(struct cache, legacy_slabs)},
 	{"sample", offsetof(struct cache, sample)},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process tells about its caches, as C structures. Numbers that an older
+ * The statistics of a process's caches, as C structures. Numbers that an older
  * library does not send are zero.
  */
 #ifndef INSPECT_MODEL_H
@@ -33,8 +33,8 @@ struct cache {
 	uint64_t objects_partial;
 	uint64_t errors; /* problems found */
 	uint64_t debug_slabs;
-	uint64_t draining_slabs; /* freed into, not allocated from */
-	uint64_t sample;         /* one allocation in so many is guarded, 0: none */
+	uint64_t legacy_slabs; /* freed into, not allocated from */
+	uint64_t sample;         /* N: one allocation in N is guarded, 0: none */
 	size_t aliases;
 	struct json_object *json; /* the cache's object, for what only one view needs */
 };
@@ -46,7 +46,7 @@ struct model {
 };
 
 /* model_load: takes over the document. False when memory is short or the
- * document is not an answer to "stats"; told on stderr. */
+ * document is not an answer to "stats"; reported on stderr. */
 bool model_load(struct model *model, struct json_object *document);
 void model_free(struct model *model);
 

@@ -5,9 +5,9 @@
  *
  * A process's numbers are taken into a structure of bounded size first: a
  * monitoring system pays for each name that it has ever seen, so there are at most
- * so many caches by name, and the rest is one cache "other". Of that one there are
+ * max_caches caches by name, and the rest is one cache "other". Of that one there are
  * no counters: caches move in and out, and a sum of counters that is not always of
- * the same caches looks like a rate that nobody had.
+ * the same caches looks like a rate that no cache had.
  */
 #ifndef INSPECT_OPENMETRICS_H
 #define INSPECT_OPENMETRICS_H
@@ -24,7 +24,7 @@
 
 #define METRICS_OTHER "other"
 
-/* The states of slabs that are told apart: of a CPU, on a node's list, full. */
+/* The states of slabs as labels: of a CPU, on a node's list, full. */
 #define METRICS_STATES 3
 
 struct metrics_cache {
@@ -32,7 +32,7 @@ struct metrics_cache {
 	uint64_t objects, capacity, object_size;
 	uint64_t slabs[METRICS_STATES];
 	uint64_t bytes, used_bytes, populated_bytes, limit_bytes;
-	uint64_t debug_slabs, guarded_slabs, draining_slabs;
+	uint64_t debug_slabs, guarded_slabs, legacy_slabs;
 	uint64_t errors, counted, counted_us;
 	uint64_t rcu_pending, rcu_freed, limit_hits, reserve, reserve_left, reclaimed, moved;
 	uint64_t events[SLAB_EVENT_COUNT];
@@ -63,7 +63,7 @@ struct metrics {
 
 /*
  * metrics_take: the numbers of a process, with at most max_caches of its caches by
- * name (0: all): those with errors first, then the largest. False after telling
+ * name (0: all): those with errors first, then the largest. False after reporting
  * with fail() that there is no memory; else *metrics is freed with metrics_free().
  */
 bool metrics_take(struct metrics *metrics, const struct process *process, const struct model *model,

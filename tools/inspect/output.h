@@ -9,7 +9,7 @@
 /*
  * output_write: make `path` a file of these bytes; "-" is standard output. They are
  * written to a file beside it, which then takes its name, so that one that was there
- * before stays until the new one is complete. False after telling with fail().
+ * before stays until the new one is complete. False after reporting with fail().
  */
 bool output_write(const char *path, const char *text, size_t size);
 

@@ -41,7 +41,7 @@ int peer_connect(const char *path, int seconds)
 	return -1;
 }
 
-/* Servers listen as root, and are somebody else afterwards. */
+/* Servers listen as root, and change their user afterwards. */
 static bool is_user_of(uid_t user, pid_t pid)
 {
 	return user == 0 || (long)user == proc_user(pid);

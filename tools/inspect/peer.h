@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process behind a socket. A socket's name is the word of whoever may write to
- * its directory; the kernel knows who listens.
+ * The process behind a socket. Any user that may write to its directory can give a socket
+ * any name; the kernel knows which process listens.
  */
 #ifndef INSPECT_PEER_H
 #define INSPECT_PEER_H
@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 /*
- * peer_connect: connect to the socket, waiting at most so many seconds, also for what
+ * peer_connect: connect to the socket, waiting at most `seconds`, also for what
  * is sent and received then; 0 seconds: not at all. Returns the descriptor, or -1
  * and errno: EAGAIN, it takes longer.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells about a process. */
+/* A process as /proc describes it. */
 #ifndef INSPECT_PROC_H
 #define INSPECT_PROC_H
 
@@ -17,7 +17,7 @@ char proc_state(pid_t pid);
 /* proc_is_stopped: by a signal or by a debugger. */
 bool proc_is_stopped(pid_t pid);
 
-/* proc_is_gone: it has ended, even if nobody has waited for it yet. */
+/* proc_is_gone: it has ended, even if its parent has not waited for it yet. */
 bool proc_is_gone(pid_t pid);
 
 /* proc_user: the user that a process works as; -1: not known. */

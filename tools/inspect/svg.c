@@ -111,7 +111,7 @@ void svg_escape(FILE *out, const char *text)
 	}
 }
 
-/* Of a size of 1, in the font that is asked for; bytes that go on a character have none. */
+/* Of a size of 1, in the font that is requested; bytes that go on a character have none. */
 static double byte_width(char byte)
 {
 	if (goes_on(byte))

@@ -26,7 +26,7 @@ struct svg_style {
 	const char *dark;
 };
 
-/* svg_begin: false after telling with fail(). svg_end follows in any case. */
+/* svg_begin: false after reporting with fail(). svg_end follows in any case. */
 bool svg_begin(struct svg *svg);
 
 /*

@@ -23,7 +23,7 @@
 
 enum how { HOW_NONE, HOW_POINTER, HOW_TOP, HOW_SPLIT };
 
-/* A tree, with so many words of the top. */
+/* A tree, with its words of the top. */
 struct choice {
 	enum how how;
 	double bytes; /* of structs, per pblock; INFINITY: it needs more words */

@@ -17,10 +17,10 @@ struct measures {
 	double ns;        /* 0: no round was measured */
 };
 
-/* replay_check: a round. False after telling with fail() what came back instead. */
+/* replay_check: a round. False after reporting with fail() what came back instead. */
 bool replay_check(const struct trace *trace, struct measures *ret);
 
-/* replay_measure: so many rounds. False after telling with fail(): no memory. */
+/* replay_measure: `rounds` rounds. False after reporting with fail(): no memory. */
 bool replay_measure(const struct trace *trace, uint64_t rounds, struct measures *ret);
 
 #endif /* PBLOCK_REPLAY_H */

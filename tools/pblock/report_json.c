@@ -15,7 +15,7 @@ static void add_count(struct json_object *to, const char *name, uint64_t count)
 	json_object_object_add(to, name, json_object_new_int64((int64_t)count));
 }
 
-/* With so many digits behind the point. */
+/* With this number of digits behind the point. */
 static void add_number(struct json_object *to, const char *name, int digits, double number)
 {
 	char text[32];

@@ -55,7 +55,7 @@ struct study {
 	size_t top_size; /* bytes of the proposed top */
 };
 
-/* study_make: false after telling with fail(). study_free follows in any case. */
+/* study_make: false after reporting with fail(). study_free follows in any case. */
 bool study_make(struct study *study, const struct workload *workloads, size_t count);
 void study_free(struct study *study);
 

@@ -31,7 +31,7 @@ struct trace {
 	uint32_t pblocks, pblocks_room;
 };
 
-/* trace_read: false after telling with fail(), FILE:LINE first. trace_free follows in
+/* trace_read: false after reporting with fail(), FILE:LINE first. trace_free follows in
  * any case. */
 bool trace_read(struct trace *trace, const char *path);
 void trace_free(struct trace *trace);

@@ -32,7 +32,7 @@ struct workload {
 	size_t count;
 };
 
-/* workload_read: false after telling with fail(). workload_free follows in any case. */
+/* workload_read: false after reporting with fail(). workload_free follows in any case. */
 bool workload_read(struct workload *workload, const char *path);
 void workload_free(struct workload *workload);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the process has to do itself, one request for each cache: -s, -v, -d,
- * --sample; and --fail. A cache that was destroyed in the meantime is told and
+ * --sample; and --fail. A cache that was destroyed in the meantime is reported and
  * counts as not matched.
  */
 #include "views.h"
@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Asks for `action` on a cache; false when the process did not do it. */
+/* Requests `action` on a cache; false when the process did not do it. */
 static bool act(struct process *process, const struct cache *cache, const char *action,
 		const char *counted, uint64_t *count)
 {
-	struct json_object *answer = attach_ask(process, action, cache->name);
+	struct json_object *answer = attach_query(process, action, cache->name);
 
 	if (!answer)
 		return false;
@@ -62,43 +62,45 @@ int action_validate(struct process *process, const struct model *model)
 	return status;
 }
 
-/* "3 slabs without letters and 1 of ZPU drain", what of the cache is as it was. */
-static void print_draining(struct json_object *draining)
+static const char *flags_or_none(const char *flags)
 {
-	const size_t kinds = model_length(draining);
+	return strcmp(flags, "-") == 0 ? "none" : flags;
+}
 
-	for (size_t i = 0; i < kinds; i++) {
-		struct json_object *kind = json_object_array_get_idx(draining, i);
-		const char *letters = model_text(kind, "letters");
-		const bool plain = strcmp(letters, "-") == 0;
-		const uint64_t slabs = model_number(kind, "slabs");
+/* "; 3 older slabs keep the old layout until their objects are freed" */
+static void print_legacy(struct json_object *kinds)
+{
+	uint64_t slabs = 0;
 
-		printf("%s%" PRIu64 "%s %s%s", i == 0 ? ", " : " and ", slabs,
-		       i == 0 ? slabs == 1 ? " slab" : " slabs" : "",
-		       plain ? "without letters" : "of ", plain ? "" : letters);
-		if (i == kinds - 1)
-			puts(i == 0 && slabs == 1 ? " still drains" : " still drain");
-	}
-	if (!kinds)
+	for (size_t i = 0; i < model_length(kinds); i++)
+		slabs += model_number(json_object_array_get_idx(kinds, i), "slabs");
+	if (slabs == 1)
+		puts("; 1 older slab keeps the old layout until its objects are freed");
+	else if (slabs)
+		printf("; %" PRIu64
+		       " older slabs keep the old layout until their objects are freed\n",
+		       slabs);
+	else
 		putchar('\n');
 }
 
-/* A line for a cache that was changed. 1: it was, 0: it had these letters, -1: error. */
-static int debug_cache(struct process *process, const struct cache *cache, const char *letters)
+/* A line for a cache that was changed. 1: it was, 0: it had these debug flags, -1: error. */
+static int debug_cache(struct process *process, const struct cache *cache, const char *debug_flags)
 {
 	char request[32];
 	struct json_object *answer;
 	bool changed;
 
-	snprintf(request, sizeof(request), "debug %s", letters);
-	answer = attach_ask(process, request, cache->name);
+	snprintf(request, sizeof(request), "debug %s", debug_flags);
+	answer = attach_query(process, request, cache->name);
 	if (!answer)
 		return -1;
 	changed = strcmp(model_text(answer, "before"), model_text(answer, "after")) != 0;
 	if (changed) {
-		printf("%-21s %s -> %s", cache->name, model_text(answer, "before"),
-		       model_text(answer, "after"));
-		print_draining(model_member(answer, "draining"));
+		printf("%-21s debug flags: %s -> %s", cache->name,
+		       flags_or_none(model_text(answer, "before")),
+		       flags_or_none(model_text(answer, "after")));
+		print_legacy(model_member(answer, "legacy"));
 	}
 	json_object_put(answer);
 	return changed;
@@ -106,16 +108,18 @@ static int debug_cache(struct process *process, const struct cache *cache, const
 
 int action_debug(const struct options *options, struct process *process, const struct model *model)
 {
+	const bool none = strcmp(options->debug_flags, "-") == 0;
 	size_t changed = 0, errors = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		int did = debug_cache(process, &model->caches[i], options->letters);
+		int did = debug_cache(process, &model->caches[i], options->debug_flags);
 
 		changed += did > 0;
 		errors += did < 0;
 	}
-	printf("%zu cache%s changed, %zu had the letters %s already\n", changed,
-	       changed == 1 ? "" : "s", model->count - changed - errors, options->letters);
+	printf("%zu cache%s changed, %zu had %s%s already\n", changed, changed == 1 ? "" : "s",
+	       model->count - changed - errors, none ? "no debug flags" : "debug flags ",
+	       none ? "" : options->debug_flags);
 	return errors ? EXIT_NOTHING : EXIT_DONE;
 }
 
@@ -132,7 +136,7 @@ int action_sample(const struct options *options, struct process *process, const 
 
 	snprintf(request, sizeof(request), "sample %ld", options->sample);
 	for (size_t i = 0; i < model->count; i++) {
-		struct json_object *answer = attach_ask(process, request, model->caches[i].name);
+		struct json_object *answer = attach_query(process, request, model->caches[i].name);
 
 		if (answer)
 			printf("%-21s sampling %s -> %s\n", model->caches[i].name,
@@ -147,7 +151,7 @@ int action_sample(const struct options *options, struct process *process, const 
 
 int action_fail(const struct options *options, struct process *process)
 {
-	struct json_object *answer = attach_ask(process, "fail", options->fail);
+	struct json_object *answer = attach_query(process, "fail", options->fail);
 
 	if (!answer)
 		return EXIT_USAGE;

@@ -106,7 +106,7 @@ int view_aliases(const struct options *options, const struct model *model)
 	return lines < 0 ? EXIT_NOTHING : EXIT_DONE;
 }
 
-/* A destructor and a function that reclaims are not told by the process. */
+/* The process does not report a destructor and a reclaim callback. */
 void view_ops(const struct model *model)
 {
 	for (size_t i = 0; i < model->count; i++) {

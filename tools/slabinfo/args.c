@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the command line. One run does one thing; asking for two is an error
+ * Reading the command line. One run does one thing; two are an error
  * rather than a guess. What only changes how caches are chosen, ordered and shown
  * (-A -B -D -e -f -i -L -N -P -S -U -z -1) goes with everything and does nothing
  * where it means nothing, as in the kernel's tool.
@@ -86,24 +86,24 @@ static bool set_since_mark(struct options *options, const char *text)
 
 /* What one character of -d stands for in the protocol: "a" is all that "on" means,
  * so that fault injection is left with the capital letter. */
-static const char *letters_of(char option)
+static const char *debug_flags_of(char option)
 {
-	static const char *const letters[] = {"F", "Z", "P", "U", "T"};
+	static const char *const debug_flags[] = {"F", "Z", "P", "U", "T"};
 
 	if (option == 'a')
 		return "FZPU";
 	if (option == 'A')
 		return "A";
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++) {
-		if (toupper((unsigned char)option) == letters[i][0])
-			return letters[i];
+	for (size_t i = 0; i < sizeof(debug_flags) / sizeof(debug_flags[0]); i++) {
+		if (toupper((unsigned char)option) == debug_flags[i][0])
+			return debug_flags[i];
 	}
 	return NULL;
 }
 
-static bool are_letters(const char *text)
+static bool are_debug_flags(const char *text)
 {
-	while (*text && letters_of(*text))
+	while (*text && debug_flags_of(*text))
 		text++;
 	return !*text;
 }
@@ -113,22 +113,22 @@ static bool set_debug(struct options *options, const char *text)
 	size_t count = 0;
 
 	for (; text && *text; text++) {
-		const char *letters = letters_of(*text);
+		const char *debug_flags = debug_flags_of(*text);
 
-		if (!letters) {
-			fail("'%c' is not a debug letter; -d takes f z p u t, a for f z p u, A for "
+		if (!debug_flags) {
+			fail("'%c' is not a debug flag; -d takes f z p u t, a for f z p u, A for "
 			     "fault injection, and nothing for off",
 			     *text);
 			return false;
 		}
-		for (; *letters; letters++) {
-			if (!memchr(options->letters, *letters, count))
-				options->letters[count++] = *letters;
+		for (; *debug_flags; debug_flags++) {
+			if (!memchr(options->debug_flags, *debug_flags, count))
+				options->debug_flags[count++] = *debug_flags;
 		}
 	}
 	if (!count)
-		options->letters[count++] = '-';
-	options->letters[count] = '\0';
+		options->debug_flags[count++] = '-';
+	options->debug_flags[count] = '\0';
 	return set_view(options, VIEW_DEBUG);
 }
 
@@ -209,14 +209,14 @@ static bool set_choice(struct options *options, int option)
 	return true;
 }
 
-/* An option that asks for a view and nothing else. */
+/* An option that chooses a view and nothing else. */
 static bool set_view_option(struct options *options, int option)
 {
 	return set_view(options, view_of_option(option)->view);
 }
 
 /* What getopt_long() would say in its own words. `word` is that with the option, except
- * when other letters follow one that is not known. */
+ * when other debug flags follow one that is not known. */
 static void fail_option(int option, const char *word)
 {
 	const bool is_letter = optopt && optopt <= UCHAR_MAX &&
@@ -364,8 +364,9 @@ const char *args_hint(const struct options *options, const char *word, char text
 	text[0] = '\0';
 	if (strlen(word) > HINT_WORD)
 		return text;
-	if (options->view == VIEW_DEBUG && strcmp(options->letters, "-") == 0 && are_letters(word))
-		sprintf(text, "; letters follow -d without a blank: -d%s", word);
+	if (options->view == VIEW_DEBUG && strcmp(options->debug_flags, "-") == 0 &&
+	    are_debug_flags(word))
+		sprintf(text, "; flags follow -d without a blank: -d%s", word);
 	else if (options->view == VIEW_TOP && is_number)
 		sprintf(text, "; seconds follow --top with an equals sign: --top=%s", word);
 	else if (options->view == VIEW_SINCE_MARK && is_number)

@@ -8,7 +8,7 @@
 #include <regex.h>
 #include <stdint.h>
 
-/* What a run does; of two that are asked for, neither is done. */
+/* What a run does; if two are requested, it does neither. */
 enum view {
 	VIEW_DEFAULT, /* the table, or the report when a pattern matches one cache */
 	VIEW_TABLE,
@@ -48,8 +48,8 @@ enum order {
 	ORDER_ACTIVITY, /* -A: most active first */
 };
 
-/* All that -d can ask for, and "-". */
-#define LETTERS_TEXT sizeof("FZPUTA")
+/* All that -d can set, and "-". */
+#define DEBUG_FLAGS_TEXT sizeof("FZPUTA")
 
 struct options {
 	enum view view;
@@ -65,7 +65,7 @@ struct options {
 	bool empty; /* show empty caches only */
 	size_t lines; /* how many rows or call sites, 0: not given */
 	double interval; /* seconds, of --top and --record; 0: not given */
-	char letters[LETTERS_TEXT]; /* of -d, "-": off */
+	char debug_flags[DEBUG_FLAGS_TEXT]; /* of -d, "-": off */
 	long sample; /* N of --sample */
 	const char *fail; /* SPEC of --fail */
 	const char *set; /* CACHE.ATTRIBUTE=VALUE of --set */
@@ -79,7 +79,7 @@ struct options {
 
 /*
  * args_parse: fill *options. Returns -1 to go on, or the exit status of a run
- * that is over (--help, --version, or a usage error that was told on stderr).
+ * that is over (--help, --version, or a usage error that was reported on stderr).
  */
 int args_parse(struct options *options, int argc, char **argv);
 

@@ -35,13 +35,13 @@ double axis_step(double most, unsigned ticks, bool is_bytes)
 
 const char *axis_number(char text[AXIS_TEXT], double number, double step, bool is_bytes)
 {
-	static const char *const letters[] = {"", "K", "M", "G", "T"};
+	static const char *const prefixes[] = {"", "K", "M", "G", "T"};
 	size_t power;
 	const double unit = unit_of(number, is_bytes ? 1024 : 1000, &power);
 
 	/* A tick that is no multiple of its unit shows the part that is. */
 	snprintf(text, AXIS_TEXT, "%.*f%s%s", step >= unit ? 0 : (int)ceil(log10(unit / step)),
-		 number / unit, letters[power], is_bytes && power ? "iB" : "");
+		 number / unit, prefixes[power], is_bytes && power ? "iB" : "");
 	return text;
 }
 

@@ -21,7 +21,7 @@ static const char *check(struct json_object *document)
 		return "is a recording, which --plot draws";
 	if (!json_object_is_type(caches, json_type_array))
 		return "has no list of caches";
-	if (model_number(document, "slab") != 1)
+	if (model_number(document, "slab") != 2)
 		return "is of another version of slabinfo";
 	for (size_t i = 0; i < model_length(caches); i++) {
 		if (!model_text(json_object_array_get_idx(caches, i), "name")[0])

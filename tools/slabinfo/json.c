@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --json: the process's own answer, indented, with the caches that were asked for, in
- * the order that was asked for. What other views print is all in there; what -T and
+ * --json: the process's own answer, indented, with the caches that were requested, in
+ * the order that was requested. What other views print is all in there; what -T and
  * -X add up themselves becomes members of their own.
  */
 #include "select.h"

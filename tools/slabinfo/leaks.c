@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --mark and --since-mark: what a running process allocated after a moment and
- * did not free, by who allocated it. Whoever reads this report wants to know
- * what grows, how fast, and where it comes from, in that order.
+ * did not free, by call site. The report answers what grows, how fast, and
+ * where it comes from, in that order.
  */
 #include "sites.h"
 #include "views.h"
@@ -40,7 +40,7 @@ static const char *plural(uint64_t n)
 
 int action_mark(struct process *process, const struct model *model)
 {
-	struct json_object *answer = attach_ask(process, "mark", NULL);
+	struct json_object *answer = attach_query(process, "mark", NULL);
 	size_t tracked = count_tracked(model);
 
 	if (!answer)
@@ -141,8 +141,8 @@ static void print_notes(struct process *process, const struct model *model,
 		       untracked, plural(untracked), untracked == 1 ? "es" : "", process->pid);
 }
 
-static bool ask_all(struct site_list *list, struct process *process, const struct model *model,
-		    uint64_t mark)
+static bool query_all(struct site_list *list, struct process *process, const struct model *model,
+		      uint64_t mark)
 {
 	for (size_t i = 0; i < model->count; i++) {
 		if (is_tracked(&model->caches[i]) &&
@@ -211,7 +211,7 @@ int view_since_mark(const struct options *options, struct process *process,
 	}
 	symbolizer = symbols_open();
 	if (symbolizer)
-		answered = ask_all(&list, process, model, mark);
+		answered = query_all(&list, process, model, mark);
 	if (answered && options->json)
 		sites_print_json(symbolizer, &list);
 	else if (answered)

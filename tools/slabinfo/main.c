@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slabinfo: look at the slab caches of a process, after the kernel's tool of the
- * same name. A run reads its options, chooses a process or a core file, asks it
- * for its statistics and shows them in one view.
+ * same name. A run reads its options, chooses a process or a core file, gets
+ * its statistics and shows them in one view.
  */
 #include "options.h"
 #include "select.h"
@@ -17,7 +17,7 @@ static bool is_only_read(struct process *process)
 {
 	if (process->way == WAY_SOCKET)
 		return false;
-	json_object_put(attach_ask(process, "set", NULL));
+	json_object_put(attach_query(process, "set", NULL));
 	return true;
 }
 
@@ -138,9 +138,9 @@ static void settle_view(struct options *options, const struct model *model)
 		options->view = VIEW_REPORT;
 }
 
-/* Letters that were meant for -d, and would switch it off for all that have them in their
+/* Debug flags that were meant for -d, and would switch it off for all that have them in their
  * names. */
-static bool are_stray_letters(const struct options *options, const struct model *model)
+static bool are_stray_debug_flags(const struct options *options, const struct model *model)
 {
 	char hint[HINT_TEXT];
 
@@ -163,7 +163,7 @@ static int show_once(struct options *options, struct process *process)
 
 	if (!select_take(options, process, &model))
 		return EXIT_USAGE;
-	if (are_stray_letters(options, &model)) {
+	if (are_stray_debug_flags(options, &model)) {
 		status = EXIT_USAGE;
 	} else if (options->pattern && model.count == 0) {
 		fail("no cache of process %d (%s) matches \"%s\"%s", process->pid, process->command,

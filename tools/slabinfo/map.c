@@ -96,9 +96,9 @@ static void draw_cell(FILE *out, const struct slab_info *slab, double x, double 
 	fprintf(out, "%" PRIu64 " of %" PRIu64, slab->used, slab->room);
 	if (slab->cpu >= 0)
 		fprintf(out, ", CPU %d", slab->cpu);
-	if (slab->letters[0]) {
+	if (slab->debug_flags[0]) {
 		fputs(", ", out);
-		svg_escape(out, slab->letters);
+		svg_escape(out, slab->debug_flags);
 	}
 	fputs("</title></path>\n", out);
 }
@@ -292,7 +292,7 @@ static void draw_legend(struct svg *svg, double x, double y)
 {
 	static const char *const names[STATES] = {
 		"current slab of a CPU", "owned by a CPU", "partial list",  "full",
-		"with debugging",        "draining",       "guarded object"};
+		"with debugging",        "legacy",         "guarded object"};
 
 	x = draw_ramp(svg, x, y);
 	for (size_t i = 0; i < STATES; i++) {

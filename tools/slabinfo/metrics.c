@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --openmetrics: the caches that were asked for, each by its name. */
+/* --openmetrics: the caches that were requested, each by its name. */
 #include "views.h"
 #include "openmetrics.h"
 

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const state_names[STATES] = {"current", "cpu",      "partial", "full",
-						"debug",   "draining", "guarded"};
+static const char *const state_names[STATES] = {"current", "cpu",    "partial", "full",
+						"debug",   "legacy", "guarded"};
 
-/* The columns of a row; where each of them stands, the answer tells. */
-enum { ADDRESS, USED, ROOM, STATE, CPU, NODE, LETTERS, COLUMNS };
+/* The columns of a row; the answer says where each of them stands. */
+enum { ADDRESS, USED, ROOM, STATE, CPU, NODE, DEBUG_FLAGS, COLUMNS };
 
-static const char *const column_names[COLUMNS] = {"address", "used", "room",   "state",
-						  "cpu",     "node", "letters"};
+static const char *const column_names[COLUMNS] = {"address", "used", "room",       "state",
+						  "cpu",     "node", "debug_flags"};
 
 const char *state_name(enum slab_state state)
 {
@@ -52,7 +52,7 @@ static bool load_state(struct slab_info *slab, const char *name)
 static bool load_row(struct slab_info *slab, struct json_object *row, const size_t places[COLUMNS])
 {
 	struct json_object *cells[COLUMNS];
-	const char *letters;
+	const char *debug_flags;
 
 	if (model_length(row) < COLUMNS)
 		return false;
@@ -65,9 +65,9 @@ static bool load_row(struct slab_info *slab, struct json_object *row, const size
 	slab->cpu = json_object_get_int(cells[CPU]);
 	slab->node = json_object_get_int(cells[NODE]);
 	slab->slabs = 1;
-	letters = json_object_get_string(cells[LETTERS]);
-	if (letters && strcmp(letters, "-") != 0)
-		snprintf(slab->letters, sizeof(slab->letters), "%s", letters);
+	debug_flags = json_object_get_string(cells[DEBUG_FLAGS]);
+	if (debug_flags && strcmp(debug_flags, "-") != 0)
+		snprintf(slab->debug_flags, sizeof(slab->debug_flags), "%s", debug_flags);
 	return load_state(slab, json_object_get_string(cells[STATE]));
 }
 
@@ -122,7 +122,7 @@ static bool load(struct occupancy *occupancy, struct json_object *answer)
 
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name)
 {
-	struct json_object *answer = attach_ask(process, "slabs", name);
+	struct json_object *answer = attach_query(process, "slabs", name);
 	bool loaded;
 
 	memset(occupancy, 0, sizeof(*occupancy));
@@ -133,7 +133,7 @@ bool occupancy_take(struct occupancy *occupancy, struct process *process, const 
 	if (loaded)
 		return true;
 	occupancy_free(occupancy);
-	fail("process %d (%s) did not tell the slabs of %s in a way that is understood here",
+	fail("process %d (%s) answered with slabs of %s in a format that is not understood here",
 	     process->pid, process->command, name);
 	return false;
 }

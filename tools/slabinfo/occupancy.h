@@ -12,7 +12,7 @@ enum slab_state {
 	STATE_PARTIAL,
 	STATE_FULL,
 	STATE_DEBUG,
-	STATE_DRAINING,
+	STATE_LEGACY,
 	STATE_GUARDED,
 	STATES
 };
@@ -28,7 +28,7 @@ struct slab_info {
 	int cpu; /* the owner, -1: none */
 	int node;
 	unsigned slabs;
-	char letters[8]; /* empty: none */
+	char debug_flags[8]; /* empty: none */
 };
 
 struct occupancy {
@@ -38,9 +38,9 @@ struct occupancy {
 };
 
 /*
- * occupancy_take: ask for the slabs of a cache, sorted by group: those of each CPU
+ * occupancy_take: query the slabs of a cache, sorted by group: those of each CPU
  * with its current one first, then by state and node; by address in a group. False
- * after telling with fail(); else the caller frees *occupancy.
+ * after reporting with fail(); else the caller frees *occupancy.
  */
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name);
 void occupancy_free(struct occupancy *occupancy);

@@ -114,7 +114,7 @@ const char help_text[] =
 	"Act      -s --shrink  give empty slabs back    -v --validate  check all slabs\n"
 	"         --trim give all free memory back      --reset  counters to zero\n"
 	"         --set=CACHE.ATTRIBUTE=VALUE\n"
-	"Debug    -d --debug[=LETTERS] f checks, z red zones, p poison, u users, a these\n"
+	"Debug    -d --debug[=FLAGS] f checks, z red zones, p poison, u users, a these\n"
 	"         four, t trace, A fault injection; alone: off     --fail=SPEC, -: off\n"
 	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"

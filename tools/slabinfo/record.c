@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --record: a line for each sample (recording.h) until somebody ends it or the process
- * does. Signals come in only while it sleeps or waits for an answer, so that lines are
+ * --record: a line for each sample (recording.h) until a signal ends it, or the process
+ * ends. Signals come in only while it sleeps or waits for an answer, so that lines are
  * whole.
  */
 #include "recording.h"
@@ -30,7 +30,7 @@ struct record {
 	double interval;
 	int pidfd; /* readable when the process has ended; -1: the kernel has none */
 	size_t samples;
-	bool silent; /* it did not answer last time, which was told */
+	bool silent; /* it did not answer last time, which was reported */
 	bool screen; /* there is a terminal to show progress on */
 	sigset_t outside;
 };
@@ -149,7 +149,7 @@ static bool take(struct record *record, struct model *model, char *why, unsigned
 }
 
 /* How a recording ends that its user did not end. */
-static int tell_end(const struct record *record)
+static int report_end(const struct record *record)
 {
 	leave_progress(record);
 	fail("process %d (%s) has ended; %zu sample%s %s in %s", record->process->pid,
@@ -159,12 +159,12 @@ static int tell_end(const struct record *record)
 }
 
 /* It may answer next time; only the first sample must succeed. Returns -1 to go on. */
-static int tell_silence(struct record *record, const char *why)
+static int report_silence(struct record *record, const char *why)
 {
 	if (interrupted)
 		return -1;
 	if (has_ended(record, ENDING_MS))
-		return tell_end(record);
+		return report_end(record);
 	if (!record->silent)
 		leave_progress(record);
 	if (!record->samples || !record->silent)
@@ -182,7 +182,7 @@ static int record_sample(struct record *record)
 	int status = -1;
 
 	if (!take(record, &model, why, sizeof(why)))
-		return tell_silence(record, why);
+		return report_silence(record, why);
 	record->silent = false;
 	if (*why) { /* that its memory is read from now on */
 		leave_progress(record);
@@ -220,7 +220,7 @@ static int record_samples(struct record *record)
 		}
 		next_moment(&moment, record->interval);
 		if (sleep_until(record, &moment))
-			return tell_end(record);
+			return report_end(record);
 		if (interrupted) {
 			leave_progress(record);
 			return EXIT_DONE;

@@ -63,7 +63,7 @@ static bool check_file(struct recording *recording, off_t size)
 	return true;
 }
 
-/* A line that somebody else is about to write looks like one that was cut short. */
+/* A line that another process is writing looks like one that was cut short. */
 static bool lock_file(struct recording *recording)
 {
 	if (flock(recording->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -155,7 +155,7 @@ static struct json_object *make_sample(const struct process *process, const stru
 	struct json_object *sample = json_object_new_object();
 	struct json_object *caches = json_object_new_array();
 
-	add_number(sample, "slab_recording", 1);
+	add_number(sample, "slab_recording", 2);
 	add_time(sample);
 	add_number(sample, "interval_ms", (uint64_t)(interval * 1000 + 0.5));
 	add_number(sample, "pid", (uint64_t)process->pid);

@@ -10,7 +10,7 @@
 #include "model.h"
 
 /* What all lines start with, and by which a file is known to be a recording. */
-#define RECORDING_START "{\"slab_recording\":1,"
+#define RECORDING_START "{\"slab_recording\":2,"
 
 /* --- writing ------------------------------------------------------------------------ */
 
@@ -21,15 +21,15 @@ struct recording {
 
 /*
  * recording_open: open the file to append to it, made when it is missing; "-" is
- * standard output. What is no recording, or is recorded to by somebody else, is refused;
- * a last line that was cut short is taken off, which is told. Returns false after telling
+ * standard output. What is no recording, or is recorded to by another process, is refused;
+ * a last line that was cut short is taken off, which is reported. Returns false after telling
  * with fail().
  */
 bool recording_open(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);
 
 /*
- * recording_append: add a sample that was taken now. False after telling with fail();
+ * recording_append: add a sample that was taken now. False after reporting with fail();
  * the file is then as it was before.
  */
 bool recording_append(struct recording *recording, const struct process *process,
@@ -61,9 +61,9 @@ struct samples {
 };
 
 /*
- * samples_read: read a recording, behind what was read before. False after telling
+ * samples_read: read a recording, behind what was read before. False after reporting
  * with fail(), with the number of the line; a last line that was cut short is left
- * out, which is told.
+ * out, which is reported.
  */
 bool samples_read(struct samples *samples, const char *path);
 

@@ -58,7 +58,7 @@ static const char *load_sample(struct samples *samples, struct json_object *json
 	struct sample *sample;
 	size_t place = 0;
 
-	if (model_number(json, "slab_recording") != 1 || !model_number(json, "ms") ||
+	if (model_number(json, "slab_recording") != 2 || !model_number(json, "ms") ||
 	    model_number(json, "ms") > MS_MAX || model_number(json, "interval_ms") > MS_MAX ||
 	    !json_object_is_type(caches, json_type_array))
 		return "is not a sample that --record wrote";

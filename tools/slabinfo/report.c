@@ -82,7 +82,7 @@ static void print_debugging(const struct cache *cache)
 {
 	printf("\nProblems found: %" PRIu64 "   Debug slabs: %" PRIu64 "   Draining: %" PRIu64
 	       "   Sampled: ",
-	       cache->errors, cache->debug_slabs, cache->draining_slabs);
+	       cache->errors, cache->debug_slabs, cache->legacy_slabs);
 	if (cache->sample)
 		printf("one in %" PRIu64 "\n", cache->sample);
 	else
@@ -182,7 +182,7 @@ static void print_deactivation(const struct cache *cache)
 		{"Refilled from foreign frees", "alloc_refill"},
 		{"Node mismatch", "alloc_node_mismatch"},
 		{"Cpu partial list drained", "cpu_partial_drain"},
-		{"Handed to another CPU", "incoming"},
+		{"Handed to another CPU", "handed_off"},
 	};
 	const size_t count = sizeof(rows) / sizeof(rows[0]);
 	uint64_t total = 0;

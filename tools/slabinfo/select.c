@@ -36,7 +36,7 @@ static void keep_matching(const struct options *options, struct model *model)
 
 bool select_take(const struct options *options, struct process *process, struct model *model)
 {
-	struct json_object *answer = attach_ask(process, "stats", NULL);
+	struct json_object *answer = attach_query(process, "stats", NULL);
 
 	if (!answer)
 		return false;

@@ -13,8 +13,8 @@
 #include <slab/slab.h>
 
 /*
- * select_take: ask the process for its statistics and keep the caches that the
- * pattern means. False after telling with fail(); else the caller frees *model.
+ * select_take: query the process's statistics and keep the caches that the
+ * pattern means. False after reporting with fail(); else the caller frees *model.
  */
 bool select_take(const struct options *options, struct process *process, struct model *model);
 

@@ -25,7 +25,7 @@ struct series_list {
 };
 
 /* series_make: the `most` caches that once had the most bytes, and the others; largest
- * first. False after telling with fail(); the caller frees the list in any case. */
+ * first. False after reporting with fail(); the caller frees the list in any case. */
 bool series_make(struct series_list *list, const struct samples *samples, size_t most);
 void series_free(struct series_list *list);
 

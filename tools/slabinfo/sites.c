@@ -39,7 +39,7 @@ bool sites_add(struct site_list *list, struct process *process, const struct cac
 	struct json_object *answer, *sites;
 
 	snprintf(request, sizeof(request), "traces %s %" PRIu64, kind, since);
-	answer = attach_ask(process, request, cache->name);
+	answer = attach_query(process, request, cache->name);
 	if (!answer)
 		return false;
 	sites = model_member(answer, "sites");

@@ -20,12 +20,12 @@ struct site_list {
 	size_t count, capacity;
 	struct json_object *answers; /* which the sites are in */
 	uint64_t objects, bytes;     /* of all of them */
-	size_t tracked;              /* caches that could be asked */
+	size_t tracked;              /* caches that could be queried */
 };
 
 /*
- * sites_add: ask for the call sites of a cache, kind "allocated" or "freed",
- * younger than a mark (0: all). False after telling on stderr: the process did
+ * sites_add: query the call sites of a cache, kind "allocated" or "freed",
+ * younger than a mark (0: all). False after reporting on stderr: the process did
  * not answer.
  */
 bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
@@ -35,7 +35,7 @@ void sites_free(struct site_list *list);
 /* sites_sort: the most objects first. */
 void sites_sort(struct site_list *list);
 
-/* symbols_open: NULL after telling on stderr that there is no memory. */
+/* symbols_open: NULL after reporting on stderr that there is no memory. */
 struct symbolizer *symbols_open(void);
 void symbols_close(struct symbolizer *symbolizer);
 

@@ -44,24 +44,24 @@ const char *count_text(char text[SIZE_TEXT], uint64_t count)
 /* Without a decimal from 100 on: seven characters up to 1023 TiB. */
 const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
 {
-	static const char letters[] = "KMGT";
+	static const char prefixes[] = "KMGT";
 	unsigned i = 0;
 
 	if (bytes < 1024) {
 		snprintf(text, SIZE_TEXT, "%" PRIu64, bytes);
 		return text;
 	}
-	while (i + 1 < sizeof(letters) - 1 && bytes >> 10 * (i + 2))
+	while (i + 1 < sizeof(prefixes) - 1 && bytes >> 10 * (i + 2))
 		i++;
 
 	const uint64_t whole = bytes >> 10 * (i + 1);
 	const uint64_t rest = bytes - (whole << 10 * (i + 1));
 
 	if (whole >= 100)
-		snprintf(text, SIZE_TEXT, "%" PRIu64 "%ciB", whole, letters[i]);
+		snprintf(text, SIZE_TEXT, "%" PRIu64 "%ciB", whole, prefixes[i]);
 	else
 		snprintf(text, SIZE_TEXT, "%" PRIu64 ".%u%ciB", whole,
-			 (unsigned)(rest * 10 >> 10 * (i + 1)), letters[i]);
+			 (unsigned)(rest * 10 >> 10 * (i + 1)), prefixes[i]);
 	return text;
 }
 

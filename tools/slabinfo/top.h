@@ -2,7 +2,7 @@
 /*
  * --top: looking at a process again and again.
  *
- *   top_source.c   asks the process: statistics, counting, the slabs of a cache
+ *   top_source.c   queries the process: statistics, counting, the slabs of a cache
  *   top_rates.c    allocations per second, from as many looks as that takes
  *   top_rows.c     two looks become rows with rates, chosen and in order
  *   top_columns.c  the table's columns
@@ -58,7 +58,7 @@ enum column {
 	COLUMN_FREE,
 	COLUMN_SLOW,
 	COLUMN_ERRORS,
-	COLUMN_LETTERS,
+	COLUMN_DEBUG_FLAGS,
 	COLUMN_COUNT
 };
 
@@ -91,7 +91,7 @@ struct top_rates {
 	size_t count;
 };
 
-/* How the process is asked. */
+/* How the process is queried. */
 struct top_source {
 	struct process *process; /* as it was chosen */
 	struct process reading; /* the same one, of which memory is read where that can be done */
@@ -137,18 +137,18 @@ struct top {
 
 /* top_source.c */
 
-/* top_source_open: prepare for asking; nothing is asked yet. */
+/* top_source_open: prepare; nothing is queried yet. */
 void top_source_open(struct top *top, struct process *process);
 void top_source_close(struct top *top);
 
 /*
- * top_look: ask, and take what is answered as top->now and what that was as
+ * top_look: query, and take the answer as top->now and what that was as
  * top->before; then make the rows of them. Where there is no answer all stays as
  * it is, and top->trouble says why. top->ended is set when the process is no more.
  */
 void top_look(struct top *top);
 
-/* top_look_slabs: ask for the slabs of the chosen cache, when its page is open. */
+/* top_look_slabs: query the slabs of the chosen cache, when its page is open. */
 void top_look_slabs(struct top *top);
 
 /* top_clock: seconds of the monotonic clock. */
@@ -210,8 +210,8 @@ enum top_key {
 /* What is to be done after a key. */
 enum top_action {
 	TOP_DRAW, /* the state may have changed */
-	TOP_LOOK, /* ask the process now */
-	TOP_LOOK_SLABS, /* ask for the slabs of the chosen cache */
+	TOP_LOOK, /* query the process now */
+	TOP_LOOK_SLABS, /* query the slabs of the chosen cache */
 	TOP_QUIT,
 };
 

@@ -2,8 +2,8 @@
 /*
  * The columns of the table: what they are called, how wide they are, what they
  * are sorted by, and which of them a narrow screen does without. The one that
- * orders the rows is always seen, and so is what has something to tell of errors
- * and debug letters.
+ * orders the rows is always seen, and so are those that show errors
+ * and debug flags.
  */
 #include "top_draw.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define NAME_WIDTH_MIN 12
-#define NAME_WIDTH_WISHED 20
+#define NAME_WIDTH_WANTED 20
 #define NAME_WIDTH_MAX 48
 #define USE_WIDTH_MORE 14 /* on a wide screen */
 
@@ -37,7 +37,7 @@ static const struct {
 	[COLUMN_FREE] = {"FREE/s", "frees", 6, false},
 	[COLUMN_SLOW] = {"SLOW/s", "slow allocations", 6, false},
 	[COLUMN_ERRORS] = {"ERR", "errors", 3, false},
-	[COLUMN_LETTERS] = {"DEBUG", "debug letters", 6, true},
+	[COLUMN_DEBUG_FLAGS] = {"DEBUG", "debug flags", 6, true},
 };
 
 const char *top_column_word(enum column column)
@@ -89,11 +89,11 @@ static double share(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static const char *letters_of(const struct cache *cache)
+static const char *debug_flags_of(const struct cache *cache)
 {
-	const char *letters = model_text(cache->json, "letters");
+	const char *debug_flags = model_text(cache->json, "debug_flags");
 
-	return strcmp(letters, "-") == 0 ? "" : letters;
+	return strcmp(debug_flags, "-") == 0 ? "" : debug_flags;
 }
 
 /* What rows are compared by; names are not a number. */
@@ -128,8 +128,8 @@ static double value_of(const struct top_row *row, enum column column)
 		return row->slow_alloc;
 	case COLUMN_ERRORS:
 		return (double)cache->errors;
-	case COLUMN_LETTERS:
-		return (double)strlen(letters_of(cache));
+	case COLUMN_DEBUG_FLAGS:
+		return (double)strlen(debug_flags_of(cache));
 	default:
 		return 0;
 	}
@@ -140,7 +140,7 @@ int top_compare(const struct top *top, const struct top_row *a, const struct top
 	double left = value_of(a, top->sort), right = value_of(b, top->sort);
 	int result = left < right ? 1 : left > right ? -1 : 0;
 
-	/* Where allocations are not counted, those that are slow tell who is busy. */
+	/* Where allocations are not counted, slow ones show which caches are busy. */
 	if (!result && (top->sort == COLUMN_ALLOC || top->sort == COLUMN_FREE))
 		result = a->slow_alloc < b->slow_alloc ? 1 : a->slow_alloc > b->slow_alloc ? -1 : 0;
 	if (!result && top->sort != COLUMN_NAME)
@@ -175,11 +175,11 @@ static int longest_name(const struct top *top)
 	return longest < NAME_WIDTH_MAX ? (int)longest : NAME_WIDTH_MAX;
 }
 
-/* Whether the column tells something that is wrong or unusual. */
-static bool is_telling(const struct top *top, enum column column)
+/* Whether the column shows something that is wrong or unusual. */
+static bool is_reporting(const struct top *top, enum column column)
 {
 	for (size_t i = 0; i < top->count; i++) {
-		if ((column == COLUMN_ERRORS || column == COLUMN_LETTERS) &&
+		if ((column == COLUMN_ERRORS || column == COLUMN_DEBUG_FLAGS) &&
 		    value_of(&top->rows[i], column) > 0)
 			return true;
 	}
@@ -189,16 +189,16 @@ static bool is_telling(const struct top *top, enum column column)
 static void drop(const struct top *top, int width, struct top_layout *layout, bool all)
 {
 	static const enum column order[] = {
-		COLUMN_LETTERS, COLUMN_ERRORS,  COLUMN_LOST, COLUMN_CPU,
-		COLUMN_SIZE,    COLUMN_PARTIAL, COLUMN_USE,  COLUMN_SLOW,
-		COLUMN_SLABS,   COLUMN_FREE,    COLUMN_LOSS, COLUMN_OBJECTS,
+		COLUMN_DEBUG_FLAGS, COLUMN_ERRORS,  COLUMN_LOST, COLUMN_CPU,
+		COLUMN_SIZE,        COLUMN_PARTIAL, COLUMN_USE,  COLUMN_SLOW,
+		COLUMN_SLABS,       COLUMN_FREE,    COLUMN_LOSS, COLUMN_OBJECTS,
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum column column = order[i];
 
 		if (top_layout_width(layout) > width && column != top->sort &&
-		    (all || !is_telling(top, column)))
+		    (all || !is_reporting(top, column)))
 			layout->width[column] = 0;
 	}
 }
@@ -216,7 +216,7 @@ void top_layout(const struct top *top, int width, struct top_layout *layout)
 		layout->width[COLUMN_USE] = 0;
 		return;
 	}
-	*name = longest < NAME_WIDTH_WISHED ? longest : NAME_WIDTH_WISHED;
+	*name = longest < NAME_WIDTH_WANTED ? longest : NAME_WIDTH_WANTED;
 	drop(top, width, layout, false);
 	drop(top, width, layout, true);
 	space = width - top_layout_width(layout);
@@ -264,8 +264,8 @@ static void format_cell(const struct top *top, const struct top_row *row, enum c
 	case COLUMN_SLOW:
 		top_rate_text(text, value);
 		break;
-	case COLUMN_LETTERS:
-		snprintf(text, NUMBER_TEXT, "%s", letters_of(row->cache));
+	case COLUMN_DEBUG_FLAGS:
+		snprintf(text, NUMBER_TEXT, "%s", debug_flags_of(row->cache));
 		break;
 	default:
 		top_count_text(text, (uint64_t)value);
@@ -277,8 +277,8 @@ static enum style cell_style(enum column column, const char *text)
 {
 	if (column == COLUMN_ERRORS && strcmp(text, "0") != 0)
 		return STYLE_BAD;
-	if (column == COLUMN_LETTERS)
-		return STYLE_LETTERS;
+	if (column == COLUMN_DEBUG_FLAGS)
+		return STYLE_DEBUG_FLAGS;
 	return STYLE_PLAIN;
 }
 

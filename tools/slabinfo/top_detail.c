@@ -103,18 +103,18 @@ static void draw_slabs(struct sheet *sheet)
 static void draw_debugging(struct sheet *sheet)
 {
 	const struct cache *cache = sheet->chosen->cache;
-	const char *letters = model_text(cache->json, "letters");
+	const char *debug_flags = model_text(cache->json, "debug_flags");
 
 	start_line(sheet, "Errors");
 	add(sheet, cache->errors ? STYLE_BAD : STYLE_PLAIN, "%" PRIu64, cache->errors);
-	if (strcmp(letters, "-") != 0)
-		add(sheet, STYLE_LETTERS, "debug letters %s", letters);
+	if (strcmp(debug_flags, "-") != 0)
+		add(sheet, STYLE_DEBUG_FLAGS, "debug flags %s", debug_flags);
 	else
-		add(sheet, STYLE_PLAIN, "no debug letters");
+		add(sheet, STYLE_PLAIN, "no debug flags");
 	if (cache->debug_slabs)
 		add(sheet, STYLE_PLAIN, "debug slabs %" PRIu64, cache->debug_slabs);
-	if (cache->draining_slabs)
-		add(sheet, STYLE_PLAIN, "draining slabs %" PRIu64, cache->draining_slabs);
+	if (cache->legacy_slabs)
+		add(sheet, STYLE_PLAIN, "legacy slabs %" PRIu64, cache->legacy_slabs);
 	if (cache->sample)
 		add(sheet, STYLE_PLAIN, "one in %" PRIu64 " guarded", cache->sample);
 	end_line(sheet);

@@ -2,7 +2,7 @@
 /*
  * Slabs stand in the order of occupancy.h: those of CPU 0 with its current one
  * first, those of CPU 1, …, then node after node those on partial lists, the full
- * ones and the unusual ones. The shade tells how much of a slab is in use; its
+ * ones and the unusual ones. The shade shows how much of a slab is in use; its
  * colour, and its letter where there is room for one, the state.
  */
 #include "top_map.h"
@@ -12,8 +12,8 @@
 #include <string.h>
 
 static const char state_letters[STATES] = {
-	[STATE_CURRENT] = 'C', [STATE_CPU] = 'c',      [STATE_PARTIAL] = 'p', [STATE_FULL] = 'F',
-	[STATE_DEBUG] = 'D',   [STATE_DRAINING] = 'd', [STATE_GUARDED] = 'G',
+	[STATE_CURRENT] = 'C', [STATE_CPU] = 'c',    [STATE_PARTIAL] = 'p', [STATE_FULL] = 'F',
+	[STATE_DEBUG] = 'D',   [STATE_LEGACY] = 'l', [STATE_GUARDED] = 'G',
 };
 
 static enum style state_style(enum slab_state state)
@@ -97,9 +97,9 @@ static void draw_place(const struct slab_info *slab, const struct map_form *form
 {
 	enum style style = state_style(slab->state);
 
-	if (width == 2 || form->letters)
+	if (width == 2 || form->debug_flags)
 		column = picture_put(picture, row, column, style, "%c", state_letters[slab->state]);
-	if (width == 2 || !form->letters)
+	if (width == 2 || !form->debug_flags)
 		picture_put(picture, row, column, style, "%s", shade(form, slab));
 }
 

@@ -8,7 +8,7 @@
 
 struct map_form {
 	bool utf8;    /* shades of occupancy; else digits 0 … 9 */
-	bool letters; /* states as letters where there is no room for both */
+	bool debug_flags; /* states as debug flags where there is no room for both */
 };
 
 /*

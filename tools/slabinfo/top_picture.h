@@ -15,13 +15,13 @@ enum style {
 	STYLE_PLAIN,
 	STYLE_STRONG,
 	STYLE_FAINT,
-	STYLE_BAD,      /* errors, and what went wrong */
-	STYLE_BAR,      /* the bar of what is in use */
-	STYLE_LETTERS,  /* debug letters */
-	STYLE_HEAD,     /* titles of columns */
-	STYLE_SORTED,   /* the title of the column that orders the rows */
-	STYLE_SELECTED, /* the chosen row */
-	STYLE_STATE,    /* a slab's state; one style for each (top_map.h) */
+	STYLE_BAD,         /* errors, and what went wrong */
+	STYLE_BAR,         /* the bar of what is in use */
+	STYLE_DEBUG_FLAGS, /* debug flags */
+	STYLE_HEAD,        /* titles of columns */
+	STYLE_SORTED,      /* the title of the column that orders the rows */
+	STYLE_SELECTED,    /* the chosen row */
+	STYLE_STATE,       /* a slab's state; one style for each (top_map.h) */
 	STYLE_COUNT = STYLE_STATE + 8
 };
 
@@ -47,7 +47,7 @@ static inline struct glyph *picture_glyph(const struct picture *picture, int row
 
 /*
  * picture_put: text from a place on; what is outside is cut off. What does not
- * take one place (control characters, wide letters) is shown as "?". Returns the
+ * take one place (control characters, wide debug flags) is shown as "?". Returns the
  * column behind the text.
  */
 int picture_put(struct picture *picture, int row, int column, enum style style, const char *format,

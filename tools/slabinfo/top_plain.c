@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where there is no terminal: blocks of text, one for each look, until the process
- * ends or nobody reads any more. There are rows for as many caches as -N says.
+ * ends or the reader has gone. There are rows for as many caches as -N says.
  */
 #include "top_draw.h"
 

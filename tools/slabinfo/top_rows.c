@@ -16,7 +16,7 @@ double top_rate(const struct top *top, const struct top_row *row, uint64_t now, 
 {
 	double seconds = top->now.at - top->before.at;
 
-	/* Counts go back when somebody resets them. */
+	/* Counts fall when they are reset. */
 	if (!row->before || seconds <= 0 || now < before)
 		return NO_RATE;
 	return (double)(now - before) / seconds;
@@ -120,7 +120,7 @@ const struct top_row *top_row_chosen(const struct top *top)
 {
 	const struct top_row *row = top->count ? &top->rows[top->cursor] : NULL;
 
-	/* Another cache is not what was asked for. */
+	/* Another cache is not the one that was requested. */
 	if (row && top->selected[0] && strcmp(row->cache->name, top->selected) != 0)
 		return NULL;
 	return row;

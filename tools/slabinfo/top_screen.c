@@ -37,12 +37,12 @@ static void set_colours(void)
 	static const short colours[STYLE_COUNT] = {
 		[STYLE_BAD] = COLOR_RED,
 		[STYLE_BAR] = COLOR_GREEN,
-		[STYLE_LETTERS] = COLOR_MAGENTA,
+		[STYLE_DEBUG_FLAGS] = COLOR_MAGENTA,
 		[STYLE_STATE + STATE_CURRENT] = COLOR_GREEN,
 		[STYLE_STATE + STATE_CPU] = COLOR_CYAN,
 		[STYLE_STATE + STATE_PARTIAL] = COLOR_YELLOW,
 		[STYLE_STATE + STATE_DEBUG] = COLOR_MAGENTA,
-		[STYLE_STATE + STATE_DRAINING] = COLOR_RED,
+		[STYLE_STATE + STATE_LEGACY] = COLOR_RED,
 		[STYLE_STATE + STATE_GUARDED] = COLOR_BLUE,
 	};
 
@@ -257,7 +257,7 @@ bool top_screen(struct top *top, int *ret_status)
 	SCREEN *screen;
 	bool opened;
 
-	/* Before curses, which leaves signals alone that somebody catches already. */
+	/* Before curses, which leaves signals alone that have a handler already. */
 	catch_ending(before);
 	opened = open_screen(&screen);
 	if (opened) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Asking the process, again and again, at the least cost to it.
+ * Querying the process, again and again, at the least cost to it.
  *
- * Its memory is read wherever that is allowed: then the work of scanning slabs is
- * ours, on a CPU of ours, and a process that hangs is seen as well as one that
+ * slabinfo reads its memory wherever that is allowed: then slabinfo scans the slabs,
+ * on a CPU of its own, and sees a process that hangs as well as one that
  * works. Only where it is not allowed does the process answer itself. To count
  * allocations (docs/control.md) the process must do something in any case: slabinfo asks it
  * to through its socket after each look, until after the next ones. The process bounds what
@@ -26,7 +26,7 @@
 #define COUNT_PAUSES 3 /* how long the process is to count, in pauses between looks */
 #define COUNT_US_MIN 1e6
 #define COUNT_US_MAX 3600e6 /* what it accepts */
-#define LOOK_SHARE 50 /* a look may take one part in so many of the time */
+#define LOOK_SHARE 50 /* N: a look may take one N-th of the time */
 
 double top_clock(void)
 {
@@ -56,7 +56,7 @@ void top_source_open(struct top *top, struct process *process)
 	source->reading.memory = NULL;
 	if (!source->has_socket)
 		return;
-	/* Refused: then the socket it is, and nothing needs to be told. */
+	/* Refused: then the socket is used, and nothing needs to be reported. */
 	fail_capture(top->trouble, sizeof(top->trouble));
 	source->reading.memory = memory_open_process(process->pid);
 	if (source->reading.memory)
@@ -89,7 +89,7 @@ void top_source_close(struct top *top)
 }
 
 /* Its memory, or else the process itself; NULL after fail(). */
-static struct process *asked(struct top_source *source)
+static struct process *queried(struct top_source *source)
 {
 	return source->reading.memory ? &source->reading : source->process;
 }
@@ -105,7 +105,7 @@ static bool load(struct model *model, struct json_object *answer)
 
 static bool take_stats(struct top_source *source, struct model *model)
 {
-	if (load(model, attach_ask(asked(source), "stats", NULL)))
+	if (load(model, attach_query(queried(source), "stats", NULL)))
 		return true;
 	if (!source->reading.memory || source->process->way != WAY_SOCKET ||
 	    proc_is_gone(source->process->pid))
@@ -113,7 +113,7 @@ static bool take_stats(struct top_source *source, struct model *model)
 	/* What cannot be read now may be answered. */
 	attach_close(&source->reading);
 	source->reading.way = WAY_SOCKET;
-	return load(model, attach_ask(source->process, "stats", NULL));
+	return load(model, attach_query(source->process, "stats", NULL));
 }
 
 void top_look_slabs(struct top *top)
@@ -125,13 +125,13 @@ void top_look_slabs(struct top *top)
 	if (top->page != PAGE_DETAIL || !row)
 		return;
 	fail_capture(top->slabs_trouble, sizeof(top->slabs_trouble));
-	if (occupancy_take(&top->slabs, asked(&top->source), row->cache->name))
+	if (occupancy_take(&top->slabs, queried(&top->source), row->cache->name))
 		snprintf(top->slabs_of, sizeof(top->slabs_of), "%s", row->cache->name);
 	fail_capture(NULL, 0);
 }
 
 /* Allocations are counted until after the next looks: as long as we ask. */
-static void ask_count(struct top *top)
+static void query_count(struct top *top)
 {
 	struct top_source *source = &top->source;
 	double us = top_pause(top) * 1e6 * COUNT_PAUSES, now = top_clock();
@@ -146,7 +146,7 @@ static void ask_count(struct top *top)
 	source->counted_at = now;
 	snprintf(request, sizeof(request), "count %.0f", us);
 	fail_capture(top->count_trouble, sizeof(top->count_trouble));
-	answer = attach_ask(source->process, request, NULL);
+	answer = attach_query(source->process, request, NULL);
 	fail_capture(NULL, 0);
 	source->counting = answer;
 	json_object_put(answer);
@@ -191,7 +191,7 @@ void top_look(struct top *top)
 		top_look_slabs(top);
 		top->now.took =
 			top->source.reading.memory ? work_clock() - worked : top_clock() - look.at;
-		ask_count(top);
+		query_count(top);
 		trouble[0] = '\0';
 	} else {
 		prepare_again(&top->source);

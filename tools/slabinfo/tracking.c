@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * -t: who allocated the objects of a cache and who freed them, in the columns of
+ * -t: the call sites of a cache's allocations and frees, in the columns of
  * the kernel's alloc_traces and free_traces.
  */
 #include "select.h"
@@ -33,16 +33,16 @@ static void print_site(struct symbolizer *symbolizer, const struct site *site)
 	putchar('\n');
 }
 
-/* How to switch tracking on, with the letters that the cache has. */
+/* How to switch tracking on, with the debug flags that the cache has. */
 static void print_advice(struct process *process, const struct cache *cache)
 {
-	const char *letters = model_text(cache->json, "letters");
+	const char *debug_flags = model_text(cache->json, "debug_flags");
 	char pattern[PATTERN_TEXT];
 
 	printf("    slabinfo -p %d -d", process->pid);
-	for (; *letters; letters++) {
-		if (*letters != '-')
-			putchar(*letters == 'A' ? 'A' : tolower((unsigned char)*letters));
+	for (; *debug_flags; debug_flags++) {
+		if (*debug_flags != '-')
+			putchar(*debug_flags == 'A' ? 'A' : tolower((unsigned char)*debug_flags));
 	}
 	printf("u %s\n\n", select_pattern(pattern, cache->name));
 }

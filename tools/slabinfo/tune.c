@@ -69,7 +69,7 @@ static bool parse_value(const struct setting *setting, uint64_t *value)
 /* EXIT_DONE: the process has a cache of this name. */
 static int look_for(struct process *process, const char *name)
 {
-	struct json_object *answer = attach_ask(process, "stats", NULL);
+	struct json_object *answer = attach_query(process, "stats", NULL);
 	struct model model;
 	bool found = false;
 
@@ -97,7 +97,7 @@ static int set(struct process *process, const struct setting *setting, uint64_t 
 	if (status != EXIT_DONE)
 		return status;
 	snprintf(request, sizeof(request), "set %.64s %" PRIu64, setting->attribute, value);
-	answer = attach_ask(process, request, setting->cache);
+	answer = attach_query(process, request, setting->cache);
 	if (!answer)
 		return EXIT_USAGE;
 	printf("%-21s %s %" PRIu64 " -> %" PRIu64 "\n", setting->cache, setting->attribute,
@@ -106,9 +106,9 @@ static int set(struct process *process, const struct setting *setting, uint64_t 
 	return EXIT_DONE;
 }
 
-static bool is_letters(const char *attribute)
+static bool is_flags(const char *attribute)
 {
-	return strcmp(attribute, "debug") == 0 || strcmp(attribute, "letters") == 0;
+	return strcmp(attribute, "debug") == 0 || strcmp(attribute, "debug_flags") == 0;
 }
 
 int action_set(const struct options *options, struct process *process)
@@ -123,8 +123,8 @@ int action_set(const struct options *options, struct process *process)
 		     options->set);
 		return EXIT_USAGE;
 	}
-	if (is_letters(setting.attribute))
-		fail("debug letters are set with -d: slabinfo -dfzpu %s",
+	if (is_flags(setting.attribute))
+		fail("debug flags are set with -d: slabinfo -dfzpu %s",
 		     select_pattern(pattern, setting.cache));
 	else if (!parse_value(&setting, &value))
 		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one with "
@@ -141,7 +141,7 @@ int action_reset(struct process *process, const struct model *model)
 	size_t done = 0;
 
 	for (size_t i = 0; i < model->count; i++) {
-		struct json_object *answer = attach_ask(process, "reset", model->caches[i].name);
+		struct json_object *answer = attach_query(process, "reset", model->caches[i].name);
 
 		done += answer != NULL;
 		json_object_put(answer);
@@ -152,7 +152,7 @@ int action_reset(struct process *process, const struct model *model)
 
 int action_trim(struct process *process)
 {
-	struct json_object *answer = attach_ask(process, "trim", NULL);
+	struct json_object *answer = attach_query(process, "trim", NULL);
 	uint64_t slabs;
 
 	if (!answer)

@@ -4,8 +4,8 @@
  * arch/x86_64/rseq.h for how a sequence works.
  *
  * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar,
- * and what it guards after it: the owner before the height, closed before the hot place
- * and the gather word. (pseudocode.h says which word is what.)
+ * and what it guards after it: the owner before the height, closed before the last-freed word
+ * and the word of the remote batch. (pseudocode.h defines the words.)
  *
  * rseq_pop needs no such load. Its current slab was installed on this CPU, by a section
  * that loaded closed with ldar; whatever was done to the slot while it was closed is seen
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"ldr x17, [x16, #8]\n\t"              /* current */
 		INJECT_ASM(0)
 		"cbz x17, 4f\n\t"
-		"ldr %[obj], [x16]\n\t"               /* hot */
+		"ldr %[obj], [x16]\n\t"               /* last_freed */
 		"mov x14, #0\n\t"
 		"cbnz %[obj], 5f\n\t"
 		"ldr x14, [x17]\n\t"                  /* height */
@@ -67,8 +67,8 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	return obj != NULL;
 }
 
-/* push: false when the CPU has a hot object already and does not own the slab, or the
- * object is free: it is the hot one, on top of the stack, or all objects are; and on
+/* push: false when the CPU has a last-freed object already and does not own the slab; when
+ * the object is free already: the last-freed one, on top of the stack, or all are; and on
  * abort. */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #16\n\t"
 		INJECT_ASM(3)
-		"ldr x17, [x16]\n\t"                  /* hot */
+		"ldr x17, [x16]\n\t"                  /* last_freed */
 		"cbnz x17, %l[full]\n\t"
 		INJECT_ASM(4)
 		"stlr %[obj], [x16]\n\t"
@@ -97,7 +97,7 @@ full:
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x15, %[slots], x16, lsl #16\n\t"
-		"ldr x15, [x15]\n\t"                  /* hot */
+		"ldr x15, [x15]\n\t"                  /* last_freed */
 		"cmp x15, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
 		"add x17, %[slab], #48\n\t"
@@ -131,11 +131,11 @@ miss:
 	return false;
 }
 
-/* gather: false when the buffer is another slab's, empty, full, or has just got this
+/* batch_add: false when the batch is another slab's, empty, full, or ends with this
  * very object, and on abort. */
-static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots,
-							      struct cpu_slab *slab, void *obj,
-							      long rseq)
+static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
+								 struct cpu_slab *slab, void *obj,
+								 long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots
 		"sub x14, %[obj], x14\n\t"
 		"lsr x14, x14, #3\n\t"
 		"add x15, x16, x15, lsl #1\n\t"
-		"ldrh w13, [x15, #62]\n\t"           /* gathered last */
+		"ldrh w13, [x15, #62]\n\t"           /* newest of the batch */
 		"cmp w13, w14, uxth\n\t"
 		"b.eq %l[miss]\n\t"
 		"strh w14, [x15, #64]\n\t"

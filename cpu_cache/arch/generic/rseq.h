@@ -23,7 +23,7 @@ static inline bool rseq_push(char *const *slots, struct cpu_slab *slab, void *ob
 	return false;
 }
 
-static inline bool rseq_gather(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
+static inline bool rseq_batch_add(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
 {
 	return rseq_push(slots, slab, obj, rseq);
 }

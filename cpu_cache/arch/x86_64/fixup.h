@@ -43,7 +43,7 @@ struct fixup {
 	int32_t fault, resume;
 };
 
-/* Weak: who links none of these loads has no table. */
+/* Weak: a program that links none of these loads has no table. */
 extern const struct fixup __start_slab_fixups[] __attribute__((weak, visibility("hidden")));
 extern const struct fixup __stop_slab_fixups[] __attribute__((weak, visibility("hidden")));
 

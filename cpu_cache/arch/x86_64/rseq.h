@@ -8,10 +8,10 @@
  * migrated or interrupted by a signal. So the last instruction of the sequence,
  * one store, takes effect only if the thread had the CPU for itself since it
  * read the CPU's number. Four bytes before each handler stands the signature
- * that the C library registered (an undefined instruction, so that nobody can
- * jump over it).
+ * that the C library registered (an undefined instruction, so that no jump
+ * skips it).
  *
- * __rseq_exit_point_array tells debuggers where a sequence can be left: a
+ * __rseq_exit_point_array shows debuggers where a sequence can be left: a
  * breakpoint there makes progress, single-stepping inside does not.
  */
 #ifndef CPU_CACHE_RSEQ_H
@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		INJECT_ASM(0)
 		"test %%rdx, %%rdx\n\t"
 		"jz 6f\n\t"
-		"mov (%%rcx), %[obj]\n\t"             /* hot */
+		"mov (%%rcx), %[obj]\n\t"             /* last_freed */
 		"xor %%esi, %%esi\n\t"
 		"test %[obj], %[obj]\n\t"
 		"jnz 5f\n\t"
@@ -74,8 +74,8 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 }
 
 /*
- * push: false when the CPU has a hot object already and does not own the slab, or the
- * object is free: it is the hot one, on top of the stack, or all objects are; and on
+ * push: false when the CPU has a last-freed object already and does not own the slab; when
+ * the object is free already: the last-freed one, on top of the stack, or all are; and on
  * abort. As in pop, both ways end in the same store. The stack's way reads the CPU's
  * number once more, which spares the other an instruction.
  */
@@ -92,9 +92,9 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		"add %[slots], %%rcx\n\t"
 		INJECT_ASM(3)
 		"mov %[obj], %%r8\n\t"
-		"cmpq $0, (%%rcx)\n\t"               /* hot */
+		"cmpq $0, (%%rcx)\n\t"               /* last_freed */
 		"je 5f\n\t"
-		"cmp %[obj], (%%rcx)\n\t"            /* hot */
+		"cmp %[obj], (%%rcx)\n\t"            /* last_freed */
 		"je %l[miss]\n\t"
 		"mov %%fs:4(%[rseq]), %%eax\n\t"
 		"cmp %%eax, 48(%[slab])\n\t"          /* owner */
@@ -124,12 +124,12 @@ miss:
 }
 
 /*
- * gather: false when the buffer is another slab's, empty, full, or has just got this
+ * batch_add: false when the batch is another slab's, empty, full, or ends with this
  * very object, and on abort. The word is slab | count << 48.
  */
-static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots,
-							      struct cpu_slab *slab, void *obj,
-							      long rseq)
+static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
+								 struct cpu_slab *slab, void *obj,
+								 long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
@@ -152,7 +152,7 @@ static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots
 		"mov %[obj], %%rsi\n\t"
 		"sub 16(%[slab]), %%rsi\n\t"         /* base */
 		"shr $3, %%rsi\n\t"
-		"cmp %%si, 62(%%rax, %%rdx, 2)\n\t"  /* gathered last */
+		"cmp %%si, 62(%%rax, %%rdx, 2)\n\t"  /* newest of the batch */
 		"je %l[miss]\n\t"
 		"mov %%si, 64(%%rax, %%rdx, 2)\n\t"
 		"mov $1, %%edx\n\t"
@@ -163,7 +163,7 @@ static inline __attribute__((always_inline)) bool rseq_gather(char *const *slots
 		RSEQ_END(miss)
 		:
 		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
-		  [max] "i"(CPU_GATHER_MAX)
+		  [max] "i"(CPU_BATCH_MAX)
 		: "rax", "rcx", "rdx", "rsi", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
