@@ -100,7 +100,7 @@ struct defrag_state {
 
 /* One group for each room that writes it, in the order of the rooms. Other processes read
  * some of it (inspect/root.h). */
-struct slab_cache {
+__extension__ struct slab_cache { /* for C++: an array without size at its end */
 	/* The fast paths read these. registry/gate.c changes `slots` under flush_lock; the
 	 * others are constant. */
 	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */

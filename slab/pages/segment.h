@@ -6,6 +6,7 @@
 #ifndef SLAB_PAGES_SEGMENT_H
 #define SLAB_PAGES_SEGMENT_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,7 +72,7 @@ struct slab {
 	uint16_t bottom; /* of the stack, which stands right behind: CPU_STACK_BOTTOM */
 };
 
-_Static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
+static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
 #define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))

@@ -29,7 +29,7 @@ struct depot {
 #define DEPOT_UNIT 8u     /* bytes */
 #define DEPOT_COUNT_BITS 5 /* of a record's signature */
 
-struct stack_record {
+__extension__ struct stack_record { /* for C++: an array without size at its end */
 	uint32_t next;      /* id of the next one in the bucket */
 	uint32_t signature; /* bits of the hash | number of frames */
 	const void *frames[];

@@ -9,6 +9,7 @@
 #ifndef SLAB_REPORT_TRACK_H
 #define SLAB_REPORT_TRACK_H
 
+#include <assert.h>
 #include <slab/debug.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ struct track {
 	uint64_t name : TRACK_NAME_BITS; /* of the thread: interned, 0: none */
 };
 
-_Static_assert(sizeof(struct track) == 16, "two tracks for each object");
+static_assert(sizeof(struct track) == 16, "two tracks for each object");
 
 /* Milliseconds of the monotonic clock. */
 uint64_t track_now(void);

@@ -17,6 +17,11 @@
 #include "../support/limits.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -23,7 +23,6 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
 
 using namespace slab_test;
 

@@ -20,8 +20,14 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
 #include "../support/reports.h"
+
+extern "C" {
+#include "core/slab.h"
+#include "memory/shrink.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+}
 
 using namespace slab_test;
 

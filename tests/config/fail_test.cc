@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.h"
-#include "../support/whitebox.h"
 
 #include <slab/debug.h>
 #include <slab/malloc.h>
@@ -22,6 +21,7 @@
 
 extern "C" {
 #include "config/fail.h"
+#include "core/cache.h"
 }
 
 using namespace slab_test;

@@ -21,11 +21,13 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
 
 extern "C" {
 #include "base/clock.h"
+#include "core/cache.h"
 #include "core/hand.h"
+#include "core/node.h"
+#include "core/slab.h"
 #include "memory/limit.h"
 }
 

@@ -19,7 +19,13 @@
 
 #include "../support/process.h"
 #include "../support/slab_state.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "core/cache.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "pages/topology.h"
+}
 
 using namespace slab_test;
 

@@ -17,16 +17,18 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
 #include <slab/memory.h>
 #include <slab/rcu.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/readers.h"
-#include "../support/whitebox.h"
 
 extern "C" {
 #include "core/hand.h"
+#include "pages/segment.h"
+#include "rcu/free_rcu.h"
 }
 
 using namespace slab_test;

@@ -20,7 +20,13 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/slab_state.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "core/refill.h"
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "pages/segment.h"
+}
 
 using namespace slab_test;
 

@@ -10,7 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "core/refill.h"
+#include "core/slab.h"
+#include "cpu_slab.h"
+#include "pages/segment.h"
+}
 
 using namespace slab_test;
 

@@ -26,7 +26,13 @@
 #include "../support/bare_slab.h"
 #include "../support/process.h"
 #include "../support/slot_arena.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "inject.h"
+#include "slots.h"
+}
 
 using namespace slab_test;
 

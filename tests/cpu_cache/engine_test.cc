@@ -19,7 +19,13 @@
 
 #include "../support/engine_fixture.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "inject.h"
+#include "slots.h"
+}
 
 using namespace slab_test;
 

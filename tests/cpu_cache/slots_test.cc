@@ -12,9 +12,18 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/slab.h>
+
 #include "../support/bare_slab.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "cas16.h"
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "rseq.h"
+#include "slots.h"
+}
 
 using namespace slab_test;
 

@@ -25,6 +25,11 @@
 
 #include "../support/debugging.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -19,6 +19,11 @@
 #include "../support/debugging.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -19,6 +19,13 @@
 #include "../support/debugging.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "cpu_slab.h"
+#include "debug/layout.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

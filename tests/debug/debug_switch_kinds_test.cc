@@ -17,6 +17,10 @@
 #include "../support/process.h"
 #include "../support/switching.h"
 
+extern "C" {
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -13,10 +13,15 @@
 
 #include "../support/debugging.h"
 #include "../support/switching.h"
-#include "../support/whitebox.h"
 
 extern "C" {
+#include "core/debug_record.h"
+#include "core/refill.h"
+#include "cpu_cache.h"
+#include "cpu_slab.h"
 #include "debug/debug_cache.h"
+#include "pages/segment.h"
+#include "slots.h"
 }
 
 using namespace slab_test;

@@ -19,6 +19,12 @@
 #include "../support/process.h"
 #include "entry_report.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "debug/layout.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -30,10 +30,10 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
-#include "../support/whitebox.h"
 
 extern "C" {
 #include "debug/fault.h"
+#include "pages/segment.h"
 }
 
 using namespace slab_test;

@@ -13,6 +13,12 @@
 
 #include "../support/findings.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "debug/bug_info.h"
+#include "report/report.h"
+}
+
 using namespace slab_test;
 
 namespace

@@ -17,6 +17,14 @@
 #include "../support/findings.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "cpu_slab.h"
+#include "debug/bug_info.h"
+#include "pages/segment.h"
+#include "report/symbol.h"
+}
+
 using namespace slab_test;
 
 /* Instead of the library's, which the linker then leaves out. */

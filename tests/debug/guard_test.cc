@@ -26,6 +26,13 @@
 #include "../support/process.h"
 #include "../support/reports.h"
 
+extern "C" {
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "debug/guard.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

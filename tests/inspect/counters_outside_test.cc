@@ -7,6 +7,10 @@
 
 #include "../support/attached.h"
 
+extern "C" {
+#include "inspect/counters.h"
+}
+
 using namespace slab_test;
 
 namespace

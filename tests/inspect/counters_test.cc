@@ -14,6 +14,11 @@
 #include "../support/attached.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "core/cache.h"
+#include "inspect/counters.h"
+}
+
 using namespace slab_test;
 
 namespace

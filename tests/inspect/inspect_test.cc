@@ -24,16 +24,17 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
 
-#define _Static_assert static_assert
 extern "C" {
 #include "control/server.h"
+#include "core/debug_record.h"
 #include "inspect/counters.h"
 #include "inspect/root.h"
+#include "pages/segment.h"
+#include "report/depot.h"
+#include "report/track.h"
 #include "stats/json.h"
 }
-#undef _Static_assert
 
 using namespace slab_test;
 

@@ -18,6 +18,11 @@
 #include "../support/flavours.h"
 #include "../support/passes.h"
 
+extern "C" {
+#include "core/refill.h"
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

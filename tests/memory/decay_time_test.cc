@@ -21,7 +21,11 @@
 
 extern "C" {
 #include "config/options.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "memory/decay.h"
 #include "pages/idle.h"
+#include "pages/segment.h"
 }
 
 using namespace slab_test;

@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "../support/movable.h"
-#include "../support/whitebox.h"
 
 extern "C" {
 #include "control/server.h"
+#include "pages/segment.h"
 #include "stats/json.h"
 }
 

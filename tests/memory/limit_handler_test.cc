@@ -15,6 +15,10 @@
 #include "../support/limits.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "pages/account.h"
+}
+
 using namespace slab_test;
 
 namespace

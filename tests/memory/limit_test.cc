@@ -21,6 +21,8 @@
 
 extern "C" {
 #include "config/options.h"
+#include "pages/os.h"
+#include "pages/segment.h"
 }
 
 using namespace slab_test;

@@ -26,6 +26,7 @@
 #include "../support/process.h"
 
 extern "C" {
+#include "base/descriptors.h"
 #include "memory/pressure.h"
 }
 

@@ -27,7 +27,12 @@
 #include <slab/stats.h>
 
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "registry/init.h"
+#include "rseq.h"
+#include "slots.h"
+}
 
 using namespace slab_test;
 

@@ -22,7 +22,10 @@
 
 #include "../support/debugging.h"
 #include "../support/flavours.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "slots.h"
+}
 
 using namespace slab_test;
 

@@ -20,10 +20,15 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
 
 extern "C" {
+#include "cache/large.h"
+#include "core/slab.h"
+#include "cpu_slab.h"
 #include "memory/decay.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "registry/init.h"
 }
 
 using namespace slab_test;

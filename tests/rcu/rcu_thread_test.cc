@@ -20,7 +20,11 @@
 
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "rcu/free_rcu.h"
+#include "rcu/grace_period.h"
+}
 
 using namespace slab_test;
 

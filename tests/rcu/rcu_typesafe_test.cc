@@ -16,7 +16,6 @@
 #include "../support/debugging.h"
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
-#include "../support/whitebox.h"
 
 using namespace slab_test;
 

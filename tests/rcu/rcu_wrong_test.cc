@@ -17,6 +17,10 @@
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 
+extern "C" {
+#include "pages/segment.h"
+}
+
 using namespace slab_test;
 
 namespace

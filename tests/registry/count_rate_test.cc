@@ -20,12 +20,11 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
 extern "C" {
 #include "alloc/count_cost.h"
 #include "registry/count_window.h"
 }
-
 using namespace slab_test;
 
 namespace

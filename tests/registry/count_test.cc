@@ -15,13 +15,13 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
 extern "C" {
 #include "alloc/count_cost.h"
 #include "base/clock.h"
+#include "cpu_cache.h"
 #include "registry/count_window.h"
 }
-
 using namespace slab_test;
 
 namespace

@@ -15,7 +15,12 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "pages/os.h"
+#include "report/depot.h"
+#include "report/track.h"
+}
 
 using namespace slab_test;
 

@@ -20,7 +20,10 @@
 
 #include "../support/process.h"
 #include "../support/track_apart.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "report/track.h"
+}
 
 using namespace slab_test;
 

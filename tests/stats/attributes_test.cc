@@ -17,7 +17,11 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
-#include "../support/whitebox.h"
+
+extern "C" {
+#include "pages/account.h"
+#include "pages/segment.h"
+}
 
 using namespace slab_test;
 

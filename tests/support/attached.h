@@ -17,14 +17,11 @@
 #include <slab/stats.h>
 
 #include "objects.h"
-#include "whitebox.h"
 
-#define _Static_assert static_assert
 extern "C" {
 #include "inspect/counters.h"
 #include "inspect/root.h"
 }
-#undef _Static_assert
 
 namespace slab_test
 {

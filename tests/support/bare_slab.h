@@ -12,7 +12,10 @@
 #include <numeric>
 #include <vector>
 
-#include "whitebox.h"
+extern "C" {
+#include "cpu_slab.h"
+#include "pages/segment.h"
+}
 
 namespace slab_test
 {

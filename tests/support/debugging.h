@@ -22,9 +22,15 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "debug_internals.h"
 #include "objects.h"
 #include "reports.h"
+
+extern "C" {
+#include "config/debug_spec.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "pages/segment.h"
+}
 
 namespace slab_test
 {

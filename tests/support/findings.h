@@ -20,8 +20,19 @@
 
 #include <gtest/gtest.h>
 
-#include "debug_internals.h"
 #include "reports.h"
+
+extern "C" {
+#include "core/cache.h"
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "cpu_slab.h"
+#include "debug/bug_info.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "registry/init.h"
+#include "report/track.h"
+}
 
 namespace slab_test
 {

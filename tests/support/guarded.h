@@ -20,14 +20,14 @@
 
 #include "faults.h"
 #include "objects.h"
-#include "whitebox.h"
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic"
 extern "C" {
+#include "core/debug_record.h"
 #include "debug/guard.h"
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "slots.h"
 }
-#pragma GCC diagnostic pop
 
 namespace slab_test
 {

@@ -16,7 +16,10 @@
 #include <slab/memory.h>
 
 #include "objects.h"
-#include "whitebox.h"
+
+extern "C" {
+#include "pages/account.h"
+}
 
 namespace slab_test
 {

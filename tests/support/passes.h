@@ -14,12 +14,12 @@
 
 #include "objects.h"
 #include "process.h"
-#include "whitebox.h"
 
 extern "C" {
 #include "base/clock.h"
 #include "memory/decay.h"
 #include "pages/idle.h"
+#include "pages/os.h"
 }
 
 namespace slab_test

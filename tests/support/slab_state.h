@@ -17,7 +17,17 @@
 
 #include "objects.h"
 #include "process.h"
-#include "whitebox.h"
+
+extern "C" {
+#include "core/node.h"
+#include "core/refill.h"
+#include "core/slab.h"
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "pages/segment.h"
+#include "pages/topology.h"
+#include "slots.h"
+}
 
 namespace slab_test
 {

@@ -21,7 +21,12 @@
 
 #include "bare_slab.h"
 #include "process.h"
-#include "whitebox.h"
+
+extern "C" {
+#include "cpu_cache.h"
+#include "cpu_slab.h"
+#include "slots.h"
+}
 
 namespace slab_test
 {

@@ -10,6 +10,10 @@
 
 #include "debugging.h"
 
+extern "C" {
+#include "pages/segment.h"
+}
+
 namespace slab_test
 {
 
