@@ -27,8 +27,9 @@ extern "C" {
 
 using namespace slab_test;
 
-/* Instead of the library's, which the linker then leaves out. */
-void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
+/* The linker puts it in the place of the library's: --wrap. */
+extern "C" void __wrap_symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT]);
+void __wrap_symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
 {
 	names::calls++;
 	for (unsigned i = 0; i < n; i++) {
