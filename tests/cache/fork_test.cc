@@ -24,6 +24,11 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 
+extern "C" {
+#include "registry/init.h"
+#include "report/track.h"
+}
+
 using namespace slab_test;
 
 namespace
