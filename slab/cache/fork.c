@@ -43,7 +43,7 @@ static uint64_t signal_mask;
  *
  *   1 registry_lock         the list of caches (registry.c)
  *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
- *                           those that were taken from CPUs (shrink.c);
+ *                           those that were taken from CPUs (revoke.c);
  *                           a thread holds that of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 map_lock              the map of a validation (validate.c)
@@ -52,7 +52,7 @@ static uint64_t signal_mask;
  *   7 guard lock            guarded objects (guard.c)
  *   8 pages_lock            free slabs and segments (segment.c)
  *   9 counters lock         what is attached to caches (counters.c)
- *  10 free_lock             what RCU callbacks use again (free_rcu.c)
+ *  10 free_lock             what RCU callbacks use again (rcu_pool.c)
  *  11 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
  * A thread that holds 7 to 11 takes no other lock, except over fork. Under no lock may a

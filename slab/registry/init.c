@@ -15,12 +15,12 @@
 #include "pages/topology.h"
 #include "report/track.h"
 
+struct slab_process slab_process;
+
 const char *slab_version(void)
 {
 	return SLAB_VERSION;
 }
-
-struct slab_process slab_process;
 
 static void process_init(void)
 {

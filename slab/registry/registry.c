@@ -14,6 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Protects the list, names and aliases, and the memory of destroyed caches. */
+pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+struct slab_cache *registry_first;
+static struct slab_cache **registry_end = &registry_first;
 uint64_t registry_changes;
 
 void registry_write_begin(void)
@@ -25,78 +29,6 @@ void registry_write_end(void)
 {
 	seqcount_write_end(&registry_changes);
 }
-
-struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
-{
-	struct slab_cache *next = NULL;
-	bool locked = true;
-
-	if (wait)
-		pthread_mutex_lock(&registry_lock);
-	else
-		locked = mutex_lock_timed(&registry_lock);
-	if (locked) {
-		next = cache ? cache->next : registry_first;
-		while (next && cache_is_dying(next))
-			next = next->next;
-		if (next)
-			cache_pin(next);
-		pthread_mutex_unlock(&registry_lock);
-	}
-	if (cache)
-		cache_unpin(cache);
-	return next;
-}
-
-struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
-					void *arg)
-{
-	struct slab_cache *cache;
-
-	pthread_mutex_lock(&registry_lock);
-	cache = registry_first;
-	while (cache && (cache_is_dying(cache) || !is_it(cache, arg)))
-		cache = cache->next;
-	if (cache)
-		cache_pin(cache);
-	pthread_mutex_unlock(&registry_lock);
-	return cache;
-}
-
-void pin_dying(struct slab_cache *cache, bool dying)
-{
-	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
-	if (dying)
-		cache_pin(cache);
-	else
-		cache_unpin(cache);
-}
-
-int pin_wait(struct slab_cache *cache)
-{
-	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
-	bool is_mine = cache_pins_of_mine(cache) != 0;
-
-	if (!pins)
-		return 0;
-	pthread_mutex_unlock(&registry_lock);
-	if (is_mine)
-		return EBUSY;
-	syscall(SYS_futex, &cache->pins, FUTEX_WAIT_PRIVATE, pins, NULL, NULL, 0);
-	return EAGAIN;
-}
-
-void pin_after_fork_child(struct slab_cache *cache)
-{
-	cache->pins = cache_pins_of_mine(cache);
-	cache->dying &= cache->pins != 0;
-}
-
-/* --- the list ---------------------------------------------------------------------------- */
-
-pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-struct slab_cache *registry_first;
-static struct slab_cache **registry_end = &registry_first;
 
 bool cache_is_called(const struct slab_cache *cache, const char *name)
 {
@@ -164,4 +96,72 @@ size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t m
 	for (size_t i = 0; i < cache->aliases && i < max; i++)
 		names[i] = cache->alias[i];
 	return cache->aliases;
+}
+
+/* --- pins -------------------------------------------------------------------------------- */
+
+struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
+{
+	struct slab_cache *next = NULL;
+	bool locked = true;
+
+	if (wait)
+		pthread_mutex_lock(&registry_lock);
+	else
+		locked = mutex_lock_timed(&registry_lock);
+	if (locked) {
+		next = cache ? cache->next : registry_first;
+		while (next && cache_is_dying(next))
+			next = next->next;
+		if (next)
+			cache_pin(next);
+		pthread_mutex_unlock(&registry_lock);
+	}
+	if (cache)
+		cache_unpin(cache);
+	return next;
+}
+
+struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
+					void *arg)
+{
+	struct slab_cache *cache;
+
+	pthread_mutex_lock(&registry_lock);
+	cache = registry_first;
+	while (cache && (cache_is_dying(cache) || !is_it(cache, arg)))
+		cache = cache->next;
+	if (cache)
+		cache_pin(cache);
+	pthread_mutex_unlock(&registry_lock);
+	return cache;
+}
+
+void pin_dying(struct slab_cache *cache, bool dying)
+{
+	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
+	if (dying)
+		cache_pin(cache);
+	else
+		cache_unpin(cache);
+}
+
+int pin_wait(struct slab_cache *cache)
+{
+	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
+	bool is_mine = cache_pins_of_mine(cache) != 0;
+
+	if (!pins)
+		return 0;
+	pthread_mutex_unlock(&registry_lock);
+	if (is_mine)
+		return EBUSY;
+	syscall(SYS_futex, &cache->pins, FUTEX_WAIT_PRIVATE, pins, NULL, NULL, 0);
+	return EAGAIN;
+}
+
+void pin_after_fork_child(struct slab_cache *cache)
+{
+	cache->pins = cache_pins_of_mine(cache);
+	cache->dying &= cache->pins != 0;
 }

@@ -31,8 +31,8 @@ void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
 /* The cache of this name or alias, or NULL. With registry_lock. */
 struct slab_cache *registry_find_name(const char *name);
-/* The list of caches and their names change between these two, with registry_lock. Who
- * reads the list without the lock, in this process or another one, compares
+/* The list of caches and their names change between these two, with registry_lock. A
+ * thread that reads the list without the lock, in this process or from another one, compares
  * registry_changes before and after. */
 void registry_write_begin(void);
 void registry_write_end(void);
