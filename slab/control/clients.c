@@ -4,8 +4,8 @@
  *
  * A client sends one line, gets one line and is closed, and no step of that ever
  * blocks: a client that is slow only keeps its own slot, and loses it after ten
- * seconds, or after one when all slots are taken and somebody new comes. Until then who
- * comes waits in the listener's queue.
+ * seconds, or after one when all slots are taken and a new client comes. Until then a new
+ * client waits in the listener's queue.
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
@@ -68,7 +68,7 @@ void control_forget_clients(void)
 	control_server.clients = 0;
 }
 
-/* A free slot; if there is none, that of the client that idles longest, who is then
+/* A free slot; if there is none, that of the client that idles longest, which is then
  * to be dropped. NULL: they are all busy. */
 static struct client *find_slot(void)
 {
@@ -157,7 +157,7 @@ static void send_reply(struct client *client)
 		drop_client(client);
 }
 
-/* A client with an answer that is not read, but `except`: who idles longest. Adds
+/* A client with an answer that is not read, but `except`: the one that idles longest. Adds
  * up the bytes of all answers. */
 static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
 {

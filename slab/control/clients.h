@@ -47,7 +47,7 @@ extern struct control_server {
 	struct watch watch;
 	struct descriptor listener;
 	struct descriptor timer;
-	bool muted; /* no slot or descriptor was left: nobody is accepted until a client is
+	bool muted; /* no slot or descriptor was left: no client is accepted until one is
 		       dropped, or the timer has run out */
 	long period; /* of the timer in microseconds, 0: off, PERIOD_UNKNOWN: others may have set it */
 	pid_t pid; /* the process that made the socket and unlinks it; 0: none */

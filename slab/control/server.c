@@ -13,7 +13,7 @@
  * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
  * opens the new ones.
  *
- * `control_state` says who may touch `control_server`: in IDLE whoever moves it to STARTING;
+ * `control_state` says which thread may touch `control_server`: in IDLE the one that moves it to STARTING;
  * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
  * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
  * could catch held.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a look at a process is answered with: the reading requests of the control
- * protocol (docs/control.md), whoever's memory it was.
+ * Answers about a process that is read, this one or another one: the reading requests of
+ * the control protocol (docs/control.md).
  */
 #include <errno.h>
 #include <limits.h>
