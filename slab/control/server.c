@@ -13,10 +13,10 @@
  * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
  * opens the new ones.
  *
- * `control_state` says which thread may touch `control_server`: in IDLE the one that moves it to STARTING;
- * in STARTING that thread; in THREAD the control thread; in LOOP the one caller
- * of slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork
- * could catch held.
+ * `control_state` says which thread may touch `control_server`: in IDLE the one that moves it
+ * to STARTING; in STARTING that thread; in THREAD the control thread; in LOOP the one caller of
+ * slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork could catch
+ * held.
  *
  * A fork's child starts from IDLE again. If its parent had the thread, the child's is
  * started by the first slow path after which ticks are needed: decay, when there is
