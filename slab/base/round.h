@@ -10,4 +10,9 @@ static inline size_t round_up(size_t n, size_t to)
 	return (n + to - 1) & ~(to - 1);
 }
 
+static inline size_t round_down(size_t n, size_t to)
+{
+	return n & ~(to - 1);
+}
+
 #endif /* SLAB_ROUND_H */

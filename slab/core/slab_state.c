@@ -26,7 +26,6 @@
 #include "core/pin.h"
 #include "core/refill.h"
 #include "core/slab.h"
-#include "debug/debug_cache.h"
 #include "pages/account.h"
 #include "pages/idle.h"
 #include "pages/topology.h"

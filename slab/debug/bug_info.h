@@ -16,6 +16,7 @@
 #include "report/track.h"
 
 /* Bytes of memory that a report shows: of an object, and of what stands around it. */
+#define BUG_DUMP_LINE ((size_t)16) /* bytes that one line of a dump shows */
 #define BUG_DUMP_OBJECT 128
 #define BUG_DUMP_EDGE 32
 #define BUG_DUMP_BEFORE 16

@@ -17,6 +17,7 @@
  * wait.
  */
 #include "debug/guard.h"
+#include "base/round.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
@@ -28,7 +29,6 @@
 #include "pages/topology.h"
 #include "report/track.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <slab/debug.h>
 #include <slab/slab.h>
@@ -72,11 +72,6 @@ struct place {
 	size_t object, size;
 };
 
-static size_t align_down(size_t n, size_t align)
-{
-	return n & ~(align - 1);
-}
-
 /* Objects by size may be relied on to be aligned as their size is. */
 static size_t align_of(const struct slab_cache *cache)
 {
@@ -101,11 +96,11 @@ static bool choose_place(const struct slab_cache *cache, size_t requested, struc
 	place->bytes = os_pages(place->size);
 	if (place->bytes > all - 2 * page)
 		return false;
-	place->pages = align_down((all - place->bytes) / 2, step);
+	place->pages = round_down((all - place->bytes) / 2, step);
 	if (place->pages == 0)
 		place->pages = step;
 	end = place->pages + place->bytes;
-	place->object = at_left_end() ? place->pages : align_down(end - place->size, align);
+	place->object = at_left_end() ? place->pages : round_down(end - place->size, align);
 	return end <= all - page;
 }
 
@@ -114,7 +109,7 @@ static struct place place_of(const struct slab *slab)
 {
 	struct place place = {.object = slab->debug->red_left, .size = slab->debug->object_size};
 
-	place.pages = align_down(place.object, os_page_size());
+	place.pages = round_down(place.object, os_page_size());
 	place.bytes = os_pages(place.object + place.size) - place.pages;
 	return place;
 }
@@ -502,60 +497,4 @@ void guard_free_waited(struct slab_cache *cache, struct slab *slab)
 
 	if (check_and_change(cache, slab, obj, OBJECT_WAITING, OBJECT_FREE, &track) == FREED)
 		retire(cache, slab, obj);
-}
-
-/* --- faults ------------------------------------------------------------------------------ */
-
-bool guard_covers(const void *address)
-{
-	const struct slab *slab = segment_known(address) ? slab_of(address) : NULL;
-
-	return slab && debug_is_guarded(slab) && slab_user(slab);
-}
-
-/* "12 bytes right of the 64-byte object 0x…" */
-static void note_distance(struct bug_info *bug, const char *access, const char *address,
-			  const char *object, size_t size)
-{
-	const char *where = "into";
-	size_t bytes = (size_t)(address - object);
-
-	if (address < object) {
-		bytes = (size_t)(object - address);
-		where = "left of";
-	} else if (bytes >= size) {
-		bytes -= size;
-		where = "right of";
-	}
-	bug_info_note(bug, "%s at %p, %zu byte%s %s the %zu-byte object %p", access,
-		      (const void *)address, bytes, bytes == 1 ? "" : "s", where, size,
-		      (const void *)object);
-}
-
-/* No lock: the thread may have been interrupted anywhere, and the slab of an
- * object in use does not change, except after a wrong free. */
-void guard_report_fault(const struct guard_fault *fault)
-{
-	static const char *const access[] = {"access", "read", "write"};
-	static const char *const capital[] = {"Access", "Read", "Write"};
-	const char *address = fault->address;
-	struct slab *slab = slab_of(address);
-	struct slab_cache *cache = slab_user(slab);
-	const char *object = debug_object_at(slab, 0);
-	size_t size = slab->debug->object_size;
-	struct bug_info bug;
-
-	if (!cache || (is_in_use(slab) && address >= object && address < object + size))
-		return;
-	if (is_in_use(slab))
-		bug_info_begin(&bug, SLAB_PROBLEM_OUT_OF_BOUNDS, cache->name, "Out-of-bounds %s",
-			       access[fault->access]);
-	else
-		bug_info_begin(&bug, SLAB_PROBLEM_USE_AFTER_FREE, cache->name, "Use-after-free %s",
-			       access[fault->access]);
-	note_distance(&bug, capital[fault->access], address, object, size);
-	bug_info_slab(&bug, slab);
-	bug_info_object(&bug, slab, 0);
-	bug.detected = fault->who;
-	debug_report(cache, &bug);
 }

@@ -58,7 +58,6 @@
 #include "core/node.h"
 #include "core/refill.h"
 #include "core/slab.h"
-#include "memory/pressure.h"
 #include "memory/shrink.h"
 #include "pages/idle.h"
 #include "pages/os.h"
@@ -434,18 +433,6 @@ long decay_maintain(uint64_t now)
 {
 	decay_tick(now);
 	return decay_is_asleep() ? -1 : decay_wait_from(now);
-}
-
-long slab_maintain(void)
-{
-	int cancel = cancel_disable();
-	long decay, pressure;
-
-	slab_init();
-	decay = decay_maintain(clock_us());
-	pressure = pressure_poll();
-	cancel_restore(cancel);
-	return decay < 0 || (pressure >= 0 && pressure < decay) ? pressure : decay;
 }
 
 /* --- at once ------------------------------------------------------------------------------------------ */
