@@ -82,7 +82,8 @@ static uint64_t block_flags(struct span text)
 	if (!text.len)
 		return SLAB_DEBUG_DEFAULT;
 	for (size_t i = 0; i < text.len; i++)
-		debug_flags = text.start[i] == '-' ? 0 : debug_flags | flag_of_character(text.start[i]);
+		debug_flags =
+			text.start[i] == '-' ? 0 : debug_flags | flag_of_character(text.start[i]);
 	return debug_flags;
 }
 
@@ -215,7 +216,8 @@ unsigned long sample_text_interval(const char *text, const char *cache_name)
 	unsigned long interval;
 
 	while (rest.start)
-		if (parse_sample(span_cut(&rest, ','), &name, &interval) && name_matches(name, cache_name))
+		if (parse_sample(span_cut(&rest, ','), &name, &interval) &&
+		    name_matches(name, cache_name))
 			return interval;
 	return 0;
 }

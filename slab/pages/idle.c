@@ -16,7 +16,7 @@
 
 uint32_t idle_active;
 static uint32_t asleep = 1;   /* no passes, since nothing was freed for long */
-static uint32_t epoch;        /* the pass that runs, or the last one: never 0 once there was one */
+static uint32_t epoch; /* the pass that runs, or the last one: never 0 once there was one */
 static uint32_t active_epoch; /* the last one that found the flag */
 static uint64_t next_pass; /* µs; 0: not known yet */
 

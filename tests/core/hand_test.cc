@@ -61,7 +61,8 @@ public:
 		args.migrate = migrate;
 		args.arg = this;
 		cache_ = slab_cache_create("full", object_size, &args, SLAB_NO_MERGE);
-		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift, __ATOMIC_RELAXED);
+		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift,
+				 __ATOMIC_RELAXED);
 		while (void *obj = slab_alloc(cache_)) {
 			place_.push_back(nullptr);
 			put(place_.size() - 1, obj);

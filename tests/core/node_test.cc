@@ -213,7 +213,8 @@ TEST_F(TwoNodesTest, AtTheLimitStrictlyTakesNoSlabOfTheOtherNode)
 	const int strict = static_cast<int>(there()) | SLAB_NODE_STRICT;
 	struct cache_node &node = cache_->node[here()];
 
-	__atomic_store_n(&cache_->account.limit, std::size_t{2} << cache_->slab_shift, __ATOMIC_RELAXED);
+	__atomic_store_n(&cache_->account.limit, std::size_t{2} << cache_->slab_shift,
+			 __ATOMIC_RELAXED);
 	while (void *obj = slab_alloc_node(cache_, static_cast<int>(here())))
 		held_.push_back(obj);
 	slab_free(cache_, held_.back());

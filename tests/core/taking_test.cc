@@ -51,7 +51,8 @@ public:
 		args.dtor = destroyed;
 		args.arg = this;
 		cache_ = slab_cache_create("taking", 4096, &args, SLAB_NO_MERGE);
-		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift, __ATOMIC_RELAXED);
+		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift,
+				 __ATOMIC_RELAXED);
 		pin(0);
 		use_all();
 		unpin();

@@ -22,7 +22,7 @@ struct choice {
 	pid_t pid;        /* 0: not given */
 	const char *name; /* of the process, NULL: not given */
 	bool memory;      /* read its memory, even if it would answer */
-	bool unseen;      /* attach_find() also lists processes that only may use libslab: it reads
+	bool unseen; /* attach_find() also lists processes that only may use libslab: it reads
 			     no memory, since a process can make that take for ever */
 	bool acts; /* it is to be changed: its memory is no substitute for an answer */
 	const char *core; /* a core file instead of a process, NULL: none */
