@@ -43,6 +43,9 @@ is 1 slab/core/a.c '"own.h"' 'slab/core/a.c:1: "own.h" is to be written with its
 is 1 slab/core/a.c '"core/none.h"' 'is no file that this folder may use'
 is 1 slab/core/a.c '"../base/base.h"' 'climbs out'
 is 1 slab/core/a.c '"debug/debug.h"' 'slab/core/a.c:1: "debug/debug.h" is above core'
+is 1 slab/core/a.c '"./debug/debug.h"' 'climbs out'
+is 1 slab/core/a.c '<debug/debug.h>' 'is to be written in quotes'
+is 1 slab/core/a.c '/* up */ "debug/debug.h" // up' '"debug/debug.h" is above core'
 is 1 slab/core/a.h '"debug/debug.h"' 'slab/core/a.h:1: "debug/debug.h" is above core'
 is 1 slab/stats/a.c '"memory/memory.h"' 'slab/stats/a.c:1: "memory/memory.h" is apart from stats'
 is 1 slab/memory/a.c '"stats/stats.h"' 'is above memory'
@@ -59,5 +62,11 @@ is 0 slab/core/a.c '"base/base.h"'
 is 0 slab/base/a.c '"base/own.h"'
 is 1 slab/core/a.c '"base/own.h"' '"base/own.h" is not listed as public in slab/base/README.md'
 
-mkdir slab/attic
+echo '#include"debug/debug.h"' >slab/core/b.c
+is 1 slab/core/a.c '<stdio.h>' 'slab/core/b.c:1: "debug/debug.h" is above core'
+rm slab/core/b.c
+
+mkdir slab/attic slab/core/sub
+is 1 slab/core/sub/a.c '<stdio.h>' 'slab/core/sub/a.c stands in no room'
+is 1 slab/a.c '<stdio.h>' 'slab/a.c stands in no room'
 is 1 slab/attic/a.c '<stdio.h>' 'slab/attic: no room of tools/lint/layers'
