@@ -200,7 +200,7 @@ bool is_answer(const std::string &text)
 	struct json_object *version, *ok, *error;
 
 	good = good && json_object_object_get_ex(document.get(), "slab", &version) &&
-	       json_object_get_int(version) == 1 &&
+	       json_object_get_int(version) == 2 &&
 	       json_object_object_get_ex(document.get(), "ok", &ok);
 	if (good && !json_object_get_boolean(ok))
 		good = json_object_object_get_ex(document.get(), "error", &error) &&
