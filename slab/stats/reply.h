@@ -12,7 +12,7 @@
 
 #include "stats/json.h"
 
-/* An answer's frame: {"slab":1,"ok":…, and }. */
+/* An answer's frame: {"slab":2,"ok":…, and }. */
 void control_begin(struct slab_json *reply, bool ok);
 void control_end(struct slab_json *reply);
 

@@ -90,9 +90,9 @@ fi
 # The hunt that ends the demo: switched on, reported, switched off, and all is sound.
 expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 3
 says '^\$ slabinfo --pid [0-9]* -da db.entry$'
-says '^db.entry .*- -> FZPU'
+says '^db.entry .*debug flags: none -> FZPU'
 says '^\$ kill -USR1 '
-says '^db.entry .*FZPU -> -'
+says '^db.entry .*debug flags: FZPU -> none'
 says 'are sound, and no cache has an object left'
 complains '^BUG db.entry: Right Redzone overwritten$'
 complains '^Allocated in .*(worker-[0-9]*)$'

@@ -88,7 +88,7 @@ TEST_F(ScriptedRecordTest, TheSchemaKnowsWhatASampleIs)
 		     {"\"pid\":", "\"number\":"},
 		     {"\"objects\":9800", "\"objects\":-1"},
 		     {"Z\",\"ms\"", "\",\"ms\""},
-		     {"\"slab_recording\":1", "\"slab_recording\":3"}})
+		     {"\"slab_recording\":2", "\"slab_recording\":3"}})
 		expect_not_valid(replaced(text, from, to));
 }
 

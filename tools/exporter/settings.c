@@ -31,7 +31,7 @@ static const char usage[] =
 	"  --max-processes N      at most N processes by name, others summed up (64)\n"
 	"  --max-caches N         at most N caches of a process by name, likewise (200)\n"
 	"  --memory               read the processes' memory, not their sockets\n"
-	"  --timeout SECONDS      time for a scrape; a process that takes longer failed (5)\n"
+	"  --timeout SECONDS      time for a scrape; after it a process has failed (5)\n"
 	"  -h, --help             this text\n"
 	"      --version\n";
 
