@@ -2,9 +2,9 @@
 /*
  * Allocation off the fast path.
  *
- * An attempt (attempt.c) that fails takes back what is free, then asks caches to free some
- * (reclaim.h), and in the end takes an object from the cache's reserve; all that with no lock
- * held.
+ * When an attempt (attempt.c) fails, the thread first takes back free slabs, then asks caches
+ * to free objects (reclaim.h), and at last takes an object from the cache's reserve. It holds
+ * no lock meanwhile.
  */
 #include <errno.h>
 #include <slab/slab.h>

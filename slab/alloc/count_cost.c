@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What it costs an allocation to be counted: pairs of an allocation and a free, as fast
- * as they go, counted and not counted, on a cache of which no one else knows. That takes a
+ * as they go, counted and not counted, on a cache that no other thread knows. That takes a
  * tenth of a millisecond, once in a second: it changes with what else the core does.
  */
 #include "alloc/count_cost.h"

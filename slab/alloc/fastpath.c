@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast paths, alone. Each is one restartable sequence (rseq.h of cpu_cache);
- * whatever it cannot do goes out of line, as a tail call.
+ * The fast paths, alone. Each is one restartable sequence (rseq.h of cpu_cache). What
+ * it cannot do is done out of line, by a tail call.
  *
  * There is one test for everything unusual: a CPU without a current slab. A
  * cache that is new, closed, zeroing, or served by another engine looks just

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Filling a cache's reserve (registry/reserve.c), and allocating from it. */
 #include "alloc/alloc.h"
 #include "base/clock.h"
 #include "core/cache.h"
@@ -27,7 +28,7 @@ static bool fill(struct slab_cache *cache, const void *caller)
 		obj = cache_alloc_plain(cache, caller);
 		if (!obj)
 			return false;
-		if (!reserve_put(cache, obj)) /* others fill it, too */
+		if (!reserve_put(cache, obj)) /* other threads fill it, too */
 			slab_free_from(cache, obj, slab_of(obj), caller);
 	}
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock, and locks that are waited for only so long. */
+/* The clock, and a mutex that a thread waits for only a bounded time. */
 #ifndef SLAB_BASE_CLOCK_H
 #define SLAB_BASE_CLOCK_H
 

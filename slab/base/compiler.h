@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What compilers are told. */
+/* Hints for compilers. */
 #ifndef SLAB_BASE_COMPILER_H
 #define SLAB_BASE_COMPILER_H
 

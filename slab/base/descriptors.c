@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers are published last and withdrawn first, so that the child of a fork at any
- * moment takes nothing for ours that is not. */
+/* A number is published last and withdrawn first: whenever a fork comes, its child takes no
+ * file of the application for one of libslab's. */
 #define _GNU_SOURCE
 #include "base/descriptors.h"
 

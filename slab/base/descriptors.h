@@ -2,11 +2,11 @@
 /*
  * Descriptors that libslab keeps open.
  *
- * Numbers belong to the application: it may close them all (daemons do), and get them
- * again for files of its own. So each file that stays open is a struct descriptor. It has a
- * high number, which applications seldom use. libslab checks it before every use and before
- * closing it. When the number is another file by then, libslab forgets it and never closes
- * it.
+ * Descriptor numbers belong to the application: it may close them all (daemons do), and get
+ * them again for files of its own. So each file that stays open is a struct descriptor. It
+ * has a high number, which applications seldom use. libslab checks it before every use and
+ * before closing it. When the number is another file by then, libslab forgets it and never
+ * closes it.
  *
  * What proves that a number is still ours:
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Periodic work, which one thread does: decay passes, sampling, counting windows, memory
- * pressure. The thread belongs to the control server (control/server.c); the code that
- * wants it lies in rooms below that one, and knows it by these two functions only.
+ * pressure. The thread belongs to the control server (control/server.c). The code that
+ * needs it lies in lower rooms, and reaches it by these two functions only.
  */
 #ifndef SLAB_BASE_MAINTENANCE_H
 #define SLAB_BASE_MAINTENANCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What things are called, in reports, answers and tools. */
+/* Names of flags, as reports, answers and tools print them. */
 #ifndef SLAB_BASE_NAMES_H
 #define SLAB_BASE_NAMES_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What any thread may look up without a lock while another one replaces it: a handler with
- * its argument, settings. No fork can catch a lock held, and no reader sees half of
- * a change.
+ * Data that any thread may read without a lock while another thread replaces it: a handler
+ * with its argument, settings. A fork finds no lock held, and no reader sees half of a
+ * change.
  *
  * Each replacement is written to the next slot of a ring and published by one store. A slot
  * is written again after PUBLISH_SLOTS replacements: a reader has that long to use what it
- * looked up.
+ * read.
  */
 #ifndef SLAB_PUBLISH_H
 #define SLAB_PUBLISH_H

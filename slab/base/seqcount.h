@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sequence counters: odd while the data that one belongs to is being changed. Writers have a
- * lock. A reader, who may be another process, reads counter, data and counter, and takes
- * the data if seqcount_is_stable().
+ * Sequence counters: odd while a writer changes the data that the counter belongs to.
+ * Writers hold a lock. A reader, which may be another process, reads the counter, the data
+ * and the counter again, and uses the data if seqcount_is_stable().
  *
  * A counter is a word of a structure that is read from outside, so it has no type of its own.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Nothing that follows is seen by others before the counter is. */
+/* No other thread sees what follows before it sees the counter. */
 static inline void seqcount_write_begin(uint64_t *sequence)
 {
 	__atomic_fetch_add(sequence, 1, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values as text: numbers, what a message repeats, patterns of names. */
+/* Text: numbers, the part of a value that a message quotes, patterns of names. */
 #ifndef SLAB_BASE_TEXT_H
 #define SLAB_BASE_TEXT_H
 

@@ -2,9 +2,9 @@
 /*
  * Reading SLAB_DEBUG and SLAB_SAMPLE, each time anew and in place.
  *
- * SLAB_DEBUG is a row of blocks "debug flags[,name...]" between semicolons. A block
- * with names is for these caches alone; the first that has the cache's name
- * decides. Otherwise the last block without names does.
+ * SLAB_DEBUG is a list of blocks "debug flags[,name...]", separated by semicolons. A
+ * block with names is for these caches alone; the first one that has the cache's name
+ * decides. If none has it, the last block without names decides.
  */
 #include "config/debug_spec.h"
 #include "base/names.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_DEBUG and SLAB_SAMPLE: what a user says about caches before they exist.
+ * SLAB_DEBUG and SLAB_SAMPLE: settings for caches that do not exist yet.
  *
- * Both name caches by patterns, so their values stay text (bounded, in struct
- * slab_options: the library must not call malloc) and are looked through
- * whenever a cache is created. docs/environment.md has the syntax.
+ * Both name caches by patterns, so their values stay text (bounded, in struct slab_options:
+ * the library must not call malloc), which is searched whenever a cache is created.
+ * docs/environment.md has the syntax.
  */
 #ifndef SLAB_CONFIG_DEBUG_SPEC_H
 #define SLAB_CONFIG_DEBUG_SPEC_H

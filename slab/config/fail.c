@@ -3,10 +3,10 @@
  * Whether an allocation is to fail: the settings, how often they were applied, and
  * their change while the program runs.
  *
- * Settings and their counters are one unit, an injection. It is filled in where
- * nobody looks and published by one store, so that no reader sees half of a
- * change and no fork can catch a lock held. Chance is a hash of the call's
- * number: a program that does the same again fails at the same calls again.
+ * Settings and their counters are one unit, an injection. A thread fills it in and
+ * then publishes it by one store, so that no reader sees half of a change and a fork
+ * finds no lock held. Chance is a hash of the call's number: a program that repeats
+ * its calls fails at the same ones.
  */
 #include "config/fail.h"
 
@@ -38,7 +38,7 @@ static struct injection *injection(const struct slab_fail **ret_settings)
 
 /* --- deciding -------------------------------------------------------------------- */
 
-/* A number whose bits are all a matter of chance, for each n. */
+/* A hash of n, in which all bits are good. */
 static uint64_t mix(uint64_t n)
 {
 	n *= UINT64_C(0x9e3779b97f4a7c15);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches and their nodes, as every room sees them. docs/design.md has the theory: who owns
- * a slab when, and who may touch what.
+ * Caches and their nodes, as every room sees them. docs/design.md has the theory: which CPU
+ * owns a slab when, and which thread may touch what.
  *
  * The locks, their order, and what may not be done under them: prepare() in cache/fork.c.
  */
@@ -72,7 +72,7 @@ struct count {
 	uint64_t counted, counted_us, counted_variance; /* stats.h */
 };
 
-/* A cache's memory that comes back, and what was held back: atomics (stats.h). */
+/* A cache's memory that waits, is in reserve, was reclaimed or moved: atomics (stats.h). */
 struct memory_counts {
 	uint64_t rcu_pending; /* objects, and slabs, that wait for a grace period */
 	uint64_t rcu_freed;   /* objects that have waited */
@@ -131,12 +131,12 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	struct account account;
 
 	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
-	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (shrink.c) */
+	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (revoke.c) */
 	uint32_t taken_idle_since;       /* … the epoch in which they were last seen at work */
 	unsigned waiting;                /* threads that want flush_lock first (hand.h) */
 	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
 	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
-	unsigned remote_node_ratio;      /* per cent (alloc_slow.c); tuning */
+	unsigned remote_node_ratio;      /* per cent (refill.c); tuning */
 	unsigned remote_node_percentage; /* … of refills, added up */
 
 	/* registry: the list of caches, under registry_lock. */
@@ -166,8 +166,9 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	struct cache_rcu *rcu; /* with args.rcu, else NULL */
 	const struct cache_deferral *deferral; /* the same */
 
-	/* memory: counts are atomic (rcu and alloc add theirs), `asked` is under registry_lock,
-	 * activity belongs to the thread that runs a pass, `hand` is under flush_lock. */
+	/* memory: counts are atomic (rcu and alloc add theirs), reclaim_seq is under
+	 * registry_lock, activity belongs to the thread that runs a pass, `isolated` is under
+	 * flush_lock. */
 	struct memory_counts memory;
 	struct activity activity;
 	uint64_t reclaim_seq; /* when reclaim was called last: a number that grows */

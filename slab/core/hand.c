@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Others go first for about 10 ms at most: they wait that long, and then fail. */
+/* Other threads go first for about 10 ms at most: they wait that long, and then fail. */
 #define STEPS 100u
 #define STEP_NS 100000L
 

@@ -7,8 +7,8 @@
  *
  *   - a thread isolates at most ISOLATE_MAX listed slabs at a time and puts them back before
  *     it isolates the next ones; all others stay where allocations find them;
- *   - a thread that has isolated slabs that others may need, from a list or from CPUs
- *     (shrink.c), holds the cache's flush_lock until they are back, or on their way to
+ *   - a thread that has isolated slabs that other threads may need, from a list or from CPUs
+ *     (revoke.c), holds the cache's flush_lock until they are back, or on their way to
  *     the page layer (release.c). A fork takes that lock, so the child finds every slab
  *     in its place. A thread may take many slabs from CPUs at once: those that are not
  *     isolated yet are in the cache's chains (cache->taken);

@@ -32,7 +32,7 @@
 #include "pages/queue.h"
 #include "pages/topology.h"
 
-/* Others go first for about 10 ms at most. */
+/* Other threads go first for about 10 ms at most. */
 #define STEPS 200u
 #define STEP_NS 50000L
 

@@ -46,10 +46,10 @@ unsigned node_release(struct slab_cache *cache, struct slab *slabs);
 void node_serve(struct slab_cache *cache, struct slab *slab);
 
 /*
- * All slabs to one list, the fullest first. That is done NODE_PIECE slabs at a time; others
- * find every slab meanwhile. A slab stands where it belongs by what was in use when it was
- * looked at. A thread that takes the last unsorted slab, or looks through the list itself,
- * ends the sort: then what is sorted so far stands in front, the fullest first.
+ * All slabs to one list, the fullest first. That is done NODE_PIECE slabs at a time; other
+ * threads find every slab meanwhile. A slab stands where it belongs by what was in use when
+ * it was looked at. A thread that takes the last unsorted slab, or looks through the list
+ * itself, ends the sort: then what is sorted so far stands in front, the fullest first.
  */
 void node_sort(struct slab_cache *cache, unsigned node);
 

@@ -3,9 +3,9 @@
  * Finding a CPU its next slab.
  *
  * Nothing here holds a CPU's slot. A thread may be preempted and wake up on
- * another CPU between any two steps; each step is a section on the CPU it was
- * meant for, and a slab is either in the hand of one thread or where others find
- * it. Every function therefore ends in "look again".
+ * another CPU between any two steps. Each step is a section on the CPU it was
+ * meant for, and a slab is either isolated by one thread or where other threads
+ * find it. Every function therefore ends in "look again".
  *
  * A CPU takes slabs of its own node. When that has no partial one, those of other nodes
  * would lie idle while fresh memory is taken; so, as in SLUB, in remote_node_defrag_ratio
@@ -186,7 +186,7 @@ static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsi
 	return result;
 }
 
-/* What this CPU freed into others' slabs: some of it may become ours. */
+/* The remote batch is handed over: its slab may become this CPU's. */
 static void flush_remote_batch(struct slab_cache *cache, int cpu)
 {
 	struct cpu_batch batch;
@@ -196,7 +196,7 @@ static void flush_remote_batch(struct slab_cache *cache, int cpu)
 }
 
 /*
- * The last-freed object of a CPU without a current slab goes back to its slab. As long as
+ * The last-freed object of a CPU without a current slab is returned to its slab. As long as
  * it served allocations itself, the CPU would never get a current slab, and without one
  * nothing is allocated on the fast path. Its slab may become this CPU's by that.
  */

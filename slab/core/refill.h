@@ -39,7 +39,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 unsigned cache_flush(struct slab_cache *cache);
 /* … with flush_lock taken as `how` says (hand.h); false: it could not be. */
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
-/* … listed slabs stay as they are; those of CPUs have been idle since that turn (decay.c). */
+/* … listed slabs stay as they are; those of CPUs are idle since that epoch (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 /* Are there slabs that were taken from CPUs, and stand on no node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);

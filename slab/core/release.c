@@ -5,13 +5,14 @@
  * A destructor is the application's code: it may wait for what another thread has locked
  * that forks, validates, or moves objects, and all of these take flush_lock. So it runs
  * without any lock of ours, and so does the call_rcu() of a type-safe cache, which may
- * allocate. Debug slabs are checked when they go back, which may end in a report: those that
- * are released under flush_lock wait until it is free. All others are simply given back.
+ * allocate. Debug slabs are checked when they are returned, which may end in a report:
+ * those that are released under flush_lock wait until it is free. All others are returned
+ * at once.
  *
- *   leaving     on its node's list of those (node->leaving). A thread that holds flush_lock
- *               stops there; its flush_unlock() does the rest
+ *   leaving     on the list node->leaving. A thread that holds flush_lock stops there; its
+ *               flush_unlock() does the rest
  *   destroyed   still there; slab->destroyer is the thread that does it
- *   given back  under flush_lock, so that no child of a fork lacks it
+ *   returned    under flush_lock, so that no child of a fork lacks it
  *
  * In the child of a fork those that other threads were destroying are leaving again.
  * Their last objects are destroyed first, and are no objects any more before that; so the

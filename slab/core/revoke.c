@@ -10,10 +10,10 @@
  * Meanwhile allocations on a closed CPU go to the node, object by object, so
  * no thread waits.
  *
- * That takes as long as there are CPUs, however many slabs they hold. The slabs stand in
- * chains of the cache now (cache->taken), and still belong to their CPUs, which may go on
- * freeing into them. TAKEN_PIECE at a time their owners are cleared · fence · now these are
- * isolated, and go to their nodes; in between flush_lock is given up. A thread that takes the
+ * The time for that grows with the number of CPUs, not with the slabs that they hold. The
+ * slabs stand in chains of the cache now (cache->taken), and their CPUs still own them and may
+ * go on freeing into them. For TAKEN_PIECE at a time: clear their owners · fence · now these
+ * are isolated, and go to their nodes; unlock flush_lock for a moment. A thread that takes the
  * lock finds each slab on a list or in the chains: the child of a fork, or an allocation
  * at its limit, goes on where another thread stopped, and so does one that would take a
  * fresh slab otherwise (cache_steal()).
@@ -118,7 +118,7 @@ static unsigned put_some(struct slab_cache *cache)
 	return put_revoked(cache, slabs);
 }
 
-/* flush_lock is given up between pieces. false: it could not be taken again. */
+/* flush_lock is unlocked between pieces. false: it could not be taken again. */
 static bool put_taken(struct slab_cache *cache, enum flush_lock_mode how, unsigned *released)
 {
 	while (cache->taken) {

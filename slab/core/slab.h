@@ -60,13 +60,13 @@ static inline bool slab_is_object(const struct slab *slab, const void *obj)
 /* --- states (slab_state.c) --------------------------------------------------------------- */
 
 /*
- * slab_refill: give an isolated slab free objects: those that others freed,
+ * slab_refill: give an isolated slab free objects: those that other CPUs freed,
  * or fresh ones. true: it has some. false: it became full and is not isolated any more,
  * or, with *ret_error set, there was no memory and it is still isolated.
  */
 bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error);
 
-/* Move objects that others freed to an isolated slab's freelist: how many. */
+/* Move objects that other CPUs freed to an isolated slab's freelist: how many. */
 unsigned slab_collect(struct slab *slab);
 /* Objects of a chain in links[], first an index + 1, go to the freelist of an isolated slab. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
@@ -93,7 +93,7 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 void validate_lock(void);
 void validate_unlock(void);
 
-/* --- slabs with debug flags, and those that drain -------------------------------------------- */
+/* --- slabs with debug flags, and legacy slabs -------------------------------------------- */
 
 /* Allocated objects of a debug or legacy slab; a guess without the lock. */
 unsigned debug_used(const struct slab *slab);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a pointer of the user's to its slab. It may be any pointer: where
- * fault_installed(), one to unmapped memory leads to slab_none. One that
- * leads through readable memory of somebody else's leads to what happens to
- * stand there: segment_known() tells.
+ * From a pointer that the application passed to its slab. The pointer may have any value.
+ * Where fault_installed(), one to unmapped memory leads to slab_none. One to readable
+ * memory that is not libslab's leads to whatever stands there; segment_known() finds that
+ * out.
  */
 #ifndef SLAB_CORE_USER_POINTER_H
 #define SLAB_CORE_USER_POINTER_H

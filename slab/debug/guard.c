@@ -8,8 +8,8 @@
  *
  * The slab is a debug slab (struct slab_debug beside it, flag U, one record),
  * whose red_left leads from its start to the object. What is special: it is on no
- * list of its node, and guard_lock protects its record. That lock is the last of
- * the order: taken with any other held, and none is taken inside.
+ * list of its node, and guard_lock() protects its record. A thread that holds that
+ * lock takes no other one.
  *
  * Slabs of freed objects wait in a queue, inaccessible, with their cache and what
  * is known of the object, so that later accesses are detected. They are used

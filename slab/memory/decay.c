@@ -5,11 +5,11 @@
  * A *pass* of maintenance runs four times in a decay time (SLAB_DECAY_MS). The passes are
  * numbered: epochs. Memory that was idle for a decay time is returned:
  *
- *   what CPUs hold      of a cache whose CPUs did nothing since the last pass is taken
- *                       back (cache_revoke()), and listed as idle since they did
- *                       something; of a busy one once in a decay time, so that slabs
- *                       that a CPU owns since a peak and does not need come to light,
- *                       while it takes back at once those that it works on
+ *   what CPUs hold      is taken back (cache_revoke()) when no CPU used the cache since
+ *                       the last pass, and listed as idle since its last use. From a
+ *                       busy cache it is taken once in a decay time: the CPU soon owns
+ *                       again the slabs that it works on, and those that it kept
+ *                       since a peak stay listed
  *   listed slabs        get the number of the pass that finds them on their node's
  *                       list, and lose it when a thread allocates from them
  *                       (decay_begin_use()). A pass isolates those that are ripe: the
@@ -33,19 +33,18 @@
  * come first on the freelist afterwards.
  *
  * Huge pages. Where the system uses them always (transparent huge pages "always"),
- * returning a part of one breaks it up, for good. That is worth it for
- * those that are mostly free. What is kept for this reason is looked at again in the
- * next decay time.
+ * returning a part of one breaks it up, for good. That is worth it for those that are
+ * mostly free. A page that is kept for this reason is checked again in the next decay time.
  *
  * When there are passes. The control thread's timer runs them, or slab_maintain(), or
- * slab_control_dispatch(). Slow paths set a flag (idle_kick()), and passes end when it
- * was not set in the last QUIET_EPOCHS: then every cache has been looked at once more
- * since, whatever CPUs held was taken back (which sets the flag), and what was freed is
- * gone. After that, a thread that does more than to free one object per CPU takes a
- * slow path, sets the flag, and starts the timer again. An idle process is
- * therefore never woken. A thread sets the flag after what it did; even if it is
- * delayed in between, passes go on for longer than a decay time. The child of a fork has
- * no control thread: it starts one with its first slow path (server.c), and passes go on.
+ * slab_control_dispatch(). Slow paths set a flag (idle_kick()), and passes end when it was
+ * not set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has
+ * taken back what CPUs held (which sets the flag), and has returned what was free. After
+ * that, a thread that does more than to free one object per CPU takes a slow path, sets the
+ * flag, and starts the timer again. An idle process is therefore never woken. A thread sets
+ * the flag after what it did; even if it is delayed in between, passes go on for longer
+ * than a decay time. The child of a fork has no control thread: it starts one with its
+ * first slow path (server.c), and passes go on.
  *
  * One pass runs at a time, without locks of its own: destructors run in it, while nothing
  * is locked (release.c), on caches that are pinned (registry.h).
@@ -247,7 +246,7 @@ struct visit {
 	unsigned node;
 	bool all;     /* what is not ripe, too */
 	uint32_t epoch;
-	size_t bytes; /* that went back */
+	size_t bytes; /* returned to the OS */
 };
 
 /* Under the node's lock. */

@@ -38,7 +38,7 @@ void decay_tick(uint64_t now);
 long decay_maintain(uint64_t now);
 /* In the child of a fork: a thread that ran a pass is gone. */
 void decay_after_fork_child(void);
-/* slab_trim(), with the slabs that were given back as well. */
+/* slab_trim(); *ret_slabs: the slabs that were returned. */
 size_t decay_trim(unsigned *ret_slabs);
 
 #endif /* SLAB_MEMORY_DECAY_H */

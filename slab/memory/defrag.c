@@ -19,35 +19,35 @@
  * allocation need more memory, and a thread that takes slabs (shrink, validation, debug flags,
  * destruction) takes sparse ones, too.
  *
- * A callback must not be called under flush_lock, as other isolated slabs are looked at
- * (hand.h): others wait for that with the application's locks held. So the cache knows
- * what is isolated, cache->isolated, and each step that changes it, or the slab's freelist,
- * is made under the lock: taking the slab, taking an object of the room, freeing what was
- * moved, placing the slab. The child of a fork puts it back and lacks one object, the one
- * that is on its way. (It lacks a handful when that is just being taken, which is an
- * allocation as any other.) A callback that forks goes on in the child with its own.
+ * Other isolated slabs are protected by flush_lock (hand.h). No callback may be called under
+ * it: a thread may wait for flush_lock while it holds a lock of the application. So
+ * cache->isolated records what is isolated, and each step that changes it, or the slab's
+ * freelist, is made under the lock: taking the slab, taking an object to move to, freeing
+ * the object that was moved, placing the slab. The child of a fork puts the slab back and
+ * lacks one object, the one that is being moved. (It lacks a batch when the fork comes while
+ * a batch is taken, which is an allocation like any other.) A callback that forks goes on in
+ * the child with its own slab.
  *
- * Free objects to move to are taken by the handful from the slab that stands first on
- * the partial list, where allocations take theirs: both fill the densest. There is room
- * for all by the choice above; when there is none, since others allocate meanwhile, we
- * stop. A slab of which nothing is in use is no room, nor is a fresh one. A handful is
- * taken before isolate() is called: once an object is isolated, migrate() follows in any
- * case and at once, so that a callback may hold a lock from the one to the other.
+ * The thread takes free objects to move to in batches, from the first slab of the partial
+ * list, where allocations take theirs: both fill the densest slab. By the choice above there
+ * is room for all objects. When there is none, since other threads allocate meanwhile,
+ * defragmentation stops. No object is moved to an empty slab, nor to a fresh one. The thread
+ * takes a batch before it calls isolate(): once an object is isolated, migrate() follows in
+ * any case and at once, so a callback may hold a lock from the one to the other.
  *
- * A slab whose objects do not all move goes to the partial list and gives room to those
- * of the next ones. Each sparse slab is looked at once: they are counted beforehand, and
- * what was looked at goes to the other end of the list, or to another one.
+ * A slab whose objects do not all move goes to the partial list, where objects of the next
+ * slabs are moved to it. Each sparse slab is visited once: they are counted beforehand, and
+ * a visited slab goes to the other end of the list, or to another list.
  *
  * The object that was moved from becomes free in the isolated slab. Where readers
  * may still look at it, which is in caches with args.rcu, unless they are type-safe, it
- * waits for its grace period (slab_free_rcu()) first. Such slabs stay sparse; the grace
- * period is waited for when all are done, and those that are empty then go by a last
- * shrink. It also finds what CPUs freed meanwhile. Type-safe slabs wait in
+ * waits for its grace period (slab_free_rcu()) first. Such slabs stay sparse. When all are
+ * done, the thread waits for a grace period, and a last shrink releases those that are empty
+ * then. The shrink also finds what CPUs freed meanwhile. Type-safe slabs wait in
  * slab_release().
  *
- * Slabs with debug flags and guarded objects are left alone: where an object of theirs
- * comes from is decided under their node's lock, oldest first, and what they are for is
- * finding mistakes.
+ * Slabs with debug flags and guarded objects are left alone: their objects are handed out
+ * under the node's lock, the one freed first before the others, and they serve to find bugs.
  */
 #include "memory/defrag.h"
 #include "base/cancel.h"

@@ -7,8 +7,8 @@ struct slab_cache;
 
 /*
  * defrag_cache: slab_cache_defrag(), but free slabs keep their memory (segment_trim()).
- * *ret_slabs is how many slabs the cache gave up, or, of a type-safe cache, will have
- * given up when a grace period is over.
+ * *ret_slabs: how many slabs the cache has returned, or, of a type-safe cache, will have
+ * returned when a grace period is over.
  */
 long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an allocation does about a limit that it met: pages/account.h. */
+/* What an allocation does at a limit (pages/account.h). */
 #ifndef SLAB_MEMORY_LIMIT_H
 #define SLAB_MEMORY_LIMIT_H
 

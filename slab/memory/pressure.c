@@ -39,7 +39,7 @@ static bool wanted;   /* atomic: there is a cache to reclaim from */
 static bool looking;  /* atomic: taken by the thread that reads the files, or reclaims */
 static bool watching; /* atomic: the server does */
 
-/* The server's; that they are not listened to may be read by others. */
+/* The server's; other threads may read whether it listens to them. */
 static struct {
 	struct descriptor descriptor;
 	bool deaf; /* atomic */

@@ -12,14 +12,14 @@
  *
  * Under pressure, slab_reclaim() is for what is above memory.high, and for at least a
  * sixteenth of what slabs and large allocations have: free memory first, then what caches
- * can give. Not more than once a second, and a file that reported pressure is not listened
- * to for as long: pressure may go on while there is nothing to give, or because of
- * others, and must not make the thread that watches spin.
+ * can free. That happens at most once a second, and for as long libslab does not listen to a
+ * file that reported pressure: pressure may go on while no cache can free anything, or be
+ * caused by other processes, and the watching thread must not spin.
  *
- * Nothing is opened before there is a cache with args.reclaim: until then free memory goes
- * back by time, and pressure has no cache to call. The control socket's server watches in
- * its epoll; without one slab_maintain() looks at the files. Files that do not exist, or
- * are not permitted, are left out.
+ * Nothing is opened before there is a cache with args.reclaim: until then decay alone
+ * returns free memory, and there is no cache to call. The control socket's server watches
+ * the files in its epoll; without a server slab_maintain() reads them. Files that do not
+ * exist, or are not permitted, are left out.
  */
 #ifndef SLAB_MEMORY_PRESSURE_H
 #define SLAB_MEMORY_PRESSURE_H

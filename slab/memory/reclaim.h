@@ -3,19 +3,19 @@
  * Reclaim: calling the caches' callbacks (args.reclaim), and retrying an allocation.
  *
  * The callback is the application's code, so it runs with no lock of ours held and on a
- * pinned cache: in the thread whose allocation failed, in that of slab_reclaim(), or in
- * the one that watches memory pressure. Several threads may reclaim at once, from the
- * same cache; to wait for each other they would have to know what locks of the
- * application the others wait for. An allocation within a callback that fails
- * calls no callback.
+ * pinned cache: in the thread whose allocation failed, in that of slab_reclaim(), or in the
+ * one that watches memory pressure. Several threads may reclaim at once, from the same
+ * cache. They do not wait for each other: one may hold a lock of the application that the
+ * callback of the other needs. An allocation that fails within a callback calls no
+ * callback.
  *
  * Order: caches with the most bytes of slabs, rounded to a power of two; of those the one that
  * was called the longest time ago. Exact bytes would have the largest cache do all of the
  * work until it is the second largest; so caches of similar size alternate. Caches without
  * slabs are not called.
  *
- * What was freed lies in slabs of CPUs and nodes; so the cache is shrunk behind each
- * callback, and only what that gave counts as bytes.
+ * Freed objects lie in slabs of CPUs and nodes. So a shrink of the cache follows each
+ * callback, and only the bytes that the shrink returned count.
  */
 #ifndef SLAB_MEMORY_RECLAIM_H
 #define SLAB_MEMORY_RECLAIM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shrinking: CPUs give up their slabs (core/revoke.c), empty slabs are returned to the page
- * layer, and the others are sorted where they are.
+ * Shrinking: slabs are taken back from CPUs (core/revoke.c), empty slabs are returned to the
+ * page layer, and the others are sorted on their lists.
  */
 #include <errno.h>
 #include <slab/stats.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accounts: how many bytes of slabs each cache has, and how many of slabs and large
- * allocations the process, and the limits of both.
+ * Accounts: the bytes of slabs of each cache, the bytes of slabs and large allocations of the
+ * process, and the limits of both.
  *
- * A thread charges a slab's bytes before it takes the slab from the page layer, and releases
- * them after it returned the slab. So all slabs of a cache together never exceed its limit:
- * with and without debug flags, draining, guarded (64 KiB each, also while it waits after its
- * free). The account of the process is charged after that of the cache, so the process never
- * exceeds its limit, either. Large allocations are only in the account of the process. Bytes
- * are charged with and without a limit, since a limit may be set at any time. A limit below
- * what is in use takes nothing away; nothing is added until enough was returned. Free slabs
- * of the page layer are in no account: they are returned to the OS with time (decay).
+ * A thread charges a slab's bytes before it takes the slab from the page layer, and
+ * releases them after it returned the slab. So all slabs of a cache together never exceed
+ * its limit: with and without debug flags, of the legacy layout, guarded (64 KiB each, also
+ * while it waits after its free). The account of the process is charged after that of the
+ * cache, so the process never exceeds its limit, either. Large allocations are only in the
+ * account of the process. Bytes are charged with and without a limit, since a limit may be
+ * set at any time. A limit below what is in use takes nothing away; nothing is added until
+ * enough was returned. Free slabs of the page layer are in no account: they are returned to
+ * the OS with time (decay).
  *
- * Why an allocation failed, the limit of the cache, that of the process, or the system,
- * decides what is done about it. It is known where it happens, deep in the page layer, so
- * it is noted there, for the thread: whoever looks afterwards at the accounts would see what
- * others did since.
+ * An allocation fails because of the cache's limit, the process's limit, or the system, and
+ * this cause decides what the thread does next. The page layer notes the cause for the
+ * thread at the moment of the failure: afterwards the accounts may have changed.
  */
 #ifndef SLAB_PAGES_ACCOUNT_H
 #define SLAB_PAGES_ACCOUNT_H

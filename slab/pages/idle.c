@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When passes of maintenance run. Those who free memory set a flag and start them; they end
- * by themselves. What a pass does: memory/decay.c, where it is also said why that is enough.
+ * When passes of maintenance run. A thread that frees memory sets a flag and starts them; they
+ * end by themselves. memory/decay.c has what a pass does, and why that is enough.
  */
 #include "pages/idle.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Since when memory is idle, by passes of maintenance: see memory/decay.c. */
+/* Since when memory is idle, in epochs: see memory/decay.c. */
 #ifndef SLAB_PAGES_IDLE_H
 #define SLAB_PAGES_IDLE_H
 
@@ -21,9 +21,9 @@ extern uint32_t idle_active;
 void idle_kick_slow(void);
 
 /*
- * idle_kick: there may be something to give back from now on: passes go on, or start
- * again. In slow paths, behind what they do, so that a pass that misses the flag has
- * seen that; in any thread and with any lock held.
+ * idle_kick: from now on there may be memory to return: passes go on, or start again.
+ * Slow paths call it after what they do, so that a pass that misses the flag has seen
+ * that. Any thread may call it, with any lock held.
  */
 static inline void idle_kick(void)
 {
@@ -47,7 +47,7 @@ static inline void decay_begin_use(struct slab *slab)
 	maintenance_resume();
 }
 
-/* … has more free objects than it had: there may be more to give back. */
+/* … has more free objects than it had: there may be more to return. */
 static inline void idle_clear_purged(struct slab *slab)
 {
 	if (slab->idle_since == IDLE_PURGED)
@@ -57,7 +57,7 @@ static inline void idle_clear_purged(struct slab *slab)
 /* SLAB_DECAY_MS=0: free slabs keep no memory. */
 bool decay_at_once(void);
 
-/* Idle since that turn, which may be the next one: for a whole decay time? */
+/* Idle since that epoch, which may be the next one: for a whole decay time? */
 static inline bool decay_is_ripe(uint32_t idle_since, uint32_t epoch)
 {
 	return idle_since == IDLE_PURGED || (int32_t)(epoch - idle_since) >= (int32_t)DECAY_EPOCHS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The only file of the allocator that maps and returns memory.
- * Total functions: each either does what it says or, where it says so, gives
+ * Each function either does what its comment says or, where that says so, returns
  * NULL; nothing here retries or reports.
  */
 #include <errno.h>

@@ -26,9 +26,9 @@
  * fault costs more than everything else here.
  *
  * One lock protects the lists, for a few instructions at a time. A thread maps a segment
- * outside of it, before other threads know the segment. Of two threads that map one at
- * once, the second to come back unmaps its own; a fork may leave the child a mapping that
- * is never used. Memory is returned outside of the lock as well: the thread takes slabs off
+ * outside of it, before other threads know the segment. When two threads map one at once,
+ * the one that finishes second unmaps its own. A fork may leave the child a mapping that is
+ * never used. Memory is returned outside of the lock as well: the thread takes slabs off
  * their list before and lists them again after. Meanwhile it holds another lock, which no
  * allocation or free takes, so that a fork finds every slab on a list.
  */
@@ -371,7 +371,7 @@ void segment_free_slab(struct slab *slab)
 /* --- returning memory ---------------------------------------------------------- */
 
 struct trim {
-	/* NULL: all slabs, else those that are ripe in this turn (idle.h) … */
+	/* NULL: all slabs, else those that are ripe in this epoch (idle.h) … */
 	bool (*may_discard)(const struct slab *slab); /* … and for which this is true */
 	uint32_t epoch;
 	unsigned slabs;
@@ -437,7 +437,7 @@ static void trim(struct trim *trim)
 
 	segment_lock();
 	count = geometry_count;
-	/* No more than there are, however many others free meanwhile. */
+	/* No more than there are, however many other threads free. */
 	most = slab_pages.segment_count * SEGMENT_UNITS;
 	segment_unlock();
 	for (unsigned g = 0; g < count; g++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Segments: where slabs lie. The page layer lays out descriptors and memory; what a slab's
- * objects are is not its affair.
+ * Segments: the address space of slabs. The page layer lays out descriptors and memory; it
+ * does not know what the objects of a slab are.
  */
 #ifndef SLAB_PAGES_SEGMENT_H
 #define SLAB_PAGES_SEGMENT_H
@@ -182,7 +182,7 @@ void segment_free_slab(struct slab *slab);
 /* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
  * ret_bytes is NULL, how much it was. */
 unsigned segment_trim(size_t *ret_bytes);
-/* … of those that are ripe in this turn (idle.h), and for which may_discard() is true: how
+/* … of those that are ripe in this epoch (idle.h), and for which may_discard() is true: how
  * many bytes. may_discard() runs with segment_discard_lock() held. */
 size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
 /* Held by a thread that has taken slabs to return their memory; a fork waits. Takes

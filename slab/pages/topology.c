@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NUMA nodes: which there are and to which each CPU belongs. Read once from
- * sysfs; a machine without nodes has one. SLAB_FAKE_NODES=n deals the CPUs out
- * to n nodes in turn, which tests everything but the binding of pages.
+ * NUMA nodes: which nodes exist, and the node of each CPU. Read once from
+ * sysfs; a machine without nodes has one. SLAB_FAKE_NODES=n distributes the CPUs
+ * over n nodes round-robin, which tests everything but the binding of pages.
  */
 #include <fcntl.h>
 #include <slab/stats.h>

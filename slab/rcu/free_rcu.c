@@ -121,7 +121,7 @@ static void count_again(struct cache_rcu *rcu)
 
 /*
  * Whether the callback is under way is not known: so it gets a struct of its own, which it
- * gives back if it comes, and the next free queues another. When there is no memory, the
+ * returns if it comes, and the next free queues another. When there is no memory, the
  * struct is used again: if then a callback was queued that never comes, nothing is
  * recycled.
  */

@@ -165,7 +165,7 @@ static void recycle(struct cache_rcu *rcu, unsigned phase)
 	for (; slab; slab = next) {
 		uint64_t waiting;
 
-		/* From the exchange on, others may put it on the stack again. */
+		/* From the exchange on, other threads may put it on the stack again. */
 		next = __atomic_load_n(&slab->next_waiting[phase], __ATOMIC_RELAXED);
 		waiting = __atomic_exchange_n(&slab->waiting[phase], 0, __ATOMIC_ACQ_REL);
 		free_chain(cache, slab, waiting);
@@ -266,9 +266,9 @@ static void disarm(struct cache_rcu *rcu)
 }
 
 /*
- * The flavour's thread looks for callbacks every 10 ms only, and those who free within
- * sections cannot help. If they were held up, one grace period follows the other; not
- * without end, for others have callbacks, too. By the driver.
+ * The flavour's thread looks for callbacks every 10 ms only, and threads that free within
+ * sections cannot help. If such a thread was held up, one grace period follows another, but
+ * not without end: other users of the flavour have callbacks, too. By the driver.
  */
 static void catch_up(struct cache_rcu *rcu)
 {
