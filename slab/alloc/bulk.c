@@ -51,7 +51,8 @@ static bool goes_singly(const struct slab_cache *cache)
 	return cache_debug_flags(cache) || sample_gate_open(cache) || reserve_is_short(cache);
 }
 
-/* What this CPU has and gets; ends where objects are to be had singly, or not at all. */
+/* Objects of slabs that this CPU has and gets; ends where only single objects, or none, can be
+ * allocated. */
 static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
 {
 	size_t done = 0;

@@ -31,7 +31,7 @@ static bool still_on(struct slab_cache *cache, int cpu)
 }
 
 /* Put a chain of slabs that `cpu` owns on its list; slab by slab on its handed-off
- * stack when we are elsewhere by now. */
+ * stack when the thread runs on another CPU by now. */
 static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
 			 unsigned n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pins. A thread that calls the application back holds no lock, since callbacks take locks
- * of the application, under which other threads wait for ours. A cache that is pinned, with
- * registry_lock, stays when that is released; its destruction waits.
+ * Pins. A thread that runs a callback holds no lock of libslab: the callback takes locks of
+ * the application, and a thread that holds one of these may wait for a lock of libslab.
+ * Instead it pins the cache under registry_lock; the destruction of a pinned cache waits.
  */
 #ifndef SLAB_CORE_PIN_H
 #define SLAB_CORE_PIN_H

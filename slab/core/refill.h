@@ -17,7 +17,7 @@ enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 int cache_refill(struct slab_cache *cache, unsigned mode);
 /* An isolated slab with free objects becomes this CPU's, or goes to its node. */
 void slab_adopt(struct slab_cache *cache, struct slab *slab);
-/* Put a slab that `cpu` owns on that CPU's partial list, from wherever we are. */
+/* Put a slab that `cpu` owns on that CPU's partial list, on whatever CPU the thread runs. */
 void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */

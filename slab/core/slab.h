@@ -115,11 +115,11 @@ uint16_t *drain_state(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 
-/* Destroy the objects of an isolated, entirely free slab and give it back; of type-safe
- * caches after a grace period. Under flush_lock, and in a destructor, that is only begun
- * (release.c). With debug flags, it was withdrawn. */
+/* Destroy the objects of an isolated, entirely free slab and return it to the page layer; of
+ * type-safe caches after a grace period. Under flush_lock, and in a destructor, this only
+ * begins the release (release.c). A debug slab is off its list already. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
-/* … go on with those for which it was begun, with no lock held. */
+/* … go on with the slabs whose release was begun, with no lock held. */
 void slab_release_leaving(struct slab_cache *cache);
 /* In the child of a fork: … and with those that threads had isolated. */
 void release_after_fork_child(struct slab_cache *cache);
@@ -131,7 +131,7 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
 void debug_destroy_object(struct slab_cache *cache, void *obj);
 /* Does this thread run one? An allocation within it that fails calls no reclaim callback. */
 bool debug_is_destroying(void);
-/* … and give it back: of a type-safe cache, when no reader can look at them any more. */
+/* … and return it: of a type-safe cache, when no reader can look at its objects any more. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
 
 #endif /* SLAB_CORE_SLAB_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which objects of a slab are allocated: by its freelist, by its record (debugging), or, of a
- * slab that was made before debugging was switched on, by the states on its stack.
+ * Which objects of a slab are allocated. An ordinary slab has that in its freelist, a debug
+ * slab in its record, a legacy-layout slab in the states where its freelist was.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What slabs without debugging and without RCU need of the rooms above.
+ * Functions of higher rooms that this room calls, by pointers in the cache.
  */
 #ifndef SLAB_UPCALLS_H
 #define SLAB_UPCALLS_H

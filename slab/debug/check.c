@@ -167,7 +167,7 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	bool found = false;
 
 	pthread_mutex_lock(&node->lock);
-	/* It may have gone back, or changed its kind. */
+	/* It may have been returned to the page layer, or have become a slab of another kind. */
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
 		found = slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
 					     : check_next(cache, slab, at, bug);

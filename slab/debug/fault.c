@@ -95,7 +95,7 @@ static bool is_fault(const siginfo_t *info)
 	return info->si_code > 0;
 }
 
-/* What is blocked while the found handler runs is its own affair. */
+/* The signals that the found handler wants blocked while it runs. */
 static void take_mask(int signal, const struct sigaction *action, const ucontext_t *context)
 {
 	sigset_t mask = context->uc_sigmask;
@@ -106,7 +106,7 @@ static void take_mask(int signal, const struct sigaction *action, const ucontext
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* A fault comes again when we return; a signal that was sent has to be sent. */
+/* A fault comes again when the handler returns; a signal that was sent has to be sent anew. */
 static void take_default(int signal, siginfo_t *info)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};

@@ -9,7 +9,7 @@
  * when it is freed. Freed, its pages become inaccessible until the slab is
  * needed again, the oldest first.
  *
- * When an allocation is due is sample.c's affair, what becomes of it guard.c's.
+ * sample.c decides which allocations are guarded; guard.c has the guarded slabs.
  */
 #ifndef SLAB_DEBUG_GUARD_H
 #define SLAB_DEBUG_GUARD_H

@@ -4,12 +4,11 @@
  *
  * Up to SAMPLE_EXACT_MAX the interval is exact: all allocations of such a cache
  * come through the slow path, as those of a cache with debug flags do anyway. Above,
- * nothing is added to the fast path. Counted is what the slow path knows of: the
- * objects that a CPU gets with a slab. Objects that are freed and handed out
- * again at once never come by there.
- * Therefore a gate opens ten times a second, through which one allocation comes,
- * and how soon it comes says how many there are: after 10 µs, about 10000 in
- * each tenth of a second. Not more than a thousand are taken in a second.
+ * the fast path stays as it is: the slow path counts the objects that a CPU gets with
+ * a slab. It does not see objects that are freed and allocated again at once.
+ * Therefore a gate opens ten times a second and lets one allocation into the slow
+ * path. The time until that comes shows the rate: after 10 µs, about 10000 in each
+ * tenth of a second. At most a thousand allocations are sampled in a second.
  */
 #include <errno.h>
 #include <limits.h>

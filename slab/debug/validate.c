@@ -69,8 +69,8 @@ static long bad_entries(struct slab *slab)
 	return bad;
 }
 
-/* The slabs of a node without debug flags: they are taken back from the CPUs and looked at
- * in hand. */
+/* The slabs of a node without debug flags: they are taken back from the CPUs and isolated
+ * for the check. */
 struct check_node {
 	struct slab_cache *cache;
 	unsigned node;

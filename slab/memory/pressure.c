@@ -75,7 +75,7 @@ static bool read_text(const char *path, char text[TEXT_MAX])
 	return n > 0;
 }
 
-/* The folder of the control group of version 2 that we are in. */
+/* The folder of the control group of version 2 that the process is in. */
 static bool find_group(char *path, size_t size)
 {
 	char text[TEXT_MAX], *line;

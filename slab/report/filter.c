@@ -63,7 +63,7 @@ static bool find_program(char path[PATH_MAX])
 	       is_trusted(path);
 }
 
-/* Without environment: it must not preload libslab in its turn, nor ask a server. */
+/* Without environment: it must neither preload libslab as well, nor ask a server. */
 static int run(const char *path, int input)
 {
 	char name[] = "slab-symbolize", option[] = "--background";
