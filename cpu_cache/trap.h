@@ -17,8 +17,6 @@ enum trap_access {
 	TRAP_WRITE,
 };
 
-#include "fixup.h"
-
 #ifdef __x86_64__
 #include "arch/x86_64/trap.h"
 #else

@@ -60,13 +60,13 @@ static int move_up(int fd, int from)
 int descriptor_take(struct descriptor *descriptor, int fd, unsigned from)
 {
 	int moved = fd < 0 ? -1 : move_up(fd, first_number(from));
-	int error = moved < 0 ? -errno : 0;
+	int error = 0;
 	struct stat st;
 
+	if (moved < 0 || fstat(moved, &st) != 0)
+		error = -errno;
 	if (fd >= 0 && moved != fd)
 		close(fd);
-	if (!error && fstat(moved, &st) != 0)
-		error = -errno;
 	if (error)
 		return error;
 	__atomic_store_n(&descriptor->device, st.st_dev, __ATOMIC_RELAXED);

@@ -105,7 +105,10 @@ bool debug_is_allocated(const struct slab *slab, unsigned index);
  * allocated from: legacy slabs. Their objects' states then stand in the place of
  * their freelist, so that a second free is noticed there as well.
  */
-bool slab_is_legacy(const struct slab *slab);
+static inline bool slab_is_legacy(const struct slab *slab)
+{
+	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
+}
 
 /* Of a legacy slab. */
 bool legacy_is_free(const struct slab *slab, unsigned index);

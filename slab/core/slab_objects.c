@@ -58,11 +58,6 @@ bool legacy_is_free(const struct slab *slab, unsigned index)
 	return __atomic_load_n(drain_state(slab, index), __ATOMIC_RELAXED) == DRAIN_FREE;
 }
 
-bool slab_is_legacy(const struct slab *slab)
-{
-	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
-}
-
 bool debug_is_allocated(const struct slab *slab, unsigned index)
 {
 	if (!slab->debug)

@@ -45,7 +45,7 @@ struct table {
 
 static struct sum *find(struct table *table, uint32_t stack)
 {
-	size_t i = stack * UINT32_C(0x9e3779b1) & (table->room - 1);
+	size_t i = (uint32_t)(stack * UINT32_C(0x9e3779b1)) & (table->room - 1);
 
 	while (table->sum[i].count && table->sum[i].stack != stack)
 		i = (i + 1) & (table->room - 1);

@@ -180,7 +180,7 @@ static int read_aliases(const struct inspection *in, struct slab_cache *copy)
 	int error = 0;
 
 	if (copy->aliases)
-		error = inspect_read(in, address, (SLAB_MAX_NAME + 1) * copy->aliases, names);
+		error = inspect_read(in, address, sizeof(names[0]) * copy->aliases, names);
 	copy->alias = names;
 	for (unsigned i = 0; i < copy->aliases; i++)
 		names[i][SLAB_MAX_NAME] = '\0';
@@ -309,7 +309,7 @@ static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
 		return true;
 	if (tries < EXACT_TRIES)
 		return false;
-	return before == after || (linked && after - before < 2 * FREE_CACHES_KEPT);
+	return before == after || (linked && after - before < UINT64_C(2) * FREE_CACHES_KEPT);
 }
 
 int inspect_load(struct inspection *in)

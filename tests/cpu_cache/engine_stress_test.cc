@@ -209,7 +209,8 @@ protected:
 	{
 		/* Locks are not fair: the fence must get at them between long spins. */
 		static const unsigned lengths[] = {0, 200, 2000, 20000};
-		const unsigned choices = revoke && std::strcmp(GetParam().engine, "rseq") ? 2 : 4;
+		const unsigned choices =
+			revoke && std::strcmp(GetParam().engine, "rseq") != 0 ? 2 : 4;
 		const char *seconds = std::getenv("SLAB_STRESS_SECONDS");
 		const auto end = std::chrono::steady_clock::now() +
 				 std::chrono::duration<double>(seconds ? std::atof(seconds) : 0.5);
