@@ -112,9 +112,9 @@ static inline bool slab_is_legacy(const struct slab *slab)
 
 /* Of a legacy slab. */
 bool legacy_is_free(const struct slab *slab, unsigned index);
-/* Where that stands: DRAIN_FREE or 0. */
-#define DRAIN_FREE ((uint16_t)0xffff)
-uint16_t *drain_state(const struct slab *slab, unsigned index);
+/* Where that stands: LEGACY_FREE or 0. */
+#define LEGACY_FREE ((uint16_t)0xffff)
+uint16_t *legacy_state(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 

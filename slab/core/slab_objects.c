@@ -48,14 +48,14 @@ long slab_map_free(struct slab *slab, uint64_t *free_map)
 	return arg.bad;
 }
 
-uint16_t *drain_state(const struct slab *slab, unsigned index)
+uint16_t *legacy_state(const struct slab *slab, unsigned index)
 {
 	return cpu_slab_stack((struct cpu_slab *)&slab->cpu) + index;
 }
 
 bool legacy_is_free(const struct slab *slab, unsigned index)
 {
-	return __atomic_load_n(drain_state(slab, index), __ATOMIC_RELAXED) == DRAIN_FREE;
+	return __atomic_load_n(legacy_state(slab, index), __ATOMIC_RELAXED) == LEGACY_FREE;
 }
 
 bool debug_is_allocated(const struct slab *slab, unsigned index)

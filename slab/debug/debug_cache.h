@@ -75,7 +75,7 @@ int debug_pop(const struct slab *slab);
 /* All unused slabs on the node's list are released: how many. */
 unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum flush_lock_mode how);
 
-/* --- slabs without debug flags whose cache has some (drain.c) -------------------------------- */
+/* --- slabs without debug flags whose cache has some (legacy.c) -------------------------------  */
 
 /* An isolated slab becomes a legacy slab, or is released when no object is in use. */
 void legacy_begin(struct slab_cache *cache, struct slab *slab);

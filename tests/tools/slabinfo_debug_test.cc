@@ -224,7 +224,7 @@ TEST_F(SlabinfoDebugTest, ReportShowsDebugFlagsErrorsAndSlabs)
 	server process;
 
 	EXPECT_TRUE(contains(slabinfo({"entry"}).out, "\nProblems found: 0   Debug slabs: 0   "
-						      "Draining: 0   Sampled: Off\n"));
+						      "Legacy slabs: 0   Sampled: Off\n"));
 	slabinfo({"-dzu", "entry"});
 	slabinfo({"--sample=500", "entry"});
 	process.do_task('l');
@@ -236,9 +236,10 @@ TEST_F(SlabinfoDebugTest, ReportShowsDebugFlagsErrorsAndSlabs)
 	EXPECT_TRUE(contains(report, "Redzoning     :  On"));
 	EXPECT_TRUE(contains(report, "Tracking      :  On"));
 	EXPECT_TRUE(contains(report, "Poisoning     : Off"));
-	ASSERT_EQ(std::sscanf(line_with(report, "Problems").c_str(),
-			      "Problems found: %u Debug slabs: %u Draining: %u Sampled: one in %u",
-			      &errors, &slabs, &legacy, &sample),
+	ASSERT_EQ(std::sscanf(
+			  line_with(report, "Problems").c_str(),
+			  "Problems found: %u Debug slabs: %u Legacy slabs: %u Sampled: one in %u",
+			  &errors, &slabs, &legacy, &sample),
 		  4);
 	EXPECT_EQ(errors, 1U);
 	EXPECT_GE(slabs, 1U);

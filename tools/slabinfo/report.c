@@ -80,7 +80,7 @@ static void print_sizes(const struct cache *cache)
 
 static void print_debugging(const struct cache *cache)
 {
-	printf("\nProblems found: %" PRIu64 "   Debug slabs: %" PRIu64 "   Draining: %" PRIu64
+	printf("\nProblems found: %" PRIu64 "   Debug slabs: %" PRIu64 "   Legacy slabs: %" PRIu64
 	       "   Sampled: ",
 	       cache->errors, cache->debug_slabs, cache->legacy_slabs);
 	if (cache->sample)

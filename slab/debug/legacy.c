@@ -18,7 +18,7 @@
 
 static void set_free(const struct slab *slab, unsigned index, bool is_free)
 {
-	__atomic_store_n(drain_state(slab, index), is_free ? DRAIN_FREE : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(legacy_state(slab, index), is_free ? LEGACY_FREE : 0, __ATOMIC_RELAXED);
 }
 
 static void set_legacy_used(struct slab *slab, unsigned used)
