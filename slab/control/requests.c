@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket answers: protocol version 1, docs/control.md.
+ * What the control socket answers: protocol version 2, docs/control.md.
  *
  * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object
  * on one line. A cache that is acted upon is pinned (registry.h), which keeps it from being

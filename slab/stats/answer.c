@@ -383,8 +383,7 @@ static int explain(const struct inspection *in, int error, struct slab_json *jso
 			      "the tools that came with it",
 			      in->reader->pid, command_of(in), version, SLAB_VERSION);
 	if (error == -EPROTO)
-		return refuse(json, error,
-			      "process %d (%s) uses a version of libslab that is not known here",
+		return refuse(json, error, "process %d (%s) has no libslab that is known here",
 			      in->reader->pid, command_of(in));
 	if (error == -EAGAIN)
 		return refuse(json, error,
