@@ -240,7 +240,7 @@ TEST(DecayTest, ObjectsOnPagesThatStayedComeFirst)
 	free_all(cache, s.live);
 }
 
-/* What is freed into a slab that has settled goes as well, in its turn. */
+/* The pages of objects that are freed into a purged slab are returned as well, later. */
 TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 {
 	test_cache cache(object_size);
