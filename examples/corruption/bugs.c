@@ -52,7 +52,7 @@ const struct bug_info bugs[BUG_COUNT] = {
 				SCRIPT("1:hello\n")},
 	[BUG_LEAK] = {"leak", "a request that cannot be parsed is not released",
 		      SCRIPT("1:gett anna\n", "2:gett bert\n")},
-	[BUG_MALLOC_OVERFLOW] = {"malloc-overflow", "18 bytes are asked for, 20 are written",
+	[BUG_MALLOC_OVERFLOW] = {"malloc-overflow", "18 bytes are requested, 20 are written",
 				 SCRIPT("1:note call the plumbers\n")},
 	[BUG_SLAB_PADDING] = {"slab-padding", "a text is ended where the client says it ends",
 			      SCRIPT("12:upload 5500\n")},

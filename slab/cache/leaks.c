@@ -114,7 +114,8 @@ static void report(struct leaks *leaks)
 {
 	begin(leaks, "");
 	cache_each_slab(leaks->cache, add_slab, leaks);
-	report_line(&leaks->report, "%lu objects remain", leaks->count);
+	report_line(&leaks->report, leaks->count == 1 ? "%lu object remains" : "%lu objects remain",
+		    leaks->count);
 	make_room(leaks, ROOM_SITES);
 	slab_cache_traces(leaks->cache, SLAB_TRACES_ALLOCATED, 0, add_site, leaks);
 	leaks->report.info.leaked = leaks->count;

@@ -27,7 +27,7 @@ static const char usage[] =
 	"\n"
 	"  --listen ADDRESS:PORT  where to serve, an IPv6 address in brackets; port 0:\n"
 	"                         any (" DEFAULT_LISTEN ")\n"
-	"  --process NAME         only processes of this name; may be given again\n"
+	"  --process NAME         only processes of this name; may be repeated\n"
 	"  --max-processes N      at most N processes by name, others summed up (64)\n"
 	"  --max-caches N         at most N caches of a process by name, likewise (200)\n"
 	"  --memory               read the processes' memory, not their sockets\n"

@@ -29,9 +29,9 @@ static const struct option long_options[] = {
 
 static const char help_text[] =
 	"usage: pblock-replay [OPTION]... TRACE...    pblock-replay(1)\n"
-	"Repeats what a program did with its pblocks: once to check what every get gives,\n"
-	"then for the time it takes.\n"
-	"  --rounds=N       number of timed rounds, 0 to 10^9; 1000 unless given\n"
+	"Repeat what a program did with its pblocks: once to check the result of every get,\n"
+	"then --rounds times to measure.\n"
+	"  --rounds=N       number of timed rounds, 0 to 10^9; default 1000\n"
 	"  --profile=FILE   record the checked round, for pblock-profile\n"
 	"  --json           for programs\n"
 	"  -h --help  --version\n"

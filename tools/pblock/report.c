@@ -84,8 +84,8 @@ static char likeness_letter(double likeness)
 
 static void print_matrix(const struct study *study)
 {
-	printf("\nUsed together: of the pblocks that touch any of two parameters so many tenths\n"
-	       "touch both; # all, . none. Columns are as rows; a blank is between clumps.\n");
+	printf("\nUsed together: a digit N says that of the pblocks that touch either parameter,\n"
+	       "N tenths touch both; # all, . none. Columns are as rows; blanks separate clumps.\n");
 	for (size_t i = 0; i < study->count; i++) {
 		size_t row = study->order[i], last = study->subjects[study->order[0]].clump;
 

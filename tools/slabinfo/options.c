@@ -118,7 +118,7 @@ const char help_text[] =
 	"         four, t trace, A fault injection; alone: off     --fail=SPEC, -: off\n"
 	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
-	"Process  -p --pid=PID  --process=NAME  --list  --memory read it, do not ask it\n"
+	"Process  -p --pid=PID  --process=NAME  --list  --memory read its memory\n"
 	"         --core=FILE [--exe=FILE]\n"
 	"Other    -h --help  --version\n"
 	"Exit status: 0 done, 1 nothing matched or damage, 2 bad usage, no such process\n";
