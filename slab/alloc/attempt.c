@@ -6,7 +6,7 @@
 #include "core/cache.h"
 #include "core/debug_record.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "pages/os.h"

@@ -13,7 +13,7 @@
 #include "alloc/alloc.h"
 #include "base/maintenance.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "core/user_pointer.h"
 #include "debug/debug_cache.h"

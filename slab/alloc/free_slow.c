@@ -14,7 +14,7 @@
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/idle.h"

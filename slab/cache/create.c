@@ -30,7 +30,7 @@
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "inspect/counters.h"
 #include "memory/pressure.h"
 #include "pages/account.h"

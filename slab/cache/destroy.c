@@ -23,7 +23,7 @@
 #include "cache/handles.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"

@@ -17,7 +17,7 @@
  */
 #include "cache/large.h"
 #include "base/compiler.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
 #include "memory/reclaim.h"

@@ -16,7 +16,7 @@
 #include "cache/create.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "pages/os.h"
 #include "report/report.h"
 #include "report/symbol.h"

@@ -18,7 +18,7 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "core/slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 
 #define CLASSES 72u

@@ -7,8 +7,8 @@
  * decides. If none has it, the last block without names decides.
  */
 #include "config/debug_spec.h"
-#include "base/names.h"
-#include "base/text.h"
+#include "config/names.h"
+#include "config/text.h"
 
 #include <slab/debug.h>
 #include <slab/slab.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/publish.h"
-#include "base/text.h"
+#include "config/text.h"
 #include "config/options.h"
 
 struct injection {

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "config/text.h"
 
 /* "key=" at the start of an item: what follows it, else NULL. */
 static const char *value_of(const char *item, const char *end, const char *key)

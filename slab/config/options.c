@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include "config/options.h"
 #include "base/note.h"
-#include "base/text.h"
+#include "config/text.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "base/text.h"
+#include "config/names.h"
+#include "config/text.h"
 #include "config/debug_spec.h"
 #include "control/cache_request.h"
 #include "inspect/process.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "alloc/count_cost.h"
-#include "base/text.h"
+#include "config/text.h"
 #include "control/cache_request.h"
 #include "core/cache.h"
 #include "memory/decay.h"

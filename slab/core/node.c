@@ -26,7 +26,6 @@
 
 #include "core/node.h"
 #include "core/hand.h"
-#include "core/refill.h"
 #include "core/slab.h"
 #include "pages/idle.h"
 #include "pages/queue.h"

@@ -24,7 +24,6 @@
 #include "core/callback.h"
 #include "core/node.h"
 #include "core/pin.h"
-#include "core/refill.h"
 #include "core/slab.h"
 #include "pages/account.h"
 #include "pages/idle.h"

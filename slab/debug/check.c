@@ -12,10 +12,11 @@
 
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
+#include "bug/damage.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
-#include "debug/layout.h"
+#include "bug/layout.h"
 
 enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
 

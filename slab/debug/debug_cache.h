@@ -88,20 +88,11 @@ void legacy_collect(struct slab *slab);
 
 /* --- checks (check.c) -------------------------------------------------------------------- */
 
-/* One object: false: it was damaged, which is put right and described. */
-bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
-			struct bug_info *bug);
 /* Check a slab of any kind with a tag: number of problems, each reported. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
 /* An unused slab with debug flags, withdrawn, is about to go: what was written to its free
  * objects would not be seen later. With no lock held. */
 void debug_check_leaving(struct slab_cache *cache, struct slab *slab);
-/* Describe damage: what and where; and repair it. */
-void damage_begin_bug_info(const struct damage *damage, const char *cache, struct bug_info *bug);
-void damage_repair(const struct damage *damage, struct bug_info *bug);
-/* Both, of an object. Under the lock of the slab. */
-void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
-			   const struct damage *damage, struct bug_info *bug);
 
 /* --- frees that cannot be done (bad_free.c) ---------------------------------------------- */
 

@@ -21,7 +21,7 @@
 #include "core/node.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "pages/account.h"
 #include "pages/queue.h"
 #include "report/annotate.h"

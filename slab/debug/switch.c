@@ -25,7 +25,7 @@
 #include "core/debug_record.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "debug/fault.h"

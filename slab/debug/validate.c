@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "pages/topology.h"
 

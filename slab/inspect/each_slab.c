@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The slabs of the caches that are loaded, read segment by segment. */
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "inspect/process.h"
 #include "inspect/walk.h"
 

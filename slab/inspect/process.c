@@ -4,7 +4,7 @@
  */
 #include "inspect/process.h"
 #include "base/seqcount.h"
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "inspect/walk.h"
 #include "pages/os.h"
 #include "registry/registry.h"

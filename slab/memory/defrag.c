@@ -55,7 +55,7 @@
 #include "core/callback.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/shrink.h"
 #include "pages/topology.h"

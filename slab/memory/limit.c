@@ -9,7 +9,7 @@
 #include "core/debug_record.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "debug/guard.h"
 #include "memory/shrink.h"
 #include "pages/account.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shrinking: slabs are taken back from CPUs (core/revoke.c), empty slabs are returned to the
+ * Shrinking: slabs are taken back from CPUs (percpu/revoke.c), empty slabs are returned to the
  * page layer, and the others are sorted on their lists.
  */
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/topology.h"

@@ -7,7 +7,7 @@
 #include "base/cancel.h"
 #include "base/compiler.h"
 #include "base/error.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 

@@ -4,7 +4,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "base/names.h"
+#include "config/names.h"
 #include "inspect/process.h"
 #include "stats/answer.h"
 #include "stats/reply.h"

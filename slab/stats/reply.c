@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "config/names.h"
 
 void control_begin(struct slab_json *reply, bool ok)
 {

@@ -21,8 +21,8 @@
 #include <slab/debug.h>
 
 extern "C" {
-#include "base/names.h"
-#include "base/text.h"
+#include "config/names.h"
+#include "config/text.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
 #include "config/options.h"

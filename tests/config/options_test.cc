@@ -20,7 +20,7 @@
 #include <slab/slab.h>
 
 extern "C" {
-#include "base/text.h"
+#include "config/text.h"
 #include "config/options.h"
 }
 

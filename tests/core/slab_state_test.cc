@@ -22,7 +22,7 @@
 #include "../support/slab_state.h"
 
 extern "C" {
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "cpu_cache.h"
 #include "cpu_slab.h"
 #include "pages/segment.h"

@@ -12,7 +12,7 @@
 #include "../support/process.h"
 
 extern "C" {
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "cpu_slab.h"
 #include "pages/segment.h"

@@ -22,7 +22,7 @@
 extern "C" {
 #include "core/debug_record.h"
 #include "cpu_slab.h"
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "pages/segment.h"
 }
 

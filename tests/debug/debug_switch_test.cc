@@ -16,7 +16,7 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "cpu_cache.h"
 #include "cpu_slab.h"
 #include "debug/debug_cache.h"

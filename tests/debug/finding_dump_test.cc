@@ -15,7 +15,7 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "report/report.h"
 }
 

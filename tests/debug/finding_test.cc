@@ -20,7 +20,7 @@
 extern "C" {
 #include "core/debug_record.h"
 #include "cpu_slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "pages/segment.h"
 #include "report/symbol.h"
 }

@@ -19,7 +19,7 @@
 #include "../support/passes.h"
 
 extern "C" {
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "pages/segment.h"
 }
 

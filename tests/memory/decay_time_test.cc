@@ -21,7 +21,7 @@
 
 extern "C" {
 #include "config/options.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/decay.h"
 #include "pages/idle.h"

@@ -27,7 +27,7 @@ extern "C" {
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "cpu_slab.h"
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "pages/os.h"
 #include "pages/segment.h"
 #include "registry/init.h"

@@ -20,7 +20,7 @@
 
 extern "C" {
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "cpu_cache.h"
 #include "cpu_slab.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/text.h"
+#include "config/text.h"
 
 #include <ctype.h>
 #include <slab/slab.h>

@@ -4,7 +4,7 @@
  */
 #include "core/upcalls.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "pages/idle.h"
 

@@ -14,7 +14,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/debug_record.h"
 #include "core/node.h"
 #include "core/slab.h"

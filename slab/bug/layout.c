@@ -11,7 +11,7 @@
  * cannot be poisoned. With P a copy of it stands beside the slab instead, and the free object
  * must not differ. Objects of a type-safe cache have neither: readers may still write to them.
  */
-#include "debug/layout.h"
+#include "bug/layout.h"
 #include "base/round.h"
 #include "core/debug_record.h"
 #include "core/slab.h"

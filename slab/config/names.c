@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/names.h"
+#include "config/names.h"
 #include "cpu_cache.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a check saw, copied under the node's lock: bug_report.c makes a report of it. */
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "report/track.h"

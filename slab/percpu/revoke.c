@@ -20,7 +20,7 @@
  */
 #include "core/hand.h"
 #include "core/node.h"
-#include "core/refill.h"
+#include "percpu/refill.h"
 #include "core/slab.h"
 #include "pages/idle.h"
 #include "pages/topology.h"

@@ -14,7 +14,7 @@
  * A report is one write of at most REPORT_MAX bytes, and one screen: inner
  * frames stay, outer ones are left out until the rest fits.
  */
-#include "debug/bug_info.h"
+#include "bug/bug_info.h"
 #include "base/cancel.h"
 #include "base/compiler.h"
 #include "core/debug_record.h"

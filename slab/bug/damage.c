@@ -3,9 +3,9 @@
 #include <slab/debug.h>
 #include <slab/slab.h>
 
-#include "debug/bug_info.h"
-#include "debug/debug_cache.h"
-#include "debug/layout.h"
+#include "bug/bug_info.h"
+#include "bug/damage.h"
+#include "bug/layout.h"
 
 void damage_begin_bug_info(const struct damage *damage, const char *cache, struct bug_info *bug)
 {
