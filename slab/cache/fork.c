@@ -69,10 +69,10 @@ static void prepare(void)
 	uint64_t mask = signals_block();
 
 	pthread_mutex_lock(&registry_lock);
-	for (struct slab_cache *c = registry_first; c; c = c->next) {
+	for (struct slab_cache *c = registry_first; c; c = c->next)
 		flush_lock_urgent(c);
+	for (struct slab_cache *c = registry_first; c; c = c->next)
 		reserve_lock(c);
-	}
 	validate_lock();
 	segment_discard_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)

@@ -12,9 +12,8 @@
  * lock takes no other one.
  *
  * Slabs of freed objects wait in a queue, inaccessible, with their cache and what
- * is known of the object, so that later accesses are detected. They are used
- * again when the process may have no more slabs, or when more than half of them
- * wait.
+ * is known of the object, so that later accesses are detected. They are reused when
+ * the process may have no more slabs, or when more than half of them wait.
  */
 #include "debug/guard.h"
 #include "base/round.h"
