@@ -220,7 +220,8 @@ TEST(InspectTest, AnAddressThatIsNoRootIsToldFromOneThatCannotBeRead)
 	const answered nowhere = inspect("stats", [](char *, std::size_t) { return true; }, 4096);
 
 	EXPECT_EQ(none.result, -EPROTO);
-	expect_has(none.text, "process 42 (victim) uses a version of libslab that is not known here");
+	expect_has(none.text,
+		   "process 42 (victim) uses a version of libslab that is not known here");
 	EXPECT_EQ(nowhere.result, -EFAULT);
 	expect_has(nowhere.text, "the memory of process 42 (victim) could not be read");
 }
