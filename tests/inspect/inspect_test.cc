@@ -220,8 +220,7 @@ TEST(InspectTest, AnAddressThatIsNoRootIsToldFromOneThatCannotBeRead)
 	const answered nowhere = inspect("stats", [](char *, std::size_t) { return true; }, 4096);
 
 	EXPECT_EQ(none.result, -EPROTO);
-	expect_has(none.text,
-		   "process 42 (victim) uses a version of libslab that is not known here");
+	expect_has(none.text, "process 42 (victim) has no libslab that is known here");
 	EXPECT_EQ(nowhere.result, -EFAULT);
 	expect_has(nowhere.text, "the memory of process 42 (victim) could not be read");
 }
@@ -626,7 +625,7 @@ TEST(InspectTest, AProcessWithoutANameIsNamedAllTheSame)
 	reader.pid = 42;
 	EXPECT_EQ(slab_inspect(&reader, reinterpret_cast<std::uint64_t>(zeros), "ping", &answer),
 		  -EPROTO);
-	expect_has(answer.text, "process 42 (?) uses a version of libslab that is not known here");
+	expect_has(answer.text, "process 42 (?) has no libslab");
 	slab_answer_free(&answer);
 }
 
