@@ -225,6 +225,7 @@ TEST_F(DefragStressTest, ReadersSeeWholeEntriesUntilTheGracePeriodIsOver)
 					std::this_thread::sleep_for(std::chrono::microseconds(100));
 				dir.verify(seen, key);
 			}
+			dir.end_section();
 			rcu->read_unlock();
 		});
 	add([&](std::mt19937 &random) { change(dir, random); });

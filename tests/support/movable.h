@@ -103,6 +103,7 @@ public:
 			return false;
 		EXPECT_EQ(made->refs.load(std::memory_order_relaxed), 0u) << "not as constructed";
 		made->key.store(key, std::memory_order_relaxed);
+		see_readers();
 		fill(made->payload, sizeof(made->payload), key);
 		made->refs.store(1, std::memory_order_release);
 		{
@@ -163,6 +164,12 @@ public:
 	{
 		return seen->key.load(std::memory_order_relaxed) == key &&
 		       intact(seen->payload, sizeof(seen->payload), key);
+	}
+
+	/* At the end of a reader's section. */
+	void end_section()
+	{
+		sections_.fetch_add(1, std::memory_order_release);
 	}
 
 	void verify(const entry *seen, std::size_t key)
@@ -268,6 +275,7 @@ private:
 		EXPECT_EQ(to->refs.load(std::memory_order_relaxed), 0u) << "not as constructed";
 		if (!fails) {
 			to->key.store(key, std::memory_order_relaxed);
+			self->see_readers();
 			std::memcpy(to->payload, from->payload, sizeof(to->payload));
 			to->refs.store(1, std::memory_order_release);
 			self->slots_[key].store(to, std::memory_order_release);
@@ -278,6 +286,14 @@ private:
 		return fails;
 	}
 
+	/* ThreadSanitizer does not see grace periods: what a reader did within its section
+	 * happens before memory is written again. */
+	void see_readers() const
+	{
+		static_cast<void>(sections_.load(std::memory_order_acquire));
+	}
+
+	std::atomic<unsigned> sections_{0};
 	std::vector<std::atomic<entry *>> slots_;
 	bool waits_;
 	std::array<std::mutex, 64> locks_;
