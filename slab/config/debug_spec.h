@@ -21,7 +21,7 @@
 uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
- * debug_text_check: `complain` gets one sentence about the debug flags of a
+ * debug_text_check: `complain` gets one error message about the debug flags of a
  * SLAB_DEBUG that are not known, and one about what cannot be a cache's name;
  * both are skipped. Returns the number of complaints.
  */

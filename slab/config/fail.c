@@ -26,7 +26,7 @@ static struct injection environment; /* its settings are slab_options()'s */
 static struct injection slots[PUBLISH_SLOTS];
 static struct injection *current = &environment;
 
-/* The injection in force: NULL when nothing is to fail. */
+/* The current injection: NULL when nothing is to fail. */
 static struct injection *injection(const struct slab_fail **ret_settings)
 {
 	struct injection *now = __atomic_load_n(&current, __ATOMIC_ACQUIRE);

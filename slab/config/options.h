@@ -72,7 +72,7 @@ const struct slab_options *slab_options(void);
 
 /*
  * slab_options_parse: fill *options with the defaults and then with what `get`
- * (of getenv's kind) finds; `complain` gets one sentence for each value that is
+ * (of getenv's kind) finds; `complain` gets one error message for each value that is
  * not known. Returns the number of complaints.
  */
 int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),

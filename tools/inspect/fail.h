@@ -10,7 +10,7 @@ enum exit_status {
 	EXIT_USAGE = 2,   /* bad usage, or no such process */
 };
 
-/* fail: the program's name and one sentence on stderr, fit for a terminal. */
+/* fail: the program's name and one error message on stderr, fit for a terminal. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* fail_name: what the program calls itself; before anything fails. */
