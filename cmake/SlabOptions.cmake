@@ -31,16 +31,23 @@ function(slab_machine_options target)
 	endif()
 endfunction()
 
-# libslab.so: calls inside the library go straight to their target (nobody may
-# put another slab_alloc() between), calls out of it through no stub. nodelete:
-# threads may be inside a restartable sequence whenever somebody calls dlclose().
+# Code of a shared library: calls inside the library go straight to their target (a program
+# cannot put another slab_alloc() between), calls out of it through no stub. An archive can have
+# the same objects.
+function(slab_shared_code target)
+	set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+	target_compile_options(${target} PRIVATE -fno-plt -fno-semantic-interposition)
+endfunction()
+
+# libslab.so. nodelete: threads may be inside a restartable sequence when the program calls
+# dlclose().
 function(slab_shared_options target map)
+	slab_shared_code(${target})
 	target_compile_definitions(${target} PRIVATE SLAB_SHARED=1)
 	set_target_properties(${target} PROPERTIES
 		VERSION ${PROJECT_VERSION}
 		SOVERSION ${PROJECT_VERSION_MAJOR}
 		LINK_DEPENDS ${map})
-	target_compile_options(${target} PRIVATE -fno-plt -fno-semantic-interposition)
 	target_link_options(${target} PRIVATE
 		LINKER:--version-script=${map}
 		LINKER:-Bsymbolic-functions

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-target_sources(slab_dirsrv PRIVATE
+list(APPEND SLAB_DIRSRV_ENTRY_SOURCES
 	entry/attribute.c
 	entry/batch.c
 	entry/cache.c
