@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What it costs a process to be looked at.
+"""The cost of observing a process.
 
-inspect-load has very many slabs and threads at work. Its speed is measured in turns,
-with nobody looking and with slabinfo looking in one way or another, round by round, so
-that a busy minute of the machine meets them all. Compared are the medians; the spread
-of the runs with nobody looking says what a difference is worth.
+inspect-load works on very many slabs with one thread or more. Each round measures its speed
+unobserved, and observed by slabinfo in each way, so that a busy minute of the machine
+affects all of them. The table compares medians; the spread of the unobserved runs shows
+which differences are noise.
 """
 import argparse
 import os
@@ -14,8 +14,8 @@ import sys
 import tempfile
 import time
 
-LOOKERS = {
-    "nobody": None,
+OBSERVERS = {
+    "unobserved": None,
     "--top=0.1": ["--top=0.1"],
     "--openmetrics, each second": "openmetrics",
 }
@@ -46,7 +46,7 @@ def speed(load, seconds):
     return done / ns * 1000
 
 
-def look(slabinfo, how, pid, env):
+def observe(slabinfo, how, pid, env):
     if how is None:
         return None
     if how == "openmetrics":
@@ -59,23 +59,23 @@ def look(slabinfo, how, pid, env):
     )
 
 
-def end(looker):
-    if looker:
-        os.killpg(looker.pid, 15)
-        looker.wait()
+def end(observer):
+    if observer:
+        os.killpg(observer.pid, 15)
+        observer.wait()
 
 
 def measure(args, threads, env):
     bin_dir = os.path.join(args.build, "bin")
     load = start_load(os.path.join(bin_dir, "inspect-load"), args.slabs, threads, env)
-    found = {name: [] for name in LOOKERS}
+    found = {name: [] for name in OBSERVERS}
     for turn in range(args.rounds):
-        names = list(LOOKERS)
+        names = list(OBSERVERS)
         for name in names if turn % 2 else names[::-1]:
-            looker = look(os.path.join(bin_dir, "slabinfo"), LOOKERS[name], load.pid, env)
+            observer = observe(os.path.join(bin_dir, "slabinfo"), OBSERVERS[name], load.pid, env)
             time.sleep(0.5)
             found[name].append(speed(load, args.seconds))
-            end(looker)
+            end(observer)
         print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
     load.stdin.close()
     load.wait()
@@ -83,19 +83,19 @@ def measure(args, threads, env):
 
 
 def table(found, slabs, threads):
-    nobody = statistics.median(found["nobody"])
-    spread = (max(found["nobody"]) - min(found["nobody"])) / nobody * 100
+    unobserved = statistics.median(found["unobserved"])
+    spread = (max(found["unobserved"]) - min(found["unobserved"])) / unobserved * 100
     lines = [
-        f"{slabs} slabs, {threads} thread{'s' if threads > 1 else ''} at work; nobody looking "
+        f"{slabs} slabs, {threads} thread{'s' if threads > 1 else ''} at work; the unobserved speed "
         f"varies by {spread:.1f} %",
         "",
-        "| looking | million op/s, median | best | slower by |",
+        "| observed by | million op/s, median | best | slower by |",
         "|---|---|---|---|",
     ]
     for name, speeds in found.items():
         median = statistics.median(speeds)
         lines.append(
-            f"| {name} | {median:.1f} | {max(speeds):.1f} | {(1 - median / nobody) * 100:+.1f} % |"
+            f"| {name} | {median:.1f} | {max(speeds):.1f} | {(1 - median / unobserved) * 100:+.1f} % |"
         )
     return "\n".join(lines) + "\n"
 

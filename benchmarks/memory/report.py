@@ -26,7 +26,7 @@ RCU_TITLES = {
 
 # One goal: met when value <= limit. `text` says what value and limit are; both are ratios,
 # or per cent of growth.
-Goal = collections.namedtuple("Goal", "case who text value limit per_cent", defaults=(False,))
+Goal = collections.namedtuple("Goal", "case contestant text value limit per_cent", defaults=(False,))
 MAY_GROW = 1.0  # per cent
 
 
@@ -235,7 +235,7 @@ def markdown(found, head, rounds):
             "", "## Goals", "", "| case | | | ratio or % | goal | |", "|---|---|---|---:|---:|---|"]
     for goal in goals(found):
         said = verdict(goal)
-        out.append(f"| {goal.case} | {goal.who} | {goal.text} | {goal.value:.2f} "
+        out.append(f"| {goal.case} | {goal.contestant} | {goal.text} | {goal.value:.2f} "
                    f"| ≤ {goal.limit:.2f} | {said if said == 'met' else f'**{said}**'} |")
     out += ["", "## All cases"]
     for what in found.peak_cases():
@@ -248,7 +248,7 @@ def markdown(found, head, rounds):
 def summary(found):
     """The goals in short, for the terminal."""
     held = goals(found)
-    lines = [f"{goal.case:<13} {goal.who:<13} {goal.text:<58} {goal.value:6.2f} "
+    lines = [f"{goal.case:<13} {goal.contestant:<13} {goal.text:<58} {goal.value:6.2f} "
              f"≤ {goal.limit:.2f}  {verdict(goal)}" for goal in held]
     met = sum(goal.value <= goal.limit for goal in held)
     return "\n".join(lines + [f"{met} of {len(held)} goals met"]) if held else "no goal was judged"

@@ -37,12 +37,12 @@ union value {
 };
 
 #define BEGIN(name)                                                                                \
-	static inline __attribute__((always_inline)) void name(const struct contestant *who,       \
-							       Slapi_PBlock *pb)                   \
+	static inline __attribute__((always_inline)) void name(                                    \
+		const struct contestant *contestant, Slapi_PBlock *pb)                             \
 	{                                                                                          \
 		union value value;
-#define GET(number) who->get(pb, number, &value);
-#define SET(number) who->set(pb, number, &one);
+#define GET(number) contestant->get(pb, number, &value);
+#define SET(number) contestant->set(pb, number, &one);
 #define END                                                                                        \
 	sink = value.number;                                                                       \
 	}
@@ -80,37 +80,37 @@ END
 	{"search", 0, LIVES_PER_ROUND / 10},
 };
 
-static inline __attribute__((always_inline)) void live(const struct contestant *who,
+static inline __attribute__((always_inline)) void live(const struct contestant *contestant,
 						       unsigned workload, Slapi_PBlock *pb)
 {
 	if (workload == 0)
-		plugin(who, pb);
+		plugin(contestant, pb);
 	else if (workload == 1)
-		intplugin(who, pb);
+		intplugin(contestant, pb);
 	else if (workload == 2)
-		operation(who, pb);
+		operation(contestant, pb);
 	else
-		search(who, pb);
+		search(contestant, pb);
 }
 
-static inline __attribute__((always_inline)) void lives(const struct contestant *who,
+static inline __attribute__((always_inline)) void lives(const struct contestant *contestant,
 							unsigned workload, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		Slapi_PBlock *pb = who->new();
+		Slapi_PBlock *pb = contestant->new();
 
-		live(who, workload, pb);
-		who->destroy(pb);
+		live(contestant, workload, pb);
+		contestant->destroy(pb);
 	}
 }
 
 /* The same gets and sets on one pblock that goes on living. */
-static inline __attribute__((always_inline)) void accesses(const struct contestant *who,
+static inline __attribute__((always_inline)) void accesses(const struct contestant *contestant,
 							   unsigned workload, Slapi_PBlock *pb,
 							   unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		live(who, workload, pb);
+		live(contestant, workload, pb);
 }
 
 #define CALL_SITES(name)                                                                           \
@@ -154,10 +154,10 @@ static bool is_filled(const struct piece *piece, uintptr_t line)
 	return at < to;
 }
 
-void weigh(const struct contestant *who, Slapi_PBlock *pb, struct weight *weight)
+void weigh(const struct contestant *contestant, Slapi_PBlock *pb, struct weight *weight)
 {
 	struct piece pieces[MAX_PIECES];
-	unsigned count = who->pieces(pb, pieces);
+	unsigned count = contestant->pieces(pb, pieces);
 
 	weight->pieces += count;
 	for (unsigned i = 0; i < count; i++) {
@@ -172,52 +172,53 @@ void weigh(const struct contestant *who, Slapi_PBlock *pb, struct weight *weight
 	}
 }
 
-static void weigh_life(const struct contestant *who, unsigned workload, struct result *result)
+static void weigh_life(const struct contestant *contestant, unsigned workload,
+		       struct result *result)
 {
-	Slapi_PBlock *pb = who->new();
+	Slapi_PBlock *pb = contestant->new();
 
-	live(who, workload, pb);
-	weigh(who, pb, &result->weight_at_end);
-	who->destroy(pb);
+	live(contestant, workload, pb);
+	weigh(contestant, pb, &result->weight_at_end);
+	contestant->destroy(pb);
 }
 
 static void time_round(unsigned number, unsigned workload, unsigned round, struct result *result)
 {
-	const struct contestant *who = contestants[number];
+	const struct contestant *contestant = contestants[number];
 	unsigned count = workloads[workload].lives;
 	double begin = now_ns();
 
 	call_sites[number].lives(workload, count);
 	result->ns[round] = (now_ns() - begin) / count;
 
-	Slapi_PBlock *pb = who->new();
+	Slapi_PBlock *pb = contestant->new();
 
-	live(who, workload, pb);
+	live(contestant, workload, pb);
 	begin = now_ns();
 	call_sites[number].accesses(workload, pb, count);
 	result->access_ns[round] = (now_ns() - begin) / count;
-	who->destroy(pb);
+	contestant->destroy(pb);
 }
 
 void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS])
 {
-	for (unsigned who = 0; who < CONTESTANTS; who++) {
+	for (unsigned number = 0; number < CONTESTANTS; number++) {
 		for (unsigned work = 0; work < WORKLOADS; work++) {
-			struct result *result = &results[who][work];
+			struct result *result = &results[number][work];
 
-			result->contestant = contestants[who]->name;
+			result->contestant = contestants[number]->name;
 			result->workload = workloads[work].name;
 			result->weight = workloads[work].weight;
-			call_sites[who].lives(work, WARM_UP_LIVES);
-			weigh_life(contestants[who], work, result);
+			call_sites[number].lives(work, WARM_UP_LIVES);
+			weigh_life(contestants[number], work, result);
 		}
 	}
 	for (unsigned round = 0; round < rounds; round++) {
 		for (unsigned i = 0; i < CONTESTANTS * WORKLOADS; i++) {
-			unsigned turn = round % 2 ? CONTESTANTS * WORKLOADS - 1 - i : i;
-			unsigned who = turn % CONTESTANTS, work = turn / CONTESTANTS;
+			unsigned step = round % 2 ? CONTESTANTS * WORKLOADS - 1 - i : i;
+			unsigned number = step % CONTESTANTS, work = step / CONTESTANTS;
 
-			time_round(who, work, round, &results[who][work]);
+			time_round(number, work, round, &results[number][work]);
 		}
 	}
 }

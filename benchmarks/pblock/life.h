@@ -34,7 +34,7 @@ struct weight {
 };
 
 /* weigh: add what pb has. */
-void weigh(const struct contestant *who, Slapi_PBlock *pb, struct weight *weight);
+void weigh(const struct contestant *contestant, Slapi_PBlock *pb, struct weight *weight);
 
 /* A workload on one contestant. */
 struct result {

@@ -109,10 +109,10 @@ static void print_traces(void)
 		printf("\n%-20s %-9s %7s %7s %7s %7s %7s\n", "trace", "pblock", "pblocks", "pieces",
 		       "bytes", "lines", "filled");
 	for (unsigned i = 0; i < traces; i++)
-		for (unsigned who = 0; who < LAYOUTS; who++) {
+		for (unsigned number = 0; number < LAYOUTS; number++) {
 			printf("%-20s %-9s %7u ", trace_results[i].workload,
-			       results[who][0].contestant, trace_results[i].pblocks);
-			print_weight(&trace_results[i].weights[who]);
+			       results[number][0].contestant, trace_results[i].pblocks);
+			print_weight(&trace_results[i].weights[number]);
 		}
 }
 
@@ -121,8 +121,8 @@ static void print_lives(void)
 	printf("%-18s %-15s %9s %9s %9s %7s %7s %7s %7s\n", "workload", "pblock", "ns median",
 	       "ns least", "accesses", "pieces", "bytes", "lines", "filled");
 	for (unsigned work = 0; work < WORKLOADS; work++)
-		for (unsigned who = 0; who < CONTESTANTS; who++) {
-			const struct result *r = &results[who][work];
+		for (unsigned number = 0; number < CONTESTANTS; number++) {
+			const struct result *r = &results[number][work];
 
 			printf("%-18s %-15s %9.1f %9.1f %9.1f ", r->workload, r->contestant,
 			       life(r), life_least(r), least(r->access_ns, rounds));
@@ -131,12 +131,13 @@ static void print_lives(void)
 	printf("\n%-24s %-15s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
 	       "mean of ratios");
 	for (unsigned i = 0; i < COSTS; i++)
-		for (unsigned who = 0; who < CONTESTANTS; who++)
+		for (unsigned number = 0; number < CONTESTANTS; number++)
 			printf("%-24s %-15s %11.1f %9.2f %13.2f\n", costs[i].name,
-			       results[who][0].contestant, weighted(costs[i].cost, results[who]),
+			       results[number][0].contestant,
+			       weighted(costs[i].cost, results[number]),
 			       weighted(costs[i].cost, OURS) /
-				       weighted(costs[i].cost, results[who]),
-			       mean_ratio(costs[i].cost, OURS, results[who]));
+				       weighted(costs[i].cost, results[number]),
+			       mean_ratio(costs[i].cost, OURS, results[number]));
 }
 
 static void print_blocks(void)
@@ -164,11 +165,11 @@ static void json_traces(void)
 
 	printf(",\n \"traces\": [");
 	for (unsigned i = 0; i < traces; i++)
-		for (unsigned who = 0; who < LAYOUTS; who++) {
+		for (unsigned number = 0; number < LAYOUTS; number++) {
 			printf("%s\n  {\"workload\": \"%s\", \"pblock\": \"%s\", \"pblocks\": %u, ",
-			       comma, trace_results[i].workload, results[who][0].contestant,
+			       comma, trace_results[i].workload, results[number][0].contestant,
 			       trace_results[i].pblocks);
-			json_weight(&trace_results[i].weights[who]);
+			json_weight(&trace_results[i].weights[number]);
 			comma = ",";
 		}
 	printf("\n ]");
@@ -180,8 +181,8 @@ static void json_lives(void)
 
 	printf("{\n \"lives\": [");
 	for (unsigned work = 0; work < WORKLOADS; work++)
-		for (unsigned who = 0; who < CONTESTANTS; who++) {
-			const struct result *r = &results[who][work];
+		for (unsigned number = 0; number < CONTESTANTS; number++) {
+			const struct result *r = &results[number][work];
 
 			printf("%s\n  {\"workload\": \"%s\", \"weight\": %.2f, \"pblock\": \"%s\", "
 			       "\"ns_median\": %.2f, \"ns_least\": %.2f, \"access_ns_least\": "
@@ -194,14 +195,14 @@ static void json_lives(void)
 	comma = "";
 	printf("\n ],\n \"weighted\": [");
 	for (unsigned i = 0; i < COSTS; i++)
-		for (unsigned who = 0; who < CONTESTANTS; who++) {
+		for (unsigned number = 0; number < CONTESTANTS; number++) {
 			printf("%s\n  {\"cost\": \"%s\", \"pblock\": \"%s\", \"ns\": %.2f, "
 			       "\"v3_of_it\": %.3f, \"mean_ratio_of_v3\": %.3f}",
-			       comma, costs[i].json, results[who][0].contestant,
-			       weighted(costs[i].cost, results[who]),
+			       comma, costs[i].json, results[number][0].contestant,
+			       weighted(costs[i].cost, results[number]),
 			       weighted(costs[i].cost, OURS) /
-				       weighted(costs[i].cost, results[who]),
-			       mean_ratio(costs[i].cost, OURS, results[who]));
+				       weighted(costs[i].cost, results[number]),
+			       mean_ratio(costs[i].cost, OURS, results[number]));
 			comma = ",";
 		}
 	printf("\n ]");

@@ -102,9 +102,9 @@ def read_counts(path):
 
 def users(number):
     """Operations that read it, operations that set it."""
-    for who, numbers in USERS.items():
+    for operations, numbers in USERS.items():
         if str(number) in numbers.split():
-            return who if isinstance(who, tuple) else (who, who)
+            return operations if isinstance(operations, tuple) else (operations, operations)
     raise SystemExit(f"make_workloads.py: USERS says nothing about parameter {number}")
 
 
@@ -119,11 +119,11 @@ def of_operations(counts):
     return left
 
 
-def spread(count, who):
+def spread(count, operations):
     """Operation: its part of the count; the sum is the count."""
-    total = sum(OPERATIONS[operation] for operation in who)
+    total = sum(OPERATIONS[operation] for operation in operations)
     parts, given, seen = {}, 0, 0
-    for operation in who:
+    for operation in operations:
         seen += OPERATIONS[operation]
         parts[operation] = count * seen // total - given
         given += parts[operation]
@@ -134,10 +134,10 @@ def per_operation(counts):
     """Operation: {parameter: [gets, sets]}, sums over its pblocks."""
     kinds = {operation: {} for operation in OPERATIONS}
     for number, both in sorted(of_operations(counts).items()):
-        for index, (count, who) in enumerate(zip(both, users(number))):
+        for index, (count, operations) in enumerate(zip(both, users(number))):
             if count == 0:
                 continue
-            for operation, part in spread(count, who).items():
+            for operation, part in spread(count, operations).items():
                 kinds[operation].setdefault(number, [0, 0])[index] = part
     return kinds
 
@@ -218,10 +218,10 @@ def life(name, gets, sets):
 def values_of(operation):
     """The pblocks of the values of one operation, one after the other."""
     lives, number = [], 0
-    for pblocks, who, sets, gets in VALUES:
-        if operation not in who:
+    for pblocks, operations, sets, gets in VALUES:
+        if operation not in operations:
             continue
-        for _ in range(rounded(pblocks, sum(OPERATIONS[other] for other in who))):
+        for _ in range(rounded(pblocks, sum(OPERATIONS[other] for other in operations))):
             number += 1
             lives.append(life(f"value{number}", gets, sets))
     return lives

@@ -20,41 +20,43 @@ static bool is_copy(enum kind kind)
 	return kind == KIND_OWNED_COPY || kind == KIND_TEXT_COPY;
 }
 
-static void set(const struct contestant *who, Slapi_PBlock *pb, const struct parameter *parameter)
+static void set(const struct contestant *contestant, Slapi_PBlock *pb,
+		const struct parameter *parameter)
 {
 	void *value = &variable;
 
 	if (parameter->kind == KIND_OWNED || parameter->kind == KIND_OWNED_COPY)
-		value = who->has_strings ? slab_ch_strdup(text) : text;
+		value = contestant->has_strings ? slab_ch_strdup(text) : text;
 	else if (parameter->kind == KIND_TEXT || parameter->kind == KIND_TEXT_COPY)
 		value = text;
-	who->set(pb, (int)parameter->number, value);
+	contestant->set(pb, (int)parameter->number, value);
 }
 
-static void get(const struct contestant *who, Slapi_PBlock *pb, const struct parameter *parameter)
+static void get(const struct contestant *contestant, Slapi_PBlock *pb,
+		const struct parameter *parameter)
 {
 	struct slapi_pblock_address value = {{0}};
 
-	who->get(pb, (int)parameter->number, &value);
-	if (who->has_strings && is_copy(parameter->kind))
+	contestant->get(pb, (int)parameter->number, &value);
+	if (contestant->has_strings && is_copy(parameter->kind))
 		slab_mfree((void *)(uintptr_t)value.words[0]);
 }
 
-static void weigh_one(const struct contestant *who, const struct trace *trace, uint32_t name,
+static void weigh_one(const struct contestant *contestant, const struct trace *trace, uint32_t name,
 		      struct weight *weight)
 {
-	Slapi_PBlock *pb = who->new();
+	Slapi_PBlock *pb = contestant->new();
 
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct call *call = &trace->calls[i];
 
 		if (call->pblock == name && call->verb == VERB_SET)
-			set(who, pb, call->parameter);
+			set(contestant, pb, call->parameter);
 		else if (call->pblock == name && call->verb == VERB_GET)
-			get(who, pb, call->parameter);
+			get(contestant, pb, call->parameter);
 	}
-	weigh(who, pb, weight);
-	who->destroy(pb);
+	weigh(contestant, pb, weight);
+	contestant->destroy(pb);
 }
 
 static bool is_plain(const struct trace *trace)
@@ -81,9 +83,9 @@ bool weigh_trace(const char *path, struct trace_result *result)
 			*at = '?'; /* JSON is printed as it is */
 		result->pblocks = trace.pblocks;
 	}
-	for (unsigned who = 0; done && who < LAYOUTS; who++)
+	for (unsigned number = 0; done && number < LAYOUTS; number++)
 		for (uint32_t name = 0; name < trace.pblocks; name++)
-			weigh_one(contestants[who], &trace, name, &result->weights[who]);
+			weigh_one(contestants[number], &trace, name, &result->weights[number]);
 	trace_free(&trace);
 	return done;
 }

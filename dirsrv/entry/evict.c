@@ -58,7 +58,7 @@ void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned va
 			return;
 }
 
-static void give_back(struct dirsrv_entry_cache *cache, struct victims *victims, size_t bytes)
+static void victims_free(struct dirsrv_entry_cache *cache, struct victims *victims, size_t bytes)
 {
 	victims_retire(victims);
 	if (bytes >= TRIM_BYTES)
@@ -76,7 +76,7 @@ size_t dirsrv_entry_cache_evict(struct dirsrv_entry_cache *cache, size_t bytes)
 		entries++;
 	}
 	cache_unlock(cache);
-	give_back(cache, &victims, gone);
+	victims_free(cache, &victims, gone);
 	return entries;
 }
 
@@ -91,7 +91,7 @@ void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit
 	cache_make_room(cache, 0, VAIN_ALL, &victims);
 	gone -= cache_bytes(cache);
 	cache_unlock(cache);
-	give_back(cache, &victims, gone);
+	victims_free(cache, &victims, gone);
 }
 
 /* --- libslab's callbacks ---------------------------------------------------------------- */

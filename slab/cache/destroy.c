@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "cache/create.h"
 #include "cache/handles.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

@@ -10,7 +10,7 @@
  * What needs no lock needs nothing here: sections end with their thread, and a
  * slab that another thread had isolated to allocate or to free stays isolated, so
  * the child loses its free objects, but never gets one twice. A thread that isolates slabs
- * for anything else holds a flush_lock (hand.h), or records them (defrag.c, release.c).
+ * for anything else holds a flush_lock (isolated.h), or records them (defrag.c, release.c).
  */
 #include <pthread.h>
 
@@ -19,7 +19,7 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "control/server.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
@@ -42,7 +42,7 @@ static uint64_t signal_mask;
  * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
  *   1 registry_lock         the list of caches (registry.c)
- *   2 cache->flush_lock     slabs isolated by the thread that looks at them (hand.h), and
+ *   2 cache->flush_lock     slabs isolated by the thread that looks at them (isolated.h), and
  *                           those that were taken from CPUs (revoke.c);
  *                           a thread holds that of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)

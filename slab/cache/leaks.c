@@ -34,7 +34,7 @@ struct leaks {
 	struct report report;
 	unsigned long count;
 	unsigned sites;
-	struct slab_track who;
+	struct slab_track site;
 	char text[LEAK_FRAMES][SYMBOL_TEXT];
 	uint64_t map[SLAB_MAP_WORDS]; /* free objects of one slab */
 };
@@ -58,14 +58,14 @@ static void make_room(struct leaks *leaks, size_t bytes)
 /* Its allocation, on one line. */
 static void add_track(struct leaks *leaks, const struct track *track)
 {
-	struct slab_track *who = &leaks->who;
+	struct slab_track *site = &leaks->site;
 
-	track_describe(track, who);
-	if (!who->tid || !who->frames)
+	track_describe(track, site);
+	if (!site->tid || !site->frames)
 		return;
-	symbolize(1, who->frame, leaks->text);
+	symbolize(1, site->frame, leaks->text);
 	report_line(&leaks->report, "Allocated in %s age=%" PRIu64 " ms cpu=%d tid=%d (%s)",
-		    leaks->text[0], who->age_ms, who->cpu, who->tid, who->thread);
+		    leaks->text[0], site->age_ms, site->cpu, site->tid, site->thread);
 }
 
 static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)

@@ -133,7 +133,7 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
 	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (revoke.c) */
 	uint32_t taken_idle_since;       /* … the epoch in which they were last seen at work */
-	unsigned waiting;                /* threads that want flush_lock first (hand.h) */
+	unsigned waiting;                /* threads that want flush_lock first (isolated.h) */
 	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
 	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
 	unsigned remote_node_ratio;      /* per cent (refill.c); tuning */
@@ -178,7 +178,7 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	/* stats: under the counters lock (inspect/counters.h). */
 	struct counter_table *counters; /* a mapping of its own */
 
-	/* While a thread has isolated listed slabs, or slabs of CPUs (core/hand.h), and for what
+	/* While a thread has isolated listed slabs, or slabs of CPUs (core/isolated.h), and for what
 	 * is said to be under it above. */
 	pthread_mutex_t flush_lock;
 	struct cache_node node[];

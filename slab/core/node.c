@@ -14,7 +14,7 @@
  *
  * The lists may have a million slabs, and allocations wait for the lock. So an operation
  * that looks at more than one slab takes NODE_PIECE of them at a time, and lets waiting
- * threads have the lock in between; a mutex alone would not (hand.h). Meanwhile every slab
+ * threads have the lock in between; a mutex alone would not (isolated.h). Meanwhile every slab
  * stays where other threads, and the child of a fork, find it.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "core/node.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/slab.h"
 #include "pages/idle.h"
 #include "pages/queue.h"

@@ -24,7 +24,7 @@ unsigned node_put(struct slab_cache *cache, struct slab *slabs);
 /* Isolate up to max slabs, linked by next; sparse ones when there are no others. */
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
 
-/* … up to max that a walk wants, in their order (hand.h). Of the list, or of the sparse
+/* … up to max that a walk wants, in their order (isolated.h). Of the list, or of the sparse
  * slabs, the first NODE_PIECE are looked at, and go to its end. */
 struct list_walk;
 struct node_look {

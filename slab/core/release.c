@@ -27,7 +27,7 @@
 
 #include "core/callback.h"
 #include "core/debug_record.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
@@ -43,7 +43,7 @@ bool flush_lock_is_held(void)
 	return locked;
 }
 
-void hand_set_locked(bool is_locked)
+void flush_lock_set_held(bool is_locked)
 {
 	locked = is_locked;
 }
@@ -146,7 +146,7 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
 {
 	debug_destroy_objects(cache, slab);
-	slab_give_back(cache, slab);
+	slab_free_pages(cache, slab);
 }
 
 /* Of a cache that is being destroyed no reader can have found an object since the grace
@@ -168,7 +168,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	debug_destroy_objects(cache, slab);
 	pthread_mutex_lock(&cache->flush_lock);
 	has_left(node, slab);
-	slab_give_back(cache, slab);
+	slab_free_pages(cache, slab);
 	pthread_mutex_unlock(&cache->flush_lock);
 }
 

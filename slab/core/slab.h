@@ -127,7 +127,7 @@ void slab_release_leaving(struct slab_cache *cache);
 /* In the child of a fork: … and with those that threads had isolated. */
 void release_after_fork_child(struct slab_cache *cache);
 /* … when its objects are destroyed already. */
-void slab_give_back(struct slab_cache *cache, struct slab *slab);
+void slab_free_pages(struct slab_cache *cache, struct slab *slab);
 /* Destroy the objects of an unused slab, with debug flags or without: with no lock held. */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
 /* Call the destructor, between callback_begin() and callback_end(). */

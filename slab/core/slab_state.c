@@ -197,7 +197,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	return slab;
 }
 
-void slab_give_back(struct slab_cache *cache, struct slab *slab)
+void slab_free_pages(struct slab_cache *cache, struct slab *slab)
 {
 	const size_t bytes = slab_bytes(slab);
 	struct cache_node *node = &cache->node[slab->node];

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/cache.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 
 struct damage;
 struct bug_info;

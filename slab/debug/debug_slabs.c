@@ -17,7 +17,7 @@
 #include "config/options.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"

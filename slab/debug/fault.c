@@ -77,7 +77,7 @@ static void explain(const siginfo_t *info, const ucontext_t *context)
 	if (!guard_covers(fault.address))
 		return;
 	/* As if it were a return address: those are looked up one byte before. */
-	track_fill(&fault.who, (const char *)trap_pc(context) + 1);
+	track_fill(&fault.track, (const char *)trap_pc(context) + 1);
 	if (!report_begin_alone())
 		return;
 	if (report_stack_top)

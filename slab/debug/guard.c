@@ -178,7 +178,7 @@ static struct slab *wait_over(void)
 
 /* A slab that waits no longer: the page layer's others expect it accessible. Where
  * that fails (too many mappings), it waits for an object of ours. */
-static bool give_back(struct slab *slab)
+static bool free_guarded(struct slab *slab)
 {
 	const bool accessible = os_protect(slab->cpu.base, guard_bytes(), true);
 
@@ -272,7 +272,7 @@ unsigned guard_flush(struct slab_cache *cache)
 	guard_unlock();
 	for (; slabs; slabs = next) {
 		next = slabs->next;
-		n += give_back(slabs);
+		n += free_guarded(slabs);
 	}
 	return n;
 }
@@ -331,7 +331,7 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	}
 	obj = slab->cpu.base + place.object;
 	if (!open_place(slab, &place) || !construct(cache, obj)) {
-		give_back(slab);
+		free_guarded(slab);
 		account_release(&cache->account, guard_bytes());
 		return NULL;
 	}
@@ -383,13 +383,13 @@ static bool check_once(struct slab_cache *cache, struct slab *slab, struct bug_i
 }
 
 /* Both sides may be damaged. */
-static long check(struct slab_cache *cache, struct slab *slab, const struct track *who)
+static long check(struct slab_cache *cache, struct slab *slab, const struct track *detector)
 {
 	struct bug_info bug;
 	long problems = 0;
 
 	for (; !check_once(cache, slab, &bug); problems++) {
-		bug.detected = *who;
+		bug.detected = *detector;
 		debug_report(cache, &bug);
 	}
 	return problems;

@@ -72,11 +72,11 @@ void guard_unlock(void);
 
 /* --- faults ------------------------------------------------------------------------ */
 
-/* An access that faulted, by the thread `who`. */
+/* An access that faulted, and the thread that made it. */
 struct guard_fault {
 	const void *address;
 	enum trap_access access;
-	struct track who;
+	struct track track;
 };
 
 /* Does the address lie in a guarded slab? Async-signal-safe. */

@@ -60,6 +60,6 @@ void guard_report_fault(const struct guard_fault *fault)
 	note_distance(&bug, capital[fault->access], address, object, size);
 	bug_info_slab(&bug, slab);
 	bug_info_object(&bug, slab, 0);
-	bug.detected = fault->who;
+	bug.detected = fault->track;
 	debug_report(cache, &bug);
 }

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "config/fail.h"
 #include "core/debug_record.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

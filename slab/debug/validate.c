@@ -3,7 +3,7 @@
  * Validation of a cache.
  *
  * Slabs without debug flags are isolated for the check: they are taken back from the CPUs
- * and, some at a time (hand.h), off their node's list. Their freelists must name each
+ * and, some at a time (isolated.h), off their node's list. Their freelists must name each
  * free object once and nothing else; full slabs have nothing to look at. Validations
  * are numbered, and a slab has the number of the last one that checked it: a validation
  * that runs at the same time has checked it for this one. Slabs with debug flags are check.c's.
@@ -15,7 +15,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

@@ -53,7 +53,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "config/options.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

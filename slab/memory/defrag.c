@@ -19,7 +19,7 @@
  * allocation need more memory, and a thread that takes slabs (shrink, validation, debug flags,
  * destruction) takes sparse ones, too.
  *
- * Other isolated slabs are protected by flush_lock (hand.h). No callback may be called under
+ * Other isolated slabs are protected by flush_lock (isolated.h). No callback may be called under
  * it: a thread may wait for flush_lock while it holds a lock of the application. So
  * cache->isolated records what is isolated, and each step that changes it, or the slab's
  * freelist, is made under the lock: taking the slab, taking an object to move to, freeing
@@ -53,7 +53,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "core/callback.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
@@ -237,13 +237,13 @@ static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *release
  * could be waiting for what its own caller has locked. */
 static int begin(struct slab_cache *cache)
 {
-	uint32_t nobody = 0;
+	uint32_t idle = 0;
 
 	if (!cache || cache->magic != CACHE_MAGIC)
 		return with_errno(-EINVAL);
 	if (!cache->migrate)
 		return with_errno(-ENOTSUP);
-	if (!__atomic_compare_exchange_n(&cache->defragging, &nobody, 1, false, __ATOMIC_ACQUIRE,
+	if (!__atomic_compare_exchange_n(&cache->defragging, &idle, 1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return with_errno(-EBUSY);
 	cache->isolated.thread = pthread_self();

@@ -7,7 +7,7 @@
 #include "config/options.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "debug/guard.h"

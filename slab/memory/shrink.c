@@ -9,7 +9,7 @@
 #include "memory/shrink.h"
 #include "base/cancel.h"
 #include "base/error.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

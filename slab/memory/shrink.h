@@ -3,7 +3,7 @@
 #ifndef SLAB_MEMORY_SHRINK_H
 #define SLAB_MEMORY_SHRINK_H
 
-#include "core/hand.h"
+#include "core/isolated.h"
 
 struct slab_cache;
 /* Empty slabs of the nodes go, the others are sorted: how many went. */

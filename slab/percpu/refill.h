@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/cache.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 
 /* --- to a CPU ---------------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 /* Take back what CPUs hold; slabs end on node lists, full, or released. Of listed ones,
  * min_partial are kept without objects in use. Returns how many were released. */
 unsigned cache_flush(struct slab_cache *cache);
-/* … with flush_lock taken as `how` says (hand.h); false: it could not be. */
+/* … with flush_lock taken as `how` says (isolated.h); false: it could not be. */
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
 /* … listed slabs stay as they are; those of CPUs are idle since that epoch (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);

@@ -18,7 +18,7 @@
  * at its limit, goes on where another thread stopped, and so does one that would take a
  * fresh slab otherwise (cache_steal()).
  */
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"

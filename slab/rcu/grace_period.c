@@ -222,9 +222,9 @@ static bool grace_period(struct cache_rcu *rcu)
 
 static bool start_driving(struct cache_rcu *rcu)
 {
-	uint32_t nobody = 0;
+	uint32_t idle = 0;
 
-	return __atomic_compare_exchange_n(&rcu->driving, &nobody, 1, false, __ATOMIC_ACQUIRE,
+	return __atomic_compare_exchange_n(&rcu->driving, &idle, 1, false, __ATOMIC_ACQUIRE,
 					   __ATOMIC_RELAXED);
 }
 

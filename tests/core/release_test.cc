@@ -26,7 +26,7 @@
 #include "../support/readers.h"
 
 extern "C" {
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "pages/segment.h"
 #include "rcu/free_rcu.h"
 }

@@ -40,14 +40,14 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 	/* Our own slot under another CPU's number: it must stay as it is. */
 	const int other = cpu_ + 1;
 	char *elsewhere = slots_ - (std::ptrdiff_t{1} << CPU_AREA_SHIFT);
-	bare_slab &current = make_current({}), &slab = make_owned({1}), &full = make_owned({});
+	plain_slab &current = make_current({}), &slab = make_owned({1}), &full = make_owned({});
 	struct cpu_slab *popped;
 	struct cpu_batch batch;
 	std::uint64_t word;
 
 	commits([&] { return list(full); });
 	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
-	for (bare_slab *s : {&current, &slab})
+	for (plain_slab *s : {&current, &slab})
 		cpu_slab_set_owner(s->get(), static_cast<std::uint32_t>(other));
 	ASSERT_EQ(cpu_slot(elsewhere, other), slot_);
 
@@ -77,7 +77,7 @@ TEST_P(EngineTest, SectionsWithLocksActForAnyCpu)
 	if (cpu_possible() < 2)
 		GTEST_SKIP() << "one CPU";
 	const int other = cpu_ == 0 ? 1 : 0;
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(other));
 	EXPECT_EQ(engine_->install(slots_, other, slab.get()), CPU_DONE);
@@ -104,7 +104,7 @@ TEST_P(EngineTest, FenceWaitsForSectionsUnderLocks)
 {
 	if (is("rseq"))
 		GTEST_SKIP() << "rseq's fence restarts them";
-	bare_slab &slab = make_owned({0});
+	plain_slab &slab = make_owned({0});
 	std::atomic<bool> fenced{false};
 
 	inside = let_go = false;
@@ -130,7 +130,7 @@ TEST_P(EngineTest, FenceEndsSectionsThatBeganBefore)
 {
 	if (!is("rseq"))
 		GTEST_SKIP() << "engines with locks wait for them";
-	bare_slab &slab = make_current({0, 1});
+	plain_slab &slab = make_current({0, 1});
 	std::atomic<bool> running{false};
 	void *obj = &running;
 
@@ -163,7 +163,7 @@ TEST_P(EngineTest, FenceReturnsWhenNobodyIsThere)
 /* Fork handlers hold every lock over the fork. */
 TEST_P(EngineTest, LockAllKeepsSectionsUnderLocksOut)
 {
-	bare_slab &slab = make_owned({0});
+	plain_slab &slab = make_owned({0});
 	std::atomic<bool> installed{false};
 
 	cpu_slots_lock_all();
@@ -188,7 +188,7 @@ TEST_P(EngineTest, LockAllKeepsSectionsUnderLocksOut)
 
 TEST_P(EngineTest, IsolatedTakesWhatWasPutLastFirst)
 {
-	bare_slab &slab = make(16);
+	plain_slab &slab = make(16);
 	std::uint16_t taken[16];
 
 	EXPECT_EQ(cpu_slab_take(slab.get(), 16, taken), 0u);
@@ -211,7 +211,7 @@ TEST_P(EngineTest, IsolatedTakesWhatWasPutLastFirst)
 
 TEST_P(EngineTest, IsolatedKeepsTheFreelistOverAChangeOfOwner)
 {
-	bare_slab &slab = make_owned({1, 2, 3});
+	plain_slab &slab = make_owned({1, 2, 3});
 
 	EXPECT_EQ(cpu_slab_owner(slab.get()), static_cast<std::uint32_t>(cpu_));
 	commits([&] { return engine_->disown(slots_, cpu_, slab.get(), false); });
@@ -223,7 +223,7 @@ TEST_P(EngineTest, IsolatedKeepsTheFreelistOverAChangeOfOwner)
 TEST_P(EngineTest, IsolatedHoldsEveryObjectOfTheLargestSlab)
 {
 	for (std::size_t size : {8u, 16u, 24u, 56u, 712u, 4096u, 32768u}) {
-		bare_slab slab(std::min(objects_of_largest_slab(size), 65535u), size);
+		plain_slab slab(std::min(objects_of_largest_slab(size), 65535u), size);
 		std::uint16_t taken;
 
 		slab.put_all();

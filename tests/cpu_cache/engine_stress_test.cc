@@ -23,7 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/bare_slab.h"
+#include "../support/plain_slab.h"
 #include "../support/process.h"
 #include "../support/slot_arena.h"
 
@@ -288,7 +288,7 @@ class AbortTest : public testing::TestWithParam<int>
 {
 };
 
-enum cpu_result run_section_of_point(int point, char *slots, int cpu, bare_slab &slab)
+enum cpu_result run_section_of_point(int point, char *slots, int cpu, plain_slab &slab)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 
@@ -314,7 +314,7 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 	{
 		const int cpu = cpu_engine->cpu();
 		interruptions often(1000);
-		bare_slab slab(8);
+		plain_slab slab(8);
 
 		slab.put({5});
 		/* Push to the last-freed word must not be saved by the second sequence. */

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineTest, testing::Values("rseq", "cmpxchg16
 
 TEST_P(EngineTest, PopTakesTheCurrentSlabsObjectsLastInFirstOut)
 {
-	bare_slab &slab = make_current({3, 0, 5});
+	plain_slab &slab = make_current({3, 0, 5});
 
 	EXPECT_EQ(pop(), slab.object(5));
 	EXPECT_EQ(slab.free_objects(), (indices{0, 3}));
@@ -65,7 +65,7 @@ TEST_P(EngineTest, PopGivesTheLastFreedObjectFirst)
 {
 	if (!is("rseq"))
 		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	bare_slab &slab = make_current({1});
+	plain_slab &slab = make_current({1});
 
 	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(7));
 	EXPECT_EQ(pop(), slab.object(7));
@@ -78,7 +78,7 @@ TEST_P(EngineTest, PopGivesTheLastFreedObjectOfAnExhaustedSlab)
 {
 	if (!is("rseq"))
 		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	bare_slab &slab = make_current({});
+	plain_slab &slab = make_current({});
 
 	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
 	EXPECT_EQ(pop(), slab.object(2));
@@ -88,7 +88,7 @@ TEST_P(EngineTest, PopGivesTheLastFreedObjectOfAnExhaustedSlab)
 /* What revocation relies on: without a current slab, no allocation takes last_freed. */
 TEST_P(EngineTest, PopLeavesTheLastFreedObjectWhenThereIsNoCurrentSlab)
 {
-	bare_slab &slab = make_owned({});
+	plain_slab &slab = make_owned({});
 
 	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
 	pop_misses();
@@ -98,7 +98,7 @@ TEST_P(EngineTest, PopMissesOnACurrentSlabThatAnotherCpuOwns)
 {
 	if (!is("cmpxchg16b"))
 		GTEST_SKIP() << "only cmpxchg16b reads a current slab that may be stale";
-	bare_slab &slab = make_current({0, 1});
+	plain_slab &slab = make_current({0, 1});
 
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	pop_misses();
@@ -108,7 +108,7 @@ TEST_P(EngineTest, PopMissesOnACurrentSlabThatAnotherCpuOwns)
 
 TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
 {
-	bare_slab &slab = make_owned({0});
+	plain_slab &slab = make_owned({0});
 	void *obj = nullptr;
 
 	EXPECT_EQ(engine_->pop_last_freed(slots_), nullptr);
@@ -129,7 +129,7 @@ TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
 
 TEST_P(EngineTest, PopLastFreedMissesOnAClosedSlot)
 {
-	bare_slab &slab = make_current({0});
+	plain_slab &slab = make_current({0});
 
 	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
 	close();
@@ -148,7 +148,7 @@ TEST_P(EngineTest, PopLastFreedMissesOnAClosedSlot)
 struct stale_current {
 	char *slots;
 	struct cpu_slot *slot;
-	bare_slab *slab;
+	plain_slab *slab;
 	int cpu;
 	bool done;
 } stale;
@@ -169,7 +169,7 @@ TEST_P(EngineTest, PopDoesNotFollowAStaleCurrentToAnotherUsersObjects)
 {
 	if (!is("cmpxchg16b"))
 		GTEST_SKIP() << "only cmpxchg16b reads a current slab that may be stale";
-	bare_slab &slab = make_current({0, 1});
+	plain_slab &slab = make_current({0, 1});
 
 	stale = {slots_, slot_, &slab, cpu_, false};
 	cpu_inject_hook = make_current_stale;
@@ -200,7 +200,7 @@ TEST_P(EngineTest, PopSeesThatAListIsAnotherThatLooksTheSame)
 {
 	if (!is("cmpxchg16b"))
 		GTEST_SKIP() << "only cmpxchg16b compares lists";
-	bare_slab &slab = make_current({1, 2, 3});
+	plain_slab &slab = make_current({1, 2, 3});
 
 	stale = {slots_, slot_, &slab, cpu_, false};
 	cpu_inject_hook = make_list_look_the_same;
@@ -217,7 +217,7 @@ TEST_P(EngineTest, PushFillsTheLastFreedPlaceFirst)
 	if (!is("rseq"))
 		GTEST_SKIP() << "only rseq keeps a last-freed object";
 	/* Of any slab: this one has no owner. */
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	commits([&] { return push(slab, 4); });
 	EXPECT_EQ(slot_->last_freed, reinterpret_cast<std::uint64_t>(slab.object(4)));
@@ -227,7 +227,7 @@ TEST_P(EngineTest, PushFillsTheLastFreedPlaceFirst)
 
 TEST_P(EngineTest, PushPutsTheObjectOnTopOfASlabThatTheCpuOwns)
 {
-	bare_slab &slab = make_owned({1});
+	plain_slab &slab = make_owned({1});
 
 	fill_last_freed();
 	commits([&] { return push(slab, 6); });
@@ -238,7 +238,7 @@ TEST_P(EngineTest, PushPutsTheObjectOnTopOfASlabThatTheCpuOwns)
 
 TEST_P(EngineTest, PushMissesOnSlabsOfOthersAndOfNobody)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	fill_last_freed();
 	misses([&] { return push(slab, 0); });
@@ -249,7 +249,7 @@ TEST_P(EngineTest, PushMissesOnSlabsOfOthersAndOfNobody)
 /* A closed slot still serves slabs that it owns. */
 TEST_P(EngineTest, PushAndPopGoOnOnAClosedSlot)
 {
-	bare_slab &slab = make_current({0});
+	plain_slab &slab = make_current({0});
 
 	close();
 	fill_last_freed();
@@ -260,7 +260,7 @@ TEST_P(EngineTest, PushAndPopGoOnOnAClosedSlot)
 
 TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 {
-	bare_slab &slab = make_owned({}, 65);
+	plain_slab &slab = make_owned({}, 65);
 
 	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++)
@@ -276,9 +276,9 @@ TEST_P(EngineTest, PushSeesThatTheObjectIsTheHotOne)
 	if (!is("rseq"))
 		GTEST_SKIP() << "only rseq keeps a last-freed object";
 	/* Whatever the owner of the slab. */
-	bare_slab &owned = make_owned({1, 2}), &other = make();
+	plain_slab &owned = make_owned({1, 2}), &other = make();
 
-	for (bare_slab *slab : {&owned, &other}) {
+	for (plain_slab *slab : {&owned, &other}) {
 		slot_->last_freed = 0;
 		commits([&] { return push(*slab, 4); });
 		sees_double([&] { return push(*slab, 4); });
@@ -288,7 +288,7 @@ TEST_P(EngineTest, PushSeesThatTheObjectIsTheHotOne)
 
 TEST_P(EngineTest, PushSeesThatTheObjectIsOnTop)
 {
-	bare_slab &slab = make_owned({1, 6});
+	plain_slab &slab = make_owned({1, 6});
 
 	fill_last_freed();
 	sees_double([&] { return push(slab, 6); });
@@ -299,7 +299,7 @@ TEST_P(EngineTest, PushSeesThatTheObjectIsOnTop)
 
 TEST_P(EngineTest, PushSeesThatTheLastFreeObjectIsOnTop)
 {
-	bare_slab &slab = make_owned({}, 65);
+	plain_slab &slab = make_owned({}, 65);
 
 	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++) {
@@ -312,7 +312,7 @@ TEST_P(EngineTest, PushSeesThatTheLastFreeObjectIsOnTop)
 /* The same slab, the same place, once as allocated as it can be. */
 TEST_P(EngineTest, PushTakesAnObjectThatWasOnTopAndWasAllocatedSince)
 {
-	bare_slab &slab = make_current({0, 1});
+	plain_slab &slab = make_current({0, 1});
 
 	for (unsigned i : {1u, 0u}) {
 		fill_last_freed();
@@ -330,7 +330,7 @@ TEST_P(EngineTest, PushTakesAnObjectThatWasOnTopAndWasAllocatedSince)
 TEST_P(EngineTest, PushPutsAnyObjectOnAnEmptyStack)
 {
 	for (unsigned i = 0; i < 8; i++) {
-		bare_slab &slab = make_owned({});
+		plain_slab &slab = make_owned({});
 
 		fill_last_freed();
 		commits([&] { return push(slab, i); });
@@ -340,7 +340,7 @@ TEST_P(EngineTest, PushPutsAnyObjectOnAnEmptyStack)
 
 TEST_P(EngineTest, PushDoesNotLookIntoSlabsOfOthers)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	slab.put({1});
 	fill_last_freed();
@@ -351,7 +351,7 @@ TEST_P(EngineTest, PushDoesNotLookIntoSlabsOfOthers)
 
 TEST_P(EngineTest, BatchSeesThatTheObjectWasBatchedLast)
 {
-	bare_slab &slab = make(100), &other = make(100);
+	plain_slab &slab = make(100), &other = make(100);
 	struct cpu_batch batch;
 
 	for (unsigned i = 0; i < CPU_BATCH_MAX; i++) {
@@ -373,7 +373,7 @@ TEST_P(EngineTest, BatchSeesThatTheObjectWasBatchedLast)
 
 TEST_P(EngineTest, BatchSeesNothingOnAClosedSlot)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 8); });
 	close();
@@ -383,7 +383,7 @@ TEST_P(EngineTest, BatchSeesNothingOnAClosedSlot)
 /* Two objects that are freed alternately are never detected on top. */
 TEST_P(EngineTest, PushWritesNothingBehindAFullStack)
 {
-	bare_slab &slab = make_owned({0, 1, 2, 3, 4, 5, 6, 7});
+	plain_slab &slab = make_owned({0, 1, 2, 3, 4, 5, 6, 7});
 
 	fill_last_freed();
 	for (unsigned i : {0u, 1u, 0u, 1u})
@@ -393,7 +393,7 @@ TEST_P(EngineTest, PushWritesNothingBehindAFullStack)
 
 TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 {
-	bare_slab &slab = make_owned({}, 8);
+	plain_slab &slab = make_owned({}, 8);
 	enum cpu_result result = CPU_MOVED;
 
 	fill_last_freed();
@@ -415,7 +415,7 @@ TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 
 TEST_P(EngineTest, PushBulkWritesNothingBehindAFullStack)
 {
-	bare_slab &slab = make_owned({0, 1, 2, 3, 4, 5});
+	plain_slab &slab = make_owned({0, 1, 2, 3, 4, 5});
 
 	ends_as(CPU_FULL, [&] { return push_bulk(slab, {0, 1, 2}); });
 	commits([&] { return push_bulk(slab, {6, 7}); });
@@ -424,7 +424,7 @@ TEST_P(EngineTest, PushBulkWritesNothingBehindAFullStack)
 
 TEST_P(EngineTest, WhatIsPutOnAnIsolatedSlabEndsWhenTheStackIsFull)
 {
-	bare_slab &slab = make(8);
+	plain_slab &slab = make(8);
 
 	slab.put({0, 1, 2, 3, 4, 5});
 	slab.put({6, 7, 0, 1});
@@ -452,7 +452,7 @@ TEST_P(EngineTest, PushDoesNotTakeForATopWhatAnotherThreadWritesToTheStack)
 	if (!is("rseq"))
 		GTEST_SKIP() << "the others look at it under the slot's lock, or not at all";
 	/* Full, so that the push has to ask why it missed. */
-	bare_slab &slab = make_owned({1, 2, 3, 4, 5, 6, 7, 1});
+	plain_slab &slab = make_owned({1, 2, 3, 4, 5, 6, 7, 1});
 	enum cpu_result result = CPU_MOVED;
 
 	fill_last_freed();
@@ -469,7 +469,7 @@ TEST_P(EngineTest, PushDoesNotTakeForATopWhatAnotherThreadWritesToTheStack)
 
 TEST_P(EngineTest, PopBulkTakesWhatIsAskedForInTheOrderOfPops)
 {
-	bare_slab &slab = make_current({0, 1, 2, 3, 4});
+	plain_slab &slab = make_current({0, 1, 2, 3, 4});
 
 	EXPECT_EQ(pop_bulk(3),
 		  (std::vector<void *>{slab.object(4), slab.object(3), slab.object(2)}));
@@ -478,7 +478,7 @@ TEST_P(EngineTest, PopBulkTakesWhatIsAskedForInTheOrderOfPops)
 
 TEST_P(EngineTest, PopBulkTakesNoMoreThanThereIs)
 {
-	bare_slab &slab = make_current({5, 2});
+	plain_slab &slab = make_current({5, 2});
 
 	EXPECT_EQ(pop_bulk(7), (std::vector<void *>{slab.object(2), slab.object(5)}));
 	EXPECT_EQ(slab.free_objects(), indices{});
@@ -495,7 +495,7 @@ TEST_P(EngineTest, PopBulkOfNothingAndWithoutACurrentSlab)
 
 TEST_P(EngineTest, PopBulkDrainsASlabOfMoreThanOneBatch)
 {
-	bare_slab &slab = make_current({}, 200);
+	plain_slab &slab = make_current({}, 200);
 	std::vector<void *> all;
 
 	slab.put_all();
@@ -509,7 +509,7 @@ TEST_P(EngineTest, PopBulkDrainsASlabOfMoreThanOneBatch)
 
 TEST_P(EngineTest, PopBulkLeavesTheLastFreedObjectAlone)
 {
-	bare_slab &slab = make_current({1, 2});
+	plain_slab &slab = make_current({1, 2});
 
 	slot_->last_freed = is("rseq") ? reinterpret_cast<std::uint64_t>(slab.object(7)) : 0;
 	const std::uint64_t last_freed = slot_->last_freed;
@@ -519,7 +519,7 @@ TEST_P(EngineTest, PopBulkLeavesTheLastFreedObjectAlone)
 
 TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
 {
-	bare_slab &slab = make_owned({0});
+	plain_slab &slab = make_owned({0});
 
 	commits([&] { return push_bulk(slab, {3, 1, 4}); });
 	EXPECT_EQ(slab.free_objects(), (indices{4, 1, 3, 0}));
@@ -528,7 +528,7 @@ TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
 
 TEST_P(EngineTest, PushBulkMissesOnSlabsOfOthersAndOfNobody)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	misses([&] { return push_bulk(slab, {1, 2}); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
@@ -539,7 +539,7 @@ TEST_P(EngineTest, PushBulkMissesOnSlabsOfOthersAndOfNobody)
 
 TEST_P(EngineTest, InstallSetsCurrentOnce)
 {
-	bare_slab &slab = make_owned({0}), &other = make_owned({1});
+	plain_slab &slab = make_owned({0}), &other = make_owned({1});
 
 	commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
 	EXPECT_EQ(slot_->current, slab.get());
@@ -549,7 +549,7 @@ TEST_P(EngineTest, InstallSetsCurrentOnce)
 
 TEST_P(EngineTest, InstallMissesOnAClosedSlot)
 {
-	bare_slab &slab = make_owned({0});
+	plain_slab &slab = make_owned({0});
 
 	close();
 	misses([&] { return engine_->install(slots_, cpu_, slab.get()); });
@@ -557,7 +557,7 @@ TEST_P(EngineTest, InstallMissesOnAClosedSlot)
 
 TEST_P(EngineTest, RetireClearsCurrentWhenExhausted)
 {
-	bare_slab &slab = make_current({});
+	plain_slab &slab = make_current({});
 
 	commits([&] { return engine_->retire(slots_, cpu_, slab.get()); });
 	EXPECT_EQ(slot_->current, nullptr);
@@ -566,7 +566,7 @@ TEST_P(EngineTest, RetireClearsCurrentWhenExhausted)
 
 TEST_P(EngineTest, RetireMissesOnAnotherCurrentSlab)
 {
-	bare_slab &other = make_owned({});
+	plain_slab &other = make_owned({});
 
 	misses([&] { return engine_->retire(slots_, cpu_, other.get()); });
 	make_current({});
@@ -575,7 +575,7 @@ TEST_P(EngineTest, RetireMissesOnAnotherCurrentSlab)
 
 TEST_P(EngineTest, RetireMissesOnAClosedSlot)
 {
-	bare_slab &slab = make_current({});
+	plain_slab &slab = make_current({});
 
 	close();
 	misses([&] { return engine_->retire(slots_, cpu_, slab.get()); });
@@ -585,14 +585,14 @@ TEST_P(EngineTest, RetireMissesOnASlabThatIsNotExhausted)
 {
 	if (is("cmpxchg16b"))
 		GTEST_SKIP() << "there, disown looks, in the exchange that matters";
-	bare_slab &slab = make_current({5});
+	plain_slab &slab = make_current({5});
 
 	misses([&] { return engine_->retire(slots_, cpu_, slab.get()); });
 }
 
 TEST_P(EngineTest, DisownClearsTheOwner)
 {
-	bare_slab &slab = make_owned({1, 2}), &exhausted = make_owned({});
+	plain_slab &slab = make_owned({1, 2}), &exhausted = make_owned({});
 
 	commits([&] { return engine_->disown(slots_, cpu_, slab.get(), false); });
 	EXPECT_EQ(cpu_slab_owner(slab.get()), CPU_NONE);
@@ -603,14 +603,14 @@ TEST_P(EngineTest, DisownClearsTheOwner)
 
 TEST_P(EngineTest, DisownMissesOnASlabThatIsNotExhaustedWhenAskedFor)
 {
-	bare_slab &slab = make_owned({1});
+	plain_slab &slab = make_owned({1});
 
 	misses([&] { return engine_->disown(slots_, cpu_, slab.get(), true); });
 }
 
 TEST_P(EngineTest, DisownMissesOnSlabsOfOthersAndOfNobody)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 
 	for (bool exhausted : {false, true})
 		misses([&] { return engine_->disown(slots_, cpu_, slab.get(), exhausted); });
@@ -621,7 +621,7 @@ TEST_P(EngineTest, DisownMissesOnSlabsOfOthersAndOfNobody)
 
 TEST_P(EngineTest, DisownMissesOnAClosedSlot)
 {
-	bare_slab &slab = make_owned({});
+	plain_slab &slab = make_owned({});
 
 	close();
 	misses([&] { return engine_->disown(slots_, cpu_, slab.get(), true); });
@@ -629,7 +629,7 @@ TEST_P(EngineTest, DisownMissesOnAClosedSlot)
 
 TEST_P(EngineTest, RevokeClearsTheOwnerWhateverGoesOn)
 {
-	bare_slab &slab = make_current({1, 2});
+	plain_slab &slab = make_current({1, 2});
 
 	close();
 	engine_->revoke(slots_, cpu_, slab.get());
@@ -643,10 +643,10 @@ TEST_P(EngineTest, RevokeClearsTheOwnerWhateverGoesOn)
 
 TEST_P(EngineTest, PartialIsAListThatCounts)
 {
-	bare_slab &a = make_owned({0}), &b = make_owned({0}), &c = make_owned({0});
+	plain_slab &a = make_owned({0}), &b = make_owned({0}), &c = make_owned({0});
 	struct cpu_slab *popped = nullptr;
 
-	for (bare_slab *slab : {&a, &b, &c})
+	for (plain_slab *slab : {&a, &b, &c})
 		commits([&] { return list(*slab); });
 	EXPECT_EQ(partial(), (std::vector<struct cpu_slab *>{c.get(), b.get(), a.get()}));
 	commits([&] { return engine_->partial_pop(slots_, cpu_, &popped); });
@@ -658,7 +658,7 @@ TEST_P(EngineTest, PartialIsAListThatCounts)
 
 TEST_P(EngineTest, PartialTakesAChainAtOnce)
 {
-	bare_slab &a = make_owned({0}), &b = make_owned({0}), &c = make_owned({0});
+	plain_slab &a = make_owned({0}), &b = make_owned({0}), &c = make_owned({0});
 
 	commits([&] { return list(a); });
 	b.get()->next = cpu_word(c.get(), 2);
@@ -668,10 +668,10 @@ TEST_P(EngineTest, PartialTakesAChainAtOnce)
 
 TEST_P(EngineTest, PartialTakeEmptiesTheList)
 {
-	bare_slab &a = make_owned({0}), &b = make_owned({0});
+	plain_slab &a = make_owned({0}), &b = make_owned({0});
 	std::uint64_t word = 0;
 
-	for (bare_slab *slab : {&a, &b})
+	for (plain_slab *slab : {&a, &b})
 		commits([&] { return list(*slab); });
 	commits([&] { return engine_->partial_take(slots_, cpu_, &word); });
 	EXPECT_EQ(slot_->partial, 0u);
@@ -691,7 +691,7 @@ TEST_P(EngineTest, PartialPopAndTakeMissOnAnEmptyList)
 
 TEST_P(EngineTest, PartialSectionsMissOnAClosedSlot)
 {
-	bare_slab &listed = make_owned({0}), &other = make_owned({0});
+	plain_slab &listed = make_owned({0}), &other = make_owned({0});
 	struct cpu_slab *slab;
 	std::uint64_t word;
 
@@ -706,7 +706,7 @@ TEST_P(EngineTest, PartialSectionsMissOnAClosedSlot)
 
 TEST_P(EngineTest, BatchFillsTheBufferWithOneSlabsObjects)
 {
-	bare_slab &slab = make(100), &other = make();
+	plain_slab &slab = make(100), &other = make();
 	struct cpu_batch batch;
 
 	for (unsigned i = 0; i < CPU_BATCH_MAX; i++) {
@@ -739,7 +739,7 @@ TEST_P(EngineTest, BatchTakeMissesOnAnEmptyBuffer)
 
 TEST_P(EngineTest, BatchSectionsMissOnAClosedSlot)
 {
-	bare_slab &slab = make();
+	plain_slab &slab = make();
 	struct cpu_batch batch;
 
 	commits([&] { return engine_->batch_add(slots_, cpu_, slab.get(), 0); });

@@ -14,7 +14,7 @@
 
 #include <slab/slab.h>
 
-#include "../support/bare_slab.h"
+#include "../support/plain_slab.h"
 #include "../support/process.h"
 
 extern "C" {
@@ -57,7 +57,7 @@ TEST(IsolatedSlab, IndexIsExactForEveryObjectOfEverySize)
 
 TEST(IsolatedSlab, ObjectAndOffsetAreInverse)
 {
-	bare_slab slab(100, 712);
+	plain_slab slab(100, 712);
 
 	for (unsigned i = 0; i < 100; i++) {
 		EXPECT_EQ(cpu_slab_offset8(slab.get(), slab.object(i)), slab.offset8(i));
@@ -67,7 +67,7 @@ TEST(IsolatedSlab, ObjectAndOffsetAreInverse)
 
 TEST(IsolatedSlab, ListWordsHoldASlabAndACount)
 {
-	bare_slab slab(1);
+	plain_slab slab(1);
 
 	for (unsigned count : {0u, 1u, 64u, 0xffffu}) {
 		EXPECT_EQ(cpu_word_slab(cpu_word(slab.get(), count)), slab.get());
@@ -198,7 +198,7 @@ TEST_F(SlotsTest, ThreadsWithoutACpuAreRefusedByTheFastPaths)
 	const long offset = reinterpret_cast<char *>(&made_up) -
 			    static_cast<char *>(__builtin_thread_pointer());
 	char *slots = create(), *none = cpu_slots_none();
-	bare_slab slab(4);
+	plain_slab slab(4);
 	void *obj;
 
 	slab.put({0, 1});
@@ -221,7 +221,7 @@ TEST_F(SlotsTest, ThreadsWithACpuAreServedByTheFastPaths)
 	const long offset = reinterpret_cast<char *>(&made_up) -
 			    static_cast<char *>(__builtin_thread_pointer());
 	char *slots = create();
-	bare_slab slab(4);
+	plain_slab slab(4);
 	void *obj;
 
 	made_up.cpu_id = 0;

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bare_slab.h"
+#include "plain_slab.h"
 #include "process.h"
 
 extern "C" {
@@ -73,25 +73,25 @@ protected:
 	}
 
 	/* An isolated slab with all of its objects free. */
-	bare_slab &make(unsigned objects = 8)
+	plain_slab &make(unsigned objects = 8)
 	{
-		slabs_.push_back(std::make_unique<bare_slab>(objects));
+		slabs_.push_back(std::make_unique<plain_slab>(objects));
 		return *slabs_.back();
 	}
 
 	/* The same with these objects free, owned by our CPU. */
-	bare_slab &make_owned(const indices &free, unsigned objects = 8)
+	plain_slab &make_owned(const indices &free, unsigned objects = 8)
 	{
-		bare_slab &slab = make(objects);
+		plain_slab &slab = make(objects);
 
 		slab.put(free);
 		cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_));
 		return slab;
 	}
 
-	bare_slab &make_current(const indices &free, unsigned objects = 8)
+	plain_slab &make_current(const indices &free, unsigned objects = 8)
 	{
-		bare_slab &slab = make_owned(free, objects);
+		plain_slab &slab = make_owned(free, objects);
 
 		commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
 		return slab;
@@ -184,12 +184,12 @@ protected:
 		return objs;
 	}
 
-	enum cpu_result push(bare_slab &slab, unsigned index)
+	enum cpu_result push(plain_slab &slab, unsigned index)
 	{
 		return engine_->push(slots_, cpu_, slab.get(), slab.offset8(index));
 	}
 
-	enum cpu_result push_bulk(bare_slab &slab, const indices &which)
+	enum cpu_result push_bulk(plain_slab &slab, const indices &which)
 	{
 		std::vector<std::uint16_t> offsets;
 
@@ -199,7 +199,7 @@ protected:
 					  static_cast<unsigned>(offsets.size()), offsets.data());
 	}
 
-	enum cpu_result list(bare_slab &slab)
+	enum cpu_result list(plain_slab &slab)
 	{
 		return engine_->partial_push(slots_, cpu_, slab.get(), slab.get(), 1);
 	}
@@ -222,7 +222,7 @@ protected:
 	int cpu_ = -1;
 	char *slots_ = nullptr;
 	struct cpu_slot *slot_ = nullptr;
-	std::vector<std::unique_ptr<bare_slab>> slabs_;
+	std::vector<std::unique_ptr<plain_slab>> slabs_;
 };
 
 } /* namespace slab_test */

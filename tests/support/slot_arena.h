@@ -19,7 +19,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bare_slab.h"
+#include "plain_slab.h"
 #include "process.h"
 
 extern "C" {
@@ -37,7 +37,7 @@ constexpr unsigned objects_per_slab = 40;
 struct shared_slab {
 	shared_slab() : slab(objects_per_slab), held(objects_per_slab) {}
 
-	bare_slab slab;
+	plain_slab slab;
 	std::vector<std::atomic<bool>> held;
 	std::mutex lock;
 	std::vector<std::uint16_t> remote;

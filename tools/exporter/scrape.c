@@ -29,13 +29,13 @@ struct scrape {
 	const struct settings *settings;
 	enum stage {
 		STAGE_IDLE,
-		STAGE_FINDING,
+		STAGE_SEARCH,
 		STAGE_QUERY,
 	} stage;
 	int64_t started, ended; /* ended: of the last one, 0: none yet */
 	uint64_t scrapes;
 
-	struct job finding;
+	struct job search;
 	struct found *found;
 	size_t found_count, next; /* next: the process that is queried next */
 	size_t strangers;         /* processes found that have no caches */
@@ -184,7 +184,7 @@ static void step_query(struct scrape *scrape)
 /* The list of processes has come: memory for what they will answer. */
 static bool begin_query(struct scrape *scrape)
 {
-	size_t count = scrape->finding.length / sizeof(struct found);
+	size_t count = scrape->search.length / sizeof(struct found);
 
 	scrape->found = malloc(count * sizeof(struct found) + 1);
 	scrape->metrics = calloc(count + 1, sizeof(*scrape->metrics));
@@ -192,7 +192,7 @@ static bool begin_query(struct scrape *scrape)
 	if (!scrape->found || !scrape->metrics || !scrape->failed)
 		return false;
 	if (count)
-		memcpy(scrape->found, scrape->finding.data, count * sizeof(struct found));
+		memcpy(scrape->found, scrape->search.data, count * sizeof(struct found));
 	scrape->found_count = count;
 	scrape->next = scrape->strangers = 0;
 	scrape->stage = STAGE_QUERY;
@@ -222,11 +222,11 @@ static void give_up(struct scrape *scrape)
 
 static void end_scrape(struct scrape *scrape)
 {
-	if (scrape->stage == STAGE_FINDING)
+	if (scrape->stage == STAGE_SEARCH)
 		fail("the processes could not be found within %g seconds",
 		     scrape->settings->timeout_ms / 1000.0);
 	give_up(scrape);
-	job_end(&scrape->finding);
+	job_end(&scrape->search);
 	free_answer(scrape);
 	scrape->answer = scrape->metrics;
 	scrape->answer_count = metrics_fold(scrape->metrics, scrape->metrics_count,
@@ -262,7 +262,7 @@ void scrape_close(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++)
 		job_end(&scrape->queries[i].job);
-	job_end(&scrape->finding);
+	job_end(&scrape->search);
 	for (size_t i = 0; i < scrape->metrics_count; i++)
 		metrics_free(&scrape->metrics[i]);
 	free(scrape->metrics);
@@ -289,8 +289,8 @@ void scrape_start(struct scrape *scrape)
 		return;
 	job_reap();
 	scrape->started = now_ms();
-	scrape->stage = STAGE_FINDING;
-	if (!job_start(&scrape->finding, find_processes, scrape->settings,
+	scrape->stage = STAGE_SEARCH;
+	if (!job_start(&scrape->search, find_processes, scrape->settings,
 		       MOST_FOUND * sizeof(struct found)))
 		end_scrape(scrape);
 }
@@ -301,8 +301,8 @@ size_t scrape_fds(const struct scrape *scrape, struct pollfd *fds, int *timeout)
 	size_t count = 0;
 
 	*timeout = scrape_is_running(scrape) ? (int)(left > 0 ? left : 0) : -1;
-	if (scrape->finding.child)
-		fds[count++] = (struct pollfd){.fd = scrape->finding.fd, .events = POLLIN};
+	if (scrape->search.child)
+		fds[count++] = (struct pollfd){.fd = scrape->search.fd, .events = POLLIN};
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {
 		const struct job *job = &scrape->queries[i].job;
 
@@ -319,9 +319,9 @@ bool scrape_step(struct scrape *scrape)
 	if (!scrape_is_running(scrape))
 		return false;
 	is_late = now_ms() - scrape->started >= scrape->settings->timeout_ms;
-	if (scrape->stage == STAGE_FINDING && !job_read(&scrape->finding)) {
+	if (scrape->stage == STAGE_SEARCH && !job_read(&scrape->search)) {
 		is_late |= !begin_query(scrape);
-		job_end(&scrape->finding);
+		job_end(&scrape->search);
 	}
 	if (scrape->stage == STAGE_QUERY) {
 		step_query(scrape);

@@ -343,7 +343,7 @@ def cache_rows():
     return rows
 
 
-def told(invoke):
+def one_line_errors(invoke):
     """An error in a command prints one line, never a Python stack."""
 
     def guarded(self, argument, from_tty):
@@ -376,7 +376,7 @@ class SlabInfo(gdb.Command):
     def __init__(self):
         super().__init__("slab info", gdb.COMMAND_DATA)
 
-    @told
+    @one_line_errors
     def invoke(self, argument, from_tty):
         wanted = re.compile(argument)
         rows = cache_rows()
@@ -398,7 +398,7 @@ class SlabObject(gdb.Command):
     def __init__(self):
         super().__init__("slab object", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
 
-    @told
+    @one_line_errors
     def invoke(self, argument, from_tty):
         if not argument:
             raise gdb.GdbError("slab object needs an address or an expression that is one")

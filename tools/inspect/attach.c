@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Choosing a process or a core file, and listing processes. How a process is
- * queried is in ask.c.
+ * queried is in query.c.
  */
 #include "attach.h"
 #include "find.h"

@@ -140,17 +140,17 @@ static char *exchange(const struct process *process, const char *request, int se
 static struct json_object *parse(const struct process *process, const char *text)
 {
 	struct json_object *answer = json_tokener_parse(text), *member;
-	char who[128];
+	char name[128];
 
 	if (json_object_object_get_ex(answer, "ok", &member) && json_object_get_boolean(member))
 		return answer;
-	describe(process, who);
+	describe(process, name);
 	if (json_object_object_get_ex(answer, "error", &member))
-		fail("%s: %s", who, json_object_get_string(member));
+		fail("%s: %s", name, json_object_get_string(member));
 	else if (proc_is_gone(process->pid))
-		fail("%s has ended", who);
+		fail("%s has ended", name);
 	else
-		fail("%s did not give an answer that is understood here", who);
+		fail("%s did not give an answer that is understood here", name);
 	json_object_put(answer);
 	return NULL;
 }
@@ -208,20 +208,20 @@ static void report_refusal(const struct process *process, const struct slab_answ
 	struct json_object *document = answer->text ? json_tokener_parse(answer->text) : NULL;
 	const bool names_process = error == -EPROTO || error == -EFAULT;
 	struct json_object *message = NULL;
-	char who[128];
+	char name[128];
 
-	describe(process, who);
+	describe(process, name);
 	json_object_object_get_ex(document, "error", &message);
 	if (process->way == WAY_MEMORY && proc_is_gone(process->pid))
-		fail("%s has ended", who);
+		fail("%s has ended", name);
 	else if (memory_trouble(process->memory)[0])
 		fail("%s", memory_trouble(process->memory));
 	else if (message && names_process)
 		fail("%s", json_object_get_string(message));
 	else if (message)
-		fail("%s: %s", who, json_object_get_string(message));
+		fail("%s: %s", name, json_object_get_string(message));
 	else
-		fail("the memory of %s cannot be read: %s", who, strerror(-error));
+		fail("the memory of %s cannot be read: %s", name, strerror(-error));
 	json_object_put(document);
 }
 
@@ -270,18 +270,18 @@ static int patience(const char *request, bool readable)
 /* Why there is no answer at all. */
 static void report_silence(const struct process *process, int error)
 {
-	char who[128];
+	char name[128];
 
-	describe(process, who);
+	describe(process, name);
 	if (proc_is_gone(process->pid))
-		fail("%s has ended", who);
+		fail("%s has ended", name);
 	else if (error == EPERM)
-		fail("%s does not listen on \"%s\": another process does", who, process->path);
+		fail("%s does not listen on \"%s\": another process does", name, process->path);
 	else if (error == EMSGSIZE)
-		fail("%s does not stop answering: there are more than %zu MB", who,
+		fail("%s does not stop answering: there are more than %zu MB", name,
 		     ANSWER_MAX >> 20);
 	else
-		fail("%s does not answer: %s", who,
+		fail("%s does not answer: %s", name,
 		     error == EAGAIN ? "it took too long" : strerror(error));
 }
 

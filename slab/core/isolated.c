@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "base/clock.h"
 #include "core/node.h"
 #include "core/slab.h"
@@ -14,7 +14,7 @@
 #define STEPS 100u
 #define STEP_NS 100000L
 
-static bool somebody_waits(const struct slab_cache *cache)
+static bool has_waiters(const struct slab_cache *cache)
 {
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
@@ -25,18 +25,18 @@ void flush_lock(struct slab_cache *cache)
 	int saved = errno;
 
 	/* nanosleep() would be a place where a thread can be cancelled. */
-	for (unsigned steps = STEPS; steps && somebody_waits(cache); steps--)
+	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
 		syscall(SYS_nanosleep, &step, NULL);
 	errno = saved;
 	pthread_mutex_lock(&cache->flush_lock);
-	hand_set_locked(true);
+	flush_lock_set_held(true);
 }
 
 bool flush_trylock(struct slab_cache *cache)
 {
 	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
 		return false;
-	hand_set_locked(true);
+	flush_lock_set_held(true);
 	return true;
 }
 
@@ -55,13 +55,13 @@ bool flush_lock_timed(struct slab_cache *cache)
 	got = mutex_lock_timed(&cache->flush_lock);
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
 	if (got)
-		hand_set_locked(true);
+		flush_lock_set_held(true);
 	return got;
 }
 
 void flush_unlock(struct slab_cache *cache)
 {
-	hand_set_locked(false);
+	flush_lock_set_held(false);
 	pthread_mutex_unlock(&cache->flush_lock);
 	slab_release_leaving(cache);
 }

@@ -29,8 +29,8 @@
  * ends when it rejected all slabs of a list in a row, and at the latest when it has looked
  * at twice as many as there were.
  */
-#ifndef SLAB_CORE_HAND_H
-#define SLAB_CORE_HAND_H
+#ifndef SLAB_CORE_ISOLATED_H
+#define SLAB_CORE_ISOLATED_H
 
 #include <stdbool.h>
 
@@ -80,9 +80,9 @@ bool flush_trylock(struct slab_cache *cache);
 void flush_unlock(struct slab_cache *cache);
 /* Does this thread hold one? */
 bool flush_lock_is_held(void);
-void hand_set_locked(bool is_locked);
+void flush_lock_set_held(bool is_locked);
 /* Release those listed slabs of a node that `wants` chooses, down to min_partial: how many. */
 unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
 			      bool (*wants)(struct slab *, void *));
 
-#endif /* SLAB_CORE_HAND_H */
+#endif /* SLAB_CORE_ISOLATED_H */

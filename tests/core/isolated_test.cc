@@ -25,7 +25,7 @@
 extern "C" {
 #include "base/clock.h"
 #include "core/cache.h"
-#include "core/hand.h"
+#include "core/isolated.h"
 #include "core/node.h"
 #include "core/slab.h"
 #include "memory/limit.h"

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/findings.h"
+#include "../support/bug_info_fixture.h"
 #include "../support/process.h"
 
 extern "C" {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "../support/findings.h"
+#include "../support/bug_info_fixture.h"
 
 extern "C" {
 #include "core/debug_record.h"

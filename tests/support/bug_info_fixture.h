@@ -4,8 +4,8 @@
  * inaccessible pages around it, whose objects and records can be bent at will.
  * Stacks are made up, and so are their names: frame 0x10 is called f16.
  */
-#ifndef TESTS_SUPPORT_BUG_INFOS_H
-#define TESTS_SUPPORT_BUG_INFOS_H
+#ifndef TESTS_SUPPORT_BUG_INFO_FIXTURE_H
+#define TESTS_SUPPORT_BUG_INFO_FIXTURE_H
 
 #include <cstdio>
 #include <cstdlib>
@@ -347,4 +347,4 @@ protected:
 
 } /* namespace slab_test */
 
-#endif /* TESTS_SUPPORT_BUG_INFOS_H */
+#endif /* TESTS_SUPPORT_BUG_INFO_FIXTURE_H */

@@ -3,8 +3,8 @@
  * A slab of the per-CPU layer alone: descriptor, stack and objects in memory of
  * the test's own, without a cache or a page layer around it.
  */
-#ifndef TESTS_SUPPORT_BARE_SLAB_H
-#define TESTS_SUPPORT_BARE_SLAB_H
+#ifndef TESTS_SUPPORT_PLAIN_SLAB_H
+#define TESTS_SUPPORT_PLAIN_SLAB_H
 
 #include <cstdint>
 #include <cstdlib>
@@ -26,11 +26,11 @@ inline unsigned objects_of_largest_slab(std::size_t size)
 	return static_cast<unsigned>((std::size_t{1} << SLAB_SHIFT_MAX) / size);
 }
 
-class bare_slab
+class plain_slab
 {
 public:
 	/* The objects are addresses only: nothing reads or writes them. */
-	explicit bare_slab(unsigned objects, std::size_t size = 64, const void *user = nullptr)
+	explicit plain_slab(unsigned objects, std::size_t size = 64, const void *user = nullptr)
 		: objects_(objects), size_(size)
 	{
 		/* Bound tightly, so that a sanitizer sees a stack that overflows. */
@@ -98,7 +98,7 @@ public:
 	{
 		std::vector<unsigned> found;
 		struct walk {
-			const bare_slab *slab;
+			const plain_slab *slab;
 			std::vector<unsigned> *found;
 		} walk = {this, &found};
 
@@ -129,4 +129,4 @@ private:
 
 } /* namespace slab_test */
 
-#endif /* TESTS_SUPPORT_BARE_SLAB_H */
+#endif /* TESTS_SUPPORT_PLAIN_SLAB_H */
