@@ -49,7 +49,7 @@ static uint64_t signal_mask;
  *   4 map_lock              the map of a validation (validate.c)
  *   5 discard_lock          memory on its way to the operating system (segment.c)
  *   6 node->lock            a node's lists (node.c, debug_objects.c), one at a time
- *   7 guard lock            guarded objects (guard.c)
+ *   7 guard lock            guarded objects (guard_slabs.c)
  *   8 pages_lock            free slabs and segments (segment.c)
  *   9 counters lock         what is attached to caches (counters.c)
  *  10 free_lock             what RCU callbacks use again (rcu_pool.c)

@@ -9,7 +9,7 @@
  * when it is freed. Freed, its pages become inaccessible until the slab is
  * needed again, the oldest first.
  *
- * sample.c decides which allocations are guarded; guard.c has the guarded slabs.
+ * sample.c decides which allocations are guarded; guard_slabs.c has the guarded slabs.
  */
 #ifndef SLAB_DEBUG_GUARD_H
 #define SLAB_DEBUG_GUARD_H
@@ -63,9 +63,11 @@ bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 void guard_free_waited(struct slab_cache *cache, struct slab *slab);
 /* The bytes around a guarded object: number of problems, each reported. */
 long guard_check(struct slab_cache *cache, struct slab *slab);
+
+/* --- their slabs (guard_slabs.c) ---------------------------------------------------- */
+
 /* Give back the cache's free guarded slabs: before it is destroyed. How many. */
 unsigned guard_flush(struct slab_cache *cache);
-
 /* Held over fork. Nothing else is locked while it is held. */
 void guard_lock(void);
 void guard_unlock(void);
