@@ -221,14 +221,17 @@ static int stop_locked(struct recorder *recorder)
 	return error;
 }
 
+/* A thread cancelled in one of the functions that write files would leave the locks held. */
 static int stop(struct recorder *recorder)
 {
-	int error = -EINVAL;
+	int error = -EINVAL, cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&control);
 	if (recorder->is_open)
 		error = stop_locked(recorder);
 	pthread_mutex_unlock(&control);
+	pthread_setcancelstate(cancel, NULL);
 	if (error)
 		errno = -error;
 	return error;

@@ -3,6 +3,7 @@
  * Recording: what is counted, for which pblocks, into which file, and what becomes of it
  * without memory, in forked children, and at the end of a process.
  */
+#include "../support/cancelled.h"
 #include "profiles.h"
 
 using namespace slab_test;
@@ -267,6 +268,20 @@ TEST_F(ProfileTest, TheFileIsCompleteOrTheOneBefore)
 	while (const struct dirent *entry = readdir(listing))
 		EXPECT_FALSE(contains(entry->d_name, "taken.")) << entry->d_name;
 	closedir(listing);
+}
+
+TEST_F(ProfileTest, IsWrittenByAThreadWithAPendingCancellation)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer does not see that a cancelled thread ends";
+	alarm(child_seconds);
+	start();
+	slapi_pblock_destroy(slapi_pblock_new());
+	expect_not_cancelled_within([] { EXPECT_EQ(slab_pblock_profile_stop(), 0); });
+	EXPECT_EQ(read_profile(file).pblocks, 1U);
+	expect_not_cancelled_within([this] { start(); });
+	stop();
+	alarm(0);
 }
 
 TEST_F(ProfileTest, ARelativeNameGoesByTheFolderOfTheStart)

@@ -3,6 +3,7 @@
  * Traces: each call is a line, in the order in which it was made, and what is written can
  * be replayed whatever was going on when recording began and ended.
  */
+#include "../support/cancelled.h"
 #include "profile_tools.h"
 #include "profiles.h"
 
@@ -69,6 +70,20 @@ TEST_F(TraceTest, HasALineForEachCall)
 	EXPECT_EQ(stop(), "new 1\nset 1 110\nget 1 110\nclone 1 2\nget 2 881\ninit 1\n"
 			  "destroy 1\ndestroy 2\n");
 	EXPECT_EQ(pblock_recording, 0U);
+}
+
+TEST_F(TraceTest, IsWrittenByAThreadWithAPendingCancellation)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer does not see that a cancelled thread ends";
+	alarm(child_seconds);
+	start();
+	slapi_pblock_destroy(slapi_pblock_new());
+	expect_not_cancelled_within([] { EXPECT_EQ(slab_pblock_trace_stop(), 0); });
+	EXPECT_EQ(calls_of(file), "new 1\ndestroy 1\n");
+	expect_not_cancelled_within([this] { start(); });
+	EXPECT_EQ(stop(), "");
+	alarm(0);
 }
 
 TEST_F(TraceTest, PblocksFromBeforeBeginWithInitOrAreLeftOut)

@@ -43,7 +43,7 @@ extern "C" {
  *   EBUSY         recording was started already
  *   ENOMEM        no memory
  *   an error of getcwd(3), for a relative name
- * MT-safe, fork-safe, not async-signal-safe (<slab/slab.h>).
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe (<slab/slab.h>).
  */
 SLAB_API int slab_pblock_profile_start(const char *file);
 
@@ -53,8 +53,7 @@ SLAB_API int slab_pblock_profile_start(const char *file);
  *
  * Returns 0, or -errno (errno is set too): EINVAL if nothing is recorded, otherwise the
  * error of writing the file; an older file then stays unchanged.
- * MT-safe, fork-safe, not async-signal-safe. It writes files without disabling cancellation,
- * so the thread must not be cancelled meanwhile.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_pblock_profile_stop(void);
 
