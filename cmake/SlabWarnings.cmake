@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# The warnings of every target, which are errors. Who must build with a compiler
-# that knows more warnings: cmake --compile-no-warning-as-error. (-Wshadow of g++
-# minds that struct slab_process_stats and its function share a name.)
+# The warnings of every target, which are errors. With a compiler that has more
+# warnings, use cmake --compile-no-warning-as-error. (-Wshadow of g++ would warn that
+# struct slab_process_stats and its function share a name.)
 
 function(slab_warnings target)
 	set_target_properties(${target} PROPERTIES COMPILE_WARNING_AS_ERROR ON)

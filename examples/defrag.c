@@ -46,9 +46,9 @@ static struct entry **find(unsigned id)
 }
 
 /*
- * May it be moved? Not if it is free, or not in the table yet (no reference), nor while
- * somebody uses it (more than the table's own). If it may, the lock is kept: migrate()
- * follows at once.
+ * May the object be moved? Not if it is free or not in the table yet (no reference), nor
+ * while a thread uses it (more references than the table's own). If it may, the lock is
+ * kept: migrate() follows at once.
  */
 static int isolate(void *obj, void *arg)
 {

@@ -52,7 +52,7 @@ struct tally {
 
 /* --- entries: references ------------------------------------------------------------ */
 
-/* Once for each object: a free entry has no references, so nobody can get one. */
+/* Once for each object: a free entry has no references, so no reader can take one. */
 static int entry_construct(void *object, void *arg)
 {
 	struct entry *entry = object;
@@ -115,7 +115,7 @@ static struct entry *lookup(unsigned key, struct tally *tally)
 		}
 		if (atomic_load(&entry->key) == key)
 			break;
-		entry_put(entry); /* deleted, and somebody else's since */
+		entry_put(entry); /* deleted, and reused for another key since */
 		entry = NULL;
 		tally->reused++;
 	}

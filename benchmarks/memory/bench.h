@@ -72,7 +72,7 @@ long contestant_defrag(void);
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* bench_map: zeroed memory that is not anonymous; it is never given back. */
 void *bench_map(size_t size);
-/* bench_say: tell the runner something. bench_hold: the same, and wait for its answer. */
+/* bench_say: send a line to the runner. bench_hold: the same, and wait for its answer. */
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void bench_hold(const char *what);
 

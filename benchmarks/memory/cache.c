@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One lock for all of it, the records' own; parts are allocated and freed outside of it.
- * A record that leaves the cache is dying: it is dropped at once when nobody reads or
+ * The records' lock protects the whole cache; parts are allocated and freed without it.
+ * A record that leaves the cache is dying: it is dropped at once when no thread reads or
  * moves it, otherwise by its last reader, or as an orphan (record.c).
  */
 #include "cache.h"
@@ -72,7 +72,7 @@ static struct record *take_unused(void)
 	return record;
 }
 
-/* Nobody else has it. */
+/* No other thread has a pointer to the record. */
 static void recycle(struct record *record)
 {
 	record_drop(record);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entry cache of a directory server: records by id, least recently used ones go
- * when their bytes are more than the budget, each is pinned by who reads it and freed
- * by who has it last.
+ * The entry cache of a directory server: records by id. When their bytes exceed the
+ * budget, the least recently used ones are evicted. A reader pins a record; the last
+ * thread that unpins an evicted record frees it.
  */
 #ifndef MEMORY_CACHE_H
 #define MEMORY_CACHE_H
 
 #include "record.h"
 
-/* cache_begin: for ids 0 to ids - 1, `budget` bytes as requested, and so many threads. */
+/* cache_begin: for ids 0 to ids - 1, `budget` requested bytes, and this number of threads. */
 void cache_begin(unsigned ids, size_t budget, unsigned threads);
 /* cache_get: the record of id, pinned; it is loaded, with this photo, when it is not there. */
 struct record *cache_get(unsigned id, enum photo photo);

@@ -18,7 +18,7 @@ IDLE_S = 15
 
 
 def round_step(most, ticks=5):
-    """A round distance between ticks, so that about so many reach `most`."""
+    """A round distance between ticks, so that about `ticks` of them reach `most`."""
     rough = most / ticks
     decade = 10.0 ** math.floor(math.log10(rough))
     return next(step * decade for step in (1, 2, 2.5, 5, 10) if step * decade >= rough)

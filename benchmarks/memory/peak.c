@@ -15,7 +15,7 @@
 #include "team.h"
 
 #define THREADS 4u
-#define SURVIVORS 10 /* one in so many */
+#define SURVIVORS 10 /* one record in 10 stays */
 #define SEED 20150115u
 
 static unsigned records;

@@ -2,11 +2,11 @@
 /*
  * Records, their parts, and moving them.
  *
- * A part may be moved when its record is live and nobody reads it. Who moves it counts
- * as a mover of the record from isolate() to migrate(), so that the record
- * stays; a reader that comes meanwhile wins: the part stays where it is. A record that
- * is to be freed meanwhile becomes an orphan, which the next thread that passes drops,
- * since the mover itself must not free the object that it holds.
+ * A part may be moved when its record is live and has no reader. The moving thread counts
+ * as a mover of the record from isolate() to migrate(), so that the record stays. If a
+ * reader pins the record in between, the part stays where it is. If the record is to be
+ * freed in between, it becomes an orphan, which the next thread drops that takes the lock:
+ * the mover itself must not free the object that it moves.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -20,7 +20,7 @@ enum record_state {
 	RECORD_FREE,
 	RECORD_LOADING, /* one thread's alone */
 	RECORD_LIVE,
-	RECORD_DYING,   /* freed by whoever has it last */
+	RECORD_DYING,   /* its last reader or mover frees it */
 };
 
 /* The value that differs: the seed's three pictures. */
@@ -31,7 +31,7 @@ struct record {
 	unsigned next, prev; /* in the cache's lists: numbers of records, 0: none */
 	unsigned char state;
 	unsigned char photo;
-	unsigned short pins;   /* who reads it */
+	unsigned short pins;   /* readers */
 	unsigned short movers; /* parts that are being moved */
 	void *part[RECORD_PARTS];
 };

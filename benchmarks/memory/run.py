@@ -22,7 +22,7 @@ from sample import Failed, Sampler, Watched  # noqa: E402
 
 IDLE_S = 15
 PROCESS_LIMIT_S = 600
-CHURN_LIMIT = 20  # a day takes at most so many times as long as it should
+CHURN_LIMIT = 20  # a day takes at most this multiple of its planned time
 PEAK_MIB = {"entries": 192, "objects": 192, "64": 64, "240": 64, "712": 64, "2112": 64}
 QUICK_MIB = 32
 RCU_WAYS = ("free", "rcu", "section", "queue")
@@ -59,7 +59,7 @@ class Contestant:
         program, self.first, self.preload, self.expected = CONTESTANTS[name]
         self.name = name
         self.program = os.path.join(binaries, program)
-        # Nobody's settings but the defaults; libslab's control socket in a place of its own.
+        # Default settings for all; libslab's control socket in a directory of its own.
         self.environment = {key: value for key, value in os.environ.items()
                             if not re.match(r"SLAB_|LD_PRELOAD|MALLOC_|TCMALLOC_|MIMALLOC_|"
                                             r"GLIBC_TUNABLES", key)}

@@ -82,7 +82,7 @@ struct team {
 /* Options of the run. */
 struct bench_options {
 	unsigned ms;   /* time for a phase */
-	unsigned laps; /* exactly so many laps, none of them for warming up; 0: by time */
+	unsigned laps; /* the exact number of laps, without warm-up; 0: by time */
 	const char *cases; /* rows that are wanted, separated by commas; NULL: all */
 };
 

@@ -101,7 +101,7 @@ static int in_child(const struct bench_case *c, unsigned n, size_t size)
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		bench_fail("cannot run a process: %s", strerror(errno));
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE)
-		exit(EXIT_FAILURE); /* whoever reads the rows has had enough */
+		exit(EXIT_FAILURE); /* the reader of the rows closed the pipe */
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "%s: case %s with %zu bytes died of signal %d\n",
 			bench_contestant.name, c->rows[0], size, WTERMSIG(status));

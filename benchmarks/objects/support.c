@@ -35,7 +35,7 @@ void bench_fail(const char *format, ...)
 void bench_find_cpus(void)
 {
 	if (sched_getaffinity(0, sizeof(cpus_allowed), &cpus_allowed) != 0)
-		bench_fail("cannot tell which CPUs to use: %s", strerror(errno));
+		bench_fail("cannot find out which CPUs to use: %s", strerror(errno));
 }
 
 unsigned bench_cpus(void)

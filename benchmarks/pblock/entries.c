@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry_cache_bench: what a hit costs, and what is left of a cache that came and went.
+ * entry_cache_bench: the cost of a hit, and the memory left after a cache was evicted.
  *
  *   entry_cache_bench THREADS SECONDS ROUNDS
  *
- * As many threads as told look entries up, each lookup in a section of its own, for each
- * number of threads from 1 on, of few entries and of all at random; then all entries are
- * evicted and made again, ROUNDS times. Prints lines: "lookup THREADS NS NS", ns of one
- * thread; "refill ROUND RESIDENT_BYTES".
+ * For each number of threads from 1 to THREADS, the threads look up entries at random, first
+ * among a few entries, then among all; each lookup is a critical section of its own. Then
+ * all entries are evicted and created again, ROUNDS times. The output has the lines
+ * "lookup THREADS NS NS", where NS is the time of a lookup in one thread, and
+ * "refill ROUND RESIDENT_BYTES".
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -66,7 +67,7 @@ static int write_dn(char *text, size_t size, unsigned i)
 
 static void add(unsigned i)
 {
-	static const char mail[] = "somebody.or.other@example.com", class[] = "inetOrgPerson";
+	static const char mail[] = "givenname.surname@example.com", class[] = "inetOrgPerson";
 	const struct dirsrv_pair pairs[] = {
 		{{"objectClass", 11}, {class, sizeof(class) - 1}},
 		{{"mail", 4}, {mail, sizeof(mail) - 1}},

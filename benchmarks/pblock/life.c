@@ -6,11 +6,11 @@
  * The accesses alone are measured, too: what is left of a life without them is what it
  * costs to have memory, zeroed and in parts.
  *
- * Contestants take turns, in both directions, for so many rounds; of the times of the
- * rounds the median and the least are told. All calls go by pointers to functions, so
- * that none is at an advantage; but each contestant has call sites of its own, as it has
- * in a program: where all shared them the processor had to learn them anew each turn, and
- * that was up to a third of what was measured.
+ * Contestants take turns, in alternating order, for the given number of rounds; the program
+ * reports the median and the least time of the rounds. All calls go through pointers to
+ * functions, so that no contestant has an advantage. Each contestant has call sites of its
+ * own, as in a program: with shared call sites, the processor mispredicted the calls after
+ * each change of contestant, and that was up to a third of the time measured.
  */
 #include "life.h"
 

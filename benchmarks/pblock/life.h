@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of pblock_life: life.c measures lives, traces.c weighs the pblocks of traces,
- * blocks.c measures blocks of memory, main.c says it. */
+ * blocks.c measures blocks of memory, main.c prints the results. */
 #ifndef PBLOCK_LIFE_H
 #define PBLOCK_LIFE_H
 
@@ -58,7 +58,7 @@ struct trace_result {
 	struct weight weights[LAYOUTS];
 };
 
-/* weigh_trace: false after telling why on stderr. */
+/* weigh_trace: false after an error message on stderr. */
 bool weigh_trace(const char *path, struct trace_result *result);
 
 /* --- blocks --------------------------------------------------------------------- */

@@ -5,11 +5,11 @@
 usage: make_workloads.py [FOLDER]    FOLDER is where profiles/ and traces/ are, this one
                                      unless given; the same input gives the same files
 
-The counts say how often each parameter was read and set, and of how many pblocks which
-parts were used; not which accesses were to the same pblock. That is concluded here.
+The counts give how often each parameter was read and set, and how many pblocks used which
+parts, but not which accesses went to the same pblock. This script infers that.
 
-Kinds of pblocks. Counts of parameters that only one kind of operation has tell how many
-operations there were of each: 68,222 searches, 4,020 internal ones, 4,138 adds, 4,024
+Kinds of pblocks. Some parameters are used by one kind of operation only; their counts are the
+number of operations of that kind: 68,222 searches, 4,020 internal ones, 4,138 adds, 4,024
 modifies and 3,884 deletes. The other 931,348 pblocks are those of tests and normalisation
 of single values. Their parts (SETCOMBO, GETCOMBO) and how many accesses each saw (H) leave
 one possibility:

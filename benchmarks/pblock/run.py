@@ -3,7 +3,7 @@
 entry_cache_bench.
 
 A round is one process of each, in another order each time, so that a busy minute of the
-machine does not always meet the same one. Of the rounds the median is told.
+machine does not always affect the same one. The result is the median of the rounds.
 """
 import argparse
 import glob

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the benchmarks' run.py share: arguments with errors of one sentence, who takes
-part and in which order, and what machine it is.
+"""Code that the benchmarks' run.py share: arguments and their error messages, which contestants
+take part and in which order, and a description of the machine.
 """
 import argparse
 import glob
@@ -52,7 +52,7 @@ class Parser(argparse.ArgumentParser):
         return wanted
 
     def take_part(self, contestants):
-        """Those who can, and a sentence for each who cannot."""
+        """The contestants that can run, and a message for each that cannot."""
         able, left_out = [], []
         for contestant in contestants:
             why = contestant.why_not()

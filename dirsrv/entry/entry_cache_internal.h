@@ -93,8 +93,8 @@ void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		  struct victims *victims);
 
-/* Who adds an entry looks at so many that are in use, for each that goes; a server may hold
- * them by the hundred thousand, and others wait for the lock. */
+/* The most entries in use that an insertion looks at for each entry that it evicts. A server
+ * may hold references to hundreds of thousands, and other threads wait for the lock. */
 #define VAIN_MAX 64u
 
 /* Until `bytes` more fit into the limit, if that can be had: `vain` as policy_victim() has

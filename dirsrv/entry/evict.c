@@ -96,8 +96,8 @@ void dirsrv_entry_cache_set_limit(struct dirsrv_entry_cache *cache, size_t limit
 
 /* --- libslab's callbacks ---------------------------------------------------------------- */
 
-/* Their memory is there when readers have left, which is not waited for: who allocates may
- * hold locks that readers wait for. */
+/* The entries' memory is free after a grace period. The callback does not wait for it: the
+ * allocating thread may hold locks that readers wait for. */
 size_t cache_reclaim(struct slab_cache *slabs, void *arg)
 {
 	struct dirsrv_entry_pool *pool = arg;

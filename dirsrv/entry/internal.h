@@ -7,8 +7,8 @@
  * no references, and a grace period waited for · free. Readers in sections follow `dn`,
  * `first`, and the attributes' `next`; the last two change, by stores with release.
  *
- * Moving takes the last reference away as eviction does; the entry that was moved from
- * keeps all its pointers for those who look at it, until libslab has waited for them.
+ * Moving takes the last reference away as eviction does; the old entry keeps all its pointers
+ * for its readers until libslab has waited for a grace period.
  */
 #ifndef DIRSRV_ENTRY_INTERNAL_H
 #define DIRSRV_ENTRY_INTERNAL_H
@@ -131,8 +131,8 @@ bool pool_in_section(const struct dirsrv_entry_pool *pool);
  * while the thread is online: it may still look at what it found. */
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
 
-/* When what this thread has retired so far is free, give memory in nobody's use back to
- * the operating system. */
+/* When the objects that this thread has retired so far are free, return unused memory to the
+ * operating system. */
 void pool_trim_later(struct dirsrv_entry_pool *pool);
 
 /* --- batch.c: objects by the dozen ---------------------------------------------------- */
@@ -205,8 +205,8 @@ static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *c
 int entry_construct(void *object, void *arg);
 void entry_destruct(void *object, void *arg);
 
-/* Where the pointer to the attribute of that type is, or would be; for who alone may
- * change the entry. */
+/* Where the pointer to the attribute of that type is, or would be; for the only thread that
+ * may change the entry. */
 struct dirsrv_attribute **entry_find_link(struct dirsrv_entry *entry, const char *type,
 					  size_t length);
 

@@ -36,7 +36,7 @@ static struct ghost *ghost_at(struct ghosts *ghosts, uint64_t hash)
 	return &ghosts->slot[hash & ghosts->mask];
 }
 
-/* What tells those in the same slot from each other; 0 is none. */
+/* Distinguishes hashes that share a slot; 0: the slot is empty. */
 static uint32_t print_of(uint64_t hash)
 {
 	return (uint32_t)(hash >> 32) | 1;

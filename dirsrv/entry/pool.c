@@ -63,8 +63,8 @@ static __attribute__((constructor)) void register_fork_hooks(void)
 
 /* --- making and destroying ---------------------------------------------------------------- */
 
-/* Entries are not type-safe in the sense of SLAB_TYPESAFE_BY_RCU, they are more: what a
- * reader has found stays itself, not just an entry, until he leaves. */
+/* Entries are safer than SLAB_TYPESAFE_BY_RCU makes them: until the reader leaves its critical
+ * section, the memory that it found is the same entry, not just any entry. */
 static struct slab_cache *create_entries(struct dirsrv_entry_pool *pool, const char *name)
 {
 	const struct slab_cache_args args = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an entry cache counts: all at once, by name, and attached to the pool's cache of
- * entries, where slabinfo finds it.
+ * An entry cache's counters: read all at once, read by name, and attached to the pool's cache
+ * of entries, where slabinfo finds them.
  *
- * Every number is a sum of words, which stand where they are counted; a table tells
- * where. Nothing is counted for these views.
+ * Every number is a sum of words in the structures that count them; a table has their
+ * offsets. The views themselves count nothing.
  */
 #include "entry_cache_internal.h"
 

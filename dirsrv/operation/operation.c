@@ -6,9 +6,9 @@
  * generation of the next life, which no handle has yet; so a thread that compares the
  * generation and adds a reference in one exchange has the operation that it wanted.
  *
- * A handle's generation also has the object's slot in it: who reads the two words of a
- * handle while its owner writes them may have the one of this and the other of that
- * operation, and all objects begin with the same generation.
+ * A handle's generation also contains the object's slot. A thread that reads the two words of
+ * a handle while the owner writes them may get the words of two different operations, and
+ * all objects begin with the same generation: only the slot tells such a pair apart.
  */
 #include <slab/dirsrv/operation.h>
 

@@ -8,11 +8,10 @@
  *	rare        pointers to the parts of everything else            96
  *	  update, internal, request …                                    76 to 308
  *
- * Where a part is absent its pointer leads to one of zeros that all pblocks share and
- * nobody writes to; for values of the top there is a pointer to the top itself. So a get
- * is a load of the table, one of a pointer (in `rare`, whose address is loaded first, or
- * in the top) and one of the value, whether or not anything was set, with nothing to
- * decide between.
+ * The pointer of an absent part leads to a part of zeros that all pblocks share and that is
+ * read-only; for values of the top there is a pointer to the top itself. So a get has no
+ * branch, whether or not anything was set: it loads the table, a pointer (in the top, or in
+ * `rare`, whose address is loaded first) and the value.
  *
  * Objects of all these caches are constructed: all values zero, all pointers to the
  * absent part. They are freed in that state, so that nothing is to be done when they are

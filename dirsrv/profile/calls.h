@@ -2,11 +2,10 @@
 /*
  * Calls one by one, as pblock-replay(1) repeats them.
  *
- * There is room for a fixed number of calls, given out by one counter, so that calls have their
- * order whichever threads make them: what happens before in one thread, and what is
- * handed from one to another, has the lower number. What has no room is counted. A call
- * is written into its room under a lock that goes by the pblock, of which there are 64:
- * whoever has all of them finds no call half written.
+ * There are slots for a fixed number of calls. One counter assigns them, so that calls are
+ * ordered across threads: a call that happens before another one has the lower number.
+ * Calls that find no slot are only counted. A call is written to its slot under one of 64
+ * locks, chosen by the pblock: a thread that holds all of them finds no call half written.
  *
  * A trace can always be replayed: pblocks from before the beginning are left out,
  * and those that are still alive in the end, or where room ended, are destroyed.

@@ -13,9 +13,9 @@
  * their own, and so they hardly ever meet.
  *
  * Lock order: a shard of the living, a shard of the ended. Both are held over calls of
- * libslab, whose reclaim callbacks may come back here: that is told by a variable of the
- * thread, and not recorded. A pblock that ends there counts as ended when another one begins
- * at its address, or with the recording.
+ * libslab, whose reclaim callbacks may call the recorder again: a thread-local variable
+ * detects that, and such a call is not recorded. A pblock that ends there counts as ended when
+ * another one begins at its address, or with the recording.
  */
 #ifndef PBLOCK_LIVES_H
 #define PBLOCK_LIVES_H

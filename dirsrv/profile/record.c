@@ -5,11 +5,11 @@
  * profile (lives.h; profile_write.c has how it is written), and of calls, for a trace
  * (calls.h).
  *
- * pblock_recording is looked at without a lock, so that a pblock's functions pay one
- * load when nothing is recorded. Whoever has seen it set looks again under a lock of the
- * recorder; recording ends by clearing it and then taking all of them.
+ * A pblock's functions read pblock_recording without a lock, so that they cost one load when
+ * nothing is recorded. A thread that has seen it set reads it again under a lock of the
+ * recorder; recording ends by clearing it and then taking all the locks.
  *
- * A forked child goes on with nothing recorded, and writes to FILE.PID: servers fork to
+ * A forked child starts with nothing recorded, and writes to FILE.PID: servers fork to
  * go into the background, and the two ends of the fork must not write the same file.
  *
  * Lock order: `control`, then those of lives.h, then those of calls.h.

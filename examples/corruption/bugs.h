@@ -3,9 +3,9 @@
  * The bugs: one is chosen for a run. Where the server has one, it reads
  *
  *	if (bug_is(BUG_X))
- *		what somebody wrote in a hurry;
+ *		the faulty line;
  *	else
- *		what should stand there;
+ *		the correct line;
  *
  * and what the clients say brings it out.
  */

@@ -36,7 +36,7 @@ struct entry *entry_make(const char *name, const char *text)
 	return entry;
 }
 
-/* Whoever watches it must not any more. */
+/* No connection watches the entry any more. */
 static void forget_watched(const struct entry *entry)
 {
 	if (bug_is(BUG_USE_AFTER_FREE_WRITE) || bug_is(BUG_USE_AFTER_FREE_READ))

@@ -51,7 +51,7 @@ static void put(const struct request *request)
 		return;
 	}
 	entry = entry_make(request->argument, request->text);
-	if (strcmp(entry->name, "root") == 0) { /* nobody may */
+	if (strcmp(entry->name, "root") == 0) { /* the name is reserved */
 		server.newest = entry->next;
 		slab_free(bug_is(BUG_WRONG_CACHE) ? server.requests : server.entries, entry);
 		answer_text(request->conn, "refused");

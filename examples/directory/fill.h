@@ -59,8 +59,8 @@ int directory_read(struct directory *directory, const struct args *args);
 /* directory_multiply: copies of the slots' entries until there are `entries`. */
 void directory_multiply(struct directory *directory, uint64_t entries);
 
-/* directory_free: everything; nobody else uses it any more. 0, or -1 after saying which
- * cache still holds objects. */
+/* directory_free: everything; no other thread uses the directory any more. 0, or -1 after a
+ * message with the cache that still holds objects. */
 int directory_free(struct directory *directory);
 
 /* directory_measure: read every byte of every entry; false when one is damaged. */

@@ -36,8 +36,8 @@ static void provoke(const struct args *args)
 	fflush(stdout);
 	kill(getpid(), SIGUSR1);
 	nanosleep(&pause, NULL);
-	printf("\nThe byte was put right, the object is kept, and the directory goes on. Who had\n"
-	       "the object is known: the function that allocated it is the first suspect.\n\n");
+	printf("\nlibslab repaired the byte and set the object aside, and the directory continues.\n"
+	       "The report names the function that allocated the object: the first suspect.\n\n");
 }
 
 static void switch_off(const struct args *args)

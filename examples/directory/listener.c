@@ -233,8 +233,8 @@ static void note_found(struct listener *listener, Slapi_PBlock *pb, enum kind ki
 	listener->entries += (uint64_t)returned;
 }
 
-/* Note what came of an operation. Nobody else adds or deletes this listener's
- * entries, so that these cannot fail. */
+/* Note an operation's result. No other thread adds or deletes this listener's entries, so
+ * these operations cannot fail. */
 static void note_result(struct listener *listener, Slapi_PBlock *pb, const struct request *request)
 {
 	bool failed = pblock_number(pb, SLAPI_RESULT_CODE) != RESULT_SUCCESS;
@@ -251,7 +251,7 @@ static void note_result(struct listener *listener, Slapi_PBlock *pb, const struc
 		listener->growth--;
 		break;
 	case KIND_MODIFY:
-		break; /* somebody may have deleted it */
+		break; /* another listener may have deleted it */
 	default:
 		note_found(listener, pb, (enum kind)request->kind);
 	}

@@ -5,8 +5,8 @@
  * memory by size is malloc() itself. There is nothing to look at.
  *
  * SLAB_TYPESAFE_BY_RCU is left out, to malloc's advantage: operations are freed at once,
- * and not after a grace period. It is safe here, since nobody looks for an operation when
- * its listener has given it up.
+ * and not after a grace period. It is safe here, since no thread looks for an operation
+ * after its listener has given it up.
  */
 #include "memory.h"
 #include "result.h"
@@ -116,7 +116,7 @@ size_t slab_trim(void)
 	return 0;
 }
 
-/* Nobody counts objects: as far as anybody knows there are none. */
+/* malloc() does not count objects; the functions report none. */
 int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 {
 	stats->object_size = cache->size;

@@ -57,10 +57,10 @@ static bool report(const char *profile, const char *svg, const char *text)
 {
 	char option[2 * PATH_MAX];
 	char *draw[] = {"pblock-profile", option, (char *)profile, NULL};
-	char *tell[] = {"pblock-profile", (char *)profile, NULL};
+	char *print[] = {"pblock-profile", (char *)profile, NULL};
 
 	snprintf(option, sizeof(option), "--svg=%s", svg);
-	return run_beside(draw, NULL) && run_beside(tell, text);
+	return run_beside(draw, NULL) && run_beside(print, text);
 }
 
 int picture_make(struct picture *picture, const struct args *args)

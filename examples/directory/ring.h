@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A bounded ring of operations, or rather of what they are found by, filled and emptied in batches, so that its lock
- * is taken once for many of them. Whoever uses a ring never has more operations
- * on their way than it has room for, so pushing does not wait.
+ * A bounded ring of handles to operations. Threads push and pop batches, so that they take
+ * the lock once for many operations. The ring has room for all operations that its users
+ * have at the same time, so pushing does not wait.
  */
 #ifndef DIRECTORY_RING_H
 #define DIRECTORY_RING_H
@@ -31,7 +31,7 @@ void ring_push(struct ring *ring, const struct dirsrv_operation_handle *operatio
 /* ring_pop: up to max operations, waiting for the first; 0: closed and empty. */
 size_t ring_pop(struct ring *ring, struct dirsrv_operation_handle *operations, size_t max);
 
-/* ring_close: nobody pushes any more. */
+/* ring_close: no thread pushes any more. */
 void ring_close(struct ring *ring);
 
 #endif /* DIRECTORY_RING_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parameters of ns-slapd in the steps of an operation. Plug-ins are most of it: each
- * call sets SLAPI_PLUGIN and the callbacks, and each plug-in asks first whose operation it
- * is, on which backend, and who wants it.
+ * The parameters that ns-slapd uses in the steps of an operation. Plug-ins use most of them:
+ * each call sets SLAPI_PLUGIN and the callbacks, and each plug-in first reads the operation,
+ * its backend, and the DN of the requestor.
  */
 #include "server.h"
 

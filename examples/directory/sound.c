@@ -12,7 +12,7 @@
 
 const char note_text[] =
 	"Seen again by the inventory; nothing has changed since the last visit, and the "
-	"one who keeps it has been told. This note is replaced by every modify operation, "
+	"owner of the record has been notified. This note is replaced by every modify operation, "
 	"sometimes by a longer one. End of the note.";
 _Static_assert(sizeof(note_text) > NOTE_MAX, "enough text for the longest note");
 

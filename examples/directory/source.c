@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More complaints than a screen holds help nobody. */
+/* No more error messages than fit on a screen. */
 #define REPORTS_MAX 20
 
 static void read_ahead(struct source *source)

@@ -32,7 +32,7 @@ struct source {
 	FILE *file;
 	const char *path;
 	bool is_ldif;
-	bool quiet; /* bad lines were already reported by somebody else */
+	bool quiet; /* an earlier reading already reported bad lines */
 	enum bad_lines policy;
 	size_t bad; /* lines that were reported */
 	/* The reader's own state. */
@@ -41,7 +41,7 @@ struct source {
 	size_t ahead_size;
 	long ahead_length;    /* -1 at the end */
 	size_t ahead_number;
-	bool started;         /* LDIF: the first line may tell the version */
+	bool started;         /* LDIF: the first line may have the version */
 	char (*sections)[64]; /* dpkg: sections that have their entry */
 	size_t section_count;
 	bool suffix_done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A bug on demand: one byte is written that belongs to nobody. */
+/* A bug on demand: writes one byte behind an object. */
 #include "traffic.h"
 
 #include <signal.h>
@@ -24,6 +24,6 @@ void spill(struct dirsrv_entry *copy)
 	if (!atomic_load_explicit(&wanted, memory_order_relaxed) ||
 	    !atomic_exchange(&wanted, false))
 		return;
-	/* As strcpy() does, when somebody forgot the room for its zero. */
+	/* As strcpy() does into a buffer without room for the final zero. */
 	((volatile char *)copy)[memory_object_size("db.entry")] = '\0';
 }

@@ -29,7 +29,7 @@ static int init_threads(struct traffic *traffic)
 	return 0;
 }
 
-/* Reports say who it was by name. */
+/* Reports name the thread. */
 static int start(pthread_t *thread, void *(*run)(void *), void *arg, const char *name,
 		 unsigned index)
 {

@@ -393,7 +393,7 @@ class SlabInfo(gdb.Command):
 
 
 class SlabObject(gdb.Command):
-    """slab object ADDRESS: which cache's object it is, its state, who allocated and freed it."""
+    """slab object ADDRESS: the object's cache, its state, and where it was allocated and freed."""
 
     def __init__(self):
         super().__init__("slab object", gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)

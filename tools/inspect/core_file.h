@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A core file: which bytes of a process's memory are in it, and what its notes
- * tell about the process.
+ * A core file: which bytes of a process's memory are in it, and what its notes contain
+ * about the process.
  */
 #ifndef INSPECT_CORE_FILE_H
 #define INSPECT_CORE_FILE_H

@@ -65,7 +65,7 @@ static bool is_program(const struct core *core, const char *path)
 	return core->program && strcmp(core->program, path) == 0;
 }
 
-/* The file is the one that was mapped, as far as can be told. */
+/* Is the file the one that was mapped? Compares build-ids where both are known. */
 static bool is_same_file(struct core *core, const char *path, int fd)
 {
 	struct build_id then, now;
@@ -231,7 +231,7 @@ static bool add_mapping(const struct core_mapping *mapped, void *arg)
 	return memory_add_mapping(&core->memory, &mapping, mapped->path);
 }
 
-/* Whoever left the core file; the file's own words are not trusted in print. */
+/* The process that dumped core. The file's texts are not safe to print as they are. */
 static void set_process(struct core *core)
 {
 	const struct mapping *mapping =
@@ -281,7 +281,7 @@ static bool find_root(struct core *core, const char *path)
 {
 	int error = memory_find_root(&core->memory);
 
-	if (error == 0 || error == -EPROTO) /* of the latter memory_query() tells */
+	if (error == 0 || error == -EPROTO) /* memory_query() reports the latter */
 		return true;
 	report_no_root(core, path, error);
 	return false;

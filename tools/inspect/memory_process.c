@@ -172,8 +172,8 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 			 memory->command, strerror(-error));
 }
 
-/* Anything that has libslab's note; what its root is worth is told when it is
- * asked. *ret_error is 0, or that of memory_find_root(). */
+/* Opens any process that has libslab's note; a root that cannot be read is reported by the
+ * first query. *ret_error is 0, or the error of memory_find_root(). */
 static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT])
 {
 	struct memory *memory = calloc(1, sizeof(*memory));

@@ -53,7 +53,7 @@ int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t strid
 /*
  * memory_find_root: set memory->root to the root that the notes of the mapped
  * files lead to. 0; -ENOENT: there is no note; -ENODATA: there are no caches;
- * -EPROTO: none of the roots can be read here, memory_query() tells why.
+ * -EPROTO: none of the roots can be read here, memory_query() reports why.
  */
 int memory_find_root(struct memory *memory);
 

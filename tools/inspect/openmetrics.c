@@ -11,14 +11,14 @@
 
 #include <inttypes.h>
 
-/* A family with a number in struct metrics or struct metrics_cache, or with several,
- * one behind the other, that a label tells apart. */
+/* A family with a number in struct metrics or struct metrics_cache, or with several
+ * consecutive numbers that a label distinguishes. */
 struct series {
 	struct family family;
 	size_t offset;
 	unsigned flags;
 	unsigned count;                  /* of numbers, 0: one without a label */
-	const char *label;               /* that tells them apart */
+	const char *label;               /* that distinguishes them */
 	const char *(*value)(unsigned i); /* the label's value of number i */
 };
 

@@ -30,8 +30,8 @@ struct svg_style {
 bool svg_begin(struct svg *svg);
 
 /*
- * svg_write: the whole document, to a file (output.h). `label` is what those hear who
- * cannot see it. Returns the exit status.
+ * svg_write: the whole document, to a file (output.h). `label` is the text for
+ * screen readers. Returns the exit status.
  */
 int svg_write(struct svg *svg, const char *path, const struct svg_style *style, double width,
 	      double height, const char *label);

@@ -47,8 +47,8 @@ struct diff {
 };
 
 /*
- * snapshot_read: read a file that --json wrote; "-" is standard input. False after
- * telling with fail(); the caller frees the snapshot in any case.
+ * snapshot_read: read a file that --json wrote; "-" is standard input. False after an error
+ * message by fail(); the caller frees the snapshot in any case.
  */
 bool snapshot_read(struct snapshot *snapshot, const char *path);
 void snapshot_free(struct snapshot *snapshot);
@@ -69,7 +69,7 @@ const char *change_name(const struct change *change);
 /*
  * change_counters: the counters of a cache, in the order of the later file, then those that
  * are only in the earlier one; how many.
- * counter_is_same: whether there is nothing to tell of one.
+ * counter_is_same: whether a counter did not change.
  * change_has_same_counters: of all.
  */
 size_t change_counters(const struct change *change,

@@ -173,8 +173,8 @@ static void print_leaks(const struct options *options, struct process *process,
 	print_notes(process, model, list);
 }
 
-/* The mark that is meant; 0 after telling why there is none. What a core file's clock
- * stood at is not known. */
+/* The mark that the options name; 0 after an error message. The time of a core file's clock
+ * is not known. */
 static uint64_t choose_mark(const struct options *options, struct process *process,
 			    struct json_object *about)
 {

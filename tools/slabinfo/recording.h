@@ -20,10 +20,10 @@ struct recording {
 };
 
 /*
- * recording_open: open the file to append to it, made when it is missing; "-" is
- * standard output. What is no recording, or is recorded to by another process, is refused;
- * a last line that was cut short is taken off, which is reported. Returns false after telling
- * with fail().
+ * recording_open: open the file to append to it, or create it; "-" is standard output. It
+ * refuses a file that is no recording, or that another process records to. It removes a
+ * last line that was cut short, and reports that. Returns false after an error message by
+ * fail().
  */
 bool recording_open(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);

@@ -97,7 +97,7 @@ struct top_source {
 	struct process reading; /* the same one, of which memory is read where that can be done */
 	bool has_socket;         /* it answered there when it was chosen */
 	bool counting; /* it takes "count" */
-	double counted_at; /* when it was last told to */
+	double counted_at; /* when "count" was last sent */
 };
 
 struct top {
