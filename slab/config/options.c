@@ -2,10 +2,9 @@
 /*
  * The environment table and its reader.
  *
- * A row says what a variable is called, what it accepts and what it does, and
- * names the function that turns the text into a field of struct slab_options.
- * A parse function touches its field only when the whole value is good, so a
- * bad value leaves the default.
+ * A row has a variable's name, the values that it accepts, its meaning, and the function that
+ * parses the text into a field of struct slab_options. A parse function sets its field only
+ * if the whole value is valid, so an invalid value leaves the default.
  */
 #define _GNU_SOURCE
 #include "config/options.h"
@@ -143,7 +142,7 @@ static bool parse_log(struct slab_options *options, const char *value)
 	return parse_text(options->log, sizeof(options->log), value);
 }
 
-/* What is wrong inside of it is skipped: see slab_options_parse(). */
+/* debug_text_check() reports errors inside the text; the rest of the text applies. */
 static bool parse_debug(struct slab_options *options, const char *value)
 {
 	return parse_text(options->debug, sizeof(options->debug), value);
@@ -164,28 +163,14 @@ static bool parse_decay(struct slab_options *options, const char *value)
 	return option_number(value, strlen(value), 0, DECAY_MS_MAX, &options->decay_ms);
 }
 
-/* A number with k, m or g behind it, for 1024 of them and so on. */
-static bool parse_bytes(const char *value, size_t *bytes)
-{
-	static const char suffixes[] = "kmg";
-	size_t len = strlen(value);
-	const char *suffix = len ? strchr(suffixes, value[len - 1] | 0x20) : NULL;
-	unsigned shift = suffix && *suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-	long number;
-
-	if (!option_number(value, shift ? len - 1 : len, 0, LONG_MAX >> shift, &number))
-		return false;
-	*bytes = (size_t)number << shift;
-	return true;
-}
-
 static bool parse_limit(struct slab_options *options, const char *value)
 {
-	size_t bytes;
+	long bytes;
 
-	if (!parse_bytes(value, &bytes) || !limit_is_possible(bytes, LIMIT_LEAST_OF_PROCESS))
+	if (!option_bytes(value, &bytes) ||
+	    !limit_is_possible((uint64_t)bytes, LIMIT_LEAST_OF_PROCESS))
 		return false;
-	options->limit = bytes;
+	options->limit = (size_t)bytes;
 	return true;
 }
 
@@ -194,62 +179,82 @@ static bool parse_fail(struct slab_options *options, const char *value)
 	return fail_parse(&options->fail, value);
 }
 
+/* What a value looks like, for the error message. */
+enum form { FORM_TEXT, FORM_NUMBER, FORM_BYTES };
+
 static const struct {
 	struct slab_option_info info;
 	bool (*parse)(struct slab_options *options, const char *value);
+	enum form form;
 } table[] = {
 	{{"SLAB_ENGINE", "auto, rseq, cmpxchg16b, mutex", "auto",
-	  "how CPUs commit their changes; auto takes the first that works here"},
-	 parse_engine},
-	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share their slabs"},
-	 parse_merge},
+	  "how CPUs commit changes to slabs; auto takes the first engine that works"},
+	 parse_engine,
+	 FORM_TEXT},
+	{{"SLAB_MERGE", "on, off", "on", "caches of the same layout share slabs"},
+	 parse_merge,
+	 FORM_TEXT},
 	{{"SLAB_FAKE_NODES", "a number from 1 to 64", "the machine's nodes",
 	  "pretend to have this number of NUMA nodes, for tests"},
-	 parse_fake_nodes},
+	 parse_fake_nodes,
+	 FORM_NUMBER},
 	{{"SLAB_CONTROL", "on, off", "on", "the control socket that slabinfo talks to"},
-	 parse_control},
+	 parse_control,
+	 FORM_TEXT},
 	{{"SLAB_RUNTIME_DIR", "an absolute path of at most 80 bytes",
 	  "$XDG_RUNTIME_DIR, /run for root, else /tmp/slab-UID",
 	  "directory that holds slab/PID.sock"},
-	 parse_runtime_dir},
+	 parse_runtime_dir,
+	 FORM_TEXT},
 	{{"SLAB_LOG", "a path of at most 4095 bytes", "stderr",
 	  "file to which reports are appended"},
-	 parse_log},
-	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"}, parse_debug_abort},
+	 parse_log,
+	 FORM_TEXT},
+	{{"SLAB_DEBUG_ABORT", "0, 1", "0", "abort after the first report"},
+	 parse_debug_abort,
+	 FORM_TEXT},
 	{{"SLAB_DEBUG", "flags[,name...][;...] with flags of F Z P U T A O -, at most 4095 bytes",
 	  "no debugging", "debug flags of new caches"},
-	 parse_debug},
+	 parse_debug,
+	 FORM_TEXT},
 	{{"SLAB_SAMPLE", "name:N[,name:N...], at most 4095 bytes", "no sampling",
-	  "one allocation in N of these caches stands between guard pages"},
-	 parse_sample},
+	  "guard one in N allocations of these caches with guard pages"},
+	 parse_sample,
+	 FORM_TEXT},
 	{{"SLAB_RANDOM", "on, off", "off", "a fresh slab hands out its objects in random order"},
-	 parse_random},
-	{{"SLAB_HARDEN", "on, off", "off",
-	  "frees of pointers to no object are reported in all caches"},
-	 parse_harden},
+	 parse_random,
+	 FORM_TEXT},
+	{{"SLAB_HARDEN", "on, off", "off", "report frees of invalid pointers, in all caches"},
+	 parse_harden,
+	 FORM_TEXT},
 	{{"SLAB_ZERO", "off, alloc, free, both", "off",
 	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
-	 parse_zero},
+	 parse_zero,
+	 FORM_TEXT},
 	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
 	  "return memory to the OS when it was unused for this time; 0: free slabs at once"},
-	 parse_decay},
+	 parse_decay,
+	 FORM_NUMBER},
 	{{"SLAB_LIMIT",
-	  "a number of bytes from 65536, or of KiB, MiB or GiB with k, m or g behind it; 0: no "
-	  "limit",
-	  "0", "slabs and large allocations of the whole process at most"},
-	 parse_limit},
+	  "0 for no limit, or a number of bytes from 65536, also in K, M, G, KiB, MiB or GiB", "0",
+	  "most bytes of slabs and large allocations of the process"},
+	 parse_limit,
+	 FORM_BYTES},
 	{{"SLAB_TOOLS", "auto, off", "auto",
 	  "report objects to valgrind or AddressSanitizer when the process runs under one of them"},
-	 parse_tools},
+	 parse_tools,
+	 FORM_TEXT},
 	{{"SLAB_SYMBOLS", "on, off", "off",
-	  "reports go through slab-symbolize, and name functions and lines at once"},
-	 parse_symbols},
+	  "pass reports through slab-symbolize: functions and lines at once"},
+	 parse_symbols,
+	 FORM_TEXT},
 	{{"SLAB_FAIL",
 	  "a comma list of interval=N, probability=0 to 100, times=N (-1: no limit), cache=NAME",
 	  "no failures",
 	  "fault injection: every interval-th (1) allocation fails with this probability (100), at "
 	  "most as often as times says (-1)"},
-	 parse_fail},
+	 parse_fail,
+	 FORM_TEXT},
 };
 
 #define TABLE_ROWS (sizeof(table) / sizeof(table[0]))
@@ -259,14 +264,15 @@ const struct slab_option_info *slab_option_info(unsigned i)
 	return i < TABLE_ROWS ? &table[i].info : NULL;
 }
 
-static void complain_about(const struct slab_option_info *info, const char *value,
+static void complain_about(const struct slab_option_info *info, enum form form, const char *value,
 			   void (*complain)(const char *message))
 {
+	const bool in_form = form != FORM_TEXT && option_is_numeric(value, form == FORM_BYTES);
 	char message[400], shown[65];
 
 	option_printable(shown, sizeof(shown), value, strlen(value));
-	snprintf(message, sizeof(message), "%s=%s is not known; accepted: %s; using %s", info->name,
-		 shown, info->accepted, info->fallback);
+	snprintf(message, sizeof(message), "%s=%s is %s; accepted: %s; using %s", info->name, shown,
+		 in_form ? "out of range" : "not valid", info->accepted, info->fallback);
 	complain(message);
 }
 
@@ -285,7 +291,7 @@ int slab_options_parse(struct slab_options *options, char *(*get)(const char *na
 
 		if (!value || !*value || table[i].parse(options, value))
 			continue;
-		complain_about(&table[i].info, value, complain);
+		complain_about(&table[i].info, table[i].form, value, complain);
 		complaints++;
 	}
 	return complaints + debug_text_check(options->debug, complain);

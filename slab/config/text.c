@@ -2,8 +2,10 @@
 #include "config/text.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <slab/slab.h>
 #include <string.h>
+#include <strings.h>
 
 /* --- values ------------------------------------------------------------------------- */
 
@@ -29,6 +31,39 @@ bool option_number(const char *text, size_t len, long min, long max, long *numbe
 		return false;
 	*number = n;
 	return true;
+}
+
+/* The power of two of a unit of bytes, 0 of none at all; -1: not a unit. */
+static int unit_shift(const char *unit)
+{
+	static const char letters[] = "kmg";
+
+	if (!*unit)
+		return 0;
+	for (int i = 0; letters[i]; i++)
+		if ((*unit | 0x20) == letters[i])
+			return !unit[1] || strcasecmp(unit + 1, "ib") == 0 ? 10 * (i + 1) : -1;
+	return -1;
+}
+
+bool option_bytes(const char *text, long *bytes)
+{
+	const size_t digits = strspn(text, "0123456789");
+	const int shift = unit_shift(text + digits);
+
+	if (shift < 0 || !option_number(text, digits, 0, LONG_MAX >> shift, bytes))
+		return false;
+	*bytes <<= shift;
+	return true;
+}
+
+bool option_is_numeric(const char *text, bool units)
+{
+	size_t digits;
+
+	text += *text == '-';
+	digits = strspn(text, "0123456789");
+	return digits && (units ? unit_shift(text + digits) >= 0 : !text[digits]);
 }
 
 void option_printable(char *to, size_t size, const char *value, size_t len)

@@ -8,6 +8,12 @@
 
 /* A decimal number of min … max, which is all of text[0 … len-1]. */
 bool option_number(const char *text, size_t len, long min, long max, long *number);
+/* A decimal number from 0 to LONG_MAX bytes, or of units: K, M or G, or KiB, MiB or GiB, in
+ * upper or lower case; powers of 1024. slabinfo --set accepts the same. */
+bool option_bytes(const char *text, long *bytes);
+/* Has the text the form of a number, and with `units` perhaps a unit of bytes, whatever its
+ * size? */
+bool option_is_numeric(const char *text, bool units);
 /* A value as it may stand in a message: short, on one line, terminated. size is 4 or more. */
 void option_printable(char *to, size_t size, const char *value, size_t len);
 

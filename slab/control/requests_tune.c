@@ -107,11 +107,11 @@ void control_answer_set(struct slab_json *reply, const char *rest)
 		refuse_attribute(reply, attribute, errand.error == -EACCES);
 	else if (errand.error && errand.value < errand.least)
 		slab_control_refuse(reply,
-				    "%s of this cache is not to be %s; accepted: 0 for no limit, "
+				    "%s of this cache cannot be %s; accepted: 0 for no limit, "
 				    "or at least %" PRIu64 " bytes, one slab",
 				    attribute, value, errand.least);
 	else if (!is_number || errand.error)
-		slab_control_refuse(reply, "%s is not to be \"%s\"; accepted: %s", attribute, value,
+		slab_control_refuse(reply, "%s cannot be \"%s\"; accepted: %s", attribute, value,
 				    attribute_accepted(attribute));
 	else
 		put_set(reply, rest, &errand);

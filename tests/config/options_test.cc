@@ -127,9 +127,9 @@ TEST(OptionsTest, AnUnknownValueGetsOneSentenceAndTheDefault)
 {
 	EXPECT_EQ(
 		complaint("SLAB_ENGINE", "fast"),
-		"SLAB_ENGINE=fast is not known; accepted: auto, rseq, cmpxchg16b, mutex; using auto");
+		"SLAB_ENGINE=fast is not valid; accepted: auto, rseq, cmpxchg16b, mutex; using auto");
 	EXPECT_EQ(complaint("SLAB_MERGE", "yes"),
-		  "SLAB_MERGE=yes is not known; accepted: on, off; using on");
+		  "SLAB_MERGE=yes is not valid; accepted: on, off; using on");
 	EXPECT_EQ(parse({{"SLAB_ENGINE", "fast"}}).engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control, 1U);
 	for (const char *name :
@@ -145,11 +145,45 @@ TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
 	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "0"}}).decay_ms, 0);
 	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "86400000"}}).decay_ms, 86400000);
 	EXPECT_EQ(parse({{"SLAB_DECAY_MS", "never"}}).decay_ms, -1);
-	for (const char *value : {"-1", "86400001", "10s", "Never", "1e3", " 5"})
+	for (const char *value :
+	     {"-1", "86400001", "99999999999999999999", "10s", "1k", "Never", "1e3", " 5"}) {
+		const bool is_number = value[std::strspn(value, "-0123456789")] == '\0';
+
 		EXPECT_EQ(complaint("SLAB_DECAY_MS", value),
 			  std::string("SLAB_DECAY_MS=") + value +
-				  " is not known; accepted: a number of milliseconds from 0 to "
-				  "86400000, never; using 10000");
+				  (is_number ? " is out of range" : " is not valid") +
+				  "; accepted: a number of milliseconds from 0 to 86400000, "
+				  "never; using 10000");
+	}
+}
+
+TEST(OptionsTest, ALimitIsBytesInUnits)
+{
+	const std::string accepted = "; accepted: 0 for no limit, or a number of bytes from 65536, "
+				     "also in K, M, G, KiB, MiB or GiB; using 0";
+	const std::pair<const char *, std::size_t> good[] = {
+		{"0", 0},
+		{"65536", 65536},
+		{"64k", 65536},
+		{"64K", 65536},
+		{"64KiB", 65536},
+		{"64kib", 65536},
+		{"1M", 1 << 20},
+		{"1MiB", 1 << 20},
+		{"2g", std::size_t{2} << 30},
+		{"2GiB", std::size_t{2} << 30},
+	};
+
+	for (const auto &[value, bytes] : good) {
+		EXPECT_EQ(complaint("SLAB_LIMIT", value), "") << value;
+		EXPECT_EQ(parse({{"SLAB_LIMIT", value}}).limit, bytes) << value;
+	}
+	for (const std::string value : {"1", "65535", "63KiB", "-1", "99999999999G"})
+		EXPECT_EQ(complaint("SLAB_LIMIT", value),
+			  "SLAB_LIMIT=" + value + " is out of range" + accepted);
+	for (const std::string value : {"k", "1T", "64KB", "64Ki", "64 k", "1.5G", "0x10000"})
+		EXPECT_EQ(complaint("SLAB_LIMIT", value),
+			  "SLAB_LIMIT=" + value + " is not valid" + accepted);
 }
 
 TEST(OptionsTest, AnEmptyValueIsNoValue)
@@ -213,7 +247,7 @@ TEST(OptionsTest, SampleTextIsGoodOrNotTakenAtAll)
 	EXPECT_NE(complaint("SLAB_SAMPLE", "*" + longest), "");
 	EXPECT_EQ(
 		complaint("SLAB_SAMPLE", "entry"),
-		"SLAB_SAMPLE=entry is not known; accepted: name:N[,name:N...], at most 4095 bytes; "
+		"SLAB_SAMPLE=entry is not valid; accepted: name:N[,name:N...], at most 4095 bytes; "
 		"using no sampling");
 	EXPECT_STREQ(parse({{"SLAB_SAMPLE", "entry:1,dn"}}).sample, "");
 }
@@ -296,7 +330,7 @@ TEST(OptionsTest, AComplaintStaysOneShortLine)
 	EXPECT_EQ(said.find('\n'), std::string::npos);
 	EXPECT_EQ(said.find('\033'), std::string::npos);
 	EXPECT_EQ(said.compare(0, 17, "SLAB_ENGINE=a?b?x"), 0);
-	EXPECT_NE(said.find("xxx... is not known"), std::string::npos);
+	EXPECT_NE(said.find("xxx... is not valid"), std::string::npos);
 	EXPECT_LT(said.size(), 300U);
 }
 
@@ -314,7 +348,7 @@ TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)
 		return;
 	}
 	const second_run run = run_again({"SLAB_MERGE=perhaps", "SLAB_FAKE_NODES=3"});
-	const std::string line = "libslab: SLAB_MERGE=perhaps is not known; accepted: on, off; "
+	const std::string line = "libslab: SLAB_MERGE=perhaps is not valid; accepted: on, off; "
 				 "using on\n";
 	const std::size_t first = run.output.find(line);
 

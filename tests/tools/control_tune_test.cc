@@ -92,18 +92,18 @@ TEST_F(TuneTest, WrongSettingsGetOneSentence)
 		<< "a counter of the program";
 	EXPECT_EQ(request("set limit 5 nobody"), refusal("no cache is called \\\"nobody\\\""));
 	EXPECT_EQ(request("set min_partial 65536 entry"),
-		  refusal("min_partial is not to be \\\"65536\\\"; accepted: 0 to 65535 slabs"));
+		  refusal("min_partial cannot be \\\"65536\\\"; accepted: 0 to 65535 slabs"));
 	EXPECT_EQ(request("set cpu_partial -1 entry"),
-		  refusal("cpu_partial is not to be \\\"-1\\\"; accepted: 0 to 32767 slabs"));
+		  refusal("cpu_partial cannot be \\\"-1\\\"; accepted: 0 to 32767 slabs"));
 	EXPECT_EQ(request("set limit 64K entry"),
-		  refusal("limit is not to be \\\"64K\\\"; accepted: 0 for no limit, or a number "
+		  refusal("limit cannot be \\\"64K\\\"; accepted: 0 for no limit, or a number "
 			  "of bytes, at least one slab"));
 	EXPECT_EQ(request("set limit 1 entry"),
-		  refusal("limit of this cache is not to be 1; accepted: 0 for no limit, or at "
+		  refusal("limit of this cache cannot be 1; accepted: 0 for no limit, or at "
 			  "least 65536 bytes, one slab"));
 	EXPECT_EQ(stat("entry", "limit"), 0U);
 	EXPECT_EQ(request("set alloc_slab 1 entry"),
-		  refusal("alloc_slab is not to be \\\"1\\\"; accepted: 0, which clears it"));
+		  refusal("alloc_slab cannot be \\\"1\\\"; accepted: 0, which clears it"));
 	EXPECT_EQ(stat("entry", "min_partial"), 5U);
 }
 
@@ -195,8 +195,12 @@ TEST_F(TuneTest, SlabinfoTakesLimitsInPowersOf1024)
 		  "entry                 limit 67108864 -> 1073741824\n");
 	EXPECT_EQ(slabinfo({"--set=entry.limit=512K"}).out,
 		  "entry                 limit 1073741824 -> 524288\n");
+	EXPECT_EQ(slabinfo({"--set=entry.limit=1MiB"}).out,
+		  "entry                 limit 524288 -> 1048576\n");
+	EXPECT_EQ(slabinfo({"--set=entry.limit=64kib"}).out,
+		  "entry                 limit 1048576 -> 65536\n");
 	EXPECT_EQ(slabinfo({"--set=entry.limit=0"}).out,
-		  "entry                 limit 524288 -> 0\n");
+		  "entry                 limit 65536 -> 0\n");
 }
 
 TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
@@ -214,20 +218,22 @@ TEST_F(TuneTest, SlabinfoSaysWhatIsWrongWithASetting)
 		{"entry.debug=FZPU", "debug flags are set with -d: slabinfo -dfzpu '^entry$'"},
 		{"entry.limit=64X",
 		 "\"64X\" is not a value for limit; --set takes a number, and for "
-		 "limit also one with K, M or G behind it"},
+		 "limit also one in K, M, G, KiB, MiB or GiB"},
 		{"entry.limit=9999999999G",
 		 "\"9999999999G\" is not a value for limit; --set takes a number, and for limit also "
-		 "one with K, M or G behind it"},
+		 "one in K, M, G, KiB, MiB or GiB"},
 		{"entry.min_partial=1K",
 		 "\"1K\" is not a value for min_partial; --set takes a number, and for limit also one "
-		 "with K, M or G behind it"},
+		 "in K, M, G, KiB, MiB or GiB"},
+		{"entry.limit=1iB", "\"1iB\" is not a value for limit; --set takes a number, and "
+				    "for limit also one in K, M, G, KiB, MiB or GiB"},
 		{"entry.objects=1",
 		 "process " + who() +
 			 ": objects can only be read; what can be set: min_partial, "
 			 "cpu_partial, limit, sample, remote_node_defrag_ratio, and events, to 0"},
 		{"entry.min_partial=99999",
 		 "process " + who() +
-			 ": min_partial is not to be \"99999\"; accepted: 0 to 65535 slabs"},
+			 ": min_partial cannot be \"99999\"; accepted: 0 to 65535 slabs"},
 	};
 
 	for (const auto &[setting, sentence] : wrong) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tuning a process: --set CACHE.ATTRIBUTE=VALUE, --reset, --trim. What an attribute
- * may be the process knows; here is only what must be known to understand the
- * command line.
+ * Tuning a process: --set CACHE.ATTRIBUTE=VALUE, --reset, --trim. The process checks the
+ * value; this file only parses the command line.
  */
 #include "select.h"
 #include "views.h"
@@ -13,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* --set's argument in parts. Names of caches may hold dots and equals signs, those of
  * attributes and values do not. */
@@ -44,22 +44,32 @@ static bool split(const char *text, struct setting *setting)
 	return true;
 }
 
-/* "64M" in bytes; K, M and G are powers of 1024, and for limits alone. */
+/* The power of two of a unit of bytes, as in SLAB_LIMIT: K, M or G, or KiB, MiB or GiB; 0 of
+ * none at all; -1: not a unit. */
+static int unit_shift(const char *unit)
+{
+	static const char letters[] = "kmg";
+	const char *letter;
+
+	if (!*unit)
+		return 0;
+	letter = strchr(letters, tolower((unsigned char)*unit));
+	if (!letter || (unit[1] && strcasecmp(unit + 1, "ib") != 0))
+		return -1;
+	return 10 * (int)(letter - letters + 1);
+}
+
+/* "64M" in bytes; only limits have units. */
 static bool parse_value(const struct setting *setting, uint64_t *value)
 {
-	static const char suffixes[] = "KMG";
-	const char *suffix;
-	unsigned shift = 0;
+	const bool has_units = strcmp(setting->attribute, "limit") == 0;
+	int shift;
 	char *end;
 
 	errno = 0;
 	*value = strtoull(setting->value, &end, 10);
-	suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
-	if (suffix && strcmp(setting->attribute, "limit") == 0) {
-		shift = 10 * (unsigned)(suffix - suffixes + 1);
-		end++;
-	}
-	if (!isdigit((unsigned char)*setting->value) || *end || errno ||
+	shift = has_units || !*end ? unit_shift(end) : -1;
+	if (!isdigit((unsigned char)*setting->value) || errno || shift < 0 ||
 	    *value > (uint64_t)INT64_MAX >> shift)
 		return false;
 	*value <<= shift;
@@ -127,8 +137,8 @@ int action_set(const struct options *options, struct process *process)
 		fail("debug flags are set with -d: slabinfo -dfzpu %s",
 		     select_pattern(pattern, setting.cache));
 	else if (!parse_value(&setting, &value))
-		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one with "
-		     "K, M or G behind it",
+		fail("\"%s\" is not a value for %s; --set takes a number, and for limit also one in K, "
+		     "M, G, KiB, MiB or GiB",
 		     setting.value, setting.attribute);
 	else
 		status = set(process, &setting, value);
