@@ -8,7 +8,6 @@
  * the first CPU that frees into it, so its next objects are freed locally.
  */
 #include <slab/stats.h>
-#include <string.h>
 
 #include "rseq.h"
 #include "alloc/alloc.h"
@@ -110,8 +109,7 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 		debug_report_interior(cache, slab, obj, caller);
 		return;
 	}
-	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
-		memset(obj, 0, slab_size(slab));
+	slab_clear_freed(slab, obj);
 	/* A tag is all that kept it off the fast path. */
 	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
 		return;

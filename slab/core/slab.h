@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/cache.h"
 #include "pages/segment.h"
@@ -55,6 +56,13 @@ static inline bool slab_is_object(const struct slab *slab, const void *obj)
 		return false;
 	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
 	return index * slab_size(slab) == offset;
+}
+
+/* SLAB_ZERO=free: clear an object that is being freed, of a slab without debug flags. */
+static inline void slab_clear_freed(const struct slab *slab, void *obj)
+{
+	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
+		memset(obj, 0, slab_size(slab));
 }
 
 /* --- states (slab_state.c) --------------------------------------------------------------- */

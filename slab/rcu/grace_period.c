@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,8 +123,7 @@ static void free_waited(struct slab_cache *cache, struct slab *slab, unsigned in
 	while (slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		if (debug_free_waited(cache, slab, index))
 			return;
-	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
-		memset(obj, 0, slab_size(slab));
+	slab_clear_freed(slab, obj);
 	offset8 = cpu_slab_offset8(&slab->cpu, obj);
 	slab_free_remote(cache, slab, 1, &offset8);
 }
