@@ -281,7 +281,7 @@ TEST_F(TuneTest, SlabinfoTrims)
 
 	const result again = slabinfo({"--trim"});
 
-	EXPECT_EQ(again.out, "Process " + who() + " gave 0 slabs back\n");
+	EXPECT_EQ(again.out, "Process " + who() + " released 0 slabs\n");
 	EXPECT_EQ(again.status, 0);
 }
 

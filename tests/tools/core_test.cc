@@ -410,14 +410,14 @@ TEST_F(NoCoreTest, NoSuchFile)
 TEST_F(NoCoreTest, ADirectory)
 {
 	expect_refusal(slabinfo({"--core", dir.path()}),
-		       "\"" + dir.path() + "\" is no file, but a directory; a core file is wanted");
+		       "\"" + dir.path() + "\" is a directory; --core needs a core file");
 }
 
 TEST_F(NoCoreTest, APipe)
 {
 	ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
 	expect_refusal(slabinfo({"--core", path}),
-		       "\"" + path + "\" is no file, but a device or pipe; a core file is wanted");
+		       "\"" + path + "\" is a device or pipe; --core needs a core file");
 }
 
 TEST_F(NoCoreTest, AnEmptyFile)
@@ -485,10 +485,10 @@ TEST_F(NoCoreTest, AHeaderAlone)
 TEST_F(NoCoreTest, ACutOne)
 {
 	refuse(header() + segment(PT_LOAD, 4096, 65536),
-	       "the core file \"" + path + "\" is cut short: 120 of 69632 bytes");
+	       "the core file \"" + path + "\" is truncated: 120 of 69632 bytes");
 	/* A size that no file has is no smaller one. */
 	refuse(header() + segment(PT_LOAD, 4096, ~UINT64_C(0)),
-	       "the core file \"" + path + "\" is cut short: 120 of 18446744073709551615 bytes");
+	       "the core file \"" + path + "\" is truncated: 120 of 18446744073709551615 bytes");
 }
 
 TEST_F(NoCoreTest, OneWithoutNotes)

@@ -238,8 +238,8 @@ TEST_F(MemoryTest, AProcessWithoutSocketCannotBeChanged)
 
 	EXPECT_NE(got.status, 0);
 	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
-				   " has no control socket (SLAB_CONTROL=off?); it can be looked "
-				   "at, not changed\n");
+				   " has no control socket (SLAB_CONTROL=off?); slabinfo "
+				   "can read it, but not change it\n");
 }
 
 TEST_F(MemoryTest, TheListShowsHowEachProcessIsReached)

@@ -224,8 +224,7 @@ TEST_F(PeerTest, AnAnswerWithoutEndIsCutOff)
 	const result got = slabinfo({"-p", std::to_string(process.pid())});
 
 	EXPECT_EQ(got.status, 2);
-	EXPECT_TRUE(contains(got.err, " does not stop answering: there are more than 256 MB\n"))
-		<< got.err;
+	EXPECT_TRUE(contains(got.err, " sent an answer of more than 256 MiB\n")) << got.err;
 }
 
 /* --- what it says ------------------------------------------------------------------ */

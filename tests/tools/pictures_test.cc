@@ -238,8 +238,8 @@ TEST_F(PlotTest, ALastLineThatWasCutShortIsLeftOut)
 
 		EXPECT_EQ(got.status, 0);
 		EXPECT_EQ(got.out, picture);
-		EXPECT_EQ(got.err, "slabinfo: recording.json: the last line, 12, is cut short and "
-				   "left out\n");
+		EXPECT_EQ(got.err, "slabinfo: recording.json: the last line, 12, is incomplete and "
+				   "is ignored\n");
 	}
 }
 
@@ -428,8 +428,7 @@ TEST_F(MapTest, AnAnswerThatIsNotUnderstoodIsNoPicture)
 	expect_sentence(
 		{"--map=map.svg"},
 		"process " + std::to_string(process.pid()) +
-			" (pictures_test) answered with slabs of a <name> & more in a format that is not "
-			"understood here");
+			" (pictures_test) sent slabs of a <name> & more in an unknown format");
 	EXPECT_FALSE(exists("map.svg"));
 }
 

@@ -243,7 +243,7 @@ TEST_F(ScriptedRecordTest, OtherFilesStayAsTheyAre)
 	      std::string("{\"slab_recording\":3,}\n"), std::string(5000, ' ')}) {
 		write_file("file.json", text);
 		expect_sentence({"--record=file.json", "-N1"},
-				"file.json is not a recording, and nothing was added to it; give "
+				"file.json is not a recording and stays unchanged; give "
 				"--record a new file, or one that it made");
 		EXPECT_EQ(file_text("file.json"), text);
 	}
@@ -263,8 +263,8 @@ TEST_F(ScriptedRecordTest, ALastLineThatWasCutShortIsTakenOff)
 
 			EXPECT_EQ(got.status, 0);
 			EXPECT_EQ(got.err,
-				  "slabinfo: file.json: the last line was cut short and is taken "
-				  "off\n");
+				  "slabinfo: file.json: the last line was incomplete and is "
+				  "removed\n");
 			EXPECT_EQ(file_text("file.json").compare(0, kept.size(), kept), 0);
 			EXPECT_EQ(samples().size(), lines_of(kept).size() + 1);
 		}
@@ -277,7 +277,7 @@ TEST_F(ScriptedRecordTest, AFileHasOneRecorder)
 
 	wait_for_samples(1);
 	expect_sentence({"--record=file.json", "-N1"},
-			"file.json is being recorded to already; give --record another file");
+			"another process records to file.json; give --record another file");
 	kill(tool.pid(), SIGTERM);
 	EXPECT_EQ(tool.wait(), 0);
 	EXPECT_EQ(samples().size(), 1U);

@@ -278,8 +278,8 @@ TEST_F(SlabinfoDebugTest, TrackingNamesWhoAllocatedAndWhoFreed)
 TEST_F(SlabinfoDebugTest, TrackingWithoutDataSaysHowToGetSome)
 {
 	server process;
-	const std::string advice = "entry: No data: its users are not tracked. To do so from now "
-				   "on:\n    slabinfo -p " +
+	const std::string advice = "entry: No data: debug flag U is not set. To set it:\n    "
+				   "slabinfo -p " +
 				   std::to_string(process.pid());
 
 	EXPECT_EQ(slabinfo({"-t", "entry"}).out, advice + " -du '^entry$'\n\n");
@@ -287,8 +287,8 @@ TEST_F(SlabinfoDebugTest, TrackingWithoutDataSaysHowToGetSome)
 	/* With the debug flags it has. */
 	EXPECT_EQ(slabinfo({"-t", "entry"}).out, advice + " -dfzu '^entry$'\n\n");
 	slabinfo({"-du", "entry"});
-	EXPECT_EQ(slabinfo({"-t", "entry"}).out, "entry: No data: nothing was allocated since its "
-						 "users are tracked\n\n");
+	EXPECT_EQ(slabinfo({"-t", "entry"}).out, "entry: No data: no allocation since debug "
+						 "flag U was set\n\n");
 }
 
 TEST_F(SlabinfoDebugTest, LinesLimitsCallSitesAndRows)
@@ -357,7 +357,7 @@ TEST_F(SlabinfoDebugTest, ALeakSinceTheMarkIsFoundWithFunctionAndLine)
 
 	EXPECT_EQ(mark.status, 0) << mark.err;
 	EXPECT_TRUE(contains(mark.out, " is set in process " + who + ".\n")) << mark.out;
-	EXPECT_TRUE(contains(mark.out, "in the 1 cache whose users are tracked.\n")) << mark.out;
+	EXPECT_TRUE(contains(mark.out, "in the 1 cache with debug flag U.\n")) << mark.out;
 	process.do_task('l');
 	sleep(2);
 	const result leak = slabinfo({"--since-mark"});

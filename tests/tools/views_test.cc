@@ -431,8 +431,8 @@ TEST(ViewsOfOthersTest, AProcessThatIsOnlyReadSaysSoOnce)
 		EXPECT_EQ(got.status, 2) << action;
 		EXPECT_EQ(got.out, "") << action;
 		EXPECT_EQ(got.err, "slabinfo: process " + pid +
-					   " (control_server) is read from its memory; it can be "
-					   "looked at, not changed\n")
+					   " (control_server) is read from its memory; it cannot "
+					   "be changed that way\n")
 			<< action;
 	}
 }

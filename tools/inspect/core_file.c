@@ -2,7 +2,7 @@
 /*
  * Core files as the kernel and gdb write them. libelf reads their headers and notes;
  * what the notes of Linux mean stands here. Memory is read with pread() and not
- * mapped: a file that is cut short meanwhile is then an error and no SIGBUS.
+ * mapped: truncating the file then causes an error and no SIGBUS.
  */
 #include "core_file.h"
 #include "fail.h"
@@ -129,7 +129,7 @@ static bool open_file(struct core_file *core, const char *path)
 	core->fd = fd;
 	packed = compression(fd);
 	if (!S_ISREG(status.st_mode))
-		fail("\"%s\" is no file, but a %s; a core file is wanted", path,
+		fail("\"%s\" is a %s; --core needs a core file", path,
 		     S_ISDIR(status.st_mode) ? "directory" : "device or pipe");
 	else if (status.st_size == 0)
 		fail("the core file \"%s\" is empty", path);
@@ -179,7 +179,7 @@ static bool check_length(const struct core_file *core, const char *path)
 	}
 	if (fstat(core->fd, &status) == 0 && (uint64_t)status.st_size >= wanted)
 		return true;
-	fail("the core file \"%s\" is cut short: %" PRIu64 " of %" PRIu64 " bytes", path,
+	fail("the core file \"%s\" is truncated: %" PRIu64 " of %" PRIu64 " bytes", path,
 	     (uint64_t)status.st_size, wanted);
 	return false;
 }

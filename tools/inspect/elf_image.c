@@ -191,7 +191,7 @@ static int check_file(struct elf_file *file)
 	return 0;
 }
 
-/* ELF_C_READ and no mapping: a file that is cut short meanwhile is an error and no
+/* ELF_C_READ and no mapping: truncating the file causes an error and no
  * SIGBUS. */
 int elf_file_open(struct elf_file *file, int fd)
 {

@@ -150,7 +150,7 @@ static struct json_object *parse(const struct process *process, const char *text
 	else if (proc_is_gone(process->pid))
 		fail("%s has ended", name);
 	else
-		fail("%s did not give an answer that is understood here", name);
+		fail("%s sent an answer in an unknown format", name);
 	json_object_put(answer);
 	return NULL;
 }
@@ -251,11 +251,11 @@ static void report_only_read(const struct process *process)
 	if (process->way == WAY_CORE)
 		fail("a core file cannot be changed");
 	else if (process->path[0])
-		fail("process %d (%s) is read from its memory; it can be looked at, not changed",
+		fail("process %d (%s) is read from its memory; it cannot be changed that way",
 		     process->pid, process->command);
 	else
-		fail("process %d (%s) has no control socket (SLAB_CONTROL=off?); it can be looked "
-		     "at, not changed",
+		fail("process %d (%s) has no control socket (SLAB_CONTROL=off?); slabinfo can read "
+		     "it, but not change it",
 		     process->pid, process->command);
 }
 
@@ -278,8 +278,7 @@ static void report_silence(const struct process *process, int error)
 	else if (error == EPERM)
 		fail("%s does not listen on \"%s\": another process does", name, process->path);
 	else if (error == EMSGSIZE)
-		fail("%s does not stop answering: there are more than %zu MB", name,
-		     ANSWER_MAX >> 20);
+		fail("%s sent an answer of more than %zu MiB", name, ANSWER_MAX >> 20);
 	else
 		fail("%s does not answer: %s", name,
 		     error == EAGAIN ? "it took too long" : strerror(error));

@@ -62,7 +62,7 @@ static const char *parse(struct json_tokener *tokener, FILE *file, struct json_o
 	}
 	if (total == 0)
 		return "is empty";
-	return error == json_tokener_continue ? "is cut short" : check(*document);
+	return error == json_tokener_continue ? "is incomplete" : check(*document);
 }
 
 static struct json_object *read_document(FILE *file, const char *path)

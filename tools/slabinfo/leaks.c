@@ -50,7 +50,7 @@ int action_mark(struct process *process, const struct model *model)
 	json_object_put(answer);
 	if (tracked)
 		printf("slabinfo -p %d --since-mark shows what is allocated from now on and not "
-		       "freed,\nin the %zu cache%s whose users are tracked.\n",
+		       "freed,\nin the %zu cache%s with debug flag U.\n",
 		       process->pid, tracked, plural(tracked));
 	else
 		printf("No cache tracks its users yet, so nothing will be known. To switch that "
@@ -131,13 +131,13 @@ static void print_notes(struct process *process, const struct model *model,
 	size_t untracked = model->count - count_tracked(model);
 
 	if (list->count)
-		puts("Not all of this need be a leak: what took the place of older objects, or is in "
-		     "use\nfor good reason, is listed too, but its number settles. A leak's goes on "
-		     "growing\nfrom one look to the next, and its oldest object is as old as the "
-		     "mark.");
+		puts("Not all of these objects are leaks: the list also has objects that replaced older "
+		     "ones\nand objects in normal use, but their number stops growing. The number of "
+		     "leaked objects\ngrows each time you run the command, and the oldest is as old "
+		     "as the mark.");
 	if (untracked)
-		printf("%zu cache%s do%s not track users and may hide more; slabinfo -p %d -du "
-		       "REGEXP\nswitches that on.\n",
+		printf("%zu cache%s do%s not have debug flag U and may hide more; slabinfo -p %d "
+		       "-du REGEXP\nsets it.\n",
 		       untracked, plural(untracked), untracked == 1 ? "es" : "", process->pid);
 }
 

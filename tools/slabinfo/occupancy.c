@@ -133,8 +133,8 @@ bool occupancy_take(struct occupancy *occupancy, struct process *process, const 
 	if (loaded)
 		return true;
 	occupancy_free(occupancy);
-	fail("process %d (%s) answered with slabs of %s in a format that is not understood here",
-	     process->pid, process->command, name);
+	fail("process %d (%s) sent slabs of %s in an unknown format", process->pid,
+	     process->command, name);
 	return false;
 }
 

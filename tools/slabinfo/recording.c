@@ -36,7 +36,7 @@ static off_t unfinished(int fd, off_t size)
 	return size;
 }
 
-/* A file with something in it must be a recording, whole or cut short. */
+/* A file that is not empty must be a recording; its last line may be incomplete. */
 static bool check_file(struct recording *recording, off_t size)
 {
 	char start[sizeof(RECORDING_START)] = "";
@@ -48,7 +48,7 @@ static bool check_file(struct recording *recording, off_t size)
 		return false;
 	}
 	if (strncmp(start, RECORDING_START, (size_t)size < len ? (size_t)size : len) != 0) {
-		fail("%s is not a recording, and nothing was added to it; give --record a new "
+		fail("%s is not a recording and stays unchanged; give --record a new "
 		     "file, or one that it made",
 		     recording->path);
 		return false;
@@ -59,16 +59,16 @@ static bool check_file(struct recording *recording, off_t size)
 		return false;
 	}
 	if (rest > 0)
-		fail("%s: the last line was cut short and is taken off", recording->path);
+		fail("%s: the last line was incomplete and is removed", recording->path);
 	return true;
 }
 
-/* A line that another process is writing looks like one that was cut short. */
+/* A line that another process is writing looks like an incomplete one. */
 static bool lock_file(struct recording *recording)
 {
 	if (flock(recording->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return true;
-	fail("%s is being recorded to already; give --record another file", recording->path);
+	fail("another process records to %s; give --record another file", recording->path);
 	return false;
 }
 
@@ -185,7 +185,7 @@ static bool write_line(struct recording *recording, const char *line, size_t siz
 		off_t end = lseek(recording->fd, 0, SEEK_END);
 
 		if (end < 0 || ftruncate(recording->fd, end - (off_t)done) != 0)
-			fail("%s: its last line is cut short", recording->path);
+			fail("%s: its last line is incomplete", recording->path);
 	}
 	return false;
 }

@@ -101,7 +101,7 @@ static bool read_lines(struct samples *samples, const char *path, FILE *file)
 				   (size_t)size < sizeof(RECORDING_START) - 1
 					   ? (size_t)size
 					   : sizeof(RECORDING_START) - 1) == 0)
-			fail("%s: the last line, %zu, is cut short and left out", path, number);
+			fail("%s: the last line, %zu, is incomplete and is ignored", path, number);
 		else
 			wrong = load_sample(samples, json);
 		json_object_put(json);

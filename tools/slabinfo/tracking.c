@@ -50,11 +50,10 @@ static void print_advice(struct process *process, const struct cache *cache)
 static void print_no_data(struct process *process, const struct cache *cache)
 {
 	if (cache->flags & SLAB_STORE_USER) {
-		printf("%s: No data: nothing was allocated since its users are tracked\n\n",
-		       cache->name);
+		printf("%s: No data: no allocation since debug flag U was set\n\n", cache->name);
 		return;
 	}
-	printf("%s: No data: its users are not tracked. To do so from now on:\n", cache->name);
+	printf("%s: No data: debug flag U is not set. To set it:\n", cache->name);
 	print_advice(process, cache);
 }
 

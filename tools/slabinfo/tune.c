@@ -168,7 +168,7 @@ int action_trim(struct process *process)
 	if (!answer)
 		return EXIT_USAGE;
 	slabs = model_number(answer, "slabs");
-	printf("Process %d (%s) gave %" PRIu64 " slab%s back\n", process->pid, process->command,
+	printf("Process %d (%s) released %" PRIu64 " slab%s\n", process->pid, process->command,
 	       slabs, slabs == 1 ? "" : "s");
 	json_object_put(answer);
 	return EXIT_DONE;
