@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What remains in a cache when it is destroyed.
+ * The report of objects that remain in a cache when it is destroyed.
  *
  * The thread composes and writes reports with no lock held, so that a fork, or a thread that
  * creates a cache, does not wait for a reader of stderr. The cache is pinned and marked as
@@ -25,7 +25,7 @@
 #define LEAK_SITES 3
 #define LEAK_FRAMES 6u
 
-/* Left free in a report for another object, and for the call sites. */
+/* Free bytes that a report needs for another object, and for the call sites. */
 #define ROOM_OBJECT 512u
 #define ROOM_SITES 2048u
 
@@ -45,7 +45,7 @@ static void begin(struct leaks *leaks, const char *more)
 		     "Objects remaining in %s on slab_cache_destroy%s", leaks->cache->name, more);
 }
 
-/* As many reports as it takes. */
+/* Begin another report if this one has no room. */
 static void make_room(struct leaks *leaks, size_t bytes)
 {
 	if (leaks->report.len + bytes <= sizeof(leaks->report.text))
@@ -55,7 +55,7 @@ static void make_room(struct leaks *leaks, size_t bytes)
 	begin(leaks, " (continued)");
 }
 
-/* Its allocation, on one line. */
+/* The object's allocation, on one line. */
 static void add_track(struct leaks *leaks, const struct track *track)
 {
 	struct slab_track *site = &leaks->site;
@@ -81,7 +81,7 @@ static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
 		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
 }
 
-/* After a flush every slab is listed or full, so all can be looked at as if isolated. */
+/* After a flush every slab is listed or full, so all can be read as if isolated. */
 static void add_slab(struct slab *slab, void *arg)
 {
 	struct leaks *leaks = arg;
@@ -97,7 +97,7 @@ static void add_slab(struct slab *slab, void *arg)
 			add_object(leaks, slab, i);
 }
 
-/* The stack that most of the objects come from, and the next ones. */
+/* The call sites with the most objects. */
 static int add_site(const struct slab_call_site *site, void *arg)
 {
 	struct leaks *leaks = arg;
@@ -122,8 +122,8 @@ static void report(struct leaks *leaks)
 	report_emit(&leaks->report);
 }
 
-/* No memory to look at the objects. */
-static SLAB_SLOWPATH void report_nothing_more(const struct slab_cache *cache)
+/* There is no memory to list the objects. */
+static SLAB_SLOWPATH void report_heading_alone(const struct slab_cache *cache)
 {
 	struct bug_info bug;
 
@@ -141,7 +141,7 @@ void cache_report_leaks(struct slab_cache *cache)
 		report(leaks);
 		os_unmap(leaks, sizeof(*leaks));
 	} else {
-		report_nothing_more(cache);
+		report_heading_alone(cache);
 	}
 	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
 }

@@ -8,77 +8,79 @@
 
 #include "core/cache.h"
 
-/* How many slabs a thread that walks a node's lists looks at before it releases the lock. */
+/* The number of slabs that a thread visits before it releases a node's lock. */
 #define NODE_PIECE 64u
 
 void node_init(struct cache_node *node);
-/* The lock, behind those that wait for it: between pieces of what may take long. */
+/* Take the lock after the threads that wait for it: between pieces of a long operation. */
 void node_lock_again(struct cache_node *node);
 /* Under the node's lock. */
 void node_list_add_head(struct node_list *list, struct slab *slab);
 void node_list_add_tail(struct node_list *list, struct slab *slab);
 void node_list_remove(struct node_list *list, struct slab *slab);
-/* Put isolated slabs (linked by next) on their nodes' lists; surplus empty ones
- * go to the page layer: how many. */
+/* Put isolated slabs (linked by next) on their nodes' lists and release surplus empty ones;
+ * returns the number released. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);
-/* Isolate up to max slabs, linked by next; sparse ones when there are no others. */
+/* Isolate up to max slabs, linked by next; sparse ones if there are no others. */
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);
 
-/* … up to max that a walk wants, in their order (isolated.h). Of the list, or of the sparse
- * slabs, the first NODE_PIECE are looked at, and go to its end. */
+/* … up to max that a walk wants, in their order (isolated.h). The function visits the first
+ * NODE_PIECE slabs of the partial or the sparse list, and moves them to its end. */
 struct list_walk;
 struct node_look {
 	bool sparse;
 	unsigned looked;
-	unsigned unwanted; /* the last ones that were looked at, in this and earlier looks */
+	unsigned unwanted; /* visited in a row, in this and earlier calls */
 	unsigned count;    /* of the list */
 };
 struct slab *node_take_some(struct slab_cache *cache, unsigned node, unsigned max,
 			    const struct list_walk *walk, struct node_look *look);
 
-/* … one of this node, or else of another one. */
+/* … one of this node, or else of another node. */
 struct slab *node_take_any(struct slab_cache *cache, unsigned node);
-/* Isolated slabs of one node, linked by next, go to the end of its list. */
+/* Put isolated slabs of one node, linked by next, at the end of its list. */
 void node_put_last(struct slab_cache *cache, unsigned node, struct slab *slabs);
-/* Empty isolated slabs, linked by next, are released: how many. */
+/* Release empty isolated slabs, linked by next; returns their number. */
 unsigned node_release(struct slab_cache *cache, struct slab *slabs);
-/* An isolated slab is the next that this CPU allocates from, if it has objects to give. */
+/* Give an isolated slab to this CPU for its next allocations, if the slab has free objects. */
 void node_serve(struct slab_cache *cache, struct slab *slab);
 
 /*
- * All slabs to one list, the fullest first. That is done NODE_PIECE slabs at a time; other
- * threads find every slab meanwhile. A slab stands where it belongs by what was in use when
- * it was looked at. A thread that takes the last unsorted slab, or looks through the list
- * itself, ends the sort: then what is sorted so far stands in front, the fullest first.
+ * Merge both lists into one, the fullest slabs first. The function sorts NODE_PIECE slabs at
+ * a time; other threads find every slab in between. A slab's place is given by its objects
+ * in use when it was visited. A thread that takes the last unsorted slab, or walks the list
+ * itself, ends the sort: the slabs sorted so far are then first, the fullest of them in front.
  */
 void node_sort(struct slab_cache *cache, unsigned node);
 
-/* Does the list have as many slabs as its count says? False: what was counted, and what the
- * count was, which is right from now on. A list that changes all the time is not counted. */
+/* Does the list have the number of slabs in its count? False: *ret_counted slabs, and the old
+ * count, which the function has corrected. It does not count a list that changes all the
+ * time. */
 bool node_check_count(struct slab_cache *cache, unsigned node, unsigned *ret_counted,
 		      unsigned *ret_count);
-/* One object straight from a node, for a thread without a CPU or for that node; of another
- * one when it has no memory, unless that is `strict`. */
+/* Allocate an object directly from a node, for a thread without a CPU or for
+ * slab_alloc_node(). If the node has no memory: of another node, unless `strict`. */
 void *node_alloc(struct slab_cache *cache, unsigned node, bool strict);
-/* Up to max objects of one slab of a node, the first on its list that is not empty: how
- * many. */
+/* Take up to max free objects of the first slab on a node's list that is not empty; returns
+ * their number. */
 unsigned node_take_dense(struct slab_cache *cache, unsigned node, unsigned max, uint16_t *offset8,
 			 struct slab **ret_slab);
-/* The last slabs on the list, all but those that could hold every object of the listed
- * ones, are sparse from now on: how many. */
+/* Move the last slabs of the partial list to the sparse list, except the slabs needed to hold
+ * all objects of the listed ones; returns the number moved. */
 unsigned node_split(struct slab_cache *cache, unsigned node);
-/* Isolate the last of the sparse slabs; NULL: there is none. And back, as the first. */
+/* Isolate the last of the sparse slabs; NULL: there is none. node_put_sparse() puts it back, as
+ * the first. */
 struct slab *node_take_sparse(struct slab_cache *cache, unsigned node);
 void node_put_sparse(struct slab_cache *cache, struct slab *slab);
 
-/* --- among the files that look through the lists: node.c, node_order.c ------------------- */
+/* --- between node.c and node_order.c ------------------------------------------------------ */
 
-/* The lock, before those that look through the lists (node_lock_again()). */
+/* Take the lock ahead of threads that walk the lists (node_lock_again()). */
 void node_lock(struct cache_node *node);
 void node_unlock(struct cache_node *node);
-/* Under the lock: what is sorted stands in front of the list, and that was the sort. */
+/* Under the lock: put the sorted slabs in front of the list and end the sort. */
 void node_end_sort(struct cache_node *node);
-/* … the slab becomes the first one; NULL: the list stays as it is. */
+/* … rotate the list so that the slab is first; NULL: the list stays as it is. */
 void node_begin_at(struct node_list *list, struct slab *slab);
 
 #endif /* SLAB_CORE_NODE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that export caches, and core files of such: finding one, and asking
- * it. However it is reached, the requests and the answers are those of the
- * control protocol (docs/control.md).
+ * Processes that export caches, and their core files: finding one, and querying it.
+ * Requests and answers are those of the control protocol (docs/control.md), whether the
+ * socket or memory answers.
  */
 #ifndef INSPECT_ATTACH_H
 #define INSPECT_ATTACH_H
@@ -17,21 +17,21 @@
 
 struct memory;
 
-/* Which process is meant. All zero: the only one there is. */
+/* Which process to choose. All zero: the only one that exports caches. */
 struct choice {
 	pid_t pid;        /* 0: not given */
 	const char *name; /* of the process, NULL: not given */
 	bool memory;      /* read its memory, even if it would answer */
-	bool unseen; /* attach_find() also lists processes that only may use libslab: it reads
-			     no memory, since a process can make that take for ever */
-	bool acts; /* it is to be changed: its memory is no substitute for an answer */
+	bool unseen; /* attach_find() also lists processes that possibly use libslab: it does
+			     not search their memory, which a process can make endless */
+	bool acts; /* a request changes the process, so its memory cannot answer instead */
 	const char *core; /* a core file instead of a process, NULL: none */
-	const char *exe; /* the program that left the core file, NULL: as the file says */
+	const char *exe; /* the program of the core file, NULL: the one that the file names */
 };
 
 /* How a process is queried. */
 enum way {
-	WAY_SOCKET, /* it answers itself */
+	WAY_SOCKET, /* its control socket answers */
 	WAY_MEMORY, /* its memory is read */
 	WAY_CORE, /* its core file is read */
 };
@@ -39,7 +39,7 @@ enum way {
 struct process {
 	pid_t pid;
 	char command[64];
-	char path[PATH_MAX]; /* of its socket, or of the core file; empty: it has no socket */
+	char path[PATH_MAX]; /* of the socket or the core file; empty: no socket */
 	enum way way;
 	bool acts; /* as in struct choice */
 	struct memory *memory; /* once it is open (memory.h), else NULL */
@@ -52,40 +52,39 @@ struct process_list {
 };
 
 /*
- * attach_choose: the process that is meant, or the only one there is. Returns -1
- * with *process filled, to be closed, or the exit status after reporting with fail()
- * why there is none. A process that has no socket or is stopped is read from its
- * memory; the latter is reported with fail(). When none is named and none has a
- * socket, the only one that is found by its memory is meant.
+ * attach_choose: the chosen process, or the only one that exports caches. Returns -1
+ * with *process filled, which the caller closes; or the exit status, after fail() reported
+ * why there is none. A process that has no socket or is stopped is read from its memory;
+ * fail() reports a stopped one. If the caller chose none and no process has a socket, the
+ * function searches the memory of processes, and returns the only one that it finds.
  */
 int attach_choose(const struct choice *choice, struct process *process);
 void attach_close(struct process *process);
 
 /*
- * attach_find: the processes that have a socket, ordered by pid; where a name is
- * given or memory is to be read, those that use libslab without one, too. To be
- * freed, which closes them.
+ * attach_find: the processes that have a socket, ordered by pid. If the choice has a name or
+ * requests memory, the list includes those that use libslab without a socket. Freeing the
+ * list closes them.
  */
 void attach_find(struct process_list *list, const struct choice *choice);
 void attach_free(struct process_list *list);
 
-/* attach_list: print all that are found, with a socket or without; returns the
- * exit status. */
+/* attach_list: print all processes found, with a socket or without; returns the exit
+ * status. */
 int attach_list(const struct choice *choice);
 
 /*
- * attach_query: send "slab/2 REQUEST NAME" (name may be NULL), which have no
- * control characters in them, and return the answer when the process says ok; NULL after
- * reporting with fail() what was wrong.
- * The caller puts the answer with json_object_put(). Where memory is read, only
- * "ping", "stats", "slabs" and "traces" can be answered; others fail with a
- * message that says why. A process that is stopped or does not answer one of
- * these within two seconds is read from its memory from then on, which is reported.
+ * attach_query: send "slab/2 REQUEST NAME" (name may be NULL) without control characters,
+ * and return the answer if it is ok; NULL after an error message by fail(). The caller puts
+ * the answer with json_object_put(). Memory can answer only "ping", "stats", "slabs" and
+ * "traces"; other requests then fail with a message. If a process is stopped, or does not
+ * answer one of these four within two seconds, the function reports that and reads the
+ * process's memory from then on.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
 
-/* attach_report_silent: with fail(), that a process does not answer, and therefore is
- * read from memory; or false, where it is to be changed: that it cannot be. */
+/* attach_report_silent: report with fail() that a process does not answer and is read from
+ * its memory; or, for a request that changes the process, that this is impossible: false. */
 bool attach_report_silent(const struct process *process);
 
 #endif /* INSPECT_ATTACH_H */

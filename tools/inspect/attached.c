@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters out of a process's answer, of which nothing is believed. */
+/* Counters from a process's answer. The answer is not trusted. */
 #include "attached.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ const char *attached_kind(enum slab_counter_kind kind)
 	return kinds[kind];
 }
 
-/* What later versions add is a number of the present, as far as is known here. */
+/* A kind that a later version added is shown as a gauge. */
 static enum slab_counter_kind kind_of(const char *text)
 {
 	for (unsigned i = 0; i < LENGTH(kinds); i++)

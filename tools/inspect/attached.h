@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters that a program attached to a cache (<slab/stats.h>), as its answer has them:
- * names that fit labels of metrics, each one once, and no more than there can be.
+ * Counters that a program attached to a cache (<slab/stats.h>), checked: names are valid
+ * labels of metrics and unique, and the number is within the limit.
  */
 #ifndef INSPECT_ATTACHED_H
 #define INSPECT_ATTACHED_H
@@ -17,7 +17,7 @@ struct attached {
 	uint64_t value;
 };
 
-/* attached_kind: what a kind is called in answers. */
+/* attached_kind: the name of a kind in answers. */
 const char *attached_kind(enum slab_counter_kind kind);
 
 /* attached_take: all of a cache; how many. */
@@ -26,17 +26,17 @@ size_t attached_take(const struct cache *cache, struct attached list[SLAB_COUNTE
 /* attached_find: the one of this name, NULL: none. */
 const struct attached *attached_find(const struct attached *list, size_t count, const char *name);
 
-/* How often something was found of how often it was looked for. */
+/* A hit ratio. */
 struct hit_ratio {
 	char name[SLAB_COUNTER_NAME_MAX + sizeof("hit_ratio")]; /* "cache_hit_ratio" */
 	const struct attached *hits, *misses;
 };
 
-/* attached_ratio: where counter number i is called "hits", behind any prefix, and there is
- * one called "misses" behind the same. */
+/* attached_ratio: true if counter number i is called "hits" with any prefix, and there is one
+ * called "misses" with the same prefix. */
 bool attached_ratio(const struct attached *list, size_t count, size_t i, struct hit_ratio *ratio);
 
-/* hit_percent: of 100, 0 when there was neither. */
+/* hit_percent: 0 to 100; 0 without hits and misses. */
 double hit_percent(uint64_t hits, uint64_t misses);
 
 #endif /* INSPECT_ATTACHED_H */

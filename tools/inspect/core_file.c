@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Core files as the kernel and gdb write them. libelf reads their headers and notes;
- * what the notes of Linux mean stands here. Memory is read with pread() and not
- * mapped: truncating the file then causes an error and no SIGBUS.
+ * Core files as the kernel and gdb write them. libelf reads their headers and notes; this
+ * file decodes the notes of Linux. It reads memory with pread() and does not map the file: truncating the file then causes an error and no SIGBUS.
  */
 #include "core_file.h"
 #include "fail.h"
@@ -140,7 +139,7 @@ static bool open_file(struct core_file *core, const char *path)
 	return false;
 }
 
-/* The ELF header, and what it is of. */
+/* Checks the ELF header: a core file of this architecture. */
 static bool open_elf(struct core_file *core, const char *path)
 {
 	int error = elf_file_open(&core->elf, core->fd);
@@ -208,7 +207,7 @@ static bool add_segments(struct core_file *core)
 	}
 	qsort(core->segment, core->segments, sizeof(*core->segment), by_start);
 	for (size_t i = 1; i < core->segments; i++) {
-		/* Of two that overlap, which no process has, the second wins. */
+		/* The second of two that overlap wins; no process has such mappings. */
 		if (core->segment[i - 1].end > core->segment[i].start)
 			core->segment[i - 1].end = core->segment[i].start;
 	}
@@ -228,7 +227,7 @@ static void take_process(struct core_file *core, const struct elf_note *note)
 	memcpy(core->command, info.pr_fname, sizeof(info.pr_fname));
 }
 
-/* Of a process without the note above: the thread that died. */
+/* Without the note above: the thread that received the signal. */
 static void take_thread(struct core_file *core, const struct elf_note *note)
 {
 	struct elf_prstatus status;

@@ -18,7 +18,7 @@ struct core_segment {
 struct core_file {
 	int fd; /* 0: not open */
 	struct elf_file elf;
-	struct core_segment *segment; /* ordered by address, none overlaps another */
+	struct core_segment *segment; /* ordered by address, without overlaps */
 	size_t segments, last;        /* last: found last */
 	int pid;
 	char command[17];
@@ -31,25 +31,24 @@ struct core_mapping {
 	const char *path;
 };
 
-/* core_file_open: false after reporting with fail() what is wrong with the file.
- * core_file_close: after both; and for one that is all zero. */
+/* core_file_open: false after an error message by fail(). core_file_close: in both cases, and
+ * for a struct that is all zero. */
 bool core_file_open(struct core_file *core, const char *path);
 void core_file_close(struct core_file *core);
 
-/* core_file_each_mapping: call fn for every file that was mapped, in order of
- * addresses, as long as it returns true. False after reporting with fail(). */
+/* core_file_each_mapping: call fn for every file that was mapped, in order of addresses,
+ * while it returns true. False after an error message by fail(). */
 bool core_file_each_mapping(const struct core_file *core, const char *path,
 			    bool (*fn)(const struct core_mapping *mapping, void *arg), void *arg);
 
-/* core_file_read_some: as much as there is in one piece from an address on, at
- * most `size` bytes; 0: nothing; -EFAULT: the file could not be read. */
+/* core_file_read_some: read up to `size` bytes from an address on, to the first that the file
+ * lacks; their number, or -EFAULT: the file could not be read. */
 ssize_t core_file_read_some(struct core_file *core, uint64_t address, size_t size, void *to);
 
 /* core_file_read: all of it, or -EFAULT. */
 int core_file_read(struct core_file *core, uint64_t address, size_t size, void *to);
 
-/* core_file_gap: how many of the `size` bytes from an address on are missing in
- * one piece. */
+/* core_file_gap: the number of bytes, up to `size`, that are missing from an address on. */
 uint64_t core_file_gap(const struct core_file *core, uint64_t address, uint64_t size);
 
 /* core_read_at: pread() of all of it, or -EFAULT. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading ELF. Sizes that a header claims are compared with limits before memory
- * is taken for them; offsets need no check of their own, because reading where
- * there is nothing fails.
+ * Reading ELF. Sizes in a header are compared with limits before memory is allocated for
+ * them. Offsets need no check of their own: a read outside of the image fails.
  */
 #include "elf_image.h"
 
@@ -13,7 +12,8 @@
 /*
  * Programs and libraries have a dozen segments and some hundred bytes of notes. A
  * core file has at most as many segments as the kernel allows mappings, and the notes
- * of ten thousand threads; one segment holds them, more than a few are a forgery.
+ * of ten thousand threads. One segment holds the notes; more than a few such segments are a
+ * forgery.
  */
 #define IMAGE_SEGMENTS 4096
 #define IMAGE_NOTE_BYTES ((size_t)1 << 20)
@@ -79,8 +79,8 @@ void elf_image_close(struct elf_image *image)
 	image->segment = NULL;
 }
 
-/* The image's start is its file's start: the segment that holds offset 0 says
- * which address that was meant to be. */
+/* The image starts where its file starts: the segment that contains offset 0 has the address
+ * for which the file was linked. */
 uint64_t elf_image_bias(const struct elf_image *image)
 {
 	for (size_t i = 0; i < image->segments; i++) {
@@ -106,7 +106,7 @@ static size_t align_up(size_t size, size_t align)
 	return (size + align - 1) & ~(align - 1);
 }
 
-/* The note at an offset, and the offset of the next; false: there is none. */
+/* The note at an offset, and the offset of the next one; false: no note. */
 static bool take_note(const struct notes *notes, size_t *offset, struct elf_note *note)
 {
 	size_t at = *offset, left = notes->size - at, head;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ELF headers, segments and notes. libelf reads files; an image in the memory of a
- * process, which libelf cannot read in pieces, is read here. Nothing in either is
- * believed before it is checked.
+ * process, which libelf cannot read in pieces, is read here. Every value of either is
+ * checked before it is used.
  */
 #ifndef INSPECT_ELF_IMAGE_H
 #define INSPECT_ELF_IMAGE_H
@@ -34,7 +34,7 @@ int elf_image_open(struct elf_image *image,
 		   uint64_t start);
 void elf_image_close(struct elf_image *image);
 
-/* elf_image_bias: what is to be added to the addresses that the image names. */
+/* elf_image_bias: the offset to add to addresses in the image. */
 uint64_t elf_image_bias(const struct elf_image *image);
 
 /* A file; one that was not opened is all zero. */
@@ -60,9 +60,8 @@ struct elf_note {
 };
 
 /*
- * elf_image_each_note, elf_file_each_note: call fn for every note until it returns
- * true, which is then returned. Notes that exceed a bound in sum are not looked at:
- * 1 MiB, of a core file 256 MiB.
+ * elf_image_each_note, elf_file_each_note: call fn for every note until it returns true;
+ * true if it did. Both stop after 1 MiB of notes, or 256 MiB of a core file.
  */
 bool elf_image_each_note(const struct elf_image *image,
 			 bool (*fn)(const struct elf_note *note, void *arg), void *arg);
@@ -79,7 +78,7 @@ struct build_id {
 struct build_id build_id_of_image(const struct elf_image *image);
 struct build_id build_id_of_file(int fd);
 
-/* build_ids_differ: both are there and are not equal. */
+/* build_ids_differ: both exist and are not equal. */
 bool build_ids_differ(const struct build_id *a, const struct build_id *b);
 
 #endif /* INSPECT_ELF_IMAGE_H */

@@ -20,7 +20,7 @@ void fail_capture(char *text, unsigned size)
 	captured_size = size;
 }
 
-/* The message may have text of another process, or of a core file. */
+/* The message may contain text of another process, or of a core file. */
 void fail(const char *format, ...)
 {
 	char text[8192];

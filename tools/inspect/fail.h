@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How these programs end, and how they say why. */
+/* Exit statuses and error messages of the programs. */
 #ifndef INSPECT_FAIL_H
 #define INSPECT_FAIL_H
 
@@ -13,11 +13,11 @@ enum exit_status {
 /* fail: the program's name and one error message on stderr, fit for a terminal. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* fail_name: what the program calls itself; before anything fails. */
+/* fail_name: set the program's name; call it before the first fail(). */
 void fail_name(const char *name);
 
-/* fail_capture: until it is called with NULL, the last sentence goes to text[size]
- * and not to stderr: for programs that own the screen. */
+/* fail_capture: until it is called with NULL, fail() stores its last message in text[size]
+ * instead of writing it to stderr: for programs that draw on the screen. */
 void fail_capture(char *text, unsigned size);
 
 #endif /* INSPECT_FAIL_H */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes are found by the sockets they listen on, RUNTIME_DIR/slab/PID.sock.
- * Where SLAB_RUNTIME_DIR is set, that directory counts alone, as it does for the
- * library. Otherwise a process may be in any of several places, depending on the user
- * that started it and how, and all that the user may read are searched. Any user may
- * have put a socket into some of them, so the kernel says which process listens (peer.h).
+ * Finding processes by the sockets on which they listen, RUNTIME_DIR/slab/PID.sock. If
+ * SLAB_RUNTIME_DIR is set, only that directory is searched, as in the library. Otherwise the
+ * place of a socket depends on how and by which user the process was started, so all places
+ * that the user may read are searched. Any user can create a socket in some of them, so the
+ * kernel is asked which process listens (peer.h).
  *
- * Those that have no socket are found by what they have in memory, which takes a
- * look at every process there is. Where SLAB_RUNTIME_DIR is set, they count when
- * they were started with the same.
+ * Processes without a socket are found by searching the memory of every process. If
+ * SLAB_RUNTIME_DIR is set, only those count that were started with the same value.
  */
 #include "find.h"
 #include "memory.h"
@@ -38,7 +37,7 @@ static bool is_known(const struct process_list *list, pid_t pid)
 	return false;
 }
 
-/* One that is meant and new; the result is valid until the next. */
+/* Adds a process that matches and is not listed yet; valid until the next call. */
 static struct process *add_process(struct process_list *list, pid_t pid)
 {
 	struct process *larger, *process;
@@ -56,7 +55,7 @@ static struct process *add_process(struct process_list *list, pid_t pid)
 
 /* Sockets */
 
-/* The pid in a path .../PID.sock, 0 when it is none. */
+/* The pid in a path .../PID.sock; 0: there is none. */
 static pid_t pid_of(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
@@ -68,9 +67,9 @@ static pid_t pid_of(const char *path)
 	return (pid_t)pid;
 }
 
-/* The pid that listens, or 0: none, or not the process that the name says. A dead
- * process, or one that called exec(), does not; one that does not take another
- * caller has more of them waiting than it has room for. */
+/* The pid of the listening process; 0: none listens, or another one than the name says. A
+ * process that is dead or called exec() does not listen. If connect() would block, the
+ * process's backlog is full. */
 static pid_t listener_of(const char *path)
 {
 	pid_t named = pid_of(path), pid;
@@ -140,7 +139,7 @@ struct others {
 	const struct choice *choice;
 };
 
-/* What is cheap to know comes first. */
+/* The cheapest checks come first. */
 static bool is_meant(const struct others *others, pid_t pid)
 {
 	const struct choice *choice = others->choice;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding processes, inside of attach.h. */
+/* Finding processes, for attach.c. */
 #ifndef INSPECT_FIND_H
 #define INSPECT_FIND_H
 
 #include "attach.h"
 
-/* find_sockets: add the processes with a socket that are meant. */
+/* find_sockets: add the processes with a socket that match the choice. */
 void find_sockets(struct process_list *list, const struct choice *choice);
 
-/* find_others: add those that are meant and use libslab without a socket that
- * can be found: of this user, and for root of all users. */
+/* find_others: add the matching processes that use libslab and have no socket here: those of
+ * this user, or for root those of all users. */
 void find_others(struct process_list *list, const struct choice *choice);
 
 /* find_sort: by pid. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What live processes and core files have in common: pieces, files and their
- * load addresses, the way from a note to the root.
+ * Code for live processes and core files: reading pieces, files and their load addresses,
+ * and the way from a note to the root.
  *
- * Pieces that lie less than a page apart are read with all that is between them
- * and picked out: process_vm_readv() needs some 430 ns for each piece that it
- * is given, however small, but copies a whole page in as much time. For pieces
- * of 128 bytes that is 45 ns a piece when they are 256 bytes apart, 225 ns at
- * 2176, and the same as one by one at 4096.
+ * Pieces that are less than a page apart are read together with the bytes between them, and
+ * then picked out: process_vm_readv() takes some 430 ns for each piece, however small, and
+ * copies a whole page in the same time. Pieces of 128 bytes then cost 45 ns each at a
+ * distance of 256 bytes and 225 ns at 2176; at 4096 there is no difference.
  */
 #include "memory_source.h"
 
@@ -21,9 +20,9 @@
 #define SPAN_BYTES ((size_t)256 << 10)
 
 /*
- * What a search for the root looks at: the headers of as many libraries as a process
- * can map, and more roots than it can have libslabs. Any process may have been made
- * to take long to search, and a list of processes looks at all of them.
+ * Bounds of a search for the root: headers of as many libraries as a process can map, and
+ * more roots than there can be libslabs. A process may be built to make its search slow, and
+ * a list of processes searches all of them.
  */
 #define SEARCH_BYTES ((size_t)64 << 20)
 #define SEARCH_NOTES 64

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory that a process left in a core file. Its segments say which addresses
- * are in it, its notes which process it was and which files were mapped.
+ * The memory of a process in a core file. The file's segments have the addresses that are in
+ * it; its notes have the process and the mapped files.
  *
- * What a process cannot have changed is usually not in a core file: code and
- * constants of programs and libraries. These are read from the files themselves,
- * as long as they are still those of then, by their build-ids.
+ * A core file usually lacks memory that the process could not change: code and constants of
+ * programs and libraries. These are read from the program and library files, if their
+ * build-ids are those of the core file.
  */
 #include "core_file.h"
 #include "fail.h"
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A mapped file, to read what the core file has not. */
+/* A mapped file, to read bytes that the core file lacks. */
 struct mapped_file {
 	struct mapped_file *next;
 	int fd;
@@ -31,7 +31,7 @@ struct core {
 	struct memory memory;
 	struct core_file file;
 	const char *exe;     /* as given, or NULL */
-	const char *program; /* what the core file calls it; NULL: not known */
+	const char *program; /* its path in the core file; NULL: unknown */
 	struct mapped_file *files;
 };
 
@@ -47,7 +47,7 @@ static int read_dumped(void *core, uint64_t address, size_t size, void *to)
 	return core_file_read(&((struct core *)core)->file, address, size, to);
 }
 
-/* As far as the core file itself has it. */
+/* Only from the core file itself. */
 static struct build_id build_id_of_memory(struct core *core, uint64_t start)
 {
 	struct build_id id = {.size = 0};
@@ -82,8 +82,8 @@ static bool is_same_file(struct core *core, const char *path, int fd)
 	return true;
 }
 
-/* Opens a file whose name is the word of a core file. What is no file is left alone:
- * it could wait for ever, or do something. -1 and *ret_why. */
+/* Opens a file that a core file names, if it is a regular file: opening anything else could
+ * block or have side effects. -1 and *ret_why. */
 static int open_named(const char *path, const char **ret_why)
 {
 	struct stat status;
@@ -147,8 +147,8 @@ static struct mapped_file *find_file(struct core *core, const char *path)
 
 /* Reading */
 
-/* What the core file has not, out of the file that was mapped there: as many
- * bytes of it as there are in one piece, or -EFAULT. */
+/* Bytes that the core file lacks, from the file that was mapped there: the number of
+ * contiguous bytes read, or -EFAULT. */
 static ssize_t read_mapped(struct core *core, uint64_t address, size_t size, void *to)
 {
 	const struct mapping *mapping = memory_find_mapping(&core->memory, address);
@@ -243,7 +243,7 @@ static void set_process(struct core *core)
 	core->program = mapping ? mapping->path : NULL;
 }
 
-/* A program that is given must be the one. */
+/* --exe must name the program of the core file. */
 static bool check_exe(struct core *core, const char *path)
 {
 	const char *why;
@@ -264,7 +264,7 @@ static bool check_exe(struct core *core, const char *path)
 	return same;
 }
 
-/* No note may mean that what it is in is missing. */
+/* There may be no note because the file that contains it is missing. */
 static void report_no_root(struct core *core, const char *path, int error)
 {
 	if (error == -ENODATA)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a live process: /proc/PID/maps says what is where, and
- * process_vm_readv() copies it, whether the process runs, hangs or is stopped.
- * The process does not notice; it can change or vanish at any moment, and then
- * the call under way fails and no other.
+ * The memory of a live process: /proc/PID/maps has the mappings, and process_vm_readv()
+ * copies memory, whether the process runs, hangs or is stopped. The process does not notice.
+ * It can change or end at any moment; then the current call fails.
  */
 #include "fail.h"
 #include "memory_source.h"
@@ -108,7 +107,7 @@ static int read_maps(struct memory *memory)
 	return error;
 }
 
-/* A byte of it can be read; what is mapped may be closed to others nevertheless. */
+/* Can a byte of it be read? The process may be protected although its maps are readable. */
 static int try_to_read(struct memory *memory)
 {
 	char byte;

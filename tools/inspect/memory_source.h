@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the two sources of memory, memory_process.c and memory_core.c, fill in,
- * and memory.c builds on: where which file is mapped, and how to read.
+ * The interface between memory.c and the two sources of memory, memory_process.c and
+ * memory_core.c: the mapped files, and functions that read.
  */
 #ifndef INSPECT_MEMORY_SOURCE_H
 #define INSPECT_MEMORY_SOURCE_H
@@ -20,7 +20,7 @@ struct mapping {
 struct memory;
 
 struct memory_source {
-	/* Copy what lies in one piece; 0 or -errno, and memory->trouble may say why. */
+	/* Copy contiguous bytes; 0, or -errno with perhaps a reason in memory->trouble. */
 	int (*read)(struct memory *memory, uint64_t address, size_t size, void *to);
 	/* The same for pieces that are a page or more apart. */
 	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
@@ -46,7 +46,7 @@ void memory_free_mappings(struct memory *memory);
 /* memory_find_mapping: the one that holds an address, or NULL. */
 struct mapping *memory_find_mapping(const struct memory *memory, uint64_t address);
 
-/* memory_read_pieces: what struct slab_reader wants, of a struct memory. */
+/* memory_read_pieces: struct slab_reader's read() for a struct memory. */
 int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t stride, size_t count,
 		       void *to);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From a process's answer to the numbers that are exposed: chosen, summed up, and
- * with names that are short and valid UTF-8, whatever the process has sent. */
+/* From a process's answer to the exposed numbers: selected, summed up, and with names that are
+ * short and valid UTF-8 even if the answer's are not. */
 #include "openmetrics.h"
 #include "printable.h"
 
@@ -81,7 +81,7 @@ static bool take_counters(struct metrics *metrics, size_t i, const struct cache 
 	return true;
 }
 
-/* What can be summed up: the gauges of amounts. */
+/* The gauges that can be summed up: amounts. */
 static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one)
 {
 	sum->objects += one->objects;
@@ -103,8 +103,8 @@ static void begin_sum(struct metrics_cache *sum)
 	sum->is_sum = 1;
 }
 
-/* Which is shown first: one with errors, so that no error is ever hidden in a sum;
- * then the larger one. */
+/* The order of caches: those with errors first, so that a sum never hides an error; then by
+ * size. */
 static int compare_weights(uint64_t errors_a, uint64_t bytes_a, uint64_t errors_b, uint64_t bytes_b)
 {
 	if (!errors_a != !errors_b)
@@ -112,7 +112,7 @@ static int compare_weights(uint64_t errors_a, uint64_t bytes_a, uint64_t errors_
 	return (bytes_a < bytes_b) - (bytes_a > bytes_b);
 }
 
-/* Of equal ones the one that was created first: the list is an array. */
+/* Equal caches: the one created first, which has the lower address in the array. */
 static int compare_caches(const void *a, const void *b)
 {
 	const struct cache *x = *(struct cache *const *)a, *y = *(struct cache *const *)b;
@@ -121,8 +121,8 @@ static int compare_caches(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y);
 }
 
-/* The caches, those first that are shown. A real cache called as the sum is comes
- * behind all others, so that it is in the sum when there is one. */
+/* The caches, in the order in which they are shown. A real cache with the name of the sum comes
+ * last, so that it is part of the sum if there is one. */
 static const struct cache **ranked(const struct model *model, bool rank)
 {
 	const struct cache **list = malloc((model->count + 1) * sizeof(struct cache *));
@@ -221,7 +221,7 @@ static int compare_pids(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Add a process to the sum, whose first cache sums up the caches. */
+/* Add a process to the sum; the first cache of the sum has the sum of its caches. */
 static void add_process(struct metrics *sum, const struct metrics *one)
 {
 	sum->slab_bytes += one->slab_bytes;

@@ -109,7 +109,7 @@ static void free_copy(struct json_object *string, void *copy)
 	free(copy);
 }
 
-/* Most texts are; for others the string keeps a copy that is. */
+/* Most texts are printable; otherwise the JSON string keeps a printable copy. */
 static const char *printable(struct json_object *string)
 {
 	const char *text = json_object_get_string(string);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics as text. The two formats differ in little: OpenMetrics has units and an
- * end, names a counter's family without "_total", and has a type for what only
- * informs.
+ * Metrics as text, in two similar formats: OpenMetrics has units and an end marker, names a
+ * counter's family without "_total", and has a type for constant information.
  *
- * All samples of a family stand together, so each family is a row of a table
- * and goes once over all processes and caches.
+ * All samples of a family must be adjacent. So each family is a row of a table, and the
+ * writer goes over all processes and caches once for each row.
  */
 #include "openmetrics.h"
 
@@ -119,7 +118,7 @@ static const struct series cache_series[] = {
 	 .flags = ALONE | WHEN_SET},
 };
 
-/* By the kinds of counters that programs attach. */
+/* One for each kind of counter that programs attach. */
 static const struct family attached_families[] = {
 	[SLAB_COUNTER_EVENTS] = {"slab_cache_attached_events", FAMILY_COUNTER, NULL,
 				 "Events that the program counts, by the name it gave them."},
@@ -166,8 +165,8 @@ static const char *suffix(const struct family *family)
 	return suffixes[family->type];
 }
 
-/* Help and label values have the same three characters that need a backslash;
- * in help of the classic format a quote does without. */
+/* Help texts and label values escape the same three characters by a backslash; help of the
+ * classic format does not escape a quote. */
 static void put_escaped(FILE *out, const char *text, bool quotes)
 {
 	for (; *text; text++) {
@@ -217,7 +216,7 @@ void openmetrics_end(FILE *out, enum exposition exposition)
 
 /* --- families ---------------------------------------------------------------- */
 
-/* The name of a sample and the labels that all have; the last brace is open. */
+/* The name of a sample and the common labels, without the closing brace. */
 static void put_name(FILE *out, const struct family *family, const struct metrics *metrics)
 {
 	fprintf(out, "%s%s", family->name, suffix(family));

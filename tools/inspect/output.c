@@ -26,7 +26,7 @@ static bool write_all(int fd, const char *text, size_t size)
 	return true;
 }
 
-/* Pipes, terminals and devices: they stay what they are. */
+/* Pipes, terminals and devices are not replaced. */
 static bool write_special(const char *path, const char *text, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -87,7 +87,7 @@ bool output_write(const char *path, const char *text, size_t size)
 	} else if (!S_ISREG(status.st_mode)) {
 		return write_special(path, text, size);
 	} else {
-		/* What a link leads to is replaced, not the link. */
+		/* The target of a symbolic link is replaced, not the link. */
 		if (!realpath(path, target))
 			snprintf(target, sizeof(target), "%s", path);
 		mode = status.st_mode & 0777;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text of others on a terminal. Names in a forged answer or in a core file may hold
- * what a terminal takes for commands: control characters, also those beyond ASCII
- * (U+0080 to U+009F), and bytes that are no UTF-8 and may be either.
+ * Foreign text on a terminal. Names in a forged answer or in a core file may contain bytes
+ * that a terminal executes: control characters, including U+0080 to U+009F, and invalid
+ * UTF-8, which a terminal may decode as one of them.
  */
 #ifndef INSPECT_PRINTABLE_H
 #define INSPECT_PRINTABLE_H
@@ -14,8 +14,8 @@
  * forms, surrogates and what is behind U+10FFFF are none. */
 size_t utf8_length(const char *text);
 
-/* is_printable: there is nothing of that in the text. make_printable: put a '?' in
- * the place of each such byte. */
+/* is_printable: the text has none of these. make_printable: replace each such byte by a
+ * '?'. */
 bool is_printable(const char *text);
 void make_printable(char *text);
 

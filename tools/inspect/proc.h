@@ -20,21 +20,21 @@ bool proc_is_stopped(pid_t pid);
 /* proc_is_gone: it has ended, even if its parent has not waited for it yet. */
 bool proc_is_gone(pid_t pid);
 
-/* proc_user: the user that a process works as; -1: not known. */
+/* proc_user: the effective user of a process; -1: unknown. */
 long proc_user(pid_t pid);
 
-/* proc_inner_pid: how it is called where it runs, in the innermost of the containers
- * (pid namespaces) that it is in; -1: not known. */
+/* proc_inner_pid: the pid of a process in its own container (its innermost pid namespace);
+ * -1: unknown. */
 pid_t proc_inner_pid(pid_t pid);
 
-/* proc_has_name: `name` is what ps shows, or the last part of argv[0], which is
- * not cut short. */
+/* proc_has_name: `name` is the name that ps shows, or the last part of argv[0], which ps may
+ * truncate. */
 bool proc_has_name(pid_t pid, const char *name);
 
-/* proc_has_program: it runs a program, and is no thread of the kernel. */
+/* proc_has_program: it is not a kernel thread. */
 bool proc_has_program(pid_t pid);
 
-/* proc_has_variable: the environment that it was started with has NAME=VALUE. */
+/* proc_has_variable: its initial environment has NAME=VALUE. */
 bool proc_has_variable(pid_t pid, const char *name, const char *value);
 
 /* proc_each: call fn for every process. */

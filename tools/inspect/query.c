@@ -21,8 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a process may be silent: what is read at once, what moves memory about;
- * and how much longer its whole answer may take. */
+/* How long a process may take to begin an answer, for requests that read and for those that
+ * act; and how much longer the whole answer may take. */
 #define READ_SECONDS 2
 #define ACT_SECONDS 30
 #define ANSWER_SECONDS 5
@@ -60,7 +60,7 @@ static int64_t now_seconds(void)
 	return now.tv_sec;
 }
 
-/* What comes next, 0: nothing any more; -1 and errno: EAGAIN, it took too long. */
+/* The next bytes; 0: the end; -1 and errno: EAGAIN, a timeout. */
 static ssize_t receive(int fd, char *to, size_t size, int64_t deadline)
 {
 	ssize_t n;
@@ -75,7 +75,7 @@ static ssize_t receive(int fd, char *to, size_t size, int64_t deadline)
 	return n;
 }
 
-/* Room for more of an answer; false and errno: EMSGSIZE, it is long enough. */
+/* Room for more of an answer; false and errno: EMSGSIZE, it is too long. */
 static bool grow(char **text, size_t *capacity)
 {
 	char *larger;
@@ -92,7 +92,7 @@ static bool grow(char **text, size_t *capacity)
 	return true;
 }
 
-/* All that comes until the process closes, as a string; NULL and errno. */
+/* All bytes until the process closes the socket, as a string; NULL and errno. */
 static char *read_answer(int fd, int64_t deadline)
 {
 	size_t capacity = 1 << 16, length = 0;
@@ -136,7 +136,7 @@ static char *exchange(const struct process *process, const char *request, int se
 	return answer;
 }
 
-/* Parses an answer: its document when it says "ok", else NULL, after reporting. */
+/* Parses an answer: its document if it has "ok"; otherwise NULL, after an error message. */
 static struct json_object *parse(const struct process *process, const char *text)
 {
 	struct json_object *answer = json_tokener_parse(text), *member;
@@ -168,7 +168,8 @@ bool attach_report_silent(const struct process *process)
 	return !process->acts;
 }
 
-/* Where the code of a call site is: files are known here, and not in memory. */
+/* Adds file and offset to the addresses of a call site: the mappings have them, libslab's data
+ * do not. */
 static void locate_frames(struct memory *memory, struct json_object *site)
 {
 	struct json_object *stack, *address;
@@ -182,7 +183,7 @@ static void locate_frames(struct memory *memory, struct json_object *site)
 
 		if (!json_object_object_get_ex(frame, "address", &address))
 			continue;
-		/* The call is in front of it: at a function's end that is another file. */
+		/* The call precedes the return address, which may lie in the next function or file. */
 		path = memory_locate(memory, json_object_get_uint64(address) - 1, &offset);
 		if (!path)
 			continue;
@@ -201,7 +202,7 @@ static void locate_sites(struct memory *memory, struct json_object *answer)
 		locate_frames(memory, json_object_array_get_idx(sites, i));
 }
 
-/* The sentence in an answer that says no, or what is better known here. */
+/* The error message of an answer, or a better one that is known here. */
 static void report_refusal(const struct process *process, const struct slab_answer *answer,
 			   int error)
 {
@@ -259,15 +260,15 @@ static void report_only_read(const struct process *process)
 		     process->pid, process->command);
 }
 
-/* Asking */
+/* Queries */
 
-/* Of the actions, counting only opens windows. */
+/* Among the requests that act, "count" takes no time. */
 static int patience(const char *request, bool readable)
 {
 	return readable || strncmp(request, "count ", 6) == 0 ? READ_SECONDS : ACT_SECONDS;
 }
 
-/* Why there is no answer at all. */
+/* Reports why there is no answer. */
 static void report_silence(const struct process *process, int error)
 {
 	char name[128];
@@ -308,8 +309,7 @@ static struct json_object *query_socket(struct process *process, const char *req
 	return answer;
 }
 
-/* A line ends a request, and so do the bytes that make one: what stood behind them
- * would be lost. */
+/* A control character in a name would end the request there. */
 static bool is_one_line(const char *text)
 {
 	while (*text && !iscntrl((unsigned char)*text))

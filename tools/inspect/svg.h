@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures as SVG: no scripts and nothing loaded from elsewhere, so that they show
- * wherever a browser or a viewer does. They follow the reader's light or dark theme;
- * without one they are light.
+ * Pictures as SVG, without scripts or external resources, so that any browser or viewer shows
+ * them. They follow the reader's light or dark theme; the default is light.
  *
- * A picture is drawn into memory, because its height is known at the end, and is
- * then written at once.
+ * A picture is drawn in memory, because its height is known only at the end, and is then
+ * written at once.
  */
 #ifndef INSPECT_SVG_H
 #define INSPECT_SVG_H
@@ -20,13 +19,13 @@ struct svg {
 	size_t size;
 };
 
-/* Rules of CSS beside those that all pictures have; `dark` overrides in dark themes. */
+/* CSS rules besides those of all pictures; `dark` overrides in dark themes. */
 struct svg_style {
 	const char *light;
 	const char *dark;
 };
 
-/* svg_begin: false after reporting with fail(). svg_end follows in any case. */
+/* svg_begin: false after an error message by fail(). svg_end follows in any case. */
 bool svg_begin(struct svg *svg);
 
 /*
@@ -39,24 +38,24 @@ void svg_end(struct svg *svg);
 
 /*
  * svg_text: a line of text with its baseline at x, y. Classes: b bold, dim less
- * important, e ends at x, m has its middle there, h1 h2 h3 sizes; what they are not
- * given is plain text of SVG_TEXT pixels.
+ * important, e ends at x, m has its middle there, h1 h2 h3 sizes. The default is plain text
+ * of SVG_TEXT pixels.
  */
 #define SVG_TEXT 12
 void svg_text(struct svg *svg, double x, double y, const char *classes, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/* svg_escape: text as it may stand in elements and attributes. */
+/* svg_escape: text, escaped for elements and attributes. */
 void svg_escape(FILE *out, const char *text);
 
-/* svg_text_width: about how wide a line of text of this size becomes. */
+/* svg_text_width: the approximate width of a line of text of this size. */
 double svg_text_width(const char *text, double size);
 
-/* svg_fit: leave out the middle of a name, so that it is not wider. Names that are cut
- * often differ in their ends. */
+/* svg_fit: shorten a name to a width by leaving out its middle, since similar names often
+ * differ at their ends. */
 void svg_fit(char *text, double width, double size);
 
-/* A box with round corners, on which parts of the picture stand. */
+/* A box with round corners behind a part of the picture. */
 void svg_panel(struct svg *svg, double x, double y, double width, double height);
 
 #endif /* INSPECT_SVG_H */
