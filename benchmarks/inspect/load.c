@@ -5,8 +5,9 @@
  *   inspect-load SLABS THREADS
  *
  * It fills SLABS slabs of one cache, then says "ready". From then on each line on
- * standard input makes it print how many operations its threads did since the last
- * one and for how long, "OPERATIONS NANOSECONDS"; it ends with its input.
+ * standard input makes it print what it did since the last one: the operations of its
+ * threads, the elapsed time, and the CPU time of the whole process,
+ * "OPERATIONS NANOSECONDS NANOSECONDS". It ends with its input.
  *
  * The memory of the objects is given back to the system behind libslab's back, so
  * that a million slabs fit into any machine; their descriptors are what is read.
@@ -29,11 +30,11 @@
 static _Atomic uint64_t operations;
 static atomic_bool stop;
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
@@ -75,19 +76,32 @@ static void *work(void *arg)
 	return NULL;
 }
 
+struct moment {
+	uint64_t operations, elapsed, cpu;
+};
+
+static struct moment this_moment(void)
+{
+	return (struct moment){
+		.operations = atomic_load(&operations),
+		.elapsed = now_ns(CLOCK_MONOTONIC),
+		.cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID),
+	};
+}
+
 static void answer(void)
 {
-	uint64_t since = now_ns(), did = atomic_load(&operations);
+	struct moment since = this_moment();
 	char line[16];
 
 	while (fgets(line, sizeof(line), stdin)) {
-		uint64_t now = now_ns(), done = atomic_load(&operations);
+		const struct moment now = this_moment();
 
-		printf("%llu %llu\n", (unsigned long long)(done - did),
-		       (unsigned long long)(now - since));
+		printf("%llu %llu %llu\n", (unsigned long long)(now.operations - since.operations),
+		       (unsigned long long)(now.elapsed - since.elapsed),
+		       (unsigned long long)(now.cpu - since.cpu));
 		fflush(stdout);
 		since = now;
-		did = done;
 	}
 }
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The cost of observing a process.
 
-inspect-load works on very many slabs with one thread or more. Each round measures its speed
-unobserved, and observed by slabinfo in each way, so that a busy minute of the machine
-affects all of them. The table compares medians; the spread of the unobserved runs shows
-which differences are noise.
+inspect-load works on very many slabs with one thread or more. Each measurement of it observed
+by slabinfo has one of it unobserved beside it, before or after in turn, so that a busy minute
+of the machine affects both. The observer "none" is nothing at all: its differences are the
+noise that those of the others have to be compared with.
 """
 import argparse
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -15,103 +16,171 @@ import tempfile
 import time
 
 OBSERVERS = {
-    "unobserved": None,
-    "--top=0.1": ["--top=0.1"],
-    "--openmetrics, each second": "openmetrics",
+    "none": None,
+    "top=1": ["--top=1"],
+    "top=0.1": ["--top=0.1"],
+    "openmetrics": "while :; do {slabinfo} -p {pid} --openmetrics; sleep 1; done",
 }
+LABELS = {
+    "none": "nothing (noise)",
+    "top=1": "`--top=1`",
+    "top=0.1": "`--top=0.1`",
+    "openmetrics": "`--openmetrics`, each second",
+}
+SETTLE = 0.5  # seconds from the start of an observer to the measurement
 
 
-def start_load(program, slabs, threads, env):
-    load = subprocess.Popen(
-        [program, str(slabs), str(threads)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=env,
-    )
-    if load.stdout.readline().strip() != "ready":
-        sys.exit("run.py: inspect-load did not start")
-    return load
+class Load:
+    """The observed process."""
+
+    def __init__(self, program, slabs, threads, env):
+        self.process = subprocess.Popen(
+            [program, str(slabs), str(threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        if self.process.stdout.readline().strip() != "ready":
+            sys.exit("run.py: inspect-load did not start")
+
+    def read(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return [int(word) for word in self.process.stdout.readline().split()]
+
+    def measure(self, seconds):
+        """Nanoseconds per operation over this time: elapsed, and of the process's CPU time."""
+        self.read()
+        time.sleep(seconds)
+        operations, elapsed, cpu = self.read()
+        return elapsed / operations, cpu / operations
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def speed(load, seconds):
-    """Millions of operations a second, over this time."""
-    load.stdin.write("\n")
-    load.stdin.flush()
-    load.stdout.readline()
-    time.sleep(seconds)
-    load.stdin.write("\n")
-    load.stdin.flush()
-    done, ns = (int(word) for word in load.stdout.readline().split())
-    return done / ns * 1000
+class Observer:
+    """slabinfo beside the load, or nothing."""
+
+    def __init__(self, slabinfo, how, pid, env):
+        self.process, self.since = None, time.monotonic()
+        if how is None:
+            return
+        if isinstance(how, str):
+            command = ["sh", "-c", how.format(slabinfo=slabinfo, pid=pid)]
+        else:
+            command = [slabinfo, "-p", str(pid), *how]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env,
+            start_new_session=True,
+        )
+
+    def end(self):
+        """Returns the share of a CPU that it took."""
+        if not self.process:
+            return 0.0
+        if self.process.poll() is not None:
+            sys.exit(f"run.py: slabinfo ended with status {self.process.returncode}")
+        os.killpg(self.process.pid, signal.SIGTERM)
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return (usage.ru_utime + usage.ru_stime) / (time.monotonic() - self.since)
 
 
-def observe(slabinfo, how, pid, env):
-    if how is None:
-        return None
-    if how == "openmetrics":
-        command = ["sh", "-c", f"while :; do {slabinfo} -p {pid} --openmetrics; sleep 1; done"]
-    else:
-        command = [slabinfo, "-p", str(pid), *how]
-    return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env,
-        start_new_session=True,
-    )
+class Found:
+    """All measurements beside one observer."""
+
+    def __init__(self):
+        self.unobserved, self.observed, self.shares = [], [], []
+
+    def slower(self, quantity, of):
+        """By how many percent, as `of` (min, median) sees all rounds; quantity 0: elapsed,
+        1: CPU time."""
+        before = of([times[quantity] for times in self.unobserved])
+        return (of([times[quantity] for times in self.observed]) / before - 1) * 100
+
+    def row(self, name):
+        cells = [LABELS[name]]
+        for times in (self.unobserved, self.observed):
+            elapsed = [time[0] for time in times]
+            cells.append(f"{min(elapsed):.2f} / {statistics.median(elapsed):.2f}")
+        for quantity in (0, 1):
+            cells.append(f"{self.slower(quantity, min):+.1f} / "
+                         f"{self.slower(quantity, statistics.median):+.1f} %")
+        cells.append(f"{statistics.median(self.shares) * 100:.1f} %")
+        return "| " + " | ".join(cells) + " |"
 
 
-def end(observer):
-    if observer:
-        os.killpg(observer.pid, 15)
-        observer.wait()
+def measure_pair(load, seconds, start_observer, found, observed_first):
+    for observed in (True, False) if observed_first else (False, True):
+        observer = start_observer() if observed else None
+        time.sleep(SETTLE)
+        (found.observed if observed else found.unobserved).append(load.measure(seconds))
+        if observer:
+            found.shares.append(observer.end())
 
 
 def measure(args, threads, env):
     bin_dir = os.path.join(args.build, "bin")
-    load = start_load(os.path.join(bin_dir, "inspect-load"), args.slabs, threads, env)
-    found = {name: [] for name in OBSERVERS}
+    load = Load(os.path.join(bin_dir, "inspect-load"), args.slabs, threads, env)
+    found = {name: Found() for name in args.observers}
     for turn in range(args.rounds):
-        names = list(OBSERVERS)
-        for name in names if turn % 2 else names[::-1]:
-            observer = observe(os.path.join(bin_dir, "slabinfo"), OBSERVERS[name], load.pid, env)
-            time.sleep(0.5)
-            found[name].append(speed(load, args.seconds))
-            end(observer)
+        for name in args.observers:
+            def start_observer(how=OBSERVERS[name]):
+                return Observer(os.path.join(bin_dir, "slabinfo"), how, load.process.pid, env)
+            measure_pair(load, args.seconds, start_observer, found[name], turn % 2 == 1)
         print(f"round {turn + 1} of {args.rounds}", file=sys.stderr)
-    load.stdin.close()
-    load.wait()
+    load.end()
     return found
 
 
-def table(found, slabs, threads):
-    unobserved = statistics.median(found["unobserved"])
-    spread = (max(found["unobserved"]) - min(found["unobserved"])) / unobserved * 100
+def table(found, args, threads):
+    unobserved = [times[0] for one in found.values() for times in one.unobserved]
+    spread = (max(unobserved) - min(unobserved)) / statistics.median(unobserved) * 100
     lines = [
-        f"{slabs} slabs, {threads} thread{'s' if threads > 1 else ''} at work; the unobserved speed "
-        f"varies by {spread:.1f} %",
+        f"{args.slabs} slabs, {threads} thread{'s' if threads > 1 else ''} at work, "
+        f"{args.rounds} rounds of {args.seconds:g} s; unobserved, the time varies by "
+        f"{spread:.1f} %. Each cell has the minimum and the median of all rounds.",
         "",
-        "| observed by | million op/s, median | best | slower by |",
-        "|---|---|---|---|",
+        "| observed by | ns per operation, unobserved | observed | slower by "
+        "| more CPU time per operation | CPU of the observer |",
+        "|---|---|---|---|---|---|",
     ]
-    for name, speeds in found.items():
-        median = statistics.median(speeds)
-        lines.append(
-            f"| {name} | {median:.1f} | {max(speeds):.1f} | {(1 - median / unobserved) * 100:+.1f} % |"
-        )
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + [one.row(name) for name, one in found.items()]) + "\n"
+
+
+def observers(text):
+    names = text.split(",")
+    for name in names:
+        if name not in OBSERVERS:
+            raise argparse.ArgumentTypeError(
+                f"there is no observer '{name}'; there are: {', '.join(OBSERVERS)}")
+    return names
+
+
+def threads(text):
+    return [int(number) for number in text.split(",")]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(
+        prog="./run bench inspect", description=__doc__.split("\n", 1)[0])
     parser.add_argument("slabs", nargs="?", type=int, default=1000000)
-    parser.add_argument("rounds", nargs="?", type=int, default=7)
-    parser.add_argument("--seconds", type=float, default=7)
-    parser.add_argument("--build", required=True)
+    parser.add_argument("rounds", nargs="?", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=5, help="of each measurement")
+    parser.add_argument("--observers", type=observers, default=list(OBSERVERS),
+                        help="comma list of: " + ", ".join(OBSERVERS))
+    parser.add_argument("--threads", type=threads, default=[1, os.cpu_count()],
+                        help="comma list of numbers of working threads")
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     args = parser.parse_args()
     result = []
     with tempfile.TemporaryDirectory() as runtime:
         env = dict(os.environ, SLAB_RUNTIME_DIR=runtime)
-        for threads in (1, os.cpu_count()):
-            result.append(table(measure(args, threads, env), args.slabs, threads))
+        for count in args.threads:
+            result.append(table(measure(args, count, env), args, count))
     text = "\n".join(result)
     print(text)
     with open(os.path.join(args.build, "bench", "inspect.md"), "w", encoding="utf-8") as file:
