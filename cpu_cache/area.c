@@ -118,7 +118,8 @@ void cpu_set_possible(unsigned n)
 
 static size_t area_bytes(void)
 {
-	return cpu_possible() ? cpu_area_bytes(1, rows) : 0;
+	cpu_possible(); /* learns how many rows there are */
+	return cpu_area_bytes(1, rows);
 }
 
 static char *area_map(int protection)

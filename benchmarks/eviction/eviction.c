@@ -90,15 +90,14 @@ static struct lookups read_lookups(const char *path)
 
 	while (file && fscanf(file, "%" SCNx64, &key) == 1)
 		lines++;
-	if (!lines) {
-		fprintf(stderr, "eviction: \"%s\" has no lookups\n", path);
+	if (!lines || fseek(file, 0, SEEK_SET)) {
+		fprintf(stderr, "eviction: \"%s\" has no lookups, or cannot be read twice\n", path);
 		exit(EXIT_FAILURE);
 	}
 	slots = power_of_two(2 * lines);
 	keys = take(slots, sizeof(*keys));
 	numbers = take(slots, sizeof(*numbers));
 	lookups.entry = take(lines, sizeof(*lookups.entry));
-	rewind(file);
 	while (lookups.count < lines && fscanf(file, "%" SCNx64, &key) == 1)
 		lookups.entry[lookups.count++] =
 			number_of(key, keys, numbers, slots - 1, &lookups.entries);

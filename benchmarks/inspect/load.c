@@ -71,7 +71,7 @@ static void *work(void *arg)
 			slab_free(cache, objs[i]);
 		for (unsigned i = 0; i < BATCH; i++)
 			slab_free(cache, slab_alloc(cache));
-		atomic_fetch_add_explicit(&operations, 2 * BATCH, memory_order_relaxed);
+		atomic_fetch_add_explicit(&operations, UINT64_C(2) * BATCH, memory_order_relaxed);
 	}
 	return NULL;
 }

@@ -187,7 +187,9 @@ static int switch_set(Slapi_PBlock *pb, int parameter, void *value)
 
 static Slapi_PBlock *model_new(void)
 {
-	return calloc(1, sizeof(struct top));
+	struct top *top = calloc(1, sizeof(*top));
+
+	return (Slapi_PBlock *)top;
 }
 
 static void model_destroy(Slapi_PBlock *pb)

@@ -5,7 +5,7 @@
  */
 #include <malloc.h>
 
-#include "pblock/v1.c"
+#include "pblock/v1.c" /* NOLINT(bugprone-suspicious-include): see above */
 
 #include "model.h"
 

@@ -9,15 +9,22 @@
 #define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
 #define DESCRIPTORS_MAX 16u /* read at once: on the stack, which may be small */
 
+static struct inspect_cache *last_found(const struct inspection *in)
+{
+	return in->found < in->count ? &in->caches[in->found] : NULL;
+}
+
 /* Neighbours are often of one cache, so the last one found comes first. */
 static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 {
-	if (in->found >= in->count || in->caches[in->found].address != address) {
-		if (in->count < 2)
-			return NULL;
-		in->found = inspect_number_at(in, address);
-	}
-	return in->found < in->count ? &in->caches[in->found] : NULL;
+	struct inspect_cache *cache = last_found(in);
+
+	if (cache && cache->address == address)
+		return cache;
+	if (in->count < 2)
+		return NULL;
+	in->found = inspect_number_at(in, address);
+	return last_found(in);
 }
 
 /* Some of a segment's descriptors, from the first-th on, and their debug flags. */
