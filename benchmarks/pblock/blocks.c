@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One million blocks of 240 and of 712 bytes, zeroed, allocated and freed: what the
- * break-up of the pblock was first justified with. As pairs, each block freed before the
- * next one is taken; and all of them, then all freed, where page faults count.
+ * A million blocks of 240 and of 712 bytes, zeroed, allocated and freed: the first argument
+ * for splitting the pblock. In pairs, each block is freed before the next allocation; in the
+ * other order, all blocks are allocated and then freed, and page faults count.
  *
- * Each allocator and order has a process of its own, forked before anything else was
- * allocated: what another has left cannot serve it in the first round.
+ * Each allocator and order runs in a process of its own, forked before anything else was
+ * allocated, so that its first round cannot reuse memory that another one freed.
  *
- * A block is used as a pblock is: some words are written. Constructed blocks are zero
- * when they are freed, so their user clears what it wrote.
+ * The program writes some words of each block, as for a pblock. Constructed blocks must be
+ * zero when they are freed, so the program clears the words that it wrote.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static int prepare(void)
 		if (!plain[i] || !constructed[i])
 			return -1;
 	}
-	/* Its own page faults are over before anything is measured. */
+	/* Its own page faults happen before the measurement. */
 	blocks = mmap(NULL, BLOCKS * sizeof(*blocks), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	return blocks == MAP_FAILED ? -1 : 0;
@@ -163,7 +163,7 @@ static bool measure_in_child(unsigned rounds, unsigned n, struct block_result *r
 	return true;
 }
 
-/* The child's result goes by memory that both have. */
+/* The child returns its result in shared memory. */
 static int measure_in_process(unsigned rounds, unsigned n, struct block_result *shared)
 {
 	pid_t child = fork();

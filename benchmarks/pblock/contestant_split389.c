@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of 389 Directory Server's own split, with access by the same kind of table as
- * ours: a top of 88 bytes, seven structs of the sizes that they have there, each a
- * calloc() when something of it is set first; and what is not the pblock's there: the
- * plug-in's, the operation's and the connection's struct, which exist anyway and are
- * reused. So that nothing is taken for slow which is not, these cost no allocation here,
- * and clearing the operation's parameters only where they were used.
+ * A model of 389 Directory Server's own split pblock, with access by the same kind of table
+ * as libslab's. It has a top of 88 bytes and seven structs of the original sizes, each
+ * allocated by calloc() when a parameter in it is first set. The structs of the plug-in, the
+ * operation and the connection do not belong to the pblock; they exist anyway and are
+ * reused. To be fair to the original, the model allocates nothing for these, and clears the
+ * operation's parameters only if they were used.
  *
- * Names do not matter in a model: offsets are given out when the program starts. Kinds of
- * values that need more than a load and a store, no workload has.
+ * A model needs no names: it assigns offsets when the program starts. No workload has kinds of
+ * values that need more than a load and a store.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static const struct parameter {
 #undef PBLOCK_PARAMETER
 };
 
-/* The structs of plug-in, operation and connection: of one pblock at a time. */
+/* The structs of plug-in, operation and connection: one pblock uses them at a time. */
 static _Alignas(64) char common[GROUPS - GROUPS_OWNED][COMMON_SIZE];
 static size_t used[GROUPS];
 static bool operation_used;
@@ -80,7 +80,7 @@ __attribute__((constructor)) static void give_out_offsets(void)
 		size_t size = p->kind == PBLOCK_INT || p->kind == PBLOCK_PRESET ? 4 : 8;
 		size_t offset = (used[p->group] + size - 1) / size * size;
 
-		/* Ours has a few more than were there; they share the last place. */
+		/* libslab's list has a few more parameters; they share the last place. */
 		if (p->group < GROUPS_OWNED && offset + size > sizes[p->group])
 			offset = sizes[p->group] - size;
 		used[p->group] = offset + size;
@@ -146,8 +146,8 @@ static int model_set(Slapi_PBlock *pb, int parameter, void *value)
 	return write_to(pb, entries[parameter], value);
 }
 
-/* The same by a switch: group and kind are known in each case. The offset would be, too;
- * it is a load here, in place of that of the operation's and the plug-in's address. */
+/* Access by a switch: group and kind are constants in each case. The offset would be a
+ * constant, too; the model loads it, instead of the operation's or plug-in's address. */
 #define ENTRY(number, group, kind)                                                                 \
 	(struct entry)                                                                             \
 	{                                                                                          \

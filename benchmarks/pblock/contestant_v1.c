@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flat pblock: v1.c itself, which sees the names of rename_v1.h. Its parts are a
- * calloc() each; nothing records here.
+ * The flat pblock: v1.c itself, compiled with the names of rename_v1.h. Each of its parts is
+ * a calloc(); recording is off.
  */
 #include <malloc.h>
 

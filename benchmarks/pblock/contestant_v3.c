@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The split pblock, as programs get it: from libslab_dirsrv.so. */
+/* The split pblock of libslab_dirsrv.so. */
 #include "model.h"
 #include "pblock/v3.h"
 

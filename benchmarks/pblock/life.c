@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the life of a pblock costs: new, some gets and sets, destroy, over and over, for
- * the kinds of pblocks that a server makes (README.md), on three pblocks (model.h).
+ * The cost of a pblock's life: new, some gets and sets, destroy, repeated for the kinds of
+ * pblocks that a server creates (README.md), with three implementations (model.h).
  *
- * The accesses alone are measured, too: what is left of a life without them is what it
- * costs to have memory, zeroed and in parts.
+ * The accesses are also measured alone. The difference is the cost of the memory: of
+ * allocating, zeroing and freeing the pblock and its parts.
  *
  * Contestants take turns, in alternating order, for the given number of rounds; the program
  * reports the median and the least time of the rounds. All calls go through pointers to
@@ -30,7 +30,7 @@ const struct contestant *const contestants[CONTESTANTS] = {
 static int one = 1;
 static volatile int sink;
 
-/* Read as an int at the end: that waits for no store of another width. */
+/* Read as an int at the end, which waits for no store of another width. */
 union value {
 	void *pointer;
 	int number;
@@ -54,7 +54,7 @@ BEGIN(plugin)
 SET(3) SET(214) SET(215) SET(216) GET(216)
 END
 
-/* A filter is tested: two of three of all pblocks. */
+/* A filter test: two thirds of all pblocks. */
 BEGIN(intplugin)
 SET(3) SET(712) GET(712)
 END
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void lives(const struct contestant 
 	}
 }
 
-/* The same gets and sets on one pblock that goes on living. */
+/* The same gets and sets on one pblock, which stays alive. */
 static inline __attribute__((always_inline)) void accesses(const struct contestant *contestant,
 							   unsigned workload, Slapi_PBlock *pb,
 							   unsigned count)

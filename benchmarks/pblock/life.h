@@ -11,7 +11,7 @@
 #include "model.h"
 
 #define CONTESTANTS 5
-#define LAYOUTS 3 /* of memory: those of the first contestants; ours is the very first */
+#define LAYOUTS 3 /* memory layouts: those of the first contestants; libslab's is the first */
 #define WORKLOADS 4
 #define MAX_ROUNDS 1000
 #define CACHE_LINE 64
@@ -26,17 +26,17 @@ static inline double now_ns(void)
 
 extern const struct contestant *const contestants[CONTESTANTS];
 
-/* What pblocks have at the end of their lives. */
+/* The memory of pblocks at the end of their lives. */
 struct weight {
 	unsigned pieces, bytes;
 	unsigned lines;  /* cache lines of the pieces: calloc() writes to all of them */
-	unsigned filled; /* those of them in which anything but zeros stands */
+	unsigned filled; /* those of them with a byte that is not zero */
 };
 
-/* weigh: add what pb has. */
+/* weigh: add the memory of pb. */
 void weigh(const struct contestant *contestant, Slapi_PBlock *pb, struct weight *weight);
 
-/* A workload on one contestant. */
+/* The results of one contestant with one workload. */
 struct result {
 	const char *contestant, *workload;
 	double weight; /* share of all pblocks of ns-slapd */
@@ -67,7 +67,7 @@ bool weigh_trace(const char *path, struct trace_result *result);
 #define BLOCK_RESULTS (BLOCK_ALLOCATORS * 4)
 #define MAX_BLOCK_ROUNDS 50
 
-/* One million of blocks, from one allocator. */
+/* A million blocks from one allocator. */
 struct block_result {
 	const char *allocator; /* "calloc", "slab_zalloc", "constructed" */
 	const char *order; /* "pairs": each is freed before the next; "all": after all */
@@ -76,8 +76,8 @@ struct block_result {
 	uint64_t faults[MAX_BLOCK_ROUNDS]; /* minor page faults */
 };
 
-/* Each allocator and order is a process of its own, so that none finds memory that
- * another has left. Returns 0; -1: no memory. */
+/* Each allocator and order runs in a process of its own, so that none reuses memory that
+ * another one freed. Returns 0; -1: no memory. */
 int measure_blocks(unsigned rounds, struct block_result results[BLOCK_RESULTS]);
 
 #endif /* PBLOCK_LIFE_H */

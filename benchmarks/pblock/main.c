@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pblock_life: what a pblock's life costs, and blocks of its size; README.md explains.
- * By LD_PRELOAD another malloc takes the place of the C library's.
+ * pblock_life: the cost of a pblock's life, and of blocks of its size (README.md).
+ * LD_PRELOAD replaces the C library's malloc by another one.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -62,13 +62,13 @@ static double life_least(const struct result *of)
 	return least(of->ns, rounds);
 }
 
-/* Birth and death. */
+/* A life without its accesses. */
 static double memory_least(const struct result *of)
 {
 	return least(of->ns, rounds) - least(of->access_ns, rounds);
 }
 
-/* Of an average pblock. */
+/* The cost of an average pblock. */
 static double weighted(cost_of *cost, const struct result *of)
 {
 	double sum = 0;
@@ -78,7 +78,7 @@ static double weighted(cost_of *cost, const struct result *of)
 	return sum;
 }
 
-/* The average of the workloads' ratios: each pblock counts the same, however long it lives. */
+/* The mean of the workloads' ratios: each pblock has the same weight, however long its life. */
 static double mean_ratio(cost_of *cost, const struct result *of, const struct result *to)
 {
 	double sum = 0;
@@ -266,7 +266,7 @@ static void parse(int argc, char **argv)
 			fputs(help, stdout);
 			exit(0);
 		} else {
-			exit(EXIT_USAGE); /* getopt_long() has said why */
+			exit(EXIT_USAGE); /* getopt_long() has written the message */
 		}
 	}
 	if (argc - optind > MAX_TRACES) {
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
 {
 	fail_name("pblock_life");
 	parse(argc, argv);
-	/* First, while this process has hardly any memory that its children could find. */
+	/* First, while this process has little free memory that its children could reuse. */
 	if (block_rounds && measure_blocks(block_rounds, block_results)) {
 		fputs("pblock_life: there is no memory for a million blocks\n", stderr);
 		return 1;

@@ -11,27 +11,27 @@ parts, but not which accesses went to the same pblock. This script infers that.
 Kinds of pblocks. Some parameters are used by one kind of operation only; their counts are the
 number of operations of that kind: 68,222 searches, 4,020 internal ones, 4,138 adds, 4,024
 modifies and 3,884 deletes. The other 931,348 pblocks are those of tests and normalisation
-of single values. Their parts (SETCOMBO, GETCOMBO) and how many accesses each saw (H) leave
-one possibility:
+of single values. Their parts (SETCOMBO, GETCOMBO) and their numbers of accesses (H) leave one
+possibility:
   262,205 set 3 once and read nothing          88,484 set 3 twice and read 712
   556,593 set 3 and 712 and read 712           24,066 set 3 and 709 and read 709
 24,066 is twice the number of writes, so these belong to writes; the others to searches.
 
-Profile. Each parameter's count is spread over the operations named in USERS, by how many
-pblocks these have. The sums are exactly those of the counts.
+Profile. The script divides each parameter's count among the operations in USERS, in proportion
+to their pblocks. The sums equal the counts.
 
-Traces. One operation of a kind with the pblocks of its values. An access happens as often
-as it does on average, rounded, at least once. The accesses of a parameter are spread
-evenly over the life of the pblock, a parameter that is set is set before it is read. Bind
-and the registration of plug-ins did not happen while it was counted: they follow the
-lists of parameters (BIND, PLUGINS), bind with what all operations have in common.
+Traces. A trace has one operation of a kind, with the pblocks of its values. Each access occurs
+the average number of times, rounded, and at least once. The accesses of a parameter are spread
+evenly over the life of the pblock; a parameter is set before it is read. The counts contain no
+bind and no registration of plug-ins. These traces use the lists of parameters BIND and
+PLUGINS; a bind also uses the parameters common to all operations.
 """
 import json
 import os
 import re
 import sys
 
-# Operation: how many, and values tested in one of them.
+# Operations: their numbers, and the values that one of them tests.
 VALUES = [
     # pblocks, of operations, sets, gets
     (262205, "SI", {3: 1}, {}),
@@ -49,7 +49,7 @@ NAMES = {
 }
 ALL, OUTSIDE, SEARCHES, WRITES = "SIAMD", "SAMD", "SI", "AMD"
 
-# Which operations use a parameter; where it differs, those that read and those that set.
+# The operations that use a parameter; if they differ, those that read it and those that set it.
 USERS = {
     ALL: "3 4 9 47 51 70 130 132 133 142 191 214 215 590 882 1000 1949",
     OUTSIDE: "48 109 131 162 163 412 512 885",
@@ -101,7 +101,7 @@ def read_counts(path):
 
 
 def users(number):
-    """Operations that read it, operations that set it."""
+    """Operations that read a parameter, operations that set it."""
     for operations, numbers in USERS.items():
         if str(number) in numbers.split():
             return operations if isinstance(operations, tuple) else (operations, operations)
@@ -109,7 +109,7 @@ def users(number):
 
 
 def of_operations(counts):
-    """Parameter: [gets, sets], without those of values."""
+    """Parameter: [gets, sets], without the pblocks of values."""
     left = {number: list(both) for number, both in counts.items()}
     for pblocks, _, sets, gets in VALUES:
         for number, times in gets.items():
@@ -120,7 +120,7 @@ def of_operations(counts):
 
 
 def spread(count, operations):
-    """Operation: its part of the count; the sum is the count."""
+    """Operation: its share of the count; the shares add up to the count."""
     total = sum(OPERATIONS[operation] for operation in operations)
     parts, given, seen = {}, 0, 0
     for operation in operations:
@@ -167,7 +167,7 @@ def profile(counts):
 
 
 def as_list(uses):
-    """As profiles have them."""
+    """The parameters, in the form of a profile."""
     return [
         {"parameter": number, "gets": gets, "sets": sets}
         for number, (gets, sets) in sorted(uses.items())
@@ -176,7 +176,7 @@ def as_list(uses):
 
 
 def write_profile(path, document):
-    """Laid out as libslab_dirsrv writes it."""
+    """Write a profile in the layout of libslab_dirsrv."""
     uses = ",\n".join(f"    {json.dumps(use)}" for use in document["parameters"])
     kinds = []
     for kind in document["kinds"]:
@@ -195,12 +195,12 @@ def write_profile(path, document):
 
 
 def rounded(part, pblocks):
-    """How often it happens in one operation."""
+    """The number of times in one operation."""
     return max(1, (2 * part + pblocks) // (2 * pblocks)) if part else 0
 
 
 def accesses(name, gets, sets):
-    """The lines of one pblock's life, each with where in it they are."""
+    """The lines of one pblock's life, sorted by their position in it."""
     lines = []
     for verb, counts, shift in (("set", sets, 0), ("get", gets, 0.5)):
         for number, count in counts.items():
@@ -210,7 +210,7 @@ def accesses(name, gets, sets):
 
 
 def life(name, gets, sets):
-    """A whole pblock."""
+    """All lines of a pblock."""
     middle = [line for _, _, line in accesses(name, gets, sets)]
     return [f"new {name}", *middle, f"destroy {name}"]
 

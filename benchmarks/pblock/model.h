@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The contestants: pblocks with the same functions. "v1" is the flat one of
- * dirsrv/pblock/v1.c under other names, "split389" a model of how 389 Directory Server
- * split its own; "v3" is libslab_dirsrv.
+ * The contestants: pblocks with the same functions. "v1" is the flat pblock of
+ * dirsrv/pblock/v1.c under other names, "split389" a model of 389 Directory Server's split
+ * pblock, and "v3" that of libslab_dirsrv.
  *
- * All three find a parameter by a table. 389 Directory Server did so by a switch with a
- * case for each until 2025, with the flat pblock and with the split one: "v1-switch" and
- * "split389-switch" have the memory of the others, and access as it was.
+ * These three find a parameter by a table. Until 2025, 389 Directory Server used a switch with
+ * a case for each parameter, for the flat and for the split pblock: "v1-switch" and
+ * "split389-switch" have the same memory layouts and that access.
  */
 #ifndef PBLOCK_MODEL_H
 #define PBLOCK_MODEL_H
@@ -29,8 +29,8 @@ struct contestant {
 	void (*destroy)(Slapi_PBlock *pb);
 	int (*get)(Slapi_PBlock *pb, int parameter, void *value);
 	int (*set)(Slapi_PBlock *pb, int parameter, void *value);
-	bool has_strings; /* which it owns, copies and frees */
-	unsigned (*pieces)(Slapi_PBlock *pb, struct piece *pieces); /* how many there are */
+	bool has_strings; /* the pblock owns, copies and frees strings */
+	unsigned (*pieces)(Slapi_PBlock *pb, struct piece *pieces); /* returns their number */
 };
 
 extern const struct contestant contestant_v1, contestant_split389, contestant_v3;

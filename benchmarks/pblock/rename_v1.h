@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Other names for what dirsrv/pblock/v1.c and its like define: both stand in one program. */
+/* Other names for the symbols of dirsrv/pblock/v1.c, so that both pblocks fit in one program. */
 #define slapi_pblock_new v1_pblock_new
 #define slapi_pblock_init v1_pblock_init
 #define slapi_pblock_destroy v1_pblock_destroy

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Run pblock_life with the C library's malloc and with those that take its place, and
-entry_cache_bench.
+"""Run pblock_life with the C library's malloc and with other mallocs, and entry_cache_bench.
 
-A round is one process of each, in another order each time, so that a busy minute of the
+A round runs one process of each, in a different order each time, so that a busy minute of the
 machine does not always affect the same one. The result is the median of the rounds.
 """
 import argparse

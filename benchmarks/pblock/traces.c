@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the pblocks of a trace take, one after the other: each has all its calls and is
- * weighed before it ends. The model has one operation at a time, so pblocks that are
- * there together in the trace are not so here; clones and reused pblocks no trace has.
+ * The memory of a trace's pblocks. The program replays one pblock after the other and weighs
+ * each before it ends, since the model has one operation at a time. So pblocks that overlap
+ * in the trace do not overlap here. The traces have no clones and no reused pblocks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +80,7 @@ bool weigh_trace(const char *path, struct trace_result *result)
 	if (done) {
 		snprintf(result->workload, sizeof(result->workload), "%s", trace.workload);
 		for (char *at = result->workload; (at = strpbrk(at, "\"\\"));)
-			*at = '?'; /* JSON is printed as it is */
+			*at = '?'; /* so that JSON needs no escapes */
 		result->pblocks = trace.pblocks;
 	}
 	for (unsigned number = 0; done && number < LAYOUTS; number++)

@@ -13,7 +13,7 @@ EXIT_USAGE = 2
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors of one sentence; each option's value is checked here, too."""
+    """argparse with one-line error messages; it also checks the values of options."""
 
     def __init__(self, name, description):
         super().__init__(prog=f"./run bench {name}", description=description)
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         return int(text)
 
     def contestants(self, text, there):
-        """A list of names, in the order in which there are."""
+        """The chosen contestants, in the order of `there`."""
         names = list(there) if text is None else text.split(",")
         for name in names:
             if name not in there:

@@ -63,7 +63,7 @@ struct dirsrv_attribute *attribute_make(struct source *source, const char *type,
 	return attribute;
 }
 
-/* A value of these bytes, whose hash is known. */
+/* Create a value with these bytes and this hash. */
 static bool append_hashed(struct source *source, struct dirsrv_attribute *attribute,
 			  const void *data, size_t length, uint32_t hash)
 {
@@ -110,7 +110,7 @@ struct dirsrv_attribute *attribute_copy(struct source *source,
 	const struct dirsrv_attribute *next = attribute_load(&attribute->next);
 	struct dirsrv_attribute *copy;
 
-	/* While this one is copied, what comes next is fetched. */
+	/* Prefetch the next one while this one is copied. */
 	if (next)
 		__builtin_prefetch(value_data(next->first));
 	copy = attribute_make(source, type_text(attribute), attribute->type_length);
@@ -164,7 +164,7 @@ static void bury(struct rcu_head *head)
 	struct dirsrv_entry_pool *pool = attribute->pool;
 	size_t bytes = attribute->bytes;
 
-	attribute->next = NULL; /* the others are still the entry's */
+	attribute->next = NULL; /* the entry keeps the others */
 	attributes_free(pool, attribute);
 	__atomic_fetch_sub(&pool->pending, bytes, __ATOMIC_RELAXED);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects that are allocated and freed in bulk, where code takes them one by one. */
+/* Bulk allocation and free of objects, for code that takes them one by one. */
 #include "internal.h"
 
 #include <errno.h>

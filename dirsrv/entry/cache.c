@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The entry cache: making and destroying it, and entries that come and go. */
+/* The entry cache: creating and destroying it; adding, finding and removing entries. */
 #include "entry_cache_internal.h"
 
 #include <errno.h>
@@ -10,10 +10,10 @@
 #define BUCKETS_MIN ((size_t)1 << 10)
 #define BUCKETS_MAX ((size_t)1 << 24)
 #define BYTES_PER_BUCKET ((size_t)2048)
-/* Without a limit there is nothing to guess from, and the tables never grow. */
+/* Without a limit the number of entries cannot be estimated, and the tables never grow. */
 #define BUCKETS_UNLIMITED ((size_t)1 << 16)
 
-/* Bytes that may wait for readers before a thread that adds an entry waits for them, too. */
+/* When more bytes than this wait for readers, a thread that adds an entry waits, too. */
 #define PENDING_MIN ((size_t)1 << 20)
 
 /* --- making and destroying ---------------------------------------------------------------- */
@@ -96,7 +96,7 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 	return cache;
 }
 
-/* All entries of a queue to which no other thread refers. */
+/* All entries of a queue without other references. */
 static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
 			struct victims *victims)
 {
@@ -126,7 +126,7 @@ static struct dirsrv_entry *hold_queue(const struct queue *queue, struct dirsrv_
 	return first;
 }
 
-/* Without the lock. Holders put their references meanwhile; ours keep the entries. */
+/* Without the lock. Other threads may put their references; ours keep the entries. */
 static void report(struct dirsrv_entry *first,
 		   void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
 		   void *arg)
@@ -135,7 +135,7 @@ static void report(struct dirsrv_entry *first,
 		unsigned references = dirsrv_entry_references(entry);
 
 		next = entry->next_held;
-		/* Besides ours and the cache's. */
+		/* References besides ours and the cache's. */
 		if (references > 2)
 			fn(entry, references - 2, arg);
 		dirsrv_entry_put(entry);
@@ -166,7 +166,7 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
-		/* In this order: the next one is to attach its own. */
+		/* In this order, so that the next cache can attach its counters. */
 		numbers_detach(cache);
 		leave_pool(cache);
 		cache_free(cache);
@@ -187,7 +187,7 @@ static void wait_for_readers(struct dirsrv_entry_cache *cache, size_t limit)
 	pool_wait_for_readers(cache->pool, most < PENDING_MIN ? PENDING_MIN : most);
 }
 
-/* A thread that added something unlocks, and waits if it has to. */
+/* Unlock after an insertion, and wait for readers if too many bytes wait. */
 static void end_change(struct dirsrv_entry_cache *cache, struct victims *victims)
 {
 	size_t limit = cache->limit;
@@ -197,7 +197,7 @@ static void end_change(struct dirsrv_entry_cache *cache, struct victims *victims
 	wait_for_readers(cache, limit);
 }
 
-/* With the lock. Into the cache, with a reference of its own. */
+/* With the lock: add an entry, with a reference for the cache. */
 static void enter(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
 {
 	__atomic_fetch_add(&entry->references, 1, __ATOMIC_RELAXED);
@@ -241,7 +241,7 @@ int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry
 	return error;
 }
 
-/* NULL and errno; else the entry that was there, with the cache's reference. */
+/* The entry replaced, with the cache's reference; NULL and errno. */
 static struct dirsrv_entry *replace(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 				    struct victims *victims)
 {

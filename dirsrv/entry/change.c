@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries that change: one attribute is replaced by another, and the cache charges for it. */
+/* Changing an entry: replacing an attribute, and the entry's bytes in the cache. */
 #include "internal.h"
 
 #include <errno.h>
 
-/* The attribute that will replace another; *ret_made is NULL when there are no values. */
+/* Create the new attribute; *ret_made is NULL if there are no values. */
 static int make_change(struct dirsrv_entry_pool *pool, const char *type, size_t type_length,
 		       const struct dirsrv_bytes *values, size_t n,
 		       struct dirsrv_attribute **ret_made)
@@ -28,7 +28,7 @@ static int make_change(struct dirsrv_entry_pool *pool, const char *type, size_t 
 	return error;
 }
 
-/* Readers see the entry before or after this. Returns what was there. */
+/* Replace the attribute in one store for readers. Returns the old one. */
 static struct dirsrv_attribute *exchange(struct dirsrv_entry *entry, struct dirsrv_attribute **link,
 					 struct dirsrv_attribute *made)
 {

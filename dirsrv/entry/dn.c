@@ -2,12 +2,12 @@
 /*
  * DNs: RDN,RDN,… of TYPE=VALUE+TYPE=VALUE+…
  *
- * A normalised DN has lower case, no blanks around types and values, and one way to escape:
- * what has to be, by a backslash before it. So two texts that differ in case, in blanks or
- * in how they escape are the same DN. A character that means something else with a
- * backslash than without keeps it where it was written: no two DNs are taken for one.
+ * A normalised DN is in lower case, without blanks around types and values, and escapes by a
+ * backslash only the characters that need it. So texts that differ in case, blanks or
+ * escapes are the same DN. A backslash that changes the meaning of a character stays, so
+ * different DNs stay different.
  *
- * The name of an entry is the value of its first RDN, as a search for it would have it.
+ * The name of an entry is the value of its first RDN, in the form of a search for it.
  */
 #include "internal.h"
 
@@ -54,8 +54,8 @@ static bool read_type(struct reading *r)
 	return true;
 }
 
-/* Where the value ends, without blanks that are not escaped; *ret_next is what comes behind
- * these. NULL: it ends within an escape, or has a zero byte in it. */
+/* The end of a value, without trailing unescaped blanks; *ret_next is the character after
+ * these. NULL: the value ends within an escape, or contains a zero byte. */
 static const char *find_end(const struct reading *r, const char **ret_next)
 {
 	const char *at = r->at, *kept = at;
@@ -81,7 +81,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The character of an escape, which *at moves behind. */
+/* The character of an escape; moves *at behind it. */
 static char read_escape(const char **at, const char *end)
 {
 	const char *c = *at + 1;
@@ -94,7 +94,7 @@ static char read_escape(const char **at, const char *end)
 	return *c;
 }
 
-/* Whether it keeps a backslash before it, at one of the ends of a value or within. */
+/* Does the normal form escape this character, at an end of a value or within it? */
 static bool needs_backslash(char c, bool escaped, bool at_end)
 {
 	if (c == '\\' || ends_value(c))
@@ -104,7 +104,7 @@ static bool needs_backslash(char c, bool escaped, bool at_end)
 	return escaped && c && strchr("\";<>", c);
 }
 
-/* VALUE, and what separates it from what follows: ',', '+' or 0, the end. */
+/* VALUE and its separator: ',', '+' or 0, the end. */
 static bool read_value(struct reading *r, char *ret_separator)
 {
 	const char *begin, *end, *next;
@@ -132,7 +132,7 @@ static bool read_value(struct reading *r, char *ret_separator)
 	return true;
 }
 
-/* Into out[length]; how much of it is used, or 0: it is no DN. */
+/* Normalise into out[length]; returns the length used, or 0: not a DN. */
 static size_t normalize(const char *text, size_t length, char *out, uint32_t *ret_rdns)
 {
 	struct reading r = {.at = text, .end = text + length, .out = out};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries: making, copying, holding, freeing, reading. */
+/* Entries: creating, copying, referencing, freeing, reading. */
 #include "internal.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ void entry_destruct(void *object, void *arg)
 
 /* --- freeing ---------------------------------------------------------------------------- */
 
-/* No reader has it any more. Freed as it was constructed. */
+/* After the grace period: free the entry in its constructed state. */
 static void entry_free(struct dirsrv_entry *entry)
 {
 	struct dirsrv_entry_pool *pool = entry->pool;
@@ -98,7 +98,7 @@ void dirsrv_entry_read_unlock(struct dirsrv_entry *entry)
 
 /* --- making ------------------------------------------------------------------------------- */
 
-/* Takes the DN over, also when there is no memory. */
+/* Takes ownership of the DN, also without memory. */
 static struct dirsrv_entry *entry_begin(struct dirsrv_entry_pool *pool, struct dirsrv_dn *dn)
 {
 	struct dirsrv_entry *entry = dn ? slab_alloc(pool->entries) : NULL;
@@ -119,7 +119,7 @@ static struct dirsrv_entry *entry_begin(struct dirsrv_entry_pool *pool, struct d
 	return entry;
 }
 
-/* What became of it; with nothing left allocated when it failed. */
+/* Returns the entry, or frees all of it after a failure. */
 static struct dirsrv_entry *entry_end(struct dirsrv_entry *entry, struct source *source, bool made)
 {
 	int error = errno;
@@ -242,7 +242,7 @@ const struct dirsrv_attribute *dirsrv_entry_find(const struct dirsrv_entry *entr
 	return attribute;
 }
 
-/* Values may be there twice, so each side has to be within the other. */
+/* Values may occur twice, so each side must be contained in the other. */
 static bool has_values(const struct dirsrv_attribute *attribute,
 		       const struct dirsrv_attribute *other)
 {

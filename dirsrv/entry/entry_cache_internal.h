@@ -2,10 +2,10 @@
 /*
  * The entry cache's own structures. `lock` is the mutex of the pool.
  *
- * The tables have a fixed number of buckets, and all their changes are made with the lock
- * held. So nothing is allocated or freed when entries come and go, and evictions may
- * happen in whatever thread libslab asks for memory, also in one that liburcu does not
- * know: what a change walks over, no other change can take away.
+ * The tables have a fixed number of buckets and change only under the lock. So adding and
+ * removing entries allocates and frees nothing, and any thread that allocates from libslab
+ * may evict, even one that is not registered with liburcu: a change walks the tables under
+ * the lock, so no other change can remove what it visits.
  */
 #ifndef DIRSRV_ENTRY_CACHE_INTERNAL_H
 #define DIRSRV_ENTRY_CACHE_INTERNAL_H
@@ -33,7 +33,7 @@ struct dirsrv_entry_cache {
 	uint64_t inserts, returns, replaces, removes, evicts, reclaims, moves;
 };
 
-/* Entries that were taken out, and are retired when the lock is free. */
+/* Entries that were removed, to be retired after unlocking. */
 struct victims {
 	struct link *first;
 };
@@ -62,13 +62,13 @@ static inline uint64_t cache_entries(const struct dirsrv_entry_cache *cache)
 
 /* --- cache.c --------------------------------------------------------------------------- */
 
-/* How many buckets a cache gets that is made with these. */
+/* The number of buckets of a cache with these arguments. */
 size_t cache_buckets(size_t limit, size_t expected);
 
 /* --- statistics.c ----------------------------------------------------------------------- */
 
-/* Show the numbers with the pool's cache of entries (<slab/stats.h>), if they can be attached,
- * until the cache is about to leave its pool. Without the lock: libslab's come first. */
+/* Attach the counters to the pool's cache of entries (<slab/stats.h>), if possible, until the
+ * cache leaves its pool. Without the lock: libslab's locks come first. */
 void numbers_attach(struct dirsrv_entry_cache *cache);
 void numbers_detach(struct dirsrv_entry_cache *cache);
 
@@ -81,7 +81,7 @@ void tables_free(struct dirsrv_entry_cache *cache);
 /* In a section. */
 struct dirsrv_entry *table_find(struct dirsrv_entry_cache *cache, const struct dirsrv_dn *dn);
 
-/* With the lock. tables_exchange: `entry`, with the same DN, stands for `old`. */
+/* With the lock. tables_exchange: `entry`, with the same DN, replaces `old`. */
 void tables_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 void tables_remove(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
@@ -89,7 +89,7 @@ void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
 
 /* --- evict.c ------------------------------------------------------------------------------ */
 
-/* Out of the tables, which it was out of the queues of before. With the lock. */
+/* With the lock: remove an entry from the tables; it is in no queue any more. */
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		  struct victims *victims);
 
@@ -97,8 +97,8 @@ void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
  * may hold references to hundreds of thousands, and other threads wait for the lock. */
 #define VAIN_MAX 64u
 
-/* Until `bytes` more fit into the limit, if that can be had: `vain` as policy_victim() has
- * it. With the lock. */
+/* With the lock: evict until `bytes` more fit into the limit, or no entry can be evicted;
+ * `vain` as in policy_victim(). */
 void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned vain,
 		     struct victims *victims);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entries that a cache evicts, or that move.
+ * Evicting and moving entries.
  *
- * A caller that evicts many wants memory. Empty slabs would stay, up to a MiB of each cache,
- * with the CPU on which liburcu's thread frees entries, while another one fills the cache
- * with fresh slabs: how many, depends on where threads run. So what no object is in goes
- * back when the last victim is free.
+ * A caller that evicts many entries needs their memory. liburcu's thread frees the entries,
+ * so its CPU would keep the empty slabs, up to a MiB per cache, while other CPUs fill the
+ * cache with fresh slabs. So the memory of empty slabs is returned to the system when the
+ * last victim is free.
  */
 #include "entry_cache_internal.h"
 
 /* N: a reclaim takes one entry in N, and one more. */
 #define RECLAIM_PART 8
 
-/* Evictions of fewer bytes are about what is cached, not about memory. */
+/* Smaller evictions only make room in the cache, and do not trim. */
 #define TRIM_BYTES ((size_t)1 << 20)
 
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
@@ -106,7 +106,7 @@ size_t cache_reclaim(struct slab_cache *slabs, void *arg)
 	uint64_t wanted, entries = 0;
 
 	(void)slabs;
-	/* The thread that has it may be the one that allocates. */
+	/* This thread may hold the lock already, and allocate. */
 	if (pthread_mutex_trylock(&pool->lock) != 0)
 		return 0;
 	cache = pool->cache;
@@ -122,8 +122,8 @@ size_t cache_reclaim(struct slab_cache *slabs, void *arg)
 	return entries;
 }
 
-/* An entry moves while the cache's reference is the only one; it is taken away until the
- * entry is in its new place, and the lock is kept. */
+/* An entry can move while the cache's reference is the only one. isolate() takes that
+ * reference away until the entry is in its new place, and keeps the lock. */
 int cache_isolate(void *object, void *arg)
 {
 	struct dirsrv_entry_pool *pool = arg;

@@ -26,7 +26,7 @@
 #define VALUE_INLINE 16
 #define TYPE_INLINE 32
 
-/* Objects that are allocated or freed in one step. */
+/* The most objects that are allocated or freed in one step. */
 #define BATCH 32u
 
 /* One value; it never changes while another thread sees it. */
@@ -47,7 +47,7 @@ struct dirsrv_attribute {
 	struct dirsrv_value *last;
 	struct dirsrv_entry_pool *pool;
 	struct rcu_head dead;
-	size_t bytes; /* of it with all that belongs to it */
+	size_t bytes; /* of the entry with all its parts */
 	uint32_t count;
 	uint32_t type_length;
 	union {
@@ -56,7 +56,7 @@ struct dirsrv_attribute {
 	} type;
 };
 
-/* All three texts are in one piece of memory, which `text` points to. */
+/* All three texts are in one block of memory, to which `text` points. */
 struct dirsrv_dn {
 	char *text;
 	char *normalized; /* is `text` when they are the same */
@@ -75,13 +75,13 @@ struct link {
 };
 
 struct dirsrv_entry {
-	/* What readers of a published entry touch. */
+	/* The fields that readers of a published entry use. */
 	struct cds_lfht_node by_dn;
 	struct dirsrv_dn *dn;
 	struct dirsrv_attribute *first; /* stored with release */
 	struct dirsrv_entry_pool *pool;
 	uint8_t uses;      /* lookups since it came into its queue, at most USES_MAX; atomic */
-	uint8_t published; /* atomic; readers have found it through this */
+	uint8_t published; /* atomic; readers load it before they use the entry */
 	struct cds_lfht_node by_name;
 
 	uint32_t references; /* atomic */
@@ -108,27 +108,27 @@ struct dirsrv_entry_pool {
 	struct slab_cache *dns;
 	const struct rcu_flavor_struct *rcu;
 	size_t pending; /* atomic: bytes that wait for readers */
-	/* Protects the cache, with all of it and of its entries that says so. It is here, since
+	/* Protects the cache and the members of entries that say so. It belongs to the pool, since
 	 * libslab's callbacks may look for a cache that is being destroyed. */
 	pthread_mutex_t lock;
 	struct dirsrv_entry_cache *cache; /* NULL: none */
 	struct dirsrv_entry_pool *next;   /* of all pools */
 	struct rcu_head trim;             /* waits while trims is not 0 … */
-	uint32_t trims;                   /* … atomic: how often it was requested */
+	uint32_t trims;                   /* … atomic: the number of requests */
 };
 
-/* Bytes that wait for readers, at most, before a thread that adds to them waits, too. */
+/* When more bytes than this wait for readers, a thread that adds to them waits, too. */
 #define PENDING_MAX ((size_t)16 << 20)
 
 /* --- readers.c ------------------------------------------------------------------------ */
 
-/* Whether the thread is within a section, for what must not be called there. In qsbr a
- * thread that is online counts as within one; one that is not reading says that it is
- * offline, so here it loses what it had found. */
+/* Is the thread within a read-side critical section? For functions that must not be called
+ * there. In qsbr every online thread seems to be within one, so this function takes the
+ * thread offline for the check: the thread loses the entries that it had found. */
 bool pool_in_section(const struct dirsrv_entry_pool *pool);
 
-/* When more than `most` wait for readers, wait for these; not within a section, nor in qsbr
- * while the thread is online: it may still look at what it found. */
+/* If more than `most` bytes wait for readers, wait for the readers; not within a section, nor
+ * in qsbr while the thread is online, since it may still use the entries that it found. */
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
 
 /* When the objects that this thread has retired so far are free, return unused memory to the
@@ -137,7 +137,7 @@ void pool_trim_later(struct dirsrv_entry_pool *pool);
 
 /* --- batch.c: objects by the dozen ---------------------------------------------------- */
 
-/* Objects that will be needed. All zero but the first two. */
+/* Objects allocated in advance. All zero but the first two. */
 struct supply {
 	struct slab_cache *cache;
 	size_t wanted; /* a guess */
@@ -147,10 +147,10 @@ struct supply {
 
 /* NULL and ENOMEM. */
 void *supply_take(struct supply *supply);
-/* What was not taken goes back. */
+/* Free the objects that were not taken. */
 void supply_end(struct supply *supply);
 
-/* Objects that are not needed any more. */
+/* Objects to free in bulk. */
 struct returns {
 	struct slab_cache *cache;
 	unsigned count;
@@ -172,7 +172,7 @@ static inline const char *value_data(const struct dirsrv_value *value)
 	return value->length > VALUE_INLINE ? value->at.data : value->at.small;
 }
 
-/* Where the objects of an entry or an attribute come from. */
+/* The source of the objects of an entry or an attribute. */
 struct source {
 	struct dirsrv_entry_pool *pool;
 	struct supply attributes;
@@ -220,8 +220,8 @@ static inline size_t entry_bytes(const struct dirsrv_entry *entry)
 
 /* --- the entry cache's, for others ----------------------------------------------------------- */
 
-/* The bytes of an entry have changed: others may have to go for it. The caller has a
- * reference, and not the entry's lock. */
+/* The bytes of an entry have changed, which may evict other entries. The caller has a
+ * reference, and does not hold the entry's lock. */
 void cache_recharge(struct dirsrv_entry *entry);
 
 /* Callbacks of the pool's cache of entries. */

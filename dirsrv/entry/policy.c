@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * S3-FIFO: three queues, none of which a hit touches.
+ * S3-FIFO: three queues. A hit changes none of them.
  *
- *   small   new entries. At its end: used more than once, to main; else evicted
- *   main    at its end: used, once more from the head with one use less; else evicted
- *   ghosts  hashes of what small evicted; an entry that comes back in time goes to main
+ *   small   new entries. At its end, an entry used more than once moves to main; others are
+ *           evicted
+ *   main    at its end, an entry with uses returns to the head with one use less; others are
+ *           evicted
+ *   ghosts  hashes of entries that small evicted; an entry that returns in time goes to main
  *
- * Small is drained while it has a tenth of what there may be or more. Time is counted in
- * entries that left small: a ghost is forgotten when as many have left since as the cache
- * has entries. Ghosts stand in a table with one place for each hash, where a later one
- * takes the place of an earlier one.
+ * Victims come from small while it has a tenth of the limit or more. Time is counted in
+ * entries that left small: a ghost is forgotten when as many entries have left small since
+ * as the cache has. Ghosts are in a table with one slot for each hash, where a later ghost
+ * overwrites an earlier one.
  *
  * CLOCK needs half of this code. Its hits, measured by ./run bench eviction, in percent of
  * the lookups, in a cache that holds 10 % of the entries:
@@ -137,15 +139,15 @@ bool policy_insert(struct policy *policy, struct dirsrv_entry *entry)
 	return returns;
 }
 
-/* What is left to try. Entries that were used do not count as vain: each use is taken
- * back once, which lookups have paid for. */
+/* The attempts left in a search for a victim. Entries that were used do not count as vain:
+ * each visit takes one use back, and lookups made the uses. */
 struct tries {
 	uint64_t all;
-	unsigned vain;     /* entries in use that may be met yet */
-	unsigned for_main; /* from here on, the rest is for small */
+	unsigned vain;     /* entries in use that may still be visited */
+	unsigned for_main; /* when `vain` is down to this, the rest is for small */
 };
 
-/* The end of the small queue: false, and the entry has gone to main, or it is taken. */
+/* The end of the small queue: true: the entry is taken; false: it moved to main. */
 static bool leave_small(struct policy *policy, struct dirsrv_entry *entry, struct tries *tries)
 {
 	bool used = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED) > 1;
@@ -171,7 +173,8 @@ static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct
 	return false;
 }
 
-/* Small, while it has its part or more; and in the end, when nothing goes from main. */
+/* Is the next victim from small? Yes while small has its share or more, and at the end if main
+ * has no victim. */
 static bool is_smalls_turn(const struct policy *policy, size_t limit, const struct tries *tries)
 {
 	const struct queue *small = &policy->small, *main = &policy->main;

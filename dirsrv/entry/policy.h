@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-/* Lookups that an entry remembers. */
+/* The most lookups that an entry counts. */
 #define USES_MAX 3u
 
 /* The newest is behind `ends`, the oldest before it. */
@@ -19,8 +19,8 @@ struct queue {
 	size_t bytes;
 };
 
-/* Hashes of entries that left the small queue not long ago. A slot has one of them, and
- * when it left: the number of those that had left before. */
+/* Hashes of entries that left the small queue recently. A slot has one hash and its time: the
+ * number of entries that had left before. */
 struct ghosts {
 	struct ghost {
 		uint32_t hash;
@@ -40,10 +40,10 @@ struct policy {
 bool policy_init(struct policy *policy, size_t slots);
 void policy_free(struct policy *policy);
 
-/* policy_insert: a new entry; true: it was here not long ago. */
+/* policy_insert: a new entry; true: it was evicted recently. */
 bool policy_insert(struct policy *policy, struct dirsrv_entry *entry);
 
-/* policy_exchange: `entry` stands where `old` stood. */
+/* policy_exchange: `entry` takes the place of `old`. */
 void policy_exchange(struct dirsrv_entry *old, struct dirsrv_entry *entry);
 
 void policy_remove(struct dirsrv_entry *entry);
@@ -51,9 +51,9 @@ void policy_remove(struct dirsrv_entry *entry);
 /* policy_charge: the bytes that the entry counts for now. */
 void policy_charge(struct dirsrv_entry *entry, size_t bytes);
 
-/* policy_victim: the next entry to go, out of its queue, and without the cache's
- * reference, which was the only one. NULL: there is none, or `vain` entries that would
- * have gone were in use; VAIN_ALL: as many as there are. */
+/* policy_victim: remove the next victim from its queue and take away the cache's reference,
+ * the only one. NULL: there is none, or `vain` candidates were in use; VAIN_ALL: no such
+ * bound. */
 #define VAIN_ALL UINT_MAX
 struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit, unsigned vain);
 

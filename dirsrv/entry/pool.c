@@ -39,7 +39,7 @@ static void list_remove(const struct dirsrv_entry_pool *pool)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* So that the child finds no lock taken by a thread that it does not have. */
+/* So that no lock is held in the child by a thread that does not exist there. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&pools_lock);
@@ -54,8 +54,8 @@ static void after_fork(void)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* Behind libslab's own (<slab/rcu.h>), which are called within these: libslab holds none of
- * its locks when it calls us, and we call it with none of ours. */
+/* Registered after libslab's own handlers (<slab/rcu.h>), which run inside of these: libslab
+ * holds no lock when it calls this code, and this code calls libslab with no lock held. */
 static __attribute__((constructor)) void register_fork_hooks(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
@@ -92,7 +92,7 @@ static struct slab_cache *create_one(struct dirsrv_entry_pool *pool, const char 
 		    : create_entries(pool, name);
 }
 
-/* Caches that were made, none of which has an object. */
+/* Destroy the caches of a failed creation; they have no objects. */
 static void destroy_caches(struct dirsrv_entry_pool *pool)
 {
 	struct slab_cache *const caches[] = {pool->entries, pool->attributes, pool->values,

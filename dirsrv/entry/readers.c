@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of a pool's entries: waiting for them, and what happens when they have left. */
+/* Readers of a pool's entries: waiting for them, and trimming when they have left. */
 #include "internal.h"
 
 #include <slab/memory.h>
@@ -7,12 +7,12 @@
 
 int dirsrv_entry_pool_barrier(struct dirsrv_entry_pool *pool)
 {
-	/* Also waits for entries that were moved from. */
+	/* Also waits for the old copies of moved entries. */
 	int error = slab_rcu_barrier(pool->entries);
 
 	if (error)
 		return error;
-	/* A trim that was requested again asks once more. */
+	/* A trim that was requested again waits for another grace period. */
 	do
 		pool->rcu->barrier();
 	while (__atomic_load_n(&pool->trims, __ATOMIC_ACQUIRE));
@@ -43,7 +43,7 @@ void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)
 		pool->rcu->barrier();
 }
 
-/* Asked for again since it waits: what was retired meanwhile is freed behind this. */
+/* Requested again in the meantime: later retired objects are freed after this callback. */
 static void trim(struct rcu_head *head)
 {
 	struct dirsrv_entry_pool *pool = caa_container_of(head, struct dirsrv_entry_pool, trim);

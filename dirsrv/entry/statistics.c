@@ -12,7 +12,7 @@
 #include <slab/stats.h>
 #include <string.h>
 
-/* So that none is called as one of libslab's own. */
+/* The prefix keeps the names apart from libslab's own. */
 #define PREFIX "cache_"
 
 enum place {
@@ -95,7 +95,7 @@ static struct slab_counter counter_of(const struct dirsrv_entry_cache *cache,
 	return counter;
 }
 
-/* With the lock, which most words are changed under. */
+/* With the lock, under which most words change. */
 static uint64_t sum(const struct dirsrv_entry_cache *cache, const struct number *number)
 {
 	const struct slab_counter counter = counter_of(cache, number);

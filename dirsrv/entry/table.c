@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two hash tables over the entries of a cache: by DN, and by the value of the first
- * RDN, where several entries may have the same. Their nodes stand in the entries.
+ * RDN, where several entries may have the same. The nodes are members of the entries.
  *
- * `published` is what readers and writers meet at, as the memory models of compilers see
- * it: it is stored with release before an entry comes into a table, and loaded with acquire
- * before anything else of an entry that was found there.
+ * `published` orders writers and readers for the compiler's memory model: the writer stores
+ * it with release before the entry enters a table, and a reader loads it with acquire before
+ * any other member of an entry that it found.
  */
 #include "entry_cache_internal.h"
 
@@ -13,7 +13,7 @@
 
 #include "text.h"
 
-/* A first RDN's value that is looked for. */
+/* The first RDN's value in a lookup. */
 struct name {
 	const char *text;
 	size_t length;
@@ -66,7 +66,7 @@ struct dirsrv_entry *table_find(struct dirsrv_entry_cache *cache, const struct d
 	return node ? entry_by_dn(node) : NULL;
 }
 
-/* One lookup, as far as its CPU is concerned. */
+/* Count a lookup on this CPU. */
 static void count(struct dirsrv_entry_cache *cache, bool hit)
 {
 	struct lookups *lookups = &cache->lookups[(unsigned)sched_getcpu() % cache->cpus];
@@ -106,7 +106,7 @@ struct dirsrv_entry *dirsrv_entry_cache_get(struct dirsrv_entry_cache *cache,
 
 	cache->pool->rcu->read_lock();
 	entry = dirsrv_entry_cache_lookup(cache, dn);
-	/* It is being evicted or moved: see what became of it. */
+	/* The entry is being evicted or moved: look it up under the lock. */
 	if (entry && !dirsrv_entry_get(entry))
 		entry = get_with_lock(cache, dn);
 	cache->pool->rcu->read_unlock();

@@ -34,7 +34,7 @@ struct dirsrv_operation_pool {
 	size_t room;
 };
 
-/* All but the first three and the room are read and written with atomic instructions. */
+/* All members but the first three and the room are atomic. */
 struct dirsrv_operation {
 	uint64_t slot;
 	struct dirsrv_operation_pool *pool;
@@ -68,7 +68,7 @@ static int construct(void *object, void *arg)
 	memset(operation, 0, sizeof(*operation) + pool->room);
 	operation->slot = __atomic_add_fetch(&slots, 1, __ATOMIC_RELAXED);
 	operation->pool = pool;
-	operation->life = UINT64_C(1) << REFERENCE_BITS; /* a handle of zeros is none */
+	operation->life = UINT64_C(1) << REFERENCE_BITS; /* a handle of zeros is invalid */
 	return pthread_mutex_init(&operation->lock, NULL);
 }
 
@@ -153,7 +153,7 @@ void dirsrv_operation_get(struct dirsrv_operation *operation)
 	__atomic_fetch_add(&operation->life, 1, __ATOMIC_RELAXED);
 }
 
-/* What a life is with one reference less; without any, it is the next one. */
+/* `life` with one reference less; without references, the next generation. */
 static uint64_t one_less(uint64_t life)
 {
 	if (REFERENCES(life) > 1)
@@ -175,7 +175,7 @@ void dirsrv_operation_put(struct dirsrv_operation *operation)
 		slab_free(operation->pool->cache, operation);
 }
 
-/* What a handle has for this life. */
+/* The generation in a handle to this life. */
 static uint64_t mark_of(const struct dirsrv_operation *operation, uint64_t life)
 {
 	return operation->slot << GENERATION_BITS | GENERATION(life);

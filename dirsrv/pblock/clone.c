@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cloning, and the list of all parameters, which it goes through: a persistent search
- * clones its pblock once, so this need not be fast, and knows nothing of layouts.
+ * Cloning, which walks the list of all parameters: a persistent search clones its pblock
+ * once, so cloning need not be fast, and does not depend on the layout.
  *
- * First the clone gets everything, which can fail; then the source loses what moves,
- * which cannot.
+ * First the clone gets all values, which can fail; then the source loses those that move,
+ * which cannot fail.
  */
 #include <string.h>
 
@@ -88,7 +88,7 @@ Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb)
 
 	for (unsigned i = 0; complete && i < pblock_parameter_count; i++)
 		complete = copy_stored(clone, pb, &pblock_parameters[i]);
-	/* Owned by one of both: by the clone, or by pb as before. */
+	/* One of the two owns the value: the clone, or pb as before. */
 	for (unsigned i = 0; clone && i < pblock_parameter_count; i++)
 		if (pblock_parameters[i].moves)
 			forget(complete ? pb : clone, &pblock_parameters[i]);

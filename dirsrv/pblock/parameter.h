@@ -2,11 +2,11 @@
 /*
  * Parameters of a pblock, as both layouts see them.
  *
- * A layout is a number of parts, structs whose members are parameters. Which part, and
- * where in it, a parameter is comes from a table with an entry per number. A part that a
- * pblock does not have reads as zeros; what is stored is therefore such that zero bytes
- * are the default: the value itself or, for those with another default (PRESET), the
- * value ^ default. value.c knows all kinds, the fast paths of a layout the common ones.
+ * A layout consists of parts, structs whose members are parameters. A table with an entry
+ * per number has each parameter's part and its offset there. An absent part reads as zeros,
+ * so zero bytes must mean the default: a parameter stores its value or, with another default
+ * than 0 (PRESET), value ^ default. value.c handles all kinds, the fast paths of a layout
+ * the common ones.
  */
 #ifndef PBLOCK_PARAMETER_H
 #define PBLOCK_PARAMETER_H
@@ -26,7 +26,7 @@
 /* More than the largest number. */
 #define PBLOCK_NUMBERS ((unsigned)SLAB_PBLOCK_NUMBERS)
 
-/* Type and ownership of a value. Fast paths know the first three. */
+/* Type and ownership of a value. The fast paths handle the first three. */
 enum pblock_kind {
 	PBLOCK_NONE, /* no such parameter */
 	PBLOCK_POINTER,
@@ -56,7 +56,7 @@ static inline bool pblock_is_recording(void)
 	return PBLOCK_UNLIKELY(__atomic_load_n(&pblock_recording, __ATOMIC_RELAXED));
 }
 
-/* A number that may be one, and nothing is recorded: one comparison for both. */
+/* Is the number in range, and is nothing recorded? One comparison checks both. */
 static inline bool pblock_is_quick(int number)
 {
 	return (unsigned)number < __atomic_load_n(&pblock_quick_numbers, __ATOMIC_RELAXED);
@@ -64,7 +64,7 @@ static inline bool pblock_is_quick(int number)
 
 #pragma GCC visibility push(hidden)
 
-/* What both layouts know about a parameter beside its place. */
+/* A parameter's properties in both layouts, besides its place. */
 struct pblock_parameter {
 	uint16_t number;
 	uint8_t kind;

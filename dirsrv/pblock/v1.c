@@ -2,8 +2,8 @@
 /*
  * The flat pblock, as it was before it was split: one struct of 712 bytes that a pblock
  * takes from calloc() whole, and the structs of plug-in, operation and connection that
- * were never part of it. It says what the split one has to do: the tests run over both;
- * and benchmarks what it costs.
+ * were never part of it. It is the reference for the split one: the tests run both, and
+ * benchmarks compare them.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ static const struct entry entries[PBLOCK_NUMBERS] = {
 #include "parameters.def"
 };
 
-/* What is read where a part is absent. */
+/* The contents of an absent part. */
 static const union {
 	struct plugin plugin;
 	struct operation operation;
@@ -150,7 +150,7 @@ int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 	return 0;
 }
 
-/* Of a kind that is not common, or to a part that is absent. */
+/* An uncommon kind, or an absent part. */
 static int set_slow(Slapi_PBlock *pb, int number, void *value)
 {
 	enum pblock_kind kind = entries[number].kind;

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Access to the split pblock: the fast paths, and what they leave to others.
+ * Access to the split pblock: the fast paths and the slow paths.
  *
- * A get of a pointer or an int is a check of the number, a load of its entry, of the
- * part's address and of the value, whichever part it is in: where the part's address
- * stands, in the pblock or in `rare`, is computed without a branch, as servers look again
- * and again for functions of plug-ins that are not there. A set is the same and a
- * look at whether the part is there.
+ * A get of a pointer or an int checks the number, and loads its table entry, the part's
+ * address and the value. The place of the part's address, in the pblock or in `rare`, is
+ * computed without a branch: servers often look for functions that a plug-in does not have.
+ * A set does the same and checks that the part exists.
  *
- * What such a function costs is mostly that it is called, and then jumps that are taken;
- * some twenty instructions vanish beside a call. So everything that is unusual goes out of
- * line as a tail call: errors, other kinds, recording, parts that are to be made.
+ * Most of the cost is the call itself, and then taken jumps; twenty instructions are cheap
+ * in comparison. So all unusual cases are out of line, as tail calls: errors, other kinds,
+ * recording, creating parts.
  *
  * A branch distinguishes wide and narrow values. A version without it, which stores both
  * ways and discards one, was measured and is slower by a fifth.
@@ -20,7 +19,7 @@
 
 #include "v3.h"
 
-/* Where a parameter is, and what. */
+/* A parameter's place and kind. */
 struct entry {
 	uint8_t words; /* of four bytes before it in the part; of the top's values in the pblock */
 	uint8_t index; /* of the part's address */
@@ -37,14 +36,14 @@ struct entry {
 #define IS_NARROW(kind) ((kind) == PBLOCK_INT || (kind) == PBLOCK_PRESET)
 #define WIDTH(kind) (IS_WIDE(kind) * WIDE | IS_NARROW(kind) * NARROW)
 
-/* The preset of what is narrow, -1, 0 or 1, is its two highest bits. */
+/* The two highest bits are the preset of a narrow value: -1, 0 or 1. */
 #define PRESET_SHIFT 6
 #define PRESET_BITS(preset) (((unsigned)(preset) & 3) << PRESET_SHIFT)
 
 #define IS_TOP(part) ((part) == PBLOCK_PART_top)
 #define IS_RARE(part) ((part) >= PBLOCK_DIRECT)
 
-/* How far into the pblock, or into the part. */
+/* The offset in the pblock, or in the part. */
 #define PLACE(home, name)                                                                          \
 	(offsetof(struct pblock_##home, name) +                                                    \
 	 IS_TOP(PBLOCK_PART_##home) * offsetof(Slapi_PBlock, top))
@@ -68,7 +67,7 @@ _Static_assert(PBLOCK_TEXT_COPY < WIDE, "kinds leave these bits");
 _Static_assert(sizeof(union pblock_absent) / WORD_SIZE <= UINT8_MAX, "words of a part");
 _Static_assert(offsetof(Slapi_PBlock, part) == 0, "where index counts from");
 
-/* As the parts are packed, this is what keeps their members aligned. */
+/* The parts are packed structs; this assertion keeps their members aligned. */
 #define SIZE_OF(home, name) sizeof(((struct pblock_##home *)0)->name)
 #define ALIGN_OF(size) ((size) < sizeof(uint64_t) ? (size) : sizeof(uint64_t))
 #define PBLOCK_PARAMETER(number, name, kind, group, home, preset)                                  \
@@ -137,9 +136,9 @@ static inline void copy_narrow(void *to, const void *from, struct entry entry)
 	memcpy(to, &bits, sizeof(bits));
 }
 
-/* Each begins with a cache line: what they cost does not depend on what is before them.
- * Two of three accesses are to what is wide: often enough to go straight on, but for
- * narrow values the compiler shall not jump back to the same return. */
+/* Each function starts a cache line, so that its cost does not depend on the code before it.
+ * Two of three accesses are to wide values, so these are the fall-through path; for narrow
+ * values the compiler must not jump back to the same return. */
 #define FAST_PATH __attribute__((aligned(64)))
 #define MOSTLY(condition) __builtin_expect_with_probability(!!(condition), 1, 0.67)
 
@@ -173,7 +172,7 @@ FAST_PATH int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 	return 0;
 }
 
-/* A part is not made to store a default: it is what is read without it. */
+/* Storing a default creates no part: an absent part reads as defaults. */
 static __attribute__((noinline)) int set_slow(Slapi_PBlock *pb, int number, void *value)
 {
 	if (!pb || !is_parameter(number))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The split pblock: a top of one cache line, and parts that are there when something of
- * them is set.
+ * The split pblock: a top of one cache line, and parts that are created when one of their
+ * parameters is set.
  *
  *	top         what every pblock needs, and where the parts are    64 bytes
  *	operation   what every operation needs, and a search           192
@@ -13,9 +13,9 @@
  * branch, whether or not anything was set: it loads the table, a pointer (in the top, or in
  * `rare`, whose address is loaded first) and the value.
  *
- * Objects of all these caches are constructed: all values zero, all pointers to the
- * absent part. They are freed in that state, so that nothing is to be done when they are
- * allocated, and what was never used is never cleared.
+ * Objects of all these caches have a constructor: all values are zero, and all pointers lead
+ * to the absent part. They are freed in that state, so allocation initializes nothing, and
+ * unused members are never cleared.
  */
 #ifndef PBLOCK_V3_H
 #define PBLOCK_V3_H
@@ -69,7 +69,7 @@ struct slapi_pblock {
 _Static_assert(sizeof(struct slapi_pblock) == 64, "the top is one cache line");
 _Static_assert(sizeof(struct pblock_operation) == 192, "and this three");
 
-/* What is read where a part is absent: as large as the largest. */
+/* The absent part, which reads as zeros: as large as the largest part. */
 union pblock_absent {
 #define PBLOCK_PART(name) struct pblock_##name name;
 #define PBLOCK_PARAMETER(number, name, kind, group, part, preset)
@@ -84,8 +84,8 @@ union pblock_absent {
 
 extern const union pblock_absent pblock_absent;
 
-/* pblock_part_add: give pb a part that it has not, and `rare` if the part is found
- * there; NULL: no memory, and nothing has changed. */
+/* pblock_part_add: add an absent part to pb, and `rare` if that has the part's pointer; NULL:
+ * no memory, and nothing has changed. */
 void *pblock_part_add(Slapi_PBlock *pb, enum pblock_part part);
 
 #pragma GCC visibility pop

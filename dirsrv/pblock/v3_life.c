@@ -16,7 +16,7 @@ enum {
 
 _Static_assert(!(OWNING_PARTS & ((1u << PBLOCK_DIRECT) - 1)), "none but rare parts own strings");
 
-/* From the last: `rare` goes after those that it leads to. */
+/* From the last part to the first: `rare` is freed after the parts that it points to. */
 static __attribute__((noinline)) void remove_rare(Slapi_PBlock *pb)
 {
 	uint32_t left = pb->present >> PBLOCK_PART_rare;

@@ -2,8 +2,8 @@
 /*
  * The parts of the split pblock, and their caches.
  *
- * The caches are made when the library is loaded, so that no call has to check later
- * whether they are there. Where that failed, no pblock can be made.
+ * The caches are created when the library is loaded, so that no call has to check for them.
+ * If that failed, no pblock can be created.
  */
 #include <errno.h>
 #include <string.h>

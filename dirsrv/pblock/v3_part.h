@@ -37,9 +37,9 @@ static inline void *pblock_part_alloc(enum pblock_part part)
 	return PBLOCK_LIKELY(cache) ? slab_alloc(cache) : pblock_no_cache();
 }
 
-/* The part that most pblocks with parts have, and often the only one. A line at a time:
- * the compiler makes stores of that, and of the whole a string instruction that takes
- * longer to start. */
+/* Clear the part that most pblocks with parts have, often as the only one. One cache line at
+ * a time: the compiler emits stores for a line, but a slower string instruction for the
+ * whole. */
 static inline void pblock_part_remove_operation(Slapi_PBlock *pb)
 {
 	char *old = pb->part[PBLOCK_PART_operation];

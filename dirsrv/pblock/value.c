@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of all kinds, where they are stored and whatever their layout.
+ * Values of all kinds, at their stored address, for any layout.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 #include "parameter.h"
 
-/* What is read of a parameter when nothing was set. Of the whole list those with such a
- * preset remain, as everything else is known when this is compiled. */
+/* The default of a parameter. The compiler keeps only the cases of the list that have a
+ * preset. */
 static int preset_of(int parameter)
 {
 #define PBLOCK_PART(part)
@@ -73,7 +73,7 @@ int pblock_value_get(enum pblock_kind kind, int number, const void *stored, void
 	}
 }
 
-/* Another string, and an end to the one before; setting the same one again is harmless. */
+/* Replace a string and free the old one; setting the same string again is harmless. */
 static void replace_string(void *stored, char *string)
 {
 	char *old;

@@ -19,7 +19,7 @@ struct call {
 };
 _Static_assert(sizeof(struct call) == 24, "as the manual says");
 
-/* What a pblock is called: a number that is used again when it ended. */
+/* The number of a pblock in the trace; it is reused after the pblock ends. */
 struct name {
 	uintptr_t pblock;
 	uint32_t number;
@@ -158,12 +158,12 @@ static void print_end(struct writer *writer, struct name *name)
 	take_name(writer, name);
 }
 
-/* Of `from`, or of nothing that is known. False: no memory. */
+/* A pblock that begins, as a clone of `from` or new (NULL). False: no memory. */
 static bool print_begin(struct writer *writer, uintptr_t pblock, const struct name *from)
 {
 	struct name *name = find_name(writer, pblock);
 
-	if (name) /* its end had no room in another trace, or was not reported */
+	if (name) /* its end found no slot, or was not reported */
 		print_end(writer, name);
 	name = give_name(writer, pblock);
 	if (!name)

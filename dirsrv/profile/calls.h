@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls one by one, as pblock-replay(1) repeats them.
+ * A trace of single calls, which pblock-replay(1) repeats.
  *
  * There are slots for a fixed number of calls. One counter assigns them, so that calls are
  * ordered across threads: a call that happens before another one has the lower number.
  * Calls that find no slot are only counted. A call is written to its slot under one of 64
  * locks, chosen by the pblock: a thread that holds all of them finds no call half written.
  *
- * A trace can always be replayed: pblocks from before the beginning are left out,
- * and those that are still alive in the end, or where room ended, are destroyed.
+ * Every trace can be replayed: it omits pblocks from before its beginning, and destroys those
+ * that are alive at its end, or when it has no more slots.
  */
 #ifndef PBLOCK_CALLS_H
 #define PBLOCK_CALLS_H
@@ -30,7 +30,7 @@ void calls_close(void);
  * the lock. `detail` is the parameter's number, or the clone. */
 void calls_add(enum call_verb verb, const void *pblock, uintptr_t detail);
 
-/* All locks; the functions below want them held. */
+/* All locks; the functions below need them. */
 void calls_lock(void);
 void calls_unlock(void);
 

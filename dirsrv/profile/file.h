@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that recording writes: complete or not there, wherever the process has gone. */
+/* The files of a recording: they appear only when complete, and do not depend on the working
+ * directory at that time. */
 #ifndef PBLOCK_FILE_H
 #define PBLOCK_FILE_H
 
 #include <limits.h>
 #include <stdio.h>
 
-/* file_name: `name` as seen from the root, for later. Returns 0 or -errno. */
+/* file_name: `name` as an absolute path. Returns 0 or -errno. */
 int file_name(char ret[PATH_MAX], const char *name);
 
 /*
- * file_write: what `print` prints, under this name; an older file is replaced when that
- * succeeds. print returns 0 or -errno. Returns 0 or -errno.
+ * file_write: write the output of `print` to this file, replacing an older one after success.
+ * print returns 0 or -errno. Returns 0 or -errno.
  */
 int file_write(const char *name, int (*print)(FILE *out, const void *arg), const void *arg);
 

@@ -78,7 +78,7 @@ static bool is_recording(void)
 	return __atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE) & RECORD_LIVES;
 }
 
-/* Whether this thread may go on; the caller's errno stays. */
+/* Enter the recorder, unless this thread is in it already; errno is unchanged. */
 static bool enter(int *ret_errno)
 {
 	if (inside)
@@ -168,7 +168,7 @@ static uint64_t use_hash(const struct use *use)
 	return mix((uint64_t)use->parameter * 4 + (use->gets ? 2 : 0) + (use->sets ? 1 : 0) + 1);
 }
 
-/* Of the parameters and of how each was used, in whatever order. */
+/* A hash of the parameters and of how each was used, independent of their order. */
 static uint64_t life_hash(const struct life *life)
 {
 	uint64_t hash = life->whole;
@@ -205,7 +205,7 @@ static bool is_alike(const struct life *one, const struct life *other)
 	return true;
 }
 
-/* Add `life`, which is alike. */
+/* Add `life`, of the same kind. */
 static void add_up(struct life *sum, const struct life *life)
 {
 	for (const struct uses *uses = life->uses; uses; uses = uses->next) {
@@ -219,7 +219,7 @@ static void add_up(struct life *sum, const struct life *life)
 	sum->pblocks += life->pblocks;
 }
 
-/* A life that is in no table goes to those that are like it, or is the first of its kind. */
+/* Add a life that is in no table to its kind, or make it the first of its kind. */
 static void end_locked(struct shard *shard, struct life *life)
 {
 	struct life **bucket = bucket_of(shard, life->key), *other = *bucket;
@@ -235,7 +235,7 @@ static void end_locked(struct shard *shard, struct life *life)
 	}
 }
 
-/* A life, if there is one, leaves the living. */
+/* Remove a life, if there is one, from the table of the living. */
 static void finish_locked(struct shard *shard, uint64_t key)
 {
 	struct life **at = find_living(shard, key), *life = *at;
@@ -264,7 +264,7 @@ void lives_begin(const void *pblock)
 		return;
 	}
 	pthread_mutex_lock(&shard->lock);
-	/* That thread ended in a callback of libslab, and could not report it. */
+	/* The pblock ended in a callback of libslab, where its end could not be recorded. */
 	finish_locked(shard, key);
 	if (is_recording())
 		add_living(shard, key, true);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What recording knows: the lives of pblocks, and what ended ones have in common.
+ * The recorded data: lives of pblocks, and kinds of ended lives.
  *
- * A life is what was done with one pblock between two of its beginnings: which
- * parameters, and how often each was read and set. When it ends it is added to the lives
- * that read and set the same parameters, however often, so that memory grows with the
- * ways in which a program uses pblocks and not with how long it runs. A pblock whose
- * beginning was not seen is kept apart from those whose whole life is known.
+ * A life is the use of one pblock from its beginning (new, clone or init) to its end: the
+ * parameters, and how often each was read and set. An ended life is added to its kind: the
+ * lives that read and set the same parameters, however often. So memory grows with the ways
+ * in which a program uses pblocks, not with time. A life whose beginning was not recorded is
+ * kept in a separate kind.
  *
- * Both kinds of records stand in a table, under the pblock's address or a hash of the
- * parameters. A table is cut into shards with a lock each: threads have pblocks of
- * their own, and so they hardly ever meet.
+ * Lives are in a table by the pblock's address, kinds in a table by a hash of the parameters.
+ * Each table is divided into shards with a lock each: threads use different pblocks, so they
+ * rarely contend.
  *
  * Lock order: a shard of the living, a shard of the ended. Both are held over calls of
  * libslab, whose reclaim callbacks may call the recorder again: a thread-local variable
@@ -26,7 +26,7 @@
 
 #define USES 10  /* in a piece of memory of 256 bytes */
 
-/* One parameter of a life, or of all lives that are alike. */
+/* One parameter of a life, or of all lives of a kind. */
 struct use {
 	uint64_t gets, sets;
 	uint32_t parameter;
@@ -58,16 +58,16 @@ void lives_prepare(void);
 bool lives_open(void);
 void lives_close(void);
 
-/* The three events. Nothing happens unless pblock_recording, looked at under the lock. */
+/* The three events. They do nothing unless pblock_recording is set, read under the lock. */
 void lives_begin(const void *pblock);
 void lives_access(const void *pblock, uint32_t parameter, bool set);
 void lives_finish(const void *pblock);
 
-/* All locks, for fork and for the end of recording; the functions below want them held. */
+/* All locks, for fork and for the end of recording; the functions below need them. */
 void lives_lock(void);
 void lives_unlock(void);
 
-/* lives_finish_all: those that are still alive end. Returns what was counted. */
+/* lives_finish_all: end all lives. Returns the totals. */
 struct lives_counts lives_finish_all(void);
 
 /* lives_each: every kind of life that ended, in no order. */

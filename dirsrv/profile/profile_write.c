@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file: docs/schema/pblock.schema.json describes it. The same lives give the same
- * bytes, in whatever order they were lived: kinds of lives that are frequent come first,
- * parameters by number.
+ * Writes the profile (docs/schema/pblock.schema.json). The same lives give the same bytes,
+ * in whatever order they ended: the most frequent kinds come first, and parameters are
+ * ordered by number.
  */
 #include "profile_write.h"
 #include "file.h"
@@ -156,7 +156,7 @@ static void print_kind(FILE *out, const struct kind *kind, const char *before)
 	fputs("]}", out);
 }
 
-/* A program's name may have any bytes: those that JSON cannot have become '?'. */
+/* A program's name may contain any bytes; those that JSON cannot contain become '?'. */
 static void print_command(FILE *out)
 {
 	fputs("  \"command\": \"", out);

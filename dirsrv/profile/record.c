@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording what is done with pblocks: when it begins and ends, and what of it survives
- * a fork. There are two recorders, which go on and off by themselves: of lives, for a
- * profile (lives.h; profile_write.c has how it is written), and of calls, for a trace
- * (calls.h).
+ * Recording the use of pblocks: start, stop, and fork. There are two recorders, started and
+ * stopped independently: of lives, for a profile (lives.h, profile_write.c), and of calls,
+ * for a trace (calls.h).
  *
  * A pblock's functions read pblock_recording without a lock, so that they cost one load when
  * nothing is recorded. A thread that has seen it set reads it again under a lock of the
@@ -152,7 +151,7 @@ static void begin_anew(struct recorder *recorder)
 	if (!recorder->is_open)
 		return;
 	recorder->forget();
-	/* Rather nothing than over the file of another process. */
+	/* Write nothing rather than overwrite the file of another process. */
 	if (snprintf(recorder->file + len, (size_t)room, ".%d", (int)getpid()) >= room) {
 		recording_end(recorder->bit);
 		recorder->is_open = false;

@@ -13,9 +13,9 @@
 /* What is recorded, 0: nothing. Loaded relaxed; switch.c alone writes it. */
 extern uint32_t pblock_recording;
 
-/* Numbers of parameters below need no look at pblock_recording: SLAB_PBLOCK_NUMBERS, or 0
- * while something is recorded. An access that compares its number anyway compares it with
- * this. Loaded and written like pblock_recording. */
+/* Accesses to parameters with smaller numbers need not read pblock_recording:
+ * SLAB_PBLOCK_NUMBERS, or 0 while something is recorded. An access has to check its number
+ * anyway, and compares it with this. Loaded and written like pblock_recording. */
 extern uint32_t pblock_quick_numbers;
 
 #pragma GCC visibility pop

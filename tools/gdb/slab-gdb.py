@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The gdb commands `slab info` and `slab object ADDRESS`.
 
-They look at a live process or a core file and only read memory: no function of
-the program is called, no lock is taken, no thread has to run. What stands where
-they learn from libslab's debug information, so that has to be there.
+They work in a live process and in a core file, and only read memory: they call no function of
+the program, take no lock and need no running thread. They take the layout of structs from
+libslab's debug information, which must be available.
 
-    (gdb) source slab-gdb.py        where gdb did not load it by itself (README.md)
-    (gdb) slab info [REGEXP]        the caches
-    (gdb) slab object ADDRESS       what is this pointer?
+    (gdb) source slab-gdb.py        if gdb did not load it automatically (README.md)
+    (gdb) slab info [REGEXP]        list the caches
+    (gdb) slab object ADDRESS       identify a pointer
 """
 
 import re

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Core files as the kernel and gdb write them. libelf reads their headers and notes; this
- * file decodes the notes of Linux. It reads memory with pread() and does not map the file: truncating the file then causes an error and no SIGBUS.
+ * file decodes the notes of Linux. It reads memory with pread() and does not map the file:
+ * truncating the file then causes an error and no SIGBUS.
  */
 #include "core_file.h"
 #include "fail.h"

@@ -68,8 +68,8 @@ static pid_t pid_of(const char *path)
 }
 
 /* The pid of the listening process; 0: none listens, or another one than the name says. A
- * process that is dead or called exec() does not listen. If connect() would block, the
- * process's backlog is full. */
+ * process that is dead or called exec() does not listen. EAGAIN: the backlog is full, so the
+ * process that the name says counts as listening. */
 static pid_t listener_of(const char *path)
 {
 	pid_t named = pid_of(path), pid;
