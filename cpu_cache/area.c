@@ -187,6 +187,12 @@ char *cpu_slots_create(void)
 	return NULL;
 }
 
+void cpu_slots_touch(const char *slots)
+{
+	for (unsigned cpu = 0; cpu < rows; cpu++)
+		__atomic_load_n(&cpu_slot((char *)slots, cpu)->last_freed, __ATOMIC_RELAXED);
+}
+
 void cpu_slots_destroy(char *slots)
 {
 	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[0];

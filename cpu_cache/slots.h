@@ -52,6 +52,8 @@ void cpu_set_possible(unsigned n);
  */
 char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
+/* Read all rows, so that cpu_slots_destroy(), under a lock, takes no page faults. */
+void cpu_slots_touch(const char *slots);
 /* Calls fn for the slot of each user and each CPU that threads may run on. */
 void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
 /* Slots of a user whose allocations all take the slow path: always empty, read-only. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a large heap costs others: for each operation on a cache of many slabs, how long locks
- * of libslab were held at most, by the places that release them, and the longest stall of
- * another thread that allocates and frees all the time. One line each: operation, its time in
- * ms, longest stall in µs, and pairs of a place in libslab and µs.
+ * of libslab were held, by the places that release them, and the longest stall of another
+ * thread that allocates and frees all the time. One line each: operation, its time in ms,
+ * longest stall in µs, and for each place in libslab the longest hold in µs, the duration that
+ * 999 of 1000 holds do not exceed, how many holds there were, and how many above 50 µs.
  *
  * The program has the lock functions that libslab calls, which measure and go on to the real
  * ones. A hold is measured in time of the thread's CPU, so that a busy machine does not count,
@@ -30,6 +31,8 @@
 #define PER_SLAB 16u
 #define RUNS 3
 #define BATCH 64
+#define LONG_US 50
+#define LONGEST_US 1000u
 
 static int (*real_lock)(pthread_mutex_t *);
 static int (*real_trylock)(pthread_mutex_t *);
@@ -46,6 +49,8 @@ static bool measures; /* of all threads: passes of decay have their own */
 static struct site {
 	void *at;
 	uint64_t ns;
+	unsigned holds, long_holds;
+	unsigned of_us[LONGEST_US + 1]; /* by their duration; the last: longer ones, too */
 } sites[SITES];
 
 static uint64_t now(clockid_t clock)
@@ -69,7 +74,18 @@ static void begin(pthread_mutex_t *mutex)
 		held[nr_held++] = (struct held){mutex, now(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-/* The maximum of a place; of two threads at once one may be lost. */
+/* Of two threads at once one may be lost. */
+static void add(struct site *site, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+
+	if (ns > __atomic_load_n(&site->ns, __ATOMIC_RELAXED))
+		__atomic_store_n(&site->ns, ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&site->holds, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&site->long_holds, us >= LONG_US, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&site->of_us[us < LONGEST_US ? us : LONGEST_US], 1, __ATOMIC_RELAXED);
+}
+
 static void note(void *at, uint64_t ns)
 {
 	for (unsigned i = 0; i < SITES; i++) {
@@ -79,8 +95,7 @@ static void note(void *at, uint64_t ns)
 		    !__atomic_compare_exchange_n(&sites[i].at, &none, at, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			continue;
-		if (ns > __atomic_load_n(&sites[i].ns, __ATOMIC_RELAXED))
-			__atomic_store_n(&sites[i].ns, ns, __ATOMIC_RELAXED);
+		add(&sites[i], ns);
 		return;
 	}
 }
@@ -217,15 +232,26 @@ static void destroy(void)
 	slab_cache_destroy(cache);
 }
 
+/* 999 of 1000 holds are no longer: in µs, rounded up. */
+static unsigned usual(const struct site *site)
+{
+	unsigned left = site->holds / 1000, us = LONGEST_US;
+
+	while (us && left >= site->of_us[us])
+		left -= site->of_us[us--];
+	return us + 1;
+}
+
 static void print_sites(void)
 {
 	for (unsigned i = 0; i < SITES && sites[i].at; i++) {
 		Dl_info info;
 
 		if (dladdr(sites[i].at, &info) && info.dli_fbase)
-			printf(" %#zx %.1f",
+			printf(" %#zx %.1f %u %u %u",
 			       (size_t)((char *)sites[i].at - (char *)info.dli_fbase) - 1,
-			       (double)sites[i].ns / 1e3);
+			       (double)sites[i].ns / 1e3, usual(&sites[i]), sites[i].holds,
+			       sites[i].long_holds);
 	}
 	printf("\n");
 	fflush(stdout);

@@ -12,7 +12,8 @@ PLACES = 5  # of each operation, those that held longest
 
 def places(library, fields):
     """The functions that release locks, with the longest hold of each."""
-    offsets, holds = fields[::2], [float(us) for us in fields[1::2]]
+    offsets = fields[::5]
+    holds = list(zip(map(float, fields[1::5]), *(map(int, fields[n::5]) for n in (2, 3, 4))))
     if not offsets:
         return "-"
     command = ["addr2line", "-f", "-i", "-e", library, "-a"] + offsets
@@ -25,12 +26,15 @@ def places(library, fields):
         elif not line.startswith(("/", "?", ".")) and ":" not in line:
             names[at].append(line)
     longest = {}
-    for offset, us in zip(offsets, holds):
+    for offset, hold in zip(offsets, holds):
         found = [n for n in names[int(offset, 16)] if "lock" not in n] or names[int(offset, 16)]
         name = found[0] if found else offset
-        longest[name] = max(us, longest.get(name, 0))
-    best = sorted(longest.items(), key=lambda item: -item[1])[:PLACES]
-    return ", ".join(f"`{name}` {us:.0f}" for name, us in best)
+        longest[name] = max(hold, longest.get(name, (0, 0, 0, 0)))
+    best = sorted(longest.items(), key=lambda item: -item[1][0])[:PLACES]
+    return ", ".join(
+        f"`{name}` {us:.0f} ({usual}; {above} of {count})"
+        for name, (us, usual, count, above) in best
+    )
 
 
 def main():
@@ -38,7 +42,7 @@ def main():
     build = sys.argv[2] if len(sys.argv) > 2 else os.path.join(HERE, "../../build")
     program = sys.argv[3] if len(sys.argv) > 3 else os.path.join(build, "bin/latency")
     library = os.path.realpath(os.path.join(build, "lib/libslab.so"))
-    lines = ["| operation | ms | longest stall, µs | longest holds, µs |", "|---|---|---|---|"]
+    lines = ["| operation | ms | longest stall, µs | longest holds, µs (99.9 %; above 50) |", "|---|---|---|---|"]
     for more in ({}, {"SLAB_DECAY_MS": "200"}):
         environment = dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library), **more)
         result = subprocess.run(

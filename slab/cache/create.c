@@ -39,6 +39,7 @@
 #include "rcu/free_rcu.h"
 #include "registry/gate.h"
 #include "registry/init.h"
+#include "registry/name_table.h"
 #include "registry/registry.h"
 #include "report/annotate.h"
 
@@ -213,6 +214,7 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 	registry_write_begin();
 	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
 	registry_write_end();
+	name_table_add(name, cache);
 	cache->refs++;
 	if (object_size > cache->object_size)
 		cache->object_size = object_size;
@@ -252,7 +254,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache;
 
-	if (registry_find_name(name)) {
+	if (name_table_find(name)) {
 		*ret_reason = "a cache of this name exists";
 		errno = EEXIST;
 		return NULL;
@@ -263,6 +265,8 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		return NULL;
 	}
 	*ret_reason = "out of memory";
+	if (!name_table_reserve())
+		return NULL;
 	flags |= wanted_flags(name, args);
 	if (args->reclaim)
 		flags |= SLAB_RECLAIM_ACCOUNT;

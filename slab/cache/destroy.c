@@ -30,6 +30,7 @@
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
+#include "registry/name_table.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"
 #include "stats/counters_attach.h"
@@ -66,6 +67,7 @@ static bool drop_alias(struct slab_cache *cache)
 	if (cache->refs == 1)
 		return false;
 	cache->refs--;
+	name_table_remove(cache->alias[cache->aliases - 1], cache);
 	registry_write_begin();
 	cache->aliases--;
 	registry_write_end();
@@ -179,6 +181,9 @@ static void end(struct slab_cache *cache)
 	release_all(cache);
 	if (cache->rcu)
 		rcu_stop(cache->rcu);
+	cpu_slots_touch(cache->cpu_slots);
+	if (cache->rcu)
+		cpu_slots_touch(cache->rcu_slots);
 	pthread_mutex_lock(&registry_lock);
 	remove_cache(cache);
 	pthread_mutex_unlock(&registry_lock);

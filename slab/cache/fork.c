@@ -10,7 +10,8 @@
  * What needs no lock needs nothing here: sections end with their thread, and a
  * slab that another thread had isolated to allocate or to free stays isolated, so
  * the child loses its free objects, but never gets one twice. A thread that isolates slabs
- * for anything else holds a flush_lock (isolated.h), or records them (defrag.c, release.c).
+ * for anything else holds a flush_lock (isolated.h), or records them (isolated.h, defrag.c,
+ * release.c, segment.c).
  */
 #include <pthread.h>
 
@@ -47,15 +48,14 @@ static uint64_t signal_mask;
  *                           a thread holds that of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 map_lock              the map of a validation (validate.c)
- *   5 discard_lock          memory on its way to the operating system (segment.c)
- *   6 node->lock            a node's lists (node.c, debug_objects.c), one at a time
- *   7 guard lock            guarded objects (guard_slabs.c)
- *   8 pages_lock            free slabs and segments (segment.c)
- *   9 counters lock         what is attached to caches (counters.c)
- *  10 free_lock             what RCU callbacks use again (rcu_pool.c)
- *  11 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
+ *   5 node->lock            a node's lists (node.c, debug_objects.c), one at a time
+ *   6 guard lock            guarded objects (guard_slabs.c)
+ *   7 pages_lock            free slabs and segments (segment.c)
+ *   8 counters lock         what is attached to caches (counters.c)
+ *   9 free_lock             what RCU callbacks use again (rcu_pool.c)
+ *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
- * A thread that holds 7 to 11 takes no other lock, except over fork. Under no lock may a
+ * A thread that holds 6 to 10 takes no other lock, except over fork. Under no lock may a
  * thread do what can come back to libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
@@ -74,7 +74,6 @@ static void prepare(void)
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		reserve_lock(c);
 	validate_lock();
-	segment_discard_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_lock(&c->node[n].lock);
@@ -93,7 +92,6 @@ static void unlock_all(void)
 	counters_unlock();
 	segment_unlock();
 	guard_unlock();
-	segment_discard_unlock();
 	validate_unlock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
@@ -118,6 +116,7 @@ static void after_fork_child(struct slab_cache *cache)
 	pin_after_fork_child(cache);
 	release_after_fork_child(cache);
 	defrag_after_fork_child(cache);
+	purge_after_fork_child(cache);
 	cache->waiting = 0;
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		cache->node[n].waiting = 0;
@@ -131,6 +130,7 @@ static void child(void)
 
 	unlock_all();
 	process_after_fork_child();
+	segment_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
 	count_after_fork_child();

@@ -134,6 +134,8 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (revoke.c) */
 	uint32_t taken_idle_since;       /* … the epoch in which they were last seen at work */
 	unsigned waiting;                /* threads that want flush_lock first (isolated.h) */
+	struct slab_queue purging; /* isolated slabs whose pages threads return: flush_lock */
+	unsigned nr_purging;       /* … how many */
 	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
 	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
 	unsigned remote_node_ratio;      /* per cent (refill.c); tuning */

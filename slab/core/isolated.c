@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "core/node.h"
 #include "core/slab.h"
+#include "pages/queue.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,20 +15,30 @@
 #define STEPS 100u
 #define STEP_NS 100000L
 
-static bool has_waiters(const struct slab_cache *cache)
+static bool is_purging(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
+	return __atomic_load_n(&cache->nr_purging, __ATOMIC_RELAXED);
 }
 
-void flush_lock(struct slab_cache *cache)
+static bool others_go_first(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED) || is_purging(cache);
+}
+
+/* nanosleep() would be a place where a thread can be cancelled. */
+static void sleep_a_step(void)
 {
 	const struct timespec step = {.tv_nsec = STEP_NS};
 	int saved = errno;
 
-	/* nanosleep() would be a place where a thread can be cancelled. */
-	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
-		syscall(SYS_nanosleep, &step, NULL);
+	syscall(SYS_nanosleep, &step, NULL);
 	errno = saved;
+}
+
+void flush_lock(struct slab_cache *cache)
+{
+	for (unsigned steps = STEPS; steps && others_go_first(cache); steps--)
+		sleep_a_step();
 	pthread_mutex_lock(&cache->flush_lock);
 	flush_lock_set_held(true);
 }
@@ -49,10 +60,14 @@ void flush_lock_urgent(struct slab_cache *cache)
 
 bool flush_lock_timed(struct slab_cache *cache)
 {
+	unsigned steps = STEPS;
 	bool got;
 
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	got = mutex_lock_timed(&cache->flush_lock);
+	while ((got = mutex_lock_timed(&cache->flush_lock)) && is_purging(cache) && steps--) {
+		pthread_mutex_unlock(&cache->flush_lock);
+		sleep_a_step();
+	}
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
 	if (got)
 		flush_lock_set_held(true);
@@ -79,6 +94,35 @@ bool flush_lock_yield(struct slab_cache *cache, enum flush_lock_mode how)
 	flush_unlock(cache);
 	return flush_lock_as(cache, how);
 }
+
+/* --- slabs whose pages are returned ------------------------------------------------ */
+
+static void count_purging(struct slab_cache *cache, unsigned n)
+{
+	__atomic_store_n(&cache->nr_purging, cache->nr_purging + n, __ATOMIC_RELAXED);
+}
+
+void purge_begin(struct slab_cache *cache, struct slab *slab)
+{
+	queue_add_tail(&cache->purging, slab);
+	count_purging(cache, 1);
+}
+
+void purge_end(struct slab_cache *cache, struct slab *slab)
+{
+	queue_remove(&cache->purging, slab);
+	count_purging(cache, -1u);
+	slab->next = NULL;
+	node_put_last(cache, slab->node, slab);
+}
+
+void purge_after_fork_child(struct slab_cache *cache)
+{
+	while (cache->purging.first)
+		purge_end(cache, cache->purging.first);
+}
+
+/* --- walks -------------------------------------------------------------------------- */
 
 struct each {
 	struct slab_cache *cache;

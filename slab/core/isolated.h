@@ -12,14 +12,18 @@
  *     the page layer (release.c). A fork takes that lock, so the child finds every slab
  *     in its place. A thread may take many slabs from CPUs at once: those that are not
  *     isolated yet are in the cache's chains (cache->taken);
+ *   - a thread returns the pages of isolated slabs with no lock held (decay.c). They stand in
+ *     a queue of the cache meanwhile (cache->purging), and the child of a fork lists them
+ *     again: it lacks nothing. Other threads that want flush_lock wait until the queue is
+ *     empty, as if the lock were held, but for 10 ms at most;
  *   - an allocation that would fail at a limit takes the lock as well (limit.c): then no slab
- *     is isolated, and free objects are on the lists. It takes one slab for its CPU;
+ *     is isolated or purged, and free objects are on the lists. It takes one slab for its CPU;
  *   - before a thread isolates the next slabs, it lets threads that wait to allocate or to
  *     fork have the lock. A mutex alone would not: the owner relocks it before they wake up.
  *
  * Waiting is bounded. Under flush_lock no code of the application runs: destructors and
- * reports run after it is unlocked. An allocation waits for the lock 10 ms at most, and
- * fails after LIMIT_TRIES + 1 attempts; a thread that lets others go first does so with no
+ * reports run after it is unlocked. An allocation waits 10 ms at most for the lock, and as
+ * long for slabs whose pages are returned, and fails after LIMIT_TRIES + 1 attempts; a thread that lets others go first does so with no
  * lock held, for a bounded time.
  *
  * A walk visits each slab once, though the list changes all the time. `wants` ensures that: it
@@ -43,7 +47,7 @@ enum flush_lock_mode {
 };
 
 /* The most slabs that a walk isolates at once. */
-#define ISOLATE_MAX 16u
+#define ISOLATE_MAX 4u
 
 struct list_walk {
 	struct slab_cache *cache;
@@ -60,9 +64,9 @@ struct list_walk {
 /* Look at all listed slabs of a node that are wanted. */
 void list_walk(const struct list_walk *walk);
 
-/* flush_lock, behind threads that wait to allocate or to fork. */
+/* flush_lock, behind threads that wait to allocate or to fork, or return pages. */
 void flush_lock(struct slab_cache *cache);
-/* … for a fork. */
+/* … for a fork, and for a thread that puts slabs back whose pages it has returned. */
 void flush_lock_urgent(struct slab_cache *cache);
 /* … for an allocation; false: another thread held it for too long. */
 bool flush_lock_timed(struct slab_cache *cache);
@@ -78,6 +82,16 @@ bool flush_each_slab(struct slab_cache *cache, enum flush_lock_mode how,
 bool flush_trylock(struct slab_cache *cache);
 /* Slabs that were to be released meanwhile are released: destructors run. */
 void flush_unlock(struct slab_cache *cache);
+/*
+ * purge_begin: an isolated slab of a node's list whose pages this thread returns with no lock
+ * held, and signals blocked: a handler that forks would have a child that lists a slab whose
+ * pages this thread goes on to return. purge_end: to the end of its node's list. Both under
+ * flush_lock.
+ */
+void purge_begin(struct slab_cache *cache, struct slab *slab);
+void purge_end(struct slab_cache *cache, struct slab *slab);
+/* In the child of a fork those of all threads end. */
+void purge_after_fork_child(struct slab_cache *cache);
 /* Does this thread hold one? */
 bool flush_lock_is_held(void);
 void flush_lock_set_held(bool is_locked);

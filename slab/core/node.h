@@ -9,7 +9,7 @@
 #include "core/cache.h"
 
 /* The number of slabs that a thread visits before it releases a node's lock. */
-#define NODE_PIECE 64u
+#define NODE_PIECE 32u
 
 void node_init(struct cache_node *node);
 /* Take the lock after the threads that wait for it: between pieces of a long operation. */

@@ -5,9 +5,9 @@
  * A destructor is the application's code: it may wait for what another thread has locked
  * that forks, validates, or moves objects, and all of these take flush_lock. So it runs
  * without any lock of ours, and so does the call_rcu() of a type-safe cache, which may
- * allocate. Debug slabs are checked when they are returned, which may end in a report:
- * those that are released under flush_lock wait until it is free. All others are returned
- * at once.
+ * allocate. Debug slabs are checked when they are returned, which may end in a report, and
+ * with SLAB_DECAY_MS=0 the memory goes to the operating system: slabs that are released under
+ * flush_lock wait until it is free then. All others are returned at once.
  *
  *   leaving     on the list node->leaving. A thread that holds flush_lock stops there; its
  *               flush_unlock() does the rest
@@ -31,6 +31,7 @@
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
+#include "pages/idle.h"
 #include "pages/queue.h"
 #include "pages/topology.h"
 #include "report/annotate.h"
@@ -166,6 +167,10 @@ static void release(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	debug_destroy_objects(cache, slab);
+	/* Checked: the child of a fork does not check what is discarded. */
+	if (slab->debug)
+		slab_set_initialized(slab, 0);
+	segment_discard_at_once(slab);
 	pthread_mutex_lock(&cache->flush_lock);
 	has_left(node, slab);
 	slab_free_pages(cache, slab);
@@ -194,9 +199,9 @@ void slab_release_leaving(struct slab_cache *cache)
 
 void slab_release(struct slab_cache *cache, struct slab *slab)
 {
-	bool reports = slab->debug && flush_lock_is_held();
+	bool waits = flush_lock_is_held() && (slab->debug || decay_at_once());
 
-	if (!cache->dtor && !readers_may_look(cache) && !reports) {
+	if (!cache->dtor && !readers_may_look(cache) && !waits) {
 		debug_slab_release_now(cache, slab);
 		return;
 	}

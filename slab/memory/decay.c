@@ -47,10 +47,12 @@
  * first slow path (server.c), and passes go on.
  *
  * One pass runs at a time, without locks of its own: destructors run in it, while nothing
- * is locked (release.c), on caches that are pinned (registry.h).
+ * is locked (release.c), on caches that are pinned (registry.h). Pages are returned with no
+ * lock held (isolated.h).
  */
 #include "memory/decay.h"
 #include "base/cancel.h"
+#include "base/signals.h"
 #include "base/clock.h"
 #include "config/options.h"
 #include "core/isolated.h"
@@ -221,23 +223,6 @@ static bool keeps_contents(const struct slab_cache *cache)
 	return cache->ctor || cache->dtor || cache->flags & SLAB_TYPESAFE_BY_RCU;
 }
 
-/* Of an isolated slab, collected: how many bytes were returned. Under the lock for discarding. */
-static size_t give_pages(struct slab *slab)
-{
-	static uint64_t map[SLAB_MAP_WORDS];
-	uint64_t used[2];
-	size_t bytes;
-
-	if (slab_map_free(slab, map))
-		return 0;
-	decay_used_pages(slab, map, used);
-	bytes = discard_pages(slab, used);
-	if (bytes && !slab_options()->random)
-		put_unbacked_last(slab, map);
-	forget_end(slab);
-	return bytes;
-}
-
 /* --- listed slabs -------------------------------------------------------------------------- */
 
 /* One node's, of one pass, or of slab_trim(). */
@@ -247,6 +232,7 @@ struct visit {
 	bool all;     /* what is not ripe, too */
 	uint32_t epoch;
 	size_t bytes; /* returned to the OS */
+	uint64_t map[SLAB_MAP_WORDS]; /* of one slab's free objects */
 };
 
 /* Under the node's lock. */
@@ -262,21 +248,55 @@ static bool is_due(struct slab *slab, void *arg)
 	return visit->all || decay_is_ripe(slab->idle_since, visit->epoch);
 }
 
-/* A slab in use returns its pages and is purged; for the sake of a huge page it may
- * have to come again. */
-static void purge_pages(struct visit *visit, struct slab *slab)
+/* Of an isolated slab, collected, with no lock held: how many bytes were returned. */
+static size_t give_pages(struct visit *visit, struct slab *slab)
 {
-	bool may = visit->all || decay_may_discard(slab);
+	uint64_t used[2];
 
-	if (may && !keeps_contents(visit->cache))
-		visit->bytes += give_pages(slab);
-	slab_set_idle_since(slab, may ? IDLE_PURGED : visit->epoch);
+	if (keeps_contents(visit->cache) || slab_map_free(slab, visit->map))
+		return 0;
+	decay_used_pages(slab, visit->map, used);
+	return discard_pages(slab, used);
 }
 
-/* Slabs in use return to the list; the empty ones stay isolated: returned. */
-static struct slab *purge_all(struct visit *visit, struct slab *isolated)
+/* A slab in use returns its pages and is purged; for the sake of a huge page it may
+ * have to come again. Its freelist changes under flush_lock: the child of a fork has it whole. */
+static void purge(struct visit *visit, struct slab *slab)
 {
-	struct slab *empty = NULL, *kept = NULL, **end = &kept, *next;
+	bool may = visit->all || decay_may_discard(slab);
+	size_t bytes = may ? give_pages(visit, slab) : 0;
+
+	flush_lock_urgent(visit->cache);
+	if (bytes && !slab_options()->random)
+		put_unbacked_last(slab, visit->map);
+	if (bytes)
+		forget_end(slab);
+	slab_set_idle_since(slab, may ? IDLE_PURGED : visit->epoch);
+	purge_end(visit->cache, slab);
+	pthread_mutex_unlock(&visit->cache->flush_lock);
+	visit->bytes += bytes;
+}
+
+/* In and out with flush_lock, without it meanwhile. */
+static void purge_all(struct visit *visit, struct slab *const *slabs, unsigned count)
+{
+	uint64_t mask = signals_block();
+
+	for (unsigned i = 0; i < count; i++)
+		purge_begin(visit->cache, slabs[i]);
+	pthread_mutex_unlock(&visit->cache->flush_lock);
+	for (unsigned i = 0; i < count; i++)
+		purge(visit, slabs[i]);
+	flush_lock_urgent(visit->cache);
+	signals_restore(mask);
+}
+
+/* Empty slabs are released, the others purged. */
+static void look(struct slab *isolated, void *arg)
+{
+	struct visit *visit = arg;
+	struct slab *kept[ISOLATE_MAX], *empty = NULL, *next;
+	unsigned count = 0;
 
 	for (; isolated; isolated = next) {
 		next = isolated->next;
@@ -284,26 +304,13 @@ static struct slab *purge_all(struct visit *visit, struct slab *isolated)
 		if (slab_is_empty(isolated)) {
 			isolated->next = empty;
 			empty = isolated;
-			continue;
+		} else {
+			kept[count++] = isolated;
 		}
-		purge_pages(visit, isolated);
-		isolated->next = NULL;
-		*end = isolated;
-		end = &isolated->next;
 	}
-	node_put_last(visit->cache, visit->node, kept);
-	return empty;
-}
-
-static void look(struct slab *isolated, void *arg)
-{
-	struct visit *visit = arg;
-	struct slab *empty;
-
-	segment_discard_lock();
-	empty = purge_all(visit, isolated);
-	segment_discard_unlock();
 	node_release(visit->cache, empty);
+	if (count)
+		purge_all(visit, kept, count);
 }
 
 static void visit_node(struct visit *visit)

@@ -28,9 +28,11 @@
  * One lock protects the lists, for a few instructions at a time. A thread maps a segment
  * outside of it, before other threads know the segment. When two threads map one at once,
  * the one that finishes second unmaps its own. A fork may leave the child a mapping that is
- * never used. Memory is returned outside of the lock as well: the thread takes slabs off
- * their list before and lists them again after. Meanwhile it holds another lock, which no
- * allocation or free takes, so that a fork finds every slab on a list.
+ * never used. Memory is returned outside of the lock as well: the thread moves slabs from
+ * their list to the queue `returning` before, and back after. In the child of a fork those
+ * that threads of the parent had there are listed again. The thread has its signals blocked
+ * meanwhile, so none of its own handlers forks: the child of that would list slabs whose
+ * memory this thread goes on to return.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,6 +42,7 @@
 #include "pages/segment.h"
 #include "base/compiler.h"
 #include "base/round.h"
+#include "base/signals.h"
 #include "config/fail.h"
 #include "pages/account.h"
 #include "pages/idle.h"
@@ -62,9 +65,9 @@ struct geometry {
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t discard_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
+static struct slab_queue returning; /* free slabs whose memory a thread returns: pages_lock */
 
 /* What addresses between slabs lead to: no owner, of no cache. */
 struct slab slab_none = {
@@ -80,16 +83,6 @@ void segment_lock(void)
 void segment_unlock(void)
 {
 	pthread_mutex_unlock(&pages_lock);
-}
-
-void segment_discard_lock(void)
-{
-	pthread_mutex_lock(&discard_lock);
-}
-
-void segment_discard_unlock(void)
-{
-	pthread_mutex_unlock(&discard_lock);
 }
 
 static struct geometry *get(unsigned slab_shift, unsigned objects, size_t side)
@@ -357,11 +350,16 @@ static size_t discard(struct slab *slab)
 	return held;
 }
 
+void segment_discard_at_once(struct slab *slab)
+{
+	if (decay_at_once())
+		discard(slab);
+}
+
 void segment_free_slab(struct slab *slab)
 {
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
-	if (decay_at_once())
-		discard(slab);
+	segment_discard_at_once(slab);
 	segment_lock();
 	list_free(slab);
 	segment_unlock();
@@ -378,55 +376,70 @@ struct trim {
 	size_t bytes;
 };
 
-/* Some slabs from the end of a list, with both locks. */
-static void take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
-		      struct slab_queue *isolated)
+/* Some slabs from the end of a list: how many. With the lock. */
+static unsigned take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
+			  struct slab *isolated[TRIM_BATCH])
 {
 	struct slab_queue *list = &geometry->free[node];
 	struct slab *slab;
+	unsigned n = 0;
 
-	for (unsigned n = 0; n < TRIM_BATCH && (slab = list->last); n++) {
+	for (; n < TRIM_BATCH && (slab = list->last); n++) {
 		if (trim->may_discard && !decay_is_ripe(slab->idle_since, trim->epoch))
 			break;
 		slab_pages.free_slab_bytes -= slab_held(slab);
 		queue_remove(list, slab);
-		queue_add_head(isolated, slab);
+		queue_add_head(&returning, slab);
+		isolated[n] = slab;
 	}
+	return n;
+}
+
+/* With the lock. */
+static void list_again(struct slab *slab)
+{
+	queue_remove(&returning, slab);
+	list_free(slab);
+}
+
+void segment_after_fork_child(void)
+{
+	segment_lock();
+	while (returning.first)
+		list_again(returning.first);
+	segment_unlock();
 }
 
 /* What keeps its memory, for the sake of a huge page or since it is locked, comes again
  * in a decay time. */
-static void trim_isolated(struct trim *trim, const struct slab_queue *isolated)
+static void trim_one(struct trim *trim, struct slab *slab)
 {
-	for (struct slab *slab = isolated->first; slab; slab = slab->next) {
-		bool may = !trim->may_discard || trim->may_discard(slab);
-		size_t bytes = may ? discard(slab) : 0;
+	bool may = !trim->may_discard || trim->may_discard(slab);
+	size_t bytes = may ? discard(slab) : 0;
 
-		trim->bytes += bytes;
-		trim->slabs += bytes != 0;
-		slab_set_idle_since(slab, 0);
-	}
+	trim->bytes += bytes;
+	trim->slabs += bytes != 0;
+	slab_set_idle_since(slab, 0);
 }
 
 /* Give the memory of some free slabs back: false: there was none to give. */
 static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
 {
+	struct slab *isolated[TRIM_BATCH];
 	size_t before = trim->bytes;
-	struct slab_queue isolated = {NULL, NULL};
-	struct slab *slab;
-	bool found;
+	uint64_t mask = signals_block();
+	unsigned found;
 
-	segment_discard_lock();
 	segment_lock();
-	take_some(geometry, node, trim, &isolated);
+	found = take_some(geometry, node, trim, isolated);
 	segment_unlock();
-	found = isolated.first != NULL;
-	trim_isolated(trim, &isolated);
+	for (unsigned i = 0; i < found; i++)
+		trim_one(trim, isolated[i]);
 	segment_lock();
-	while ((slab = pop(&isolated)))
-		list_free(slab);
+	for (unsigned i = 0; i < found; i++)
+		list_again(isolated[i]);
 	segment_unlock();
-	segment_discard_unlock();
+	signals_restore(mask);
 	return found && (trim->may_discard || trim->bytes != before);
 }
 

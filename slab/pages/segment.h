@@ -183,12 +183,13 @@ void segment_free_slab(struct slab *slab);
  * ret_bytes is NULL, how much it was. */
 unsigned segment_trim(size_t *ret_bytes);
 /* … of those that are ripe in this epoch (idle.h), and for which may_discard() is true: how
- * many bytes. may_discard() runs with segment_discard_lock() held. */
+ * many bytes. may_discard() runs with no lock held. */
 size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
-/* Held by a thread that has taken slabs to return their memory; a fork waits. Takes
- * its place in the order before the nodes' locks. */
-void segment_discard_lock(void);
-void segment_discard_unlock(void);
+/* With SLAB_DECAY_MS=0: return the memory of an isolated slab that is on its way to
+ * segment_free_slab(), which does the same. */
+void segment_discard_at_once(struct slab *slab);
+/* In the child of a fork: free slabs whose memory threads were returning are listed again. */
+void segment_after_fork_child(void);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
 /* A segment of its own for one large allocation; base is aligned to align. */

@@ -26,7 +26,7 @@
 #include "pages/topology.h"
 
 #define STEAL_CPUS 16u
-#define TAKEN_PIECE 64u
+#define TAKEN_PIECE 16u
 
 bool slot_holds(const struct cpu_slot *slot)
 {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/seqcount.h"
 #include "core/cache.h"
+#include "registry/name_table.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -40,15 +41,6 @@ bool cache_is_called(const struct slab_cache *cache, const char *name)
 	return false;
 }
 
-struct slab_cache *registry_find_name(const char *name)
-{
-	struct slab_cache *cache = registry_first;
-
-	while (cache && !cache_is_called(cache, name))
-		cache = cache->next;
-	return cache;
-}
-
 void registry_add(struct slab_cache *cache)
 {
 	registry_write_begin();
@@ -56,10 +48,12 @@ void registry_add(struct slab_cache *cache)
 	*registry_end = cache;
 	registry_end = &cache->next;
 	registry_write_end();
+	name_table_add(cache->name, cache);
 }
 
 void registry_remove(struct slab_cache *cache)
 {
+	name_table_remove(cache->name, cache);
 	registry_write_begin();
 	*cache->prev_next = cache->next;
 	if (cache->next)
@@ -71,11 +65,7 @@ void registry_remove(struct slab_cache *cache)
 
 bool cache_is_registered(const struct slab_cache *cache)
 {
-	const struct slab_cache *c = registry_first;
-
-	while (c && c != cache)
-		c = c->next;
-	return c != NULL;
+	return cache && cache->magic == CACHE_MAGIC;
 }
 
 int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)

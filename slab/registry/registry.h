@@ -26,11 +26,10 @@ extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
 extern uint64_t registry_changes; /* a sequence counter: odd while the list is being changed */
 
-/* Append a cache to the list, and take it off again. With registry_lock. */
+/* Append a cache to the list, after name_table_reserve(), and take it off again. With
+ * registry_lock. */
 void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
-/* The cache of this name or alias, or NULL. With registry_lock. */
-struct slab_cache *registry_find_name(const char *name);
 /* The list of caches and their names change between these two, with registry_lock. A
  * thread that reads the list without the lock, in this process or from another one, compares
  * registry_changes before and after. */
@@ -38,7 +37,8 @@ void registry_write_begin(void);
 void registry_write_end(void);
 /* Is this its name or one of its aliases? With registry_lock, or of a copy. */
 bool cache_is_called(const struct slab_cache *cache, const char *name);
-/* With registry_lock. A handle that was destroyed is not registered any more. */
+/* With registry_lock. A handle that was destroyed is not registered any more: its memory stays
+ * readable, and has no magic until another cache takes it (cache/handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);
 
 /* --- pins -------------------------------------------------------------------------------- */

@@ -54,6 +54,42 @@ TEST(MergeTest, AliasesRespectMax)
 	EXPECT_EQ(names[1], nullptr);
 }
 
+/* More than the table of names has room for at first, in no order; aliases among them. */
+TEST(MergeTest, ManyNamesComeAndGo)
+{
+	std::vector<struct slab_cache *> caches;
+	const auto create = [](std::size_t i) {
+		return slab_cache_create(("name" + std::to_string(i)).c_str(), 48, nullptr,
+					 i % 3 ? SLAB_NO_MERGE : 0);
+	};
+
+	for (std::size_t i = 0; i < 1500; i++)
+		caches.push_back(create(i));
+	for (std::size_t i = 0; i < caches.size(); i++) {
+		ASSERT_NE(caches[i], nullptr) << i;
+		EXPECT_EQ(create(i), nullptr) << i;
+		EXPECT_EQ(errno, EEXIST);
+	}
+	for (std::size_t i = 1; i < caches.size(); i += 3)
+		EXPECT_EQ(slab_cache_destroy(caches[i * 7 % caches.size() / 3 * 3 + 1]), 0);
+	for (std::size_t i = 0; i < caches.size(); i++) {
+		if (i % 3 != 1) {
+			EXPECT_EQ(create(i), nullptr) << i;
+			continue;
+		}
+		caches[i] = create(i);
+		EXPECT_NE(caches[i], nullptr) << i;
+	}
+	/* The names of a merged cache leave in the opposite order of their arrival. */
+	for (std::size_t i = caches.size(); i-- > 0;)
+		EXPECT_EQ(slab_cache_destroy(caches[i]), 0) << i;
+	EXPECT_EQ(slab_cache_destroy(caches[1]), -EINVAL);
+	struct slab_cache *again = create(0);
+
+	EXPECT_NE(again, nullptr);
+	EXPECT_EQ(slab_cache_destroy(again), 0);
+}
+
 TEST(MergeTest, AnAliasesNameIsTaken)
 {
 	test_cache first(48, 0);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A hash table with linear probing, at most half full. An entry has the hash of a name and the
+ * cache that the name belongs to, which knows its names. A removal moves the entries behind it
+ * up, so there are no marks of removed ones.
+ */
+#include "registry/name_table.h"
+#include "pages/os.h"
+#include "registry/registry.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FIRST_ROOM 256u
+
+struct entry {
+	struct slab_cache *cache; /* NULL: the entry is empty */
+	uint32_t hash;
+};
+
+static struct entry first_entries[FIRST_ROOM];
+static struct entry *entries = first_entries;
+static uint32_t room = FIRST_ROOM; /* a power of two */
+static uint32_t count;
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+static uint32_t behind(uint32_t i)
+{
+	return (i + 1) & (room - 1);
+}
+
+static void insert(struct entry entry)
+{
+	uint32_t i = entry.hash & (room - 1);
+
+	while (entries[i].cache)
+		i = behind(i);
+	entries[i] = entry;
+}
+
+bool name_table_reserve(void)
+{
+	struct entry *old = entries, *larger;
+	const uint32_t old_room = room;
+
+	if ((count + 1) * 2 <= room)
+		return true;
+	larger = os_map(2 * (size_t)room * sizeof(*larger), 1);
+	if (!larger)
+		return false;
+	entries = larger;
+	room = 2 * old_room;
+	for (uint32_t i = 0; i < old_room; i++)
+		if (old[i].cache)
+			insert(old[i]);
+	if (old != first_entries)
+		os_unmap(old, old_room * sizeof(*old));
+	return true;
+}
+
+void name_table_add(const char *name, struct slab_cache *cache)
+{
+	insert((struct entry){.cache = cache, .hash = hash_of(name)});
+	count++;
+}
+
+/* Is the entry at `i` still found when it stands at `to`, which is before it? */
+static bool may_move(uint32_t i, uint32_t to)
+{
+	const uint32_t home = entries[i].hash & (room - 1);
+
+	return ((i - home) & (room - 1)) >= ((i - to) & (room - 1));
+}
+
+void name_table_remove(const char *name, const struct slab_cache *cache)
+{
+	const uint32_t hash = hash_of(name);
+	uint32_t i = hash & (room - 1);
+
+	while (entries[i].cache != cache || entries[i].hash != hash)
+		i = behind(i);
+	for (uint32_t next = behind(i); entries[next].cache; next = behind(next))
+		if (may_move(next, i)) {
+			entries[i] = entries[next];
+			i = next;
+		}
+	entries[i].cache = NULL;
+	count--;
+}
+
+struct slab_cache *name_table_find(const char *name)
+{
+	const uint32_t hash = hash_of(name);
+
+	for (uint32_t i = hash & (room - 1); entries[i].cache; i = behind(i))
+		if (entries[i].hash == hash && cache_is_called(entries[i].cache, name))
+			return entries[i].cache;
+	return NULL;
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory is returned to the operating system with no lock held: what other threads do, and
+ * what the child of a fork finds, while one is in madvise(2).
+ */
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/memory.h>
+
+#include "../support/passes.h"
+
+extern "C" {
+#include "core/cache.h"
+#include "pages/segment.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+/* In the thread that returns memory; at its first call only. */
+std::function<void()> on_discard;
+bool discard_fails;
+
+} /* namespace */
+
+extern "C" int madvise(void *start, std::size_t bytes, int advice) noexcept
+{
+	if (advice == MADV_DONTNEED && on_discard)
+		std::exchange(on_discard, nullptr)();
+	if (advice == MADV_DONTNEED && discard_fails) {
+		errno = EINVAL;
+		return -1;
+	}
+	return static_cast<int>(syscall(SYS_madvise, start, bytes, advice));
+}
+
+namespace
+{
+
+/* A cache at its limit with one object in use in each slab, and no slab is a CPU's. */
+class thin_cache
+{
+public:
+	thin_cache() : cache_(object_size)
+	{
+		struct slab_cache *cache = cache_;
+		objects all;
+
+		__atomic_store_n(&cache->account.limit, std::size_t{3} << cache->slab_shift,
+				 __ATOMIC_RELAXED);
+		while (void *obj = slab_alloc(cache))
+			all.push_back(obj);
+		for (std::size_t i = 0; i < all.size(); i++) {
+			if (i % cache->objects) {
+				slab_free(cache, all[i]);
+				continue;
+			}
+			live_.push_back(all[i]);
+			fill(all[i], object_size, live_.size());
+		}
+		slab_cache_shrink(cache);
+		free_ = all.size() - live_.size();
+	}
+
+	~thin_cache()
+	{
+		free_all(cache_, live_);
+	}
+
+	thin_cache(const thin_cache &) = delete;
+	thin_cache &operator=(const thin_cache &) = delete;
+
+	struct slab_cache *get() const
+	{
+		return cache_;
+	}
+
+	/* Every free object can be allocated and written to, once, and the others are intact. */
+	bool is_whole() const
+	{
+		std::size_t n = 0;
+
+		while (void *obj = slab_alloc(cache_)) {
+			fill(obj, object_size, SIZE_MAX);
+			n++;
+		}
+		for (std::size_t i = 0; i < live_.size(); i++)
+			if (!intact(live_[i], object_size, i + 1))
+				return false;
+		return n == free_ && slab_cache_validate(cache_) == 0;
+	}
+
+private:
+	test_cache cache_;
+	objects live_;
+	std::size_t free_ = 0;
+};
+
+bool is_free(pthread_mutex_t *lock)
+{
+	if (pthread_mutex_trylock(lock) != 0)
+		return false;
+	pthread_mutex_unlock(lock);
+	return true;
+}
+
+TEST(PurgeTest, NoLockIsHeldWhilePagesGo)
+{
+	const thin_cache thin;
+	struct slab_cache *cache = thin.get();
+	bool called = false, free = false;
+
+	on_discard = [&] {
+		called = true;
+		free = is_free(&cache->flush_lock) && is_free(&cache->node[0].lock);
+	};
+	EXPECT_GT(slab_trim(), 0u);
+	EXPECT_TRUE(called);
+	EXPECT_TRUE(free);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/* One forks before the first pages go, while slabs are isolated, one when all have gone. */
+TEST(PurgeTest, AForkDoesNotWaitAndItsChildLacksNothing)
+{
+	const thin_cache thin;
+	std::string before = "no fork";
+
+	on_discard = [&] {
+		std::thread([&] {
+			before = run_in_child_now([&] { return !thin.is_whole(); });
+		}).join();
+	};
+	EXPECT_GT(slab_trim(), 0u);
+	EXPECT_EQ(before, "");
+	EXPECT_EQ(run_in_child([&] { return !thin.is_whole(); }), "");
+}
+
+/* All free objects are in slabs that are being purged: the allocation waits for them. */
+TEST(PurgeTest, NoAllocationIsRefusedMeanwhile)
+{
+	const thin_cache thin;
+	std::thread other;
+	void *obj = nullptr;
+
+	on_discard = [&] {
+		other = std::thread([&] { obj = slab_alloc(thin.get()); });
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
+	};
+	EXPECT_GT(slab_trim(), 0u);
+	other.join();
+	EXPECT_NE(obj, nullptr);
+	slab_free(thin.get(), obj);
+}
+
+/* Threads that walk the lists wait until the slabs are back. */
+TEST(PurgeTest, AValidationSeesEverySlab)
+{
+	const thin_cache thin;
+	std::thread other;
+	unsigned seen = 0;
+
+	on_discard = [&] {
+		other = std::thread([&] {
+			slab_cache_validate(thin.get());
+			for (struct slab *s = thin.get()->node[0].partial.slabs.first; s;
+			     s = s->next)
+				seen += s->validated_seq != 0;
+		});
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
+	};
+	EXPECT_GT(slab_trim(), 0u);
+	other.join();
+	EXPECT_EQ(seen, 3u);
+}
+
+TEST(PurgeTest, MemoryThatCannotGoStays)
+{
+	const thin_cache thin;
+
+	discard_fails = true;
+	EXPECT_EQ(slab_trim(), 0u);
+	discard_fails = false;
+	EXPECT_EQ(run_in_child([&] { return !thin.is_whole(); }), "");
+	EXPECT_EQ(slab_cache_validate(thin.get()), 0);
+}
+
+std::size_t cached_bytes()
+{
+	struct slab_process_stats stats = {};
+
+	stats.struct_size = sizeof(stats);
+	EXPECT_EQ(slab_process_stats(&stats), 0);
+	return stats.cached_bytes;
+}
+
+/* Free slabs of the page layer. */
+TEST(PurgeTest, AChildHasTheFreeSlabsThatItsParentReturns)
+{
+	test_cache cache(object_size);
+	std::size_t before, in_child = 0;
+	std::string child = "no fork";
+
+	slab_trim();
+	free_all(cache, allocate(cache, 20000));
+	slab_cache_debug(cache, 0); /* takes the slabs back from the CPUs */
+	before = cached_bytes();
+	ASSERT_GT(before, 0u);
+	on_discard = [&] {
+		std::thread([&] {
+			child = run_in_child_now([&] {
+				in_child = cached_bytes();
+				return in_child < before;
+			});
+		}).join();
+	};
+	slab_trim();
+	EXPECT_EQ(child, "");
+	EXPECT_EQ(cached_bytes(), 0u);
+}
+
+/* Slabs that are released under flush_lock give their memory back when it is free. */
+TEST(PurgeTest, NoLockIsHeldWhereFreeSlabsKeepNoMemory)
+{
+	if (!in_environment({"SLAB_DECAY_MS=0"}))
+		return;
+	for (const bool debugs : {false, true}) {
+		test_cache cache(object_size, SLAB_NO_MERGE | (debugs ? SLAB_POISON : 0));
+		struct slab_cache *c = cache;
+		bool called = false, free = false;
+		std::string child = "no fork";
+
+		free_all(cache, allocate(cache, 5000));
+		on_discard = [&] {
+			called = true;
+			free = is_free(&c->flush_lock) && is_free(&c->node[0].lock);
+			std::thread([&] {
+				child = run_in_child_now([&] {
+					return slab_cache_validate(c) || slab_cache_destroy(c);
+				});
+			}).join();
+		};
+		slab_cache_shrink(cache);
+		EXPECT_TRUE(called);
+		EXPECT_TRUE(free);
+		EXPECT_EQ(child, "");
+		EXPECT_EQ(stats_of(cache).slabs, 0u);
+	}
+}
+
+} /* namespace */
