@@ -212,8 +212,8 @@ function(slab_add_page_size_tests)
 	endforeach()
 endfunction()
 
-# slab_add_tools_test(NAME …): as slab_add_test(), for what runs slabinfo on a process of
-# tests/tools (server.h).
+# slab_add_tools_test(NAME …): as slab_add_test(), for what runs slabinfo or a client on
+# the process control_server (tests/support/server.h).
 function(slab_add_tools_test name)
 	slab_add_test(${name} ${ARGN} LABELS tools)
 	target_link_libraries(${name} PRIVATE PkgConfig::JSONC)

@@ -71,7 +71,7 @@ bool all_intact(const std::vector<void *> &objs)
 	return true;
 }
 
-/* Run the current test again under an address space limit. */
+/* Run the current test again, in a process of its own. */
 void expect_again(const std::vector<std::string> &settings = {})
 {
 	const second_run run = run_again(settings);
@@ -79,12 +79,22 @@ void expect_again(const std::vector<std::string> &settings = {})
 	EXPECT_EQ(run.failure, "") << run.output;
 }
 
+/* Is this the second run, which may limit its address space? The first run starts it. */
+bool runs_with_limit()
+{
+	if (running_again())
+		return true;
+	if (address_space_can_be_limited())
+		expect_again();
+	else
+		[] { GTEST_SKIP() << "the sanitizer needs the address space"; }();
+	return false;
+}
+
 TEST(MemoryTest, OutOfMemoryIsNullAndEnomem)
 {
-	if (!address_space_can_be_limited())
-		GTEST_SKIP() << "the sanitizer needs the address space";
-	if (!running_again())
-		return expect_again();
+	if (!runs_with_limit())
+		return;
 	test_cache cache(object_size);
 	std::vector<void *> objs;
 
@@ -105,10 +115,8 @@ TEST(MemoryTest, OutOfMemoryIsNullAndEnomem)
 
 TEST(MemoryTest, OutOfMemoryStaysNullUntilSomethingIsFreed)
 {
-	if (!address_space_can_be_limited())
-		GTEST_SKIP() << "the sanitizer needs the address space";
-	if (!running_again())
-		return expect_again();
+	if (!runs_with_limit())
+		return;
 	test_cache cache(object_size);
 	std::vector<void *> objs;
 
@@ -129,10 +137,8 @@ TEST(MemoryTest, OutOfMemoryStaysNullUntilSomethingIsFreed)
 
 TEST(MemoryTest, BulkDeliversWhatThereIs)
 {
-	if (!address_space_can_be_limited())
-		GTEST_SKIP() << "the sanitizer needs the address space";
-	if (!running_again())
-		return expect_again();
+	if (!runs_with_limit())
+		return;
 	test_cache cache(object_size);
 	std::vector<void *> objs(1000000);
 
@@ -147,10 +153,8 @@ TEST(MemoryTest, BulkDeliversWhatThereIs)
 
 TEST(MemoryTest, CreationWithoutMemoryIsEnomem)
 {
-	if (!address_space_can_be_limited())
-		GTEST_SKIP() << "the sanitizer needs the address space";
-	if (!running_again())
-		return expect_again();
+	if (!runs_with_limit())
+		return;
 	test_cache cache(object_size);
 	std::vector<struct slab_cache *> caches;
 
@@ -175,10 +179,8 @@ TEST(MemoryTest, CreationWithoutMemoryIsEnomem)
 
 TEST(MemoryTest, MallocWithoutMemoryIsEnomem)
 {
-	if (!address_space_can_be_limited())
-		GTEST_SKIP() << "the sanitizer needs the address space";
-	if (!running_again())
-		return expect_again();
+	if (!runs_with_limit())
+		return;
 	std::vector<void *> all;
 	void *kept = slab_malloc(1000);
 

@@ -80,7 +80,7 @@ export SLAB_TOOLS
 status=0
 run after-free || status=$?
 if [ "$status" = 99 ]; then
-	echo "annotate_test: $tool was told in spite of SLAB_TOOLS=off"
+	echo "annotate_test: $tool got annotations in spite of SLAB_TOOLS=off"
 	failed=1
 fi
 exit $failed

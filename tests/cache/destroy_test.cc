@@ -82,7 +82,7 @@ public:
 		close(pipe_[1]);
 	}
 
-	/* Whoever writes goes on. */
+	/* Threads that wait to write go on. */
 	~full_stderr()
 	{
 		dup2(stderr_, STDERR_FILENO);

@@ -317,7 +317,7 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }
 
-/* What the thread has in hand is in nobody's, in the child. */
+/* In the child, no thread has the slabs that the parent's thread had isolated. */
 TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 {
 	struct slab_cache *cache = slab_cache_create("looked-at", 64, nullptr, SLAB_NO_MERGE);

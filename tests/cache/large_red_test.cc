@@ -65,7 +65,7 @@ protected:
 		return line.replace(line.find("OBJ"), 3, text("%p", at, nullptr));
 	}
 
-	/* Without the stack of who came upon it. */
+	/* Without the stack of the thread that found it. */
 	std::string report() const
 	{
 		std::istringstream in(reported().text);

@@ -165,7 +165,7 @@ TEST_F(VforkTest, ASpawnedProgramDisturbsNoThread)
 		  0u);
 }
 
-/* With rseq it may not: the kernel restarts no sequence in such a child, and tells it no CPU. */
+/* With rseq it may not: the kernel restarts no sequence in such a child, and gives it no CPU number. */
 TEST_F(VforkTest, AChildMayAllocateFromEnginesThatLock)
 {
 	unsigned twice = 0;

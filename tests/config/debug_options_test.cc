@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_DEBUG and SLAB_SAMPLE: every form of a line, good and bad, and lines of
- * chance. Each good line is also read by a second matcher, written here with
- * strings for clearness; the two must agree on everything.
+ * SLAB_DEBUG and SLAB_SAMPLE: every form of a line, good and bad. Random lines:
+ * debug_options_fuzz_test.cc.
  */
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.h"
+#include "debug_lines.h"
 
 #include <slab/debug.h>
 
@@ -32,123 +29,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::uint64_t F = SLAB_CONSISTENCY_CHECKS, Z = SLAB_RED_ZONE, P = SLAB_POISON,
-			U = SLAB_STORE_USER, T = SLAB_TRACE, A = SLAB_FAILSLAB,
-			FZPU = F | Z | P | U;
-
-const std::string longest_name(SLAB_MAX_NAME, 'n');
-
-std::vector<std::string> complaints;
-
-void complain(const char *sentence)
-{
-	complaints.push_back(sentence);
-}
-
-/* What SLAB_DEBUG says about a cache. */
-struct verdict {
-	std::uint64_t debug_flags;
-	bool no_growth;
-
-	bool operator==(const verdict &other) const
-	{
-		return debug_flags == other.debug_flags && no_growth == other.no_growth;
-	}
-};
-
-std::ostream &operator<<(std::ostream &out, const verdict &v)
-{
-	char text[8];
-
-	debug_flags_format(v.debug_flags, text);
-	return out << text << (v.no_growth ? " without growth" : "");
-}
-
-/* A text in memory of exactly its size, so that a sanitizer sees who reads on. */
-std::vector<char> exact(const std::string &text)
-{
-	return std::vector<char>(text.c_str(), text.c_str() + text.size() + 1);
-}
-
-verdict flags_for(const std::string &text, const std::string &name)
-{
-	verdict v = {~UINT64_C(0), false};
-
-	v.debug_flags = debug_text_flags(exact(text).data(), exact(name).data(), &v.no_growth);
-	return v;
-}
-
-/* --- the second matcher ---------------------------------------------------- */
-
-std::vector<std::string> split(const std::string &text, char by)
-{
-	std::vector<std::string> parts(1);
-
-	for (char c : text)
-		if (c == by)
-			parts.emplace_back();
-		else
-			parts.back() += c;
-	return parts;
-}
-
-bool matches(const std::string &pattern, const std::string &name)
-{
-	const std::size_t star = pattern.find('*');
-
-	return star == std::string::npos ? !pattern.empty() && pattern == name
-					 : name.compare(0, star, pattern, 0, star) == 0;
-}
-
-std::uint64_t flag_of(char letter)
-{
-	const std::string all = "FZPUTA";
-	const std::uint64_t flags[] = {F, Z, P, U, T, A};
-	const std::size_t at = all.find(letter);
-
-	return at == std::string::npos ? 0 : flags[at];
-}
-
-std::uint64_t debug_flags_of(const std::string &text)
-{
-	const std::size_t minus = text.rfind('-');
-	std::uint64_t debug_flags = 0;
-
-	if (text.empty())
-		return FZPU;
-	for (std::size_t i = minus == std::string::npos ? 0 : minus + 1; i < text.size(); i++) {
-		const bool is_ascii = static_cast<unsigned char>(text[i]) < 128;
-
-		debug_flags |= is_ascii ? flag_of(static_cast<char>(std::toupper(text[i]))) : 0;
-	}
-	return debug_flags;
-}
-
-verdict reference(const std::string &text, const std::string &name)
-{
-	verdict for_all = {0, false}, for_name = {0, false};
-	bool named = false, no_growth = false;
-
-	for (const std::string &block : split(text, ';')) {
-		std::vector<std::string> parts = split(block, ',');
-		const std::string debug_flags = parts[0];
-
-		if (block.empty())
-			continue;
-		parts.erase(parts.begin());
-		no_growth |= debug_flags.find_first_of("oO") != std::string::npos;
-		if (parts.empty())
-			for_all.debug_flags = debug_flags_of(debug_flags);
-		else if (!named && std::any_of(parts.begin(), parts.end(), [&](const auto &part) {
-				 return matches(part, name);
-			 })) {
-			for_name.debug_flags = debug_flags_of(debug_flags);
-			named = true;
-		}
-	}
-	return {named ? for_name.debug_flags : for_all.debug_flags, no_growth};
-}
 
 /* --- SLAB_DEBUG, line by line ------------------------------------------------ */
 
@@ -227,11 +107,11 @@ TEST(DebugOptionsTest, EveryLineIsReadAsDescribed)
 	}
 }
 
-/* What is said about a line; nothing about a good one. */
+/* The error messages about a line; none about a good one. */
 struct remark {
 	const char *what;
 	std::string text;
-	std::vector<std::string> said;
+	std::vector<std::string> messages;
 };
 
 const std::string accepted_flags =
@@ -274,14 +154,14 @@ const remark remarks[] = {
 	{"both", "X,", {flags_message("X"), name_message("")}},
 };
 
-TEST(DebugOptionsTest, EveryMistakeIsNamedInOneSentence)
+TEST(DebugOptionsTest, EveryMistakeHasOneErrorMessage)
 {
 	for (const remark &r : remarks) {
 		complaints.clear();
 		const int count = debug_text_check(r.text.c_str(), complain);
 
-		EXPECT_EQ(complaints, r.said) << r.what << ": " << r.text;
-		EXPECT_EQ(static_cast<std::size_t>(count), r.said.size()) << r.what;
+		EXPECT_EQ(complaints, r.messages) << r.what << ": " << r.text;
+		EXPECT_EQ(static_cast<std::size_t>(count), r.messages.size()) << r.what;
 	}
 }
 
@@ -429,160 +309,6 @@ TEST(DebugOptionsTest, WithoutVariablesThereAreNoDebugFlagsAndNoSamples)
 
 	EXPECT_EQ(run.failure, "") << run.output;
 	EXPECT_EQ(run.output.find("libslab:"), std::string::npos) << run.output;
-}
-
-/* --- chance ---------------------------------------------------------------------------- */
-
-/* Lines that are nearly right: pieces of the syntax, names and noise, and
- * changes of single bytes. No byte is zero: an environment cannot hold one. */
-class maker
-{
-public:
-	explicit maker(unsigned seed) : random_(seed) {}
-
-	unsigned below(unsigned n)
-	{
-		return static_cast<unsigned>(random_() % n);
-	}
-
-	std::string name()
-	{
-		static const std::vector<std::string> names = {
-			"entry", "entry2", "dn", "e", "size-64", "a:b", longest_name, ""};
-
-		return names[below(static_cast<unsigned>(names.size()))];
-	}
-
-	std::string text(const std::vector<std::string> &pieces)
-	{
-		const unsigned n = below(1000) == 0 ? 2000 : below(8);
-		std::string made;
-
-		for (unsigned i = 0; i < n; i++)
-			made += below(4) ? pieces[below(static_cast<unsigned>(pieces.size()))]
-					 : name();
-		for (unsigned i = below(2) * below(4); i > 0 && !made.empty(); i--)
-			made[below(static_cast<unsigned>(made.size()))] =
-				static_cast<char>(1 + below(255));
-		return made.substr(0, SLAB_OPTION_TEXT - 1);
-	}
-
-private:
-	std::mt19937 random_;
-};
-
-constexpr int debug_rounds = 100000, sample_rounds = 60000, fail_rounds = 60000;
-
-TEST(DebugOptionsFuzz, DebugFlagsAreKnownOnesAndTheMatchersAgree)
-{
-	const std::vector<std::string> pieces = {"F", "z", "P", "u", "T", "a", "O", "-", ",",
-						 ",", ",", ";", ";", "*", "X", " ", ";,"};
-	maker make(1);
-	int with_flags = 0, complained = 0;
-
-	for (int round = 0; round < debug_rounds; round++) {
-		const std::string text = make.text(pieces), name = make.name();
-		const verdict v = flags_for(text, name);
-
-		ASSERT_EQ(v.debug_flags & ~SLAB_DEBUG_FLAGS, 0u) << round << ": " << text;
-		ASSERT_EQ(v, reference(text, name)) << round << ": " << text << " for " << name;
-		ASSERT_EQ(v, flags_for(text, name)) << round << ": " << text;
-		complaints.clear();
-		const int count = debug_text_check(exact(text).data(), complain);
-		ASSERT_EQ(static_cast<std::size_t>(count), complaints.size());
-		ASSERT_LE(complaints.size(), 2u) << round << ": " << text;
-		for (const std::string &sentence : complaints)
-			ASSERT_EQ(sentence.find('\n'), std::string::npos) << sentence;
-		with_flags += v.debug_flags != 0;
-		complained += !complaints.empty();
-	}
-	/* Chance is of use only when it leads everywhere. */
-	EXPECT_GT(with_flags, debug_rounds / 10);
-	EXPECT_GT(complained, debug_rounds / 10);
-	EXPECT_LT(complained, debug_rounds);
-}
-
-/* A second reader of SLAB_SAMPLE: -1 when the line is bad. */
-long reference_interval(const std::string &text, const std::string &name)
-{
-	long interval = -1;
-
-	for (const std::string &item : split(text, ',')) {
-		const std::size_t colon = item.rfind(':');
-		const std::string pattern = item.substr(0, colon);
-		const std::string number = colon == std::string::npos ? "" : item.substr(colon + 1);
-		const bool digits = !number.empty() &&
-				    number.find_first_not_of("0123456789") == std::string::npos;
-
-		if (!digits || !name_is_pattern(pattern.c_str(), pattern.size()))
-			return -1;
-		errno = 0;
-		const long n = std::strtol(number.c_str(), nullptr, 10);
-
-		if (errno == ERANGE)
-			return -1;
-		if (interval < 0 && matches(pattern, name))
-			interval = n;
-	}
-	return interval < 0 ? 0 : interval;
-}
-
-TEST(SampleOptionsFuzz, ALineIsGoodOrRefusedAndTheReadersAgree)
-{
-	const std::vector<std::string> pieces = {
-		":1", ":20,", ":300,", "*:4,",    ":",   ",",
-		"0",  "-1",   "*",     "entry:0", " :1", "dn:99999999999999999999"};
-	maker make(2);
-	int good_lines = 0, matched = 0;
-
-	for (int round = 0; round < sample_rounds; round++) {
-		const std::string text = make.text(pieces), name = make.name();
-		const bool good = sample_text_is_good(exact(text).data());
-		const long expected = reference_interval(text, name);
-
-		ASSERT_EQ(good, expected >= 0) << round << ": " << text;
-		if (!good)
-			continue;
-		ASSERT_EQ(sample_text_interval(exact(text).data(), exact(name).data()),
-			  static_cast<unsigned long>(expected))
-			<< round << ": " << text << " for " << name;
-		good_lines++;
-		matched += expected > 0;
-	}
-	EXPECT_GT(good_lines, sample_rounds / 100);
-	EXPECT_GT(matched, sample_rounds / 500);
-}
-
-TEST(FailOptionsFuzz, ALineIsGoodWithinItsLimitsOrChangesNothing)
-{
-	const std::vector<std::string> pieces = {
-		"interval=2",  ",interval=", ",probability=50", "probability=",
-		"1",           ",times=-1",  "times=7",         ",cache=",
-		"cache=entry", ",",          ",cache=size*"};
-	struct slab_fail untouched = {};
-	maker make(3);
-	int good_lines = 0, with_names = 0;
-
-	untouched.interval = 77;
-	for (int round = 0; round < fail_rounds; round++) {
-		const std::string text = make.text(pieces);
-		struct slab_fail fail = untouched;
-
-		if (!fail_parse(&fail, exact(text).data())) {
-			ASSERT_EQ(std::memcmp(&fail, &untouched, sizeof(fail)), 0) << text;
-			continue;
-		}
-		ASSERT_TRUE(fail.set) << text;
-		ASSERT_GE(fail.interval, 1u) << text;
-		ASSERT_LE(fail.probability, 100u) << text;
-		ASSERT_GE(fail.times, -1) << text;
-		ASSERT_LT(strnlen(fail.names, sizeof(fail.names)), sizeof(fail.names)) << text;
-		ASSERT_EQ(*fail.names != '\0', text.find("cache=") != std::string::npos) << text;
-		good_lines++;
-		with_names += *fail.names != '\0';
-	}
-	EXPECT_GT(good_lines, fail_rounds / 100);
-	EXPECT_GT(with_names, fail_rounds / 500);
 }
 
 } /* namespace */

@@ -69,7 +69,7 @@ protected:
 	}
 };
 
-TEST_F(FailTest, NothingFailsUnlessAsked)
+TEST_F(FailTest, NothingFailsByDefault)
 {
 	EXPECT_EQ(pages(10), "..........");
 	EXPECT_FALSE(fail_object("entry", true));
@@ -199,7 +199,7 @@ TEST_F(FailTest, OnlyCallsThatMayFailAreCounted)
 	EXPECT_TRUE(fail_object("entry", true));
 }
 
-TEST_F(FailTest, ManyThreadsTogetherFailAsOftenAsAsked)
+TEST_F(FailTest, ManyThreadsTogetherFailAsOftenAsConfigured)
 {
 	std::vector<std::thread> threads;
 	std::atomic<long> failures{0};

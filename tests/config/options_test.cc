@@ -40,9 +40,9 @@ char *get(const char *name)
 	return found == environment.end() ? nullptr : const_cast<char *>(found->second.c_str());
 }
 
-void complain(const char *sentence)
+void complain(const char *message)
 {
-	complaints.push_back(sentence);
+	complaints.push_back(message);
 }
 
 struct slab_options parse(const std::map<std::string, std::string> &settings)
@@ -123,7 +123,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_TRUE(complaints.empty());
 }
 
-TEST(OptionsTest, AnUnknownValueGetsOneSentenceAndTheDefault)
+TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 {
 	EXPECT_EQ(
 		complaint("SLAB_ENGINE", "fast"),
@@ -325,13 +325,13 @@ TEST(OptionsTest, NumbersAreDecimalAndWithinTheirLimits)
 
 TEST(OptionsTest, AComplaintStaysOneShortLine)
 {
-	const std::string said = complaint("SLAB_ENGINE", "a\nb\033" + std::string(10000, 'x'));
+	const std::string message = complaint("SLAB_ENGINE", "a\nb\033" + std::string(10000, 'x'));
 
-	EXPECT_EQ(said.find('\n'), std::string::npos);
-	EXPECT_EQ(said.find('\033'), std::string::npos);
-	EXPECT_EQ(said.compare(0, 17, "SLAB_ENGINE=a?b?x"), 0);
-	EXPECT_NE(said.find("xxx... is not valid"), std::string::npos);
-	EXPECT_LT(said.size(), 300U);
+	EXPECT_EQ(message.find('\n'), std::string::npos);
+	EXPECT_EQ(message.find('\033'), std::string::npos);
+	EXPECT_EQ(message.compare(0, 17, "SLAB_ENGINE=a?b?x"), 0);
+	EXPECT_NE(message.find("xxx... is not valid"), std::string::npos);
+	EXPECT_LT(message.size(), 300U);
 }
 
 TEST(OptionsTest, TheProcessReadsItsEnvironmentOnce)

@@ -229,7 +229,7 @@ TEST_F(TwoNodesTest, AtTheLimitStrictlyTakesNoSlabOfTheOtherNode)
 	EXPECT_NE(held_.back(), nullptr);
 }
 
-TEST_F(TwoNodesTest, NumbersOfANodeAreOfItsSlabsWhoeverHasThem)
+TEST_F(TwoNodesTest, NumbersOfANodeAreOfItsSlabsOnAnyCpu)
 {
 	if (!with_two_nodes())
 		return;
@@ -356,7 +356,7 @@ protected:
 	}
 };
 
-TEST_F(RealNodesTest, ObjectsLieOnTheNodeTheyAreAskedOf)
+TEST_F(RealNodesTest, ObjectsLieOnTheRequestedNode)
 {
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		for (int strict : {0, SLAB_NODE_STRICT}) {
@@ -366,7 +366,7 @@ TEST_F(RealNodesTest, ObjectsLieOnTheNodeTheyAreAskedOf)
 			held_.push_back(obj);
 			std::memset(obj, 1, 8192);
 			if (node_of_page(obj) < 0)
-				GTEST_SKIP() << "the system does not tell where pages lie";
+				GTEST_SKIP() << "the system does not report where pages lie";
 			EXPECT_EQ(node_of_page(obj), static_cast<int>(n));
 			EXPECT_TRUE(os_lies_on(obj, 8192, n));
 			EXPECT_FALSE(os_lies_on(obj, 8192, n + 1));
@@ -382,7 +382,7 @@ TEST_F(RealNodesTest, ObjectsLieOnTheNodeOfTheCpuThatAllocates)
 				std::memset(alloc(), 1, 8192);
 		}).join();
 		if (node_of_page(held_.back()) < 0)
-			GTEST_SKIP() << "the system does not tell where pages lie";
+			GTEST_SKIP() << "the system does not report where pages lie";
 		for (void *obj : held_)
 			EXPECT_EQ(node_of_page(obj),
 				  static_cast<int>(topology_node_of_cpu(allowed_cpus()[i])));

@@ -18,17 +18,17 @@ fail()
 	failures=$((failures + 1))
 }
 
-# refused SENTENCE WORD...: exit status 2 and, first, this sentence; nothing is run.
+# refused MESSAGE WORD...: exit status 2 and, first, this message; nothing is run.
 refused()
 {
-	sentence=$1
+	message=$1
 	shift
 	out=$("$program" "$@" 2>"$err")
 	status=$?
 	[ $status -eq 2 ] || fail "status $status, not 2: corruption $*"
 	[ -z "$out" ] || fail "something was done: corruption $*"
-	[ "$(head -n 1 "$err")" = "corruption: $sentence" ] ||
-		fail "corruption $* is not answered by: $sentence"
+	[ "$(head -n 1 "$err")" = "corruption: $message" ] ||
+		fail "corruption $* is not answered by: $message"
 }
 
 refused "'flood' is none of the bugs; there are:" flood

@@ -73,7 +73,7 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 TEST_P(EngineTest, SectionsWithLocksActForAnyCpu)
 {
 	if (is("rseq"))
-		GTEST_SKIP() << "rseq says that it moved";
+		GTEST_SKIP() << "rseq reports that it moved";
 	if (cpu_possible() < 2)
 		GTEST_SKIP() << "one CPU";
 	const int other = cpu_ == 0 ? 1 : 0;
@@ -154,7 +154,7 @@ TEST_P(EngineTest, FenceEndsSectionsThatBeganBefore)
 	EXPECT_EQ(pop(), slab.object(1));
 }
 
-TEST_P(EngineTest, FenceReturnsWhenNobodyIsThere)
+TEST_P(EngineTest, FenceReturnsWhenNoThreadIsInASection)
 {
 	for (int i = 0; i < 100; i++)
 		engine_->fence(slots_);

@@ -49,7 +49,7 @@ void count_signal(int)
 	signals_seen = signals_seen + 1;
 }
 
-/* Points in C: how long to stay at each, and how often somebody was there. */
+/* Points in C: how long to stay at each, and how often a thread was there. */
 std::atomic<unsigned> hook_loops[CPU_INJECT_POINTS], hook_hits[CPU_INJECT_POINTS];
 
 void spin_at(int point)
@@ -243,7 +243,7 @@ protected:
 		arena_->expect_whole();
 		EXPECT_GT(interrupted_, 0u) << "no section was ever interrupted";
 		if (GetParam().point >= 0 && std::strcmp(GetParam().engine, "rseq") != 0) {
-			EXPECT_GT(hook_hits[GetParam().point], 0u) << "nobody came by the point";
+			EXPECT_GT(hook_hits[GetParam().point], 0u) << "no thread came by the point";
 		}
 	}
 

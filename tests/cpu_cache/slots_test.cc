@@ -172,7 +172,7 @@ TEST_F(SlotsTest, PagesOfUnusedCpusAreNotTouched)
 		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
 }
 
-TEST_F(SlotsTest, NobodysSlotsAreAlwaysEmpty)
+TEST_F(SlotsTest, TheSlotsOfNoCacheAreAlwaysEmpty)
 {
 	static const struct cpu_slot empty = {};
 

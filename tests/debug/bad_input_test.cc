@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bad input: each wrong argument gets its errno and changes nothing, and each
- * wrong free that can be seen at no cost is reported and contained.
+ * Bad input: each wrong argument gets its errno and changes nothing. Wrong frees:
+ * bad_free_test.cc.
  */
 #include <cerrno>
 #include <cstdint>
@@ -267,7 +267,7 @@ TEST(BadInputTest, DestroyedCacheIsNeitherShrunkNorValidated)
 
 /* Why */
 
-/* What slab_create_error() says of a creation that fails. */
+/* What slab_create_error() returns for a creation that fails. */
 std::string creation_reason(const char *name, std::size_t size,
 			    const struct slab_cache_args *args = nullptr, std::uint64_t flags = 0)
 {
@@ -284,7 +284,7 @@ std::string reason_of(const std::function<void(struct slab_cache_args *)> &set,
 	return creation_reason("why", 64, &args, flags);
 }
 
-TEST(BadInputTest, EachWrongNameSaysWhatIsWrong)
+TEST(BadInputTest, EachWrongNameHasItsMessage)
 {
 	EXPECT_EQ(creation_reason(nullptr, 64), "the cache has no name");
 	EXPECT_EQ(creation_reason("", 64), "the cache has no name");
@@ -295,7 +295,7 @@ TEST(BadInputTest, EachWrongNameSaysWhatIsWrong)
 	EXPECT_EQ(creation_reason("size-64", 64), "names \"size-NUMBER\" are reserved");
 }
 
-TEST(BadInputTest, EachWrongNumberSaysWhatIsWrong)
+TEST(BadInputTest, EachWrongNumberHasItsMessage)
 {
 	EXPECT_EQ(creation_reason("why", 0), "the size is 0");
 	EXPECT_EQ(creation_reason("why", 32769), "the size is more than 32768 bytes");
@@ -309,7 +309,7 @@ TEST(BadInputTest, EachWrongNumberSaysWhatIsWrong)
 		  "args.limit is less than one slab");
 }
 
-TEST(BadInputTest, EachWrongCombinationSaysWhatIsWrong)
+TEST(BadInputTest, EachWrongCombinationHasItsMessage)
 {
 	const auto ctor = [](void *, void *) { return 0; };
 	const auto migrate = [](void *, void *, void *) { return 0; };
@@ -327,7 +327,7 @@ TEST(BadInputTest, EachWrongCombinationSaysWhatIsWrong)
 		  "args.migrate needs args.ctor");
 }
 
-TEST(BadInputTest, AMemberThatIsNotKnownSaysSo)
+TEST(BadInputTest, AnUnknownMemberHasItsMessage)
 {
 	struct {
 		struct slab_cache_args known;
@@ -339,7 +339,7 @@ TEST(BadInputTest, AMemberThatIsNotKnownSaysSo)
 		     "args has a member that this version of libslab does not know");
 }
 
-TEST(BadInputTest, ADuplicateSaysSoAndASuccessSaysNothing)
+TEST(BadInputTest, ADuplicateHasItsMessageAndASuccessNone)
 {
 	test_cache cache(64);
 
@@ -383,184 +383,6 @@ TEST_F(BadInputDeathTest, PanicChangesNothingOnSuccess)
 	EXPECT_NE(static_cast<struct slab_cache *>(cache), nullptr);
 }
 
-/* Wrong frees */
-
-/* Frees what must not be freed there. The compiler would warn of the use
- * afterwards, so it does not get to see which pointer it is. */
-void free_wrongly(struct slab_cache *cache, void *obj)
-{
-	void *volatile hidden = obj;
-
-	slab_free(cache, hidden);
-}
-
-TEST(BadInputTest, ObjectOfAnotherCacheIsReported)
-{
-	report_capture reports;
-	test_cache owner(64);
-	test_cache wrong(64);
-	void *obj = slab_alloc(owner);
-
-	fill(obj, 64, 7);
-	free_wrongly(wrong, obj);
-	EXPECT_EQ(reports.count(), 1u);
-	EXPECT_TRUE(reports.contains("Wrong slab cache. " + wrong.name() + " but object is from " +
-				     owner.name()))
-		<< reports.text();
-	EXPECT_TRUE(intact(obj, 64, 7));
-	EXPECT_EQ(stats_of(owner).objects, 1u);
-	slab_free(owner, obj);
-}
-
-TEST(BadInputTest, ObjectOfAnotherCacheIsContained)
-{
-	report_capture reports;
-	test_cache owner(64);
-	test_cache wrong(64);
-	std::vector<void *> objs = alloc_many(owner, 300);
-
-	for (std::size_t i = 0; i < objs.size(); i++) {
-		fill(objs[i], 64, i);
-		free_wrongly(wrong, objs[i]);
-	}
-	std::vector<void *> more = alloc_many(wrong, 300);
-	for (void *obj : more)
-		fill(obj, 64, 12345);
-	for (std::size_t i = 0; i < objs.size(); i++)
-		EXPECT_TRUE(intact(objs[i], 64, i));
-	EXPECT_EQ(slab_cache_validate(owner), 0);
-	EXPECT_EQ(slab_cache_validate(wrong), 0);
-	free_many(wrong, more);
-	free_many(owner, objs);
-}
-
-TEST(BadInputTest, ObjectOfAnotherCacheInABulkIsReported)
-{
-	report_capture reports;
-	test_cache owner(64);
-	test_cache wrong(64);
-	void *mixed[3] = {slab_alloc(owner), slab_alloc(wrong), slab_alloc(owner)};
-
-	slab_free_bulk(owner, 3, mixed);
-	EXPECT_TRUE(reports.contains("Wrong slab cache. " + owner.name() + " but object is from " +
-				     wrong.name()))
-		<< reports.text();
-	EXPECT_EQ(stats_of(owner).objects, 0u);
-	EXPECT_EQ(stats_of(wrong).objects, 1u);
-	slab_free(wrong, mixed[1]);
-}
-
-/* The first bytes of the segment that holds obj: the library's own data. */
-void *metadata_near(const void *obj)
-{
-	const std::uintptr_t segment = process_stats().segment_size;
-
-	return reinterpret_cast<void *>((reinterpret_cast<std::uintptr_t>(obj) & ~(segment - 1)) +
-					128);
-}
-
-TEST(BadInputTest, PointerIntoMetadataIsReported)
-{
-	report_capture reports;
-	test_cache cache(64);
-	void *obj = slab_alloc(cache);
-
-	slab_free(cache, metadata_near(obj));
-	EXPECT_EQ(reports.count(), 1u);
-	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
-	EXPECT_EQ(stats_of(cache).objects, 1u);
-	EXPECT_EQ(slab_cache_validate(cache), 0);
-	slab_free(cache, obj);
-}
-
-TEST(BadInputTest, PointerIntoMetadataInABulkIsReported)
-{
-	report_capture reports;
-	test_cache cache(64);
-	std::vector<void *> objs = alloc_many(cache, 2);
-
-	objs.insert(objs.begin() + 1, metadata_near(objs[0]));
-	slab_free_bulk(cache, objs.size(), objs.data());
-	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
-	EXPECT_EQ(stats_of(cache).objects, 0u);
-	EXPECT_EQ(slab_cache_validate(cache), 0);
-}
-
-/*
- * Two objects that are freed alternately: neither is ever the one that was freed last, so each
- * free looks right until there are as many free objects as the slab has. The third one
- * takes the place of the last-freed object.
- */
-void free_in_turns(struct slab_cache *cache, void *first, void *second,
-		   const report_capture &reports)
-{
-	for (unsigned i = 0; i < 200000 && !reports.count(); i++)
-		free_wrongly(cache, i % 2 ? first : second);
-}
-
-/* In a child, since nothing is right in that cache afterwards. */
-std::string frees_in_turns(std::size_t size, std::size_t cpu)
-{
-	return run_in_child([&] {
-		report_capture reports;
-		test_cache cache(size);
-		std::vector<void *> objs = alloc_many(cache, 3 * (65536 / size));
-		int failures = 0;
-
-		for (std::size_t i = 0; i < objs.size(); i++)
-			fill(objs[i], size, i);
-		pin(cpu);
-		slab_free(cache, objs.back());
-		free_in_turns(cache, objs[0], objs[1], reports);
-		unpin();
-		failures += !reports.count() ||
-			    reports.report(0).info.problem != SLAB_PROBLEM_DOUBLE_FREE;
-		for (std::size_t i = 2; i < objs.size() - 1; i++)
-			failures += !intact(objs[i], size, i);
-		/* The neighbours' descriptors are whole: they can be freed, and validated. */
-		for (std::size_t i = 2; i < objs.size() - 1; i++)
-			slab_free(cache, objs[i]);
-		slab_cache_validate(cache);
-		fflush(nullptr);
-		_exit(failures);
-		return failures;
-	});
-}
-
-TEST(BadInputTest, FreesInTurnsAreReportedBeforeTheyOverrunAStack)
-{
-	pin(0);
-	EXPECT_EQ(frees_in_turns(2048, 0), "");
-	EXPECT_EQ(frees_in_turns(64, 0), "");
-	unpin();
-}
-
-TEST(BadInputTest, FreesInTurnsOnAnotherCpuAreReportedBeforeTheyOverrunAStack)
-{
-	if (allowed_cpus().size() < 2)
-		GTEST_SKIP() << "one CPU";
-	pin(0);
-	EXPECT_EQ(frees_in_turns(2048, 1), "");
-	EXPECT_EQ(frees_in_turns(64, 1), "");
-	unpin();
-}
-
-TEST(BadInputTest, BulkFreesInTurnsAreReportedBeforeTheyOverrunAStack)
-{
-	EXPECT_EQ(run_in_child([] {
-			  report_capture reports;
-			  test_cache cache(2048);
-			  std::vector<void *> objs = alloc_many(cache, 64);
-			  void *turns[4] = {objs[0], objs[1], objs[0], objs[1]};
-
-			  for (unsigned i = 0; i < 1000 && !reports.count(); i++)
-				  slab_free_bulk(cache, 4, turns);
-			  _exit(reports.count() ? 0 : 1);
-			  return 0;
-		  }),
-		  "");
-}
-
 /* Environment */
 
 TEST(BadInputTest, UnknownEnvironmentValueIsOneLineAndTheDefault)
@@ -577,23 +399,6 @@ TEST(BadInputTest, UnknownEnvironmentValueIsOneLineAndTheDefault)
 	test_cache cache(64);
 
 	free_many(cache, alloc_many(cache, 100));
-}
-
-TEST(BadInputTest, DebugAbortEndsTheProcessAfterTheFirstReport)
-{
-	if (!running_again()) {
-		const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
-
-		EXPECT_NE(run.failure, "");
-		EXPECT_NE(run.output.find("Wrong slab cache."), std::string::npos) << run.output;
-		return;
-	}
-	test_cache owner(64);
-	test_cache wrong(64);
-	void *obj = slab_alloc(owner);
-
-	free_wrongly(wrong, obj);
-	slab_free(owner, obj);
 }
 
 } /* namespace */

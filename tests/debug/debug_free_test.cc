@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees that cannot be done in caches with debug flags, and leaks: each is
- * reported with what the pointer is instead, changes nothing, and what is not
- * freed is never handed out again.
+ * Frees that cannot be done in caches with debug flags: each is reported with what the
+ * pointer is instead, changes nothing, and an object that is not freed is never handed out
+ * again. Leaks: debug_leak_test.cc.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Frees, WrongFreeOfAnEntry,
 					 wrong_free{"PointerIntoAnOlderObject", true, false, 8}),
 			 [](const auto &info) { return std::string(info.param.name); });
 
-/* What a report says of an older entry, which holds 0x55, with another one allocated. */
+/* The lines of a report about an older entry, which holds 0x55, with another one allocated. */
 std::string older_entry(bool freed)
 {
 	return std::string("Detected in F by T\nSlab SLAB objects=1024 used=") +
@@ -436,98 +436,6 @@ TEST_F(DebugTest, SizedFreeOfNoObjectIsReportedOnce)
 						  SLAB_PROBLEM_INVALID_POINTER}));
 	slab_free_sized(memory, 40);
 	EXPECT_EQ(reports_.count(), 2u);
-}
-
-/* --- leaks ------------------------------------------------------------------------------ */
-
-__attribute__((noinline)) void *leak_here(struct slab_cache *cache)
-{
-	void *obj = slab_alloc(cache);
-
-	__asm__ volatile("" ::: "memory"); /* no call at the end that is a jump */
-	return obj;
-}
-
-TEST_F(DebugTest, LeaksAreListedWithWhoAllocatedThem)
-{
-	test_cache cache(64, all_debug_flags);
-	std::vector<void *> objs;
-
-	for (volatile int i = 0; i < 3; i = i + 1) /* one loop, one place */
-		objs.push_back(leak_here(cache));
-	slab_free(cache, hidden(objs[1]));
-	objs[1] = slab_alloc(cache);
-	EXPECT_EQ(cache.destroy(), -EBUSY);
-	expect_problem(SLAB_PROBLEM_LEAK,
-		       "Objects remaining in " + cache.name() + " on slab_cache_destroy", 0);
-	EXPECT_EQ(reported().info.leaked, 3u);
-	EXPECT_EQ(place(objs[0]).normalised(reported().text), head(cache, reported().reason) +
-								      "Object OBJ @offset=16\n"
-								      "Allocated in F age=N by T\n"
-								      "Object OBJ+192 @offset=208\n"
-								      "Allocated in F age=N by T\n"
-								      "Object OBJ+288 @offset=304\n"
-								      "Allocated in F age=N by T\n"
-								      "3 objects remain\n"
-								      "2 of them allocated by\n"
-								      "1 of them allocated by\n");
-	std::istringstream in(symbolized(reported().text));
-	unsigned named = 0;
-	for (std::string line; std::getline(in, line);)
-		named += line.find("leak_here+") != std::string::npos &&
-			 line.find(" (debug_free_test.cc:") != std::string::npos;
-	/* At each object and in the stack, where ThreadSanitizer has slab_alloc() first. */
-	EXPECT_EQ(named, under_tsan ? 1u : 3u) << reported().text;
-	free_many(cache, objs);
-	expect_contained(cache, 1);
-}
-
-TEST_F(DebugTest, EveryLeakIsListedOnce)
-{
-	test_cache cache(64, all_debug_flags);
-	const std::vector<void *> objs = alloc_many(cache, 1000);
-
-	EXPECT_EQ(cache.destroy(), -EBUSY);
-	EXPECT_GT(reports_.count(), 1u);
-	EXPECT_EQ(lines_with(reports_.text(), "Object 0x"), 1000u);
-	for (void *obj : objs) {
-		char number[40];
-
-		std::snprintf(number, sizeof(number), "Object %p @", obj);
-		EXPECT_EQ(lines_with(reports_.text(), number), 1u);
-	}
-	EXPECT_EQ(reports_.last().info.leaked, 1000u);
-	EXPECT_TRUE(reports_.contains("\n1000 objects remain\n"));
-	free_many(cache, objs);
-	expect_contained(cache, 1);
-}
-
-TEST_F(DebugTest, OlderAndYoungerObjectsAreLeaksAlike)
-{
-	test_cache cache(64);
-	void *older = slab_alloc(cache);
-
-	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
-	void *younger = slab_alloc(cache);
-	EXPECT_EQ(cache.destroy(), -EBUSY);
-	EXPECT_EQ(reported().info.leaked, 2u);
-	EXPECT_EQ(lines_with(reported().text, "Object 0x"), 2u);
-	EXPECT_EQ(lines_with(reported().text, "Allocated in "), 1u);
-	slab_free(cache, older);
-	slab_free(cache, younger);
-}
-
-/* What was not freed because it was damaged does not hold a cache back. */
-TEST_F(DebugTest, ObjectsThatWereNotFreedAreNoLeaks)
-{
-	test_cache cache(64, all_debug_flags);
-	char *obj = hidden(slab_alloc(cache));
-
-	obj[64] = 0;
-	slab_free(cache, obj);
-	EXPECT_EQ(reports_.count(), 1u);
-	EXPECT_EQ(cache.destroy(), 0);
-	EXPECT_EQ(reports_.count(), 1u);
 }
 
 } /* namespace */

@@ -22,7 +22,6 @@
 extern "C" {
 #include "core/debug_record.h"
 #include "cpu_slab.h"
-#include "bug/layout.h"
 #include "pages/segment.h"
 }
 
@@ -33,46 +32,7 @@ namespace
 
 constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
 
-std::vector<std::size_t> all_sizes()
-{
-	std::vector<std::size_t> sizes = {1000, 4096, 32768};
-
-	for (std::size_t size = 1; size <= 300; size++)
-		sizes.push_back(size);
-	return sizes;
-}
-
 /* --- where objects stand --------------------------------------------------------------- */
-
-/* The layout of all of them, by computation. */
-TEST_F(DebugTest, EveryLayoutIsAlignedAndHasRoomForItsRedZones)
-{
-	alignas(CPU_CACHELINE) char memory[sizeof(struct slab_cache)] = {};
-	auto *cache = reinterpret_cast<struct slab_cache *>(memory);
-
-	for (std::size_t size : all_sizes())
-		for (std::size_t align = 8; align <= 4096; align *= 2)
-			for (std::uint64_t flags : all_layouts()) {
-				struct debug_layout layout;
-
-				cache->object_size = size;
-				cache->align = align;
-				debug_layout(cache, flags, &layout);
-				const bool red = flags & SLAB_RED_ZONE;
-
-				SCOPED_TRACE(testing::Message()
-					     << size << ' ' << align << ' ' << flags);
-				ASSERT_EQ(layout.size % align, 0u);
-				ASSERT_EQ(layout.red_left % align, 0u);
-				ASSERT_GE(layout.red_left, red ? 8u : 0u);
-				ASSERT_GE(layout.inuse, size + (red ? 8 : 0));
-				ASSERT_LE(layout.red_left + layout.inuse, layout.size);
-				ASSERT_GE(layout.objects, 1u);
-				ASSERT_LE(layout.objects * layout.size,
-					  std::size_t{1} << layout.slab_shift);
-				ASSERT_EQ(layout.stride, flags & SLAB_STORE_USER ? 40u : 8u);
-			}
-}
 
 /* Three objects of a cache: aligned, apart, theirs to write, and freed. */
 void expect_usable(std::size_t size, std::size_t align, std::uint64_t flags)

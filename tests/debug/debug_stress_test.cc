@@ -10,11 +10,9 @@
  */
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
-#include <mutex>
 #include <random>
 #include <thread>
 #include <vector>
@@ -27,8 +25,8 @@
 #include <slab/stats.h>
 
 #include "../support/debugging.h"
-#include "../support/ownership.h"
 #include "../support/process.h"
+#include "../support/stress.h"
 
 using namespace slab_test;
 
@@ -36,14 +34,6 @@ namespace
 {
 
 const std::vector<std::size_t> sizes = {16, 61, 240, 712, 2112};
-
-std::chrono::milliseconds stress_time()
-{
-	const char *seconds = std::getenv("SLAB_STRESS_SECONDS");
-	const double wanted = seconds ? std::atof(seconds) : 2;
-
-	return std::chrono::milliseconds(static_cast<long>(wanted * 1000));
-}
 
 /* None every second time: that is where the fast path comes and goes. The trace
  * flag would only print. */
@@ -58,42 +48,10 @@ std::uint64_t random_debug_flags(std::mt19937 &random)
 	return dice < 7 ? some[dice - 4] : random() % 16;
 }
 
-class DebugStressTest : public testing::Test
+class DebugStressTest : public ArenaTest
 {
 protected:
-	DebugStressTest() : arena_(sizes) {}
-
-	/* A thread that works in the arena; `before` is run in it first. */
-	void add_worker(std::function<void()> before = nullptr, std::size_t most = 300)
-	{
-		const unsigned seed = ++workers_;
-
-		threads_.emplace_back([this, before, seed, most] {
-			{
-				std::lock_guard<std::mutex> guard(lock_);
-
-				running_.push_back(thread_id());
-			}
-			if (before)
-				before();
-			worker self(arena_, seed, most);
-			while (!stop_)
-				self.step();
-			std::lock_guard<std::mutex> guard(lock_);
-			running_.erase(std::find(running_.begin(), running_.end(), thread_id()));
-		});
-	}
-
-	/* A thread that does `act` over and over. */
-	void add_helper(std::function<void()> act, std::function<void()> before = nullptr)
-	{
-		threads_.emplace_back([this, act, before] {
-			if (before)
-				before();
-			while (!stop_)
-				act();
-		});
-	}
+	DebugStressTest() : ArenaTest(sizes) {}
 
 	/* A thread that changes the debug flags of all caches, back and forth. */
 	void add_switcher(unsigned seed)
@@ -116,27 +74,10 @@ protected:
 		});
 	}
 
-	void migrate_workers()
-	{
-		add_helper([this, random = std::mt19937(9)]() mutable {
-			std::lock_guard<std::mutex> guard(lock_);
-
-			for (pid_t tid : running_)
-				pin(random(), tid);
-		});
-	}
-
-	/* Let it all run, end it, and expect that nothing went wrong. */
+	/* Let it all run, and expect that nothing went wrong. */
 	void run()
 	{
-		const auto end = std::chrono::steady_clock::now() + stress_time();
-
-		while (std::chrono::steady_clock::now() < end && arena_.healthy() &&
-		       reports_.count() == 0)
-			std::this_thread::sleep_for(std::chrono::milliseconds(20));
-		stop_ = true;
-		for (std::thread &thread : threads_)
-			thread.join();
+		run_threads();
 		std::printf("debug flags were switched %lu times\n", switches_.load());
 		EXPECT_GT(switches_, 0u);
 		arena_.expect_whole();
@@ -144,9 +85,7 @@ protected:
 		EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 	}
 
-	arena arena_;
 	std::atomic<unsigned long> switches_{0};
-	report_capture reports_;
 
 private:
 	/* Without debug flags and objects, no slab of any kind is left. */
@@ -162,12 +101,6 @@ private:
 			EXPECT_EQ(stats_of(cache).slabs, 0u);
 		}
 	}
-
-	std::atomic<bool> stop_{false};
-	std::mutex lock_;
-	std::vector<pid_t> running_;
-	std::vector<std::thread> threads_;
-	unsigned workers_ = 0;
 };
 
 void shrink(struct slab_cache *cache)
@@ -232,7 +165,7 @@ TEST_F(DebugStressTest, ThreadsThatAreMigratedAndInterrupted)
 			(void)often;
 		});
 	add_switcher(6);
-	migrate_workers();
+	migrate_workers(9);
 	add_visitor(validate);
 	run();
 }

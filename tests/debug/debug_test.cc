@@ -297,7 +297,7 @@ TEST_F(DebugTest, SlabPaddingIsChecked)
 
 /* --- freelists and counts ------------------------------------------------------------ */
 
-/* What a slab says of itself, with an entry allocated in it. */
+/* The lines about a slab, with an entry allocated in it. */
 struct wrong_record {
 	const char *name;
 	void (*make_wrong)(const place &entry);

@@ -147,7 +147,7 @@ void see_report(const struct slab_report *report, void *)
 		      : WRONG);
 }
 
-TEST_F(GuardTest, TheHandlerOfReportsIsToldWhoItWas)
+TEST_F(GuardTest, TheReportHandlerGetsTheReportOfTheFault)
 {
 	char *obj = object_at(true);
 

@@ -338,7 +338,7 @@ TEST_F(GuardTest, WithDebugFlagsEveryNthIsTakenAboveThatToo)
 }
 
 /* Objects that are handed out again at once: a tick lets one of them be seen. */
-TEST_F(GuardTest, ATickFindsHotObjects)
+TEST_F(GuardTest, ATickSamplesFrequentAllocations)
 {
 	if (under_asan)
 		GTEST_SKIP() << "no cache has a fast path";
@@ -366,7 +366,7 @@ TEST_F(GuardTest, ATickFindsHotObjects)
 	EXPECT_FALSE(sample_wants_ticks());
 }
 
-TEST_F(GuardTest, ATickLeavesRareObjectsAlone)
+TEST_F(GuardTest, ATickLeavesRareAllocationsAlone)
 {
 	unsigned taken = 0;
 

@@ -38,7 +38,7 @@ complains() {
 	grep -q -e "$1" "$err" || fail "the error output lacks: $1"
 }
 
-one_sentence() {
+one_message() {
 	[ "$(wc -l <"$err")" -eq 1 ] || fail "more than one line: $1"
 }
 
@@ -124,17 +124,17 @@ says '(7 bad lines skipped)'
 for side in --once --malloc --slabinfo=off; do
 	expect 2 $side --bad-lines=refuse --ldif "$folder/bad.ldif"
 	complains "bad.ldif:7: .*; nothing is loaded"
-	one_sentence 'the first bad line is reported'
+	one_message 'the first bad line is reported'
 	[ -s "$out" ] && fail 'something was done in spite of a bad line'
 done
 
-# What cannot be done is said in one sentence, with status 2.
+# What cannot be done is one error message, with status 2.
 for options in '--seconds 0' '--seconds x' '--seconds nan' '--threads 0' '--threads 65' \
 	'--threads -1' '--entries 0' '--entries 1x' '--entries 99999999999999999999' \
 	'--bad-lines=ignore' '--nonsense' '--ldif' 'file.ldif' '--ldif /nonexistent' \
 	'--ldif /' '--ldif /dev/null'; do
 	expect 2 $options
-	one_sentence "$options"
+	one_message "$options"
 	[ -s "$out" ] && fail "something was done in spite of $options"
 done
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The LDIF reader: what it reads, and what it says about the rest. */
+/* The LDIF reader: what it reads, and what it reports about the rest. */
 extern "C" {
 #include "source.h"
 }
@@ -187,7 +187,7 @@ TEST_F(LdifTest, RefusesAtTheFirstBadLine)
 	EXPECT_NE(said.find("nothing is loaded"), std::string::npos);
 }
 
-TEST_F(LdifTest, SaysHowManyComplaintsItKeptBack)
+TEST_F(LdifTest, ShowsHowManyComplaintsItKeptBack)
 {
 	std::string content = "dn: uid=a\nuid: a\n";
 

@@ -38,7 +38,7 @@ TEST_F(EntryCacheTest, AnEntryLargerThanTheLimitIsRefused)
 	create(10000);
 	ASSERT_EQ(add(7), 0);
 	EXPECT_EQ(add(make(pool, "cn=x", {{"photo", std::string(20000, 'x')}})), -E2BIG);
-	EXPECT_TRUE(look(7)) << "for nothing, nobody has to go";
+	EXPECT_TRUE(look(7)) << "for nothing, no entry has to go";
 }
 
 TEST_F(EntryCacheTest, EntriesInUseAreNotEvicted)
@@ -63,7 +63,7 @@ TEST_F(EntryCacheTest, EntriesInUseAreNotEvicted)
 	EXPECT_EQ(stats().bytes, 0u);
 }
 
-/* The lock is held meanwhile. Who looked at all of them would have moved them to the main queue. */
+/* The lock is held meanwhile. A look at all of them would have moved them to the main queue. */
 TEST_F(EntryCacheTest, AnAddPassesByFewEntriesThatAreInUse)
 {
 	constexpr unsigned all = 1000;
@@ -226,7 +226,7 @@ TEST_F(ScanTest, SearchesTimeAndAgainLeaveTheHotSet)
 	}
 }
 
-/* Who touches each entry of a search once more while it is new does not make it hot. */
+/* Touching each entry of a search once more while it is new does not make it hot. */
 TEST_F(ScanTest, ASearchThatLooksAtWhatItAddedIsASearch)
 {
 	use_last_freed(0, hot);
@@ -248,7 +248,7 @@ TEST_F(ScanTest, AnotherHotSetTakesOver)
 	EXPECT_GE(present(5000, 5000 + hot), hot * 9 / 10);
 }
 
-TEST_F(ScanTest, WhoComesBackInTimeGoesToTheMainQueue)
+TEST_F(ScanTest, AnEntryThatComesBackInTimeGoesToTheMainQueue)
 {
 	use_last_freed(0, hot);
 	for (unsigned i = 1000; i < 1000 + capacity; i++)
@@ -347,8 +347,8 @@ TEST_F(QueueTest, AReplacementIsUsedAsTheOldOneWas)
 	EXPECT_TRUE(look(number(0)));
 }
 
-/* There is a place for each hash, so nobody else's takes its own. */
-TEST_F(QueueTest, WhoComesBackTooLateIsNew)
+/* There is a place for each hash, so no other hash takes its own. */
+TEST_F(QueueTest, AnEntryThatComesBackTooLateIsNew)
 {
 	create(100 * size, 1 << 20);
 	for (unsigned i = 0; i < 1000; i++)

@@ -7,7 +7,7 @@
 
 #include "entry_caches.h"
 
-/* What libslab calls when it moves entries, and what entries have that nobody is told. */
+/* What libslab calls when it moves entries, and parts of entries that no caller sees. */
 extern "C" {
 #include "entry/internal.h"
 }
@@ -219,8 +219,8 @@ TEST_F(MoveTest, WhatMovedCanBeChangedRemovedAndEvicted)
 	EXPECT_EQ(objects(), 0u);
 }
 
-/* Who asks for it meanwhile waits, and has it where it is then. */
-TEST_F(EntryCacheTest, NobodyGetsAReferenceWhileAnEntryMoves)
+/* A thread that looks it up meanwhile waits, and gets it at its new place. */
+TEST_F(EntryCacheTest, NoThreadGetsAReferenceWhileAnEntryMoves)
 {
 	struct dirsrv_entry *entry, *got = nullptr;
 	struct slab_cache *entries = cache_called("test.entry");

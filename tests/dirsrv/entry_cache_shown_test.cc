@@ -34,7 +34,7 @@ private:
 
 testing::Environment *const runtime_dir = testing::AddGlobalTestEnvironment(new RuntimeDir);
 
-/* What slabinfo says of this process's cache of entries. */
+/* What slabinfo shows of this process's cache of entries. */
 std::string slabinfo(const std::string &options)
 {
 	const std::string command =
@@ -82,7 +82,7 @@ protected:
 		EXPECT_TRUE(remove(19));
 	}
 
-	/* What the cache itself says, by the names that are attached. */
+	/* What the cache itself counts, by the names that are attached. */
 	std::map<std::string, std::uint64_t> own()
 	{
 		std::map<std::string, std::uint64_t> numbers;
@@ -125,7 +125,7 @@ TEST_F(EntryCacheShownTest, TheyAreGoneWithTheCache)
 	EXPECT_EQ(counters_of(slabinfo("--json")).at("cache_hits"), 0u);
 }
 
-/* By its handle anybody reaches them. */
+/* Every caller reaches them by its handle. */
 class EntryCacheDetachedTest : public EntryCacheTest
 {
 protected:

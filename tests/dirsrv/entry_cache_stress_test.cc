@@ -2,7 +2,7 @@
 /*
  * Readers without locks, while others add, evict, delete, change, replace and move what
  * they look at. Every value carries the number of its entry and the version of its
- * attribute, so whoever finds anything of another entry, of freed memory or of two
+ * attribute, so a reader that finds anything of another entry, of freed memory or of two
  * versions in one attribute sees it. And the same with a flavour that does not wait:
  * there the readers must notice, or they would not notice anything.
  */
@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "entries.h"
+#include "numbered_entries.h"
 
 using namespace dirsrv_test;
 using namespace slab_test;
@@ -65,7 +66,7 @@ public:
 			EXPECT_EQ(slab_cache_validate(cache_called(kind)), 0) << kind;
 	}
 
-	/* Writers do so many steps, and more until the number `until` is above 0; all others
+	/* Writers do a fixed number of steps, and more until the number `until` is above 0; all others
 	 * go on until these are done. */
 	void run(const std::vector<step> &writers, const std::vector<step> &others,
 		 const char *until = "evicts")
@@ -335,7 +336,7 @@ TEST_F(EntryCacheStressTest, CopiesNamesAndWalksSeeWholeEntries)
 	     &EntryCacheStressTest::walk, &EntryCacheStressTest::defrag});
 }
 
-TEST_F(EntryCacheStressTest, MemoryIsAskedBackMeanwhile)
+TEST_F(EntryCacheStressTest, MemoryIsReclaimedMeanwhile)
 {
 	run({&EntryCacheStressTest::write, &EntryCacheStressTest::write},
 	    {&EntryCacheStressTest::look, &EntryCacheStressTest::reclaim,

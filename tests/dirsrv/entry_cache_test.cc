@@ -41,7 +41,7 @@ TEST_F(EntryCacheTest, EntriesAreFoundByTheirNames)
 	EXPECT_EQ(named("ann"), words{"uid=ann,ou=b"});
 }
 
-TEST_F(EntryCacheTest, EachVisitsAllUntilItIsToldToStop)
+TEST_F(EntryCacheTest, EachVisitsAllUntilTheCallbackEndsIt)
 {
 	struct visit {
 		std::set<std::uint64_t> seen;
@@ -139,7 +139,7 @@ TEST_F(EntryCacheTest, AReaderKeepsWhatHeFoundUntilHeLeaves)
 		for (unsigned i = 100; i < 200; i++)
 			ASSERT_EQ(add(i), 0);
 		EXPECT_TRUE(is_whole(entry, 7));
-		EXPECT_FALSE(dirsrv_entry_get(entry)) << "nobody has a reference any more";
+		EXPECT_FALSE(dirsrv_entry_get(entry)) << "there is no reference any more";
 		EXPECT_GT(stats().pending, 0u);
 	}
 	EXPECT_EQ(dirsrv_entry_pool_barrier(pool), 0);
@@ -270,11 +270,11 @@ TEST_F(EntryCacheTest, LookupsOfAllThreadsAreCounted)
 
 TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 {
-	static std::map<std::string, unsigned> told;
+	static std::map<std::string, unsigned> reported;
 	struct dirsrv_entry *entry;
 
 	create(1 << 20);
-	told.clear();
+	reported.clear();
 	for (unsigned i = 0; i < 10; i++)
 		ASSERT_EQ(add(i), 0);
 	entry = get(7);
@@ -282,11 +282,12 @@ TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 	EXPECT_EQ(dirsrv_entry_cache_destroy(
 			  cache,
 			  [](const struct dirsrv_entry *held, unsigned references, void *) {
-				  told[dirsrv_dn_text(dirsrv_entry_dn(held), nullptr)] = references;
+				  reported[dirsrv_dn_text(dirsrv_entry_dn(held), nullptr)] =
+					  references;
 			  },
 			  nullptr),
 		  -EBUSY);
-	EXPECT_EQ(told, (std::map<std::string, unsigned>{{numbered_dn(7), 2}}));
+	EXPECT_EQ(reported, (std::map<std::string, unsigned>{{numbered_dn(7), 2}}));
 	EXPECT_TRUE(look(7)) << "the cache stays usable";
 	EXPECT_EQ(stats().entries, 1u);
 	EXPECT_EQ(add(8), 0);
@@ -294,23 +295,23 @@ TEST_F(EntryCacheTest, DestroyReportsWhatIsStillReferenced)
 	dirsrv_entry_put(entry);
 }
 
-/* fn is told of one entry, and meanwhile all others lose their references, and memory is short. */
+/* The callback gets one entry, and meanwhile all others lose their references, and memory is short. */
 TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyReportsThem)
 {
-	struct told {
+	struct leavers {
 		struct dirsrv_entry_pool *pool;
 		std::vector<struct dirsrv_entry *> held;
 		unsigned calls;
 		words wrong;
-	} told{pool, {}, 0, {}};
+	} leavers{pool, {}, 0, {}};
 
 	create(1 << 20);
 	for (unsigned i = 0; i < 64; i++) {
 		ASSERT_EQ(add(i), 0);
-		told.held.push_back(get(i));
+		leavers.held.push_back(get(i));
 	}
 	const auto put_all = [](const struct dirsrv_entry *entry, unsigned references, void *arg) {
-		auto *t = static_cast<struct told *>(arg);
+		auto *t = static_cast<struct leavers *>(arg);
 		const std::string dn = dirsrv_dn_text(dirsrv_entry_dn(entry), nullptr);
 
 		if (references != 1)
@@ -328,9 +329,9 @@ TEST_F(EntryCacheTest, ReferencesArePutWhileDestroyReportsThem)
 		}).join();
 	};
 
-	EXPECT_EQ(dirsrv_entry_cache_destroy(cache, put_all, &told), -EBUSY);
-	EXPECT_EQ(told.calls, 1u) << "the others have no reference any more";
-	EXPECT_EQ(told.wrong, words{});
+	EXPECT_EQ(dirsrv_entry_cache_destroy(cache, put_all, &leavers), -EBUSY);
+	EXPECT_EQ(leavers.calls, 1u) << "the others have no reference any more";
+	EXPECT_EQ(leavers.wrong, words{});
 	EXPECT_EQ(stats().bytes == 0, stats().entries == 0);
 }
 
@@ -344,7 +345,7 @@ TEST_F(EntryCacheTest, DestroyWithinASectionIsRefused)
 
 /* --- fork --------------------------------------------------------------------------------------- */
 
-/* Threads have the lock nearly all the time: they look for somebody to evict where all are held. */
+/* Threads have the lock nearly all the time: they look for an entry to evict where all are held. */
 TEST_F(EntryCacheTest, AChildUsesTheCacheWhateverThreadsWereAt)
 {
 	std::vector<struct dirsrv_entry *> held;

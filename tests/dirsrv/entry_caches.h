@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "entries.h"
+#include "numbered_entries.h"
 
 namespace dirsrv_test
 {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "entries.h"
+#include "numbered_entries.h"
 
 using namespace dirsrv_test;
 

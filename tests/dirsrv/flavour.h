@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The flavour of liburcu that tests use. ThreadSanitizer does not see into liburcu; there,
- * it is told what liburcu promises: what readers did before they left their sections has
+ * annotations state what liburcu promises: what readers did before they left their sections has
  * happened before what is done after a grace period.
  */
 #ifndef TESTS_DIRSRV_FLAVOUR_H
@@ -94,11 +94,11 @@ inline const struct rcu_flavor_struct *instead_of_flavour = nullptr;
 
 inline const struct rcu_flavor_struct *flavour()
 {
-	static const struct rcu_flavor_struct told = annotated::make();
+	static const struct rcu_flavor_struct with_annotations = annotated::make();
 
 	if (instead_of_flavour)
 		return instead_of_flavour;
-	return slab_test::under_tsan ? &told : &urcu_memb_flavor;
+	return slab_test::under_tsan ? &with_annotations : &urcu_memb_flavor;
 }
 
 } // namespace dirsrv_test

@@ -19,6 +19,7 @@
 
 #include "../support/process.h"
 #include "entries.h"
+#include "numbered_entries.h"
 
 using namespace dirsrv_test;
 using namespace slab_test;
@@ -344,7 +345,7 @@ TEST_F(OperationTest, WithoutMemoryThereIsNoOperation)
 
 /*
  * Workers execute operations; their number in the room is that of the life, written before
- * the operation can be found. Readers abandon whatever the places show. Whoever gets a
+ * the operation can be found. Readers abandon whatever the places show. A reader that gets a
  * reference must hold that very life, with its room. Memory goes back to the operating
  * system meanwhile, as far as readers may lose it: with operations of which many are made
  * and freed at once, whole slabs are empty.
@@ -379,7 +380,7 @@ protected:
 		dirsrv_operation_put(operation);
 	}
 
-	/* So many lives, and more until readers have met enough of them. */
+	/* `lives` lives, and more until readers have met enough of them. */
 	void work(unsigned worker)
 	{
 		for (unsigned i = 0; i < lives || got < enough; i++) {
@@ -445,7 +446,7 @@ TEST_F(LivesTest, ReadersGetTheLifeThatTheyAskedFor)
 	EXPECT_GT(got, 0u);
 }
 
-/* Objects of which nobody has a reference are still operations while a reader is there. */
+/* Objects without a reference are still operations while a reader is there. */
 TEST_F(OperationTest, MemoryOfAFreeOperationStaysWhileAReaderMayLook)
 {
 	std::vector<struct dirsrv_operation *> all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parameters of pblocks for tests: all of them as the header documents them, and values
- * of every type that can be told apart.
+ * of every type that can be distinguished.
  */
 #ifndef TESTS_DIRSRV_PBLOCK_PARAMETERS_H
 #define TESTS_DIRSRV_PBLOCK_PARAMETERS_H

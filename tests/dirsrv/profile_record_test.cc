@@ -11,7 +11,7 @@ using namespace slab_test;
 namespace
 {
 
-TEST_F(ProfileTest, IsOffUnlessAskedFor)
+TEST_F(ProfileTest, IsOffByDefault)
 {
 	EXPECT_EQ(pblock_recording, 0U);
 	EXPECT_EQ(pblock_quick_numbers, unsigned(SLAB_PBLOCK_NUMBERS));
@@ -133,7 +133,7 @@ TEST_F(ProfileTest, ACloneIsAPblockOfItsOwn)
 	EXPECT_EQ(read.kinds.size(), 2U);
 }
 
-TEST_F(ProfileTest, APblockWhoseEndWasNotTellableEndsWhenAnotherBegins)
+TEST_F(ProfileTest, APblockWhoseEndWasNotSeenEndsWhenAnotherBegins)
 {
 	start();
 	for (int parameter : {3, 130}) {
@@ -149,7 +149,7 @@ TEST_F(ProfileTest, APblockWhoseEndWasNotTellableEndsWhenAnotherBegins)
 	EXPECT_EQ(read.kinds[1].parameters.size(), 1U);
 }
 
-TEST_F(ProfileTest, PblocksFromBeforeAreToldApart)
+TEST_F(ProfileTest, PblocksFromBeforeAreCountedApart)
 {
 	Slapi_PBlock *pblock = slapi_pblock_new();
 
@@ -416,7 +416,7 @@ TEST_F(ProfileTest, TheEnvironmentRecordsAWholeProcess)
 	EXPECT_EQ(read_profile(file).parameters, (uses{{SLAPI_SEARCH_SCOPE, {0, 1}}}));
 }
 
-TEST_F(ProfileTest, AProcessWhoseProfileCannotBeWrittenSaysSo)
+TEST_F(ProfileTest, AProcessWhoseProfileCannotBeWrittenReportsIt)
 {
 	if (running_again())
 		exit(0);

@@ -20,11 +20,10 @@ protected:
 		return run_tool(program, {"--rounds=2", "a.trace"});
 	}
 
-	static void expect_refused(const std::string &text, const std::string &sentence)
+	static void expect_refused(const std::string &text, const std::string &message)
 	{
 		write_file("a.trace", text);
-		expect_tool_sentence(PBLOCK_REPLAY, {"a.trace"},
-				     "pblock-replay: a.trace" + sentence);
+		expect_tool_error(PBLOCK_REPLAY, {"a.trace"}, "pblock-replay: a.trace" + message);
 	}
 
 	work_dir dir;
@@ -229,7 +228,7 @@ TEST_F(ReplayTest, NamesAreFitForATerminalAndForJson)
 	expect_valid(tool_output(PBLOCK_REPLAY, {"--json", "a.trace", file}));
 }
 
-TEST_F(ReplayTest, WhatIsToldIsFitForATerminal)
+TEST_F(ReplayTest, MessagesAreFitForATerminal)
 {
 	const result got = replay("\x1b[31mred\n");
 
@@ -241,21 +240,19 @@ TEST_F(ReplayTest, BadUsage)
 {
 	const std::string see = "; see pblock-replay --help";
 
-	expect_tool_sentence(PBLOCK_REPLAY, {}, "pblock-replay: TRACE: no file is named" + see);
+	expect_tool_error(PBLOCK_REPLAY, {}, "pblock-replay: TRACE: no file is named" + see);
 	for (const char *rounds : {"-1", "x", "", "1000000001", "1e3"})
-		expect_tool_sentence(PBLOCK_REPLAY, {std::string("--rounds=") + rounds, "a.trace"},
-				     std::string("pblock-replay: ") + rounds +
-					     ": rounds are a number from 0 to 1000000000" + see);
-	expect_tool_sentence(PBLOCK_REPLAY, {"--fast"},
-			     "pblock-replay: --fast: no such option, or it takes no value" + see);
-	expect_tool_sentence(PBLOCK_REPLAY, {"no.trace"},
-			     "pblock-replay: no.trace cannot be read: No such file or directory");
-	expect_tool_sentence(PBLOCK_REPLAY, {"/"},
-			     "pblock-replay: / cannot be read: Is a directory");
-	expect_tool_sentence(PBLOCK_REPLAY,
-			     {"--profile=no/p.json", benchmarks("traces/search.trace")},
-			     "pblock-replay: no/p.json cannot be written: No such file or "
-			     "directory");
+		expect_tool_error(PBLOCK_REPLAY, {std::string("--rounds=") + rounds, "a.trace"},
+				  std::string("pblock-replay: ") + rounds +
+					  ": rounds are a number from 0 to 1000000000" + see);
+	expect_tool_error(PBLOCK_REPLAY, {"--fast"},
+			  "pblock-replay: --fast: no such option, or it takes no value" + see);
+	expect_tool_error(PBLOCK_REPLAY, {"no.trace"},
+			  "pblock-replay: no.trace cannot be read: No such file or directory");
+	expect_tool_error(PBLOCK_REPLAY, {"/"}, "pblock-replay: / cannot be read: Is a directory");
+	expect_tool_error(PBLOCK_REPLAY, {"--profile=no/p.json", benchmarks("traces/search.trace")},
+			  "pblock-replay: no/p.json cannot be written: No such file or "
+			  "directory");
 }
 
 TEST_F(ReplayTest, TheManualHasItsOptions)

@@ -18,13 +18,13 @@ inline std::string tool_output(const std::string &program, const std::vector<std
 	return got.out;
 }
 
-/* It does nothing but say this sentence. */
-inline void expect_tool_sentence(const std::string &program, const std::vector<std::string> &words,
-				 const std::string &sentence, int status = 2)
+/* It does nothing but print this error message. */
+inline void expect_tool_error(const std::string &program, const std::vector<std::string> &words,
+			      const std::string &message, int status = 2)
 {
 	const result got = run_tool(program, words);
 
-	EXPECT_EQ(got.err, sentence + "\n");
+	EXPECT_EQ(got.err, message + "\n");
 	EXPECT_EQ(got.status, status) << testing::PrintToString(words);
 	EXPECT_EQ(got.out, "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pblock-profile: the report and the picture of a real server's profile letter by letter
+ * pblock-profile: the report and the picture of a real server's profile byte by byte
  * (golden/ns-slapd.*), the arithmetic on profiles small enough to do by hand, and files
  * that are no profiles.
  */
@@ -52,11 +52,11 @@ protected:
 		return tool_output(PBLOCK_PROFILE, {"profile.json"});
 	}
 
-	void expect_refused(const std::string &text, const std::string &sentence)
+	void expect_refused(const std::string &text, const std::string &message)
 	{
 		write_file("bad.json", text);
-		expect_tool_sentence(PBLOCK_PROFILE, {"bad.json"},
-				     "pblock-profile: bad.json " + sentence);
+		expect_tool_error(PBLOCK_PROFILE, {"bad.json"},
+				  "pblock-profile: bad.json " + message);
 	}
 
 	work_dir dir;
@@ -205,9 +205,9 @@ TEST_F(ProfileToolTest, AProfileOfNothing)
 {
 	EXPECT_TRUE(contains(report({}), "No parameter was touched."));
 	EXPECT_TRUE(contains(report({kind(3, {})}), "profile: 3 pblocks, 0 gets, 0 sets"));
-	expect_tool_sentence(PBLOCK_PROFILE, {"--svg=no.svg", "profile.json"},
-			     "pblock-profile: no.svg: there is nothing to draw: no parameter was "
-			     "touched");
+	expect_tool_error(PBLOCK_PROFILE, {"--svg=no.svg", "profile.json"},
+			  "pblock-profile: no.svg: there is nothing to draw: no parameter was "
+			  "touched");
 	expect_valid(tool_output(PBLOCK_PROFILE, {"--json", "profile.json"}));
 }
 
@@ -252,12 +252,11 @@ TEST_F(ProfileToolTest, FilesThatAreNoProfiles)
 TEST_F(ProfileToolTest, SomethingBehindTheProfile)
 {
 	const std::string good = profile_of({kind(1, {{3, 0, 1}})});
-	const std::string sentence =
-		"is no profile of pblocks: something is behind the JSON object";
+	const std::string message = "is no profile of pblocks: something is behind the JSON object";
 
-	expect_refused(good + "x", sentence);
-	expect_refused(good + "\n" + good, sentence);
-	expect_refused(good + std::string(1, '\0') + good, sentence);
+	expect_refused(good + "x", message);
+	expect_refused(good + "\n" + good, message);
+	expect_refused(good + std::string(1, '\0') + good, message);
 	write_file("blanks.json", good + " \r\n\t\n");
 	EXPECT_EQ(run_tool(PBLOCK_PROFILE, {"blanks.json"}).status, 0);
 }
@@ -266,12 +265,12 @@ TEST_F(ProfileToolTest, AProfileThatIsTooLarge)
 {
 	write_file("large.json", "{");
 	ASSERT_EQ(truncate("large.json", static_cast<off_t>(3) << 30), 0);
-	expect_tool_sentence(PBLOCK_PROFILE, {"large.json"},
-			     "pblock-profile: large.json is no profile of pblocks: it has more "
-			     "than 1 GiB");
+	expect_tool_error(PBLOCK_PROFILE, {"large.json"},
+			  "pblock-profile: large.json is no profile of pblocks: it has more "
+			  "than 1 GiB");
 }
 
-TEST_F(ProfileToolTest, SumsThatNobodyCouldCount)
+TEST_F(ProfileToolTest, SumsOfMoreThan2To53)
 {
 	const std::string half = "\"gets\": 9007199254740992",
 			  sum = "is no profile of pblocks: its counts have a sum of more than 2^53";
@@ -284,9 +283,9 @@ TEST_F(ProfileToolTest, SumsThatNobodyCouldCount)
 		       sum);
 	write_file("half.json", replaced(profile_of({kind(1, {{3, 7, 1}})}), "\"gets\": 7", half));
 	EXPECT_EQ(run_tool(PBLOCK_PROFILE, {"half.json"}).status, 0);
-	expect_tool_sentence(PBLOCK_PROFILE, {"half.json", "half.json"},
-			     "pblock-profile: the counts of all profiles have a sum of more than "
-			     "2^53");
+	expect_tool_error(PBLOCK_PROFILE, {"half.json", "half.json"},
+			  "pblock-profile: the counts of all profiles have a sum of more than "
+			  "2^53");
 }
 
 TEST_F(ProfileToolTest, NamesOfFilesAreFitForATerminalAndForJson)
@@ -307,24 +306,22 @@ TEST_F(ProfileToolTest, BadUsage)
 {
 	const std::string see = "; see pblock-profile --help";
 
-	expect_tool_sentence(PBLOCK_PROFILE, {}, "pblock-profile: PROFILE: no file is named" + see);
-	expect_tool_sentence(PBLOCK_PROFILE, {"--colour"},
-			     "pblock-profile: --colour: no such option, or it takes no value" +
-				     see);
-	expect_tool_sentence(PBLOCK_PROFILE, {"--json=x", ns_slapd},
-			     "pblock-profile: --json=x: no such option, or it takes no value" +
-				     see);
-	expect_tool_sentence(PBLOCK_PROFILE, {"--svg"},
-			     "pblock-profile: --svg: a value is missing" + see);
-	expect_tool_sentence(PBLOCK_PROFILE, {"--json", "--svg=x", ns_slapd},
-			     "pblock-profile: --json: does not go with --svg" + see);
-	expect_tool_sentence(PBLOCK_PROFILE, {"no.json"},
-			     "pblock-profile: no.json cannot be read: No such file or directory");
-	expect_tool_sentence(PBLOCK_PROFILE, {"/"},
-			     "pblock-profile: / cannot be read: Is a directory");
-	expect_tool_sentence(PBLOCK_PROFILE, {"--svg=no/heat.svg", ns_slapd},
-			     "pblock-profile: no/heat.svg cannot be written: No such file or "
-			     "directory");
+	expect_tool_error(PBLOCK_PROFILE, {}, "pblock-profile: PROFILE: no file is named" + see);
+	expect_tool_error(PBLOCK_PROFILE, {"--colour"},
+			  "pblock-profile: --colour: no such option, or it takes no value" + see);
+	expect_tool_error(PBLOCK_PROFILE, {"--json=x", ns_slapd},
+			  "pblock-profile: --json=x: no such option, or it takes no value" + see);
+	expect_tool_error(PBLOCK_PROFILE, {"--svg"},
+			  "pblock-profile: --svg: a value is missing" + see);
+	expect_tool_error(PBLOCK_PROFILE, {"--json", "--svg=x", ns_slapd},
+			  "pblock-profile: --json: does not go with --svg" + see);
+	expect_tool_error(PBLOCK_PROFILE, {"no.json"},
+			  "pblock-profile: no.json cannot be read: No such file or directory");
+	expect_tool_error(PBLOCK_PROFILE, {"/"},
+			  "pblock-profile: / cannot be read: Is a directory");
+	expect_tool_error(PBLOCK_PROFILE, {"--svg=no/heat.svg", ns_slapd},
+			  "pblock-profile: no/heat.svg cannot be written: No such file or "
+			  "directory");
 }
 
 TEST_F(ProfileToolTest, TheManualHasItsOptions)

@@ -3,7 +3,7 @@
 #ifndef TESTS_DIRSRV_PROFILES_H
 #define TESTS_DIRSRV_PROFILES_H
 
-#include "../tools/server.h"
+#include "../support/server.h"
 
 #include <cstdint>
 #include <map>

@@ -246,7 +246,7 @@ TEST_F(BashTest, NamesAreNotExpanded)
 }
 
 #ifdef TMUX
-/* Somebody types, with names of others about. */
+/* Keys are typed, while processes with such names run. */
 TEST_F(BashTest, NamesAreQuotedOnTheCommandLine)
 {
 	const hostile_names names_of_others;

@@ -6,7 +6,7 @@
 #ifndef TESTS_DOCS_DOCUMENTS_H
 #define TESTS_DOCS_DOCUMENTS_H
 
-#include "../tools/server.h"
+#include "../support/server.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attached counters as they are read from outside: nobody is led astray, whatever stands in
- * memory, and what changes meanwhile. */
+/* Attached counters as they are read from outside, whatever stands in memory and changes
+ * meanwhile. */
 #include <memory>
 
 #include <sys/mman.h>
@@ -111,7 +111,7 @@ TEST_F(CountersTest, FromOutsideRowsThatMakeNoSenseAreLeftOut)
 }
 
 /* Many caches can claim many words each: an answer comes nevertheless, and soon. */
-TEST_F(CountersTest, FromOutsideOnlySoManyWordsAreRead)
+TEST_F(CountersTest, FromOutsideABoundedNumberOfWordsIsRead)
 {
 	std::vector<struct slab_counter> counters = large_counters();
 	std::vector<std::unique_ptr<test_cache>> caches;

@@ -53,7 +53,7 @@ TEST_F(CountersTest, ItsNumberIsTheSumOfItsWords)
 }
 
 /* The words of others cannot even be read. */
-TEST_F(CountersTest, WhoAsksForOneReadsThatAlone)
+TEST_F(CountersTest, OneOfThemIsReadAlone)
 {
 	void *page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -126,7 +126,7 @@ TEST_F(CountersTest, ACacheWithoutAnyHasAnEmptyList)
 	EXPECT_EQ(from_outside(cache.name()), "\"counters\":[]");
 }
 
-TEST_F(CountersTest, WhatIsSaidOfThemIsCopied)
+TEST_F(CountersTest, TheirDescriptionsAreCopied)
 {
 	char name[] = "found";
 	std::vector<struct slab_counter> one = {counter(name)};
@@ -341,9 +341,9 @@ TEST(CountersDestroyTest, ANewCacheInTheMemoryOfAFormerOneHasNone)
 	}
 }
 
-/* What detached words stood in may be unmapped at once, whoever reads. They are on pages of
- * their own, so that reading takes long. */
-TEST_F(CountersTest, NobodyReadsWordsThatWereDetached)
+/* The memory of detached words may be unmapped at once, even while a thread reads. They
+ * are on pages of their own, so that reading takes long. */
+TEST_F(CountersTest, DetachedWordsAreNotRead)
 {
 	constexpr std::size_t page = 4096, pages = 512;
 	std::atomic<bool> stop{false};
@@ -372,7 +372,7 @@ TEST_F(CountersTest, NobodyReadsWordsThatWereDetached)
 	reader.join();
 }
 
-/* The child of a fork that came while others read and attach has a lock that nobody holds. */
+/* In the child of a fork that came while threads read and attach, no thread holds the lock. */
 TEST_F(CountersTest, ForksMayComeWhileOthersReadAndAttach)
 {
 	std::vector<std::uint64_t> many(COUNTER_COPIES_MAX);

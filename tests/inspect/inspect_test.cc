@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Looking into a process through a reader: the numbers are those that the process
- * has of itself, and no memory, however it lies, leads the reader astray.
+ * has of itself, and damaged memory ends in an answer or a refusal. Lists of caches that
+ * change meanwhile: inspect_caches_test.cc.
  */
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <string>
 #include <thread>
@@ -16,14 +15,13 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <slab/debug.h>
 #include <slab/inspect.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "inspection.h"
 
 extern "C" {
 #include "control/server.h"
@@ -40,105 +38,6 @@ using namespace slab_test;
 
 namespace
 {
-
-/* Objects of a cache while this lives. */
-class objects
-{
-public:
-	objects(struct slab_cache *cache, std::size_t n)
-		: cache_(cache), objs_(alloc_many(cache, n))
-	{
-	}
-
-	~objects()
-	{
-		free_many(cache_, objs_);
-	}
-
-	objects(const objects &) = delete;
-	objects &operator=(const objects &) = delete;
-
-private:
-	struct slab_cache *cache_;
-	std::vector<void *> objs_;
-};
-
-/* What a reader does with what it has read; false: it says that it could not. */
-using meddling = std::function<bool(char *bytes, std::size_t size)>;
-
-int read_own_memory(std::uint64_t address, std::size_t size, char *to)
-{
-	const struct iovec local = {to, size};
-	const struct iovec remote = {reinterpret_cast<void *>(address), size};
-
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size)
-		       ? 0
-		       : -EFAULT;
-}
-
-int read_pieces(void *arg, std::uint64_t address, std::size_t size, std::size_t stride,
-		std::size_t count, void *to)
-{
-	const auto &meddle = *static_cast<meddling *>(arg);
-	char *at = static_cast<char *>(to);
-
-	EXPECT_GT(size, 0u);
-	EXPECT_GT(count, 0u);
-	for (std::size_t i = 0; i < count; i++, address += stride, at += size) {
-		if (read_own_memory(address, size, at) != 0 || !meddle(at, size))
-			return -EFAULT;
-	}
-	return 0;
-}
-
-/* An answer and what the call returned. */
-struct answered {
-	int result;
-	std::string text;
-};
-
-answered inspect(
-	const std::string &request, meddling meddle = [](char *, std::size_t) { return true; },
-	std::uint64_t root = reinterpret_cast<std::uint64_t>(&slab_root))
-{
-	struct slab_reader reader = {};
-	struct slab_answer answer;
-
-	reader.struct_size = sizeof(reader);
-	reader.read = read_pieces;
-	reader.arg = &meddle;
-	reader.pid = 42;
-	reader.command = "victim";
-	reader.now_ms = track_now();
-
-	answered all = {slab_inspect(&reader, root, request.c_str(), &answer), ""};
-
-	if (answer.text) {
-		EXPECT_EQ(std::strlen(answer.text), answer.length);
-		EXPECT_EQ(answer.text[answer.length - 1], '\n');
-		all.text = std::string(answer.text, answer.length - 1);
-	}
-	slab_answer_free(&answer);
-	return all;
-}
-
-/* The object of `json` that begins with this member, up to its first list. */
-std::string from_member(const std::string &json, const std::string &member)
-{
-	const std::size_t at = json.find(member);
-
-	return at == std::string::npos ? "" : json.substr(at, json.find("\"events\"", at) - at);
-}
-
-std::string number(const char *key, std::uint64_t value)
-{
-	return "\"" + std::string(key) + "\":" + std::to_string(value) + ",";
-}
-
-void expect_has(const std::string &text, const std::string &part)
-{
-	EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
-}
 
 TEST(InspectTest, NumbersAreThoseThatTheProcessHasOfItself)
 {
@@ -172,7 +71,7 @@ TEST(InspectTest, SlabsAreAsManyAndHoldAsMuchAsTheStatisticsSay)
 	expect_has(all.text, "\"current\",");
 }
 
-TEST(InspectTest, SlabsWithDebugFlagsSaySo)
+TEST(InspectTest, SlabsWithDebugFlagsShowThem)
 {
 	test_cache cache(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects held(cache, 10);
@@ -211,7 +110,7 @@ TEST(InspectTest, AnUnknownCacheIsNamed)
 		  "{\"slab\":2,\"ok\":false,\"error\":\"no cache is called \\\"enrty\\\"\"}");
 }
 
-TEST(InspectTest, AnAddressThatIsNoRootIsToldFromOneThatCannotBeRead)
+TEST(InspectTest, AnAddressThatIsNoRootIsDistinguishedFromOneThatCannotBeRead)
 {
 	static const char zeros[sizeof(slab_root)] __attribute__((aligned(8))) = {};
 	const answered none = inspect(
@@ -262,7 +161,7 @@ TEST(InspectTest, ReadsThatFailAnywhereFailTheWhole)
 }
 
 /* Flip bits in what is read, more and more often. */
-TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
+TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 {
 	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects many(plain, 5000), few(flagged, 300);
@@ -298,7 +197,7 @@ TEST(InspectTest, MemoryThatLiesEndsInAnAnswerOrARefusal)
 }
 
 /* The same of what stands in a table of counters alone, so that the rest is read. */
-TEST(InspectTest, TablesOfCountersThatLieAreReadToTheirEnd)
+TEST(InspectTest, DamagedTablesOfCountersAreReadToTheirEnd)
 {
 	test_cache cache(64);
 	static std::uint64_t words[64];
@@ -348,8 +247,6 @@ TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)
 	worker.join();
 }
 
-/* --- lists ------------------------------------------------------------------------ */
-
 /* CPUs in pairs make the longest list. */
 TEST(InspectTest, TheLongestListOfCpusIsWhole)
 {
@@ -381,201 +278,6 @@ TEST(InspectTest, TheLongestListOfCpusIsWhole)
 	expect_has(all.text, "\"cpus\":\"" + expected + "1023\"");
 }
 
-TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
-{
-	constexpr unsigned n = 300;
-	std::vector<struct slab_cache *> caches;
-	std::vector<std::vector<void *>> held;
-
-	for (unsigned i = 0; i < n; i++) {
-		const std::string name = "many-" + std::to_string(i);
-
-		caches.push_back(slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE));
-		held.push_back(alloc_many(caches[i], i + 1));
-	}
-
-	const answered all = inspect("stats");
-
-	for (unsigned i = 0; i < n; i++) {
-		expect_has(from_member(all.text, "\"name\":\"many-" + std::to_string(i) + "\""),
-			   number("objects", i + 1));
-		free_many(caches[i], held[i]);
-		EXPECT_EQ(slab_cache_destroy(caches[i]), 0);
-	}
-}
-
-/* Caches of which some are destroyed and created again all the time, one at a time. */
-class renewed_caches
-{
-public:
-	static constexpr unsigned n = 200;
-
-	renewed_caches()
-	{
-		for (unsigned i = 0; i < n; i++)
-			caches_.push_back(create(i));
-		thread_ = std::thread([this] {
-			std::mt19937 random(1);
-
-			while (!stop_) {
-				const unsigned i = static_cast<unsigned>(random() % n);
-
-				if (stays(i))
-					continue;
-				EXPECT_EQ(slab_cache_destroy(caches_[i]), 0);
-				caches_[i] = create(i);
-			}
-		});
-	}
-
-	~renewed_caches()
-	{
-		stop_ = true;
-		thread_.join();
-		for (struct slab_cache *cache : caches_)
-			EXPECT_EQ(slab_cache_destroy(cache), 0);
-	}
-
-	renewed_caches(const renewed_caches &) = delete;
-	renewed_caches &operator=(const renewed_caches &) = delete;
-
-	static bool stays(unsigned i)
-	{
-		return i % 10 == 0;
-	}
-
-	static std::string name(unsigned i)
-	{
-		return "renewed-" + std::to_string(i);
-	}
-
-private:
-	static struct slab_cache *create(unsigned i)
-	{
-		return slab_cache_create(name(i).c_str(), 64, nullptr, SLAB_NO_MERGE);
-	}
-
-	std::vector<struct slab_cache *> caches_;
-	std::atomic<bool> stop_{false};
-	std::thread thread_;
-};
-
-std::size_t occurrences(const std::string &text, const std::string &part)
-{
-	std::size_t n = 0;
-
-	for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at++)
-		n++;
-	return n;
-}
-
-TEST(InspectTest, NoCacheIsMissedWhileOthersComeAndGo)
-{
-	const renewed_caches caches;
-
-	for (unsigned round = 0; round < 100 && !HasFailure(); round++)
-		EXPECT_GE(process_stats().caches, caches.n - 1);
-}
-
-TEST(InspectTest, CachesThatComeAndGoAreSeenFromOutsideOnceAtMost)
-{
-	const renewed_caches caches;
-
-	for (unsigned round = 0; round < 10 && !HasFailure(); round++) {
-		const answered all = inspect("stats");
-
-		ASSERT_EQ(all.result, 0) << all.text;
-		for (unsigned i = 0; i < caches.n; i++) {
-			const std::string name = "\"name\":\"" + caches.name(i) + "\"";
-			const std::size_t seen = occurrences(all.text, name);
-
-			EXPECT_LE(seen, 1u) << name;
-			EXPECT_TRUE(seen == 1 || !caches.stays(i)) << name;
-		}
-	}
-}
-
-bool is_copy_of(const char *bytes, std::size_t size, const std::string &name)
-{
-	return size == sizeof(struct slab_cache) &&
-	       name == reinterpret_cast<const struct slab_cache *>(bytes)->name;
-}
-
-/* Caches in the order of their creation, of which the first is renewed: then it is last. */
-struct queue_of_caches {
-	explicit queue_of_caches(unsigned n)
-	{
-		for (unsigned i = 0; i < n; i++)
-			caches.push_back(create("queued-" + std::to_string(i)));
-	}
-
-	~queue_of_caches()
-	{
-		for (struct slab_cache *cache : caches)
-			EXPECT_EQ(slab_cache_destroy(cache), 0);
-	}
-
-	static struct slab_cache *create(const std::string &name)
-	{
-		return slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
-	}
-
-	bool renew_first()
-	{
-		const std::string name = slab_cache_name(caches.front());
-
-		EXPECT_EQ(slab_cache_destroy(caches.front()), 0);
-		caches.erase(caches.begin());
-		caches.push_back(create(name));
-		return true;
-	}
-
-	std::vector<struct slab_cache *> caches;
-};
-
-TEST(InspectTest, AListThatBreaksOffEachTimeIsRefused)
-{
-	test_cache before(64);
-	queue_of_caches queue(3);
-	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
-		/* What it says of the next cache is wrong from now on. */
-		return !is_copy_of(bytes, size, before.name()) || queue.renew_first();
-	});
-
-	EXPECT_EQ(all.result, -EAGAIN);
-	expect_has(all.text, "the list of caches of process 42 (victim) changed each time that it "
-			     "was read, or is damaged");
-}
-
-TEST(InspectTest, AListThatChangesWithoutGapsIsTakenWithEachCacheOnce)
-{
-	queue_of_caches queue(40);
-	test_cache behind(64), last(64);
-	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
-		/* Those in front of this one were seen, and will be seen again. */
-		return !is_copy_of(bytes, size, behind.name()) || queue.renew_first();
-	});
-
-	ASSERT_EQ(all.result, 0) << all.text;
-	for (struct slab_cache *cache : queue.caches)
-		EXPECT_EQ(occurrences(all.text,
-				      "\"name\":\"" + std::string(slab_cache_name(cache)) + "\""),
-			  1u);
-	expect_has(all.text, "\"name\":\"" + last.name() + "\"");
-}
-
-TEST(InspectTest, ADamagedListOfCachesIsRefused)
-{
-	test_cache before(64), damaged(64), after(64);
-	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
-		if (is_copy_of(bytes, size, damaged.name()))
-			reinterpret_cast<struct slab_cache *>(bytes)->magic++;
-		return true;
-	});
-
-	EXPECT_EQ(all.result, -EAGAIN);
-}
-
 TEST(InspectTest, ASegmentWithoutSlabsIsNoReasonToReadNothing)
 {
 	test_cache cache(64);
@@ -592,7 +294,7 @@ TEST(InspectTest, ASegmentWithoutSlabsIsNoReasonToReadNothing)
 
 /* --- layouts ---------------------------------------------------------------------------- */
 
-TEST(InspectTest, FieldsFarFromTheStartAreToldApart)
+TEST(InspectTest, FieldsFarFromTheStartAreDistinguished)
 {
 	const std::uint32_t next = FIELD(struct depot, next);
 	const std::uint32_t *begin = slab_root.layout, *end = begin + ROOT_FIELDS_MAX;
@@ -645,17 +347,6 @@ TEST(InspectTest, ASlabThatIsDescribedAnewIsLeftOutOfTraces)
 
 	EXPECT_EQ(all.result, 0);
 	expect_has(all.text, "\"sites\":[],\"tracked\":true");
-}
-
-/* Bytes of address space of this process. */
-std::size_t address_space()
-{
-	std::size_t pages = 0;
-	std::FILE *file = std::fopen("/proc/self/statm", "r");
-
-	EXPECT_EQ(std::fscanf(file, "%zu", &pages), 1);
-	std::fclose(file);
-	return pages * 4096;
 }
 
 /* Of the table that call sites are added up in: it is for all stacks that are known. */
@@ -721,4 +412,4 @@ TEST(InspectTest, NoSlabIsInTwoPlacesWhileThreadsWork)
 	EXPECT_EQ(stats.cpu_slabs + stats.partial + stats.full, stats.slabs);
 }
 
-} // namespace
+} /* namespace */

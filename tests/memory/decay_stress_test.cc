@@ -14,6 +14,7 @@
 #include "../support/ownership.h"
 #include "../support/passes.h"
 #include "../support/process.h"
+#include "../support/worker.h"
 
 using namespace slab_test;
 
@@ -111,7 +112,7 @@ TEST(DecayStressTest, PassesTrimsShrinksAndValidationsDoNotMeet)
 	place.expect_whole();
 }
 
-/* A child finds whole caches and locks that it can take, whatever was in hand. */
+/* A child finds whole caches and locks that it can take, whatever slabs were isolated. */
 TEST(DecayStressTest, ForksWhilePassesRun)
 {
 	arena place({100, 1000});

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory that goes back to the operating system by time: what goes, and what stays.
- * What is resident is asked of the system.
+ * The system is queried for what is resident.
  */
 #include <cstring>
 #include <set>
@@ -90,7 +90,7 @@ TEST(DecayTest, MemoryBySizeGoes)
 	EXPECT_EQ(resident(objs), 0u);
 }
 
-/* A thread that frees and then does nothing: nobody takes its CPU's slabs but a pass. */
+/* A thread that frees and then does nothing: only a pass takes its CPU's slabs. */
 TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 {
 	test_cache cache(object_size);
@@ -259,7 +259,7 @@ TEST(DecayTest, APurgedSlabIsLookedAtAgainWhenSomethingIsFreedIntoIt)
 	free_all(cache, s.live);
 }
 
-/* … whoever collects it. */
+/* … whichever call collects it. */
 TEST(DecayTest, APurgedSlabIsLookedAtAgainAfterAValidation)
 {
 	test_cache cache(object_size);
@@ -348,7 +348,7 @@ TEST(DecayTest, TypeSafeSlabsGoAfterAGracePeriodAndInOnePiece)
 	free_all(cache, s.live);
 }
 
-/* Objects that wait for their grace period are somebody's. */
+/* Objects that wait for their grace period may have readers. */
 TEST(DecayTest, ObjectsThatWaitForAGracePeriodKeepTheirContents)
 {
 	struct slab_cache_args args = {};

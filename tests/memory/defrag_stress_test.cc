@@ -14,8 +14,11 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
+
 #include "../support/flavours.h"
 #include "../support/movable.h"
+#include "../support/process.h"
 
 using namespace slab_test;
 
@@ -272,7 +275,7 @@ TEST(DefragRcuTest, WithinASectionItDoesNotWait)
 	dir.expect_dense(left);
 }
 
-/* Readers of a type-safe cache find objects that are free, or somebody else: they take
+/* Readers of a type-safe cache find objects that are free, or another entry: they take
  * a reference unless there is none left, and look again. */
 TEST_F(DefragStressTest, ReadersOfATypeSafeCacheRevalidate)
 {

@@ -11,7 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
+
 #include "../support/movable.h"
+#include "../support/process.h"
 
 extern "C" {
 #include "control/server.h"
@@ -169,12 +172,8 @@ TEST(DefragTest, SlabsWithAnObjectThatStaysAreFilled)
 	dir.verify_all();
 }
 
-TEST(DefragTest, WhenAllAreRefusedNothingMoves)
+void expect_nothing_moves(directory &dir)
 {
-	directory dir(5000);
-
-	dir.thin_out(10);
-	dir.refuse = [](const entry &) { return true; };
 	const std::vector<entry *> before = dir.places();
 	const struct slab_stats stats = stats_of(dir.cache());
 
@@ -182,7 +181,25 @@ TEST(DefragTest, WhenAllAreRefusedNothingMoves)
 	EXPECT_EQ(dir.places(), before);
 	EXPECT_EQ(stats_of(dir.cache()).slabs, stats.slabs);
 	EXPECT_EQ(stats_of(dir.cache()).objects, stats.objects);
+}
+
+TEST(DefragTest, WhenAllAreRefusedNothingMoves)
+{
+	directory dir(5000);
+
+	dir.thin_out(10);
+	dir.refuse = [](const entry &) { return true; };
+	expect_nothing_moves(dir);
 	EXPECT_EQ(stats_of(dir.cache()).moved, 0u);
+}
+
+TEST(DefragTest, WhenAllMigrationsFailNothingMoves)
+{
+	directory dir(5000);
+
+	dir.thin_out(10);
+	dir.fail = [](const entry &) { return true; };
+	expect_nothing_moves(dir);
 }
 
 TEST(DefragTest, AMigrationThatFailsLeavesTheObject)
@@ -204,21 +221,6 @@ TEST(DefragTest, AMigrationThatFailsLeavesTheObject)
 		ASSERT_EQ(dir.at(key), before[key]);
 	EXPECT_EQ(stats_of(dir.cache()).objects, objects);
 	dir.verify_all();
-}
-
-TEST(DefragTest, WhenAllMigrationsFailNothingMoves)
-{
-	directory dir(5000);
-
-	dir.thin_out(10);
-	dir.fail = [](const entry &) { return true; };
-	const std::vector<entry *> before = dir.places();
-	const struct slab_stats stats = stats_of(dir.cache());
-
-	EXPECT_EQ(slab_cache_defrag(dir.cache()), 0);
-	EXPECT_EQ(dir.places(), before);
-	EXPECT_EQ(stats_of(dir.cache()).slabs, stats.slabs);
-	EXPECT_EQ(stats_of(dir.cache()).objects, stats.objects);
 }
 
 TEST(DefragTest, ObjectsThatAreFreedMeanwhileAreNotMoved)
@@ -271,7 +273,7 @@ TEST(DefragTest, DebugFlagsMayBeSwitchedOnMeanwhile)
 
 /* --- others meanwhile ----------------------------------------------------------------- */
 
-/* Sparse slabs serve when the dense ones of their node are full: nobody there needs a
+/* Sparse slabs serve when the dense ones of their node are full: no allocation there needs a
  * fresh one. */
 TEST(DefragTest, AllocationsMeanwhileNeedNoFreshSlab)
 {
@@ -281,7 +283,7 @@ TEST(DefragTest, AllocationsMeanwhileNeedNoFreshSlab)
 	const struct slab_stats stats = stats_of(dir.cache());
 	std::vector<void *> taken;
 
-	/* All but what is in hand, one slab and a handful; on the same CPU. */
+	/* All but what is isolated, one slab and a few objects; on the same CPU. */
 	const std::size_t most = stats.total_objects - left - 2 * stats.objects_per_slab;
 
 	dir.before = [&] {
@@ -455,7 +457,7 @@ TEST(DefragTest, OtherCachesAreShrunkAsEver)
 
 /* --- bad input --------------------------------------------------------------------------- */
 
-TEST(DefragTest, WhoCannotMoveObjectsIsRefused)
+TEST(DefragTest, ACacheThatCannotMoveObjectsIsRefused)
 {
 	test_cache plain(100);
 

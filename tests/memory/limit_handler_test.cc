@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Who is told that an allocation failed at a limit: counters, and the handler.
- */
+/* Allocations that fail at a limit: they are counted, and the handler is called. */
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -26,12 +24,12 @@ namespace
 
 constexpr std::size_t mib = 1 << 20;
 
-struct told {
+struct call {
 	struct slab_cache *cache;
 	std::size_t limit;
 };
 
-/* Collects what the handler is told. */
+/* Collects the arguments of the handler. */
 struct listener {
 	listener()
 	{
@@ -49,7 +47,7 @@ struct listener {
 		slab_set_limit_handler(nullptr, nullptr);
 	}
 
-	std::vector<told> all;
+	std::vector<call> all;
 	void (*then)() = nullptr;
 };
 
@@ -144,9 +142,9 @@ TEST_F(LimitTest, TheProcessHasNoCacheToTell)
 
 	EXPECT_EQ(slab_malloc(2 * mib), nullptr);
 	ASSERT_EQ(heard.all.size(), 2U);
-	for (const told &told : heard.all) {
-		EXPECT_EQ(told.cache, nullptr);
-		EXPECT_EQ(told.limit, limit.bytes);
+	for (const call &call : heard.all) {
+		EXPECT_EQ(call.cache, nullptr);
+		EXPECT_EQ(call.limit, limit.bytes);
 	}
 	free_many(cache, objects);
 }
@@ -188,7 +186,7 @@ TEST_F(LimitTest, TheHandlerMayUseTheLibrary)
 	EXPECT_EQ(heard.all.size(), 1U);
 }
 
-TEST_F(LimitTest, NobodyIsToldAfterNull)
+TEST_F(LimitTest, NoHandlerIsCalledAfterNull)
 {
 	std::size_t calls;
 	{

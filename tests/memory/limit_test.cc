@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The limit of the process, and that nothing is lost at whatever place memory runs out.
- * Who is told of limits: limit_handler_test.cc. Limits of a cache: attributes_test.cc.
+ * The limit of the process. Its handler: limit_handler_test.cc. Limits of a cache:
+ * limit_cache_test.cc. No memory at all: out_of_memory_test.cc.
  */
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,7 +33,7 @@ constexpr std::size_t mib = 1 << 20;
 
 /* --- the process ------------------------------------------------------------------------- */
 
-TEST_F(LimitTest, TheProcessHasNoneUnlessAsked)
+TEST_F(LimitTest, TheProcessHasNoneByDefault)
 {
 	EXPECT_EQ(slab_limit(), 0U);
 	EXPECT_EQ(slab_set_limit(123456), 0);
@@ -197,7 +196,7 @@ TEST_F(LimitTest, ShrinkingInPlaceIsAllowedAboveIt)
 	}
 }
 
-/* Half a MiB of objects that it frees when it is asked. */
+/* Half a MiB of objects that args.reclaim frees. */
 class giving_cache
 {
 public:
@@ -242,7 +241,7 @@ private:
 	std::vector<void *> objects_;
 };
 
-TEST_F(LimitTest, NoCacheIsAskedForWhatFits)
+TEST_F(LimitTest, NoCacheReclaimsForWhatFits)
 {
 	giving_cache giving;
 	process_limit limit(1300 << 10);
@@ -253,7 +252,7 @@ TEST_F(LimitTest, NoCacheIsAskedForWhatFits)
 	slab_mfree(ptr);
 }
 
-TEST_F(LimitTest, NoCacheIsAskedForALargeOneThatTheProcessMayNotHave)
+TEST_F(LimitTest, NoCacheReclaimsForALargeOneBeyondTheLimit)
 {
 	giving_cache giving;
 	const std::size_t size = used_bytes() + 3 * mib;
@@ -266,7 +265,7 @@ TEST_F(LimitTest, NoCacheIsAskedForALargeOneThatTheProcessMayNotHave)
 	EXPECT_EQ(giving.calls, 0U);
 }
 
-TEST_F(LimitTest, CachesAreAskedForWhatALargeOneGrowsInPlace)
+TEST_F(LimitTest, CachesReclaimForWhatALargeOneGrowsInPlace)
 {
 	giving_cache giving;
 	void *ptr = slab_malloc(1100 << 10), *same;
@@ -399,117 +398,6 @@ TEST_F(LimitTest, TheVariableSetsIt)
 	const second_run run = run_again({"SLAB_LIMIT=1m"});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-}
-
-/* --- out of memory, everywhere ------------------------------------------------------------------ */
-
-/* Two names for one cache, samples, stacks and what is read of them. */
-void use_names_and_samples()
-{
-	struct slab_cache *caches[] = {slab_cache_create("one", 72, nullptr, 0),
-				       slab_cache_create("other", 72, nullptr, 0)};
-
-	for (struct slab_cache *cache : caches) {
-		if (!cache) {
-			EXPECT_EQ(errno, ENOMEM);
-			continue;
-		}
-		slab_cache_sample(cache, 1);
-		EXPECT_EQ(slab_cache_debug(cache, SLAB_STORE_USER), 0);
-
-		void *obj = slab_alloc(cache);
-
-		slab_cache_traces(
-			cache, SLAB_TRACES_ALLOCATED, 0,
-			[](const struct slab_call_site *, void *) { return 0; }, nullptr);
-		slab_free(cache, obj);
-		slab_cache_sample(cache, 0);
-		EXPECT_EQ(slab_cache_validate(cache), 0);
-		EXPECT_EQ(slab_cache_destroy(cache), 0);
-	}
-}
-
-/* Something of everything that takes memory; whatever of it fails is left out. */
-void use_everything()
-{
-	struct slab_cache_args args = {};
-	std::map<void *, std::size_t> large;
-	std::vector<void *> objects, more(300);
-	struct slab_cache *cache;
-	std::size_t got;
-
-	use_names_and_samples();
-	args.reserve = 20;
-	args.limit = 16 * mib;
-	args.reclaim = [](struct slab_cache *, void *) -> std::size_t { return 0; };
-	cache = slab_cache_create("everything", 2000, &args, 0);
-	if (!cache) {
-		EXPECT_EQ(errno, ENOMEM);
-		return;
-	}
-	objects = allocate_all(cache, 200);
-	for (int round = 0; round < 2; round++) {
-		got = slab_alloc_bulk(cache, SLAB_ALLOC_FULL, more.size(), more.data());
-		objects.insert(objects.end(), more.begin(), more.begin() + static_cast<long>(got));
-		if (void *obj = slab_alloc_node(cache, 0))
-			objects.push_back(obj);
-		EXPECT_EQ(slab_cache_debug(cache, round ? 0 : SLAB_POISON | SLAB_STORE_USER), 0);
-	}
-	for (std::size_t size : {40000UL, 400000UL, 3000000UL}) {
-		void *ptr = slab_malloc(size), *moved;
-
-		if (!ptr)
-			continue;
-		fill(ptr, size, size);
-		moved = slab_realloc(ptr, size * 2);
-		large[moved ? moved : ptr] = size;
-	}
-	for (const auto &object : large) {
-		EXPECT_TRUE(intact(object.first, object.second, object.second));
-		slab_mfree(object.first);
-	}
-	EXPECT_TRUE(all_distinct(objects));
-
-	/* The system has memory again. */
-	EXPECT_EQ(slab_set_fail(nullptr), 0);
-	objects.push_back(slab_alloc(cache));
-	EXPECT_NE(objects.back(), nullptr);
-	EXPECT_EQ(stats_of(cache).reserve_left, 20U);
-	EXPECT_EQ(stats_of(cache).objects, objects.size());
-	free_many(cache, objects);
-	EXPECT_EQ(slab_cache_validate(cache), 0);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-}
-
-/* At every place; ThreadSanitizer has little to say of one thread, and takes long. */
-constexpr unsigned step = under_tsan ? 7 : 1;
-
-TEST_F(LimitTest, NothingIsLostWhereverMemoryRunsOut)
-{
-	use_everything();
-	slab_trim();
-	const std::size_t before = used_bytes();
-
-	for (unsigned k = 1; k <= 40; k += step) {
-		failing fail("times=1,interval=" + std::to_string(k));
-
-		use_everything();
-		EXPECT_EQ(used_bytes(), before) << k;
-	}
-}
-
-TEST_F(LimitTest, NothingIsLostWhenItRunsOutForGood)
-{
-	use_everything();
-	slab_trim();
-	const std::size_t before = used_bytes();
-
-	for (unsigned k = 1; k <= 30; k += step) {
-		failing fail("interval=" + std::to_string(k));
-
-		use_everything();
-		EXPECT_EQ(used_bytes(), before) << k;
-	}
 }
 
 } /* namespace */

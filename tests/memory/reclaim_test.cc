@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches that are asked to free what they can: when, in which order, by whom, and that
- * they are still there while they are asked.
+ * Reclaim: when libslab calls a cache's args.reclaim, and in which order. What the
+ * callback may do: reclaim_callback_test.cc.
  */
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,65 +16,12 @@
 
 #include "../support/limits.h"
 #include "../support/process.h"
+#include "holder.h"
 
 using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
-
-/* A cache of things that need not be kept. */
-struct holder {
-	explicit holder(std::size_t objects, std::size_t limit = 0, std::size_t size = 1000,
-			std::uint64_t flags = 0)
-	{
-		struct slab_cache_args args = {};
-
-		args.limit = limit;
-		args.arg = this;
-		args.reclaim = [](struct slab_cache *asked, void *arg) -> std::size_t {
-			auto *self = static_cast<holder *>(arg);
-
-			EXPECT_EQ(asked, self->cache);
-			return self->reclaim();
-		};
-		test = std::make_unique<test_cache>(size, flags, &args);
-		cache = *test;
-		held = alloc_many(cache, objects);
-	}
-
-	~holder()
-	{
-		if (cache)
-			free_many(cache, held);
-	}
-
-	std::size_t reclaim()
-	{
-		std::size_t freed = 0;
-
-		calls++;
-		if (order)
-			order->push_back(this);
-		if (then)
-			then();
-		for (; freed < most && !held.empty(); freed++) {
-			slab_free(cache, held.back());
-			held.pop_back();
-		}
-		return freed + more;
-	}
-
-	std::unique_ptr<test_cache> test;
-	struct slab_cache *cache;
-	std::vector<void *> held;
-	std::size_t most = ~std::size_t{0}; /* is freed by one call */
-	std::size_t more = 0;                /* is said to be freed */
-	std::atomic<unsigned> calls{0};
-	std::vector<holder *> *order = nullptr;
-	std::function<void()> then;
-};
 
 /* --- when ------------------------------------------------------------------------------ */
 
@@ -88,7 +32,7 @@ TEST(ReclaimTest, TheFlagIsSet)
 	EXPECT_TRUE(stats_of(holder.cache).flags & SLAB_RECLAIM_ACCOUNT);
 }
 
-TEST(ReclaimTest, CachesThatCanBeAskedAreNotMerged)
+TEST(ReclaimTest, CachesWithReclaimAreNotMerged)
 {
 	test_cache plain(1000, 0), accounted(1000, SLAB_RECLAIM_ACCOUNT);
 	holder holder(0);
@@ -99,7 +43,7 @@ TEST(ReclaimTest, CachesThatCanBeAskedAreNotMerged)
 	EXPECT_NE(holder.cache, static_cast<struct slab_cache *>(later));
 }
 
-TEST(ReclaimTest, AtItsLimitACacheIsAskedAndNoOther)
+TEST(ReclaimTest, AtItsLimitACacheReclaimsAndNoOther)
 {
 	holder cache(0, mib), other(1000);
 	const std::vector<void *> objects = allocate_all(cache.cache, 900);
@@ -117,7 +61,7 @@ TEST(ReclaimTest, AtItsLimitACacheIsAskedAndNoOther)
 	free_many(cache.cache, more);
 }
 
-TEST(ReclaimTest, AtTheProcessesAllAre)
+TEST(ReclaimTest, AtTheLimitOfTheProcessAllReclaim)
 {
 	holder old(3000);
 	test_cache cache(1000);
@@ -129,7 +73,7 @@ TEST(ReclaimTest, AtTheProcessesAllAre)
 	free_many(cache, objects);
 }
 
-TEST(ReclaimTest, LargeAllocationsAskToo)
+TEST(ReclaimTest, LargeAllocationsReclaimToo)
 {
 	holder old(3000);
 	process_limit limit(0);
@@ -140,7 +84,7 @@ TEST(ReclaimTest, LargeAllocationsAskToo)
 	slab_mfree(ptr);
 }
 
-TEST(ReclaimTest, NobodyIsAskedForMoreThanThereMayBe)
+TEST(ReclaimTest, NoCacheReclaimsForMoreThanTheLimit)
 {
 	holder old(3000);
 	process_limit limit(0);
@@ -151,7 +95,7 @@ TEST(ReclaimTest, NobodyIsAskedForMoreThanThereMayBe)
 	EXPECT_EQ(old.calls, 0U);
 }
 
-TEST(ReclaimTest, SoTheyAreWhenTheSystemHasNoPages)
+TEST(ReclaimTest, AllReclaimWhenTheSystemHasNoPages)
 {
 	holder old(3000);
 	test_cache cache(1000);
@@ -162,7 +106,7 @@ TEST(ReclaimTest, SoTheyAreWhenTheSystemHasNoPages)
 	EXPECT_TRUE(old.held.empty());
 }
 
-TEST(ReclaimTest, WhatIsFreeServesBeforeAnybodyIsAsked)
+TEST(ReclaimTest, FreeMemoryServesBeforeReclaim)
 {
 	holder old(1000);
 	test_cache empty(1000), cache(1000);
@@ -175,7 +119,7 @@ TEST(ReclaimTest, WhatIsFreeServesBeforeAnybodyIsAsked)
 	EXPECT_EQ(old.calls, 0U);
 }
 
-TEST(ReclaimTest, WithNothingToGiveEachIsAskedOnceForAFailure)
+TEST(ReclaimTest, WithNothingToFreeEachReclaimsOncePerFailure)
 {
 	std::vector<std::unique_ptr<holder>> all;
 	test_cache cache(1000);
@@ -194,7 +138,7 @@ TEST(ReclaimTest, WithNothingToGiveEachIsAskedOnceForAFailure)
 	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
 }
 
-TEST(ReclaimTest, AConstructorThatFailsAsksNobody)
+TEST(ReclaimTest, AFailingConstructorReclaimsNothing)
 {
 	holder old(1000);
 	struct slab_cache_args args = {};
@@ -223,7 +167,7 @@ TEST(ReclaimTest, TheReserveIsTakenLast)
 
 /* --- in which order ------------------------------------------------------------------------ */
 
-TEST(ReclaimTest, TheLargestIsAskedFirst)
+TEST(ReclaimTest, TheLargestReclaimsFirst)
 {
 	std::vector<holder *> order;
 	holder small(100), large(5000), middle(1000);
@@ -236,7 +180,7 @@ TEST(ReclaimTest, TheLargestIsAskedFirst)
 	EXPECT_EQ(order, (std::vector<holder *>{&large, &middle, &small}));
 }
 
-TEST(ReclaimTest, OfLikeOnesThatWhichWasNotAskedForTheLongestTime)
+TEST(ReclaimTest, OfEqualOnesTheLeastRecentReclaimsFirst)
 {
 	std::vector<holder *> order;
 	holder a(1000), b(1010), c(990);
@@ -258,7 +202,7 @@ TEST(ReclaimTest, OfLikeOnesThatWhichWasNotAskedForTheLongestTime)
 		  std::vector<holder *>(order.begin() + 3, order.end()));
 }
 
-TEST(ReclaimTest, WhoHasNothingIsNotAsked)
+TEST(ReclaimTest, ACacheWithoutObjectsDoesNotReclaim)
 {
 	holder nothing(0);
 
@@ -285,7 +229,7 @@ TEST(ReclaimTest, AsMuchAsWasWantedGoesBack)
 	EXPECT_FALSE(old.held.empty());
 }
 
-TEST(ReclaimTest, ItEndsWhenNobodyCanFreeAnyMore)
+TEST(ReclaimTest, ItEndsWhenNoCacheCanFreeMore)
 {
 	holder a(2000), b(2000);
 
@@ -316,203 +260,6 @@ TEST(ReclaimTest, FreeMemoryGoesFirst)
 	free_many(cache, alloc_many(cache, 5000));
 	EXPECT_GE(slab_reclaim(mib), mib);
 	EXPECT_EQ(old.calls, 0U);
-}
-
-/* --- what a callback may do --------------------------------------------------------------------- */
-
-TEST(ReclaimTest, AnAllocationInACallbackThatFailsJustFails)
-{
-	holder old(1000);
-	test_cache cache(1000);
-	unsigned failed = 0;
-	process_limit limit(0);
-
-	old.then = [&] {
-		failed += slab_malloc(2 * mib) == nullptr;
-		EXPECT_EQ(slab_reclaim(1), 0U);
-	};
-	slab_free(cache, slab_alloc(cache));
-	EXPECT_EQ(old.calls, 1U);
-	EXPECT_EQ(failed, 1U);
-}
-
-TEST(ReclaimTest, NoLockIsHeld)
-{
-	holder old(1000);
-	test_cache cache(1000);
-	process_limit limit(0);
-
-	old.then = [&] {
-		std::thread([&] { /* locks that this thread might have would not be seen */
-				  struct slab_cache *other;
-
-				  slab_set_limit(0);
-				  other = slab_cache_create("of-a-callback", 300, nullptr,
-							    SLAB_NO_MERGE);
-				  ASSERT_NE(other, nullptr);
-				  slab_free(other, slab_alloc(other));
-				  for (struct slab_cache *each : {old.cache, other}) {
-					  EXPECT_GE(slab_cache_shrink(each), 0);
-					  EXPECT_EQ(slab_cache_validate(each), 0);
-					  EXPECT_EQ(slab_cache_debug(each, SLAB_RED_ZONE), 0);
-					  EXPECT_EQ(slab_cache_debug(each, 0), 0);
-				  }
-				  EXPECT_EQ(slab_cache_destroy(other), 0);
-		})
-			.join();
-		slab_set_limit(limit.bytes);
-	};
-	slab_free(cache, slab_alloc(cache));
-	EXPECT_EQ(old.calls, 1U);
-}
-
-TEST(ReclaimTest, ACacheCannotDestroyItselfInItsCallback)
-{
-	holder old(1000);
-
-	old.then = [&] { EXPECT_EQ(slab_cache_destroy(old.cache), -EBUSY); };
-	slab_reclaim(~std::size_t{0});
-	EXPECT_GE(old.calls, 1U);
-	EXPECT_EQ(slab_cache_validate(old.cache), 0);
-}
-
-TEST(ReclaimTest, DestructionWaitsForTheCallback)
-{
-	holder old(1000);
-	std::atomic<bool> asked{false}, go_on{false}, destroyed{false};
-
-	old.then = [&] {
-		asked = true;
-		while (!go_on)
-			std::this_thread::yield();
-		EXPECT_FALSE(destroyed);
-	};
-	std::thread asker([&] { slab_reclaim(1UL << 40); });
-
-	while (!asked)
-		std::this_thread::yield();
-	std::thread destroyer([&] {
-		EXPECT_EQ(old.test->destroy(), 0);
-		destroyed = true;
-	});
-
-	for (int i = 0; i < 50; i++)
-		usleep(1000);
-	go_on = true;
-	asker.join();
-	destroyer.join();
-	EXPECT_TRUE(destroyed);
-	old.cache = nullptr;
-}
-
-TEST(ReclaimTest, AChildOfACallbackCanDestroyWhatOthersAskedFor)
-{
-	holder old(1000), other(500);
-	std::atomic<bool> asked{false}, go_on{false};
-	std::string failure = "not run";
-
-	/* In the parent somebody is asking `other`, for ever as the child sees it. */
-	old.most = other.most = 0;
-	other.then = [&] {
-		if (!asked.exchange(true))
-			while (!go_on)
-				std::this_thread::yield();
-	};
-	std::thread asker([&] { slab_reclaim(1UL << 40); });
-
-	while (!asked)
-		std::this_thread::yield();
-	old.then = [&] {
-		failure = run_in_child([&] {
-			free_many(other.cache, other.held);
-			if (slab_cache_destroy(old.cache) != -EBUSY)
-				return 1;
-			return slab_cache_destroy(other.cache) == 0 ? 0 : 2;
-		});
-	};
-	test_cache cache(1000);
-	{
-		process_limit limit(0);
-
-		EXPECT_EQ(slab_malloc(65536), nullptr);
-	}
-	EXPECT_EQ(failure, "");
-	old.then = nullptr;
-	go_on = true;
-	asker.join();
-}
-
-/* --- all at once ------------------------------------------------------------------------------------ */
-
-TEST(ReclaimTest, ThreadsThatCreateAskAndDestroyDoNotMeet)
-{
-	std::atomic<bool> stop{false};
-	std::vector<std::thread> threads;
-	test_cache shared(1000);
-	process_limit limit(8 * mib);
-
-	for (unsigned t = 0; t < 3; t++)
-		threads.emplace_back([&, t] {
-			for (int i = 0; i < 60; i++) {
-				struct slab_cache_args args = {};
-				std::mutex lock;
-				std::vector<void *> held;
-				struct arg {
-					std::mutex *lock;
-					std::vector<void *> *held;
-				} arg = {&lock, &held};
-				const std::string name =
-					"busy-" + std::to_string(t) + "-" + std::to_string(i);
-				struct slab_cache *cache;
-
-				args.arg = &arg;
-				args.reclaim = [](struct slab_cache *asked,
-						  void *arg_) -> std::size_t {
-					auto *a = static_cast<struct arg *>(arg_);
-					const std::lock_guard<std::mutex> guard(*a->lock);
-					const std::size_t n = a->held->size();
-
-					for (void *obj : *a->held)
-						slab_free(asked, obj);
-					a->held->clear();
-					return n;
-				};
-				cache = slab_cache_create(name.c_str(), 600, &args, 0);
-				if (!cache)
-					continue;
-				for (int j = 0; j < 500; j++) {
-					void *obj = slab_alloc(cache);
-					const std::lock_guard<std::mutex> guard(lock);
-
-					if (obj)
-						held.push_back(obj);
-				}
-				{
-					const std::lock_guard<std::mutex> guard(lock);
-
-					for (void *obj : held)
-						slab_free(cache, obj);
-					held.clear();
-				}
-				EXPECT_EQ(slab_cache_destroy(cache), 0);
-			}
-			stop = true;
-		});
-	threads.emplace_back([&] {
-		while (!stop)
-			slab_reclaim(mib);
-	});
-	threads.emplace_back([&] {
-		while (!stop) {
-			const std::vector<void *> objects = allocate_all(shared, 20000);
-
-			EXPECT_LE(used_bytes(), limit.bytes);
-			free_many(shared, objects);
-		}
-	});
-	for (std::thread &thread : threads)
-		thread.join();
-	EXPECT_EQ(slab_cache_validate(shared), 0);
 }
 
 } /* namespace */

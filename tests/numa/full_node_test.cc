@@ -31,7 +31,7 @@ int node_of(void *page)
 	return status;
 }
 
-/* All memory of a node, as far as the system gives it to who does not insist. */
+/* All memory of a node, as far as the system gives it to a thread that prefers the node. */
 class hog
 {
 public:
@@ -44,7 +44,7 @@ public:
 		EXPECT_NE(start_, MAP_FAILED);
 		madvise(start_, bytes, MADV_NOHUGEPAGE);
 		EXPECT_EQ(syscall(SYS_mbind, start_, bytes, MPOL_PREFERRED, &mask, 64, 0), 0);
-		/* Until so many in a row are another node's. */
+		/* Until 512 in a row are another node's. */
 		for (std::size_t at = 0, others = 0; at < bytes && others < 512; at += page_bytes) {
 			char *page = static_cast<char *>(start_) + at;
 
@@ -99,7 +99,7 @@ TEST_F(FullNodeTest, TheMachineHasTwoNodes)
 	EXPECT_EQ(stats.nodes, 2u);
 }
 
-TEST_F(FullNodeTest, WhoInsistsGetsNothingElse)
+TEST_F(FullNodeTest, AStrictAllocationGetsNothingElse)
 {
 	const hog rest;
 	unsigned refused = 0;
@@ -116,7 +116,7 @@ TEST_F(FullNodeTest, WhoInsistsGetsNothingElse)
 		ASSERT_EQ(node_of(obj), full);
 }
 
-TEST_F(FullNodeTest, WhoPrefersItIsServedByAnother)
+TEST_F(FullNodeTest, APreferredAllocationIsServedByAnother)
 {
 	const hog rest;
 	unsigned elsewhere = 0;

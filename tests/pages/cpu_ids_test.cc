@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPU ids that the library was not told of: no /sys and /proc to read, a /sys that knows
+ * CPU ids that the library cannot know of: no /sys and /proc to read, a /sys that knows
  * fewer CPUs than threads run on, no system call that bounds the ids. Each test is a child
  * in which libslab starts there.
  */

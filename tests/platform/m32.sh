@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# -m32 is refused when the project is configured, in one sentence.
+# -m32 is refused when the project is configured, with one error message.
 # usage: m32.sh CMAKE SOURCE-FOLDER
 set -eu
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab_free_rcu() in caches with debug flags, and of what cannot be freed: whoever
- * called it is told, then and later.
+ * slab_free_rcu() in caches with debug flags, and of what cannot be freed: the
+ * report names the caller, then and later.
  */
 #include <string>
 #include <thread>
@@ -95,7 +95,7 @@ TEST_F(DebugTest, RcuFreeWhileItWaitsIsReported)
 	expect_contained(cache, 1);
 }
 
-TEST_F(DebugTest, RcuFreeAfterwardsNamesWhoFreedFirst)
+TEST_F(DebugTest, RcuFreeAfterwardsNamesTheFirstFree)
 {
 	test_cache cache(64, all_debug_flags, with_rcu());
 	void *obj = slab_alloc(cache);
@@ -119,7 +119,7 @@ TEST_F(DebugTest, RcuFreeOfADamagedObjectIsReportedAtOnce)
 		      0x00, 0xcc, 2);
 }
 
-TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithWhoFreedIt)
+TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithItsFree)
 {
 	test_cache cache(64, all_debug_flags, with_rcu());
 	char *obj = hidden(slab_alloc(cache));

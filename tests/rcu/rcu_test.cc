@@ -96,7 +96,7 @@ TEST_P(RcuTest, NothingIsWrittenToAnObjectThatWaits)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST_P(RcuTest, WhatWaitsIsRecycledWithoutAnybodysDoing)
+TEST_P(RcuTest, WhatWaitsIsRecycledWithoutAFurtherCall)
 {
 	struct slab_cache *cache = create();
 
@@ -347,7 +347,7 @@ TEST_P(RcuTest, NothingIsLostWhereverMemoryRunsOut)
 	unsigned failed = 0;
 
 	args.rcu = rcu;
-	/* None is destroyed before the end, so that each kind of memory is asked for. */
+	/* None is destroyed before the end, so that each kind of memory is needed. */
 	for (unsigned i = 0; i < 64; i++) {
 		const std::string name = "entry" + std::to_string(i);
 		const std::string spec = "times=1,interval=" + std::to_string(1 + i / 4 % 5);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who calls back: libslab's own thread is known to the flavour whose callbacks it runs.
- * And a fork's child, which has no such thread, waits for nobody.
+ * libslab's own thread is registered with the flavour whose callbacks it runs. The child
+ * of a fork, which has no such thread, does not wait for it.
  */
 #include <atomic>
 #include <chrono>
@@ -143,7 +143,7 @@ TEST_P(RcuThreadTest, AChildFreesWithoutWaiting)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-/* Who was waiting for a grace period when the parent forked is not there; nor is memory
+/* Threads that waited for a grace period when the parent forked do not exist; nor is memory
  * for fresh structs, of which 16 share a page. */
 TEST(Rcu, AChildWithoutMemoryFreesWithoutWaiting)
 {

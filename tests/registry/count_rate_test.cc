@@ -61,7 +61,7 @@ private:
 	std::thread thread_;
 };
 
-/* A thread that allocates until the end, and says how much. */
+/* A thread that allocates until the end, and how much. */
 class worker
 {
 public:
@@ -156,7 +156,7 @@ verdict judge(const mark &from, const mark &to)
 	return {n / known / truth, known >= (to.at - from.at) / 2 && error <= 0.05 * n};
 }
 
-/* So many allocations are made, and the estimate is certain, or still is not after a while. */
+/* `least` allocations are made, and the estimate is certain, or still is not after a while. */
 verdict judge_some(struct slab_cache *cache, const workers &of, std::uint64_t least)
 {
 	const mark from = mark_now(cache, of);

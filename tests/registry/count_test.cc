@@ -58,7 +58,7 @@ class CountTest : public testing::Test
 protected:
 	void TearDown() override
 	{
-		count_after_fork_child(); /* nobody asks for anything any more */
+		count_after_fork_child(); /* no request is left */
 	}
 };
 
@@ -70,7 +70,7 @@ void tick(unsigned n)
 	}
 }
 
-TEST_F(CountTest, UnlessItIsAskedForNothingIsCounted)
+TEST_F(CountTest, WithoutARequestNothingIsCounted)
 {
 	test_cache cache(64);
 
@@ -196,7 +196,7 @@ TEST_F(CountTest, FailedAllocationsAreNot)
 	EXPECT_EQ(counted(cache), 0U);
 }
 
-TEST_F(CountTest, CountingEndsWhenNobodyAsksAnyMore)
+TEST_F(CountTest, CountingEndsAfterTheLastRequest)
 {
 	test_cache cache(64);
 
@@ -213,7 +213,7 @@ TEST_F(CountTest, CountingEndsWhenNobodyAsksAnyMore)
 	EXPECT_EQ(inside(cache)->slots, inside(cache)->cpu_slots);
 }
 
-TEST_F(CountTest, WhoAsksForLongerIsHeard)
+TEST_F(CountTest, ALongerRequestPrevails)
 {
 	test_cache cache(64);
 
@@ -224,7 +224,7 @@ TEST_F(CountTest, WhoAsksForLongerIsHeard)
 	EXPECT_TRUE(count_is_open(cache));
 }
 
-TEST_F(CountTest, TimeInWhichNobodyAsksIsLeftOut)
+TEST_F(CountTest, TimeWithoutRequestsIsLeftOut)
 {
 	test_cache cache(64);
 
@@ -323,7 +323,7 @@ TEST_F(CountTest, ThreadsAreAllCounted)
 }
 
 /* Windows come and go while threads allocate: nothing else may come of it. */
-TEST_F(CountTest, WindowsUnderLoadHarmNobody)
+TEST_F(CountTest, WindowsUnderLoadDoNoHarm)
 {
 	test_cache cache(64);
 	std::vector<std::thread> threads;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The depot: a stack is stored once and comes back as it was, whoever saves it
+ * The depot: a stack is stored once and comes back as it was, whatever threads save it
  * at the same time, until the depot is full.
  */
 #include <atomic>
@@ -175,7 +175,7 @@ TEST(DepotTest, NoFramesAreNoStack)
 	EXPECT_EQ(load(0), stack());
 }
 
-TEST(DepotTest, AnIdThatNobodyGotHasNoFrames)
+TEST(DepotTest, AnIdThatWasNeverReturnedHasNoFrames)
 {
 	EXPECT_EQ(load(static_cast<std::uint32_t>(depot_bytes() / 8 + 1000)), stack());
 	EXPECT_EQ(load(UINT32_MAX), stack());

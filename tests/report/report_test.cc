@@ -217,7 +217,7 @@ TEST(ReportTest, GoesToStderrInOneWrite)
 
 constexpr unsigned reporters = 8, reports_each = 50;
 
-/* Nearly as long as a report gets, and telling: all of one letter. */
+/* Nearly as long as a report gets, and all of one letter, which names its thread. */
 std::string long_text(char letter)
 {
 	std::string text = heading(std::string("entry: ") + letter);
@@ -291,8 +291,8 @@ unsigned take_reports(std::string *text, char letter)
 struct mixture {
 	const char *name;
 	void (*report)();
-	const char *debug_flags; /* of the reports */
-	bool log;      /* or stderr, which is a pipe */
+	const char *reporters; /* the letter of each */
+	bool log;              /* or stderr, which is a pipe */
 };
 
 void PrintTo(const mixture &mixture, std::ostream *out)
@@ -331,7 +331,7 @@ TEST_P(ReportsAtOnceTest, DoNotMix)
 	std::string text = of.log ? log.text() : run.output;
 
 	EXPECT_EQ(run.failure, "");
-	for (const char letter : std::string(of.debug_flags)) {
+	for (const char letter : std::string(of.reporters)) {
 		const unsigned reports = take_reports(&text, letter);
 
 		/* A thread reports until its signal handler has reported often enough. */
@@ -440,25 +440,6 @@ TEST(ReportTest, TraceLinesGoToTheLogAndAreNotCounted)
 	EXPECT_EQ(run.failure, "");
 	EXPECT_EQ(text.compare(0, 26, "TRACE entry alloc 0x1230\nx"), 0) << text;
 	EXPECT_EQ(text.find('\n', 25), text.size() - 1);
-}
-
-TEST(ReportTest, NotesAreOneLine)
-{
-	testing::internal::CaptureStderr();
-	errno = 77;
-	slab_note("%s=%d", "answer", 42);
-	slab_note("%s", std::string(2000, 'x').c_str());
-	EXPECT_EQ(errno, 77);
-	const std::string text = testing::internal::GetCapturedStderr();
-
-	EXPECT_EQ(text.compare(0, 28, "libslab: answer=42\nlibslab: "), 0);
-	EXPECT_EQ(text.find('\n', 28), text.size() - 1);
-}
-
-TEST(ReportTest, FatalIsOneLineAndAbort)
-{
-	use_threadsafe_death_tests();
-	EXPECT_DEATH(slab_fatal("no memory for %d bytes", 48), "libslab: no memory for 48 bytes\n");
 }
 
 } /* namespace */

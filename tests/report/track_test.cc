@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracks: the stack from the caller of a public function on, the thread, its
- * name, the CPU, the age; and what they cost.
+ * Tracks: the stack from the caller of a public function on, the thread, the CPU, the age;
+ * and what they cost. Names of threads: track_names_test.cc.
  */
 #include <atomic>
 #include <cerrno>
@@ -20,6 +20,7 @@
 
 #include "../support/process.h"
 #include "../support/track_apart.h"
+#include "tracks.h"
 
 extern "C" {
 #include "report/track.h"
@@ -30,44 +31,7 @@ using namespace slab_test;
 namespace
 {
 
-/* Keeps the frame of a function on the stack: no call at its end is a jump. */
-#define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
-
-/* A public function of the library and what it does inside. Returns its caller. */
-__attribute__((noinline)) void inside(struct track *track, const void *caller)
-{
-	track_fill(track, caller);
-	NO_TAIL_CALL();
-}
-
-__attribute__((noinline)) const void *public_function(struct track *track)
-{
-	const void *caller = __builtin_return_address(0);
-
-	inside(track, caller);
-	NO_TAIL_CALL();
-	return caller;
-}
-
-struct slab_track describe(const struct track &track)
-{
-	struct slab_track described;
-
-	track_describe(&track, &described);
-	return described;
-}
-
-/* As many tracks as make a renamed thread's new name known. */
-struct track finished_track()
-{
-	struct track track;
-
-	for (int i = 0; i < 256; i++)
-		public_function(&track);
-	return track;
-}
-
-/* A stack that is its own for each `path`: so many calls, each of one of two functions. */
+/* A stack that is its own for each `path`: `calls` calls, each of one of two functions. */
 template <bool odd>
 __attribute__((noinline)) void walk_path(struct track *track, unsigned path, unsigned calls)
 {
@@ -151,12 +115,12 @@ TEST(TrackTest, OtherPlacesHaveOtherStacks)
 
 TEST(TrackTest, ACallerThatIsNotOnTheStackStandsAlone)
 {
-	const void *nobody = reinterpret_cast<const void *>(0x1234);
+	const void *no_frame = reinterpret_cast<const void *>(0x1234);
 	struct track track;
 
-	inside(&track, nobody);
+	inside(&track, no_frame);
 	ASSERT_EQ(describe(track).frames, 1U);
-	EXPECT_EQ(describe(track).frame[0], nobody);
+	EXPECT_EQ(describe(track).frame[0], no_frame);
 }
 
 /* As deep inside as the library never is. */
@@ -202,10 +166,10 @@ bool same_object(const void *one, const void *other)
 /* In a shared library, frames inside of it are known by their addresses. */
 TEST(TrackTest, ASharedLibraryLeavesItsOwnFramesOut)
 {
-	const void *nobody = reinterpret_cast<const void *>(0x1234);
+	const void *no_frame = reinterpret_cast<const void *>(0x1234);
 	struct slab_track described = {};
 
-	track_apart(nobody, &described);
+	track_apart(no_frame, &described);
 	ASSERT_GT(described.frames, 1U);
 	EXPECT_TRUE(same_object(described.frame[0], reinterpret_cast<const void *>(describe)));
 }
@@ -313,7 +277,7 @@ TEST(TrackTest, ATrackOfLaterIsNoTimeAgo)
 	EXPECT_EQ(describe(track).age_ms, 0U);
 }
 
-TEST(TrackTest, AnEmptyTrackDescribesNobody)
+TEST(TrackTest, AnEmptyTrackDescribesNoThread)
 {
 	const struct track track = {};
 	const struct slab_track described = describe(track);
@@ -332,131 +296,6 @@ TEST(TrackTest, ErrnoIsUntouched)
 	errno = EDOM;
 	public_function(&track);
 	EXPECT_EQ(errno, EDOM);
-}
-
-/* --- names of threads ------------------------------------------------------------ */
-
-TEST(TrackTest, AThreadHasTheNameItStartedWith)
-{
-	std::thread([] {
-		struct track track;
-
-		pthread_setname_np(pthread_self(), "exactly-15-long");
-		public_function(&track);
-		EXPECT_STREQ(describe(track).thread, "exactly-15-long");
-	}).join();
-}
-
-TEST(TrackTest, ARenamedThreadHasItsNewNameSoon)
-{
-	std::thread([] {
-		pthread_setname_np(pthread_self(), "before");
-		EXPECT_STREQ(describe(finished_track()).thread, "before");
-		pthread_setname_np(pthread_self(), "after");
-		EXPECT_STREQ(describe(finished_track()).thread, "after");
-	}).join();
-}
-
-/* As most are: something is allocated before the thread names itself. */
-TEST(TrackTest, AThreadThatNamesItselfEarlyIsKnownAtOnce)
-{
-	std::thread([] {
-		struct track track;
-
-		for (int i = 0; i < 4; i++)
-			public_function(&track);
-		pthread_setname_np(pthread_self(), "named-early");
-		public_function(&track);
-		EXPECT_STREQ(describe(track).thread, "named-early");
-	}).join();
-}
-
-TEST(TrackTest, ATrackKeepsTheNameThatTheThreadHadThen)
-{
-	std::thread([] {
-		pthread_setname_np(pthread_self(), "then");
-		const struct track then = finished_track();
-
-		pthread_setname_np(pthread_self(), "now");
-		EXPECT_STREQ(describe(finished_track()).thread, "now");
-		EXPECT_STREQ(describe(then).thread, "then");
-	}).join();
-}
-
-TEST(TrackTest, AThreadMayHaveNoName)
-{
-	std::thread([] {
-		struct track track;
-
-		pthread_setname_np(pthread_self(), "");
-		public_function(&track);
-		EXPECT_EQ(track.name, 0U);
-		EXPECT_STREQ(describe(track).thread, "");
-	}).join();
-}
-
-/* Track once in a new thread of that name. */
-struct track track_as(const std::string &name)
-{
-	struct track track;
-
-	std::thread([&] {
-		pthread_setname_np(pthread_self(), name.c_str());
-		public_function(&track);
-	}).join();
-	return track;
-}
-
-TEST(TrackTest, EqualNamesAreOneName)
-{
-	EXPECT_EQ(track_as("twins").name, track_as("twins").name);
-	EXPECT_NE(track_as("twins").name, track_as("twin").name);
-	EXPECT_NE(track_as("same-start-1").name, track_as("same-start-2").name);
-}
-
-TEST(TrackTest, ThreadsThatStartAtOnceKeepTheirNames)
-{
-	constexpr unsigned threads = 8, rounds = 20;
-
-	for (unsigned round = 0; round < rounds; round++) {
-		std::vector<std::thread> started;
-		std::atomic<unsigned> ready{0};
-
-		for (unsigned t = 0; t < threads; t++)
-			started.emplace_back([&, t] {
-				/* Two each have the same name, all the same beginning. */
-				const std::string name = "at-once-" + std::to_string(round) + "-" +
-							 std::to_string(t / 2);
-				struct track track;
-
-				pthread_setname_np(pthread_self(), name.c_str());
-				ready++;
-				while (ready < threads)
-					sched_yield();
-				public_function(&track);
-				EXPECT_EQ(describe(track).thread, name);
-			});
-		for (std::thread &thread : started)
-			thread.join();
-	}
-}
-
-TEST(TrackTest, WhenThereIsNoRoomForMoreNamesThreadsAreNameless)
-{
-	EXPECT_EQ(run_in_child([] {
-			  const struct track first = track_as("name-first");
-			  unsigned named = 0;
-
-			  for (unsigned i = 0; i < 4200; i++)
-				  named += track_as("name-" + std::to_string(i)).name != 0;
-			  /* This test's program had some already. */
-			  if (named < 4000 || named > 4094)
-				  return 1;
-			  if (track_as("one-too-many").name != 0)
-				  return 2;
-			  return std::strcmp(describe(first).thread, "name-first") == 0 ? 0 : 3;
-		  }),
-		  "");
 }
 
 /* --- the public functions ------------------------------------------------------------ */
@@ -489,7 +328,7 @@ void take_stacks(const struct slab_report *report, void *arg)
 	*static_cast<struct stacks *>(arg) = {report->allocated.frame[1], report->freed.frame[1]};
 }
 
-/* Allocate, free, and free again: the report tells who did the first two. */
+/* Allocate, free, and free again: the report shows the first two. */
 template <typename Allocate, typename Free>
 void expect_callers(Allocate allocate, Free free, struct slab_cache *cache, const char *what)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics: in scripted situations, with nobody else at work, every number is
+ * Statistics: in scripted situations, with no other thread, every number is
  * exact and the numbers add up.
  */
 #include <cerrno>
@@ -31,8 +31,8 @@ std::uint64_t node_sum(const std::uint64_t *counts, unsigned nodes)
 }
 
 /*
- * What must hold for any cache at any quiet moment. Objects that are gathered for
- * another CPU's slab are free, but their slab does not know it yet.
+ * What must hold for any cache at any quiet moment. Objects in a remote
+ * batch are free, but their slab does not count them yet.
  */
 void expect_consistent(struct slab_cache *cache)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Call sites: who allocated what is allocated and who freed what is free, added
+ * Call sites: those of allocated objects' allocations and of free objects' frees, added
  * up by stack, with ages, threads, CPUs and nodes, all or since a mark.
  */
 #include <algorithm>
@@ -51,7 +51,7 @@ __attribute__((noinline)) void free_here(struct slab_cache *cache, void *obj)
 	NO_TAIL_CALL();
 }
 
-/* A stack that is its own for each `path`: so many calls, each of one of two functions. */
+/* A stack that is its own for each `path`: `calls` calls, each of one of two functions. */
 template <bool odd>
 __attribute__((noinline)) void *allocate_on_path(struct slab_cache *cache, unsigned path,
 						 unsigned calls)
@@ -221,7 +221,7 @@ TEST_F(TracesTest, ThousandsOfStacksAreKeptApart)
 	free_many(cache, objs);
 }
 
-TEST_F(TracesTest, WasteIsWhatNobodyAskedFor)
+TEST_F(TracesTest, WasteIsBytesBeyondTheRequest)
 {
 	struct slab_cache *cache = cache_of_size(64);
 	flagged on(cache, SLAB_STORE_USER);
@@ -345,7 +345,7 @@ TEST_F(TracesTest, MarksGrow)
 
 /* --- what counts --------------------------------------------------------------------------- */
 
-/* Slabs of former debug flags still know who allocated from them. */
+/* Slabs of former debug flags still have the call sites of their objects. */
 TEST_F(TracesTest, EverySlabWithTheDebugFlagCounts)
 {
 	test_cache cache(64, SLAB_STORE_USER);

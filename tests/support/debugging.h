@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Debug flags in tests: where an object with debug flags stands and what is around
- * it (place), its report with the names of addresses instead of their numbers,
- * and rows of a dump to compare it with.
- */
+/* Debug flags in tests, and the fixture of tests that expect reports. */
 #ifndef TESTS_SUPPORT_DEBUGGING_H
 #define TESTS_SUPPORT_DEBUGGING_H
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,13 +17,11 @@
 #include <slab/stats.h>
 
 #include "objects.h"
+#include "place.h"
 #include "reports.h"
 
 extern "C" {
 #include "config/debug_spec.h"
-#include "core/debug_record.h"
-#include "core/slab.h"
-#include "pages/segment.h"
 }
 
 namespace slab_test
@@ -42,6 +34,16 @@ inline std::uint64_t debug_flags(const std::string &text)
 
 	EXPECT_EQ(debug_flags_parse(text.c_str(), text.size(), &flags), 0) << text;
 	return flags;
+}
+
+/* Sizes of objects that layouts are tried with. */
+inline std::vector<std::size_t> all_sizes()
+{
+	std::vector<std::size_t> sizes = {1000, 4096, 32768};
+
+	for (std::size_t size = 1; size <= 300; size++)
+		sizes.push_back(size);
+	return sizes;
 }
 
 /* All sixteen combinations of F, Z, P and U. */
@@ -107,185 +109,6 @@ public:
 private:
 	struct slab_cache *cache_;
 };
-
-/* An object with debug flags, allocated or free, and the bytes around it. */
-class place
-{
-public:
-	explicit place(void *obj) : object(static_cast<char *>(obj)), slab(slab_of(obj))
-	{
-		size = slab_size(slab);
-		index = static_cast<unsigned>(static_cast<std::size_t>(object - slab->cpu.base) /
-					      size);
-		debug = slab->debug;
-		start = slab->cpu.base + index * size;
-		end = start + size;
-		EXPECT_TRUE(!debug || object == debug_object_at(slab, index));
-	}
-
-	struct debug_object *record() const
-	{
-		return debug_record(slab, index);
-	}
-
-	struct slab_cache *cache() const
-	{
-		return slab_user(slab);
-	}
-
-	/* The first byte behind the slab's last object, and the slab's end. */
-	char *rest() const
-	{
-		return slab->cpu.base + slab->objects * size;
-	}
-
-	char *slab_end() const
-	{
-		return slab->cpu.base + slab_bytes(slab);
-	}
-
-	/* A report about this object, as it is every time: addresses are distances
-	 * from it, and names, places and times are one letter each. */
-	std::string normalised(const std::string &text) const
-	{
-		std::istringstream in(text);
-		std::string result;
-
-		for (std::string line; std::getline(in, line);) {
-			if (line.compare(0, 1, "\t") == 0) /* a frame of a stack */
-				continue;
-			result += (is_stack(line) ? stack_named(line) : numbers_named(line)) + "\n";
-		}
-		return result;
-	}
-
-	char *object;
-	struct slab *slab;
-	struct slab_debug *debug;
-	std::size_t size;
-	unsigned index;
-	char *start, *end; /* of its place */
-
-private:
-	static bool is_stack(const std::string &line)
-	{
-		return line.compare(0, 13, "Allocated in ") == 0 ||
-		       line.compare(0, 9, "Freed in ") == 0 ||
-		       line.compare(0, 12, "Detected in ") == 0;
-	}
-
-	/* "Freed in F age=N by T", if the line has all that belongs there. */
-	static std::string stack_named(const std::string &line)
-	{
-		const bool aged = line[0] != 'D';
-		const std::size_t age = line.find(" age="), cpu = line.find(" cpu=");
-		const std::size_t tid = line.find(" tid="), name = line.rfind(" (");
-
-		if (aged != (age != std::string::npos) || (aged && age > cpu) || cpu > tid ||
-		    name == std::string::npos || tid > name || line.back() != ')')
-			return line;
-		return line.substr(0, line.find(" in ")) + " in F" + (aged ? " age=N" : "") +
-		       " by T";
-	}
-
-	std::string numbers_named(const std::string &line) const
-	{
-		std::string result;
-
-		for (std::size_t at = 0; at < line.size();) {
-			const std::size_t end = line.find_first_not_of("0123456789abcdef", at + 2);
-			const std::size_t digits = std::min(end, line.size()) - at - 2;
-
-			if (line.compare(at, 2, "0x") == 0 &&
-			    (digits >= 6 ||
-			     line.compare(at - (at > 2 ? 3 : 0), 6, "fp=0x0") == 0)) {
-				result +=
-					name(std::stoull(line.substr(at + 2, digits), nullptr, 16));
-				at += 2 + digits;
-			} else {
-				result += line[at++];
-			}
-		}
-		return result;
-	}
-
-	std::string name(unsigned long long address) const
-	{
-		const auto base = reinterpret_cast<std::uintptr_t>(slab->cpu.base);
-		const long distance =
-			static_cast<long>(address - reinterpret_cast<std::uintptr_t>(object));
-
-		if (!address)
-			return "NULL";
-		if (address == reinterpret_cast<std::uintptr_t>(slab))
-			return "SLAB";
-		if (address < base || address >= base + slab_bytes(slab))
-			return "elsewhere";
-		if (!distance)
-			return "OBJ";
-		return "OBJ" + std::string(distance > 0 ? "+" : "") + std::to_string(distance);
-	}
-};
-
-/* The first lines of a report. */
-inline std::string head(struct slab_cache *cache, const std::string &reason)
-{
-	return std::string(77, '=') + "\nBUG " + slab_cache_name(cache) + ": " + reason + "\n" +
-	       std::string(77, '-') + "\n\n";
-}
-
-inline std::string fix(struct slab_cache *cache, const std::string &what)
-{
-	return std::string("FIX ") + slab_cache_name(cache) + ": " + what + "\n";
-}
-
-/* Bytes of a dump: "6b*63 a5" is 63 times 0x6b and once 0xa5. */
-inline std::vector<unsigned char> bytes_of(const std::string &spec)
-{
-	std::istringstream in(spec);
-	std::vector<unsigned char> bytes;
-
-	for (std::string item; in >> item;) {
-		const std::size_t star = item.find('*');
-		const std::size_t n =
-			star == std::string::npos ? 1 : std::stoul(item.substr(star + 1));
-
-		bytes.insert(
-			bytes.end(), n,
-			static_cast<unsigned char>(std::stoul(item.substr(0, 2), nullptr, 16)));
-	}
-	return bytes;
-}
-
-/* The rows of a dump that begins `offset` bytes from the object. */
-inline std::string rows(const std::string &label, long from,
-			const std::vector<unsigned char> &bytes)
-{
-	std::string text;
-
-	for (std::size_t at = 0; at < bytes.size(); at += 16) {
-		const long distance = from + static_cast<long>(at);
-		std::string hex, ascii;
-		char digits[4];
-
-		for (std::size_t i = at; i < at + 16 && i < bytes.size(); i++) {
-			std::snprintf(digits, sizeof(digits), "%02x ", bytes[i]);
-			hex += digits;
-			ascii += bytes[i] >= ' ' && bytes[i] <= '~' ? static_cast<char>(bytes[i])
-								    : '.';
-		}
-		hex.resize(48, ' ');
-		text += label + std::string(9 - label.size(), ' ') + "OBJ" +
-			(distance > 0 ? "+" : "") + (distance ? std::to_string(distance) : "") +
-			": " + hex + " |" + ascii + "|\n";
-	}
-	return text;
-}
-
-inline std::string rows(const std::string &label, long from, const std::string &spec)
-{
-	return rows(label, from, bytes_of(spec));
-}
 
 /*
  * A test of one cache's debugging: nothing may be reported but what it expects.

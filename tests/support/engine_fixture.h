@@ -44,6 +44,16 @@ struct state {
 	}
 };
 
+/* What an injected thread changes in the middle of a section. */
+struct stale_current {
+	char *slots;
+	struct cpu_slot *slot;
+	plain_slab *slab;
+	int cpu;
+	bool done;
+};
+inline stale_current stale;
+
 class EngineTest : public testing::TestWithParam<const char *>
 {
 protected:

@@ -7,6 +7,7 @@
 #define TESTS_SUPPORT_FAULTS_H
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include <fcntl.h>
@@ -103,6 +104,27 @@ inline void write_byte(void *address, char value)
 {
 	*static_cast<volatile char *>(address) = value;
 	std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+/* A file in memory, mapped. */
+inline char *mapped_file(std::size_t bytes)
+{
+	const int fd = memfd_create("fault-test", MFD_CLOEXEC);
+	void *start;
+
+	EXPECT_EQ(ftruncate(fd, static_cast<off_t>(bytes)), 0);
+	start = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	EXPECT_NE(start, MAP_FAILED);
+	return static_cast<char *>(start);
+}
+
+/* The compiler would warn of a free of this, so it does not get to see it. */
+inline void *address(std::uintptr_t number)
+{
+	void *volatile hidden = reinterpret_cast<void *>(number);
+
+	return hidden;
 }
 
 } /* namespace slab_test */

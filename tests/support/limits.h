@@ -6,14 +6,19 @@
 #ifndef TESTS_SUPPORT_LIMITS_H
 #define TESTS_SUPPORT_LIMITS_H
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <slab/debug.h>
 #include <slab/memory.h>
+#include <slab/stats.h>
 
 #include "objects.h"
 
@@ -33,6 +38,14 @@ inline std::size_t used_bytes()
 inline std::size_t slab_bytes_of(struct slab_cache *cache)
 {
 	return std::size_t{4096} << stats_of(cache).order;
+}
+
+inline std::uint64_t read_stat(struct slab_cache *cache, const char *name)
+{
+	std::uint64_t value = ~UINT64_C(0);
+
+	EXPECT_EQ(slab_stat_read(cache, name, &value), 0) << name;
+	return value;
 }
 
 /* The process may have `bytes` more than it has. */
@@ -86,6 +99,43 @@ inline std::vector<void *> allocate_all(struct slab_cache *cache, std::size_t at
 		objects.push_back(obj);
 	}
 	return objects;
+}
+
+/* Eight threads allocate and free at random, `steps` times each, and free all in the end:
+ * the most objects that they had at once. */
+inline std::size_t most_at_once(struct slab_cache *cache, unsigned steps)
+{
+	std::atomic<std::size_t> live{0}, most{0};
+	std::vector<std::thread> threads;
+
+	for (unsigned t = 0; t < 8; t++)
+		threads.emplace_back([&, t] {
+			std::vector<void *> mine;
+			std::mt19937 random(t);
+
+			for (unsigned i = 0; i < steps; i++) {
+				if (!mine.empty() && random() % 100 < 45) {
+					EXPECT_TRUE(intact(mine.back(), 64, t));
+					live--;
+					slab_free(cache, mine.back());
+					mine.pop_back();
+				} else if (void *obj = slab_alloc(cache)) {
+					const std::size_t now = ++live;
+					std::size_t before = most;
+
+					while (before < now &&
+					       !most.compare_exchange_weak(before, now))
+						;
+					fill(obj, 64, t);
+					mine.push_back(obj);
+				}
+			}
+			live -= mine.size();
+			free_many(cache, mine);
+		});
+	for (std::thread &thread : threads)
+		thread.join();
+	return most;
 }
 
 /* Leaves no limit and no failure behind. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes and threads of tests: children that cannot hang a test, running a
- * test again with another environment, resident memory, CPUs, timers.
+ * Processes of tests: children that cannot hang a test, running a test again with
+ * another environment.
  *
  * A child ends by SIGALRM after child_seconds, which only a deadlock reaches.
  */
@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,16 +18,16 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include "cpus.h"
+#include "resident.h"
 
 #if defined(__has_feature)
 #define TESTS_HAS_FEATURE(name) __has_feature(name)
@@ -218,160 +216,6 @@ inline second_run run_again(const std::vector<std::string> &settings)
 	close(output[0]);
 	return run;
 }
-
-/* How many pages of [start, start + size) hold memory. Pages that are not
- * mapped at all hold none. */
-inline std::size_t resident_pages(const void *start, std::size_t size)
-{
-	const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-	const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(start) & ~(page - 1);
-	const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(start) + size;
-	std::vector<unsigned char> in_core((end - first + page - 1) / page);
-	std::size_t pages = 0;
-
-	/* All at once, or one by one where some are not mapped. */
-	if (mincore(reinterpret_cast<void *>(first), end - first, in_core.data()) != 0)
-		for (std::size_t i = 0; i < in_core.size(); i++)
-			if (mincore(reinterpret_cast<void *>(first + i * page), page, &in_core[i]))
-				in_core[i] = 0;
-	for (const unsigned char state : in_core)
-		pages += state & 1;
-	return pages;
-}
-
-/* A number of /proc/self/statm, in bytes: 0 address space, 1 resident. */
-inline std::size_t statm(unsigned field)
-{
-	const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-	unsigned long values[2] = {0, 0};
-	FILE *file = std::fopen("/proc/self/statm", "r");
-
-	if (!file)
-		return 0;
-	if (std::fscanf(file, "%lu %lu", &values[0], &values[1]) != 2)
-		values[0] = values[1] = 0;
-	std::fclose(file);
-	return values[field] * page;
-}
-
-inline std::size_t address_space()
-{
-	return statm(0);
-}
-
-inline std::size_t resident_memory()
-{
-	return statm(1);
-}
-
-inline pid_t thread_id()
-{
-	return static_cast<pid_t>(syscall(SYS_gettid));
-}
-
-/* The CPUs that this process may run on, as it started. */
-inline const std::vector<int> &allowed_cpus()
-{
-	static const std::vector<int> cpus = [] {
-		std::vector<int> found;
-		cpu_set_t set;
-
-		CPU_ZERO(&set);
-		sched_getaffinity(0, sizeof(set), &set);
-		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-			if (CPU_ISSET(cpu, &set))
-				found.push_back(cpu);
-		return found;
-	}();
-
-	return cpus;
-}
-
-/* Keep thread `tid` (0: the caller) on one of the allowed CPUs, counted round. */
-inline void pin(std::size_t index, pid_t tid = 0)
-{
-	const std::vector<int> &cpus = allowed_cpus();
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpus[index % cpus.size()], &set);
-	/* A thread that has just ended is no failure. */
-	(void)sched_setaffinity(tid, sizeof(set), &set);
-}
-
-inline void unpin()
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	for (int cpu : allowed_cpus())
-		CPU_SET(cpu, &set);
-	(void)sched_setaffinity(0, sizeof(set), &set);
-}
-
-/* Keeps the caller on one CPU while this object lives: a slab's free objects are its
- * owner's, and another CPU would begin slabs of its own. */
-class on_one_cpu
-{
-public:
-	on_one_cpu()
-	{
-		(void)sched_getaffinity(0, sizeof(before_), &before_);
-		pin(0);
-	}
-
-	~on_one_cpu()
-	{
-		(void)sched_setaffinity(0, sizeof(before_), &before_);
-	}
-
-	on_one_cpu(const on_one_cpu &) = delete;
-	on_one_cpu &operator=(const on_one_cpu &) = delete;
-
-private:
-	cpu_set_t before_;
-};
-
-/*
- * Interrupts the calling thread by a signal, many times a second, for as long as
- * this object lives. The handler, unless you give one, lets another thread have the CPU: preemption,
- * between any two instructions, in places where it is rare otherwise.
- */
-class interruptions
-{
-public:
-	explicit interruptions(long per_second, void (*handler)(int) = [](int) { sched_yield(); })
-	{
-		struct sigaction action = {};
-		struct sigevent event = {};
-		struct itimerspec times = {};
-
-		action.sa_handler = handler;
-		action.sa_flags = SA_RESTART;
-		sigaction(SIGUSR1, &action, nullptr);
-		event.sigev_notify = SIGEV_THREAD_ID;
-		event.sigev_signo = SIGUSR1;
-		event._sigev_un._tid = thread_id();
-		active_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
-		times.it_interval.tv_nsec = 1000000000L / per_second;
-		times.it_value = times.it_interval;
-		if (active_)
-			timer_settime(timer_, 0, &times, nullptr);
-	}
-
-	~interruptions()
-	{
-		if (active_)
-			timer_delete(timer_);
-	}
-
-	interruptions(const interruptions &) = delete;
-	interruptions &operator=(const interruptions &) = delete;
-
-private:
-	timer_t timer_ = nullptr;
-	bool active_ = false;
-};
 
 } /* namespace slab_test */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each of liburcu's flavours under test: threads that they know, readers that do what
- * they are told, and a flavour that counts.
+ * Each of liburcu's flavours under test: threads that they know, readers that follow
+ * orders, and a flavour that counts.
  */
 #ifndef TESTS_SUPPORT_READERS_H
 #define TESTS_SUPPORT_READERS_H

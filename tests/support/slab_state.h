@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <ostream>
 #include <thread>
 #include <vector>
 
@@ -17,6 +16,7 @@
 
 #include "objects.h"
 #include "process.h"
+#include "slab_place.h"
 
 extern "C" {
 #include "core/node.h"
@@ -31,16 +31,6 @@ extern "C" {
 
 namespace slab_test
 {
-
-enum class at { current, partial, handed_off, full, node, free, lost };
-
-inline std::ostream &operator<<(std::ostream &out, at state)
-{
-	static const char *const names[] = {"current", "partial", "handed_off", "full",
-					    "node",    "free",    "lost"};
-
-	return out << names[static_cast<int>(state)];
-}
 
 class SlabStateTest : public testing::Test
 {
@@ -152,77 +142,19 @@ protected:
 			free(alloc());
 	}
 
-	static unsigned local(struct slab *slab)
-	{
-		return cpu_slab_free_count(&slab->cpu);
-	}
-
-	static unsigned remote(struct slab *slab)
-	{
-		return slab->remote >> 16 & 0xffff;
-	}
-
-	static bool is_on(std::uint64_t word, const struct slab *slab)
-	{
-		for (; word; word = cpu_word_slab(word)->next)
-			if (cpu_word_slab(word) == &slab->cpu)
-				return true;
-		return false;
-	}
-
-	bool is_on_node(const struct slab *slab) const
-	{
-		for (struct slab *s = cache_->node[slab->node].partial.slabs.first; s; s = s->next)
-			if (s == slab)
-				return true;
-		return false;
-	}
-
-	enum at state_on_cpus(const struct slab *slab) const
-	{
-		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-			const struct cpu_slot *s = slot(static_cast<int>(cpu));
-			const enum at found = s->current == &slab->cpu     ? at::current
-					      : is_on(s->partial, slab)    ? at::partial
-					      : is_on(s->handed_off, slab) ? at::handed_off
-									   : at::lost;
-
-			if (found == at::lost)
-				continue;
-			EXPECT_EQ(cpu_slab_owner(&slab->cpu), cpu);
-			return found;
-		}
-		return at::lost;
-	}
-
-	/* Where a slab is; it must look as that state says. */
 	enum at state(const struct slab *slab) const
 	{
-		const enum at on_cpu = state_on_cpus(slab);
-
-		if (slab->cpu.user != cache_)
-			return at::free;
-		if (on_cpu != at::lost) {
-			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
-			EXPECT_EQ(slab->listed, 0);
-			EXPECT_FALSE(is_on_node(slab));
-			return on_cpu;
-		}
-		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
-		EXPECT_EQ(is_on_node(slab), slab->listed == 1);
-		if (slab->listed) {
-			EXPECT_EQ(slab->remote & REMOTE_OWNED, REMOTE_OWNED);
-			return at::node;
-		}
-		EXPECT_EQ(slab->remote, 0u);
-		EXPECT_EQ(cpu_slab_free_count(&slab->cpu), 0u);
-		EXPECT_EQ(slab->initialized, slab->objects);
-		return slab->remote == 0 ? at::full : at::lost;
+		return state_of(cache_, slab);
 	}
 
 	enum at state(void *obj) const
 	{
 		return state(slab_of(obj));
+	}
+
+	bool is_on_node(const struct slab *slab) const
+	{
+		return slab_test::is_on_node(cache_, slab);
 	}
 
 	/* What must hold between any two steps. */

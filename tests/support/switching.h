@@ -22,7 +22,7 @@ constexpr std::size_t object_size = 96;
 class SwitchTest : public DebugTest
 {
 protected:
-	/* Nothing is reported in these tests unless they say so. */
+	/* Nothing is reported in these tests unless they expect it. */
 	void TearDown() override
 	{
 		EXPECT_EQ(reports_.count(), expected_reports_) << reports_.text();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * track_fill() in a shared library of its own, as in libslab.so: the tests' own
- * archive is part of the program, where libslab's frames cannot be told apart.
+ * archive is part of the program, where libslab's frames cannot be distinguished.
  */
 #ifndef TESTS_SUPPORT_TRACK_APART_H
 #define TESTS_SUPPORT_TRACK_APART_H

@@ -57,7 +57,7 @@ static size_t segments;
 static size_t forged;
 static size_t library; /* the header of one that is in memory */
 
-/* What the worker tells its parent. */
+/* What the worker reports to its parent. */
 static struct progress {
 	unsigned long rounds, opened, answered, slowest_ms;
 } *progress;
@@ -245,7 +245,7 @@ static size_t forge(void)
 		set_segments(changes, 0, forged);
 		return 2;
 	}
-	/* The last segment has them, at an address that the library's header tells. */
+	/* The last segment has them, at an address that stands in the library's header. */
 	set_segments(changes, library, FORGED_ADDRESS - address_of(library));
 	set(&changes[2], last + offsetof(Elf64_Phdr, p_offset), forged);
 	set(&changes[3], last + offsetof(Elf64_Phdr, p_vaddr), FORGED_ADDRESS);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo on core files: of running and of crashed processes, and of what is
- * none, or not all of one.
+ * slabinfo on core files: of running and of crashed processes, whole and cut. Files that
+ * are none: no_core_test.cc.
  */
-#include "server.h"
+#include "core_files.h"
 
-#include <elf.h>
+#include <fstream>
+#include <string>
+
 #include <glob.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 
 extern "C" {
@@ -18,56 +21,6 @@ using namespace slab_test;
 
 namespace
 {
-
-std::string contents(const std::string &path)
-{
-	std::ifstream file(path, std::ios::binary);
-	std::ostringstream text;
-
-	text << file.rdbuf();
-	return text.str();
-}
-
-void write_file(const std::string &path, const std::string &text)
-{
-	std::ofstream(path, std::ios::binary) << text;
-}
-
-/* With sanitizers a process has terabytes of shadow: no core files of these. */
-class CoreTest : public testing::Test
-{
-protected:
-	void SetUp() override
-	{
-		if (under_asan || under_tsan)
-			GTEST_SKIP() << "no core files of processes with sanitizers";
-		if (!exists("/usr/bin/gcore"))
-			GTEST_SKIP() << "gcore is not installed";
-	}
-
-	/* A core file of a process that goes on. */
-	std::string core_of(const child_process &process)
-	{
-		const std::string name = dir.path() + "/gcore";
-		child_process gcore({"/usr/bin/gcore", "-o", name, std::to_string(process.pid())});
-
-		gcore.rest_of_output();
-		const std::string errors = gcore.errors();
-
-		EXPECT_EQ(gcore.wait(), 0) << errors;
-		return name + "." + std::to_string(process.pid());
-	}
-
-	/* One sentence, nothing else. */
-	static void expect_refusal(const result &got, const std::string &sentence)
-	{
-		EXPECT_EQ(got.status, 2);
-		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.err, "slabinfo: " + sentence + "\n");
-	}
-
-	runtime_dir dir;
-};
 
 TEST_F(CoreTest, NumbersAreThoseOfTheRunningProcess)
 {
@@ -165,15 +118,15 @@ TEST_F(CoreTest, ACoreFileCannotBeChanged)
 	const std::string core = core_of(process);
 	struct choice choice = {};
 	struct process chosen;
-	char said[512];
+	char message[512];
 
 	choice.core = core.c_str();
 	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
 	for (const char *action : {"shrink", "validate", "debug -", "set limit 0"}) {
-		fail_capture(said, sizeof(said));
+		fail_capture(message, sizeof(message));
 		EXPECT_EQ(attach_query(&chosen, action, "entry"), nullptr);
 		fail_capture(nullptr, 0);
-		EXPECT_STREQ(said, "a core file cannot be changed");
+		EXPECT_STREQ(message, "a core file cannot be changed");
 	}
 	attach_close(&chosen);
 }
@@ -184,15 +137,15 @@ TEST_F(CoreTest, ACacheThatIsNotThereIsRefused)
 	const std::string core = core_of(process);
 	struct choice choice = {};
 	struct process chosen;
-	char said[512];
+	char message[512];
 
 	choice.core = core.c_str();
 	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
-	fail_capture(said, sizeof(said));
+	fail_capture(message, sizeof(message));
 	EXPECT_EQ(attach_query(&chosen, "slabs", "nobody"), nullptr);
 	fail_capture(nullptr, 0);
-	EXPECT_EQ(said, "process " + std::to_string(process.pid()) +
-				" (control_server): no cache is called \"nobody\"");
+	EXPECT_EQ(message, "process " + std::to_string(process.pid()) +
+				   " (control_server): no cache is called \"nobody\"");
 	attach_close(&chosen);
 }
 
@@ -350,153 +303,6 @@ TEST_F(CoreTest, AnotherProgramIsRefused)
 		       "the program \"/nowhere\" cannot be opened: No such file or directory");
 	expect_refusal(slabinfo({"--core", core, "--exe", "/"}),
 		       "the program \"/\" cannot be opened: it is no regular file");
-}
-
-/* --- what is no core file ------------------------------------------------------------ */
-
-class NoCoreTest : public CoreTest
-{
-protected:
-	void SetUp() override {}
-
-	void refuse(const std::string &text, const std::string &sentence)
-	{
-		write_file(path, text);
-		expect_refusal(slabinfo({"--core", path}), sentence);
-	}
-
-	/* A header that is right as far as it goes. */
-	static std::string header()
-	{
-		Elf64_Ehdr elf = {};
-
-		std::memcpy(elf.e_ident, ELFMAG, SELFMAG);
-		elf.e_ident[EI_CLASS] = ELFCLASS64;
-		elf.e_ident[EI_DATA] =
-			__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-		elf.e_ident[EI_VERSION] = EV_CURRENT;
-		elf.e_type = ET_CORE;
-#ifdef __aarch64__
-		elf.e_machine = EM_AARCH64;
-#else
-		elf.e_machine = EM_X86_64;
-#endif
-		elf.e_phoff = sizeof(elf);
-		elf.e_phentsize = sizeof(Elf64_Phdr);
-		elf.e_phnum = 1;
-		return std::string(reinterpret_cast<const char *>(&elf), sizeof(elf));
-	}
-
-	static std::string segment(std::uint32_t type, std::uint64_t offset, std::uint64_t size)
-	{
-		Elf64_Phdr elf = {};
-
-		elf.p_type = type;
-		elf.p_offset = offset;
-		elf.p_filesz = elf.p_memsz = size;
-		return std::string(reinterpret_cast<const char *>(&elf), sizeof(elf));
-	}
-
-	const std::string path = dir.path() + "/file";
-};
-
-TEST_F(NoCoreTest, NoSuchFile)
-{
-	expect_refusal(slabinfo({"--core", path}),
-		       "the core file \"" + path +
-			       "\" cannot be opened: No such file or directory");
-}
-
-TEST_F(NoCoreTest, ADirectory)
-{
-	expect_refusal(slabinfo({"--core", dir.path()}),
-		       "\"" + dir.path() + "\" is a directory; --core needs a core file");
-}
-
-TEST_F(NoCoreTest, APipe)
-{
-	ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-	expect_refusal(slabinfo({"--core", path}),
-		       "\"" + path + "\" is a device or pipe; --core needs a core file");
-}
-
-TEST_F(NoCoreTest, AnEmptyFile)
-{
-	refuse("", "the core file \"" + path + "\" is empty");
-}
-
-TEST_F(NoCoreTest, Garbage)
-{
-	const std::string sentence =
-		"\"" + path + "\" is no core file: it does not begin as an ELF file does";
-
-	refuse("x", sentence);
-	refuse("This is no core file, but a text.\n", sentence);
-	refuse(std::string(100000, '\0'), sentence);
-}
-
-TEST_F(NoCoreTest, CompressedFiles)
-{
-	const std::pair<std::string, const char *> kinds[] = {
-		{"\x28\xb5\x2f\xfd", "zstd"},
-		{"\x04\x22\x4d\x18", "lz4"},
-		{"\x1f\x8b", "gzip"},
-		{std::string("\xfd\x37\x7a\x58\x5a\x00", 6), "xz"},
-		{"BZh9", "bzip2"},
-	};
-
-	for (const auto &[magic, name] : kinds)
-		refuse(magic + std::string(100, 'x'), "the core file \"" + path +
-							      "\" is compressed (" + name +
-							      "): decompress it first");
-}
-
-TEST_F(NoCoreTest, AProgram)
-{
-	expect_refusal(slabinfo({"--core", SLABINFO}),
-		       "\"" SLABINFO "\" is a program or library and no core file; programs are "
-		       "given with --exe");
-}
-
-TEST_F(NoCoreTest, AnotherArchitecture)
-{
-	const std::string sentence =
-		"the core file \"" + path + "\" is of another architecture than this slabinfo";
-	std::string text = header() + segment(PT_NULL, 0, 0);
-
-	text[offsetof(Elf64_Ehdr, e_machine)] = EM_386;
-	refuse(text, sentence);
-	text = header() + segment(PT_NULL, 0, 0);
-	text[EI_CLASS] = ELFCLASS32;
-	refuse(text, sentence);
-	text = header() + segment(PT_NULL, 0, 0);
-	text[EI_DATA] ^= ELFDATA2LSB ^ ELFDATA2MSB;
-	refuse(text, sentence);
-}
-
-TEST_F(NoCoreTest, AHeaderAlone)
-{
-	refuse(header(),
-	       "the core file \"" + path + "\" is damaged: its list of segments cannot be read");
-	refuse(header().substr(0, 30),
-	       "\"" + path + "\" is no core file: it does not begin as an ELF file does");
-}
-
-TEST_F(NoCoreTest, ACutOne)
-{
-	refuse(header() + segment(PT_LOAD, 4096, 65536),
-	       "the core file \"" + path + "\" is truncated: 120 of 69632 bytes");
-	/* A size that no file has is no smaller one. */
-	refuse(header() + segment(PT_LOAD, 4096, ~UINT64_C(0)),
-	       "the core file \"" + path + "\" is truncated: 120 of 18446744073709551615 bytes");
-}
-
-TEST_F(NoCoreTest, OneWithoutNotes)
-{
-	refuse(header() + segment(PT_LOAD, 0, 0),
-	       "the core file \"" + path +
-		       "\" does not list the files that the process had mapped (it has no NT_FILE "
-		       "note)");
 }
 
 TEST_F(CoreTest, EveryCutIsSeen)

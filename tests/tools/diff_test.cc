@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo --diff: what changed between two files of --json, letter by letter
+ * slabinfo --diff: what changed between two files of --json, byte by byte
  * (golden/diff*), and what it says about files that are something else.
  */
 #include <algorithm>
@@ -251,7 +251,7 @@ TEST_F(DiffCountersTest, EachThatChangedHasALineUnderItsCache)
 	EXPECT_TRUE(contains(diff({"-B"}), "          4096           1000           -3096\n"));
 }
 
-TEST_F(DiffCountersTest, WhatIsNotAttachedAnyMoreIsTold)
+TEST_F(DiffCountersTest, WhatIsNotAttachedAnyMoreIsReported)
 {
 	write(hits("100") + "," + counter("old", "events", "0"), hits("100"));
 	EXPECT_EQ(
@@ -277,7 +277,7 @@ TEST_F(DiffCountersTest, FromNoLimitToOneThereIsNoGrowth)
 
 /* --- the head ------------------------------------------------------------------------- */
 
-TEST_F(DiffTest, TellsHowLongTheyAreApart)
+TEST_F(DiffTest, ShowsHowLongTheyAreApart)
 {
 	EXPECT_EQ(lines_of(diff())[0],
 		  "Process 4711 (directory): after.json is 10m03s later than before.json");
@@ -313,7 +313,7 @@ TEST_F(DiffTest, TwoProcessesAreNamed)
 
 /* --- JSON ----------------------------------------------------------------------------- */
 
-TEST_F(DiffTest, JsonSaysTheSame)
+TEST_F(DiffTest, JsonHasTheSame)
 {
 	const std::string document = diff({"--json"});
 
@@ -386,33 +386,33 @@ TEST_F(DiffTest, FilesThatAreSomethingElseAreNamed)
 	};
 
 	for (const auto &[text, wrong] : cases) {
-		const std::string sentence =
+		const std::string message =
 			"bad.json " + wrong +
 			"; --diff compares two files that slabinfo --json wrote";
 
 		write_file("bad.json", text);
-		expect_sentence({"--diff", "bad.json", "after.json"}, sentence);
-		expect_sentence({"--diff", "before.json", "bad.json", "--json"}, sentence);
+		expect_error({"--diff", "bad.json", "after.json"}, message);
+		expect_error({"--diff", "before.json", "bad.json", "--json"}, message);
 	}
 }
 
 TEST_F(DiffTest, FilesThatCannotBeReadAreNamed)
 {
-	expect_sentence({"--diff", "before.json", "no.json"},
-			"no.json cannot be opened: No such file or directory");
-	expect_sentence({"--diff", "/", "after.json"}, "/ cannot be read: Is a directory");
+	expect_error({"--diff", "before.json", "no.json"},
+		     "no.json cannot be opened: No such file or directory");
+	expect_error({"--diff", "/", "after.json"}, "/ cannot be read: Is a directory");
 	/* It never ends. */
-	expect_sentence({"--diff", "/dev/zero", "after.json"},
-			"/dev/zero is no JSON; --diff compares two files that slabinfo --json "
-			"wrote");
+	expect_error({"--diff", "/dev/zero", "after.json"},
+		     "/dev/zero is no JSON; --diff compares two files that slabinfo --json "
+		     "wrote");
 }
 
 TEST_F(DiffTest, TwoFilesAreCompared)
 {
-	expect_sentence({"--diff", "before.json"},
-			"--diff compares two files that --json wrote, and 1 is given");
-	expect_sentence({"--diff", "a", "b", "c"},
-			"--diff compares two files that --json wrote, and 3 are given");
+	expect_error({"--diff", "before.json"},
+		     "--diff compares two files that --json wrote, and 1 is given");
+	expect_error({"--diff", "a", "b", "c"},
+		     "--diff compares two files that --json wrote, and 3 are given");
 }
 
 } /* namespace */

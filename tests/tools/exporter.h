@@ -3,7 +3,7 @@
 #ifndef TESTS_TOOLS_EXPORTER_H
 #define TESTS_TOOLS_EXPORTER_H
 
-#include "server.h"
+#include "../support/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -108,12 +108,12 @@ public:
 			  const std::string &listen = "127.0.0.1:0")
 		: child_process(command(std::move(options), listen))
 	{
-		const std::string said = line();
-		const std::size_t colon = said.rfind(':');
+		const std::string first = line();
+		const std::size_t colon = first.rfind(':');
 
 		if (colon != std::string::npos)
-			port_ = std::atoi(said.c_str() + colon + 1);
-		said_ = said;
+			port_ = std::atoi(first.c_str() + colon + 1);
+		line_ = first;
 	}
 
 	~exporter()
@@ -135,9 +135,9 @@ public:
 	}
 
 	/* The line that it printed. */
-	const std::string &said() const
+	const std::string &first_line() const
 	{
-		return said_;
+		return line_;
 	}
 
 	reply get(const std::string &path = "/metrics", const std::string &headers = "") const
@@ -154,7 +154,7 @@ private:
 	}
 
 	int port_ = 0;
-	std::string said_;
+	std::string line_;
 };
 
 /* The value of a sample, by its name and all its labels as they are written; -1 when
@@ -167,6 +167,54 @@ inline double sample(const std::string &text, const std::string &name)
 	}
 	return -1;
 }
+
+/* A process that can be connected to and never answers. */
+class mute
+{
+public:
+	explicit mute(const runtime_dir &dir)
+	{
+		int ready[2];
+		char byte;
+
+		mkdir((dir.path() + "/slab").c_str(), 0700);
+		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
+		pid_ = fork();
+		if (pid_ == 0) {
+			alarm(child_seconds);
+			if (listen_in(dir) < 0 || write(ready[1], "", 1) != 1)
+				_exit(1);
+			for (;;)
+				pause();
+		}
+		EXPECT_EQ(read(ready[0], &byte, 1), 1);
+		close(ready[0]);
+		close(ready[1]);
+	}
+
+	~mute()
+	{
+		kill(pid_, SIGKILL);
+		waitpid(pid_, nullptr, 0);
+	}
+
+	mute(const mute &) = delete;
+	mute &operator=(const mute &) = delete;
+
+	pid_t pid() const
+	{
+		return pid_;
+	}
+
+private:
+	pid_t pid_;
+};
+
+class ExporterTest : public testing::Test
+{
+protected:
+	runtime_dir dir;
+};
 
 } /* namespace slab_test */
 

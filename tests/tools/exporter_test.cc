@@ -25,62 +25,6 @@ std::string labels(pid_t pid, const std::string &cache)
 	       "\"}";
 }
 
-/* A process that can be connected to and says nothing. */
-class mute
-{
-public:
-	explicit mute(const runtime_dir &dir)
-	{
-		int ready[2];
-		char byte;
-
-		mkdir((dir.path() + "/slab").c_str(), 0700);
-		EXPECT_EQ(pipe2(ready, O_CLOEXEC), 0);
-		pid_ = fork();
-		if (pid_ == 0) {
-			struct sockaddr_un address = {};
-			const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-			alarm(child_seconds);
-			address.sun_family = AF_UNIX;
-			std::strncpy(address.sun_path, dir.socket(getpid()).c_str(),
-				     sizeof(address.sun_path) - 1);
-			if (bind(fd, reinterpret_cast<struct sockaddr *>(&address),
-				 sizeof(address)) ||
-			    listen(fd, 64) || write(ready[1], "", 1) != 1)
-				_exit(1);
-			for (;;)
-				pause();
-		}
-		EXPECT_EQ(read(ready[0], &byte, 1), 1);
-		close(ready[0]);
-		close(ready[1]);
-	}
-
-	~mute()
-	{
-		kill(pid_, SIGKILL);
-		waitpid(pid_, nullptr, 0);
-	}
-
-	mute(const mute &) = delete;
-	mute &operator=(const mute &) = delete;
-
-	pid_t pid() const
-	{
-		return pid_;
-	}
-
-private:
-	pid_t pid_;
-};
-
-class ExporterTest : public testing::Test
-{
-protected:
-	runtime_dir dir;
-};
-
 /* --- numbers ----------------------------------------------------------------- */
 
 TEST_F(ExporterTest, ServesTheNumbersOfAllProcesses)
@@ -190,7 +134,7 @@ TEST_F(ExporterTest, ProcessesBeyondTheBoundAreSummedUp)
 	EXPECT_EQ(sample(text, "slab_exporter_folded_processes"), 2);
 }
 
-TEST_F(ExporterTest, MemoryIsReadWhenToldTo)
+TEST_F(ExporterTest, MemoryIsReadOnRequest)
 {
 	server process;
 	exporter serving({"--memory"});
@@ -274,11 +218,11 @@ TEST_F(ExporterTest, IPv6IsServed)
 
 	if (!serving.port())
 		GTEST_SKIP() << "this machine has no IPv6: " << serving.errors();
-	EXPECT_EQ(serving.said(), "slab-exporter: serving http://[::1]:" +
-					  std::to_string(serving.port()) + "/metrics");
+	EXPECT_EQ(serving.first_line(), "slab-exporter: serving http://[::1]:" +
+						std::to_string(serving.port()) + "/metrics");
 }
 
-/* --- who would hold it up ---------------------------------------------------- */
+/* --- processes and clients that do not answer ---------------------------------- */
 
 TEST_F(ExporterTest, SilentProcessFailsAndTheOthersAreServed)
 {
@@ -295,8 +239,8 @@ TEST_F(ExporterTest, SilentProcessFailsAndTheOthersAreServed)
 			     "slab-exporter: process " + std::to_string(silent.pid()) + " ("));
 }
 
-/* Who is in its memory waits until it likes, and nobody else waits for that. */
-TEST_F(ExporterTest, ProcessThatHoldsWhoeverLooksFailsAlone)
+/* A reader of its memory waits as long as the process likes; other processes are served. */
+TEST_F(ExporterTest, ProcessThatBlocksItsReadersFailsAlone)
 {
 	server process;
 	server hostile("fault", HOSTILE_SERVER);
@@ -325,7 +269,7 @@ TEST_F(ExporterTest, ProcessWithoutCachesIsNotCounted)
 	EXPECT_EQ(sample(text, "slab_exporter_failed_processes"), 0);
 }
 
-TEST_F(ExporterTest, NonsenseIsAFailureToldOnce)
+TEST_F(ExporterTest, NonsenseIsAFailureReportedOnce)
 {
 	for (const char *answer : {"nonsense\n", "", "{\"slab\":2,\"ok\":true}\n", "[1,2]\n",
 				   "{\"slab\":2,\"ok\":true,\"process\":[],\"caches\":{}}\n",
@@ -420,97 +364,6 @@ TEST_F(ExporterTest, RequestsAreBoundedInSize)
 
 	EXPECT_GE(serving.get("/metrics", long_header).status, 400);
 	EXPECT_EQ(serving.get().status, 200);
-}
-
-/* --- start and end ----------------------------------------------------------- */
-
-TEST_F(ExporterTest, EndsBySignals)
-{
-	for (int number : {SIGTERM, SIGINT}) {
-		exporter serving;
-
-		EXPECT_EQ(serving.get().status, 200);
-		EXPECT_EQ(serving.end(number), 0);
-	}
-}
-
-TEST_F(ExporterTest, EndsInTheMiddleOfAScrape)
-{
-	mute silent(dir);
-	exporter serving({"--timeout", "60"});
-	tcp_client client(serving.port());
-
-	client.send(request_text("GET", "/metrics"));
-	EXPECT_EQ(serving.get("/-/healthy").status, 200);
-	EXPECT_EQ(serving.end(SIGTERM), 0);
-}
-
-result run_exporter(std::vector<std::string> words)
-{
-	words.insert(words.begin(), SLAB_EXPORTER);
-	child_process tool(words);
-	result got;
-
-	got.out = tool.rest_of_output();
-	got.err = tool.errors();
-	got.status = tool.wait();
-	return got;
-}
-
-TEST_F(ExporterTest, PortThatIsTakenIsToldOf)
-{
-	exporter serving;
-	const result got =
-		run_exporter({"--listen", "127.0.0.1:" + std::to_string(serving.port())});
-
-	EXPECT_EQ(got.status, 2);
-	EXPECT_EQ(got.err, "slab-exporter: cannot listen on 127.0.0.1 port " +
-				   std::to_string(serving.port()) + ": Address already in use\n");
-}
-
-TEST_F(ExporterTest, WrongOptionsAreToldOf)
-{
-	const std::string listen =
-		"--listen takes ADDRESS:PORT as in 127.0.0.1:9716 or [::1]:9716, not ";
-	const struct {
-		std::vector<std::string> words;
-		std::string sentence;
-	} cases[] = {
-		{{"--listen", "9716"}, listen + "\"9716\""},
-		{{"--listen", "127.0.0.1:65536"}, listen + "\"127.0.0.1:65536\""},
-		{{"--listen", "127.0.0.1:-1"}, listen + "\"127.0.0.1:-1\""},
-		{{"--listen", "::1:9716"}, listen + "\"::1:9716\""},
-		{{"--listen", ":9716"}, listen + "\":9716\""},
-		{{"--listen"}, "--listen needs a value; --help shows the options"},
-		{{"--max-caches", "0"}, "--max-caches takes a number from 1 to 10000, not \"0\""},
-		{{"--max-caches", "7x"}, "--max-caches takes a number from 1 to 10000, not \"7x\""},
-		{{"--max-processes", "99999999999999999999"},
-		 "--max-processes takes a number from 1 to 1000, not \"99999999999999999999\""},
-		{{"--timeout", "nan"}, "--timeout takes 0.1 to 60 seconds, not \"nan\""},
-		{{"--timeout", "61"}, "--timeout takes 0.1 to 60 seconds, not \"61\""},
-		{{"--process", ""}, "--process takes the name of a process, not an empty one"},
-		{{"--memory=yes"}, "--memory takes no value; --help shows the options"},
-		{{"--foo"}, "there is no option --foo; --help shows the options"},
-		{{"-z"}, "there is no option -z; --help shows the options"},
-		{{"metrics"}, "takes options only, not \"metrics\"; --help shows them"},
-	};
-
-	for (const auto &one : cases) {
-		const result got = run_exporter(one.words);
-
-		EXPECT_EQ(got.status, 2) << one.words[0];
-		EXPECT_EQ(got.err, "slab-exporter: " + one.sentence + "\n");
-		EXPECT_EQ(got.out, "");
-	}
-}
-
-TEST_F(ExporterTest, HelpAndVersion)
-{
-	EXPECT_EQ(run_exporter({"--help"}).status, 0);
-	EXPECT_TRUE(contains(run_exporter({"-h"}).out, "--max-processes N"));
-	EXPECT_TRUE(contains(run_exporter({"--version"}).out, "slab-exporter 0."));
-	for (const std::string &line : lines_of(run_exporter({"--help"}).out))
-		EXPECT_LE(line.size(), 80U) << line;
 }
 
 } /* namespace */

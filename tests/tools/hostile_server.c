@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that are dangerous to look at: each says "ready" and stays until its
+ * Processes that are dangerous to look at: each prints "ready" and stays until its
  * standard input ends. None of them uses libslab.
  *
  * usage: hostile_server notes|fault
  *   notes  has mapped a library whose notes would take hours to read
- *   fault  has mapped a library whose first byte nobody ever gets: who reads it waits
+ *   fault  has mapped a library whose first byte never arrives: a reader of it waits
  *          for the process. "ready -1": this machine has no such memory
  */
 #include <elf.h>

@@ -3,7 +3,7 @@
  * What slabinfo and the control socket say in JSON is what
  * docs/schema/slabinfo.schema.json describes; and the schema refuses what is not.
  */
-#include "server.h"
+#include "../support/server.h"
 
 using namespace slab_test;
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Live processes that are read without their help: slabinfo from the outside,
- * and the reader itself where a process has to vanish at the right moment.
+ * and the reader itself where a process has to vanish at the right moment. Reads of
+ * memory: memory_source_test.cc.
  */
-#include "server.h"
+#include "../support/server.h"
 
 extern "C" {
 #include "attach.h"
@@ -82,8 +83,31 @@ protected:
 		return std::to_string(process.pid());
 	}
 
+	static struct process choose(const child_process &process, bool memory)
+	{
+		struct choice choice = {};
+		struct process chosen;
+
+		choice.pid = process.pid();
+		choice.memory = memory;
+		EXPECT_EQ(attach_choose(&choice, &chosen), -1);
+		return chosen;
+	}
+
+	/* The process ends after it was chosen. */
+	void expect_end_is_reported(child_process &process, struct process &chosen)
+	{
+		const std::string ended = name(process, "control_server") + " has ended";
+
+		EXPECT_EQ(process.wait(), 0);
+		fail_capture(message, sizeof(message));
+		EXPECT_EQ(attach_query(&chosen, "stats", nullptr), nullptr);
+		EXPECT_EQ(message, ended);
+		attach_close(&chosen);
+	}
+
 	runtime_dir dir;
-	char said[512] = "";
+	char message[512] = "";
 };
 
 std::string objects_of(const result &got)
@@ -316,20 +340,20 @@ TEST_F(MemoryTest, AnotherUsersProcessIsRefused)
 {
 	server process("plain", silent_server);
 	std::vector<std::string> words = {SLABINFO, "--pid", pid(process)};
-	std::string user = "0", who = name(process);
+	std::string user = "0", victim = name(process);
 
 	if (geteuid() == 0) {
 		words.insert(words.begin(),
 			     {"/usr/bin/setpriv", "--reuid", "65534", "--clear-groups"});
 	} else {
 		words[2] = "1";
-		std::getline(std::ifstream("/proc/1/comm"), who);
-		who = "process 1 (" + who + ")";
+		std::getline(std::ifstream("/proc/1/comm"), victim);
+		victim = "process 1 (" + victim + ")";
 	}
 	child_process tool(words);
 
 	EXPECT_EQ(tool.rest_of_output(), "");
-	EXPECT_EQ(tool.errors(), "slabinfo: " + who + " belongs to user " + user +
+	EXPECT_EQ(tool.errors(), "slabinfo: " + victim + " belongs to user " + user +
 					 ": only that user and root may look at it\n");
 	EXPECT_EQ(tool.wait(), 2);
 }
@@ -413,184 +437,36 @@ TEST_F(MemoryTest, ADeadProcessIsRefused)
 TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
 {
 	server process;
-	struct choice choice = {};
-	struct process chosen;
-
-	choice.pid = process.pid();
-	choice.memory = true;
-	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	struct process chosen = choose(process, true);
 	const json before(attach_query(&chosen, "stats", nullptr));
 
 	EXPECT_TRUE(before);
-	const std::string who = name(process, "control_server");
-
-	EXPECT_EQ(process.wait(), 0);
-	fail_capture(said, sizeof(said));
-	EXPECT_EQ(attach_query(&chosen, "stats", nullptr), nullptr);
-	EXPECT_EQ(said, who + " has ended");
-	attach_close(&chosen);
+	expect_end_is_reported(process, chosen);
 }
 
 TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
 {
 	server process;
-	struct choice choice = {};
-	struct process chosen;
+	struct process chosen = choose(process, false);
 
-	choice.pid = process.pid();
-	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
 	EXPECT_EQ(chosen.way, WAY_SOCKET);
-	const std::string who = name(process, "control_server");
-
-	EXPECT_EQ(process.wait(), 0);
-	fail_capture(said, sizeof(said));
-	EXPECT_EQ(attach_query(&chosen, "stats", nullptr), nullptr);
-	EXPECT_EQ(said, who + " has ended");
-	attach_close(&chosen);
+	expect_end_is_reported(process, chosen);
 }
 
 TEST_F(MemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
 {
 	server process;
-	struct choice choice = {};
-	struct process chosen;
-
-	choice.pid = process.pid();
-	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
+	struct process chosen = choose(process, false);
 	const stopped still(process.pid());
 
-	fail_capture(said, sizeof(said));
+	fail_capture(message, sizeof(message));
 	const json read(attach_query(&chosen, "stats", nullptr));
 
 	EXPECT_TRUE(read);
 	EXPECT_EQ(chosen.way, WAY_MEMORY);
-	EXPECT_EQ(said, name(process, "control_server") + " does not answer; reading its memory");
+	EXPECT_EQ(message,
+		  name(process, "control_server") + " does not answer; reading its memory");
 	attach_close(&chosen);
-}
-
-/* --- reading itself -------------------------------------------------------------- */
-
-/* Of a process whose caches cannot be read: all that can be is libslab's own data. */
-struct data_alone {
-	const struct memory_source *source;
-	std::uint64_t start, end;
-} readable;
-
-int read_data_alone(struct memory *memory, std::uint64_t address, std::size_t size, void *to)
-{
-	if (address < readable.start || address + size > readable.end)
-		return -EFAULT;
-	return readable.source->read(memory, address, size, to);
-}
-
-int read_no_pieces(struct memory *, std::uint64_t, std::size_t, std::size_t, std::size_t, void *)
-{
-	return -EFAULT;
-}
-
-TEST_F(MemoryTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
-{
-	server process("plain", silent_server);
-	struct memory *memory = memory_open_process(process.pid());
-	struct memory_source source = {read_data_alone, read_no_pieces, nullptr, true};
-	struct slab_answer answer;
-
-	ASSERT_NE(memory, nullptr);
-	readable = {memory->source, UINT64_MAX, 0};
-	for (std::size_t i = 0; i < memory->mappings; i++) {
-		const struct mapping *at = &memory->mapping[i];
-
-		if (!contains(at->path, "libslab"))
-			continue;
-		readable.start = std::min(readable.start, at->start);
-		readable.end = std::max(readable.end,
-					at->end + (16 << 20)); /* what is zero at first, too */
-	}
-	memory->source = &source;
-	EXPECT_EQ(memory_find_root(memory), 0);
-	EXPECT_EQ(memory_query(memory, "stats", &answer), -EFAULT);
-	slab_answer_free(&answer);
-	memory->source = readable.source;
-	memory_close(memory);
-}
-
-/* The largest mapping, and what is in it. */
-class PiecesTest : public MemoryTest
-{
-protected:
-	PiecesTest()
-	{
-		memory = memory_open_process(process.pid());
-		for (std::size_t i = 0; memory && i < memory->mappings; i++) {
-			const struct mapping *at = &memory->mapping[i];
-
-			if (!largest || at->end - at->start > largest->end - largest->start)
-				largest = at;
-		}
-	}
-
-	~PiecesTest() override
-	{
-		memory_close(memory);
-	}
-
-	/* Pieces as they are picked out of all that there is. */
-	std::string picked(std::size_t size, std::size_t stride, std::size_t count)
-	{
-		std::string whole(count * stride, '\0'), pieces;
-
-		EXPECT_EQ(memory_read_pieces(memory, largest->start, whole.size(), 0, 1,
-					     whole.data()),
-			  0);
-		for (std::size_t i = 0; i < count; i++)
-			pieces += whole.substr(i * stride, size);
-		return pieces;
-	}
-
-	std::string read(std::size_t size, std::size_t stride, std::size_t count)
-	{
-		std::string pieces(size * count, '\0');
-
-		EXPECT_EQ(memory_read_pieces(memory, largest->start, size, stride, count,
-					     pieces.data()),
-			  0);
-		return pieces;
-	}
-
-	server process;
-	struct memory *memory;
-	const struct mapping *largest = nullptr;
-};
-
-TEST_F(PiecesTest, PiecesAreTheSameHoweverFarApart)
-{
-	ASSERT_NE(largest, nullptr);
-	const std::size_t bytes = largest->end - largest->start;
-
-	for (std::size_t stride : {128, 256, 2176, 4095, 4096, 5000, 16384})
-		EXPECT_EQ(read(128, stride, bytes / stride), picked(128, stride, bytes / stride))
-			<< stride;
-}
-
-TEST_F(PiecesTest, MorePiecesThanTheKernelTakesAtOnce)
-{
-	std::string pieces(3000, '\0'), whole(3000, '\0');
-
-	ASSERT_NE(largest, nullptr);
-	EXPECT_EQ(read(1, 3, 3000), picked(1, 3, 3000));
-	EXPECT_EQ(memory->source->read_pieces(memory, largest->start, 1, 1, 3000, pieces.data()),
-		  0);
-	EXPECT_EQ(pieces, picked(1, 1, 3000));
-}
-
-TEST_F(PiecesTest, WhatIsNotThereFailsThisCallAlone)
-{
-	char byte;
-
-	ASSERT_NE(largest, nullptr);
-	EXPECT_EQ(memory_read_pieces(memory, 0, 1, 1, 1, &byte), -EFAULT);
-	EXPECT_EQ(memory_read_pieces(memory, ~UINT64_C(0) - 8, 64, 64, 1, &byte), -EFAULT);
-	EXPECT_EQ(memory_read_pieces(memory, largest->start, 1, 1, 1, &byte), 0);
 }
 
 } /* namespace */

@@ -318,7 +318,7 @@ TEST(OpenMetricsTest, WhatProgramsCountIsOfCachesWithNames)
 	EXPECT_EQ(list.lines("slab_cache_attached_events_total{"), strings{});
 }
 
-/* Whoever answers may say anything; labels are what libslab takes for names, once each. */
+/* A process may answer anything; labels are what libslab takes for names, once each. */
 TEST(OpenMetricsTest, CountersWithoutANameOfTheirOwnAreLeftOut)
 {
 	processes list;

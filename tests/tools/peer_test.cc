@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo and those who listen where it looks: who is not what the socket's name
- * says, who answers for ever, who sends what a terminal would obey.
+ * slabinfo and processes that listen where it connects: one that is not the process of
+ * the socket's name, one that answers for ever, one that sends terminal commands.
  */
-#include "server.h"
+#include "../support/server.h"
 
 #include <sched.h>
 #include <sys/syscall.h>
@@ -17,8 +17,8 @@ using namespace slab_test;
 namespace
 {
 
-/* A process that listens as the one called `name` (0: as itself) and does as told to
- * those who ask. */
+/* A process that listens as process `name` (0: as itself) and answers clients as it is
+ * made to. */
 class listener
 {
 public:
@@ -137,23 +137,23 @@ protected:
 	runtime_dir dir;
 };
 
-/* --- who it is -------------------------------------------------------------------- */
+/* --- its identity ----------------------------------------------------------------- */
 
-TEST_F(PeerTest, WhoListensUnderHisOwnNameIsBelieved)
+TEST_F(PeerTest, AListenerUnderItsOwnPidIsBelieved)
 {
 	const listener process(dir, say_cache);
 
 	EXPECT_TRUE(contains(slabinfo().out, "forged"));
 }
 
-TEST_F(PeerTest, WhoListensUnderAnothersNameIsNot)
+TEST_F(PeerTest, AListenerUnderAnotherPidIsNot)
 {
 	const listener process(dir, say_cache, getpid());
 
 	expect_nobody();
 }
 
-TEST_F(PeerTest, WhoTakesTheSocketOverIsNotAsked)
+TEST_F(PeerTest, AProcessThatTakesTheSocketOverIsNotQueried)
 {
 	server process;
 	const std::string path = dir.socket(process.pid());
@@ -166,7 +166,7 @@ TEST_F(PeerTest, WhoTakesTheSocketOverIsNotAsked)
 	EXPECT_FALSE(contains(got.out, "forged"));
 }
 
-TEST_F(PeerTest, WhoIsNobodysUserIsNot)
+TEST_F(PeerTest, AListenerOfAnotherUserIsNot)
 {
 	if (geteuid() != 0)
 		GTEST_SKIP() << "only root can be two users";
@@ -184,7 +184,7 @@ TEST_F(PeerTest, WhoIsNobodysUserIsNot)
 	expect_nobody();
 }
 
-TEST_F(PeerTest, WhoListenedAsRootAndGaveItUpIsBelieved)
+TEST_F(PeerTest, AListenerThatGaveUpRootIsBelieved)
 {
 	if (geteuid() != 0)
 		GTEST_SKIP() << "only root can give it up";
@@ -227,7 +227,7 @@ TEST_F(PeerTest, AnAnswerWithoutEndIsCutOff)
 	EXPECT_TRUE(contains(got.err, " sent an answer of more than 256 MiB\n")) << got.err;
 }
 
-/* --- what it says ------------------------------------------------------------------ */
+/* --- what it sends ----------------------------------------------------------------- */
 
 TEST_F(PeerTest, NamesDoNotCommandTheTerminal)
 {

@@ -6,7 +6,7 @@
 #ifndef TESTS_TOOLS_PICTURES_H
 #define TESTS_TOOLS_PICTURES_H
 
-#include "server.h"
+#include "../support/server.h"
 
 namespace slab_test
 {
@@ -66,13 +66,13 @@ inline std::string output_of(const std::vector<std::string> &words)
 	return got.out;
 }
 
-/* It does nothing but say this sentence. */
-inline void expect_sentence(const std::vector<std::string> &words, const std::string &sentence,
-			    int status = 2)
+/* It does nothing but print this error message. */
+inline void expect_error(const std::vector<std::string> &words, const std::string &message,
+			 int status = 2)
 {
 	const result got = slabinfo(words);
 
-	EXPECT_EQ(got.err, "slabinfo: " + sentence + "\n");
+	EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
 	EXPECT_EQ(got.status, status) << testing::PrintToString(words);
 	EXPECT_EQ(got.out, "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo --map and --plot: the pictures, letter by letter (golden/map.svg and
+ * slabinfo --map and --plot: the pictures, byte by byte (golden/map.svg and
  * golden/plot.svg), and the recordings that can be drawn.
  */
 #include "pictures.h"
@@ -253,22 +253,22 @@ TEST_F(PlotTest, ALineThatIsNoSampleIsNamed)
 	      "{\"slab_recording\":2,\"ms\":18446744073709551615,\"caches\":[]}\n",
 	      "{\"slab_recording\":2,\"ms\":0,\"caches\":[]}\n", "{\"slab_recording\":2,\n", "x"}) {
 		write_file("recording.json", good + line);
-		expect_sentence({"--plot=plot.svg", "recording.json"},
-				"recording.json: line 12 is not a sample that --record wrote");
+		expect_error({"--plot=plot.svg", "recording.json"},
+			     "recording.json: line 12 is not a sample that --record wrote");
 	}
 }
 
 TEST_F(PlotTest, FilesThatAreSomethingElseAreNamed)
 {
 	write_file("recording.json", "");
-	expect_sentence({"--plot=plot.svg", "recording.json"},
-			"recording.json has no samples; slabinfo --record=recording.json takes "
-			"some");
-	expect_sentence({"--plot=plot.svg", "no.json"},
-			"no.json cannot be opened: No such file or directory");
-	expect_sentence({"--plot=plot.svg", "/"}, "/ cannot be read: Is a directory");
-	expect_sentence({"--plot=plot.svg"},
-			"--plot needs the recordings to draw: slabinfo --plot=SVG FILE...");
+	expect_error({"--plot=plot.svg", "recording.json"},
+		     "recording.json has no samples; slabinfo --record=recording.json takes "
+		     "some");
+	expect_error({"--plot=plot.svg", "no.json"},
+		     "no.json cannot be opened: No such file or directory");
+	expect_error({"--plot=plot.svg", "/"}, "/ cannot be read: Is a directory");
+	expect_error({"--plot=plot.svg"},
+		     "--plot needs the recordings to draw: slabinfo --plot=SVG FILE...");
 	EXPECT_FALSE(exists("plot.svg"));
 }
 
@@ -276,22 +276,21 @@ TEST_F(PlotTest, RecordingsOfTheSameTimeAreNotMixed)
 {
 	write_file("one.json", small_recording());
 	write_file("two.json", small_recording(noon + 10000, 4712));
-	expect_sentence({"--plot=plot.svg", "one.json", "two.json"},
-			"one.json and two.json are of the same time; plot them one by one");
-	expect_sentence({"--plot=plot.svg", "one.json", "one.json"},
-			"one.json and one.json are of the same time; plot them one by one");
+	expect_error({"--plot=plot.svg", "one.json", "two.json"},
+		     "one.json and two.json are of the same time; plot them one by one");
+	expect_error({"--plot=plot.svg", "one.json", "one.json"},
+		     "one.json and one.json are of the same time; plot them one by one");
 }
 
 TEST_F(PlotTest, APictureThatCannotBeWrittenLeavesTheLastOne)
 {
 	write_file("recording.json", small_recording());
 	mkdir("fixed", 0700);
-	expect_sentence({"--plot=fixed", "recording.json"},
-			"fixed cannot be written: Is a directory");
-	expect_sentence({"--plot=no/plot.svg", "recording.json"},
-			"no/plot.svg cannot be written: No such file or directory");
-	expect_sentence({"--plot=/dev/full", "recording.json"},
-			"/dev/full cannot be written: No space left on device");
+	expect_error({"--plot=fixed", "recording.json"}, "fixed cannot be written: Is a directory");
+	expect_error({"--plot=no/plot.svg", "recording.json"},
+		     "no/plot.svg cannot be written: No such file or directory");
+	expect_error({"--plot=/dev/full", "recording.json"},
+		     "/dev/full cannot be written: No space left on device");
 	write_file("plot.svg", "the last one");
 	write_file("recording.json", "x\n");
 	EXPECT_EQ(slabinfo({"--plot=plot.svg", "recording.json"}).status, 2);
@@ -337,8 +336,8 @@ std::string answer(const std::string &request, unsigned)
 /* Without what is of this run: the process's number and the time. */
 std::string normal(std::string picture, pid_t pid)
 {
-	const std::string who = "Process " + std::to_string(pid) + ", ";
-	const std::size_t at = picture.find(who);
+	const std::string process_line = "Process " + std::to_string(pid) + ", ";
+	const std::size_t at = picture.find(process_line);
 
 	EXPECT_NE(at, std::string::npos);
 	if (at != std::string::npos)
@@ -425,10 +424,9 @@ TEST_F(MapTest, AnAnswerThatIsNotUnderstoodIsNoPicture)
 {
 	scripted_process process(dir, nonsense);
 
-	expect_sentence(
-		{"--map=map.svg"},
-		"process " + std::to_string(process.pid()) +
-			" (pictures_test) sent slabs of a <name> & more in an unknown format");
+	expect_error({"--map=map.svg"},
+		     "process " + std::to_string(process.pid()) +
+			     " (pictures_test) sent slabs of a <name> & more in an unknown format");
 	EXPECT_FALSE(exists("map.svg"));
 }
 
@@ -436,12 +434,12 @@ TEST_F(MapTest, APictureThatCannotBeWrittenIsNamed)
 {
 	scripted_process process(dir, answer);
 
-	expect_sentence({"--map=no/map.svg"},
-			"no/map.svg cannot be written: No such file or directory");
-	expect_sentence({"--map=map.svg", "nobody"},
-			"no cache of process " + std::to_string(process.pid()) +
-				" (pictures_test) matches \"nobody\"",
-			1);
+	expect_error({"--map=no/map.svg"},
+		     "no/map.svg cannot be written: No such file or directory");
+	expect_error({"--map=map.svg", "nobody"},
+		     "no cache of process " + std::to_string(process.pid()) +
+			     " (pictures_test) matches \"nobody\"",
+		     1);
 }
 
 } /* namespace */

@@ -46,7 +46,7 @@ json read_json(const std::string &path)
 	return document;
 }
 
-/* A port that nobody listens on. */
+/* A port that no process listens on. */
 int free_port()
 {
 	struct sockaddr_in address = {};

@@ -92,7 +92,7 @@ TEST_F(ScriptedRecordTest, TheSchemaKnowsWhatASampleIs)
 		expect_not_valid(replaced(text, from, to));
 }
 
-TEST_F(ScriptedRecordTest, ASampleSaysWhenAndOfWhomItIs)
+TEST_F(ScriptedRecordTest, ASampleHasItsTimeAndItsProcess)
 {
 	const time_t before = time(nullptr);
 
@@ -124,10 +124,10 @@ TEST_F(ScriptedRecordTest, APatternChoosesCaches)
 
 TEST_F(ScriptedRecordTest, WithoutAMatchNothingIsRecorded)
 {
-	expect_sentence({"--record=file.json", "nobody"},
-			"no cache of process " + std::to_string(process.pid()) +
-				" (record_test) matches \"nobody\"",
-			1);
+	expect_error({"--record=file.json", "nobody"},
+		     "no cache of process " + std::to_string(process.pid()) +
+			     " (record_test) matches \"nobody\"",
+		     1);
 	EXPECT_EQ(file_text("file.json"), "");
 }
 
@@ -151,7 +151,7 @@ TEST_F(ScriptedRecordTest, WhatIsRecordedIsAddedToTheFile)
 
 /* --- how it ends --------------------------------------------------------------------------- */
 
-TEST_F(RecordTest, EndsWithWholeLinesWhenAskedTo)
+TEST_F(RecordTest, EndsWithWholeLinesOnASignal)
 {
 	server process;
 
@@ -181,13 +181,13 @@ TEST_F(RecordTest, DoesNotWaitForTheNextSampleToEnd)
 TEST_F(RecordTest, EndsWithTheProcess)
 {
 	auto process = std::make_unique<server>();
-	const std::string who = "process " + std::to_string(process->pid()) + " (control_server)";
+	const std::string name = "process " + std::to_string(process->pid()) + " (control_server)";
 	child_process tool({SLABINFO, "--record=file.json", "--interval=80000"});
 
 	wait_for_samples(1);
 	process->wait();
 	EXPECT_EQ(tool.wait(), 0);
-	EXPECT_EQ(tool.errors(), "slabinfo: " + who + " has ended; 1 sample is in file.json\n");
+	EXPECT_EQ(tool.errors(), "slabinfo: " + name + " has ended; 1 sample is in file.json\n");
 	EXPECT_EQ(samples().size(), 1U);
 }
 
@@ -204,11 +204,11 @@ TEST_F(ScriptedRecordTest, GoesOnWhenTheProcessAnswersAgain)
 	wait_for_samples(lines_of(file_text("file.json")).size() + 2);
 	kill(tool.pid(), SIGINT);
 	EXPECT_EQ(tool.wait(), 0);
-	/* It is told once, and then there is nothing new to tell. */
-	const std::vector<std::string> said = lines_of(file_text("errors"));
+	/* It is reported once. */
+	const std::vector<std::string> errors = lines_of(file_text("errors"));
 
-	ASSERT_EQ(said.size(), 1U) << file_text("errors");
-	EXPECT_TRUE(contains(said[0], " (record_test) does not answer")) << said[0];
+	ASSERT_EQ(errors.size(), 1U) << file_text("errors");
+	EXPECT_TRUE(contains(errors[0], " (record_test) does not answer")) << errors[0];
 }
 
 TEST_F(RecordTest, AStoppedProcessIsReadFromItsMemory)
@@ -242,9 +242,9 @@ TEST_F(ScriptedRecordTest, OtherFilesStayAsTheyAre)
 	     {std::string("precious\n"), std::string("x"), std::string("{\"slab\":2}\n"),
 	      std::string("{\"slab_recording\":3,}\n"), std::string(5000, ' ')}) {
 		write_file("file.json", text);
-		expect_sentence({"--record=file.json", "-N1"},
-				"file.json is not a recording and stays unchanged; give "
-				"--record a new file, or one that it made");
+		expect_error({"--record=file.json", "-N1"},
+			     "file.json is not a recording and stays unchanged; give "
+			     "--record a new file, or one that it made");
 		EXPECT_EQ(file_text("file.json"), text);
 	}
 }
@@ -276,8 +276,8 @@ TEST_F(ScriptedRecordTest, AFileHasOneRecorder)
 	child_process tool({SLABINFO, "--record=file.json", "--interval=80000"});
 
 	wait_for_samples(1);
-	expect_sentence({"--record=file.json", "-N1"},
-			"another process records to file.json; give --record another file");
+	expect_error({"--record=file.json", "-N1"},
+		     "another process records to file.json; give --record another file");
 	kill(tool.pid(), SIGTERM);
 	EXPECT_EQ(tool.wait(), 0);
 	EXPECT_EQ(samples().size(), 1U);
@@ -286,12 +286,11 @@ TEST_F(ScriptedRecordTest, AFileHasOneRecorder)
 TEST_F(ScriptedRecordTest, FilesThatCannotBeWrittenAreNamed)
 {
 	mkdir("directory", 0700);
-	expect_sentence({"--record=directory", "-N1"},
-			"directory cannot be opened: Is a directory");
-	expect_sentence({"--record=no/file", "-N1"},
-			"no/file cannot be opened: No such file or directory");
-	expect_sentence({"--record=/dev/full", "-N1"},
-			"/dev/full cannot be written: No space left on device");
+	expect_error({"--record=directory", "-N1"}, "directory cannot be opened: Is a directory");
+	expect_error({"--record=no/file", "-N1"},
+		     "no/file cannot be opened: No such file or directory");
+	expect_error({"--record=/dev/full", "-N1"},
+		     "/dev/full cannot be written: No space left on device");
 }
 
 TEST_F(RecordTest, WithoutAProcessThereIsNoFile)
@@ -303,12 +302,12 @@ TEST_F(RecordTest, WithoutAProcessThereIsNoFile)
 TEST_F(RecordTest, IntervalsHaveBounds)
 {
 	for (const char *interval : {"0", "0.009", "86401", "-1", "1s", "", "nan", "inf"})
-		expect_sentence({"--record=file.json", std::string("--interval=") + interval},
-				std::string("\"") + interval +
-					"\" is not an interval; accepted are 0.01 to 86400 "
-					"seconds");
-	expect_sentence({"-l", "--interval=1"}, "--interval is the time between two looks; it "
-						"goes with --top and --record");
+		expect_error({"--record=file.json", std::string("--interval=") + interval},
+			     std::string("\"") + interval +
+				     "\" is not an interval; accepted are 0.01 to 86400 "
+				     "seconds");
+	expect_error({"-l", "--interval=1"}, "--interval is the time between two looks; it "
+					     "goes with --top and --record");
 }
 
 } /* namespace */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that says what a test wants it to say: it answers the requests of the
- * control protocol with numbers that are known, so that what is made of them can
- * be compared to the letter.
+ * A process that answers the requests of the control protocol as a test wants: its numbers
+ * are known, so that what slabinfo prints can be compared byte by byte.
  */
 #ifndef TESTS_TOOLS_SCRIPTED_PROCESS_H
 #define TESTS_TOOLS_SCRIPTED_PROCESS_H
 
-#include "server.h"
+#include "../support/server.h"
 
 namespace slab_test
 {
@@ -15,7 +14,7 @@ namespace slab_test
 class scripted_process
 {
 public:
-	/* What it says to a request, and how often it was asked for statistics. */
+	/* The answer to a request, and how many requests for statistics came before. */
 	using answers = std::string (*)(const std::string &request, unsigned asked);
 
 	scripted_process(const runtime_dir &dir, answers answer) : path_(dir.path() + "/slab/")
@@ -36,7 +35,7 @@ public:
 		close(replies[1]);
 		orders_ = orders[1];
 		replies_ = replies[0];
-		tell('o');
+		order('o');
 	}
 
 	~scripted_process()
@@ -54,15 +53,15 @@ public:
 		return pid_;
 	}
 
-	/* Until open_again(), nobody can connect. */
+	/* Until answer_again(), no client can connect. */
 	void stop_answering()
 	{
-		tell('c');
+		order('c');
 	}
 
 	void answer_again()
 	{
-		tell('o');
+		order('o');
 	}
 
 	void end()
@@ -75,11 +74,11 @@ public:
 	}
 
 private:
-	void tell(char order)
+	void order(char what)
 	{
 		char done;
 
-		EXPECT_EQ(write(orders_, &order, 1), 1);
+		EXPECT_EQ(write(orders_, &what, 1), 1);
 		EXPECT_EQ(read(replies_, &done, 1), 1);
 	}
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes that cannot be asked: each creates the cache "entry" with OBJECTS
- * objects, says "ready" and stays until its standard input ends.
+ * objects, prints "ready" and stays until its standard input ends.
  *
  * usage: silent_server deaf|locked|plain|copies|empty
- *   deaf    has a control socket that nobody serves
+ *   deaf    has a control socket that no thread serves
  *   locked  the same, and holds every lock of libslab for ever, in the middle
  *           of a fork
  *   plain   whatever else the environment says

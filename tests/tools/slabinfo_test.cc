@@ -3,7 +3,7 @@
  * slabinfo from the outside: what it prints and how it exits, on servers whose
  * caches are known.
  */
-#include "server.h"
+#include "../support/server.h"
 
 #include <json-c/json.h>
 
@@ -217,7 +217,7 @@ TEST_F(SlabinfoTest, TheOnlyOneWithoutASocketIsChosen)
 	EXPECT_TRUE(contains(two.err, std::to_string(process.pid())));
 	EXPECT_TRUE(contains(two.err, std::to_string(other.pid())));
 	unsetenv("SLAB_CONTROL");
-	/* Who answers is meant, where there is one. */
+	/* The process that answers is chosen, where there is one. */
 	server asked;
 
 	EXPECT_TRUE(contains(slabinfo({"nobody"}).err, std::to_string(asked.pid())));

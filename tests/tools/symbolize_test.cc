@@ -198,7 +198,7 @@ TEST_F(SymbolizeTest, OtherTextIsCopied)
 	EXPECT_EQ(run("(/ " + known).out, "(/ " + full(call_) + "\n");
 }
 
-TEST_F(SymbolizeTest, AnUnknownArgumentIsOneSentence)
+TEST_F(SymbolizeTest, AnUnknownArgumentIsOneErrorMessage)
 {
 	const struct result result = run("", "--addresses");
 
@@ -215,7 +215,7 @@ TEST_F(SymbolizeTest, ExplainsItself)
 	EXPECT_EQ(result.status, 0);
 }
 
-TEST_F(SymbolizeTest, SaysThatTheAnswerCannotBeWritten)
+TEST_F(SymbolizeTest, ReportsThatTheAnswerCannotBeWritten)
 {
 	std::ofstream(folder_ + "/in") << request(own_path(), call_.offset);
 	shell(SLAB_SYMBOLIZE " <in >/dev/full 2>err; [ $? = 1 ]");

@@ -3,7 +3,7 @@
 #ifndef TESTS_TOOLS_TERMINAL_H
 #define TESTS_TOOLS_TERMINAL_H
 
-#include "server.h"
+#include "../support/server.h"
 
 namespace slab_test
 {

@@ -1,152 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slabinfo --top as its users see it: in a terminal, and piped. What is compared to
- * the letter comes from a scripted process; that it works on real ones is tried,
- * too.
+ * slabinfo --top as its users see it: in a terminal, and piped. What is compared byte by
+ * byte comes from a scripted process; some tests run it on real ones. Its keys:
+ * top_keys_test.cc.
  */
-#include "scripted_process.h"
-#include "terminal.h"
+#include "top.h"
+
+#include <string>
+#include <vector>
 
 #include <regex.h>
+#include <signal.h>
 
 using namespace slab_test;
 
 namespace
 {
 
-/* --- what the scripted process says --------------------------------------------------- */
-
-struct numbers {
-	const char *name;
-	unsigned size, slabs, cpu_slabs, partial, objects, errors;
-	const char *debug_flags;
-};
-
-/* Slabs of 16384 bytes. */
-std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t counted_us,
-		  const char *more = "")
-{
-	std::ostringstream text;
-
-	text << "{\"name\":\"" << of.name << "\",\"object_size\":" << of.size
-	     << ",\"slab_size\":" << of.size
-	     << ",\"order\":2,\"objects_per_slab\":" << 16384 / of.size << ",\"slabs\":" << of.slabs
-	     << ",\"cpu_slabs\":" << of.cpu_slabs << ",\"partial\":" << of.partial
-	     << ",\"full\":" << of.slabs - of.cpu_slabs - of.partial
-	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
-	     << ",\"errors\":" << of.errors << ",\"debug_flags\":\"" << of.debug_flags
-	     << "\",\"counted\":" << counted << ",\"counted_us\":" << counted_us
-	     << ",\"events\":{\"alloc_slowpath\":7,\"free_slowpath\":5}" << more << "}";
-	return text.str();
-}
-
-const numbers alpha = {"alpha", 128, 10, 3, 2, 960, 0, "-"};
-const numbers beta = {"beta", 1024, 40, 1, 30, 64, 0, "-"};
-const numbers gamma_cache = {"gamma", 4096, 1, 0, 0, 4, 0, "-"};
-const numbers none = {"none", 64, 0, 0, 0, 0, 0, "-"};
-
-std::uint64_t now_us()
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return static_cast<std::uint64_t>(now.tv_sec) * 1000000 +
-	       static_cast<std::uint64_t>(now.tv_nsec) / 1000;
-}
-
-/* alpha allocates 2000000 objects in a second, beta none; all the time is counted but that
- * before the first answer. */
-std::string stats(const std::vector<numbers> &caches, unsigned asked)
-{
-	const std::uint64_t us = asked ? now_us() : 0;
-	std::string text = "{\"slab\":2,\"ok\":true,\"process\":{\"engine\":\"rseq\","
-			   "\"uptime\":93600,\"slab_bytes\":835584,\"cached_bytes\":65536,"
-			   "\"large_bytes\":0},\"caches\":[";
-
-	for (const numbers &of : caches) {
-		const std::uint64_t counted = of.name == std::string("alpha") ? 2 * us : 0;
-
-		text += (&of == &caches[0] ? "" : ",") + cache(of, counted, us);
-	}
-	return text + "]}";
-}
-
-std::string refusal(const std::string &sentence)
-{
-	return "{\"slab\":2,\"ok\":false,\"error\":\"" + sentence + "\"}";
-}
-
-const char slabs_of_all_states[] =
-	"{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":8,\"columns\":"
-	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":["
-	"[65536,1,128,\"current\",0,0,\"-\"],[81920,0,128,\"cpu\",0,0,\"-\"],"
-	"[98304,127,128,\"current\",1,0,\"-\"],[114688,64,128,\"partial\",-1,0,\"-\"],"
-	"[131072,128,128,\"full\",-1,0,\"-\"],[147456,90,120,\"debug\",-1,0,\"ZP\"],"
-	"[163840,2,120,\"legacy\",-1,0,\"F\"],[180224,1,1,\"guarded\",-1,0,\"-\"]]}";
-
-std::string say_all(const std::string &request, unsigned asked)
-{
-	if (request == "stats")
-		return stats({alpha, beta, gamma_cache, none}, asked);
-	if (request == "slabs alpha")
-		return slabs_of_all_states;
-	if (request.compare(0, 6, "count ") == 0)
-		return "{\"slab\":2,\"ok\":true,\"counting\":" + request.substr(6) + "}";
-	return refusal("there is no such request");
-}
-
-/* Counts nothing and has no "slabs", as an older library. */
-std::string say_little(const std::string &request, unsigned)
-{
-	return request == "stats" ? stats({alpha, beta}, 0) : refusal("there is no such request");
-}
-
-std::string say_trouble(const std::string &request, unsigned asked)
-{
-	const numbers broken = {"broken", 128, 10, 3, 2, 960, 12, "FZPU"};
-
-	return request == "stats" ? stats({alpha, broken}, asked) : refusal("no");
-}
-
-/* 100 lookups from one answer to the next; before the first, half of 1000 were hits. */
-std::string say_counters(const std::string &request, unsigned asked)
-{
-	const auto counter = [](const char *name, const char *kind, std::uint64_t value) {
-		return std::string("{\"name\":\"") + name + "\",\"kind\":\"" + kind +
-		       "\",\"value\":" + std::to_string(value) + ",\"help\":\"\"}";
-	};
-	const std::string counters = counter("hits", "events", 500 + 90 * asked) + "," +
-				     counter("misses", "events", 500 + 10 * asked) + "," +
-				     counter("held", "bytes", 163840) + "," +
-				     counter("most", "bytes", UINT64_MAX) + "," +
-				     counter("open", "gauge", 12);
-
-	if (request != "stats")
-		return say_all(request, asked);
-	return "{\"slab\":2,\"ok\":true,\"process\":{},\"caches\":[" +
-	       cache(alpha, 0, 0, (",\"counters\":[" + counters + "]").c_str()) + "]}";
-}
-
-std::string say_slowly(const std::string &request, unsigned asked)
-{
-	usleep(50000);
-	return say_all(request, asked);
-}
-
-std::string say_many_slabs(const std::string &request, unsigned asked)
-{
-	std::string text;
-
-	if (request != "slabs alpha")
-		return say_all(request, asked);
-	text = "{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":9000,"
-	       "\"columns\":[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"
-	       "\"slabs\":[";
-	for (unsigned i = 0; i < 8000; i++)
-		text += (i ? ",[" : "[") + std::to_string(65536 + i * 16384) +
-			",128,128,\"full\",-1,0,\"-\"]";
-	return text + "]}";
-}
+using names = std::vector<std::string>;
 
 bool matches(const std::string &text, const std::string &pattern)
 {
@@ -157,156 +28,6 @@ bool matches(const std::string &text, const std::string &pattern)
 
 	regfree(&regex);
 	return found;
-}
-
-/* --- running it ------------------------------------------------------------------------- */
-
-class TopTest : public testing::Test
-{
-protected:
-	std::string command(pid_t pid, const std::string &words = "--top=0.1") const
-	{
-		return std::string(SLABINFO) + " -p " + std::to_string(pid) + " " + words;
-	}
-
-	runtime_dir dir;
-};
-
-/* The first words of the rows below the titles. */
-std::vector<std::string> names_on(const std::string &screen)
-{
-	const std::vector<std::string> lines = lines_of(screen);
-	std::vector<std::string> names;
-
-	for (std::size_t i = 4; i < lines.size() && !lines[i].empty() && lines[i][0] != 'q'; i++)
-		names.push_back(words_of(lines[i]).at(0));
-	return names;
-}
-
-using names = std::vector<std::string>;
-
-/* --- keys, and what they change on the screen ----------------------------------------------- */
-
-/* Keys as tmux calls them; what the screen then shows; the caches on it, when they are given, and
- * what it does not show. */
-struct step {
-	std::string keys, shows, caches = "", not_shown = "";
-};
-
-struct scene {
-	const char *name;
-	std::string words; /* of the command line */
-	std::vector<step> steps;
-	scripted_process::answers answers = say_all;
-	int columns = 80, rows = 24;
-};
-
-void PrintTo(const scene &scene, std::ostream *out)
-{
-	*out << scene.name;
-}
-
-class TopKeysTest : public TopTest, public testing::WithParamInterface<scene>
-{
-};
-
-const scene scenes[] = {
-	{"SortByTheColumnToTheLeftOrRight",
-	 "--top=0.1",
-	 {{"", "▼SPACE", "beta alpha gamma"},
-	  {"'<'", "▼SIZE", "gamma beta alpha"},
-	  {"'<' '<'", "NAME▲", "alpha beta gamma"},
-	  /* Round, past a column that is seen only while it orders the rows. */
-	  {"'<'", "DEBUG▼"},
-	  {"'>' '>'", "▼OBJECTS", "alpha beta gamma"}}},
-	{"ReverseTheOrder",
-	 "--top=0.1",
-	 {{"", "▼SPACE"}, {"R", "▲SPACE", "gamma alpha beta"}, {"R", "▼SPACE"}}},
-	{"OptionToSortByLoss", "--top=0.1 -L", {{"", "▼LOST"}}},
-	{"OptionToSortByPartialSlabs", "--top=0.1 -P", {{"", "▼PART"}}},
-	{"OptionToSortByAllocations", "--top=0.1 -A", {{"", "▼ALLOC/s"}}},
-	{"OptionsToReverseTheOrder", "--top=0.1 -iS", {{"", "▲SPACE"}}},
-	{"FilterByRegularExpression",
-	 "--top=0.1",
-	 {{"", "gamma"},
-	  {"/ '^(A|g)'", "Show caches that match: ^(A|g)_"},
-	  {"Enter", "Only caches that match: ^(A|g)", "alpha gamma"},
-	  {"/ C-u '(' Enter", "\"(\" is not a regular expression"},
-	  {"/ Escape", "Only caches that match: ^(A|g)", "alpha gamma"},
-	  {"/ C-u Enter", "beta", "beta alpha gamma"}}},
-	{"APatternOfTheCommandLineIsTheFirstFilter",
-	 "--top=0.1 alp",
-	 {{"", "Only caches that match: alp", "alpha"}}},
-	{"ShowEmptyCaches", "--top=0.1", {{"", "gamma", "", "none "}, {"z", "none "}}},
-	{"ShowBytes", "--top=0.1", {{"", "640KiB"}, {"B", "655360"}, {"", "Slabs 835584"}}},
-	{"ErrorsAndDebugFlagsAreSeenOnNarrowScreens",
-	 "--top=0.1",
-	 {{"", " ERR DEBUG"}, {"", " 12 FZPU"}},
-	 say_trouble,
-	 60,
-	 15},
-	{"TheChosenCacheStaysChosenWhenRowsMove",
-	 "--top=0.1",
-	 {{"", "gamma"},
-	  {"End", "gamma"}, /* which then is first */
-	  {"R", "▲SPACE"},
-	  {"Enter", "Cache    gamma"},
-	  {"Escape", "NAME "},
-	  {"Down Enter", "Cache    alpha"}}},
-	{"ScrollToTheChosenCache",
-	 "--top=0.1 -z -N 2",
-	 {{"", "beta", "beta alpha"},
-	  {"Down Down", "gamma", "alpha gamma"},
-	  {"PPage", "beta", "beta alpha"}},
-	 say_all,
-	 80,
-	 8},
-	{"TakeAnotherInterval",
-	 "--top",
-	 {{"", "every 1s"},
-	  {"s C-u 0.25 Enter", "every 0.25s"},
-	  {"d C-u never Enter", "\"never\" is not an interval; accepted are 0.01 to 86400 seconds"},
-	  {"", "every 0.25s"}}},
-	/* One look alone has no rates. */
-	{"LookAgainWhenAsked", "--top=86400", {{"", "gamma", "", "2.0M"}, {"Space", "2.0M"}}},
-	{"LookLessOftenWhereALookTakesLong", "--top=0.01", {{"", "s (a look takes "}}, say_slowly},
-	{"AMapOfManySlabsJoinsNeighbours",
-	 "--top=0.1 alpha",
-	 {{"", "alpha"},
-	  {"Enter", "F full 8000"},
-	  {"", "the first 8000 of 9000 slabs"},
-	  {"", "each place: up to "},
-	  {"", "████████████████████"},
-	  {"m", "FFFFFFFFFFFFFFFFFFFF"}},
-	 say_many_slabs},
-	{"HelpNamesTheKeys",
-	 "--top=0.1",
-	 {{"", "alpha"},
-	  {"h", "the other way round"},
-	  {"Escape", "alpha"},
-	  {"'?'", "show only caches that match a regular expression"},
-	  {"", "it is within 20 %, or"}}},
-};
-
-INSTANTIATE_TEST_SUITE_P(Keys, TopKeysTest, testing::ValuesIn(scenes),
-			 [](const auto &info) { return std::string(info.param.name); });
-
-TEST_P(TopKeysTest, ChangeTheScreen)
-{
-	const scene &scene = GetParam();
-	scripted_process process(dir, scene.answers);
-	terminal screen(dir, scene.columns, scene.rows, command(process.pid(), scene.words));
-
-	for (const step &step : scene.steps) {
-		if (!step.keys.empty())
-			screen.press(step.keys);
-		const std::string now = screen.expect(step.shows);
-
-		EXPECT_TRUE(step.caches.empty() || names_on(now) == words_of(step.caches))
-			<< step.keys << now;
-		EXPECT_TRUE(step.not_shown.empty() || !contains(now, step.not_shown))
-			<< step.keys << now;
-	}
 }
 
 /* --- the table ---------------------------------------------------------------------------- */
@@ -388,7 +109,7 @@ TEST_F(TopTest, DetailsHaveTheCountersOfTheProgram)
 		<< lines[9];
 }
 
-TEST_F(TopTest, WhatTheProcessRefusesIsToldOnThePage)
+TEST_F(TopTest, RefusalsAreShownOnThePage)
 {
 	scripted_process process(dir, say_little);
 	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.1 alpha"));
@@ -567,7 +288,7 @@ TEST_F(TopTest, PipedItHonoursPatternsAndOrders)
 	EXPECT_EQ(tool.wait(), -1);
 }
 
-TEST_F(TopTest, EndsWhenNobodyReadsAnyMore)
+TEST_F(TopTest, EndsWhenItsOutputIsNotReadAnyMore)
 {
 	scripted_process process(dir, say_all);
 	terminal screen(dir, 80, 24, command(process.pid(), "--top=0.05") + " | head -n 1");
@@ -601,7 +322,7 @@ TEST_F(TopTest, BadIntervalsAreOneErrorMessage)
 	}
 }
 
-TEST_F(TopTest, APatternThatNoCacheMatchesIsTold)
+TEST_F(TopTest, APatternThatNoCacheMatchesIsReported)
 {
 	scripted_process process(dir, say_all);
 	const std::string pid = std::to_string(process.pid());

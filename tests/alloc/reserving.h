@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Caches with a reserve. */
+#ifndef TESTS_ALLOC_RESERVING_H
+#define TESTS_ALLOC_RESERVING_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include <slab/memory.h>
+
+#include "../support/objects.h"
+
+extern "C" {
+#include "core/cache.h"
+}
+
+namespace slab_test
+{
+
+constexpr std::size_t object_size = 1000;
+constexpr std::size_t kept = 50;
+constexpr const char *no_pages = "times=-1";
+
+inline struct slab_cache_args reserving(std::size_t objects)
+{
+	struct slab_cache_args args = {};
+
+	args.reserve = objects;
+	return args;
+}
+
+struct reserving_cache : test_cache {
+	explicit reserving_cache(std::uint64_t flags = 0, std::size_t objects = kept)
+		: reserving_cache(flags, reserving(objects))
+	{
+	}
+
+	reserving_cache(std::uint64_t flags, const struct slab_cache_args &args)
+		: test_cache(object_size, flags, &args)
+	{
+	}
+
+	std::uint64_t left() const
+	{
+		return stats_of(*this).reserve_left;
+	}
+};
+
+inline bool is_fast(const struct slab_cache *cache)
+{
+	return cache->slots == cache->cpu_slots;
+}
+
+} /* namespace slab_test */
+
+#endif /* TESTS_ALLOC_RESERVING_H */

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Many threads at once, under the ownership oracle: pinned and free, migrated
+ * while they run, interrupted by signals, beside threads that shrink, validate
+ * and count, and in threads without restartable sequences.
+ *
+ * How long each test works is SLAB_STRESS_SECONDS, 2 by default. Nothing is
+ * expected to happen within that time: longer only finds more.
+ */
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/rseq.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/stress.h"
+
+extern "C" {
+#include "control/server.h"
+#include "stats/json.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+const std::vector<std::size_t> sizes = {16, 64, 240, 712, 2112};
+
+class StressTest : public ArenaTest
+{
+protected:
+	StressTest() : ArenaTest(sizes) {}
+
+	/* Let it all run, and expect that nothing went wrong. */
+	void run()
+	{
+		run_threads();
+		arena_.expect_whole();
+		EXPECT_EQ(reports_.text(), "");
+	}
+};
+
+TEST_F(StressTest, OneThread)
+{
+	add_worker(nullptr, 3000);
+	run();
+}
+
+TEST_F(StressTest, OneThreadPinnedToEachCpu)
+{
+	for (std::size_t cpu = 0; cpu < allowed_cpus().size(); cpu++)
+		add_worker([cpu] { pin(cpu); });
+	run();
+}
+
+TEST_F(StressTest, TwoThreadsShareACpu)
+{
+	for (int i = 0; i < 2; i++)
+		add_worker([] { pin(0); });
+	run();
+}
+
+TEST_F(StressTest, SixtyFourThreads)
+{
+	for (int i = 0; i < 64; i++)
+		add_worker(nullptr, 60);
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreMigratedWhileTheyRun)
+{
+	for (int i = 0; i < 6; i++)
+		add_worker();
+	migrate_workers(1);
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreInterruptedBySignals)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker([] {
+			/* Ends with its thread. */
+			thread_local interruptions often(5000);
+
+			(void)often;
+		});
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatAreMigratedAndInterrupted)
+{
+	for (int i = 0; i < 6; i++)
+		add_worker([] {
+			thread_local interruptions often(2000);
+
+			(void)often;
+		});
+	migrate_workers(2);
+	run();
+}
+
+TEST_F(StressTest, BesideShrinking)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			slab_cache_shrink(arena_.cache(kind));
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideValidating)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideCounting)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			stats_of(arena_.cache(kind));
+		process_stats();
+	});
+	run();
+}
+
+/* What "slabinfo --trim" requests: memory of free slabs is returned, of no others. */
+TEST_F(StressTest, BesideTrimming)
+{
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	add_helper([] {
+		struct slab_json reply = {};
+
+		slab_control_answer(&reply, "slab/2 trim");
+		slab_json_end(&reply);
+		EXPECT_EQ(std::strncmp(reply.text, "{\"slab\":2,\"ok\":true,", 20), 0);
+		slab_json_free(&reply);
+	});
+	run();
+}
+
+TEST_F(StressTest, BesideEverythingAtOnce)
+{
+	std::mt19937 random(3);
+
+	for (int i = 0; i < 8; i++)
+		add_worker([] {
+			thread_local interruptions often(1000);
+
+			(void)often;
+		});
+	add_helper([this, &random] {
+		for (pid_t tid : running())
+			pin(random(), tid);
+	});
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			slab_cache_shrink(arena_.cache(kind));
+	});
+	add_helper([this] {
+		for (std::size_t kind = 0; kind < arena_.kinds(); kind++)
+			EXPECT_EQ(slab_cache_validate(arena_.cache(kind)), 0);
+	});
+	run();
+}
+
+TEST_F(StressTest, ThreadsThatComeAndGo)
+{
+	std::atomic<unsigned> seed{1000};
+
+	for (int i = 0; i < 4; i++)
+		add_helper([this, &seed] {
+			const unsigned mine = ++seed;
+
+			std::thread([this, mine] {
+				worker self(arena_, mine);
+
+				for (int j = 0; j < 500; j++)
+					self.step();
+			}).join();
+		});
+	run();
+}
+
+TEST_F(StressTest, CachesThatComeAndGoBesideOthers)
+{
+	std::atomic<unsigned> number{0};
+
+	for (int i = 0; i < 2; i++)
+		add_worker();
+	for (int i = 0; i < 2; i++)
+		add_helper([&number] {
+			const std::string name = "come-and-go-" + std::to_string(++number);
+			struct slab_cache *cache =
+				slab_cache_create(name.c_str(), 100, nullptr, SLAB_NO_MERGE);
+
+			ASSERT_NE(cache, nullptr);
+			std::vector<void *> objs = alloc_many(cache, 200);
+			for (std::size_t j = 0; j < objs.size(); j++)
+				fill(objs[j], 100, j);
+			for (std::size_t j = 0; j < objs.size(); j++)
+				EXPECT_TRUE(intact(objs[j], 100, j));
+			free_many(cache, objs);
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		});
+	run();
+}
+
+TEST_F(StressTest, BesideMemoryBySize)
+{
+	std::atomic<unsigned> seed{1};
+
+	for (int i = 0; i < 2; i++)
+		add_worker();
+	for (int i = 0; i < 3; i++)
+		add_helper([&seed] {
+			std::mt19937 random(++seed);
+			const std::size_t size = random() % (random() % 8 ? 3000 : 200000);
+			const std::size_t more = random() % 5000;
+			void *memory = slab_malloc(size);
+
+			fill(memory, size, 1);
+			void *other = slab_memalign(std::size_t{1} << random() % 13, more);
+			fill(other, more, 2);
+			EXPECT_TRUE(intact(memory, size, 1));
+			memory = slab_realloc(memory, size + more + 1);
+			EXPECT_TRUE(intact(memory, size & ~std::size_t{7}, 1));
+			EXPECT_TRUE(intact(other, more, 2));
+			slab_mfree(memory);
+			slab_free_sized(other, more);
+		});
+	run();
+}
+
+/* Producer and consumer: every free is another thread's, on another CPU. */
+TEST_F(StressTest, OneThreadAllocatesAndAnotherFrees)
+{
+	std::size_t left = 0, taken = 0;
+
+	add_helper([&] { arena_.produce(left); }, [] { pin(0); });
+	add_helper([&] { arena_.consume(taken); }, [] { pin(1); });
+	run();
+}
+
+/* Threads without restartable sequences */
+
+#if defined(__x86_64__)
+constexpr unsigned rseq_signature = 0x53053053;
+#elif defined(__aarch64__)
+constexpr unsigned rseq_signature = 0xd428bc00;
+#endif
+
+/* The C library registers this many bytes of each thread's area. */
+constexpr unsigned rseq_registered_size = 32;
+
+/* Switch this thread's registration off (1) or on (0); false: it cannot be. */
+bool register_rseq(int unregister)
+{
+	auto *area = static_cast<char *>(__builtin_thread_pointer()) + __rseq_offset;
+
+	return syscall(SYS_rseq, area, rseq_registered_size, unregister, rseq_signature) == 0;
+}
+
+/* Not where the C library registers none, or an area of another size. */
+bool rseq_can_be_switched_off()
+{
+	bool done = false;
+
+	std::thread([&done] { done = register_rseq(1) && register_rseq(0); }).join();
+	return done;
+}
+
+TEST_F(StressTest, ThreadsWithoutRseqBesideThreadsWithIt)
+{
+	if (!rseq_can_be_switched_off())
+		GTEST_SKIP() << "rseq cannot be switched off here";
+	std::atomic<unsigned> refused{0};
+
+	for (int i = 0; i < 3; i++)
+		add_worker();
+	for (int i = 0; i < 3; i++)
+		add_worker([&refused] {
+			if (!register_rseq(1))
+				refused++;
+		});
+	run();
+	EXPECT_EQ(refused, 0u);
+}
+
+TEST_F(StressTest, ThreadsThatLoseAndRegainRseq)
+{
+	if (!rseq_can_be_switched_off())
+		GTEST_SKIP() << "rseq cannot be switched off here";
+	std::atomic<unsigned> seed{1};
+
+	for (int i = 0; i < 4; i++)
+		add_helper([this, &seed] {
+			std::thread([this, &seed] {
+				worker self(arena_, ++seed);
+
+				for (int round = 0; round < 20; round++) {
+					EXPECT_TRUE(register_rseq(round % 2 == 0));
+					for (int step = 0; step < 50; step++)
+						self.step();
+				}
+			}).join();
+		});
+	run();
+}
+
+TEST_F(StressTest, AProcessWithoutRseq)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"GLIBC_TUNABLES=glibc.pthread.rseq=0"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	EXPECT_EQ(__rseq_size, 0u);
+	EXPECT_STRNE(slab_engine(), "rseq");
+	for (int i = 0; i < 4; i++)
+		add_worker();
+	run();
+}
+
+} /* namespace */

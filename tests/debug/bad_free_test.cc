@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Each wrong free that can be seen at no cost is reported and contained. */
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+/* Frees what must not be freed there. The compiler would warn of the use
+ * afterwards, so it does not get to see which pointer it is. */
+void free_wrongly(struct slab_cache *cache, void *obj)
+{
+	void *volatile hidden = obj;
+
+	slab_free(cache, hidden);
+}
+
+TEST(BadFreeTest, ObjectOfAnotherCacheIsReported)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *obj = slab_alloc(owner);
+
+	fill(obj, 64, 7);
+	free_wrongly(wrong, obj);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Wrong slab cache. " + wrong.name() + " but object is from " +
+				     owner.name()))
+		<< reports.text();
+	EXPECT_TRUE(intact(obj, 64, 7));
+	EXPECT_EQ(stats_of(owner).objects, 1u);
+	slab_free(owner, obj);
+}
+
+TEST(BadFreeTest, ObjectOfAnotherCacheIsContained)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	std::vector<void *> objs = alloc_many(owner, 300);
+
+	for (std::size_t i = 0; i < objs.size(); i++) {
+		fill(objs[i], 64, i);
+		free_wrongly(wrong, objs[i]);
+	}
+	std::vector<void *> more = alloc_many(wrong, 300);
+	for (void *obj : more)
+		fill(obj, 64, 12345);
+	for (std::size_t i = 0; i < objs.size(); i++)
+		EXPECT_TRUE(intact(objs[i], 64, i));
+	EXPECT_EQ(slab_cache_validate(owner), 0);
+	EXPECT_EQ(slab_cache_validate(wrong), 0);
+	free_many(wrong, more);
+	free_many(owner, objs);
+}
+
+TEST(BadFreeTest, ObjectOfAnotherCacheInABulkIsReported)
+{
+	report_capture reports;
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *mixed[3] = {slab_alloc(owner), slab_alloc(wrong), slab_alloc(owner)};
+
+	slab_free_bulk(owner, 3, mixed);
+	EXPECT_TRUE(reports.contains("Wrong slab cache. " + owner.name() + " but object is from " +
+				     wrong.name()))
+		<< reports.text();
+	EXPECT_EQ(stats_of(owner).objects, 0u);
+	EXPECT_EQ(stats_of(wrong).objects, 1u);
+	slab_free(wrong, mixed[1]);
+}
+
+/* The first bytes of the segment that holds obj: the library's own data. */
+void *metadata_near(const void *obj)
+{
+	const std::uintptr_t segment = process_stats().segment_size;
+
+	return reinterpret_cast<void *>((reinterpret_cast<std::uintptr_t>(obj) & ~(segment - 1)) +
+					128);
+}
+
+TEST(BadFreeTest, PointerIntoMetadataIsReported)
+{
+	report_capture reports;
+	test_cache cache(64);
+	void *obj = slab_alloc(cache);
+
+	slab_free(cache, metadata_near(obj));
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
+	EXPECT_EQ(stats_of(cache).objects, 1u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	slab_free(cache, obj);
+}
+
+TEST(BadFreeTest, PointerIntoMetadataInABulkIsReported)
+{
+	report_capture reports;
+	test_cache cache(64);
+	std::vector<void *> objs = alloc_many(cache, 2);
+
+	objs.insert(objs.begin() + 1, metadata_near(objs[0]));
+	slab_free_bulk(cache, objs.size(), objs.data());
+	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/*
+ * Two objects that are freed alternately: neither is ever the one that was freed last, so each
+ * free looks right until there are as many free objects as the slab has. The third one
+ * takes the place of the last-freed object.
+ */
+void free_in_turns(struct slab_cache *cache, void *first, void *second,
+		   const report_capture &reports)
+{
+	for (unsigned i = 0; i < 200000 && !reports.count(); i++)
+		free_wrongly(cache, i % 2 ? first : second);
+}
+
+/* In a child, since nothing is right in that cache afterwards. */
+std::string frees_in_turns(std::size_t size, std::size_t cpu)
+{
+	return run_in_child([&] {
+		report_capture reports;
+		test_cache cache(size);
+		std::vector<void *> objs = alloc_many(cache, 3 * (65536 / size));
+		int failures = 0;
+
+		for (std::size_t i = 0; i < objs.size(); i++)
+			fill(objs[i], size, i);
+		pin(cpu);
+		slab_free(cache, objs.back());
+		free_in_turns(cache, objs[0], objs[1], reports);
+		unpin();
+		failures += !reports.count() ||
+			    reports.report(0).info.problem != SLAB_PROBLEM_DOUBLE_FREE;
+		for (std::size_t i = 2; i < objs.size() - 1; i++)
+			failures += !intact(objs[i], size, i);
+		/* The neighbours' descriptors are whole: they can be freed, and validated. */
+		for (std::size_t i = 2; i < objs.size() - 1; i++)
+			slab_free(cache, objs[i]);
+		slab_cache_validate(cache);
+		fflush(nullptr);
+		_exit(failures);
+		return failures;
+	});
+}
+
+TEST(BadFreeTest, FreesInTurnsAreReportedBeforeTheyOverrunAStack)
+{
+	pin(0);
+	EXPECT_EQ(frees_in_turns(2048, 0), "");
+	EXPECT_EQ(frees_in_turns(64, 0), "");
+	unpin();
+}
+
+TEST(BadFreeTest, FreesInTurnsOnAnotherCpuAreReportedBeforeTheyOverrunAStack)
+{
+	if (allowed_cpus().size() < 2)
+		GTEST_SKIP() << "one CPU";
+	pin(0);
+	EXPECT_EQ(frees_in_turns(2048, 1), "");
+	EXPECT_EQ(frees_in_turns(64, 1), "");
+	unpin();
+}
+
+TEST(BadFreeTest, BulkFreesInTurnsAreReportedBeforeTheyOverrunAStack)
+{
+	EXPECT_EQ(run_in_child([] {
+			  report_capture reports;
+			  test_cache cache(2048);
+			  std::vector<void *> objs = alloc_many(cache, 64);
+			  void *turns[4] = {objs[0], objs[1], objs[0], objs[1]};
+
+			  for (unsigned i = 0; i < 1000 && !reports.count(); i++)
+				  slab_free_bulk(cache, 4, turns);
+			  _exit(reports.count() ? 0 : 1);
+			  return 0;
+		  }),
+		  "");
+}
+
+TEST(BadFreeTest, DebugAbortEndsTheProcessAfterTheFirstReport)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_DEBUG_ABORT=1"});
+
+		EXPECT_NE(run.failure, "");
+		EXPECT_NE(run.output.find("Wrong slab cache."), std::string::npos) << run.output;
+		return;
+	}
+	test_cache owner(64);
+	test_cache wrong(64);
+	void *obj = slab_alloc(owner);
+
+	free_wrongly(wrong, obj);
+	slab_free(owner, obj);
+}
+
+} /* namespace */

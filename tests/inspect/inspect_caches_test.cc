@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* Inspections while caches are created and destroyed: each is seen once at most. */
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/slab.h>
+
+#include "../support/objects.h"
+#include "inspection.h"
+
+extern "C" {
+#include "core/cache.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST(InspectTest, EachOfManyCachesHasItsOwnNumbers)
+{
+	constexpr unsigned n = 300;
+	std::vector<struct slab_cache *> caches;
+	std::vector<std::vector<void *>> held;
+
+	for (unsigned i = 0; i < n; i++) {
+		const std::string name = "many-" + std::to_string(i);
+
+		caches.push_back(slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE));
+		held.push_back(alloc_many(caches[i], i + 1));
+	}
+
+	const answered all = inspect("stats");
+
+	for (unsigned i = 0; i < n; i++) {
+		expect_has(from_member(all.text, "\"name\":\"many-" + std::to_string(i) + "\""),
+			   number("objects", i + 1));
+		free_many(caches[i], held[i]);
+		EXPECT_EQ(slab_cache_destroy(caches[i]), 0);
+	}
+}
+
+/* Caches of which some are destroyed and created again all the time, one at a time. */
+class renewed_caches
+{
+public:
+	static constexpr unsigned n = 200;
+
+	renewed_caches()
+	{
+		for (unsigned i = 0; i < n; i++)
+			caches_.push_back(create(i));
+		thread_ = std::thread([this] {
+			std::mt19937 random(1);
+
+			while (!stop_) {
+				const unsigned i = static_cast<unsigned>(random() % n);
+
+				if (stays(i))
+					continue;
+				EXPECT_EQ(slab_cache_destroy(caches_[i]), 0);
+				caches_[i] = create(i);
+			}
+		});
+	}
+
+	~renewed_caches()
+	{
+		stop_ = true;
+		thread_.join();
+		for (struct slab_cache *cache : caches_)
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+
+	renewed_caches(const renewed_caches &) = delete;
+	renewed_caches &operator=(const renewed_caches &) = delete;
+
+	static bool stays(unsigned i)
+	{
+		return i % 10 == 0;
+	}
+
+	static std::string name(unsigned i)
+	{
+		return "renewed-" + std::to_string(i);
+	}
+
+private:
+	static struct slab_cache *create(unsigned i)
+	{
+		return slab_cache_create(name(i).c_str(), 64, nullptr, SLAB_NO_MERGE);
+	}
+
+	std::vector<struct slab_cache *> caches_;
+	std::atomic<bool> stop_{false};
+	std::thread thread_;
+};
+
+std::size_t occurrences(const std::string &text, const std::string &part)
+{
+	std::size_t n = 0;
+
+	for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at++)
+		n++;
+	return n;
+}
+
+TEST(InspectTest, NoCacheIsMissedWhileOthersComeAndGo)
+{
+	const renewed_caches caches;
+
+	for (unsigned round = 0; round < 100 && !HasFailure(); round++)
+		EXPECT_GE(process_stats().caches, caches.n - 1);
+}
+
+TEST(InspectTest, CachesThatComeAndGoAreSeenFromOutsideOnceAtMost)
+{
+	const renewed_caches caches;
+
+	for (unsigned round = 0; round < 10 && !HasFailure(); round++) {
+		const answered all = inspect("stats");
+
+		ASSERT_EQ(all.result, 0) << all.text;
+		for (unsigned i = 0; i < caches.n; i++) {
+			const std::string name = "\"name\":\"" + caches.name(i) + "\"";
+			const std::size_t seen = occurrences(all.text, name);
+
+			EXPECT_LE(seen, 1u) << name;
+			EXPECT_TRUE(seen == 1 || !caches.stays(i)) << name;
+		}
+	}
+}
+
+bool is_copy_of(const char *bytes, std::size_t size, const std::string &name)
+{
+	return size == sizeof(struct slab_cache) &&
+	       name == reinterpret_cast<const struct slab_cache *>(bytes)->name;
+}
+
+/* Caches in the order of their creation, of which the first is renewed: then it is last. */
+struct queue_of_caches {
+	explicit queue_of_caches(unsigned n)
+	{
+		for (unsigned i = 0; i < n; i++)
+			caches.push_back(create("queued-" + std::to_string(i)));
+	}
+
+	~queue_of_caches()
+	{
+		for (struct slab_cache *cache : caches)
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+	}
+
+	static struct slab_cache *create(const std::string &name)
+	{
+		return slab_cache_create(name.c_str(), 64, nullptr, SLAB_NO_MERGE);
+	}
+
+	bool renew_first()
+	{
+		const std::string name = slab_cache_name(caches.front());
+
+		EXPECT_EQ(slab_cache_destroy(caches.front()), 0);
+		caches.erase(caches.begin());
+		caches.push_back(create(name));
+		return true;
+	}
+
+	std::vector<struct slab_cache *> caches;
+};
+
+TEST(InspectTest, AListThatBreaksOffEachTimeIsRefused)
+{
+	test_cache before(64);
+	queue_of_caches queue(3);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		/* Its link to the next cache is wrong from now on. */
+		return !is_copy_of(bytes, size, before.name()) || queue.renew_first();
+	});
+
+	EXPECT_EQ(all.result, -EAGAIN);
+	expect_has(all.text, "the list of caches of process 42 (victim) changed each time that it "
+			     "was read, or is damaged");
+}
+
+TEST(InspectTest, AListThatChangesWithoutGapsIsTakenWithEachCacheOnce)
+{
+	queue_of_caches queue(40);
+	test_cache behind(64), last(64);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		/* Those in front of this one were seen, and will be seen again. */
+		return !is_copy_of(bytes, size, behind.name()) || queue.renew_first();
+	});
+
+	ASSERT_EQ(all.result, 0) << all.text;
+	for (struct slab_cache *cache : queue.caches)
+		EXPECT_EQ(occurrences(all.text,
+				      "\"name\":\"" + std::string(slab_cache_name(cache)) + "\""),
+			  1u);
+	expect_has(all.text, "\"name\":\"" + last.name() + "\"");
+}
+
+TEST(InspectTest, ADamagedListOfCachesIsRefused)
+{
+	test_cache before(64), damaged(64), after(64);
+	const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
+		if (is_copy_of(bytes, size, damaged.name()))
+			reinterpret_cast<struct slab_cache *>(bytes)->magic++;
+		return true;
+	});
+
+	EXPECT_EQ(all.result, -EAGAIN);
+}
+
+} /* namespace */

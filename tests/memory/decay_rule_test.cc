@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory that goes back to the operating system: the rules of which pages may go. */
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../support/passes.h"
+
+extern "C" {
+#include "core/slab.h"
+#include "memory/decay.h"
+#include "pages/segment.h"
+#include "percpu/refill.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST(DecayRuleTest, HugePagesThatAreMostlyInUseAreNotBrokenUp)
+{
+	const std::size_t huge = std::size_t{2} << 20;
+
+	EXPECT_TRUE(decay_breaks_up(0, huge));
+	EXPECT_TRUE(decay_breaks_up(huge / 2, huge));
+	EXPECT_FALSE(decay_breaks_up(huge / 2 + 1, huge));
+	EXPECT_FALSE(decay_breaks_up(huge, huge));
+}
+
+TEST(DecayRuleTest, WhatIsIdleForADecayTimeIsRipe)
+{
+	EXPECT_FALSE(decay_is_ripe(7, 7));
+	EXPECT_FALSE(decay_is_ripe(7, 7 + DECAY_EPOCHS - 1));
+	EXPECT_TRUE(decay_is_ripe(7, 7 + DECAY_EPOCHS));
+	/* Freed since the last pass: the next one is the first to see it. */
+	EXPECT_FALSE(decay_is_ripe(8, 7));
+	EXPECT_TRUE(decay_is_ripe(UINT32_MAX - 1, DECAY_EPOCHS - 1));
+	EXPECT_FALSE(decay_is_ripe(UINT32_MAX - 1, 1));
+}
+
+/* A slab of 100-byte objects of which none but these are in use. */
+std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned initialized)
+{
+	static struct slab slab;
+	std::uint64_t map[SLAB_MAP_WORDS], used[2];
+	std::set<unsigned> pages;
+
+	std::memset(map, 0xff, sizeof(map));
+	for (unsigned i : used_objects)
+		map[i / 64] &= ~(UINT64_C(1) << i % 64);
+	slab.cpu.size8 = 104 / 8;
+	slab.initialized = static_cast<std::uint16_t>(initialized);
+	decay_used_pages(&slab, map, used);
+	for (unsigned i = 0; i < 128; i++)
+		if (used[i / 64] >> i % 64 & 1)
+			pages.insert(i);
+	return pages;
+}
+
+TEST(DecayRuleTest, APageIsInUseWhereAnObjectBeginsGoesOnOrEnds)
+{
+	EXPECT_EQ(used_pages({}, 600), std::set<unsigned>());
+	EXPECT_EQ(used_pages({0}, 600), std::set<unsigned>({0}));
+	EXPECT_EQ(used_pages({38}, 600), std::set<unsigned>({0})); /* 3952 … 4055 */
+	EXPECT_EQ(used_pages({39}, 600), std::set<unsigned>({0, 1})); /* 4056 … 4159 */
+	EXPECT_EQ(used_pages({40, 599}, 600), std::set<unsigned>({1, 15}));
+	/* Page 65: beyond the first word. */
+	EXPECT_EQ(used_pages({2570}, 5000), std::set<unsigned>({65}));
+}
+
+TEST(DecayRuleTest, ObjectsThatWereNeverMadeAreNotInUse)
+{
+	EXPECT_EQ(used_pages({500}, 500), std::set<unsigned>());
+	EXPECT_EQ(used_pages({500}, 501), std::set<unsigned>({12}));
+}
+
+/* Frees all but every step-th object of these; the others are returned. */
+objects thinned(struct slab_cache *cache, const objects &objs, std::size_t step)
+{
+	objects left;
+
+	for (std::size_t i = 0; i < objs.size(); i++) {
+		if (i % step)
+			slab_free(cache, objs[i]);
+		else
+			left.push_back(objs[i]);
+	}
+	return left;
+}
+
+TEST(DecayRuleTest, AHugePageIsJudgedByAllItsSlabs)
+{
+	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
+	/* The second huge page of a segment, which is all slabs, of which all are in use. */
+	const std::uintptr_t start =
+		(reinterpret_cast<std::uintptr_t>(objs[objs.size() / 2]) & ~(SEGMENT_SIZE - 1)) +
+		huge;
+	objects inside, outside;
+
+	for (void *obj : objs) {
+		const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(obj);
+
+		(at >= start && at < start + huge ? inside : outside).push_back(obj);
+	}
+	ASSERT_EQ(inside.size(), huge / object_size);
+	const struct slab *slab = slab_of(reinterpret_cast<void *>(start));
+
+	EXPECT_TRUE(decay_would_waste(slab));
+	std::sort(inside.begin(), inside.end());
+	/* Of the first three quarters nothing is left, and all of the last one. */
+	const auto last = inside.begin() + static_cast<long>(inside.size() * 3 / 4);
+
+	free_all(cache,
+		 objects(inside.begin(), inside.begin() + static_cast<long>(inside.size() / 4)));
+	cache_flush(cache);
+	EXPECT_TRUE(decay_would_waste(slab)) << "three quarters are in use";
+	free_all(cache, objects(inside.begin() + static_cast<long>(inside.size() / 4), last));
+	cache_flush(cache);
+	EXPECT_FALSE(decay_would_waste(slab)) << "one quarter is in use";
+	free_all(cache, objects(last, inside.end()));
+	free_all(cache, outside);
+}
+
+/* Objects that are free within slabs in use count as free. */
+TEST(DecayRuleTest, AHugePageOfSparseSlabsIsNotWasted)
+{
+	test_cache cache(object_size);
+	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
+	const struct slab *slab = slab_of(objs[objs.size() / 2]);
+	const objects left = thinned(cache, objs, 3);
+
+	cache_flush(cache);
+	EXPECT_FALSE(decay_would_waste(slab));
+	free_all(cache, left);
+}
+
+/* The first pages of a segment are inaccessible: there is no huge page. */
+TEST(DecayRuleTest, ASegmentsHeadIsInNoHugePage)
+{
+	test_cache cache(object_size);
+	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
+	const objects objs = allocate(cache, 2 * SEGMENT_SIZE / object_size);
+	unsigned heads = 0;
+
+	for (void *obj : objs) {
+		if (reinterpret_cast<std::uintptr_t>(obj) % SEGMENT_SIZE >= huge)
+			continue;
+		EXPECT_FALSE(decay_would_waste(slab_of(obj)));
+		heads++;
+	}
+	EXPECT_GT(heads, 0u);
+	free_all(cache, objs);
+}
+
+} /* namespace */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* The limit of a cache, which is never exceeded. */
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/stats.h>
+
+#include "../support/limits.h"
+#include "../support/objects.h"
+#include "../support/process.h"
+
+extern "C" {
+#include "pages/account.h"
+#include "pages/segment.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+/* A cache that may have `slabs` slabs. */
+struct limited_cache : test_cache {
+	explicit limited_cache(std::size_t slabs, std::size_t size = 1000) : test_cache(size)
+	{
+		limit = slabs * slab_bytes_of(*this);
+		room = slabs * stats_of(*this).objects_per_slab;
+		EXPECT_EQ(slab_stat_write(*this, "limit", limit), 0);
+	}
+
+	std::size_t limit, room;
+};
+
+TEST_F(LimitTest, AllOfItCanBeUsedAndNothingBeyond)
+{
+	limited_cache cache(3);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), cache.room);
+	errno = 0;
+	EXPECT_EQ(slab_alloc(cache), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	EXPECT_EQ(slab_zalloc(cache), nullptr);
+	EXPECT_EQ(slab_alloc_node(cache, 0), nullptr);
+	EXPECT_EQ(read_stat(cache, "slabs"), 3U);
+	EXPECT_EQ(read_stat(cache, "limit"), cache.limit);
+	slab_free(cache, objects.back());
+	EXPECT_EQ(slab_alloc(cache), objects.back());
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, BulkAllocationGetsWhatThereIs)
+{
+	limited_cache cache(2);
+	std::vector<void *> objects(cache.room + 10);
+	const std::size_t got =
+		slab_alloc_bulk(cache, SLAB_ALLOC_FULL, objects.size(), objects.data());
+
+	EXPECT_EQ(got, cache.room);
+	EXPECT_EQ(errno, ENOMEM);
+	slab_free_bulk(cache, got, objects.data());
+}
+
+TEST_F(LimitTest, ItIsAnArgumentOfCreation)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = 1 << 20;
+	test_cache cache(1000, SLAB_NO_MERGE, &args);
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(),
+		  (std::size_t{1} << 20) / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, LessThanASlabIsNoLimitForACreation)
+{
+	struct slab_cache_args args = {};
+
+	args.limit = 4096;
+	errno = 0;
+	EXPECT_EQ(slab_cache_create("too_tight", 1000, &args, 0), nullptr);
+	EXPECT_EQ(errno, EINVAL);
+}
+
+/* As creation: what cannot serve a single allocation is refused. */
+TEST_F(LimitTest, LessThanASlabIsNoLimitLater)
+{
+	for (const std::size_t size : {64u, 32768u}) {
+		test_cache cache(size);
+		struct slab_cache_args args = {};
+		const std::size_t least = slab_bytes_of(cache);
+
+		for (const std::size_t bytes : {std::size_t{1}, least - 1}) {
+			errno = 0;
+			EXPECT_EQ(slab_stat_write(cache, "limit", bytes), -ERANGE);
+			EXPECT_EQ(errno, ERANGE);
+			EXPECT_EQ(read_stat(cache, "limit"), 0u);
+			args.limit = bytes;
+			EXPECT_EQ(slab_cache_create("too_tight", size, &args, 0), nullptr);
+		}
+		EXPECT_EQ(slab_stat_write(cache, "limit", least), 0);
+		args.limit = least;
+		test_cache same(size, 0, &args);
+	}
+}
+
+TEST_F(LimitTest, CachesWithALimitAreNotMerged)
+{
+	struct slab_cache_args args = {};
+	test_cache plain(1000, 0);
+
+	args.limit = 1 << 20;
+	test_cache limited(1000, 0, &args);
+	test_cache later(1000, 0);
+
+	EXPECT_NE(static_cast<struct slab_cache *>(limited),
+		  static_cast<struct slab_cache *>(plain));
+	EXPECT_NE(static_cast<struct slab_cache *>(later),
+		  static_cast<struct slab_cache *>(limited));
+}
+
+TEST_F(LimitTest, BelowWhatIsInUseItOnlyStopsGrowth)
+{
+	test_cache cache(1000);
+	std::vector<void *> objects = allocate_all(cache, 1000);
+	const std::uint64_t slabs = read_stat(cache, "slabs");
+	std::vector<void *> more;
+
+	ASSERT_EQ(slab_stat_write(cache, "limit", slab_bytes_of(cache)), 0);
+	EXPECT_EQ(read_stat(cache, "objects"), 1000U);
+	more = allocate_all(cache);
+	EXPECT_EQ(read_stat(cache, "slabs"), slabs);
+	ASSERT_EQ(slab_stat_write(cache, "limit", 0), 0);
+	more.push_back(slab_alloc(cache));
+	EXPECT_NE(more.back(), nullptr);
+	free_many(cache, objects);
+	free_many(cache, more);
+}
+
+TEST_F(LimitTest, WhatOtherThreadsLeftFreeIsTakenBack)
+{
+	limited_cache cache(4);
+
+	/* Each leaves slabs with its CPU, of which an object is in use. */
+	std::vector<void *> kept;
+
+	for (int i = 0; i < 4; i++)
+		std::thread([&cache, &kept, i] {
+			pin(static_cast<std::size_t>(i));
+			std::vector<void *> objects = allocate_all(cache);
+
+			if (objects.empty())
+				return;
+			kept.push_back(objects.back());
+			objects.pop_back();
+			free_many(cache, objects);
+		}).join();
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size() + kept.size(), cache.room);
+	free_many(cache, objects);
+	free_many(cache, kept);
+}
+
+TEST_F(LimitTest, GuardedObjectsCountAndGiveWay)
+{
+	limited_cache cache(2);
+	const std::size_t guarded = cache.limit / (64 << 10);
+
+	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
+
+	/* The freed ones wait between their guard pages, until their room is needed. */
+	for (std::size_t i = 0; i < guarded; i++)
+		slab_free(cache, slab_alloc(cache));
+	EXPECT_EQ(read_stat(cache, "guarded_slabs"), guarded);
+	ASSERT_EQ(slab_cache_sample(cache, 0), 0);
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), cache.room);
+	EXPECT_EQ(read_stat(cache, "guarded_slabs"), 0U);
+	free_many(cache, objects);
+}
+
+TEST_F(LimitTest, SlabsWithDebugFlagsCount)
+{
+	limited_cache cache(3);
+
+	ASSERT_EQ(slab_cache_debug(cache, SLAB_CONSISTENCY_CHECKS), 0);
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_LE(objects.size(), cache.room);
+	EXPECT_GT(objects.size(), 0U);
+	EXPECT_LE(read_stat(cache, "slabs") * slab_bytes_of(cache), cache.limit);
+	free_many(cache, objects);
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	free_many(cache, allocate_all(cache));
+}
+
+/* Also of sizes that have larger slabs with debug flags than without. */
+TEST_F(LimitTest, OneSlabServesWithDebugFlagsToo)
+{
+	for (std::size_t size = 64; size <= SLAB_MAX_OBJECT_SIZE; size += size / 256 * 8 + 8) {
+		struct slab_cache_args args = {};
+
+		args.limit = slab_bytes_of(test_cache(size));
+		test_cache cache(size, SLAB_NO_MERGE, &args);
+		ASSERT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE | SLAB_POISON), 0);
+		void *obj = slab_alloc(cache);
+		EXPECT_NE(obj, nullptr) << size;
+		slab_free(cache, obj);
+	}
+}
+
+/* Objects in use never need more slabs than the limit allows; all of these can be allocated. */
+TEST_F(LimitTest, EightThreadsNeverExceedIt)
+{
+	limited_cache cache(5);
+
+	EXPECT_LE(most_at_once(cache, 20000), cache.room);
+	EXPECT_LE(read_stat(cache, "slabs"), 5U);
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), cache.room);
+	free_many(cache, objects);
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/* The account is right after everything that makes and gives back slabs. */
+TEST_F(LimitTest, NothingIsLostOfItOverTime)
+{
+	limited_cache cache(3);
+
+	for (int round = 0; round < 20; round++) {
+		const std::uint64_t debug_flags = round % 2 ? SLAB_RED_ZONE | SLAB_STORE_USER : 0;
+
+		ASSERT_EQ(slab_cache_debug(cache, debug_flags), 0);
+		ASSERT_EQ(slab_cache_sample(cache, round % 3 ? 0 : 10), 0);
+		free_many(cache, allocate_all(cache));
+		slab_cache_shrink(cache);
+	}
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+	ASSERT_EQ(slab_cache_sample(cache, 0), 0);
+	slab_cache_shrink(cache);
+
+	const std::vector<void *> objects = allocate_all(cache);
+
+	EXPECT_EQ(objects.size(), cache.room);
+	free_many(cache, objects);
+}
+
+} /* namespace */

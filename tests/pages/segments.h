@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* The fixture of tests that take slabs of the page layer. */
+#ifndef TESTS_PAGES_SEGMENTS_H
+#define TESTS_PAGES_SEGMENTS_H
+
+#include <cstddef>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../support/process.h"
+
+extern "C" {
+#include "pages/os.h"
+#include "pages/segment.h"
+#include "registry/init.h"
+}
+
+namespace slab_test
+{
+
+inline const std::size_t page = os_page_size();
+
+class SegmentTest : public testing::Test
+{
+protected:
+	SegmentTest()
+	{
+		slab_init();
+		use_threadsafe_death_tests();
+	}
+
+	~SegmentTest() override
+	{
+		for (struct slab *slab : taken_)
+			segment_free_slab(slab);
+	}
+
+	struct slab *take(struct geometry *geometry)
+	{
+		struct slab *slab = segment_take_slab(geometry, 0);
+
+		EXPECT_NE(slab, nullptr);
+		taken_.push_back(slab);
+		return slab;
+	}
+
+	struct slab *take(unsigned slab_shift, unsigned objects)
+	{
+		return take(geometry_get(slab_shift, objects));
+	}
+
+	/* Give back what was taken last. */
+	void give_back()
+	{
+		segment_free_slab(taken_.back());
+		taken_.pop_back();
+	}
+
+	std::vector<struct slab *> taken_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_PAGES_SEGMENTS_H */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Revocation: slabs are taken back from CPUs, and allocations return to the fast path. */
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "../support/slab_state.h"
+
+extern "C" {
+#include "cpu_cache.h"
+#include "pages/segment.h"
+#include "percpu/refill.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST_F(SlabStateTest, ShrinkTakesBackEverythingThatCpusHold)
+{
+	if (one_cpu())
+		GTEST_SKIP() << "one CPU";
+	const std::vector<void *> first = alloc_slab(), second = alloc_slab(), third = alloc_slab();
+	void *last = alloc();
+
+	fill_last_freed();
+	free(first[1]);
+	free(second[1]);
+	elsewhere([&] { free_all({third[0], third[1], last}); });
+	ASSERT_EQ(state(first[2]), at::partial);
+	ASSERT_EQ(state(second[2]), at::partial);
+	ASSERT_NE(slot()->current, nullptr);
+	ASSERT_EQ(slot()->last_freed != 0, last_freed());
+	ASSERT_NE(slot(other_cpu())->remote_batch, 0u);
+
+	EXPECT_GE(slab_cache_shrink(cache_), 0);
+	check();
+	expect_slots_empty();
+	EXPECT_GE(event(SLAB_EVENT_FLUSH), 2u);
+	for (void *obj : held_)
+		EXPECT_TRUE(state(obj) == at::node || state(obj) == at::full) << state(obj);
+	EXPECT_EQ(state(first[2]), at::node);
+
+	/* And the CPUs go on. */
+	elsewhere([&] { alloc(2); });
+	free_all(alloc(40));
+}
+
+TEST_F(SlabStateTest, ShrinkTakesBackSlabsThatWereHandedToACpu)
+{
+	const std::vector<void *> objs = alloc(2);
+	struct slab *slab = slab_of(objs[0]);
+
+	ASSERT_NO_FATAL_FAILURE(hand_to_cpu(slab));
+	check();
+	EXPECT_EQ(state(slab), at::handed_off);
+	EXPECT_EQ(event(SLAB_EVENT_HANDED_OFF), 1u);
+
+	slab_cache_shrink(cache_);
+	check();
+	EXPECT_EQ(state(slab), at::node);
+	expect_slots_empty();
+}
+
+TEST_F(SlabStateTest, SlabsThatWereHandedToACpuAreUsedByIt)
+{
+	const std::vector<void *> objs = alloc(2);
+	struct slab *slab = slab_of(objs[0]);
+
+	ASSERT_NO_FATAL_FAILURE(hand_to_cpu(slab));
+	while (local(slab))
+		alloc();
+	EXPECT_EQ(state(slab), at::current);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
+}
+
+TEST_F(SlabStateTest, ShrinkGivesEmptySlabsToThePageLayerAndTheirMemoryBack)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *slab = slab_of(objs[0]);
+
+	free_all(held_);
+	EXPECT_EQ(slab_cache_shrink(cache_), 2);
+	check();
+	EXPECT_EQ(stats_of(cache_).slabs, 0u);
+	EXPECT_EQ(state(slab), at::free);
+	EXPECT_EQ(resident_pages(slab->cpu.base, slab_bytes(slab)), 0u);
+	EXPECT_EQ(slab_cache_shrink(cache_), 0);
+}
+
+TEST_F(SlabStateTest, WhileASlotIsClosedAllocationsGoToTheNode)
+{
+	slot()->closed = 1;
+	const std::vector<void *> objs = alloc(cache_->objects + 1);
+
+	EXPECT_EQ(state(objs[0]), at::full);
+	EXPECT_EQ(state(objs.back()), at::node);
+	EXPECT_EQ(slot()->current, nullptr);
+	free_all(objs);
+	EXPECT_EQ(slot()->remote_batch, 0u);
+	EXPECT_EQ(slot()->partial, 0u);
+	slot()->closed = 0;
+	check();
+}
+
+TEST_F(SlabStateTest, ValidateIsolatesSlabsAndPutsThemBack)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	free(objs[1]);
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	check();
+	expect_slots_empty();
+	EXPECT_EQ(state(objs[2]), at::node);
+	EXPECT_EQ(state(held_.back()), at::node);
+}
+
+/* A shrink, a validation or a decay pass while one object of a steady load is in use. */
+class FastAgain : public SlabStateTest
+{
+protected:
+	void expect_fast_after(const std::function<void()> &act)
+	{
+		alloc();
+		act();
+		free(held_.back());
+		for (int i = 0; i < 2; i++)
+			free(alloc());
+		EXPECT_NE(slot()->current, nullptr);
+		if (!last_freed())
+			return; /* the other engines know no fast path */
+		const std::uint64_t before = event(SLAB_EVENT_ALLOC_SLOWPATH);
+
+		for (int i = 0; i < 1000; i++)
+			free(alloc());
+		/* Some may have been interrupted. */
+		EXPECT_LT(event(SLAB_EVENT_ALLOC_SLOWPATH) - before, 100u);
+	}
+};
+
+TEST_F(FastAgain, AfterAShrink)
+{
+	expect_fast_after([&] { slab_cache_shrink(cache_); });
+}
+
+TEST_F(FastAgain, AfterAValidation)
+{
+	expect_fast_after([&] { slab_cache_validate(cache_); });
+}
+
+TEST_F(FastAgain, AfterARevocationAsOfADecayPass)
+{
+	expect_fast_after([&] { cache_revoke(cache_, 1); });
+}
+
+TEST_F(FastAgain, WhenTheLastFreedObjectsSlabIsFull)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	const std::uint64_t slabs = event(SLAB_EVENT_ALLOC_SLAB);
+
+	slab_cache_shrink(cache_);
+	free(objs[0]);
+	EXPECT_EQ(slot()->last_freed != 0, last_freed());
+	EXPECT_EQ(alloc(), objs[0]);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), slabs);
+	EXPECT_EQ(state(objs[0]), at::current);
+}
+
+} /* namespace */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the tests of the control socket and of slabinfo share: servers (control_server.c),
+ * their threads, runs of slabinfo.
+ */
+#ifndef TESTS_SUPPORT_SERVER_H
+#define TESTS_SUPPORT_SERVER_H
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "answers.h"
+#include "child_process.h"
+#include "client.h"
+
+namespace slab_test
+{
+
+inline bool exists(const std::string &path)
+{
+	return access(path.c_str(), F_OK) == 0;
+}
+
+/* A server that is ready; see control_server.c for the modes and the tasks. */
+class server : public child_process
+{
+public:
+	explicit server(const std::string &mode = "plain",
+			const std::string &program = CONTROL_SERVER)
+		: child_process({program, mode})
+	{
+		if (mode == "fork")
+			child_line_ = line();
+		ready_ = line();
+		if (ready_.compare(0, 5, "child") == 0)
+			std::swap(ready_, child_line_);
+		EXPECT_EQ(ready_.compare(0, 6, "ready "), 0) << ready_;
+	}
+
+	/* Makes it do something; returns what it prints meanwhile. */
+	std::string do_task(char task)
+	{
+		std::string printed, next;
+
+		write_line(std::string(1, task));
+		while ((next = line()) != "done" && !next.empty())
+			printed += next;
+		EXPECT_EQ(next, "done");
+		return printed;
+	}
+
+	/* What slab_control_fd() returned. */
+	int control_fd() const
+	{
+		return std::atoi(ready_.c_str() + 6);
+	}
+
+	const std::string &child_line() const
+	{
+		return child_line_;
+	}
+
+private:
+	std::string ready_, child_line_;
+};
+
+inline result slabinfo(const std::vector<std::string> &words = {})
+{
+	return run_tool(SLABINFO, words);
+}
+
+/* --- threads of a server ------------------------------------------------------------ */
+
+/* The directory in /proc of the thread called `name`, "" when there is none. */
+inline std::string find_thread(pid_t pid, const std::string &name)
+{
+	const std::string tasks = "/proc/" + std::to_string(pid) + "/task/";
+	DIR *listing = opendir(tasks.c_str());
+	std::string found;
+
+	while (const struct dirent *entry = listing ? readdir(listing) : nullptr) {
+		std::string comm;
+
+		std::getline(std::ifstream(tasks + entry->d_name + "/comm") >> std::ws, comm);
+		if (comm == name)
+			found = tasks + entry->d_name;
+	}
+	if (listing)
+		closedir(listing);
+	return found;
+}
+
+/* The named line of /proc's status file. */
+inline std::string status_line(const std::string &task, const std::string &name)
+{
+	std::ifstream status(task + "/status");
+	std::string line;
+
+	while (std::getline(status, line))
+		if (line.compare(0, name.size() + 1, name + ":") == 0)
+			return line.substr(name.size() + 2);
+	return "";
+}
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_SERVER_H */

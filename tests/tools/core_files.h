@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The fixture of tests that run slabinfo on core files. */
+#ifndef TESTS_TOOLS_CORE_FILES_H
+#define TESTS_TOOLS_CORE_FILES_H
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <unistd.h>
+
+#include "../support/server.h"
+
+namespace slab_test
+{
+
+inline std::string contents(const std::string &path)
+{
+	std::ifstream file(path, std::ios::binary);
+	std::ostringstream text;
+
+	text << file.rdbuf();
+	return text.str();
+}
+
+inline void write_file(const std::string &path, const std::string &text)
+{
+	std::ofstream(path, std::ios::binary) << text;
+}
+
+/* With sanitizers a process has terabytes of shadow: no core files of these. */
+class CoreTest : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (under_asan || under_tsan)
+			GTEST_SKIP() << "no core files of processes with sanitizers";
+		if (!exists("/usr/bin/gcore"))
+			GTEST_SKIP() << "gcore is not installed";
+	}
+
+	/* A core file of a process that goes on. */
+	std::string core_of(const child_process &process)
+	{
+		const std::string name = dir.path() + "/gcore";
+		child_process gcore({"/usr/bin/gcore", "-o", name, std::to_string(process.pid())});
+
+		gcore.rest_of_output();
+		const std::string errors = gcore.errors();
+
+		EXPECT_EQ(gcore.wait(), 0) << errors;
+		return name + "." + std::to_string(process.pid());
+	}
+
+	/* One error message, nothing else. */
+	static void expect_refusal(const result &got, const std::string &message)
+	{
+		EXPECT_EQ(got.status, 2);
+		EXPECT_EQ(got.out, "");
+		EXPECT_EQ(got.err, "slabinfo: " + message + "\n");
+	}
+
+	runtime_dir dir;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_TOOLS_CORE_FILES_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* The views of slabinfo on processes with one node, no caches, or an older library. */
+#include "views.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST(ViewsOfOthersTest, AProcessThatIsOnlyReadHasOneErrorMessage)
+{
+	runtime_dir dir;
+	server process;
+	const std::string pid = std::to_string(process.pid());
+
+	for (const char *action : {"-s", "-v", "-d", "--sample=1", "--mark", "--reset", "--trim"}) {
+		const result got = slabinfo({"--memory", "-p", pid, action});
+
+		EXPECT_EQ(got.status, 2) << action;
+		EXPECT_EQ(got.out, "") << action;
+		EXPECT_EQ(got.err, "slabinfo: process " + pid +
+					   " (control_server) is read from its memory; it cannot "
+					   "be changed that way\n")
+			<< action;
+	}
+}
+
+/* --- one node, none, and nothing ------------------------------------------------------------ */
+
+TEST(ViewsOfOthersTest, OneNodeHasNoColumns)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"process\":{\"nodes\":1},"
+				      "\"caches\":[{\"name\":\"a\",\"slabs\":1,"
+				      "\"nodes\":[{\"slabs\":1}]}]}\n");
+
+	EXPECT_EQ(slabinfo({"-n"}).out, "No NUMA information available.\n");
+	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "NUMA"));
+}
+
+/* Slabs are put on lists by more than frees. */
+TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\","
+				      "\"counted\":1000,\"counted_us\":5000,\"events\":{"
+				      "\"free_slowpath\":4,\"free_add_partial\":9,"
+				      "\"free_slab\":1}}]}\n");
+	const std::string report = slabinfo({"-r"}).out;
+
+	EXPECT_TRUE(contains(report, "\nAdd partial                 -        9   -   -\n"))
+		<< report;
+	EXPECT_TRUE(contains(report, "\nPage Alloc                  0        1   0  25\n"))
+		<< report;
+	EXPECT_TRUE(contains(report, "(1000 counted in 5.0 ms)\n")) << report;
+}
+
+TEST(ViewsOfOthersTest, NumbersOfCountersStandBelowEachOtherBehindTheLongestName)
+{
+	runtime_dir dir;
+	constant_process process(
+		dir,
+		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\",\"counters\":["
+		"{\"name\":\"a_name_of_thirty_one_characters\",\"kind\":\"events\",\"value\":7},"
+		"{\"name\":\"short\",\"kind\":\"gauge\",\"value\":123}]}]}\n");
+	const std::string report = slabinfo({"-r"}).out;
+
+	EXPECT_TRUE(contains(report, "\na_name_of_thirty_one_characters            7\n"
+				     "short                                    123\n"))
+		<< report;
+}
+
+TEST(ViewsOfOthersTest, MemoryThatComesBackIsReported)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\","
+				      "\"rcu_pending\":12,\"rcu_freed\":4000,\"rcu_helped\":3,"
+				      "\"limit_hits\":7,\"reserve\":8,\"reserve_left\":6,"
+				      "\"reclaims\":2,\"reclaimed\":300,\"moved\":90}]}\n");
+
+	EXPECT_TRUE(contains(slabinfo({"-r"}).out,
+			     "\nMemory\n"
+			     "--------------------------------------------------\n"
+			     "Grace periods        4000 objects have waited for one, 12 wait\n"
+			     "Held up                 3 frees, because too much waited\n"
+			     "Limit                   7 allocations failed because of a limit\n"
+			     "Reserve                 8 objects, of which 6 are there\n"
+			     "Reclaim               300 objects given up, in 2 calls\n"
+			     "Moved                  90 objects to denser slabs\n"));
+}
+
+TEST(ViewsOfOthersTest, CachesWithoutSuchMemoryAreSilentAboutIt)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
+
+	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "\nMemory\n----"));
+}
+
+TEST(ViewsOfOthersTest, NumbersThatAnOlderLibraryDoesNotSendAreZero)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\"}]}\n");
+
+	EXPECT_EQ(slabinfo({"-X"}).status, 0);
+	EXPECT_EQ(
+		lines_of(slabinfo({"-D", "-z"}).out).at(1),
+		"a                            0          0          0   -   -     - 0    -    -     "
+		"   -");
+	EXPECT_TRUE(contains(slabinfo({"-r"}).out, "Limit: Off\n"));
+	EXPECT_FALSE(contains(slabinfo({"-r"}).out, "in a second"));
+}
+
+TEST(ViewsOfOthersTest, NoCachesAreNoError)
+{
+	runtime_dir dir;
+	constant_process process(dir, "{\"slab\":2,\"ok\":true,\"caches\":[]}\n");
+
+	for (const char *view : {"-l", "-T", "-X", "-a", "-n", "-o", "-r", "-D", "--json"}) {
+		const result got = slabinfo({view});
+
+		EXPECT_EQ(got.status, 0) << view;
+		EXPECT_EQ(got.err, "") << view;
+	}
+	EXPECT_EQ(slabinfo({"-T"}).out, "No objects\n");
+}
+
+} /* namespace */
