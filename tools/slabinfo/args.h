@@ -8,7 +8,7 @@
 #include <regex.h>
 #include <stdint.h>
 
-/* What a run does; if two are requested, it does neither. */
+/* The action of a run; requesting two is an error. */
 enum view {
 	VIEW_DEFAULT, /* the table, or the report when a pattern matches one cache */
 	VIEW_TABLE,
@@ -48,7 +48,7 @@ enum order {
 	ORDER_ACTIVITY, /* -A: most active first */
 };
 
-/* All that -d can set, and "-". */
+/* All debug flags of -d, and "-". */
 #define DEBUG_FLAGS_TEXT sizeof("FZPUTA")
 
 struct options {
@@ -58,12 +58,12 @@ struct options {
 	bool inverted; /* -i: the table's order, or the list of aliases, the other way round */
 	bool activity; /* -D: the table's columns of activity */
 	bool bytes; /* -B: sizes in bytes, not in K, M, G */
-	bool first_alias; /* -f: a merged cache is called by its first alias */
-	bool single; /* -1: aliases that are a cache's only one, too */
+	bool first_alias; /* -f: show a merged cache under its first alias */
+	bool single; /* -1: with -a, also caches with one alias */
 	bool unreclaimable; /* -U: only caches without SLAB_RECLAIM_ACCOUNT */
 	bool zero; /* show empty caches too */
 	bool empty; /* show empty caches only */
-	size_t lines; /* how many rows or call sites, 0: not given */
+	size_t lines; /* number of rows or call sites, 0: not given */
 	double interval; /* seconds, of --top and --record; 0: not given */
 	char debug_flags[DEBUG_FLAGS_TEXT]; /* of -d, "-": off */
 	long sample; /* N of --sample */
@@ -78,18 +78,18 @@ struct options {
 };
 
 /*
- * args_parse: fill *options. Returns -1 to go on, or the exit status of a run
- * that is over (--help, --version, or a usage error that was reported on stderr).
+ * args_parse: fill *options. Returns -1 to continue, or the exit status (after --help,
+ * --version, or a usage error that was reported on stderr).
  */
 int args_parse(struct options *options, int argc, char **argv);
 
-/* args_hint: "; …", what may have been meant by a word that is taken as a REGEXP, where
- * that is likely to be something else; otherwise "". */
+/* args_hint: "; …", a suggestion if a REGEXP looks like something else, such as an option;
+ * otherwise "". */
 #define HINT_WORD 32
 #define HINT_TEXT (HINT_WORD + 80)
 const char *args_hint(const struct options *options, const char *word, char text[HINT_TEXT]);
 
-/* args_matches: whether the cache's name or an alias is meant by the pattern. */
+/* args_matches: does the pattern match the cache's name or an alias? */
 bool args_matches(const struct options *options, const char *name);
 
 #endif /* SLABINFO_ARGS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What changed between two answers of a process that --json wrote to files. */
+/* Differences between two files that --json wrote. */
 #ifndef SLABINFO_DIFF_H
 #define SLABINFO_DIFF_H
 
@@ -8,7 +8,7 @@
 
 /* One of the two files. */
 struct snapshot {
-	const char *file; /* as it is called in sentences */
+	const char *file; /* its name in messages */
 	struct model model;
 	uint64_t pid;
 	const char *command;
@@ -16,13 +16,13 @@ struct snapshot {
 	uint64_t now;    /* milliseconds of a clock of the machine, 0: not known */
 };
 
-/* A cache that is in one of them or in both; NULL where it is not. */
+/* A cache in one or both of the files; NULL: not in that file. */
 struct change {
 	const char *name;
 	const struct cache *before, *after;
 };
 
-/* The same number twice. */
+/* A number in both files. */
 struct growth {
 	uint64_t before, after;
 };
@@ -42,7 +42,7 @@ struct diff {
 	struct snapshot before, after;
 	struct change *changes;
 	size_t count;
-	size_t caches; /* in both together, those that are not among the changes too */
+	size_t caches; /* in both files, including unchanged ones */
 	struct growth objects, bytes; /* of these */
 };
 
@@ -56,21 +56,21 @@ void snapshot_free(struct snapshot *snapshot);
 /* diff_is_one_process: whether both files are of the same process. */
 bool diff_is_one_process(const struct diff *diff);
 
-/* growth_of: after - before, no more than the type can hold. */
+/* growth_of: after - before, limited to the range of the type. */
 int64_t growth_of(const struct growth *growth);
 
 struct growth change_objects(const struct change *change);
 struct growth change_bytes(const struct change *change);
 
-/* change_is_same: nothing did. change_name: "new", "gone", "changed" or "same". */
+/* change_is_same: nothing changed. change_name: "new", "gone", "changed" or "same". */
 bool change_is_same(const struct change *change);
 const char *change_name(const struct change *change);
 
 /*
- * change_counters: the counters of a cache, in the order of the later file, then those that
- * are only in the earlier one; how many.
+ * change_counters: the counters of a cache, in the order of the later file, then those only in
+ * the earlier one; returns their number.
  * counter_is_same: whether a counter did not change.
- * change_has_same_counters: of all.
+ * change_has_same_counters: whether no counter changed.
  */
 size_t change_counters(const struct change *change,
 		       struct counter_change list[COUNTER_CHANGES_MAX]);

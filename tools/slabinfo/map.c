@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --map: a picture of all slabs. A cache is a box, a slab a cell in it, and the more
- * objects are in it the more the cell stands out from the page; pale cells are memory
- * that is paid for and not used. Cells stand in groups: the slabs of each CPU, those
- * on the nodes' partial lists, full ones, and what debugging has made; the outline has
- * the colour of the state.
+ * --map: a picture of all slabs. A cache is a box, and a slab is a cell in it. The more
+ * objects a slab has, the stronger is the colour of its cell; pale cells are memory that is
+ * taken from the system and not used. Cells are grouped: the slabs of each CPU, those on the
+ * nodes' partial lists, full ones, and those of debugging. The outline has the colour of the
+ * state.
  *
- * Cells shrink as there are more of them, and from CELLS_MAX on a cell stands for
- * several neighbours, so that pictures of any cache can be read and sent. Caches with
- * many slabs come first and have the whole width, the others stand in three columns.
+ * Cells shrink as their number grows, and from CELLS_MAX on a cell stands for several
+ * neighbours, so that the pictures stay readable and small. Caches with many slabs come
+ * first and have the full width; the others are in three columns.
  */
 #include "occupancy.h"
 #include "svg.h"
@@ -54,7 +54,7 @@ static const struct svg_style style = {
 	".s5{stroke:#a4afba}.s6{stroke:#c39a63}.n .o0,.n .o1{stroke:#55606b}\n",
 };
 
-/* A box that is drawn and not yet placed. */
+/* A box that is drawn but not placed yet. */
 struct section {
 	struct svg svg;
 	double width, height;
@@ -103,7 +103,7 @@ static void draw_cell(FILE *out, const struct slab_info *slab, double x, double 
 	fputs("</title></path>\n", out);
 }
 
-/* The largest distance of cells with which they do not need too much height. */
+/* The largest distance of cells at which their height is within the limit. */
 static double choose_pitch(size_t cells, double width, double tall)
 {
 	static const double pitches[] = {18, 15, 13, 11, 9, 7, 6, 5};
@@ -370,7 +370,7 @@ static double place_sections(struct svg *svg, struct map *map, double y)
 	return place_narrow(svg, map, y);
 }
 
-/* The names of caches without slabs, as many as fit in a line. */
+/* The names of caches without slabs that fit in a line. */
 static double draw_empty(struct svg *svg, const struct model *model, double y)
 {
 	char text[512] = "", separator[] = ": ";

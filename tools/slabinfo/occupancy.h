@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The slabs of a cache, one by one: what a process answers to "slabs". */
+/* The slabs of a cache, from the answer to "slabs". */
 #ifndef SLABINFO_OCCUPANCY_H
 #define SLABINFO_OCCUPANCY_H
 
@@ -34,18 +34,18 @@ struct slab_info {
 struct occupancy {
 	struct slab_info *slabs;
 	size_t count;
-	uint64_t total; /* of the cache; more than count when the process did not send all */
+	uint64_t total; /* of the cache; more than `count` if the process did not send all */
 };
 
 /*
  * occupancy_take: query the slabs of a cache, sorted by group: those of each CPU
  * with its current one first, then by state and node; by address in a group. False
- * after reporting with fail(); else the caller frees *occupancy.
+ * after an error message by fail(); otherwise the caller frees *occupancy.
  */
 bool occupancy_take(struct occupancy *occupancy, struct process *process, const char *name);
 void occupancy_free(struct occupancy *occupancy);
 
-/* occupancy_group: how many slabs from number `first` on are of one group. */
+/* occupancy_group: the number of slabs of one group, from number `first` on. */
 size_t occupancy_group(const struct occupancy *occupancy, size_t first);
 
 /* occupancy_merge: join `neighbours` slabs of a group to one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options as tables: how they are spelt, which view each of them asks for, and
- * what may be combined with that view. args.c reads a command line by them.
+ * Tables of options: their names, the view that each selects, and the options that may be
+ * combined with that view. args.c parses the command line with them.
  */
 #ifndef SLABINFO_OPTIONS_H
 #define SLABINFO_OPTIONS_H
@@ -10,7 +10,7 @@
 
 #include <getopt.h>
 
-/* Options without a letter. */
+/* Options without a short form. */
 enum long_option {
 	OPTION_PROCESS = 256,
 	OPTION_LIST,
@@ -39,27 +39,27 @@ enum long_option {
 extern const char short_options[];
 extern const struct option long_options[];
 
-/* What --help prints. */
+/* The text of --help. */
 extern const char help_text[];
 
-/* What may be combined with a view, and what it is. */
-#define WITH_REGEXP 1u   /* it is about caches, which may be chosen */
-#define WITH_JSON 2u     /* it has a form for programs */
-#define WITH_CORE 4u     /* a core file has all that it needs */
+/* Properties of a view, and what it can be combined with. */
+#define WITH_REGEXP 1u   /* it takes a REGEXP that selects caches */
+#define WITH_JSON 2u     /* it has a form in JSON */
+#define WITH_CORE 4u     /* it works with a core file */
 #define WITH_OPERANDS 8u /* its operands are files */
-#define ACTS 16u         /* the process itself has to do it */
+#define ACTS 16u         /* the process itself must do it */
 
 struct view_option {
-	int option; /* 0: no option alone asks for it */
+	int option; /* 0: no single option selects it */
 	enum view view;
 	const char *name;
 	unsigned with;
 };
 
-/* view_of_option: the view that this option asks for, NULL: none. */
+/* view_of_option: the view that this option selects; NULL: none. */
 const struct view_option *view_of_option(int option);
 
-/* view_rules: what goes with a view. */
+/* view_rules: the rules of a view. */
 const struct view_option *view_rules(enum view view);
 
 #endif /* SLABINFO_OPTIONS_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --plot: recordings as lines over time, in three panels with one time axis: objects,
- * bytes of slabs, and what of these is wasted. Each of the largest caches has a line of
- * the same colour in all of them, all others have one together; the names stand where
- * the lines end. A line is interrupted where nothing is known.
+ * --plot: recordings as lines over time, in three panels with one time axis: objects, bytes
+ * of slabs, and wasted bytes. Each of the largest caches has a line, of the same colour in
+ * all panels; the other caches share one. The names are at the ends of the lines. A line is
+ * interrupted where there are no samples.
  *
  * Of samples that fall on the same pixel the lowest and the highest are drawn, so that
  * a week is not larger than a minute and no peak is lost.

@@ -9,7 +9,7 @@
 #include "attach.h"
 #include "model.h"
 
-/* What all lines start with, and by which a file is known to be a recording. */
+/* The start of every line, by which a recording is recognized. */
 #define RECORDING_START "{\"slab_recording\":2,"
 
 /* --- writing ------------------------------------------------------------------------ */
@@ -29,8 +29,8 @@ bool recording_open(struct recording *recording, const char *path);
 void recording_close(struct recording *recording);
 
 /*
- * recording_append: add a sample that was taken now. False after reporting with fail();
- * the file is then as it was before.
+ * recording_append: add a sample taken now. False after an error message by fail(); the file
+ * is then unchanged.
  */
 bool recording_append(struct recording *recording, const struct process *process,
 		      const struct model *model, double interval);
@@ -47,7 +47,7 @@ struct sample {
 	uint64_t ms; /* since 1970 */
 	uint64_t interval_ms;
 	pid_t pid;
-	size_t line; /* of all files together: the order in which they were read */
+	size_t line; /* over all files, in the order of reading */
 	struct reading *readings;
 	size_t count;
 };
@@ -61,9 +61,8 @@ struct samples {
 };
 
 /*
- * samples_read: read a recording, behind what was read before. False after reporting
- * with fail(), with the number of the line; a last line that was cut short is left
- * out, which is reported.
+ * samples_read: read a recording and append its samples. False after an error message by
+ * fail() with the line number. The function reports and ignores an incomplete last line.
  */
 bool samples_read(struct samples *samples, const char *path);
 

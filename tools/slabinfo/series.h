@@ -12,7 +12,7 @@ enum quantity {
 	QUANTITIES
 };
 
-/* One cache, or all others; a value for each sample, NAN where it did not exist. */
+/* One cache, or all others; a value for each sample, NAN if it did not exist then. */
 struct series {
 	const char *name; /* NULL: all others */
 	double *values[QUANTITIES];
@@ -21,16 +21,17 @@ struct series {
 struct series_list {
 	struct series *series;
 	size_t count;
-	size_t others; /* how many caches are in the last one */
+	size_t others; /* number of caches in the line "others" */
 };
 
-/* series_make: the `most` caches that once had the most bytes, and the others; largest
- * first. False after reporting with fail(); the caller frees the list in any case. */
+/* series_make: lines for the `most` caches with the highest peaks of bytes, and one for the
+ * others; largest first. False after an error message by fail(); the caller frees the list
+ * in any case. */
 bool series_make(struct series_list *list, const struct samples *samples, size_t most);
 void series_free(struct series_list *list);
 
-/* series_gap: whether nothing is known of the time before this sample: it is the
- * first, of another process, or long after the one before. */
+/* series_gap: is there a gap before this sample? It is the first one, of another process, or
+ * long after the previous one. */
 bool series_gap(const struct samples *samples, size_t i);
 
 #endif /* SLABINFO_SERIES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites: what a process answers to "traces", and how it is printed. */
+/* Call sites, from the answer to "traces", and printing them. */
 #ifndef SLABINFO_SITES_H
 #define SLABINFO_SITES_H
 
@@ -24,9 +24,8 @@ struct site_list {
 };
 
 /*
- * sites_add: query the call sites of a cache, kind "allocated" or "freed",
- * younger than a mark (0: all). False after reporting on stderr: the process did
- * not answer.
+ * sites_add: query the call sites of a cache, kind "allocated" or "freed", younger than a
+ * mark (0: all). False after an error message: the process did not answer.
  */
 bool sites_add(struct site_list *list, struct process *process, const struct cache *cache,
 	       const char *kind, uint64_t since);
@@ -35,12 +34,12 @@ void sites_free(struct site_list *list);
 /* sites_sort: the most objects first. */
 void sites_sort(struct site_list *list);
 
-/* symbols_open: NULL after reporting on stderr that there is no memory. */
+/* symbols_open: NULL after an error message: no memory. */
 struct symbolizer *symbols_open(void);
 void symbols_close(struct symbolizer *symbolizer);
 
-/* site_symbol: return address number i, "entry_new+0x1c (entry.c:123)", or what
- * else is known of it; "?" when there is none. */
+/* site_symbol: return address number i as "entry_new+0x1c (entry.c:123)", as file and offset
+ * or as a number if the symbol is unknown; "?": there is none. */
 #define SITE_TEXT 512
 const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, size_t i,
 			char text[SITE_TEXT]);
@@ -51,7 +50,7 @@ void site_print_stack(struct symbolizer *symbolizer, const struct site *site, si
 /* sites_print_json: the process's answers, with a "symbol" for each address. */
 void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list);
 
-/* A time as people say it: "350ms", "12.3s", "5m12s", "3h05m", "2d04h". */
+/* A time in short form: "350ms", "12.3s", "5m12s", "3h05m", "2d04h". */
 #define AGE_TEXT 32
 const char *age_text(char text[AGE_TEXT], uint64_t ms);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --top: looking at a process again and again.
+ * --top: a live screen. A "look" is one query of the process.
  *
  *   top_source.c   queries the process: statistics, counting, the slabs of a cache
- *   top_rates.c    allocations per second, from as many looks as that takes
- *   top_rows.c     two looks become rows with rates, chosen and in order
+ *   top_rates.c    allocations per second, from one look or several
+ *   top_rows.c     makes rows with rates from two looks: selects and sorts them
  *   top_columns.c  the table's columns
  *   top_draw.c     pages of the screen, drawn on a picture: table, help
  *   top_detail.c   the page of one cache
  *   top_map.c      its slabs as a map
- *   top_keys.c     what keys do to the state
+ *   top_keys.c     the effect of keys on the state
  *   top_screen.c   the terminal
  *   top_plain.c    blocks of text, where there is no terminal
  *
@@ -25,21 +25,21 @@
 #include <slab/slab.h>
 #include <time.h>
 
-/* Shortest and longest time between two looks, in seconds, as args.c accepts. */
+/* Shortest and longest time between two looks in seconds, which args.c accepts. */
 #define TOP_INTERVAL_MIN 0.01
 #define TOP_INTERVAL_MAX 86400.0
 
 #define TOP_SENTENCE 256
 #define TOP_INPUT 128
 
-/* A rate that is not known. */
+/* An unknown rate. */
 #define NO_RATE (-1.0)
 
-/* A cache, and what happened to it since the look before; rates are per second. */
+/* A cache and its changes since the previous look; rates are per second. */
 struct top_row {
 	const struct cache *cache;
-	const struct cache *before; /* NULL: it was not there */
-	double alloc, free;         /* NO_RATE where they are not known well enough */
+	const struct cache *before; /* NULL: it did not exist */
+	double alloc, free;         /* NO_RATE: unknown, or too uncertain */
 	double slow_alloc, slow_free;
 };
 
@@ -62,9 +62,9 @@ enum column {
 	COLUMN_COUNT
 };
 
-/* What was seen at one moment. */
+/* The result of a look. */
 struct look {
-	struct model model; /* its document is NULL when nothing was seen */
+	struct model model; /* its document is NULL without an answer */
 	double at;          /* seconds of the monotonic clock */
 	time_t wall;
 	double took; /* seconds of work; see top_source.c */
@@ -76,7 +76,7 @@ enum page {
 	PAGE_HELP,
 };
 
-/* What is being typed. */
+/* The input line. */
 enum prompt {
 	PROMPT_NONE,
 	PROMPT_FILTER,
@@ -85,18 +85,18 @@ enum prompt {
 
 struct top_history;
 
-/* What the last looks saw of each cache (top_rates.c). */
+/* Each cache's counts in the last looks (top_rates.c). */
 struct top_rates {
 	struct top_history *history;
 	size_t count;
 };
 
-/* How the process is queried. */
+/* The process, and how to query it. */
 struct top_source {
-	struct process *process; /* as it was chosen */
-	struct process reading; /* the same one, of which memory is read where that can be done */
-	bool has_socket;         /* it answered there when it was chosen */
-	bool counting; /* it takes "count" */
+	struct process *process; /* the chosen process */
+	struct process reading; /* the same, read through its memory if that is permitted */
+	bool has_socket;         /* it answered at its socket when it was chosen */
+	bool counting; /* it accepts "count" */
 	double counted_at; /* when "count" was last sent */
 };
 
@@ -107,10 +107,10 @@ struct top {
 	struct top_rates rates;
 	struct occupancy slabs; /* of the cache on the detail page */
 	char slabs_of[SLAB_MAX_NAME + 1]; /* this one; empty: none */
-	double interval; /* seconds, as wished */
+	double interval; /* requested seconds */
 	bool ended; /* the process has */
 
-	/* Of what was seen, what is shown. */
+	/* The rows on the screen. */
 	struct cache *caches; /* which the rows are of */
 	struct top_row *rows;
 	size_t count;
@@ -122,12 +122,12 @@ struct top {
 	/* Pages */
 	bool utf8;
 	enum page page;
-	size_t cursor, first; /* the chosen row and the first one that is seen */
+	size_t cursor, first; /* the selected row, and the first visible one */
 	size_t lines; /* rows of the table that fit the screen, as it was last drawn */
 	char selected[SLAB_MAX_NAME + 1];
 	int scroll, scroll_max; /* of the detail page */
 	bool map_letters; /* states as letters, not occupancy as shades */
-	char trouble[TOP_SENTENCE]; /* why there was no answer; empty: there was one */
+	char trouble[TOP_SENTENCE]; /* why there was no answer; empty: there was an answer */
 	char count_trouble[TOP_SENTENCE]; /* why nothing is counted */
 	char slabs_trouble[TOP_SENTENCE]; /* why there is no map */
 	char message[TOP_SENTENCE]; /* until the next key */
@@ -142,59 +142,57 @@ void top_source_open(struct top *top, struct process *process);
 void top_source_close(struct top *top);
 
 /*
- * top_look: query, and take the answer as top->now and what that was as
- * top->before; then make the rows of them. Where there is no answer all stays as
- * it is, and top->trouble says why. top->ended is set when the process is no more.
+ * top_look: query the process, move top->now to top->before and the answer to top->now, and
+ * make the rows. Without an answer nothing changes, and top->trouble has the reason.
+ * top->ended is set if the process has ended.
  */
 void top_look(struct top *top);
 
-/* top_look_slabs: query the slabs of the chosen cache, when its page is open. */
+/* top_look_slabs: query the slabs of the selected cache, if its page is open. */
 void top_look_slabs(struct top *top);
 
 /* top_clock: seconds of the monotonic clock. */
 double top_clock(void);
 
-/* top_pause: seconds from one look to the next: the interval, or longer where a
- * look takes more than a tenth of it. */
+/* top_pause: seconds between two looks: the interval, or more if a look takes too long. */
 double top_pause(const struct top *top);
 
 /* top_rates.c */
 
-/* top_rates_take: a look was taken at that time. */
+/* top_rates_take: record a look taken at this time. */
 void top_rates_take(struct top_rates *rates, const struct model *model, double at);
 void top_rates_free(struct top_rates *rates);
 
-/* top_rates_find: allocations and frees in a second, NO_RATE where they are not known.
- * *near is where the cache may be found: 0 at first. */
+/* top_rates_find: allocations and frees per second, or NO_RATE. The search for the cache
+ * starts at *near: 0 at first. */
 void top_rates_find(const struct top_rates *rates, const char *name, size_t *near,
 		    double *ret_alloc, double *ret_free);
 
 /* top_rows.c */
 
-/* top_rows: make the rows of the two looks, anew. */
+/* top_rows: make the rows again from the two looks. */
 void top_rows(struct top *top);
 void top_rows_free(struct top *top);
 
-/* top_filter: show only caches that match; "": all. False, with top->message, when
- * it is no regular expression. */
+/* top_filter: show only caches that match; "": all. False and top->message: not a regular
+ * expression. */
 bool top_filter(struct top *top, const char *pattern);
 
-/* top_matching: how many caches match, shown or not. */
+/* top_matching: the number of caches that match, shown or not. */
 size_t top_matching(const struct top *top);
 
-/* top_select: choose a row. */
+/* top_select: select a row. */
 void top_select(struct top *top, size_t row);
 
-/* top_row_chosen: the row of the chosen cache, NULL: none is shown. */
+/* top_row_chosen: the row of the selected cache; NULL: none is shown. */
 const struct top_row *top_row_chosen(const struct top *top);
 
-/* top_rate: events per second by which two counts differ, NO_RATE when that is
- * not known. */
+/* top_rate: the difference of two counts per second, or NO_RATE. */
 double top_rate(const struct top *top, const struct top_row *row, uint64_t now, uint64_t before);
 
 /* top_keys.c */
 
-/* Keys that are no characters. */
+/* Keys other than characters. */
 enum top_key {
 	TOP_KEY_UP = 0x1000,
 	TOP_KEY_DOWN,
@@ -207,7 +205,7 @@ enum top_key {
 	TOP_KEY_BACKSPACE,
 };
 
-/* What is to be done after a key. */
+/* The action after a key. */
 enum top_action {
 	TOP_DRAW, /* the state may have changed */
 	TOP_LOOK, /* query the process now */
@@ -219,7 +217,7 @@ enum top_action top_press(struct top *top, int key);
 
 /* top_screen.c, top_plain.c: run until the end. */
 
-/* top_screen: *ret_status and true, or false where the terminal cannot be drawn on. */
+/* top_screen: true and *ret_status; false: it cannot draw on the terminal. */
 bool top_screen(struct top *top, int *ret_status);
 int top_plain(struct top *top);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of the table: what they are called, how wide they are, what they
- * are sorted by, and which of them a narrow screen does without. The one that
- * orders the rows is always seen, and so are those that show errors
- * and debug flags.
+ * The columns of the table: names, widths, sort keys, and the columns that a narrow screen
+ * leaves out. The column that orders the rows is always visible, and so are those with
+ * errors and debug flags.
  */
 #include "top_draw.h"
 
@@ -96,7 +95,7 @@ static const char *debug_flags_of(const struct cache *cache)
 	return strcmp(debug_flags, "-") == 0 ? "" : debug_flags;
 }
 
-/* What rows are compared by; names are not a number. */
+/* The sort key of a row; names are compared separately. */
 static double value_of(const struct top_row *row, enum column column)
 {
 	const struct cache *cache = row->cache;
@@ -140,7 +139,7 @@ int top_compare(const struct top *top, const struct top_row *a, const struct top
 	double left = value_of(a, top->sort), right = value_of(b, top->sort);
 	int result = left < right ? 1 : left > right ? -1 : 0;
 
-	/* Where allocations are not counted, slow ones show which caches are busy. */
+	/* Without counted allocations, slow-path operations show which caches are busy. */
 	if (!result && (top->sort == COLUMN_ALLOC || top->sort == COLUMN_FREE))
 		result = a->slow_alloc < b->slow_alloc ? 1 : a->slow_alloc > b->slow_alloc ? -1 : 0;
 	if (!result && top->sort != COLUMN_NAME)
@@ -175,7 +174,7 @@ static int longest_name(const struct top *top)
 	return longest < NAME_WIDTH_MAX ? (int)longest : NAME_WIDTH_MAX;
 }
 
-/* Whether the column shows something that is wrong or unusual. */
+/* Does the column show an error or something unusual? */
 static bool is_reporting(const struct top *top, enum column column)
 {
 	for (size_t i = 0; i < top->count; i++) {
@@ -228,7 +227,7 @@ void top_layout(const struct top *top, int width, struct top_layout *layout)
 
 /* Drawing */
 
-/* The bar of what is in use, in eighths of a place where the terminal has them. */
+/* The bar of used memory, in eighths of a character if the terminal has them. */
 static void draw_bar(const struct top *top, const struct top_row *row, int width,
 		     struct picture *picture, int at, int column)
 {
@@ -315,7 +314,7 @@ void top_draw_row(const struct top *top, const struct top_layout *layout, const 
 	}
 }
 
-/* The arrow shows where the values fall. */
+/* The arrow shows the direction in which values fall. */
 static const char *arrow(const struct top *top)
 {
 	bool falling = (top->sort == COLUMN_NAME) == top->reverse;

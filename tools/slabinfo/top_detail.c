@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page of one cache. It may be longer than the screen: it is drawn on a sheet
- * of its own, of which the screen shows a part.
+ * The page of one cache. It may be longer than the screen, so it is drawn on a separate
+ * sheet; the screen shows a part of the sheet.
  */
 #include "top_draw.h"
 #include "top_map.h"
@@ -152,7 +152,7 @@ static void draw_nodes(struct sheet *sheet)
 	}
 }
 
-/* What happened since the last look; the totals are in slabinfo -r. */
+/* Event rates since the last look; slabinfo -r has the totals. */
 static void draw_events(struct sheet *sheet)
 {
 	const struct top_row *row = sheet->chosen;
@@ -177,7 +177,7 @@ static void draw_events(struct sheet *sheet)
 	end_line(sheet);
 }
 
-/* What it was before, 0: it was not there. */
+/* The previous value; 0: there was none. */
 static uint64_t value_before(const struct attached *before, size_t count, const char *name)
 {
 	const struct attached *one = attached_find(before, count, name);
@@ -201,7 +201,7 @@ static void draw_counter(struct sheet *sheet, const struct attached *one, uint64
 		add(sheet, STYLE_PLAIN, "%s %" PRIu64, one->name, one->value);
 }
 
-/* Of what there was since the look before; of all, when there was nothing. */
+/* The ratio since the previous look, or of all lookups if there were none since. */
 static void draw_ratio(struct sheet *sheet, const struct hit_ratio *ratio,
 		       const struct attached *before, size_t count)
 {
@@ -217,7 +217,7 @@ static void draw_ratio(struct sheet *sheet, const struct hit_ratio *ratio,
 	add(sheet, STYLE_STRONG, "%s %.1f%%", ratio->name, hit_percent(hits, misses));
 }
 
-/* What the program itself counts. */
+/* The counters of the program. */
 static void draw_attached(struct sheet *sheet)
 {
 	struct attached now[SLAB_COUNTERS_MAX], before[SLAB_COUNTERS_MAX];
@@ -237,7 +237,7 @@ static void draw_attached(struct sheet *sheet)
 	end_line(sheet);
 }
 
-/* The map, on what is left of the screen. */
+/* The map, on the rest of the screen. */
 static void draw_map(struct sheet *sheet, int rows)
 {
 	const struct top *top = sheet->top;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of --top. Above each stand two lines about the process and one for
- * what is typed or was said; below it the keys.
+ * The pages of --top. Above each page are two lines about the process and one for input or
+ * messages; below it are the keys.
  */
 #include "top_draw.h"
 
@@ -26,7 +26,7 @@ static const char *way_text(const struct top *top)
 	return "from its socket";
 }
 
-/* How often it is looked at, and why not more often. */
+/* The interval of looks, and the reason if it is longer than requested. */
 static void draw_interval(const struct top *top, struct picture *picture, int row, int *column)
 {
 	double pause = top_pause(top);
@@ -113,7 +113,7 @@ static void draw_message(const struct top *top, struct picture *picture, int row
 
 /* The table */
 
-/* The chosen row is always seen. */
+/* Keep the selected row visible. */
 static void scroll_table(struct top *top)
 {
 	if (top->cursor < top->first)

@@ -8,7 +8,7 @@
 
 /* top_columns.c */
 
-/* What the column is called in sentences: "space". */
+/* The column's name in messages: "space". */
 const char *top_column_word(enum column column);
 
 /* top_compare: the order of two rows. */
@@ -27,8 +27,8 @@ void top_draw_titles(const struct top *top, const struct top_layout *layout,
 void top_draw_row(const struct top *top, const struct top_layout *layout,
 		  const struct top_row *from, struct picture *picture, int row);
 
-/* Numbers as the pages show them: counts up to five digits as they are; sizes as
- * the option -B says; rates, "-" when not known. */
+/* Numbers on the pages: counts of up to five digits unchanged; sizes as with or without -B;
+ * rates, "-" for unknown ones. */
 #define NUMBER_TEXT 32
 const char *top_count_text(char text[NUMBER_TEXT], uint64_t count);
 const char *top_size_text(const struct top *top, char text[NUMBER_TEXT], uint64_t bytes);
@@ -36,7 +36,7 @@ const char *top_rate_text(char text[NUMBER_TEXT], double rate);
 
 /* top_draw.c, top_detail.c */
 
-/* The smallest screen that something can be shown on. */
+/* The smallest usable screen. */
 #define TOP_COLUMNS_MIN 40
 #define TOP_ROWS_MIN 8
 

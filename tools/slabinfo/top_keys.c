@@ -44,7 +44,7 @@ static enum top_action accept(struct top *top)
 	return TOP_DRAW;
 }
 
-/* A letter may have several bytes. */
+/* A character may have several bytes. */
 static void erase_letter(char *text)
 {
 	size_t length = strlen(text);
@@ -129,7 +129,7 @@ static void sort_by(struct top *top, int step)
 	top_rows(top);
 }
 
-/* Keys that mean the same on all pages. False: this is none of them. */
+/* Keys with the same meaning on all pages. False: not one of them. */
 static bool change_view(struct top *top, int key)
 {
 	char text[32];

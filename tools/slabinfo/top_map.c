@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs stand in the order of occupancy.h: those of CPU 0 with its current one
- * first, those of CPU 1, …, then node after node those on partial lists, the full
- * ones and the unusual ones. The shade shows how much of a slab is in use; its
- * colour, and its letter where there is room for one, the state.
+ * Slabs are in the order of occupancy.h: those of CPU 0 with its current slab first, those of
+ * CPU 1, …, then for each node those on its partial list, the full ones and the others. The
+ * shade shows how much of a slab is in use; the colour, and the letter if there is room,
+ * show its state.
  */
 #include "top_map.h"
 
@@ -21,7 +21,7 @@ static enum style state_style(enum slab_state state)
 	return (enum style)(STYLE_STATE + (unsigned)state);
 }
 
-/* An empty slab has the lightest one: it is there. */
+/* An empty slab has the lightest shade, not a blank. */
 static const char *shade(const struct map_form *form, const struct slab_info *slab)
 {
 	static const char *const blocks[] = {"·", "░", "▒", "▓", "█"};
@@ -31,7 +31,7 @@ static const char *shade(const struct map_form *form, const struct slab_info *sl
 
 	if (slab->used >= slab->room)
 		return form->utf8 ? blocks[4] : digits[9];
-	/* Rounded up from nothing, down to full: both ends mean what they say. */
+	/* Only an empty slab has the lowest step, and only a full one the highest. */
 	step = slab->used ? 1 + (size_t)(slab->used * (steps - 1) / slab->room) : 0;
 	return form->utf8 ? blocks[step] : digits[step];
 }
@@ -73,7 +73,7 @@ static int draw_owners(const struct occupancy *occupancy, struct picture *pictur
 
 /* --- Places */
 
-/* A copy that has no more slabs than places; occupancy_free() it. */
+/* A copy merged to fit the places; occupancy_free() it. */
 static bool fit(const struct occupancy *occupancy, size_t places, struct occupancy *fitting)
 {
 	unsigned neighbours = (unsigned)(occupancy->count / places) + 1;
@@ -97,9 +97,9 @@ static void draw_place(const struct slab_info *slab, const struct map_form *form
 {
 	enum style style = state_style(slab->state);
 
-	if (width == 2 || form->debug_flags)
+	if (width == 2 || form->letters)
 		column = picture_put(picture, row, column, style, "%c", state_letters[slab->state]);
-	if (width == 2 || !form->debug_flags)
+	if (width == 2 || !form->letters)
 		picture_put(picture, row, column, style, "%s", shade(form, slab));
 }
 
@@ -115,7 +115,7 @@ static int draw_places(const struct occupancy *slabs, const struct map_form *for
 	return row + (i + in_row - 1) / in_row;
 }
 
-/* How much a place stands for, where that is not one slab. */
+/* The number of slabs in a place, if more than one. */
 static int draw_scale(const struct occupancy *occupancy, const struct occupancy *fitting,
 		      struct picture *picture, int row)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What --top shows, before it is on a screen: rows of glyphs, each with a style.
- * All pages draw on one of these, and nothing but top_screen.c knows of terminals.
+ * The picture that --top draws: rows of glyphs, each with a style. All pages draw on one;
+ * only top_screen.c deals with terminals.
  */
 #ifndef SLABINFO_TOP_PICTURE_H
 #define SLABINFO_TOP_PICTURE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What a glyph is, from which a terminal makes colours. */
+/* The style of a glyph; top_screen.c maps styles to colours. */
 enum style {
 	STYLE_PLAIN,
 	STYLE_STRONG,
@@ -46,9 +46,9 @@ static inline struct glyph *picture_glyph(const struct picture *picture, int row
 }
 
 /*
- * picture_put: text from a place on; what is outside is cut off. What does not
- * take one place (control characters, wide debug flags) is shown as "?". Returns the
- * column behind the text.
+ * picture_put: put text at a place, clipped to the picture. Characters that do not take
+ * exactly one place (control characters, wide characters) become "?". Returns the column
+ * behind the text.
  */
 int picture_put(struct picture *picture, int row, int column, enum style style, const char *format,
 		...) __attribute__((format(printf, 5, 6)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where there is no terminal: blocks of text, one for each look, until the process
- * ends or the reader has gone. There are rows for as many caches as -N says.
+ * --top without a terminal: a block of text for each look, until the process ends or the
+ * reader closes the pipe. -N is the number of rows.
  */
 #include "top_draw.h"
 
@@ -11,7 +11,7 @@
 
 #define LINES 20 /* where -N is not given */
 
-/* A picture of one row: what it shows does not depend on others. */
+/* A picture of one row; rows are independent of each other. */
 static void print_row(const struct top *top, const struct top_layout *layout,
 		      const struct top_row *row)
 {
@@ -74,7 +74,7 @@ static void wait_until(double when)
 		nanosleep(&time, NULL);
 }
 
-/* False: the reader is gone. */
+/* False: the reader closed the pipe. */
 static bool print_look(const struct top *top)
 {
 	if (top->ended) {

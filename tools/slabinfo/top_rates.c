@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations and frees per second, of the last look or, where that is too short to be
- * sure, of some more looks.
+ * Allocations and frees per second, over the last look, or over several looks if one is too
+ * short for a reliable rate.
  *
- * The process adds up how many allocations there were, how long it has counted them, and
- * how uncertain the sum is (docs/control.md, "count"). A rate is shown when its standard
- * error is at most ERROR_MAX of it: then it is within 20 % of the truth. What is
- * shown must also agree with the allocations off the fast path, which are all counted.
+ * The process sums up its allocations, the time for which it counted, and the variance
+ * (docs/control.md, "count"). A rate is shown if its standard error is at most ERROR_MAX of
+ * it: then it is within 20 % of the true rate. It must also agree with the allocations off
+ * the fast path, which are all counted.
  */
 #include "top.h"
 
@@ -21,7 +21,7 @@
 #define SLOW_MORE 1.2      /* … more of them than allocations are an error, but for */
 #define SLOW_MORE_COUNT 16 /* … a few, since both are not of the same moment */
 
-/* What a look saw of a cache. */
+/* A cache's counts in a look. */
 struct moment {
 	double at;
 	uint64_t counted, us, variance, slow, objects;
@@ -49,7 +49,7 @@ static void remember(struct top_history *history, const struct cache *cache, dou
 	};
 }
 
-/* Both are in the order of creation: it is near where the last one was. */
+/* Both arrays are in the order of creation, so the cache is near the last one found. */
 static const struct top_history *find(const struct top_rates *rates, const char *name, size_t *near)
 {
 	for (size_t i = 0; i < rates->count; i++) {
@@ -89,14 +89,14 @@ void top_rates_free(struct top_rates *rates)
 	*rates = (struct top_rates){NULL, 0};
 }
 
-/* What happened between two looks. */
+/* The differences between two looks. */
 struct span {
 	double seconds, known; /* in all, and in how many of them it was counted */
 	double counted, error; /* allocations, and their standard error */
 	double slow, more;     /* … off the fast path; objects that stayed */
 };
 
-/* False: the counts are lower than before, since a client has reset them. */
+/* False: the counts fell, since a client reset them. */
 static bool make_span(struct span *span, const struct moment *from, const struct moment *to)
 {
 	*span = (struct span){
@@ -118,8 +118,8 @@ static bool is_certain(const struct span *span)
 	       span->slow <= SLOW_MORE * span->counted + SLOW_MORE_COUNT;
 }
 
-/* What was allocated and did not stay was freed; NO_RATE: that is not known, being the
- * difference of two numbers that are nearly the same. */
+/* Frees are allocations minus the growth in objects; NO_RATE: the two numbers are too close
+ * for a reliable difference. */
 static double free_rate(const struct span *span, double alloc)
 {
 	double late = fabs(span->seconds - span->known) / span->seconds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From looks to rows: rates, which caches are shown, in which order, and which
- * one is chosen. A chosen cache stays chosen wherever its row goes.
+ * From looks to rows: rates, the shown caches, their order, and the selected one. A selected
+ * cache stays selected when its row moves.
  */
 #include "top_draw.h"
 
@@ -36,13 +36,13 @@ static void fill_row(const struct top *top, struct top_row *row, const struct ca
 	row->slow_alloc = event_rate(top, row, "alloc_slowpath");
 	row->slow_free = event_rate(top, row, "free_slowpath");
 	top_rates_find(&top->rates, cache->name, near, &row->alloc, &row->free);
-	/* The rate of more looks than the last one may be less than what that one saw. */
+	/* A rate over several looks may be lower than the slow-path rate of the last one. */
 	if (row->slow_alloc > row->alloc)
 		row->alloc = row->free = NO_RATE;
 }
 
-/* The cache of this name in the look before. Both looks have the order of creation:
- * it is near where the last one was. */
+/* The cache of this name in the previous look. Both looks are in the order of creation, so it
+ * is near the last one found. */
 static const struct cache *find_before(const struct model *model, const char *name, size_t *near)
 {
 	for (size_t i = 0; model->document && i < model->count; i++) {

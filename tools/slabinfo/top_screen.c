@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal: pictures become what curses shows, keys what top_keys.c knows.
+ * The terminal: passes pictures to curses, and keys to top_keys.c.
  *
- * Signals that end the program only set a flag, and can be delivered while it
- * waits: so it always ends through the same door, with the terminal as it was.
- * Ctrl-Z and what follows it are left to curses; the size is asked for before
- * each picture, and a change of it wakes the wait.
+ * Signals that end the program only set a flag, and are unblocked only while it waits. So
+ * the program always ends by the same path and restores the terminal. curses handles Ctrl-Z
+ * and the return from it. The program queries the screen size before each picture; a change
+ * of size ends the wait.
  */
 #include "top_draw.h"
 
@@ -18,7 +18,7 @@
 #include <term.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 25 /* how soon the bytes of a key follow its first */
+#define ESCAPE_MS 25 /* maximum time between the bytes of a key */
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
@@ -211,7 +211,7 @@ static bool wait_for_input(double until)
 	return ready <= 0 || !(input.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* All keys that were pressed; false: it is over. */
+/* Handle all pressed keys; false: quit. */
 static bool press_keys(struct top *top, double *next_look)
 {
 	int key;
@@ -257,7 +257,7 @@ bool top_screen(struct top *top, int *ret_status)
 	SCREEN *screen;
 	bool opened;
 
-	/* Before curses, which leaves signals alone that have a handler already. */
+	/* Before curses, which does not replace existing signal handlers. */
 	catch_ending(before);
 	opened = open_screen(&screen);
 	if (opened) {

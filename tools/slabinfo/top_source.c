@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Querying the process, again and again, at the least cost to it.
+ * Querying the process repeatedly, at little cost to it.
  *
- * slabinfo reads its memory wherever that is allowed: then slabinfo scans the slabs,
- * on a CPU of its own, and sees a process that hangs as well as one that
- * works. Only where it is not allowed does the process answer itself. To count
- * allocations (docs/control.md) the process must do something in any case: slabinfo asks it
- * to through its socket after each look, until after the next ones. The process bounds what
- * that costs (slab/registry/count_window.c).
+ * If permitted, slabinfo reads the process's memory: then slabinfo scans the slabs on another
+ * CPU, and also shows a process that hangs. Otherwise the process answers at its socket. Only
+ * the process itself can count allocations (docs/control.md): after each look, slabinfo
+ * sends "count" to its socket, for a time that covers the next looks. The process limits the
+ * cost (slab/registry/count_window.c).
  *
- * A look that takes long makes the next one come later, so that looking never
- * takes more than a fiftieth of the time of one CPU: a process that has all CPUs
- * at work must not feel it either. What a look takes is the work that we do, not the
- * time that we wait for a CPU to do it; only when the process answers itself, and what
- * that costs is not known, it is the time until the answer is there.
+ * A long look delays the next one, so that looking takes at most a fiftieth of one CPU's time:
+ * this matters to a process that uses all CPUs. The cost of a look is slabinfo's own CPU
+ * time. Only if the process answers itself, the cost is unknown, and the time until the
+ * answer is used.
  */
 #include "top.h"
 
@@ -23,10 +21,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT_PAUSES 3 /* how long the process is to count, in pauses between looks */
+#define COUNT_PAUSES 3 /* time for which the process counts, in pauses between looks */
 #define COUNT_US_MIN 1e6
 #define COUNT_US_MAX 3600e6 /* what it accepts */
-#define LOOK_SHARE 50 /* N: a look may take one N-th of the time */
+#define LOOK_SHARE 50 /* N: looks take at most 1/N of the time */
 
 double top_clock(void)
 {
@@ -36,7 +34,7 @@ double top_clock(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Seconds that this program has worked. */
+/* CPU time of this program in seconds. */
 static double work_clock(void)
 {
 	struct timespec now;
@@ -56,7 +54,7 @@ void top_source_open(struct top *top, struct process *process)
 	source->reading.memory = NULL;
 	if (!source->has_socket)
 		return;
-	/* Refused: then the socket is used, and nothing needs to be reported. */
+	/* If reading its memory is not permitted, the socket is used, without a message. */
 	fail_capture(top->trouble, sizeof(top->trouble));
 	source->reading.memory = memory_open_process(process->pid);
 	if (source->reading.memory)
@@ -88,7 +86,7 @@ void top_source_close(struct top *top)
 	top_rates_free(&top->rates);
 }
 
-/* Its memory, or else the process itself; NULL after fail(). */
+/* Query its memory, or its socket; NULL after fail(). */
 static struct process *queried(struct top_source *source)
 {
 	return source->reading.memory ? &source->reading : source->process;
@@ -110,7 +108,7 @@ static bool take_stats(struct top_source *source, struct model *model)
 	if (!source->reading.memory || source->process->way != WAY_SOCKET ||
 	    proc_is_gone(source->process->pid))
 		return false;
-	/* What cannot be read now may be answered. */
+	/* If its memory cannot be read now, try the socket. */
 	attach_close(&source->reading);
 	source->reading.way = WAY_SOCKET;
 	return load(model, attach_query(source->process, "stats", NULL));
@@ -130,7 +128,7 @@ void top_look_slabs(struct top *top)
 	fail_capture(NULL, 0);
 }
 
-/* Allocations are counted until after the next looks: as long as we ask. */
+/* The process counts allocations until after the next looks. */
 static void query_count(struct top *top)
 {
 	struct top_source *source = &top->source;
@@ -168,7 +166,7 @@ static void keep_look(struct top *top, const struct look *look)
 	top_rows(top);
 }
 
-/* There was no answer: next time all is tried that was possible in the beginning. */
+/* No answer: next time, try all ways that were possible at first. */
 static void prepare_again(struct top_source *source)
 {
 	if (source->has_socket && !source->process->memory)
@@ -186,7 +184,7 @@ void top_look(struct top *top)
 		return;
 	fail_capture(trouble, sizeof(trouble));
 	if (take_stats(&top->source, &look.model)) {
-		/* What memory still shows of a process that has just ended counts. */
+		/* An answer from the memory of a process that has just ended still counts. */
 		keep_look(top, &look);
 		top_look_slabs(top);
 		top->now.took =

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The views: each prints the caches of `model`, which holds those that the
- * options select and no others. Those that return an int return the exit status.
- * With --json view_json() prints all of them that do not ask the process for more.
+ * The views: each prints the caches of `model`, which contains only those that the options
+ * select. Functions that return an int return the exit status. With --json, view_json()
+ * prints all views that need no further query.
  */
 #ifndef SLABINFO_VIEWS_H
 #define SLABINFO_VIEWS_H
@@ -23,14 +23,14 @@ void view_report(const struct options *options, const struct model *model);
 void view_json(const struct options *options, struct model *model);
 void view_openmetrics(const struct process *process, const struct model *model);
 
-/* These ask the process for more. */
+/* These send further queries. */
 int view_tracking(const struct options *options, struct process *process,
 		  const struct model *model);
 int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model);
 int view_map(const struct options *options, struct process *process, const struct model *model);
 
-/* These ask it again and again. */
+/* These send queries repeatedly. */
 int view_top(const struct options *options, struct process *process);
 int view_record(const struct options *options, struct process *process);
 
@@ -50,24 +50,24 @@ int action_reset(struct process *process, const struct model *model);
 int action_trim(struct process *process);
 
 /*
- * Units, everywhere: bytes are in KiB, MiB and so on, powers of 1024, and say so ("16.2MiB").
- * A bare K, M or G counts things, in thousands ("1.2K" objects). Both are cut, not rounded.
+ * Units of all views: bytes are in KiB, MiB and so on, powers of 1024 ("16.2MiB"). K, M and G
+ * alone are thousands, millions … of objects ("1.2K"). Both are truncated, not rounded.
  * Sizes that users type ("64M", --set) are powers of 1024.
  */
 #define SIZE_TEXT 24
 const char *size_text(char text[SIZE_TEXT], uint64_t bytes);
 const char *count_text(char text[SIZE_TEXT], uint64_t count);
 
-/* size_shown: the same, or with -B all its digits. */
+/* size_shown: the same, or with -B the exact number. */
 const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes);
 const char *count_shown(const struct options *options, char text[SIZE_TEXT], uint64_t count);
 
 /* --- Parts of views, which several have ----------------------------------------- */
 
-/* numa_report: the nodes of one cache, where there are several. */
+/* numa_report: the nodes of one cache, if there are several. */
 void numa_report(const struct options *options, const struct cache *cache);
 
-/* totals_json: what -T shows, as the member "totals" of a document. */
+/* totals_json: the numbers of -T as the member "totals" of a document. */
 struct json_object *totals_json(const struct model *model);
 
 /* --list --json; returns the exit status. */
