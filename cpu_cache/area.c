@@ -189,8 +189,13 @@ char *cpu_slots_create(void)
 
 void cpu_slots_touch(const char *slots)
 {
-	for (unsigned cpu = 0; cpu < rows; cpu++)
-		__atomic_load_n(&cpu_slot((char *)slots, cpu)->last_freed, __ATOMIC_RELAXED);
+	for (unsigned cpu = 0; cpu < rows; cpu++) {
+		const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
+
+		/* It may lie on two pages. */
+		__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
+		__atomic_load_n(&slot->event[CPU_EVENTS - 1], __ATOMIC_RELAXED);
+	}
 }
 
 void cpu_slots_destroy(char *slots)

@@ -14,15 +14,16 @@
 /* Other threads go first for about 10 ms at most: they wait that long, and then fail. */
 #define STEPS 100u
 #define STEP_NS 100000L
+#define PURGE_TRIES 2u
 
 static bool is_purging(const struct slab_cache *cache)
 {
 	return __atomic_load_n(&cache->nr_purging, __ATOMIC_RELAXED);
 }
 
-static bool others_go_first(const struct slab_cache *cache)
+static bool has_waiters(const struct slab_cache *cache)
 {
-	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED) || is_purging(cache);
+	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
 
 /* nanosleep() would be a place where a thread can be cancelled. */
@@ -37,7 +38,7 @@ static void sleep_a_step(void)
 
 void flush_lock(struct slab_cache *cache)
 {
-	for (unsigned steps = STEPS; steps && others_go_first(cache); steps--)
+	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
 		sleep_a_step();
 	pthread_mutex_lock(&cache->flush_lock);
 	flush_lock_set_held(true);
@@ -60,14 +61,10 @@ void flush_lock_urgent(struct slab_cache *cache)
 
 bool flush_lock_timed(struct slab_cache *cache)
 {
-	unsigned steps = STEPS;
 	bool got;
 
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	while ((got = mutex_lock_timed(&cache->flush_lock)) && is_purging(cache) && steps--) {
-		pthread_mutex_unlock(&cache->flush_lock);
-		sleep_a_step();
-	}
+	got = mutex_lock_timed(&cache->flush_lock);
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
 	if (got)
 		flush_lock_set_held(true);
@@ -114,6 +111,28 @@ void purge_end(struct slab_cache *cache, struct slab *slab)
 	count_purging(cache, -1u);
 	slab->next = NULL;
 	node_put_last(cache, slab->node, slab);
+}
+
+void purge_wait(const struct slab_cache *cache)
+{
+	for (unsigned steps = STEPS; steps && is_purging(cache); steps--)
+		sleep_a_step();
+}
+
+bool flush_lock_purged(struct slab_cache *cache)
+{
+	bool got;
+
+	/* No round of a walk begins meanwhile, except one that already waits for the lock. */
+	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
+	for (unsigned tries = PURGE_TRIES; (got = flush_lock_timed(cache)); tries--) {
+		if (!is_purging(cache) || !tries)
+			break;
+		flush_unlock(cache);
+		purge_wait(cache);
+	}
+	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
+	return got;
 }
 
 void purge_after_fork_child(struct slab_cache *cache)
@@ -179,8 +198,18 @@ static bool walk_list(const struct list_walk *walk, bool sparse)
 	return true;
 }
 
-void list_walk(const struct list_walk *walk)
+static void walk_lists(const struct list_walk *walk)
 {
 	if (walk_list(walk, false) && walk->sparse)
 		walk_list(walk, true);
+}
+
+void list_walk(const struct list_walk *walk)
+{
+	walk_lists(walk);
+	/* Slabs that are put back after the walk's end would be missed. */
+	if (is_purging(walk->cache)) {
+		purge_wait(walk->cache);
+		walk_lists(walk);
+	}
 }

@@ -14,24 +14,25 @@
  *     isolated yet are in the cache's chains (cache->taken);
  *   - a thread returns the pages of isolated slabs with no lock held (decay.c). They stand in
  *     a queue of the cache meanwhile (cache->purging), and the child of a fork lists them
- *     again: it lacks nothing. Other threads that want flush_lock wait until the queue is
- *     empty, as if the lock were held, but for 10 ms at most;
- *   - an allocation that would fail at a limit takes the lock as well (limit.c): then no slab
- *     is isolated or purged, and free objects are on the lists. It takes one slab for its CPU;
+ *     again: it lacks nothing;
+ *   - an allocation that would fail at a limit takes the lock as well (limit.c), when no slab
+ *     is being purged: then no slab is isolated, and free objects are on the lists. It takes
+ *     one slab for its CPU;
  *   - before a thread isolates the next slabs, it lets threads that wait to allocate or to
  *     fork have the lock. A mutex alone would not: the owner relocks it before they wake up.
  *
  * Waiting is bounded. Under flush_lock no code of the application runs: destructors and
- * reports run after it is unlocked. An allocation waits 10 ms at most for the lock, and as
- * long for slabs whose pages are returned, and fails after LIMIT_TRIES + 1 attempts; a thread that lets others go first does so with no
- * lock held, for a bounded time.
+ * reports run after it is unlocked. An allocation waits 10 ms at most for the lock, and twice
+ * as long for slabs that are being purged, and fails after LIMIT_TRIES + 1 attempts; a thread
+ * that lets others go first does so with no lock held, for a bounded time.
  *
  * A walk visits each slab once, though the list changes all the time. `wants` ensures that: it
  * rejects a slab that was visited (it is empty, and released; purged; or has the number of
  * the walk). Visited and rejected slabs go to the end of the list, so that the others are in
  * front. A round looks at NODE_PIECE slabs at most, since it holds the node's lock. A walk
  * ends when it rejected all slabs of a list in a row, and at the latest when it has looked
- * at twice as many as there were.
+ * at twice as many as there were. If other threads are purging slabs then, it waits for them,
+ * 10 ms at most, and begins again: what was purged stands at the end of the list.
  */
 #ifndef SLAB_CORE_ISOLATED_H
 #define SLAB_CORE_ISOLATED_H
@@ -64,7 +65,7 @@ struct list_walk {
 /* Look at all listed slabs of a node that are wanted. */
 void list_walk(const struct list_walk *walk);
 
-/* flush_lock, behind threads that wait to allocate or to fork, or return pages. */
+/* flush_lock, behind threads that wait to allocate or to fork. */
 void flush_lock(struct slab_cache *cache);
 /* … for a fork, and for a thread that puts slabs back whose pages it has returned. */
 void flush_lock_urgent(struct slab_cache *cache);
@@ -90,6 +91,10 @@ void flush_unlock(struct slab_cache *cache);
  */
 void purge_begin(struct slab_cache *cache, struct slab *slab);
 void purge_end(struct slab_cache *cache, struct slab *slab);
+/* Wait until no slab of the cache is being purged: 10 ms at most. */
+void purge_wait(const struct slab_cache *cache);
+/* As flush_lock_timed(), when no slab is being purged. */
+bool flush_lock_purged(struct slab_cache *cache);
 /* In the child of a fork those of all threads end. */
 void purge_after_fork_child(struct slab_cache *cache);
 /* Does this thread hold one? */

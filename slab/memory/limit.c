@@ -64,7 +64,7 @@ static size_t serve(struct slab_cache *cache, const struct placement *placement)
 {
 	struct slab *slab = NULL;
 
-	if (cache && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) && flush_lock_timed(cache)) {
+	if (cache && !(cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) && flush_lock_purged(cache)) {
 		slab = take_listed(cache, placement);
 		if (slab && placement->node >= 0) {
 			slab->next = NULL;
