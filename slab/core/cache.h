@@ -31,7 +31,7 @@ struct slab;
 struct node_list {
 	struct slab_queue slabs;
 	unsigned count; /* may be read without the lock */
-	unsigned changes; /* of slabs or of their order, so far */
+	unsigned changes; /* number of changes of slabs or of their order */
 };
 
 /* Classes of fullness by which slabs are sorted. */
@@ -40,13 +40,13 @@ struct node_list {
 struct cache_node {
 	pthread_mutex_t lock;     /* protects the lists and the listed flags */
 	struct node_list partial; /* slabs without debug flags, fullest first after a shrink */
-	struct node_list sparse;  /* … that are to be emptied: served when partial is empty */
-	struct node_list debug;   /* slabs with the cache's debug flags and free objects */
-	unsigned nr_debug_empty;  /* … how many of them are empty */
+	struct node_list sparse; /* … that defragmentation empties: used when `partial` is empty */
+	struct node_list debug; /* slabs with the cache's debug flags and free objects */
+	unsigned nr_debug_empty; /* … number of empty ones among them */
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
-	unsigned nr_slabs;        /* atomic: all slabs of this cache and node */
-	unsigned waiting;         /* atomic: threads that wait for the lock (node.c) */
-	/* While they are sorted: the number of the sort, and what of `partial` is sorted. */
+	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
+	unsigned waiting; /* atomic: threads that wait for the lock (node.c) */
+	/* During a sort: its number, and the sorted part of `partial`. */
 	unsigned sort, sorts;
 	struct slab_queue sorted[NODE_CLASSES];
 } __attribute__((aligned(CPU_CACHELINE)));
@@ -54,8 +54,8 @@ struct cache_node {
 /* A cache's sampling (guard.h): atomics, of which a lost update does no harm. */
 struct sample {
 	unsigned long interval; /* 0: off */
-	long left;              /* allocations until the next one is taken */
-	uint64_t opened;        /* µs; 0: allocations need not come through the slow path */
+	long left; /* allocations until the next one is taken */
+	uint64_t opened; /* µs; 0: allocations may use the fast path */
 };
 
 /* How often a cache is allocated from (count_window.c): of the thread that serves the control
@@ -63,36 +63,36 @@ struct sample {
  * monotonic clock, in microseconds. */
 struct count {
 	uint64_t opened; /* since when allocations are counted; 0: they are not */
-	bool busy;       /* its window must be short */
-	uint64_t last;   /* until when all is added up; 0: counting begins anew */
-	uint64_t slow;   /* allocations off the fast path until then */
-	double rate;     /* others in a microsecond, in the last window */
-	double mean;     /* … in the last second */
-	double rest;     /* what is missing in `counted`: less than one */
+	bool busy; /* its window must be short */
+	uint64_t last; /* up to this time all is added up; 0: counting starts again */
+	uint64_t slow; /* allocations off the fast path until then */
+	double rate; /* others in a microsecond, in the last window */
+	double mean; /* … in the last second */
+	double rest; /* the fraction that `counted` lacks: less than 1 */
 	uint64_t counted, counted_us, counted_variance; /* stats.h */
 };
 
 /* A cache's memory that waits, is in reserve, was reclaimed or moved: atomics (stats.h). */
 struct memory_counts {
 	uint64_t rcu_pending; /* objects, and slabs, that wait for a grace period */
-	uint64_t rcu_freed;   /* objects that have waited */
-	uint64_t rcu_helped;  /* frees that had to help or to wait */
+	uint64_t rcu_freed; /* objects that have waited */
+	uint64_t rcu_helped; /* frees that had to help or to wait */
 	uint64_t limit_hits;
 	uint64_t reserve, reserve_left;
 	uint64_t reclaims, reclaimed;
 	uint64_t moved;
 };
 
-/* What a cache's CPUs did: see decay.c. */
+/* Activity of a cache's CPUs: see decay.c. */
 struct activity {
-	uint64_t trace;     /* changes when they do something */
-	uint32_t last_epoch; /* in which it was seen to have changed */
+	uint64_t trace; /* changes when a CPU uses the cache */
+	uint32_t last_epoch; /* epoch in which it had changed last */
 };
 
 /* State of the thread that moves objects (defrag.c): */
 struct defrag_state {
 	pthread_t thread;
-	struct slab *slab;  /* the slab that is being emptied, or NULL */
+	struct slab *slab; /* the slab that is being emptied, or NULL */
 	struct slab *dense; /* `room` free objects of this one */
 	unsigned room;
 	uint16_t offset8[CPU_BATCH_MAX];
@@ -103,20 +103,20 @@ struct defrag_state {
 __extension__ struct slab_cache { /* for C++: an array without size at its end */
 	/* The fast paths read these. registry/gate.c changes `slots` under flush_lock; the
 	 * others are constant. */
-	char *slots;     /* allocations: cpu_slots_none() sends them all to the slow path */
+	char *slots; /* for allocations; cpu_slots_none() sends all to the slow path */
 	char *cpu_slots; /* frees, and the slow paths */
 	char *rcu_slots; /* frees that wait for a grace period; without RCU as `slots` */
 
 	/* cache/create.c sets these before another thread knows the cache. Constant, but for the
 	 * two that tuning changes (stats/attributes.c), and magic, which ends with the cache. */
-	size_t size;        /* object to object */
+	size_t size; /* object to object */
 	size_t object_size; /* as requested */
 	size_t align;
 	uint64_t flags; /* without debug flags */
-	uintptr_t tag;  /* of cpu.user in slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
+	uintptr_t tag; /* of cpu.user in slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
 	struct geometry *geometry;
 	unsigned slab_shift;
-	unsigned objects;     /* per slab */
+	unsigned objects; /* per slab */
 	unsigned min_partial; /* atomic, as the next: tuning */
 	unsigned cpu_partial;
 	int (*ctor)(void *, void *);
@@ -132,20 +132,20 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 
 	/* core: slabs on their way. What is taken from CPUs under flush_lock, all else atomic. */
 	struct slab *taken; /* chains of slabs taken from CPUs, which still own them (revoke.c) */
-	uint32_t taken_idle_since;       /* … the epoch in which they were last seen at work */
-	unsigned waiting;                /* threads that want flush_lock first (isolated.h) */
+	uint32_t taken_idle_since; /* … the epoch in which they were last seen at work */
+	unsigned waiting; /* threads that want flush_lock first (isolated.h) */
 	struct slab_queue purging; /* isolated slabs whose pages threads return: flush_lock */
-	unsigned nr_purging;       /* … how many */
-	bool leaves;       /* slabs have been on a node's `leaving` (release.c) */
-	unsigned steal_cpu;              /* the next to look at (cache_steal()) */
-	unsigned remote_node_ratio;      /* per cent (refill.c); tuning */
+	unsigned nr_purging; /* … how many */
+	bool leaves; /* slabs have been on a node's `leaving` (release.c) */
+	unsigned steal_cpu; /* the next to look at (cache_steal()) */
+	unsigned remote_node_ratio; /* per cent (refill.c); tuning */
 	unsigned remote_node_percentage; /* … of refills, added up */
 
 	/* registry: the list of caches, under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
-	bool by_size;  /* one of <slab/malloc.h>'s */
+	bool by_size; /* one of <slab/malloc.h>'s */
 	bool complete; /* atomic: its creation is over */
-	bool dying;    /* atomic: slab_cache_destroy() is at it (destroy.c) */
+	bool dying; /* atomic: slab_cache_destroy() is at it (destroy.c) */
 	unsigned pins; /* threads that act on it without the lock */
 	unsigned refs; /* 1 + aliases */
 	unsigned aliases;
@@ -206,7 +206,7 @@ static inline uint64_t cache_debug_flags(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->debug_flags, __ATOMIC_ACQUIRE);
 }
 
-/* Count an event on the CPU at hand; a lost count under preemption is accepted. */
+/* Count an event on the current CPU; preemption may lose a count. */
 static inline void cache_event(struct slab_cache *cache, int cpu, enum slab_event event)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu < 0 ? 0 : cpu);

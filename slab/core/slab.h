@@ -74,13 +74,13 @@ static inline void slab_clear_freed(const struct slab *slab, void *obj)
  */
 bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error);
 
-/* Move objects that other CPUs freed to an isolated slab's freelist: how many. */
+/* Move objects that other CPUs freed to an isolated slab's freelist; returns their number. */
 unsigned slab_collect(struct slab *slab);
-/* Objects of a chain in links[], first an index + 1, go to the freelist of an isolated slab. */
+/* Move a chain of objects in links[], first is an index + 1, to an isolated slab's freelist. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
 /* Objects in use, at about this moment. Of any slab. */
 unsigned slab_used(const struct slab *slab);
-/* Entirely free, isolated, and collected. */
+/* Is an isolated, collected slab entirely free? */
 bool slab_is_empty(const struct slab *slab);
 /* A fresh slab, isolated; NULL and ENOMEM. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
@@ -93,7 +93,8 @@ long slab_map_free(struct slab *slab, uint64_t *map);
 
 /* The smallest slab for objects of this size. */
 unsigned cache_choose_slab_shift(size_t size);
-/* All of its nodes, at about this moment; those that lead to it, and maybe some more. */
+/* The slabs of all nodes, at about this moment: at least those whose descriptors lead to the
+ * cache. */
 unsigned cache_count_slabs(const struct slab_cache *cache);
 /* Call fn for each slab of a cache, by scanning descriptors. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
@@ -109,9 +110,9 @@ unsigned debug_used(const struct slab *slab);
 bool debug_is_allocated(const struct slab *slab, unsigned index);
 
 /*
- * When debug flags are switched on, the slabs that exist are freed into but not
- * allocated from: legacy slabs. Their objects' states then stand in the place of
- * their freelist, so that a second free is noticed there as well.
+ * When debug flags are switched on, existing slabs become legacy slabs: objects are freed into
+ * them but not allocated from them. The states of their objects replace the freelist, so
+ * that libslab detects a second free there as well.
  */
 static inline bool slab_is_legacy(const struct slab *slab)
 {
@@ -120,7 +121,7 @@ static inline bool slab_is_legacy(const struct slab *slab)
 
 /* Of a legacy slab. */
 bool legacy_is_free(const struct slab *slab, unsigned index);
-/* Where that stands: LEGACY_FREE or 0. */
+/* The place of an object's state: LEGACY_FREE or 0. */
 #define LEGACY_FREE ((uint16_t)0xffff)
 uint16_t *legacy_state(const struct slab *slab, unsigned index);
 

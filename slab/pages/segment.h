@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Segments: the address space of slabs. The page layer lays out descriptors and memory; it
- * does not know what the objects of a slab are.
+ * knows nothing about a slab's objects.
  */
 #ifndef SLAB_PAGES_SEGMENT_H
 #define SLAB_PAGES_SEGMENT_H
@@ -16,7 +16,7 @@
 #define SEGMENT_SHIFT 24
 #define SEGMENT_SIZE (UINT64_C(1) << SEGMENT_SHIFT)
 
-/* Granule of the table that leads from an address to its slab. */
+/* Granule of the table that maps an address to its slab. */
 #define SEGMENT_UNIT_SHIFT 16
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
@@ -24,7 +24,8 @@
 #define SEGMENT_HEAD_OFFSET 65536
 #define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
 
-/* The first descriptor, on the page of head and table: a small process touches no other. */
+/* The first descriptor, on the page of head and table: a small process touches only this
+ * page. */
 #define SEGMENT_FIRST_OFFSET (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
@@ -51,11 +52,11 @@ struct slab {
 	uint64_t remote;
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
-	size_t large;             /* large allocations: bytes that were requested */
+	size_t large;             /* large allocations: requested bytes */
 	struct slab_debug *debug; /* of slabs with debug flags (debug_record.h), else NULL */
-	uint32_t populated;       /* bytes from base on that hold memory */
+	uint32_t populated;       /* bytes from base on that are backed by memory */
 	uint32_t legacy_used;     /* of a legacy slab without debug flags: objects in use */
-	uint32_t idle_since;      /* epoch of maintenance (decay.c); 0: none found it idle */
+	uint32_t idle_since;      /* epoch in which decay.c found it idle; 0: in none */
 	/* Objects that wait for a grace period, for each of two phases (free_rcu.c): index of
 	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
 	uint64_t waiting[2];
@@ -69,7 +70,7 @@ struct slab {
 	uint16_t initialized;          /* see slab_initialized() */
 	uint8_t node;
 	uint8_t listed;  /* on the node's partial list: under node->lock */
-	uint16_t bottom; /* of the stack, which stands right behind: CPU_STACK_BOTTOM */
+	uint16_t bottom; /* of the stack, which follows: CPU_STACK_BOTTOM */
 };
 
 static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
@@ -78,7 +79,7 @@ static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind th
 #define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define REMOTE_COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
 
-/* Pages are as large as this, or whole numbers of it. */
+/* The smallest page size; others are multiples of it. */
 #define UNBACKED_BYTES ((size_t)4096)
 
 /* The head of a segment, between guard pages with descriptors, stacks, links. */
@@ -87,7 +88,7 @@ struct segment {
 	struct segment *next; /* all segments, newest first; never removed */
 	struct geometry *geometry;
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, more for one large allocation */
-	uint32_t slabs;  /* with initialized descriptors: one more when there is no other */
+	uint32_t slabs;  /* with initialized descriptors */
 	uint32_t room;   /* … at most */
 	uint32_t stride; /* bytes from descriptor to descriptor */
 	char *first;     /* the first descriptor */
@@ -95,7 +96,7 @@ struct segment {
 	uint32_t node;
 	uint32_t slab_shift;
 	uint64_t side;       /* of each slab's struct slab_debug; 0: without debug flags */
-	uint64_t head_bytes; /* of the head, and of what belongs to initialized descriptors */
+	uint64_t head_bytes; /* of the head and of initialized descriptors with their areas */
 	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
 };
 
@@ -109,8 +110,8 @@ static inline struct segment *segment_of(const void *ptr)
 	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
-/* The slab an address lies in; slab_none for a segment's own pages, and for those of
- * which no slab was made yet. */
+/* The slab that contains an address; slab_none for a segment's own pages, and for pages
+ * without an initialized slab. */
 static inline struct slab *slab_of(const void *ptr)
 {
 	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
@@ -143,7 +144,7 @@ static inline size_t slab_bytes(const struct slab *slab)
 	return (size_t)1 << segment_of(slab)->slab_shift;
 }
 
-/* Bytes of memory that the slab holds. */
+/* Bytes of memory behind the slab. */
 static inline size_t slab_held(const struct slab *slab)
 {
 	unsigned unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
@@ -170,17 +171,17 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
 /* The same for slabs with debug flags: each has `side` bytes for its struct slab_debug. */
 struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
 bool geometry_is_debug(const struct geometry *geometry);
-/* Does this address lie in a segment? Then segment_of() and slab_of() may be
- * used. Lock-free; async-signal-safe. */
+/* Does this address lie in a segment? If so, segment_of() and slab_of() are valid.
+ * Lock-free; async-signal-safe. */
 bool segment_known(const void *ptr);
 /* A segment begins, or ends, at this address. */
 void segment_set_known(const char *start, bool is_known);
 /* One slab, isolated, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
-/* Give a slab back; its memory is kept for the next segment_take_slab(). */
+/* Free a slab; it keeps its memory for the next segment_take_slab(). */
 void segment_free_slab(struct slab *slab);
-/* Give the memory of all free slabs to the OS: how many slabs held some, and, unless
- * ret_bytes is NULL, how much it was. */
+/* Return the memory of all free slabs to the OS; returns the number of slabs that had some,
+ * and, unless ret_bytes is NULL, the bytes. */
 unsigned segment_trim(size_t *ret_bytes);
 /* … of those that are ripe in this epoch (idle.h), and for which may_discard() is true: how
  * many bytes. may_discard() runs with no lock held. */
@@ -194,14 +195,14 @@ void segment_after_fork_child(void);
 struct segment *segment_first(void);
 /* A segment of its own for one large allocation; base is aligned to align. */
 struct slab *segment_map_large(size_t bytes, size_t align);
-/* … counted for the limit: without the guard in front. */
+/* … its bytes that count for the limit: without the guard in front. */
 size_t segment_large_bytes(size_t bytes, size_t align);
 void segment_unmap_large(struct slab *slab);
 /* Grow or shrink it in place; false: cannot be done. */
 bool segment_resize_large(struct slab *slab, size_t bytes);
-/* Bytes of large allocations, up or down. */
+/* Add to the bytes of large allocations, or subtract. */
 void segment_count_large(long bytes);
-/* Make sure that the slab's memory up to `bytes` is there; batches page faults. */
+/* Populate the slab's memory up to `bytes`; batches page faults. */
 void slab_populate(struct slab *slab, size_t bytes);
 void segment_lock(void);
 void segment_unlock(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs on their way to CPUs, between them, and back. */
+/* Moving slabs to CPUs, between CPUs, and back to nodes. */
 #ifndef SLAB_CORE_REFILL_H
 #define SLAB_CORE_REFILL_H
 
@@ -15,9 +15,9 @@ enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
 /* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
-/* An isolated slab with free objects becomes this CPU's, or goes to its node. */
+/* Give an isolated slab with free objects to this CPU, or to its node. */
 void slab_adopt(struct slab_cache *cache, struct slab *slab);
-/* Put a slab that `cpu` owns on that CPU's partial list, on whatever CPU the thread runs. */
+/* Put a slab that `cpu` owns on that CPU's partial list; the thread may run on any CPU. */
 void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */
@@ -25,8 +25,8 @@ void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 /* Hand freed objects to a slab that another CPU may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
-/* Link a batch in front of `first`, an index + 1 or 0, in links[], which is written by
- * the thread that frees the object: the new first. */
+/* Link a batch in front of `first`, an index + 1 or 0, in links[]; returns the new first. The
+ * thread that frees an object owns the object's entry of links[]. */
 unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first);
 /* … that are linked by links[] already: first and last are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
@@ -34,22 +34,22 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 
 /* --- back from CPUs ---------------------------------------------------------------------- */
 
-/* Take back what CPUs hold; slabs end on node lists, full, or released. Of listed ones,
- * min_partial are kept without objects in use. Returns how many were released. */
+/* Take back the slabs and objects of CPUs; the slabs end on node lists, full, or released.
+ * min_partial empty slabs stay listed on each node. Returns the number released. */
 unsigned cache_flush(struct slab_cache *cache);
 /* … with flush_lock taken as `how` says (isolated.h); false: it could not be. */
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
-/* … listed slabs stay as they are; those of CPUs are idle since that epoch (decay.c). */
+/* … listed slabs stay as they are; slabs of CPUs count as idle since that epoch (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
-/* Are there slabs that were taken from CPUs, and stand on no node's list yet? */
+/* Are there slabs that were taken from CPUs and are on no node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);
 /* Does this CPU hold slabs or objects of a cache? */
 bool slot_holds(const struct cpu_slot *slot);
-/* A CPU's remote batch, out of its slot, which is closed and fenced. */
+/* Take a CPU's remote batch out of its slot, which is closed and fenced. */
 void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch);
-/* Isolated slabs, linked by next: full ones leave it, others go to their node. */
+/* Put isolated slabs, linked by next, on their nodes' lists; full ones become full slabs. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
-/* Take back slabs from CPUs that hold too many: whether the nodes got some. */
+/* Take back slabs from CPUs that hold too many. true: the nodes got some. */
 bool cache_steal(struct slab_cache *cache);
 
 #endif /* SLAB_CORE_REFILL_H */
