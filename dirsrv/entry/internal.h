@@ -112,9 +112,9 @@ struct dirsrv_entry_pool {
 	 * libslab's callbacks may look for a cache that is being destroyed. */
 	pthread_mutex_t lock;
 	struct dirsrv_entry_cache *cache; /* NULL: none */
-	struct dirsrv_entry_pool *next;   /* of all pools */
-	struct rcu_head trim;             /* waits while trims is not 0 … */
-	uint32_t trims;                   /* … atomic: the number of requests */
+	struct dirsrv_entry_pool *next; /* of all pools */
+	struct rcu_head trim; /* waits while trims is not 0 … */
+	uint32_t trims; /* … atomic: the number of requests */
 };
 
 /* When more bytes than this wait for readers, a thread that adds to them waits, too. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a check found, copied under the node's lock, so that the report about it
- * can be composed and written without any lock.
+ * The data about a problem that a check found, copied under the node's lock, so that the
+ * report can be composed and written without a lock.
  */
 #ifndef SLAB_DEBUG_BUG_INFO_H
 #define SLAB_DEBUG_BUG_INFO_H
@@ -15,7 +15,7 @@
 #include "report/report.h"
 #include "report/track.h"
 
-/* Bytes of memory that a report shows: of an object, and of what stands around it. */
+/* Bytes of memory that a report shows: of an object, and around it. */
 #define BUG_DUMP_LINE ((size_t)16) /* bytes that one line of a dump shows */
 #define BUG_DUMP_OBJECT 128
 #define BUG_DUMP_EDGE 32
@@ -25,7 +25,7 @@
 struct dump {
 	const char *start;
 	unsigned len;  /* 0: nothing to show */
-	unsigned more; /* bytes of the same kind that were left out */
+	unsigned more; /* omitted bytes of the same kind */
 };
 
 struct bug_info {
@@ -52,37 +52,37 @@ struct bug_info {
 	struct dump before, body, red_zone, padding;
 	char bytes_before[BUG_DUMP_BEFORE], bytes_body[BUG_DUMP_OBJECT];
 	char bytes_red_zone[BUG_DUMP_EDGE], bytes_padding[BUG_DUMP_EDGE];
-	/* further words, and what was done */
+	/* further text, and repairs */
 	char note[160];
 	unsigned fixes;
 	char fix[2][160];
 };
 
-/* Start one about a cache. The name has to stay valid. */
+/* Begin one about a cache, whose name must stay valid. */
 void bug_info_begin(struct bug_info *bug, enum slab_problem problem, const char *cache,
 		    const char *reason, ...) __attribute__((format(printf, 4, 5)));
 /* The damaged bytes, inclusive. */
 void bug_info_damage(struct bug_info *bug, const char *first, const char *last, uint8_t expected);
 /*
- * Copy what is known of a slab (plain or with debug flags) and of one of its objects,
- * where it is readable and inside the slab. After bug_info_damage(), which decides
- * what is shown of a long object; under the lock. slab_none is no slab.
+ * Copy the data of a slab (with or without debug flags) and of one of its objects, if the
+ * object is readable and inside the slab. Call it under the lock, after bug_info_damage(),
+ * which selects the shown part of a long object. slab_none: no slab.
  */
 void bug_info_slab(struct bug_info *bug, const struct slab *slab);
 void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned index);
 /* The same for a large allocation of `size` bytes with red zones. */
 void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size);
-/* The calling thread came upon it, in a function called from `caller`. */
+/* The calling thread detected it, in a function called from `caller`. */
 void bug_info_detected(struct bug_info *bug, const void *caller);
 /* One more line. */
 void bug_info_note(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* "FIX cache: …": what was done about it; two at most. */
+/* "FIX cache: …": a repair; two at most. */
 void bug_info_fix(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /*
- * Report it, with no lock held. errno is untouched. Async-signal-safe,
- * and careful with the stack: it may be the small one of a signal handler.
+ * Report it, with no lock held. errno is unchanged. Async-signal-safe; uses little stack,
+ * since a signal handler's may be small.
  */
 void bug_info_report(const struct bug_info *bug);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of an object's slot that changed and must not. */
+/* Damaged bytes of an object and its surroundings. */
 #ifndef SLAB_BUG_DAMAGE_H
 #define SLAB_BUG_DAMAGE_H
 
@@ -9,7 +9,7 @@
 #include "bug/layout.h"
 #include "core/cache.h"
 
-/* One object: false: it was damaged, which is put right and described. */
+/* Check one object. false: it was damaged; the damage is repaired and described. */
 bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
 			struct bug_info *bug);
 /* Describe damage: what and where; and repair it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the parts of a debug slab stand, what they must hold, and damage to them. */
+/* The layout of a debug slab: its regions, their expected bytes, and damage to them. */
 #ifndef SLAB_DEBUG_LAYOUT_H
 #define SLAB_DEBUG_LAYOUT_H
 
@@ -32,7 +32,7 @@ void debug_layout(const struct slab_cache *cache, uint64_t debug_flags,
 /* `debug_flags` without those that enlarge the cache's slabs: the flag O of SLAB_DEBUG. */
 uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t debug_flags);
 
-/* A stretch of memory that must hold one value, or what was there before. */
+/* A region of memory whose bytes must have one value, or equal a copy. */
 struct region {
 	enum slab_problem problem;
 	const char *what;
@@ -54,7 +54,7 @@ struct damage {
 	char *first, *last;
 };
 
-/* What should be where the damage begins. */
+/* The expected byte where the damage begins. */
 static inline uint8_t damage_expected(const struct damage *damage)
 {
 	const struct region *region = &damage->region;
@@ -62,18 +62,18 @@ static inline uint8_t damage_expected(const struct damage *damage)
 	return region->copy ? (uint8_t)region->copy[damage->first - region->start] : region->value;
 }
 
-/* Write what belongs around an object in its present state, and poison into it. */
+/* Write the bytes around an object for its present state, and its poison. */
 void debug_fill(const struct slab *slab, unsigned index);
-/* Remember what a free object holds, where the slab has copies. */
+/* Copy the contents of a free object, if the slab has copies. */
 void debug_keep(const struct slab *slab, unsigned index);
-/* Fresh memory, before its objects are filled. */
+/* Prepare fresh memory, before its objects are filled. */
 void debug_fill_slab(const struct slab *slab);
-/* First and last byte of a region that do not hold its value, if there are any. */
+/* The first and the last damaged byte of a region, if any. */
 bool debug_region_damaged(const struct region *region, struct damage *damage);
 /* The first damaged region of an object, or of the slab behind its objects. */
 bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *damage);
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
-/* Put the value back. */
+/* Restore the expected bytes. */
 void debug_restore(const struct damage *damage);
 
 #endif /* SLAB_DEBUG_LAYOUT_H */

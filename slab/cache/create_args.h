@@ -8,14 +8,14 @@
 
 #include <slab/slab.h>
 
-/* Take the caller's arguments. Returns NULL, or why they cannot be taken. */
+/* Copy the caller's arguments. Returns NULL, or the reason of a failure. */
 const char *create_args_read(struct slab_cache_args *args, const struct slab_cache_args *from,
 			     size_t bytes);
-/* Returns NULL, or what is wrong with them. */
+/* Check the arguments. Returns NULL, or the reason of a failure. */
 const char *create_args_check(const char *name, size_t size, const struct slab_cache_args *args,
 			      uint64_t flags);
 
-/* This thread's creation failed for this reason, a string constant; NULL: it did not. */
+/* Set the reason why this thread's creation failed, a string constant; NULL: it succeeded. */
 void create_args_set_error(const char *reason);
 
 #endif /* SLAB_CACHE_CREATE_ARGS_H */

@@ -5,11 +5,11 @@
 
 struct slab_cache;
 
-/* Zeroed memory for a cache, but for the pages of its aliases and counters that it may have
- * from a former cache; NULL: none is left. With registry_lock. */
+/* Zeroed memory for a cache, except the pages for aliases and counters, which may come from a
+ * former cache; NULL: none is left. With registry_lock. */
 struct slab_cache *cache_memory(void);
-/* Its memory stays what it is, and serves for another cache when many have gone: a stale
- * handle is harmless to read. With registry_lock. */
+/* Free a handle. Its memory stays readable, and is reused only after many others were freed,
+ * so a stale handle is harmless to read. With registry_lock. */
 void cache_memory_free(struct slab_cache *cache);
 
 #endif /* SLAB_CACHE_HANDLES_H */

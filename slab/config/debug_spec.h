@@ -14,28 +14,27 @@
 #include <stdint.h>
 
 /*
- * debug_text_flags: the debug flags that a SLAB_DEBUG gives to a cache of this name.
- * *ret_no_growth: the flag O was given, so debug flags that make the slab larger are to be
- * left out.
+ * debug_text_flags: the debug flags of a SLAB_DEBUG text for a cache of this name.
+ * *ret_no_growth: it has the flag O, so the caller leaves out debug flags that enlarge slabs.
  */
 uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
- * debug_text_check: `complain` gets one error message about the debug flags of a
- * SLAB_DEBUG that are not known, and one about what cannot be a cache's name;
- * both are skipped. Returns the number of complaints.
+ * debug_text_check: pass one error message about unknown debug flags in a SLAB_DEBUG text to
+ * `complain`, and one about invalid cache names; both are skipped. Returns the number of
+ * messages.
  */
 int debug_text_check(const char *text, void (*complain)(const char *message));
 
-/* N of a SLAB_SAMPLE for a cache of this name, 0: none. */
+/* N in a SLAB_SAMPLE text for a cache of this name; 0: none. */
 unsigned long sample_text_interval(const char *text, const char *cache_name);
 bool sample_text_is_good(const char *text);
 
 /* --- debug flags -------------------------------------------------------------------- */
 
 /*
- * debug_flags_parse: of F Z P U T A in upper or lower case, or "-" alone or
- * nothing, which are no debug flags. 0, or -EINVAL and *ret_debug_flags is untouched.
+ * debug_flags_parse: parse F Z P U T A in upper or lower case; "-" alone or an empty text: no
+ * debug flags. 0, or -EINVAL with *ret_debug_flags unchanged.
  */
 int debug_flags_parse(const char *text, size_t len, uint64_t *ret_debug_flags);
 

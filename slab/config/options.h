@@ -3,9 +3,8 @@
  * The environment: every variable that libslab reads, as one table.
  *
  * slab_options() reads it once, on first use, with secure_getenv(), so that a
- * setuid program sees the defaults. An unknown value costs one line on stderr
- * and leaves the default. Nothing here allocates memory: the library may stand
- * under malloc.
+ * setuid program gets the defaults. For an invalid value libslab writes one line to stderr and
+ * uses the default. No function here allocates memory: a malloc() may be built on libslab.
  */
 #ifndef SLAB_CONFIG_OPTIONS_H
 #define SLAB_CONFIG_OPTIONS_H
@@ -34,7 +33,7 @@ struct slab_fail {
 	unsigned probability; /* per cent of the candidates that fail */
 	unsigned interval;    /* every interval-th call is a candidate */
 	long times;           /* failures in all, -1: no limit */
-	bool set;             /* fault injection is wanted at all */
+	bool set;             /* fault injection is on */
 	char names[SLAB_FAIL_NAMES]; /* comma list of patterns; empty: none given */
 };
 
@@ -71,9 +70,9 @@ struct slab_option_info {
 const struct slab_options *slab_options(void);
 
 /*
- * slab_options_parse: fill *options with the defaults and then with what `get`
- * (of getenv's kind) finds; `complain` gets one error message for each value that is
- * not known. Returns the number of complaints.
+ * slab_options_parse: fill *options with the defaults, and then with the values from `get`, a
+ * function like getenv(). `complain` gets one error message for each invalid value. Returns
+ * the number of messages.
  */
 int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
 		       void (*complain)(const char *message));
@@ -86,8 +85,8 @@ uint64_t debug_options_flags(const char *cache_name, bool *ret_no_growth);
 unsigned long sample_options(const char *cache_name);
 
 /*
- * The one rule for all limits: 0 is no limit, and any other is at least one slab, since
- * below that no allocation can succeed. For the process that is the smallest slab.
+ * The rule for all limits: 0 is no limit; any other limit is at least one slab, since no
+ * allocation can succeed below that. For the process this is the smallest slab.
  */
 #define LIMIT_LEAST_OF_PROCESS ((size_t)64 << 10)
 static inline bool limit_is_possible(uint64_t bytes, size_t least)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket's state and timer (timer.c), clients (clients.c), descriptors
- * (listener.c) and thread (server.c) share. All of it belongs to the serving thread.
+ * Data shared by the control socket's state and timer (timer.c), clients (clients.c),
+ * descriptors (listener.c) and thread (server.c). All of it belongs to the serving thread.
  */
 #ifndef SLAB_CONTROL_CLIENTS_H
 #define SLAB_CONTROL_CLIENTS_H
@@ -19,7 +19,7 @@
 
 #define MAX_CLIENTS 64
 
-/* What an event of the watch is of; less: the client of that index. */
+/* The source of an epoll event; smaller numbers: the client of that index. */
 enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
 
 /* Periods of the timer, in microseconds. */
@@ -37,7 +37,7 @@ extern atomic_bool control_main_thread_gone;
 struct client {
 	bool used;
 	struct descriptor socket;
-	uint64_t progress; /* when it last sent or took something, ms */
+	uint64_t progress; /* when it last sent or received data, ms */
 	size_t received;
 	size_t sent;
 	struct slab_json reply; /* empty while the request is incomplete */
@@ -48,7 +48,7 @@ extern struct control_server {
 	struct descriptor listener;
 	struct descriptor timer;
 	bool muted; /* no slot or descriptor was left: no client is accepted until one is
-		       dropped, or the timer has run out */
+		       dropped, or the timer expires */
 	long period; /* of the timer in microseconds, 0: off, PERIOD_UNKNOWN: others may have set it */
 	pid_t pid; /* the process that made the socket and unlinks it; 0: none */
 	struct stat made; /* … which is this one */
@@ -62,35 +62,35 @@ extern struct control_server {
 
 /* Milliseconds. */
 uint64_t control_now(void);
-/* Set the timer as it is wanted now. */
+/* Set the timer to the period needed now. */
 void control_update_timer(void);
-/* The period that all but clients want, in microseconds; 0: none. Any thread. */
+/* The period needed for all work but clients, in microseconds; 0: none. Any thread. */
 long control_common_period(void);
-/* Start the timer with that period. Any thread; the serving thread corrects the period
- * when the timer has run out. */
+/* Start the timer with that period. Any thread; the serving thread corrects the period when
+ * the timer expires. */
 void control_start_timer(void);
 
 /* --- listener.c ------------------------------------------------------------------------- */
 
-/* Open the descriptors, the epoll as number `from` or more: 0 or -errno, when control_close()
- * is due. */
+/* Open the descriptors, the epoll with number `from` or higher: 0, or -errno, after which the
+ * caller calls control_close(). */
 int control_open(unsigned from);
 void control_close(void);
 /* In the child of a fork: connections and the socket's name are the parent's. */
 void control_leave(void);
-/* Are all of them still ours, but for the clients'? */
+/* Are all descriptors except the clients' still libslab's? */
 bool control_is_open(void);
 
 /* --- clients.c -------------------------------------------------------------------------- */
 
-/* Accept a client from the listener's queue, if there is a slot or one can be had. */
+/* Accept a client from the listener's queue, if a slot is or can be made free. */
 void control_accept(void);
 /* A client is ready. Returns the number of requests answered. */
 int control_serve_client(struct client *client);
 void control_drop_clients(void);
 /* In the child of a fork. */
 void control_forget_clients(void);
-/* Drop clients that were idle for long; accept new ones again. */
+/* Drop clients that were idle for too long; accept new ones again. */
 void control_drop_idle(void);
 
 #endif /* SLAB_CONTROL_CLIENTS_H */

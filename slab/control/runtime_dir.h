@@ -10,10 +10,9 @@
 #include <stddef.h>
 
 /*
- * slab_runtime_dir_prepare: make sure that the directory exists and is safe,
- * remove sockets that dead processes left there, and put the path of this
- * process's socket into `path`. Returns 0 or -errno: EPERM for a directory that
- * belongs to another user, or where another user may write.
+ * slab_runtime_dir_prepare: ensure that the directory exists and is safe, remove the sockets
+ * of dead processes, and store the path of this process's socket in `path`. Returns 0 or
+ * -errno: EPERM: the directory belongs to another user, or another user may write to it.
  */
 int slab_runtime_dir_prepare(char *path, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket as the rest of the library sees it; <slab/control.h> has
- * what applications see.
+ * The control socket's interface to the rest of the library; <slab/control.h> is its interface
+ * to applications.
  */
 #ifndef SLAB_CONTROL_SERVER_H
 #define SLAB_CONTROL_SERVER_H
@@ -9,16 +9,15 @@
 struct slab_json;
 
 /*
- * slab_control_start: open the socket and start its thread unless that was done
- * or tried before, which costs one atomic load. Called after every creation of
- * a cache, with no lock held. Never fails; errno is untouched.
+ * slab_control_start: open the socket and start its thread, unless an earlier call did or
+ * tried; that check is one atomic load. Called after every creation of a cache, with no lock
+ * held. It never fails; errno is unchanged.
  */
 void slab_control_start(void);
 
 /*
- * slab_control_after_fork_child: in the child of a fork: leave the parent's
- * socket and clients to the parent. The next slab_control_start() opens the
- * child's own.
+ * slab_control_after_fork_child: in the child of a fork: drop the parent's socket and
+ * clients. The next slab_control_start() opens the child's own socket.
  */
 void slab_control_after_fork_child(void);
 

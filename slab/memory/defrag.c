@@ -233,8 +233,8 @@ static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *release
 	return moved;
 }
 
-/* Two at once would move the same objects to and fro, and one that waited for the other
- * could be waiting for what its own caller has locked. */
+/* Two threads at once would move the same objects back and forth. A thread that waited for
+ * the other could wait for a lock that its own caller holds. */
 static int begin(struct slab_cache *cache)
 {
 	uint32_t idle = 0;

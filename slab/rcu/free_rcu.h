@@ -11,7 +11,7 @@ struct cache_rcu;
 struct slab;
 struct slab_cache;
 
-/* What a cache with args.rcu has; NULL and ENOMEM. */
+/* Create the RCU state of a cache with args.rcu; NULL and ENOMEM. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
 /* The slots of its CPUs, with their batches. */
 char *rcu_slots(const struct cache_rcu *rcu);
@@ -20,15 +20,15 @@ char *rcu_slots(const struct cache_rcu *rcu);
 void rcu_stop(struct cache_rcu *rcu);
 /* After rcu_stop(). */
 void rcu_destroy(struct cache_rcu *rcu);
-/* Until nothing waits: what slab_rcu_barrier() does. 0 or -EDEADLK. */
+/* Wait until no object waits, for slab_rcu_barrier(). 0 or -EDEADLK. */
 int rcu_drain(struct slab_cache *cache);
 
-/* Called by threads of libslab's own, which no flavour knows. */
+/* Called by libslab's own threads, which are registered with no flavour. */
 void rcu_this_thread_is_ours(void);
 
-/* Some milliseconds at most, until nothing waits: for allocations that hit a limit. */
+/* Wait some milliseconds at most until no object waits: for allocations that hit a limit. */
 void rcu_wait_a_moment(struct slab_cache *cache);
-/* Held over fork, with nothing else locked behind it. */
+/* Held over fork; no other lock is taken after it. */
 void rcu_fork_lock(void);
 void rcu_fork_unlock(void);
 /* In the child of a fork: a thread that recycled is gone. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What freeing (free_rcu.c) and the phases (grace_period.c) share.
+ * Shared by freeing (free_rcu.c) and the phases (grace_period.c).
  */
 #ifndef SLAB_RCU_GRACE_PERIOD_H
 #define SLAB_RCU_GRACE_PERIOD_H
@@ -16,14 +16,14 @@
 
 struct slab_cache;
 
-/* What slab->waiting[] holds: a chain in links[] and its length. */
+/* The contents of slab->waiting[]: a chain in links[] and its length. */
 #define RCU_FIRST(waiting) ((unsigned)((waiting) & 0xffff))
 #define RCU_LAST(waiting) ((unsigned)((waiting) >> 16 & 0xffff))
 #define RCU_COUNT(waiting) ((unsigned)((waiting) >> 32))
 
 /*
- * Outlives its cache when a callback is still under way: then `cache` is NULL, and the
- * callback gives it back. Such memory is never unmapped.
+ * It outlives its cache if a callback is still pending: then `cache` is NULL, and the
+ * callback frees it. Such memory is never unmapped.
  */
 struct cache_rcu {
 	struct rcu_head head;
@@ -31,7 +31,7 @@ struct cache_rcu {
 	const struct rcu_flavor_struct *flavor;
 	char *slots;             /* the CPUs' batches */
 	uint64_t backlog;        /* objects that may wait */
-	uint32_t armed;          /* a callback is under way */
+	uint32_t armed;          /* a callback is pending */
 	uint32_t driving;        /* a driver flips or recycles */
 	uint64_t phase;          /* its lowest bit is the phase that collects */
 	uint64_t armed_phase;    /* at the end of which the callback's grace period began */
@@ -45,12 +45,12 @@ struct cache_rcu {
 
 /* Put a slab on a stack, linked by its member `next`. */
 void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
-/* A batch joins what waits: how much waits then. */
+/* Add a batch to the waiting objects; returns their number. */
 uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch);
-/* Much waits: a grace period is waited for here, if that is allowed. */
+/* Many objects wait: wait for a grace period here, if that is allowed. */
 void rcu_help(struct cache_rcu *rcu);
 
-/* Make sure that a callback comes. */
+/* Ensure that a callback is pending. */
 void rcu_call(struct cache_rcu *rcu);
 
 static inline void rcu_arm(struct cache_rcu *rcu)
@@ -63,11 +63,11 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 		rcu_call(rcu);
 }
 
-/* Around callbacks of a cache: a thread of libslab's own, which no flavour knows, is known
- * to the cache's within. rcu_enter() returns what rcu_leave() wants. */
+/* Around callbacks of a cache: register a thread of libslab's own with the cache's flavour.
+ * rcu_enter() returns the argument of rcu_leave(). */
 const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
 void rcu_leave(const struct rcu_flavor_struct *entered);
-/* rcu_enter(), where the cache may be gone. */
+/* rcu_enter() for a cache that may be destroyed. */
 const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor);
 
 /* NULL: out of memory. */

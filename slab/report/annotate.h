@@ -2,13 +2,13 @@
 /*
  * Announcing objects to valgrind and AddressSanitizer.
  *
- * Both replace malloc to know what memory is whose; an object of a slab is just
- * a part of some mapping to them. Under one of them every cache is served as if
- * it had a debug flag of its own (DEBUG_FLAG_TOOL): its slabs are debug slabs with red
- * zones, which are inaccessible, instead of patterns, and objects are announced
- * as they come and go. So memcheck and ASan see them as they see malloc's.
+ * Both tools replace malloc to follow allocations; to them an object of a slab is just a part
+ * of a mapping. Under one of them every cache behaves as if it had a further debug flag
+ * (DEBUG_FLAG_TOOL): its slabs are debug slabs with inaccessible red zones instead of
+ * patterns, and libslab announces each allocation and free. So memcheck and ASan treat
+ * objects like those of malloc.
  *
- * SLAB_TOOLS=off leaves them in the dark, which is as fast as ever.
+ * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
  */
 #ifndef SLAB_REPORT_ANNOTATE_H
 #define SLAB_REPORT_ANNOTATE_H
@@ -16,10 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is this process run by one of them, and are objects announced to it? */
+/* Does the process run under one of them, and are objects announced to it? */
 bool annotate_is_on(void);
 
-/* An object is handed out, with a defined content or not; it is taken back. */
+/* Announce an allocation, with defined contents or not; announce a free. */
 void annotate_alloc(const void *obj, size_t size, bool defined);
 void annotate_free(const void *obj, size_t size);
 void annotate_resize(const void *obj, size_t old, size_t size);

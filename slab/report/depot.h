@@ -2,10 +2,10 @@
 /*
  * A depot: each stack is stored once, and has a number.
  *
- * A hash table that only grows. Records lie one behind the other in chunks and
- * never change once they are in the table, so readers need no protection, and a
- * fork or a signal handler finds it whole at any moment. The library has one,
- * behind depot_save() of track.h; tests make others.
+ * The depot is a hash table that only grows. Records follow each other in chunks and never
+ * change once they are in the table, so readers need no protection, and the table is
+ * consistent at any moment for a fork or a signal handler. The library has one, behind
+ * depot_save() of track.h; tests create others.
  */
 #ifndef SLAB_REPORT_DEPOT_H
 #define SLAB_REPORT_DEPOT_H
@@ -41,12 +41,13 @@ extern struct depot depot_stacks;
 /* Return addresses differ in few bits; hashes of stacks differ in all. */
 uint64_t depot_hash(const void *const *frames, unsigned n);
 /*
- * depot_add: the id of a stack of n (1 to SLAB_STACK_MAX) frames whose hash this
- * is; equal hashes of different stacks do no harm. 0: the depot is full. The same
- * id for the same stack, also for threads that add it at once. errno is untouched.
+ * depot_add: the id of a stack of n (1 to SLAB_STACK_MAX) frames with this hash; different
+ * stacks may have equal hashes. 0: the depot is full. Equal stacks have the same id, also if
+ * several threads add them at once. errno is unchanged.
  */
 uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n);
-/* depot_frames: how many (0: no such record), and where they are for ever. */
+/* depot_frames: the number of frames (0: no such record), and their address, which stays
+ * valid. */
 unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames);
 
 #endif /* SLAB_REPORT_DEPOT_H */

@@ -3,9 +3,9 @@
  * SLAB_SYMBOLS=on: reports pass through slab-symbolize on their way to stderr or to the file
  * of SLAB_LOG, and so name functions, files and lines at once.
  *
- * slab-symbolize is started when libslab is loaded, and reads until no process has the other
- * end of its socket any more. A report does nothing but write: it starts nothing, and what
- * was written before a crash is still read after it.
+ * libslab starts slab-symbolize when it is loaded; that process reads until no process has
+ * the other end of its socket any more. A report only writes and starts no process, and
+ * slab-symbolize reads it even if the program crashes next.
  */
 #ifndef SLAB_FILTER_H
 #define SLAB_FILTER_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* filter_write: false: there is no slab-symbolize, or it is gone; the text is still to be
- * written. Async-signal-safe. */
+/* filter_write: false: slab-symbolize does not run; the caller writes the text itself.
+ * Async-signal-safe. */
 bool filter_write(const char *text, size_t len);
 
 #endif /* SLAB_FILTER_H */

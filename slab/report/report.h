@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages: reports of misuse and corruption, one-line notes, and the last
- * words of a process. All of them are formatted on the stack and leave in one
- * write, so that those of several threads never interleave.
+ * Messages: reports of misuse and corruption, one-line notes, and the messages before an
+ * abort. All are formatted on the stack and written at once, so that those of several
+ * threads never interleave.
  */
 #ifndef SLAB_REPORT_REPORT_H
 #define SLAB_REPORT_REPORT_H
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* PIPE_BUF: up to here a write to a pipe is not mixed with others. */
+/* PIPE_BUF: writes to a pipe up to this size are atomic. */
 #define REPORT_MAX 4096
 
 struct report {
-	struct slab_report info; /* what the handler gets; fill in what is known */
+	struct slab_report info; /* for the handler; the caller fills in the known members */
 	char reason[160];
 	char text[REPORT_MAX];
 	size_t len; /* without the terminating zero */
@@ -30,19 +30,18 @@ void report_begin(struct report *report, enum slab_problem problem, const char *
 void report_line(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* report_fix: "FIX cache: …", what was done about it. */
+/* report_fix: "FIX cache: …", a repair. */
 void report_fix(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* report_rewind: forget the lines that followed when report->len was `len`, and
- * what was fixed. */
+/* report_rewind: drop the lines added since report->len was `len`, and the fixes. */
 void report_rewind(struct report *report, size_t len);
 
 /*
  * report_emit: hand the report to the handler of
  * slab_set_report_handler(), or write it to the file of SLAB_LOG, or to stderr;
- * count it; abort when SLAB_DEBUG_ABORT=1. errno is untouched.
- * Async-signal-safe, also on top of itself.
+ * count it; abort if SLAB_DEBUG_ABORT=1. errno is unchanged. Async-signal-safe, and
+ * reentrant.
  */
 void report_emit(struct report *report);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Return addresses as text: "entry_new+0x1c (/usr/lib/libentry.so+0x5e12)", with
- * what the dynamic linker knows: the function if it is exported, the object, and the
- * offset in it. slab-symbolize, which reads the report from a log, makes function, file and
- * line of it: "entry_new+0x1c (entry.c:123)".
+ * Return addresses as text: "entry_new+0x1c (/usr/lib/libentry.so+0x5e12)", from the dynamic
+ * linker's data: the function if it is exported, the object file, and the offset in it.
+ * slab-symbolize, which reads reports, replaces this by function, file and line:
+ * "entry_new+0x1c (entry.c:123)".
  */
 #ifndef SLAB_SYMBOL_H
 #define SLAB_SYMBOL_H
@@ -16,14 +16,14 @@
 
 /*
  * symbolize: text[i] for each of n return addresses. Async-signal-safe; errno is
- * untouched. The frames are return addresses: for that of an instruction itself, a
- * fault's, give one more.
+ * untouched. The frames are return addresses: to describe an instruction itself, such as that of
+ * a fault, pass its address + 1.
  */
 void symbolize(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT]);
 
 /*
- * symbol_locate: the file that a return address lies in, and the offset in it, as
- * slab-symbolize takes them. False: in no file, or its name does not fit.
+ * symbol_locate: the file that contains a return address, and the offset in it, in the form
+ * for slab-symbolize. False: in no file, or its name does not fit.
  * Async-signal-safe; errno is untouched.
  */
 bool symbol_locate(const void *frame, char *path, size_t size, uint64_t *ret_offset);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracks: what the flag U records.
+ * Tracks: the records of debug flag U.
  *
- * A track is 16 bytes beside the object; the stack it names is stored once for
- * all objects in the depot, a hash table that only grows. Nothing here takes a
- * lock or calls malloc.
+ * A track has 16 bytes for each object; its stack is stored once for all objects in the
+ * depot, a hash table that only grows. No function here takes a lock or calls malloc.
  */
 #ifndef SLAB_REPORT_TRACK_H
 #define SLAB_REPORT_TRACK_H
@@ -32,9 +31,9 @@ static_assert(sizeof(struct track) == 16, "two tracks for each object");
 uint64_t track_now(void);
 
 /*
- * track_fill: the calling thread, here and now. `caller` is the return address
- * of the public function: frames inside of it are left out. Two calls of one
- * thread in the same place give the same stack id.
+ * track_fill: record the calling thread, its stack and the time. `caller` is the return
+ * address of the public function: the frames inside libslab are left out. Two calls of a
+ * thread at the same place give the same stack id.
  */
 void track_fill(struct track *track, const void *caller);
 
@@ -42,13 +41,12 @@ void track_fill(struct track *track, const void *caller);
 void track_describe(const struct track *track, struct slab_track *to);
 
 /*
- * depot_save: the id of a stack, the same for equal ones; 0: the depot is full
- * or there are no frames. Lock-free. depot_load: its frames, valid for ever; 0
- * for an id that is none.
+ * depot_save: the id of a stack, the same for equal stacks; 0: the depot is full, or there
+ * are no frames. Lock-free. depot_load: its frames, which stay valid; 0: an invalid id.
  */
 uint32_t depot_save(const void *const *frames, unsigned n);
 unsigned depot_load(uint32_t id, const void *const **ret_frames);
-/* Bytes in use for stacks, and how many there are. */
+/* Bytes in use for stacks, and the number of stacks. */
 size_t depot_bytes(void);
 unsigned depot_count(void);
 

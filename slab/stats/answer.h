@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process as JSON. */
+/* Answers about a process, as JSON. */
 #ifndef SLAB_STATS_ANSWER_H
 #define SLAB_STATS_ANSWER_H
 

@@ -2,9 +2,9 @@
 /*
  * A JSON emitter for the control socket.
  *
- * It appends to a buffer that comes from mmap(), because the library must not
- * call malloc, and that a fork's child does not inherit. When memory runs out
- * the document is marked failed and everything else about it is ignored.
+ * It appends to a buffer from mmap(), since the library must not call malloc; the child of a
+ * fork does not inherit the buffer. Without memory, the document is marked as failed, and
+ * further calls do nothing.
  *
  * `key` is the member's name inside an object, NULL inside an array.
  */
@@ -35,10 +35,10 @@ void slab_json_bool(struct slab_json *json, const char *key, bool value);
 /* slab_json_newline: ends the document's line. */
 void slab_json_newline(struct slab_json *json);
 
-/* slab_json_end: a zero behind the text, which is not counted. */
+/* slab_json_end: terminate the text by a zero, which does not count. */
 void slab_json_end(struct slab_json *json);
 
-/* slab_json_free: gives the buffer back and leaves an empty document. */
+/* slab_json_free: free the buffer and leave an empty document. */
 void slab_json_free(struct slab_json *json);
 
 #endif /* SLAB_STATS_JSON_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all answers have in common: those of the control socket, and those about a process
- * that is read from outside. `reply` is an empty document.
+ * Common parts of the answers of the control socket and of slab_inspect(). `reply` is an
+ * empty document.
  */
 #ifndef SLAB_STATS_REPLY_H
 #define SLAB_STATS_REPLY_H
@@ -21,10 +21,10 @@ void slab_control_refuse(struct slab_json *reply, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Debug flags as a string, "-" for none. */
 void control_put_debug_flags(struct slab_json *reply, const char *key, uint64_t debug_flags);
-/* The next word of a request: its length; *rest goes on behind it and blanks. */
+/* The length of a request's next word; *rest then points behind the word and blanks. */
 size_t control_cut_word(const char **rest, const char **ret_word);
 
-/* How much of a word an answer repeats, as "%.*s" wants it. */
+/* The length of a word that an answer quotes, for "%.*s". */
 #define WORD_SHOWN(len) ((len) < 32 ? (int)(len) : 32)
 
 #endif /* SLAB_STATS_REPLY_H */
