@@ -28,7 +28,9 @@ add_custom_target(unit_and_stress)
 function(slab_starts_threads result)
 	set(${result} FALSE PARENT_SCOPE)
 	foreach(file IN LISTS ARGN)
-		file(STRINGS ${file} found REGEX "#include <(thread|future)>|pthread_create" LIMIT_COUNT 1)
+		file(STRINGS ${file} found REGEX
+			"#include (<(thread|future)>|\"../support/cancelled.h\")|pthread_create"
+			LIMIT_COUNT 1)
 		if(found)
 			set(${result} TRUE PARENT_SCOPE)
 		endif()

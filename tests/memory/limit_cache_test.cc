@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The limit of a cache, which is never exceeded. */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -17,6 +18,7 @@
 
 extern "C" {
 #include "pages/account.h"
+#include "pages/os.h"
 #include "pages/segment.h"
 }
 
@@ -173,8 +175,10 @@ TEST_F(LimitTest, WhatOtherThreadsLeftFreeIsTakenBack)
 
 TEST_F(LimitTest, GuardedObjectsCountAndGiveWay)
 {
-	limited_cache cache(2);
-	const std::size_t guarded = cache.limit / (64 << 10);
+	/* A guarded slab has 4 pages at least. */
+	const std::size_t slab = std::max(std::size_t{64 << 10}, 4 * os_page_size());
+	limited_cache cache(2 * slab >> 16);
+	const std::size_t guarded = cache.limit / slab;
 
 	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
 

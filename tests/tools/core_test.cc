@@ -112,41 +112,38 @@ TEST_F(CoreTest, AStaticProgramIsRead)
 	EXPECT_EQ(row_of(slabinfo({"--core", core_of(process)}).out, "entry").at(1), "300");
 }
 
+/* The error message for a query that a core file does not answer. */
+std::string refusal_of(const std::string &core, const char *request, const char *cache)
+{
+	struct choice choice = {};
+	struct process chosen;
+	char message[512] = "";
+
+	choice.core = core.c_str();
+	EXPECT_EQ(attach_choose(&choice, &chosen), -1);
+	fail_capture(message, sizeof(message));
+	EXPECT_EQ(attach_query(&chosen, request, cache), nullptr);
+	fail_capture(nullptr, 0);
+	attach_close(&chosen);
+	return message;
+}
+
 TEST_F(CoreTest, ACoreFileCannotBeChanged)
 {
 	server process;
 	const std::string core = core_of(process);
-	struct choice choice = {};
-	struct process chosen;
-	char message[512];
 
-	choice.core = core.c_str();
-	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
-	for (const char *action : {"shrink", "validate", "debug -", "set limit 0"}) {
-		fail_capture(message, sizeof(message));
-		EXPECT_EQ(attach_query(&chosen, action, "entry"), nullptr);
-		fail_capture(nullptr, 0);
-		EXPECT_STREQ(message, "a core file cannot be changed");
-	}
-	attach_close(&chosen);
+	for (const char *action : {"shrink", "validate", "debug -", "set limit 0"})
+		EXPECT_EQ(refusal_of(core, action, "entry"), "a core file cannot be changed");
 }
 
 TEST_F(CoreTest, ACacheThatIsNotThereIsRefused)
 {
 	server process;
-	const std::string core = core_of(process);
-	struct choice choice = {};
-	struct process chosen;
-	char message[512];
 
-	choice.core = core.c_str();
-	ASSERT_EQ(attach_choose(&choice, &chosen), -1);
-	fail_capture(message, sizeof(message));
-	EXPECT_EQ(attach_query(&chosen, "slabs", "nobody"), nullptr);
-	fail_capture(nullptr, 0);
-	EXPECT_EQ(message, "process " + std::to_string(process.pid()) +
-				   " (control_server): no cache is called \"nobody\"");
-	attach_close(&chosen);
+	EXPECT_EQ(refusal_of(core_of(process), "slabs", "nobody"),
+		  "process " + std::to_string(process.pid()) +
+			  " (control_server): no cache is called \"nobody\"");
 }
 
 TEST_F(CoreTest, AProcessWithoutLibslabIsRefused)
