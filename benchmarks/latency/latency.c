@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a large heap costs others: for each operation on a cache of many slabs, how long locks
- * of libslab were held, by the places that release them, and the longest stall of another
- * thread that allocates and frees all the time. One line each: operation, its time in ms,
- * longest stall in µs, and for each place in libslab the longest hold in µs, the duration that
- * 999 of 1000 holds do not exceed, how many holds there were, and how many above 50 µs.
+ * The cost of a large heap for other threads. For each operation on a cache of many slabs, the
+ * program measures how long locks of libslab were held, by the place of the unlock, and the
+ * longest stall of another thread that allocates and frees all the time. It prints a line
+ * per operation: the name, its time in ms, the longest stall in µs, and for each place in
+ * libslab the longest hold in µs, the duration that 999 of 1000 holds do not exceed, the
+ * number of holds, and the number above 50 µs.
  *
- * The program has the lock functions that libslab calls, which measure and go on to the real
- * ones. A hold is measured in time of the thread's CPU, so that a busy machine does not count,
- * but system calls do. And it has madvise(), which does not populate: a million slabs are
- * address space then, and little memory.
+ * The program defines the lock functions that libslab calls; they measure and call the real
+ * ones. It measures a hold in CPU time of the thread, so that a busy machine does not count
+ * but system calls do. It also defines madvise(), without populating: a million slabs then
+ * take address space, but little memory.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the memory benchmark know of each other.
+ * The interface between the files of the memory benchmark.
  *
- * The program is linked once per contestant: contestant_malloc.c calls malloc,
- * whichever LD_PRELOAD gives it, contestant_slab.c calls libslab. Everything else is
- * the same for all, so that all do the same in the same order. What the program itself
- * needs stands in shared mappings (bench_map()), which are not anonymous memory: what
- * the runner measures from outside is the allocator's, but for some stacks.
+ * The program is linked once per contestant: contestant_malloc.c calls malloc, which
+ * LD_PRELOAD may replace, and contestant_slab.c calls libslab. All other code is the same, so
+ * all contestants do the same work in the same order. The program's own data are in shared
+ * mappings (bench_map()), which are not anonymous memory: except for some stacks, the
+ * anonymous memory that the runner measures belongs to the allocator.
  *
- * The runner and the program talk in lines: the program says where it is and waits for
- * a line where the runner is to measure (bench_hold()).
+ * The runner and the program exchange lines: the program reports its phase and waits for a
+ * line while the runner measures (bench_hold()).
  */
 #ifndef MEMORY_BENCH_H
 #define MEMORY_BENCH_H
@@ -70,7 +70,7 @@ long contestant_defrag(void);
 
 /* bench_fail: print one line and leave with status 1. */
 void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* bench_map: zeroed memory that is not anonymous; it is never given back. */
+/* bench_map: zeroed memory that is not anonymous; it is never unmapped. */
 void *bench_map(size_t size);
 /* bench_say: send a line to the runner. bench_hold: the same, and wait for its answer. */
 void bench_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peak: allocate, free 90 % at random, do nothing.
+ * peak: allocate, free 90 % at random, then idle.
  *
- * What is freed at random: whole entries with all that belongs to them, as a cache does
- * that evicts ("entries"); each object of them by itself, a string with the object that it
- * belongs to ("objects"); or each object of a single size. Which ones is decided by a fixed
- * seed, the same for all contestants. Objects are freed by another thread than the one that
- * allocated them more often than not. Threads stay and sleep.
+ * The program frees whole entries with all their parts, as a cache that evicts ("entries");
+ * or single objects, a string together with its object ("objects"); or objects of a single
+ * size. A fixed seed makes the choice the same for all contestants. Most objects are freed
+ * by another thread than the one that allocated them. The threads stay and sleep.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records: what the benchmark keeps in the contestant's memory.
+ * Records: the benchmark's data in the contestant's memory.
  *
- * A record is what a directory server keeps of one entry: its structs, from caches
- * where the contestant has them, and the strings and values that belong to them; or, to
- * see one size alone, RECORD_OBJECTS objects of that size. All pointers to its parts
- * stand in one array, outside of the allocator's memory. A part of fixed size begins
- * with a tag that says which part of which record it is, so that it can be moved.
+ * A record is like one entry of a directory server: structs, from caches if the contestant
+ * has them, and their strings and values; or RECORD_OBJECTS objects of one size. All
+ * pointers to its parts are in one array, outside of the allocator's memory. A part of fixed
+ * size begins with a tag that names its record and part, so that it can be moved.
  */
 #ifndef MEMORY_RECORD_H
 #define MEMORY_RECORD_H

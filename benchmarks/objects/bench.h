@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What cases and harness of the object benchmark know of each other.
+ * The interface between cases and harness of the object benchmark.
  *
  * cases.c is compiled once per contestant against a header that maps
  * OBJ_ALLOC() and its kin to direct calls; the harness (harness.c, team.c) is the

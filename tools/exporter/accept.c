@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Accept header: media ranges between commas, each with parameters behind
- * semicolons, of which q, 0 to 1, says how welcome the range is.
+ * The Accept header: media ranges separated by commas, each with parameters after
+ * semicolons; the parameter q, 0 to 1, is the client's preference.
  */
 #include "accept.h"
 
@@ -16,8 +16,7 @@ struct range {
 	double q;
 };
 
-/* Copy what is between two places without blanks and quotes around it; "" when it is
- * too long. */
+/* Copy the text between two places without surrounding blanks and quotes; "": too long. */
 static void copy_part(char *to, size_t size, const char *from, const char *end)
 {
 	size_t length;

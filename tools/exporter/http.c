@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libmicrohttpd without threads. A request for the metrics is suspended until the
- * scrape that it starts, or that is under way, has ended; all that wait get the same
- * bytes. Connections are bounded in number and in how long they may be silent, and
- * a request in size, so clients that are slow or many cost little.
+ * libmicrohttpd without threads. A request for the metrics is suspended until the present
+ * scrape, or the one that it starts, has ended; all waiting requests get the same bytes. The
+ * number of connections, their idle time and the size of a request are limited, so slow or
+ * numerous clients cost little.
  */
 #include "http.h"
 #include "accept.h"
@@ -141,8 +141,8 @@ static enum MHD_Result serve(struct http *http, struct request *request, const c
 			 "There is nothing here; the metrics are at /metrics.\n");
 }
 
-/* Called when a request's headers are there, then for each piece of its body, if it
- * has one, then at its end; and again when it is resumed. */
+/* Called after a request's headers, for each piece of its body, at its end, and again when it
+ * is resumed. */
 static enum MHD_Result handle(void *arg, struct MHD_Connection *connection, const char *path,
 			      const char *method, const char *version, const char *body,
 			      size_t *body_size, void **context)

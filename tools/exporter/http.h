@@ -11,16 +11,16 @@
 
 struct http;
 
-/* http_open: listen. NULL after reporting with fail() why that cannot be. */
+/* http_open: listen. NULL after an error message by fail(). */
 struct http *http_open(const struct settings *settings, struct scrape *scrape);
 void http_close(struct http *http);
 
-/* http_url: where the metrics are, with the port that was given. */
+/* http_url: the URL of the metrics, with the actual port. */
 const char *http_url(const struct http *http);
 
-/* http_fd: what to wait for (input), and for how many milliseconds at most (-1: no
- * matter). http_step: serve all requests. http_answer: a scrape has
- * ended; requests that wait for it get it with the next step. */
+/* http_fd: the descriptor to wait for (input), and the most milliseconds to wait (-1: no
+ * limit). http_step: serve all requests. http_answer: a scrape has ended; waiting requests
+ * get its result with the next step. */
 int http_fd(const struct http *http, int *timeout);
 void http_step(struct http *http);
 void http_answer(struct http *http);

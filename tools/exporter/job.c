@@ -14,7 +14,7 @@
 
 #define FIRST_BYTES 4096
 
-/* An answer may be too much for a child: it comes from another process. */
+/* A limit for the child's memory, since an answer comes from an untrusted process. */
 #define CHILD_BYTES ((rlim_t)1 << 30)
 
 int64_t now_ms(void)
@@ -74,7 +74,7 @@ bool job_start(struct job *job, void (*work)(const void *arg, int fd), const voi
 	return true;
 }
 
-/* Room for more bytes; false: there is none, or it was too much. */
+/* Room for more bytes; false: no memory, or the limit is reached. */
 static bool make_room(struct job *job)
 {
 	size_t capacity = job->capacity ? job->capacity * 2 : FIRST_BYTES;

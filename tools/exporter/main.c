@@ -18,7 +18,7 @@ static void on_signal(int number)
 		ends = 1;
 }
 
-/* The signals come only while the loop waits; *waiting is the mask for that. */
+/* Block the signals except while the loop waits; *waiting is the mask for that. */
 static void take_signals(sigset_t *waiting)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
@@ -36,7 +36,7 @@ static void take_signals(sigset_t *waiting)
 		sigdelset(waiting, numbers[i]);
 }
 
-/* Of two times to wait, -1 meaning forever, the shorter one. */
+/* The shorter of two waiting times; -1 means forever. */
 static int shorter(int a, int b)
 {
 	if (a < 0 || b < 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One child finds the processes, then one child for each process queries it, at most
- * SCRAPE_FDS at a time. Whether a process without a socket has caches is seen in its
- * memory, which it may arrange so that reading takes for ever: the child that queries
- * the process reads it, not the one that finds processes. A child converts an answer to
- * a structure of bounded size, so data that arrives here is short, whatever the process
- * sent. A process failed if it has not answered in time, or not in a known format: that
- * is reported once on stderr, and again after it has worked in between.
+ * SCRAPE_FDS at a time. The memory of a process without a socket shows whether it has caches.
+ * A hostile process can make that search endless, so the child that queries the process does
+ * it, not the one that finds processes. A child converts an answer to a structure of bounded
+ * size, so the exporter reads little data, whatever the process sent. A query fails if the
+ * process does not answer in time or in a known format: the exporter reports this once on
+ * stderr, and again only after a query has succeeded in between.
  */
 #include "scrape.h"
 #include "job.h"
@@ -38,14 +38,14 @@ struct scrape {
 	struct job search;
 	struct found *found;
 	size_t found_count, next; /* next: the process that is queried next */
-	size_t strangers;         /* processes found that have no caches */
+	size_t strangers;         /* processes found to have no caches */
 	struct query queries[SCRAPE_FDS];
-	struct metrics *metrics; /* of those that have answered, with room for a sum */
+	struct metrics *metrics; /* of the processes that answered, with room for a sum */
 	size_t metrics_count;
 	pid_t *failed, *failed_before; /* of found_count entries at most */
 	size_t failed_count, failed_before_count;
 
-	/* What the last scrape found. */
+	/* The results of the last scrape. */
 	struct metrics *answer;
 	size_t answer_count, processes, folded, failures;
 	double duration; /* seconds */
@@ -53,7 +53,7 @@ struct scrape {
 
 /* --- failures -------------------------------------------------------------- */
 
-/* A process that has ended meanwhile did not fail. */
+/* A process that has ended in the meantime is not an error. */
 static void note_failure(struct scrape *scrape, const struct found *process, const char *why)
 {
 	if (kill(process->pid, 0) != 0 && errno == ESRCH)
@@ -87,7 +87,7 @@ static void note_failed_query(struct scrape *scrape, const struct found *process
 
 /* --- steps ------------------------------------------------------------------- */
 
-/* The arrays behind a struct metrics; false: they are not whole, or there is no memory. */
+/* The arrays behind a struct metrics; false: they are incomplete, or there is no memory. */
 static bool take_arrays(struct metrics *metrics, const char *data, size_t length)
 {
 	size_t caches = metrics->count * sizeof(metrics->cache[0]);
@@ -148,7 +148,7 @@ static size_t most_bytes(const struct settings *settings)
 	       settings->max_caches * SLAB_COUNTERS_MAX * sizeof(struct metrics_counter);
 }
 
-/* Give every free place a process to query. Returns whether any is being queried. */
+/* Start queries in all free slots. Returns whether any query runs. */
 static bool reclaim_next(struct scrape *scrape)
 {
 	bool busy = false;
@@ -181,7 +181,7 @@ static void step_query(struct scrape *scrape)
 	}
 }
 
-/* The list of processes has come: memory for what they will answer. */
+/* The list of processes is complete: allocate memory for their answers. */
 static bool begin_query(struct scrape *scrape)
 {
 	size_t count = scrape->search.length / sizeof(struct found);
@@ -208,7 +208,7 @@ static void free_answer(struct scrape *scrape)
 	scrape->answer_count = 0;
 }
 
-/* Processes that have not answered, or were not queried at all. */
+/* Count processes that have not answered or were not queried. */
 static void give_up(struct scrape *scrape)
 {
 	for (size_t i = 0; i < SCRAPE_FDS; i++) {

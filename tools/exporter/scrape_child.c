@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the children of a scrape do, and what they write to their parent. */
+/* The work of a scrape's children, and their output to the parent. */
 #include "scrape_child.h"
 #include "job.h"
 #include "memory.h"
@@ -44,7 +44,7 @@ static void find_named(struct find *find, const char *name)
 	attach_free(&list);
 }
 
-/* Those with a socket first: slow processes do not delay them. */
+/* Processes with a socket first, so that slow ones do not delay them. */
 static int compare_found(const void *a, const void *b)
 {
 	const struct found *left = a, *right = b;
@@ -70,7 +70,7 @@ void find_processes(const void *arg, int fd)
 	job_write(fd, find.found, find.count * sizeof(find.found[0]));
 }
 
-/* An answer that cannot be used: fail() has said why, but not of which process. */
+/* An unusable answer: the message of fail() has the reason, but not the process. */
 static void name_process(const struct process *process, char message[SENTENCE])
 {
 	char why[SENTENCE];
@@ -80,7 +80,7 @@ static void name_process(const struct process *process, char message[SENTENCE])
 		 why);
 }
 
-/* False: the sentence says why. */
+/* False: the message has the reason. */
 static bool take_metrics(const struct question *question, struct metrics *metrics,
 			 char message[SENTENCE])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the children of a scrape do: each is the work of a job (job.h). */
+/* The work of a scrape's children; each function runs in a job (job.h). */
 #ifndef EXPORTER_SCRAPE_CHILD_H
 #define EXPORTER_SCRAPE_CHILD_H
 
@@ -23,13 +23,13 @@ struct question {
 
 /* The first byte that a querying child writes. */
 #define ANSWER_METRICS 'm'  /* a struct metrics, its caches and their counters */
-#define ANSWER_SENTENCE 's' /* why there is none */
+#define ANSWER_SENTENCE 's' /* an error message */
 #define ANSWER_NOTHING 'n'  /* it has no caches */
 
-/* find_processes: of these settings; writes an array of struct found. */
+/* find_processes: find the processes of these settings; writes an array of struct found. */
 void find_processes(const void *settings, int fd);
 
-/* query_process: this question; writes an answer as above. */
+/* query_process: query a process; writes an answer as above. */
 void query_process(const void *question, int fd);
 
 #endif /* EXPORTER_SCRAPE_CHILD_H */

@@ -57,7 +57,7 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* A whole number of at least 0; -1 when the text is none or above `most`. */
+/* A whole number from 0 to `most`; -1: the text is something else. */
 static long whole_number(const char *text, long most)
 {
 	char *end;
@@ -163,7 +163,7 @@ static bool parse_option(struct settings *settings, int option)
 	}
 }
 
-/* What getopt_long() would say in its own words. */
+/* The errors of getopt_long(), as messages of this program. */
 static int fail_option(int option, char **argv)
 {
 	const char *word = argv[optind - 1];

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How many names --process can be given. */
+/* The most names of --process. */
 #define SETTINGS_NAMES 64
 
 struct settings {
@@ -14,14 +14,14 @@ struct settings {
 	char port[8];
 	size_t max_caches;    /* of a process, by name */
 	size_t max_processes; /* by name */
-	const char *names[SETTINGS_NAMES + 1]; /* of --process, NULL behind the last */
+	const char *names[SETTINGS_NAMES + 1]; /* of --process, ending in NULL */
 	bool memory;          /* read memory, not the socket */
 	unsigned timeout_ms; /* of a scrape */
 };
 
 /*
- * settings_parse: fill *settings. Returns -1 to go on, or the exit status of a run
- * that is over (--help, --version, or a usage error that was reported on stderr).
+ * settings_parse: fill *settings. Returns -1 to continue, or the exit status (after --help,
+ * --version, or a usage error that was reported on stderr).
  */
 int settings_parse(struct settings *settings, int argc, char **argv);
 

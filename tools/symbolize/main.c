@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slab-symbolize: copies a log and puts functions, source files and lines in the place
- * of the addresses that libslab's reports have.
+ * slab-symbolize: copies a log and replaces the addresses in libslab's reports by functions,
+ * source files and lines.
  */
 #include "symbolizer.h"
 
@@ -65,7 +65,7 @@ static bool find_place(const char *from, struct place *place)
 	return false;
 }
 
-/* "entry_new+0x1c " before an address says less than what replaces it. */
+/* Drop "entry_new+0x1c " before an address: the replacement contains it. */
 static const char *name_before(const char *from, const char *start)
 {
 	const char *at = start;
@@ -112,7 +112,7 @@ static void copy_line(struct symbolizer *symbolizer, const char *line)
 	fputs(copied, stdout);
 }
 
-/* Line by line: a log may be one that grows. */
+/* Line by line, since the log may still grow. */
 static int copy(struct symbolizer *symbolizer)
 {
 	char *line = NULL;
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) == 0 ? EXIT_DONE : EXIT_FAILED;
 	}
 	if (argc == 2 && strcmp(argv[1], "--background") == 0) {
-		/* The caller goes on, nor do the terminal's signals end this. */
+		/* Continue in the background, where signals of the terminal do not end it. */
 		if (daemon(1, 1) != 0)
 			return EXIT_FAILED;
 	} else if (argc > 1) {

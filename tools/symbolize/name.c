@@ -21,8 +21,8 @@ static bool starts(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* How long "operator<<", "operator()" is, whose brackets do not enclose
- * anything; 0: no operator is here. */
+/* The length of "operator<<" or "operator()", whose brackets enclose nothing; 0: not an
+ * operator. */
 static size_t operator_length(const char *name, const char *at)
 {
 	size_t len = sizeof(operator_word) - 1;
@@ -62,8 +62,7 @@ static bool ends_name(const char *at)
 	return false;
 }
 
-/* Removes brackets with what they hold, and all before a blank, which was the
- * type of the result. In place. */
+/* Removes, in place, brackets with their contents, and the result type: all before a blank. */
 static void shorten(char *name)
 {
 	const char *at = name;

@@ -2,10 +2,10 @@
 /*
  * Looking up addresses with libdw (elfutils).
  *
- * Files are reported to libdwfl as if they were loaded one behind the other in
- * an address space of its own ("offline"), once each. It finds their separate
- * debug information: by build id or name below /usr/lib/debug, and on a server
- * when DEBUGINFOD_URLS says so. What DWARF does not know, the symbol table may.
+ * Each file is reported once to libdwfl, as if all files were loaded one after the other in a
+ * separate address space ("offline"). libdwfl finds separate debug information by build id
+ * or name below /usr/lib/debug, and on the servers of DEBUGINFOD_URLS. Functions without
+ * DWARF are looked up in the symbol table.
  */
 #include "symbolizer.h"
 #include "name.h"
@@ -70,7 +70,7 @@ void symbolizer_close(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-/* A pipe or device that a core file calls a library is not opened. */
+/* A pipe or device that a core file names as a library is not opened. */
 static bool is_file(const char *path)
 {
 	struct stat status;
@@ -110,7 +110,7 @@ static Dwfl_Module *find_module(struct symbolizer *symbolizer, const char *path)
 	return add_module(symbolizer, path);
 }
 
-/* The compilation unit; *bias is what to take off an address inside of it. */
+/* The compilation unit; *bias is the offset to subtract from an address in it. */
 static Dwarf_Die *find_unit(Dwfl_Module *module, Dwarf_Addr address, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = dwfl_module_addrdie(module, address, bias);
@@ -135,7 +135,7 @@ static bool is_inlined(Dwarf_Die *die)
 	return dwarf_tag(die) == DW_TAG_inlined_subroutine;
 }
 
-/* A linkage name says more only in C++: in C it is that of an alias. */
+/* The linkage name is used only for C++; in C it is the name of an alias. */
 static char *die_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -149,7 +149,7 @@ static char *die_name(Dwarf_Die *die)
 	return name_readable(mangled);
 }
 
-/* A function may be in several pieces: that in which pc is counts. */
+/* A function may have several ranges; the one that contains pc counts. */
 static Dwarf_Addr start_of(Dwarf_Die *die, Dwarf_Addr pc)
 {
 	Dwarf_Addr base, start, end;
@@ -190,8 +190,8 @@ static void set_call(struct place *place, Dwarf_Die *unit, Dwarf_Die *inlined)
 	place->call_line = (int)line;
 }
 
-/* The scopes around inlined code are those of its source; where it was inlined
- * to stands around its DIE. */
+/* The scopes of inlined code are those of its source; the DIEs around its DIE show where it was
+ * inlined. */
 static void set_inlined(struct place *place, Dwarf_Die *unit, Dwarf_Die *die, Dwarf_Addr pc,
 			Dwarf_Addr bias)
 {
@@ -237,7 +237,7 @@ static void from_lines(struct place *place, Dwarf_Die *unit, Dwarf_Addr pc)
 	if (!line || dwarf_lineno(line, &place->line) != 0 || place->line == 0)
 		return;
 	place->file = base_name(dwarf_linesrc(line, NULL, NULL));
-	/* Code of another file, a header's mostly, counts where it is called. */
+	/* Code of another file, usually a header, is shown at the place of its call. */
 	if (place->file && place->call_file && strcmp(place->file, place->call_file) != 0) {
 		place->file = place->call_file;
 		place->line = place->call_line;
@@ -278,8 +278,8 @@ static size_t put_name(char *text, size_t width, const char *name)
 	return (size_t)sprintf(text, "%.*s...", cut, name);
 }
 
-/* Names share what the place leaves of the width: one may take what the other
- * does not need. */
+/* The names share the width that remains beside the place; one may use the space that the
+ * other does not need. */
 static size_t put_names(char *text, size_t width, const struct place *place)
 {
 	static const char in[] = " in ";

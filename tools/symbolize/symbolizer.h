@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Enough for a text that libslab prints whole. */
+/* Enough for every text that libslab prints. */
 #define SYMBOLIZER_TEXT 128
 
 struct symbolizer;
@@ -23,11 +23,11 @@ void symbolizer_close(struct symbolizer *symbolizer);
  *
  * @path    an executable or shared library; separate debug information is found
  *          as debuggers do.
- * @offset  of a return address: less where the file was loaded. What is looked
- *          up is the call before it.
+ * @offset  of a return address, relative to the load address of the file. The function looks
+ *          up the call before it.
  *
- * Long names are cut in favour of the place. Returns text: as much as is known,
- * "" when nothing is.
+ * Long names are truncated so that the place fits. Returns text, with the parts that are
+ * known; "": none is.
  */
 const char *symbolizer_lookup(struct symbolizer *symbolizer, const char *path, uint64_t offset,
 			      char *text, size_t size);
