@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The slab ownership protocol over restartable sequences (engine rseq), for spin.
+ * README.md: options, how to run, what was searched.
+ *
+ * NT threads loop for ever on 2 CPUs, with NS slabs of 2 objects each. Spin visits every
+ * reachable state, and checks whenever no thread is inside an operation that each object is
+ * in exactly one place and each slab in exactly one state.
+ *
+ *  - Process M moves a thread to the other CPU at any time, except inside a section.
+ *  - A section is one step that reads its conditions and one that commits. section[c] is the
+ *    thread inside; other threads of the same CPU take no step meanwhile (guard G): the kernel
+ *    would restart the section, which equals the other step coming first. Threads of the other
+ *    CPU interleave freely. A store that precedes the commit is a step of its own.
+ *  - A fence waits until no thread is inside a section of that CPU: the section has committed,
+ *    or it was restarted, which equals that it did not begin.
+ *  - A loop around a compare-and-exchange is one step: a failed one only repeats.
+ *  - Freelists, remote words and batches are masks of objects. Sections write back the value
+ *    that they read, so a lost update shows. The LIFO is an array: an entry is slab << 2 | object.
+ *  - After a step that several operations share, `ret` says which one goes on: 0 none, 1 an
+ *    allocation, 2, 3 and 6 a revocation, 4 the walk over handed-off slabs, 5 the free of an object
+ *    that found another slab's remote batch.
+ *  - Memory is sequentially consistent; BUG=WEAK_x lets the machine exchange two loads.
+ */
+#define POP_LAST_FREED_WITHOUT_CURRENT 1  /* deliberate mistakes: -DBUG=NAME */
+#define LIFO_POP_WITHOUT_CURRENT 2
+#define LIFO_PUSH_WITHOUT_CLOSED 3
+#define POP_HELD_WITHOUT_CLOSED 4
+#define POP_HELD_READS_OUTSIDE 5
+#define LIFO_TAKEN_EARLY 6
+#define NO_FENCE_1 7
+#define NO_FENCE_2 8
+#define DISOWN_FIRST 9
+#define DISOWN_UNCHECKED 10
+#define DISOWN_OUTSIDE 11
+#define HANDED_OFF_POP 12
+#define LIST_HERE 13
+#define LIST_BEFORE_OWNER 14
+#define OWNER_BEFORE_OBJECTS 15
+#define CLAIM_IN_TWO_STEPS 16
+#define NO_FENCE_3 17
+#define WEAK_PUSH 18
+#define WEAK_POP_HELD 19
+#define WEAK_LIFO_PUSH 20
+#define WEAK_LIFO_POP 21                  /* no mistake */
+#ifndef BUG
+#define BUG 0
+#endif
+#ifndef NT
+#define NT 2
+#endif
+#ifndef NS
+#define NS 1
+#endif
+#ifndef REVOKE
+#define REVOKE 0
+#endif
+#ifndef PIN
+#define PIN 0
+#endif
+#ifndef REACH
+#define REACH 0
+#endif
+#define REACHED(n) assert(REACH != (n))
+#define NONE 2           /* no CPU */
+#ifndef OBJECTS_2
+#define OBJECTS_2 3
+#endif
+#define ALL(i) ((i) == 2 -> OBJECTS_2 : 3)        /* masks of objects */
+
+byte cpu[NT];            /* where each thread runs */
+byte section[2];         /* thread + 1 */
+byte busy;               /* threads inside an operation */
+/* Slabs 1..NS; 0 is none. */
+byte owner[NS+1], stack[NS+1];
+byte remote[NS+1], owned[NS+1];  /* one word: the list of objects, and OWNED */
+byte next_of[NS+1];
+byte inside[NS+1];       /* ghost: CPU + 1 with a section open on the freelist */
+byte in_use[NS+1];       /* ghost: objects that the application has */
+/* CPUs */
+byte current[2], partial[2], handed_off[2], closed[2];
+byte batch_slab[2], batch_objs[2], last_slab[2], last_obj[2];
+#ifdef LIFO
+byte count[2], lifo[4];
+#define COUNT(c) count[c]
+#define ENTRY(c, i) lifo[(c) * 2 + (i)]
+#define HELD(c, i, s) ((count[c] > (i) && ENTRY(c, i) >> 2 == (s)) -> (ENTRY(c, i) & 3) : 0)
+#define LIFO_OF(s, op) (HELD(0, 0, s) op HELD(0, 1, s) op HELD(1, 0, s) op HELD(1, 1, s))
+#define READ_TOP(c) v = count[c]; s = ENTRY(c, v - 1) >> 2; b = ENTRY(c, v - 1) & 3
+#define POP_TOP(c) count[c] = v - 1; ENTRY(c, v - 1) = 0; v = 0; assert(s != 0)
+#else
+#define COUNT(c) 0
+#define LIFO_OF(s, op) 0
+#define READ_TOP(c) skip
+#define POP_TOP(c) skip
+#endif
+#ifdef LAST_FREED
+#define ROOM(c) (last_slab[c] == 0)
+#else
+#define ROOM(c) false
+#endif
+#define LAST(c) (last_slab[c] != 0)
+#define READ_LAST(c) s = last_slab[c]; b = last_obj[c]
+#define CLEAR_LAST(c) last_slab[c] = 0; last_obj[c] = 0
+
+byte node, fresh;        /* masks of slabs: the node's list, the page layer */
+
+#define G (section[cpu[t]] == 0)
+#define BEGIN(c) section[c] = t + 1
+#define END(c) section[c] = 0
+#define OPEN(s, c) assert(inside[s] == 0); inside[s] = (c) + 1
+#define SHUT(s) inside[s] = 0
+#define LOW(m) (((m) & 1) -> 1 : 2)
+#define LISTED(head, s) ((head) == (s) || ((head) != 0 && next_of[head] == (s)))
+#define HAND_OUT(s, b) assert((s) != 0 && (in_use[s] & (b)) == 0); in_use[s] = in_use[s] | (b)
+#define IN_WORDS(s, op) ((batch_slab[0] == (s) -> batch_objs[0] : 0) op \
+	(batch_slab[1] == (s) -> batch_objs[1] : 0) op \
+	(last_slab[0] == (s) -> last_obj[0] : 0) op (last_slab[1] == (s) -> last_obj[1] : 0))
+
+/* No thread is inside an operation. */
+inline check() {
+	d_step {
+	byte i = 1, n = 0;
+	i = 1;
+	do
+	:: i > NS -> break
+	:: else ->
+		n = (current[0] == i) + (current[1] == i) + LISTED(partial[0], i) + LISTED(partial[1], i) +
+		    LISTED(handed_off[0], i) + LISTED(handed_off[1], i) + ((node >> i) & 1) + ((fresh >> i) & 1);
+		if
+		:: owned[i] -> assert(n == 1)                    /* neither lost nor listed twice */
+		:: else -> assert(n == 0 && stack[i] == 0 && remote[i] == 0 && owner[i] == NONE)   /* full */
+		fi;
+		assert(!(current[0] == i || LISTED(partial[0], i) || LISTED(handed_off[0], i)) || owner[i] == 0);
+		assert(!(current[1] == i || LISTED(partial[1], i) || LISTED(handed_off[1], i)) || owner[i] == 1);
+		assert(!(((node | fresh) >> i) & 1) || owner[i] == NONE);
+		n = stack[i] | remote[i] | in_use[i] | IN_WORDS(i, |) | LIFO_OF(i, |);
+		assert(((fresh >> i) & 1) || n == ALL(i));       /* no object lost */
+		n = stack[i] + remote[i] + in_use[i] + IN_WORDS(i, +) + LIFO_OF(i, +);
+		assert(((fresh >> i) & 1) || n == ALL(i));       /* none twice */
+		i++
+	od;
+	i = 0; n = 0
+	}
+}
+
+inline clear_owners() {
+	atomic { G -> if :: chain & 2 -> owner[1] = NONE :: else fi };
+	atomic { G -> if :: chain & 4 -> owner[2 % (NS + 1)] = NONE :: else fi }
+}
+
+proctype T(byte t) {
+	byte c = 0, s = 0, v = 0, w = 0, b = 0, chain = 0, ret = 0, r = 0;
+	byte own_slab = 0, own_obj = 0;  /* while the batch of another slab is handed over */
+
+DONE:	atomic { c = 0; s = 0; v = 0; w = 0; b = 0; chain = 0; ret = 0; r = 0; busy--;
+		if :: busy == 0 -> check() :: else fi };
+	if
+	:: atomic { G -> busy++ }; goto ALLOC
+	:: atomic { G && in_use[1] != 0 -> busy++; s = 1; b = LOW(in_use[1]); in_use[1] = in_use[1] - b }; goto FREE
+#if NS > 1
+	:: atomic { G && in_use[2] != 0 -> busy++; s = 2; b = LOW(in_use[2]); in_use[2] = in_use[2] - b }; goto FREE
+#endif
+#if REVOKE
+	:: atomic { t < REVOKE && G && !closed[0] -> busy++; r = 0; closed[0] = 1 }; goto REVOKE_1
+	:: atomic { t < REVOKE && G && !closed[1] -> busy++; r = 1; closed[1] = 1 }; goto REVOKE_1
+#endif
+	fi;
+
+/* ---------------- allocation: pop ---------------- */
+ALLOC:	atomic { G -> c = cpu[t]; s = current[c]; ret = 1; b = 0; v = 0;
+		if
+		:: (s != 0 || BUG == POP_LAST_FREED_WITHOUT_CURRENT) && LAST(c) -> BEGIN(c); READ_LAST(c); goto POP_LAST
+		:: s != 0 && !LAST(c) && stack[s] != 0 -> BEGIN(c); OPEN(s, c); v = stack[s]
+		:: else -> goto MISSED
+		fi };
+	atomic { b = LOW(v); stack[s] = v - b; SHUT(s); END(c); HAND_OUT(s, b); goto DONE };
+POP_LAST: atomic { CLEAR_LAST(c); END(c); HAND_OUT(s, b); goto DONE };
+
+/* pop missed: lifo_pop, pop_held (both at any time), or refill. c and s are what pop saw. */
+MISSED:	if
+	:: goto REFILL
+#if BUG == WEAK_LIFO_POP                         /* count loaded before current */
+	:: atomic { G && COUNT(cpu[t]) != 0 -> c = cpu[t]; BEGIN(c); READ_TOP(c) };
+	   atomic { if :: current[c] == 0 -> END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
+#else
+	:: atomic { G && (current[cpu[t]] != 0 || BUG == LIFO_POP_WITHOUT_CURRENT) && COUNT(cpu[t]) != 0 ->
+			c = cpu[t]; BEGIN(c); READ_TOP(c); goto LIFO_COMMIT }
+#endif
+#if defined(POP_HELD) && BUG == WEAK_POP_HELD    /* last_freed and count loaded before closed */
+	:: atomic { G && LAST(cpu[t]) -> c = cpu[t]; BEGIN(c); READ_LAST(c) };
+	   atomic { if :: closed[c] -> END(c); goto ALLOC :: else -> goto POP_LAST fi }
+	:: atomic { G && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 -> c = cpu[t]; BEGIN(c); READ_TOP(c) };
+	   atomic { if :: closed[c] -> END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
+#endif
+#if defined(POP_HELD) && BUG != WEAK_POP_HELD
+	:: atomic { G && !closed[cpu[t]] && LAST(cpu[t]) -> c = cpu[t]; BEGIN(c); READ_LAST(c); goto POP_LAST }
+#if BUG == POP_HELD_READS_OUTSIDE                /* the section compares the count only */
+	:: atomic { G && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 -> c = cpu[t]; READ_TOP(c) };
+	   atomic { G -> if :: cpu[t] != c || closed[c] || COUNT(c) != v -> goto ALLOC
+			:: else -> BEGIN(c); goto LIFO_COMMIT fi }
+#else
+	:: atomic { G && (!closed[cpu[t]] || BUG == POP_HELD_WITHOUT_CLOSED) && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 ->
+			c = cpu[t]; BEGIN(c); READ_TOP(c); REACHED(1); goto LIFO_COMMIT }
+#endif
+#endif
+	fi;
+LIFO_COMMIT: atomic { POP_TOP(c); END(c); HAND_OUT(s, b); REACHED(2); goto DONE };
+
+/* ---------------- refill of CPU c ---------------- */
+REFILL:	atomic { G -> if :: closed[c] -> goto ALLOC      /* the code: allocates from the node */
+		:: !closed[c] && s == 0 -> goto GET
+		:: else -> if :: BUG == DISOWN_FIRST -> goto DISOWN :: else fi fi };
+RETIRE:	atomic { G ->
+		if
+		:: cpu[t] != c || closed[c] || current[c] != s || stack[s] != 0 -> goto ALLOC
+		:: else -> BEGIN(c); OPEN(s, c)
+		fi };
+	atomic { current[c] = 0; SHUT(s); END(c); if :: BUG == DISOWN_FIRST -> goto GET :: else fi };
+/* This thread has the slab, and c still owns it. */
+DISOWN:	atomic { G ->
+		if
+		:: BUG != DISOWN_FIRST && BUG != DISOWN_OUTSIDE && (cpu[t] != c || closed[c]) -> goto LIST
+		:: BUG != DISOWN_FIRST && BUG != DISOWN_UNCHECKED && stack[s] != 0 -> goto LIST
+		:: BUG == DISOWN_FIRST &&
+		   (cpu[t] != c || closed[c] || owner[s] != c || current[c] != s || stack[s] != 0) -> goto ALLOC
+		:: else -> if :: BUG == DISOWN_OUTSIDE :: else -> assert(owner[s] == c); BEGIN(c); OPEN(s, c) fi
+		fi };
+	atomic { owner[s] = NONE; if :: BUG == DISOWN_OUTSIDE :: else -> SHUT(s); END(c) fi };
+/* The slab is isolated: it is full now, or its remote objects make it ready. */
+	atomic { G ->
+		if
+		:: remote[s] == 0 -> owned[s] = 0; if :: BUG == DISOWN_FIRST -> goto RETIRE :: else -> goto GET fi
+		:: else -> b = remote[s]; remote[s] = 0
+		fi };
+	atomic { G -> assert(inside[s] == 0); stack[s] = stack[s] | b; b = 0 };
+	atomic { G -> owner[s] = c; goto INSTALL };
+
+GET:	atomic { G -> s = 0;
+		if
+		:: partial[c] == 0 -> goto TAKE
+		:: partial[c] != 0 && (cpu[t] != c || closed[c]) -> goto ALLOC
+		:: else -> s = partial[c]; v = next_of[s]; BEGIN(c)
+		fi };
+	atomic { partial[c] = v; next_of[s] = 0; v = 0; END(c); goto INSTALL };
+#if BUG == HANDED_OFF_POP                        /* one slab by compare-and-exchange: ABA */
+TAKE:	atomic { G -> if :: handed_off[c] == 0 -> goto FLUSH :: else -> s = handed_off[c]; v = next_of[s] fi };
+	atomic { G -> if :: handed_off[c] == s -> handed_off[c] = v; next_of[s] = 0; v = 0; goto INSTALL
+			:: else -> v = 0; s = 0; goto ALLOC fi };
+#else
+TAKE:	atomic { G -> if :: handed_off[c] == 0 -> goto FLUSH
+			:: else -> chain = handed_off[c]; handed_off[c] = 0; ret = 4 fi };
+#endif
+WALK:	atomic { G -> if :: chain == 0 -> goto ALLOC
+			:: else -> s = chain; chain = next_of[s]; next_of[s] = 0; goto LIST fi };
+FLUSH:
+#ifdef BATCH
+	atomic { G ->
+		if
+		:: cpu[t] != c || closed[c] || batch_slab[c] == 0 -> goto FLUSH_HELD
+		:: else -> s = batch_slab[c]; b = batch_objs[c]; BEGIN(c)
+		fi };
+	atomic { batch_slab[c] = 0; batch_objs[c] = 0; END(c); goto FREE_REMOTE };
+#endif
+FLUSH_HELD:                                      /* pop_held, and back to the object's slab */
+#ifdef POP_HELD
+	atomic { G -> w = cpu[t];
+		if
+		:: !closed[w] && LAST(w) -> READ_LAST(w); BEGIN(w)
+		:: !closed[w] && !LAST(w) && COUNT(w) != 0 -> READ_TOP(w); BEGIN(w)
+		:: else -> w = 0; goto NODE
+		fi };
+	atomic { if :: v != 0 -> POP_TOP(w) :: else -> CLEAR_LAST(w) fi; END(w); w = 0; goto FREE_REMOTE };
+#endif
+NODE:	atomic { G ->
+		if
+		:: node & 2 -> s = 1; node = node - 2
+		:: node & 4 -> s = 2; node = node - 4
+		:: fresh & 2 -> s = 1; fresh = fresh - 2; stack[1] = ALL(1)
+#if NS > 1
+		:: !(fresh & 2) && (fresh & 4) -> s = 2; fresh = fresh - 4; stack[2] = ALL(2)
+#endif
+		:: node == 0 && fresh == 0 -> goto DONE          /* no memory */
+		fi };
+	atomic { G -> b = remote[s]; remote[s] = 0 };
+	atomic { G -> assert(inside[s] == 0 && owner[s] == NONE && owned[s]); stack[s] = stack[s] | b; b = 0 };
+	atomic { G -> owner[s] = c };
+
+/* c owns the slab: current, or listed. */
+INSTALL: atomic { G ->
+		assert(owner[s] == c);
+		if
+		:: cpu[t] != c || closed[c] || current[c] != 0 -> goto LIST
+		:: else -> BEGIN(c)
+		fi };
+	atomic { current[c] = s; END(c); goto NEXT };
+LIST:	atomic { G -> if :: BUG == LIST_HERE -> c = cpu[t] :: else fi;   /* not on the owner's list */
+		if
+		:: cpu[t] != c || closed[c] -> goto HAND_OFF
+		:: else -> v = partial[c]; BEGIN(c)
+		fi };
+	atomic { next_of[s] = v; partial[c] = s; v = 0; END(c);
+		if :: BUG == LIST_BEFORE_OWNER && owner[s] == NONE -> goto SET_OWNER :: else -> goto NEXT fi };
+HAND_OFF: atomic { G -> assert(owner[s] == c || BUG == LIST_HERE || BUG == LIST_BEFORE_OWNER);
+		next_of[s] = handed_off[c]; handed_off[c] = s;
+		if :: BUG == LIST_BEFORE_OWNER && owner[s] == NONE -> goto SET_OWNER :: else fi };
+NEXT:	atomic { G -> s = 0; b = 0; v = 0; w = 0; if :: ret == 4 -> skip :: else -> c = 0 fi;
+		if
+		:: ret == 0 -> goto DONE
+		:: ret == 1 -> goto ALLOC
+		:: ret == 4 -> goto WALK
+#ifdef BATCH
+		:: ret == 5 -> ret = 0; s = own_slab; b = own_obj; own_slab = 0; own_obj = 0; goto BATCH_ADD
+#endif
+#if REVOKE
+		:: ret == 2 -> goto CLEAR_OWNERS
+		:: ret == 3 -> goto TAKE_LIFO
+		:: ret == 6 -> goto OPEN_AGAIN
+#endif
+		fi };
+
+/* ---------------- free of object b of slab s: push ---------------- */
+FREE:
+#if BUG == WEAK_PUSH                                 /* height loaded before owner */
+	atomic { G -> c = cpu[t]; BEGIN(c); v = stack[s] };
+	atomic { if :: owner[s] != c -> v = 0; END(c); goto MISSED_PUSH :: else -> OPEN(s, c) fi };
+#else
+	atomic { G -> c = cpu[t];
+		if
+		:: ROOM(c) -> BEGIN(c); goto PUSH_LAST
+		:: !ROOM(c) && owner[s] == c -> BEGIN(c); OPEN(s, c); v = stack[s]
+		:: else -> goto MISSED_PUSH
+		fi };
+#endif
+	atomic { assert((stack[s] & b) == 0 && (v & b) == 0); stack[s] = v | b; SHUT(s); END(c); goto NEXT };
+PUSH_LAST: atomic { last_slab[c] = s; last_obj[c] = b; END(c); goto NEXT };
+MISSED_PUSH:                                     /* lifo_push, or the slow path, at any time */
+#ifdef LIFO
+	if
+	:: goto REMOTE
+	:: skip
+	fi;
+#if BUG == WEAK_LIFO_PUSH                        /* count loaded before closed */
+	atomic { G -> c = cpu[t]; if :: owner[s] == c || COUNT(c) == LIFO -> goto FREE :: else -> BEGIN(c); v = COUNT(c) fi };
+	atomic { if :: closed[c] -> v = 0; END(c); goto FREE :: else fi };
+#else
+	atomic { G -> c = cpu[t];
+		if
+		:: (closed[c] && BUG != LIFO_PUSH_WITHOUT_CLOSED) || owner[s] == c || COUNT(c) == LIFO -> goto FREE
+		:: else -> BEGIN(c); v = COUNT(c)
+		fi };
+#endif
+	atomic { ENTRY(c, v) = s << 2 | b };
+	atomic { count[c] = v + 1; END(c); goto NEXT };
+#endif
+
+REMOTE:
+#ifdef BATCH
+#ifdef CLAIM                                     /* no batch for a full slab */
+	atomic { G -> if :: !owned[s] -> goto FREE_REMOTE :: else fi };
+#else                                            /* nor after 8 tries that other threads disturbed */
+	if :: goto FREE_REMOTE :: skip fi;
+#endif
+BATCH_ADD: atomic { G -> c = cpu[t];
+		if :: closed[c] -> goto FREE_REMOTE :: else -> v = batch_slab[c]; w = batch_objs[c]; BEGIN(c) fi };
+	atomic {
+		if
+		:: v == 0 || v == s -> batch_slab[c] = s; batch_objs[c] = w | b; v = 0; w = 0; END(c); goto NEXT
+		:: else -> v = 0; w = 0; END(c)                  /* another slab's: take it, on the same CPU */
+		fi };
+	atomic { G ->
+		if
+		:: cpu[t] != c || closed[c] || batch_slab[c] == 0 -> goto BATCH_ADD
+		:: else -> v = batch_slab[c]; w = batch_objs[c]; BEGIN(c)
+		fi };
+	atomic { REACHED(3); batch_slab[c] = 0; batch_objs[c] = 0; END(c);
+		own_slab = s; own_obj = b; s = v; b = w; v = 0; w = 0; ret = 5 };
+#endif
+FREE_REMOTE:
+#if BUG == CLAIM_IN_TWO_STEPS
+	atomic { G -> v = owned[s] };
+	atomic { G -> if :: v == 1 -> v = 0; remote[s] = remote[s] | b; goto NEXT
+			:: v == 0 && owned[s] -> goto FREE_REMOTE
+			:: v == 0 && !owned[s] -> owned[s] = 1; c = cpu[t] fi };
+#else
+	atomic { G ->
+		if
+		:: owned[s] -> assert((remote[s] & b) == 0); remote[s] = remote[s] | b; goto NEXT
+		:: else -> assert(remote[s] == 0); owned[s] = 1; c = cpu[t]  /* it was full: isolated now */
+		fi };
+#endif
+#if BUG == OWNER_BEFORE_OBJECTS
+	atomic { G -> v = stack[s] };
+SET_OWNER: atomic { G -> owner[s] = c };
+	atomic { G -> stack[s] = v | b; v = 0; goto LIST };
+#else
+	atomic { G -> assert(inside[s] == 0 && stack[s] == 0 && owner[s] == NONE); stack[s] = b;
+		if :: BUG == LIST_BEFORE_OWNER -> goto LIST :: else fi };
+SET_OWNER: atomic { G -> owner[s] = c;                   /* the thread may run on another CPU by now */
+		if :: BUG == LIST_BEFORE_OWNER -> goto NEXT :: else -> goto LIST fi };
+#endif
+
+#if REVOKE
+/* ---------------- revocation of CPU r, which this thread has closed ---------------- */
+REVOKE_1: atomic { G && (section[r] == 0 || BUG == NO_FENCE_1) -> skip };
+	/* Only pop, lifo_pop and push commit now, and none to these words. */
+	atomic { G -> s = current[r]; current[r] = 0; if :: s != 0 -> chain = chain | 1 << s :: else fi };
+	atomic { G -> s = partial[r]; partial[r] = 0;
+		do :: s == 0 -> break
+		:: else -> chain = chain | 1 << s; v = next_of[s]; next_of[s] = 0; s = v; v = 0 od };
+	atomic { G -> s = handed_off[r]; handed_off[r] = 0;
+		do :: s == 0 -> break
+		:: else -> chain = chain | 1 << s; v = next_of[s]; next_of[s] = 0; s = v; v = 0 od };
+#ifdef BATCH
+	atomic { G -> s = batch_slab[r]; b = batch_objs[r] };
+	atomic { G -> batch_slab[r] = 0; batch_objs[r] = 0; if :: s != 0 -> ret = 2; goto FREE_REMOTE :: else fi };
+#endif
+CLEAR_OWNERS:
+#ifndef LATE
+	clear_owners();
+#endif
+	atomic { G && (section[r] == 0 || BUG == NO_FENCE_2 || BUG == LIFO_TAKEN_EARLY) -> skip };
+	/* No pop, no lifo_pop, and no push on these slabs. */
+TAKE_LIFO: atomic { G -> if :: COUNT(r) == 0 -> goto TAKE_LAST :: else -> READ_TOP(r) fi };
+	atomic { G -> POP_TOP(r); ret = 3; REACHED(4); goto FREE_REMOTE };
+TAKE_LAST:                                       /* an exchange: frees fill it again */
+#if BUG == LIFO_TAKEN_EARLY
+	atomic { G && section[r] == 0 -> skip };
+#endif
+	atomic { G -> READ_LAST(r); CLEAR_LAST(r); if :: s != 0 -> ret = 6; goto FREE_REMOTE :: else fi };
+OPEN_AGAIN: atomic { G -> closed[r] = 0; s = 0; b = 0; v = 0; w = 0; ret = 0 };
+#ifdef LATE                                      /* as for all but the first 64 slabs */
+	clear_owners();
+	atomic { G && (section[r] == 0 || BUG == NO_FENCE_3) -> skip };
+#endif
+/* The slabs go to the node, or are full. */
+PUT:	atomic { G ->
+		if
+		:: chain == 0 -> goto DONE
+		:: chain & 2 -> s = 1
+		:: !(chain & 2) && (chain & 4) -> s = 2
+		fi;
+		v = stack[s]; b = remote[s]; remote[s] = 0 };
+	atomic { G ->
+		assert(inside[s] == 0 || BUG == NO_FENCE_2 || BUG == NO_FENCE_3);
+		stack[s] = v | b; v = 0; b = 0;
+		if
+#ifdef RELEASE                                   /* a slab without objects in use: to the page layer */
+		:: stack[s] == ALL(s) -> assert(remote[s] == 0 && in_use[s] == 0);
+			stack[s] = 0; fresh = fresh | 1 << s; chain = chain - (1 << s); goto PUT
+		:: stack[s] != 0 && stack[s] != ALL(s) -> node = node | 1 << s; chain = chain - (1 << s); goto PUT
+#else
+		:: stack[s] != 0 -> node = node | 1 << s; chain = chain - (1 << s); goto PUT
+#endif
+		:: else
+		fi };
+	atomic { G ->
+		if
+		:: remote[s] == 0 -> owned[s] = 0; chain = chain - (1 << s); goto PUT
+		:: else -> goto PUT
+		fi };
+#endif
+}
+
+proctype M() {
+	do
+#if !(PIN & 1)
+	:: atomic { section[cpu[0]] != 1 -> cpu[0] = 1 - cpu[0] }
+#endif
+#if NT > 1 && !(PIN & 2)
+	:: atomic { section[cpu[1]] != 2 -> cpu[1] = 1 - cpu[1] }
+#endif
+#if NT > 2 && !(PIN & 4)
+	:: atomic { section[cpu[2]] != 3 -> cpu[2] = 1 - cpu[2] }
+#endif
+	:: false
+	od
+}
+
+init {
+	atomic {
+	byte k = 0;
+	for (k : 1 .. NS) { owner[k] = NONE; owned[k] = 1; fresh = fresh | 1 << k };
+	for (k : 1 .. NT) { cpu[k - 1] = (k - 1) & 1 };
+	k = 0;
+	busy = NT;               /* each thread begins at DONE */
+	run M();
+	run T(0);
+#if NT > 1
+	run T(1);
+#endif
+#if NT > 2
+	run T(2);
+#endif
+	}
+}
