@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches: creation, merging. Destruction: destroy.c; their memory: handles.c.
+ * Caches: creation. Which are merged: merge.c; destruction: destroy.c; their memory: handles.c.
  *
  * Caches of the same layout share their slabs: creating the second
  * returns the first with one more reference and one more name. Handles are
@@ -20,6 +20,7 @@
 #include "base/note.h"
 #include "cache/create_args.h"
 #include "cache/handles.h"
+#include "cache/merge.h"
 #include "config/fail.h"
 #include "config/options.h"
 #include "control/server.h"
@@ -42,9 +43,6 @@
 #include "registry/name_table.h"
 #include "registry/registry.h"
 #include "report/annotate.h"
-
-/* Flags that caches must have in common to be merged. */
-#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
 
 /* SLAB_DEBUG says O: not the debug flags that would enlarge the cache's slabs. */
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
@@ -107,32 +105,7 @@ static unsigned choose_min_partial(size_t size)
 	return clamp(log2 / 2, 5, 10);
 }
 
-/* --- merging ------------------------------------------------------------------- */
-
-static bool can_merge(const char *name, uint64_t flags, const struct slab_cache_args *args)
-{
-	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
-	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
-	       !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
-}
-
-/* A cache whose objects serve for this layout without waste of a whole word. */
-static struct slab_cache *find_mergeable(size_t size, size_t align, uint64_t flags)
-{
-	for (struct slab_cache *c = registry_first; c; c = c->next) {
-		bool plain = !cache_is_dying(c) && !c->ctor && !c->dtor && !c->rcu &&
-			     !(c->flags & SLAB_NO_MERGE) &&
-			     !__atomic_load_n(&c->account.limit, __ATOMIC_RELAXED) && !c->reclaim &&
-			     !c->memory.reserve && !cache_has_counters(c) &&
-			     !(cache_debug_flags(c) & SLAB_DEBUG_FLAGS);
-
-		if (plain && size <= c->size && c->size - size < sizeof(void *) &&
-		    c->align % align == 0 && (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
-		    c->aliases < SLAB_STATS_MAX_ALIASES)
-			return c;
-	}
-	return NULL;
-}
+/* --- making a cache ------------------------------------------------------------------ */
 
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
@@ -241,6 +214,7 @@ static uint64_t wanted_flags(const char *name, const struct slab_cache_args *arg
 static void add(struct slab_cache *cache)
 {
 	registry_add(cache);
+	merge_add(cache);
 	if (sample_options(cache->name))
 		sample_set(cache, sample_options(cache->name));
 }
@@ -270,7 +244,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	flags |= wanted_flags(name, args);
 	if (args->reclaim)
 		flags |= SLAB_RECLAIM_ACCOUNT;
-	cache = can_merge(name, flags, args) ? find_mergeable(stride, align, flags) : NULL;
+	cache = merge_is_allowed(name, flags, args) ? merge_find(stride, align, flags) : NULL;
 	if (cache) {
 		cache = add_alias(cache, name, size);
 	} else {

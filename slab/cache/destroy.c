@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "cache/create.h"
 #include "cache/handles.h"
+#include "cache/merge.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
@@ -163,6 +164,7 @@ static void remove_cache(struct slab_cache *cache)
 {
 	count_close(cache);
 	counters_detach(cache);
+	merge_remove(cache);
 	registry_remove(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);

@@ -143,6 +143,7 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 
 	/* registry: the list of caches, under registry_lock. */
 	struct slab_cache *next, **prev_next; /* once destroyed: the free list */
+	struct slab_cache *next_mergeable, **prev_mergeable; /* of this size (cache/merge.c) */
 	bool by_size; /* one of <slab/malloc.h>'s */
 	bool complete; /* atomic: its creation is over */
 	bool dying; /* atomic: slab_cache_destroy() is at it (destroy.c) */

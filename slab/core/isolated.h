@@ -67,7 +67,7 @@ void list_walk(const struct list_walk *walk);
 
 /* flush_lock, behind threads that wait to allocate or to fork. */
 void flush_lock(struct slab_cache *cache);
-/* … for a fork, and for a thread that puts slabs back whose pages it has returned. */
+/* … for a fork. */
 void flush_lock_urgent(struct slab_cache *cache);
 /* … for an allocation; false: another thread held it for too long. */
 bool flush_lock_timed(struct slab_cache *cache);

@@ -67,6 +67,7 @@
 #include "registry/registry.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
 #include <string.h>
@@ -266,7 +267,7 @@ static void purge(struct visit *visit, struct slab *slab)
 	bool may = visit->all || decay_may_discard(slab);
 	size_t bytes = may ? give_pages(visit, slab) : 0;
 
-	flush_lock_urgent(visit->cache);
+	pthread_mutex_lock(&visit->cache->flush_lock);
 	if (bytes && !slab_options()->random)
 		put_unbacked_last(slab, visit->map);
 	if (bytes)
@@ -287,7 +288,7 @@ static void purge_all(struct visit *visit, struct slab *const *slabs, unsigned c
 	pthread_mutex_unlock(&visit->cache->flush_lock);
 	for (unsigned i = 0; i < count; i++)
 		purge(visit, slabs[i]);
-	flush_lock_urgent(visit->cache);
+	pthread_mutex_lock(&visit->cache->flush_lock);
 	signals_restore(mask);
 }
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
 
@@ -88,6 +89,30 @@ TEST(MergeTest, ManyNamesComeAndGo)
 
 	EXPECT_NE(again, nullptr);
 	EXPECT_EQ(slab_cache_destroy(again), 0);
+}
+
+/* Debug flags keep caches of one layout apart; in any order they go, the others are found. */
+TEST(MergeTest, ACacheThatIsGoneIsNotFound)
+{
+	constexpr std::size_t size = 1736;
+
+	for (const std::size_t gone : {0u, 1u, 2u}) {
+		std::vector<struct slab_cache *> caches;
+
+		for (const char *name : {"one", "two", "three"}) {
+			caches.push_back(slab_cache_create(name, size, nullptr, 0));
+			ASSERT_NE(caches.back(), nullptr);
+			EXPECT_EQ(slab_cache_debug(caches.back(), SLAB_POISON), 0);
+		}
+		EXPECT_EQ(slab_cache_destroy(caches[gone]), 0);
+		caches.erase(caches.begin() + static_cast<long>(gone));
+		for (struct slab_cache *cache : caches) {
+			EXPECT_EQ(slab_cache_debug(cache, 0), 0);
+			EXPECT_EQ(slab_cache_create("four", size, nullptr, 0), cache);
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+			EXPECT_EQ(slab_cache_destroy(cache), 0);
+		}
+	}
 }
 
 TEST(MergeTest, AnAliasesNameIsTaken)

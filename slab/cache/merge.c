@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches that others may share are linked by their size, the newest first, so a creation does
+ * not look at all caches.
+ */
+#include "cache/merge.h"
+
+#include "config/options.h"
+#include "core/cache.h"
+#include "core/pin.h"
+#include "debug/guard.h"
+#include "inspect/counters.h"
+
+#define LISTS 256u
+
+/* Flags that caches must have in common to be merged. */
+#define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
+
+static struct slab_cache *mergeable[LISTS];
+
+bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_args *args)
+{
+	return slab_options()->merge && !(flags & SLAB_NO_MERGE) && !args->ctor && !args->dtor &&
+	       !args->limit && !args->reserve && !args->reclaim && !args->rcu &&
+	       !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
+}
+
+/* All sizes are multiples of a word. */
+static struct slab_cache **list_of(size_t size)
+{
+	return &mergeable[size / sizeof(void *) % LISTS];
+}
+
+/* What a program can change about a cache. */
+static bool is_plain_now(const struct slab_cache *cache)
+{
+	return !cache_is_dying(cache) &&
+	       !__atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED) &&
+	       !cache_has_counters(cache) && !(cache_debug_flags(cache) & SLAB_DEBUG_FLAGS);
+}
+
+struct slab_cache *merge_find(size_t size, size_t align, uint64_t flags)
+{
+	for (struct slab_cache *c = *list_of(size); c; c = c->next_mergeable)
+		if (c->size == size && c->align % align == 0 &&
+		    (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
+		    c->aliases < SLAB_STATS_MAX_ALIASES && is_plain_now(c))
+			return c;
+	return NULL;
+}
+
+void merge_add(struct slab_cache *cache)
+{
+	struct slab_cache **first = list_of(cache->size);
+
+	if (cache->ctor || cache->dtor || cache->rcu || cache->flags & SLAB_NO_MERGE ||
+	    cache->reclaim || cache->memory.reserve)
+		return;
+	cache->next_mergeable = *first;
+	cache->prev_mergeable = first;
+	if (*first)
+		(*first)->prev_mergeable = &cache->next_mergeable;
+	*first = cache;
+}
+
+void merge_remove(struct slab_cache *cache)
+{
+	if (!cache->prev_mergeable)
+		return;
+	*cache->prev_mergeable = cache->next_mergeable;
+	if (cache->next_mergeable)
+		cache->next_mergeable->prev_mergeable = cache->prev_mergeable;
+}
