@@ -140,6 +140,7 @@ TEST_F(VforkTest, AChildThatOnlyExitsDisturbsNoThread)
 {
 	EXPECT_EQ(run(children,
 		      [](unsigned) {
+			      /* NOLINTNEXTLINE(bugprone-unsafe-functions): what is tested */
 			      const pid_t child = vfork();
 
 			      if (child == 0)
