@@ -444,7 +444,7 @@ TEST_F(DescriptorsTest, ACancelledThreadOpensTheLoopsDescriptorOnceMore)
 		return nullptr;
 	};
 
-	EXPECT_EQ(run_in_child([this, open_again] {
+	EXPECT_EQ(run_in_child([open_again] {
 			  pthread_t thread;
 
 			  slab_control_fd();

@@ -118,7 +118,9 @@ void handle_by(int signal, void (*handler)(int, siginfo_t *, void *), int flags 
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
 			static const char text[] = #condition "\n";                                \
-			return write(STDERR_FILENO, text, sizeof(text) - 1) ? WRONG : WRONG;       \
+			[[maybe_unused]] const ssize_t written =                                   \
+				write(STDERR_FILENO, text, sizeof(text) - 1);                      \
+			return WRONG;                                                              \
 		}                                                                                  \
 	} while (0)
 

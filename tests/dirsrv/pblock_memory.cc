@@ -30,8 +30,12 @@ std::set<const void *> &living()
 bool fails()
 {
 	ever++;
-	if (until_failure == none || until_failure--)
+	if (until_failure == none)
 		return false;
+	if (until_failure > 0) {
+		until_failure--;
+		return false;
+	}
 	until_failure = none;
 	failed = true;
 	errno = ENOMEM;

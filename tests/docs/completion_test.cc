@@ -289,8 +289,8 @@ TEST_F(ZshTest, IsLoadedForThePrograms)
 	const std::string zsh = find_program("zsh");
 	const result got =
 		run_tool({zsh, "-f", "-c",
-			  "fpath=($1 $fpath); autoload -Uz compinit && compinit -u -D && "
-			  "print $_comps[slabinfo] $_comps[slab-exporter]",
+			  ("fpath=($1 $fpath); autoload -Uz compinit && compinit -u -D && "
+			   "print $_comps[slabinfo] $_comps[slab-exporter]"),
 			  "zsh", completion("")});
 
 	EXPECT_EQ(got.out, "_slabinfo _slab-exporter\n") << got.err;

@@ -122,7 +122,7 @@ TEST_F(PiecesTest, PiecesAreTheSameHoweverFarApart)
 
 TEST_F(PiecesTest, MorePiecesThanTheKernelTakesAtOnce)
 {
-	std::string pieces(3000, '\0'), whole(3000, '\0');
+	std::string pieces(3000, '\0');
 
 	ASSERT_NE(largest, nullptr);
 	EXPECT_EQ(read(1, 3, 3000), picked(1, 3, 3000));

@@ -67,8 +67,10 @@ static const char *rate_text(char text[SIZE_TEXT], uint64_t amount, uint64_t ms,
 {
 	const double rate = (double)amount * 60000 / (double)(ms ? ms : 1);
 
-	if (ms < RATE_MS_MIN)
-		return strcpy(text, "-");
+	if (ms < RATE_MS_MIN) {
+		snprintf(text, SIZE_TEXT, "-");
+		return text;
+	}
 	if (rate >= 10)
 		return is_bytes ? size_text(text, (uint64_t)rate)
 				: count_text(text, (uint64_t)rate);

@@ -81,16 +81,17 @@ static void fill(struct series_list *list, const struct samples *samples, const 
 static bool make(struct series_list *list, const struct samples *samples, size_t most,
 		 const struct ranked *ranked, size_t *places)
 {
-	size_t caches = samples->names_count;
+	size_t caches = samples->names_count, lines;
 
 	/* A line for one other cache is no worse than one for "others". */
 	if (caches <= most + 1)
 		most = caches;
 	list->others = caches - most;
-	list->series = calloc(most + 1, sizeof(*list->series));
+	lines = most + (list->others > 0);
+	list->series = calloc(lines ? lines : 1, sizeof(*list->series));
 	if (!list->series)
 		return false;
-	list->count = most + (list->others > 0);
+	list->count = lines;
 	for (size_t i = 0; i < list->count; i++) {
 		if (!make_values(&list->series[i], samples->count))
 			return false;

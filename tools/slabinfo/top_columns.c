@@ -73,7 +73,7 @@ const char *top_size_text(const struct top *top, char text[NUMBER_TEXT], uint64_
 const char *top_rate_text(char text[NUMBER_TEXT], double rate)
 {
 	if (rate < 0)
-		strcpy(text, "-");
+		snprintf(text, NUMBER_TEXT, "-");
 	else if (rate > 0 && rate < 9.95)
 		snprintf(text, NUMBER_TEXT, "%.1f", rate);
 	else

@@ -18,7 +18,14 @@ static const char state_letters[STATES] = {
 
 static enum style state_style(enum slab_state state)
 {
-	return (enum style)(STYLE_STATE + (unsigned)state);
+	static const enum style styles[STATES] = {
+		[STATE_CURRENT] = STYLE_SLAB_CURRENT, [STATE_CPU] = STYLE_SLAB_CPU,
+		[STATE_PARTIAL] = STYLE_SLAB_PARTIAL, [STATE_FULL] = STYLE_SLAB_FULL,
+		[STATE_DEBUG] = STYLE_SLAB_DEBUG,     [STATE_LEGACY] = STYLE_SLAB_LEGACY,
+		[STATE_GUARDED] = STYLE_SLAB_GUARDED,
+	};
+
+	return styles[state];
 }
 
 /* An empty slab has the lightest shade, not a blank. */

@@ -21,8 +21,14 @@ enum style {
 	STYLE_HEAD,        /* titles of columns */
 	STYLE_SORTED,      /* the title of the column that orders the rows */
 	STYLE_SELECTED,    /* the chosen row */
-	STYLE_STATE,       /* a slab's state; one style for each (top_map.h) */
-	STYLE_COUNT = STYLE_STATE + 8
+	STYLE_SLAB_CURRENT, /* slabs by their state (occupancy.h) */
+	STYLE_SLAB_CPU,
+	STYLE_SLAB_PARTIAL,
+	STYLE_SLAB_FULL,
+	STYLE_SLAB_DEBUG,
+	STYLE_SLAB_LEGACY,
+	STYLE_SLAB_GUARDED,
+	STYLE_COUNT
 };
 
 /* One place of the screen; empty text is a blank. */

@@ -38,19 +38,19 @@ static void set_colours(void)
 		[STYLE_BAD] = COLOR_RED,
 		[STYLE_BAR] = COLOR_GREEN,
 		[STYLE_DEBUG_FLAGS] = COLOR_MAGENTA,
-		[STYLE_STATE + STATE_CURRENT] = COLOR_GREEN,
-		[STYLE_STATE + STATE_CPU] = COLOR_CYAN,
-		[STYLE_STATE + STATE_PARTIAL] = COLOR_YELLOW,
-		[STYLE_STATE + STATE_DEBUG] = COLOR_MAGENTA,
-		[STYLE_STATE + STATE_LEGACY] = COLOR_RED,
-		[STYLE_STATE + STATE_GUARDED] = COLOR_BLUE,
+		[STYLE_SLAB_CURRENT] = COLOR_GREEN,
+		[STYLE_SLAB_CPU] = COLOR_CYAN,
+		[STYLE_SLAB_PARTIAL] = COLOR_YELLOW,
+		[STYLE_SLAB_DEBUG] = COLOR_MAGENTA,
+		[STYLE_SLAB_LEGACY] = COLOR_RED,
+		[STYLE_SLAB_GUARDED] = COLOR_BLUE,
 	};
 
 	if (!has_colors())
 		return;
 	start_color();
 	use_default_colors();
-	for (short i = 0; i < STYLE_COUNT; i++)
+	for (int i = 0; i < STYLE_COUNT; i++)
 		init_pair((short)(i + 1), colours[i] ? colours[i] : -1, -1);
 }
 
@@ -120,8 +120,8 @@ static attr_t attributes(enum style style)
 		[STYLE_HEAD] = A_REVERSE,
 		[STYLE_SORTED] = A_REVERSE | A_BOLD,
 		[STYLE_SELECTED] = A_REVERSE,
-		[STYLE_STATE + STATE_CURRENT] = A_BOLD,
-		[STYLE_STATE + STATE_GUARDED] = A_BOLD,
+		[STYLE_SLAB_CURRENT] = A_BOLD,
+		[STYLE_SLAB_GUARDED] = A_BOLD,
 	};
 
 	return plain[style] | (has_colors() ? COLOR_PAIR(style + 1) : 0);
