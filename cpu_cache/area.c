@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Areas of slots: CPU_AREA_SLOTS users by all possible CPUs, laid out
+ * Areas of slots and LIFOs: CPU_AREA_SLOTS users by all possible CPUs, laid out
  * [cpu][user], in one lazily filled mapping.
  *
  * The fast path indexes with the CPU's id unchecked, so there is a row for every id that
@@ -12,7 +12,8 @@
  *
  * Two more rows stand before CPU 0: what threads without restartable sequences
  * read as their CPU is -1 or -2, and the fast path indexes with it unchecked.
- * These rows never change: no current slab, and no place for a last-freed object.
+ * These rows never change: no current slab, no place for a last-freed object, and closed, so
+ * that no object goes to the LIFO.
  */
 #include "cpu_cache.h"
 
@@ -25,8 +26,16 @@
 #include <unistd.h>
 
 #define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
-/* For 835,584 users: the limit that slab_cache_create() has. */
+/* For 643,072 users: the limit that slab_cache_create() has. */
 #define AREAS_MAX 4096u
+/* At the end of a row. */
+#define LIFOS_OFFSET ((1L << CPU_AREA_SHIFT) - (long)(CPU_AREA_SLOTS * sizeof(struct cpu_lifo)))
+
+_Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
+_Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots end before LIFOs");
+
+/* Words of the row of CPU -1, in which no event is counted. */
+enum { ROW_AREA, ROW_LIFOS };
 
 static struct area {
 	char *row0;
@@ -146,11 +155,19 @@ static char *slots_init(unsigned number, unsigned i)
 {
 	char *slots = areas[number].row0 + i * sizeof(struct cpu_slot);
 
-	for (long row = -ROWS_BEFORE; row < 0; row++)
+	for (long row = -ROWS_BEFORE; row < 0; row++) {
 		cpu_slot(slots, row)->last_freed = 1;
-	/* No event is counted in that row. */
-	cpu_slot(slots, -1)->event[0] = number;
+		cpu_slot(slots, row)->closed = 1;
+	}
+	cpu_slot(slots, -1)->event[ROW_AREA] = number;
+	cpu_slot(slots, -1)->event[ROW_LIFOS] =
+		(uintptr_t)(areas[number].row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
 	return slots;
+}
+
+char *cpu_slots_lifos(char *slots)
+{
+	return (char *)(uintptr_t)cpu_slot(slots, -1)->event[ROW_LIFOS];
 }
 
 /* A place in an area; CPU_AREA_SLOTS: it is full. */
@@ -189,19 +206,23 @@ char *cpu_slots_create(void)
 
 void cpu_slots_touch(const char *slots)
 {
+	char *lifos = cpu_slots_lifos((char *)slots);
+
 	for (unsigned cpu = 0; cpu < rows; cpu++) {
 		const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
 
 		/* It may lie on two pages. */
 		__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
 		__atomic_load_n(&slot->event[CPU_EVENTS - 1], __ATOMIC_RELAXED);
+		__atomic_load_n(&cpu_lifo(lifos, cpu)->count, __ATOMIC_RELAXED);
 	}
 }
 
 void cpu_slots_destroy(char *slots)
 {
-	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[0];
+	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[ROW_AREA];
 	const size_t i = (size_t)(slots - areas[number].row0) / sizeof(struct cpu_slot);
+	char *lifos = cpu_slots_lifos(slots);
 
 	/* Rows that no thread touched are only read now. */
 	for (unsigned cpu = 0; cpu < rows; cpu++) {
@@ -210,6 +231,8 @@ void cpu_slots_destroy(char *slots)
 
 		if (memcmp(slot, &empty, sizeof(empty)) != 0)
 			memset(slot, 0, sizeof(*slot));
+		if (cpu_lifo(lifos, cpu)->count)
+			cpu_lifo(lifos, cpu)->count = 0;
 	}
 	areas[number].used[i / 64] &= ~(UINT64_C(1) << i % 64);
 	if (number < roomy)

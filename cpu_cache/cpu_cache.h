@@ -11,6 +11,13 @@
  * 16-bit offsets beside the objects, not in them. The slot also holds the
  * *last-freed* object, of any slab: the next allocation returns it.
  *
+ * Beside its slot a CPU has a *LIFO* of freed objects: pointers to objects of slabs that it
+ * does not own. A free goes there when neither the last-freed word nor an owned slab takes
+ * the object; an allocation comes from there when the current slab is exhausted. So a load
+ * with random lifetimes, in which nearly all slabs are full, seldom moves slabs. A full LIFO
+ * stays full: further objects go to their slabs. As allocations and frees make the number of
+ * its objects rise and fall at random, one in CPU_LIFO_MAX operations finds it full or empty.
+ *
  * A free detects a double free when the object is the last-freed one, on top of
  * its stack, or the newest of the remote batch: one comparison with a word that
  * is loaded anyway. A freelist that holds all objects of its slab accepts no
@@ -35,6 +42,7 @@
 #include "slots.h"
 
 #define CPU_BATCH_MAX 64
+#define CPU_LIFO_MAX 63u
 #define CPU_EVENTS 16
 
 /* One CPU's slot. Only sections of that CPU write the first four words. */
@@ -52,6 +60,13 @@ struct cpu_slot {
 	uint16_t remote_batch_buf[CPU_BATCH_MAX]; /* offsets in units of 8 bytes */
 	uint64_t event[CPU_EVENTS];          /* the user's counters, kept without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
+
+/* One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked. Only
+ * restartable sequences have one: a locked push would cost as much as it spares. */
+struct cpu_lifo {
+	uint64_t count;
+	void *obj[CPU_LIFO_MAX];
+};
 
 /* What became of a section. */
 enum cpu_result {
@@ -79,8 +94,15 @@ struct cpu_engine {
 	int (*cpu)(void);
 	/* One object off the current slab; NULL: miss or moved. */
 	void *(*pop)(char *slots);
-	/* The last-freed object, whether or not there is a current slab. */
-	void *(*pop_last_freed)(char *slots);
+	/* The last-freed object, or else the newest of the LIFO, whether or not there is a
+	 * current slab. */
+	void *(*pop_held)(char *slots);
+	/* The newest object of the LIFO, while there is a current slab. */
+	void *(*lifo_pop)(char *slots);
+	/* An object of a slab that `cpu` does not own; a miss means that it does, or that there
+	 * are `max` objects in the LIFO; double: it is the last-freed object, or the newest. */
+	enum cpu_result (*lifo_push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
+				     uint64_t max);
 	/* Push onto a slab that `cpu` owns; double: it is the last-freed object, or on top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Up to n objects off the current slab: how many. */

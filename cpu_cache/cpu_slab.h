@@ -60,6 +60,15 @@ static inline uint16_t cpu_slab_offset8(const struct cpu_slab *slab, const void 
 	return (uint16_t)((size_t)((const char *)obj - slab->base) >> 3);
 }
 
+/* Is obj the start of an object of the slab, be it one that was never handed out? */
+static inline bool cpu_slab_is_object(const struct cpu_slab *slab, const void *obj)
+{
+	size_t offset = (size_t)((const char *)obj - slab->base), offset8 = offset / 8;
+	size_t index = (uint32_t)((uint16_t)offset8 * slab->reciprocal >> 32);
+
+	return offset % 8 == 0 && index < slab->room && index * slab->size8 == offset8;
+}
+
 static inline void *cpu_slab_object(const struct cpu_slab *slab, uint16_t offset8)
 {
 	return slab->base + ((size_t)offset8 << 3);

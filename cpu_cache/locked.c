@@ -47,10 +47,21 @@ static enum cpu_result leave(struct cpu_slot *slot, bool done)
 	return done ? CPU_DONE : CPU_MISS;
 }
 
-void *cpu_locked_pop_last_freed(char *slots)
+void *cpu_locked_pop_held(char *slots)
 {
 	(void)slots;
 	return NULL;
+}
+
+enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
+				     uint64_t max)
+{
+	(void)slots;
+	(void)cpu;
+	(void)slab;
+	(void)offset8;
+	(void)max;
+	return CPU_MISS;
 }
 
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)

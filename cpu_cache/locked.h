@@ -18,8 +18,10 @@ void cpu_slot_unlock(struct cpu_slot *slot);
 /* The CPU we run on, or 0 when the kernel does not say. */
 int cpu_locked_cpu(void);
 
-/* Only the rseq engine has a last-freed object. */
-void *cpu_locked_pop_last_freed(char *slots);
+/* Only the rseq engine has a last-freed object and a LIFO: there is none. */
+void *cpu_locked_pop_held(char *slots);
+enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
+				     uint64_t max);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
 					struct cpu_slab *last, unsigned n);

@@ -12,8 +12,16 @@
  *                 last_freed(c) set: obj = last_freed(c);       commit last_freed(c) = 0
  *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
  *                 (cmpxchg16b: owner(s) must be c; current may be stale)
- * pop_last_freed  section on c: not closed(c); obj = last_freed(c);
- *                                                               commit last_freed(c) = 0
+ * lifo_pop        section on c: current(c) must exist; n = lifo_count(c) > 0;
+ *                 obj = lifo(c)[n - 1];                         commit lifo_count(c) = n - 1
+ *                 (rseq only, as the next two)
+ * pop_held        section on c: not closed(c); obj = last_freed(c);
+ *                                                               commit last_freed(c) = 0, else
+ *                 section on c: not closed(c); n = lifo_count(c) > 0;
+ *                 obj = lifo(c)[n - 1];                         commit lifo_count(c) = n - 1
+ * lifo_push       section on c: not closed(c); last_freed(c) = obj: double, else
+ *                 owner(s) is not c; n = lifo_count(c) < max; lifo(c)[n - 1] = obj: double,
+ *                 else lifo(c)[n] = obj;                        commit lifo_count(c) = n + 1
  * push            section on c: last_freed(c) empty;            commit last_freed(c) = obj
  *                 (rseq only), else
  *                 last_freed(c) = obj, read anywhere: double, else
@@ -45,7 +53,7 @@
  *                 not free is never in a last-freed word, of any CPU, at any time. An entry of
  *                 a stack counts only while c owns the slab, so it is read in a section. Below
  *                 a stack stands CPU_STACK_BOTTOM, which is no object; neither is the 1 in the
- *                 last-freed words of threads without a CPU.
+ *                 last-freed words of threads without a CPU, nor the count below a LIFO.
  *
  * full            as many objects are free as the slab has, and here is one more: at least one
  *                 was freed twice, this one or another. So nothing is ever written behind a stack.
@@ -54,25 +62,26 @@
  * the order in which they stand here. Under a slot's lock it is the lock that orders.
  *   owner(s)     acquire before height(s): pairs with the release of cpu_slab_set_owner(), on
  *                any CPU, after which the entries put in while it was isolated are seen
- *   closed(c)    acquire before last_freed, current, partial, batch: pairs with the release
- *                that opens the slot, after which all is seen that was taken while it was closed
+ *   closed(c)    acquire before last_freed, current, partial, batch, lifo_count: pairs with the
+ *                release that opens the slot, after which all is seen that was taken while it
+ *                was closed
  *   height(s)    of a slab that CPUs work on it is a guess outside of sections; a thread that
  *                isolates the slab has fenced before
- *   current(c)   the commit of install is a release, the load of pop needs no acquire: both
- *                are of CPU c, and install has acquired closed(c)
- *   last_freed(c), batch(c)   by other threads only after a fence, last_freed by an exchange
- *                (acquire, release)
+ *   current(c)   the commit of install is a release, the load of pop and lifo_pop needs no
+ *                acquire: all are of CPU c, and install has acquired closed(c)
+ *   last_freed(c), batch(c), lifo_count(c)   by other threads only after a fence, last_freed by
+ *                an exchange (acquire, release)
  *   handed_off(c)  pushed with release, exchanged for none with acquire
  * A fence is a full barrier for the caller and for each CPU that runs a thread of the
  * process.
  *
  * A thread that closes a slot and then fences has it for itself: no section on it
- * commits any more, except pop and push on slabs that the CPU still owns. Taking
+ * commits any more, except pop and push on slabs that the CPU still owns, and lifo_pop. Taking
  * current and clearing the owner of each slab, then fencing once more, ends
  * those too.
  *
- * pop always reads current before last_freed: so it does not take the last-freed
- * object that another thread takes. push needs no such check: it only sets an
+ * pop always reads current before last_freed, and lifo_pop before lifo_count: so they do not
+ * take an object that another thread takes. push needs no such check: it only sets an
  * empty last_freed, and another thread that empties it does so by an exchange,
  * after the first fence.
  */

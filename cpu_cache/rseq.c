@@ -60,7 +60,32 @@ static void *engine_pop(char *slots)
 	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
-static void *engine_pop_last_freed(char *slots)
+/* The entry of a LIFO of n objects, if that is what it has. The condition on the number of
+ * objects is checked; the caller sets what is committed. */
+static struct rseq_op op_on_newest(struct rseq_op op, const struct cpu_lifo *lifo, uint64_t n,
+				   void **ret_obj)
+{
+	op_check(&op, 1, &lifo->count, n);
+	op.from = (const uint16_t *)&lifo->obj[n - 1];
+	op.to = (uint16_t *)ret_obj;
+	op.count = sizeof(*ret_obj) / sizeof(*op.to);
+	return op;
+}
+
+static void *pop_newest(char *slots, int cpu)
+{
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED), value = n - 1;
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &value);
+	void *obj;
+
+	if (!n)
+		return NULL;
+	op = op_on_newest(op, lifo, n, &obj);
+	return commit(&op) == CPU_DONE ? obj : NULL;
+}
+
+static void *engine_pop_held(char *slots)
 {
 	int cpu = rseq_cpu();
 
@@ -71,8 +96,49 @@ static void *engine_pop_last_freed(char *slots)
 	uint64_t last_freed = __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
 	struct rseq_op op = op_on(slot, cpu, &slot->last_freed, &zero);
 
+	if (!last_freed)
+		return pop_newest(slots, cpu);
 	op_check(&op, 1, &slot->last_freed, last_freed);
-	return last_freed && commit(&op) == CPU_DONE ? (void *)last_freed : NULL;
+	return commit(&op) == CPU_DONE ? (void *)last_freed : NULL;
+}
+
+static void *engine_lifo_pop(char *slots)
+{
+	char *lifos = cpu_slots_lifos(slots);
+	void *obj;
+
+	return rseq_lifo_pop(&slots, &lifos, cpu_rseq_offset, &obj) ? obj : NULL;
+}
+
+/* A section, since an entry that was popped stays where it was. */
+static enum cpu_result read_newest(const struct cpu_slot *slot, int cpu,
+				   const struct cpu_lifo *lifo, uint64_t n, void **ret_obj)
+{
+	uint64_t scratch;
+	struct rseq_op op = op_on_newest(op_on(slot, cpu, &scratch, &zero), lifo, n, ret_obj);
+
+	return commit(&op);
+}
+
+static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *slab,
+					uint16_t offset8, uint64_t max)
+{
+	char *lifos = cpu_slots_lifos(slots);
+	const struct cpu_slot *slot = cpu_slot(slots, cpu);
+	const struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
+	void *obj = cpu_slab_object(slab, offset8), *newest = NULL;
+
+	if (rseq_lifo_push(&slots, &lifos, slab, obj, &max, cpu_rseq_offset))
+		return CPU_DONE;
+	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) == (uintptr_t)obj)
+		return CPU_DOUBLE;
+
+	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
+	enum cpu_result result = n ? read_newest(slot, cpu, lifo, n, &newest) : CPU_DONE;
+
+	if (result != CPU_DONE)
+		return result;
+	return newest == obj ? CPU_DOUBLE : CPU_MISS;
 }
 
 /* The entry on top of a stack of this height. A section: another thread may revoke the slab
@@ -359,7 +425,9 @@ const struct cpu_engine cpu_engine_rseq = {
 	.name = "rseq",
 	.cpu = rseq_cpu,
 	.pop = engine_pop,
-	.pop_last_freed = engine_pop_last_freed,
+	.pop_held = engine_pop_held,
+	.lifo_pop = engine_lifo_pop,
+	.lifo_push = engine_lifo_push,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,

@@ -7,14 +7,22 @@
 #include <stdint.h>
 
 struct cpu_slot;
+struct cpu_lifo;
 
-/* Slots lie [cpu][user]: a CPU's slots share pages, an unused CPU has none. */
-#define CPU_AREA_SHIFT 16
-#define CPU_AREA_SLOTS ((UINT32_C(1) << CPU_AREA_SHIFT) / sizeof(struct cpu_slot))
+/* Slots lie [cpu][user], and behind a CPU's slots its LIFOs: a CPU's slots share pages, so do
+ * its LIFOs, and an unused CPU has neither. */
+#define CPU_AREA_SHIFT 17
+#define CPU_AREA_SLOTS                                                                             \
+	((UINT32_C(1) << CPU_AREA_SHIFT) / (sizeof(struct cpu_slot) + sizeof(struct cpu_lifo)))
 
 static inline struct cpu_slot *cpu_slot(char *slots, long cpu)
 {
 	return (struct cpu_slot *)(slots + cpu * (1L << CPU_AREA_SHIFT));
+}
+
+static inline struct cpu_lifo *cpu_lifo(char *lifos, long cpu)
+{
+	return (struct cpu_lifo *)(lifos + cpu * (1L << CPU_AREA_SHIFT));
 }
 
 /* Words of the largest mask of CPUs that is understood: 8192 CPUs. */
@@ -54,6 +62,8 @@ char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
 /* Read all rows, so that cpu_slots_destroy(), under a lock, takes no page faults. */
 void cpu_slots_touch(const char *slots);
+/* The LIFOs that belong to them. */
+char *cpu_slots_lifos(char *slots);
 /* Calls fn for the slot of each user and each CPU that threads may run on. */
 void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
 /* Slots of a user whose allocations all take the slow path: always empty, read-only. */

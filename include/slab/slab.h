@@ -183,7 +183,7 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *            constructor; SLAB_TYPESAFE_BY_RCU without args.rcu; isolate or migrate
  *            alone, or without a constructor
  *   EEXIST   a cache of this name exists
- *   ENOMEM   no memory, for the cache or for its reserve; or 835,584 caches exist
+ *   ENOMEM   no memory, for the cache or for its reserve; or 643,072 caches exist
  * slab_create_error() returns the reason. With SLAB_PANIC the process aborts instead, with
  * a message that has the reason.
  * Creation compares the names of all caches. With 8,000 caches it takes 0.3 ms, during

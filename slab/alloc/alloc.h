@@ -8,9 +8,12 @@
 
 struct slab;
 struct slab_cache;
-void *slab_alloc_slow(struct slab_cache *cache);
-/* For slab_malloc(): of object_size bytes, `caller` requested `requested`. */
+/* What the first sequence missed: from the CPU's LIFO, or else by slab_alloc_requested(). Of
+ * object_size bytes, `caller` requested `requested`. */
+void *slab_alloc_second(struct slab_cache *cache, size_t requested, const void *caller);
 void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
+/* … to the CPU's LIFO, or else by slab_free_from(). The slab is untagged. */
+void slab_free_second(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
 /* … for `caller`. */
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);

@@ -103,9 +103,15 @@ __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, s
 	return alloc_anywhere(cache, requested, caller);
 }
 
-SLAB_SLOWPATH void *slab_alloc_slow(struct slab_cache *cache)
+__attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct slab_cache *cache,
+									  size_t requested,
+									  const void *caller)
 {
-	return slab_alloc_requested(cache, cache->object_size, __builtin_return_address(0));
+	void *obj;
+
+	if (SLAB_LIKELY(rseq_lifo_pop(&cache->slots, &cache->cpu_lifos, cpu_rseq_offset, &obj)))
+		return obj;
+	return slab_alloc_requested(cache, requested, caller);
 }
 
 void *slab_zalloc(struct slab_cache *cache)
@@ -113,7 +119,7 @@ void *slab_zalloc(struct slab_cache *cache)
 	void *obj;
 
 	if (!rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
-		obj = slab_alloc_requested(cache, cache->object_size, __builtin_return_address(0));
+		obj = slab_alloc_second(cache, cache->object_size, __builtin_return_address(0));
 	return obj ? memset(obj, 0, cache->object_size) : NULL;
 }
 
@@ -129,7 +135,7 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 
 		if (rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
 			return obj;
-		return slab_alloc_requested(cache, request.requested, request.caller);
+		return slab_alloc_second(cache, request.requested, request.caller);
 	}
 	if (cache->magic != CACHE_MAGIC || node < 0 || (unsigned)node >= topology_nodes()) {
 		errno = EINVAL;

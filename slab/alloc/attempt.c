@@ -48,7 +48,7 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 	while (!obj) {
 		if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
 			return debug_alloc(cache, -1, false, requested, caller);
-		obj = cpu_engine->pop(cache->cpu_slots);
+		obj = cpu_pop(cache);
 		if (obj)
 			break;
 		switch (cache_refill(cache, SLAB_ALLOC_FULL)) {

@@ -64,10 +64,10 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		done += got;
 		if (got)
 			continue;
-		/* The stack is exhausted; the last-freed object may be left, and be all that
-		 * a CPU without a current slab holds. */
-		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_last_freed(cache->cpu_slots)
-						      : cpu_engine->pop(cache->cpu_slots);
+		/* The stack is exhausted; the last-freed object and those of the LIFO may be
+		 * left, and be all that a CPU without a current slab holds. */
+		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_held(cache->cpu_slots)
+						      : cpu_pop(cache);
 		if (objs[done]) {
 			done++;
 			continue;

@@ -83,6 +83,7 @@ static bool measure_on(char *slots, int cpu, struct count_cost *cost)
 	cpu_slab_put(&only.slab.cpu, 1, &offset8);
 	cpu_slab_set_owner(&only.slab.cpu, (uint32_t)cpu);
 	cache.cpu_slots = slots;
+	cache.cpu_lifos = cpu_slots_lifos(slots);
 	if (cpu_engine->install(slots, cpu, &only.slab.cpu) != CPU_DONE)
 		return false;
 	return compare_ways(slots, cost);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fast paths, alone. Each is one restartable sequence (rseq.h of cpu_cache). What
- * it cannot do is done out of line, by a tail call.
+ * it cannot do is done out of line, by a tail call: at first by a second sequence, on the
+ * LIFO of the CPU.
  *
  * There is one test for everything unusual: a CPU without a current slab. A
  * cache that is new, closed, zeroing, or served by another engine looks just
@@ -10,20 +11,22 @@
 #include "rseq.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
-#include "core/cache.h"
+#include "core/slab.h"
 #include "core/user_pointer.h"
 #include "pages/segment.h"
 
-void *slab_alloc(struct slab_cache *cache)
+#define FASTPATH __attribute__((aligned(CPU_CACHELINE)))
+
+FASTPATH void *slab_alloc(struct slab_cache *cache)
 {
 	void *obj;
 
 	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
 		return obj;
-	return slab_alloc_slow(cache);
+	return slab_alloc_second(cache, cache->object_size, __builtin_return_address(0));
 }
 
-void slab_free(struct slab_cache *cache, void *obj)
+FASTPATH void slab_free(struct slab_cache *cache, void *obj)
 {
 	if (SLAB_UNLIKELY(!obj))
 		return;
@@ -31,8 +34,11 @@ void slab_free(struct slab_cache *cache, void *obj)
 	bool other;
 	struct slab *slab = slab_of_user(obj, cache, &other);
 
-	if (SLAB_LIKELY(!other) &&
-	    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+	if (SLAB_UNLIKELY(other)) {
+		slab_free_slow(cache, obj, slab);
 		return;
-	slab_free_slow(cache, obj, slab);
+	}
+	if (SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+		return;
+	slab_free_second(cache, obj, slab, __builtin_return_address(0));
 }

@@ -3,6 +3,9 @@
  * Frees off the fast path: of objects whose slab another CPU owns, whose slab
  * is full, or that are no objects of this cache.
  *
+ * Objects of slabs that the CPU does not own go to its LIFO by a second sequence, while
+ * that is not full. For the others:
+ *
  * The CPU's slot collects objects of one slab of another owner, as offsets: the
  * remote batch. One exchange hands it over. A full slab belongs to
  * the first CPU that frees into it, so its next objects are freed locally.
@@ -62,6 +65,14 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	return true;
 }
 
+/* To the CPU's LIFO, unless the object lies on another node: those go home. */
+static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
+				 uint16_t offset8)
+{
+	return cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8,
+				     slab_is_near(slab, cpu) ? cache->lifo_max : 0);
+}
+
 static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
@@ -71,6 +82,8 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 		enum cpu_result result =
 			cpu_engine->push(cache->cpu_slots, cpu, &slab->cpu, offset8);
 
+		if (result == CPU_MISS)
+			result = lifo_push(cache, cpu, slab, offset8);
 		if (result == CPU_DONE)
 			return;
 		if (result == CPU_DOUBLE) {
@@ -114,6 +127,21 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
 		return;
 	free_object(cache, obj, slab, caller);
+}
+
+__attribute__((noinline, aligned(CPU_CACHELINE))) void slab_free_second(struct slab_cache *cache,
+									void *obj,
+									struct slab *slab,
+									const void *caller)
+{
+	if (SLAB_LIKELY(cpu_slab_is_object(&slab->cpu, obj)) &&
+	    SLAB_LIKELY(slab_is_near(slab, cpu_rseq_number())) &&
+	    SLAB_LIKELY(rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
+				       &cache->lifo_max, cpu_rseq_offset))) {
+		idle_kick();
+		return;
+	}
+	slab_free_from(cache, obj, slab, caller);
 }
 
 SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)

@@ -48,6 +48,7 @@
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
+#define CPU_LIFO_BYTES (1u << 18) /* of objects, in a LIFO */
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
 
@@ -114,12 +115,14 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
 	cache->min_partial = choose_min_partial(size);
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
+	cache->lifo_max = clamp((unsigned)(CPU_LIFO_BYTES / size), 0, CPU_LIFO_MAX);
 }
 
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
 	cache->cpu_slots = cache->geometry && cpu_slots_none() ? slots_create() : NULL;
+	cache->cpu_lifos = cache->cpu_slots ? cpu_slots_lifos(cache->cpu_slots) : NULL;
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
 	cache->rcu_slots = cache->rcu ? rcu_slots(cache->rcu) : cpu_slots_none();
 	if (cache->cpu_slots && (cache->rcu || !rcu))

@@ -68,7 +68,7 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 
 	if (!cache)
 		cache = class_create(class);
-	return cache ? slab_alloc_requested(cache, size, caller) : NULL;
+	return cache ? slab_alloc_second(cache, size, caller) : NULL;
 }
 
 /* From a class's cache, as slab_alloc(). */
@@ -166,9 +166,12 @@ static inline void free_for(void *ptr, const void *caller)
 		struct slab *slab = slab_of(ptr);
 		struct slab_cache *cache = plain_size_cache(slab);
 
-		if (SLAB_LIKELY(cache) &&
-		    SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, ptr, cpu_rseq_offset)))
+		if (SLAB_LIKELY(cache)) {
+			if (SLAB_UNLIKELY(!rseq_push(&cache->cpu_slots, &slab->cpu, ptr,
+						     cpu_rseq_offset)))
+				slab_free_second(cache, ptr, slab, caller);
 			return;
+		}
 	}
 	free_slow_for(ptr, caller);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"
+#include "registry/name_table.h"
 #include "registry/registry.h"
 #include "stats/reply.h"
 

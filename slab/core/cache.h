@@ -105,6 +105,8 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	 * others are constant. */
 	char *slots; /* for allocations; cpu_slots_none() sends all to the slow path */
 	char *cpu_slots; /* frees, and the slow paths */
+	char *cpu_lifos; /* the LIFOs of cpu_slots */
+	uint64_t lifo_max; /* objects in one of them */
 	char *rcu_slots; /* frees that wait for a grace period; without RCU as `slots` */
 
 	/* cache/create.c sets these before another thread knows the cache. Constant, but for the

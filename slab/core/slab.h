@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "core/cache.h"
 #include "pages/segment.h"
+#include "pages/topology.h"
 
 /* Tags of cpu.user. */
 #define SLAB_TAG_DEBUG ((uintptr_t)1) /* freed by debug_free(), under the node's lock */
@@ -63,6 +65,12 @@ static inline void slab_clear_freed(const struct slab *slab, void *obj)
 {
 	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
 		memset(obj, 0, slab_size(slab));
+}
+
+/* Does it lie on the node of this CPU? */
+static inline bool slab_is_near(const struct slab *slab, int cpu)
+{
+	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_node_of_cpu(cpu);
 }
 
 /* --- states (slab_state.c) --------------------------------------------------------------- */

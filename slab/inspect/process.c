@@ -7,6 +7,7 @@
 #include "bug/layout.h"
 #include "inspect/walk.h"
 #include "pages/os.h"
+#include "registry/name_table.h"
 #include "registry/registry.h"
 
 #include <errno.h>

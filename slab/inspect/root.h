@@ -25,7 +25,7 @@
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 
 /* What never changes: magic, bytes, version. */
-#define ROOT_FIELDS_MAX 112
+#define ROOT_FIELDS_MAX 120
 
 struct slab_root {
 	uint64_t magic;
@@ -103,6 +103,8 @@ extern struct slab_root slab_root;
 		FIELD(struct pages, large_bytes),                                                  \
 		sizeof(struct slab_cache),                                                         \
 		FIELD(struct slab_cache, cpu_slots),                                               \
+		FIELD(struct slab_cache, cpu_lifos),                                               \
+		FIELD(struct cpu_lifo, count),                                                     \
 		FIELD(struct slab_cache, size),                                                    \
 		FIELD(struct slab_cache, object_size),                                             \
 		FIELD(struct slab_cache, align),                                                   \

@@ -85,23 +85,35 @@ static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
 	stats->cpu_objects += slot->last_freed != 0;
 }
 
+/* What stands in the rows of n CPUs at `place` of the first one's. */
+static int read_rows(const struct inspection *in, const char *place, unsigned cpu, unsigned n,
+		     size_t size, void *to)
+{
+	uint64_t first = (uintptr_t)place + ((uint64_t)cpu << CPU_AREA_SHIFT);
+
+	return inspect_read_pieces(in, first, size, (size_t)1 << CPU_AREA_SHIFT, n, to);
+}
+
 static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 {
-	uint64_t slots = (uintptr_t)cache->copy->cpu_slots;
 	struct cpu_slot slot[SLOTS_AT_ONCE];
+	uint64_t lifo_count[SLOTS_AT_ONCE];
 	struct slab_stats *stats = &cache->stats;
 	uint64_t unused;
 
 	for (unsigned cpu = 0; cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
 		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
-		int error =
-			inspect_read_pieces(in, slots + ((uint64_t)cpu << CPU_AREA_SHIFT),
-					    sizeof(slot[0]), (size_t)1 << CPU_AREA_SHIFT, n, slot);
+		int error = read_rows(in, cache->copy->cpu_slots, cpu, n, sizeof(slot[0]), slot);
 
+		if (!error) /* the count is the first word of a LIFO */
+			error = read_rows(in, cache->copy->cpu_lifos, cpu, n, sizeof(lifo_count[0]),
+					  lifo_count);
 		if (error)
 			return error;
-		for (unsigned i = 0; i < n; i++)
+		for (unsigned i = 0; i < n; i++) {
 			count_slot(stats, &slot[i]);
+			stats->cpu_objects += lifo_count[i] <= CPU_LIFO_MAX ? lifo_count[i] : 0;
+		}
 	}
 	/* Neither is anybody's. */
 	unused = stats->cpu_objects + stats->reserve_left;

@@ -345,12 +345,14 @@ static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 		const struct cpu_slab *current;
 
-		if (!slot_holds(slot))
+		if (!cpu_holds(cache, cpu))
 			continue;
 		*ret_holds = true;
 		current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 		trace = mix(trace, cpu);
 		trace = mix(trace, __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED));
+		trace = mix(trace, __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count,
+						   __ATOMIC_RELAXED));
 		trace = mix(trace, (uintptr_t)current);
 		trace = mix(trace, current ? cpu_slab_free_count(current) : 0);
 		trace = mix(trace, __atomic_load_n(&slot->partial, __ATOMIC_RELAXED));

@@ -14,10 +14,8 @@
 #include "pages/topology.h"
 #include "config/options.h"
 
-#define CPUS_MAX 8192
-
-static uint8_t cpu_node[CPUS_MAX];
-static unsigned nodes;
+uint8_t topology_cpu_node[TOPOLOGY_CPUS_MAX];
+unsigned topology_node_count;
 
 bool topology_is_real(void)
 {
@@ -26,8 +24,8 @@ bool topology_is_real(void)
 
 static void set_range(unsigned long first, unsigned long last, unsigned node)
 {
-	for (unsigned long cpu = first; cpu <= last && cpu < CPUS_MAX; cpu++)
-		cpu_node[cpu] = (uint8_t)node;
+	for (unsigned long cpu = first; cpu <= last && cpu < TOPOLOGY_CPUS_MAX; cpu++)
+		topology_cpu_node[cpu] = (uint8_t)node;
 }
 
 /* A list of ranges, "0-3,8,10-11". */
@@ -68,8 +66,8 @@ static unsigned read_nodes(void)
 	unsigned fake = slab_options()->fake_nodes, count = 0;
 
 	if (fake) {
-		for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
-			cpu_node[cpu] = (uint8_t)(cpu % fake);
+		for (unsigned cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
+			topology_cpu_node[cpu] = (uint8_t)(cpu % fake);
 		return fake;
 	}
 	for (unsigned node = 0; node < SLAB_STATS_MAX_NODES; node++)
@@ -80,12 +78,7 @@ static unsigned read_nodes(void)
 
 unsigned topology_nodes(void)
 {
-	if (!nodes)
-		nodes = read_nodes();
-	return nodes;
-}
-
-unsigned topology_node_of_cpu(int cpu)
-{
-	return cpu < 0 || cpu >= CPUS_MAX ? 0 : cpu_node[cpu];
+	if (!topology_node_count)
+		topology_node_count = read_nodes();
+	return topology_node_count;
 }

@@ -196,21 +196,17 @@ static void flush_remote_batch(struct slab_cache *cache, int cpu)
 }
 
 /*
- * The last-freed object of a CPU without a current slab is returned to its slab. As long as
- * it served allocations itself, the CPU would never get a current slab, and without one
- * nothing is allocated on the fast path. Its slab may become this CPU's by that.
+ * The last-freed object of a CPU without a current slab is returned to its slab; or one of
+ * its LIFO, when it has none. As long as these served allocations themselves, the CPU would
+ * never get a current slab, and without one nothing is allocated on the fast path. The slab
+ * of the object may become this CPU's by that.
  */
-static void flush_last_freed(struct slab_cache *cache)
+static void flush_held(struct slab_cache *cache)
 {
-	void *obj = cpu_engine->pop_last_freed(cache->cpu_slots);
-	struct slab *slab;
-	uint16_t offset8;
+	void *obj = cpu_engine->pop_held(cache->cpu_slots);
 
-	if (!obj)
-		return;
-	slab = slab_of(obj);
-	offset8 = cpu_slab_offset8(&slab->cpu, obj);
-	slab_free_remote(cache, slab, 1, &offset8);
+	if (obj)
+		slab_free_held(cache, obj);
 }
 
 int cache_refill(struct slab_cache *cache, unsigned mode)
@@ -234,7 +230,7 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
 	if (mode & ~SLAB_ALLOC_LOCAL)
-		flush_last_freed(cache);
+		flush_held(cache);
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
 	if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL)) {

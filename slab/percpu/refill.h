@@ -9,6 +9,16 @@
 #include "core/cache.h"
 #include "core/isolated.h"
 
+/* --- from a CPU -------------------------------------------------------------------------- */
+
+/* An object that this CPU has, while it has a current slab. */
+static inline void *cpu_pop(struct slab_cache *cache)
+{
+	void *obj = cpu_engine->pop(cache->cpu_slots);
+
+	return obj ? obj : cpu_engine->lifo_pop(cache->cpu_slots);
+}
+
 /* --- to a CPU ---------------------------------------------------------------------------- */
 
 enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
@@ -22,6 +32,8 @@ void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */
 
+/* Hand an object that a CPU held (its last-freed object, or one of its LIFO) to its slab. */
+void slab_free_held(struct slab_cache *cache, void *obj);
 /* Hand freed objects to a slab that another CPU may own. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
@@ -43,8 +55,8 @@ bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 /* Are there slabs that were taken from CPUs and are on no node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);
-/* Does this CPU hold slabs or objects of a cache? */
-bool slot_holds(const struct cpu_slot *slot);
+/* Does this CPU hold slabs or objects of the cache? */
+bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
 /* Take a CPU's remote batch out of its slot, which is closed and fenced. */
 void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch);
 /* Put isolated slabs, linked by next, on their nodes' lists; full ones become full slabs. */

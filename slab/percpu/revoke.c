@@ -4,8 +4,8 @@
  *
  * close every slot that holds something · fence · now these slots change only by
  * pop and push on slabs that their CPUs own: take current, partial, handed_off
- * and remote_batch · fence · now no thread allocates the last-freed object: free
- * it, open the slots.
+ * and remote_batch · fence · now no thread allocates the last-freed object, or one of the
+ * LIFO: free them, open the slots.
  *
  * Meanwhile allocations on a closed CPU go to the node, object by object, so
  * no thread waits.
@@ -28,13 +28,16 @@
 #define STEAL_CPUS 16u
 #define TAKEN_PIECE 16u
 
-bool slot_holds(const struct cpu_slot *slot)
+bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
 {
+	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
 	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
+	       __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
 }
 
 static unsigned partial_count(const struct cpu_slot *slot)
@@ -51,7 +54,7 @@ static unsigned close_slots(struct slab_cache *cache, unsigned over)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-		if (slot_holds(slot) && (!over || partial_count(slot) > over)) {
+		if (cpu_holds(cache, cpu) && (!over || partial_count(slot) > over)) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 			closed++;
 		}
@@ -149,12 +152,19 @@ void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
 {
 	void *obj = (void *)__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL);
-	uint16_t offset8;
 
-	if (!obj)
-		return;
-	offset8 = cpu_slab_offset8(&slab_of(obj)->cpu, obj);
-	slab_free_remote(cache, slab_of(obj), 1, &offset8);
+	if (obj)
+		slab_free_held(cache, obj);
+}
+
+/* Nor is the LIFO popped any more; and no object was pushed onto it since the first fence. */
+static void empty_lifo(struct slab_cache *cache, struct cpu_lifo *lifo)
+{
+	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
+
+	for (uint64_t i = 0; i < n; i++)
+		slab_free_held(cache, lifo->obj[i]);
+	__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
 }
 
 /* Closed and fenced: the slot is ours. */
@@ -201,6 +211,7 @@ static void open_slots(struct slab_cache *cache)
 
 		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
 			free_last_freed(cache, slot);
+			empty_lifo(cache, cpu_lifo(cache->cpu_lifos, cpu));
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}

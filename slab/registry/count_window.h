@@ -43,7 +43,8 @@ static inline void *count_pop(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (!rseq_pop(&cache->cpu_slots, cpu_rseq_offset, &obj))
+	if (!rseq_pop(&cache->cpu_slots, cpu_rseq_offset, &obj) &&
+	    !rseq_lifo_pop(&cache->cpu_slots, &cache->cpu_lifos, cpu_rseq_offset, &obj))
 		return NULL;
 	/* It may have moved to another CPU since: one lost count in a million. */
 	cpu_tally(&cpu_slot(cache->cpu_slots, cpu_rseq_number())->counted);

@@ -5,11 +5,12 @@
  * up, so there are no marks of removed ones.
  */
 #include "registry/name_table.h"
+#include "core/cache.h"
 #include "pages/os.h"
-#include "registry/registry.h"
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FIRST_ROOM 256u
 
@@ -95,6 +96,16 @@ void name_table_remove(const char *name, const struct slab_cache *cache)
 		}
 	entries[i].cache = NULL;
 	count--;
+}
+
+bool cache_is_called(const struct slab_cache *cache, const char *name)
+{
+	if (strcmp(cache->name, name) == 0)
+		return true;
+	for (unsigned i = 0; i < cache->aliases; i++)
+		if (strcmp(cache->alias[i], name) == 0)
+			return true;
+	return false;
 }
 
 struct slab_cache *name_table_find(const char *name)

@@ -7,6 +7,8 @@
 
 struct slab_cache;
 
+/* Is this its name or one of its aliases? With registry_lock, or of a copy. */
+bool cache_is_called(const struct slab_cache *cache, const char *name);
 /* Makes room for one more name; false: no memory. */
 bool name_table_reserve(void);
 /* After name_table_reserve(). The cache is called so already (cache_is_called()). */

@@ -31,16 +31,6 @@ void registry_write_end(void)
 	seqcount_write_end(&registry_changes);
 }
 
-bool cache_is_called(const struct slab_cache *cache, const char *name)
-{
-	if (strcmp(cache->name, name) == 0)
-		return true;
-	for (unsigned i = 0; i < cache->aliases; i++)
-		if (strcmp(cache->alias[i], name) == 0)
-			return true;
-	return false;
-}
-
 void registry_add(struct slab_cache *cache)
 {
 	registry_write_begin();

@@ -35,8 +35,6 @@ void registry_remove(struct slab_cache *cache);
  * registry_changes before and after. */
 void registry_write_begin(void);
 void registry_write_end(void);
-/* Is this its name or one of its aliases? With registry_lock, or of a copy. */
-bool cache_is_called(const struct slab_cache *cache, const char *name);
 /* With registry_lock. A handle that was destroyed is not registered any more: its memory stays
  * readable, and has no magic until another cache takes it (cache/handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);

@@ -299,6 +299,10 @@ enum cpu_result run_section_of_point(int point, char *slots, int cpu, plain_slab
 	slot->last_freed = 1; /* so that push goes to the slab */
 	if (point == 5)
 		return cpu_engine->push(slots, cpu, slab.get(), 0);
+	if (point == 8)
+		return cpu_engine->lifo_pop(slots) ? CPU_DONE : CPU_MOVED;
+	if (point == 9)
+		return cpu_engine->lifo_push(slots, cpu, slab.get(), 0, CPU_LIFO_MAX);
 	return cpu_engine->batch_add(slots, cpu, slab.get(), 0);
 }
 
@@ -313,19 +317,28 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 	pin(0);
 	{
 		const int cpu = cpu_engine->cpu();
+		struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
 		interruptions often(1000);
 		plain_slab slab(8);
 
 		slab.put({5});
-		/* Push to the last-freed word must not be saved by the second sequence. */
-		if (point != 3 && point != 4)
+		/* Push to the last-freed word must not be saved by the second sequence; and a LIFO
+		 * takes no object of an owned slab. */
+		if (point != 3 && point != 4 && point != 9)
 			cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu));
 		cpu_slot(slots, cpu)->current = slab.get();
+		if (point == 8) {
+			lifo->obj[0] = slab.object(2);
+			lifo->count = 1;
+		}
+		const std::uint64_t held = lifo->count;
+
 		cpu_inject_loops[point] = ~0u;
 		for (int i = 0; i < 20; i++) {
 			EXPECT_NE(run_section_of_point(point, slots, cpu, slab), CPU_DONE);
 			EXPECT_EQ(slab.free_objects(), std::vector<unsigned>{5});
 			EXPECT_EQ(cpu_slot(slots, cpu)->remote_batch, 0u);
+			EXPECT_EQ(lifo->count, held);
 		}
 		cpu_inject_loops[point] = 0;
 		for (int i = 0; i < 1000 && result != CPU_DONE; i++)
@@ -336,6 +349,6 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 	cpu_slots_destroy(slots);
 }
 
-INSTANTIATE_TEST_SUITE_P(Points, AbortTest, testing::Values(0, 1, 3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Points, AbortTest, testing::Values(0, 1, 3, 4, 5, 6, 8, 9));
 
 } /* namespace */

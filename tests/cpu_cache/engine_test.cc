@@ -112,7 +112,7 @@ TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
 	plain_slab &slab = make_owned({0});
 	void *obj = nullptr;
 
-	EXPECT_EQ(engine_->pop_last_freed(slots_), nullptr);
+	EXPECT_EQ(engine_->pop_held(slots_), nullptr);
 	if (!is("rseq"))
 		return;
 	for (bool current : {false, true}) {
@@ -121,7 +121,7 @@ TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
 		slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
 		obj = nullptr;
 		for (int i = 0; i < tries && !obj; i++)
-			obj = engine_->pop_last_freed(slots_);
+			obj = engine_->pop_held(slots_);
 		EXPECT_EQ(obj, slab.object(3));
 		EXPECT_EQ(slot_->last_freed, 0u);
 		EXPECT_EQ(slab.free_objects(), indices{0});
@@ -137,7 +137,7 @@ TEST_P(EngineTest, PopLastFreedMissesOnAClosedSlot)
 	const struct state before = look();
 
 	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(engine_->pop_last_freed(slots_), nullptr);
+		EXPECT_EQ(engine_->pop_held(slots_), nullptr);
 	EXPECT_TRUE(look() == before);
 }
 

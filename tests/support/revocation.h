@@ -43,12 +43,16 @@ public:
 		each_slot(slots_,
 			  [&](struct cpu_slot *slot, int cpu) { take_slot(slot, cpu, isolated); });
 		engine_->fence(slots_);
-		each_slot(slots_, [&](struct cpu_slot *slot, int) {
+		each_slot(slots_, [&](struct cpu_slot *slot, int cpu) {
+			struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots_), cpu);
 			void *obj = reinterpret_cast<void *>(
 				__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL));
 
 			if (obj)
 				pool_.put_remote_object(obj);
+			for (std::uint64_t i = 0; i < lifo->count; i++)
+				pool_.put_remote_object(lifo->obj[i]);
+			__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		});
 		for (struct cpu_slab *slab : isolated)

@@ -39,6 +39,8 @@ protected:
 	{
 		pin(0);
 		cpu_ = allowed_cpus()[0];
+		/* Frees go to their slabs; lifo_test has the rest. */
+		cache_->lifo_max = 0;
 	}
 
 	~SlabStateTest() override
@@ -59,6 +61,11 @@ protected:
 	struct cpu_slot *slot(int cpu) const
 	{
 		return cpu_slot(cache_->cpu_slots, cpu);
+	}
+
+	struct cpu_lifo *lifo(int cpu) const
+	{
+		return cpu_lifo(cache_->cpu_lifos, cpu);
 	}
 
 	struct cpu_slot *slot() const
@@ -215,6 +222,7 @@ protected:
 			EXPECT_EQ(s->partial, 0u);
 			EXPECT_EQ(s->handed_off, 0u);
 			EXPECT_EQ(s->remote_batch, 0u);
+			EXPECT_EQ(lifo(static_cast<int>(cpu))->count, 0u);
 			EXPECT_EQ(s->closed, 0u);
 		}
 	}

@@ -26,6 +26,8 @@ extern "C" {
 namespace slab_test
 {
 
+constexpr std::uint64_t lifo_max = 5; /* so that it is full often, and empty */
+
 class slot_arena : public shared_slabs
 {
 public:
@@ -42,7 +44,9 @@ public:
 		void *obj = engine_->pop(slots_);
 
 		if (!obj)
-			obj = engine_->pop_last_freed(slots_);
+			obj = engine_->lifo_pop(slots_);
+		if (!obj)
+			obj = engine_->pop_held(slots_);
 		if (!obj) {
 			refill();
 			obj = engine_->pop(slots_);
@@ -71,6 +75,8 @@ public:
 			const int cpu = engine_->cpu();
 			enum cpu_result result = engine_->push(slots_, cpu, slab, offset8);
 
+			if (result == CPU_MISS)
+				result = engine_->lifo_push(slots_, cpu, slab, offset8, lifo_max);
 			if (result == CPU_MISS)
 				result = batch_add(cpu, slab, offset8);
 			/* The arena frees nothing twice. */
@@ -133,8 +139,11 @@ public:
 	{
 		std::vector<const void *> in_slots;
 
-		each_slot(slots_, [&](struct cpu_slot *slot, int) {
+		each_slot(slots_, [&](struct cpu_slot *slot, int cpu) {
+			const struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots_), cpu);
+
 			in_slots.push_back(reinterpret_cast<void *>(slot->last_freed));
+			in_slots.insert(in_slots.end(), lifo->obj, lifo->obj + lifo->count);
 			for (unsigned i = 0; i < cpu_word_count(slot->remote_batch); i++)
 				in_slots.push_back(
 					cpu_slab_object(cpu_word_slab(slot->remote_batch),

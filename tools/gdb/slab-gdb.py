@@ -21,7 +21,7 @@ SEGMENT_HEAD_OFFSET = 65536
 SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 256
 SEGMENT_UNIT_SHIFT = 16
 SLAB_STACK = 192
-CPU_AREA_SHIFT = 16
+CPU_AREA_SHIFT = 17
 CPU_NONE = 0x80000000
 REMOTE_OWNED = 1 << 32
 TAG_DEBUG, TAGS = 1, 7
@@ -123,6 +123,11 @@ def slots(cache):
         yield cpu, pointer_to("struct cpu_slot", base + (cpu << CPU_AREA_SHIFT))
 
 
+def lifo(cache, cpu):
+    base = int(cache["cpu_lifos"])
+    return pointer_to("struct cpu_lifo", base + (cpu << CPU_AREA_SHIFT))
+
+
 # --- slabs and objects -----------------------------------------------------------
 
 
@@ -154,11 +159,14 @@ def remote_freelist(slab):
 
 
 def held_by_cpu(cache, slab, index, address):
-    """Free, but beside the slab: a CPU's last-freed object, or in a remote batch."""
+    """Free, but beside the slab: last-freed object, in a LIFO, or in a remote batch."""
     size8 = int(slab["cpu"]["size8"])
     for cpu, slot in slots(cache):
         if int(slot["last_freed"]) == address:
             return f"free: the next object that CPU {cpu} allocates"
+        held = lifo(cache, cpu)
+        if any(int(held["obj"][i]) == address for i in range(int(held["count"]))):
+            return f"free: in the LIFO of CPU {cpu}"
         batch = int(slot["remote_batch"])
         if batch & WORD_POINTER != int(slab):
             continue

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64; the same four as for x86-64, see
+ * Restartable sequences for aarch64; the same six as for x86-64, see
  * arch/x86_64/rseq.h for how a sequence works.
  *
  * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar,
  * and what it guards after it: the owner before the height, closed before the last-freed word
- * and the word of the remote batch. (pseudocode.h defines the words.)
+ * and the word of the remote batch and the LIFO. (pseudocode.h defines the words.)
  *
- * rseq_pop needs no such load. Its current slab was installed on this CPU, by a section
+ * rseq_pop and rseq_lifo_pop need no such load. Its current slab was installed on this CPU, by a section
  * that loaded closed with ldar; whatever was done to the slot while it was closed is seen
  * by all that runs here later. And what the revoking CPU takes away, it takes after a
  * fence, which ends each section that has loaded anything before.
@@ -38,7 +38,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[slots], x16, lsl #16\n\t"
+		"add x16, %[slots], x16, lsl #17\n\t"
 		"ldr x17, [x16, #8]\n\t"              /* current */
 		INJECT_ASM(0)
 		"cbz x17, 4f\n\t"
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[slots], x16, lsl #16\n\t"
+		"add x16, %[slots], x16, lsl #17\n\t"
 		INJECT_ASM(3)
 		"ldr x17, [x16]\n\t"                  /* last_freed */
 		"cbnz x17, %l[full]\n\t"
@@ -96,7 +96,7 @@ full:
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x15, %[slots], x16, lsl #16\n\t"
+		"add x15, %[slots], x16, lsl #17\n\t"
 		"ldr x15, [x15]\n\t"                  /* last_freed */
 		"cmp x15, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
@@ -131,6 +131,87 @@ miss:
 	return false;
 }
 
+/* lifo_pop: false when there is no current slab, when the LIFO is empty, and on abort. */
+static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
+								char *const *lifos, long rseq,
+								void **ret_obj)
+{
+	void *obj;
+
+	/* clang-format off */
+	__asm__ volatile(
+		RSEQ_DESCRIPTOR
+		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x17, %[slots], x16, lsl #17\n\t"
+		"ldr x17, [x17, #8]\n\t"            /* current */
+		"cbz x17, 4f\n\t"
+		"add x16, %[lifos], x16, lsl #17\n\t"
+		"ldr x17, [x16]\n\t"                /* count */
+		"cbz x17, 4f\n\t"
+		"ldr %[obj], [x16, x17, lsl #3]\n\t"
+		"sub x17, x17, #1\n\t"
+		INJECT_ASM(8)
+		"str x17, [x16]\n\t"
+		"2: b 9f\n\t"
+		".inst 0xd428bc00\n\t"
+		"4: mov %[obj], #0\n\t"
+		"9:\n\t"
+		: [obj] "=&r"(obj)
+		: [slots] "r"(*slots), [lifos] "r"(*lifos), [area] "r"(rseq_area(rseq))
+		: "x16", "x17", "memory", "cc" INJECT_CLOBBER);
+	/* clang-format on */
+	*ret_obj = obj;
+	return obj != NULL;
+}
+
+/* lifo_push: false when the slot is closed, when the CPU owns the slab, when there are *max
+ * objects in the LIFO or when the object is free already: the last-freed one, or the newest
+ * of the LIFO; and on abort. Below the newest of an empty LIFO stands its count, 0. */
+static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
+								 char *const *lifos,
+								 struct cpu_slab *slab, void *obj,
+								 const uint64_t *max, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x15, %[slots], x16, lsl #17\n\t"
+		"add x17, x15, #40\n\t"
+		"ldar x17, [x17]\n\t"               /* closed */
+		"cbnz x17, %l[miss]\n\t"
+		"ldr x17, [x15]\n\t"                /* last_freed */
+		"cmp x17, %[obj]\n\t"
+		"b.eq %l[miss]\n\t"
+		"ldr w17, [%[slab], #48]\n\t"       /* owner */
+		"cmp w16, w17\n\t"
+		"b.eq %l[miss]\n\t"
+		"add x16, %[lifos], x16, lsl #17\n\t"
+		"ldr x17, [x16]\n\t"                /* count */
+		"cmp x17, %[max]\n\t"
+		"b.hs %l[miss]\n\t"
+		"ldr x15, [x16, x17, lsl #3]\n\t"   /* newest */
+		"cmp x15, %[obj]\n\t"
+		"b.eq %l[miss]\n\t"
+		"add x17, x17, #1\n\t"
+		"str %[obj], [x16, x17, lsl #3]\n\t"
+		INJECT_ASM(9)
+		"stlr x17, [x16]\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "r"(*slots), [lifos] "r"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
+		  [max] "r"(*max), [area] "r"(rseq_area(rseq))
+		: "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
 /* batch_add: false when the batch is another slab's, empty, full, or ends with this
  * very object, and on abort. */
 static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
@@ -142,7 +223,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[slots], x16, lsl #16\n\t"
+		"add x16, %[slots], x16, lsl #17\n\t"
 		"add x17, x16, #40\n\t"
 		"ldar x17, [x17]\n\t"               /* closed */
 		"cbnz x17, %l[miss]\n\t"

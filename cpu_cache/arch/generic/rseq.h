@@ -23,6 +23,20 @@ static inline bool rseq_push(char *const *slots, struct cpu_slab *slab, void *ob
 	return false;
 }
 
+static inline bool rseq_lifo_pop(char *const *slots, char *const *lifos, long rseq, void **ret_obj)
+{
+	(void)lifos;
+	return rseq_pop(slots, rseq, ret_obj);
+}
+
+static inline bool rseq_lifo_push(char *const *slots, char *const *lifos, struct cpu_slab *slab,
+				  void *obj, const uint64_t *max, long rseq)
+{
+	(void)lifos;
+	(void)max;
+	return rseq_push(slots, slab, obj, rseq);
+}
+
 static inline bool rseq_batch_add(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
 {
 	return rseq_push(slots, slab, obj, rseq);

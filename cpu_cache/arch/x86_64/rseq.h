@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for x86-64: four of them.
+ * Restartable sequences for x86-64: six of them.
  *
  * A sequence is announced by storing the address of its descriptor into the
  * thread's struct rseq. From then on until it leaves [start, post_commit), the
@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 6f\n\t.popsection\n\t"
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
-		"shl $16, %%rcx\n\t"
+		"shl $17, %%rcx\n\t"
 		"add %[slots], %%rcx\n\t"
 		"mov 8(%%rcx), %%rdx\n\t"             /* current */
 		INJECT_ASM(0)
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
-		"shl $16, %%rcx\n\t"
+		"shl $17, %%rcx\n\t"
 		"add %[slots], %%rcx\n\t"
 		INJECT_ASM(3)
 		"mov %[obj], %%r8\n\t"
@@ -124,6 +124,91 @@ miss:
 }
 
 /*
+ * lifo_pop: false when there is no current slab, when the LIFO is empty, and on abort.
+ */
+static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
+								char *const *lifos, long rseq,
+								void **ret_obj)
+{
+	bool missed;
+
+	/* clang-format off */
+	__asm__ volatile(
+		RSEQ_DESCRIPTOR
+		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 6f\n\t.popsection\n\t"
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
+		"shl $17, %%rcx\n\t"
+		"mov %[slots], %%rdx\n\t"
+		"cmpq $0, 8(%%rdx, %%rcx)\n\t"      /* current */
+		"je 6f\n\t"
+		"add %[lifos], %%rcx\n\t"
+		"mov (%%rcx), %%rsi\n\t"            /* count */
+		"sub $1, %%rsi\n\t"
+		"jb 6f\n\t"
+		"mov 8(%%rcx, %%rsi, 8), %[obj]\n\t"
+		INJECT_ASM(8)
+		"mov %%rsi, (%%rcx)\n\t"
+		"2:\n\t"
+		".pushsection .text.unlikely, \"ax\"\n\t"
+		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
+		"4:\n\t"
+		"6: stc\n\t"
+		"jmp 2b\n\t.popsection\n\t"
+		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
+		: [slots] "m"(*slots), [lifos] "m"(*lifos), [rseq] "r"(rseq)
+		: "rcx", "rdx", "rsi", "memory" INJECT_CLOBBER);
+	/* clang-format on */
+	return !missed;
+}
+
+/*
+ * lifo_push: false when the slot is closed, when the CPU owns the slab, when there are *max
+ * objects in the LIFO or when the object is free already: the last-freed one, or the newest
+ * of the LIFO; and on abort. Below the newest of an empty LIFO stands its count, 0.
+ */
+static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
+								 char *const *lifos,
+								 struct cpu_slab *slab, void *obj,
+								 const uint64_t *max, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
+		"mov %%ecx, %%eax\n\t"
+		"shl $17, %%rcx\n\t"
+		"mov %[slots], %%r8\n\t"
+		"cmpq $0, 40(%%r8, %%rcx)\n\t"      /* closed */
+		"jne %l[miss]\n\t"
+		"cmp %[obj], (%%r8, %%rcx)\n\t"     /* last_freed */
+		"je %l[miss]\n\t"
+		"cmp %%eax, 48(%[slab])\n\t"        /* owner */
+		"je %l[miss]\n\t"
+		"add %[lifos], %%rcx\n\t"
+		"mov (%%rcx), %%rax\n\t"            /* count */
+		"cmp %[max], %%rax\n\t"
+		"jae %l[miss]\n\t"
+		"cmp %[obj], (%%rcx, %%rax, 8)\n\t" /* newest */
+		"je %l[miss]\n\t"
+		"mov %[obj], 8(%%rcx, %%rax, 8)\n\t"
+		"inc %%rax\n\t"
+		INJECT_ASM(9)
+		"mov %%rax, (%%rcx)\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "m"(*slots), [lifos] "m"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
+		  [max] "m"(*max), [rseq] "r"(rseq)
+		: "rax", "rcx", "r8", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
+/*
  * batch_add: false when the batch is another slab's, empty, full, or ends with this
  * very object, and on abort. The word is slab | count << 48.
  */
@@ -136,7 +221,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rax\n\t"
-		"shl $16, %%rax\n\t"
+		"shl $17, %%rax\n\t"
 		"add %[slots], %%rax\n\t"
 		"cmpq $0, 40(%%rax)\n\t"             /* closed */
 		"jne %l[miss]\n\t"

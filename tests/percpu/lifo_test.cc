@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A CPU's LIFO in a cache: which frees go there, which allocations come from there, and how
+ * its objects get back to their slabs. Engines without a LIFO must not differ in what the
+ * caller sees.
+ */
+#include <algorithm>
+#include <set>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <slab/debug.h>
+#include <slab/stats.h>
+
+#include "../support/reports.h"
+#include "../support/slab_state.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+class LifoTest : public SlabStateTest
+{
+protected:
+	explicit LifoTest(std::size_t size = 8192) : SlabStateTest(size)
+	{
+		cache_->lifo_max = max;
+	}
+
+	static bool has_lifo()
+	{
+		return last_freed();
+	}
+
+	std::uint64_t held_by_lifo(int cpu) const
+	{
+		return lifo(cpu)->count;
+	}
+
+	std::uint64_t held_by_lifo() const
+	{
+		return held_by_lifo(cpu_);
+	}
+
+	/* Free objects of a full slab until n of them are in the LIFO. */
+	void fill_lifo(const std::vector<void *> &objs, unsigned n)
+	{
+		fill_last_freed();
+		for (unsigned i = 0; i < n; i++)
+			free(objs[i]);
+		check();
+	}
+
+	static constexpr std::uint64_t max = 3;
+};
+
+TEST_F(LifoTest, FreesIntoAFullSlabGoThereAndTheSlabStaysFull)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	EXPECT_EQ(held_by_lifo(), 2u);
+	EXPECT_EQ(state(slab_of(objs[0])), at::full);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, 3u);
+}
+
+TEST_F(LifoTest, AFullOneStaysFullAndFurtherFreesGoToTheirSlab)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, max + 2);
+	EXPECT_EQ(held_by_lifo(), max);
+	EXPECT_EQ(state(slab_of(objs[0])), at::partial);
+	EXPECT_EQ(local(slab_of(objs[0])), 2u);
+}
+
+TEST_F(LifoTest, AllocationsTakeTheNewestWhenTheCurrentSlabIsExhausted)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *current = slab_of(held_.back());
+
+	fill_lifo(objs, 2);
+	alloc(); /* the last-freed object */
+	while (local(current))
+		alloc();
+	const std::uint64_t slow = event(SLAB_EVENT_ALLOC_SLOWPATH);
+
+	EXPECT_EQ(alloc(), objs[1]);
+	EXPECT_EQ(alloc(), objs[0]);
+	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLOWPATH), slow);
+	EXPECT_EQ(state(current), at::current);
+}
+
+TEST_F(LifoTest, ObjectsThatAnotherCpuAllocatedGoThereToo)
+{
+	if (!has_lifo() || one_cpu())
+		GTEST_SKIP() << "no LIFO, or one CPU";
+	const std::vector<void *> objs = alloc(4);
+
+	elsewhere([&] {
+		for (void *obj : objs)
+			free(obj);
+	});
+	EXPECT_EQ(held_by_lifo(other_cpu()), max);
+	EXPECT_EQ(slot(other_cpu())->remote_batch, 0u);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, 4u);
+}
+
+TEST_F(LifoTest, AShrinkEmptiesIt)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	EXPECT_GE(slab_cache_shrink(cache_), 0);
+	check();
+	expect_slots_empty();
+	EXPECT_EQ(local(slab_of(objs[0])) + remote(slab_of(objs[0])), 2u);
+}
+
+TEST_F(LifoTest, AValidationFindsNothingAndEmptiesIt)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	EXPECT_EQ(slab_cache_validate(cache_), 0);
+	check();
+	EXPECT_EQ(held_by_lifo(), 0u);
+}
+
+/* Without a current slab its objects would keep allocations off the fast path. */
+TEST_F(LifoTest, AfterARevocationAnAllocationGetsACurrentSlab)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	slab_cache_shrink(cache_);
+	free(objs[0]);
+	free(objs[1]);
+	EXPECT_EQ(held_by_lifo(), 1u);
+	alloc();
+	EXPECT_NE(slot()->current, nullptr);
+}
+
+TEST_F(LifoTest, SwitchingDebugFlagsOnEmptiesIt)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	ASSERT_EQ(slab_cache_debug(cache_, SLAB_POISON), 0);
+	EXPECT_EQ(held_by_lifo(), 0u);
+	ASSERT_EQ(slab_cache_debug(cache_, 0), 0);
+}
+
+TEST_F(LifoTest, ABulkAllocationOfWhatTheCpuHoldsTakesThem)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	std::vector<void *> got(cache_->objects + 3);
+
+	fill_lifo(objs, 2);
+	const std::size_t n = slab_alloc_bulk(cache_, SLAB_ALLOC_LOCAL, got.size(), got.data());
+
+	held_.insert(held_.end(), got.begin(), got.begin() + static_cast<std::ptrdiff_t>(n));
+	check();
+	EXPECT_EQ(
+		std::set<void *>(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(n)).size(),
+		n);
+	EXPECT_EQ(held_by_lifo(), 0u);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, 0u);
+}
+
+TEST_F(LifoTest, AnAllocationAtItsLimitGetsThem)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	ASSERT_EQ(slab_stat_write(cache_, "limit", stats_of(cache_).slabs << cache_->slab_shift),
+		  0);
+	while (stats_of(cache_).objects < stats_of(cache_).slabs * cache_->objects) {
+		void *obj = slab_alloc(cache_);
+
+		ASSERT_NE(obj, nullptr);
+		held_.push_back(obj);
+	}
+	EXPECT_EQ(slab_alloc(cache_), nullptr);
+	ASSERT_EQ(slab_stat_write(cache_, "limit", 0), 0);
+}
+
+TEST_F(LifoTest, TheChildOfAForkAllocatesThem)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	const pid_t child = fork();
+
+	ASSERT_GE(child, 0);
+	if (!child) {
+		std::set<void *> got;
+
+		for (unsigned i = 0; i < 2 * cache_->objects; i++)
+			got.insert(slab_alloc(cache_));
+		_exit(got.count(objs[0]) && got.count(objs[1]) ? 0 : 1);
+	}
+	int status;
+
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+}
+
+TEST(Lifo, ACacheIsDestroyedWhileItHoldsObjects)
+{
+	struct slab_cache *cache = slab_cache_create("held", 8192, nullptr, SLAB_NO_MERGE);
+	std::vector<void *> objs(cache->objects * 3);
+
+	for (void *&obj : objs)
+		obj = slab_alloc(cache);
+	for (void *obj : objs)
+		slab_free(cache, obj);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(Lifo, HoldsAQuarterOfAMebibyteAtMost)
+{
+	for (const std::size_t size : {64, 4096, 8192, 32768}) {
+		test_cache cache(size);
+		struct slab_cache *c = cache;
+
+		EXPECT_EQ(c->lifo_max, std::min<std::size_t>(CPU_LIFO_MAX, (1 << 18) / c->size));
+	}
+}
+
+TEST_F(LifoTest, ASecondFreeOfTheNewestIsReported)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	const report_capture reports;
+
+	fill_lifo(objs, 2);
+	slab_free(cache_, objs[1]);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Object already free")) << reports.text();
+	check();
+}
+
+TEST_F(LifoTest, APointerIntoAnObjectIsReported)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+	const report_capture reports;
+
+	fill_lifo(objs, 1);
+	void *volatile inside = static_cast<char *>(objs[1]) + 8; /* hidden from the compiler */
+
+	slab_free(cache_, inside);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Invalid object pointer")) << reports.text();
+	check();
+}
+
+TEST_F(LifoTest, ObjectsOfAnotherNodeGoToTheirSlabs)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_FAKE_NODES=2"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const unsigned here = topology_node_of_cpu(cpu_);
+	const std::vector<void *> near = alloc_full_slab();
+	void *far = slab_alloc_node(cache_, static_cast<int>((1 - here) | SLAB_NODE_STRICT));
+
+	ASSERT_NE(far, nullptr);
+	held_.push_back(far);
+	ASSERT_EQ(slab_of(near[0])->node, here);
+	ASSERT_NE(slab_of(far)->node, here);
+	fill_last_freed();
+	free(far);
+	EXPECT_EQ(held_by_lifo(), 0u);
+	free(near[0]);
+	EXPECT_EQ(held_by_lifo(), 1u);
+}
+
+} /* namespace */
