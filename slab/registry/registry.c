@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
