@@ -24,13 +24,6 @@ if(SLAB_SANITIZE)
 	add_link_options(-fsanitize=${SLAB_SANITIZE})
 endif()
 
-# cmpxchg16b is not in the oldest x86-64 that compilers assume.
-function(slab_machine_options target)
-	if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-		target_compile_options(${target} PRIVATE -mcx16)
-	endif()
-endfunction()
-
 # Code of a shared library: calls inside the library go straight to their target (a program
 # cannot put another slab_alloc() between), calls out of it through no stub. An archive can have
 # the same objects.

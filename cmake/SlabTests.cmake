@@ -40,7 +40,6 @@ endfunction()
 # How GoogleTest programs are compiled. What is tried is the library; the tests
 # themselves are to be compiled fast.
 function(slab_test_options target)
-	slab_machine_options(${target})
 	slab_warnings(${target})
 	if(SLAB_SANITIZE MATCHES "thread")
 		target_compile_options(${target} PRIVATE -O0 -g1)

@@ -31,16 +31,16 @@ extern "C" {
 
 /* slab_mfree: free memory of the functions of this header. NULL is allowed. libslab reports
  * a pointer to other memory, or to an object of another cache, and does not free it. */
-SLAB_API void slab_mfree(void *ptr);
+SLAB_API_HOT void slab_mfree(void *ptr);
 
 /* slab_malloc: `size` bytes with undefined contents; size 0 returns a unique pointer to an
  * object of the smallest size. NULL and ENOMEM if there is no memory. */
-SLAB_API void *slab_malloc(size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
+SLAB_API_HOT void *slab_malloc(size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /* slab_calloc: n * size bytes of zeros. libslab does not write to pages that are fresh from
  * the system, which are zero: above 2 MiB they use memory when the caller touches them. NULL
  * and ENOMEM if there is no memory or the product overflows. */
-SLAB_API void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
+SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /*
  * slab_realloc: change the size in bytes and keep the contents up to the smaller size.

@@ -81,7 +81,7 @@ extern "C" {
  * reports an error and does not free the object.
  * MT-safe, fork-safe (see above), cancel-safe, not async-signal-safe.
  */
-SLAB_API void slab_free_rcu(struct slab_cache *cache, void *obj);
+SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);
 
 /*
  * slab_rcu_barrier: wait until all objects passed to slab_free_rcu() before are freed, and

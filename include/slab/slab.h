@@ -60,8 +60,18 @@ extern "C" {
 #define SLAB_ATTR_(...)
 #endif
 
-/* Compilers that can warn about free(slab_alloc(c)). */
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+/* What is called most: the caller jumps through its GOT, which saves the stub of the PLT. */
+#define SLAB_API_HOT SLAB_API
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#undef SLAB_API_HOT
+#define SLAB_API_HOT SLAB_API SLAB_ATTR_(noplt)
+#endif
+#endif
+
+/* Compilers that can warn about free(slab_alloc(c)). A function named as deallocator is not
+ * inlined, so the library itself does without. */
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11 && !defined(SLAB_LIBRARY)
 #define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, malloc(__VA_ARGS__), warn_unused_result)
 #else
 #define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, warn_unused_result)
@@ -266,7 +276,7 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * that each of these detects.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (see above).
  */
-SLAB_API void slab_free(struct slab_cache *cache, void *obj);
+SLAB_API_HOT void slab_free(struct slab_cache *cache, void *obj);
 
 /*
  * slab_alloc: allocate an object of a cache.
@@ -279,13 +289,13 @@ SLAB_API void slab_free(struct slab_cache *cache, void *obj);
  * the constructor failed. errno is unchanged otherwise.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (see above).
  */
-SLAB_API void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
 /*
  * slab_zalloc: allocate an object and fill it with zero bytes, also if the cache has a
  * constructor. Otherwise as slab_alloc().
  */
-SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
 /*
  * slab_alloc_node: allocate an object from a slab of a NUMA node.
@@ -299,7 +309,7 @@ SLAB_API void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe: takes the node's lock.
  */
 #define SLAB_NODE_STRICT 0x10000
-SLAB_API void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
 
 /* Sources of slab_alloc_bulk(); they can be or-ed. */
 #define SLAB_ALLOC_LOCAL 1u   /* objects that this CPU holds */

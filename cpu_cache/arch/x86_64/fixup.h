@@ -25,7 +25,7 @@ static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user
 	bool other;
 
 	/* clang-format off */
-	__asm__ volatile(
+	__asm__ volatile inline(
 		"1: mov %[entry], %[slab]\n\t"
 		"2: cmp %[user], %c[offset](%[slab])\n\t"
 		FIXUP(1b, 2b) FIXUP(2b, 2b)

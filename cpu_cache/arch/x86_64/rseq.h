@@ -36,7 +36,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	bool missed;
 
 	/* clang-format off */
-	__asm__ volatile(
+	__asm__ volatile inline(
 		RSEQ_DESCRIPTOR
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 6f\n\t.popsection\n\t"
 		RSEQ_BEGIN
@@ -84,7 +84,7 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    long rseq)
 {
 	/* clang-format off */
-	__asm__ volatile goto(
+	__asm__ volatile inline goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 	bool missed;
 
 	/* clang-format off */
-	__asm__ volatile(
+	__asm__ volatile inline(
 		RSEQ_DESCRIPTOR
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 6f\n\t.popsection\n\t"
 		RSEQ_BEGIN
@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *sl
 								 const uint64_t *max, long rseq)
 {
 	/* clang-format off */
-	__asm__ volatile goto(
+	__asm__ volatile inline goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 								 long rseq)
 {
 	/* clang-format off */
-	__asm__ volatile goto(
+	__asm__ volatile inline goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rax\n\t"
@@ -265,7 +265,7 @@ miss:
 static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 {
 	/* clang-format off */
-	__asm__ volatile goto(
+	__asm__ volatile inline goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(moved) RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"mov %%fs:4(%[rseq]), %%eax\n\t"
