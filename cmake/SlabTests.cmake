@@ -75,7 +75,7 @@ function(slab_add_asan_test test name)
 	endif()
 	add_test(NAME asan.${test} CONFIGURATIONS asan COMMAND ${name}.asan)
 	get_test_property(${test} PROCESSORS processors)
-	set_tests_properties(asan.${test} PROPERTIES LABELS "asan;${arg_LABELS}" TIMEOUT 300
+	set_tests_properties(asan.${test} PROPERTIES LABELS "asan;${arg_LABELS}" TIMEOUT 1500
 		PROCESSORS ${processors}
 		ENVIRONMENT "${SLAB_ASAN_ENVIRONMENT};${arg_ENVIRONMENT}")
 endfunction()
@@ -174,7 +174,7 @@ function(slab_add_test name)
 				GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
 		endif()
 		add_test(NAME ${test} COMMAND ${name})
-		set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300
+		set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 1500
 			ENVIRONMENT "${environment}")
 		if("stress" IN_LIST arg_LABELS)
 			set_tests_properties(${test} PROPERTIES PROCESSORS 4)
@@ -207,7 +207,7 @@ function(slab_add_page_size_tests)
 	foreach(name IN LISTS ARGN)
 		foreach(size 16384 65536)
 			add_test(NAME ${name}.page${size} COMMAND ${name})
-			set_tests_properties(${name}.page${size} PROPERTIES LABELS unit TIMEOUT 300
+			set_tests_properties(${name}.page${size} PROPERTIES LABELS unit TIMEOUT 1500
 				PROCESSORS 2 ENVIRONMENT SLAB_TEST_PAGE_SIZE=${size})
 		endforeach()
 	endforeach()

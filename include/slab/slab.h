@@ -309,7 +309,8 @@ SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_fr
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe: takes the node's lock.
  */
 #define SLAB_NODE_STRICT 0x10000
-SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node) SLAB_ALLOCATOR_(slab_free, 2);
+SLAB_API_HOT void *slab_alloc_node(struct slab_cache *cache, int node)
+	SLAB_ALLOCATOR_(slab_free, 2);
 
 /* Sources of slab_alloc_bulk(); they can be or-ed. */
 #define SLAB_ALLOC_LOCAL 1u   /* objects that this CPU holds */
