@@ -4,7 +4,8 @@
  *
  * Classes are multiples of 16 up to 128, then eight to each doubling, so that a
  * class is at most 12.5 % larger than the one below. A class's cache is made
- * when it is first needed. Larger sizes are large.c's.
+ * when it is first needed. A table has the caches of small sizes, in steps of 16
+ * bytes, which saves the arithmetic. Larger sizes are large.c's.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -26,6 +27,11 @@
 
 static struct slab_cache *classes[CLASSES];
 
+#define SMALL_SIZE 1024u
+#define SMALL_STEP(size) (((size) + 15) / 16)
+
+static struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
+
 static unsigned class_of(size_t size)
 {
 	unsigned log2;
@@ -46,14 +52,25 @@ static size_t class_size(unsigned class)
 	return ((size_t)1 << log2) + ((size_t)(step % 8 + 1) << (log2 - 3));
 }
 
+static void set_small(unsigned class, struct slab_cache *cache)
+{
+	for (unsigned i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		if (class_of((size_t)i * 16) == class)
+			__atomic_store_n(&small[i], cache, __ATOMIC_RELEASE);
+}
+
 static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 {
 	size_t size = class_size(class);
 	char name[32];
+	struct slab_cache *cache;
 
 	snprintf(name, sizeof(name), size % 1024 ? "size-%zu" : "size-%zuk",
 		 size % 1024 ? size : size / 1024);
-	return cache_create_by_size(name, size, &classes[class]);
+	cache = cache_create_by_size(name, size, &classes[class]);
+	if (cache)
+		set_small(class, cache);
+	return cache;
 }
 
 static struct slab_cache *class_cache(unsigned class)
@@ -71,22 +88,30 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 	return cache ? slab_alloc_second(cache, size, caller) : NULL;
 }
 
-/* From a class's cache, as slab_alloc(). */
-static inline void *class_alloc(unsigned class, size_t size, const void *caller)
+static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
 {
-	struct slab_cache *cache = class_cache(class);
+	if (size > SLAB_MALLOC_MAX_CACHED)
+		return large_alloc(size, 1);
+	return class_alloc_slow(class_of(size), size, caller);
+}
+
+/* The cache for `size` bytes; NULL: there is none yet, or it is large. */
+static inline struct slab_cache *size_cache(size_t size)
+{
+	if (SLAB_LIKELY(size <= SMALL_SIZE))
+		return __atomic_load_n(&small[SMALL_STEP(size)], __ATOMIC_ACQUIRE);
+	return size <= SLAB_MALLOC_MAX_CACHED ? class_cache(class_of(size)) : NULL;
+}
+
+/* As slab_alloc(). */
+static inline void *malloc_for(size_t size, const void *caller)
+{
+	struct slab_cache *cache = size_cache(size);
 	void *obj;
 
 	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
 		return obj;
-	return class_alloc_slow(class, size, caller);
-}
-
-static inline void *malloc_for(size_t size, const void *caller)
-{
-	if (SLAB_UNLIKELY(size > SLAB_MALLOC_MAX_CACHED))
-		return large_alloc(size, 1);
-	return class_alloc(class_of(size), size, caller);
+	return malloc_slow(size, caller);
 }
 
 void *slab_malloc(size_t size)
@@ -105,7 +130,7 @@ void *slab_calloc(size_t n, size_t size)
 	}
 	if (bytes > SLAB_MALLOC_MAX_CACHED)
 		return large_calloc(bytes);
-	ptr = class_alloc(class_of(bytes), bytes, __builtin_return_address(0));
+	ptr = malloc_for(bytes, __builtin_return_address(0));
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 
@@ -250,7 +275,7 @@ static void *class_memalign(size_t align, size_t size, const void *caller)
 
 	while (class_size(class) % align)
 		class ++;
-	obj = class_alloc(class, size, caller);
+	obj = class_alloc_slow(class, size, caller);
 	if (!obj || (uintptr_t)obj % align == 0)
 		return obj;
 	/* With red zones, objects are aligned to a page at most. */

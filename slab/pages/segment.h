@@ -171,9 +171,20 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
 /* The same for slabs with debug flags: each has `side` bytes for its struct slab_debug. */
 struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
 bool geometry_is_debug(const struct geometry *geometry);
+/* One bit for each SEGMENT_SIZE bytes of the address space: is there a segment? */
+#define SEGMENT_KNOWN_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 6))
+extern uint64_t segment_known_map[SEGMENT_KNOWN_WORDS] __attribute__((visibility("hidden")));
 /* Does this address lie in a segment? If so, segment_of() and slab_of() are valid.
  * Lock-free; async-signal-safe. */
-bool segment_known(const void *ptr);
+static inline bool segment_known(const void *ptr)
+{
+	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
+
+	if (n / 64 >= SEGMENT_KNOWN_WORDS)
+		return false;
+	return __atomic_load_n(&segment_known_map[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
+}
+
 /* A segment begins, or ends, at this address. */
 void segment_set_known(const char *start, bool is_known);
 /* One slab, isolated, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */

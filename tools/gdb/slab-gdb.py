@@ -91,7 +91,7 @@ def slabs(segment):
 
 def is_known(address):
     """Is this an address of a segment (segment_known())?"""
-    known = static_variable("known", "segment_known.c")
+    known = global_variable("segment_known_map")
     n = address >> SEGMENT_SHIFT
     last = known.type.range()[1]
     return n // 64 <= last and int(known[n // 64]) >> n % 64 & 1
