@@ -273,6 +273,8 @@ static void lifetimes_shared(struct team *team, unsigned self)
 	}
 }
 
+#include "mixed.h"
+
 static void burst(void **objs, bool give_way)
 {
 	for (unsigned i = 0; i < BURST; i++)
@@ -379,6 +381,12 @@ const struct bench_case bench_cases[] = {
 	 false},
 	{ROWS("lifetimes", "memory.live"), lifetimes, 1, BENCH_LIVE_OBJECTS, 0, false},
 	{ROWS("lifetimes.shared"), lifetimes_shared, 2, BENCH_LIVE_OBJECTS / 2 + 1, 0, false},
+	{ROWS("lifetimes.random", "lifetimes.touched", "memory.random"), mixed_random, 1,
+	 PROGRAM_SLOTS, 0, false},
+	{ROWS("lifetimes.random_2"), mixed_random, 2, PROGRAM_SLOTS, 0, false},
+	{ROWS("lifetimes.zipf"), mixed_zipf, 1, PROGRAM_SLOTS, 0, false},
+	{ROWS("lifetimes.burst"), mixed_burst, 1, PROGRAM_SLOTS, 0, false},
+	{ROWS("survivors.alloc", "survivors.free"), survivors, 1, BENCH_LIVE_OBJECTS, 0, false},
 	{ROWS("threads.64"), bursts, 64, BURST, 0, false},
 	{ROWS("threads.2"), bursts, 2, BURST, 0, false},
 	{ROWS("memory.idle_64"), idle, 64, BURST, 0, false},

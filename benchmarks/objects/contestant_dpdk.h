@@ -50,7 +50,8 @@ static inline size_t contestant_get_bulk(size_t n, void **objs)
  * the ends of chunks. It is address space until a pool uses it. */
 static size_t contestant_megabytes(size_t size)
 {
-	size_t objects = BENCH_LIVE_OBJECTS + (size_t)(64 + 4) * CONTESTANT_THREAD_HOLDS;
+	size_t objects = (size_t)2 * BENCH_LIVE_OBJECTS * 21 / 20 +
+			 (size_t)(64 + 4) * CONTESTANT_THREAD_HOLDS;
 
 	return (objects * (size + 192) >> 20) * 5 / 4 + 64;
 }

@@ -6,7 +6,8 @@ import statistics
 
 CSV_HEADER = "round,contestant,case,bytes,threads,ns,ns_min,cycles,cycles_min,resident"
 GOAL_SIZES = (64, 240, 712, 2112)
-RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc", "gslice")
+RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc", "gslice", "jemalloc5", "mimalloc2",
+          "mimalloc3", "snmalloc")
 FLOOR = "dpdk"
 MIB = 1 << 20
 
@@ -28,11 +29,19 @@ TITLES = {
     "one_to_all.free": "all CPUs free what one allocated",
     "ring.1": "from thread to thread, one at a time",
     "ring.64": "from thread to thread, batches of 64",
-    "lifetimes": "random lifetimes, 100000 live objects",
+    "lifetimes": "free a random object and allocate one, in turns",
     "lifetimes.shared": "the same objects shared by two threads",
+    "lifetimes.random": "a coin frees or allocates among 100000 live objects",
+    "lifetimes.touched": "the same, a line written before each free",
+    "lifetimes.random_2": "the same by 2 threads with 100000 objects each",
+    "lifetimes.zipf": "ages of a Zipf distribution, 100000 live objects",
+    "lifetimes.burst": "free 1 to 1000 at random, allocate as many",
+    "survivors.alloc": "10000 allocations beside 90000 survivors",
+    "survivors.free": "frees of a random tenth of 100000 objects",
     "threads.2": "2 threads in bursts of 500",
     "threads.64": "64 threads in bursts of 500",
     "memory.live": "resident with 100000 live objects",
+    "memory.random": "resident after random lifetimes",
     "memory.idle_2": "resident when 2 threads became idle",
     "memory.idle_64": "resident when 64 threads became idle",
 }
