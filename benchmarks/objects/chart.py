@@ -15,8 +15,8 @@ BAR_MAX = 12
 
 PANELS = ("pair", "all.pair", "in_order.alloc", "in_order.free", "random.free", "all.alloc",
           "all.free", "cold.alloc", "all_to_one.free", "one_to_all.free", "ring.1", "ring.64",
-          "lifetimes", "lifetimes.shared", "threads.64", "bulk.16", "memory.live",
-          "memory.idle_64")
+          "lifetimes", "lifetimes.shared", "lifetimes.random", "lifetimes.burst", "threads.64",
+          "bulk.16", "memory.live", "memory.idle_64")
 
 
 def bar(x, y, width, height, name):

@@ -55,7 +55,7 @@ GOALS = (
         ("in_order.alloc", 0.85), ("random.alloc", 0.85), ("all.alloc", 0.85),
         ("in_order.free", 0.75), ("random.free", 0.75), ("all.free", 0.75),
         ("ring.1", 0.50), ("ring.64", 0.50),
-        ("lifetimes", 0.80), ("lifetimes.shared", 0.80), ("cold.alloc", 0.80),
+        ("lifetimes", 0.80), ("lifetimes.random", 0.90), ("lifetimes.shared", 0.80), ("cold.alloc", 0.80),
         ("memory.live", 1.00), ("memory.idle_64", 1.00))]
     + [Goal(case, "slab-lto", (FLOOR, case), 1.00) for case in (
         "pair", "in_order.alloc", "in_order.free", "ring.1", "ring.64", "lifetimes",
@@ -99,6 +99,18 @@ class Table:
         found = [(self.value(name, case, size), name) for name in RIVALS]
         found = [pair for pair in found if pair[0] is not None]
         return min(found) if found else (None, None)
+
+    def shortest(self, contestant, case, size):
+        cell = self.cells.get((contestant, case, size))
+        return cell["min"] if cell else None
+
+    def shortest_ratio(self, contestant, case, size):
+        """Shortest lap against the shortest lap of the rival whose lap is the shortest."""
+        ours = self.shortest(contestant, case, size)
+        case = case.replace("bulk.", "singles.")
+        found = [self.shortest(name, case, size) for name in RIVALS]
+        found = [value for value in found if value]
+        return ours / min(found) if ours is not None and found else None
 
     def ratio(self, contestant, case, size):
         """To the best rival, or None."""
@@ -150,9 +162,9 @@ def case_table(table, case):
     unit = "MiB" if case.startswith("memory.") else "ns"
     title = f"{case}: {TITLES[case]}" if case in TITLES else case
     lines = ["", f"### {title} ({unit})", "",
-             "| bytes | " + " | ".join(names) + " | slab / best rival | slab-lto / best rival "
-             "| slab-lto / dpdk |",
-             "|---:|" + "---:|" * (len(names) + 3)]
+             "| bytes | " + " | ".join(names) + " | best rival | slab / best rival (minima) "
+             "| slab-lto / best rival (minima) | slab-lto / dpdk |",
+             "|---:|" + "---:|" * (len(names) + 4)]
     for size in table.sizes:
         cells = []
         for name in names:
@@ -165,10 +177,11 @@ def case_table(table, case):
 
 def ratios(table, case, size):
     best, whose = table.best_rival(case, size)
-    cells = []
+    cells = [whose if best else ""]
     for name in ("slab", "slab-lto"):
         ratio = table.ratio(name, case, size)
-        cells.append(f"{ratio:.2f} ({whose})" if ratio is not None and best else "")
+        shortest = table.shortest_ratio(name, case, size)
+        cells.append(f"{ratio:.2f} ({shortest:.2f})" if ratio is not None and shortest else "")
     ours, floor = table.value("slab-lto", case, size), table.value(FLOOR, case, size)
     cells.append(f"{ours / floor:.2f}" if ours is not None and floor else "")
     return cells
@@ -176,14 +189,17 @@ def ratios(table, case, size):
 
 def cycles_table(table):
     """TSC cycles of the goal sizes, all cases in one table."""
-    lines = ["| case | bytes | " + " | ".join(table.contestants) + " |",
-             "|---|---:|" + "---:|" * len(table.contestants)]
+    lines = ["| case | bytes | " + " | ".join(table.contestants) + " | best rival | slab / best |",
+             "|---|---:|" + "---:|" * (len(table.contestants) + 2)]
     for case in table.cases:
         for size in (s for s in table.sizes if s in GOAL_SIZES):
             cells = [table.cells.get((name, case, size)) for name in table.contestants]
             if any(cell and cell["cycles"] for cell in cells):
+                whose = table.best_rival(case, size)[1] or ""
+                ratio = table.ratio("slab", case, size)
                 lines.append(f"| {case} | {size} | " + " | ".join(
-                    f"{cell['cycles']:.0f}" if cell else "" for cell in cells) + " |")
+                    [f"{cell['cycles']:.0f}" if cell else "" for cell in cells]
+                    + [whose, f"{ratio:.2f}" if ratio is not None else ""]) + " |")
     return lines if len(lines) > 2 else []
 
 

@@ -34,6 +34,10 @@ CONTESTANTS = {
     "jemalloc": ("objects-malloc", {}, "libjemalloc.so.2", "libjemalloc"),
     "tcmalloc": ("objects-malloc", {}, "libtcmalloc_minimal.so.4", "libtcmalloc"),
     "mimalloc": ("objects-malloc", {}, "libmimalloc.so.2", "libmimalloc"),
+    "jemalloc5": ("objects-malloc", {}, "rivals/jemalloc5.so", "jemalloc5"),
+    "mimalloc2": ("objects-malloc", {}, "rivals/mimalloc2.so", "mimalloc2"),
+    "mimalloc3": ("objects-malloc", {}, "rivals/mimalloc3.so", "mimalloc3"),
+    "snmalloc": ("objects-malloc", {}, "rivals/snmalloc.so", "snmalloc"),
     "gslice": ("objects-gslice", {}, None, "GLib"),
     "dpdk": ("objects-dpdk", {}, None, "DPDK"),
 }
@@ -72,6 +76,14 @@ def all_cases(parser, binaries):
                           check=True).stdout.split()
 
 
+def find_library(preload, build):
+    """The path of a library to preload: one that benchmarks/rivals/build made, or Debian's."""
+    if preload and preload.startswith("rivals/"):
+        path = os.path.abspath(os.path.join(build, preload))
+        return path if os.path.exists(path) else None
+    return bench.library(preload) if preload else None
+
+
 class Contestant:
     """One contestant: how to start it, and whether it works here."""
 
@@ -79,12 +91,13 @@ class Contestant:
         program, environment, preload, self.expected = CONTESTANTS[name]
         self.name = name
         self.preload = preload
+        self.library = find_library(preload, os.path.dirname(binaries))
         self.program = os.path.join(binaries, program)
         # Only the allocator is measured, not the thread that shows it to slabinfo.
         self.environment = dict(os.environ, SLAB_CONTROL="off", **environment)
         self.environment.pop("LD_PRELOAD", None)
-        if preload and bench.library(preload):
-            self.environment["LD_PRELOAD"] = bench.library(preload)
+        if self.library:
+            self.environment["LD_PRELOAD"] = self.library
         self.allocator = ""
 
     def start(self, arguments):
@@ -96,8 +109,9 @@ class Contestant:
         """Try it: None, or why it cannot take part."""
         if not os.access(self.program, os.X_OK):
             return f"{os.path.basename(self.program)} is not built (its library is missing)"
-        if self.preload and not bench.library(self.preload):
-            return f"{self.preload} is not installed"
+        if self.preload and not self.library:
+            return (f"{self.preload} is not built; run benchmarks/rivals/build"
+                    if self.preload.startswith("rivals/") else f"{self.preload} is not installed")
         process = self.start(["--cases", "pair", "--sizes", "64", "--laps", "1"])
         try:
             out, err = process.communicate(timeout=60)

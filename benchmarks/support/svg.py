@@ -7,7 +7,8 @@ the reader's light or dark theme; without one it is light.
 COLOURS = {"slab": "#e4472b", "slab-lto": "#a3203f", "slab-cmpxchg16b": "#f0916f",
            "slab-mutex": "#f3bfa6", "slab-movable": "#d6247e", "glibc": "#8a939c",
            "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9",
-           "gslice": "#b98a2f", "dpdk": "none"}
+           "jemalloc5": "#1f5a94", "mimalloc2": "#b39ddb", "mimalloc3": "#5e35b1",
+           "snmalloc": "#c2577f", "gslice": "#b98a2f", "dpdk": "none"}
 
 STYLE = """
 text { font-family: "DejaVu Sans", system-ui, sans-serif; fill: #20262c; }
