@@ -163,10 +163,13 @@ static void draw_events(struct sheet *sheet)
 	if (!row->before || !json_object_is_type(events, json_type_object))
 		return;
 	start_line(sheet, "Events/s");
-	json_object_object_foreach(events, name, count)
-	{
-		double rate = top_rate(sheet->top, row, json_object_get_uint64(count),
-				       model_event(row->before, name));
+	struct json_object_iterator it = json_object_iter_begin(events),
+				    end = json_object_iter_end(events);
+
+	for (; !json_object_iter_equal(&it, &end); json_object_iter_next(&it)) {
+		const char *name = json_object_iter_peek_name(&it);
+		uint64_t count = json_object_get_uint64(json_object_iter_peek_value(&it));
+		double rate = top_rate(sheet->top, row, count, model_event(row->before, name));
 
 		none = none && rate <= 0;
 		if (rate > 0)
