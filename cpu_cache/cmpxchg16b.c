@@ -99,7 +99,7 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 
 	(void)slots;
 	/* Before a link is written: those of objects that are free already are in use. */
-	if (COUNT(list_read(slab).word) + n > slab->room)
+	if (COUNT(list_read(slab).word) + n > cpu_slab_room(slab))
 		return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_FULL : CPU_MISS;
 	for (unsigned i = 1; i < n; i++) {
 		unsigned index = cpu_slab_index(slab, offset8[i]);
@@ -112,7 +112,7 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 
 		if (OWNER(list.word) != (uint32_t)cpu)
 			return CPU_MISS;
-		if (COUNT(list.word) + n > slab->room)
+		if (COUNT(list.word) + n > cpu_slab_room(slab))
 			return CPU_FULL;
 		__atomic_store_n(&link[last], (uint16_t)FIRST(list.word), __ATOMIC_RELAXED);
 		if (list_exchange(slab, list,

@@ -19,7 +19,7 @@
  * its objects rise and fall at random, one in CPU_LIFO_MAX operations finds it full or empty.
  *
  * A free detects a double free when the object is the last-freed one, on top of
- * its stack, or the newest of the remote batch: one comparison with a word that
+ * its stack, or the newest of the LIFO or of the remote batch: one comparison with a word that
  * is loaded anyway. A freelist that holds all objects of its slab accepts no
  * further one: one of them was freed twice, and the stack would overflow.
  *

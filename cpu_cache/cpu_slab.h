@@ -37,7 +37,7 @@ struct cpu_slab {
 	uint64_t reciprocal; /* ceil(2^32 / size8): offset to index by multiplication */
 	uint64_t owner;     /* rseq, mutex: the CPU, or CPU_NONE */
 	uint32_t size8;     /* bytes from object to object, divided by 8 */
-	uint32_t room;      /* objects that the freelist holds at most: all of the slab's */
+	uint32_t room; /* objects that the freelist holds at most: all that were handed out */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 #define CPU_SLAB_STACK 192
@@ -60,13 +60,24 @@ static inline uint16_t cpu_slab_offset8(const struct cpu_slab *slab, const void 
 	return (uint16_t)((size_t)((const char *)obj - slab->base) >> 3);
 }
 
-/* Is obj the start of an object of the slab, be it one that was never handed out? */
+/* Changes while the slab is isolated, read by any thread. */
+static inline unsigned cpu_slab_room(const struct cpu_slab *slab)
+{
+	return __atomic_load_n(&slab->room, __ATOMIC_RELAXED);
+}
+
+static inline void cpu_slab_set_room(struct cpu_slab *slab, unsigned room)
+{
+	__atomic_store_n(&slab->room, room, __ATOMIC_RELAXED);
+}
+
+/* Is obj the start of one of the first `room` objects? */
 static inline bool cpu_slab_is_object(const struct cpu_slab *slab, const void *obj)
 {
 	size_t offset = (size_t)((const char *)obj - slab->base), offset8 = offset / 8;
 	size_t index = (uint32_t)((uint16_t)offset8 * slab->reciprocal >> 32);
 
-	return offset % 8 == 0 && index < slab->room && index * slab->size8 == offset8;
+	return offset % 8 == 0 && index < cpu_slab_room(slab) && index * slab->size8 == offset8;
 }
 
 static inline void *cpu_slab_object(const struct cpu_slab *slab, uint16_t offset8)

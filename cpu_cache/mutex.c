@@ -58,7 +58,7 @@ static enum cpu_result push_entries(struct cpu_slab *slab, unsigned n, const uin
 {
 	uint32_t top = height(slab);
 
-	if (top + n > slab->room)
+	if (top + n > cpu_slab_room(slab))
 		return CPU_FULL;
 	for (unsigned i = 0; i < n; i++)
 		cpu_slab_stack(slab)[top + i] = offset8[i];

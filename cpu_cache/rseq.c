@@ -134,11 +134,14 @@ static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *s
 		return CPU_DOUBLE;
 
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
-	enum cpu_result result = n ? read_newest(slot, cpu, lifo, n, &newest) : CPU_DONE;
+	enum cpu_result result;
 
+	if (!n || __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) != obj)
+		return CPU_MISS;
+	result = read_newest(slot, cpu, lifo, n, &newest);
 	if (result != CPU_DONE)
 		return result;
-	return newest == obj ? CPU_DOUBLE : CPU_MISS;
+	return newest == obj ? CPU_DOUBLE : CPU_MOVED;
 }
 
 /* The entry on top of a stack of this height. A section: another thread may revoke the slab
@@ -175,7 +178,7 @@ static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct c
 		return CPU_MOVED;
 	if (top == offset8)
 		return CPU_DOUBLE;
-	return height >= slab->room ? CPU_FULL : CPU_MOVED;
+	return height >= cpu_slab_room(slab) ? CPU_FULL : CPU_MOVED;
 }
 
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
@@ -228,7 +231,7 @@ static enum cpu_result engine_push_bulk(char *slots, int cpu, struct cpu_slab *s
 
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;
-	if (value > slab->room)
+	if (value > cpu_slab_room(slab))
 		return CPU_FULL;
 	op_check(&op, 0, &slab->owner, (uint32_t)cpu);
 	op_check(&op, 1, &slab->local, local);

@@ -65,12 +65,24 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	return true;
 }
 
+/* An object is in a LIFO: if the CPU does nothing more, a pass returns it to its slab. */
+static inline void begin_idle(void)
+{
+	idle_kick();
+	maintenance_resume();
+}
+
 /* To the CPU's LIFO, unless the object lies on another node: those go home. */
 static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
 				 uint16_t offset8)
 {
-	return cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8,
-				     slab_is_near(slab, cpu) ? cache->lifo_max : 0);
+	uint64_t max = slab_is_near(slab, cpu) ? cache->lifo_max : 0;
+	enum cpu_result result =
+		cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8, max);
+
+	if (result == CPU_DONE)
+		begin_idle();
+	return result;
 }
 
 static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
@@ -134,11 +146,14 @@ __attribute__((noinline, aligned(CPU_CACHELINE))) void slab_free_second(struct s
 									struct slab *slab,
 									const void *caller)
 {
+	int cpu = cpu_rseq_number();
+
 	if (SLAB_LIKELY(cpu_slab_is_object(&slab->cpu, obj)) &&
-	    SLAB_LIKELY(slab_is_near(slab, cpu_rseq_number())) &&
+	    SLAB_LIKELY(slab_is_near(slab, cpu)) &&
 	    SLAB_LIKELY(rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
 				       &cache->lifo_max, cpu_rseq_offset))) {
-		idle_kick();
+		cpu_seen(cpu);
+		begin_idle();
 		return;
 	}
 	slab_free_from(cache, obj, slab, caller);

@@ -138,6 +138,7 @@ __extension__ struct slab_cache { /* for C++: an array without size at its end *
 	unsigned waiting; /* threads that want flush_lock first (isolated.h) */
 	struct slab_queue purging; /* isolated slabs whose pages threads return: flush_lock */
 	unsigned nr_purging; /* … how many */
+	void *refused; /* an object that its slab had no room for, to be reported (revoke.c) */
 	bool leaves; /* slabs have been on a node's `leaving` (release.c) */
 	unsigned steal_cpu; /* the next to look at (cache_steal()) */
 	unsigned remote_node_ratio; /* per cent (refill.c); tuning */

@@ -46,18 +46,13 @@ static inline unsigned slab_initialized(const struct slab *slab)
 static inline void slab_set_initialized(struct slab *slab, unsigned initialized)
 {
 	__atomic_store_n(&slab->initialized, (uint16_t)initialized, __ATOMIC_RELAXED);
+	cpu_slab_set_room(&slab->cpu, initialized);
 }
 
 /* Is obj the start of an object of this slab, which has no debug flags? */
 static inline bool slab_is_object(const struct slab *slab, const void *obj)
 {
-	size_t offset = (size_t)((const char *)obj - slab->cpu.base);
-	unsigned index;
-
-	if (offset % 8 || offset >= slab_initialized(slab) * slab_size(slab))
-		return false;
-	index = cpu_slab_index(&slab->cpu, (uint16_t)(offset / 8));
-	return index * slab_size(slab) == offset;
+	return cpu_slab_is_object(&slab->cpu, obj);
 }
 
 /* SLAB_ZERO=free: clear an object that is being freed, of a slab without debug flags. */

@@ -147,8 +147,8 @@ static int initialize_objects(struct slab_cache *cache, struct slab *slab)
 		last = construct(cache, slab, first, last);
 	if (last == first)
 		return ENOMEM;
-	put_fresh(slab, first, last);
 	slab_set_initialized(slab, last);
+	put_fresh(slab, first, last);
 	return 0;
 }
 
@@ -193,7 +193,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
 	slab->waiting[0] = slab->waiting[1] = 0; /* lost in a fork, if anything */
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
-	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, cache->objects, cache_user(cache));
+	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, 0, cache_user(cache));
 	return slab;
 }
 

@@ -40,8 +40,8 @@
  * slab_control_dispatch(). Slow paths set a flag (idle_kick()), and passes end when it was
  * not set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has
  * taken back what CPUs held (which sets the flag), and has returned what was free. After
- * that, a thread that does more than to free one object per CPU takes a slow path, sets the
- * flag, and starts the timer again. An idle process is therefore never woken. A thread sets
+ * that, a thread that does more than to free one object per CPU sets the flag, in a slow path
+ * or when it frees into a LIFO, and starts the timer again. An idle process is therefore never woken. A thread sets
  * the flag after what it did; even if it is delayed in between, passes go on for longer
  * than a decay time. The child of a fork has no control thread: it starts one with its
  * first slow path (server.c), and passes go on.

@@ -147,24 +147,19 @@ unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8,
 
 /* Can n more objects wait for the slab's owner? Not when that makes more than the slab has:
  * then some were freed twice. Objects that cannot wait stay allocated. */
-static bool has_room(struct slab_cache *cache, struct slab *slab, uint64_t remote, unsigned n,
-		     unsigned first)
+static bool has_room(const struct slab *slab, uint64_t remote, unsigned n)
 {
-	if (SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects))
-		return true;
-	cache->checks->full(cache, slab, slab->cpu.base + first * slab_size(slab), NULL);
-	return false;
+	return SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects);
 }
 
-void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
-		      const uint16_t *offset8)
+bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 	uint64_t value;
 
 	do {
-		if (!has_room(cache, slab, remote, n, cpu_slab_index(&slab->cpu, offset8[0])))
-			return;
+		if (!has_room(slab, remote, n))
+			return false;
 		value = REMOTE_OWNED;
 		if (remote & REMOTE_OWNED)
 			value |= slab_link_batch(slab, n, offset8, REMOTE_FIRST(remote)) |
@@ -173,10 +168,18 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	idle_kick();
 	if (remote & REMOTE_OWNED)
-		return;
+		return true;
 	/* It was full and is now isolated: the CPU that frees first owns it. */
 	cpu_slab_put(&slab->cpu, n, offset8);
 	slab_adopt(cache, slab);
+	return true;
+}
+
+void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
+		      const uint16_t *offset8)
+{
+	if (!slab_deliver(cache, slab, n, offset8))
+		cache->checks->full(cache, slab, cpu_slab_object(&slab->cpu, offset8[0]), NULL);
 }
 
 void slab_free_held(struct slab_cache *cache, void *obj)
@@ -194,8 +197,11 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 	uint64_t value;
 
 	do {
-		if (!has_room(cache, slab, remote, n, first - 1))
+		if (!has_room(slab, remote, n)) {
+			cache->checks->full(cache, slab,
+					    slab->cpu.base + (first - 1) * slab_size(slab), NULL);
 			return;
+		}
 		value = REMOTE_OWNED;
 		__atomic_store_n(&slab->links[last - 1], (uint16_t)REMOTE_FIRST(remote),
 				 __ATOMIC_RELAXED);

@@ -20,6 +20,7 @@
  */
 #include "core/isolated.h"
 #include "core/node.h"
+#include "core/upcalls.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "pages/idle.h"
@@ -145,6 +146,35 @@ void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 	__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 }
 
+/* flush_lock is held, so that what the slab refuses is reported later. */
+static void deliver(struct slab_cache *cache, struct slab *slab, unsigned n,
+		    const uint16_t *offset8)
+{
+	if (!slab_deliver(cache, slab, n, offset8))
+		__atomic_store_n(&cache->refused, cpu_slab_object(&slab->cpu, offset8[0]),
+				 __ATOMIC_RELAXED);
+}
+
+/* With no lock held. One report, however many objects were refused. */
+static void report_refused(struct slab_cache *cache)
+{
+	void *obj;
+
+	if (SLAB_LIKELY(!__atomic_load_n(&cache->refused, __ATOMIC_RELAXED)))
+		return;
+	obj = __atomic_exchange_n(&cache->refused, NULL, __ATOMIC_ACQ_REL);
+	if (obj)
+		cache->checks->full(cache, slab_of(obj), obj, NULL);
+}
+
+static void deliver_object(struct slab_cache *cache, void *obj)
+{
+	struct slab *slab = slab_of(obj);
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+
+	deliver(cache, slab, 1, &offset8);
+}
+
 /*
  * No current slab, and fenced since: no thread allocates the last-freed object any more.
  * Frees may fill the place again at any time, hence the exchange.
@@ -154,7 +184,7 @@ static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
 	void *obj = (void *)__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL);
 
 	if (obj)
-		slab_free_held(cache, obj);
+		deliver_object(cache, obj);
 }
 
 /* Nor is the LIFO popped any more; and no object was pushed onto it since the first fence. */
@@ -163,7 +193,7 @@ static void empty_lifo(struct slab_cache *cache, struct cpu_lifo *lifo)
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
 
 	for (uint64_t i = 0; i < n; i++)
-		slab_free_held(cache, lifo->obj[i]);
+		deliver_object(cache, lifo->obj[i]);
 	__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
 }
 
@@ -184,7 +214,7 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 	/* The remote batch goes to its slab, as the CPU itself would send it. */
 	slot_take_remote_batch(slot, &batch);
 	if (batch.count)
-		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+		deliver(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
 }
 
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated)
@@ -258,6 +288,7 @@ unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since)
 	flush_lock(cache);
 	revoke(cache, idle_since, FLUSH_LOCK_WAIT, &released);
 	flush_unlock(cache);
+	report_refused(cache);
 	return released;
 }
 
@@ -323,10 +354,17 @@ unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_l
 
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released)
 {
+	bool done;
+
 	*ret_released = 0;
-	if (!flush_lock_as(cache, how) || !revoke(cache, 0, how, ret_released))
+	if (!flush_lock_as(cache, how))
 		return false;
-	flush_unlock(cache);
+	done = revoke(cache, 0, how, ret_released);
+	if (done)
+		flush_unlock(cache);
+	report_refused(cache);
+	if (!done)
+		return false;
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		*ret_released += cache_release_listed(cache, n, how, is_surplus);
 	return true;
@@ -376,5 +414,6 @@ bool cache_steal(struct slab_cache *cache)
 		return false;
 	flush_slots(cache, over, 0);
 	flush_unlock(cache);
+	report_refused(cache);
 	return true;
 }

@@ -197,7 +197,10 @@ TEST_F(DebugTest, DoubleFreeIsReportedWhenTheFirstFreeIsStillBatched)
 		slab_free(cache, hidden(objs[0]));
 	}).join();
 	unpin();
-	EXPECT_EQ(stats_of(cache).cpu_objects, allowed_cpus().size() > 1 ? 1u : 0u);
+	/* With one CPU and without a LIFO it goes to its slab. */
+	const bool beside = allowed_cpus().size() > 1 || std::string(slab_engine()) == "rseq";
+
+	EXPECT_EQ(stats_of(cache).cpu_objects, beside ? 1u : 0u);
 	ASSERT_EQ(slab_cache_debug(cache, all_debug_flags), 0);
 	slab_free(cache, hidden(objs[0]));
 	expect_problem(SLAB_PROBLEM_DOUBLE_FREE, "Object already free");

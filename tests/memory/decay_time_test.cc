@@ -85,6 +85,21 @@ TEST(DecayTimeTest, EachWayToFreeStartsPassesAgain)
 	}
 }
 
+/* They are freed off the fast path, all of them. */
+TEST(DecayTimeTest, FreesOfAHardenedCacheStartPassesAgain)
+{
+	test_cache cache(4096, SLAB_HARDEN_FREE);
+	std::vector<void *> objs = alloc_many(cache, 161);
+
+	run_all_passes();
+	for (unsigned i = 0; i < 48; i++, objs.pop_back())
+		slab_free(cache, objs.back());
+	EXPECT_GE(slab_maintain(), 0);
+	run_all_passes();
+	EXPECT_EQ(stats_of(cache).cpu_objects, 0u);
+	free_all(cache, objs);
+}
+
 TEST(DecayTimeTest, MaintenanceReturnsWhenToCallItNext)
 {
 	test_cache cache(object_size);
@@ -365,6 +380,30 @@ TEST(TrimTest, ACacheIsAsGoodAsNewAfterIt)
 		free_all(cache, s.live);
 	}
 	EXPECT_EQ(slab_cache_validate(cache), 0);
+}
+
+/* A child that only frees, and only into its CPU's LIFO. */
+TEST(DecayTimeTest, AChildThatFreesAFewObjectsStartsItsThread)
+{
+	if (std::string(slab_engine()) != "rseq")
+		GTEST_SKIP() << "no LIFO: they go to a slab of the CPU, on its fast path";
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_DECAY_MS=200"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	test_cache cache(4096);
+	std::vector<void *> objs = alloc_many(cache, 161);
+
+	EXPECT_EQ(run_in_child([&] {
+			  for (unsigned i = 0; i < 48; i++)
+				  slab_free(cache, objs[i]);
+			  wait_until([&] { return stats_of(cache).cpu_objects == 0; });
+			  return has_control_thread() ? 0 : 1;
+		  }),
+		  "");
+	free_all(cache, objs);
 }
 
 } /* namespace */

@@ -6,6 +6,7 @@
  */
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -289,6 +290,32 @@ TEST_F(LifoTest, ObjectsOfAnotherNodeGoToTheirSlabs)
 	EXPECT_EQ(held_by_lifo(), 0u);
 	free(near[0]);
 	EXPECT_EQ(held_by_lifo(), 1u);
+}
+
+/* Two objects of a full slab, freed in turns: more than the slab has. The handler of the report
+ * forks, which it may: libslab holds no lock. */
+TEST(Lifo, WhatItsSlabHasNoRoomForIsReportedWithNoLockHeld)
+{
+	if (std::string(slab_engine()) != "rseq")
+		GTEST_SKIP() << "no LIFO";
+	EXPECT_EQ(run_in_child([] {
+			  struct slab_cache *cache =
+				  slab_cache_create("twice", 8192, nullptr, SLAB_NO_MERGE);
+			  std::vector<void *> objs = alloc_many(cache, 2 * cache->objects + 1);
+			  static unsigned reports;
+
+			  slab_set_report_handler(
+				  [](const struct slab_report *, void *) {
+					  reports += run_in_child([] { return 0; }) == "";
+				  },
+				  nullptr);
+			  slab_free(cache, objs.back());
+			  for (unsigned i = 0; i < 40; i++)
+				  slab_free(cache, objs[i % 2]);
+			  slab_cache_shrink(cache);
+			  return reports ? 0 : 1;
+		  }),
+		  "");
 }
 
 } /* namespace */

@@ -165,7 +165,7 @@ def held_by_cpu(cache, slab, index, address):
         if int(slot["last_freed"]) == address:
             return f"free: the next object that CPU {cpu} allocates"
         held = lifo(cache, cpu)
-        if any(int(held["obj"][i]) == address for i in range(int(held["count"]))):
+        if any(int(held["obj"][i]) == address for i in range(min(int(held["count"]), 63))):
             return f"free: in the LIFO of CPU {cpu}"
         batch = int(slot["remote_batch"])
         if batch & WORD_POINTER != int(slab):

@@ -7,7 +7,7 @@
  * and what it guards after it: the owner before the height, closed before the last-freed word
  * and the word of the remote batch and the LIFO. (pseudocode.h defines the words.)
  *
- * rseq_pop and rseq_lifo_pop need no such load. Its current slab was installed on this CPU, by a section
+ * rseq_pop and rseq_lifo_pop need no such load. Their current slab was installed on this CPU, by a section
  * that loaded closed with ldar; whatever was done to the slot while it was closed is seen
  * by all that runs here later. And what the revoking CPU takes away, it takes after a
  * fence, which ends each section that has loaded anything before.

@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"lea (%%rdx, %[obj], 8), %[obj]\n\t"
 		"5: mov %%rsi, (%%rcx)\n\t"
 		"2:\n\t"
-		".pushsection .text.unlikely, \"ax\"\n\t"
+		ABORT_SECTION
 		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
 		"4:\n\t"
 		"6: stc\n\t"
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 		INJECT_ASM(8)
 		"mov %%rsi, (%%rcx)\n\t"
 		"2:\n\t"
-		".pushsection .text.unlikely, \"ax\"\n\t"
+		ABORT_SECTION
 		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
 		"4:\n\t"
 		"6: stc\n\t"

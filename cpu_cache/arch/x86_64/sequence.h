@@ -30,9 +30,13 @@
 	"mov %%rax, %%fs:8(%[rseq])\n\t"                                                           \
 	"1:\n\t"
 
+/* Of its own: were it the section of the code around it, as that of a cold function may be,
+ * the handler would stand behind the commit. The linker puts it with .text.unlikely. */
+#define ABORT_SECTION ".pushsection .text.unlikely.slab..abort, \"ax\", @progbits\n\t"
+
 #define RSEQ_END(label)                                                                            \
 	"2:\n\t"                                                                                   \
-	".pushsection .text.unlikely, \"ax\"\n\t"                                                  \
+	ABORT_SECTION                                                                              \
 	".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"                                           \
 	"4: jmp %l[" #label "]\n\t.popsection\n\t"
 
