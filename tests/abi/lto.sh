@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# lto.sh SOURCE-DIR COMPILER: does link-time optimization put the fast paths into their caller?
+# lto.sh SOURCE-DIR COMPILER: does link-time optimization put the fast paths into their caller,
+# and the handlers of aborted sequences into a section of their own?
 # Links one of a program's functions with slab/alloc/fastpath.c and looks at its calls.
 set -eu
 source=$1
@@ -26,5 +27,13 @@ if ! grep -q '<lto_pair>:' "$work/text"; then
 fi
 if grep -E '[[:space:]](slab_alloc|slab_free)([-+ ]|$)|<(slab_alloc|slab_free)(\+0x[0-9a-f]+)?>' "$work/text"; then
 	echo "lto_pair calls a fast path"
+	exit 1
+fi
+# Behind a sequence's commit its abort handler would be run, and its signature (ud1) trap.
+misplaced=$(objdump -d "$work/both.o" | awk '
+	/^Disassembly of section/ { section = $4 }
+	/[[:space:]]ud1[[:space:]]/ && section !~ /slab\.\.abort/ { print section }' | sort -u)
+if [ -n "$misplaced" ]; then
+	echo "abort handlers stand in $misplaced"
 	exit 1
 fi

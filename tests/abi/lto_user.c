@@ -4,7 +4,17 @@
 
 void lto_pair(struct slab_cache *cache);
 
+void lto_cold(struct slab_cache *cache);
+
 void lto_pair(struct slab_cache *cache)
+{
+	void *obj = slab_alloc(cache);
+
+	slab_free(cache, obj);
+}
+
+/* A section that gcc names as it likes: the handlers of aborted sequences must not be in it. */
+__attribute__((cold)) void lto_cold(struct slab_cache *cache)
 {
 	void *obj = slab_alloc(cache);
 
