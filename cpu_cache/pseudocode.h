@@ -19,9 +19,9 @@
  *                                                               commit last_freed(c) = 0, else
  *                 section on c: not closed(c); n = lifo_count(c) > 0;
  *                 obj = lifo(c)[n - 1];                         commit lifo_count(c) = n - 1
- * lifo_push       section on c: not closed(c); last_freed(c) = obj: double, else
- *                 owner(s) is not c; n = lifo_count(c) < max; lifo(c)[n - 1] = obj: double,
- *                 else lifo(c)[n] = obj;                        commit lifo_count(c) = n + 1
+ * lifo_push       section on c: not closed(c); n = lifo_count(c); last_freed(c) = obj, or
+ *                 n > 0 and lifo(c)[n - 1] = obj: double, else owner(s) is not c; n < max;
+ *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
  * push            section on c: last_freed(c) empty;            commit last_freed(c) = obj
  *                 (rseq only), else
  *                 last_freed(c) = obj, read anywhere: double, else
