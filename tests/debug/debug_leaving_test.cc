@@ -270,7 +270,7 @@ TEST_F(ConstructedTest, WhatIsFreedIsTheStateThatIsKept)
 	expect_damage(SLAB_PROBLEM_POISON, "Free object overwritten", other_ + 63, other_ + 63,
 		      0x54, 0x55);
 	slab_free(cache_, [&] {
-		for (unsigned i = 0;; i++) {
+		for (;;) {
 			char *obj = static_cast<char *>(slab_alloc(cache_));
 
 			objs_.push_back(obj);

@@ -35,9 +35,7 @@
 #define ABORT_SECTION ".pushsection .text.unlikely.slab..abort, \"ax\", @progbits\n\t"
 
 #define RSEQ_END(label)                                                                            \
-	"2:\n\t"                                                                                   \
-	ABORT_SECTION                                                                              \
-	".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"                                           \
+	"2:\n\t" ABORT_SECTION ".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"                    \
 	"4: jmp %l[" #label "]\n\t.popsection\n\t"
 
 #endif /* CPU_CACHE_SEQUENCE_H */
