@@ -58,8 +58,8 @@ TEST_F(DebugTest, LeaksAreListedWithTheirAllocators)
 	for (std::string line; std::getline(in, line);)
 		named += line.find("leak_here+") != std::string::npos &&
 			 line.find(" (debug_leak_test.cc:") != std::string::npos;
-	/* At each object and in the stack, where ThreadSanitizer has slab_alloc() first. */
-	EXPECT_EQ(named, under_tsan ? 1u : 3u) << reported().text;
+	/* At each object and in the stack. */
+	EXPECT_EQ(named, 3u) << reported().text;
 	free_many(cache, objs);
 	expect_contained(cache, 1);
 }
