@@ -88,9 +88,8 @@ static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t reque
 	return serve_request(&request);
 }
 
-/* In a window of counting it is the fast path that ends here, and hardly longer. It has a
- * sequence, so it must not lie in the section of cold functions, where the sequences put
- * their abort handlers. */
+/* In a window of counting it is the fast path that ends here, and hardly longer: no cold
+ * function. */
 __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 						     const void *caller)
 {

@@ -182,12 +182,12 @@ void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		cache->checks->full(cache, slab, cpu_slab_object(&slab->cpu, offset8[0]), NULL);
 }
 
-void slab_free_held(struct slab_cache *cache, void *obj)
+bool slab_deliver_held(struct slab_cache *cache, void *obj)
 {
 	struct slab *slab = slab_of(obj);
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
 
-	slab_free_remote(cache, slab, 1, &offset8);
+	return slab_deliver(cache, slab, 1, &offset8);
 }
 
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,

@@ -18,6 +18,7 @@
 #include "core/debug_record.h"
 #include "core/node.h"
 #include "core/slab.h"
+#include "core/upcalls.h"
 #include "pages/idle.h"
 #include "pages/topology.h"
 
@@ -205,8 +206,8 @@ static void flush_held(struct slab_cache *cache)
 {
 	void *obj = cpu_engine->pop_held(cache->cpu_slots);
 
-	if (obj)
-		slab_free_held(cache, obj);
+	if (obj && !slab_deliver_held(cache, obj))
+		cache->checks->full(cache, slab_of(obj), obj, NULL);
 }
 
 int cache_refill(struct slab_cache *cache, unsigned mode)

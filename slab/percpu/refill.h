@@ -32,12 +32,12 @@ void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */
 
-/* Hand an object that a CPU held (its last-freed object, or one of its LIFO) to its slab. */
-void slab_free_held(struct slab_cache *cache, void *obj);
 /* Hand freed objects to a slab that another CPU may own. false: it had no room, so one of its
  * objects was freed twice, and these stay allocated. */
 bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8);
-/* … and report it when there was no room: not under a lock. */
+/* … an object that a CPU held (its last-freed object, or one of its LIFO) to its slab. */
+bool slab_deliver_held(struct slab_cache *cache, void *obj);
+/* … freed objects, and report it when there was no room: not under a lock. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
 /* Link a batch in front of `first`, an index + 1 or 0, in links[]; returns the new first. The

@@ -146,13 +146,10 @@ void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 	__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 }
 
-/* flush_lock is held, so that what the slab refuses is reported later. */
-static void deliver(struct slab_cache *cache, struct slab *slab, unsigned n,
-		    const uint16_t *offset8)
+/* flush_lock is held, so that what a slab refuses is reported later. */
+static void note_refused(struct slab_cache *cache, void *obj)
 {
-	if (!slab_deliver(cache, slab, n, offset8))
-		__atomic_store_n(&cache->refused, cpu_slab_object(&slab->cpu, offset8[0]),
-				 __ATOMIC_RELAXED);
+	__atomic_store_n(&cache->refused, obj, __ATOMIC_RELAXED);
 }
 
 /* With no lock held. One report, however many objects were refused. */
@@ -169,10 +166,8 @@ static void report_refused(struct slab_cache *cache)
 
 static void deliver_object(struct slab_cache *cache, void *obj)
 {
-	struct slab *slab = slab_of(obj);
-	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
-
-	deliver(cache, slab, 1, &offset8);
+	if (!slab_deliver_held(cache, obj))
+		note_refused(cache, obj);
 }
 
 /*
@@ -213,8 +208,9 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 	keep_chain(cache, __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE));
 	/* The remote batch goes to its slab, as the CPU itself would send it. */
 	slot_take_remote_batch(slot, &batch);
-	if (batch.count)
-		deliver(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+	if (batch.count &&
+	    !slab_deliver(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8))
+		note_refused(cache, cpu_slab_object(batch.slab, batch.offset8[0]));
 }
 
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated)
