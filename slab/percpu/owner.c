@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which CPU owns a slab, and frees from other CPUs.
+ * CPU partial lists, and remote frees.
+ *
+ * A slab without an owner gets one here: slab_adopt() gives it to the CPU that the thread runs on.
+ * Remote frees go to slab->remote by one compare-and-exchange. The exchange also shows whether the
+ * slab was full; if it was, the freeing thread has isolated the slab and adopts it.
  */
 #include "core/upcalls.h"
 #include "core/node.h"
@@ -8,10 +12,10 @@
 #include "core/slab.h"
 #include "pages/idle.h"
 
-/* A list word counts to 65535. */
+/* The count in a list word has 16 bits: 65535 at most. */
 #define PARTIAL_LIMIT_MAX 32768u
 
-/* Push on the stack of slabs that `cpu` finds in its slow path. */
+/* Push the slab on the handed-off stack of `cpu`, which that CPU's next refill empties. */
 static void push_handed_off(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
@@ -30,8 +34,8 @@ static bool still_on(struct slab_cache *cache, int cpu)
 	       !__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED);
 }
 
-/* Put a chain of slabs that `cpu` owns on its list; slab by slab on its handed-off
- * stack when the thread runs on another CPU by now. */
+/* Put a chain of slabs that `cpu` owns on its CPU partial list. If the thread has left that CPU or
+ * the slot is closed, push each slab on the handed-off stack instead and return false. */
 static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, struct slab *last,
 			 unsigned n)
 {
@@ -62,7 +66,7 @@ static bool disown(struct slab_cache *cache, int cpu, struct slab *slab)
 	return result == CPU_DONE;
 }
 
-/* No object of an owned slab is in use. It stays so while no thread allocates. */
+/* Is no object of this owned slab in use? The answer holds as long as no thread allocates. */
 static bool is_unused(const struct slab *slab)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
@@ -71,10 +75,12 @@ static bool is_unused(const struct slab *slab)
 }
 
 /*
- * The CPU holds more slabs than it should: those without objects in use go to
- * their nodes. The others stay, since frees into them would otherwise become
- * exchanges; the limit is raised to twice what stays, so that looking through
- * the list costs little for each slab that is added.
+ * The CPU partial list is longer than its limit: return the slabs without objects in use to their
+ * nodes.
+ *
+ * Slabs with objects in use stay, because frees into them would otherwise be remote frees. The new
+ * limit is twice the number of slabs that stay, so the scan costs little for each slab that is
+ * added.
  */
 static void trim_partial(struct slab_cache *cache, int cpu)
 {
@@ -145,8 +151,8 @@ unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8,
 	return first;
 }
 
-/* Can n more objects wait for the slab's owner? Not when that makes more than the slab has:
- * then some were freed twice. Objects that cannot wait stay allocated. */
+/* Does the remote freelist have room for n more objects? It never holds more objects than the slab
+ * has, unless an object was freed twice. The caller leaves the objects allocated then. */
 static bool has_room(const struct slab *slab, uint64_t remote, unsigned n)
 {
 	return SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects);
@@ -169,7 +175,8 @@ bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const
 	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return true;
-	/* It was full and is now isolated: the CPU that frees first owns it. */
+	/* The slab was full, so the exchange has isolated it for this thread: this CPU owns it
+	 * now. */
 	cpu_slab_put(&slab->cpu, n, offset8);
 	slab_adopt(cache, slab);
 	return true;

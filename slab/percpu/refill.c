@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding a CPU its next slab.
+ * Refill: give a CPU another current slab.
  *
- * Nothing here holds a CPU's slot. A thread may be preempted and wake up on
- * another CPU between any two steps. Each step is a section on the CPU it was
- * meant for, and a slab is either isolated by one thread or where other threads
- * find it. Every function therefore ends in "look again".
+ * No function here locks the CPU's slot: a thread may be preempted between any two steps and wake
+ * up on another CPU. Each step is a section on the CPU that it was meant for. Between the steps a
+ * slab is either isolated by one thread or where other threads find it. So the caller retries its
+ * allocation after each step that changed something.
  *
- * A CPU takes slabs of its own node. When that has no partial one, those of other nodes
- * would lie idle while fresh memory is taken; so, as in SLUB, in remote_node_defrag_ratio
- * of 100 such cases one of a node that has more than min_partial of them serves first.
+ * A CPU prefers slabs of its own node. If that node has no partial slab, remote_node_defrag_ratio
+ * of 100 refills first try the other nodes, as in SLUB. Only nodes with more than min_partial
+ * partial slabs serve them. Without this, slabs would lie idle there while this node takes fresh
+ * memory.
  */
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -27,7 +28,7 @@ static bool is_closed(struct slab_cache *cache, int cpu)
 	return __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* A slab that `cpu` owns becomes current there, or is listed. */
+/* Make a slab that `cpu` owns its current slab; if the CPU has one, list the slab instead. */
 static void install(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	if (cpu_engine->install(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
@@ -38,11 +39,12 @@ static void own_and_install(struct slab_cache *cache, int cpu, struct slab *slab
 {
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
 	install(cache, cpu, slab);
-	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) /* switched on meanwhile */
+	/* Debug flags may have been switched on in the meantime. */
+	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)
 		__atomic_store_n(&cache->plain_owned, true, __ATOMIC_RELAXED);
 }
 
-/* An isolated slab without free objects: make it ready, or let it be full. */
+/* Install an isolated slab, or make it a full slab if it gets no free objects. */
 static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	int error = 0;
@@ -62,9 +64,9 @@ static int reuse(struct slab_cache *cache, int cpu, struct slab *slab)
 }
 
 /*
- * The current slab is exhausted: take it off the CPU, step by step (retire,
- * disown, and in slab_refill() the exchange that declares it full). Any
- * step that finds it has free objects again lists it for its owner.
+ * Take the exhausted current slab off the CPU in three steps: retire, disown, and the exchange in
+ * slab_refill() that makes it a full slab. A step that finds free objects keeps the slab for its
+ * owner.
  */
 static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
 {
@@ -79,7 +81,7 @@ static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
 	return reuse(cache, cpu, slab);
 }
 
-/* Slabs listed for this CPU from elsewhere; false when there are none. */
+/* Move the handed-off slabs to the CPU partial list. false: there were none. */
 static bool take_handed_off(struct slab_cache *cache, int cpu)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
@@ -97,7 +99,8 @@ static bool take_handed_off(struct slab_cache *cache, int cpu)
 	return true;
 }
 
-/* false: the list is empty. Anything else is a reason to look again. */
+/* Install a slab of the CPU partial list. false: the list is empty. After true the caller
+ * retries. */
 static bool from_partial(struct slab_cache *cache, int cpu)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
@@ -110,7 +113,8 @@ static bool from_partial(struct slab_cache *cache, int cpu)
 	return true;
 }
 
-/* Several slabs of a node at once: one to work on, the others for later. */
+/* Take several slabs of a node at once: one becomes current, the others go to the CPU partial list.
+ * One lock of the node serves several refills. */
 static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 {
 	unsigned cpu_partial = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
@@ -129,7 +133,8 @@ static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 			result = REFILL_OK;
 			break;
 		case REFILL_ERROR:
-			/* No constructed object to be had; another slab may have one. */
+			/* This slab's constructor failed; another slab may still have free
+			 * objects. */
 			if (result == REFILL_NONE)
 				result = REFILL_ERROR;
 			break;
@@ -150,7 +155,7 @@ static int from_pages(struct slab_cache *cache, int cpu, unsigned node)
 	return reuse(cache, cpu, slab);
 }
 
-/* From nodes that have enough partial slabs. */
+/* Take slabs of other nodes that have at least `least` partial slabs. */
 static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node, unsigned least)
 {
 	for (unsigned other = 0; other < topology_nodes(); other++)
@@ -161,7 +166,8 @@ static int from_other_nodes(struct slab_cache *cache, int cpu, unsigned node, un
 	return REFILL_ERROR;
 }
 
-/* Is this one of remote_node_ratio in 100 times? A lost count does no harm. */
+/* Does this refill belong to the remote_node_ratio of 100 that try other nodes first? A lost update
+ * of the sum does no harm. */
 static bool are_other_nodes_due(struct slab_cache *cache)
 {
 	unsigned ratio = __atomic_load_n(&cache->remote_node_ratio, __ATOMIC_RELAXED), sum;
@@ -173,7 +179,8 @@ static bool are_other_nodes_due(struct slab_cache *cache)
 	return sum >= 100;
 }
 
-/* No partial slab of this node: another node's, if it has plenty, or a fresh one. */
+/* The node has no partial slab: take one of another node that has plenty, or a fresh one. If there
+ * is no fresh one, SLAB_ALLOC_FULL takes a slab of any node. */
 static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsigned mode)
 {
 	unsigned plenty = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED) + 1;
@@ -187,7 +194,7 @@ static int from_elsewhere(struct slab_cache *cache, int cpu, unsigned node, unsi
 	return result;
 }
 
-/* The remote batch is handed over: its slab may become this CPU's. */
+/* Deliver the remote batch. If its slab was full, the slab becomes this CPU's. */
 static void flush_remote_batch(struct slab_cache *cache, int cpu)
 {
 	struct cpu_batch batch;
@@ -197,10 +204,11 @@ static void flush_remote_batch(struct slab_cache *cache, int cpu)
 }
 
 /*
- * The last-freed object of a CPU without a current slab is returned to its slab; or one of
- * its LIFO, when it has none. As long as these served allocations themselves, the CPU would
- * never get a current slab, and without one nothing is allocated on the fast path. The slab
- * of the object may become this CPU's by that.
+ * The CPU has no current slab: return its last-freed object to that object's slab, or one object of
+ * its LIFO if there is no last-freed object.
+ *
+ * If these objects served allocations, the CPU would never get a current slab, and without one no
+ * allocation takes the fast path. If the object's slab was full, it becomes this CPU's.
  */
 static void flush_held(struct slab_cache *cache)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Moving slabs to CPUs, between CPUs, and back to nodes. */
+/* Moving slabs and objects between nodes and CPUs: refill, remote frees, revocation. A thread needs
+ * no lock for refills and remote frees; revocation takes flush_lock. */
 #ifndef SLAB_CORE_REFILL_H
 #define SLAB_CORE_REFILL_H
 
@@ -11,7 +12,7 @@
 
 /* --- from a CPU -------------------------------------------------------------------------- */
 
-/* An object that this CPU has, while it has a current slab. */
+/* An object of this CPU's slot or LIFO. NULL if the CPU has no current slab. */
 static inline void *cpu_pop(struct slab_cache *cache)
 {
 	void *obj = cpu_engine->pop(cache->cpu_slots);
@@ -23,48 +24,53 @@ static inline void *cpu_pop(struct slab_cache *cache)
 
 enum { REFILL_OK, REFILL_NONE, REFILL_NO_CPU, REFILL_ERROR };
 
-/* Give the CPU a current slab, from the sources that `mode` (SLAB_ALLOC_*) allows. */
+/* Refill this CPU from the sources that `mode` (SLAB_ALLOC_*) allows. After REFILL_OK the caller
+ * retries its allocation, which may still find nothing. */
 int cache_refill(struct slab_cache *cache, unsigned mode);
-/* Give an isolated slab with free objects to this CPU, or to its node. */
+/* Give an isolated slab with free objects to this CPU, or to its node if the thread has no CPU. */
 void slab_adopt(struct slab_cache *cache, struct slab *slab);
 /* Put a slab that `cpu` owns on that CPU's partial list; the thread may run on any CPU. */
 void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 
 /* --- from one CPU to the slab of another ------------------------------------------------- */
 
-/* Hand freed objects to a slab that another CPU may own. false: it had no room, so one of its
- * objects was freed twice, and these stay allocated. */
+/* Add freed objects to the remote freelist of a slab. If the slab was full, the function gives it
+ * to this CPU. false: the remote freelist has no room, so some object was freed twice; the objects
+ * stay allocated. */
 bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8);
-/* … an object that a CPU held (its last-freed object, or one of its LIFO) to its slab. */
+/* Deliver one object that a CPU held (its last-freed object or one of its LIFO) to its slab. */
 bool slab_deliver_held(struct slab_cache *cache, void *obj);
-/* … freed objects, and report it when there was no room: not under a lock. */
+/* slab_deliver(), with a report if there was no room. Reports run with no lock held. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
-/* Link a batch in front of `first`, an index + 1 or 0, in links[]; returns the new first. The
- * thread that frees an object owns the object's entry of links[]. */
+/* Link a batch in front of `first` (an index + 1, or 0) in links[]; returns the new first. Until an
+ * object is delivered, its entry of links[] belongs to the thread that frees it. */
 unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first);
-/* … that are linked by links[] already: first and last are indices + 1. */
+/* slab_free_remote() for objects that links[] links already; `first` and `last` are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
 		     unsigned n);
 
 /* --- back from CPUs ---------------------------------------------------------------------- */
 
-/* Take back the slabs and objects of CPUs; the slabs end on node lists, full, or released.
- * min_partial empty slabs stay listed on each node. Returns the number released. */
+/* Revoke the slabs and objects of all CPUs. The slabs go to node lists, become full slabs, or are
+ * released. Each node keeps min_partial empty slabs. Returns the number of released slabs. */
 unsigned cache_flush(struct slab_cache *cache);
-/* … with flush_lock taken as `how` says (isolated.h); false: it could not be. */
+/* cache_flush() with flush_lock taken as `how` says (isolated.h). false: the lock was not free in
+ * time, and the work is not complete. */
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released);
-/* … listed slabs stay as they are; slabs of CPUs count as idle since that epoch (decay.c). */
+/* Revoke without releasing slabs that are listed already. The revoked slabs count as idle since the
+ * epoch `idle_since` (decay.c). */
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
-/* Are there slabs that were taken from CPUs and are on no node's list yet? */
+/* Are there slabs that were taken from CPUs and are not on a node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);
 /* Does this CPU hold slabs or objects of the cache? */
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
-/* Take a CPU's remote batch out of its slot, which is closed and fenced. */
+/* Take the remote batch out of a CPU's slot. The slot is closed and fenced. */
 void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch);
-/* Put isolated slabs, linked by next, on their nodes' lists; full ones become full slabs. */
+/* Put isolated slabs, linked by next, on their nodes' lists. Slabs without free objects become full
+ * slabs. Returns the number of empty slabs that were released. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
-/* Take back slabs from CPUs that hold too many. true: the nodes got some. */
+/* Revoke slabs of CPUs that hold too many. true: the nodes may have got some; look again. */
 bool cache_steal(struct slab_cache *cache);
 
 #endif /* SLAB_CORE_REFILL_H */

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking slabs back from CPUs ("revocation").
+ * Revocation: taking slabs back from CPUs that go on running.
  *
- * close every slot that holds something · fence · now these slots change only by
- * pop and push on slabs that their CPUs own: take current, partial, handed_off
- * and remote_batch · fence · now no thread allocates the last-freed object, or one of the
- * LIFO: free them, open the slots.
+ * 1. Close every slot that holds something, then fence. From now on these slots change only by pop,
+ * by lifo_pop, and by push to owned slabs and the last-freed word. Take the current slab, the CPU
+ * partial list, the handed-off slabs and the remote batch.
  *
- * Meanwhile allocations on a closed CPU go to the node, object by object, so
- * no thread waits.
+ * 2. Fence again. Now no thread allocates the last-freed object or an object of the LIFO. Deliver
+ * these objects to their slabs and open the slots.
  *
- * The time for that grows with the number of CPUs, not with the slabs that they hold. The
- * slabs stand in chains of the cache now (cache->taken), and their CPUs still own them and may
- * go on freeing into them. For TAKEN_PIECE at a time: clear their owners · fence · now these
- * are isolated, and go to their nodes; unlock flush_lock for a moment. A thread that takes the
- * lock finds each slab on a list or in the chains: the child of a fork, or an allocation
- * at its limit, goes on where another thread stopped, and so does one that would take a
- * fresh slab otherwise (cache_steal()).
+ * Meanwhile allocations on a closed CPU take single objects from the node, so no thread waits.
+ *
+ * The time until the slots are open grows with the number of CPUs, not with the number of slabs.
+ * The slabs are then in chains of the cache (cache->taken). Their CPUs still own them and may still
+ * free into them. A loop processes TAKEN_PIECE slabs at a time: it clears their owners, fences,
+ * puts the isolated slabs on their nodes' lists, and unlocks flush_lock for a moment.
+ *
+ * A thread that takes flush_lock finds every slab on a list or in the chains. So the child of a
+ * fork, an allocation at a limit, and an allocation that needs a fresh slab (cache_steal()) can
+ * continue where another thread stopped.
  */
 #include "core/isolated.h"
 #include "core/node.h"
@@ -46,8 +48,8 @@ static unsigned partial_count(const struct cpu_slot *slot)
 	return cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
 }
 
-/* Close every slot that holds something, with more than `over` partial slabs
- * if that is not 0: how many. */
+/* Close every slot that holds something; with over > 0, only those with more than `over` slabs on
+ * the CPU partial list. Returns the number of closed slots. */
 static unsigned close_slots(struct slab_cache *cache, unsigned over)
 {
 	unsigned closed = 0;
@@ -70,8 +72,9 @@ static void set_taken(struct slab_cache *cache, struct slab *slab)
 	__atomic_store_n(&cache->taken, slab, __ATOMIC_RELAXED);
 }
 
-/* Chains: the first slab of each leads to the next chain by `next`, which no owned slab
- * needs, and all lead to the next slab by the word that the CPU's list had. */
+/* Add the CPU's list to cache->taken, a chain of chains. Within a list, slabs stay linked by
+ * cpu.next. The first slab of each list points to the next list by `next`, which owned slabs do not
+ * use. */
 static void keep_chain(struct slab_cache *cache, uint64_t word)
 {
 	struct slab *first = slab_from_cpu(cpu_word_slab(word));
@@ -92,7 +95,8 @@ static struct slab *pop_taken(struct slab_cache *cache)
 	return first;
 }
 
-/* Linked by next: they are isolated after a fence. */
+/* Clear the owners of some taken slabs; returns the slabs, linked by next. They are isolated only
+ * after a fence. */
 static struct slab *revoke_some(struct slab_cache *cache)
 {
 	struct slab *slabs = NULL;
@@ -122,7 +126,7 @@ static unsigned put_some(struct slab_cache *cache)
 	return put_revoked(cache, slabs);
 }
 
-/* flush_lock is unlocked between pieces. false: it could not be taken again. */
+/* Unlocks flush_lock between pieces. false: the lock could not be retaken and is not held. */
 static bool put_taken(struct slab_cache *cache, enum flush_lock_mode how, unsigned *released)
 {
 	while (cache->taken) {
@@ -146,13 +150,13 @@ void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 	__atomic_store_n(&slot->remote_batch, 0, __ATOMIC_RELAXED);
 }
 
-/* flush_lock is held, so that what a slab refuses is reported later. */
+/* flush_lock is held here and a report must not run under it, so the report comes later. */
 static void note_refused(struct slab_cache *cache, void *obj)
 {
 	__atomic_store_n(&cache->refused, obj, __ATOMIC_RELAXED);
 }
 
-/* With no lock held. One report, however many objects were refused. */
+/* Called with no lock held. One report stands for all objects that were refused. */
 static void report_refused(struct slab_cache *cache)
 {
 	void *obj;
@@ -170,10 +174,8 @@ static void deliver_object(struct slab_cache *cache, void *obj)
 		note_refused(cache, obj);
 }
 
-/*
- * No current slab, and fenced since: no thread allocates the last-freed object any more.
- * Frees may fill the place again at any time, hence the exchange.
- */
+/* The slot has no current slab and was fenced since, so no thread allocates the last-freed object.
+ * Frees may store a new one at any time, hence the exchange. */
 static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
 {
 	void *obj = (void *)__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL);
@@ -182,7 +184,7 @@ static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
 		deliver_object(cache, obj);
 }
 
-/* Nor is the LIFO popped any more; and no object was pushed onto it since the first fence. */
+/* Since the second fence no thread pops from the LIFO; since the first, none pushes. */
 static void empty_lifo(struct slab_cache *cache, struct cpu_lifo *lifo)
 {
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
@@ -192,7 +194,7 @@ static void empty_lifo(struct slab_cache *cache, struct cpu_lifo *lifo)
 	__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
 }
 
-/* Closed and fenced: the slot is ours. */
+/* The slot is closed and fenced, so this thread may change it. */
 static void take_slot(struct slab_cache *cache, unsigned cpu)
 {
 	struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
@@ -206,7 +208,6 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 	}
 	keep_chain(cache, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE));
 	keep_chain(cache, __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE));
-	/* The remote batch goes to its slab, as the CPU itself would send it. */
 	slot_take_remote_batch(slot, &batch);
 	if (batch.count &&
 	    !slab_deliver(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8))
@@ -243,8 +244,9 @@ static void open_slots(struct slab_cache *cache)
 	}
 }
 
-/* The first slabs that are taken go on at once, which spares few slabs a fence: how many
- * were released. idle_since, unless it is 0, is for the slabs that CPUs held. */
+/* Revoke the slots; returns the number of released slabs. The first piece of slabs shares the
+ * second fence with the slots, which saves a fence for caches with few slabs. idle_since is for
+ * slabs that CPUs held; 0 means that they are not idle. */
 static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t idle_since)
 {
 	struct slab *slabs;
@@ -264,8 +266,8 @@ static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t id
 	return put_revoked(cache, slabs);
 }
 
-/* A remote batch may make a CPU own a slab meanwhile, hence twice. flush_lock is held,
- * and at the end as well unless that is false. */
+/* Revoke everything, twice: a remote batch that is delivered may make a CPU own another slab. The
+ * caller holds flush_lock. false: it is not held any more. */
 static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum flush_lock_mode how,
 		   unsigned *released)
 {
@@ -293,11 +295,11 @@ bool cache_has_taken(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->taken, __ATOMIC_RELAXED);
 }
 
-/* Empty slabs of a node that are to go. */
+/* Release of surplus empty slabs of a node. */
 struct release {
 	struct slab_cache *cache;
 	struct cache_node *node;
-	unsigned kept; /* slabs that stay listed */
+	unsigned kept; /* number of slabs that stay listed */
 	unsigned released;
 };
 
@@ -308,8 +310,8 @@ static bool is_surplus(struct slab *slab, void *arg)
 	return release->node->partial.count > release->kept && !slab_used(slab);
 }
 
-/* No thread allocates from them since they were seen to be empty; but of a damaged freelist
- * that was a guess, and validation is to see it. */
+/* `wants` found the slabs empty under the lock, and no thread allocates from them since. A damaged
+ * freelist may have misled it, so look again; slabs with objects stay listed for validation. */
 static void release(struct slab *isolated, void *arg)
 {
 	struct release *release = arg;
@@ -384,11 +386,12 @@ static bool put_some_now(struct slab_cache *cache)
 }
 
 /*
- * A CPU that mostly frees comes to own slabs that another one allocated from. It
- * keeps those with objects in use, and would keep them for ever; so before fresh
- * memory is taken, CPUs that hold more than a quarter of the cache's slabs give
- * up theirs. Each fresh slab looks at STEAL_CPUS of them, cyclically. What is taken
- * beyond TAKEN_PIECE slabs serves the next ones.
+ * Steal slabs from CPUs before the cache takes fresh memory.
+ *
+ * A CPU that mostly frees adopts slabs from which another CPU allocated. It keeps those with
+ * objects in use, so they would accumulate there. CPUs that hold more than a quarter of the cache's
+ * slabs therefore give up theirs. Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs
+ * beyond TAKEN_PIECE stay in the chains for the next calls.
  */
 bool cache_steal(struct slab_cache *cache)
 {
