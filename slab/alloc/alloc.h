@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What serves an allocation or a free when the fast path does not. */
+/* The slow paths of allocation and free, which the fast paths call when their section fails. */
 #ifndef SLAB_ALLOC_ALLOC_H
 #define SLAB_ALLOC_ALLOC_H
 
@@ -8,29 +8,31 @@
 
 struct slab;
 struct slab_cache;
-/* What the first sequence missed: from the CPU's LIFO, or else by slab_alloc_requested(). Of
- * object_size bytes, `caller` requested `requested`. */
+/* slab_alloc_second() tries the CPU's LIFO and then calls slab_alloc_requested(), the complete slow
+ * path. `caller` requested `requested` bytes of the object_size bytes of an object. */
 void *slab_alloc_second(struct slab_cache *cache, size_t requested, const void *caller);
 void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
-/* … to the CPU's LIFO, or else by slab_free_from(). The slab is untagged. */
+/* slab_free_second() tries the CPU's LIFO and then calls slab_free_from(). The slab is untagged.
+ * slab_free_slow() calls slab_free_from() at once. */
 void slab_free_second(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
-/* … for `caller`. */
+/* The complete slow path of a free; reports name `caller`. */
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
-/* An object that is not sampled, failed on purpose, zeroed or counted; NULL: there is no
- * memory without reclaim. */
+/* Allocate without reclaim, sampling, zeroing or counting. NULL: there is no memory, or fault
+ * injection made the allocation fail. */
 void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
 
 /* --- a cache's reserve (reserve_fill.c, registry/reserve.h) ------------------------------ */
 
-/* Give a new cache its reserve, of memory.reserve objects, for its creator; false and
- * ENOMEM: the cache is to be destroyed again. */
+/* Give a new cache its reserve of memory.reserve objects. false and ENOMEM: the caller destroys the
+ * cache again. */
 bool reserve_create(struct slab_cache *cache, const void *caller);
-/* Before a cache is destroyed: free the objects; then they are to be put back, when it is
- * not destroyed after all, or reserve_destroy() follows. */
+/* reserve_empty() frees the objects of the reserve before the cache is destroyed. If the cache is
+ * not destroyed after all, reserve_refill() allocates them again; else reserve_destroy() follows.
+ * Allocations also call reserve_refill(), which fills a reserve that is short. */
 void reserve_empty(struct slab_cache *cache);
 void reserve_refill(struct slab_cache *cache, const void *caller);
-/* An object, as if it were allocated; NULL: none is left. */
+/* Take an object as if it were allocated. NULL: the reserve is empty, or there is none. */
 void *reserve_take(struct slab_cache *cache, size_t requested, const void *caller);
 
 #endif /* SLAB_ALLOC_ALLOC_H */

@@ -2,9 +2,9 @@
 /*
  * Allocation off the fast path.
  *
- * When an attempt (attempt.c) fails, the thread first takes back free slabs, then asks caches
- * to free objects (reclaim.h), and at last takes an object from the cache's reserve. It holds
- * no lock meanwhile.
+ * If an attempt (attempt.c) fails, the thread first takes back free slabs, then calls reclaim
+ * callbacks (reclaim.h), and at last takes an object from the cache's reserve. It holds no lock
+ * while it does so.
  */
 #include <errno.h>
 #include <slab/slab.h>
@@ -21,8 +21,8 @@
 #include "pages/topology.h"
 #include "registry/count_window.h"
 
-/* It failed, and limit_cause() says why: make room, and in the end take from the reserve,
- * which may be on any node. */
+/* The first attempt failed, and alloc_failure has the cause. Make room and retry. At last take an
+ * object of the reserve; that may lie on any node, so a strict request does not get it. */
 static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 {
 	struct slab_cache *cache = request->cache;
@@ -33,7 +33,7 @@ static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 	};
 	void *obj = NULL;
 
-	/* What came free belongs to the reserve, too. */
+	/* The reserve comes first: freed memory refills it before it serves this request. */
 	while (!obj && alloc_retry(&retry)) {
 		reserve_refill(cache, request->caller);
 		alloc_failure_clear();
@@ -46,7 +46,7 @@ static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 	return obj;
 }
 
-/* All that may be used, and no red zone. */
+/* Zero all bytes that the application may use, but not the red zone behind them. */
 static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_t requested)
 {
 	if (requested < cache->object_size && slab_is_tagged(slab_of(obj), SLAB_TAG_DEBUG))
@@ -54,7 +54,7 @@ static size_t zeroed_size(const struct slab_cache *cache, const void *obj, size_
 	return cache->object_size;
 }
 
-/* errno is as it was, or ENOMEM. */
+/* On success errno keeps its value; on failure it is ENOMEM. */
 static void *serve_request(const struct alloc_request *request)
 {
 	struct slab_cache *cache = request->cache;
@@ -88,8 +88,8 @@ static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t reque
 	return serve_request(&request);
 }
 
-/* In a window of counting it is the fast path that ends here, and hardly longer: no cold
- * function. */
+/* While a counting window is open, this is the path of every allocation. So it is not marked as a
+ * cold function. */
 __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 						     const void *caller)
 {

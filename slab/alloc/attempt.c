@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One attempt at an allocation: a guarded object if sampling is due, an object of a debug slab if
+ * the cache has debug flags, else an object of this CPU or of the requested node. The attempt
+ * refills the CPU as often as necessary.
+ */
 #include "alloc/attempt.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
@@ -16,8 +21,8 @@
 #include <errno.h>
 #include <slab/slab.h>
 
-/* About as many objects as the CPU got with its new slab will be taken without
- * coming here again. */
+/* An estimate of how many allocations the fast path serves before the next refill: the free objects
+ * of the current slab. */
 static unsigned long count_current(struct slab_cache *cache)
 {
 	int cpu = cpu_engine->cpu();
@@ -29,7 +34,7 @@ static unsigned long count_current(struct slab_cache *cache)
 	return slab ? cpu_slab_free_count(slab) : 1;
 }
 
-/* n allocations went by: one between guard pages, if it is time for it. */
+/* `n` allocations have passed since sampling counted last. Guard this one if sampling is due. */
 static void *alloc_sampled(struct slab_cache *cache, unsigned long n, size_t requested,
 			   const void *caller)
 {
@@ -81,9 +86,9 @@ void *cache_alloc_plain(struct slab_cache *cache, const void *caller)
 }
 
 /*
- * A slab's memory is bound to its node, but preferably: the system may have put a page
- * elsewhere. So a strict allocation checks where the object lies; made-up nodes
- * have no memory to look at.
+ * The memory policy of a slab only prefers its node, so the kernel may have put a page elsewhere. A
+ * strict allocation therefore checks where the object lies. Simulated nodes have no memory of their
+ * own, so there is nothing to check.
  */
 static void *refuse_elsewhere(struct slab_cache *cache, void *obj, unsigned node)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One attempt at an allocation off the fast path: it neither reclaims nor takes from the
- * reserve.
- */
+/* One attempt at an allocation off the fast path. It does not reclaim and does not use the reserve;
+ * alloc_slow.c does that between attempts. */
 #ifndef SLAB_ALLOC_ATTEMPT_H
 #define SLAB_ALLOC_ATTEMPT_H
 
@@ -11,7 +9,7 @@
 
 struct slab_cache;
 
-/* An allocation. */
+/* The parameters of one allocation. */
 struct alloc_request {
 	struct slab_cache *cache;
 	int node; /* -1: any */
@@ -20,9 +18,9 @@ struct alloc_request {
 	const void *caller;
 };
 
-/* NULL and ENOMEM. */
+/* Returns NULL with ENOMEM if there is no memory. */
 void *alloc_attempt(const struct alloc_request *request);
-/* Fault injection: this allocation fails; sets errno. */
+/* Does fault injection make this allocation fail? If so, errno is ENOMEM. */
 bool alloc_is_to_fail(const struct slab_cache *cache);
 
 #endif /* SLAB_ALLOC_ATTEMPT_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bulk allocation and free: runs of objects in one section each.
+ * Bulk allocation and free.
  *
- * Allocation takes as much as the current slab has per section. Free looks for
- * runs of objects of one slab and pushes, or hands over, each run at once.
+ * An allocation takes as many objects as possible from the current slab in one section. A free
+ * looks for runs of objects of one slab; it pushes each run in one section, or delivers it to the
+ * slab in one exchange.
  */
 #include <errno.h>
 #include <slab/slab.h>
@@ -27,9 +28,9 @@
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 
 /*
- * A cache whose allocations take the slow path: with debug flags, while one of them is to be
- * sampled or objects are missing in its reserve. CPUs hold nothing of a cache with
- * debug flags. And objects for which room has to be made.
+ * Allocate one object at a time. Caches whose allocations take the slow path need this: those with
+ * debug flags (CPUs hold nothing of them), while a sample is due, or while the reserve is short. So
+ * do objects for which the thread has to make room.
  */
 static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			   const void *caller)
@@ -51,8 +52,8 @@ static bool goes_singly(const struct slab_cache *cache)
 	return cache_debug_flags(cache) || sample_gate_open(cache) || reserve_is_short(cache);
 }
 
-/* Objects of slabs that this CPU has and gets; ends where only single objects, or none, can be
- * allocated. */
+/* Allocate from the slabs that this CPU has or gets by refills. The function returns early when
+ * only alloc_singly() can continue. */
 static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, void **objs)
 {
 	size_t done = 0;
@@ -64,8 +65,8 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		done += got;
 		if (got)
 			continue;
-		/* The stack is exhausted; the last-freed object and those of the LIFO may be
-		 * left, and be all that a CPU without a current slab holds. */
+		/* The current slab is exhausted. The last-freed object and the LIFO may be left,
+		 * and may be all that a CPU without a current slab holds. */
 		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_held(cache->cpu_slots)
 						      : cpu_pop(cache);
 		if (objs[done]) {
@@ -120,7 +121,7 @@ size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t n, void *
 	return done;
 }
 
-/* A run of objects of one slab. */
+/* Free a run of objects of one slab. */
 static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 		     const uint16_t *offset8, const void *caller)
 {
@@ -146,10 +147,8 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 	maintenance_resume();
 }
 
-/*
- * The objects at the start of objs[] that are of one slab, as offsets: how many.
- * An address below the slab is a huge offset, and so is NULL.
- */
+/* Find how many objects at the start of objs[] lie in this slab, and store their offsets. For NULL
+ * and for an address below the slab, the unsigned offset is huge and ends the run. */
 static unsigned find_run(const struct slab *slab, size_t n, void *const *objs, uint16_t *offset8)
 {
 	size_t size8 = slab->cpu.size8, span = slab_initialized(slab) * size8 * 8;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs an allocation to be counted: pairs of an allocation and a free, as fast
- * as they go, counted and not counted, on a cache that no other thread knows. That takes a
- * tenth of a millisecond, once in a second: it changes with what else the core does.
+ * Measures how much longer an allocation takes while a counting window is open.
+ *
+ * It times pairs of an allocation and a free, counted and not counted, on a private cache. The
+ * result changes with what else the core does, so the measurement is repeated every second; it
+ * takes a tenth of a millisecond.
  */
 #include "alloc/count_cost.h"
 
@@ -16,10 +18,10 @@
 #define PAIRS 512
 #define RUNS 16
 #define TRIES 4
-#define MARGIN 1.1 /* the best run is better than what the program sees */
+#define MARGIN 1.1 /* the best run is faster than the runs of the application */
 #define OBJECT_SIZE 64
 
-/* A cache of one slab with one object: as much of it as the fast paths look at. */
+/* A cache of one slab with one object. Only the members that the fast paths read are set. */
 static struct slab_cache cache;
 static struct {
 	struct slab slab;
@@ -27,7 +29,7 @@ static struct {
 } only;
 static char object[OBJECT_SIZE] __attribute__((aligned(OBJECT_SIZE)));
 
-/* Microseconds; < 0: this thread was moved to another CPU. */
+/* Returns microseconds; < 0: the thread was moved to another CPU. */
 static double run_pairs(void)
 {
 	uint64_t start = clock_ns();
@@ -54,7 +56,7 @@ static void keep_best(double *best, double us)
 		*best = us;
 }
 
-/* Both ways alternately: the best run of each, since disturbances only make it longer. */
+/* Run both alternately and keep the best run of each: disturbances only make a run longer. */
 static bool compare_ways(char *slots, struct count_cost *cost)
 {
 	double plain = 1e9, counted = 1e9;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast paths, alone. Each is one restartable sequence (rseq.h of cpu_cache). What
- * it cannot do is done out of line, by a tail call: at first by a second sequence, on the
- * LIFO of the CPU.
+ * The fast paths, and nothing else.
  *
- * There is one test for everything unusual: a CPU without a current slab. A
- * cache that is new, closed, zeroing, or served by another engine looks just
- * like that.
+ * Each is one restartable sequence (cpu_cache/rseq.h). If it fails, a tail call leads out of line:
+ * first to a second sequence, on the CPU's LIFO, then to the slow path.
+ *
+ * One test covers everything unusual: the CPU has no current slab. A new cache, a closed slot, a
+ * cache with a gate set (registry/gate.h), and an engine other than rseq all look like that.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"
@@ -15,8 +15,8 @@
 #include "core/user_pointer.h"
 #include "pages/segment.h"
 
-/* Inline, for gcc's link-time optimization: it takes so much assembly for too large otherwise.
- * (clang has no use for it, and warns.) */
+/* `inline` lets gcc's link-time optimization inline these functions; without it gcc estimates their
+ * assembly as too large. (clang does not need it, and warns.) */
 #ifdef __clang__
 #define FASTPATH __attribute__((aligned(CPU_CACHELINE)))
 #else

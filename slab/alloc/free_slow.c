@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees off the fast path: of objects whose slab another CPU owns, whose slab
- * is full, or that are no objects of this cache.
+ * Frees off the fast path: to slabs that another CPU owns, to full slabs, and of pointers that are
+ * not objects of this cache.
  *
- * Objects of slabs that the CPU does not own go to its LIFO by a second sequence, while
- * that is not full. For the others:
- *
- * The CPU's slot collects objects of one slab of another owner, as offsets: the
- * remote batch. One exchange hands it over. A full slab belongs to
- * the first CPU that frees into it, so its next objects are freed locally.
+ * An object of a slab that the CPU does not own goes to the CPU's LIFO by a second sequence. If the
+ * LIFO cannot take it, the object joins the remote batch, which collects objects of one slab of
+ * another owner. One exchange delivers the batch. A full slab is adopted by the first CPU that
+ * frees into it, so its next objects are freed locally.
  */
 #include <slab/stats.h>
 
@@ -21,7 +19,7 @@
 #include "debug/debug_cache.h"
 #include "pages/idle.h"
 
-/* Full slabs are claimed at once, without the detour through the buffer. */
+/* A full slab is adopted at once, without the detour through the remote batch. */
 static bool claim_full(struct slab_cache *cache, struct slab *slab, uint16_t offset8)
 {
 	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) & REMOTE_OWNED)
@@ -42,7 +40,7 @@ static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batc
 	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
 }
 
-/* false: it has been freed already, a moment ago. */
+/* false: the remote batch ends with this object, so this is a double free. */
 static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
 {
 	struct cpu_batch batch;
@@ -65,14 +63,15 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	return true;
 }
 
-/* An object is in a LIFO: if the CPU does nothing more, a pass returns it to its slab. */
+/* The LIFO got an object: a decay pass must return it to its slab if the CPU stays idle. */
 static inline void begin_idle(void)
 {
 	idle_kick();
 	maintenance_resume();
 }
 
-/* To the CPU's LIFO, unless the object lies on another node: those go home. */
+/* Push the object onto the CPU's LIFO. Objects of other nodes never go there: max is 0 for them, so
+ * they return to their slabs. */
 static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
 				 uint16_t offset8)
 {
@@ -116,7 +115,8 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 	maintenance_resume();
 }
 
-/* `slab` may be anything: a pointer that is not libslab's leads anywhere. */
+/* An ordinary slab of this cache? `slab` may be any address, because `obj` may be any pointer; so
+ * segment_known() comes first. */
 static bool is_plain(struct slab_cache *cache, const void *obj, const struct slab *slab)
 {
 	return segment_known(obj) &&
@@ -135,7 +135,7 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 		return;
 	}
 	slab_clear_freed(slab, obj);
-	/* A tag is all that kept it off the fast path. */
+	/* Only the tag kept this free off the fast path, so it can take the same sequence now. */
 	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
 		return;
 	free_object(cache, obj, slab, caller);

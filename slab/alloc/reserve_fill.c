@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling a cache's reserve (registry/reserve.c), and allocating from it. */
+/* Filling a cache's reserve and allocating from it. registry/reserve.c has the store itself; this
+ * file is above it because it allocates objects. */
 #include "alloc/alloc.h"
 #include "base/clock.h"
 #include "core/cache.h"
@@ -19,7 +20,7 @@ static bool try_lock(pthread_mutex_t *lock)
 
 /* --- filling and taking --------------------------------------------------------------- */
 
-/* Objects that can be had without reclaim; false: that was not enough. */
+/* Fill the reserve without reclaim. false: there was not enough memory. */
 static bool fill(struct slab_cache *cache, const void *caller)
 {
 	void *obj;
@@ -28,7 +29,7 @@ static bool fill(struct slab_cache *cache, const void *caller)
 		obj = cache_alloc_plain(cache, caller);
 		if (!obj)
 			return false;
-		if (!reserve_put(cache, obj)) /* other threads fill it, too */
+		if (!reserve_put(cache, obj)) /* other threads fill it at the same time */
 			slab_free_from(cache, obj, slab_of(obj), caller);
 	}
 	return true;
