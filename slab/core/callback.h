@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Around a cache's callbacks: constructor, destructor, reclaim, isolate and migrate. No
- * lock is held. The thread is not cancelled within, is known to the cache's RCU flavour,
- * and what it allocates there does not change why its own allocation failed.
+ * The code around each call of a callback: constructor, destructor, reclaim, isolate, migrate.
+ *
+ * The caller holds no lock. During the callback the thread cannot be cancelled, and the cache's RCU
+ * flavour knows it. Allocations in the callback do not change alloc_failure, the cause of the
+ * failure that the thread is handling.
  */
 #ifndef SLAB_CORE_CALLBACK_H
 #define SLAB_CORE_CALLBACK_H

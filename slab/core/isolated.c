@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * flush_lock, slabs that are being purged, and walks over a node's lists.
+ *
+ * A mutex lets its owner relock it before a waiting thread wakes up. So flush_lock() first waits,
+ * for a bounded time, until no urgent thread wants the lock (cache->waiting).
+ */
 #include "core/isolated.h"
 #include "base/clock.h"
 #include "core/node.h"
@@ -11,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Other threads go first for about 10 ms at most: they wait that long, and then fail. */
+/* How long a thread lets urgent threads go first: about 10 ms. These wait that long at most. */
 #define STEPS 100u
 #define STEP_NS 100000L
 #define PURGE_TRIES 2u
@@ -26,7 +32,7 @@ static bool has_waiters(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
 
-/* nanosleep() would be a place where a thread can be cancelled. */
+/* A system call, because nanosleep() is a cancellation point. */
 static void sleep_a_step(void)
 {
 	const struct timespec step = {.tv_nsec = STEP_NS};
@@ -123,7 +129,8 @@ bool flush_lock_purged(struct slab_cache *cache)
 {
 	bool got;
 
-	/* No round of a walk begins meanwhile, except one that already waits for the lock. */
+	/* This keeps walks from starting another round. A walk that waits for the lock already may
+	 * still run one. */
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
 	for (unsigned tries = PURGE_TRIES; (got = flush_lock_timed(cache)); tries--) {
 		if (!is_purging(cache) || !tries)
@@ -181,7 +188,7 @@ static void round_of(const struct list_walk *walk, struct node_look *look)
 		walk->look(isolated, walk->arg);
 }
 
-/* false: flush_lock is held for long. */
+/* false: another thread holds flush_lock for too long. */
 static bool walk_list(const struct list_walk *walk, bool sparse)
 {
 	const struct cache_node *node = &walk->cache->node[walk->node];
@@ -207,7 +214,7 @@ static void walk_lists(const struct list_walk *walk)
 void list_walk(const struct list_walk *walk)
 {
 	walk_lists(walk);
-	/* Slabs that are put back after the walk's end would be missed. */
+	/* The walk has missed the slabs that are put back after its end. */
 	if (is_purging(walk->cache)) {
 		purge_wait(walk->cache);
 		walk_lists(walk);

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A node's partial list: slabs with free objects that no CPU owns.
+ * A node's lists of slabs that no CPU owns: the partial list and the sparse list.
  *
- * A listed slab has REMOTE_OWNED set, so frees go to its remote word and no other
- * thread moves it; a thread that takes it off the list, under the lock, isolates it.
- * Entirely free slabs stay here up to min_partial and go to the page layer
- * beyond. The list knows slabs, not objects: a slab whose last object is freed
- * while it is listed stays until it is taken or the cache is shrunk.
+ * A listed slab has REMOTE_OWNED set, so frees go to its remote freelist and leave it on the list.
+ * A thread isolates a slab by taking it off the list, under the node's lock. The list counts slabs,
+ * not objects: a slab whose last object is freed while it is listed stays until it is taken or the
+ * cache is shrunk. Empty slabs beyond min_partial go to the page layer.
  *
- * Slabs that are to be emptied (defrag.c) stand on a list of their own, so that they
- * are filled last, but before any fresh slab. Which of the two a slab is on makes no
- * other difference: a thread that takes all takes both, and puts them on the first.
+ * Defragmentation empties the slabs of the sparse list (defrag.c). Allocations use them last, but
+ * before fresh slabs.
  *
- * The lists may have a million slabs, and allocations wait for the lock. So an operation
- * that looks at more than one slab takes NODE_PIECE of them at a time, and lets waiting
- * threads have the lock in between; a mutex alone would not (isolated.h). Meanwhile every slab
- * stays where other threads, and the child of a fork, find it.
+ * A list may have a million slabs, and allocations wait for the lock. So an operation on more than
+ * one slab looks at NODE_PIECE slabs at a time and lets waiting threads take the lock in between (a
+ * mutex alone would not: isolated.h). Between the pieces every slab is where other threads, and the
+ * child of a fork, find it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +29,7 @@
 #include "pages/queue.h"
 #include "pages/topology.h"
 
-/* Other threads go first for about 10 ms at most. */
+/* How long node_lock_again() lets other threads go first: about 10 ms. */
 #define STEPS 200u
 #define STEP_NS 50000L
 
@@ -56,7 +54,7 @@ void node_lock_again(struct cache_node *node)
 	const struct timespec step = {.tv_nsec = STEP_NS};
 	int saved = errno;
 
-	/* nanosleep() would be a place where a thread can be cancelled. */
+	/* A system call, because nanosleep() is a cancellation point. */
 	for (unsigned steps = STEPS; steps; steps--) {
 		if (!__atomic_load_n(&node->waiting, __ATOMIC_RELAXED))
 			break;
@@ -109,7 +107,7 @@ void node_end_sort(struct cache_node *node)
 	node->sort = 0;
 }
 
-/* Empty slabs go to the end, to be used last. */
+/* Empty slabs go to the end, so allocations use them last and they may be released. */
 static void add(struct cache_node *node, struct slab *slab, bool empty)
 {
 	if (empty)
@@ -118,7 +116,8 @@ static void add(struct cache_node *node, struct slab *slab, bool empty)
 		node_list_add_head(&node->partial, slab);
 }
 
-/* One node's slabs of a chain; the others are returned, surplus ones in *surplus. */
+/* Put the slabs of node `n` on its list. Returns the slabs of other nodes; adds empty slabs beyond
+ * min_partial to *surplus. */
 static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *slabs,
 			   struct slab **surplus)
 {
@@ -145,7 +144,7 @@ static struct slab *put_on(struct slab_cache *cache, unsigned n, struct slab *sl
 	return others;
 }
 
-/* The first slabs of a chain; *slabs: the others. */
+/* Cut off the first NODE_PIECE slabs of a chain. *slabs becomes the rest. */
 static struct slab *cut_piece(struct slab **slabs)
 {
 	struct slab *first = *slabs, *last = first;
@@ -199,7 +198,7 @@ void node_put_last(struct slab_cache *cache, unsigned n, struct slab *slabs)
 	node_unlock(node);
 }
 
-/* Isolated, linked by next, in front of `taken`. Under the lock. */
+/* Under the lock: isolate up to `max` slabs. Returns them in front of `taken`, linked by next. */
 static struct slab *take(struct node_list *list, unsigned max, struct slab *taken)
 {
 	for (; max && list->slabs.first; max--) {
@@ -214,7 +213,7 @@ static struct slab *take(struct node_list *list, unsigned max, struct slab *take
 
 static bool is_without(const struct cache_node *node)
 {
-	/* In this order: see node_sort(). */
+	/* The order of the two loads matters: see count_as_partial() in node_order.c. */
 	return !__atomic_load_n(&node->sparse.count, __ATOMIC_ACQUIRE) &&
 	       !__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
 }
@@ -224,7 +223,7 @@ struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
 	struct cache_node *node = &cache->node[n];
 	struct slab *taken;
 
-	/* A look without the lock spares it when there is nothing. */
+	/* Do not lock the node for empty lists. */
 	if (is_without(node))
 		return NULL;
 	node_lock(node);
@@ -254,8 +253,8 @@ void node_begin_at(struct node_list *list, struct slab *next)
 	list->changes++;
 }
 
-/* Slabs that were looked at are at the end then, so that the next look does not meet them
- * again. */
+/* Isolate the wanted slabs among the first NODE_PIECE, and move the slabs that were looked at to
+ * the end. The next call then starts with other slabs. */
 static struct slab *take_wanted(struct node_list *list, unsigned max, const struct list_walk *walk,
 				struct node_look *look)
 {
@@ -331,9 +330,8 @@ static void put(struct slab_cache *cache, struct slab *slab)
 }
 
 /*
- * Up to max objects of an isolated slab: how many; 0: it is full, or, with *ret_error set,
- * there was no memory. Not isolated afterwards: back to the list while it has more to
- * give.
+ * Take up to `max` objects of an isolated slab. Returns their number; 0: the slab is full, or, with
+ * *ret_error set, there was no memory. The slab is not isolated afterwards: it is full, or listed.
  */
 static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsigned max,
 			     uint16_t *offset8, int *ret_error)
@@ -350,7 +348,8 @@ static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsign
 	return n;
 }
 
-/* The first slab on the list that is not empty; empty ones go to the end. */
+/* Isolate the first slab on the list that is not empty. Empty slabs in front of it go to the
+ * end. */
 static struct slab *take_dense(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
@@ -385,7 +384,7 @@ unsigned node_take_dense(struct slab_cache *cache, unsigned n, unsigned max, uin
 	return taken;
 }
 
-/* Isolate some slab, of this node, a fresh one, or another node's. */
+/* Isolate a slab of this node, else a fresh one, else (unless `strict`) one of another node. */
 static struct slab *any_slab(struct slab_cache *cache, unsigned node, bool strict)
 {
 	struct slab *slab = node_take(cache, node, 1);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations that look at every slab of a node's list: sorting, counting, splitting off the
- * sparse slabs. Each goes through the list in pieces (node.c).
+ * Operations on every slab of a node's list: sorting, counting, splitting off sparse slabs. Each
+ * goes through the list in pieces (node.c).
  *
- * A sort moves the slabs to one queue of the node for each class of fullness; a slab on such
- * a queue still is listed. A thread that would find the list empty, or wants to look through
- * it, joins the queues and so ends the sort. The sorting thread recognizes that by the
- * number of the sort.
+ * A sort moves the slabs to the node's queues, one for each class of fullness; slabs on these
+ * queues still count as listed. A thread that would find the list empty, or that walks the list,
+ * joins the queues and so ends the sort. The sorting thread detects this by the number of the sort.
  */
 #include "core/node.h"
 #include "core/slab.h"
 #include "pages/queue.h"
 
-/* A list that changed so often while it was counted is left alone. */
+/* After this number of attempts a list that keeps changing is not counted. */
 #define COUNT_TRIES 3u
 
 /* --- order ------------------------------------------------------------------------ */
 
-/* Under the lock: some slabs of a list, by how many objects are in use, in the order of the
- * list: how many. */
+/* Under the lock: move up to `max` slabs to the queues of their classes. Slabs of one class keep
+ * their order. Returns the number of moved slabs. */
 static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsigned objects,
 			 unsigned max)
 {
@@ -35,15 +34,16 @@ static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsi
 	return n;
 }
 
-/* A thread that reads the counts without the lock, that of the sparse slabs first, must never
- * find both 0: it would not wait for the lock. */
+/* is_without() in node.c reads both counts without the lock, the sparse count first. It must never
+ * find both 0 while there are slabs, because its caller would then not look. So the partial count
+ * grows before the sparse count shrinks. */
 static void count_as_partial(struct cache_node *node, unsigned n)
 {
 	__atomic_store_n(&node->partial.count, node->partial.count + n, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->sparse.count, node->sparse.count - n, __ATOMIC_RELEASE);
 }
 
-/* false: all are sorted, or another thread has ended the sort. */
+/* false: all slabs are sorted, or another thread has ended the sort. */
 static bool sort_some(struct slab_cache *cache, struct cache_node *node, unsigned sort,
 		      unsigned *left)
 {
@@ -82,13 +82,13 @@ void node_sort(struct slab_cache *cache, unsigned n)
 
 /* --- counting --------------------------------------------------------------------- */
 
-/* Where a count of a list is; it starts again when the list changes. */
+/* The progress of a count, which starts again when the list changes. */
 struct counting {
 	const struct slab *next;
 	unsigned counted, changes;
 };
 
-/* Under the lock: false: there are more. */
+/* Under the lock. true: the count reached the end of the list. */
 static bool count_some(struct counting *at)
 {
 	for (unsigned n = NODE_PIECE; n && at->next; n--) {
@@ -127,7 +127,8 @@ bool node_check_count(struct slab_cache *cache, unsigned n, unsigned *ret_counte
 
 /* --- sparse slabs ----------------------------------------------------------------- */
 
-/* Objects in use on a list. It is turned once, so that nothing is counted twice. */
+/* The number of objects in use on the partial list. The function rotates the list once, so it
+ * counts each slab once. */
 static unsigned long used_on(struct cache_node *node)
 {
 	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED), n;

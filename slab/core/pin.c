@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 /*
- * What this thread has pinned. They nest no deeper: a callback that moves objects
- * allocates, which takes back memory, which calls a reclaim callback. Any more would be pinned all
- * the same, but not be known as this thread's.
+ * The pins of this thread. Real nesting is not deeper: a migrate callback allocates, the allocation
+ * takes back memory, and that calls a reclaim callback. Further pins work, but the thread does not
+ * recognize them as its own.
  */
 #define PINS_KNOWN 8u
 
@@ -30,7 +30,7 @@ void cache_pin(struct slab_cache *cache)
 	remember(NULL, cache);
 }
 
-/* A cache's memory stays mapped, so that a wake-up without a waiter does no harm. */
+/* The memory of a cache stays mapped, so a wake-up after its destruction does no harm. */
 void cache_unpin(struct slab_cache *cache)
 {
 	remember(cache, NULL);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pins. A thread that runs a callback holds no lock of libslab: the callback takes locks of
- * the application, and a thread that holds one of these may wait for a lock of libslab.
- * Instead it pins the cache under registry_lock; the destruction of a pinned cache waits.
+ * Pins delay the destruction of a cache.
+ *
+ * A thread that runs a callback must not hold a lock of libslab: the callback takes locks of the
+ * application, and a thread that holds one of these may wait for a lock of libslab. So the thread
+ * pins the cache under registry_lock and unlocks it. The destruction of a cache waits until it is
+ * not pinned.
  */
 #ifndef SLAB_CORE_PIN_H
 #define SLAB_CORE_PIN_H
@@ -11,7 +14,7 @@
 
 void cache_pin(struct slab_cache *cache);
 void cache_unpin(struct slab_cache *cache);
-/* How many of its pins are this thread's. */
+/* The number of pins of this cache that belong to this thread. */
 unsigned cache_pins_of_mine(const struct slab_cache *cache);
 
 static inline bool cache_is_dying(const struct slab_cache *cache)

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Empty slabs on their way to the page layer.
+ * Release: empty slabs on their way to the page layer.
  *
- * A destructor is the application's code: it may wait for what another thread has locked
- * that forks, validates, or moves objects, and all of these take flush_lock. So it runs
- * without any lock of ours, and so does the call_rcu() of a type-safe cache, which may
- * allocate. Debug slabs are checked when they are returned, which may end in a report, and
- * with SLAB_DECAY_MS=0 the memory goes to the operating system: slabs that are released under
- * flush_lock wait until it is free then. All others are returned at once.
+ * A destructor is code of the application. It may wait for a lock of the application while the
+ * thread that holds it forks, validates or moves objects, all of which take flush_lock. So
+ * destructors run with no lock held. So does call_rcu() for a type-safe cache, because it may
+ * allocate.
  *
- *   leaving     on the list node->leaving. A thread that holds flush_lock stops there; its
- *               flush_unlock() does the rest
- *   destroyed   still there; slab->destroyer is the thread that does it
- *   returned    under flush_lock, so that no child of a fork lacks it
+ * Two more kinds of slabs must not be released under flush_lock: debug slabs, because they are
+ * checked first and a report may follow, and with SLAB_DECAY_MS=0 all slabs, because their memory
+ * returns to the OS at once. These wait until flush_lock is unlocked. All other slabs are returned
+ * directly.
  *
- * In the child of a fork those that other threads were destroying are leaving again.
- * Their last objects are destroyed first, and are no objects any more before that; so the
- * child does not destroy them once more. Its own thread goes on with its slab.
+ * A slab goes through these steps:
  *
- * What a destructor frees may empty further slabs of its cache: they follow, one after the
- * other, and do not nest. The cache is pinned meanwhile: a destructor that destroys it is
- * refused.
+ *   leaving     It is on node->leaving. If the thread holds flush_lock it stops here, and
+ *               its flush_unlock() continues.
+ *   destroyed   It is still on node->leaving; slab->destroyer is the thread that runs the
+ *               destructors.
+ *   returned    The thread returns it under flush_lock, so that no child of a fork lacks it.
+ *
+ * In the child of a fork the slabs that other threads were destroying are leaving again. Objects
+ * are destroyed from the last to the first, and each stops counting as an object before its
+ * destructor runs. So the child destroys no object a second time. The thread that forked continues
+ * with its own slab.
+ *
+ * A destructor may free objects and so empty more slabs of its cache. These are released one after
+ * the other, not nested. The cache is pinned meanwhile, so a destructor that destroys it gets an
+ * error.
  */
 #include <pthread.h>
 #include <slab/slab.h>
@@ -36,7 +43,7 @@
 #include "pages/topology.h"
 #include "report/annotate.h"
 
-/* This thread has a cache's flush_lock, or isolated slabs under it. */
+/* Does this thread hold a flush_lock, with slabs isolated under it? */
 static __thread bool locked __attribute__((tls_model("initial-exec")));
 
 bool flush_lock_is_held(void)
@@ -68,7 +75,7 @@ static void leave(struct slab_cache *cache, struct slab *slab)
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* Those that are being destroyed are at the end. */
+/* Slabs that a thread is destroying are at the end of the queue. */
 static struct slab *take_from(struct cache_node *node)
 {
 	struct slab *slab;
@@ -125,7 +132,8 @@ void debug_destroy_object(struct slab_cache *cache, void *obj)
 	destroys = was;
 }
 
-/* The last one first, and what is destroyed is no object any more (release.c). */
+/* The last object first. Each stops counting as an object before its destructor runs (see
+ * above). */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 {
 	struct callback callback;
@@ -150,8 +158,8 @@ void debug_slab_release_now(struct slab_cache *cache, struct slab *slab)
 	slab_free_pages(cache, slab);
 }
 
-/* Of a cache that is being destroyed no reader can have found an object since the grace
- * period before. */
+/* May RCU readers still access objects of this slab? Not when the cache is being destroyed: its
+ * destruction has waited for a grace period. */
 static bool readers_may_look(const struct slab_cache *cache)
 {
 	return cache->flags & SLAB_TYPESAFE_BY_RCU && !cache_is_dying(cache);
@@ -167,7 +175,8 @@ static void release(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	debug_destroy_objects(cache, slab);
-	/* Checked: the child of a fork does not check what is discarded. */
+	/* The slab was checked above: the child of a fork must not check it again after its memory
+	 * was discarded. */
 	if (slab->debug)
 		slab_set_initialized(slab, 0);
 	segment_discard_at_once(slab);

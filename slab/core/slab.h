@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs and their ownership. */
+/* Slabs: tags, states, release. slab_state.c describes the states of a slab and who may change
+ * them. */
 #ifndef SLAB_CORE_SLAB_H
 #define SLAB_CORE_SLAB_H
 
@@ -13,8 +14,8 @@
 #include "pages/segment.h"
 #include "pages/topology.h"
 
-/* Tags of cpu.user. */
-#define SLAB_TAG_DEBUG ((uintptr_t)1) /* freed by debug_free(), under the node's lock */
+/* Tags in cpu.user. A tagged slab's objects miss the fast path of slab_free(). */
+#define SLAB_TAG_DEBUG ((uintptr_t)1) /* debug_free() frees, under the node's lock */
 #define SLAB_TAG_ZERO ((uintptr_t)2)  /* objects are zeroed when they are freed */
 #define SLAB_TAG_HARDEN ((uintptr_t)4) /* frees are checked off the fast path */
 #define SLAB_TAGS (SLAB_TAG_DEBUG | SLAB_TAG_ZERO | SLAB_TAG_HARDEN)
@@ -24,7 +25,7 @@ static inline struct slab *slab_from_cpu(struct cpu_slab *cpu)
 	return (struct slab *)cpu;
 }
 
-/* The cache of the slab; NULL: none. */
+/* The cache of a slab; NULL: the slab has none. */
 static inline struct slab_cache *slab_user(const struct slab *slab)
 {
 	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE);
@@ -37,7 +38,8 @@ static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 	return (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) & tag;
 }
 
-/* Objects initialized so far: changed while isolated, read by any thread. */
+/* The number of objects initialized so far. It changes while the slab is isolated; any thread may
+ * read it. */
 static inline unsigned slab_initialized(const struct slab *slab)
 {
 	return __atomic_load_n(&slab->initialized, __ATOMIC_RELAXED);
@@ -49,20 +51,20 @@ static inline void slab_set_initialized(struct slab *slab, unsigned initialized)
 	cpu_slab_set_room(&slab->cpu, initialized);
 }
 
-/* Is obj the start of an object of this slab, which has no debug flags? */
+/* Is obj the start of an object? The slab has no debug flags. */
 static inline bool slab_is_object(const struct slab *slab, const void *obj)
 {
 	return cpu_slab_is_object(&slab->cpu, obj);
 }
 
-/* SLAB_ZERO=free: clear an object that is being freed, of a slab without debug flags. */
+/* SLAB_ZERO=free: zero an object that is being freed. The slab has no debug flags. */
 static inline void slab_clear_freed(const struct slab *slab, void *obj)
 {
 	if (slab_is_tagged(slab, SLAB_TAG_ZERO))
 		memset(obj, 0, slab_size(slab));
 }
 
-/* Does it lie on the node of this CPU? */
+/* Does the slab lie on the node of this CPU? */
 static inline bool slab_is_near(const struct slab *slab, int cpu)
 {
 	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_node_of_cpu(cpu);
@@ -71,45 +73,47 @@ static inline bool slab_is_near(const struct slab *slab, int cpu)
 /* --- states (slab_state.c) --------------------------------------------------------------- */
 
 /*
- * slab_refill: give an isolated slab free objects: those that other CPUs freed,
- * or fresh ones. true: it has some. false: it became full and is not isolated any more,
- * or, with *ret_error set, there was no memory and it is still isolated.
+ * slab_refill: give an isolated slab free objects: remotely freed ones, or fresh ones. true: the
+ * slab has free objects. false: the slab became full and is not isolated any more, or, with
+ * *ret_error set, there was no memory and it still is isolated.
  */
 bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error);
 
-/* Move objects that other CPUs freed to an isolated slab's freelist; returns their number. */
+/* Move the remote freelist of an isolated slab to its own freelist; returns the number of
+ * objects. */
 unsigned slab_collect(struct slab *slab);
-/* Move a chain of objects in links[], first is an index + 1, to an isolated slab's freelist. */
+/* Move a chain of objects in links[] to an isolated slab's freelist. `first` is an index + 1. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count);
-/* Objects in use, at about this moment. Of any slab. */
+/* The number of objects in use in any slab. It may change at any moment. */
 unsigned slab_used(const struct slab *slab);
 /* Is an isolated, collected slab entirely free? */
 bool slab_is_empty(const struct slab *slab);
-/* A fresh slab, isolated; NULL and ENOMEM. */
+/* Take a fresh, isolated slab. NULL and ENOMEM if there is none. */
 struct slab *slab_create(struct slab_cache *cache, unsigned node);
-/* A random order (SLAB_RANDOM). */
+/* Put numbers into random order (SLAB_RANDOM). */
 void slab_shuffle(uint16_t *numbers, unsigned n);
 
-/* Which objects of an isolated slab are free: one bit each in map[objects / 64]. */
+/* Find the free objects of an isolated slab: one bit for each in map[objects / 64]. Returns the
+ * number of wrong freelist entries. */
 #define SLAB_MAP_WORDS (65536 / 64)
 long slab_map_free(struct slab *slab, uint64_t *map);
 
-/* The smallest slab for objects of this size. */
+/* Choose the smallest slab that suits objects of this size; returns the shift of its size. */
 unsigned cache_choose_slab_shift(size_t size);
-/* The slabs of all nodes, at about this moment: at least those whose descriptors lead to the
- * cache. */
+/* The number of slabs of all nodes. It may change at any moment, but never excludes a slab whose
+ * descriptor still names the cache. */
 unsigned cache_count_slabs(const struct slab_cache *cache);
-/* Call fn for each slab of a cache, by scanning descriptors. */
+/* Call fn for each slab of a cache, found by a scan of descriptors. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
-/* Held over fork, behind the flush_locks. */
+/* A fork holds this lock, which follows flush_lock in the lock order. */
 void validate_lock(void);
 void validate_unlock(void);
 
 /* --- slabs with debug flags, and legacy slabs -------------------------------------------- */
 
-/* Allocated objects of a debug or legacy slab; a guess without the lock. */
+/* The number of allocated objects of a debug or legacy slab. Without the lock it is an estimate. */
 unsigned debug_used(const struct slab *slab);
-/* Is an object allocated? Of debug slabs and legacy slabs. */
+/* Is an object of a debug or legacy slab allocated? */
 bool debug_is_allocated(const struct slab *slab, unsigned index);
 
 /*
@@ -122,31 +126,31 @@ static inline bool slab_is_legacy(const struct slab *slab)
 	return !slab->debug && slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
-/* Of a legacy slab. */
+/* Is an object of a legacy slab free? */
 bool legacy_is_free(const struct slab *slab, unsigned index);
-/* The place of an object's state: LEGACY_FREE or 0. */
+/* Where a legacy slab has the state of an object: LEGACY_FREE, or 0 for an allocated object. */
 #define LEGACY_FREE ((uint16_t)0xffff)
 uint16_t *legacy_state(const struct slab *slab, unsigned index);
 
 /* --- release (release.c) ----------------------------------------------------------------- */
 
-/* Destroy the objects of an isolated, entirely free slab and return it to the page layer; of
- * type-safe caches after a grace period. Under flush_lock, and in a destructor, this only
- * begins the release (release.c). A debug slab is off its list already. */
+/* Destroy the objects of an isolated, empty slab and return it to the page layer; for type-safe
+ * caches after a grace period. Under flush_lock and in a destructor the function only begins the
+ * release. The caller has taken a debug slab off its list. */
 void slab_release(struct slab_cache *cache, struct slab *slab);
-/* … go on with the slabs whose release was begun, with no lock held. */
+/* Continue the releases that slab_release() began. The caller holds no lock. */
 void slab_release_leaving(struct slab_cache *cache);
-/* In the child of a fork: … and with those that threads had isolated. */
+/* In the child of a fork: let slabs that other threads were destroying leave again. */
 void release_after_fork_child(struct slab_cache *cache);
-/* … when its objects are destroyed already. */
+/* Return a slab whose objects are destroyed already. */
 void slab_free_pages(struct slab_cache *cache, struct slab *slab);
-/* Destroy the objects of an unused slab, with debug flags or without: with no lock held. */
+/* Destroy the objects of an unused slab, with or without debug flags. The caller holds no lock. */
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
-/* Call the destructor, between callback_begin() and callback_end(). */
+/* Call the destructor of one object, between callback_begin() and callback_end(). */
 void debug_destroy_object(struct slab_cache *cache, void *obj);
-/* Does this thread run one? An allocation within it that fails calls no reclaim callback. */
+/* Is this thread running a destructor? An allocation in a destructor never calls reclaim. */
 bool debug_is_destroying(void);
-/* … and return it: of a type-safe cache, when no reader can look at its objects any more. */
+/* Destroy the objects and return the slab at once. For type-safe caches: after the grace period. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);
 
 #endif /* SLAB_CORE_SLAB_H */

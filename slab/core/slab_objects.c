@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which objects of a slab are allocated. An ordinary slab has that in its freelist, a debug
- * slab in its record, a legacy-layout slab in the states where its freelist was.
+ * Which objects of a slab are allocated. The answer is in the freelist of an ordinary slab, in the
+ * record of a debug slab, and in the object states of a legacy-layout slab, which replace its
+ * freelist.
  */
 #include <string.h>
 
 #include "core/debug_record.h"
 #include "core/slab.h"
 
-/* Of a slab that CPUs work on at this moment it is a guess. */
+/* For a slab that CPUs are using the result is an estimate. */
 unsigned slab_used(const struct slab *slab)
 {
 	unsigned initialized = slab_initialized(slab), unused;
@@ -69,10 +70,12 @@ unsigned debug_used(const struct slab *slab)
 {
 	unsigned used, late;
 
-	/* Without the lock a slab may cease to be legacy at any time, but never get debug flags. */
+	/* Without the lock a slab may stop being a legacy slab at any time, but it never gets debug
+	 * flags. */
 	if (slab->debug)
 		return __atomic_load_n(&slab->debug->used, __ATOMIC_RELAXED);
-	/* Frees that were under way when it became a legacy slab wait at the remote word. */
+	/* Frees that were under way when the slab became a legacy slab are in the remote
+	 * freelist. */
 	used = __atomic_load_n(&slab->legacy_used, __ATOMIC_RELAXED);
 	late = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED) >> 16 & 0xffff;
 	return late < used ? used - late : 0;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slabs and their ownership.
+ * The states of a slab, and how it gets free objects.
  *
- * A slab is, at any moment, exactly one of
- *   owned       by a CPU: its current slab, on its partial list, or on its
- *               stack of handed-off slabs. owner = CPU, REMOTE_OWNED.
- *   full        owner = none, remote = {no objects, not owned}. On no list.
- *   listed      on its node's partial list. owner = none, REMOTE_OWNED.
- *   isolated    known to one thread, which moves it between the other states.
- *               owner = none, REMOTE_OWNED.
- *   free        in the page layer.
+ * At any moment a slab is in exactly one of these states:
+ *   owned       A CPU has it: as its current slab, on its CPU partial list, or on its
+ *               handed-off stack. owner = CPU, REMOTE_OWNED set.
+ *   full        No free object, on no list. owner = none, remote = 0.
+ *   listed      On its node's partial list. owner = none, REMOTE_OWNED set.
+ *   isolated    One thread has it and moves it between the other states.
+ *               owner = none, REMOTE_OWNED set.
+ *   free        In the page layer.
  *
- * The critical transition is into and out of "full": the exchange that delivers
- * a freed object also shows whether a thread will collect it. If none would, the
- * exchange isolates the slab for the thread that frees.
+ * The critical transitions lead into and out of "full". The exchange that delivers a freed object
+ * also shows whether another thread will collect the object. If none will (the slab was full), the
+ * same exchange isolates the slab for the thread that frees.
  */
 #include <errno.h>
 #include <slab/stats.h>
@@ -29,14 +29,14 @@
 #include "pages/idle.h"
 #include "pages/topology.h"
 
-/* Fresh objects come in pieces, so that a small cache touches little memory
- * and a growing one takes its page faults in large batches. */
+/* Initialize objects in pieces. A small cache then touches little memory, and a growing one takes
+ * its page faults in large batches. */
 #define INITIALIZE_BYTES 16384u
 #define INITIALIZE_ALL_SLABS 4u
 
 #define OBJECTS_MIN 12u /* in a slab, unless the largest slab holds fewer */
 
-/* Objects that are linked by links[], into an isolated slab. */
+/* Put a chain of objects in links[] on the freelist of an isolated slab. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count)
 {
 	uint16_t offset8[CPU_BATCH_MAX];
@@ -83,7 +83,7 @@ static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 	return target < slab->objects ? target : slab->objects;
 }
 
-/* splitmix64 on a counter: good enough to be unpredictable to a stray pointer. */
+/* splitmix64 on a counter: unpredictable enough for a stray pointer. */
 static uint64_t random_number(void)
 {
 	static uint64_t state;
@@ -106,8 +106,8 @@ void slab_shuffle(uint16_t *numbers, unsigned n)
 	}
 }
 
-/* Put objects [first, last) on the freelist, so that the lowest comes out first,
- * or in no order at all (SLAB_RANDOM). */
+/* Put objects [first, last) on the freelist: the lowest comes out first, or in random order
+ * (SLAB_RANDOM). */
 static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 {
 	uint16_t offset8[CPU_BATCH_MAX];
@@ -123,7 +123,8 @@ static void put_fresh(struct slab *slab, unsigned first, unsigned last)
 	}
 }
 
-/* Objects from `first` on: up to which one. */
+/* Construct objects from `first` on until a constructor fails. Returns the end of the constructed
+ * objects. */
 static unsigned construct(struct slab_cache *cache, struct slab *slab, unsigned first,
 			  unsigned last)
 {
@@ -136,7 +137,7 @@ static unsigned construct(struct slab_cache *cache, struct slab *slab, unsigned 
 	return i;
 }
 
-/* Make more objects of an isolated slab: 0, or ENOMEM when not a single one. */
+/* Initialize more objects of an isolated slab. ENOMEM: not a single one. */
 static int initialize_objects(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8;
@@ -191,7 +192,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
 	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
-	slab->waiting[0] = slab->waiting[1] = 0; /* lost in a fork, if anything */
+	slab->waiting[0] = slab->waiting[1] = 0; /* a fork may have lost waiting objects */
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, 0, cache_user(cache));
 	return slab;
@@ -217,8 +218,8 @@ unsigned cache_count_slabs(const struct slab_cache *cache)
 	return slabs;
 }
 
-/* A cache that is being destroyed gets no more slabs, and a slab is counted for as long as
- * it leads to its cache: the scan ends with the last one. */
+/* While a cache is being destroyed it gets no more slabs, and its count includes every slab that
+ * still names it. So the scan may stop after that number of slabs. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg)
 {
 	unsigned left = cache_count_slabs(cache);
@@ -247,8 +248,8 @@ static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
 	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
 }
 
-/* The smallest slab that holds enough objects and wastes little, as
- * calculate_order() of SLUB, for slabs of user space's size. */
+/* The smallest slab that holds enough objects and wastes little, as SLUB's calculate_order()
+ * chooses orders; the slab sizes here are larger. */
 unsigned cache_choose_slab_shift(size_t size)
 {
 	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)

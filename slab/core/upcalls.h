@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Functions of higher rooms that this room calls, by pointers in the cache.
- */
+/* Functions of higher rooms that core and percpu call. They may not include the headers of those
+ * rooms, so the cache has pointers to the functions. */
 #ifndef SLAB_UPCALLS_H
 #define SLAB_UPCALLS_H
 
@@ -9,21 +8,22 @@ struct slab;
 struct slab_cache;
 struct rcu_flavor_struct;
 
-/* Of the room debug. Each cache has them. */
+/* Implemented by debug, for every cache. */
 struct cache_checks {
-	/* A free of obj that makes more free objects than the slab has: report it. */
+	/* Report a free of obj that would give the slab more free objects than it has. */
 	void (*full)(struct slab_cache *cache, const struct slab *slab, void *obj,
 		     const void *caller);
-	/* A debug slab is about to be returned to the page layer: check its free objects. */
+	/* Check the free objects of a debug slab before it is returned to the page layer. */
 	void (*leaving)(struct slab_cache *cache, struct slab *slab);
 };
 
-/* Of the room rcu. Only caches with args.rcu have them. */
+/* Implemented by rcu, only for caches with args.rcu. */
 struct cache_deferral {
-	/* An unused slab of a type-safe cache, isolated: release it after a grace period. */
+	/* Release an isolated, unused slab of a type-safe cache after a grace period. */
 	void (*retire)(struct slab_cache *cache, struct slab *slab);
-	/* Around callbacks: a thread of libslab's own, which no flavour knows, is known to
-	 * the cache's within. enter() returns what leave() wants. */
+	/* Called around callbacks. A thread of libslab's own is not registered with any RCU
+	 * flavour; enter() makes it known to the cache's flavour. leave() gets what enter()
+	 * returned. */
 	const struct rcu_flavor_struct *(*enter)(const struct slab_cache *cache);
 	void (*leave)(const struct rcu_flavor_struct *entered);
 };

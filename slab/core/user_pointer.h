@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a pointer that the application passed to its slab. The pointer may have any value.
- * Where fault_installed(), one to unmapped memory leads to slab_none. One to readable
- * memory that is not libslab's leads to whatever stands there; segment_known() finds that
- * out.
+ * Finding the slab of a pointer that the application passed, which may have any value.
+ *
+ * If the fault handler is installed (fault_installed()), a pointer to unmapped memory leads to
+ * slab_none. A pointer to readable memory that is not libslab's leads to an arbitrary address. So
+ * the caller checks segment_known() before it reads the slab.
  */
 #ifndef SLAB_CORE_USER_POINTER_H
 #define SLAB_CORE_USER_POINTER_H
@@ -22,8 +23,8 @@ static inline __attribute__((always_inline)) struct cpu_slab *const *slab_entry(
 	return &table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
 }
 
-/* The slab, and whether it is not `user`'s; then nothing else of it may be read
- * before segment_known(). */
+/* *ret_other: the slab does not belong to `user`. The caller then checks segment_known() before it
+ * reads anything else of the slab. */
 static inline __attribute__((always_inline)) struct slab *slab_of_user(const void *ptr,
 								       const void *user,
 								       bool *ret_other)
