@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancellation. A thread that is cancelled ends at its next cancellation point: write(),
- * open(), nanosleep(), or whatever the application's callbacks reach. Whatever it has
- * locked, pinned or isolated by then stays so for ever. So libslab disables cancellation
- * at the entries of its interface and of its slow sections, where a cancellation point may
- * be reached; a request that comes meanwhile acts at the caller's next one.
+ * Disabling thread cancellation.
  *
- * Not at every refill: it takes two locked instructions each way.
+ * A cancelled thread ends at its next cancellation point: write(), open(), nanosleep(), or anything
+ * that a callback of the application calls. What it has locked, pinned or isolated would stay so
+ * for ever. So libslab disables cancellation at its public functions and slow sections that may
+ * reach a cancellation point. A pending request acts at the caller's next cancellation point.
+ *
+ * A refill does not disable cancellation, because that costs two locked instructions each way.
  */
 #ifndef SLAB_BASE_CANCEL_H
 #define SLAB_BASE_CANCEL_H
 
 #include <pthread.h>
 
-/* cancel_disable: what cancel_restore() wants. They nest. */
+/* cancel_disable: returns the value for cancel_restore(). The pairs nest. */
 static inline int cancel_disable(void)
 {
 	int before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock, and a mutex that a thread waits for only a bounded time. */
+/* The monotonic clock, and a mutex lock with a bounded wait. */
 #ifndef SLAB_BASE_CLOCK_H
 #define SLAB_BASE_CLOCK_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Microseconds of a clock that only goes forward. */
+/* Microseconds of the monotonic clock. */
 static inline uint64_t clock_us(void)
 {
 	struct timespec now;
@@ -25,11 +25,12 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. The thread that holds
- * the lock for longer than this was preempted, or is at something that allocates itself. */
+/* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. A thread that holds the lock
+ * for longer was preempted, or is itself allocating under it. */
 #define MUTEX_LOCK_TIMED_NS 10000000L
 
-/* Lock, for an allocation that can do without; false: another thread held it for too long. */
+/* Lock a mutex for an allocation that can continue without it. false: another thread held it for
+ * too long. */
 bool mutex_lock_timed(pthread_mutex_t *lock);
 
 #endif /* SLAB_BASE_CLOCK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A number is published last and withdrawn first: whenever a fork comes, its child takes no
- * file of the application for one of libslab's. */
+/* descriptor_take() publishes the number last; closing withdraws it first. So the child of a fork
+ * at any moment never mistakes a file of the application for one of libslab's. */
 #define _GNU_SOURCE
 #include "base/descriptors.h"
 
@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Text is worth waiting for, but not for ever. */
+/* descriptor_send() waits for a slow reader, but not longer than this. */
 #define SEND_WAIT_SECONDS 1
 
 /* --- one ---------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static void forget_and_close(struct descriptor *descriptor)
 	close(fd);
 }
 
-/* In the upper half of what the limit allows. */
+/* The lowest number to use: `from`, or half of the limit if that is lower. */
 static int first_number(unsigned from)
 {
 	struct rlimit limit;
@@ -42,7 +42,8 @@ static int first_number(unsigned from)
 	return (int)from;
 }
 
-/* Lower and lower, while there are no free numbers. Returns the new number or -1. */
+/* Move fd to a free number >= from. If there is none, retry with lower numbers. Returns the new
+ * number, or -1. */
 static int move_up(int fd, int from)
 {
 	const int lowest = STDERR_FILENO + 1;
@@ -174,7 +175,8 @@ void watch_close(struct watch *watch)
 	descriptor_close(&watch->far_end);
 }
 
-/* To modify the entry, into what it is, needs one: nothing changes here nor elsewhere. */
+/* EPOLL_CTL_MOD with the present settings succeeds only if the epoll watches near_end. It changes
+ * nothing in this process or in one that shares the epoll. */
 bool watch_is_ours(const struct watch *watch)
 {
 	return descriptor_is_ours(&watch->near_end) &&
@@ -195,8 +197,9 @@ int watch_set(const struct watch *watch, int operation, const struct descriptor 
 	return -1;
 }
 
-/* To add it once more fails, and changes nothing, also where the epoll is shared with
- * another process after a fork. Another file goes in and out again. */
+/* EPOLL_CTL_ADD of an entry that exists fails and changes nothing, even if a process shares the
+ * epoll after a fork. If it succeeds, the file was not watched, so the function removes it
+ * again. */
 bool watch_has(const struct watch *watch, const struct descriptor *descriptor)
 {
 	if (!descriptor_is_ours(descriptor) || !watch_is_ours(watch))

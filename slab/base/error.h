@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-/* with_errno: a public function's result, 0 or -errno, with errno set to match. On success
- * errno is untouched. */
+/* with_errno: the result of a public function, 0 or -errno; sets errno to match an error. On
+ * success errno keeps its value. */
 static inline int with_errno(int error)
 {
 	if (error)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Periodic work, which one thread does: decay passes, sampling, counting windows, memory
- * pressure. The thread belongs to the control server (control/server.c). The code that
- * needs it lies in lower rooms, and reaches it by these two functions only.
+ * Requests of lower rooms to the maintenance thread, which runs decay passes, sampling, counting
+ * windows and pressure checks. The thread belongs to the control server (control/server.c), a
+ * higher room. So the server registers a driver, and lower rooms reach it only by the functions
+ * here.
  */
 #ifndef SLAB_BASE_MAINTENANCE_H
 #define SLAB_BASE_MAINTENANCE_H
@@ -14,20 +15,21 @@ struct maintenance_driver {
 	void (*resume)(void);
 };
 
-/* Set once, before the thread starts. */
+/* Called once, before the thread starts. */
 void maintenance_set_driver(const struct maintenance_driver *driver);
 
 /*
- * maintenance_start_ticks: sample_wants_ticks(), count_period() or decay_wait() from now
- * on: the thread does their ticks as often as they want, as long as they do. Any thread,
- * with any lock held; errno is untouched. Does nothing while there is no such thread.
+ * maintenance_start_ticks: call this when sample_wants_ticks(), count_period() or decay_wait()
+ * begins to want ticks. The thread then ticks at their periods, as long as one of them wants ticks.
+ * Any thread may call it, with any lock held. It keeps errno, and does nothing if there is no
+ * maintenance thread.
  */
 void maintenance_start_ticks(void);
 
 /*
- * maintenance_resume: in the child of a fork whose parent had the thread: start it, as
- * soon as there are ticks to be had. At the end of slow paths; costs one load otherwise.
- * Not with locks behind registry_lock. errno is untouched.
+ * maintenance_resume: in the child of a fork whose parent had the maintenance thread, start one as
+ * soon as ticks are wanted. Slow paths call it at their end; otherwise it costs one load. The
+ * caller holds no lock that follows registry_lock in the lock order. It keeps errno.
  */
 void maintenance_resume_slow(void);
 extern bool maintenance_resumes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* No stdio streams and no malloc: a note may be about the very heap that they would use. */
+/* Notes use neither stdio nor malloc, because the heap that these use may be the subject of the
+ * note. */
 #include "base/note.h"
 
 #include <errno.h>
@@ -12,10 +13,10 @@
 
 #include "base/cancel.h"
 
-/* A report is worth waiting for, but not for ever. */
+/* note_write() waits for a slow reader, but not longer than this. */
 #define WRITE_WAIT_MS 1000
 
-/* The application made the descriptor non-blocking, and its reader is slow. */
+/* EAGAIN: the application made the descriptor non-blocking, and the reader is slow. */
 static bool wait_for_room(int fd)
 {
 	struct pollfd room = {.fd = fd, .events = POLLOUT};

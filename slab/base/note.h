@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* One-line notes on stderr, and the last words of a process. */
+/* One-line notes on stderr, and fatal errors. */
 #ifndef SLAB_BASE_NOTE_H
 #define SLAB_BASE_NOTE_H
 
 #include <stdarg.h>
 #include <stddef.h>
 
-/* slab_note: "libslab: " and one line on stderr. errno is untouched. */
+/* slab_note: write "libslab: " and one line to stderr. errno keeps its value. */
 void slab_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* slab_fatal: slab_note(), then abort. */
 void slab_fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -18,10 +18,10 @@ struct note_line {
 	size_t len;
 };
 
-/* Prefix, text, newline; what is too long is cut. */
+/* Format prefix, text and a newline. Longer text is truncated. */
 void note_format(struct note_line *line, const char *prefix, const char *format, va_list args);
-/* One write; more only when the system takes less than was offered. Waits a second at most
- * for a reader that is slow. */
+/* Write the text in one call, or in more if the kernel accepts less. Waits a second at most for a
+ * slow reader. */
 void note_write(int fd, const char *text, size_t len);
 
 #endif /* SLAB_BASE_NOTE_H */

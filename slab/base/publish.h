@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data that any thread may read without a lock while another thread replaces it: a handler
- * with its argument, settings. A fork finds no lock held, and no reader sees half of a
- * change.
+ * Data that any thread reads without a lock while another thread replaces it: a handler with its
+ * argument, or settings. A fork finds no lock held, and no reader sees half of a change.
  *
- * Each replacement is written to the next slot of a ring and published by one store. A slot
- * is written again after PUBLISH_SLOTS replacements: a reader has that long to use what it
- * read.
+ * A writer fills the next slot of a ring and publishes it by one store. The slot is reused after
+ * PUBLISH_SLOTS replacements, so a reader must have used its data by then.
  */
 #ifndef SLAB_PUBLISH_H
 #define SLAB_PUBLISH_H
@@ -16,7 +14,7 @@
 
 #define PUBLISH_SLOTS 16
 
-/* The slot for the next replacement; *changes counts them. */
+/* The slot for the next replacement. *changes counts the replacements. */
 static inline unsigned publish_slot(unsigned *changes)
 {
 	return __atomic_fetch_add(changes, 1, __ATOMIC_RELAXED) % PUBLISH_SLOTS;
@@ -24,7 +22,7 @@ static inline unsigned publish_slot(unsigned *changes)
 
 /* --- handlers ----------------------------------------------------------------------- */
 
-/* Of any type: the caller converts it back. */
+/* A handler of any type; its caller converts it back. */
 typedef void (*handler_fn)(void);
 
 struct handler {
@@ -32,14 +30,14 @@ struct handler {
 	void *arg;
 };
 
-/* All zero: there is none. */
+/* All zero: no handler. */
 struct handler_ring {
 	struct handler slot[PUBLISH_SLOTS];
 	struct handler *current;
 	unsigned changes;
 };
 
-/* handler_set: fn NULL: none from now on. */
+/* handler_set: replace the handler. fn NULL: no handler from now on. */
 static inline void handler_set(struct handler_ring *ring, handler_fn fn, void *arg)
 {
 	struct handler *slot = NULL;
@@ -52,7 +50,7 @@ static inline void handler_set(struct handler_ring *ring, handler_fn fn, void *a
 	__atomic_store_n(&ring->current, slot, __ATOMIC_RELEASE);
 }
 
-/* handler_get: false: there is none. */
+/* handler_get: read the handler. false: there is none. */
 static inline bool handler_get(const struct handler_ring *ring, struct handler *ret_handler)
 {
 	const struct handler *slot = __atomic_load_n(&ring->current, __ATOMIC_ACQUIRE);

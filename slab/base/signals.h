@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocking all signals of the calling thread, where a handler must not find what the
- * thread has locked. All of them: those of the C library too, which sigprocmask() would
- * leave out. Async-signal-safe; not a cancellation point.
+ * Blocking all signals of the calling thread, so that no handler runs while the thread holds a
+ * lock. It uses the system call, because sigprocmask() leaves out the C library's own signals.
+ * Async-signal-safe; not a cancellation point.
  */
 #ifndef SLAB_BASE_SIGNALS_H
 #define SLAB_BASE_SIGNALS_H
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* signals_block: the mask that signals_restore() wants back. */
+/* signals_block: returns the mask for signals_restore(). */
 static inline uint64_t signals_block(void)
 {
 	uint64_t all = UINT64_MAX, before = 0;
