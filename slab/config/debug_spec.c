@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading SLAB_DEBUG and SLAB_SAMPLE, each time anew and in place.
+ * Parsing SLAB_DEBUG and SLAB_SAMPLE. The values stay text, which each function parses from the
+ * start without copying it.
  *
- * SLAB_DEBUG is a list of blocks "debug flags[,name...]", separated by semicolons. A
- * block with names is for these caches alone; the first one that has the cache's name
- * decides. If none has it, the last block without names decides.
+ * SLAB_DEBUG is a list of blocks "debug flags[,name...]", separated by semicolons. A block with
+ * names applies to these caches only; the first block that names the cache decides. If none does,
+ * the last block without names decides.
  */
 #include "config/debug_spec.h"
 #include "config/names.h"
@@ -53,10 +54,10 @@ int debug_flags_parse(const char *text, size_t len, uint64_t *ret_debug_flags)
 
 struct block {
 	struct span debug_flags;
-	struct span names; /* start is NULL: a block for all caches */
+	struct span names; /* start is NULL: the block is for all caches */
 };
 
-/* false: there is no further block. Empty ones are passed over. */
+/* Cut the next block off *rest. Skips empty blocks. false: there is no further block. */
 static bool next_block(struct span *rest, struct block *block)
 {
 	while (rest->start) {
@@ -74,7 +75,8 @@ static bool is_no_growth(char c)
 	return (c | 0x20) == 'o';
 }
 
-/* No debug flags at all mean the usual ones; "-" takes back what stands before it. */
+/* The flags of a block. No character at all means SLAB_DEBUG_DEFAULT; "-" clears the flags before
+ * it. */
 static uint64_t block_flags(struct span text)
 {
 	uint64_t debug_flags = 0;
@@ -108,7 +110,7 @@ uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no
 	return found ? for_name : for_all;
 }
 
-/* Collects characters for a message: each once, as long as there is room. */
+/* Collect each unknown character once, as far as there is room. */
 static void add_unknown(char *unknown, size_t size, char c)
 {
 	size_t n = strlen(unknown);
@@ -144,7 +146,7 @@ static int complain_about_flags(const char *text, void (*complain)(const char *m
 	return 1;
 }
 
-/* The first thing between commas that no cache can be called. */
+/* Find the first name in the text that no cache can have. */
 static bool find_bad_name(const char *text, struct span *bad)
 {
 	struct span rest = span_of(text);
@@ -183,7 +185,7 @@ int debug_text_check(const char *text, void (*complain)(const char *message))
 
 /* --- SLAB_SAMPLE -------------------------------------------------------------------------- */
 
-/* NAME:N. A name may have colons itself, so the last one counts. */
+/* Parse NAME:N. A name may contain colons, so the last colon separates. */
 static bool parse_sample(struct span item, struct span *name, unsigned long *interval)
 {
 	const char *colon = item.len ? memrchr(item.start, ':', item.len) : NULL;

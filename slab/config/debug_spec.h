@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_DEBUG and SLAB_SAMPLE: settings for caches that do not exist yet.
+ * SLAB_DEBUG and SLAB_SAMPLE: settings for caches that may not exist yet.
  *
- * Both name caches by patterns, so their values stay text (bounded, in struct slab_options:
- * the library must not call malloc), which is searched whenever a cache is created.
- * docs/environment.md has the syntax.
+ * Both name caches by patterns. The values stay text in struct slab_options (bounded, because the
+ * library must not call malloc), and each creation of a cache searches them. docs/environment.md
+ * has the syntax.
  */
 #ifndef SLAB_CONFIG_DEBUG_SPEC_H
 #define SLAB_CONFIG_DEBUG_SPEC_H
@@ -14,19 +14,18 @@
 #include <stdint.h>
 
 /*
- * debug_text_flags: the debug flags of a SLAB_DEBUG text for a cache of this name.
- * *ret_no_growth: it has the flag O, so the caller leaves out debug flags that enlarge slabs.
+ * debug_text_flags: the debug flags that a SLAB_DEBUG text has for a cache of this name.
+ * *ret_no_growth: the text has the flag O, so the caller leaves out debug flags that enlarge slabs.
  */
 uint64_t debug_text_flags(const char *text, const char *cache_name, bool *ret_no_growth);
 
 /*
- * debug_text_check: pass one error message about unknown debug flags in a SLAB_DEBUG text to
- * `complain`, and one about invalid cache names; both are skipped. Returns the number of
- * messages.
+ * debug_text_check: check a SLAB_DEBUG text. `complain` gets one error message about unknown flags
+ * and one about an invalid cache name; parsing skips both. Returns the number of messages.
  */
 int debug_text_check(const char *text, void (*complain)(const char *message));
 
-/* N in a SLAB_SAMPLE text for a cache of this name; 0: none. */
+/* N that a SLAB_SAMPLE text has for a cache of this name; 0: none. */
 unsigned long sample_text_interval(const char *text, const char *cache_name);
 bool sample_text_is_good(const char *text);
 

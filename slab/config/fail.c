@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether an allocation is to fail: the settings, how often they were applied, and
- * their change while the program runs.
+ * Fault injection: the settings, and how many calls they have decided.
  *
- * Settings and their counters are one unit, an injection. A thread fills it in and
- * then publishes it by one store, so that no reader sees half of a change and a fork
- * finds no lock held. Chance is a hash of the call's number: a program that repeats
- * its calls fails at the same ones.
+ * Settings and their counters are one unit, an injection. A thread fills in an injection and
+ * publishes it by one store, so no reader sees half of a change and a fork finds no lock held.
+ * Chance is a hash of the call's number, so a program that repeats its calls fails at the same
+ * ones.
  */
 #include "config/fail.h"
 
@@ -22,11 +21,11 @@ struct injection {
 	uint64_t calls, failures;
 };
 
-static struct injection environment; /* its settings are slab_options()'s */
+static struct injection environment; /* its settings are in slab_options() */
 static struct injection slots[PUBLISH_SLOTS];
 static struct injection *current = &environment;
 
-/* The current injection: NULL when nothing is to fail. */
+/* The current injection; NULL: no allocation fails. */
 static struct injection *injection(const struct slab_fail **ret_settings)
 {
 	struct injection *now = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
@@ -38,7 +37,7 @@ static struct injection *injection(const struct slab_fail **ret_settings)
 
 /* --- deciding -------------------------------------------------------------------- */
 
-/* A hash of n, in which all bits are good. */
+/* A hash of n; all its bits depend on all bits of n. */
 static uint64_t mix(uint64_t n)
 {
 	n *= UINT64_C(0x9e3779b97f4a7c15);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading SLAB_FAIL. */
+/* Parsing SLAB_FAIL. A text with one invalid item changes nothing. */
 #include "config/fail.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 #include "config/text.h"
 
-/* "key=" at the start of an item: what follows it, else NULL. */
+/* The value of an item that starts with `key` ("key="), else NULL. */
 static const char *value_of(const char *item, const char *end, const char *key)
 {
 	size_t len = strlen(key);

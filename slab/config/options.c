@@ -130,7 +130,7 @@ static bool parse_text(char *field, size_t size, const char *value)
 	return true;
 }
 
-/* Absolute, because server and slabinfo rarely share a working directory. */
+/* The path is absolute, because server and slabinfo rarely share a working directory. */
 static bool parse_runtime_dir(struct slab_options *options, const char *value)
 {
 	return value[0] == '/' &&
@@ -179,7 +179,7 @@ static bool parse_fail(struct slab_options *options, const char *value)
 	return fail_parse(&options->fail, value);
 }
 
-/* What a value looks like, for the error message. */
+/* The form of a value, for the error message. */
 enum form { FORM_TEXT, FORM_NUMBER, FORM_BYTES };
 
 static const struct {
@@ -303,15 +303,14 @@ static void complain_on_stderr(const char *message)
 }
 
 /*
- * UNREAD, READY, or the pid of the process that is reading. A thread that finds
- * another thread reading waits; but in the child of a fork that came in the
- * middle that thread does not exist, which the pid gives away, and the child
- * reads again.
+ * The state of the options: UNREAD, READY, or the pid of the process that reads them. A thread that
+ * finds another thread reading waits for it. In the child of a fork that thread does not exist; the
+ * pid is the parent's then, so the child reads again.
  */
 enum { UNREAD = 0, READY = -1 };
 static atomic_int state;
 static struct slab_options process_options;
-/* This thread reads: a signal handler that interrupts it takes what is there so far. */
+/* This thread is reading. A signal handler that interrupts it uses the values parsed so far. */
 static __thread volatile bool reads __attribute__((tls_model("initial-exec")));
 
 static void read_environment(void)

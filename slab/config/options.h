@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The environment: every variable that libslab reads, as one table.
+ * The environment variables that libslab reads, as one table.
  *
- * slab_options() reads it once, on first use, with secure_getenv(), so that a
- * setuid program gets the defaults. For an invalid value libslab writes one line to stderr and
- * uses the default. No function here allocates memory: a malloc() may be built on libslab.
+ * slab_options() reads the environment once, on first use, with secure_getenv(), so a setuid
+ * program gets the defaults. For an invalid value libslab writes one line to stderr and uses the
+ * default. No function here allocates memory, because malloc() may be built on libslab.
  */
 #ifndef SLAB_CONFIG_OPTIONS_H
 #define SLAB_CONFIG_OPTIONS_H
@@ -24,7 +24,7 @@ enum slab_engine_choice {
 /* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
 #define SLAB_RUNTIME_DIR_MAX 80
 #define SLAB_FAKE_NODES_MAX 64
-/* Bytes of a value that names caches, with the terminating zero. */
+/* The size of a value that names caches, including the terminating zero. */
 #define SLAB_OPTION_TEXT 4096
 #define SLAB_FAIL_NAMES 1024
 
@@ -32,29 +32,29 @@ enum slab_engine_choice {
 struct slab_fail {
 	unsigned probability; /* per cent of the candidates that fail */
 	unsigned interval;    /* every interval-th call is a candidate */
-	long times;           /* failures in all, -1: no limit */
+	long times;           /* the most failures in all; -1: no limit */
 	bool set;             /* fault injection is on */
-	char names[SLAB_FAIL_NAMES]; /* comma list of patterns; empty: none given */
+	char names[SLAB_FAIL_NAMES]; /* comma-separated list of patterns; empty: no names */
 };
 
 struct slab_options {
 	unsigned engine; /* enum slab_engine_choice */
 	unsigned merge;
-	unsigned fake_nodes; /* 0: the machine's own */
+	unsigned fake_nodes; /* 0: the machine's own nodes */
 	unsigned control;
 	unsigned debug_abort;
-	unsigned random;     /* fresh slabs hand their objects out in random order */
-	unsigned harden;     /* every cache is as with SLAB_HARDEN_FREE */
-	unsigned zero_alloc; /* objects without constructor are zeroed when allocated … */
-	unsigned zero_free;  /* … and when freed */
-	long decay_ms;       /* free memory is returned after that time; 0: at once, -1: never */
+	unsigned random;     /* fresh slabs allocate their objects in random order */
+	unsigned harden;     /* every cache behaves as with SLAB_HARDEN_FREE */
+	unsigned zero_alloc; /* zero objects without constructor when they are allocated */
+	unsigned zero_free;  /* zero objects without constructor when they are freed */
+	long decay_ms;       /* return memory unused for this time; 0: at once, -1: never */
 	unsigned tools;      /* report objects to valgrind and AddressSanitizer */
-	unsigned symbols;    /* reports go through slab-symbolize: filter.c reads it */
-	size_t limit;        /* bytes of slabs and large allocations, 0: no limit */
+	unsigned symbols;    /* pass reports through slab-symbolize (report/filter.c) */
+	size_t limit;        /* most bytes of slabs and large allocations; 0: no limit */
 	struct slab_fail fail;
-	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG and SLAB_SAMPLE: see debug_spec.h */
+	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG (debug_spec.h) */
 	char sample[SLAB_OPTION_TEXT];
-	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: not given */
+	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: the default */
 	char log[PATH_MAX];                         /* empty: stderr */
 };
 
@@ -66,28 +66,26 @@ struct slab_option_info {
 	const char *help;
 };
 
-/* slab_options: the process's options; read on first use, constant after. */
+/* slab_options: the options of this process. Read on first use, constant afterwards. */
 const struct slab_options *slab_options(void);
 
 /*
- * slab_options_parse: fill *options with the defaults, and then with the values from `get`, a
- * function like getenv(). `complain` gets one error message for each invalid value. Returns
- * the number of messages.
+ * slab_options_parse: fill *options with the defaults and then with the values from `get`, a
+ * function like getenv(). `complain` gets one error message for each invalid value. Returns the
+ * number of messages.
  */
 int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
 		       void (*complain)(const char *message));
 
-/* slab_option_info: row `i` of the table, NULL behind the last one. */
+/* slab_option_info: row `i` of the table; NULL behind the last row. */
 const struct slab_option_info *slab_option_info(unsigned i);
 
-/* debug_text_flags() of this process's SLAB_DEBUG, sample_text_interval() of its SLAB_SAMPLE. */
+/* debug_text_flags() and sample_text_interval() of this process's SLAB_DEBUG and SLAB_SAMPLE. */
 uint64_t debug_options_flags(const char *cache_name, bool *ret_no_growth);
 unsigned long sample_options(const char *cache_name);
 
-/*
- * The rule for all limits: 0 is no limit; any other limit is at least one slab, since no
- * allocation can succeed below that. For the process this is the smallest slab.
- */
+/* The rule for all limits: 0 is no limit. Any other limit is at least one slab, because no
+ * allocation can succeed below that. For the process that is the smallest slab. */
 #define LIMIT_LEAST_OF_PROCESS ((size_t)64 << 10)
 static inline bool limit_is_possible(uint64_t bytes, size_t least)
 {

@@ -24,7 +24,7 @@ bool option_number(const char *text, size_t len, long min, long max, long *numbe
 		    __builtin_sub_overflow(n, digit, &n))
 			return false;
 	}
-	/* Collected below zero, where there is one more of them. */
+	/* The loop collects the negative number, because LONG_MIN has no positive counterpart. */
 	if (!negative && __builtin_sub_overflow(0, n, &n))
 		return false;
 	if (n < min || n > max)
@@ -33,7 +33,7 @@ bool option_number(const char *text, size_t len, long min, long max, long *numbe
 	return true;
 }
 
-/* The power of two of a unit of bytes, 0 of none at all; -1: not a unit. */
+/* The exponent of a unit of bytes (0 without a unit); -1: the text is not a unit. */
 static int unit_shift(const char *unit)
 {
 	static const char letters[] = "kmg";
