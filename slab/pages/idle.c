@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * When passes of maintenance run. A thread that frees memory sets a flag and starts them; they
- * end by themselves. memory/decay.c has what a pass does, and why that is enough.
+ * When decay passes run. A thread that frees memory sets a flag and starts the passes; they end by
+ * themselves when the flag stays clear. memory/decay.c explains what a pass does and why this
+ * suffices.
  */
 #include "pages/idle.h"
 
@@ -9,18 +10,18 @@
 #include "base/maintenance.h"
 #include "config/options.h"
 
-/* More than DECAY_EPOCHS, as a busy cache is looked at only once in that time. */
+/* More than DECAY_EPOCHS, because a pass looks at a busy cache only once in that time. */
 #define QUIET_EPOCHS (2 * DECAY_EPOCHS)
-/* Between passes, in ms, where free slabs keep no memory: what CPUs hold. */
+/* Milliseconds between passes with SLAB_DECAY_MS=0. These passes are for what CPUs hold. */
 #define AT_ONCE_PERIOD 25L
 
 uint32_t idle_active;
-static uint32_t asleep = 1;   /* no passes, since nothing was freed for long */
-static uint32_t epoch; /* the pass that runs, or the last one: never 0 once there was one */
-static uint32_t active_epoch; /* the last one that found the flag */
-static uint64_t next_pass; /* µs; 0: not known yet */
+static uint32_t asleep = 1;   /* no passes run, because nothing was freed for long */
+static uint32_t epoch; /* number of the running pass, or of the last one; 0: none yet */
+static uint32_t active_epoch; /* the last pass that found the flag set */
+static uint64_t next_pass; /* when the next pass is due, in µs; 0: not known yet */
 
-/* -1: never. */
+/* The decay time; -1: never. */
 static long decay_ms(void)
 {
 	return slab_options()->decay_ms;
@@ -36,7 +37,7 @@ uint32_t decay_epoch(void)
 	return __atomic_load_n(&epoch, __ATOMIC_RELAXED);
 }
 
-/* In ms. */
+/* Milliseconds between passes. */
 static long period(void)
 {
 	long quarter = decay_ms() / (long)DECAY_EPOCHS;
@@ -51,7 +52,7 @@ bool decay_is_asleep(void)
 	return __atomic_load_n(&asleep, __ATOMIC_SEQ_CST);
 }
 
-/* The flag first: a pass that is about to fall asleep looks at it afterwards. */
+/* Set the flag first: fall_asleep() checks it after it has set `asleep`. */
 void idle_kick_slow(void)
 {
 	__atomic_store_n(&idle_active, 1, __ATOMIC_SEQ_CST);
@@ -90,7 +91,7 @@ void decay_end_pass(void)
 		fall_asleep();
 }
 
-/* On a grid, as far as they are in time: a timer is always a little late. */
+/* Passes stay on a grid, as long as the timer's delay is less than a step. */
 bool decay_take_due(uint64_t now)
 {
 	const uint64_t step = (uint64_t)period() * 1000;
@@ -103,7 +104,7 @@ bool decay_take_due(uint64_t now)
 	return true;
 }
 
-/* Rounded up. */
+/* Round up. */
 long decay_wait_from(uint64_t now)
 {
 	uint64_t due = __atomic_load_n(&next_pass, __ATOMIC_RELAXED);
@@ -113,7 +114,7 @@ long decay_wait_from(uint64_t now)
 
 void decay_clear_after_fork(void)
 {
-	/* A thread that set the flag may have been about to wake them. */
+	/* A thread of the parent may have set the flag and not started the passes yet. */
 	if (decay_is_asleep())
 		__atomic_store_n(&idle_active, 0, __ATOMIC_SEQ_CST);
 }

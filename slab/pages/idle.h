@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Since when memory is idle, in epochs: see memory/decay.c. */
+/* For how long memory is idle, in epochs, and when decay passes run. A slow path that frees or may
+ * hold memory calls idle_kick(); memory/decay.c has the passes. */
 #ifndef SLAB_PAGES_IDLE_H
 #define SLAB_PAGES_IDLE_H
 
@@ -10,20 +11,20 @@
 #include "base/maintenance.h"
 #include "pages/segment.h"
 
-/* Epochs of a decay time: memory that was unused for this many is returned. */
+/* Epochs in a decay time. Memory that was unused for this number of epochs is returned. */
 #define DECAY_EPOCHS 4u
 
 /* slab->idle_since of a listed slab whose unused pages were returned. */
 #define IDLE_PURGED UINT32_MAX
 
-/* Set by slow paths, cleared by each pass: something was freed, or may be held. */
+/* Something was freed, or CPUs may hold something. Slow paths set it, each pass clears it. */
 extern uint32_t idle_active;
 void idle_kick_slow(void);
 
 /*
- * idle_kick: from now on there may be memory to return: passes go on, or start again.
- * Slow paths call it after what they do, so that a pass that misses the flag has seen
- * that. Any thread may call it, with any lock held.
+ * idle_kick: let decay passes go on, or start again, because there may be memory to return. A slow
+ * path calls it after its work: a pass that misses the flag has seen that work. Any thread may call
+ * it, with any lock held.
  */
 static inline void idle_kick(void)
 {
@@ -31,12 +32,13 @@ static inline void idle_kick(void)
 		idle_kick_slow();
 }
 
-/* The number of the pass that is running, or of the last one. The next one at the earliest
- * finds memory idle that was used since. */
+/* The number of the running pass, or of the last one. Memory that was used since can be found idle
+ * by the next pass at the earliest. */
 uint32_t decay_epoch(void);
 
-/* An isolated slab is going to be allocated from, with no lock held. Page faults bring back
- * what it lacks, which is nothing where no pass has ever seen it. */
+/* Call this, with no lock held, before allocating from an isolated slab. Page faults bring back its
+ * purged pages, so the slab counts as backed from now on. If no pass has seen the slab, nothing
+ * changes. */
 static inline void decay_begin_use(struct slab *slab)
 {
 	if (SLAB_UNLIKELY(slab->idle_since)) {
@@ -47,7 +49,7 @@ static inline void decay_begin_use(struct slab *slab)
 	maintenance_resume();
 }
 
-/* … has more free objects than it had: there may be more to return. */
+/* A purged slab has got more free objects, so it may have more memory to return. */
 static inline void idle_clear_purged(struct slab *slab)
 {
 	if (slab->idle_since == IDLE_PURGED)
@@ -57,7 +59,7 @@ static inline void idle_clear_purged(struct slab *slab)
 /* SLAB_DECAY_MS=0: free slabs keep no memory. */
 bool decay_at_once(void);
 
-/* Idle since that epoch, which may be the next one: for a whole decay time? */
+/* Has the memory been idle for a decay time? `idle_since` may be the next epoch. */
 static inline bool decay_is_ripe(uint32_t idle_since, uint32_t epoch)
 {
 	return idle_since == IDLE_PURGED || (int32_t)(epoch - idle_since) >= (int32_t)DECAY_EPOCHS;
@@ -67,16 +69,16 @@ static inline bool decay_is_ripe(uint32_t idle_since, uint32_t epoch)
 
 /* No passes run until idle_kick() is called. */
 bool decay_is_asleep(void);
-/* Is a pass due? Then the time of the next one is set. now: clock_us(). By one thread at a
- * time, as the next two. */
+/* Is a pass due? If so, the function sets the time of the next one. `now` is clock_us(). Only one
+ * thread at a time calls this and the next two functions. */
 bool decay_take_due(uint64_t now);
-/* The number of the pass that begins: decay_epoch() from now on. */
+/* Begin a pass; returns its number, which decay_epoch() returns from now on. */
 uint32_t decay_begin_pass(void);
-/* It ends; passes end if no pass found the flag for long. */
+/* End a pass. Passes stop if none of the last QUIET_EPOCHS found the flag set. */
 void decay_end_pass(void);
 /* Milliseconds until the next pass is due, at least 1. */
 long decay_wait_from(uint64_t now);
-/* In the child of a fork. */
+/* In the child of a fork: clear a flag whose passes were not started yet. */
 void decay_clear_after_fork(void);
 
 #endif /* SLAB_PAGES_IDLE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only file of the allocator that maps and returns memory.
- * Each function either does what its comment says or, where that says so, returns
- * NULL; nothing here retries or reports.
+ * System calls for address space and memory. No other file of the allocator maps or returns memory.
+ * No function retries or reports; each returns NULL or false on failure if its comment says so, and
+ * ignores failures otherwise.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 #define MPOL_PREFERRED_POLICY 1
-#define PAGES_MAX 16 /* of an object: more than SLAB_MAX_OBJECT_SIZE has */
+#define PAGES_MAX 16 /* of an object: more than an object of SLAB_MAX_OBJECT_SIZE has */
 
 #ifdef SLAB_TESTING
-/* As on a machine with larger pages: SLAB_TEST_PAGE_SIZE in the environment. */
+/* SLAB_TEST_PAGE_SIZE simulates a machine with larger pages. */
 static size_t pretended(size_t size)
 {
 	const char *text = getenv("SLAB_TEST_PAGE_SIZE");
@@ -38,7 +38,7 @@ static bool protect_fails(void)
 	return os_protect_fails && --os_protect_fails == 0;
 }
 
-/* What that machine would refuse. */
+/* Abort where such a machine would return an error. */
 static void check_pages(const void *start, size_t bytes)
 {
 	if (((uintptr_t)start | bytes) & (os_page_size() - 1))
@@ -92,7 +92,7 @@ void *os_map(size_t bytes, size_t align)
 	}
 	bytes = os_pages(bytes);
 
-	/* Segments are mapped one below the other, so this is mostly aligned. */
+	/* The kernel maps segments one below the other, so this is aligned in most cases. */
 	char *start = map(bytes);
 
 	if (start && ((uintptr_t)start & (align - 1)) == 0)
@@ -131,7 +131,7 @@ void os_populate(void *start, size_t bytes)
 	int saved = errno;
 
 	check_pages(start, bytes);
-	/* Without it (before Linux 5.14) pages come one by one, as always. */
+	/* Before Linux 5.14 this fails, and page faults populate one page at a time. */
 	madvise(start, bytes, MADV_POPULATE_WRITE);
 	errno = saved;
 }
@@ -182,7 +182,7 @@ bool os_lies_on(void *start, size_t bytes, unsigned node)
 	bool known;
 
 	for (char *p = first; p < (char *)start + bytes && n < PAGES_MAX; p += page_size, n++) {
-		/* A write that changes nothing, whatever other threads write. */
+		/* A write that changes nothing, so it may race with writes of other threads. */
 		__atomic_fetch_or(p < (char *)start ? (char *)start : p, 0, __ATOMIC_RELAXED);
 		page[n] = p;
 	}

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* The operating system: address space and memory. */
+/* The operating system: address space, memory, and nodes of pages. */
 #ifndef SLAB_PAGES_OS_H
 #define SLAB_PAGES_OS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a page: a power of two, 4 to 64 KiB. */
+/* The size of a page: a power of two, 4 to 64 KiB. */
 size_t os_page_size(void);
 
-/* n bytes, rounded up to whole pages. */
+/* n rounded up to whole pages. */
 static inline size_t os_pages(size_t n)
 {
 	return (n + os_page_size() - 1) & ~(os_page_size() - 1);
 }
 
-/* Address space, zeroed, readable and writable; NULL and ENOMEM, also by fault injection.
- * It starts at a page, or is aligned to more than that. */
+/* Map zeroed memory, readable and writable, aligned to a page or to `align` if that is more. NULL
+ * and ENOMEM; fault injection can cause this too. */
 void *os_map(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
 bool os_resize(void *start, size_t bytes, size_t to);
-/* Take page faults of a range in one go; best effort. */
+/* Populate a range in one call. Failures are ignored. */
 void os_populate(void *start, size_t bytes);
-/* Give the memory back, keep the address space; false: it is locked (mlock(2)). */
+/* Return the memory to the OS and keep the address space. false: the memory is locked
+ * (mlock(2)). */
 bool os_discard(void *start, size_t bytes);
-/* Make whole pages inaccessible, or accessible again; false: there are too many mappings. */
+/* Make whole pages inaccessible, or accessible again. false: the process has too many mappings. */
 bool os_protect(void *start, size_t bytes, bool access);
 #ifdef SLAB_TESTING
-/* N: the N-th call of os_protect() from now on fails; 0: none. */
+/* N: the N-th call of os_protect() from now on fails; 0: no call fails. */
 extern unsigned os_protect_fails;
 #endif
 void os_bind(void *start, size_t bytes, unsigned node);
-/* Is this memory, which is the caller's, on that node? Makes it be there first. True where
- * the system does not report it. */
+/* Does this memory lie on that node? The caller owns the memory. The function first populates its
+ * pages. true if the system does not report nodes. */
 bool os_lies_on(void *start, size_t bytes, unsigned node);
 
 #endif /* SLAB_PAGES_OS_H */

@@ -1,38 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page layer: segments and the free slabs in them.
+ * The page layer: segments, and the free slabs in them.
  *
- * A segment is SEGMENT_SIZE bytes of address space aligned to its size, never
- * unmapped:
+ * A segment is SEGMENT_SIZE bytes of address space, aligned to its size and never unmapped:
  *
  *   guard | head | table | descriptor + stack, … | links | side | guard | slabs …
  *
- * Any address in it leads to the head by masking and through the table to its
- * slab's descriptor. Descriptors, stacks and links stand between guard pages,
- * where no overflowing object reaches them, and slabs are whole powers of two.
- * The first guard is as large as the largest page size, so that the head has the same
- * address in every segment; all others have at least one page. To the kernel a segment is
- * four mappings.
+ * A mask turns any address in a segment into the address of its head, and the table leads from
+ * there to the descriptor of the address's slab. Descriptors, stacks and links lie between guard
+ * pages, where an overflowing object does not reach them. The first guard is as large as the
+ * largest page size, so the head has the same offset in every segment; the second guard has at
+ * least one page. To the kernel a segment is four mappings.
  *
- * A descriptor is initialized when its slab is needed for the first time. Before that its
- * page is not touched: a process with one object has two pages of a segment.
+ * A descriptor is initialized when its slab is first needed; until then its page stays untouched.
+ * So a process with one object touches two pages of a segment.
  *
- * All slabs of a segment have one geometry: size, room for objects, and, for
- * slabs with debug flags, room for what is known about them (side). A free
- * slab waits in its geometry's list for its node, with the memory it already
- * has: what was freed last is used next, so at the end of the list is what was unused
- * for the longest time. That memory is returned with time (decay.c) or at once
- * (segment_trim()). Memory is populated in batches (slab_populate), since a page
- * fault costs more than everything else here.
+ * All slabs of a segment have one geometry: size, room for objects, and with debug flags room for
+ * struct slab_debug (side). A free slab is on the list of its geometry and node, and keeps its
+ * memory. The slab that was freed last is used first, so the end of the list has been unused for
+ * longest. Decay returns that memory (decay.c), and segment_trim() returns all of it at once.
+ * slab_populate() takes page faults in batches, because a page fault costs more than everything
+ * else here.
  *
- * One lock protects the lists, for a few instructions at a time. A thread maps a segment
- * outside of it, before other threads know the segment. When two threads map one at once,
- * the one that finishes second unmaps its own. A fork may leave the child a mapping that is
- * never used. Memory is returned outside of the lock as well: the thread moves slabs from
- * their list to the queue `returning` before, and back after. In the child of a fork those
- * that threads of the parent had there are listed again. The thread has its signals blocked
- * meanwhile, so none of its own handlers forks: the child of that would list slabs whose
- * memory this thread goes on to return.
+ * One lock, pages_lock, protects the lists for a few instructions at a time. A thread maps a
+ * segment without the lock, before other threads know the segment. If two threads do this at once,
+ * the second one unmaps its segment again. A fork may leave the child a mapping that is never used.
+ *
+ * A thread also returns memory without the lock: it moves the slabs to the queue `returning`
+ * before, and back to their list afterwards. The child of a fork lists the slabs that threads of
+ * its parent had there. The thread blocks signals meanwhile: otherwise a handler could fork, and in
+ * the child this thread would go on returning the memory of slabs that the child has listed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -51,25 +48,25 @@
 #include "pages/topology.h"
 
 #define GEOMETRIES_MAX 256
-#define ROOM_STEP 64u /* rooms are rounded up, so that caches share segments */
+#define ROOM_STEP 64u /* rooms are rounded up to this, so that caches share segments */
 #define SIDE_STEP ((size_t)4096)
-#define TRIM_BATCH 16u /* slabs whose memory is being returned while the lock is free */
+#define TRIM_BATCH 16u /* slabs whose memory a thread returns before it locks again */
 
 struct geometry {
 	unsigned slab_shift;
 	unsigned room; /* objects that stack and links have entries for */
-	size_t side;   /* bytes for a slab's struct slab_debug; 0: without debug flags */
-	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* that hold memory: taken first */
-	struct slab_queue unbacked[SLAB_STATS_MAX_NODES]; /* that hold none */
+	size_t side;   /* bytes for a slab's struct slab_debug; 0: no debug slabs */
+	struct slab_queue free[SLAB_STATS_MAX_NODES]; /* slabs that hold memory: taken first */
+	struct slab_queue unbacked[SLAB_STATS_MAX_NODES]; /* slabs without memory */
 	struct segment *fresh[SLAB_STATS_MAX_NODES];  /* with uninitialized descriptors */
 };
 
 static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct geometry geometries[GEOMETRIES_MAX];
 static unsigned geometry_count;
-static struct slab_queue returning; /* free slabs whose memory a thread returns: pages_lock */
+static struct slab_queue returning; /* free slabs whose memory a thread is returning: pages_lock */
 
-/* What addresses between slabs lead to: no owner, of no cache. */
+/* The slab of addresses without a slab: it has no owner and no cache. */
 struct slab slab_none = {
 	.cpu = {.owner = CPU_NONE, .size8 = 1, .reciprocal = UINT64_C(1) << 32},
 	.remote = REMOTE_OWNED,
@@ -127,7 +124,7 @@ static unsigned stride_of(unsigned room)
 	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
 }
 
-/* Offset of the links: behind guard, head and descriptors. */
+/* Offset of the links, which follow the descriptors of n slabs. */
 static size_t links_offset(const struct geometry *geometry, unsigned n)
 {
 	return os_pages(SEGMENT_FIRST_OFFSET + (size_t)n * stride_of(geometry->room));
@@ -138,13 +135,13 @@ static size_t links_bytes(const struct geometry *geometry)
 	return geometry->room * sizeof(uint16_t);
 }
 
-/* Offset of the first side area. */
+/* Offset of the first struct slab_debug. */
 static size_t side_offset(const struct geometry *geometry, unsigned n)
 {
 	return os_pages(links_offset(geometry, n) + n * links_bytes(geometry));
 }
 
-/* Offset of the second guard, with n slabs. */
+/* Offset of the second guard. */
 static size_t guard_offset(const struct geometry *geometry, unsigned n)
 {
 	return os_pages(side_offset(geometry, n) + n * geometry->side);
@@ -181,7 +178,7 @@ static void segment_format(struct segment *segment, struct geometry *geometry, u
 		segment_table(segment)[u] = &slab_none;
 }
 
-/* NULL: the list is empty. */
+/* Take the first slab off a list; NULL: the list is empty. */
 static struct slab *pop(struct slab_queue *list)
 {
 	struct slab *slab = list->first;
@@ -203,7 +200,8 @@ static struct segment *segment_map(struct geometry *geometry, unsigned node)
 		os_bind(start, SEGMENT_SIZE, node);
 	segment_format(segment, geometry, node);
 	guard = start + guard_offset(geometry, segment->room);
-	/* In front of the head, too: the segment before ends where this one starts. */
+	/* The guard in front of the head is necessary too: another segment may end where this one
+	 * starts. */
 	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(guard, (size_t)(segment->base - guard), false))
 		return segment;
@@ -212,7 +210,8 @@ static struct segment *segment_map(struct geometry *geometry, unsigned node)
 	return NULL;
 }
 
-/* With the lock. NULL, or the segment, which is not needed: another thread was faster. */
+/* With the lock. Returns NULL, or the segment if it is not needed because another thread was
+ * faster. */
 static struct segment *segment_publish(struct segment *segment)
 {
 	struct segment **fresh = &segment->geometry->fresh[segment->node];
@@ -227,7 +226,7 @@ static struct segment *segment_publish(struct segment *segment)
 	return NULL;
 }
 
-/* From now on its addresses lead to it. */
+/* Let the table lead from the slab's addresses to its descriptor. */
 static void publish_slab(struct segment *segment, struct slab *slab)
 {
 	const size_t at = (size_t)(slab->cpu.base - segment_start(segment));
@@ -239,7 +238,7 @@ static void publish_slab(struct segment *segment, struct slab *slab)
 	__atomic_store_n(&segment->slabs, segment->slabs + 1, __ATOMIC_RELEASE);
 }
 
-/* With the lock: the next slab of a fresh segment. */
+/* With the lock: initialize the next descriptor of a fresh segment. */
 static struct slab *initialize_slab(struct geometry *geometry, unsigned node)
 {
 	struct segment *segment = geometry->fresh[node];
@@ -263,14 +262,14 @@ static struct slab *initialize_slab(struct geometry *geometry, unsigned node)
 	return slab;
 }
 
-/* With the lock. */
+/* With the lock: is there a free or uninitialized slab? */
 static bool has_slab(const struct geometry *geometry, unsigned node)
 {
 	return geometry->free[node].first || geometry->unbacked[node].first ||
 	       geometry->fresh[node];
 }
 
-/* With the lock, where there is one. */
+/* With the lock, after has_slab(): take a slab, one with memory if possible. */
 static struct slab *take_slab(struct geometry *geometry, unsigned node)
 {
 	struct slab *slab = pop(&geometry->free[node]);
@@ -285,7 +284,7 @@ static struct slab *take_slab(struct geometry *geometry, unsigned node)
 	return slab;
 }
 
-/* The first one of a segment that has to be mapped; NULL: no memory. */
+/* Take the first slab of a new segment. NULL: there is no memory. */
 static SLAB_SLOWPATH struct slab *take_fresh(struct geometry *geometry, unsigned node)
 {
 	struct segment *segment = segment_map(geometry, node);
@@ -309,7 +308,7 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 
 	segment_lock();
 	found = has_slab(geometry, node);
-	/* A thread that maps a segment gets its injected failures there. */
+	/* take_fresh() injects failures in os_map(), so only this path asks here. */
 	if (found && !fail_pages())
 		slab = take_slab(geometry, node);
 	segment_unlock();
@@ -320,7 +319,7 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 	return slab;
 }
 
-/* With the lock. What was idle before it came here is the last to be used. */
+/* With the lock. Slabs that were idle before they were freed go to the end of the list. */
 static void list_free(struct slab *slab)
 {
 	struct geometry *geometry = segment_of(slab)->geometry;
@@ -332,13 +331,13 @@ static void list_free(struct slab *slab)
 	} else if (slab->idle_since) {
 		queue_add_tail(&geometry->free[slab->node], slab);
 	} else {
-		/* The next pass is the first that finds it idle. */
+		/* the next pass is the first that can find the slab idle */
 		slab_set_idle_since(slab, decay_epoch() + 1);
 		queue_add_head(&geometry->free[slab->node], slab);
 	}
 }
 
-/* Of an isolated free slab: how many bytes were returned. */
+/* Return the memory of an isolated free slab; returns the number of bytes. */
 static size_t discard(struct slab *slab)
 {
 	size_t held = slab_held(slab);
@@ -369,14 +368,15 @@ void segment_free_slab(struct slab *slab)
 /* --- returning memory ---------------------------------------------------------- */
 
 struct trim {
-	/* NULL: all slabs, else those that are ripe in this epoch (idle.h) … */
-	bool (*may_discard)(const struct slab *slab); /* … and for which this is true */
+	/* NULL: all slabs. Else only slabs that are ripe in `epoch` (idle.h) and for which this
+	 * function returns true. */
+	bool (*may_discard)(const struct slab *slab);
 	uint32_t epoch;
 	unsigned slabs;
 	size_t bytes;
 };
 
-/* Some slabs from the end of a list: how many. With the lock. */
+/* With the lock: take up to TRIM_BATCH slabs from the end of a list; returns their number. */
 static unsigned take_some(struct geometry *geometry, unsigned node, const struct trim *trim,
 			  struct slab *isolated[TRIM_BATCH])
 {
@@ -395,7 +395,7 @@ static unsigned take_some(struct geometry *geometry, unsigned node, const struct
 	return n;
 }
 
-/* With the lock. */
+/* With the lock: move a slab from `returning` to its list. */
 static void list_again(struct slab *slab)
 {
 	queue_remove(&returning, slab);
@@ -410,8 +410,8 @@ void segment_after_fork_child(void)
 	segment_unlock();
 }
 
-/* What keeps its memory, for the sake of a huge page or since it is locked, comes again
- * in a decay time. */
+/* A slab may keep its memory, because a huge page would break or because the memory is locked. Its
+ * idle time starts again, so the next attempt follows in a decay time. */
 static void trim_one(struct trim *trim, struct slab *slab)
 {
 	bool may = !trim->may_discard || trim->may_discard(slab);
@@ -422,7 +422,7 @@ static void trim_one(struct trim *trim, struct slab *slab)
 	slab_set_idle_since(slab, 0);
 }
 
-/* Give the memory of some free slabs back: false: there was none to give. */
+/* Return the memory of some free slabs. false: there was none to return. */
 static bool trim_some(struct geometry *geometry, unsigned node, struct trim *trim)
 {
 	struct slab *isolated[TRIM_BATCH];
@@ -450,7 +450,7 @@ static void trim(struct trim *trim)
 
 	segment_lock();
 	count = geometry_count;
-	/* No more than there are, however many other threads free. */
+	/* An upper limit, however many slabs other threads free meanwhile. */
 	most = slab_pages.segment_count * SEGMENT_UNITS;
 	segment_unlock();
 	for (unsigned g = 0; g < count; g++)

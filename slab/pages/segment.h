@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Segments: the address space of slabs. The page layer lays out descriptors and memory; it
- * knows nothing about a slab's objects.
- */
+/* Segments: the address space of slabs, and the way from any address to its slab's descriptor. The
+ * page layer lays out descriptors and memory; it knows nothing about objects. */
 #ifndef SLAB_PAGES_SEGMENT_H
 #define SLAB_PAGES_SEGMENT_H
 
@@ -20,12 +18,12 @@
 #define SEGMENT_UNIT_SHIFT 16
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
-/* Behind guard pages of its own, whatever the size of a page. */
+/* The guard in front of the head has this size, whatever the page size. */
 #define SEGMENT_HEAD_OFFSET 65536
 #define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
 
-/* The first descriptor, on the page of head and table: a small process touches only this
- * page. */
+/* The first descriptor lies on the page of head and table. So a small process touches no other
+ * page of descriptors. */
 #define SEGMENT_FIRST_OFFSET (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
@@ -36,41 +34,40 @@ struct geometry;
 struct slab_debug;
 
 /*
- * A slab's descriptor. Descriptors are never unmapped and never become
- * anything else, so a stale pointer to one is harmless to read.
+ * The descriptor of a slab. Descriptors are never unmapped or reused for other data, so reading
+ * through a stale pointer is harmless.
  *
- * cpu.user is the cache, with a tag when frees have to take the slow path: read
- * it through slab_user().
+ * cpu.user is the cache, with a tag if frees must take the slow path: read it through slab_user().
  *
- * remote is for all CPUs but the owner: index of the first object + 1 |
- * number of objects << 16 | REMOTE_OWNED. The objects are linked by links[].
- * Without REMOTE_OWNED the slab is full, and on no list; the thread that sets the
- * flag isolates it.
+ * `remote` belongs to all CPUs but the owner. It has the remote freelist (index of the first object
+ * + 1 | number of objects << 16; links[] links the objects) and REMOTE_OWNED. Without REMOTE_OWNED
+ * the slab is full and on no list; the thread that sets the flag isolates the slab.
  */
 struct slab {
 	struct cpu_slab cpu;
 	uint64_t remote;
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
-	size_t large;             /* large allocations: requested bytes */
-	struct slab_debug *debug; /* of slabs with debug flags (debug_record.h), else NULL */
-	uint32_t populated;       /* bytes from base on that are backed by memory */
-	uint32_t legacy_used;     /* of a legacy slab without debug flags: objects in use */
-	uint32_t idle_since;      /* epoch in which decay.c found it idle; 0: in none */
-	/* Objects that wait for a grace period, for each of two phases (free_rcu.c): index of
-	 * the first + 1 | of the last + 1 << 16 | number << 32, linked by links[]. */
+	size_t large;             /* large allocations: bytes requested */
+	struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
+	uint32_t populated;       /* bytes from base on that were populated */
+	uint32_t legacy_used;     /* legacy slabs without debug flags: objects in use */
+	uint32_t idle_since;      /* epoch since which decay.c finds it idle; 0: not idle */
+	/* Objects that wait for a grace period, for each of the two phases (free_rcu.c). links[]
+	 * links them; the word is index of the first + 1 | of the last + 1 << 16 | number <<
+	 * 32. */
 	uint64_t waiting[2];
 	struct slab *next_waiting[2];
 	uint64_t unbacked[2]; /* a bit for each UNBACKED_BYTES below `populated` without memory */
 	union {
-		uint64_t validated_seq; /* number of the last validation that checked it */
+		uint64_t validated_seq; /* number of the last validation that checked the slab */
 		uint64_t destroyer;     /* the thread that destroys its objects (release.c) */
 	};
-	uint16_t objects;         /* room */
+	uint16_t objects;         /* room for objects */
 	uint16_t initialized;          /* see slab_initialized() */
 	uint8_t node;
 	uint8_t listed;  /* on the node's partial list: under node->lock */
-	uint16_t bottom; /* of the stack, which follows: CPU_STACK_BOTTOM */
+	uint16_t bottom; /* bottom of the stack, which follows: CPU_STACK_BOTTOM */
 };
 
 static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
@@ -79,23 +76,23 @@ static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind th
 #define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))
 #define REMOTE_COUNT(remote) ((unsigned)((remote) >> 16 & 0xffff))
 
-/* The smallest page size; others are multiples of it. */
+/* The smallest page size. All page sizes are multiples of it. */
 #define UNBACKED_BYTES ((size_t)4096)
 
-/* The head of a segment, between guard pages with descriptors, stacks, links. */
+/* The head of a segment. It lies between guard pages, with descriptors, stacks and links. */
 struct segment {
 	uint64_t magic;
-	struct segment *next; /* all segments, newest first; never removed */
+	struct segment *next; /* list of all segments, newest first; none is removed */
 	struct geometry *geometry;
-	uint64_t mapped; /* bytes: SEGMENT_SIZE, more for one large allocation */
-	uint32_t slabs;  /* with initialized descriptors */
-	uint32_t room;   /* … at most */
+	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
+	uint32_t slabs;  /* number of initialized descriptors */
+	uint32_t room;   /* the most descriptors */
 	uint32_t stride; /* bytes from descriptor to descriptor */
 	char *first;     /* the first descriptor */
 	char *base;      /* the first slab's objects */
 	uint32_t node;
 	uint32_t slab_shift;
-	uint64_t side;       /* of each slab's struct slab_debug; 0: without debug flags */
+	uint64_t side;       /* bytes of each slab's struct slab_debug; 0: no debug slabs */
 	uint64_t head_bytes; /* of the head and of initialized descriptors with their areas */
 	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
 };
@@ -110,8 +107,8 @@ static inline struct segment *segment_of(const void *ptr)
 	return (struct segment *)(segment_start(ptr) + SEGMENT_HEAD_OFFSET);
 }
 
-/* The slab that contains an address; slab_none for a segment's own pages, and for pages
- * without an initialized slab. */
+/* The slab that contains an address of a segment. slab_none for the segment's own pages and for
+ * slabs whose descriptor is not initialized. */
 static inline struct slab *slab_of(const void *ptr)
 {
 	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
@@ -144,7 +141,7 @@ static inline size_t slab_bytes(const struct slab *slab)
 	return (size_t)1 << segment_of(slab)->slab_shift;
 }
 
-/* Bytes of memory behind the slab. */
+/* The number of bytes of a slab that hold memory. */
 static inline size_t slab_held(const struct slab *slab)
 {
 	unsigned unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
@@ -166,16 +163,16 @@ static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
 
 /* --- the page layer (segment.c) ---------------------------------------------------------- */
 
-/* A layout of segments: slabs of 1 << slab_shift bytes with room for `objects`. */
+/* Find or create the geometry of slabs with 1 << slab_shift bytes and room for `objects`. */
 struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
-/* The same for slabs with debug flags: each has `side` bytes for its struct slab_debug. */
+/* The geometry of debug slabs, each of which has `side` bytes for its struct slab_debug. */
 struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
 bool geometry_is_debug(const struct geometry *geometry);
-/* One bit for each SEGMENT_SIZE bytes of the address space: is there a segment? */
+/* One bit for each SEGMENT_SIZE bytes of the address space: does a segment start there? */
 #define SEGMENT_KNOWN_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 6))
 extern uint64_t segment_known_map[SEGMENT_KNOWN_WORDS] __attribute__((visibility("hidden")));
-/* Does this address lie in a segment? If so, segment_of() and slab_of() are valid.
- * Lock-free; async-signal-safe. */
+/* Does this address lie in a segment? If so, segment_of() and slab_of() are valid. Lock-free;
+ * async-signal-safe. */
 static inline bool segment_known(const void *ptr)
 {
 	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
@@ -185,35 +182,36 @@ static inline bool segment_known(const void *ptr)
 	return __atomic_load_n(&segment_known_map[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
 }
 
-/* A segment begins, or ends, at this address. */
+/* Record that a segment was mapped or unmapped at this address. */
 void segment_set_known(const char *start, bool is_known);
-/* One slab, isolated, from `node`; NULL and ENOMEM. slab->cpu.user is not set. */
+/* Take a slab of `node`, isolated. NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
-/* Free a slab; it keeps its memory for the next segment_take_slab(). */
+/* Free a slab. It keeps its memory for the next segment_take_slab(), except with
+ * SLAB_DECAY_MS=0. */
 void segment_free_slab(struct slab *slab);
-/* Return the memory of all free slabs to the OS; returns the number of slabs that had some,
- * and, unless ret_bytes is NULL, the bytes. */
+/* Return the memory of all free slabs to the OS. Returns the number of slabs that had memory, and
+ * stores the bytes unless ret_bytes is NULL. */
 unsigned segment_trim(size_t *ret_bytes);
-/* … of those that are ripe in this epoch (idle.h), and for which may_discard() is true: how
- * many bytes. may_discard() runs with no lock held. */
+/* segment_trim() for slabs that are ripe in this epoch (idle.h) and for which may_discard() returns
+ * true; it runs with no lock held. Returns the number of bytes. */
 size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
-/* With SLAB_DECAY_MS=0: return the memory of an isolated slab that is on its way to
- * segment_free_slab(), which does the same. */
+/* With SLAB_DECAY_MS=0, return the memory of an isolated slab that the caller is about to free.
+ * segment_free_slab() would do it too, but perhaps under a lock. */
 void segment_discard_at_once(struct slab *slab);
-/* In the child of a fork: free slabs whose memory threads were returning are listed again. */
+/* In the child of a fork: list free slabs whose memory threads of the parent were returning. */
 void segment_after_fork_child(void);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
-/* A segment of its own for one large allocation; base is aligned to align. */
+/* Map a segment for one large allocation. Its base is aligned to `align`. */
 struct slab *segment_map_large(size_t bytes, size_t align);
-/* … its bytes that count for the limit: without the guard in front. */
+/* The bytes of a large allocation that count for the limit: all but the guard in front. */
 size_t segment_large_bytes(size_t bytes, size_t align);
 void segment_unmap_large(struct slab *slab);
-/* Grow or shrink it in place; false: cannot be done. */
+/* Grow or shrink a large allocation in place. false: this is impossible. */
 bool segment_resize_large(struct slab *slab, size_t bytes);
-/* Add to the bytes of large allocations, or subtract. */
+/* Add to (or subtract from) the bytes of large allocations. */
 void segment_count_large(long bytes);
-/* Populate the slab's memory up to `bytes`; batches page faults. */
+/* Populate the slab's memory up to `bytes` in one batch of page faults. */
 void slab_populate(struct slab *slab, size_t bytes);
 void segment_lock(void);
 void segment_unlock(void);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which addresses lie in a segment. */
+/* The bitmap of segments, which segment_known() reads. Any address may be looked up in it, whether
+ * or not it is mapped. */
 #include "pages/segment.h"
 
 uint64_t segment_known_map[SEGMENT_KNOWN_WORDS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A large allocation is a mapping of its own behind a segment's head, so that
- * its address leads to a descriptor like any other. Only its first segment has
- * a table, and its address lies in there.
+ * Large allocations. Each is a mapping of its own behind a segment's head, so its address leads to
+ * a descriptor as any other address does. Only the first 16 MiB have a table, which is enough: the
+ * allocation starts there.
  */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static size_t large_mapped(size_t bytes, size_t align)
 	return os_pages(large_offset(align) + bytes);
 }
 
-/* All but the guard in front, which never holds memory. */
+/* The bytes that count: all but the guard in front, which never holds memory. */
 static size_t large_counted(size_t mapped)
 {
 	return mapped - SEGMENT_HEAD_OFFSET;
@@ -32,7 +32,7 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 	return large_counted(large_mapped(bytes, align));
 }
 
-/* The head and the only descriptor, to which every address leads. */
+/* Fill in the head and the only descriptor; all addresses lead to that. */
 static struct slab *format_large(char *start, size_t bytes, size_t align)
 {
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
@@ -55,7 +55,7 @@ static struct slab *format_large(char *start, size_t bytes, size_t align)
 	return slab;
 }
 
-/* Behind its guard; NULL and ENOMEM. */
+/* Map a large allocation with its guard in front; NULL and ENOMEM. */
 static char *map_large(size_t mapped)
 {
 	char *start = os_map(mapped, SEGMENT_SIZE);
@@ -110,7 +110,7 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 
 	if (mapped < bytes || (more && !account_charge(NULL, more)))
 		return false;
-	/* The guard is a mapping of its own. */
+	/* The guard is a mapping of its own, so resize only the part behind it. */
 	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
 		account_release(NULL, more);
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NUMA nodes: which nodes exist, and the node of each CPU. Read once from
- * sysfs; a machine without nodes has one. SLAB_FAKE_NODES=n distributes the CPUs
- * over n nodes round-robin, which tests everything but the binding of pages.
+ * NUMA nodes: how many there are, and the node of each CPU. Read once from sysfs; a machine without
+ * nodes has one. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin, for tests of
+ * everything except the binding of pages.
  */
 #include <fcntl.h>
 #include <slab/stats.h>
@@ -28,7 +28,7 @@ static void set_range(unsigned long first, unsigned long last, unsigned node)
 		topology_cpu_node[cpu] = (uint8_t)node;
 }
 
-/* A list of ranges, "0-3,8,10-11". */
+/* Parse a list of ranges, such as "0-3,8,10-11". */
 static void read_list(const char *p, unsigned node)
 {
 	while (*p >= '0' && *p <= '9') {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine: NUMA nodes. */
+/* NUMA nodes of the machine, or the simulated ones of SLAB_FAKE_NODES. */
 #ifndef SLAB_PAGES_TOPOLOGY_H
 #define SLAB_PAGES_TOPOLOGY_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 unsigned topology_nodes(void);
-/* What that returns, once it was called. */
+/* The result of topology_nodes(); 0 before its first call. */
 extern unsigned topology_node_count __attribute__((visibility("hidden")));
 
 #define TOPOLOGY_CPUS_MAX 8192
@@ -18,6 +18,6 @@ static inline unsigned topology_node_of_cpu(int cpu)
 	return (unsigned)cpu < TOPOLOGY_CPUS_MAX ? topology_cpu_node[cpu] : 0;
 }
 
-bool topology_is_real(void); /* false: SLAB_FAKE_NODES */
+bool topology_is_real(void); /* false: SLAB_FAKE_NODES simulates nodes */
 
 #endif /* SLAB_PAGES_TOPOLOGY_H */
