@@ -53,21 +53,21 @@ struct debug_object {
 
 enum { TRACK_ALLOC, TRACK_FREE };
 
-/* The data of a debug slab. The node's lock protects it. debug_flags, object_size, used and guarded
- * may be read without the lock; they may change at any time then. */
+/* The data of a debug slab. The node's lock protects it. debug_flags, object_size, used and
+ * guarded may be read without the lock; they may change at any time then. */
 struct slab_debug {
-	uint64_t debug_flags; /* debug_flags_of_layout() of the slab */
+	uint64_t debug_flags;     /* debug_flags_of_layout() of the slab */
 	uint32_t object_size;
-	uint32_t inuse; /* from the object's start to the end of its right red zone */
-	uint32_t red_left; /* bytes of the left red zone */
-	uint16_t stride; /* bytes from record to record */
+	uint32_t inuse;       /* from the object's start to the end of its right red zone */
+	uint32_t red_left;    /* bytes of the left red zone */
+	uint16_t stride;      /* bytes from record to record */
 	uint16_t first, last; /* freelist: index + 1, oldest free object first */
-	uint16_t used; /* number of objects that are allocated or lost */
-	uint8_t poisons; /* object bodies are poisoned (P, and no constructor) */
-	uint8_t disabled; /* damaged: the slab is out of use permanently */
-	uint8_t guarded; /* one sampled object between guard pages (guard.c) */
-	uint8_t counted; /* included in the node's nr_debug_empty */
-	uint8_t copies; /* P and a constructor: free objects are compared with copies */
+	uint16_t used;        /* number of objects that are allocated or lost */
+	uint8_t poisons;      /* object bodies are poisoned (P, and no constructor) */
+	uint8_t disabled;     /* damaged: the slab is out of use permanently */
+	uint8_t guarded;      /* one sampled object between guard pages (guard.c) */
+	uint8_t counted;      /* included in the node's nr_debug_empty */
+	uint8_t copies;       /* P and a constructor: free objects are compared with copies */
 	uint8_t spare[3];
 };
 
