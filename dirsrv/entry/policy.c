@@ -175,7 +175,7 @@ static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct
 
 /* Is the next victim from small? Yes while small has its share or more, and at the end if main
  * has no victim. */
-static bool is_smalls_turn(const struct policy *policy, size_t limit, const struct tries *tries)
+static bool evicts_from_small(const struct policy *policy, size_t limit, const struct tries *tries)
 {
 	const struct queue *small = &policy->small, *main = &policy->main;
 	size_t all = small->bytes + main->bytes;
@@ -196,7 +196,7 @@ struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit, unsigned
 	};
 
 	for (; tries.all && tries.vain; tries.all--) {
-		bool from_small = is_smalls_turn(policy, limit, &tries);
+		bool from_small = evicts_from_small(policy, limit, &tries);
 		struct queue *queue = from_small ? small : main;
 		struct dirsrv_entry *entry = entry_of_link(queue->ends.prev);
 

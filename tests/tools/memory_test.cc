@@ -64,10 +64,10 @@ private:
 	const char *name_;
 };
 
-class MemoryTest : public testing::Test
+class ProcessMemoryTest : public testing::Test
 {
 protected:
-	~MemoryTest() override
+	~ProcessMemoryTest() override
 	{
 		fail_capture(nullptr, 0);
 	}
@@ -118,7 +118,7 @@ std::string objects_of(const result &got)
 	return row.size() > 1 ? row[1] : "";
 }
 
-TEST_F(MemoryTest, NumbersAreThoseOfTheSocket)
+TEST_F(ProcessMemoryTest, NumbersAreThoseOfTheSocket)
 {
 	server process;
 	const std::string asked = quiet_json(slabinfo({"--json"}));
@@ -129,7 +129,7 @@ TEST_F(MemoryTest, NumbersAreThoseOfTheSocket)
 	EXPECT_EQ(slabinfo({"--memory"}).out, slabinfo().out);
 }
 
-TEST_F(MemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
+TEST_F(ProcessMemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
 {
 	server process;
 
@@ -138,7 +138,7 @@ TEST_F(MemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
 	EXPECT_EQ(quiet_json(slabinfo({"--json", "--memory"})), quiet_json(slabinfo({"--json"})));
 }
 
-TEST_F(MemoryTest, CallSitesHaveTheSymbolsOfTheSocket)
+TEST_F(ProcessMemoryTest, CallSitesHaveTheSymbolsOfTheSocket)
 {
 	server process;
 
@@ -170,7 +170,7 @@ TEST_F(MemoryTest, CallSitesHaveTheSymbolsOfTheSocket)
 	EXPECT_EQ(stack(read), stack(asked));
 }
 
-TEST_F(MemoryTest, AStoppedProcessIsRead)
+TEST_F(ProcessMemoryTest, AStoppedProcessIsRead)
 {
 	server process;
 	const result before = slabinfo();
@@ -183,7 +183,7 @@ TEST_F(MemoryTest, AStoppedProcessIsRead)
 				   " does not answer; reading its memory\n");
 }
 
-TEST_F(MemoryTest, AStoppedProcessCannotBeChanged)
+TEST_F(ProcessMemoryTest, AStoppedProcessCannotBeChanged)
 {
 	server process;
 	const stopped still(process.pid());
@@ -195,7 +195,7 @@ TEST_F(MemoryTest, AStoppedProcessCannotBeChanged)
 				   " is stopped or does not answer; it cannot be changed now\n");
 }
 
-TEST_F(MemoryTest, AProcessThatDoesNotAnswerIsRead)
+TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerIsRead)
 {
 	server process("deaf", silent_server);
 	const result got = slabinfo();
@@ -204,7 +204,7 @@ TEST_F(MemoryTest, AProcessThatDoesNotAnswerIsRead)
 	EXPECT_EQ(got.err, "slabinfo: " + name(process) + " does not answer; reading its memory\n");
 }
 
-TEST_F(MemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
+TEST_F(ProcessMemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
 {
 	server process("deaf", silent_server);
 	const result got = slabinfo({"-d"});
@@ -215,7 +215,7 @@ TEST_F(MemoryTest, AProcessThatDoesNotAnswerCannotBeChanged)
 				   " is stopped or does not answer; it cannot be changed now\n");
 }
 
-TEST_F(MemoryTest, AProcessThatHoldsEveryLockIsRead)
+TEST_F(ProcessMemoryTest, AProcessThatHoldsEveryLockIsRead)
 {
 	server process("locked", silent_server);
 
@@ -223,7 +223,7 @@ TEST_F(MemoryTest, AProcessThatHoldsEveryLockIsRead)
 	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
 }
 
-TEST_F(MemoryTest, AProcessWithManyPendingClientsIsRead)
+TEST_F(ProcessMemoryTest, AProcessWithManyPendingClientsIsRead)
 {
 	server process("deaf", silent_server);
 	struct sockaddr_un address = {};
@@ -244,7 +244,7 @@ TEST_F(MemoryTest, AProcessWithManyPendingClientsIsRead)
 		close(fd);
 }
 
-TEST_F(MemoryTest, AProcessWithoutSocketIsReadByPidAndByName)
+TEST_F(ProcessMemoryTest, AProcessWithoutSocketIsReadByPidAndByName)
 {
 	const variable off("SLAB_CONTROL", "off");
 	server process("plain", silent_server);
@@ -254,7 +254,7 @@ TEST_F(MemoryTest, AProcessWithoutSocketIsReadByPidAndByName)
 	EXPECT_EQ(objects_of(slabinfo({"--process", "silent_server"})), "300");
 }
 
-TEST_F(MemoryTest, AProcessWithoutSocketCannotBeChanged)
+TEST_F(ProcessMemoryTest, AProcessWithoutSocketCannotBeChanged)
 {
 	const variable off("SLAB_CONTROL", "off");
 	server process("plain", silent_server);
@@ -266,7 +266,7 @@ TEST_F(MemoryTest, AProcessWithoutSocketCannotBeChanged)
 				   "can read it, but not change it\n");
 }
 
-TEST_F(MemoryTest, TheListShowsHowEachProcessIsReached)
+TEST_F(ProcessMemoryTest, TheListShowsHowEachProcessIsReached)
 {
 	server asked;
 	const variable off("SLAB_CONTROL", "off");
@@ -283,7 +283,7 @@ TEST_F(MemoryTest, TheListShowsHowEachProcessIsReached)
 		  (std::vector<std::string>{pid(read), "silent_server", "memory"}));
 }
 
-TEST_F(MemoryTest, ProcessesOfOtherRuntimeDirectoriesAreNotListed)
+TEST_F(ProcessMemoryTest, ProcessesOfOtherRuntimeDirectoriesAreNotListed)
 {
 	const variable off("SLAB_CONTROL", "off");
 	server process("plain", silent_server);
@@ -294,7 +294,7 @@ TEST_F(MemoryTest, ProcessesOfOtherRuntimeDirectoriesAreNotListed)
 	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process)})), "300");
 }
 
-TEST_F(MemoryTest, ABusyProcessIsReadAgainAndAgain)
+TEST_F(ProcessMemoryTest, ABusyProcessIsReadAgainAndAgain)
 {
 	server process("load");
 
@@ -310,14 +310,14 @@ TEST_F(MemoryTest, ABusyProcessIsReadAgainAndAgain)
 	}
 }
 
-TEST_F(MemoryTest, AnArchiveInTheProgramIsFound)
+TEST_F(ProcessMemoryTest, AnArchiveInTheProgramIsFound)
 {
 	server process("plain", PROGRAMS "silent_server_archive");
 
 	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
 }
 
-TEST_F(MemoryTest, AStaticProgramIsRead)
+TEST_F(ProcessMemoryTest, AStaticProgramIsRead)
 {
 	const std::string program = PROGRAMS "silent_server_static";
 
@@ -328,7 +328,7 @@ TEST_F(MemoryTest, AStaticProgramIsRead)
 	EXPECT_EQ(objects_of(slabinfo({"--memory"})), "300");
 }
 
-TEST_F(MemoryTest, OfTwoLibslabsTheOneInUseIsRead)
+TEST_F(ProcessMemoryTest, OfTwoLibslabsTheOneInUseIsRead)
 {
 	const variable library("LIBSLAB", LIBSLAB);
 	server process("copies", PROGRAMS "silent_server_archive");
@@ -336,7 +336,7 @@ TEST_F(MemoryTest, OfTwoLibslabsTheOneInUseIsRead)
 	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process), "--memory"})), "300");
 }
 
-TEST_F(MemoryTest, AnotherUsersProcessIsRefused)
+TEST_F(ProcessMemoryTest, AnotherUsersProcessIsRefused)
 {
 	server process("plain", silent_server);
 	std::vector<std::string> words = {SLABINFO, "--pid", pid(process)};
@@ -358,7 +358,7 @@ TEST_F(MemoryTest, AnotherUsersProcessIsRefused)
 	EXPECT_EQ(tool.wait(), 2);
 }
 
-TEST_F(MemoryTest, AProcessOfAnotherLayoutIsRefused)
+TEST_F(ProcessMemoryTest, AProcessOfAnotherLayoutIsRefused)
 {
 	server process("", PROGRAMS "other_layout");
 	const result got = slabinfo({"-p", pid(process)});
@@ -371,7 +371,7 @@ TEST_F(MemoryTest, AProcessOfAnotherLayoutIsRefused)
 	EXPECT_EQ(lines_of(got.err).size(), 1U);
 }
 
-TEST_F(MemoryTest, ANoteThatLeadsNowhereIsRefused)
+TEST_F(ProcessMemoryTest, ANoteThatLeadsNowhereIsRefused)
 {
 	server process("", PROGRAMS "other_dangling");
 	const result got = slabinfo({"-p", pid(process)});
@@ -381,7 +381,7 @@ TEST_F(MemoryTest, ANoteThatLeadsNowhereIsRefused)
 				   " could not be read\n");
 }
 
-TEST_F(MemoryTest, AProcessWithoutCachesIsRefused)
+TEST_F(ProcessMemoryTest, AProcessWithoutCachesIsRefused)
 {
 	server process("empty", silent_server);
 	const result got = slabinfo({"-p", pid(process)});
@@ -391,7 +391,7 @@ TEST_F(MemoryTest, AProcessWithoutCachesIsRefused)
 				   " exports no caches: it has libslab, but no cache\n");
 }
 
-TEST_F(MemoryTest, AProcessWithoutLibslabIsRefused)
+TEST_F(ProcessMemoryTest, AProcessWithoutLibslabIsRefused)
 {
 	child_process process({"/bin/cat"});
 
@@ -406,7 +406,7 @@ TEST_F(MemoryTest, AProcessWithoutLibslabIsRefused)
 }
 
 /* A look at it would take hours, if all of them were read. */
-TEST_F(MemoryTest, NotesWithoutEndAreNotRead)
+TEST_F(ProcessMemoryTest, NotesWithoutEndAreNotRead)
 {
 	server process;
 	server hostile("notes", PROGRAMS "hostile_server");
@@ -418,7 +418,7 @@ TEST_F(MemoryTest, NotesWithoutEndAreNotRead)
 	EXPECT_EQ(lines_of(slabinfo({"--list"}).out).size(), 2U);
 }
 
-TEST_F(MemoryTest, ADeadProcessIsRefused)
+TEST_F(ProcessMemoryTest, ADeadProcessIsRefused)
 {
 	const pid_t dead = fork();
 
@@ -434,7 +434,7 @@ TEST_F(MemoryTest, ADeadProcessIsRefused)
 	EXPECT_EQ(slabinfo({"-p", "2147483647"}).err, "slabinfo: there is no process 2147483647\n");
 }
 
-TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
+TEST_F(ProcessMemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
 {
 	server process;
 	struct process chosen = choose(process, true);
@@ -444,7 +444,7 @@ TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheRequest)
 	expect_end_is_reported(process, chosen);
 }
 
-TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
+TEST_F(ProcessMemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
 {
 	server process;
 	struct process chosen = choose(process, false);
@@ -453,7 +453,7 @@ TEST_F(MemoryTest, AProcessThatVanishesMidwayFailsTheQuestion)
 	expect_end_is_reported(process, chosen);
 }
 
-TEST_F(MemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
+TEST_F(ProcessMemoryTest, AProcessThatStopsMidwayIsReadFromThenOn)
 {
 	server process;
 	struct process chosen = choose(process, false);
