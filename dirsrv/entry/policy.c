@@ -173,8 +173,8 @@ static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct
 	return false;
 }
 
-/* Is the next victim from small? Yes while small has its share or more, and at the end if main
- * has no victim. */
+/* The next victim is from small while small has its share or more, and at the end if main has
+ * no victim. */
 static bool evicts_from_small(const struct policy *policy, size_t limit, const struct tries *tries)
 {
 	const struct queue *small = &policy->small, *main = &policy->main;

@@ -3,9 +3,10 @@
  * Finding memory corruption: debug flags of a cache, reports, call sites, sampling
  * and fault injection. docs/hunting-corruption.md shows how to use them.
  *
- * A report describes misuse or damage that libslab found. libslab writes it to stderr, or
- * appends it to the file that SLAB_LOG names, in one write. Then the program continues
- * with the damage contained, unless SLAB_DEBUG_ABORT=1.
+ * A report describes misuse or damage that libslab found. libslab writes each report in one
+ * write to stderr, or appends it to the file that SLAB_LOG names. Then it contains the
+ * damage, and the program continues. With SLAB_DEBUG_ABORT=1 libslab aborts the program
+ * after the first report.
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -20,7 +21,7 @@ extern "C" {
 
 /* --- debug flags ------------------------------------------------------------- */
 
-/* All debug flags, and the default set, FZPU. */
+/* All debug flags; and those of "FZPU", the default of SLAB_DEBUG and of slabinfo -da. */
 #define SLAB_DEBUG_FLAGS                                                                           \
 	(SLAB_CONSISTENCY_CHECKS | SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | SLAB_TRACE |    \
 	 SLAB_FAILSLAB)
@@ -31,13 +32,13 @@ extern "C" {
  *
  * @debug_flags  any of SLAB_DEBUG_FLAGS, or 0 to switch debugging off
  *
- * The layout belongs to the slab (SLUB's belongs to the cache): objects allocated before
- * stay valid and are freed with their old layout. libslab does not allocate from their
- * slabs again, and releases each when its last object is freed. From now on allocations
- * come from slabs with the new layout. The flags of all names of a merged cache change
- * together.
+ * Each slab keeps the layout that it was created with (in SLUB the layout belongs to the
+ * cache). Objects allocated before the call stay valid, and libslab frees them with their old
+ * layout. libslab does not allocate from their slabs again, and releases each when its last
+ * object is freed. After the call, allocations come from slabs with the new layout. The
+ * flags of all names of a merged cache change together.
  *
- * Returns 0, or -EINVAL: other flags, or the cache was destroyed.
+ * Returns 0, or -EINVAL: a flag is no debug flag, or the cache was destroyed.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags);
@@ -63,11 +64,11 @@ enum slab_problem {
 	SLAB_PROBLEM_NOT_A_SLAB,        /* "Attempt to free object … outside of slab" */
 	SLAB_PROBLEM_WRONG_SIZE,        /* slab_free_sized() with an impossible size */
 	SLAB_PROBLEM_LEAK,              /* "Objects remaining in …" */
-	SLAB_PROBLEM_OUT_OF_BOUNDS,     /* a sampled object's guard page was accessed */
-	SLAB_PROBLEM_USE_AFTER_FREE,    /* a sampled object was accessed after its free */
+	SLAB_PROBLEM_OUT_OF_BOUNDS,     /* access to a sampled object's guard page */
+	SLAB_PROBLEM_USE_AFTER_FREE,    /* access to a sampled object after its free */
 };
 
-/* Return addresses of a recorded stack, at most; the innermost. */
+/* The most return addresses of a recorded stack: the innermost ones. */
 #define SLAB_STACK_MAX 16
 
 /* An allocation or a free of an object, as debug flag U records it. */
@@ -76,11 +77,11 @@ struct slab_track {
 	int cpu;         /* -1: unknown */
 	uint64_t age_ms; /* milliseconds before the report */
 	char thread[16]; /* the thread's name at that time */
-	unsigned frames;
+	unsigned frames; /* number of return addresses */
 	const void *frame[SLAB_STACK_MAX]; /* return addresses, the caller of libslab first */
 };
 
-/* One report. Pointers are valid during the call of the handler. */
+/* One report. The struct and what its pointers lead to are valid during the handler's call. */
 struct slab_report {
 	size_t struct_size; /* sizeof(struct slab_report) of this library: grows at the end */
 	enum slab_problem problem;
@@ -94,22 +95,27 @@ struct slab_report {
 	unsigned char found, expected; /* at `first` */
 	uint64_t debug_flags; /* debug flags of the slab */
 	unsigned objects, used;   /* of the slab: objects that fit, allocated objects */
-	struct slab_track allocated, freed;
-	struct slab_track detected; /* the call that found it, such as the second of two frees */
+	struct slab_track allocated, freed; /* the object's allocation and its last free */
+	struct slab_track detected; /* the call in which libslab found the problem */
 	unsigned fixes;      /* "FIX …" lines: repairs */
 	unsigned long leaked; /* SLAB_PROBLEM_LEAK: objects that remain */
 };
 
 /*
- * slab_set_report_handler: call `handler` with every report instead of writing it.
+ * slab_set_report_handler: set a function that libslab calls with every report, instead of
+ * writing the report.
  *
- * @handler  NULL restores the default. Any thread may call the handler. For the last two
- *           problems a signal handler calls it: there it must not call libslab and must
- *           not fork (system() and popen() do). For all others libslab holds no lock: the
- *           handler may fork, and may use every cache except the one that the report is
- *           about.
+ * @handler  NULL restores the default. libslab calls the handler in the thread that finds the
+ *           problem, possibly in several threads at once. libslab holds no lock: the handler
+ *           may fork, and may use every cache except the one that the report is about.
+ *           For SLAB_PROBLEM_OUT_OF_BOUNDS and SLAB_PROBLEM_USE_AFTER_FREE libslab calls it
+ *           in a signal handler: there it must not call libslab, and must not fork (system()
+ *           and popen() fork).
  * @arg      passed to the handler
  *
+ * Another thread may still be in a call of the previous handler when the function returns.
+ * The child of a fork has its parent's handler. With SLAB_DEBUG_ABORT=1 libslab aborts the
+ * program after the handler returned. The lines of the debug flag T are no reports.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_set_report_handler(void (*handler)(const struct slab_report *report, void *arg),
@@ -125,38 +131,42 @@ enum slab_traces {
 #define SLAB_CALL_SITE_CPUS 1024
 #define SLAB_CALL_SITE_NODES 64
 
-/* All objects with the same stack. */
+/* All objects whose allocation, or whose free, has the same stack. */
 struct slab_call_site {
-	size_t struct_size;
+	size_t struct_size; /* sizeof(struct slab_call_site) of this library: grows at the end */
 	uint64_t count; /* objects */
 	uint64_t waste; /* bytes of all of them beyond the sizes requested of slab_malloc() */
-	uint64_t age_min_ms, age_avg_ms, age_max_ms;
-	int tid_min, tid_max;
+	uint64_t age_min_ms, age_avg_ms, age_max_ms; /* milliseconds before the call */
+	int tid_min, tid_max; /* the lowest and the highest thread id */
 	uint64_t cpus[SLAB_CALL_SITE_CPUS / 64]; /* bit c: CPU c */
 	uint64_t nodes; /* bit n: node n */
-	unsigned frames;
-	const void *frame[SLAB_STACK_MAX];
+	unsigned frames; /* number of return addresses; 0: the stack is unknown */
+	const void *frame[SLAB_STACK_MAX]; /* return addresses, the caller of libslab first */
 };
 
 /*
- * slab_mark: a point in time, for slab_cache_traces(): milliseconds of a clock that only
- * goes forward. Objects allocated after the call count as younger.
- * MT-safe, fork-safe, cancel-safe.
+ * slab_mark: the current time, for slab_cache_traces(), in milliseconds of a clock that only
+ * goes forward. The call waits until the next millisecond, so that objects allocated after it
+ * count as younger.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API uint64_t slab_mark(void);
 
 /*
  * slab_cache_traces: call fn for each call site of a cache, from the most objects to the
- * fewest, until fn returns non-zero. Only slabs with the debug flag U count.
+ * fewest, until fn returns non-zero. Only slabs with the debug flag U count. libslab holds no
+ * lock while fn runs.
  *
  * @kind   allocations or frees
  * @since  0, or a slab_mark(): only operations after it count
  * @arg    passed to fn
  *
  * Returns the number of call sites passed to fn, or
- *   -EINVAL   the cache was destroyed, or the kind is invalid
- *   -ENODATA  no slab of this cache has the debug flag U
- *   -ENOMEM   no memory
+ *   -EINVAL           the cache was destroyed, or the kind is invalid
+ *   -ENODATA          no slab of this cache has the debug flag U
+ *   -ENOMEM           no memory
+ *   -ENOENT           another thread destroyed the cache during the call
+ *   -EFAULT, -EPROTO  libslab's own data was overwritten
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t since,
@@ -167,16 +177,18 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
 /*
  * slab_cache_sample: guard one in `n` allocations with guard pages; 0 switches sampling off.
  *
- * libslab reports an access beyond such an object, or after its free, with both stacks; the
- * program then dies by the signal. The first use installs a handler of SIGSEGV and SIGBUS
- * that calls the previous one; so do debug flags. At most 1024 objects of a process are
- * guarded at a time; objects of more than 24 KiB never are.
+ * When the program accesses memory beyond such an object, or the object after its free,
+ * libslab reports the access with the stacks of allocation and free. Then the program dies by
+ * the signal. The first use installs a handler of SIGSEGV and SIGBUS that calls the previous
+ * handler; so do debug flags. libslab guards at most 1024 objects of a process at a time. It
+ * never guards objects of more than 24 KiB or objects of type-safe caches (<slab/rcu.h>); for
+ * a type-safe cache the function has no effect.
  *
- * Up to 1000, n is exact. Above, libslab counts on the slow path, estimates from there, and
- * samples at most 1000 allocations per second. Objects that are allocated and freed
- * alternately never reach the slow path. Ten times a second the control thread or
- * slab_control_dispatch() makes an allocation reach it, so not with SLAB_CONTROL=off, nor in
- * a fork's child before it has a control thread.
+ * Up to 1000, n is exact. Above 1000, libslab counts allocations on the slow path alone,
+ * estimates the others, and guards at most 1000 allocations per second. A program that
+ * allocates and frees alternately stays on the fast path; so ten times a second the control
+ * thread or slab_control_dispatch() sends the next allocation to the slow path. This does not
+ * happen with SLAB_CONTROL=off, and in the child of a fork not before it has a control thread.
  * Algorithm: as the kernel's KFENCE and GWP-ASan.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.
@@ -189,13 +201,14 @@ SLAB_API int slab_cache_sample(struct slab_cache *cache, unsigned long n);
 /*
  * slab_set_fail: replace the fault injection of SLAB_FAIL.
  *
- * @spec  the syntax of SLAB_FAIL, that of the kernel's failslab: a comma list of
- *        probability=PERCENT, interval=N, times=N, cache=NAME. NULL or "" switches it off.
- *        Without cache=, allocations of pages fail, and those of objects in caches with the
- *        debug flag A; with it, only allocations from matching caches (a trailing * matches
- *        any rest of a name).
+ * @spec  a comma-separated list of probability=PERCENT, interval=N, times=N and cache=NAME,
+ *        as in SLAB_FAIL and in the kernel's failslab (docs/environment.md). NULL or ""
+ *        switches fault injection off. Without cache=, two kinds of allocations fail: of
+ *        pages, and of objects in caches with the debug flag A. With cache=, only
+ *        allocations from matching caches fail; libslab gives these caches the flag A. A *
+ *        at the end of NAME matches any rest of a name.
  *
- * Returns 0, or -EINVAL: the syntax is wrong; nothing changes.
+ * Returns 0, or -EINVAL: the syntax is wrong, and the previous setting stays.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_set_fail(const char *spec);

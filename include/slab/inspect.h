@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inspecting a process from outside: its caches, read from its memory without its help.
- * slabinfo uses this for a process that hangs, that is stopped, or that left a core file.
- * The control socket answers with the same code, from the process's own memory.
+ * Inspecting a process from outside: libslab reads the caches of a process from its memory,
+ * without its help. slabinfo does so for a process that hangs, that is stopped, or that left
+ * a core file. The control socket answers with the same code, from the process's own memory.
  *
  * The caller provides a function that reads memory, and the address of the process's
- * *root*, the table from which the reader finds everything else. The reader takes no lock
- * and stops no thread. Concurrent changes may or may not be in the answer, as <slab/stats.h>
- * says.
+ * *root*, the table from which libslab finds everything else. libslab takes no lock and
+ * stops no thread of the process. Changes during the inspection may or may not be in the
+ * answer; in a busy process, numbers that belong together may differ by such changes.
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -21,10 +21,10 @@ extern "C" {
 #endif
 
 /*
- * An ELF note of this owner and type leads to the root. It is in the object that libslab is
- * part of (libslab.so, or a program that is linked statically), in a part that is loaded into
- * memory. Its descriptor is struct slab_inspect_note: the root lies `offset` bytes from the
- * descriptor's first byte.
+ * An ELF note of this owner and type leads to the root. The note is in the object that
+ * libslab is part of (libslab.so, or a program that is linked statically), in a segment that
+ * is loaded into memory. The note's descriptor is struct slab_inspect_note: the root lies
+ * `offset` bytes from the first byte of the descriptor.
  */
 #define SLAB_INSPECT_NOTE_OWNER "libslab"
 #define SLAB_INSPECT_NOTE_TYPE 1
@@ -37,18 +37,18 @@ struct slab_inspect_note {
 struct slab_reader {
 	size_t struct_size; /* set by the caller: sizeof(struct slab_reader) */
 	/*
-	 * Copy `count` pieces of `size` bytes to `to`, one after the other. The first is at
-	 * `address`, each further one `stride` bytes after the previous one. Neither
-	 * `size` nor `count` is ever 0.
-	 * Returns 0, or -errno if any of it cannot be read.
+	 * Copy `count` pieces of `size` bytes to `to`, one after the other. The first piece
+	 * is at `address`, each further one `stride` bytes after the previous one. `size` and
+	 * `count` are never 0.
+	 * Returns 0, or -errno if a piece cannot be read.
 	 */
 	int (*read)(void *arg, uint64_t address, size_t size, size_t stride, size_t count,
 		    void *to);
 	void *arg;           /* passed to read() */
 	int pid;             /* the process's id, for answers */
 	const char *command; /* its name, for answers; NULL: unknown */
-	uint64_t now_ms;     /* its CLOCK_MONOTONIC in milliseconds; 0: unknown (a core
-			        file): then ages are relative to the last recorded operation */
+	uint64_t now_ms;     /* its CLOCK_MONOTONIC in milliseconds; 0: unknown, as for a core
+			        file: ages are then relative to the last recorded operation */
 };
 
 /* A JSON document, as the control socket sends it (docs/control.md). */
@@ -64,15 +64,17 @@ struct slab_answer {
  * @root     address of the root
  * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME", or
  *           "traces allocated|freed SINCE NAME"
- * @answer   free it with slab_answer_free(), also after an error
+ * @answer   set by the function; the caller frees it with slab_answer_free(), also after an
+ *           error
  *
- * Returns 0 if the answer has "ok"; otherwise the answer has a message in "error":
+ * Returns 0 if the answer has "ok": true, or a negative error number; errno has no meaning.
+ * With these errors the answer has a message in "error":
  *   -EPROTO  the process has a libslab of another layout, or none
  *   -EFAULT  its memory could not be read
  *   -EAGAIN  its list of caches changed during each attempt to read it, or is damaged
  *   -ENOENT  no such cache
  *   -EINVAL  no such request
- * Without an answer (text is NULL):
+ * With these there is no answer, and text is NULL:
  *   -ENOMEM  no memory
  *   -EINVAL  the reader's struct_size is not one that this library knows
  * MT-safe if the reader is, fork-safe, cancel-safe, not async-signal-safe.
@@ -80,7 +82,8 @@ struct slab_answer {
 SLAB_API int slab_inspect(const struct slab_reader *reader, uint64_t root, const char *request,
 			  struct slab_answer *answer);
 
-/* slab_answer_free: free an answer. MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
+/* slab_answer_free: free an answer, and set its members to 0. An answer without text is
+ * allowed. MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
 SLAB_API void slab_answer_free(struct slab_answer *answer);
 
 #ifdef __cplusplus

@@ -2,20 +2,25 @@
 /*
  * Allocation by size, as with malloc(), on libslab's caches.
  *
- * Sizes up to 32 KiB come from the caches size-16 … size-32k, which are at most 12.5 % apart
- * above 128 bytes. Larger sizes come from the page layer. Above 2 MiB, each allocation is a
- * separate mapping. Others have a power of two of address space to themselves, which
- * libslab reuses with the memory that it has; of the part of it beyond their pages, an
- * eighth of the power of two may stay, or 4 MiB in the whole process. All memory is
- * aligned to at least 16 bytes. Memory of these functions must be freed by slab_mfree(),
- * slab_free_sized() or slab_ch_free(), never by free() or slab_free().
+ * The caches size-16 … size-32k serve sizes up to 32 KiB; above 128 bytes, each size is at most
+ * 12.5 % larger than the one before. The page layer serves larger sizes. An allocation of up
+ * to 2 MiB there has a slab of its own, whose size is a power of two. libslab reuses such a
+ * slab with the memory that it holds. That memory may be more than the allocation needs: at
+ * most an eighth of the slab, or more in the slabs that were allocated last, as long as all of
+ * these together hold no more than 4 MiB too much. An allocation of more than 2 MiB is a
+ * separate mapping.
+ *
+ * All memory is aligned to at least 16 bytes. The program frees it by slab_mfree(),
+ * slab_free_sized() or slab_ch_free(), never by free() or slab_free(). Any thread may free
+ * what another thread allocated.
  *
  * With SLAB_DEBUG=Z, or Z for the names size-* or size-large (docs/environment.md), each
- * allocation beyond SLAB_MALLOC_MAX_CACHED is a separate mapping between red zones.
- * slab_mfree(), slab_realloc(), and slab_cache_validate() of any of these caches check them.
+ * allocation of more than SLAB_MALLOC_MAX_CACHED is a separate mapping between two red zones.
+ * slab_mfree() and slab_realloc() check the red zones of the allocation. slab_cache_validate()
+ * of any of these caches checks those of all allocations.
  *
  * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe;
- * <slab/slab.h> defines these words. Any thread may free what another thread allocated.
+ * <slab/slab.h> defines these words.
  */
 #ifndef SLAB_MALLOC_H
 #define SLAB_MALLOC_H
@@ -33,42 +38,51 @@ extern "C" {
  * a pointer to other memory, or to an object of another cache, and does not free it. */
 SLAB_API_HOT void slab_mfree(void *ptr);
 
-/* slab_malloc: `size` bytes with undefined contents; size 0 returns a unique pointer to an
- * object of the smallest size. NULL and ENOMEM if there is no memory. */
+/* slab_malloc: allocate `size` bytes with undefined contents. For size 0 the function returns
+ * a unique pointer to an object of the smallest size. It returns NULL and ENOMEM if there is
+ * no memory or the process has reached its limit (<slab/memory.h>). */
 SLAB_API_HOT void *slab_malloc(size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
-/* slab_calloc: n * size bytes of zeros. libslab does not write to pages that are fresh from
- * the system, which are zero: above 2 MiB they use memory when the caller touches them. NULL
- * and ENOMEM if there is no memory or the product overflows. */
+/* slab_calloc: allocate n * size bytes of zeros. libslab does not write to pages that are
+ * fresh from the system, since they are zero: above 2 MiB a page uses no memory before the
+ * program touches it. The function returns NULL and ENOMEM as slab_malloc(), and if the
+ * product overflows. */
 SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /*
  * slab_realloc: change the size in bytes and keep the contents up to the smaller size.
- * The memory stays in place if the size class (or the pages) allow it; a large allocation
- * as long as it fills half of its former size. ptr NULL means slab_malloc(); size 0 frees
- * and returns NULL. On failure: NULL and ENOMEM, and the old memory is unchanged.
+ * An allocation of up to 32 KiB stays in place if the new size has the same cache. A larger
+ * one stays in place if its slab or its mapping can have the new size; for new sizes of up to
+ * 2 MiB, only if at least half of it remains in use. With ptr NULL the function is
+ * slab_malloc(). With size 0 it frees the memory and returns NULL. On failure it returns NULL
+ * and leaves the old memory unchanged; errno is ENOMEM as for slab_malloc(), or EINVAL if ptr
+ * is no memory of these functions, which libslab reports.
  */
 SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_result);
 
-/* slab_memalign: `size` bytes aligned to `align`, a power of two up to 2 MiB.
- * NULL and EINVAL for another alignment, ENOMEM if there is no memory. */
+/* slab_memalign: allocate `size` bytes, aligned to `align`, a power of two up to 2 MiB. The
+ * function returns NULL and ENOMEM as slab_malloc(), or EINVAL for another alignment. */
 SLAB_API void *slab_memalign(size_t align, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
-/* slab_usable_size: the number of usable bytes at ptr, at least the requested size; 0 for
- * NULL. */
+/* slab_usable_size: the number of bytes at ptr that the program may use, at least the
+ * requested size; 0 for NULL. For other memory it returns 0, and libslab reports the pointer. */
 SLAB_API size_t slab_usable_size(const void *ptr);
 
-/* slab_free_sized: slab_mfree() for a caller that knows the requested size. If ptr cannot
- * have that size, libslab reports it and does not free the memory. */
+/* slab_free_sized: slab_mfree() for a caller that knows the requested size. If `size` is more
+ * than slab_usable_size(ptr), libslab reports it and does not free the memory. */
 SLAB_API void slab_free_sized(void *ptr, size_t size);
 
 /*
- * Functions that behave like 389-ds's slapi_ch functions: they never return NULL. If there is
- * no memory, or size is 0 or overflows, the process aborts with one line on stderr that has
- * the requested size.
+ * Functions that behave like 389-ds's slapi_ch functions. Those that allocate never return
+ * NULL: libslab aborts the process, with one line on stderr that has the requested size, if
+ * there is no memory, if the size is 0 or overflows, or if the alignment is invalid.
  */
-SLAB_API void slab_ch_free(void **ptr); /* frees *ptr and sets it to NULL */
+/* slab_ch_free, slab_ch_free_string: free *ptr and set it to NULL. ptr NULL and *ptr NULL are
+ * allowed. */
+SLAB_API void slab_ch_free(void **ptr);
 SLAB_API void slab_ch_free_string(char **ptr);
+/* As slab_malloc(), slab_calloc(), slab_realloc() and slab_memalign(). slab_ch_realloc() aborts
+ * for size 0, too: it does not free. */
 SLAB_API void *slab_ch_malloc(size_t size) SLAB_ATTR_(malloc, returns_nonnull, warn_unused_result);
 SLAB_API void *slab_ch_calloc(size_t n, size_t size)
 	SLAB_ATTR_(malloc, returns_nonnull, warn_unused_result);
@@ -76,7 +90,7 @@ SLAB_API void *slab_ch_realloc(void *ptr, size_t size)
 	SLAB_ATTR_(returns_nonnull, warn_unused_result);
 SLAB_API void *slab_ch_memalign(size_t align, size_t size)
 	SLAB_ATTR_(malloc, returns_nonnull, warn_unused_result);
-/* slab_ch_strdup: returns NULL for NULL, as slapi_ch_strdup() does. */
+/* slab_ch_strdup: copy a string. The function returns NULL for NULL, as slapi_ch_strdup(). */
 SLAB_API char *slab_ch_strdup(const char *string) SLAB_ATTR_(warn_unused_result);
 
 #ifdef __cplusplus

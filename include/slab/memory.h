@@ -3,17 +3,17 @@
  * Returning memory to the operating system: decay, trim, reclaim, limits, and moving objects
  * together. docs/memory.md shows how to use them.
  *
- * Empty slabs beyond a cache's min_partial go to the page layer at once. libslab returns
- * their memory to the operating system when it was not used for SLAB_DECAY_MS (10000 ms; 0:
- * at once; never: never). The same applies to pages on which no object is in use, within
- * slabs that no thread uses, and to slabs of idle CPUs and caches. So an idle process
- * shrinks to the memory that it uses. libslab's control thread does this, and watches the
- * memory pressure of the machine and of the control group; a server that wants no thread
- * calls slab_maintain().
+ * A cache keeps some empty slabs (min_partial), and releases the others to the page layer of
+ * the process at once. libslab returns memory to the operating system when it was not used
+ * for SLAB_DECAY_MS milliseconds (10000 by default; 0: at once; never: not by time). This
+ * applies to free slabs of the page layer, to slabs of idle CPUs and caches, and to pages
+ * without an object in use within slabs that no CPU owns. So an idle process shrinks to the
+ * memory that it uses. libslab's control thread does this work, and watches the memory pressure
+ * of the machine and of the control group. A program without this thread calls slab_maintain().
  *
- * <slab/slab.h> defines the conventions of errors and safety. No function here may be
- * called from a constructor, a destructor, or one of the callbacks reclaim, isolate and
- * migrate; there slab_reclaim() returns 0.
+ * <slab/slab.h> defines the conventions of errors and safety. A program must not call these
+ * functions from a constructor, a destructor, or one of the callbacks reclaim, isolate and
+ * migrate. slab_reclaim() returns 0 in a reclaim function and in a destructor.
  */
 #ifndef SLAB_MEMORY_H
 #define SLAB_MEMORY_H
@@ -25,31 +25,36 @@ extern "C" {
 #endif
 
 /*
- * slab_trim: return all unused memory to the operating system at once: slabs of CPUs, empty
- * slabs, free slabs of the page layer, and pages within slabs.
+ * slab_trim: return all unused memory to the operating system at once, whatever SLAB_DECAY_MS
+ * is. The function takes back the slabs of CPUs. It returns empty slabs, free slabs of the
+ * page layer, and pages within slabs on which no object is in use.
  *
- * Returns the number of bytes returned.
+ * Returns the number of bytes that it returned to the operating system.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API size_t slab_trim(void);
 
 /*
  * slab_maintain: do the work of the control thread that is due: decay, and reclaim under
- * memory pressure. For servers with SLAB_CONTROL=off, or with their own loop.
+ * memory pressure. The function is for programs with SLAB_CONTROL=off, or with their own
+ * loop. It calls reclaim functions in the calling thread.
  *
- * Returns the milliseconds until the next call is due, or -1: not before an object is freed.
+ * Returns the milliseconds until the next call is due, or -1: no call is due before the
+ * program frees an object or creates a cache with args.reclaim.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_maintain(void);
 
 /*
- * slab_reclaim: call the reclaim functions of caches (args.reclaim), after a slab_trim(): of
- * the caches with the most memory first, of similar ones first of the cache that was called
- * least recently, until enough memory was returned to the operating system, or no function
- * frees any more. They run in the calling thread, with no lock of libslab held.
+ * slab_reclaim: return memory of caches whose objects the program can create again
+ * (args.reclaim). The function first does what slab_trim() does. Then it calls reclaim
+ * functions until libslab has returned enough memory to the operating system, or no function
+ * frees any more objects. It begins with the caches that have the most memory; of caches with
+ * similar memory it calls the one first that it called least recently. Reclaim functions run
+ * in the calling thread, with no lock of libslab held.
  * Algorithm: as the kernel's shrinkers.
  *
- * @bytes  stop when at least this many were returned
+ * @bytes  stop when at least this number of bytes was returned
  *
  * Returns the number of bytes returned to the operating system.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
@@ -59,18 +64,20 @@ SLAB_API size_t slab_reclaim(size_t bytes);
 /*
  * slab_set_limit: limit the memory of the process. SLAB_LIMIT sets the limit at the start.
  *
- * @bytes  most bytes of slabs and large allocations; 0: no limit
+ * @bytes  the most bytes of slabs and large allocations; 0: no limit
  *
- * Allocations beyond it fail with ENOMEM, after libslab took back unused memory and called
- * reclaim functions. A large allocation (<slab/malloc.h>) counts as the pages that it takes,
- * and above 2 MiB as those of its mapping: one page more, or up to its alignment. A limit
- * below what is in use frees nothing; allocations that need more fail until enough was
- * freed.
+ * When an allocation would exceed the limit, libslab takes back unused memory and calls
+ * reclaim functions. If that is not enough, the allocation fails with ENOMEM. A large
+ * allocation (<slab/malloc.h>) counts as its pages. One of more than 2 MiB counts as the pages
+ * of its mapping: a page more, or as many as its alignment needs. A limit below the memory in
+ * use frees nothing; allocations that need more memory fail until the program has freed
+ * enough.
  *
- * Returns 0, or -EINVAL for less than one slab (65536 bytes), with which no allocation could
+ * Returns 0, or -EINVAL for less than one slab (65536 bytes), since no allocation could
  * succeed; the old limit stays.
  *
- * slab_limit: the present limit in bytes; 0: no limit.
+ * slab_limit: the present limit in bytes; 0: no limit. libslab reads SLAB_LIMIT when it is
+ * first used, for instance to create a cache; before that, slab_limit() returns 0.
  *
  * Both: MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
@@ -78,11 +85,13 @@ SLAB_API int slab_set_limit(size_t bytes);
 SLAB_API size_t slab_limit(void);
 
 /*
- * slab_set_limit_handler: call fn whenever an allocation fails because of a limit, in the
- * thread that allocates. There is at most one handler.
+ * slab_set_limit_handler: set a function that libslab calls whenever an allocation fails
+ * because of a limit. There is at most one handler; the function replaces it.
  *
- * @fn   NULL removes the handler. `cache` is the cache whose limit was reached, or NULL for
- *       the limit of the process. fn must not allocate from that cache.
+ * @fn   NULL removes the handler. fn runs in the thread that allocates, possibly in several
+ *       threads at once, with no lock of libslab held. `cache` is the cache whose limit was
+ *       reached, or NULL for the limit of the process. fn must not allocate from that cache.
+ *       libslab does not call it for an allocation that fails within fn.
  * @arg  passed to fn
  *
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
@@ -94,36 +103,37 @@ SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t
  * slab_cache_defrag: move objects of sparsely used slabs into denser ones, and return the
  * slabs that become empty. For caches with args.isolate and args.migrate:
  *
- *   isolate(obj, arg)        0: obj can be moved now, and no thread frees or moves it until
- *                            migrate was called. libslab may call it for an object that is
- *                            free, is being freed, or was just allocated and is not
- *                            initialized yet. The callback must detect this (by a reference
- *                            count of zero), so such caches need a constructor, and objects
- *                            that are freed in constructed state.
- *   migrate(from, to, arg)   copies the contents. 0: all pointers lead to `to` now; libslab
- *                            frees `from`, which is in constructed state. Otherwise libslab
- *                            frees `to`, which is unused and in constructed state, and
- *                            `from` stays.
+ *   isolate(obj, arg)        returns 0 if obj can be moved now; then no thread may free or
+ *                            move it until libslab has called migrate. For any other value
+ *                            obj stays. libslab may call isolate for an object that is free,
+ *                            is being freed, or was just allocated and is not initialized
+ *                            yet. The callback must detect this, for instance by a reference
+ *                            count of zero. So such a cache needs a constructor, and the
+ *                            program frees objects in their constructed state.
+ *   migrate(from, to, arg)   copies the contents. It returns 0 when all pointers lead to
+ *                            `to`, and `from` is in its constructed state; libslab then frees
+ *                            `from`. If it returns another value, `to` must be in its
+ *                            constructed state; libslab then frees `to`, and `from` stays.
  *
- * Both run with no lock held, in the calling thread. If isolate returned 0, migrate always
- * follows at once, so the program can hold a lock from one to the other. Other threads may
- * use the cache meanwhile. While any slab except the one that is being emptied has a free
- * object, their allocations take no fresh slab and do not fail at the limit. Objects that
- * are in use are not moved; neither are those of slabs with debug flags, and guarded ones
- * (<slab/debug.h>).
+ * Both run in the calling thread, with no lock of libslab held. If isolate returned 0, libslab
+ * always calls migrate at once, so the program can hold a lock from one to the other. Other
+ * threads may use the cache meanwhile. While any slab except the one that is being emptied has
+ * a free object, their allocations take no fresh slab and do not fail at the limit. libslab
+ * does not move objects of slabs with debug flags, and guarded objects (<slab/debug.h>).
  *
- * For readers without locks, `from` is freed like the cache's other objects. In a type-safe
- * cache it is freed at once, and readers revalidate. In other caches with args.rcu it is
- * freed as by slab_free_rcu(): `from` stays unchanged for readers that found it before. The
- * calling thread must be registered with the flavour; it waits for the grace period at the
- * end, unless it is within a read-side critical section.
+ * Readers without locks may still use `from`. In a type-safe cache libslab frees `from` at
+ * once, and readers revalidate. In other caches with args.rcu libslab frees it as
+ * slab_free_rcu() does: `from` stays unchanged for readers that found it before. The calling
+ * thread must be registered with the flavour. It waits for a grace period at the end, unless
+ * it is within a read-side critical section.
  *
- * "slabinfo -s" makes the process's control thread do this; slab_cache_destroy() then waits
- * for it, and must not be called with a lock held that the callbacks take.
+ * "slabinfo -s" makes the process's control thread move objects. slab_cache_destroy() waits
+ * until it is done; so a thread that destroys the cache must not hold a lock that the
+ * callbacks take.
  * Algorithm: after the proposed "slab movable objects" of SLUB.
  *
  * Returns the number of objects moved, or
- *   -EINVAL   no such cache
+ *   -EINVAL   the cache was destroyed
  *   -ENOTSUP  the cache lacks the callbacks
  *   -EBUSY    another thread is moving this cache's objects
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

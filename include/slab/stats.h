@@ -3,13 +3,13 @@
  * Statistics of caches and of the process, as slabinfo shows them, and counters that the
  * program attaches to a cache. slab(7) explains each number.
  *
- * The functions read slab descriptors without stopping other threads. In a busy process
- * each number is right for some moment during the call, and numbers that belong together may
- * differ by changes made meanwhile. The fast paths count nothing; the event counters count
+ * The functions read slab descriptors and do not stop other threads. In a busy process each
+ * number is right for some moment during the call, and numbers that belong together may
+ * differ by changes made meanwhile. The fast paths count nothing: the event counters count
  * operations off the fast path.
  *
- * All functions are MT-safe, fork-safe and cancel-safe, and not async-signal-safe, unless
- * they say otherwise; <slab/slab.h> defines these words and the conventions of errors.
+ * Unless its comment says otherwise, each function is MT-safe, fork-safe and cancel-safe, and
+ * not async-signal-safe; <slab/slab.h> defines these words and the conventions of errors.
  */
 #ifndef SLAB_STATS_H
 #define SLAB_STATS_H
@@ -31,13 +31,13 @@ enum slab_event {
 	SLAB_EVENT_FREE_SLOWPATH,        /* frees that left the fast path */
 	SLAB_EVENT_FREE_REMOTE,          /* objects returned to slabs of other CPUs */
 	SLAB_EVENT_FREE_REMOTE_BATCH,    /* remote batches in which they were returned */
-	SLAB_EVENT_FREE_OWN,             /* full slabs whose owner a CPU became by a free */
+	SLAB_EVENT_FREE_OWN,             /* full slabs that a CPU came to own by a free */
 	SLAB_EVENT_FREE_ADD_PARTIAL,     /* slabs put on a node's partial list */
 	SLAB_EVENT_FREE_SLAB,            /* slabs released to the page layer */
 	SLAB_EVENT_DEACTIVATE_FULL,      /* slabs that became full: on no list */
-	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists with slabs moved to their node */
+	SLAB_EVENT_CPU_PARTIAL_DRAIN,    /* CPU partial lists whose surplus went to their node */
 	SLAB_EVENT_FLUSH,                /* CPUs whose slabs were revoked */
-	SLAB_EVENT_HANDED_OFF,           /* slabs handed off to a CPU by a thread on another */
+	SLAB_EVENT_HANDED_OFF,           /* slabs that a thread gave to a CPU from another CPU */
 	SLAB_EVENT_COUNT
 };
 
@@ -49,9 +49,9 @@ SLAB_API const char *slab_event_name(unsigned event);
 #define SLAB_STATS_MAX_ALIASES 64
 
 /*
- * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects in remote
- * batches are free, but their slabs do not know it yet: objects_partial and node_objects
- * include them, objects does not.
+ * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects that CPUs hold
+ * (cpu_objects) or that the reserve holds (reserve_left) are free, but their slabs count them
+ * as allocated: objects_partial and node_objects include them, objects does not.
  */
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */
@@ -74,28 +74,29 @@ struct slab_stats {
 	uint64_t total_objects;   /* objects that fit into the slabs */
 	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
 	uint64_t cpu_objects;     /* freed objects that CPUs hold */
-	uint64_t populated;       /* bytes of slabs that have been touched */
+	uint64_t populated;       /* bytes of slabs that were touched and not purged since */
 	uint64_t debug_slabs;     /* slabs with debug flags */
-	uint64_t legacy_slabs;    /* legacy-layout slabs, of other debug flags than the cache has
-				     now: not allocated from, released with their last object */
+	uint64_t legacy_slabs;    /* legacy-layout slabs: their debug flags differ from those of
+				     the cache. libslab allocates nothing from them, and
+				     releases each with its last object */
 	uint64_t guarded_slabs;   /* sampled objects between guard pages */
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
-	uint64_t limit;           /* most bytes of slabs, 0: no limit */
-	/* docs/control.md, "count": */
+	uint64_t limit;           /* the most bytes of slabs; 0: no limit */
+	/* Allocations, while a client of the control socket counts (docs/control.md): */
 	uint64_t counted;    /* allocations while counting was on; of busy caches an estimate */
 	uint64_t counted_us; /* microseconds for which counting was on */
 	uint64_t counted_variance; /* of the estimate in `counted`; 0: `counted` is exact */
 	uint64_t rcu_pending; /* objects (and slabs) that wait for a grace period */
-	uint64_t rcu_freed; /* objects that have waited for one (<slab/rcu.h>) */
+	uint64_t rcu_freed; /* objects freed after a grace period (<slab/rcu.h>) */
 	uint64_t rcu_helped; /* frees that were delayed because too many objects waited */
 	uint64_t limit_hits; /* allocations that failed because of a limit (<slab/memory.h>) */
-	uint64_t reserve; /* objects held back for allocations that would otherwise fail … */
-	uint64_t reserve_left; /* … and the number of them that is available */
-	uint64_t reclaims; /* calls of args.reclaim … */
-	uint64_t reclaimed; /* … and objects that it reported as freed */
+	uint64_t reserve; /* objects held back for allocations that would otherwise fail */
+	uint64_t reserve_left; /* the number of these objects that is available */
+	uint64_t reclaims; /* calls of args.reclaim */
+	uint64_t reclaimed; /* objects that these calls reported as freed */
 	uint64_t moved; /* objects that were moved to denser slabs */
 	uint64_t event[SLAB_EVENT_COUNT];
-	unsigned nodes; /* number of used entries of the next three */
+	unsigned nodes; /* NUMA nodes: the number of used entries of the next three arrays */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
 	uint64_t node_partial[SLAB_STATS_MAX_NODES];
 	uint64_t node_objects[SLAB_STATS_MAX_NODES];
@@ -103,12 +104,12 @@ struct slab_stats {
 
 /* The process as a whole. */
 struct slab_process_stats {
-	size_t struct_size; /* set by the caller */
+	size_t struct_size; /* set by the caller: sizeof(struct slab_process_stats) */
 	const char *engine; /* as slab_engine() */
 	unsigned cpus; /* possible CPUs */
 	unsigned nodes;
 	unsigned caches;
-	uint64_t segments; /* address space in use: segments of segment_size bytes */
+	uint64_t segments; /* number of segments, blocks of address space of segment_size bytes */
 	uint64_t segment_size;
 	uint64_t slab_bytes; /* bytes of slabs in use by caches */
 	uint64_t cached_bytes; /* bytes of free slabs that still hold memory */
@@ -119,22 +120,23 @@ struct slab_process_stats {
 /*
  * slab_cache_stats: read the statistics of one cache.
  *
- * @stats  struct_size is set by the caller
+ * @stats  the result; the caller sets struct_size before the call
  *
  * Returns 0, or
  *   -EINVAL           the cache was destroyed, or struct_size is not one that this library
  *                     knows
- *   -ENOENT           the cache was destroyed meanwhile
+ *   -ENOENT           another thread destroyed the cache during the call
  *   -EFAULT, -EPROTO  libslab's own data was overwritten
- * It allocates no memory and needs 32 KiB of stack.
+ * The function allocates no memory and needs 32 KiB of stack.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
 /*
  * slab_for_each_cache: call fn for every cache, in order of creation, until fn returns
- * non-zero. libslab holds no lock: fn may use, create and destroy caches, but not destroy
- * the cache that it is called for (-EBUSY). The walk includes caches that are created
- * meanwhile and skips those that are being destroyed.
+ * non-zero. libslab holds no lock while fn runs: fn may use, create and destroy caches. It
+ * cannot destroy the cache that it is called for (-EBUSY); another thread that destroys this
+ * cache waits until fn returns. The walk includes caches that are created meanwhile and skips
+ * those that are being destroyed.
  *
  * @arg  passed to fn
  *
@@ -143,42 +145,43 @@ SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats
 SLAB_API int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg);
 
 /*
- * slab_cache_aliases: the further names of a merged cache. Call it from
- * slab_for_each_cache(), or for a cache that the program does not destroy meanwhile.
+ * slab_cache_aliases: the further names of a merged cache. A program calls it within
+ * slab_for_each_cache(), or for a cache that no thread destroys or merges meanwhile.
  *
- * @names  filled with up to `max` pointers; a name is valid until the cache of that name
- *         is destroyed
+ * @names  the function stores up to `max` pointers here; a name is valid until the program
+ *         destroys a cache of that name
  *
- * Returns the number of further names, which may be more than `max`.
+ * Returns the number of further names, at most SLAB_STATS_MAX_ALIASES, which may be more
+ * than `max`.
  */
 SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max);
 
 /*
  * One number by its name, for servers that show the numbers in their own monitoring (as
- * 389-ds does under cn=monitor). Names are those of the numeric members of struct
- * slab_stats, "sample", "remote_node_defrag_ratio", and those of the events; slab(7)
- * explains each. A cache also has the names of attached counters (see below), which can only
- * be read.
+ * 389-ds does under cn=monitor). The names are those of the numeric members of struct
+ * slab_stats (without struct_size and the arrays), "sample", "remote_node_defrag_ratio", and
+ * those of the events; slab(7) explains each. A cache also has the names of attached counters
+ * (see below), which the program can only read.
  *
- * slab_stat_name: name number i, from 0 on, and NULL after the last one; without the names
- * of attached counters. Async-signal-safe.
+ * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. It does
+ * not return names of attached counters. Async-signal-safe.
  *
- * slab_stat_read: read one number; slab_cache_stats() is faster for many. Returns 0 and
- * *value, or -ENOENT: the name does not exist; -EINVAL: the cache was destroyed; otherwise
- * as slab_cache_stats().
+ * slab_stat_read: store one number in *value; slab_cache_stats() is faster for many numbers.
+ * Returns 0, or -ENOENT: the name does not exist; or an error as slab_cache_stats().
  *
  * slab_stat_write: change a number at once:
  *   min_partial  0 to 65535 slabs; libslab releases the surplus over a smaller number
  *   cpu_partial  0 to 32767 slabs; if lowered, libslab moves the surplus to the nodes
  *   limit        bytes, at least one slab, 0: no limit; see struct slab_cache_args. A limit
- *                below what is in use frees nothing; allocations that need another slab fail
+ *                below the slabs in use frees nothing; allocations that need another slab fail
  *   sample       N: guard one in N allocations, 0: none; as slab_cache_sample()
  *   remote_node_defrag_ratio  0 to 100: the percentage of cases in which a CPU whose node has
  *                no partial slab takes one of a node that has more than min_partial, rather
  *                than a fresh one of its own
  *   events       0, which clears it; concurrent increments may be lost
- * A merged cache has one value under all its names. Returns 0, or -ENOENT or -EINVAL
- * as above; -EACCES: the number can only be read; -ERANGE: the value is out of range.
+ * A merged cache has one value under all its names. Returns 0, or -ENOENT: the name does not
+ * exist; -EINVAL: the cache was destroyed; -EACCES: the program can only read the number;
+ * -ERANGE: the value is out of range.
  */
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
@@ -186,13 +189,13 @@ SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_
 
 /* --- counters of the program -------------------------------------------------------- */
 
-#define SLAB_COUNTERS_MAX 24            /* of one cache */
-#define SLAB_COUNTERS_WORDS_MAX 65536   /* of all of them together */
-#define SLAB_COUNTER_NAME_MAX 31        /* characters */
-#define SLAB_COUNTER_HELP_MAX 79
+#define SLAB_COUNTERS_MAX 24            /* counters of one cache */
+#define SLAB_COUNTERS_WORDS_MAX 65536   /* words of all counters of one cache */
+#define SLAB_COUNTER_NAME_MAX 31        /* characters of a name */
+#define SLAB_COUNTER_HELP_MAX 79        /* characters of a description */
 
 enum slab_counter_kind {
-	SLAB_COUNTER_EVENTS, /* events so far: it only grows */
+	SLAB_COUNTER_EVENTS, /* events so far: a number that only grows */
 	SLAB_COUNTER_GAUGE,  /* a current number */
 	SLAB_COUNTER_BYTES,  /* a current number of bytes; UINT64_MAX: no limit */
 };
@@ -203,10 +206,10 @@ enum slab_counter_kind {
  * lines, avoids contention.
  */
 struct slab_counter {
-	const char *name; /* a letter of a-z, then these, digits and _ */
+	const char *name; /* a letter a-z, followed by letters a-z, digits and _ */
 	const char *help; /* a short description in printable ASCII; NULL: none */
 	enum slab_counter_kind kind;
-	unsigned copies;       /* words, 1 to 8192; 0 is 1 */
+	unsigned copies;       /* number of words, 1 to 8192; 0 means 1 */
 	const uint64_t *value; /* the first word */
 	size_t stride; /* bytes from word to word, a multiple of 8; ignored for one word */
 };
@@ -222,29 +225,30 @@ SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
  * control socket, and by slab_stat_read().
  *
  * @counters  n descriptions, which libslab copies. The words belong to the program. libslab
- *            reads them without calling the program and without a lock that it takes, and
- *            slabinfo also in a process that hangs and in a core file. The program writes
- *            each by stores of 8 bytes, as relaxed atomics do: pass the address of an
- *            _Atomic uint64_t, or a std::atomic<uint64_t>, with a cast.
+ *            reads them without calling the program and without a lock of the program;
+ *            slabinfo can read them in a process that hangs and in a core file. The program
+ *            writes each word by stores of 8 bytes, as relaxed atomics do. For an
+ *            _Atomic uint64_t or a std::atomic<uint64_t> it passes the address with a cast.
  * @n         0 detaches the attached counters, also those that another part of the program
- *            attached. So does destroying the cache. The words may be freed after that, not
- *            before; detaching waits for a thread of the process that is reading them.
+ *            attached. The destruction of the cache detaches them, too. The program may free
+ *            the words after that, not before. Detaching waits for a thread of the process
+ *            that is reading the words.
  *
- * A name must not be one of slab_stat_name(). Later versions may have more of these, so use a
- * prefix. For a pair of counters named "hits" and "misses", both with the same prefix or
- * without one, slabinfo also shows the hit ratio.
+ * A name must not be one of slab_stat_name(). Later versions may have more of these names, so
+ * counters should have names with a prefix. For two counters named "hits" and "misses", both
+ * with the same prefix or both without one, slabinfo also shows the hit ratio.
  *
- * libslab does not merge a cache with counters with others. The child of a fork has the
- * counters attached to its copy of the words.
+ * libslab does not merge a cache that has counters with other caches. In the child of a fork
+ * the counters stay attached, to the child's copy of the words.
  *
- * Returns 0, or one of these, and the call changed nothing:
+ * If the function fails, it changes nothing. Returns 0, or
  *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX, or more words than
  *            SLAB_COUNTERS_WORDS_MAX; an invalid name, help, kind, number of copies or
  *            stride; value is NULL or not aligned to 8 bytes; a member that this library
  *            does not know is not 0; counter_size is too small
  *   -EEXIST  a name is one of slab_stat_name(), or occurs twice
- *   -EBUSY   the cache has counters, or shares its slabs with another one; SLAB_NO_MERGE at
- *            the creation of the cache prevents the latter
+ *   -EBUSY   the cache has counters already, or is merged with another cache; SLAB_NO_MERGE
+ *            at its creation prevents merging
  *   -ENOMEM  no memory
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
@@ -255,10 +259,15 @@ static inline int slab_cache_attach_counters(struct slab_cache *cache,
 }
 
 /*
- * slab_process_stats: read the statistics of the process. struct_size is set by the caller.
+ * slab_process_stats: read the statistics of the process.
  *
- * Returns 0, or an error as slab_cache_stats(); -ENOMEM: no memory to read the caches with;
- * -EAGAIN: during each attempt, caches were created or destroyed.
+ * @stats  the result; the caller sets struct_size before the call
+ *
+ * Returns 0, or
+ *   -EINVAL           struct_size is not one that this library knows
+ *   -ENOMEM           no memory to read the caches with
+ *   -EAGAIN           other threads created or destroyed caches during each attempt
+ *   -EFAULT, -EPROTO  libslab's own data was overwritten
  */
 SLAB_API int slab_process_stats(struct slab_process_stats *stats);
 
