@@ -7,17 +7,18 @@
  *   slab::allocator<T>     for std::list, std::map, std::vector, allocate_shared …
  *   slab::memory_resource  for std::pmr containers (C++17 and later)
  *
- * Header only, over <slab/slab.h> and <slab/malloc.h>; C++14 and later.
+ * The header needs C++14 or later. It consists of inline functions that call those of
+ * <slab/slab.h>, <slab/malloc.h> and <slab/stats.h>.
  *
  * Conventions of this header, unless a function says otherwise
- *   errors     exceptions: std::bad_alloc if there is no memory,
- *              std::system_error with the C function's errno otherwise
- *   alignment  every type may be used, including over-aligned types: up to
- *              SLAB_MAX_ALIGN for a cache, 2 MiB otherwise
- *   safety     MT-safe, fork-safe, cancel-safe and not async-signal-safe, as
- *              <slab/slab.h> defines these words. Any thread may free what another
- *              allocated. One slab::cache object must not be moved, assigned or
- *              destroyed while other threads use it.
+ *   errors     A function throws std::bad_alloc if there is no memory, and otherwise
+ *              std::system_error with the errno of the C function.
+ *   alignment  Every type may be used, including over-aligned types: up to
+ *              SLAB_MAX_ALIGN for a cache, 2 MiB otherwise.
+ *   safety     Functions are MT-safe, fork-safe, cancel-safe and not async-signal-safe,
+ *              as <slab/slab.h> defines these words. Any thread may free what another
+ *              thread allocated. A program must not move, assign or destroy a slab::cache
+ *              while other threads use it.
  */
 #ifndef SLAB_SLAB_HPP
 #define SLAB_SLAB_HPP
@@ -50,7 +51,7 @@ namespace slab
 namespace detail
 {
 
-/* Throws the exception for a cache that could not be created, by errno. */
+/* Throws the exception for the errno with which slab_cache_create() failed. */
 [[noreturn]] inline void throw_creation_failure(const char *name)
 {
 	const int error = errno;
@@ -91,10 +92,10 @@ inline int match_cache(struct slab_cache *cache, void *arg)
 
 /*
  * The one cache of the process for single objects of a size and alignment.
- * Programs and shared libraries that hide their symbols have a copy of this
- * code each. The second one finds the cache of the first by its name, so that
- * each can free objects of the other. The cache is never destroyed, because
- * containers with static storage may exist until the process ends.
+ * A program and shared libraries that hide their symbols have a copy of this
+ * code each. The second copy finds the cache of the first by its name, so each
+ * can free objects of the other. No copy destroys the cache, because containers
+ * with static storage may exist until the process ends.
  */
 inline struct slab_cache *shared_cache(std::size_t size, std::size_t align)
 {
@@ -129,8 +130,8 @@ template <std::size_t Size, std::size_t Align> struct slab_cache *shared_cache_o
  *
  * create() constructs a T and destroy() destroys it, every time. For objects that keep
  * their constructed state between uses, use the C functions with slab_cache_args.ctor.
- * Moved-from caches are empty: only assignment, destruction, get() and operator bool are
- * allowed on them.
+ * A moved-from cache is empty: a program may only assign to it, destroy it, and call its
+ * get() and operator bool.
  *
  *	slab::cache<entry> entries("entry");
  *	entry *e = entries.create(dn, 42);
@@ -147,8 +148,8 @@ template <typename T> class cache
 public:
 	using value_type = T;
 
-	/* Destroys an object and frees it. It refers to the C cache, so it stays valid
-	 * when the slab::cache is moved. */
+	/* Destroys an object and frees it. A deleter refers to the C cache, so it stays
+	 * valid when the program moves the slab::cache. */
 	class deleter
 	{
 	public:
@@ -165,7 +166,7 @@ public:
 		struct slab_cache *cache_ = nullptr;
 	};
 
-	/* The result of make_unique(). It must be destroyed before the cache. */
+	/* The result of make_unique(). The program destroys it before the cache. */
 	using unique_ptr = std::unique_ptr<T, deleter>;
 
 	/*
@@ -257,14 +258,14 @@ public:
 		slab_free(cache_, memory);
 	}
 
-	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), bulk …;
-	 * this object still owns it. NULL after a move. */
+	/* get: the C cache, for slab_cache_shrink(), slab_cache_stats(), slab_alloc_bulk()
+	 * and so on. The slab::cache still owns it. NULL after a move. */
 	struct slab_cache *get() const noexcept
 	{
 		return cache_;
 	}
 
-	/* True unless the cache was moved away. */
+	/* True unless the program moved the cache to another slab::cache. */
 	explicit operator bool() const noexcept
 	{
 		return cache_ != nullptr;
@@ -288,14 +289,14 @@ private:
 /*
  * slab::allocator<T>: memory for standard containers.
  *
- * allocate(1), the nodes of lists, maps and sets and the blocks of
- * allocate_shared(), comes from one cache of the process for each size and
- * alignment, shown as "std-SIZE-ALIGN", so that nodes waste nothing and
+ * Single objects are the nodes of lists, maps and sets, and the blocks of
+ * allocate_shared(). For them allocate(1) uses one cache of the process for each
+ * size and alignment, with the name "std-SIZE-ALIGN". So nodes waste nothing, and
  * slabinfo shows them. These caches stay until the process ends. Arrays of vectors
  * and tables of hash maps come from slab_malloc() or slab_memalign().
  *
- * Stateless: all allocators of all types are equal, and one may free what
- * another allocated for the same type and number.
+ * An allocator has no state: all allocators of all types are equal, and one may
+ * free what another allocated for the same type and number.
  */
 template <typename T> class allocator
 {
@@ -368,9 +369,10 @@ bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
 /*
  * slab::memory_resource: std::pmr on slab_memalign() and slab_free_sized().
  *
- * Stateless: all instances are equal, and one may free what another allocated.
- * The function resource() below returns one that exists as long as the process.
- * allocate() throws std::bad_alloc if there is no memory and for an alignment
+ * A memory_resource has no state: one may free what another allocated, and all are
+ * equal. (Without run-time type information, an instance equals only itself.) The
+ * function resource() below returns an instance that exists as long as the process.
+ * allocate() throws std::bad_alloc if there is no memory, and for an alignment
  * above 2 MiB.
  */
 class memory_resource : public std::pmr::memory_resource
@@ -400,7 +402,7 @@ private:
 	}
 };
 
-/* resource: a memory_resource that is never destroyed, fit for
+/* resource: a memory_resource that exists as long as the process, fit for
  * std::pmr::set_default_resource() and for containers with static storage. */
 inline std::pmr::memory_resource *resource()
 {
