@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Announcements to valgrind are client requests: instructions that do nothing
- * without it. AddressSanitizer's functions are looked up when the program is
- * linked or loaded; they are there when something in it was built with it.
+ * Valgrind gets announcements by client requests, which are no-ops outside of valgrind. The
+ * functions of AddressSanitizer are weak symbols: they exist if some part of the program was
+ * built with it.
  */
 #include "report/annotate.h"
 #include "config/options.h"

@@ -2,11 +2,11 @@
 /*
  * Announcing objects to valgrind and AddressSanitizer.
  *
- * Both tools replace malloc to follow allocations; to them an object of a slab is just a part
- * of a mapping. Under one of them every cache behaves as if it had a further debug flag
- * (DEBUG_FLAG_TOOL): its slabs are debug slabs with inaccessible red zones instead of
- * patterns, and libslab announces each allocation and free. So memcheck and ASan treat
- * objects like those of malloc.
+ * Both tools replace malloc to follow allocations; to them an object of a slab is only a part of
+ * a mapping. Under one of them every cache behaves as if it had another debug flag
+ * (DEBUG_FLAG_TOOL): its slabs are debug slabs with inaccessible red zones instead of patterns,
+ * and libslab announces each allocation and free. So memcheck and ASan treat objects like those
+ * of malloc.
  *
  * With SLAB_TOOLS=off libslab announces nothing and is as fast as without the tools.
  */
@@ -16,14 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does the process run under one of them, and are objects announced to it? */
+/* Does the process run under one of the tools, with SLAB_TOOLS=auto? */
 bool annotate_is_on(void);
 
-/* Announce an allocation, with defined contents or not; announce a free. */
+/* Announce an allocation, a free, a resize. `defined`: the contents are initialized. */
 void annotate_alloc(const void *obj, size_t size, bool defined);
 void annotate_free(const void *obj, size_t size);
 void annotate_resize(const void *obj, size_t old, size_t size);
-/* Make memory inaccessible; accessible for the library itself. */
+/* Make memory inaccessible; make it accessible to libslab itself. */
 void annotate_hide(const void *start, size_t size);
 void annotate_show(const void *start, size_t size);
 

@@ -2,11 +2,11 @@
 /*
  * The depot of stacks.
  *
- * An id is the place of the record in units of 8 bytes: its upper bits name the
- * chunk. To add a record is to take room at the end (one exchange of `next`), to
- * fill it in, and to put it in front of its bucket's list (one exchange of the
- * bucket). A thread that fails in that last step looks at what came in meanwhile, so no
- * stack is ever in the table twice; the room that it took is lost.
+ * An id is the position of a record in units of 8 bytes; its upper bits select the chunk. A
+ * thread adds a record in three steps: it takes room at the end (one exchange of `next`), fills
+ * in the record, and puts it in front of its bucket's list (one exchange of the bucket). If the
+ * last exchange fails, the thread searches the records that other threads have added meanwhile.
+ * So no stack is in the table twice; the room of an unused record is lost.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -45,7 +45,7 @@ static struct stack_record *record_at(const struct depot *depot, uint32_t id)
 	return (struct stack_record *)(chunk + (size_t)(id % CHUNK_UNITS) * UNIT);
 }
 
-/* The id of a stack among the records from `id` on, up to `end`. */
+/* Find a stack among the records from `id` up to, but without, `end`. Returns its id or 0. */
 static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint32_t signature,
 		     const void *const *frames, unsigned n)
 {
@@ -60,7 +60,8 @@ static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint3
 	return 0;
 }
 
-/* The first thread maps it; false: no memory. */
+/* Map the chunk if necessary. If two threads do so, the first exchange wins. false: there is no
+ * memory. */
 static bool chunk_ready(struct depot *depot, unsigned i)
 {
 	char *chunk, *none = NULL;
@@ -78,7 +79,8 @@ static bool chunk_ready(struct depot *depot, unsigned i)
 	return true;
 }
 
-/* Room for a record of `units` units, all in one chunk that is there; 0: full. */
+/* Take room for a record of `units` units. It lies in one chunk, which is mapped. 0: the depot
+ * is full. */
 static uint32_t take_room(struct depot *depot, unsigned units)
 {
 	uint32_t chunks = depot->chunks_max ? depot->chunks_max : DEPOT_CHUNKS_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A depot: each stack is stored once, and has a number.
+ * A depot stores each stack once and gives it an id.
  *
- * The depot is a hash table that only grows. Records follow each other in chunks and never
- * change once they are in the table, so readers need no protection, and the table is
- * consistent at any moment for a fork or a signal handler. The library has one, behind
- * depot_save() of track.h; tests create others.
+ * It is a hash table that only grows. Records lie in chunks and never change once they are in
+ * the table. So readers need no protection, and the table is consistent at any moment for a fork
+ * or a signal handler. libslab has one depot, behind depot_save() of track.h; tests create
+ * others.
  */
 #ifndef SLAB_REPORT_DEPOT_H
 #define SLAB_REPORT_DEPOT_H
@@ -16,38 +16,38 @@
 #define DEPOT_CHUNK_SHIFT 20 /* bytes of a chunk: 1 MiB */
 #define DEPOT_CHUNKS_MAX 1024u
 
-/* Zeroed, it is empty. */
+/* All zero: an empty depot. */
 struct depot {
 	uint32_t bucket[1u << DEPOT_BUCKET_BITS]; /* id of the newest record, 0: none */
-	char *chunk[DEPOT_CHUNKS_MAX];            /* NULL: not needed yet */
+	char *chunk[DEPOT_CHUNKS_MAX];            /* NULL: not mapped yet */
 	uint32_t next;       /* id of the next record */
 	uint32_t count;
 	uint32_t chunks_max; /* 0: DEPOT_CHUNKS_MAX */
 };
 
-/* An id is the place of a record in units; a record has its frames behind it. */
+/* An id is the position of a record in units of this size. The frames follow the record. */
 #define DEPOT_UNIT 8u     /* bytes */
-#define DEPOT_COUNT_BITS 5 /* of a record's signature */
+#define DEPOT_COUNT_BITS 5 /* bits of a record's signature */
 
-__extension__ struct stack_record { /* for C++: an array without size at its end */
-	uint32_t next;      /* id of the next one in the bucket */
+__extension__ struct stack_record { /* for C++: a flexible array member */
+	uint32_t next;      /* id of the next record in the bucket */
 	uint32_t signature; /* bits of the hash | number of frames */
 	const void *frames[];
 };
 
-/* The library's. */
+/* The depot of libslab. */
 extern struct depot depot_stacks;
 
-/* Return addresses differ in few bits; hashes of stacks differ in all. */
+/* Hash a stack. Return addresses differ in few bits; the hashes differ in all. */
 uint64_t depot_hash(const void *const *frames, unsigned n);
 /*
  * depot_add: the id of a stack of n (1 to SLAB_STACK_MAX) frames with this hash; different
- * stacks may have equal hashes. 0: the depot is full. Equal stacks have the same id, also if
- * several threads add them at once. errno is unchanged.
+ * stacks may have equal hashes. 0: the depot is full. Equal stacks get the same id, even if
+ * several threads add them at once. errno keeps its value.
  */
 uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n);
-/* depot_frames: the number of frames (0: no such record), and their address, which stays
- * valid. */
+/* depot_frames: the number of frames, and their address, which stays valid. 0: there is no such
+ * record. */
 unsigned depot_frames(const struct depot *depot, uint32_t id, const void *const **ret_frames);
 
 #endif /* SLAB_REPORT_DEPOT_H */

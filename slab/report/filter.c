@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting slab-symbolize, once, as an ordinary program: a constructor may do what a report
- * must not. It leaves the process's family at once (--background), so that the program
- * gets no SIGCHLD from it and waits for no child that it does not know.
+ * Starting slab-symbolize once, when libslab is loaded: a constructor may start processes, a
+ * report may not. slab-symbolize leaves the process's family at once (--background), so the
+ * program gets no SIGCHLD from it and never waits for an unknown child.
  *
- * The socket is a struct descriptor: where the program closes all descriptors, or
- * slab-symbolize was ended, reports are written with their offsets, as without SLAB_SYMBOLS.
+ * The socket is a struct descriptor. If the program closes all descriptors, or slab-symbolize
+ * has ended, reports are written with offsets, as without SLAB_SYMBOLS.
  */
 #define _GNU_SOURCE
 #include "report/filter.h"
@@ -25,16 +25,16 @@
 
 static struct descriptor filter = DESCRIPTOR_NONE;
 
-/* Where the program is, seen from the folder of the file that this code is in: beside a
- * static program, in a build tree, installed. */
+/* Paths of slab-symbolize relative to the directory of the file that contains this code: beside
+ * a static program, in a build tree, installed. */
 static const char *const places[] = {
 	"slab-symbolize",
 	"../bin/slab-symbolize",
 	SLAB_SYMBOLIZE_FROM_LIB,
 };
 
-/* Trusted is what root or the user put there: a program may lie in a folder where others
- * can write, too, such as /tmp. */
+/* Trust only files of root or the user that others cannot write. The program may lie in a
+ * directory in which others can write, such as /tmp. */
 static bool is_trusted(const char *path)
 {
 	struct stat st;
@@ -63,7 +63,8 @@ static bool find_program(char path[PATH_MAX])
 	       is_trusted(path);
 }
 
-/* Without environment: it must neither preload libslab as well, nor ask a server. */
+/* Run slab-symbolize with an empty environment, so that it neither preloads libslab nor asks a
+ * server for symbols. */
 static int run(const char *path, int input)
 {
 	char name[] = "slab-symbolize", option[] = "--background";
@@ -104,8 +105,8 @@ static int start(const char *path)
 	return error;
 }
 
-/* slab_options() would read the whole environment, too early for a program that sets
- * some of libslab's variables itself. */
+/* This reads only SLAB_SYMBOLS. slab_options() would read the whole environment, too early for a
+ * program that sets some of libslab's variables itself. */
 __attribute__((constructor)) static void start_filter(void)
 {
 	const char *symbols = secure_getenv("SLAB_SYMBOLS");

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLAB_SYMBOLS=on: reports pass through slab-symbolize on their way to stderr or to the file
- * of SLAB_LOG, and so name functions, files and lines at once.
+ * SLAB_SYMBOLS=on: reports pass through slab-symbolize on their way to stderr or to the file of
+ * SLAB_LOG, so they name functions, files and lines at once.
  *
- * libslab starts slab-symbolize when it is loaded; that process reads until no process has
- * the other end of its socket any more. A report only writes and starts no process, and
+ * libslab starts slab-symbolize when it is loaded. That process reads until no process has the
+ * other end of its socket. A report only writes to the socket and starts no process, and
  * slab-symbolize reads it even if the program crashes next.
  */
 #ifndef SLAB_FILTER_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* filter_write: false: slab-symbolize does not run; the caller writes the text itself.
+/* filter_write: false: slab-symbolize is not running, and the caller writes the text itself.
  * Async-signal-safe. */
 bool filter_write(const char *text, size_t len);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where reports and notes are put together and written.
+ * Formatting and writing reports.
  *
- * No stdio streams and no malloc: a report may be about the very heap that
- * they would use. vsnprintf() into a buffer on the stack needs neither.
+ * A report uses neither stdio nor malloc, because its subject may be the heap that these use.
+ * vsnprintf() into a buffer on the stack needs neither.
  */
 #define _GNU_SOURCE
 #include "report/report.h"
@@ -40,7 +40,7 @@ unsigned long report_count(void)
 	return atomic_load(&reports);
 }
 
-/* Adds a formatted line, whole or not at all; room for full_mark always stays. */
+/* Add a formatted line completely or not at all. There always is room for full_mark. */
 static void add_line(struct report *report, const char *format, va_list args)
 {
 	size_t room = sizeof(report->text) - sizeof(full_mark) - report->len;
@@ -121,7 +121,8 @@ void report_rewind(struct report *report, size_t len)
 	report->info.fixes = 0;
 }
 
-/* Opened for each report: the file may be rotated away, and forks share none. */
+/* Open the log for each report: it may have been rotated, and forked processes must not share a
+ * descriptor. */
 static void write_to_log(const char *text, size_t len)
 {
 	const char *log = slab_options()->log;

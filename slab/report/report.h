@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Messages: reports of misuse and corruption, one-line notes, and the messages before an
- * abort. All are formatted on the stack and written at once, so that those of several
- * threads never interleave.
- */
+/* Reports of misuse and corruption. A report is formatted on the stack and written at once, so
+ * the reports of several threads never interleave. */
 #ifndef SLAB_REPORT_REPORT_H
 #define SLAB_REPORT_REPORT_H
 
@@ -15,41 +12,40 @@
 #define REPORT_MAX 4096
 
 struct report {
-	struct slab_report info; /* for the handler; the caller fills in the known members */
+	struct slab_report info; /* for the handler; the caller fills in what it knows */
 	char reason[160];
 	char text[REPORT_MAX];
 	size_t len; /* without the terminating zero */
-	bool full;  /* ends in "...": further lines are dropped */
+	bool full;  /* the text ends in "..."; further lines are dropped */
 };
 
-/* report_begin: the heading, "BUG <cache>: <reason>" between rules. */
+/* report_begin: begin a report with the heading "BUG <cache>: <reason>" between rules. */
 void report_begin(struct report *report, enum slab_problem problem, const char *cache_name,
 		  const char *reason, ...) __attribute__((format(printf, 4, 5)));
 
-/* report_line: add one line; a report that is full ends in "...". */
+/* report_line: add one line. A full report ends in "...". */
 void report_line(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* report_fix: "FIX cache: …", a repair. */
+/* report_fix: add the line "FIX <cache>: …", which describes a repair. */
 void report_fix(struct report *report, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* report_rewind: drop the lines added since report->len was `len`, and the fixes. */
+/* report_rewind: drop the fixes, and the lines added since report->len was `len`. */
 void report_rewind(struct report *report, size_t len);
 
 /*
- * report_emit: hand the report to the handler of
- * slab_set_report_handler(), or write it to the file of SLAB_LOG, or to stderr;
- * count it; abort if SLAB_DEBUG_ABORT=1. errno is unchanged. Async-signal-safe, and
- * reentrant.
+ * report_emit: pass the report to the handler of slab_set_report_handler(), or write it to the
+ * file of SLAB_LOG, or to stderr. Counts it, and aborts if SLAB_DEBUG_ABORT=1. errno keeps its
+ * value. Async-signal-safe and reentrant.
  */
 void report_emit(struct report *report);
 
-/* report_count: reports emitted by this process so far. */
+/* report_count: the number of reports that this process has emitted. */
 unsigned long report_count(void);
 
-/* report_trace_line: one line, to where reports are written; the handler does not
- * get it, and it does not count. errno is untouched. */
+/* report_trace_line: write one line to where reports are written. The handler does not get it,
+ * and it does not count as a report. errno keeps its value. */
 void report_trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif /* SLAB_REPORT_REPORT_H */

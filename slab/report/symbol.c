@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the dynamic linker knows about an address: the object that it lies in,
- * where that is loaded from, and the functions that it exports.
+ * Return addresses as text, from the dynamic linker's data: the object that contains the
+ * address, its load address, and the functions that it exports.
  *
- * Nothing more is looked up in the process. A report may be the last act of a process whose
- * memory is damaged; it used to start slab-symbolize there, behind a second child that hid
- * the first from waitpid(), SIGCHLD and the limit of descriptors. Two clones with shared
- * memory at such a moment, ten seconds of waiting at worst, and all that for names that
- * slab-symbolize reads from the log as well, at any time later: so it went. What wants
- * names at once reads reports through slab-symbolize from the start (filter.h).
+ * libslab looks up nothing more in the process, because a report may be the last act of a
+ * process with damaged memory. To run slab-symbolize from a report would take two clones with
+ * shared memory (one hides the other from waitpid() and SIGCHLD) and up to ten seconds of
+ * waiting. slab-symbolize finds the same names in the log at any later time. SLAB_SYMBOLS=on
+ * passes reports through it from the start (filter.h).
  *
- * _dl_find_object() takes no lock and calls no malloc, and all tables read here
- * are mapped read-only: they are as good in a crashing process as in any other.
- * C libraries without it (glibc before 2.35, musl) have dl_iterate_phdr(), which calls
- * no malloc either, but takes the dynamic linker's lock: a report waits there for a
- * thread that loads a library, and in the child of a fork that met such a thread for ever.
+ * _dl_find_object() takes no lock and calls no malloc, and all tables read here are mapped
+ * read-only. So they are as reliable in a crashing process as in any other. C libraries without
+ * it (glibc before 2.35, musl) have dl_iterate_phdr(). It calls no malloc either, but takes the
+ * dynamic linker's lock: a report waits for a thread that is loading a library. In the child of
+ * a fork that happened during such a load, it waits for ever.
  */
 #define _GNU_SOURCE
 #include "report/symbol.h"
@@ -29,13 +28,13 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* With an offset behind it. */
+/* Room for a name with "+0x" and an offset behind it. */
 #define NAME_ROOM (SYMBOL_TEXT - (int)sizeof("+0x") - 2 * (int)sizeof(uintptr_t))
 
 struct object {
-	const char *name; /* "": the program */
+	const char *name; /* "" for the program itself */
 	const ElfW(Dyn) * dynamic;
-	uintptr_t base; /* what is added to the addresses in its file */
+	uintptr_t base; /* load address minus the address in the file */
 	uintptr_t start, end;
 };
 
@@ -46,17 +45,19 @@ struct exports {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* LD_LIBRARY_PATH and dlopen() may have named objects relative to it. */
+/* The working directory at the start. LD_LIBRARY_PATH and dlopen() may have named objects
+ * relative to it. */
 static char start_dir[PATH_MAX];
 
-/* Before filter.c looks for its program. */
+/* Priority 101: runs before filter.c looks for slab-symbolize. */
 __attribute__((constructor(101))) static void remember_start_dir(void)
 {
 	if (!getcwd(start_dir, sizeof(start_dir)))
 		start_dir[0] = '\0';
 }
 
-/* The call before a return address may be the last instruction of its object. */
+/* find_object() looks up frame - 1, because the call before a return address may be the last
+ * instruction of its object. */
 #ifdef SLAB_HAVE_DL_FIND_OBJECT
 static bool find_object(const void *frame, struct object *object)
 {
@@ -84,7 +85,7 @@ static bool is_of_program(const struct dl_phdr_info *info)
 	return (uintptr_t)info->dlpi_phdr == getauxval(AT_PHDR);
 }
 
-/* From the first loaded segment to the last, as _dl_find_object() has it. */
+/* The range is that of _dl_find_object(): from the first loaded segment to the last. */
 static void describe_object(const struct dl_phdr_info *info, struct object *object)
 {
 	*object = (struct object){
@@ -129,13 +130,13 @@ static bool is_program(const struct object *object)
 	return object->name[0] == '\0';
 }
 
-/* The vdso has a name and no file. */
+/* The vdso has a name but no file. */
 static bool has_file(const struct object *object)
 {
 	return is_program(object) || strchr(object->name, '/');
 }
 
-/* A program that was replaced while it runs can still be opened as /proc/PID/exe. */
+/* A program that was replaced while it runs can be opened only as /proc/PID/exe. */
 static bool program_path(char *path, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -204,7 +205,8 @@ static bool covers(const ElfW(Sym) * symbol, uintptr_t offset)
 	       (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-/* Of several names of a function, "write" is better than "__write". */
+/* Of several names of a function, prefer the one with fewer leading underscores: "write" to
+ * "__write". */
 static bool better(const struct exports *exports, const ElfW(Sym) * symbol, const ElfW(Sym) * best)
 {
 	if (!best || symbol->st_value != best->st_value)
@@ -213,8 +215,8 @@ static bool better(const struct exports *exports, const ElfW(Sym) * symbol, cons
 	       strspn(exports->names + best->st_name, "_");
 }
 
-/* The hash table lists all exported symbols and nothing else: chain by chain,
- * each ending at an odd hash. */
+/* The hash table lists exactly the exported symbols, in chains; the last entry of a chain has an
+ * odd hash. */
 static const ElfW(Sym) * find_export(const struct exports *exports, uintptr_t offset)
 {
 	uint32_t buckets = exports->hash[0], first = exports->hash[1];
@@ -244,8 +246,8 @@ static const char *object_name(const struct object *object)
 	return slash ? slash + 1 : name;
 }
 
-/* "name+0x1c (/path+0x5e12)"; when that is too long, without the name, and then without
- * the path. */
+/* Add the place: "name+0x1c (/path+0x5e12)". If both do not fit, leave out the name; if the
+ * path alone does not fit, leave out the path. */
 static void write_place(char *text, const struct object *object, uintptr_t offset)
 {
 	char place[SYMBOL_TEXT], path[NAME_ROOM - (int)sizeof(" ()")];

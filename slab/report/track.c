@@ -2,12 +2,11 @@
 /*
  * Tracks: stack, thread, CPU and time of an allocation or a free.
  *
- * Stacks are unwound by the compiler's run-time library, from the unwind tables
- * that every program has: right for code without frame pointers too. It takes no
- * lock and no memory (with glibc 2.35 and later, and as long as the program registers
- * no tables at run time). It is what a track costs, a tenth of a
- * microsecond for each frame. What stays the same for a thread is looked up once
- * and kept with the thread.
+ * The compiler's run-time library unwinds stacks by the unwind tables that every program has, so
+ * frame pointers are not needed. It takes no lock and no memory, with glibc 2.35 and later and
+ * as long as the program registers no tables at run time. Unwinding is the main cost of a track:
+ * a tenth of a microsecond for each frame. What stays the same for a thread is looked up once
+ * and kept in thread-local data.
  */
 #include <errno.h>
 #include <sched.h>
@@ -23,13 +22,13 @@
 #include "report/track.h"
 
 #define CPU_UNKNOWN 4095u
-#define INSIDE_MAX 16u /* libslab's own frames, innermost */
+#define INSIDE_MAX 16u /* most frames of libslab itself, at the top of the stack */
 #define NAME_CALLS 256u
 
-/* Of the calling thread. Initial-exec: touching it never allocates. */
+/* Data of the calling thread. The initial-exec model never allocates. */
 static __thread struct {
-	uint32_t tid;   /* 0: not known */
-	uint32_t calls; /* of thread_name() */
+	uint32_t tid;   /* 0: not known yet */
+	uint32_t calls; /* calls of thread_name() */
 	uint32_t name;
 	uint32_t unwinding;
 } self __attribute__((tls_model("initial-exec")));
@@ -37,16 +36,17 @@ static __thread struct {
 /* --- names of threads ------------------------------------------------------------ */
 
 #define NAMES 4096u
-#define NAME_COMPLETE (UINT64_C(1) << 63) /* in the byte where names have their zero */
+/* set in the last byte of the second word, where a name has its zero */
+#define NAME_COMPLETE (UINT64_C(1) << 63)
 
 /*
- * A hash table of names, each two words. An entry belongs to the names that
- * begin with its first word, once that is set, and to one of them when its second
- * word is. Entry 0 is no name's.
+ * A hash table of thread names of two words each. An entry whose first word is set belongs to
+ * the names that begin with that word; the second word makes it the entry of one name. Entry 0
+ * stays unused.
  */
 static uint64_t names[NAMES][2];
 
-/* Set a word unless another value is there: whether it has this one now. */
+/* Set a word unless it has another value. Returns whether it has this value now. */
 static bool claim(uint64_t *word, uint64_t value)
 {
 	uint64_t found = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -87,7 +87,8 @@ static void name_text(uint32_t name, char text[16])
 	memcpy(text, word, sizeof(word));
 }
 
-/* Threads get their names early: it is read again at calls 1, 2, 4, …, 256, 512, 768, … */
+/* A thread usually gets its name early, so the name is read again at calls 1, 2, 4, …, 256, 512,
+ * 768, … */
 static uint32_t thread_name(void)
 {
 	uint32_t call = self.calls++;
@@ -134,7 +135,7 @@ static unsigned this_cpu(void)
 struct walk {
 	const void *caller;
 	unsigned n;
-	unsigned start; /* where the caller is, once found */
+	unsigned start; /* index of the caller, if it was found */
 	bool found;
 	const void *frames[INSIDE_MAX + SLAB_STACK_MAX];
 };
@@ -142,7 +143,9 @@ struct walk {
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct walk *walk = arg;
-	int exact = 0; /* interrupted there: no return address, but taken for one by readers */
+	/* 1: a signal interrupted this frame, so pc is not a return address; + 1 makes it one
+	 * for readers */
+	int exact = 0;
 	const char *pc = (const char *)_Unwind_GetIPInfo(context, &exact);
 
 	if (!pc)
@@ -158,12 +161,10 @@ static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg
 	return _URC_NO_REASON;
 }
 
-/*
- * The first frame that is not libslab's: the caller, or the caller of that when
- * it is a public function too. n: none is known.
- */
+/* The index of the first frame outside libslab: the caller of the public function, or the
+ * caller's caller if the caller is a public function too. walk->n: it is not known. */
 #ifdef SLAB_SHARED
-/* Where libslab.so begins and ends: the linker's own symbols. */
+/* The linker's symbols for the beginning and the end of libslab.so. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
@@ -177,7 +178,8 @@ static unsigned first_outside(const struct walk *walk)
 	return i;
 }
 #else
-/* Of the archive: its frames lie among those of the program or library that it is in. */
+/* In the static library, libslab's frames cannot be told from those of the program or library
+ * that contains it. */
 static unsigned first_outside(const struct walk *walk)
 {
 	return walk->found ? walk->start : walk->n;
@@ -189,7 +191,8 @@ static uint32_t save_stack(const void *caller)
 	struct walk walk = {.caller = caller};
 	unsigned first;
 
-	/* A signal handler, or malloc() below the unwinder: do with what is at hand. */
+	/* This is a signal handler, or a malloc() that the unwinder calls: record the caller
+	 * only. */
 	if (self.unwinding)
 		return depot_save(&caller, caller != NULL);
 	self.unwinding = 1;
