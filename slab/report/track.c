@@ -36,7 +36,7 @@ static __thread struct {
 /* --- names of threads ------------------------------------------------------------ */
 
 #define NAMES 4096u
-/* set in the last byte of the second word, where a name has its zero */
+/* Set in the last byte of the second word, where a name has its zero. */
 #define NAME_COMPLETE (UINT64_C(1) << 63)
 
 /*
@@ -143,8 +143,8 @@ struct walk {
 static _Unwind_Reason_Code walk_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct walk *walk = arg;
-	/* 1: a signal interrupted this frame, so pc is not a return address; + 1 makes it one
-	 * for readers */
+	/* Not 0: a signal interrupted this frame, so pc is the next instruction. Readers expect
+	 * return addresses, and pc + 1 reads as one. */
 	int exact = 0;
 	const char *pc = (const char *)_Unwind_GetIPInfo(context, &exact);
 
