@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting windows. Only the thread that serves the control socket and a thread that
- * destroys a cache add counts up, both with registry_lock. A window opens and closes under
- * flush_lock, with GATE_COUNT (gate.h). The thread only tries that lock: the window of a
- * cache that is being flushed opens or closes later, and counts for as long as it really
- * was open.
+ * Opening and closing counting windows, and adding up what they counted.
  *
- * Ticks come in pairs: one opens the windows of busy caches, the next one closes them.
- * The pause after a pair grows with what was counted in it. So counting never costs more
- * than its share, even when a busy machine delays the ticks.
+ * Two threads add up counts, both with registry_lock: the one that serves the control socket,
+ * and one that destroys a cache. A window opens and closes under flush_lock, together with
+ * GATE_COUNT (gate.h). The control thread only tries that lock. If a flush holds it, the window
+ * opens or closes later, and counts for as long as it really was open.
+ *
+ * Ticks come in pairs: one opens the windows of busy caches, the next one closes them. The pause
+ * after a pair grows with the number of counted allocations. So counting never costs more than
+ * its share, even if a busy machine delays the ticks.
  */
 #include "registry/count_window.h"
 #include "base/clock.h"
@@ -20,42 +21,42 @@
 #include <slab/stats.h>
 #include <sys/resource.h>
 
-/* Allocations in a microsecond that may be counted: of all quiet caches, and of all busy
- * ones. One costs some 4 ns, so they take a fiftieth of a CPU at most. */
+/* The most allocations per microsecond to count: in all quiet caches, and in all busy ones.
+ * Counting one costs some 4 ns, so both take a fiftieth of a CPU at most. */
 #define QUIET_SHARE 3.0
 #define BUSY_SHARE 2.0
 
 #define SECOND_US 1e6
 #define WINDOW_US_MIN 200.0
 #define WINDOW_US_MAX 5000.0
-#define PERIOD_US 15000.0 /* from window to window, where they are longer than the least */
+#define PERIOD_US 15000.0 /* time between windows, if they are longer than WINDOW_US_MIN */
 #define PAUSE_US_MIN 5000.0
-#define USUAL_WINDOWS 8 /* in a mean */
+#define USUAL_WINDOWS 8 /* number of windows in the mean of counting.usual */
 #define QUIET_PERIOD_US 20000l
-#define WORK_SHARE 100 /* ticks may take a hundredth of the time */
+#define WORK_SHARE 100 /* ticks take a hundredth of the time at most */
 
-/* See find_contention(). */
-#define PREEMPTED_MAX 40 /* in a second of CPU time */
+/* For find_contention(): */
+#define PREEMPTED_MAX 40 /* per second of CPU time */
 #define TICKS_PREEMPT 2
 #define FORGET 0.95
 
 static struct {
-	long period;      /* atomic: see count_period(); the others are with registry_lock */
+	long period;      /* atomic (count_period()); registry_lock protects the others */
 	uint64_t until;   /* when the last request for counting ends */
-	uint64_t due;     /* the next tick */
+	uint64_t due;     /* when the next tick is due */
 	uint64_t opened;  /* when the windows of busy caches opened; 0: they are closed */
 	struct count_cost cost;
 	void (*measure)(struct count_cost *cost);
 	uint64_t cost_found;
-	/* Allocations in a microsecond: more make a cache a busy one; … one of those among
-	 * which half of QUIET_SHARE is divided. */
+	/* In allocations per microsecond: above quiet_max a cache is busy. Above large_min it is
+	 * one of the caches that share half of QUIET_SHARE. */
 	double quiet_max, large_min;
-	double usual;     /* what is counted in a window, of all busy caches */
-	/* Of the pass over all caches that is going on: */
+	double usual;     /* mean number of counted allocations in a window, of all busy caches */
+	/* Sums of the present pass over all caches: */
 	uint64_t taken;
 	bool contended; /* see find_contention() */
 	unsigned active, large;
-	double busy; /* allocations of busy caches in a microsecond */
+	double busy; /* allocations per microsecond of busy caches */
 } counting = {.cost = {.us = 0.004, .share_max = 0.5}};
 
 bool count_is_open(const struct slab_cache *cache)
@@ -91,8 +92,8 @@ static uint64_t slow_of(const struct slab_cache *cache)
 	return sum;
 }
 
-/* What a CPU has counted since the last call. It stores only for CPUs on which a thread ran:
- * for the others a store would take memory. */
+/* What a CPU has counted since the last call. The function stores only to slots of CPUs on which
+ * a thread ran; other slots would take memory. */
 static uint32_t take_counted(struct cpu_slot *slot)
 {
 	uint32_t counted = __atomic_load_n(&slot->counted, __ATOMIC_RELAXED);
@@ -103,7 +104,8 @@ static uint32_t take_counted(struct cpu_slot *slot)
 	return n;
 }
 
-/* What would have been allocated in a window of `us` if nothing had been counted. */
+/* The number of allocations in a window of `us`, corrected for the time that counting itself
+ * took. */
 static double take_light(struct slab_cache *cache, double us)
 {
 	double sum = 0;
@@ -144,7 +146,7 @@ static void add(struct count *count, double n, double us, double variance)
 			   __ATOMIC_RELAXED);
 }
 
-/* Events may have been reset. */
+/* Events may have been reset, so the sum may have become smaller. */
 static uint64_t take_slow(struct slab_cache *cache)
 {
 	uint64_t slow = slow_of(cache), before = cache->count.slow;
@@ -153,7 +155,7 @@ static uint64_t take_slow(struct slab_cache *cache)
 	return slow > before ? slow - before : 0;
 }
 
-/* All since it was done last, of a cache whose window is open. */
+/* Add up everything since the last call. The cache's window is open. */
 static void add_up(struct slab_cache *cache)
 {
 	struct count *count = &cache->count;
@@ -188,7 +190,7 @@ static void open_window(struct slab_cache *cache)
 	__atomic_store_n(&count->opened, clock_us(), __ATOMIC_RELAXED);
 	cache_gate_set(cache, GATE_COUNT, true);
 	pthread_mutex_unlock(&cache->flush_lock);
-	/* What had begun before is not of this window. */
+	/* Discard what was counted before the window opened. */
 	take_light(cache, 1);
 	__atomic_store_n(&count->opened, clock_us(), __ATOMIC_RELAXED);
 	if (count->last)
@@ -199,7 +201,7 @@ static void open_window(struct slab_cache *cache)
 	take_slow(cache);
 }
 
-/* Under flush_lock. */
+/* The caller holds flush_lock. */
 static void close_locked(struct slab_cache *cache)
 {
 	__atomic_store_n(&cache->count.opened, 0, __ATOMIC_RELAXED);
@@ -227,7 +229,7 @@ void count_close(struct slab_cache *cache)
 
 /* --- ticks ---------------------------------------------------------------------------------- */
 
-/* Quiet caches are added up, and all windows are open in the end. */
+/* Add up quiet caches. Afterwards all windows are open. */
 static void open_some(struct slab_cache *cache)
 {
 	struct count *count = &cache->count;
@@ -250,7 +252,7 @@ static void close_busy(struct slab_cache *cache)
 		close_window(cache);
 }
 
-/* A window that cannot be closed now is closed by the next tick. */
+/* A window that cannot be closed now is closed by a later tick. */
 static void end(struct slab_cache *cache)
 {
 	if (count_is_open(cache)) {
@@ -269,8 +271,8 @@ static void each_cache(void (*fn)(struct slab_cache *cache))
 		fn(cache);
 }
 
-/* Half to one and a half of it: what the program does at regular times is not always
- * met, or missed. */
+/* Half to one and a half times `us`, so that windows neither always meet nor always miss what
+ * the program does at regular times. */
 static double at_random(double us)
 {
 	static uint64_t state;
@@ -285,17 +287,17 @@ static double cpu_seconds(const struct rusage *usage)
 	       (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / SECOND_US;
 }
 
-/* The part of the time in which all busy caches may be counted. */
+/* The fraction of time in which all busy caches may be counted. */
 static double busy_share(void)
 {
 	return counting.busy > BUSY_SHARE ? BUSY_SHARE / counting.busy : 1;
 }
 
 /*
- * While threads of this program wait for CPUs, a window is not a fair sample of their
- * time: it begins when the scheduler has just let this thread run, which influences which
- * thread runs next. The sign of it: other threads preempt threads after a short time.
- * Then busy caches are not added up.
+ * Find out whether threads of this program wait for CPUs. A window is not a fair sample then: it
+ * begins when the scheduler has just run this thread, which influences the thread that runs
+ * next. The sign is that threads are often preempted after a short time. While there is
+ * contention, busy caches are not added up.
  */
 static void find_contention(void)
 {
@@ -313,7 +315,7 @@ static void find_contention(void)
 	counting.contended = preempted > PREEMPTED_MAX * seconds + 1;
 }
 
-/* It changes with what else the core does. */
+/* Measure the cost again each second, because it changes with what else the core does. */
 static void find_cost(uint64_t now)
 {
 	if (now - counting.cost_found < SECOND_US)
@@ -322,7 +324,8 @@ static void find_cost(uint64_t now)
 	counting.measure(&counting.cost);
 }
 
-/* Half for the caches that need little of it, and half for the others. */
+/* Caches that need little of QUIET_SHARE get one half of it, and the others get the other
+ * half. */
 static void share_quiet(void)
 {
 	counting.quiet_max = QUIET_SHARE / 2 / (counting.large ? counting.large : 1);

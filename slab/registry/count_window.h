@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How often each cache is allocated from, without counting on the fast path.
+ * Counting windows: how often each cache is allocated from, without a counter on the fast path,
+ * where it would cost 8 % of an alloc/free pair (measured).
  *
- * A counter there costs 8 % of an alloc/free pair (measured). What leaves the fast
- * path is counted anyway (SLAB_EVENT_ALLOC_SLOWPATH), exactly and all the time. The
- * others are counted while the cache's window is open: then slab_alloc() finds no slots,
- * comes to slab_alloc_requested(), and the same object is popped and counted there.
- * That costs some nanoseconds, so it depends on the cache how long it may last:
+ * Slow-path allocations are always counted exactly (SLAB_EVENT_ALLOC_SLOWPATH). Fast-path
+ * allocations are counted while the cache's window is open. Then slab_alloc() finds no slots and
+ * calls slab_alloc_requested(), which pops the same object and counts it. That costs some
+ * nanoseconds, so the length of windows depends on the cache:
  *
- *   quiet   its window stays open, and all is counted
- *   busy    short windows at random times; what happened between two of them is taken
- *           to be the mean of both
+ *   quiet   The window stays open, and all allocations are counted.
+ *   busy    Windows are short and begin at random times. The rate between two windows is
+ *           estimated as the mean of their rates.
  *
- * The sums (counted, counted_us) cover all the time in which counting was wanted.
- * `counted_variance` says how well the windows of a busy cache agree with each other; it
- * is 0 where nothing was estimated.
+ * The sums (counted, counted_us) cover all the time in which counting was requested.
+ * `counted_variance` shows how well the windows of a busy cache agree; it is 0 if nothing was
+ * estimated.
  *
- * A thread that does nothing but allocate is slowed down by being counted. What one such
- * allocation takes longer is measured (alloc/count_cost.c), and the time of a window is
- * shortened by that, for each CPU.
+ * Counting slows down a thread that does nothing but allocate. alloc/count_cost.c measures this
+ * cost, and the time of a window is shortened by it, for each CPU.
  */
 #ifndef SLAB_REGISTRY_COUNT_WINDOW_H
 #define SLAB_REGISTRY_COUNT_WINDOW_H
@@ -32,13 +31,14 @@
 #include "rseq.h"
 #include "tally.h"
 
-/* Is this allocation to be popped and counted, and nothing else? */
+/* Must this allocation be counted, but go through the slow path for no other reason? */
 static inline bool count_is_light(const struct slab_cache *cache)
 {
 	return cache_gate_is_only(cache, GATE_COUNT);
 }
 
-/* An allocation in a window, if the fast path would have served it; else NULL. */
+/* In a window: allocate as the fast path would, and count. NULL: the fast path would have
+ * failed. */
 static inline void *count_pop(struct slab_cache *cache)
 {
 	void *obj;
@@ -46,12 +46,12 @@ static inline void *count_pop(struct slab_cache *cache)
 	if (!rseq_pop(&cache->cpu_slots, cpu_rseq_offset, &obj) &&
 	    !rseq_lifo_pop(&cache->cpu_slots, &cache->cpu_lifos, cpu_rseq_offset, &obj))
 		return NULL;
-	/* It may have moved to another CPU since: one lost count in a million. */
+	/* The thread may have moved to another CPU since. That loses one count in a million. */
 	cpu_tally(&cpu_slot(cache->cpu_slots, cpu_rseq_number())->counted);
 	return obj;
 }
 
-/* n allocations off the fast path. */
+/* Count n allocations off the fast path. */
 static inline void count_slow(struct slab_cache *cache, size_t n)
 {
 	int cpu = cpu_engine->cpu();
@@ -61,29 +61,29 @@ static inline void count_slow(struct slab_cache *cache, size_t n)
 		n);
 }
 
-/* What being counted costs a thread that allocates. */
+/* The cost of counting to a thread that allocates. */
 struct count_cost {
-	double us;        /* for each allocation */
-	double share_max; /* … and the most of its time, when it does nothing else */
+	double us;        /* microseconds for each allocation */
+	double share_max; /* the largest fraction of time: of a thread that only allocates */
 };
 
 /*
- * Count all caches for `us` microseconds from now on, or for as long as was requested
- * before. `measure` is called once a second, with registry_lock; it leaves the cost as it
- * is where it cannot be measured. By the thread that serves the control socket, as
- * count_tick().
+ * Count all caches for `us` microseconds from now on, or until the end of an earlier request if
+ * that is later. `measure` is called once a second, with registry_lock; it leaves the cost
+ * unchanged if the cost cannot be measured. Only the thread that serves the control socket calls
+ * this function and count_tick().
  */
 void count_start(uint64_t us, void (*measure)(struct count_cost *cost));
-/* Opens and closes windows. */
+/* Open and close windows. */
 void count_tick(void);
-/* Microseconds from one count_tick() to the next; 0: none is needed. Any thread. */
+/* Microseconds between calls of count_tick(); 0: no calls are needed. Any thread. */
 long count_period(void);
 /* Is a window open? Then GATE_COUNT keeps allocations off the fast path. */
 bool count_is_open(const struct slab_cache *cache);
-/* The cache is about to be destroyed: add up what is not yet, and close its window.
- * With registry_lock; takes flush_lock. */
+/* Add up the counts of a cache that is about to be destroyed, and close its window. The caller
+ * holds registry_lock; the function takes flush_lock. */
 void count_close(struct slab_cache *cache);
-/* In the child of a fork no client has requested counting yet. */
+/* In the child of a fork: stop counting, because no client of this process has requested it. */
 void count_after_fork_child(void);
 
 #endif /* SLAB_REGISTRY_COUNT_WINDOW_H */

@@ -5,7 +5,7 @@
 
 #include "config/fail.h"
 
-/* reserve_fill.c needs the gates and its count in one total order. */
+/* reserve_update_gate() needs the gates and the reserve's count in one total order. */
 void cache_gate_set(struct slab_cache *cache, enum cache_gate gate, bool on)
 {
 	unsigned gates = on ? cache->gates | gate : cache->gates & ~(unsigned)gate;

@@ -2,11 +2,10 @@
 /*
  * Gates: the reasons to keep a cache's allocations off the fast path.
  *
- * The fast path reads cache->slots and nothing else. Those are the cache's own slots when
- * no gate is set; otherwise they are empty slots, and each allocation comes to
- * slab_alloc_requested(). A feature sets and clears its own gate, and no feature looks at
- * another one. Frees have no gates: a tag of the slab sends them off the fast path
- * (core/slab.h).
+ * The fast path reads cache->slots and nothing else. Without a gate these are the cache's own
+ * slots. With a gate they are slots that are always empty, so each allocation goes to
+ * slab_alloc_requested(). Each feature sets and clears its own gate only. Frees have no gates: a
+ * tag of the slab keeps them off the fast path (core/slab.h).
  */
 #ifndef SLAB_REGISTRY_GATE_H
 #define SLAB_REGISTRY_GATE_H
@@ -16,15 +15,15 @@
 #include "core/cache.h"
 
 enum cache_gate {
-	GATE_ZERO = 1,    /* SLAB_ZERO: objects are zeroed; set at creation */
-	GATE_DEBUG = 2,   /* debug flags, fault injection's among them (switch.c) */
-	GATE_SAMPLE = 4,  /* an allocation may be due between guard pages (sample.c) */
-	GATE_COUNT = 8,   /* a window of counting is open (count_window.c) */
-	GATE_RESERVE = 16 /* objects are missing in the reserve (reserve.h) */
+	GATE_ZERO = 1,    /* SLAB_ZERO: allocations zero objects; set at creation */
+	GATE_DEBUG = 2,   /* the cache has debug flags, or fault injection (switch.c) */
+	GATE_SAMPLE = 4,  /* the next allocation may be a sample (sample.c) */
+	GATE_COUNT = 8,   /* a counting window is open (count_window.c) */
+	GATE_RESERVE = 16 /* the reserve is short (reserve.h) */
 };
 
-/* Set or clear a gate. Under flush_lock, which keeps a gate and what its feature records
- * beside it together. */
+/* Set or clear a gate. The caller holds flush_lock, which keeps the gate consistent with the
+ * data of its feature. */
 void cache_gate_set(struct slab_cache *cache, enum cache_gate gate, bool on);
 
 static inline bool cache_gate_is_set(const struct slab_cache *cache, enum cache_gate gate)
@@ -38,7 +37,7 @@ static inline bool cache_gate_is_only(const struct slab_cache *cache, enum cache
 	return __atomic_load_n(&cache->gates, __ATOMIC_RELAXED) == (unsigned)gate;
 }
 
-/* cpu_slots_create(), which fault injection can make fail. */
+/* cpu_slots_create(), with fault injection. */
 char *slots_create(void);
 
 #endif /* SLAB_REGISTRY_GATE_H */

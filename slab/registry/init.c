@@ -51,10 +51,8 @@ static void init_once(void)
 	cancel_restore(cancel);
 }
 
-/*
- * What it looks for and does not find is not the caller's business. Where libslab is
- * malloc, what the C library allocates for init_once() comes back here.
- */
+/* Initialization reports no errors to its caller: errno keeps its value. If libslab is malloc,
+ * an allocation of the C library during init_once() calls slab_init() again. */
 bool slab_init(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A hash table with linear probing, at most half full. An entry has the hash of a name and the
- * cache that the name belongs to, which knows its names. A removal moves the entries behind it
- * up, so there are no marks of removed ones.
+ * cache, which has the name itself. A removal moves up the entries behind it, so the table needs
+ * no marks for removed entries.
  */
 #include "registry/name_table.h"
 #include "core/cache.h"
@@ -74,7 +74,8 @@ void name_table_add(const char *name, struct slab_cache *cache)
 	count++;
 }
 
-/* Is the entry at `i` still found when it stands at `to`, which is before it? */
+/* May the entry at `i` move to `to`, which is before it? Only if a search still finds it
+ * there. */
 static bool may_move(uint32_t i, uint32_t to)
 {
 	const uint32_t home = entries[i].hash & (room - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which cache a name belongs to, of names and aliases alike. All under registry_lock. */
+/* Finds the cache of a name or an alias. registry_lock protects the table. */
 #ifndef SLAB_REGISTRY_NAME_TABLE_H
 #define SLAB_REGISTRY_NAME_TABLE_H
 
@@ -7,15 +7,16 @@
 
 struct slab_cache;
 
-/* Is this its name or one of its aliases? With registry_lock, or of a copy. */
+/* Is this the cache's name or one of its aliases? The caller holds registry_lock, or passes a
+ * copy of the cache. */
 bool cache_is_called(const struct slab_cache *cache, const char *name);
-/* Makes room for one more name; false: no memory. */
+/* Make room for one more name. false: there is no memory. */
 bool name_table_reserve(void);
-/* After name_table_reserve(). The cache is called so already (cache_is_called()). */
+/* Add a name after name_table_reserve(). The cache must already have it (cache_is_called()). */
 void name_table_add(const char *name, struct slab_cache *cache);
-/* The name is the cache's. */
+/* Remove a name that the cache has. */
 void name_table_remove(const char *name, const struct slab_cache *cache);
-/* NULL: there is none. */
+/* Returns NULL if no cache has the name. */
 struct slab_cache *name_table_find(const char *name);
 
 #endif /* SLAB_REGISTRY_NAME_TABLE_H */

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Protects the list, names and aliases, and the memory of destroyed caches. */
+/* Protects the list, the names and aliases, and the memory of destroyed caches. */
 pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;

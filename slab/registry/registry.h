@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of caches.
+ * The list of caches, and pins on them.
  *
- * Pins: a cache that is pinned is not destroyed.
+ * Work that may take long or calls the application runs on a pinned cache (cache_pin(),
+ * cache_unpin()) and not under registry_lock, so that meanwhile caches can be created and the
+ * process can fork. slab_cache_destroy() waits for the pins of other threads. A thread that has
+ * pinned a cache and destroys it from a callback gets an error: it would wait for itself.
  *
- * Work that may take long, or runs the application's code, is done on a pinned cache
- * (cache_pin(), cache_unpin()) and not under registry_lock, so that caches can be
- * created, and the process can fork, meanwhile. slab_cache_destroy() waits for the pins
- * of others; a thread that has pinned the cache itself, and destroys it from a callback,
- * is refused: it would wait for itself.
- *
- * Pins are for threads that end what they do; a thread remembers its own. In the child
- * of a fork the pins of other threads are gone with them.
+ * Only work that ends may hold a pin. A thread remembers its own pins; in the child of a fork
+ * the pins of other threads are gone.
  */
 #ifndef SLAB_REGISTRY_REGISTRY_H
 #define SLAB_REGISTRY_REGISTRY_H
@@ -24,49 +21,50 @@
 
 extern pthread_mutex_t registry_lock;
 extern struct slab_cache *registry_first;
-extern uint64_t registry_changes; /* a sequence counter: odd while the list is being changed */
+extern uint64_t registry_changes; /* a sequence counter: odd while a thread changes the list */
 
-/* Append a cache to the list, after name_table_reserve(), and take it off again. With
+/* Append a cache to the list, after name_table_reserve(); remove it. The caller holds
  * registry_lock. */
 void registry_add(struct slab_cache *cache);
 void registry_remove(struct slab_cache *cache);
-/* The list of caches and their names change between these two, with registry_lock. A
- * thread that reads the list without the lock, in this process or from another one, compares
- * registry_changes before and after. */
+/* Changes of the list and of names stand between these two, with registry_lock. A reader without
+ * the lock, in this process or another, compares registry_changes before and after. */
 void registry_write_begin(void);
 void registry_write_end(void);
-/* With registry_lock. A handle that was destroyed is not registered any more: its memory stays
- * readable, and has no magic until another cache takes it (cache/handles.c). */
+/* Is this the handle of a cache? The caller holds registry_lock. The handle of a destroyed cache
+ * stays readable and has no magic until another cache reuses it (cache/handles.c). */
 bool cache_is_registered(const struct slab_cache *cache);
 
 /* --- pins -------------------------------------------------------------------------------- */
 
 /*
- * registry_next_pinned: all caches, one after the other: unpins `cache` and pins the one behind it;
- * NULL: the first. NULL: that was the last, or, unless `wait`, the registry is locked
- * for long.
+ * registry_next_pinned: iterate over all caches. Unpins `cache` and pins the next one; cache
+ * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, or,
+ * unless `wait`, if another thread holds registry_lock for too long.
  */
 struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
 
-/* The first cache for which `is_it` says so, pinned; NULL: none. Those that are being
- * destroyed are passed over by both. */
+/* Find and pin the first cache for which `is_it` returns true. Skips caches that are being
+ * destroyed. NULL: there is none. */
 struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
 					void *arg);
 
 /*
- * pin_wait: before a cache is destroyed, with registry_lock. 0: it is not pinned, and
- * the lock is still held. Otherwise the lock is free: EAGAIN: it was pinned, and
- * is to be looked at again; EBUSY: this thread has pinned it.
+ * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.
+ * 0: the cache is not pinned, and the lock is still held. EAGAIN: it was pinned; the lock is
+ * free, and the caller looks up the cache again. EBUSY: this thread has pinned it; the lock is
+ * free.
  */
 int pin_wait(struct slab_cache *cache);
 
 /*
- * pin_dying: behind pin_wait(), with registry_lock: the cache is pinned for its destruction,
- * and by no other thread, until that ends. In the child of a fork that of another thread ends.
+ * pin_dying: after pin_wait(), with registry_lock: pin the cache for its destruction, so that no
+ * other thread pins it until that ends; or end that. In the child of a fork the destruction by
+ * another thread has ended.
  */
 void pin_dying(struct slab_cache *cache, bool dying);
 
-/* In the child, for each cache: only this thread's pins are left. */
+/* In the child of a fork, for each cache: drop the pins of other threads. */
 void pin_after_fork_child(struct slab_cache *cache);
 
 #endif /* SLAB_REGISTRY_REGISTRY_H */

@@ -8,7 +8,7 @@
 
 #define OBJECTS_MAX ((size_t)1 << 40)
 
-/* How many there are, and how many there are to be, is in cache->memory, for all to see. */
+/* The store. Its capacity and the number of objects are in cache->memory, for statistics. */
 struct cache_reserve {
 	pthread_mutex_t lock;
 	void *obj[];
@@ -47,9 +47,9 @@ bool reserve_is_short(const struct slab_cache *cache)
 }
 
 /*
- * A thread that takes an object stores the count and then reads the gate; a thread that sets
- * the gate does it the other way round, all in one total order: the last of them sees what is
- * wrong.
+ * A thread that takes an object stores the count and then reads the gate. A thread that sets the
+ * gate stores the gate and then reads the count. All four accesses are in one total order, so
+ * the later thread sees and corrects a wrong gate.
  */
 void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *))
 {
@@ -120,7 +120,8 @@ bool reserve_map(struct slab_cache *cache)
 	if (!reserve)
 		return false;
 	pthread_mutex_init(&reserve->lock, NULL);
-	/* A fork holds this lock, and that of every reserve. */
+	/* A fork takes the lock of every reserve. It holds flush_lock, so it sees either no
+	 * reserve or an initialized one. */
 	pthread_mutex_lock(&cache->flush_lock);
 	cache->reserve = reserve;
 	pthread_mutex_unlock(&cache->flush_lock);

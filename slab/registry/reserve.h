@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reserves: objects for work that must not fail (args.reserve).
+ * Reserves: objects for allocations that must not fail (args.reserve).
  *
- * They are allocated when the cache is created, and kept aside, constructed: objects in
- * use for all that works on slabs, so that no thread gives their memory away, whatever
- * becomes of their slabs' debug flags. Only statistics and slab_cache_destroy() know that they
- * are unused. Their list stands in memory that was mapped with them; nothing has to
- * be allocated to take one.
+ * The creation of a cache allocates the objects of its reserve and keeps them, constructed. To
+ * all code that works on slabs they are in use, so no thread returns their memory, even if debug
+ * flags change. Only statistics and slab_cache_destroy() treat them as unused. Their list is in
+ * memory that was mapped at creation, so taking one needs no memory.
  *
- * An allocation takes one when everything else has failed. From then on the reserve is
- * short, and what can be allocated belongs to it first: its *gate* sends all allocations
- * through the slow path, where each one fills the reserve before it serves itself. So a
- * reserve of N serves N allocations that would have failed, one after the other or from
- * N threads at once, and then as many as memory came free for.
+ * An allocation takes an object when everything else has failed. Then the reserve is short, and
+ * GATE_RESERVE (gate.h) sends all allocations through the slow path. There each allocation
+ * refills the reserve before it serves itself. So a reserve of N serves N allocations that would
+ * have failed, by one thread or by N threads at once, and afterwards as many as memory came free
+ * for.
  *
- * A list under a lock of its own, behind which no other is taken. GATE_RESERVE (gate.h) is
- * set under flush_lock: the thread waits for that lock as long as an allocation may. To
- * clear the gate, a thread only tries the lock: the next allocation off the fast path
- * corrects a wrong gate, and while it is set all allocations are off the fast path.
+ * The list has a lock, under which no other lock is taken. A thread sets the gate under
+ * flush_lock, for which it waits as long as an allocation may. To clear the gate, it only tries
+ * that lock: while the gate is set all allocations take the slow path, and the next one corrects
+ * a wrong gate.
  *
- * In a cache with debug flags a free looks whether the object is in the reserve: it would be
- * a double free, of an object that its slab has for allocated.
+ * In a cache with debug flags a free checks whether the object is in the reserve. If so, it is a
+ * double free, although the slab has the object as allocated.
  */
 #ifndef SLAB_REGISTRY_RESERVE_H
 #define SLAB_REGISTRY_RESERVE_H
@@ -29,21 +28,23 @@
 #include <stdbool.h>
 
 struct slab_cache;
-/* The memory of a new cache's reserve, of memory.reserve objects: false, and ENOMEM. */
+/* Map the store of a new cache's reserve, for memory.reserve objects. false and ENOMEM: there is
+ * no memory. */
 bool reserve_map(struct slab_cache *cache);
-/* The memory goes; the reserve is empty. */
+/* Unmap the store of an empty reserve. */
 void reserve_destroy(struct slab_cache *cache);
-/* false: it is full. */
+/* Put an object into the reserve. false: the reserve is full. */
 bool reserve_put(struct slab_cache *cache, void *obj);
-/* NULL: it is empty, or there is none. */
+/* Take an object. NULL: the reserve is empty, or the cache has none. */
 void *reserve_get(struct slab_cache *cache);
-/* Set or clear the gate when it is wrong and `lock` takes flush_lock. */
+/* Set or clear the gate if it is wrong. `lock` locks or tries flush_lock; if that fails, the
+ * gate stays wrong. */
 void reserve_update_gate(struct slab_cache *cache, bool (*lock)(pthread_mutex_t *));
-/* Are objects missing? */
+/* Are objects missing in the reserve? */
 bool reserve_is_short(const struct slab_cache *cache);
-/* Is it in the reserve? */
+/* Is the object in the reserve? */
 bool reserve_holds(struct slab_cache *cache, const void *obj);
-/* Held over fork. */
+/* A fork holds the reserve's lock. */
 void reserve_lock(struct slab_cache *cache);
 void reserve_unlock(struct slab_cache *cache);
 
