@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a check saw, copied under the node's lock: bug_report.c makes a report of it. */
+/* Copying the data of a problem under the node's lock. bug_report.c makes a report of it later,
+ * without locks. */
 #include "bug/bug_info.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
@@ -18,9 +19,9 @@
 /* --- copying, under the node's lock --------------------------------------------- */
 
 /*
- * Copy memory of which some may be inaccessible: how many bytes there were. The
- * kernel does it, which neither faults nor minds what memory checkers forbid.
- * Where it is not allowed to, all but guarded slabs can be read anyway.
+ * Copy memory that may be partly inaccessible; returns the number of bytes copied. The kernel
+ * copies, so no fault occurs and memory checkers do not object. If the system call is forbidden,
+ * memory is read directly, except that of guarded slabs.
  */
 static size_t copy_bytes(char *to, const char *from, size_t len, bool guarded)
 {
@@ -38,8 +39,8 @@ static size_t copy_bytes(char *to, const char *from, size_t len, bool guarded)
 	return len;
 }
 
-/* Where to begin when `room` of the bytes in [start, end) can be shown: before the
- * damage, when that lies here. */
+/* The first byte to show if only `room` bytes of [start, end) can be shown: a little before the
+ * damage if the damage lies here, else `start`. */
 static const char *dump_start(const char *start, const char *end, const char *damage, size_t room)
 {
 	size_t len = (size_t)(end - start), skip, last;
@@ -66,7 +67,7 @@ static void dump_copy(struct bug_info *bug, struct dump *dump, char *bytes, size
 	len = (size_t)(end - from) < room ? (size_t)(end - from) : room;
 	dump->start = from;
 	dump->len = (unsigned)copy_bytes(bytes, from, len, guarded);
-	/* What surrounds a guarded object is no object's. */
+	/* Omitted bytes around a guarded object are not counted: they belong to no object. */
 	if (dump->len == len && !guarded)
 		dump->more = (unsigned)((size_t)(end - start) - len);
 }
@@ -117,7 +118,7 @@ void bug_info_detected(struct bug_info *bug, const void *caller)
 	track_fill(&bug->detected, caller);
 }
 
-/* A record's or freelist's object: NULL when it names none. */
+/* The object of a freelist entry; NULL if the entry names no object. */
 static const char *listed_object(const struct slab *slab, unsigned index_plus_1)
 {
 	if (!index_plus_1 || index_plus_1 > slab->objects)
@@ -152,7 +153,7 @@ void bug_info_slab(struct bug_info *bug, const struct slab *slab)
 		slab_with_debug_flags(bug, slab);
 }
 
-/* The bytes before the object: `zone` of them are its own. */
+/* Copy the bytes before the object. `zone` of them are its left red zone. */
 static void copy_before(struct bug_info *bug, size_t zone)
 {
 	size_t before = bug->offset < BUG_DUMP_LINE ? bug->offset : BUG_DUMP_LINE;
@@ -192,7 +193,7 @@ static void object_with_debug_flags(struct bug_info *bug, const struct slab *sla
 	const struct debug_object *record = debug_record(slab, index);
 	const char *object = debug_object_at(slab, index), *end = object + debug->object_size;
 	const char *next = object - debug->red_left + slab_size(slab);
-	/* All that is around a guarded object is red zone. */
+	/* Everything around a guarded object is red zone. */
 	const char *inuse = debug->guarded ? next : object + debug->inuse;
 
 	bug->object = object;

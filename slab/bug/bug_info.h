@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The data about a problem that a check found, copied under the node's lock, so that the
- * report can be composed and written without a lock.
- */
+/* The data of a problem that a check has found. It is copied under the node's lock, so that the
+ * report can be formatted and written without a lock. */
 #ifndef SLAB_DEBUG_BUG_INFO_H
 #define SLAB_DEBUG_BUG_INFO_H
 
@@ -15,8 +13,8 @@
 #include "report/report.h"
 #include "report/track.h"
 
-/* Bytes of memory that a report shows: of an object, and around it. */
-#define BUG_DUMP_LINE ((size_t)16) /* bytes that one line of a dump shows */
+/* How many bytes of an object, and around it, a report shows. */
+#define BUG_DUMP_LINE ((size_t)16) /* bytes in a line of a dump */
 #define BUG_DUMP_OBJECT 128
 #define BUG_DUMP_EDGE 32
 #define BUG_DUMP_BEFORE 16
@@ -25,65 +23,63 @@
 struct dump {
 	const char *start;
 	unsigned len;  /* 0: nothing to show */
-	unsigned more; /* omitted bytes of the same kind */
+	unsigned more; /* number of omitted bytes of the same kind */
 };
 
 struct bug_info {
 	enum slab_problem problem;
 	const char *cache;
 	char reason[160];
-	/* the damaged bytes: none when first is NULL */
+	/* the damaged bytes; first NULL: none */
 	const char *first, *last;
 	uint8_t found, expected;
-	/* the slab: none when NULL */
+	/* the slab; NULL: none */
 	const struct slab *slab;
 	uint64_t debug_flags;
 	unsigned objects, used;
-	bool lists_free;      /* it has debug flags: freelist and next_free are known */
-	const char *freelist; /* its first free object */
-	/* the object: none when NULL */
+	bool lists_free;      /* a debug slab: freelist and next_free are known */
+	const char *freelist; /* first free object of the slab */
+	/* the object; NULL: none */
 	const char *object;
 	size_t object_size, requested, offset;
 	const char *next_free;
-	bool tracks; /* the slab has U */
+	bool tracks; /* a slab with SLAB_STORE_USER: `allocated` and `freed` are set */
 	struct track allocated, freed;
-	struct track detected; /* empty: not known */
+	struct track detected; /* the thread that found the problem; empty: not known */
 	bool has_red_zone;
 	struct dump before, body, red_zone, padding;
 	char bytes_before[BUG_DUMP_BEFORE], bytes_body[BUG_DUMP_OBJECT];
 	char bytes_red_zone[BUG_DUMP_EDGE], bytes_padding[BUG_DUMP_EDGE];
-	/* further text, and repairs */
+	/* an additional line, and repairs */
 	char note[160];
 	unsigned fixes;
 	char fix[2][160];
 };
 
-/* Begin one about a cache, whose name must stay valid. */
+/* Begin a problem of a cache, whose name must stay valid. */
 void bug_info_begin(struct bug_info *bug, enum slab_problem problem, const char *cache,
 		    const char *reason, ...) __attribute__((format(printf, 4, 5)));
-/* The damaged bytes, inclusive. */
+/* Set the range of damaged bytes; `last` is included. */
 void bug_info_damage(struct bug_info *bug, const char *first, const char *last, uint8_t expected);
 /*
- * Copy the data of a slab (with or without debug flags) and of one of its objects, if the
- * object is readable and inside the slab. Call it under the lock, after bug_info_damage(),
- * which selects the shown part of a long object. slab_none: no slab.
+ * Copy the data of a slab, with or without debug flags, and of one of its objects, if the object
+ * is readable and lies in the slab. Call this under the lock and after bug_info_damage(), which
+ * selects the part of a long object that is shown. slab_none: there is no slab.
  */
 void bug_info_slab(struct bug_info *bug, const struct slab *slab);
 void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned index);
-/* The same for a large allocation of `size` bytes with red zones. */
+/* Copy the data of a large allocation of `size` bytes with red zones. */
 void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size);
-/* The calling thread detected it, in a function called from `caller`. */
+/* Record that the calling thread found the problem, in a function called from `caller`. */
 void bug_info_detected(struct bug_info *bug, const void *caller);
-/* One more line. */
+/* Set the additional line. */
 void bug_info_note(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* "FIX cache: …": a repair; two at most. */
+/* Add a repair, "FIX cache: …". A report has two at most. */
 void bug_info_fix(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/*
- * Report it, with no lock held. errno is unchanged. Async-signal-safe; uses little stack,
- * since a signal handler's may be small.
- */
+/* Write the report. The caller holds no lock. errno keeps its value. Async-signal-safe; uses
+ * little stack, because that of a signal handler may be small. */
 void bug_info_report(const struct bug_info *bug);
 
 #endif /* SLAB_DEBUG_BUG_INFO_H */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report of what a check saw (bug_info.c), without locks, in the shape that SLUB's
- * reports have:
+ * Formatting a problem (bug_info.c) as a report, without locks, in the form of SLUB's reports:
  *
  *   BUG entry: Right Redzone overwritten    what is wrong
  *   0x…-0x… @offset=64. First byte …        where
- *   Allocated in …, Freed in …              its users, with stacks
+ *   Allocated in …, Freed in …              threads and stacks of both
  *   Detected in …                           the thread that found it
- *   Slab 0x…, Object 0x…                    in what it lies
+ *   Slab 0x…, Object 0x…                    the slab and the object
  *   Redzone, Object, Redzone, Padding       the bytes around the damage
- *   FIX entry: …                            what was done about it
+ *   FIX entry: …                            the repair
  *
- * A report is one write of at most REPORT_MAX bytes, and one screen: inner
- * frames stay, outer ones are left out until the rest fits.
+ * A report is one write of at most REPORT_MAX bytes and fits on a screen. Outer frames of stacks
+ * are left out until it does.
  */
 #include "bug/bug_info.h"
 #include "base/cancel.h"
@@ -32,20 +31,20 @@
 #include <string.h>
 
 #define SCREEN_LINES 45u
-#define STACK_FRAMES 8u    /* shown of a stack */
-#define DETECTED_FRAMES 6u /* the way to the misuse is mostly short */
+#define STACK_FRAMES 8u    /* most frames of a stack */
+#define DETECTED_FRAMES 6u /* fewer: the misuse is usually near the top */
 
 struct stack {
 	const char *verb;
 	struct slab_track track;
 	bool aged;
 	unsigned shown;
-	char (*text)[SYMBOL_TEXT]; /* of the frames that are shown */
+	char (*text)[SYMBOL_TEXT]; /* of the shown frames */
 };
 
 enum { STACK_ALLOCATED, STACK_FREED, STACK_DETECTED, STACKS };
 
-/* What takes too much room for a small stack. */
+/* Data that is too large for a small stack. */
 struct work {
 	struct report report;
 	struct stack stack[STACKS];
@@ -134,7 +133,7 @@ static const char *debug_flags_text(uint64_t debug_flags, char text[8])
 	return text;
 }
 
-/* " fp=0x…" where the allocator knows the next free object. */
+/* " fp=0x…" if the next free object is known, else "". */
 static const char *fp_text(const struct bug_info *bug, const char *object, char text[32])
 {
 	text[0] = '\0';
@@ -219,7 +218,7 @@ static bool fits_a_screen(const struct report *report)
 	return !report->full && lines <= SCREEN_LINES;
 }
 
-/* Without a single frame the rest always fits. */
+/* Add everything after the head. With no frames at all it always fits. */
 static void add_rest(struct work *work, const struct bug_info *bug)
 {
 	struct report *report = &work->report;
@@ -265,7 +264,7 @@ static void work_report(struct work *work, const struct bug_info *bug)
 	report_emit(&work->report);
 }
 
-/* When there is no memory any more, any stack has to do. */
+/* There is no memory to map, so the data goes on the stack, whatever its size. */
 static SLAB_SLOWPATH void report_on_stack(const struct bug_info *bug)
 {
 	struct work work;

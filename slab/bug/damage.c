@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of an object's slot that changed and must not: described, and put right as SLUB does. */
+/* Describing damaged bytes, and restoring them as SLUB does. */
 #include <slab/debug.h>
 #include <slab/slab.h>
 

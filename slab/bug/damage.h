@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Damaged bytes of an object and its surroundings. */
+/* Damage: bytes of an object's place in a debug slab that changed and should not have. */
 #ifndef SLAB_BUG_DAMAGE_H
 #define SLAB_BUG_DAMAGE_H
 
@@ -9,13 +9,14 @@
 #include "bug/layout.h"
 #include "core/cache.h"
 
-/* Check one object. false: it was damaged; the damage is repaired and described. */
+/* Check one object. false: it was damaged, and the function has described and repaired the
+ * damage. */
 bool debug_check_object(struct slab_cache *cache, struct slab *slab, unsigned index,
 			struct bug_info *bug);
-/* Describe damage: what and where; and repair it. */
+/* Describe damage; repair it. */
 void damage_begin_bug_info(const struct damage *damage, const char *cache, struct bug_info *bug);
 void damage_repair(const struct damage *damage, struct bug_info *bug);
-/* Both, of an object. Under the lock of the slab. */
+/* Describe and repair damage of an object. The caller holds the slab's lock. */
 void debug_describe_damage(struct slab_cache *cache, struct slab *slab, unsigned index,
 			   const struct damage *damage, struct bug_info *bug);
 

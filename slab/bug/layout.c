@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands where in a debug slab, and whether it still does.
+ * The layout of debug slabs, and checks of their bytes.
  *
- * Sizes follow SLUB (calculate_sizes()), with two differences. Nothing that the
- * allocator needs lies between the objects, so there is neither a free pointer
- * nor a track to make room for; and the right red zone has 8 bytes at least,
- * where SLUB takes whatever alignment left over.
+ * Sizes follow SLUB (calculate_sizes()), with two differences. Nothing that the allocator needs
+ * lies between the objects, so there is no room for a free pointer or a track. The right red
+ * zone has at least 8 bytes, where SLUB uses what alignment leaves over.
  *
  * An object of a cache with a constructor keeps its constructed state while it is free, so it
- * cannot be poisoned. With P a copy of it stands beside the slab instead, and the free object
- * must not differ. Objects of a type-safe cache have neither: readers may still write to them.
+ * cannot be poisoned. With P a copy of it is kept beside the slab instead, and the free object
+ * must equal the copy. Objects of a type-safe cache have neither, because readers may still
+ * write to them.
  */
 #include "bug/layout.h"
 #include "base/round.h"
@@ -24,7 +24,8 @@
 #define WORD ((size_t)8)
 #define ALIGN_MAX ((size_t)4096)
 
-/* slab_memalign() relies on a size's objects being aligned as the size is. */
+/* slab_memalign() relies on this: objects of caches by size are aligned to the largest power of
+ * two that divides the size. */
 static size_t object_align(const struct slab_cache *cache)
 {
 	size_t natural = cache->object_size & -cache->object_size;
@@ -35,9 +36,9 @@ static size_t object_align(const struct slab_cache *cache)
 }
 
 /*
- * Red zones may make objects fit better into a larger slab than the cache has without them. Where
- * its limit is smaller, they have to do with less: a limit holds one slab at least, and debugging
- * must not make every allocation fail.
+ * With red zones, objects may suit a larger slab than the cache has without them. If the cache's
+ * limit does not allow that slab, a smaller one must suffice. A limit holds at least one slab
+ * without red zones, and debugging must not make every allocation fail.
  */
 static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t size)
 {
@@ -49,7 +50,8 @@ static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t s
 	return shift;
 }
 
-/* A tool forbids what Z and P could only look at later. */
+/* Under a tool there are red zones too, but without a pattern: the tool makes them inaccessible,
+ * and so finds at once what Z and P would find later. */
 void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct debug_layout *layout)
 {
 	size_t align = object_align(cache), size = round_up(cache->object_size, WORD);
@@ -61,7 +63,7 @@ void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct d
 		layout->red_left = (uint32_t)round_up(WORD, align);
 	}
 	layout->size = round_up(layout->red_left + size, align);
-	/* Padding is what P watches; otherwise all of it is red zone. */
+	/* P fills and checks the padding. Without P all of it belongs to the red zone. */
 	if (red && !(debug_flags & SLAB_POISON))
 		size = layout->size - layout->red_left;
 	layout->inuse = (uint32_t)size;
@@ -92,8 +94,8 @@ uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t deb
 
 #define REGIONS_MAX 6u
 
-/* Calls for each stretch of an object's place that must hold one value, as the
- * object is now: how many were put into region[]. */
+/* Fill region[] with the parts of an object's place that must hold a known value in the object's
+ * present state. Returns their number. */
 static unsigned object_regions(const struct slab *slab, unsigned index, struct region *region)
 {
 	const struct slab_debug *debug = slab->debug;
@@ -148,7 +150,8 @@ void debug_fill(const struct slab *slab, unsigned index)
 		else
 			memset(r->start, r->value, (size_t)(r->end - r->start));
 	}
-	/* An object that is handed out is poisoned already; its end may be nearer. */
+	/* An allocated object keeps its poison, but its end may be nearer, at the requested
+	 * size. */
 	if (debug->poisons && record->state != OBJECT_FREE && record->requested)
 		debug_object_at(slab, index)[record->requested - 1] = (char)POISON_END;
 }
@@ -167,7 +170,7 @@ static bool is_whole(const struct region *region)
 
 	if (region->copy)
 		return memcmp(first, region->copy, len) == 0;
-	/* Every byte is like the one before: as fast as memory is compared. */
+	/* If each byte equals the one before, memcmp() compares the region at full speed. */
 	return !len || ((uint8_t)*first == region->value && memcmp(first, first + 1, len - 1) == 0);
 }
 

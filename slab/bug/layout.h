@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The layout of a debug slab: its regions, their expected bytes, and damage to them. */
+/* The layout of a debug slab: its regions, the bytes expected in them, and damage to them. */
 #ifndef SLAB_DEBUG_LAYOUT_H
 #define SLAB_DEBUG_LAYOUT_H
 
@@ -14,13 +14,13 @@ struct slab_cache;
 
 struct debug_layout {
 	uint64_t debug_flags;     /* debug_flags_of_layout() */
-	size_t size;              /* object to object */
+	size_t size;              /* bytes from object to object */
 	uint32_t inuse, red_left; /* as in struct slab_debug */
 	unsigned slab_shift, objects, stride;
 	bool poisons, copies; /* as in struct slab_debug */
 };
 
-/* Those of DEBUG_FLAGS_LAYOUT that a slab has when its cache has these debug flags. */
+/* The flags of DEBUG_FLAGS_LAYOUT that new slabs get from a cache with these debug flags. */
 static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 {
 	if (debug_flags & DEBUG_FLAG_TOOL)
@@ -29,16 +29,16 @@ static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 }
 void debug_layout(const struct slab_cache *cache, uint64_t debug_flags,
 		  struct debug_layout *layout);
-/* `debug_flags` without those that enlarge the cache's slabs: the flag O of SLAB_DEBUG. */
+/* `debug_flags` without those that would enlarge the cache's slabs: the flag O of SLAB_DEBUG. */
 uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t debug_flags);
 
-/* A region of memory whose bytes must have one value, or equal a copy. */
+/* A region of memory. All its bytes must have one value, or equal a copy. */
 struct region {
 	enum slab_problem problem;
 	const char *what;
 	char *start, *end;
 	uint8_t value;
-	char *copy; /* NULL: the value */
+	char *copy; /* NULL: compare with `value` */
 };
 
 static inline struct region region_of(enum slab_problem problem, const char *what, char *start,
@@ -54,7 +54,7 @@ struct damage {
 	char *first, *last;
 };
 
-/* The expected byte where the damage begins. */
+/* The expected byte at the first damaged one. */
 static inline uint8_t damage_expected(const struct damage *damage)
 {
 	const struct region *region = &damage->region;
@@ -62,18 +62,18 @@ static inline uint8_t damage_expected(const struct damage *damage)
 	return region->copy ? (uint8_t)region->copy[damage->first - region->start] : region->value;
 }
 
-/* Write the bytes around an object for its present state, and its poison. */
+/* Fill the bytes around an object, and its poison, for its present state. */
 void debug_fill(const struct slab *slab, unsigned index);
-/* Copy the contents of a free object, if the slab has copies. */
+/* Copy the contents of a free object, if the slab keeps copies. */
 void debug_keep(const struct slab *slab, unsigned index);
-/* Prepare fresh memory, before its objects are filled. */
+/* Fill the memory of a fresh slab, before its objects are filled. */
 void debug_fill_slab(const struct slab *slab);
-/* The first and the last damaged byte of a region, if any. */
+/* Find the first and last damaged byte of a region. false: it is not damaged. */
 bool debug_region_damaged(const struct region *region, struct damage *damage);
-/* The first damaged region of an object, or of the slab behind its objects. */
+/* Find the first damaged region of an object, or damage behind the objects of a slab. */
 bool debug_find_damage(const struct slab *slab, unsigned index, struct damage *damage);
 bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
-/* Restore the expected bytes. */
+/* Write the expected bytes to the damaged range. */
 void debug_restore(const struct damage *damage);
 
 #endif /* SLAB_DEBUG_LAYOUT_H */
