@@ -120,8 +120,8 @@ bool reserve_map(struct slab_cache *cache)
 	if (!reserve)
 		return false;
 	pthread_mutex_init(&reserve->lock, NULL);
-	/* A fork takes the lock of every reserve. It holds flush_lock, so it sees either no
-	 * reserve or an initialized one. */
+	/* A fork takes flush_lock before the locks of reserves, so it finds either no reserve or an
+	 * initialized one. */
 	pthread_mutex_lock(&cache->flush_lock);
 	cache->reserve = reserve;
 	pthread_mutex_unlock(&cache->flush_lock);
