@@ -1,54 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Returning memory to the operating system after a time without use.
+ * Decay: returning memory to the operating system after a time without use (SLAB_DECAY_MS).
  *
- * A *pass* of maintenance runs four times in a decay time (SLAB_DECAY_MS). The passes are
- * numbered: epochs. Memory that was idle for a decay time is returned:
+ * A *pass* of maintenance runs four times in a decay time. The number of a pass is its epoch.
+ * A pass returns memory that was idle for a decay time:
  *
- *   what CPUs hold      is taken back (cache_revoke()) when no CPU used the cache since
- *                       the last pass, and listed as idle since its last use. From a
- *                       busy cache it is taken once in a decay time: the CPU soon owns
- *                       again the slabs that it works on, and those that it kept
- *                       since a peak stay listed
- *   listed slabs        get the number of the pass that finds them on their node's
- *                       list, and lose it when a thread allocates from them
- *                       (decay_begin_use()). A pass isolates those that are ripe: the
- *                       empty ones go to the page layer, min_partial or not; the others
- *                       return their pages without objects in use, and are *purged*
- *                       until an object is freed into them
- *   free slabs          of the page layer have the number of the pass after their free,
- *                       or an older one that they came with (segment.c)
+ *   slabs of CPUs       A pass revokes them (cache_revoke()) when no CPU used the cache since
+ *                       the last pass, and lists them as idle since that use. It revokes the
+ *                       slabs of a busy cache once in a decay time: the CPU soon owns the
+ *                       slabs again that it works on, and slabs that it kept since a peak
+ *                       stay listed
+ *   listed slabs        A slab gets the epoch of the pass that finds it on its node's list.
+ *                       It loses this epoch when a thread allocates from it
+ *                       (decay_begin_use()). A pass isolates the slabs whose decay time is
+ *                       over. Empty ones go to the page layer, even below min_partial. The
+ *                       others return the pages without objects in use, and count as
+ *                       *purged* until an object is freed into them
+ *   free slabs          A free slab of the page layer has the epoch of the pass after its
+ *                       free, or an older epoch that it had as a listed slab (segment.c)
  *
- * A slab that is allocated from and freed into alternately is never idle, so its memory stays.
+ * A slab that is allocated from and freed into alternately is never idle and keeps its memory.
  *
- * Pages within slabs. An isolated slab has its free objects on its own freelist, after it
- * was collected; no thread allocates from it, and a thread that frees into it writes beside
- * the objects. Objects on that freelist are unused; objects that are last-freed, in a remote
- * batch, or waiting for a grace period are not on it and count as in use. So a page whose
- * objects are all on the freelist, or were never initialized, can be returned. Its contents
- * are lost, which matters only with a constructor or destructor, or when readers may look
- * at freed objects (type-safe): such slabs keep their pages. Zeroed objects
- * (SLAB_ZERO=free) are zero on a fresh page, too. unbacked[] records such pages for the
- * statistics alone; a page fault brings them back. Objects on pages that are still backed
- * come first on the freelist afterwards.
+ * Pages within slabs. After slab_collect(), the free objects of an isolated slab are on its own
+ * freelist. No thread allocates from the slab, and a thread that frees into it does not write
+ * to the objects. Objects that are last-freed, in a remote batch, or waiting for a grace period
+ * are not on the freelist and count as in use. So a page can be returned if all its objects are
+ * on the freelist or were never initialized. Its contents are lost. Slabs of caches with a
+ * constructor or destructor, and of type-safe caches, therefore keep their pages. Zeroed
+ * objects (SLAB_ZERO=free) are zero on a fresh page, too. unbacked[] records returned pages for
+ * the statistics alone; a page fault brings them back. Afterwards the freelist has objects on
+ * backed pages first.
  *
- * Huge pages. Where the system uses them always (transparent huge pages "always"),
- * returning a part of one breaks it up, for good. That is worth it for those that are
- * mostly free. A page that is kept for this reason is checked again in the next decay time.
+ * Huge pages. Where the system always uses transparent huge pages ("always"), returning a part
+ * of a huge page breaks it up for good. A pass does that only if at least half of the huge page
+ * is free. A later pass, after another decay time, checks huge pages again that were kept.
  *
- * When there are passes. The control thread's timer runs them, or slab_maintain(), or
- * slab_control_dispatch(). Slow paths set a flag (idle_kick()), and passes end when it was
- * not set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has
- * taken back what CPUs held (which sets the flag), and has returned what was free. After
- * that, a thread that does more than to free one object per CPU sets the flag, in a slow path
- * or when it frees into a LIFO, and starts the timer again. An idle process is therefore never woken. A thread sets
- * the flag after what it did; even if it is delayed in between, passes go on for longer
- * than a decay time. The child of a fork has no control thread: it starts one with its
- * first slow path (server.c), and passes go on.
+ * When passes run. The timer of the control thread runs them, or slab_maintain(), or
+ * slab_control_dispatch(). Slow paths set a flag (idle_kick()). Passes end when the flag was not
+ * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has revoked
+ * the slabs of CPUs (which sets the flag), and has returned free memory. After that, a thread
+ * that does more than free one object per CPU sets the flag, in a slow path or when it frees
+ * into a LIFO, and starts the timer again. So an idle process is never woken. A thread sets the
+ * flag after its operation; even if the thread is delayed in between, passes go on for longer
+ * than a decay time. The child of a fork has no control thread. Its first slow path starts one
+ * (server.c), and passes go on.
  *
- * One pass runs at a time, without locks of its own: destructors run in it, while nothing
- * is locked (release.c), on caches that are pinned (registry.h). Pages are returned with no
- * lock held (isolated.h).
+ * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
+ * returns pages (isolated.h); it pins the caches that it visits (registry.h).
  */
 #include "memory/decay.h"
 #include "base/cancel.h"
@@ -76,12 +74,12 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
-static uint32_t passing; /* a pass runs */
-static bool huge_pages;  /* they are used here: as of this pass */
+static uint32_t passing; /* atomic: a pass is running */
+static bool huge_pages;  /* atomic: the system always used huge pages when the last pass began */
 
 /* --- huge pages ---------------------------------------------------------------------- */
 
-/* libslab itself never requests huge pages. */
+/* Only "always" matters: libslab never requests huge pages itself. */
 static bool huge_pages_are_always_on(void)
 {
 	char text[64] = "";
@@ -103,7 +101,7 @@ bool decay_breaks_up(size_t used, size_t bytes)
 	return used <= bytes / 2;
 }
 
-/* Of any slab, at about this moment. */
+/* Bytes in use of any slab. A snapshot: other threads may change it. */
 static size_t used_bytes(const struct slab *slab)
 {
 	unsigned objects = __atomic_load_n(&slab->objects, __ATOMIC_RELAXED);
@@ -122,7 +120,7 @@ bool decay_would_waste(const struct slab *slab)
 	char *huge = (char *)((uintptr_t)slab->cpu.base & ~(HUGE_PAGE - 1));
 	size_t used = 0;
 
-	/* The first pages of a segment cannot be accessed, so they are in no huge one. */
+	/* The first pages of a segment are inaccessible, so no huge page contains them. */
 	if (huge < segment_of(slab)->base)
 		return false;
 	for (char *at = huge; at < huge + HUGE_PAGE; at += slab_bytes(slab))
@@ -137,7 +135,7 @@ bool decay_may_discard(const struct slab *slab)
 
 /* --- pages within a slab ---------------------------------------------------------------- */
 
-/* Of a slab, UNBACKED_BYTES each. */
+/* Set the bits of a range of a slab; a unit has UNBACKED_BYTES. */
 static void set_units(uint64_t units[2], size_t first, size_t end)
 {
 	for (size_t unit = first; unit < end; unit++)
@@ -160,7 +158,7 @@ void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_
 				  os_pages((i + 1) * size) / UNBACKED_BYTES);
 }
 
-/* Runs of unused pages; the returned ones are set in unbacked[]. */
+/* Return runs of unused pages to the OS, and set them in unbacked[]. Returns their bytes. */
 static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 {
 	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
@@ -183,7 +181,7 @@ static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 	return bytes;
 }
 
-/* Free objects on unbacked pages go to the bottom of the freelist. */
+/* Move free objects on unbacked pages to the bottom of the freelist. */
 static void put_unbacked_last(struct slab *slab, const uint64_t *free_map)
 {
 	const size_t size = slab_size(slab);
@@ -202,9 +200,10 @@ static void put_unbacked_last(struct slab *slab, const uint64_t *free_map)
 }
 
 /*
- * Pages behind the objects that were made were never populated, so to speak: the next objects
- * that are made there take their page faults in one go. Free objects are handed out as they
- * are, so their pages stay populated: what is not is zero (large_calloc()).
+ * Treat unbacked pages behind the last initialized object as never populated. The thread that
+ * initializes objects there populates the pages in a batch, not with one page fault each.
+ * Pages of free objects stay `populated`: allocations take these objects as they are. Memory
+ * beyond `populated` is zero (large_calloc()).
  */
 static void forget_end(struct slab *slab)
 {
@@ -218,7 +217,7 @@ static void forget_end(struct slab *slab)
 	__atomic_store_n(&slab->populated, (uint32_t)(units * UNBACKED_BYTES), __ATOMIC_RELAXED);
 }
 
-/* The application relies on the contents of its free objects. */
+/* Does the application rely on the contents of free objects? */
 static bool keeps_contents(const struct slab_cache *cache)
 {
 	return cache->ctor || cache->dtor || cache->flags & SLAB_TYPESAFE_BY_RCU;
@@ -226,17 +225,17 @@ static bool keeps_contents(const struct slab_cache *cache)
 
 /* --- listed slabs -------------------------------------------------------------------------- */
 
-/* One node's, of one pass, or of slab_trim(). */
+/* A walk over the listed slabs of one node, by a pass or by slab_trim(). */
 struct visit {
 	struct slab_cache *cache;
 	unsigned node;
-	bool all;     /* what is not ripe, too */
+	bool all;     /* also slabs whose decay time is not over */
 	uint32_t epoch;
 	size_t bytes; /* returned to the OS */
-	uint64_t map[SLAB_MAP_WORDS]; /* of one slab's free objects */
+	uint64_t map[SLAB_MAP_WORDS]; /* free objects of the slab that is being purged */
 };
 
-/* Under the node's lock. */
+/* Called under the node's lock. */
 static bool is_due(struct slab *slab, void *arg)
 {
 	const struct visit *visit = arg;
@@ -249,7 +248,8 @@ static bool is_due(struct slab *slab, void *arg)
 	return visit->all || decay_is_ripe(slab->idle_since, visit->epoch);
 }
 
-/* Of an isolated slab, collected, with no lock held: how many bytes were returned. */
+/* Return the unused pages of an isolated, collected slab. The caller holds no lock. Returns the
+ * number of bytes returned. */
 static size_t give_pages(struct visit *visit, struct slab *slab)
 {
 	uint64_t used[2];
@@ -260,8 +260,9 @@ static size_t give_pages(struct visit *visit, struct slab *slab)
 	return discard_pages(slab, used);
 }
 
-/* A slab in use returns its pages and is purged; for the sake of a huge page it may
- * have to come again. Its freelist changes under flush_lock: the child of a fork has it whole. */
+/* Purge a slab that has objects in use. If a huge page should stay whole, the slab keeps its
+ * pages and its idle time starts again. The freelist changes only under flush_lock, so the child
+ * of a fork never finds it half rebuilt. */
 static void purge(struct visit *visit, struct slab *slab)
 {
 	bool may = visit->all || decay_may_discard(slab);
@@ -278,7 +279,7 @@ static void purge(struct visit *visit, struct slab *slab)
 	visit->bytes += bytes;
 }
 
-/* In and out with flush_lock, without it meanwhile. */
+/* The caller holds flush_lock; this function unlocks it while pages are returned. */
 static void purge_all(struct visit *visit, struct slab *const *slabs, unsigned count)
 {
 	uint64_t mask = signals_block();
@@ -292,7 +293,7 @@ static void purge_all(struct visit *visit, struct slab *const *slabs, unsigned c
 	signals_restore(mask);
 }
 
-/* Empty slabs are released, the others purged. */
+/* Release the empty slabs and purge the others. */
 static void look(struct slab *isolated, void *arg)
 {
 	struct visit *visit = arg;
@@ -319,7 +320,7 @@ static void visit_node(struct visit *visit)
 	list_walk(&(struct list_walk){
 		.cache = visit->cache,
 		.node = visit->node,
-		/* Another thread is emptying a slab. */
+		/* While another thread defragments the cache, leave its sparse slabs alone. */
 		.sparse = !__atomic_load_n(&visit->cache->defragging, __ATOMIC_RELAXED),
 		.wants = is_due,
 		.look = look,
@@ -334,8 +335,8 @@ static uint64_t mix(uint64_t trace, uint64_t value)
 	return (trace ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-/* Whatever a CPU does to a cache moves something of this, but for frees into slabs that
- * are not its current one while all of them keep free objects. */
+/* A hash of the state of all CPUs in a cache. It changes with every use of the cache; only
+ * frees into slabs on a CPU partial list may leave it unchanged. */
 static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 {
 	uint64_t trace = 0;
@@ -363,13 +364,14 @@ static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 	return trace;
 }
 
-/* Each pass looks at another part of the busy caches. */
+/* Each pass selects another quarter of the caches, so that it visits every busy cache once in a
+ * decay time. */
 static bool is_selected(const struct slab_cache *cache, uint32_t now)
 {
 	return ((uintptr_t)cache / CPU_CACHELINE + now) % DECAY_EPOCHS == 0;
 }
 
-/* Take back what CPUs hold, if it is time. */
+/* Revoke the slabs of CPUs if the cache was idle since the last pass, or if it is its turn. */
 static void take_back(struct slab_cache *cache, uint32_t now)
 {
 	struct activity *activity = &cache->activity;
@@ -384,7 +386,7 @@ static void take_back(struct slab_cache *cache, uint32_t now)
 		return;
 	cache_revoke(cache, activity->last_epoch);
 	idle_kick();
-	/* That was not its own doing. */
+	/* The revocation changed the state, too; it must not count as use. */
 	activity->trace = trace_of(cache, &holds);
 }
 
@@ -397,7 +399,7 @@ static void visit_cache(struct slab_cache *cache, uint32_t now)
 		visit_node(&visit);
 }
 
-/* --- passes --------------------------------------------------------------------------------------- */
+/* --- passes ---------- */
 
 static void pass(void)
 {
@@ -444,7 +446,7 @@ long decay_maintain(uint64_t now)
 	return decay_is_asleep() ? -1 : decay_wait_from(now);
 }
 
-/* --- at once ------------------------------------------------------------------------------------------ */
+/* --- at once ---------- */
 
 size_t decay_trim(unsigned *ret_slabs)
 {

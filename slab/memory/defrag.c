@@ -1,53 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Moving objects together, so that slabs get empty.
+ * Defragmentation: moving objects out of sparse slabs, so that these slabs become empty.
  *
- * A node's partial slabs are taken back from the CPUs and sorted (cache_shrink()). With
- * all their objects in as few slabs as hold them, the densest ones stay where they are;
- * the others are *sparse* from now on, a list of their own (node.c), and are emptied one
- * by one, the sparsest first:
+ * The thread revokes the slabs of CPUs and sorts each node's partial list (cache_shrink()). It
+ * computes how few slabs can hold all their objects. The densest slabs stay on the partial
+ * list. The others go to the *sparse* list (node.c), and are emptied one by one, the sparsest
+ * first:
  *
  *   isolate a sparse slab · for each object in use: isolate() it, migrate() it
  *   to a free object of a dense slab, free it · release the slab when it is empty
  *
- * Only the slab that is being emptied is isolated. That makes it safe to call the
- * application about its objects, with no lock held: no other thread allocates from the slab
- * or releases it, so each of its objects is in use, or was freed since the check, which
- * isolate() must detect. Frees arrive at the remote word, as for any isolated slab, and are
- * collected at the end. All other slabs stay where allocations find them, sparse ones when
- * there is no dense one left and before fresh ones are created. So defragmentation makes no
- * allocation need more memory, and a thread that takes slabs (shrink, validation, debug flags,
- * destruction) takes sparse ones, too.
+ * Only the slab that is being emptied is isolated. So the callbacks can run with no lock held:
+ * no other thread allocates from the slab or releases it, so each of its objects is in use, or
+ * was freed since the thread checked it, which isolate() must detect. Frees go to the remote
+ * word, as for any isolated slab, and are collected at the end. Allocations find all other
+ * slabs as usual: they take sparse slabs when no dense one is left, and before they create fresh
+ * ones. So no allocation needs more memory because of defragmentation. A thread that takes
+ * slabs (shrink, validation, debug flags, destruction) takes sparse ones, too.
  *
- * Other isolated slabs are protected by flush_lock (isolated.h). No callback may be called under
- * it: a thread may wait for flush_lock while it holds a lock of the application. So
- * cache->isolated records what is isolated, and each step that changes it, or the slab's
- * freelist, is made under the lock: taking the slab, taking an object to move to, freeing
- * the object that was moved, placing the slab. The child of a fork puts the slab back and
- * lacks one object, the one that is being moved. (It lacks a batch when the fork comes while
- * a batch is taken, which is an allocation like any other.) A callback that forks goes on in
- * the child with its own slab.
+ * flush_lock protects other isolated slabs (isolated.h). It cannot be held around a callback,
+ * since another thread may wait for flush_lock while it holds a lock of the application. So
+ * cache->isolated records the isolated slab and objects. Each step that changes this record or
+ * the slab's freelist runs under flush_lock: taking the slab, taking an object to move to,
+ * freeing the object that was moved, placing the slab. The child of a fork puts the slab back
+ * and lacks one object, the one that was being moved. (If the fork comes while a batch is being
+ * taken, the child lacks that batch, as with any other allocation.) If a callback forks, its
+ * thread goes on with its slab in the child.
  *
- * The thread takes free objects to move to in batches, from the first slab of the partial
- * list, where allocations take theirs: both fill the densest slab. By the choice above there
- * is room for all objects. When there is none, since other threads allocate meanwhile,
- * defragmentation stops. No object is moved to an empty slab, nor to a fresh one. The thread
- * takes a batch before it calls isolate(): once an object is isolated, migrate() follows in
- * any case and at once, so a callback may hold a lock from the one to the other.
+ * The thread takes the free objects to move to in batches, from the first slab of the partial
+ * list. Allocations use the same slab, so both fill the densest one. The computation above
+ * leaves room for all objects. If other threads use up that room, defragmentation stops. No
+ * object is moved to an empty or a fresh slab. The thread takes a batch before it calls
+ * isolate(): once an object is isolated, migrate() always follows at once, so the callbacks may
+ * hold a lock from isolate() to migrate().
  *
- * A slab whose objects do not all move goes to the partial list, where objects of the next
- * slabs are moved to it. Each sparse slab is visited once: they are counted beforehand, and
- * a visited slab goes to the other end of the list, or to another list.
+ * A slab whose objects do not all move goes to the partial list, where it takes objects of the
+ * next slabs. Each sparse slab is visited once: the thread counts them beforehand, and a visited
+ * slab goes to the other end of the sparse list, or to another list.
  *
- * The object that was moved from becomes free in the isolated slab. Where readers
- * may still look at it, which is in caches with args.rcu, unless they are type-safe, it
- * waits for its grace period (slab_free_rcu()) first. Such slabs stay sparse. When all are
- * done, the thread waits for a grace period, and a last shrink releases those that are empty
- * then. The shrink also finds what CPUs freed meanwhile. Type-safe slabs wait in
- * slab_release().
+ * The old object becomes free in the isolated slab. In caches with args.rcu that are not
+ * type-safe, readers may still use it, so it waits for a grace period first (slab_free_rcu()),
+ * and its slab stays sparse. At the end, the thread waits for a grace period, and a last shrink
+ * releases the slabs that are then empty, including those that CPUs emptied meanwhile. In
+ * type-safe caches, slab_release() makes the slab wait.
  *
- * Slabs with debug flags and guarded objects are left alone: their objects are handed out
- * under the node's lock, the one freed first before the others, and they serve to find bugs.
+ * Debug slabs and guarded objects do not take part: their objects are allocated under the
+ * node's lock, the one that was freed first before the others, and moving them would hide bugs.
  */
 #include "memory/defrag.h"
 #include "base/cancel.h"
@@ -68,18 +66,18 @@
 #include <slab/slab.h>
 #include <string.h>
 
-/* One node's. */
+/* The defragmentation of one node. */
 struct defrag {
 	struct slab_cache *cache;
 	unsigned node;
-	bool waits; /* objects that were moved from wait for a grace period */
-	bool full;  /* no room any more */
+	bool waits; /* old objects wait for a grace period */
+	bool full;  /* no free object to move to is left */
 	long moved;
 	unsigned released;
 	uint64_t map[SLAB_MAP_WORDS];
 };
 
-/* A constructor may run: without the lock. */
+/* Take a batch of free objects. Without flush_lock, since a constructor may run. */
 static bool find_room(struct defrag *d)
 {
 	struct defrag_state *isolated = &d->cache->isolated;
@@ -97,7 +95,7 @@ static bool find_room(struct defrag *d)
 	return true;
 }
 
-/* A free object of a dense slab; NULL: there is none. */
+/* Take a free object of a dense slab; NULL: there is none. */
 static void *take_room(struct defrag *d)
 {
 	struct defrag_state *isolated = &d->cache->isolated;
@@ -110,7 +108,7 @@ static void *take_room(struct defrag *d)
 	return cpu_slab_object(&isolated->dense->cpu, isolated->offset8[isolated->room]);
 }
 
-/* … that was not needed, and is where it was. */
+/* The object that take_room() returned last was not used: it is still in the batch. */
 static void give_room(struct defrag *d)
 {
 	flush_lock(d->cache);
@@ -118,7 +116,7 @@ static void give_room(struct defrag *d)
 	flush_unlock(d->cache);
 }
 
-/* Of a state that no other thread uses. */
+/* Free the rest of the batch. The caller holds flush_lock, or is the only thread. */
 static void give_room_back(struct slab_cache *cache)
 {
 	struct defrag_state *isolated = &cache->isolated;
@@ -128,7 +126,7 @@ static void give_room_back(struct slab_cache *cache)
 	isolated->room = 0;
 }
 
-/* An object of an isolated slab that was moved. */
+/* Free the old object after its contents were moved. */
 static void free_moved(struct defrag *d, struct slab *slab, void *from)
 {
 	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, from);
@@ -159,7 +157,7 @@ static void move(struct defrag *d, struct slab *slab, void *from)
 	free_moved(d, slab, from);
 }
 
-/* The sparsest slab, isolated, and its free objects; NULL: there is none. */
+/* Isolate the sparsest slab, and find its free objects; NULL: there is none. */
 static struct slab *take_sparse(struct defrag *d)
 {
 	struct slab *slab;
@@ -167,7 +165,7 @@ static struct slab *take_sparse(struct defrag *d)
 	flush_lock(d->cache);
 	slab = node_take_sparse(d->cache, d->node);
 	d->cache->isolated.slab = slab;
-	/* One whose freelist is damaged is left to validation. */
+	/* If its freelist is damaged, move nothing: validation will report it. */
 	if (slab) {
 		slab_collect(slab);
 		if (slab_map_free(slab, d->map))
@@ -233,8 +231,9 @@ static long defrag_nodes(struct slab_cache *cache, bool waits, unsigned *release
 	return moved;
 }
 
-/* Two threads at once would move the same objects back and forth. A thread that waited for
- * the other could wait for a lock that its own caller holds. */
+/* Only one thread defragments a cache: two would move the same objects back and forth. The
+ * second thread fails and does not wait, since the callbacks of the first may need a lock that
+ * the second thread's caller holds. */
 static int begin(struct slab_cache *cache)
 {
 	uint32_t idle = 0;
@@ -261,7 +260,8 @@ long defrag_cache(struct slab_cache *cache, unsigned *ret_slabs)
 	waits = cache->rcu && !(cache->flags & SLAB_TYPESAFE_BY_RCU);
 	*ret_slabs = cache_shrink(cache);
 	moved = defrag_nodes(cache, waits, ret_slabs);
-	/* Within a read-side critical section it cannot be waited for; they go later. */
+	/* Within a read-side critical section the thread cannot wait for a grace period; the old
+	 * objects are then freed later. */
 	if (moved && waits)
 		rcu_drain(cache);
 	*ret_slabs += cache_shrink(cache);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Limits: how an allocation takes back free memory before it fails at a limit, and the handler
+ * that the application sets with slab_set_limit_handler(). pages/account.h counts the bytes.
+ */
 #include "memory/limit.h"
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -36,8 +40,8 @@ int slab_set_limit(size_t bytes)
 
 /* --- taking back ----------------------------------------------------------------- */
 
-/* What its CPUs and its guard pages hold, and what waits for a grace period: slabs that
- * went, or -1. */
+/* Release the slabs that the cache's CPUs and guard pages hold and that wait for a grace
+ * period. Returns the number of slabs, or -1: flush_lock was not free in time. */
 static long flush(struct slab_cache *cache)
 {
 	unsigned released;
@@ -48,7 +52,7 @@ static long flush(struct slab_cache *cache)
 	return released + guard_flush(cache);
 }
 
-/* Where this allocation finds it. */
+/* Isolate a listed slab of the node where the allocation will look for it. */
 static struct slab *take_listed(struct slab_cache *cache, const struct placement *placement)
 {
 	unsigned node = placement->node < 0 ? topology_node_of_cpu(cpu_engine->cpu())
@@ -57,9 +61,10 @@ static struct slab *take_listed(struct slab_cache *cache, const struct placement
 	return placement->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
 }
 
-/* A slab with objects for this CPU, if there is one: bytes. With the lock, no other thread
- * has isolated listed slabs; a later one does not get this slab. An allocation
- * for a node takes from the list, so the slab stays there. */
+/* Give this CPU a listed slab; returns its bytes, or 0 if there is none. flush_lock ensures that
+ * no other thread has isolated listed slabs, so a free object is found if one exists. Once the
+ * CPU owns the slab, no other thread can isolate it. An allocation for a given node takes from
+ * the list, so for it the slab goes back to the list. */
 static size_t serve(struct slab_cache *cache, const struct placement *placement)
 {
 	struct slab *slab = NULL;
@@ -86,7 +91,7 @@ size_t limit_shrink(struct slab_cache *cache)
 	if (released < 0)
 		return 0;
 	released += cache_release_empty(cache, FLUSH_LOCK_TIMED);
-	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* these slabs wait, too */
+	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* the released slabs wait for a grace period */
 		rcu_wait_a_moment(cache);
 	return (size_t)released << cache->slab_shift;
 }
@@ -133,7 +138,8 @@ void slab_set_limit_handler(limit_fn fn, void *arg)
 	handler_set(&limit_handler, (handler_fn)fn, arg);
 }
 
-/* An allocation within the handler that fails is counted but not reported. */
+/* Call the handler. An allocation that fails within the handler is counted, but the handler is
+ * not called for it. */
 static void notify(struct slab_cache *cache, size_t limit)
 {
 	struct handler handler;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Memory pressure: how the files that pressure.h describes are found, read and watched.
+ *
+ * Either the server of the control socket watches the files (pressure_tick(),
+ * pressure_event()), or slab_maintain() reads them (pressure_poll()). The flag `looking`
+ * admits one thread at a time; another thread does not wait but skips its turn.
+ */
 #include "memory/pressure.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
@@ -16,18 +23,18 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* Without privileges, windows must be multiples of two seconds. */
+/* Without privileges, the kernel accepts only windows that are multiples of two seconds. */
 #define STALL_US 150000
 #define WINDOW_US 2000000
-#define STALL_PERCENT_100 (10000L * STALL_US / WINDOW_US) /* as PSI writes it: 7.50 */
+#define STALL_PERCENT_100 (10000L * STALL_US / WINDOW_US) /* hundredths of a per cent: 7.50 */
 
 #define PAUSE_MS 1000
 #define START_MS 100
 #define POLL_MS (WINDOW_US / 1000)
-#define PART 16u /* of what is in use: the least that is requested */
+#define PART 16u /* the smallest reclaim goal: this fraction of the bytes in use */
 #define TEXT_MAX 4096
 
-enum { MACHINE, GROUP, EVENTS }; /* whose PSI, and memory.events */
+enum { MACHINE, GROUP, EVENTS }; /* PSI of the machine, PSI of the group, memory.events */
 
 _Static_assert(EVENTS + 1 == PRESSURE_FILES, "each has a tag");
 
@@ -35,20 +42,21 @@ static struct {
 	const char *psi, *group; /* NULL: the system's */
 } paths;
 
-static bool wanted;   /* atomic: there is a cache to reclaim from */
-static bool looking;  /* atomic: taken by the thread that reads the files, or reclaims */
-static bool watching; /* atomic: the server does */
+static bool wanted;   /* atomic: a cache with args.reclaim exists */
+static bool looking;  /* atomic: a thread reads the files or reclaims */
+static bool watching; /* atomic: the server watches the files */
 
-/* The server's; other threads may read whether it listens to them. */
+/* Used by the server's thread; other threads may read `deaf`. A file is deaf after it
+ * reported pressure, until the server watches it again. */
 static struct {
 	struct descriptor descriptor;
 	bool deaf; /* atomic */
 } file[PRESSURE_FILES] = {
 	{DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}, {DESCRIPTOR_NONE, false}};
-static uint64_t heard; /* µs: when one of them became deaf */
+static uint64_t heard; /* µs: when a file last became deaf */
 
-/* Under `looking`. */
-static uint64_t relieved; /* µs: when it was over, 0: never */
+/* Written by the thread that set `looking`. */
+static uint64_t relieved; /* µs: when the last reclaim ended; 0: there was none */
 static uint64_t seen_events, seen_total[2];
 static bool events_seen, total_seen[2];
 
@@ -75,7 +83,7 @@ static bool read_text(const char *path, char text[TEXT_MAX])
 	return n > 0;
 }
 
-/* The folder of the control group of version 2 that the process is in. */
+/* The directory of the process's control group (version 2). */
 static bool find_group(char *path, size_t size)
 {
 	char text[TEXT_MAX], *line;
@@ -110,7 +118,7 @@ static bool psi_path(unsigned which, char path[PATH_MAX])
 	       PATH_MAX;
 }
 
-/* The number behind "name " or "name=" at the start of a word; false: there is none. */
+/* Find "name " or "name=" at the start of a word, and read the number that follows. */
 static bool number_of(const char *text, const char *name, uint64_t *ret_number)
 {
 	const size_t len = strlen(name);
@@ -128,7 +136,7 @@ static bool number_of(const char *text, const char *name, uint64_t *ret_number)
 
 /* --- looking ------------------------------------------------------------------------ */
 
-/* Was the group held up since the last look? */
+/* Was the group throttled, or at its limit, since the last call? */
 static bool events_show_pressure(void)
 {
 	char path[PATH_MAX], text[TEXT_MAX];
@@ -145,7 +153,8 @@ static bool events_show_pressure(void)
 	return shows;
 }
 
-/* avg10 is high, and threads stood still since the last look: it sinks slowly. */
+/* Is avg10 high, and were threads stalled since the last call? avg10 alone does not show this,
+ * since it falls slowly after the pressure has ended. */
 static bool psi_shows_pressure(unsigned which)
 {
 	char path[PATH_MAX], text[TEXT_MAX], *hundredths;
@@ -166,7 +175,7 @@ static bool psi_shows_pressure(unsigned which)
 	return shows;
 }
 
-/* Bytes that the group has above memory.high. */
+/* Bytes of the group in excess of memory.high. */
 static size_t excess(void)
 {
 	char path[PATH_MAX], text[TEXT_MAX];
@@ -202,7 +211,7 @@ long pressure_poll(void)
 		return -1;
 	if (!begin_looking())
 		return POLL_MS;
-	/* Each has to be looked at. */
+	/* Read all files, without a short circuit: each call updates the last value of its file. */
 	shows = psi_shows_pressure(MACHINE);
 	shows |= psi_shows_pressure(GROUP);
 	shows |= events_show_pressure();
@@ -236,7 +245,7 @@ static int open_events(void)
 		close(fd);
 		return -1;
 	}
-	events_show_pressure(); /* what was before */
+	events_show_pressure(); /* events before now are not pressure */
 	return fd;
 }
 
@@ -271,7 +280,7 @@ static void open_file(const struct watch *watch, unsigned tag, unsigned which)
 
 	if (descriptor_take(descriptor, fd, DESCRIPTORS_FROM) == 0 &&
 	    listen_to(watch, tag, which, EPOLL_CTL_ADD) != 0)
-		descriptor_close(descriptor); /* it was opened just now */
+		descriptor_close(descriptor); /* not registered with epoll, so no watch_drop() */
 }
 
 static void begin_watching(const struct watch *watch, unsigned tag)
@@ -325,7 +334,8 @@ void pressure_event(const struct watch *watch, unsigned which, uint32_t events)
 	set_deaf(which, true);
 	heard = clock_us();
 	if (events & (EPOLLERR | EPOLLHUP) || !watch_has(watch, &file[which].descriptor)) {
-		drop_file(watch, which); /* the group is gone, or the number is another's */
+		/* The group was removed, or the application reused the descriptor's number. */
+		drop_file(watch, which);
 		return;
 	}
 	if (which == EVENTS)

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Reclaim: which cache is called next, the call of its args.reclaim, and the retry of an
+ * allocation that failed. reclaim.h describes the rules for callbacks.
+ */
 #include "memory/reclaim.h"
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -10,7 +14,8 @@
 #include <pthread.h>
 #include <slab/memory.h>
 
-/* Rounds of slab_reclaim() in which objects are freed, but no slab gets empty. */
+/* slab_reclaim() gives up after so many rounds in a row that freed objects but returned no
+ * memory. */
 #define FRUITLESS_ROUNDS 8u
 
 static __thread bool reclaiming;
@@ -30,7 +35,7 @@ static bool was_called(const struct reclaim_round *round, const struct slab_cach
 	return false;
 }
 
-/* Bytes to a power of two: its exponent + 1; 0: nothing to be had. */
+/* The bytes of slabs, rounded to a power of two: its exponent + 1. 0: the cache has no slabs. */
 static unsigned weight(const struct slab_cache *cache)
 {
 	size_t bytes = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
@@ -38,7 +43,8 @@ static unsigned weight(const struct slab_cache *cache)
 	return bytes ? 64 - (unsigned)__builtin_clzl(bytes) : 0;
 }
 
-/* The application does not know a cache before slab_cache_create() returned. */
+/* An incomplete cache is not called: its callback may expect a handle that
+ * slab_cache_create() has not returned yet. */
 static bool may_be_called(const struct slab_cache *cache)
 {
 	return cache->reclaim && !cache_is_dying(cache) &&
@@ -52,7 +58,7 @@ static bool comes_before(const struct slab_cache *a, const struct slab_cache *b)
 	return wa != wb ? wa > wb : a->reclaim_seq < b->reclaim_seq;
 }
 
-/* With registry_lock. */
+/* The caller holds registry_lock. */
 static struct slab_cache *choose(const struct reclaim_round *round, const struct slab_cache *only)
 {
 	struct slab_cache *best = NULL;
@@ -64,7 +70,7 @@ static struct slab_cache *choose(const struct reclaim_round *round, const struct
 	return best;
 }
 
-/* Pinned; NULL: no cache is left. */
+/* Choose and pin the next cache; NULL: none is left, or registry_lock was not free in time. */
 static struct slab_cache *pick(struct reclaim_round *round, const struct slab_cache *only)
 {
 	static uint64_t last_seq;
@@ -146,7 +152,7 @@ size_t slab_reclaim(size_t bytes)
 
 /* --- trying again ---------------------------------------------------------------------------- */
 
-/* true: some memory came free, or may have. */
+/* Take back free memory. true: some memory became free, or may have become free. */
 static bool make_room(struct retry *retry)
 {
 	long bytes;
@@ -154,8 +160,9 @@ static bool make_room(struct retry *retry)
 	if (retry->made_room == LIMIT_TRIES_WITH_ROOM)
 		return false;
 	bytes = limit_make_room(retry->cache, &retry->placement);
-	/* What other CPUs of the cache held is no slab of its own, but may do; and the thread that
-	 * holds the lock for long may have been preempted, and puts back what it has isolated. */
+	/* At the limit of a cache, try again even if no bytes were counted. Slabs revoked from
+	 * other CPUs are now listed and may have free objects, though no slab was released. And
+	 * a thread that held flush_lock for too long may have put back its isolated slabs. */
 	if (bytes > 0 ||
 	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
 		retry->made_room++;
@@ -165,8 +172,8 @@ static bool make_room(struct retry *retry)
 	return false;
 }
 
-/* Other threads may take what the callbacks freed; then they are called again, LIMIT_TRIES
- * times at most. */
+/* Call callbacks until one frees something. Other threads may take the freed memory, so the
+ * retries of one allocation go through all caches up to LIMIT_TRIES times. */
 static bool reclaim_others(struct retry *retry)
 {
 	struct slab_cache *only =
@@ -184,7 +191,7 @@ static bool reclaim_others(struct retry *retry)
 	}
 }
 
-/* More than there may be, or than all caches together could give. */
+/* Is the allocation larger than the limit, or than the memory that all caches have together? */
 static bool is_hopeless(const struct retry *retry)
 {
 	switch (alloc_failure_cause()) {
