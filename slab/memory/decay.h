@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Returning memory after a time without use: see decay.c.
+ * Decay: returning memory to the OS after a time without use. Passes of maintenance look for
+ * memory that was idle for SLAB_DECAY_MS. decay.c describes what a pass does and when passes
+ * run.
  */
 #ifndef SLAB_MEMORY_DECAY_H
 #define SLAB_MEMORY_DECAY_H
@@ -12,33 +14,34 @@
 struct slab;
 
 /*
- * decay_breaks_up: is a huge page of `bytes`, of which `used` are in use, to be broken
- * up for what is free in it? No while most of it is in use.
+ * decay_breaks_up: should a huge page be broken up to return its free part? `used` of its
+ * `bytes` are in use. False while more than half of it is in use.
  */
 bool decay_breaks_up(size_t used, size_t bytes);
 
-/* Is this isolated slab part of a huge page that is not to be broken up? */
+/* Is this isolated slab part of a huge page that should stay whole? */
 bool decay_would_waste(const struct slab *slab);
-/* May its memory be returned in this pass? Not if that would waste a huge page, and there
- * are any. */
+/* May this pass return the slab's memory? False if the system always uses huge pages and
+ * decay_would_waste() is true. */
 bool decay_may_discard(const struct slab *slab);
 
 /*
- * decay_used_pages: which pages of a slab have an object that is in use: a bit each.
- * free_map is slab_map_free()'s.
+ * decay_used_pages: sets a bit in `used` for each page of the slab that holds part of an
+ * object in use. slab_map_free() filled free_map.
  */
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2]);
 
-/* After how many ms decay_tick() is to be called; 0: not before idle_kick() requests it
- * by maintenance_start_ticks(). */
+/* Milliseconds until the next call of decay_tick() is due. 0: no passes run; idle_kick() calls
+ * maintenance_start_ticks() when there is work again. */
 long decay_wait(void);
-/* Run a pass, if it is time for one; now: clock_us(). */
+/* Run a pass if one is due. now: clock_us(). */
 void decay_tick(uint64_t now);
-/* The same, and when to call again: milliseconds from now, or -1: see slab_maintain(). */
+/* decay_tick(); returns the milliseconds until the next call is due, or -1 while no passes run
+ * (see slab_maintain()). */
 long decay_maintain(uint64_t now);
-/* In the child of a fork: a thread that ran a pass is gone. */
+/* In the child of a fork: the thread that ran a pass does not exist there. */
 void decay_after_fork_child(void);
-/* slab_trim(); *ret_slabs: the slabs that were returned. */
+/* The work of slab_trim(). *ret_slabs: the number of slabs returned. */
 size_t decay_trim(unsigned *ret_slabs);
 
 #endif /* SLAB_MEMORY_DECAY_H */

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What an allocation does at a limit (pages/account.h). */
+/*
+ * What an allocation does at a limit (pages/account.h): it takes back free memory that other
+ * CPUs and caches hold, and tries again. When that does not help, it fails and calls the
+ * limit handler.
+ */
 #ifndef SLAB_MEMORY_LIMIT_H
 #define SLAB_MEMORY_LIMIT_H
 
@@ -8,30 +12,30 @@
 
 struct slab_cache;
 
-/* The node on which an object is wanted. */
+/* The node on which the caller wants an object. */
 struct placement {
 	int node;    /* -1: any */
-	bool strict; /* on no other one */
+	bool strict; /* no other node will do */
 };
 
 /*
- * limit_make_room: an allocation failed: take back what is free. For the limit of a cache
- * that is what its other CPUs and its guard pages hold; otherwise also that of all
- * caches, and their empty slabs. Bytes of slabs; -1: there is nothing to be done that
- * way, or another thread holds the lock for long. With no lock held.
+ * limit_make_room: an allocation failed; take back free memory. At the limit of a cache, take
+ * the slabs that its CPUs and its guard pages hold; otherwise, shrink all caches. The caller
+ * holds no lock. Returns bytes of slabs, or -1: the cause of the failure is not a lack of
+ * memory, or another thread holds flush_lock for too long.
  */
 long limit_make_room(struct slab_cache *cache, const struct placement *placement);
 
-/* The most retries of an allocation: other threads may take what was made free. More of
- * them as long as each finds something. */
+/* The most retries of an allocation, since other threads may take the memory that was made
+ * free. The higher number applies while each retry finds some memory. */
 #define LIMIT_TRIES 3
 #define LIMIT_TRIES_WITH_ROOM 16
 
-/* Take back all that is free of a cache, waiting for its lock no longer than an
- * allocation may: bytes of the slabs that went to the page layer. */
+/* Take back all free memory of a cache. The thread waits for flush_lock no longer than an
+ * allocation may. Returns the bytes of slabs that went to the page layer. */
 size_t limit_shrink(struct slab_cache *cache);
-/* An allocation failed for good, of `cache` or a large one: count it and call the
- * handler if that was a limit's doing. errno is ENOMEM. With no lock held. */
+/* An allocation from `cache` (NULL: a large one) failed for good. If a limit was the cause,
+ * count the failure and call the handler. Sets errno to ENOMEM. The caller holds no lock. */
 void limit_failed(struct slab_cache *cache);
 
 #endif /* SLAB_MEMORY_LIMIT_H */

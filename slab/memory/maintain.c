@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The periodic work of an application that runs no control thread: decay and pressure.
+ * slab_maintain(): the periodic work, decay and memory pressure, for an application that runs
+ * no control thread.
  */
 #include <slab/memory.h>
 

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory pressure: of the machine, and of the control group that the process is in.
+ * Memory pressure of the machine and of the process's control group. The kernel reports it
+ * through two kinds of files:
  *
- * Two kinds of files of the system report it:
- *
- *   /proc/pressure/memory, and the group's memory.pressure (PSI): how long threads stood
- *       still for want of memory. A trigger written into it wakes poll(2) when that
- *       was 150 ms of two seconds; an average can be read.
- *   the group's memory.events: how often it was held up at memory.high, and at
+ *   /proc/pressure/memory, and the group's memory.pressure (PSI): how long threads were
+ *       stalled by a lack of memory. A trigger written into the file wakes poll(2) when
+ *       threads were stalled for 150 ms of two seconds. The file also holds averages.
+ *   the group's memory.events: how often the group was throttled at memory.high or reached
  *       memory.max. inotify reports a change.
  *
- * Under pressure, slab_reclaim() is for what is above memory.high, and for at least a
- * sixteenth of what slabs and large allocations have: free memory first, then what caches
- * can free. That happens at most once a second, and for as long libslab does not listen to a
- * file that reported pressure: pressure may go on while no cache can free anything, or be
- * caused by other processes, and the watching thread must not spin.
+ * Under pressure, libslab calls slab_reclaim(): free memory is returned first, then caches
+ * are asked to free objects. The goal is the excess over memory.high, but at least a sixteenth
+ * of the bytes of slabs and large allocations. libslab does so at most once a second, and
+ * ignores a file for a second after it reported pressure: pressure may last although no cache
+ * can free anything, or other processes may cause it, and the watching thread must not spin.
  *
- * Nothing is opened before there is a cache with args.reclaim: until then decay alone
- * returns free memory, and there is no cache to call. The control socket's server watches
- * the files in its epoll; without a server slab_maintain() reads them. Files that do not
- * exist, or are not permitted, are left out.
+ * libslab opens no file before a cache with args.reclaim exists: without such a cache, decay
+ * alone returns free memory. The server of the control socket watches the files with epoll;
+ * without a server, slab_maintain() reads them. Files that do not exist or cannot be opened
+ * are skipped.
  */
 #ifndef SLAB_MEMORY_PRESSURE_H
 #define SLAB_MEMORY_PRESSURE_H
@@ -28,34 +27,36 @@
 
 #include "base/descriptors.h"
 
-/* There is a cache to reclaim from: pressure is watched from now on. Any thread. */
+/* The first cache with args.reclaim was created: begin to watch pressure. Any thread may call
+ * this. */
 void pressure_start(void);
 
 /* --- for the thread of the control socket ------------------------------------------- */
 
-/* How many files may be watched, with tag, tag + 1, … */
+/* The most files that are watched; their epoll tags are tag, tag + 1, … */
 #define PRESSURE_FILES 3u
 
-/* How often pressure_tick() is to be called, in ms; 0: not before pressure_start(). */
+/* Milliseconds between calls of pressure_tick(); 0: no calls are needed now. */
 long pressure_period(void);
-/* Begin to watch, or listen again to a file that reported pressure. */
+/* Begin to watch, or watch a file again that reported pressure. */
 void pressure_tick(const struct watch *watch, unsigned tag);
 /* epoll reports that file number `which` is ready. */
 void pressure_event(const struct watch *watch, unsigned which, uint32_t events);
-/* The watch is being closed. */
+/* The server is about to close the watch. */
 void pressure_close(const struct watch *watch);
 
 /* --- for slab_maintain() -------------------------------------------------------------- */
 
-/* Look at the files, unless they are watched: after how many milliseconds again, or -1:
- * not before pressure_start(). Any thread, with no lock held. */
+/* Read the files and reclaim under pressure. Returns the milliseconds until the next call is
+ * due, or -1: the server watches the files, or pressure_start() was not called. Any thread may
+ * call this, with no lock held. */
 long pressure_poll(void);
 
-/* In the child of a fork: the thread that watched is gone. */
+/* In the child of a fork: the thread that read the files does not exist there. */
 void pressure_after_fork_child(void);
 
-/* Other files, for tests: instead of /proc/pressure/memory, and the group's folder. NULL:
- * these. Forgets what was seen in those before. */
+/* For tests: read these files instead of /proc/pressure/memory and the group's directory. NULL:
+ * the system's. Resets the state of the earlier files. */
 void pressure_set_paths(const char *psi, const char *group);
 
 #endif /* SLAB_MEMORY_PRESSURE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shrinking: slabs are taken back from CPUs (percpu/revoke.c), empty slabs are returned to the
- * page layer, and the others are sorted on their lists.
+ * Shrinking a cache: take slabs back from CPUs (percpu/revoke.c), return empty slabs to the page
+ * layer, and sort the others, so that allocations fill the fullest slabs first.
  */
 #include <errno.h>
 #include <slab/stats.h>
