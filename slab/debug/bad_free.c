@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees that cannot be done, in any cache: of what is no object, of another cache's,
- * of one that is free, of a wrong size. Each is described by what is found at the
- * address, and reported with no lock held; the object is not freed.
+ * Bad frees in any cache: of a pointer that is not an object, of another cache's object, of a
+ * free object, or with a wrong size. The report describes what is at the address. It is made
+ * with no lock held, and the object is not freed.
  */
 #include "core/debug_record.h"
 #include "core/slab.h"
@@ -87,7 +87,7 @@ void debug_describe_double(struct slab_cache *cache, const struct slab *slab, un
 	bug_info_object(bug, slab, index);
 }
 
-/* Of a slab without debug flags: nothing is known but that the object is free. */
+/* A slab without debug flags has no tracks: only the state of the object is known. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller)
 {
@@ -100,7 +100,6 @@ void debug_report_double_free(struct slab_cache *cache, const struct slab *slab,
 	report_bad_free(cache, &bug, obj, caller);
 }
 
-/* Of a slab without debug flags: all its objects are free already. */
 void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
 		       const void *caller)
 {

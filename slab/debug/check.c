@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking debug slabs: counts, freelist, and every byte that must hold a value.
+ * Checks of debug slabs: counts, freelist, and every byte that must hold a known value.
  *
- * A check stops at the first thing that is wrong, puts it right as SLUB does,
- * and gives up the lock for the report; then it goes on from there. `at` says
- * where: 0 the slab itself, 1 its freelist, 2 their count, then the objects.
+ * A check stops at the first problem, repairs it as SLUB does, and unlocks the node for the
+ * report. Then it continues from there. `at` is the position: AT_SLAB the slab itself,
+ * AT_FREELIST its freelist, AT_COUNT the count of free objects, from AT_OBJECTS on the objects.
  */
 #include <pthread.h>
 #include <slab/debug.h>
@@ -26,7 +26,7 @@ static void describe_count(const struct slab *slab, struct bug_info *bug, const 
 	bug_info_fix(bug, "%s", fix);
 }
 
-/* The descriptor, and the memory behind the last object. */
+/* Check the descriptor, and the memory behind the last object. */
 static bool check_slab(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	unsigned max = (unsigned)(slab_bytes(slab) / slab_size(slab));
@@ -60,8 +60,8 @@ static bool check_slab(struct slab_cache *cache, struct slab *slab, struct bug_i
 }
 
 /*
- * Follow the freelist: how many objects it has. -1: it led to something that is
- * no free object, or in circles; *ret_last is the last good one, or -1.
+ * The number of objects on the freelist. -1: the list leads to something that is not a free
+ * object, or it is a loop. *ret_last: the last good object, or -1.
  */
 static int count_freelist(const struct slab *slab, int *ret_last)
 {
@@ -120,7 +120,7 @@ static bool check_count(struct slab_cache *cache, struct slab *slab, struct bug_
 	return false;
 }
 
-/* The next thing that is wrong: put right and described. false: nothing more. */
+/* Find, repair and describe the next problem. false: there is none. */
 static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at,
 		       struct bug_info *bug)
 {
@@ -143,7 +143,7 @@ static bool check_next(struct slab_cache *cache, struct slab *slab, unsigned *at
 	return false;
 }
 
-/* A legacy slab has nothing but the states of its objects. */
+/* Check a legacy slab: it has nothing but the states of its objects and their count. */
 static bool check_legacy(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	unsigned counted = 0;
@@ -168,7 +168,7 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	bool found = false;
 
 	pthread_mutex_lock(&node->lock);
-	/* It may have been returned to the page layer, or have become a slab of another kind. */
+	/* The slab may have been released, or may have changed its kind, in the meantime. */
 	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
 		found = slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
 					     : check_next(cache, slab, at, bug);
@@ -187,7 +187,7 @@ void debug_check_leaving(struct slab_cache *cache, struct slab *slab)
 		if (debug_record(slab, i)->state != OBJECT_FREE ||
 		    debug_check_object(cache, slab, i, &bug))
 			continue;
-		/* The slab does not lead to its cache any more. */
+		/* The withdrawn slab no longer names its cache, so add the cache's flags here. */
 		bug.debug_flags |=
 			cache_debug_flags(cache) & (SLAB_CONSISTENCY_CHECKS | SLAB_TRACE);
 		bug_info_detected(&bug, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations on slabs with debug flags. core/debug_record.h has the data about their
- * objects.
+ * Operations on debug slabs and legacy slabs: allocation, free, checks, and switching of debug
+ * flags. A slab keeps the debug flags that it was created with. core/debug_record.h has the
+ * record of each object.
  */
 #ifndef SLAB_DEBUG_DEBUG_CACHE_H
 #define SLAB_DEBUG_DEBUG_CACHE_H
@@ -21,31 +22,35 @@ struct slab_debug;
 
 /*
  * debug_alloc: allocate an object of a cache with DEBUG_FLAGS_SLAB; `requested` is object_size
- * for typed caches. node -1: the current CPU's; `strict`: no other node. NULL and ENOMEM.
+ * for typed caches. node -1: the current CPU's; `strict`: no other node. Returns NULL and sets
+ * ENOMEM if there is no memory.
  */
 void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
 		  const void *caller);
 
 /* debug_free: free an object whose slab has SLAB_TAG_DEBUG, or report an invalid pointer.
- * false: the slab changed its kind in the meantime, and the caller reads its tag again. */
+ * false: the slab lost this tag in the meantime, and the caller reads the tag again. */
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller);
-/* The same for slab_free_rcu(), in two steps: check that the object may be freed (or report)
- * and record the track; later free it, by its index (false: as debug_free()). */
+/* The two steps of slab_free_rcu(). The first checks that the object may be freed, and records
+ * the track; false: it reported a problem. The second frees the object after the grace period;
+ * false: as debug_free(). */
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
 /* The usable bytes of an object: the requested size if a red zone follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
-/* realloc in place; false: obj is not an allocated object, or the size does not fit. */
+/* Resize an object in place; false: obj is not an allocated object, or the size does not fit. */
 bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size);
-/* Give an object of the reserve (reserve.h), of any slab, to `caller`. */
+/* Record that an object of the reserve (reserve.h) goes to `caller`. Does nothing if the object
+ * is not in a debug slab. */
 void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, const void *caller);
 
 /* --- slabs and the node's list of them (debug_slabs.c) ----------------------------------- */
 
-/* Make an isolated slab a debug slab, with these properties. */
+/* Give an isolated slab the properties of a debug slab. */
 void debug_describe(const struct slab *slab, const struct slab_debug *as);
-/* A fresh, isolated slab with these debug flags, without a cache; NULL and ENOMEM. */
+/* Create an isolated slab with these debug flags, not yet published. NULL and ENOMEM if there
+ * is no memory. */
 struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t debug_flags);
 /* Under the node's lock: make the slab visible to other threads, until it is withdrawn for its
  * release. */
@@ -54,31 +59,32 @@ void slab_withdraw(struct slab *slab);
 
 /*
  * Under the node's lock: put a slab on the list from which objects are allocated, or take it
- * off, according to its debug flags and free objects. true: it is unused and withdrawn, and
- * the caller releases it after unlocking.
+ * off, according to its debug flags and free objects. true: the slab is unused and was
+ * withdrawn, and the caller releases it after unlocking.
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 
-/* Does it have the cache's present layout? Otherwise it is a legacy slab. */
+/* Does the debug slab have the cache's present layout? If not, nothing is allocated from it. */
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use permanently. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
-/* … from its node's list, if it is there. */
+/* Take a debug slab off its node's list, if it is there. Takes the node's lock. */
 void debug_slab_unlist(struct slab_cache *cache, struct slab *slab);
-/* The freelist. Under the node's lock. */
+/* Put an object at the end of the slab's freelist. Under the node's lock. */
 void debug_push(const struct slab *slab, unsigned index);
-/* -1: the list is empty, or its head is no object. */
+/* Take the first object of the freelist; -1: the list is empty, or its head is not a free
+ * object. Under the node's lock. */
 int debug_pop(const struct slab *slab);
 /* Release all unused slabs on the node's list; returns their number. */
 unsigned debug_node_shrink(struct slab_cache *cache, unsigned node, enum flush_lock_mode how);
 
-/* --- slabs without debug flags whose cache has some (legacy.c) -------------------------------  */
+/* --- legacy slabs without debug flags (legacy.c) ----------------------------------------- */
 
 /* Make an isolated slab a legacy slab, or release it if no object is in use. */
 void legacy_begin(struct slab_cache *cache, struct slab *slab);
-/* Under the node's lock: make it an ordinary isolated slab again. */
+/* Under the node's lock: make a legacy slab an ordinary isolated slab again. */
 void legacy_end(struct slab_cache *cache, struct slab *slab);
-/* Under the node's lock: free an object; false: it was free already. */
+/* Under the node's lock: free an object; false: the object was already free. */
 bool legacy_free(struct slab *slab, unsigned index);
 /* Collect objects that were freed while the slab became a legacy slab. Under the node's
  * lock. */
@@ -88,38 +94,41 @@ void legacy_collect(struct slab *slab);
 
 /* Check a slab with any tag and report each problem; returns their number. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
-/* Check an unused, withdrawn debug slab before its release: the last chance to detect writes
- * to its free objects. With no lock held. */
+/* Check an unused, withdrawn debug slab before its release. This is the last chance to detect
+ * writes to its free objects. The caller holds no lock. */
 void debug_check_leaving(struct slab_cache *cache, struct slab *slab);
 
-/* --- frees that cannot be done (bad_free.c) ---------------------------------------------- */
+/* --- bad frees (bad_free.c) -------------------------------------------------------------- */
 
-/* An address's place in its slab: the index of its object, and the distance from the object's
- * start. false: behind the last object. */
+/* Find the object that contains an address: its index, and the address's distance from the
+ * object's start. false: the address is behind the last initialized object. */
 bool debug_find_object(const struct slab *slab, const void *ptr, unsigned *ret_index,
 		       size_t *ret_into);
-/* Count and report a problem. No lock is held. */
+/* Count and report a problem. The caller holds no lock. */
 void debug_report(struct slab_cache *cache, const struct bug_info *bug);
-/* … the problem that `caller` frees an invalid pointer. */
+/* Report the bad free that `bug` describes: `caller` tried to free obj. */
 void report_bad_free(struct slab_cache *cache, struct bug_info *bug, const void *obj,
 		     const void *caller);
-/* Report a pointer that is not an object of `cache`, with what it is instead. */
+/* Report the free of a pointer that is not an object of `cache`. The report describes what is at
+ * that address instead. */
 void debug_report_stray(struct slab_cache *cache, const void *obj, const void *caller);
 /* Report slab_free_rcu() of a pointer that is not an object of this cache, or in a cache
- * without RCU. */
+ * without args.rcu. */
 void report_bad_free_rcu(struct slab_cache *cache, void *obj, const void *caller);
-/* Frees into slabs without debug flags. */
+/* Report bad frees into slabs without debug flags: of a free object, into a slab whose objects
+ * are all free, and of a pointer that is not the start of an object. */
 void debug_report_double_free(struct slab_cache *cache, const struct slab *slab, void *obj,
 			      const void *caller);
 void debug_report_full(struct slab_cache *cache, const struct slab *slab, void *obj,
 		       const void *caller);
 void debug_report_interior(struct slab_cache *cache, const struct slab *slab, void *obj,
 			   const void *caller);
-/* Report slab_free_sized() of an object with fewer bytes; large ones have no cache. */
+/* Report slab_free_sized() with more than the object's usable size. The slab of a large
+ * allocation has no cache. */
 void debug_report_wrong_size(const struct slab *slab, void *obj, size_t size, size_t has,
 			     const void *caller);
-/* Describe a pointer `into` bytes behind the start of an object; a free object. Under the
- * lock of the slab. */
+/* Describe in `bug` an invalid pointer, `into` bytes behind the start of an object, or the free
+ * of a free object. Under the lock that protects the slab. */
 void debug_describe_pointer(struct slab_cache *cache, const struct slab *slab, const void *obj,
 			    unsigned index, size_t into, struct bug_info *bug);
 void debug_describe_double(struct slab_cache *cache, const struct slab *slab, unsigned index,
@@ -127,14 +136,16 @@ void debug_describe_double(struct slab_cache *cache, const struct slab *slab, un
 
 /* --- switching (switch.c) ---------------------------------------------------------------- */
 
-/* Make slabs that CPUs took while debug flags were switched on legacy slabs. */
+/* Find slabs that CPUs took while debug flags were being switched on, and make them legacy
+ * slabs. */
 void legacy_begin_rest(struct slab_cache *cache);
-/* Release legacy slabs without debug flags whose last object was freed by a thread that did
- * not know yet that they are legacy slabs; returns their number. */
+/* Apply the cache's present debug flags to all its debug slabs and legacy slabs, and release the
+ * unused ones; returns their number. This also finds legacy slabs whose last object was freed by
+ * a thread that did not yet know that they are legacy slabs. */
 unsigned legacy_finish(struct slab_cache *cache);
 
-/* A further check of slab_cache_validate() for caches of <slab/malloc.h>; returns the number
- * of problems. Set with the first red zone of a large allocation (cache/large_red.c). */
+/* slab_cache_validate() of a cache of <slab/malloc.h> calls this, too; returns the number of
+ * problems. cache/large_red.c sets it with the first red zone of a large allocation. */
 extern long (*validate_large)(void);
 
 #endif /* SLAB_DEBUG_DEBUG_CACHE_H */

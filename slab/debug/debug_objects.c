@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation and free in caches with debug flags. Frees that cannot be done:
- * bad_free.c.
+ * Allocation and free in caches with debug flags. bad_free.c reports bad frees.
  *
- * Everything that looks at or changes a debug slab does so under its node's
- * lock, an object at a time. What is wrong is copied there (bug_info.h) and
- * reported when the lock is free. The caller's stack is taken before the lock.
+ * A thread reads or changes a debug slab only under the node's lock, one object at a time. Under
+ * the lock it copies the description of a problem (bug_info.h), and reports it after unlocking.
+ * The thread records its stack before it takes the lock.
  *
- * Damage is contained as in SLUB. A free object that was written to makes its
- * slab unfit: all its objects count as used, and another slab serves. An
- * allocated object whose surroundings were written to is put right and, when it
- * is freed, kept: "not freed".
+ * Damage is contained as in SLUB. If a free object was written to, its slab is taken out of use:
+ * all its objects count as used, and another slab serves. If the bytes around an allocated object
+ * were written to, they are repaired. If the free of that object finds the damage, the object is
+ * never allocated again ("not freed").
  */
 #include "core/debug_record.h"
 #include "core/node.h"
@@ -36,15 +35,16 @@
 
 /* --- TRACE ------------------------------------------------------------------------ */
 
-/* One allocation or free: the caller, and what to report when the lock is free. */
+/* One allocation or free: its caller, and what is reported after unlocking. */
 struct operation {
 	struct track track;
 	struct bug_info bug;
-	unsigned used; /* of the slab, behind it */
-	const void *free_object;
+	unsigned used; /* objects in use in the slab after the operation */
+	const void *free_object; /* the first on the slab's freelist, or NULL */
 };
 
-/* Under the node's lock: without it the slab may soon be another cache's. */
+/* Copy what the trace line needs. Under the node's lock: after unlocking, the slab may be
+ * released. */
 static void note_slab(struct operation *op, const struct slab *slab)
 {
 	unsigned first = slab->debug ? slab->debug->first : 0;
@@ -65,7 +65,8 @@ static void trace(struct slab_cache *cache, const char *what, const void *obj,
 
 enum { TAKEN, NOTHING, UNFIT, AGAIN };
 
-/* The object at the head of the freelist, if it and its slab are as they should be. */
+/* Take the first object of the freelist. -1: the object or the freelist is damaged; the slab is
+ * disabled and `bug` describes the damage. */
 static int take_object(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	int index = debug_pop(slab);
@@ -97,7 +98,8 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	return debug_object_at(slab, index);
 }
 
-/* Under the node's lock: an object of this slab; NULL: it is unfit, which is described. */
+/* Under the node's lock: allocate an object of this slab. NULL: the slab is damaged, and op->bug
+ * describes the damage. */
 static void *take_from(struct slab_cache *cache, struct slab *slab, size_t requested,
 		       struct operation *op)
 {
@@ -128,8 +130,9 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 }
 
 /*
- * From a fresh slab, which others see only with its first object in use: an unused
- * one might be given back at once. The debug flags may change while it is made.
+ * Allocate from a fresh slab. The slab is published and its first object taken under one lock,
+ * since another thread might release a published slab that is unused. AGAIN: the debug flags
+ * changed while the slab was being created.
  */
 static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t requested,
 			    struct operation *op, void **ret_obj)
@@ -181,7 +184,7 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 		}
 		if (result != NOTHING)
 			continue;
-		/* No memory: what other nodes have left. */
+		/* There is no memory for a slab: try the lists of other nodes. */
 		if (++tried > topology_nodes() || strict) {
 			errno = ENOMEM;
 			return NULL;
@@ -191,7 +194,8 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 	return node_alloc(cache, n, strict);
 }
 
-/* As hand_out(); what happened to it meanwhile is put right. false: it is damaged. */
+/* hand_out() for an object that is already allocated. false: the object was damaged while it was
+ * in the reserve; the damage is repaired and described. */
 static bool hand_over_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
 			     size_t requested, struct operation *op)
 {
@@ -232,7 +236,7 @@ void debug_hand_over(struct slab_cache *cache, void *obj, size_t requested, cons
 
 /* --- free --------------------------------------------------------------------------------- */
 
-/* Whether this object can be freed; under the lock. */
+/* May this object be freed? If not, `bug` describes the problem. Under the node's lock. */
 static bool may_free(struct slab_cache *cache, struct slab *slab, const void *obj, unsigned index,
 		     size_t into, struct bug_info *bug)
 {
@@ -250,7 +254,7 @@ static bool may_free(struct slab_cache *cache, struct slab *slab, const void *ob
 	return false;
 }
 
-/* true: the slab is to be released. */
+/* Free a checked object. true: the slab is unused, and the caller releases it. */
 static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned index,
 		      const struct track *track)
 {
@@ -274,7 +278,8 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 	return debug_slab_place(cache, slab);
 }
 
-/* FREED, REFUSED with *bug filled, or GONE: no slab of this cache any more. */
+/* FREED_LAST: the caller releases the slab. REFUSED: op->bug describes the problem. GONE: the slab
+ * does not belong to this cache, or has lost SLAB_TAG_DEBUG. */
 enum { FREED, FREED_LAST, REFUSED, GONE };
 
 static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
@@ -293,7 +298,7 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, s
 	debug_find_object(slab, obj, &index, &into);
 	if (!may_free(cache, slab, obj, index, into, &op->bug))
 		return REFUSED;
-	/* SLAB_ZERO=free; poison leaves nothing behind either. */
+	/* SLAB_ZERO=free. Poison also overwrites the object, so one of them is enough. */
 	if (cache->tag & SLAB_TAG_ZERO && !(slab->debug && slab->debug->poisons))
 		memset(obj, 0, debug_usable_size(slab, obj));
 	last = take_back(cache, slab, index, &op->track);
@@ -301,7 +306,7 @@ static int free_locked(struct slab_cache *cache, struct slab *slab, void *obj, s
 	return last ? FREED_LAST : FREED;
 }
 
-/* With the lock free again. */
+/* The rest of a free, after unlocking. */
 static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, int result,
 		       const struct operation *op)
 {
@@ -320,7 +325,7 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 		debug_report_stray(cache, obj, caller);
 		return true;
 	}
-	if (reserve_holds(cache, obj)) { /* its slab takes it for allocated */
+	if (reserve_holds(cache, obj)) { /* the slab's record says that it is allocated */
 		debug_report_double_free(cache, slab, obj, caller);
 		return true;
 	}
@@ -382,7 +387,7 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	return result != REFUSED;
 }
 
-/* Reports name the caller of slab_free_rcu(). */
+/* The track of slab_free_rcu() is copied, so that reports name its caller. */
 static int free_waited_locked(struct slab_cache *cache, struct slab *slab, unsigned index,
 			      struct operation *op)
 {
@@ -431,7 +436,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 	unsigned index;
 	size_t into;
 
-	if (!slab->debug) /* it may be an ordinary slab again */
+	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
 		return slab_size(slab);
 	if (!debug_find_object(slab, obj, &index, &into) || into)
 		return 0;
@@ -440,7 +445,7 @@ size_t debug_usable_size(const struct slab *slab, const void *obj)
 		       : slab->debug->object_size;
 }
 
-/* The bytes given up become red zone; those won back were red and stay as they are. */
+/* Bytes that the object loses become red zone. Bytes that it gains keep their contents. */
 static void resize_locked(struct slab *slab, unsigned index, size_t size)
 {
 	struct debug_object *record = debug_record(slab, index);

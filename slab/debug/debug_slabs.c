@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug slabs: making them, their freelist, and the node's list of them.
+ * Debug slabs: creation, their freelist, and the node's list of them.
  *
- * The freelist is a queue: the object freed longest ago is handed out first, so
- * that poison has the most time to be stepped on. It links records, not objects.
+ * The freelist is a queue: the object that was freed first is allocated first, so that a write
+ * after the free has the most time to damage the poison. It links records, not objects.
  *
- * The node's list holds the slabs that objects can be taken from: those with the
- * cache's present debug flags and a free object. A slab of former debug flags is found
- * through its objects alone, and is released with the last of them.
+ * The node's list holds the slabs that can serve allocations: they have the cache's present debug
+ * flags and a free object. A slab with former debug flags is on no list, and is released when its
+ * last object is freed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -64,7 +64,8 @@ int debug_pop(const struct slab *slab)
 
 /* --- creation ------------------------------------------------------------------- */
 
-/* Every object free, filled, constructed: how many came that far. */
+/* Fill and construct all objects as free objects, until a constructor fails. Returns the number
+ * of usable objects. */
 static unsigned make_objects(struct slab_cache *cache, struct slab *slab)
 {
 	struct callback callback = callback_begin(cache);
@@ -140,7 +141,7 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	slab_set_initialized(slab, 0);
 }
 
-/* From the page layer; NULL and ENOMEM. */
+/* Take a slab from the page layer; NULL and ENOMEM if there is none. */
 static struct slab *take_slab(struct slab_cache *cache, unsigned node,
 			      const struct debug_layout *layout)
 {
@@ -207,7 +208,7 @@ static void list_remove(struct cache_node *node, struct slab *slab)
 	slab->debug->counted = 0;
 }
 
-/* A cache that was merged with another meanwhile may have larger objects. */
+/* The object size is compared, too: merging may have made the cache's objects larger. */
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab)
 {
 	uint64_t debug_flags = cache_debug_flags(cache);
@@ -218,7 +219,7 @@ bool debug_has_present_layout(const struct slab_cache *cache, const struct slab 
 	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
 }
 
-/* Keep nr_debug_empty right: a slab on the list may have become unused, or used. */
+/* Update nr_debug_empty: a slab on the list may have become unused, or used. */
 static void count_unused(struct cache_node *node, struct slab *slab, bool unused)
 {
 	node->nr_debug_empty += (unsigned)unused - slab->debug->counted;
@@ -268,7 +269,8 @@ void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
 	pthread_mutex_unlock(&node->lock);
 }
 
-/* Isolated, linked by next, of the first NODE_PIECE slabs of the list, which go to its end. */
+/* Isolate the unused slabs among the first NODE_PIECE slabs of the list, and move the others of
+ * these to its end. Returns the isolated slabs, linked by next. */
 static struct slab *take_some_unused(struct cache_node *node)
 {
 	struct slab *slab, *next, *unused = NULL;

@@ -2,14 +2,14 @@
 /*
  * The handler of SIGSEGV and SIGBUS.
  *
- * It is a guest in the application's process. What it cannot explain goes on as if
- * it were not there: to the handler that it found, with the same arguments and
- * the mask and flags of that handler, or to the default action, which
- * ends the process at the access itself, with its own signal and a core of that
- * moment. What it explains goes the same way after the report.
+ * A fault takes the course that it would take without libslab. If the application had installed
+ * a handler, that handler runs with the same arguments, and with the mask and flags that it was
+ * installed with. Otherwise the default action ends the process at the access itself, with the
+ * fault's own signal, and the core shows that moment. If libslab explains the fault, it reports
+ * it first.
  *
- * All signals are blocked in here. A fault in the middle of a report (a report
- * handler of the program's that is broken) therefore ends the process at once.
+ * All signals are blocked in the handler. So a fault within a report, for example in a report
+ * handler of the application, ends the process at once.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -26,17 +26,17 @@
 #include "pages/segment.h"
 #include "report/track.h"
 
-/* Reports are made on a stack of our own: the alternate stacks of programs have
- * 8 KiB as a rule. Above it stay zeros, for unwinders. */
+/* Reports run on a separate stack, since alternate signal stacks often have only 8 KiB. The bytes
+ * above it stay zero, so that unwinders stop there. */
 #define REPORT_STACK ((size_t)256 << 10)
 #define REPORT_STACK_ZEROS ((size_t)4096)
 /* How long a second thread waits for the first one's report. */
 #define REPORT_WAIT_MS 10000
 
-static char *report_stack_top; /* NULL: the thread's own has to do */
+static char *report_stack_top; /* NULL: none; reports run on the thread's stack */
 static int reporting;
 static bool installed;
-static struct sigaction found[2]; /* the actions for SIGSEGV and SIGBUS before ours */
+static struct sigaction found[2]; /* the replaced actions of SIGSEGV and SIGBUS */
 
 static struct sigaction *found_for(int signal)
 {
@@ -76,7 +76,7 @@ static void explain(const siginfo_t *info, const ucontext_t *context)
 
 	if (!guard_covers(fault.address))
 		return;
-	/* As if it were a return address: those are looked up one byte before. */
+	/* Tracks hold return addresses, and their symbols are looked up one byte before. */
 	track_fill(&fault.track, (const char *)trap_pc(context) + 1);
 	if (!report_begin_alone())
 		return;
@@ -89,13 +89,13 @@ static void explain(const siginfo_t *info, const ucontext_t *context)
 
 /* --- passing on ------------------------------------------------------------------ */
 
-/* The kernel's own, at an access: a signal that a process sent is no fault. */
+/* Did the kernel raise the signal for an access? A process may also have sent it. */
 static bool is_fault(const siginfo_t *info)
 {
 	return info->si_code > 0;
 }
 
-/* The signals that the found handler wants blocked while it runs. */
+/* Set the signal mask with which the kernel would call the replaced handler. */
 static void take_mask(int signal, const struct sigaction *action, const ucontext_t *context)
 {
 	sigset_t mask = context->uc_sigmask;
@@ -106,7 +106,8 @@ static void take_mask(int signal, const struct sigaction *action, const ucontext
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* A fault comes again when the handler returns; a signal that was sent has to be sent anew. */
+/* A fault occurs again when this handler returns. A signal that a process sent does not, so it is
+ * sent again. */
 static void take_default(int signal, siginfo_t *info)
 {
 	struct sigaction action = {.sa_handler = SIG_DFL};
@@ -157,7 +158,7 @@ static void map_report_stack(void)
 
 	if (!stack)
 		return;
-	/* Without the guard it is as good as most stacks are. */
+	/* The guard page is optional, so a failure does not matter. */
 	os_protect(stack, os_page_size(), false);
 	report_stack_top = stack + REPORT_STACK - REPORT_STACK_ZEROS;
 }
@@ -168,7 +169,7 @@ static void install(int signal)
 
 	action.sa_sigaction = handle;
 	sigfillset(&action.sa_mask);
-	/* Known before the first fault can come. */
+	/* Read the old action first: a fault may occur as soon as the new one is installed. */
 	sigaction(signal, NULL, found_for(signal));
 	sigaction(signal, &action, NULL);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Faults that can be explained: accesses to sampled objects' guard pages, and
- * pointers to unmapped memory given to slab_free().
+ * Faults that libslab explains: accesses to the guard pages of sampled objects, and loads in
+ * slab_free() for a pointer to unmapped memory.
  *
- * Looking up the slab of a pointer (slab_of_user(), user_pointer.h) is one load
- * from its segment's head and one from the descriptor. For a pointer that is not
- * libslab's these loads may fault. They stand in a table, as the kernel's own
- * accesses to user memory do: the handler sends the thread on with slab_none,
- * and the free is reported like any other that cannot be done. That costs the
- * fast path nothing.
+ * Looking up the slab of a pointer (slab_of_user(), user_pointer.h) is one load from its
+ * segment's head and one from the descriptor. These loads may fault if the pointer is not from
+ * libslab. Their addresses are in a table, like the kernel's exception table for accesses to
+ * user memory: the handler continues the thread with slab_none as the result, and the free is
+ * reported as a bad free. The fast path needs no check for this.
  */
 #ifndef SLAB_DEBUG_FAULT_H
 #define SLAB_DEBUG_FAULT_H
@@ -16,14 +15,15 @@
 #include <stdbool.h>
 
 /*
- * fault_install: handle SIGSEGV and SIGBUS, once; the actions found are taken
- * for every fault that is not ours, and after the report of one that is. A
- * program that sets its own handler later replaces ours: then sampled objects
- * still fault, without a report, unless it calls the handler it found.
+ * fault_install: install the handler of SIGSEGV and SIGBUS. Further calls do nothing. The
+ * handler passes a fault on to the action that it replaced if libslab does not explain the
+ * fault, or after the report. A program that installs its own handler later replaces this one:
+ * bad accesses to sampled objects then fault without a report, unless the program's handler
+ * calls the one that it replaced.
  */
 void fault_install(void);
 bool fault_installed(void);
-/* In the child of a fork: no other thread is reporting there. */
+/* In the child of a fork: the thread that was reporting does not exist there. */
 void fault_after_fork_child(void);
 
 #endif /* SLAB_DEBUG_FAULT_H */

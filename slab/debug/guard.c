@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Guarded objects: allocation, the checks of the bytes around them, and free. A thread
- * that holds guard_lock() takes no other lock.
+ * Guarded objects: allocation, the check of the bytes around them, and free. guard_lock()
+ * protects the records of all guarded objects; a thread that holds it takes no other lock.
  */
 #include "debug/guard.h"
 #include "core/callback.h"
@@ -21,7 +21,7 @@
 
 /* --- allocation -------------------------------------------------------------------- */
 
-/* With an object in it, the slab becomes the cache's. */
+/* Fill in the object's record and give the slab to the cache. */
 static void publish(struct slab_cache *cache, struct slab *slab, const struct guard_place *place,
 		    size_t requested, const struct track *track)
 {
@@ -84,7 +84,8 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 
 /* --- checks ------------------------------------------------------------------------- */
 
-/* The bytes around an allocated object: false: damage, put right and described. */
+/* Check the bytes around an allocated object. false: they were damaged; the function has repaired
+ * and described the damage. */
 static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	const struct guard_place place = guard_place_of(slab);
@@ -102,13 +103,13 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug
 	return false;
 }
 
-/* With the lock: still a guarded slab of this cache? */
+/* Is this still a guarded slab of this cache? The caller holds the guard lock. */
 static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
 {
 	return slab->debug->guarded && slab_user(slab) == cache;
 }
 
-/* Not free, or not yet: its place is accessible. */
+/* Is the object allocated, or waiting for a grace period? Then its pages are accessible. */
 static bool is_in_use(const struct slab *slab)
 {
 	return debug_record(slab, 0)->state != OBJECT_FREE;
@@ -124,7 +125,7 @@ static bool check_once(struct slab_cache *cache, struct slab *slab, struct bug_i
 	return good;
 }
 
-/* Both sides may be damaged. */
+/* Check until nothing is wrong, since both sides of the object may be damaged. */
 static long check(struct slab_cache *cache, struct slab *slab, const struct track *detector)
 {
 	struct bug_info bug;
@@ -149,7 +150,8 @@ long guard_check(struct slab_cache *cache, struct slab *slab)
 
 enum { FREED, REFUSED, GONE };
 
-/* The object's state changes from `from` to `to`. */
+/* Change the object's state. FREED: done; REFUSED: obj is not in state `from`, and `bug` describes
+ * it; GONE: the slab is no longer a guarded slab of this cache. */
 static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 			enum object_state from, enum object_state to, const struct track *track,
 			struct bug_info *bug)
@@ -172,7 +174,7 @@ static int change_state(struct slab_cache *cache, struct slab *slab, void *obj,
 	return REFUSED;
 }
 
-/* … after a look around it; what is wrong is reported. */
+/* Check the bytes around the object, change its state, and report each problem. */
 static int check_and_change(struct slab_cache *cache, struct slab *slab, void *obj,
 			    enum object_state from, enum object_state to, const struct track *track)
 {
@@ -190,7 +192,7 @@ static int check_and_change(struct slab_cache *cache, struct slab *slab, void *o
 	return result;
 }
 
-/* Freed: no other thread touches it before it waits. */
+/* Destroy and clear a freed object. No other thread uses the slab until it is in the queue. */
 static void retire(struct slab_cache *cache, struct slab *slab, void *obj)
 {
 	struct callback callback;
@@ -224,7 +226,7 @@ bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 
 	track_fill(&track, caller);
 	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_WAITING, &track);
-	if (result == GONE) /* freed by another thread, and used again */
+	if (result == GONE) /* another thread freed the object, and its slab was reused */
 		report_bad_free_rcu(cache, obj, caller);
 	return result == FREED;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sampling: one allocation in N stands between guard pages.
+ * Sampling: libslab places one in N allocations between guard pages, as KFENCE does.
  *
- * A guarded object has a slab of its own (64 KiB of address space, of which
- * only the pages of the object hold memory), so that everything leads from its
- * address to its cache as from any other. It stands at the left or the right end
- * of its pages, and the rest of them is filled with a pattern that is checked
- * when it is freed. Freed, its pages become inaccessible until the slab is
- * needed again, the oldest first.
+ * A guarded object has a slab of its own (64 KiB of address space, of which only the pages of
+ * the object hold memory), so libslab finds its cache from its address as for any other object.
+ * The object is at the left or right end of its pages. A pattern fills the rest of them and is
+ * checked at the free. After the free, the pages are inaccessible until the slab is reused,
+ * the slab that was freed first before the others.
  *
- * sample.c decides which allocations are guarded; guard_slabs.c has the guarded slabs.
+ * sample.c decides which allocations are guarded; guard.c allocates and frees guarded objects;
+ * guard_slabs.c manages their slabs.
  */
 #ifndef SLAB_DEBUG_GUARD_H
 #define SLAB_DEBUG_GUARD_H
@@ -21,12 +21,12 @@
 #include "report/track.h"
 #include "trap.h"
 
-/* Slabs of the process for guarded objects, those of freed objects included. */
+/* The most guarded slabs in the process, including those of freed objects. */
 #define GUARD_SLABS_MAX 1024u
 
 /* --- when (sample.c) ---------------------------------------------------------- */
 
-/* Up to here every allocation is counted, because none is served otherwise. */
+/* Up to this interval all allocations take the slow path, so libslab counts every one. */
 #define SAMPLE_EXACT_MAX 1000ul
 
 static inline bool sample_is_on(const struct slab_cache *cache)
@@ -34,41 +34,41 @@ static inline bool sample_is_on(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->sample.interval, __ATOMIC_RELAXED) != 0;
 }
 
-/* What slab_cache_sample() does. Installs the fault handler; takes flush_lock. */
+/* The work of slab_cache_sample(). Installs the fault handler; takes flush_lock. */
 void sample_set(struct slab_cache *cache, unsigned long interval);
-/* Allocations are to come through the slow path, to be counted. */
+/* Must allocations take the slow path now, to be counted? */
 bool sample_gate_open(const struct slab_cache *cache);
-/* Off the fast path, with no lock: count `n` allocations; true: guard this one. */
+/* The slow path counts `n` allocations, with no lock held. true: it guards this allocation. */
 bool sample_is_due(struct slab_cache *cache, unsigned long n);
-/* Called ten times a second by the control socket's timer: let the next
- * allocation of each sampled cache through to sample_is_due(). */
+/* The timer of the control thread calls this ten times a second: it sends the next allocation of
+ * each sampled cache to sample_is_due(). */
 void sample_tick(void);
-/* Whether there is a cache for which sample_tick() would do something. */
+/* Is there a cache that needs sample_tick()? */
 bool sample_wants_ticks(void);
 
 /* --- what (guard.c) -------------------------------------------------------------- */
 
 /*
- * guard_alloc: NULL: too large, no room left, or the constructor failed; allocate
- * as usual. A guarded object is constructed when it is handed out, and destroyed
- * when it is freed: its slab holds no other.
+ * guard_alloc: allocate a guarded object. NULL: the object is too large, no guarded slab is
+ * left, or the constructor failed; the caller then allocates as usual. A guarded object is
+ * constructed when it is allocated and destroyed when it is freed.
  */
 void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller);
-/* `slab` is guarded, and of this cache. Reports a double or invalid free.
- * false: as debug_free(). */
+/* Free the object of a guarded slab, or report a double or invalid free. false: the slab does
+ * not belong to this cache any more, as with debug_free(). */
 bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const void *caller);
-/* The same for slab_free_rcu(), in two steps, as debug_begin_waiting(). */
+/* The two steps of slab_free_rcu(), as debug_begin_waiting() and debug_free_waited(). */
 bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 void guard_free_waited(struct slab_cache *cache, struct slab *slab);
-/* The bytes around a guarded object: number of problems, each reported. */
+/* Check the bytes around a guarded object, and report each problem; returns their number. */
 long guard_check(struct slab_cache *cache, struct slab *slab);
 
 /* --- their slabs (guard_slabs.c) ---------------------------------------------------- */
 
-/* Give back the cache's free guarded slabs: before it is destroyed. How many. */
+/* Return the cache's guarded slabs of freed objects to the page layer; returns their number. */
 unsigned guard_flush(struct slab_cache *cache);
-/* Held over fork. Nothing else is locked while it is held. */
+/* Held over fork. A thread that holds it takes no other lock. */
 void guard_lock(void);
 void guard_unlock(void);
 
@@ -83,7 +83,7 @@ struct guard_fault {
 
 /* Does the address lie in a guarded slab? Async-signal-safe. */
 bool guard_covers(const void *address);
-/* Report an access to a guarded slab, if that slab explains it. */
+/* Report an access to a guarded slab, unless its object is in use and contains the address. */
 void guard_report_fault(const struct guard_fault *fault);
 
 #endif /* SLAB_DEBUG_GUARD_H */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The report of an access to a guard page, or to an object between guard pages that is free. */
+/*
+ * The report of a fault in a guarded slab: an access to a guard page, or to a freed object whose
+ * pages are inaccessible.
+ */
 #include <slab/debug.h>
 #include <slab/slab.h>
 
@@ -35,8 +38,8 @@ static void note_distance(struct bug_info *bug, const char *access, const char *
 		      (const void *)object);
 }
 
-/* No lock: the thread may have been interrupted anywhere, and the slab of an
- * object in use does not change, except after a wrong free. */
+/* This takes no lock, since the fault may have interrupted the thread anywhere, even under the
+ * lock. The record of an object in use changes only through a wrong free. */
 void guard_report_fault(const struct guard_fault *fault)
 {
 	static const char *const access[] = {"access", "read", "write"};

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where a guarded object stands, the memory of its slab, and the slabs of freed objects:
- * they wait in a queue, inaccessible, with their cache and what is known of the object,
- * so that later accesses are detected. They are reused when the process may have no more
- * slabs, or when more than half of them wait.
+ * Guarded slabs: the place of the object, the memory around it, and reuse.
+ *
+ * The slab of a freed object stays inaccessible in a queue, with its cache and the object's
+ * record, so that libslab detects and explains later accesses. The oldest slab in the queue is
+ * reused when the process has GUARD_SLABS_MAX guarded slabs, or when more than half of that
+ * number wait in the queue.
  */
 #include "debug/guard_slabs.h"
 #include "base/round.h"
@@ -20,7 +22,7 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct slab *waiting, *waiting_tail; /* slabs of freed objects, oldest first */
+static struct slab *waiting, *waiting_tail; /* the queue: slabs of freed objects, oldest first */
 static unsigned nr_slabs, nr_waiting;
 
 void guard_lock(void)
@@ -33,7 +35,7 @@ void guard_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The smallest slab that has room for an object of a page, aligned to one. */
+/* The smallest slab with room for a page-sized, page-aligned object between guard pages. */
 static unsigned guard_shift(void)
 {
 	unsigned shift = SLAB_SHIFT_MIN;
@@ -50,7 +52,7 @@ size_t guard_slab_bytes(void)
 
 /* --- where the object stands --------------------------------------------------- */
 
-/* Objects by size may be relied on to be aligned as their size is. */
+/* Applications may rely on the natural alignment of an allocation by size. */
 static size_t align_of(const struct slab_cache *cache)
 {
 	return cache->by_size ? cache->object_size & -cache->object_size : cache->align;
@@ -60,7 +62,7 @@ static bool at_left_end(void)
 {
 	static unsigned n;
 
-	/* A multiplicative hash: as good as random, and the same in each run. */
+	/* A multiplicative hash: it looks random, but each run gets the same sequence. */
 	return __atomic_add_fetch(&n, 1, __ATOMIC_RELAXED) * 2654435761u >> 31;
 }
 
@@ -118,7 +120,7 @@ bool guard_slab_open(struct slab *slab, const struct guard_place *place)
 
 /* --- slabs ------------------------------------------------------------------------ */
 
-/* With the lock. */
+/* Append a slab to the queue. The caller holds the guard lock. */
 static void wait_last(struct slab *slab)
 {
 	slab->next = NULL;
@@ -130,7 +132,7 @@ static void wait_last(struct slab *slab)
 	nr_waiting++;
 }
 
-/* With the lock: the oldest slab has no cache any more. */
+/* Take the oldest slab from the queue and from its cache. The caller holds the guard lock. */
 static struct slab *wait_over(void)
 {
 	struct slab *slab = waiting;
@@ -164,7 +166,7 @@ bool guard_slab_free(struct slab *slab)
 	return accessible;
 }
 
-/* A fresh one, inaccessible. */
+/* Take a slab from the page layer and make it an inaccessible guarded slab. */
 static struct slab *fresh_slab(void)
 {
 	const struct slab_debug debug = {

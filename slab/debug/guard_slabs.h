@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The slabs of guarded objects: one object to a slab, between pages that cannot be accessed.
+ * The slabs of guarded objects: one object per slab, between inaccessible pages.
  *
  *   inaccessible | pattern, object | inaccessible      or
  *   inaccessible | object, pattern | inaccessible
  *   0              a few pages, in the middle           64 KiB, or four pages
  *
- * The slab is a debug slab (struct slab_debug beside it, flag U, one record), whose red_left
- * leads from its start to the object. What is special: it is on no list of its node, and
+ * A guarded slab is a debug slab with flag U and one record; red_left is the distance from the
+ * slab's start to the object. Unlike other debug slabs, it is on no list of its node, and
  * guard_lock() (guard.h) protects its record.
  */
 #ifndef SLAB_DEBUG_GUARD_SLABS_H
@@ -27,21 +27,21 @@ struct guard_place {
 };
 
 size_t guard_slab_bytes(void);
-/* Where the next object of this size is to stand; false: it is too large. */
+/* Choose the place of the next object of this size; false: the object is too large. */
 bool guard_place_choose(const struct slab_cache *cache, size_t requested,
 			struct guard_place *place);
-/* Where a slab's object stands. */
+/* The place of the slab's present object. */
 struct guard_place guard_place_of(const struct slab *slab);
 
-/* An isolated slab, inaccessible; NULL: there is none left. */
+/* Take a guarded slab, isolated and inaccessible; NULL: there is none left. */
 struct slab *guard_slab_take(void);
-/* Make the place accessible, with the pattern around the object; only what the object needs
- * holds memory. */
+/* Make the pages of the place accessible, and fill them around the object with the pattern.
+ * Memory of an earlier place is discarded first. false: the pages stay inaccessible. */
 bool guard_slab_open(struct slab *slab, const struct guard_place *place);
-/* Its object is freed: make it inaccessible, and queue it for reuse. */
+/* The slab's object was freed: make its pages inaccessible, and queue the slab for reuse. */
 void guard_slab_retire(struct slab *slab);
-/* Free an isolated slab to the page layer, whose slabs are accessible. Where making it so
- * fails (too many mappings), it is queued for reuse: false. */
+/* Free an isolated slab to the page layer. Its slabs must be accessible: if mprotect() fails
+ * (too many mappings), the slab is queued for reuse instead. Returns false then. */
 bool guard_slab_free(struct slab *slab);
 
 #endif /* SLAB_DEBUG_GUARD_SLABS_H */

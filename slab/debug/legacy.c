@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Legacy-layout slabs: slabs without debug flags of a cache that has some.
+ * Legacy-layout slabs without debug flags, of a cache that now has some.
  *
- * Such a slab has no owner and is on no list; it carries SLAB_TAG_DEBUG,
- * so every free of its objects comes through debug_free() and its node's lock.
- * Which objects are free stands where the freelist was, a 16-bit word for each.
- * Frees that were under way when it became a legacy slab still arrive at the remote
- * word, where REMOTE_OWNED makes them wait for legacy_collect(). In the cmpxchg16b
- * engine such a free may write a link, the index of an object + 1, into its own
- * object's word before it sees that the slab has no owner; so a free
- * object is marked by a number that no link has, and other values mean nothing.
+ * Objects are freed into such a slab but not allocated from it. It has no owner and is on no
+ * list. It carries SLAB_TAG_DEBUG, so every free of its objects goes through debug_free() under
+ * the node's lock. The memory of the freelist holds the state of each object in a 16-bit word.
+ *
+ * Frees that began before the slab became a legacy slab still push to the remote word.
+ * REMOTE_OWNED keeps these objects there until legacy_collect(). In the cmpxchg16b engine, such a
+ * free may write a link, the index of an object + 1, into its object's word before it sees that
+ * the slab has no owner. So LEGACY_FREE is a number that is never a link, and any other value
+ * means that the object is not known to be free.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which allocations are sampled.
+ * Sampling: which allocations are guarded.
  *
- * Up to SAMPLE_EXACT_MAX the interval is exact: all allocations of such a cache
- * come through the slow path, as those of a cache with debug flags do anyway. Above,
- * the fast path stays as it is: the slow path counts the objects that a CPU gets with
- * a slab. It does not see objects that are freed and allocated again at once.
- * Therefore a gate opens ten times a second and lets one allocation into the slow
- * path. The time until that comes shows the rate: after 10 µs, about 10000 in each
- * tenth of a second. At most a thousand allocations are sampled in a second.
+ * Up to SAMPLE_EXACT_MAX, the interval is exact: all allocations of the cache take the slow path,
+ * which counts them. The same holds for a cache with debug flags. For larger intervals, the fast
+ * path stays in use, and the slow path counts the objects that a CPU gets with each slab. This
+ * misses objects that are freed and allocated again on the fast path. Therefore a gate opens ten
+ * times a second and sends one allocation to the slow path. The time until that allocation shows
+ * the rate: if it comes after 10 µs, it stands for 10000 allocations in a tenth of a second. At
+ * these intervals, at most a thousand allocations are sampled in a second.
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,9 +27,9 @@
 #include "registry/registry.h"
 
 #define TICK_US UINT64_C(100000)
-#define PAUSE_US UINT64_C(1000) /* from one to the next, of those not counted exactly */
+#define PAUSE_US UINT64_C(1000) /* least time between two samples if the interval is not exact */
 
-static unsigned sampled; /* caches with a gate that opens and closes */
+static unsigned sampled; /* number of caches whose gate opens and closes */
 
 static unsigned long interval_of(const struct slab_cache *cache)
 {
@@ -41,7 +41,7 @@ static uint64_t opened(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->sample.opened, __ATOMIC_RELAXED);
 }
 
-/* Under flush_lock. The gate is set all the time where the interval is exact. */
+/* Under flush_lock. With an exact interval, the gate is always open. */
 static void set_gate(struct slab_cache *cache, uint64_t time)
 {
 	__atomic_store_n(&cache->sample.opened, time, __ATOMIC_RELAXED);
@@ -49,7 +49,7 @@ static void set_gate(struct slab_cache *cache, uint64_t time)
 		       sample_is_on(cache) && (time || interval_of(cache) <= SAMPLE_EXACT_MAX));
 }
 
-/* All allocations come through the slow path, for one reason or another. */
+/* Do all allocations of the cache take the slow path, for whatever reason? */
 static bool counts_all(const struct slab_cache *cache)
 {
 	return interval_of(cache) <= SAMPLE_EXACT_MAX || cache->flags & SLAB_ZERO ||
@@ -65,7 +65,7 @@ void sample_set(struct slab_cache *cache, unsigned long interval)
 {
 	struct sample *sample = &cache->sample;
 
-	/* Readers of a type-safe cache may look where a fault would be. */
+	/* Readers of a type-safe cache may access freed objects, which would fault. */
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU)
 		interval = 0;
 	if (interval > LONG_MAX)
@@ -94,8 +94,8 @@ int slab_cache_sample(struct slab_cache *cache, unsigned long n)
 }
 
 /*
- * A thread came through: close it. How many allocations that stands for; 0: the
- * cache is being flushed, so the next one closes it.
+ * An allocation passed the gate: close it. Returns the number of allocations that this one stands
+ * for. 0: another thread holds flush_lock, so the gate stays open for a later allocation.
  */
 static unsigned long close_gate(struct slab_cache *cache)
 {
@@ -109,7 +109,7 @@ static unsigned long close_gate(struct slab_cache *cache)
 	return (unsigned long)(TICK_US / (waited + 1));
 }
 
-/* Count down to the next one that is taken. */
+/* Count n allocations down from the interval; true: this allocation is sampled. */
 static bool count(struct sample *sample, unsigned long interval, unsigned long n)
 {
 	long step = (long)(n < interval ? n : interval);
@@ -122,7 +122,8 @@ static bool count(struct sample *sample, unsigned long interval, unsigned long n
 	return left <= step;
 }
 
-/* One takes about 10 µs, which must not show where there are many allocations. */
+/* A guarded allocation takes about 10 µs. Their rate is limited, so that they do not slow down an
+ * application that allocates often. */
 static bool is_too_soon(void)
 {
 	static uint64_t last;
@@ -150,7 +151,8 @@ bool sample_wants_ticks(void)
 	return __atomic_load_n(&sampled, __ATOMIC_RELAXED) != 0;
 }
 
-/* A gate that is still open stays so: what comes through in the end is little. */
+/* If the gate is still open, it keeps its opening time: the rate is low, and the next allocation
+ * stands for few others. */
 static void open_gate(struct slab_cache *cache)
 {
 	if (counts_all(cache) || opened(cache) || pthread_mutex_trylock(&cache->flush_lock) != 0)

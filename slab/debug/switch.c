@@ -2,17 +2,19 @@
 /*
  * Changing the debug flags of a cache that is in use.
  *
- * The debug flags belong to the slab, so nothing that exists is rebuilt:
+ * A slab keeps its debug flags, so a switch rebuilds no slab:
  *
- *   on      the fast path finds no slots any more; the slabs that CPUs hold are
- *           taken back; all slabs without debug flags become legacy slabs
- *   other   debug slabs with the new debug flags serve, the others become legacy
- *   off     legacy slabs without debug flags are ordinary ones again; debug slabs
- *           become legacy; the fast path gets its slots back
+ *   on      allocations leave the fast path; the thread revokes the slabs of CPUs; all slabs
+ *           without debug flags become legacy slabs
+ *   other   slabs with the new debug flags serve allocations; slabs with other flags become
+ *           legacy slabs
+ *   off     legacy slabs without debug flags become ordinary slabs again; debug slabs become
+ *           legacy slabs; allocations return to the fast path
  *
- * A thread that was on its way while the debug flags were switched on may still give
- * its CPU a slab without debug flags. Such slabs are swept up before each fresh
- * debug slab. They do no harm meanwhile: a free into them is an ordinary one.
+ * A thread that was refilling while debug flags were switched on may still give its CPU a slab
+ * without debug flags. Before libslab creates a debug slab, it looks for such slabs and makes
+ * them legacy slabs (legacy_begin_rest()). Until then they do no harm: a free into them is an
+ * ordinary free.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -32,7 +34,7 @@
 #include "pages/topology.h"
 #include "registry/gate.h"
 
-/* They change under flush_lock. */
+/* The flags change only under flush_lock. */
 static bool has_debug_flags(const struct slab_cache *cache)
 {
 	return cache_debug_flags(cache) & DEBUG_FLAGS_SLAB;
@@ -42,7 +44,7 @@ static bool has_debug_flags(const struct slab_cache *cache)
 
 struct sweep {
 	struct slab_cache *cache;
-	bool left; /* some are still a CPU's, or isolated by another thread */
+	bool left; /* a CPU owns some of them, or another thread has isolated some */
 };
 
 static bool is_plain(const struct slab *slab)
@@ -63,13 +65,13 @@ static void sweep_full(struct slab *slab, void *arg)
 		sweep->left = true;
 	} else if (slab_user(slab) == sweep->cache) {
 		legacy_begin(sweep->cache, slab);
-	} else { /* it had become another cache's by then */
+	} else { /* the slab went to another cache before REMOTE_OWNED was set */
 		slab->next = NULL;
 		slab_put_back(slab_user(slab), slab);
 	}
 }
 
-/* Some of those on a node's list. false: flush_lock is held for long. */
+/* Make some of a node's listed slabs legacy slabs. false: flush_lock was not free in time. */
 static bool sweep_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode how,
 			 bool *ret_more)
 {
@@ -100,8 +102,9 @@ static bool sweep_lists(struct slab_cache *cache, enum flush_lock_mode how)
 	return true;
 }
 
-/* With flush_lock given up between slabs; when the debug flags are switched off meanwhile, what
- * is left stays as it is. Slabs that are missed are looked for again. */
+/* Make all slabs without debug flags legacy slabs. flush_lock is unlocked between slabs. If debug
+ * flags are switched off in the meantime, the other slabs stay as they are. If the sweep missed
+ * slabs, plain_owned requests another one. */
 static void sweep(struct slab_cache *cache, enum flush_lock_mode how)
 {
 	struct sweep sweep = {.cache = cache};
@@ -126,8 +129,8 @@ struct placing {
 	unsigned released;
 };
 
-/* Serve from it or not, according to the debug flags that hold now; an ordinary
- * slab again, when there are none. */
+/* Put a slab where it belongs under the cache's present debug flags: on the debug list or off it.
+ * With no debug flags, a legacy slab becomes an ordinary slab again. */
 static void place(struct slab *slab, void *arg)
 {
 	struct placing *placing = arg;
@@ -139,7 +142,7 @@ static void place(struct slab *slab, void *arg)
 		return;
 	pthread_mutex_lock(&node->lock);
 	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
-		/* gone meanwhile */
+		/* The slab was released, or changed its kind, before the lock was taken. */
 	} else if (!slab_is_legacy(slab)) {
 		unused = debug_slab_place(cache, slab);
 	} else {
@@ -168,7 +171,7 @@ unsigned legacy_finish(struct slab_cache *cache)
 	return placing.released;
 }
 
-/* Whether there are debug flags now, and were none. */
+/* Set the flags. true: the cache now needs debug slabs and did not before. */
 static bool set_debug_flags(struct slab_cache *cache, uint64_t debug_flags)
 {
 	uint64_t old;
@@ -202,7 +205,8 @@ int slab_cache_debug(struct slab_cache *cache, uint64_t debug_flags)
 
 /* --- fault injection ----------------------------------------------------------------- */
 
-/* Caches that are named need the flag A, which sends them off the fast path. */
+/* Set flag A on caches that the specification names: it sends their allocations off the fast
+ * path, where faults are injected. */
 static int flag_cache(struct slab_cache *cache, void *unused)
 {
 	uint64_t debug_flags = cache_debug_flags(cache) & SLAB_DEBUG_FLAGS;

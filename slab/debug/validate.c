@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a cache.
+ * Validation of a cache (slab_cache_validate()).
  *
- * Slabs without debug flags are isolated for the check: they are taken back from the CPUs
- * and, some at a time (isolated.h), off their node's list. Their freelists must name each
- * free object once and nothing else; full slabs have nothing to look at. Validations
- * are numbered, and a slab has the number of the last one that checked it: a validation
- * that runs at the same time has checked it for this one. Slabs with debug flags are check.c's.
+ * Slabs without debug flags are isolated for the check: the thread revokes the slabs of CPUs,
+ * and takes listed slabs off their node's list, a few at a time (isolated.h). Each freelist must
+ * contain each free object once and nothing else. Full slabs have no freelist to check.
+ * Validations are numbered, and a slab has the number of the last validation that checked it. A
+ * validation skips slabs that a later one, running at the same time, has checked. check.c checks
+ * debug slabs.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +24,7 @@
 #include "debug/debug_cache.h"
 #include "pages/topology.h"
 
-/* One thread validates at a time; the map is too large for a stack. */
+/* The map is too large for a stack, so one thread at a time uses it. */
 static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t map[SLAB_MAP_WORDS];
 
@@ -37,7 +38,7 @@ void validate_unlock(void)
 	pthread_mutex_unlock(&map_lock);
 }
 
-/* A freelist that cannot be trusted is given up: its objects stay out of use. */
+/* Drop a damaged freelist: its objects are never allocated again. */
 static void isolate(struct slab *slab)
 {
 	cpu_slab_init(&slab->cpu, slab->cpu.base, slab_size(slab), slab->objects, slab->cpu.user);
@@ -55,7 +56,7 @@ static void report_slab(struct slab_cache *cache, struct slab *slab, long bad)
 	debug_report(cache, &bug);
 }
 
-/* Of an isolated slab without debug flags: how many entries of its freelist are wrong. */
+/* The number of wrong freelist entries of an isolated slab without debug flags. */
 static long bad_entries(struct slab *slab)
 {
 	unsigned count = cpu_slab_free_count(&slab->cpu);
@@ -69,13 +70,12 @@ static long bad_entries(struct slab *slab)
 	return bad;
 }
 
-/* The slabs of a node without debug flags: they are taken back from the CPUs and isolated
- * for the check. */
+/* The check of one node's slabs without debug flags. */
 struct check_node {
 	struct slab_cache *cache;
 	unsigned node;
 	uint64_t number;  /* of this validation */
-	struct slab *bad; /* isolated until they are reported; none has a free object to give */
+	struct slab *bad; /* damaged slabs: isolated until they are reported */
 };
 
 static bool is_unvalidated(struct slab *slab, void *arg)
@@ -145,7 +145,7 @@ static void check_tagged(struct slab *slab, void *arg)
 		check->problems += debug_check(check->cache, slab);
 }
 
-/* A slab may be on a node's list, or not; the list has its own count. */
+/* Does the count of a node's partial list equal the number of slabs on it? */
 static long check_counts(struct slab_cache *cache, unsigned n)
 {
 	struct bug_info bug;
