@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Areas of slots and LIFOs: CPU_AREA_SLOTS users by all possible CPUs, laid out
- * [cpu][user], in one lazily filled mapping.
+ * Areas: the memory of slots and LIFOs. An area has CPU_AREA_SLOTS users by all possible CPUs,
+ * laid out [cpu][user], in one mapping that is populated lazily.
  *
- * The fast path indexes with the CPU's id unchecked, so there is a row for every id that
- * the kernel can hand out: its own masks of CPUs have a bit for each. They are rounded up,
- * so walks over CPUs stop earlier, where /sys says so. /sys may be missing (chroot), or a
- * container may make it up; a thread on a CPU beyond what /sys says proves it wrong, and
- * from then on every row is walked. Until that thread takes a slow path, at most one free
- * object for each cache stands in such a row unseen.
+ * The fast path indexes with the CPU's id and does not check it, so there is a row for every id
+ * that the kernel can return. The size of the kernel's own CPU masks gives that number. The
+ * masks are rounded up, so walks over CPUs end earlier, at the number in /sys. /sys may be
+ * missing (chroot), or a container may invent it. A thread on a CPU beyond that number proves it
+ * wrong, and from then on walks visit every row. Until that thread takes a slow path, walks miss
+ * at most one free object of each cache in such a row.
  *
- * Two more rows stand before CPU 0: what threads without restartable sequences
- * read as their CPU is -1 or -2, and the fast path indexes with it unchecked.
- * These rows never change: no current slab, no place for a last-freed object, and closed, so
- * that no object goes to the LIFO.
+ * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
+ * CPU, and the fast path indexes with that. These rows never change. They have no current slab,
+ * no room for a last-freed object, and are closed, so that no object goes to the LIFO.
  */
 #include "cpu_cache.h"
 
@@ -26,15 +25,15 @@
 #include <unistd.h>
 
 #define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
-/* For 643,072 users: the limit that slab_cache_create() has. */
+/* Enough for 643,072 users, the limit of slab_cache_create(). */
 #define AREAS_MAX 4096u
-/* At the end of a row. */
+/* The LIFOs lie at the end of a row. */
 #define LIFOS_OFFSET ((1L << CPU_AREA_SHIFT) - (long)(CPU_AREA_SLOTS * sizeof(struct cpu_lifo)))
 
 _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
 _Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots end before LIFOs");
 
-/* Words of the row of CPU -1, in which no event is counted. */
+/* Event words of the row of CPU -1, which counts no events. */
 enum { ROW_AREA, ROW_LIFOS };
 
 static struct area {
@@ -49,7 +48,8 @@ unsigned cpu_possible_count;
 static unsigned rows;
 static bool rows_cover_all;
 
-/* "0-3,8" says that CPU 8 is the highest: the last number of the list. 0: no answer. */
+/* The number of CPUs in /sys: the last number of the list + 1. "0-3,8" has CPU 8 as the highest.
+ * 0: unknown. */
 static unsigned read_sys(void)
 {
 	char text[256];
@@ -78,10 +78,8 @@ static unsigned highest(const unsigned long *mask, unsigned words)
 	return 0;
 }
 
-/*
- * The system call and not its wrapper: it returns the bytes of the kernel's mask. A filter
- * of system calls may refuse it; then there is no bound.
- */
+/* The system call, because unlike its wrapper it returns the size of the kernel's mask. A system
+ * call filter may forbid it; then the number of rows is that of /sys. */
 static void learn(void)
 {
 	unsigned long mask[CPU_MASK_WORDS];
@@ -127,7 +125,7 @@ void cpu_set_possible(unsigned n)
 
 static size_t area_bytes(void)
 {
-	cpu_possible(); /* learns how many rows there are */
+	cpu_possible(); /* learns the number of rows */
 	return cpu_area_bytes(1, rows);
 }
 
@@ -170,7 +168,7 @@ char *cpu_slots_lifos(char *slots)
 	return (char *)(uintptr_t)cpu_slot(slots, -1)->event[ROW_LIFOS];
 }
 
-/* A place in an area; CPU_AREA_SLOTS: it is full. */
+/* Take a free place in an area. CPU_AREA_SLOTS: the area is full. */
 static unsigned take_place(struct area *area)
 {
 	for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {
@@ -211,7 +209,7 @@ void cpu_slots_touch(const char *slots)
 	for (unsigned cpu = 0; cpu < rows; cpu++) {
 		const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
 
-		/* It may lie on two pages. */
+		/* A slot may lie on two pages. */
 		__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
 		__atomic_load_n(&slot->event[CPU_EVENTS - 1], __ATOMIC_RELAXED);
 		__atomic_load_n(&cpu_lifo(lifos, cpu)->count, __ATOMIC_RELAXED);
@@ -224,7 +222,7 @@ void cpu_slots_destroy(char *slots)
 	const size_t i = (size_t)(slots - areas[number].row0) / sizeof(struct cpu_slot);
 	char *lifos = cpu_slots_lifos(slots);
 
-	/* Rows that no thread touched are only read now. */
+	/* Only read rows that no thread touched: a write would populate them. */
 	for (unsigned cpu = 0; cpu < rows; cpu++) {
 		static const struct cpu_slot empty;
 		struct cpu_slot *slot = cpu_slot(slots, cpu);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The double compare-and-exchange, from the machine's folder. The thread
- * sanitizer does not see into it, so its builds go without. */
+/* The double compare-and-exchange of the machine. Builds with the thread sanitizer have none,
+ * because it does not see into assembly. */
 #ifndef CPU_CACHE_CAS16_H
 #define CPU_CACHE_CAS16_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cmpxchg16b engine: SLUB's algorithm. A slab's freelist is a list of
- * object indices, {first, count, owner} in one word and a transaction id in the
- * next; pop and push exchange both at once with the bus locked. The id grows
- * with each exchange, so a list that looks the same but is not never passes.
+ * The cmpxchg16b engine: SLUB's algorithm, for kernels and tools without restartable sequences.
+ * A slab's freelist is a list of object indices. One word has {first, count, owner}, the next
+ * word a transaction id. Pop and push exchange both words in one locked instruction. The id
+ * grows with each exchange, so an exchange fails even if the list has come to look the same
+ * again.
  *
- * For kernels and tools without restartable sequences. Two threads may act for
- * one CPU at the same time, so an array written by position (the stack) would
- * lose objects: the array beside the objects holds links instead, and each link
- * is written only by the thread that frees that object.
+ * Two threads may act for one CPU at the same time. A stack, which is written by position, would
+ * lose objects then. So the array beside the objects holds links, and only the thread that frees
+ * an object writes its link.
  *
- * The slot's words change under the slot's lock. current is read without it and
- * may be stale: pop therefore looks at the owner in the slab's own word.
+ * The slot's words change under the slot's lock. Pop reads `current` without the lock, so
+ * `current` may be stale; pop therefore checks the owner in the slab's own word.
  */
 #include "cas16.h"
 #include "locked.h"
@@ -29,7 +29,7 @@ struct list {
 	uint64_t word, tid;
 };
 
-/* The id must be read before the word: an older id can only make us fail. */
+/* Read the id before the word: an older id can only make the exchange fail. */
 static struct list list_read(const struct cpu_slab *slab)
 {
 	struct list list;
@@ -45,7 +45,7 @@ static bool list_exchange(struct cpu_slab *slab, struct list old, uint64_t word)
 	return cas16(&slab->local, old.word, old.tid, word, old.tid + 1);
 }
 
-/* The link of the first object. The count ends the list, too: an object that was freed
+/* The link of the first object. The count also ends the list, because an object that was freed
  * twice makes it a ring. */
 static unsigned link_behind(struct cpu_slab *slab, struct list list)
 {
@@ -69,8 +69,9 @@ static void *cas_pop(char *slots)
 
 		if (OWNER(list.word) != (uint32_t)cpu || !first)
 			return NULL;
-		/* It may have been released and be owned here for another user. If it
-		 * is still current now, the id proves that it was when we read it. */
+		/* The slab may have been released and be owned by this CPU for another user. If
+		 * it is still current now, an exchange with this id proves that it was current
+		 * when it was read. */
 		if (__atomic_load_n(&slot->current, __ATOMIC_ACQUIRE) != slab)
 			return NULL;
 
@@ -98,7 +99,7 @@ static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab
 	unsigned last = cpu_slab_index(slab, offset8[0]), first = last;
 
 	(void)slots;
-	/* Before a link is written: those of objects that are free already are in use. */
+	/* Check before writing a link: the links of objects that are free already are in use. */
 	if (COUNT(list_read(slab).word) + n > cpu_slab_room(slab))
 		return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_FULL : CPU_MISS;
 	for (unsigned i = 1; i < n; i++) {
@@ -131,7 +132,7 @@ static enum cpu_result cas_push(char *slots, int cpu, struct cpu_slab *slab, uin
 	return cas_push_bulk(slots, cpu, slab, 1, &offset8);
 }
 
-/* Whether the slab is exhausted is for disown to see, in the same exchange. */
+/* cas_disown() checks whether the slab is exhausted, in the same exchange. */
 static enum cpu_result cas_retire(char *slots, int cpu, struct cpu_slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Isolated slabs. One thread knows the slab, so nothing here is a section; the
- * two layouts of the freelist (cpu_cache.h, struct cpu_slab) meet in this file
- * only. The next thread gets the slab through a release: set_owner(), a
- * node's lock, or an exchange of the slab's remote word.
+ * Functions on isolated slabs. Only one thread has the slab, so they need no sections. Only this
+ * file knows both layouts of the freelist (struct cpu_slab). The next thread gets the slab
+ * through a release: cpu_slab_set_owner(), a node's lock, or an exchange of the slab's remote
+ * word.
  */
 #include "cpu_cache.h"
 
@@ -25,7 +25,7 @@ static void set_local(struct cpu_slab *slab, uint32_t low)
 {
 	uint64_t word = low;
 
-	if (links) { /* a new transaction: exchanges still under way fail */
+	if (links) { /* a new transaction: pending exchanges fail */
 		__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
 		word |= (uint64_t)CPU_NONE << 32;
 	}
@@ -72,7 +72,7 @@ void cpu_slab_put(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 	unsigned count = cpu_slab_free_count(slab);
 	unsigned room = count < slab->room ? slab->room - count : 0;
 
-	if (n > room) /* some were freed twice */
+	if (n > room) /* some objects were freed twice */
 		n = room;
 	if (!n)
 		return;
@@ -124,7 +124,7 @@ void cpu_slab_each(struct cpu_slab *slab, void (*fn)(void *arg, uint16_t offset8
 		return;
 	}
 
-	/* Bounded by the count: a damaged link must not send us in circles. */
+	/* The count bounds the loop: a damaged link must not make it endless. */
 	unsigned first = local(slab) & 0xffff, count = local(slab) >> 16 & 0xffff;
 
 	for (; first && count; count--) {

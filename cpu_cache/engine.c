@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The choice of an engine, and what depends on it. Each candidate must be available and
- * pass a self-test on a scratch slab; whatever fails is passed over for the next, and the
- * mutex engine always works. The choice is made once and never changes. No other file of
- * this folder depends on which engine runs: engine.c sets what those below need.
+ * The choice of an engine. Each candidate must be available and pass a self-test on a scratch
+ * slab; if it fails, the next one is tried. The mutex engine always works. The choice is made
+ * once and never changes. engine.c sets what other files of this folder need to know about it,
+ * so these do not depend on the engine.
  */
 #include <linux/membarrier.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #include "locked.h"
 #include "rseq.h"
 
-/* Weak: the C library may be older than its rseq support (2.35). */
+/* Weak, because the C library may be older than its rseq support (2.35). */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
 const struct cpu_engine *cpu_engine = &cpu_engine_mutex;
 
-/* Stands in for struct rseq where there is none: a thread on no CPU. Initial
- * exec, so that one offset holds for every thread. */
+/* The stand-in for struct rseq: a thread on no CPU. The initial-exec model gives it the same
+ * offset in every thread. */
 static __thread struct {
 	uint32_t cpu_id_start;
 	int32_t cpu_id;
@@ -42,14 +42,14 @@ static bool rseq_available(void)
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
 }
 
-/* Pushes and pops on a slab of our own, and every refusal that must happen. */
+/* Push and pop on a scratch slab, and check each case in which a section must fail. */
 static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct cpu_slab *slab)
 {
 	static const uint16_t three[] = {0, 8, 16};
 	struct cpu_batch batch;
 	struct cpu_slab *popped;
 
-	/* Take the last-freed word, so that what follows is about the slab. */
+	/* Fill the last-freed word, so that the following sections use the slab. */
 	cpu_slot(slots, (long)cpu)->last_freed = 1;
 	if (e->push(slots, cpu, slab, 0) == CPU_DONE || e->pop(slots))
 		return false;
@@ -78,7 +78,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;
 }
 
-/* A section may be restarted at any time, so the test gets a few tries. */
+/* A section may be aborted at any time, so the test has several attempts. */
 static bool self_test(void)
 {
 	static _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
@@ -114,7 +114,7 @@ static bool try_engine(const struct cpu_engine *engine)
 	if (engine == &cpu_engine_cmpxchg16b && !cas16_available())
 		return false;
 	use_engine(engine);
-	/* The fast path indexes with the CPU's id unchecked. */
+	/* The fast path does not check the CPU's id, so every id needs a row. */
 	if (engine == &cpu_engine_rseq && !cpu_rows_cover(engine->cpu()))
 		return false;
 	return self_test();

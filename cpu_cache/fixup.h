@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads that may fault: from a pointer of the user's to the slab it should lie
- * in. A machine with fix-ups lists these instructions in a table with the place
- * to go on at, so that a handler of SIGSEGV can send the thread there, with a
- * slab of no cache. The loads themselves cost what plain loads cost.
+ * Loads that may fault: they find the slab of a pointer that the application passed. A machine
+ * with fix-ups has a table of these instructions, with an address at which to resume. The
+ * SIGSEGV handler resumes the thread there with a slab of no cache. The loads cost as much as
+ * plain loads.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #define CPU_CACHE_FIXUP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What injection points look at. Test builds alone have this file. */
+/* The variables of injection points. Only test builds have this file. */
 #include "inject.h"
 
 unsigned cpu_inject_loops[CPU_INJECT_POINTS];

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Injection points: places inside sections where a test may interfere (delay,
- * raise a signal, yield). They compile to nothing outside of test builds.
+ * Injection points: places inside sections where a test can interfere (delay, raise a signal,
+ * yield). Only test builds have them.
  *
- * In assembly, INJECT_ASM(n) spins cpu_inject_loops[n] times: long enough a spin
- * makes preemption and signals hit exactly there. In C, cpu_inject(n) calls
- * cpu_inject_hook when one is set.
+ * In assembly, INJECT_ASM(n) spins cpu_inject_loops[n] times; a long spin makes preemption and
+ * signals arrive exactly there. In C, cpu_inject(n) calls cpu_inject_hook if one is set.
  */
 #ifndef CPU_CACHE_INJECT_H
 #define CPU_CACHE_INJECT_H

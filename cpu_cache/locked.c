@@ -12,7 +12,7 @@ void cpu_slot_lock(struct cpu_slot *slot)
 	for (unsigned spins = 0; __atomic_exchange_n(&slot->lock, 1, __ATOMIC_ACQUIRE); spins++)
 		if (spins % 64 == 63)
 			sched_yield();
-#ifndef __x86_64__ /* where the exchange is a barrier for all that follows */
+#ifndef __x86_64__ /* on x86-64 the exchange is a full barrier */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
 }
@@ -29,11 +29,11 @@ int cpu_locked_cpu(void)
 	return cpu < 0 || (unsigned)cpu >= cpu_possible() ? 0 : cpu;
 }
 
-/* Locks the slot; false, unlocked, when it is closed. */
+/* Lock the slot. false: the slot is closed, and not locked. */
 static bool enter(struct cpu_slot *slot)
 {
 	cpu_slot_lock(slot);
-	/* The thread that opened it changed it without the lock. */
+	/* Acquire: the thread that opened the slot changed it without the lock. */
 	if (!__atomic_load_n(&slot->closed, __ATOMIC_ACQUIRE))
 		return true;
 	cpu_slot_unlock(slot);
@@ -150,9 +150,9 @@ enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *ba
 }
 
 /*
- * Only reads, since slots of CPUs that were never used hold no memory. A thread that takes a
- * lock after this read saw it free sees what the caller stored before, sequentially
- * consistent: both have a full barrier between their write and their read.
+ * Only read, because slots of unused CPUs have no memory. A thread that takes a lock after this
+ * read saw it free also sees what the caller stored before: both threads have a full barrier
+ * between their write and their read.
  */
 void cpu_locked_fence(char *slots)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections under a slot's lock: what the mutex engine does everywhere and the
- * cmpxchg16b engine on its slow paths. A section on CPU c may run on any CPU
- * here; c is only the slot that a thread chose by looking where it runs.
+ * Sections under a slot's lock: all sections of the mutex engine, and the slow ones of
+ * cmpxchg16b. The thread may be migrated, so a section on CPU c may run on any CPU; the thread
+ * chose c by looking where it ran.
  *
- * The lock is a word in the slot, held for a handful of instructions; a thread
- * that was preempted inside is waited for with sched_yield().
+ * The lock is a word in the slot, held for a few instructions. A waiting thread calls
+ * sched_yield(), because the thread that holds the lock may be preempted.
  */
 #ifndef CPU_CACHE_LOCKED_H
 #define CPU_CACHE_LOCKED_H
@@ -15,10 +15,10 @@
 void cpu_slot_lock(struct cpu_slot *slot);
 void cpu_slot_unlock(struct cpu_slot *slot);
 
-/* The CPU we run on, or 0 when the kernel does not say. */
+/* The CPU on which the thread runs, or 0 if the kernel does not report it. */
 int cpu_locked_cpu(void);
 
-/* Only the rseq engine has a last-freed object and a LIFO: there is none. */
+/* Only the rseq engine has last-freed objects and LIFOs, so these always miss. */
 void *cpu_locked_pop_held(char *slots);
 enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
 				     uint64_t max);
@@ -29,7 +29,7 @@ enum cpu_result cpu_locked_partial_pop(char *slots, int cpu, struct cpu_slab **r
 enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word);
 enum cpu_result cpu_locked_batch_add(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *batch);
-/* Locks and unlocks every slot once. */
+/* Waits until it has seen the lock of each slot free. */
 void cpu_locked_fence(char *slots);
 
 #endif /* CPU_CACHE_LOCKED_H */

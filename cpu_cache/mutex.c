@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mutex engine: every section under its slot's lock, in plain C. For
- * sanitizers, which see through it, for machines without the other engines,
- * and as the reference that the test suite holds them against.
+ * The mutex engine: every section runs under its slot's lock, in plain C. It serves sanitizers,
+ * which cannot see into assembly, and machines without the other engines. The test suite
+ * compares the other engines with it.
  *
- * Slabs have the layout of the rseq engine: a stack of offsets. last_freed stays empty.
+ * Slabs have the layout of the rseq engine, a stack of offsets. last_freed stays empty.
  */
 #include "inject.h"
 #include "locked.h"
@@ -53,7 +53,7 @@ static void *mutex_pop(char *slots)
 	return mutex_pop_bulk(slots, 1, &obj) ? obj : NULL;
 }
 
-/* Under the slot's lock, which makes sure of the owner. */
+/* The caller holds the slot's lock, so the owner does not change. */
 static enum cpu_result push_entries(struct cpu_slab *slab, unsigned n, const uint16_t *offset8)
 {
 	uint32_t top = height(slab);

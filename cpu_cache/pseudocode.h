@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every engine does: the one reference text. No code; each engine function
- * carries the name of the section it implements.
+ * The specification of the sections, which every engine implements. This file has no code; each
+ * engine function has the name of its section.
  *
- * "section on c" means: the conditions are read and the commit stored as if
- * no other thread ran on CPU c in between. How: rseq.c by a restartable sequence;
- * mutex.c under the slot's lock; cmpxchg16b.c by a locked compare-and-exchange
- * of {local, tid} where the commit is to a slab, under the slot's lock elsewhere.
+ * "section on c" means: the thread reads the conditions and stores the commit as if no other
+ * thread ran on CPU c in between. rseq.c does it by a restartable sequence, mutex.c under the
+ * slot's lock. cmpxchg16b.c uses a locked compare-and-exchange of {local, tid} to commit to a
+ * slab, and the slot's lock to commit to a slot.
  *
  * pop             section on c: s = current(c); s must exist
  *                 last_freed(c) set: obj = last_freed(c);       commit last_freed(c) = 0
@@ -33,6 +33,7 @@
  * install         section on c: not closed(c), current(c) = none; commit current(c) = s
  * retire          section on c: not closed(c), current(c) = s, s exhausted
  *                                                               commit current(c) = none
+ *                 (cmpxchg16b: disown alone checks whether s is exhausted)
  * disown          section on c: not closed(c), owner(s) = c [, s exhausted]
  *                                                               commit owner(s) = none
  * partial_push    section on c: not closed(c); next(last) = partial(c);
@@ -48,40 +49,39 @@
  *
  * exhausted(s)    height(s) = 0
  *
- * double          the object is free already: a double free. The compared words are loaded
- *                 anyway; an older free of the same object is not detected. An object that is
- *                 not free is never in a last-freed word, of any CPU, at any time. An entry of
- *                 a stack counts only while c owns the slab, so it is read in a section. Below
- *                 a stack stands CPU_STACK_BOTTOM, which is no object; neither is the 1 in the
- *                 last-freed words of threads without a CPU, nor the count below a LIFO.
+ * double          A double free: the object is free already. The compared words are loaded
+ *                 anyway. An older free of the same object is not detected. An allocated object
+ *                 is never in the last-freed word of any CPU. An entry of a stack counts only
+ *                 while c owns the slab, so it is read in a section. The entry below a stack is
+ *                 CPU_STACK_BOTTOM, which is no object. Neither is the 1 in the last-freed
+ *                 words of threads without a CPU, nor the count below a LIFO.
  *
- * full            as many objects are free as the slab has, and here is one more: at least one
- *                 was freed twice, this one or another. So nothing is ever written behind a stack.
+ * full            All objects of the slab are free, and one more is freed. At least one was
+ *                 freed twice, this one or another. So nothing is written behind a stack.
  *
- * Order. A commit is a release, and the conditions of a section are loaded with acquire, in
- * the order in which they stand here. Under a slot's lock it is the lock that orders.
- *   owner(s)     acquire before height(s): pairs with the release of cpu_slab_set_owner(), on
- *                any CPU, after which the entries put in while it was isolated are seen
- *   closed(c)    acquire before last_freed, current, partial, batch, lifo_count: pairs with the
- *                release that opens the slot, after which all is seen that was taken while it
- *                was closed
- *   height(s)    of a slab that CPUs work on it is a guess outside of sections; a thread that
- *                isolates the slab has fenced before
- *   current(c)   the commit of install is a release, the load of pop and lifo_pop needs no
- *                acquire: all are of CPU c, and install has acquired closed(c)
- *   last_freed(c), batch(c), lifo_count(c)   by other threads only after a fence, last_freed by
- *                an exchange (acquire, release)
- *   handed_off(c)  pushed with release, exchanged for none with acquire
- * A fence is a full barrier for the caller and for each CPU that runs a thread of the
- * process.
+ * Order. A commit is a release. The conditions of a section are loaded with acquire, in the
+ * order in which they are listed here. Under a slot's lock, the lock orders them.
+ *   owner(s)     Acquire before height(s). It pairs with the release of cpu_slab_set_owner() on
+ *                any CPU; after it, the entries of the isolated slab are visible.
+ *   closed(c)    Acquire before last_freed, current, partial, batch, lifo_count. It pairs with
+ *                the release that opens the slot; after it, everything that was taken while
+ *                the slot was closed is visible.
+ *   height(s)    An estimate if it is read outside of sections while CPUs use the slab. A
+ *                thread that isolates the slab has fenced before.
+ *   current(c)   The commit of install is a release. The loads of pop and lifo_pop need no
+ *                acquire: all run on CPU c, and install has acquired closed(c).
+ *   last_freed(c), batch(c), lifo_count(c)   Other threads access them only after a fence, and
+ *                last_freed by an exchange (acquire, release).
+ *   handed_off(c)  Threads push with release, and take the whole list by an exchange with
+ *                acquire.
+ * A fence is a full barrier for the caller and for each CPU that runs a thread of the process.
  *
- * A thread that closes a slot and then fences has it for itself: no section on it
- * commits any more, except pop and push on slabs that the CPU still owns, and lifo_pop. Taking
- * current and clearing the owner of each slab, then fencing once more, ends
- * those too.
+ * A thread that closes a slot and then fences may change the slot: sections on it no longer
+ * commit, except pop, lifo_pop, and push to slabs that the CPU still owns or to an empty
+ * last_freed. The thread ends pop, lifo_pop and the push to slabs, too, by taking current,
+ * clearing the owner of each slab, and fencing once more.
  *
- * pop always reads current before last_freed, and lifo_pop before lifo_count: so they do not
- * take an object that another thread takes. push needs no such check: it only sets an
- * empty last_freed, and another thread that empties it does so by an exchange,
- * after the first fence.
+ * pop always reads current before last_freed, and lifo_pop reads it before lifo_count. So they
+ * take no object that the thread with the closed slot takes. push needs no such check: it only
+ * sets an empty last_freed, which the other thread empties by an exchange.
  */

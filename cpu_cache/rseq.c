@@ -2,14 +2,13 @@
 /*
  * The rseq engine: sections are restartable sequences.
  *
- * Nothing here is atomic in the sense of the bus: a section on CPU c is safe
- * against other threads on c, because the kernel restarts it when they ran, and
- * against other CPUs, because they keep their hands off what c owns. Values are
- * read twice, once outside to prepare and once inside to compare: outside in any order,
- * inside with acquire.
+ * Nothing here locks the bus. A section on CPU c is safe against other threads on c, because the
+ * kernel aborts it if they ran. It is safe against other CPUs, because these do not write what c
+ * owns. A function reads values twice: first outside the section to prepare it, in any order,
+ * and then inside to compare, with acquire.
  *
- * The C library registered each thread (glibc 2.35 and later); we only ever
- * write the rseq_cs field.
+ * The C library registers each thread (glibc 2.35 and later). libslab only writes the rseq_cs
+ * field.
  */
 #include "rseq.h"
 
@@ -20,7 +19,7 @@
 
 long cpu_rseq_offset;
 
-/* A condition that always holds, to fill a section's unused comparisons. */
+/* A condition that always holds. It fills the unused comparisons of a section. */
 static const uint64_t zero;
 
 static struct rseq_op op_on(const struct cpu_slot *slot, int cpu, uint64_t *target,
@@ -60,8 +59,8 @@ static void *engine_pop(char *slots)
 	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
-/* The entry of a LIFO of n objects, if that is what it has. The condition on the number of
- * objects is checked; the caller sets what is committed. */
+/* Make the section read the newest entry of a LIFO of n objects, on condition that the LIFO
+ * still has n. The caller has set the committing store. */
 static struct rseq_op op_on_newest(struct rseq_op op, const struct cpu_lifo *lifo, uint64_t n,
 				   void **ret_obj)
 {
@@ -110,7 +109,8 @@ static void *engine_lifo_pop(char *slots)
 	return rseq_lifo_pop(&slots, &lifos, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
-/* A section, since an entry that was popped stays where it was. */
+/* A section, because popped entries stay in memory: only the count shows which entry is the
+ * newest. */
 static enum cpu_result read_newest(const struct cpu_slot *slot, int cpu,
 				   const struct cpu_lifo *lifo, uint64_t n, void **ret_obj)
 {
@@ -144,8 +144,8 @@ static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *s
 	return newest == obj ? CPU_DOUBLE : CPU_MOVED;
 }
 
-/* The entry on top of a stack of this height. A section: another thread may revoke the slab
- * and write anything over its stack. */
+/* Read the top entry of a stack of this height. A section, because another thread may revoke the
+ * slab and overwrite the stack. */
 static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				uint64_t height, uint16_t *ret_top)
 {
@@ -160,8 +160,8 @@ static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu
 	return commit(&op);
 }
 
-/* Why the push of an object missed, for good or by an abort. An object that is not free
- * is in no last-freed word, whenever and wherever that is read. */
+/* Why the push of an object failed: for good, or by an abort. An allocated object never is in a
+ * last-freed word, so a plain read of that word suffices. */
 static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				  uint16_t offset8)
 {
@@ -238,7 +238,8 @@ static enum cpu_result engine_push_bulk(char *slots, int cpu, struct cpu_slab *s
 	op.from = offset8;
 	op.to = cpu_slab_stack(slab) + local;
 	op.count = n;
-	/* What made the comparison fail can only be another push or pop. */
+	/* If a comparison fails, another section or a revocation came first; the caller
+	 * retries. */
 	return commit(&op) == CPU_DONE ? CPU_DONE : CPU_MOVED;
 }
 
@@ -323,8 +324,8 @@ static enum cpu_result engine_partial_take(char *slots, int cpu, uint64_t *ret_w
 	return commit(&op);
 }
 
-/* The entry that was appended last, of a buffer with this word. A section, since
- * the buffer may have been emptied and hold another slab's objects. */
+/* Read the entry that was appended last to a remote batch with this word. A section, because the
+ * batch may have been emptied and may hold objects of another slab. */
 static enum cpu_result read_batched(struct cpu_slot *slot, int cpu, uint64_t word, uint16_t *last)
 {
 	uint64_t scratch;
@@ -384,9 +385,9 @@ static enum cpu_result engine_batch_take(char *slots, int cpu, struct cpu_batch 
 }
 
 /*
- * Without membarrier (a filter of system calls may take it away): a thread that ran on a
- * CPU when we run there was preempted, and restarts. The system calls and not their
- * wrappers, whose masks end at 1024 CPUs.
+ * A fence without membarrier, which a system call filter may forbid: when this thread runs on a
+ * CPU, the thread that ran there was preempted, so its section restarts. System calls, because
+ * their wrappers' masks end at 1024 CPUs.
  */
 static void slow_fence(void)
 {
@@ -404,10 +405,8 @@ static void slow_fence(void)
 	syscall(SYS_sched_setaffinity, 0, bytes, before);
 }
 
-/*
- * The kernel interrupts every CPU that runs a thread of ours and restarts the
- * section it may be in. A fork's child may have to register once more.
- */
+/* The kernel interrupts every CPU that runs a thread of the process and restarts the section
+ * that the thread may be in. The child of a fork may have to register again. */
 static void engine_fence(char *slots)
 {
 	int saved = errno;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Restartable sequences: the fast ones, to be inlined into the caller's
- * alloc, free and deferred free, and the general one.
- */
+/* Restartable sequences: the fast ones, which allocation, free and deferred free inline, and the
+ * general one, rseq_commit(). */
 #ifndef CPU_CACHE_RSEQ_H
 #define CPU_CACHE_RSEQ_H
 
@@ -13,15 +11,15 @@
 #include "cpu_cache.h"
 #include "inject.h"
 
-/* One section of the general kind: conditions, a copy, a commit. */
+/* A section of the general kind: conditions, a copy, one committing store. */
 struct rseq_op {
 	uint32_t cpu;
-	uint32_t count;            /* offsets to copy before the commit */
-	const uint64_t *check[4];  /* words … */
-	uint64_t expect[4];        /* … and what they must be */
+	uint32_t count;            /* number of offsets to copy before the commit */
+	const uint64_t *check[4];  /* words to compare */
+	uint64_t expect[4];        /* their expected values */
 	const uint16_t *from;
 	uint16_t *to;
-	const uint64_t *value;     /* where the committed value stands */
+	const uint64_t *value;     /* address of the value to commit */
 	uint64_t *target;
 };
 
@@ -41,7 +39,7 @@ struct rseq_op {
 #include "arch/generic/rseq.h"
 #endif
 
-/* The CPU as this thread's struct rseq has it; < 0: it has none. */
+/* The CPU in this thread's struct rseq; < 0: none. */
 static inline int cpu_rseq_number(void)
 {
 	const char *area = (const char *)__builtin_thread_pointer() + cpu_rseq_offset;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs that threads may run on, and slots for each of them and each user. */
+/* The CPUs that threads may run on, and the memory of slots: one for each CPU and each user
+ * (area.c). */
 #ifndef CPU_CACHE_SLOTS_H
 #define CPU_CACHE_SLOTS_H
 
@@ -9,8 +10,8 @@
 struct cpu_slot;
 struct cpu_lifo;
 
-/* Slots lie [cpu][user], and behind a CPU's slots its LIFOs: a CPU's slots share pages, so do
- * its LIFOs, and an unused CPU has neither. */
+/* Slots are laid out [cpu][user], with the LIFOs of a CPU behind its slots. The slots of a CPU
+ * share pages, and so do its LIFOs; an unused CPU has no memory for either. */
 #define CPU_AREA_SHIFT 17
 #define CPU_AREA_SLOTS                                                                             \
 	((UINT32_C(1) << CPU_AREA_SHIFT) / (sizeof(struct cpu_slot) + sizeof(struct cpu_lifo)))
@@ -25,20 +26,24 @@ static inline struct cpu_lifo *cpu_lifo(char *lifos, long cpu)
 	return (struct cpu_lifo *)(lifos + cpu * (1L << CPU_AREA_SHIFT));
 }
 
-/* Words of the largest mask of CPUs that is understood: 8192 CPUs. */
+/* Words of the largest CPU mask that is supported: 8192 CPUs. */
 #define CPU_MASK_WORDS (8192 / (8 * sizeof(unsigned long)))
 
 /*
- * cpu_possible: CPUs that threads may run on are 0 … cpu_possible()-1: what walks over
- * slots go by. Grows at most once, when cpu_seen() proves it wrong.
- * cpu_seen: a thread runs on this CPU. Async-signal-safe.
- * cpu_rows_cover: is there a row of slots for this CPU, and for each other that the kernel
- * may run a thread on?
+ * cpu_possible: threads may run on CPUs 0 to cpu_possible() - 1. Walks over slots visit these.
+ * The number grows at most once, when cpu_seen() proves it wrong.
+ *
+ * cpu_seen: record that a thread runs on this CPU. Async-signal-safe.
+ *
+ * cpu_possible_is_wrong: let cpu_possible() count every row from now on.
+ *
+ * cpu_rows_cover: is there a row for this CPU, and for every other one on which the kernel may
+ * run a thread?
  */
 unsigned cpu_possible(void);
 void cpu_possible_is_wrong(void);
 bool cpu_rows_cover(int cpu);
-/* What cpu_possible() returns, once it was called. */
+/* The result of cpu_possible(), after its first call. */
 extern unsigned cpu_possible_count __attribute__((visibility("hidden")));
 
 static inline void cpu_seen(int cpu)
@@ -50,26 +55,29 @@ static inline void cpu_seen(int cpu)
 }
 
 #ifdef SLAB_TESTING
-/* Believe in n possible CPUs, on more of which threads may run: before there are slots. */
+/* Assume n possible CPUs, although threads may run on more. Called before there are slots. */
 void cpu_set_possible(unsigned n);
 #endif
 
 /*
- * cpu_slots_create: slots for one more user, all empty; NULL and errno ENOMEM.
- * cpu_slots_destroy: the slots must be empty. Callers serialise both.
+ * cpu_slots_create: make slots for one more user, all empty. NULL and ENOMEM: there is no
+ * memory.
+ *
+ * cpu_slots_destroy: free the slots, which must be empty. The caller serializes both functions.
  */
 char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
-/* Read all rows, so that cpu_slots_destroy(), under a lock, takes no page faults. */
+/* Read all rows, so that cpu_slots_destroy() takes no page faults under the caller's lock. */
 void cpu_slots_touch(const char *slots);
-/* The LIFOs that belong to them. */
+/* The LIFOs of a user with these slots. */
 char *cpu_slots_lifos(char *slots);
-/* Calls fn for the slot of each user and each CPU that threads may run on. */
+/* Call fn for the slot of each user and each possible CPU. */
 void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
-/* Slots of a user whose allocations all take the slow path: always empty, read-only. */
+/* Slots that are always empty and read-only: for users whose allocations all take the slow
+ * path. */
 char *cpu_slots_none(void);
-/* Address space in use for slots: areas times rows, two of which stand
- * before those of the CPUs. */
+/* The number of areas. Their address space is areas times rows; two rows precede those of the
+ * CPUs. */
 extern unsigned cpu_area_count;
 #define CPU_AREA_ROWS_BEFORE 2u
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A counter of one CPU: counted up without a lock by whatever thread runs there. No
- * thread that is preempted in the middle may write back an old value later, which would
- * take away all that was counted meanwhile: so it is one instruction. Two threads can
- * only meet when one has just been moved to another CPU.
+ * A counter of one CPU that threads on it increment without a lock. The increment is one
+ * instruction: otherwise a thread that is preempted in the middle could write back an old value
+ * later, and undo all increments in between. Two threads can collide only when one has just been
+ * moved to another CPU.
  */
 #ifndef CPU_CACHE_TALLY_H
 #define CPU_CACHE_TALLY_H
@@ -19,7 +19,7 @@ static inline void cpu_tally(uint32_t *count)
 #endif
 }
 
-/* The same for n at once. */
+/* Add n to such a counter. */
 static inline void cpu_tally_add(uint64_t *count, uint64_t n)
 {
 #if defined(__x86_64__) && !defined(CPU_SANITIZED)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What a handler of SIGSEGV can learn of the thread that faulted, and do to it.
- */
+/* What a SIGSEGV handler can find out about the thread that faulted, and change in it. */
 #ifndef CPU_CACHE_TRAP_H
 #define CPU_CACHE_TRAP_H
 
@@ -12,7 +10,7 @@
 #include "fixup.h"
 
 enum trap_access {
-	TRAP_ACCESS, /* this machine does not say which */
+	TRAP_ACCESS, /* this machine does not report which */
 	TRAP_READ,
 	TRAP_WRITE,
 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64; the same six as for x86-64, see
- * arch/x86_64/rseq.h for how a sequence works.
+ * Restartable sequences for aarch64, the same six as for x86-64. arch/x86_64/rseq.h explains how
+ * a sequence works.
  *
- * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar,
- * and what it guards after it: the owner before the height, closed before the last-freed word
- * and the word of the remote batch and the LIFO. (pseudocode.h defines the words.)
+ * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar before
+ * the words that it guards: the owner before the height, and closed before the last-freed word,
+ * the word of the remote batch and the LIFO. (pseudocode.h defines the words.)
  *
- * rseq_pop and rseq_lifo_pop need no such load. Their current slab was installed on this CPU, by a section
- * that loaded closed with ldar; whatever was done to the slot while it was closed is seen
- * by all that runs here later. And what the revoking CPU takes away, it takes after a
- * fence, which ends each section that has loaded anything before.
+ * rseq_pop and rseq_lifo_pop need no such load. Their current slab was installed on this CPU by
+ * a section that loaded closed with ldar, so everything that was done to the slot while it was
+ * closed is visible to sections here. A revoking CPU takes objects only after a fence, which
+ * ends each section that has loaded anything before.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/aarch64/rseq.h directly; include rseq.h of cpu_cache"
@@ -25,8 +25,8 @@ static inline char *rseq_area(long rseq)
 	return (char *)__builtin_thread_pointer() + rseq;
 }
 
-/* Not an asm goto: gcc 12 loses the output of one on the way to a label. NULL
- * in obj says "missed". */
+/* Not an asm goto: gcc 12 loses the output of one on the way to a label. obj is NULL after a
+ * miss. */
 static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
 							   void **ret_obj)
 {
@@ -67,9 +67,9 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	return obj != NULL;
 }
 
-/* push: false when the CPU has a last-freed object already and does not own the slab; when
- * the object is free already: the last-freed one, on top of the stack, or all are; and on
- * abort. */
+/* push: false if the last-freed word is full and the CPU does not own the slab; if the object is
+ * free already (it is the last-freed one or on top of the stack, or all objects are free); and
+ * on abort. */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
 							    long rseq)
@@ -131,7 +131,7 @@ miss:
 	return false;
 }
 
-/* lifo_pop: false when there is no current slab, when the LIFO is empty, and on abort. */
+/* lifo_pop: false if there is no current slab, if the LIFO is empty, and on abort. */
 static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
 								char *const *lifos, long rseq,
 								void **ret_obj)
@@ -166,9 +166,9 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 	return obj != NULL;
 }
 
-/* lifo_push: false when the slot is closed, when the CPU owns the slab, when there are *max
- * objects in the LIFO or when the object is free already: the last-freed one, or the newest
- * of the LIFO; and on abort. Below the newest of an empty LIFO stands its count, 0. */
+/* lifo_push: false if the slot is closed; if the CPU owns the slab; if the LIFO has *max
+ * objects; if the object is free already (it is the last-freed one or the newest of the LIFO);
+ * and on abort. In an empty LIFO the comparison with the newest reads the count, 0. */
 static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
 								 char *const *lifos,
 								 struct cpu_slab *slab, void *obj,
@@ -212,8 +212,8 @@ miss:
 	return false;
 }
 
-/* batch_add: false when the batch is another slab's, empty, full, or ends with this
- * very object, and on abort. */
+/* batch_add: false if the batch is empty, full, or of another slab; if it ends with this object;
+ * and on abort. */
 static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
 								 struct cpu_slab *slab, void *obj,
 								 long rseq)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a restartable sequence begins and ends on this machine; see rseq.h beside it. */
+/* The beginning and the end of a restartable sequence, for rseq.h of this machine. */
 #ifndef CPU_CACHE_SEQUENCE_H
 #define CPU_CACHE_SEQUENCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines and builds without a double compare-and-exchange. */
+/* For machines and builds without a double compare-and-exchange. */
 #ifndef CPU_CACHE_CAS16_H
 #error "never include arch/generic/cas16.h directly; include cas16.h of cpu_cache"
 #endif

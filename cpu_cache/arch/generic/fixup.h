@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines without fix-ups: a load that faults is a fault like any other. */
+/* For machines without fix-ups: the loads are plain, and one that faults is like any other
+ * fault. */
 #ifndef CPU_CACHE_FIXUP_H
 #error "never include arch/generic/fixup.h directly; include fixup.h of cpu_cache"
 #endif

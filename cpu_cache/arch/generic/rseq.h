@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines and builds without restartable sequences: every one of them misses. */
+/* For machines and builds without restartable sequences: every sequence misses. */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/generic/rseq.h directly; include rseq.h of cpu_cache"
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Traps where nothing but the instruction is known of them, and not even that
- * everywhere; the loads of fixup.h are plain ones. */
+/* For machines on which only the address of the faulting instruction is known, or not even that.
+ * The loads of fixup.h are plain loads here. */
 #ifndef CPU_CACHE_TRAP_H
 #error "never include arch/generic/trap.h directly; include trap.h of cpu_cache"
 #endif

@@ -8,7 +8,7 @@
 
 #define CAS16_ARCH 1
 
-/* pair[0..1]: if it is {old0, old1} make it {new0, new1}. pair is 16-byte aligned. */
+/* If pair[0..1] is {old0, old1}, make it {new0, new1}. pair is 16-byte aligned. */
 static inline bool cas16(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t new0, uint64_t new1)
 {
 	bool done;

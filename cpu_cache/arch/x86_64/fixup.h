@@ -2,22 +2,22 @@
 /*
  * Fix-ups for x86-64.
  *
- * The section slab_fixups holds {instruction that may fault, where to go on},
- * both relative to where they stand, so that the table needs no relocation. All
- * of them leave the slab in rdx: where the third argument of slab_free_slow() has
- * to be. (The user is in rdi, its first; a register of the compiler's choice could
- * be rdx, unless rdx were denied to the address as well, which costs a move.)
+ * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both
+ * are relative to their own position, so the table needs no relocation. All these instructions
+ * leave the slab in rdx, where slab_free_slow() expects its third argument. (The user is in rdi,
+ * where its first argument is. With a register of the compiler's choice, that could be rdx,
+ * unless the address could not be in rdx either, which costs a move.)
  */
 #ifndef CPU_CACHE_FIXUP_H
 #error "never include arch/x86_64/fixup.h directly; include fixup.h of cpu_cache"
 #endif
 
-/* "R": a linker that drops unreferenced sections keeps it. */
+/* "R": the linker keeps the section even if it drops unreferenced sections. */
 #define FIXUP(fault, resume)                                                                       \
 	".pushsection slab_fixups, \"aR\", @progbits\n\t.balign 4\n\t"                             \
 	".long " #fault " - ., " #resume " - .\n\t.popsection\n\t"
 
-/* The slab that *entry names, and whether it is another user's. */
+/* The slab that *entry names. *ret_other: it belongs to another user. */
 static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user(
 	struct cpu_slab *const *entry, const void *user, bool *ret_other)
 {
@@ -38,16 +38,17 @@ static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user
 	return slab;
 }
 
-/* The table, as the linker puts it together from all sections of that name. */
+/* An entry of the table, which the linker joins from all sections of this name. */
 struct fixup {
 	int32_t fault, resume;
 };
 
-/* Weak: a program that links none of these loads has no table. */
+/* Weak, because a program that links none of these loads has no table. */
 extern const struct fixup __start_slab_fixups[] __attribute__((weak, visibility("hidden")));
 extern const struct fixup __stop_slab_fixups[] __attribute__((weak, visibility("hidden")));
 
-/* Where a thread whose instruction at pc has faulted goes on; 0: not one of these. */
+/* The address at which a thread resumes whose instruction at pc has faulted; 0: pc is not in the
+ * table. */
 static inline uintptr_t fixup_find(uintptr_t pc)
 {
 	for (const struct fixup *f = __start_slab_fixups; f < __stop_slab_fixups; f++)

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for x86-64: six of them.
+ * Restartable sequences for x86-64. There are six.
  *
- * A sequence is announced by storing the address of its descriptor into the
- * thread's struct rseq. From then on until it leaves [start, post_commit), the
- * kernel moves the thread to the abort handler whenever it was preempted,
- * migrated or interrupted by a signal. So the last instruction of the sequence,
- * one store, takes effect only if the thread had the CPU for itself since it
- * read the CPU's number. Four bytes before each handler stands the signature
- * that the C library registered (an undefined instruction, so that no jump
- * skips it).
+ * A thread announces a sequence by storing the address of its descriptor into its struct rseq.
+ * Until the thread leaves [start, post_commit), the kernel moves it to the abort handler
+ * whenever it was preempted, migrated or interrupted by a signal. So the last instruction of the
+ * sequence, one store, takes effect only if the thread had the CPU for itself since it read the
+ * CPU's number. The four bytes before each abort handler are the signature that the C library
+ * registered (an undefined instruction, so that no jump skips it).
  *
- * __rseq_exit_point_array shows debuggers where a sequence can be left: a
- * breakpoint there makes progress, single-stepping inside does not.
+ * __rseq_exit_point_array tells debuggers where control can leave a sequence. A breakpoint there
+ * makes progress; single-stepping inside does not.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/x86_64/rseq.h directly; include rseq.h of cpu_cache"
@@ -23,12 +21,12 @@
 #include "sequence.h"
 
 /*
- * pop: see pseudocode.h. false when there is no current slab, when it is
- * exhausted, and on abort. Both ways to an object end in the same store, since a
- * sequence has only one instruction that may be its last.
+ * pop: false if there is no current slab, if it is exhausted, and on abort (pseudocode.h). Both
+ * ways to an object end in the same store, because only one instruction of a sequence can be its
+ * last.
  *
- * Not an asm goto: gcc 12 loses the output of one on the way to a label. The
- * carry flag says "missed"; on the way to the store, nothing sets it.
+ * Not an asm goto: gcc 12 loses the output of one on the way to a label. The carry flag reports
+ * a miss; nothing sets it on the way to the store.
  */
 static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
 							   void **ret_obj)
@@ -74,10 +72,10 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 }
 
 /*
- * push: false when the CPU has a last-freed object already and does not own the slab; when
- * the object is free already: the last-freed one, on top of the stack, or all are; and on
- * abort. As in pop, both ways end in the same store. The stack's way reads the CPU's
- * number once more, which spares the other an instruction.
+ * push: false if the last-freed word is full and the CPU does not own the slab; if the object is
+ * free already (it is the last-freed one or on top of the stack, or all objects are free); and
+ * on abort. As in pop, both ways end in the same store. Only the way to the stack reads the
+ * CPU's number again, which saves the other way an instruction.
  */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
@@ -123,9 +121,7 @@ miss:
 	return false;
 }
 
-/*
- * lifo_pop: false when there is no current slab, when the LIFO is empty, and on abort.
- */
+/* lifo_pop: false if there is no current slab, if the LIFO is empty, and on abort. */
 static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
 								char *const *lifos, long rseq,
 								void **ret_obj)
@@ -163,9 +159,9 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 }
 
 /*
- * lifo_push: false when the slot is closed, when the CPU owns the slab, when there are *max
- * objects in the LIFO or when the object is free already: the last-freed one, or the newest
- * of the LIFO; and on abort. Below the newest of an empty LIFO stands its count, 0.
+ * lifo_push: false if the slot is closed; if the CPU owns the slab; if the LIFO has *max
+ * objects; if the object is free already (it is the last-freed one or the newest of the LIFO);
+ * and on abort. In an empty LIFO the comparison with the newest reads the count, 0.
  */
 static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
 								 char *const *lifos,
@@ -208,10 +204,8 @@ miss:
 	return false;
 }
 
-/*
- * batch_add: false when the batch is another slab's, empty, full, or ends with this
- * very object, and on abort. The word is slab | count << 48.
- */
+/* batch_add: false if the batch is empty, full, or of another slab; if it ends with this object;
+ * and on abort. The word is slab | count << 48. */
 static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
 								 struct cpu_slab *slab, void *obj,
 								 long rseq)
@@ -258,9 +252,9 @@ miss:
 }
 
 /*
- * commit: the sequence behind all other sections. On CPU op->cpu, if each of
- * four words has its expected value, copy `count` offsets and store *op->value
- * (read inside, after the comparisons) to *op->target.
+ * commit: the sequence of all other sections. If the thread is on CPU op->cpu and each of four
+ * words has its expected value, it copies `count` offsets and stores *op->value to *op->target.
+ * It reads *op->value inside, after the comparisons.
  */
 static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 {

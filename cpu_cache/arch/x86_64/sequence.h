@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* How a restartable sequence begins and ends on this machine; see rseq.h beside it. */
+/* The beginning and the end of a restartable sequence, for rseq.h of this machine. */
 #ifndef CPU_CACHE_SEQUENCE_H
 #define CPU_CACHE_SEQUENCE_H
 
 #ifdef SLAB_TESTING
-/* Spin cpu_inject_loops[n] times. The stack pointer stays where it is: an abort
- * leaves a sequence from anywhere. */
+/* Spin cpu_inject_loops[n] times. The stack pointer must not move, because an abort can leave
+ * the sequence anywhere. */
 #define INJECT_ASM(n)                                                                              \
 	"mov cpu_inject_loops+4*" #n "(%%rip), %%r11d\n\t"                                         \
 	"333: test %%r11d, %%r11d\n\tjz 334f\n\tpause\n\tdec %%r11d\n\tjmp 333b\n\t334:\n\t"
@@ -30,8 +30,9 @@
 	"mov %%rax, %%fs:8(%[rseq])\n\t"                                                           \
 	"1:\n\t"
 
-/* Of its own: were it the section of the code around it, as that of a cold function may be,
- * the handler would stand behind the commit. The linker puts it with .text.unlikely. */
+/* A section of its own. In the section of the surrounding code (which may be that of a cold
+ * function) the handler could follow the commit directly. The linker puts it with
+ * .text.unlikely. */
 #define ABORT_SECTION ".pushsection .text.unlikely.slab..abort, \"ax\", @progbits\n\t"
 
 #define RSEQ_END(label)                                                                            \

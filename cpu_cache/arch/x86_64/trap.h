@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Traps of x86-64. */
+/* The saved state of a thread that faulted, for x86-64. */
 #ifndef CPU_CACHE_TRAP_H
 #error "never include arch/x86_64/trap.h directly; include trap.h of cpu_cache"
 #endif
 
-#define TRAP_ERROR_WRITE 2 /* of the page fault's error code */
+#define TRAP_ERROR_WRITE 2 /* bit of the page fault's error code */
 
 static inline const void *trap_pc(const ucontext_t *context)
 {
@@ -16,7 +16,7 @@ static inline enum trap_access trap_access(const ucontext_t *context)
 	return context->uc_mcontext.gregs[REG_ERR] & TRAP_ERROR_WRITE ? TRAP_WRITE : TRAP_READ;
 }
 
-/* One of fixup.h's loads: the thread goes on with `slab`. */
+/* If a load of fixup.h faulted: let the thread resume with `slab`. */
 static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
 {
 	uintptr_t resume = fixup_find((uintptr_t)trap_pc(context));
@@ -28,9 +28,9 @@ static inline bool trap_fix_up(ucontext_t *context, struct cpu_slab *slab)
 	return true;
 }
 
-/* Call fn(arg) on the stack that ends at `top`, which is aligned to 16 bytes. What
- * unwinds the stack in there should find zeros above it, and ends. Not inlined: to
- * the caller it is a call, with all that a call may change. */
+/* Call fn(arg) on the stack that ends at `top`, which is aligned to 16 bytes. The caller puts
+ * zeros above `top`, at which an unwinder ends. Not inlined: a real call clobbers the registers
+ * that any call may clobber. */
 static __attribute__((noinline, unused)) void trap_call_on(char *top, void (*fn)(void *), void *arg)
 {
 	/* clang-format off */
