@@ -67,9 +67,9 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 	return obj != NULL;
 }
 
-/* push: false if the last-freed word is full and the CPU does not own the slab; if the object is
- * free already (it is the last-freed one or on top of the stack, or all objects are free); and
- * on abort. */
+/* push: false if the last-freed word is occupied and the CPU does not own the slab; if the
+ * object is free already (it is the last-freed one or on top of the stack, or all objects are
+ * free); and on abort. */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 							    struct cpu_slab *slab, void *obj,
 							    long rseq)

@@ -4,9 +4,10 @@
  *
  * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both
  * are relative to their own position, so the table needs no relocation. All these instructions
- * leave the slab in rdx, where slab_free_slow() expects its third argument. (The user is in rdi,
- * where its first argument is. With a register of the compiler's choice, that could be rdx,
- * unless the address could not be in rdx either, which costs a move.)
+ * leave the slab in rdx, where slab_free_slow() expects its third argument. The
+ * user is fixed to rdi, where that function's first argument is. If the compiler chose its
+ * register, it could choose rdx. To exclude that, the address would have to avoid rdx as well,
+ * which costs a move.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #error "never include arch/x86_64/fixup.h directly; include fixup.h of cpu_cache"

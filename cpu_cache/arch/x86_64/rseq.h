@@ -72,9 +72,9 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 }
 
 /*
- * push: false if the last-freed word is full and the CPU does not own the slab; if the object is
- * free already (it is the last-freed one or on top of the stack, or all objects are free); and
- * on abort. As in pop, both ways end in the same store. Only the way to the stack reads the
+ * push: false if the last-freed word is occupied and the CPU does not own the slab; if the
+ * object is free already (it is the last-freed one or on top of the stack, or all objects are
+ * free); and on abort. As in pop, both ways end in the same store. Only the way to the stack reads the
  * CPU's number again, which saves the other way an instruction.
  */
 static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
