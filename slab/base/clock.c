@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * mutex_lock_timed(). pthread_mutex_timedlock() uses the realtime clock, so a step of that clock
+ * may shorten or lengthen one wait.
+ */
 #include "base/clock.h"
 
 #include <pthread.h>

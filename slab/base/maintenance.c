@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Calls the driver that control/server.c has set; without a driver it does nothing. */
 #include "base/maintenance.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tables of names: events, SLAB_* flags, and the characters of debug flags. */
 #include "config/names.h"
 #include "cpu_cache.h"
 

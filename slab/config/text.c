@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Parsing values in place: no function allocates memory or changes its input. */
 #include "config/text.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Pins (pin.h): a count in the cache, and a list of the calling thread's own pins. */
 #include "core/pin.h"
 
 #include <linux/futex.h>

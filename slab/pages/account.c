@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Charging and releasing bytes (account.h). A compare-and-exchange keeps an account below its
+ * limit without a lock.
+ */
 #include "pages/account.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Doubly linked lists of slabs. The caller holds the list's lock. */
 #include "pages/queue.h"
 #include "pages/segment.h"
 

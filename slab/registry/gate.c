@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Setting gates. The gates decide which slots the fast path of allocations finds. */
 #include "registry/gate.h"
 
 #include <errno.h>

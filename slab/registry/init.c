@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Initialization on first use: the engine, the nodes, and the limit of SLAB_LIMIT. */
 #include "registry/init.h"
 
 #include <errno.h>

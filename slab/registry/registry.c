@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The list of caches and the waiting side of pins. Readers without the lock check
+ * registry_changes, so every change stands between registry_write_begin() and
+ * registry_write_end().
+ */
 #include "registry/registry.h"
 #include "base/cancel.h"
 #include "base/clock.h"

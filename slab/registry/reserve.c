@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The store of a cache's reserve, and its gate. alloc/reserve_fill.c fills it and takes from it,
+ * because that needs higher rooms.
+ */
 #include "registry/reserve.h"
 #include "core/cache.h"
 #include "pages/os.h"
