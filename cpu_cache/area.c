@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define ROWS_BEFORE ((long)CPU_AREA_ROWS_BEFORE)
-/* Enough for 643,072 users, the limit of slab_cache_create(). */
-#define AREAS_MAX 4096u
+/* Enough for 491,520 users, the limit of slab_cache_create(). */
+#define AREAS_MAX 16384u
 /* The LIFOs lie at the end of a row. */
 #define LIFOS_OFFSET ((1L << CPU_AREA_SHIFT) - (long)(CPU_AREA_SLOTS * sizeof(struct cpu_lifo)))
 

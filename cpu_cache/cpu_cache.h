@@ -42,7 +42,8 @@
 #include "slots.h"
 
 #define CPU_BATCH_MAX 64
-#define CPU_LIFO_MAX 63u
+/* 63 cache lines with the count: so the counts of several LIFOs share no set of the cache. */
+#define CPU_LIFO_MAX 503u
 #define CPU_EVENTS 16
 
 /* One CPU's slot. Only sections of that CPU write the first four words, until it is revoked. */

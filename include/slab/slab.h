@@ -212,7 +212,7 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *            constructor; SLAB_TYPESAFE_BY_RCU without args.rcu; isolate or migrate
  *            alone, or without a constructor
  *   EEXIST   a cache of this name exists
- *   ENOMEM   no memory, for the cache or for its reserve; or 643,072 caches exist
+ *   ENOMEM   no memory, for the cache or for its reserve; or 491,520 caches exist
  * slab_create_error() returns the reason. With SLAB_PANIC the process aborts instead, after
  * it wrote the reason to stderr.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe. A program may call the function

@@ -48,7 +48,7 @@
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
-#define CPU_LIFO_BYTES (1u << 18) /* of objects, in a LIFO */
+#define CPU_LIFO_BYTES (1u << 19) /* of objects, in a LIFO */
 /* Percent; SLUB's value, too. */
 #define REMOTE_NODE_RATIO 100u
 

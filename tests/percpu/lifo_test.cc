@@ -231,13 +231,13 @@ TEST(Lifo, ACacheIsDestroyedWhileItHoldsObjects)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST(Lifo, HoldsAQuarterOfAMebibyteAtMost)
+TEST(Lifo, HoldsHalfAMebibyteAtMost)
 {
 	for (const std::size_t size : {64, 4096, 8192, 32768}) {
 		test_cache cache(size);
 		struct slab_cache *c = cache;
 
-		EXPECT_EQ(c->lifo_max, std::min<std::size_t>(CPU_LIFO_MAX, (1 << 18) / c->size));
+		EXPECT_EQ(c->lifo_max, std::min<std::size_t>(CPU_LIFO_MAX, (1 << 19) / c->size));
 	}
 }
 
