@@ -109,6 +109,17 @@ TEST(ManTest, APageShowsHowItsFunctionsAreCalled)
 	}
 }
 
+TEST(ManTest, APageShowsHowSafeItsFunctionsAre)
+{
+	for (const std::string &function : exported_functions()) {
+		const std::string text = content(man_dir + "/man3/" + function + ".3");
+
+		EXPECT_TRUE(contains(text, "fork-safe")) << function;
+		EXPECT_TRUE(contains(text, "cancel-safe")) << function;
+		EXPECT_TRUE(contains(text, "async-signal-safe")) << function;
+	}
+}
+
 TEST(ManTest, NoPageIsAboutAFunctionThatDoesNotExist)
 {
 	const names functions = exported_functions();
