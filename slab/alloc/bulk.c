@@ -28,9 +28,9 @@
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 
 /*
- * Allocate one object at a time. Caches whose allocations take the slow path need this: those with
- * debug flags (CPUs hold nothing of them), while a sample is due, or while the reserve is short. So
- * do objects for which the thread has to make room.
+ * Allocate one object at a time. Caches whose allocations take the slow path need this: those
+ * with debug flags (CPUs hold nothing of them), while a sample is due, or while the reserve is
+ * short. An allocation for which the thread has to make room needs it, too.
  */
 static size_t alloc_singly(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			   const void *caller)

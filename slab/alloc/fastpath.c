@@ -2,11 +2,11 @@
 /*
  * The fast paths, and nothing else.
  *
- * Each is one restartable sequence (cpu_cache/rseq.h). If it fails, a tail call leads out of line:
- * first to a second sequence, on the CPU's LIFO, then to the slow path.
+ * Each is one restartable sequence (cpu_cache/rseq.h). If it fails, a tail call leads out of
+ * line: first to a second sequence, on the CPU's LIFO, then to the slow path.
  *
- * One test covers everything unusual: the CPU has no current slab. A new cache, a closed slot, a
- * cache with a gate set (registry/gate.h), and an engine other than rseq all look like that.
+ * One test covers everything unusual: the CPU has no current slab. This is so for a new cache, a
+ * cache with a gate set (registry/gate.h), a slot under revocation, and engines other than rseq.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"

@@ -50,10 +50,10 @@ unsigned node_release(struct slab_cache *cache, struct slab *slabs);
 void node_serve(struct slab_cache *cache, struct slab *slab);
 
 /*
- * Merge both lists into one, the fullest slabs first. The function sorts NODE_PIECE slabs at
- * a time; other threads find every slab in between. A slab's place is given by its objects
- * in use when it was visited. A thread that takes the last unsorted slab, or walks the list
- * itself, ends the sort: the slabs sorted so far are then first, the fullest of them in front.
+ * Merge both lists into one, the fullest slabs first. The function sorts NODE_PIECE slabs at a
+ * time; other threads find every slab in between. The order is that of the objects in use when
+ * the sort visits each slab. A thread that takes the last unsorted slab, or walks the list, ends
+ * the sort early. The slabs sorted so far are in front then, the fullest first.
  */
 void node_sort(struct slab_cache *cache, unsigned node);
 

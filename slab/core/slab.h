@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slabs: tags, states, release. slab_state.c describes the states of a slab and who may change
- * them. */
+/* Slabs: tags, states, release. slab_state.c lists the states of a slab and explains how it
+ * changes between them. */
 #ifndef SLAB_CORE_SLAB_H
 #define SLAB_CORE_SLAB_H
 
@@ -148,7 +148,8 @@ void slab_free_pages(struct slab_cache *cache, struct slab *slab);
 void debug_destroy_objects(struct slab_cache *cache, struct slab *slab);
 /* Call the destructor of one object, between callback_begin() and callback_end(). */
 void debug_destroy_object(struct slab_cache *cache, void *obj);
-/* Is this thread running a destructor? An allocation in a destructor never calls reclaim. */
+/* Is this thread running a destructor? An allocation in a destructor that fails never calls
+ * reclaim. */
 bool debug_is_destroying(void);
 /* Destroy the objects and return the slab at once. For type-safe caches: after the grace period. */
 void debug_slab_release_now(struct slab_cache *cache, struct slab *slab);

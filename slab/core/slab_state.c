@@ -137,7 +137,8 @@ static unsigned construct(struct slab_cache *cache, struct slab *slab, unsigned 
 	return i;
 }
 
-/* Initialize more objects of an isolated slab. ENOMEM: not a single one. */
+/* Initialize more objects of an isolated slab. Returns 0, or ENOMEM if it could initialize
+ * none. */
 static int initialize_objects(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8;

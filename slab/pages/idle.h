@@ -36,9 +36,9 @@ static inline void idle_kick(void)
  * by the next pass at the earliest. */
 uint32_t decay_epoch(void);
 
-/* Call this, with no lock held, before allocating from an isolated slab. Page faults bring back its
- * purged pages, so the slab counts as backed from now on. If no pass has seen the slab, nothing
- * changes. */
+/* Call this, with no lock held, before allocating from an isolated slab. Page faults bring back
+ * its purged pages, so the slab counts as backed from now on. A slab that no pass has seen lacks
+ * no pages. */
 static inline void decay_begin_use(struct slab *slab)
 {
 	if (SLAB_UNLIKELY(slab->idle_since)) {

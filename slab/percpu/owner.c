@@ -151,8 +151,8 @@ unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8,
 	return first;
 }
 
-/* Does the remote freelist have room for n more objects? It never holds more objects than the slab
- * has, unless an object was freed twice. The caller leaves the objects allocated then. */
+/* Does the remote freelist have room for n more objects? If not, some object was freed twice,
+ * and the caller leaves the n objects allocated. */
 static bool has_room(const struct slab *slab, uint64_t remote, unsigned n)
 {
 	return SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects);
@@ -175,8 +175,7 @@ bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const
 	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return true;
-	/* The slab was full, so the exchange has isolated it for this thread: this CPU owns it
-	 * now. */
+	/* The slab was full, so the exchange has isolated it for this thread. */
 	cpu_slab_put(&slab->cpu, n, offset8);
 	slab_adopt(cache, slab);
 	return true;
