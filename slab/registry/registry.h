@@ -58,9 +58,9 @@ struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, 
 int pin_wait(struct slab_cache *cache);
 
 /*
- * pin_dying: after pin_wait(), with registry_lock: pin the cache for its destruction, so that no
- * other thread pins it until that ends; or end that. In the child of a fork the destruction by
- * another thread has ended.
+ * pin_dying: the caller holds registry_lock. true, after pin_wait(): pin the cache for its
+ * destruction, so that no other thread pins it. false: the destruction has ended. In the child
+ * of a fork the destructions by other threads have ended.
  */
 void pin_dying(struct slab_cache *cache, bool dying);
 
