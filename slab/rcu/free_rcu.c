@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frees that wait for a grace period.
+ * slab_free_rcu(): frees that wait for a grace period.
  *
- * Freed objects are collected in batches, as remote frees are (free_slow.c), in slots of
- * their own: 16-bit offsets of one slab. A batch is then linked in the
- * slab's links[], which stand apart from the objects: nothing is written where a
- * reader may look, and nothing has to be allocated, so a free that waits cannot fail.
- * A cache keeps a stack of the slabs that have such objects.
+ * Each CPU collects freed objects of one slab in a batch of 16-bit offsets, as it does for remote
+ * frees (free_slow.c), but in separate slots. A full batch is linked in the slab's links[], which
+ * lie apart from the objects. So nothing is written to an object that a reader may still use, and
+ * nothing has to be allocated: the free cannot fail. A cache keeps a stack of the slabs that have
+ * such objects.
  *
- * All this exists twice, for two *phases*. One phase collects what is freed now, the other
- * waits. To flip is to swap them:
+ * All this exists twice, for two *phases*. One phase collects the objects that are freed now, the
+ * other waits. A flip swaps them:
  *
- *   collect the CPUs' batches · flip · a grace period · recycle what waited
+ *   collect the CPUs' batches · flip · wait for a grace period · recycle the waiting phase
  *
- * An object is unreachable before it is freed, and the thread that frees it reads the phase
- * after that; so whenever its batch arrives, the grace period that follows the next flip
- * began after the object had become unreachable.
+ * An object is unreachable before it is freed, and the thread that frees it reads the phase after
+ * that. So whenever the object's batch arrives, the grace period that follows the next flip began
+ * after the object had become unreachable.
  *
- * Two drivers: a callback of the flavour's call_rcu(), one for all that waits, again and
- * again until nothing is left; and a thread that finds too much waiting, with
- * synchronize_rcu(). `driving` is set while one of them flips or recycles, so that a phase
- * never collects and recycles at the same time; waiting for it is bounded. The callback
- * records the phase that it is for, since a helper may have flipped meanwhile.
+ * There are two drivers. One is a callback of the flavour's call_rcu(), which queues itself again
+ * until nothing waits. The other is a thread that finds too many objects waiting and calls
+ * synchronize_rcu(). `driving` is set while one of them flips or recycles, so a phase never
+ * collects and recycles at the same time; waiting for it is bounded. The callback records the
+ * phase in which it was queued, since a helper may have flipped in the meantime.
  *
- * The callback collects objects in batches of idle CPUs. A thread checks whether a callback
- * is pending after it added to its batch; the callback clears that flag, fences all CPUs,
- * and looks at the batches once more: either it finds the object, or the thread that
- * batched it finds no callback pending and queues one.
+ * The callback also collects the batches of idle CPUs. A thread adds an object to its batch first
+ * and then checks whether a callback is pending. The callback clears that flag, fences all CPUs,
+ * and checks the batches again. So either the callback finds the object, or the thread finds no
+ * callback pending and queues one.
  *
- * Slabs of type-safe caches wait the same way before their memory goes.
+ * Slabs of type-safe caches wait in the same phases before their memory is released.
  */
 #include "rcu/free_rcu.h"
 #include "rseq.h"
@@ -41,7 +41,8 @@
 
 #include <errno.h>
 
-/* What may wait before producers are held up; a quarter of it before they help. */
+/* Bytes of waiting objects before threads in read-side critical sections are delayed. Other
+ * threads help from a quarter of this on. BACKLOG_MIN and _MAX bound the number of objects. */
 #define BACKLOG_BYTES (UINT64_C(16) << 20)
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
@@ -93,7 +94,7 @@ char *rcu_slots(const struct cache_rcu *rcu)
 
 /* --- fork --------------------------------------------------------------------------------- */
 
-/* Every slab that has objects waiting is on its phase's stack again. */
+/* Push each slab with waiting objects onto the stack of its phase. */
 static void stack_again(struct slab *slab, void *arg)
 {
 	struct cache_rcu *rcu = arg;
@@ -120,10 +121,10 @@ static void count_again(struct cache_rcu *rcu)
 }
 
 /*
- * Whether the callback is under way is not known: so it gets a struct of its own, which it
- * returns if it comes, and the next free queues another. When there is no memory, the
- * struct is used again: if then a callback was queued that never comes, nothing is
- * recycled.
+ * The child cannot know whether the callback is still pending. So the old struct is left to that
+ * callback, which frees it if it comes, and the next free queues another callback with a new
+ * struct. Without memory for a new struct, the old one stays in use: if its callback was queued
+ * but never comes, nothing is recycled in this child.
  */
 static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
 {
@@ -138,8 +139,8 @@ static struct cache_rcu *leave_to_callback(struct cache_rcu *old)
 	return rcu;
 }
 
-/* Other threads were stopped anywhere, and are not there. What they had isolated is lost,
- * as everywhere; the rest is put in order. */
+/* The other threads of the parent stopped at any point and do not exist in the child. Objects
+ * that they had taken are lost, as elsewhere (cache/fork.c); this function repairs the rest. */
 void rcu_after_fork_child(struct slab_cache *cache)
 {
 	struct cache_rcu *rcu;
@@ -161,7 +162,7 @@ void rcu_after_fork_child(struct slab_cache *cache)
 
 /* --- freeing -------------------------------------------------------------------------------- */
 
-/* This CPU's batch waits from now on. */
+/* Move the CPU's batch to the phase that collects. */
 static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
 {
 	struct cpu_batch batch;
@@ -172,7 +173,7 @@ static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
 	__atomic_fetch_sub(&rcu->taking, 1, __ATOMIC_RELEASE);
 }
 
-/* false: it was given to us a moment ago. */
+/* Add an object to the CPU's batch. false: the batch contains it already, a double free. */
 static bool batch_add(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
 		      uint64_t *ret_pending)
 {
@@ -195,7 +196,7 @@ static bool batch_add(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8
 	return true;
 }
 
-/* Can this be freed at all? Reports why not. */
+/* Is this a valid free? If not, report it. */
 static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
 	if (slab_user(slab) != cache || !cache->rcu) {
@@ -210,7 +211,7 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 	return false;
 }
 
-/* Another slab's object than the last one, a full buffer, and all that is unusual. */
+/* Off the fast path: the batch is full or has objects of another slab, or the free is unusual. */
 static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
@@ -227,8 +228,8 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 		rcu_help(cache->rcu);
 }
 
-/* The remote batch holds offsets, each of which leads to some object: so the pointer is
- * checked here. */
+/* The fast path checks the pointer: a batch holds offsets, and an offset always leads to some
+ * object, so the error could not be detected later. */
 void slab_free_rcu(struct slab_cache *cache, void *obj)
 {
 	struct slab *slab;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Grace periods for caches: see free_rcu.c.
+ * slab_free_rcu(): objects and slabs of caches with args.rcu that wait for a grace period.
+ * free_rcu.c describes the protocol.
  */
 #ifndef SLAB_RCU_FREE_RCU_H
 #define SLAB_RCU_FREE_RCU_H
@@ -11,27 +12,29 @@ struct cache_rcu;
 struct slab;
 struct slab_cache;
 
-/* Create the RCU state of a cache with args.rcu; NULL and ENOMEM. */
+/* Create the RCU state of a cache with args.rcu. NULL and ENOMEM if there is no memory. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
-/* The slots of its CPUs, with their batches. */
+/* The CPU slots whose remote batches collect waiting objects. */
 char *rcu_slots(const struct cache_rcu *rcu);
-/* Stop driving the cache's grace periods: no object waits and no thread uses the cache any
- * more. With no lock held. */
+/* Stop the drivers of the cache's grace periods. No object waits any more, and no thread uses the
+ * cache. The caller holds no lock. */
 void rcu_stop(struct cache_rcu *rcu);
-/* After rcu_stop(). */
+/* Free the RCU state. The caller has called rcu_stop(). */
 void rcu_destroy(struct cache_rcu *rcu);
-/* Wait until no object waits, for slab_rcu_barrier(). 0 or -EDEADLK. */
+/* Wait until the objects that wait now are free: the work of slab_rcu_barrier(). Returns 0, or
+ * -EDEADLK within a read-side critical section. */
 int rcu_drain(struct slab_cache *cache);
 
-/* Called by libslab's own threads, which are registered with no flavour. */
+/* A thread of libslab calls this when it starts. Such threads are registered with no flavour. */
 void rcu_this_thread_is_ours(void);
 
-/* Wait some milliseconds at most until no object waits: for allocations that hit a limit. */
+/* Wait until no object waits, but at most some milliseconds. Allocations that hit a limit call
+ * this. */
 void rcu_wait_a_moment(struct slab_cache *cache);
-/* Held over fork; no other lock is taken after it. */
+/* Held over fork. A thread that holds it takes only locks of slots. */
 void rcu_fork_lock(void);
 void rcu_fork_unlock(void);
-/* In the child of a fork: a thread that recycled is gone. */
+/* In the child of a fork: the thread that recycled objects does not exist there. */
 void rcu_after_fork_child(struct slab_cache *cache);
 
 #endif /* SLAB_RCU_FREE_RCU_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Phases: objects and slabs that wait for a grace period, the drivers that wait for it, and
- * recycling. The theory is at the head of free_rcu.c.
+ * Phases: the objects and slabs that wait for a grace period, the drivers that wait for it, and
+ * recycling. A thread flips or recycles only while it has set `driving`; comments call it the
+ * driver. free_rcu.c describes the protocol.
  */
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
@@ -18,12 +19,13 @@
 #include <unistd.h>
 
 #define HOLD_UP_NS 100000L
-/* Two rounds of a callback take 20 ms and two grace periods. */
+/* The most time of rcu_wait_a_moment(): two rounds of a callback take 20 ms and two grace
+ * periods. */
 #define MOMENT_NS 60000000L
-/* Grace periods in a row that a callback waits for. */
+/* The most grace periods in a row that a callback waits for. */
 #define CATCH_UP 64u
 
-/* This thread recycles: what destructors free meanwhile need not wait for it. */
+/* This thread is the driver and recycles. Frees by destructors must not make it wait. */
 static __thread bool recycles;
 
 /* --- the stacks of slabs ---------------------------------------------------------- */
@@ -38,7 +40,7 @@ void rcu_push(struct slab **stack, struct slab *slab, struct slab **next)
 					    __ATOMIC_RELAXED));
 }
 
-/* The whole stack: no thread ever pops a single slab. */
+/* Take the whole stack. No thread pops a single slab, so there is no ABA problem. */
 static struct slab *take_all(struct slab **stack)
 {
 	if (!__atomic_load_n(stack, __ATOMIC_RELAXED))
@@ -46,9 +48,9 @@ static struct slab *take_all(struct slab **stack)
 	return __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
 }
 
-/* --- into the phase ------------------------------------------------------------------ */
+/* --- adding to a phase --------------------------------------------------------------- */
 
-/* A batch in front of what waits already. */
+/* Link a batch in front of the slab's waiting objects. */
 static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
 {
 	unsigned first = slab_link_batch(slab, batch->count, batch->offset8, RCU_FIRST(waiting));
@@ -62,7 +64,7 @@ static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint
 uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 {
 	struct slab *slab = slab_from_cpu(batch->slab);
-	/* In this order on all machines: freed, and only then the phase is read. */
+	/* Sequentially consistent: the object is freed before the phase is read. */
 	uint64_t pending =
 		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_SEQ_CST);
 	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
@@ -77,7 +79,7 @@ uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
 	return pending;
 }
 
-/* The CPUs' batches join what waits. By the driver. */
+/* Move the CPUs' batches to the phase that collects. Called by the driver. */
 static void collect(struct cache_rcu *rcu)
 {
 	struct cpu_batch batch;
@@ -103,7 +105,7 @@ static void collect(struct cache_rcu *rcu)
 		if (batch.count)
 			rcu_wait_for(rcu, &batch);
 	}
-	/* No thread reads the old word once the slot is open again. */
+	/* After this fence, no section can still commit with the batch that was taken. */
 	cpu_engine->fence(rcu->slots);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
@@ -113,7 +115,7 @@ static void collect(struct cache_rcu *rcu)
 	}
 }
 
-/* --- out of it ------------------------------------------------------------------------ */
+/* --- recycling ------------------------------------------------------------------------ */
 
 static void free_waited(struct slab_cache *cache, struct slab *slab, unsigned index)
 {
@@ -128,7 +130,7 @@ static void free_waited(struct slab_cache *cache, struct slab *slab, unsigned in
 	slab_free_remote(cache, slab, 1, &offset8);
 }
 
-/* Objects of slabs that frees treat specially: one by one, as they would be freed. */
+/* Free the objects of a tagged slab one by one, since each free needs its checks. */
 static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
 {
 	unsigned i = RCU_FIRST(waiting);
@@ -141,7 +143,7 @@ static void free_singly(struct slab_cache *cache, struct slab *slab, uint64_t wa
 	}
 }
 
-/* A chain of freed objects is what a slab's remote word holds, too. */
+/* A slab's remote word holds the same kind of chain, so an untagged slab takes it whole. */
 static void free_chain(struct slab_cache *cache, struct slab *slab, uint64_t waiting)
 {
 	if (slab_is_tagged(slab, SLAB_TAGS))
@@ -151,7 +153,7 @@ static void free_chain(struct slab_cache *cache, struct slab *slab, uint64_t wai
 				RCU_COUNT(waiting));
 }
 
-/* The grace period of this phase is over. By the driver. */
+/* The grace period of this phase has ended: free its objects and slabs. Called by the driver. */
 static void recycle(struct cache_rcu *rcu, unsigned phase)
 {
 	struct slab_cache *cache = rcu->cache;
@@ -163,7 +165,7 @@ static void recycle(struct cache_rcu *rcu, unsigned phase)
 	for (; slab; slab = next) {
 		uint64_t waiting;
 
-		/* From the exchange on, other threads may put it on the stack again. */
+		/* After the exchange, other threads may push the slab again: read `next` first. */
 		next = __atomic_load_n(&slab->next_waiting[phase], __ATOMIC_RELAXED);
 		waiting = __atomic_exchange_n(&slab->waiting[phase], 0, __ATOMIC_ACQ_REL);
 		free_chain(cache, slab, waiting);
@@ -184,8 +186,8 @@ static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
 	       __atomic_load_n(&rcu->retired[phase], __ATOMIC_RELAXED);
 }
 
-/* Is there anything in the phase that collects? Then it waits from now on, and the
- * other one, which is empty, takes in. By the driver. */
+/* If the collecting phase has anything, flip: it waits from now on, and the other phase, which is
+ * empty, collects. Called by the driver. */
 static bool flip_phase(struct cache_rcu *rcu)
 {
 	collect(rcu);
@@ -197,7 +199,7 @@ static bool flip_phase(struct cache_rcu *rcu)
 
 /* --- driving: grace periods ---------------------------------------------------------- */
 
-/* A grace period, and what waited for it. By the driver. */
+/* Wait for a grace period, and recycle the phase that waited for it. Called by the driver. */
 static void synchronize(struct cache_rcu *rcu)
 {
 	int cancel = cancel_disable();
@@ -207,7 +209,8 @@ static void synchronize(struct cache_rcu *rcu)
 	recycle(rcu, ~rcu->phase & 1);
 }
 
-/* One for as much as possible. false: nothing waits. By the driver. */
+/* Wait for one grace period, after a flip if necessary. false: nothing waits. Called by the
+ * driver. */
 static bool grace_period(struct cache_rcu *rcu)
 {
 	if (!something_waits(rcu, ~rcu->phase & 1) && !flip_phase(rcu))
@@ -253,8 +256,9 @@ static bool is_batched(const struct cache_rcu *rcu)
 	return false;
 }
 
-/* No callback any more, unless something arrived that has not seen that. By the driver:
- * rcu_destroy() may give all this to another cache as soon as there is no driver. */
+/* Declare that no callback is pending, and queue one if a thread freed an object before it could
+ * see that. Called by the driver, since rcu_destroy() may free the struct as soon as there is no
+ * driver. */
 static void disarm(struct cache_rcu *rcu)
 {
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
@@ -264,9 +268,10 @@ static void disarm(struct cache_rcu *rcu)
 }
 
 /*
- * The flavour's thread looks for callbacks every 10 ms only, and threads that free within
- * sections cannot help. If such a thread was held up, one grace period follows another, but
- * not without end: other users of the flavour have callbacks, too. By the driver.
+ * The flavour's thread looks for callbacks only every 10 ms, and threads that free within
+ * read-side critical sections cannot help. If such a thread was delayed, the callback waits for
+ * several grace periods in a row. Their number is bounded, since other users of the flavour have
+ * callbacks, too. Called by the driver.
  */
 static void catch_up(struct cache_rcu *rcu)
 {
@@ -281,7 +286,7 @@ static void callback(struct rcu_head *head)
 	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
 	uint64_t phase = __atomic_load_n(&rcu->armed_phase, __ATOMIC_ACQUIRE);
 
-	/* A helper is at it, or rcu_destroy(). */
+	/* A helper drives, or rcu_stop() was called. */
 	if (!start_driving(rcu)) {
 		rcu_call(rcu);
 		return;
@@ -319,7 +324,7 @@ static bool is_too_much(const struct cache_rcu *rcu)
 	return __atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_RELAXED) > rcu->backlog;
 }
 
-/* false: another thread drives. */
+/* Wait for one grace period as the driver; false: another thread drives. */
 static bool drive(struct cache_rcu *rcu)
 {
 	if (!start_driving(rcu))
@@ -330,10 +335,12 @@ static bool drive(struct cache_rcu *rcu)
 }
 
 /*
- * Much waits, or too much: then only threads within sections add to it.
+ * The caller found many objects waiting. Outside of read-side critical sections the thread
+ * helps. If more than `backlog` wait, it does not return before a grace period or before their
+ * number has fallen, so that only threads within sections can add more.
  *
- * Not in a child before its first callback came: a flavour whose hooks were not called
- * around fork() may have a lock there that is never released.
+ * In the child of a fork, no thread helps before the first callback came: if the flavour's fork
+ * hooks were not called, a lock of the flavour may be locked for ever.
  */
 SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 {
@@ -356,8 +363,8 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 }
 
 /*
- * Not with synchronize_rcu(): a thread that allocates may hold a lock that a reader waits for
- * within its section, and the grace period would never end.
+ * This polls and does not call synchronize_rcu(): the thread that allocates may hold a lock that
+ * a reader waits for within its section, and the grace period would never end.
  */
 void rcu_wait_a_moment(struct slab_cache *cache)
 {
@@ -373,7 +380,7 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 	}
 }
 
-/* In the qsbr flavour a thread that is online is within a section, so to speak. */
+/* In the QSBR flavour, a thread that is online counts as a reader: it goes offline to wait. */
 static int leave_section(const struct rcu_flavor_struct *flavor, bool *ret_online)
 {
 	*ret_online = flavor->read_ongoing();
@@ -396,7 +403,7 @@ int rcu_drain(struct slab_cache *cache)
 	while (!start_driving(rcu))
 		hold_up();
 	synchronize(rcu);
-	/* Batches are in a slot, or a thread is handing them over. */
+	/* A batch is in a slot, or a thread has taken it and is adding it to the phase. */
 	collect(rcu);
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
 		sched_yield();
@@ -426,7 +433,7 @@ void rcu_destroy(struct cache_rcu *rcu)
 	cpu_slots_destroy(rcu->slots);
 	rcu->cache = NULL;
 	if (__atomic_load_n(&rcu->armed, __ATOMIC_ACQUIRE))
-		stop_driving(rcu); /* the callback has the rest */
+		stop_driving(rcu); /* the pending callback frees the struct */
 	else
 		rcu_pool_put(rcu);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shared by freeing (free_rcu.c) and the phases (grace_period.c).
+ * The RCU state of a cache, and what frees (free_rcu.c) and phases (grace_period.c) call of each
+ * other. A phase is one of two chains of waiting objects: one collects, the other waits.
  */
 #ifndef SLAB_RCU_GRACE_PERIOD_H
 #define SLAB_RCU_GRACE_PERIOD_H
@@ -22,32 +23,33 @@ struct slab_cache;
 #define RCU_COUNT(waiting) ((unsigned)((waiting) >> 32))
 
 /*
- * It outlives its cache if a callback is still pending: then `cache` is NULL, and the
- * callback frees it. Such memory is never unmapped.
+ * The RCU state of a cache. It outlives the cache if a callback is still pending: `cache` is then
+ * NULL, and the callback frees the state. Its memory is never unmapped.
  */
 struct cache_rcu {
 	struct rcu_head head;
 	struct slab_cache *cache;
 	const struct rcu_flavor_struct *flavor;
 	char *slots;             /* the CPUs' batches */
-	uint64_t backlog;        /* objects that may wait */
+	uint64_t backlog;        /* the most waiting objects before producers are delayed */
 	uint32_t armed;          /* a callback is pending */
 	uint32_t driving;        /* a driver flips or recycles */
-	uint64_t phase;          /* its lowest bit is the phase that collects */
-	uint64_t armed_phase;    /* at the end of which the callback's grace period began */
-	struct slab *slabs[2];   /* that have objects waiting */
-	struct slab *retired[2]; /* that wait themselves */
-	uint32_t taking;         /* threads that are handing a batch over */
-	bool held_up;            /* a thread was, within a section */
-	bool forked;             /* in a child: no grace period has ended here yet */
-	struct cache_rcu *next;  /* free ones */
+	uint64_t phase;          /* grows with each flip; lowest bit: the collecting phase */
+	uint64_t armed_phase;    /* `phase` when the callback was queued */
+	struct slab *slabs[2];   /* slabs with waiting objects, of each phase */
+	struct slab *retired[2]; /* slabs of type-safe caches that wait themselves */
+	uint32_t taking;         /* number of threads that have taken a batch but not added it */
+	bool held_up;            /* a thread was delayed within a read-side critical section */
+	bool forked;             /* in a child of fork, before its first callback */
+	struct cache_rcu *next;  /* on the free list */
 };
 
-/* Put a slab on a stack, linked by its member `next`. */
+/* Push a slab onto a stack; `next` is the member of the slab that links it. */
 void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
-/* Add a batch to the waiting objects; returns their number. */
+/* Add a batch to the waiting objects; returns the number that now wait. */
 uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch);
-/* Many objects wait: wait for a grace period here, if that is allowed. */
+/* Many objects wait: the calling thread waits for a grace period and recycles them. Within a
+ * read-side critical section it cannot, and is delayed instead if too many wait. */
 void rcu_help(struct cache_rcu *rcu);
 
 /* Ensure that a callback is pending. */
@@ -63,16 +65,16 @@ static inline void rcu_arm(struct cache_rcu *rcu)
 		rcu_call(rcu);
 }
 
-/* Around callbacks of a cache: register a thread of libslab's own with the cache's flavour.
- * rcu_enter() returns the argument of rcu_leave(). */
+/* Around callbacks of a cache: a thread of libslab registers with the cache's flavour. Other
+ * threads do nothing. rcu_enter() returns the argument of rcu_leave(). */
 const struct rcu_flavor_struct *rcu_enter(const struct slab_cache *cache);
 void rcu_leave(const struct rcu_flavor_struct *entered);
-/* rcu_enter() for a cache that may be destroyed. */
+/* rcu_enter() by flavour, since the cache may be destroyed. */
 const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct *flavor);
 
-/* NULL: out of memory. */
+/* Take memory for an RCU state; NULL: out of memory. */
 struct cache_rcu *rcu_pool_take(void);
-/* No thread uses it any more. */
+/* Return it to the pool; no thread uses it any more. */
 void rcu_pool_put(struct cache_rcu *rcu);
 
 #endif /* SLAB_RCU_GRACE_PERIOD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for struct cache_rcu. It is reused, but never unmapped: a callback may be under way
- * when its cache is destroyed.
+ * Memory for struct cache_rcu. It is reused but never unmapped, since a callback may still be
+ * pending when its cache is destroyed.
  */
 #include <pthread.h>
 
@@ -23,7 +23,7 @@ void rcu_pool_put(struct cache_rcu *rcu)
 	pthread_mutex_unlock(&free_lock);
 }
 
-/* Few caches have one: a page serves many. */
+/* Map a page and divide it: one page has room for the states of many caches. */
 static struct cache_rcu *take_fresh(void)
 {
 	const size_t bytes = os_page_size();

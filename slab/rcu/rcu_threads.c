@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's own threads and RCU flavours. Such a thread runs callbacks of caches, which
- * may use the cache's flavour: it is registered with that flavour for as long.
+ * Registration of libslab's own threads with RCU flavours.
+ *
+ * Such a thread runs callbacks of caches, and a callback may use the cache's flavour. So the
+ * thread registers with that flavour before the callback and unregisters after it.
  */
 #include <stdbool.h>
 
 #include "core/cache.h"
 #include "rcu/grace_period.h"
 
-/* Flavours that a thread is registered with at a time: callbacks of one cache can lead to
- * those of another. liburcu has four. */
+/* The most flavours that a thread is registered with at a time: the callback of one cache may
+ * cause the callback of another. liburcu has four flavours. */
 #define KNOWN_MAX 4u
 
-/* call_rcu() wants threads that its flavour knows, and so do the callbacks of caches. */
+/* call_rcu() and callbacks of caches require a thread that is registered with the flavour. */
 static __thread bool is_ours;
 static __thread const struct rcu_flavor_struct *known[KNOWN_MAX];
 static __thread unsigned known_count;
