@@ -5,8 +5,8 @@
  *
  * An object of a slab that the CPU does not own goes to the CPU's LIFO by a second sequence. If the
  * LIFO cannot take it, the object joins the remote batch, which collects objects of one slab of
- * another owner. One exchange delivers the batch. A full slab is adopted by the first CPU that
- * frees into it, so its next objects are freed locally.
+ * another owner: a third sequence, for plain slabs. One exchange delivers the batch. A full slab is
+ * adopted by the first CPU that frees into it, so its next objects are freed locally.
  */
 #include <slab/stats.h>
 
@@ -40,6 +40,16 @@ static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batc
 	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
 }
 
+static bool flush_remote_batch(struct slab_cache *cache, int cpu)
+{
+	struct cpu_batch batch;
+
+	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) != CPU_DONE)
+		return false;
+	flush_batch(cache, cpu, &batch);
+	return true;
+}
+
 /* false: the remote batch ends with this object, so this is a double free. */
 static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, uint16_t offset8)
 {
@@ -54,19 +64,39 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 			return true;
 		if (result == CPU_DOUBLE)
 			return false;
-		if (result == CPU_MISS &&
-		    cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
-			flush_batch(cache, cpu, &batch);
+		if (result == CPU_MISS)
+			flush_remote_batch(cache, cpu);
 	}
 	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
 	flush_batch(cache, cpu < 0 ? 0 : cpu, &batch);
 	return true;
 }
 
-/* The LIFO got an object: a decay pass must return it to its slab if the CPU stays idle. */
-static inline void begin_idle(void)
+static SLAB_SLOWPATH void begin_idle_slow(int cpu)
 {
+	cpu_seen(cpu);
 	idle_kick();
+	maintenance_resume();
+}
+
+/* The LIFO or the remote batch got an object: a decay pass must return it to its slab if the CPU
+ * stays idle. */
+static inline void begin_idle(int cpu)
+{
+	if (SLAB_UNLIKELY(!__atomic_load_n(&idle_active, __ATOMIC_RELAXED) ||
+			  __atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED) ||
+			  cpu >= (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED)))
+		begin_idle_slow(cpu);
+}
+
+/* Free an object of a slab that this CPU does not own, past the LIFO. */
+static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, int cpu,
+		      const void *caller)
+{
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+
+	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
+		debug_report_double_free(cache, slab, obj, caller);
 	maintenance_resume();
 }
 
@@ -80,7 +110,7 @@ static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab 
 		cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8, max);
 
 	if (result == CPU_DONE)
-		begin_idle();
+		begin_idle(cpu);
 	return result;
 }
 
@@ -110,9 +140,7 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 		cpu = cpu_engine->cpu();
 	}
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
-	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
-		debug_report_double_free(cache, slab, obj, caller);
-	maintenance_resume();
+	free_away(cache, obj, slab, cpu, caller);
 }
 
 /* An ordinary slab of this cache? `slab` may be any address, because `obj` may be any pointer; so
@@ -141,6 +169,58 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 	free_object(cache, obj, slab, caller);
 }
 
+/* Is this the last-freed object of the CPU, or the newest of its LIFO? A guess: free_object() finds
+ * out whether it is a double free. */
+static inline bool looks_held(struct slab_cache *cache, const void *obj, int cpu)
+{
+	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
+	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->last_freed, __ATOMIC_RELAXED) ==
+		       (uintptr_t)obj ||
+	       (n && __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) == obj);
+}
+
+/* Deliver the remote batch, which is another slab's; this object begins the next one. */
+static __attribute__((noinline)) void start_batch(struct slab_cache *cache, void *obj,
+						  struct slab *slab, int cpu, const void *caller)
+{
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+
+	flush_remote_batch(cache, cpu);
+	if (cpu_engine->batch_add(cache->cpu_slots, cpu, &slab->cpu, offset8) == CPU_DONE)
+		begin_idle(cpu);
+	else
+		free_away(cache, obj, slab, cpu, caller);
+}
+
+/*
+ * The LIFO refused the object, in most cases because it is full: try the remote batch at once. A
+ * double free, and a slab that this CPU owns, take the long way. The thread may have left `cpu`;
+ * the sequences notice that.
+ */
+static __attribute__((noinline)) void free_third(struct slab_cache *cache, void *obj,
+						 struct slab *slab, int cpu, const void *caller)
+{
+	uint32_t owner = (uint32_t)__atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED);
+	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+	if (SLAB_UNLIKELY(cpu < 0 || owner == (uint32_t)cpu || looks_held(cache, obj, cpu))) {
+		slab_free_from(cache, obj, slab, caller);
+		return;
+	}
+	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
+	if (SLAB_UNLIKELY(owner == CPU_NONE))
+		free_away(cache, obj, slab, cpu, caller);
+	else if (cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) !=
+		 &slab->cpu)
+		start_batch(cache, obj, slab, cpu, caller);
+	else if (SLAB_LIKELY(rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+		begin_idle(cpu);
+	else
+		free_away(cache, obj, slab, cpu, caller);
+}
+
 __attribute__((noinline, aligned(CPU_CACHELINE))) void slab_free_second(struct slab_cache *cache,
 									void *obj,
 									struct slab *slab,
@@ -148,15 +228,14 @@ __attribute__((noinline, aligned(CPU_CACHELINE))) void slab_free_second(struct s
 {
 	int cpu = cpu_rseq_number();
 
-	if (SLAB_LIKELY(cpu_slab_is_object(&slab->cpu, obj)) &&
-	    SLAB_LIKELY(slab_is_near(slab, cpu)) &&
-	    SLAB_LIKELY(rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
-				       &cache->lifo_max, cpu_rseq_offset))) {
-		cpu_seen(cpu);
-		begin_idle();
-		return;
-	}
-	slab_free_from(cache, obj, slab, caller);
+	if (SLAB_UNLIKELY(!cpu_slab_is_object(&slab->cpu, obj)))
+		slab_free_from(cache, obj, slab, caller);
+	else if (SLAB_LIKELY(slab_is_near(slab, cpu)) &&
+		 SLAB_LIKELY(rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
+					    &cache->lifo_max, cpu_rseq_offset)))
+		begin_idle(cpu);
+	else
+		free_third(cache, obj, slab, cpu, caller);
 }
 
 SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab)

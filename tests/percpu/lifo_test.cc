@@ -116,6 +116,42 @@ TEST_F(LifoTest, ObjectsThatAnotherCpuAllocatedGoThereToo)
 	EXPECT_EQ(stats_of(cache_).cpu_objects, 4u);
 }
 
+TEST_F(LifoTest, WhenItIsFullObjectsOfAnotherCpuAreGathered)
+{
+	if (!has_lifo() || one_cpu())
+		GTEST_SKIP() << "no LIFO, or one CPU";
+	const std::vector<void *> objs = alloc(max + 4);
+
+	elsewhere([&] {
+		for (void *obj : objs)
+			free(obj);
+	});
+	const std::uint64_t held = max + 1; /* and the last-freed object */
+
+	EXPECT_EQ(held_by_lifo(other_cpu()), max);
+	EXPECT_EQ(cpu_word_count(slot(other_cpu())->remote_batch), objs.size() - held);
+	EXPECT_EQ(slot(other_cpu())->event[SLAB_EVENT_FREE_SLOWPATH], objs.size() - held);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, objs.size());
+}
+
+TEST_F(LifoTest, WhenItIsFullASecondFreeOfAnotherCpusObjectIsReported)
+{
+	if (!has_lifo() || one_cpu())
+		GTEST_SKIP() << "no LIFO, or one CPU";
+	const std::vector<void *> objs = alloc(max + 2);
+	const report_capture reports;
+
+	elsewhere([&] {
+		for (void *obj : objs) { /* last-freed, LIFO, remote batch */
+			free(obj);
+			slab_free(cache_, obj);
+		}
+	});
+	EXPECT_EQ(reports.count(), objs.size());
+	EXPECT_TRUE(reports.contains("Object already free")) << reports.text();
+	check();
+}
+
 TEST_F(LifoTest, AShrinkEmptiesIt)
 {
 	if (!has_lifo())
