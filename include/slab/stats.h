@@ -22,7 +22,7 @@ extern "C" {
 
 /* Events off the fast path, named as in SLUB where it has the event. */
 enum slab_event {
-	SLAB_EVENT_ALLOC_SLOWPATH,       /* allocations that left the fast path */
+	SLAB_EVENT_ALLOC_SLOWPATH,       /* allocations that left the fast path, bulk included */
 	SLAB_EVENT_ALLOC_REFILL,         /* slabs refilled with objects freed by other CPUs */
 	SLAB_EVENT_ALLOC_FROM_PARTIAL,   /* slabs taken from this CPU's partial list */
 	SLAB_EVENT_ALLOC_FROM_NODE,      /* slabs taken from a node's partial list */
