@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches: creation. Which are merged: merge.c; destruction: destroy.c; their memory: handles.c.
+ * Creation of caches. merge.c decides which are merged, destroy.c destroys them, and handles.c
+ * has their memory.
  *
- * Caches of the same layout share their slabs: creating the second
- * returns the first with one more reference and one more name. Handles are
- * therefore not tied to names; the names of a merged cache leave in the
- * opposite order of their arrival.
+ * Caches of the same layout share their slabs: the creation of the second returns the first, with
+ * one more reference and one more name (an alias). So a handle does not determine a name: the
+ * destruction of a merged cache removes the alias that was added last.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -44,17 +44,17 @@
 #include "registry/registry.h"
 #include "report/annotate.h"
 
-/* SLAB_DEBUG says O: not the debug flags that would enlarge the cache's slabs. */
+/* SLAB_DEBUG has O: leave out debug flags that would raise the order of the cache's slabs. */
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
-#define CPU_LIFO_BYTES (1u << 19) /* of objects, in a LIFO */
-/* Percent; SLUB's value, too. */
+#define CPU_LIFO_BYTES (1u << 19) /* the most bytes of objects in a LIFO */
+/* Per cent, as in SLUB. */
 #define REMOTE_NODE_RATIO 100u
 
-/* Before all others: hooks that are registered later run before ours on the way to
- * fork(), and after them on the way back. Those of an RCU flavour stop and start threads
- * that want our locks. 101 is the first priority that is not the system's. */
+/* Register libslab's fork hooks before all others. Hooks that are registered later run earlier
+ * before fork() and later after it. This matters for the hooks of an RCU flavour: they stop and
+ * start threads that take libslab's locks. 101 is the first priority that is not reserved. */
 static __attribute__((constructor(101))) void register_fork_hooks(void)
 {
 	slab_fork_init();
@@ -197,7 +197,7 @@ static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, 
 	return cache;
 }
 
-/* What the environment adds: debug flags, zeroing, hardening. */
+/* Flags from the environment: debug flags, zeroing, hardening. */
 static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
 {
 	bool no_growth;
@@ -222,7 +222,7 @@ static void add(struct slab_cache *cache)
 		sample_set(cache, sample_options(cache->name));
 }
 
-/* With registry_lock. When it fails, *ret_reason and errno say why. */
+/* Create a cache under registry_lock. On failure, sets *ret_reason and errno. */
 static struct slab_cache *create_locked(const char *name, size_t size,
 					const struct slab_cache_args *args, uint64_t flags,
 					const char **ret_reason)
@@ -266,7 +266,7 @@ static void panic(const char *name, size_t size, const char *reason)
 		   name ? name : "NULL", size, reason);
 }
 
-/* With registry_lock. */
+/* Under registry_lock. */
 static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 {
 	static const struct slab_cache_args args = {.align = 16};
@@ -278,8 +278,8 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 	return cache;
 }
 
-/* The control thread starts with no lock held: where libslab is malloc, pthread_create()
- * comes back here. */
+/* The control thread is started with no lock held: if libslab replaces malloc, pthread_create()
+ * allocates from libslab. */
 struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place)
 {
 	struct slab_cache *cache;
@@ -303,7 +303,8 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 	return cache;
 }
 
-/* What needs a cache that works, and no lock. An alias needs nothing. */
+/* The steps that need a working cache and no lock held. They do nothing for an alias: caches with
+ * a reserve or a reclaim callback are never merged. */
 static bool complete(struct slab_cache *cache, const struct slab_cache_args *args,
 		     const void *caller)
 {
@@ -315,7 +316,7 @@ static bool complete(struct slab_cache *cache, const struct slab_cache_args *arg
 	return true;
 }
 
-/* NULL, or the reason as text, with errno. */
+/* Returns NULL, or the reason of a failure, with errno set. */
 static const char *create(const char *name, size_t size, const struct slab_cache_args *args,
 			  uint64_t flags, const void *caller, struct slab_cache **ret_cache)
 {

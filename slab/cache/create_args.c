@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The check of slab_cache_create()'s arguments. Each failure has a reason as text, which
+ * slab_create_error() returns.
+ */
 #include "cache/create_args.h"
 
 #include <ctype.h>
@@ -23,7 +27,8 @@ const char *slab_create_error(void)
 	return last_error;
 }
 
-/* What the caller has beyond ours must be zero. */
+/* The application may be compiled with a newer struct slab_cache_args: members that this version
+ * does not know must be zero. */
 const char *create_args_read(struct slab_cache_args *args, const struct slab_cache_args *from,
 			     size_t bytes)
 {
@@ -37,7 +42,7 @@ const char *create_args_read(struct slab_cache_args *args, const struct slab_cac
 	return NULL;
 }
 
-/* The names of <slab/malloc.h>'s caches, "size-64", are theirs. */
+/* Names such as "size-64" are reserved for the caches of <slab/malloc.h>. */
 static bool is_size_name(const char *name)
 {
 	return strncmp(name, "size-", 5) == 0 && isdigit((unsigned char)name[5]);

@@ -8,14 +8,15 @@
 
 #include <slab/slab.h>
 
-/* Copy the caller's arguments. Returns NULL, or the reason of a failure. */
+/* Copy the application's arguments. Returns NULL, or the reason of a failure. */
 const char *create_args_read(struct slab_cache_args *args, const struct slab_cache_args *from,
 			     size_t bytes);
 /* Check the arguments. Returns NULL, or the reason of a failure. */
 const char *create_args_check(const char *name, size_t size, const struct slab_cache_args *args,
 			      uint64_t flags);
 
-/* Set the reason why this thread's creation failed, a string constant; NULL: it succeeded. */
+/* Set what slab_create_error() returns in this thread: the reason why the creation failed, a
+ * string constant, or NULL. */
 void create_args_set_error(const char *reason);
 
 #endif /* SLAB_CACHE_CREATE_ARGS_H */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Destruction of caches: refused while objects are in use, after what waits for a
- * grace period has gone, and after all threads that act on the cache without the
- * registry's lock. Of a merged cache only a name goes. A handle that was destroyed is
- * known by the registry, so a second destruction is an error and no crash.
+ * Destruction of caches.
  *
- * The thread that destroys a cache marks it `dying` and pins it, both under registry_lock,
- * when no other thread has pinned it. From then on no other thread can pin it or merge with
- * it, and the rest needs no registry_lock: destructors run, and leaks are reported, while
- * other threads create and destroy caches, and fork. The cache stays registered to the end.
- * So a fork takes its locks, and the child, which lacks the destroying thread, has an
- * ordinary cache again. slabinfo shows the cache, its name stays taken, and a refused
- * destruction has nothing to put back.
+ * The thread first waits until no object waits for a grace period and no other thread has pinned
+ * the cache. Then it refuses to destroy a cache that has objects in use. The destruction of a
+ * merged cache only removes one name. The registry recognizes destroyed handles, so a second
+ * destruction is an error and not a crash.
+ *
+ * Under registry_lock the thread marks the cache `dying` and pins it. From then on no other
+ * thread can pin the cache or merge with it, and the rest needs no registry_lock: destructors run
+ * and leaks are reported while other threads create and destroy caches, and fork. The cache stays
+ * registered to the end. So a fork takes its locks, and in the child, where the destroying thread
+ * does not exist, it is an ordinary cache again. slabinfo still shows the cache, its name stays in
+ * use, and a refused destruction has nothing to undo.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -42,14 +43,14 @@ static bool waits(const struct slab_cache *cache)
 	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
 }
 
-/* Take registry_lock when nothing waits for a grace period, and no thread acts on the cache
- * without the lock, which might give it something that does. 0 or -errno. */
+/* Take registry_lock at a moment when nothing waits for a grace period and no thread has pinned
+ * the cache, since such a thread could free something that waits. Returns 0 or -errno. */
 static int lock_for_destruction(struct slab_cache *cache)
 {
 	int error;
 
 	do {
-		/* Readers may be waiting for the lock. */
+		/* Without the lock: a reader may wait for it, and delay the grace period. */
 		if (cache->magic == CACHE_MAGIC && cache->rcu && rcu_drain(cache) != 0)
 			return -errno;
 		pthread_mutex_lock(&registry_lock);
@@ -75,8 +76,8 @@ static bool drop_alias(struct slab_cache *cache)
 	return true;
 }
 
-/* Debug slabs, legacy slabs, and, in the child of a fork, slabs that
- * a thread of its parent had isolated. */
+/* Release a slab that was on no partial list: a debug slab, a legacy slab, or, in the child of a
+ * fork, a slab that a thread of the parent had isolated. */
 static void release_rest(struct slab *slab, void *arg)
 {
 	debug_slab_unlist(arg, slab);
@@ -95,8 +96,8 @@ static bool release_some(struct slab_cache *cache, unsigned n)
 	return slabs;
 }
 
-/* No object is in use any more: give all slabs back. Destructors run when the lock is free,
- * so that what a fork finds is whole. */
+/* No object is in use: release all slabs. Destructors run after flush_lock is unlocked, so a fork
+ * does not wait for them. */
 static void release_all(struct slab_cache *cache)
 {
 	for (unsigned n = 0; n < topology_nodes(); n++)
@@ -121,7 +122,7 @@ static void count_used(struct slab *slab, void *arg)
 	*(unsigned *)arg += used;
 }
 
-/* Are objects in use, behind what is on its way? */
+/* Are objects in use? First empties what CPUs, the reserve and guarded slabs hold. */
 static bool is_used(struct slab_cache *cache)
 {
 	unsigned used = 0;
@@ -135,7 +136,8 @@ static bool is_used(struct slab_cache *cache)
 
 enum { LAST_NAME, OTHER_NAMES };
 
-/* Of a cache with other names one goes; otherwise the cache is this thread's. Or -errno. */
+/* Remove a name if the cache has several (OTHER_NAMES). If not, mark the cache as dying, which
+ * gives it to this thread (LAST_NAME). Returns -errno on failure. */
 static int begin(struct slab_cache *cache)
 {
 	int result = LAST_NAME;
@@ -159,7 +161,7 @@ static void give_up(struct slab_cache *cache)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-/* Nothing of it is left but itself. With registry_lock. */
+/* Remove the cache itself, which has no slabs any more. Under registry_lock. */
 static void remove_cache(struct slab_cache *cache)
 {
 	count_close(cache);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fork holds all locks, so that the child finds none of them locked by a thread it does not
- * have. Their order, and what may not be done under them, stands at prepare().
+ * Fork. The thread that forks takes all locks first, so that in the child no lock is held by a
+ * thread that does not exist there. prepare() has the order of all locks, and what a thread must
+ * not do while it holds one.
  *
- * The thread that forks has all signals blocked while it holds locks: its handlers may
- * fork, too. The options have no lock that outlives a process: they note the process that
- * holds it.
+ * The thread has all signals blocked while it holds the locks, since a signal handler may fork,
+ * too. The lock of the options is not taken: it records the process that holds it, so a child
+ * can ignore it.
  *
- * What needs no lock needs nothing here: sections end with their thread, and a
- * slab that another thread had isolated to allocate or to free stays isolated, so
- * the child loses its free objects, but never gets one twice. A thread that isolates slabs
- * for anything else holds a flush_lock (isolated.h), or records them (isolated.h, defrag.c,
- * release.c, segment.c).
+ * Lock-free operations need nothing here. A section that did not commit has no effect. A slab that
+ * another thread had isolated to allocate or to free stays isolated: the child loses its free
+ * objects, but never allocates one twice. A thread that isolates slabs for another purpose holds
+ * a flush_lock (isolated.h), or records them for the child (isolated.h, defrag.c, release.c,
+ * segment.c).
  */
 #include <pthread.h>
 
@@ -36,33 +37,33 @@
 #include "registry/reserve.h"
 #include "report/track.h"
 
-/* Of the thread that forks; changed under registry_lock. */
+/* The mask of the thread that forks, before it blocked signals. Under registry_lock. */
 static uint64_t signal_mask;
 
 /*
  * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
  *   1 registry_lock         the list of caches (registry.c)
- *   2 cache->flush_lock     slabs isolated by the thread that looks at them (isolated.h), and
- *                           those that were taken from CPUs (revoke.c);
- *                           a thread holds that of one cache only
+ *   2 cache->flush_lock     slabs that the holder has isolated (isolated.h), and those that it
+ *                           took from CPUs (revoke.c);
+ *                           a thread holds the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 map_lock              the map of a validation (validate.c)
  *   5 node->lock            a node's lists (node.c, debug_objects.c), one at a time
  *   6 guard lock            guarded objects (guard_slabs.c)
  *   7 pages_lock            free slabs and segments (segment.c)
- *   8 counters lock         what is attached to caches (counters.c)
- *   9 free_lock             what RCU callbacks use again (rcu_pool.c)
+ *   8 counters lock         counters that applications attach to caches (counters.c)
+ *   9 free_lock             unused struct cache_rcu (rcu_pool.c)
  *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
- * A thread that holds 6 to 10 takes no other lock, except over fork. Under no lock may a
- * thread do what can come back to libslab or wait for a thread that does:
+ * A thread that holds one of 6 to 10 takes no other lock, except over fork. A thread that holds
+ * any lock must not do anything that may call libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
  *     handlers of reports, limits and failures;
  *   - write a report or a note, or symbolize addresses;
- *   - call what may allocate where libslab is malloc: pthread_create, pthread_atfork,
- *     dl*, stdio streams, an RCU flavour's functions.
+ *   - call functions that may allocate, since libslab may replace malloc: pthread_create,
+ *     pthread_atfork, dl*, stdio streams, an RCU flavour's functions.
  */
 static void prepare(void)
 {
@@ -110,7 +111,7 @@ static void parent(void)
 	signals_restore(mask);
 }
 
-/* Threads that were at something with this cache are gone. */
+/* Repair the state of a cache: other threads that used it do not exist in the child. */
 static void after_fork_child(struct slab_cache *cache)
 {
 	pin_after_fork_child(cache);
@@ -126,7 +127,7 @@ static void after_fork_child(struct slab_cache *cache)
 static void child(void)
 {
 	uint64_t mask = signal_mask;
-	int cancel = cancel_disable(); /* it closes files */
+	int cancel = cancel_disable(); /* close() is a cancellation point */
 
 	unlock_all();
 	process_after_fork_child();

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Handles of destroyed caches wait in a queue of FREE_CACHES_KEPT entries before they are reused.
+ */
 #include "cache/handles.h"
 
 #include <string.h>
@@ -7,7 +10,7 @@
 #include "pages/os.h"
 #include "pages/topology.h"
 
-/* Destroyed caches in order of their destruction: the oldest one is used again first. */
+/* Destroyed caches, oldest first. */
 static struct slab_cache *free_caches, **free_caches_end = &free_caches;
 static unsigned free_cache_count;
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of caches: handles stay readable. */
+/*
+ * The memory of struct slab_cache, which is the handle that applications hold. Handles stay
+ * readable after their destruction, so that libslab can report the use of a stale handle.
+ */
 #ifndef SLAB_CACHE_HANDLES_H
 #define SLAB_CACHE_HANDLES_H
 
 struct slab_cache;
 
-/* Zeroed memory for a cache, except the pages for aliases and counters, which may come from a
- * former cache; NULL: none is left. With registry_lock. */
+/* Zeroed memory for a cache; NULL: no memory. The pointers to aliases and counters may be those
+ * of a former cache, whose mappings are used again. The caller holds registry_lock. */
 struct slab_cache *cache_memory(void);
-/* Free a handle. Its memory stays readable, and is reused only after many others were freed,
- * so a stale handle is harmless to read. With registry_lock. */
+/* Free a handle. Its memory stays readable, and is reused only after FREE_CACHES_KEPT others were
+ * freed. The caller holds registry_lock. */
 void cache_memory_free(struct slab_cache *cache);
 
 #endif /* SLAB_CACHE_HANDLES_H */

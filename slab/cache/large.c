@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Large allocations, straight from the page layer.
+ * Large allocations, directly from the page layer.
  *
- * Up to LARGE_SLAB_MAX bytes: a slab with one object, so that its memory is used
- * again without a system call. Above: a mapping of its own behind a
- * segment's head, unmapped when freed. Both have a descriptor with `large` set.
+ * Up to LARGE_SLAB_MAX bytes, an allocation is a slab with one object, so its memory is reused
+ * without a system call. A larger allocation is a separate mapping behind a segment's head, which
+ * is unmapped when it is freed. Both have a descriptor with `large` set.
  *
- * A slab may be twice its object. It counts as the pages that its object takes, since
- * no others are touched; but one that held a larger object before has a tail: pages
- * beyond its object, which the next one may need again. A short tail may stay; of the
- * long ones, the newest: those of objects that come and go. Where huge pages come
- * unasked, they come for the whole slab, and are not broken up.
+ * A slab may be twice as large as its object. Accounts count only the pages of the object, since
+ * no others are touched. But a slab that held a larger object before has a *tail*: populated pages
+ * beyond its object, which the next object may need again. Short tails stay. Of the long ones, the
+ * newest TAILS_MAX bytes stay, since they belong to objects with short lifetimes; older ones are
+ * returned to the OS. If the system always uses huge pages, a whole slab has them, and a tail
+ * stays if cutting it would break up a huge page that is mostly in use.
  *
- * Memory that the system has just given is zero: a fresh mapping, and the pages of a slab
- * beyond those that it held. large_calloc() clears only the others.
+ * Memory that is fresh from the OS is zero: a new mapping, and the pages of a slab beyond
+ * `populated`. large_calloc() clears only the rest.
  */
 #include "cache/large.h"
 #include "base/compiler.h"
@@ -36,21 +37,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A segment has room for seven such slabs. */
+/* A segment has room for seven slabs of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << 21)
-/* A tail is long that is more than one N-th of its slab. */
+/* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
-/* Bytes of long tails. */
+/* The most bytes of long tails that are kept. */
 #define TAILS_MAX ((uint64_t)4 << 20)
 
 /* Slabs in use with long tails, newest first: under segment_lock(). */
 static struct slab_queue tails;
 static uint64_t tail_bytes;
-/* The slab whose tail goes back to the system at this moment: it is in use, but may neither
- * be given to others nor get a larger object before that is done. */
+/* The slab whose tail a thread is cutting, which means returning it to the OS. Until that is
+ * done, the slab may neither be released nor get a larger object. */
 static struct {
 	struct slab *slab;
-	bool freed; /* by its owner: the thread that cuts gives it back */
+	bool freed; /* its object was freed: the cutting thread releases the slab */
 } cutting;
 
 static bool is_slab(const struct slab *slab)
@@ -67,7 +68,7 @@ static unsigned shift_for(size_t size)
 	return shift;
 }
 
-/* With an object of this size: bytes of its tail, if that is long. */
+/* The bytes of the slab's tail if it holds an object of this size; 0: the tail is not long. */
 static size_t long_tail(const struct slab *slab, size_t size)
 {
 	size_t tail = slab->populated - os_pages(size);
@@ -75,8 +76,8 @@ static size_t long_tail(const struct slab *slab, size_t size)
 	return tail > slab_bytes(slab) / TAIL_PART ? tail : 0;
 }
 
-/* With the lock: the tails' oldest slab is about to be cut, and counts no more; false: that
- * is not needed, or it is being freed. */
+/* Under segment_lock(): choose the slab with the oldest tail and take it off the queue. false: no
+ * tail has to be cut, another thread is cutting, or the slab's object is being freed. */
 static bool begin_cut(size_t *ret_size, size_t *ret_tail)
 {
 	struct slab *slab = tails.last;
@@ -94,7 +95,8 @@ static bool begin_cut(size_t *ret_size, size_t *ret_tail)
 	return true;
 }
 
-/* With the lock: NULL, or the slab, if its owner has freed it meanwhile. */
+/* Under segment_lock(): end the cut. Returns the slab if its object was freed in the meantime, so
+ * that the caller releases it; otherwise NULL. */
 static struct slab *end_cut(size_t size, size_t tail, bool done)
 {
 	struct slab *slab = cutting.slab;
@@ -109,7 +111,7 @@ static struct slab *end_cut(size_t size, size_t tail, bool done)
 	return cutting.freed ? slab : NULL;
 }
 
-/* One tail goes, while the lock is free; false: none did. */
+/* Return one tail to the OS, with no lock held; false: none was returned. */
 static bool cut_one(void)
 {
 	struct slab *slab, *freed;
@@ -131,7 +133,7 @@ static bool cut_one(void)
 	return done;
 }
 
-/* Memory for the one object of a slab, of this size. */
+/* Prepare a slab for an object of this size: populate it, and queue a long tail. */
 static void fit(struct slab *slab, size_t size)
 {
 	size_t tail;
@@ -149,8 +151,8 @@ static void fit(struct slab *slab, size_t size)
 		;
 }
 
-/* An object of this size leaves the slab, or gets another size; false: the slab is being
- * cut. `frees`: the thread that cuts it releases it then. */
+/* The slab's object, of this size, is freed or changes its size: take its tail off the queue.
+ * false: a thread is cutting the tail. With `frees`, that thread then releases the slab. */
 static bool unfit(struct slab *slab, size_t size, bool frees)
 {
 	bool is_cut;
@@ -167,11 +169,10 @@ static bool unfit(struct slab *slab, size_t size, bool frees)
 	return !is_cut;
 }
 
-/* An allocation. */
 struct large_request {
 	size_t size, align;
 	bool zeroed;
-	size_t red;  /* bytes of red zone behind it */
+	size_t red;  /* bytes of red zone behind the allocation */
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
 
@@ -284,7 +285,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 {
 	size_t size = 0;
 
-	/* Of two threads that free it at once, one gets 0. */
+	/* If two threads free the allocation at once, one of them gets 0. */
 	if (ptr == slab->cpu.base)
 		size = __atomic_exchange_n(&slab->large, 0, __ATOMIC_ACQ_REL);
 	if (!size) {
@@ -316,12 +317,12 @@ static bool resize_slab(struct slab *slab, size_t size)
 	size_t before = os_pages(slab->large),
 	       more = os_pages(size) > before ? os_pages(size) - before : 0;
 
-	/* Not in place when less than half would be used. */
+	/* Do not stay in place if the object would use less than half of the slab. */
 	if (size > slab_bytes(slab) || size < slab_bytes(slab) / 2)
 		return false;
 	if (more && !account_charge(NULL, more))
 		return false;
-	/* For as long as one system call takes. */
+	/* Wait while another thread cuts the tail: one system call. */
 	while (!unfit(slab, slab->large, false))
 		syscall(SYS_nanosleep, &step, NULL);
 	fit(slab, size);
@@ -342,7 +343,7 @@ static bool resize_mapping(struct slab *slab, size_t size)
 {
 	bool done;
 
-	/* One that became small enough for a slab is not moved as long as half of it is used. */
+	/* If a slab would do for the new size, move the object only when it has shrunk to half. */
 	if (size <= LARGE_SLAB_MAX && size <= slab->large / 2)
 		return false;
 	if (!large_is_red(slab))

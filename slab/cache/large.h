@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocations too large for a cache: whole slabs, or separate mappings. */
+/*
+ * Large allocations: by size, too large for a cache. Each has a whole slab or a separate mapping,
+ * as large.c describes.
+ */
 #ifndef SLAB_CACHE_LARGE_H
 #define SLAB_CACHE_LARGE_H
 
@@ -10,17 +13,18 @@
 
 #define LARGE_ALIGN_MAX ((size_t)2 << 20)
 
-/* size > 0; align a power of two up to LARGE_ALIGN_MAX. NULL and ENOMEM. */
+/* size > 0; align is a power of two up to LARGE_ALIGN_MAX. NULL and ENOMEM if there is no
+ * memory. */
 void *large_alloc(size_t size, size_t align);
-/* … of zeros, without writing to pages that are fresh from the system. */
+/* Allocate zeroed memory. Pages that are fresh from the OS are not written to. */
 void *large_calloc(size_t size);
-/* Free memory of large_alloc(); another pointer is reported and not freed. */
+/* Free memory of large_alloc(). Any other pointer is reported and not freed. */
 void large_free(struct slab *slab, void *ptr, const void *caller);
 size_t large_usable(const struct slab *slab);
-/* Change the size in place; false: impossible, nothing changed. */
+/* Change the size in place; false: that is impossible, and nothing has changed. */
 bool large_resize(struct slab *slab, size_t size);
 
-/* In the child of a fork: a thread that was returning a tail does not exist there. */
+/* In the child of a fork: the thread that was returning a tail does not exist there. */
 void large_after_fork_child(void);
 
 /* --- red zones (large_red.c) ------------------------------------------------------- */
@@ -29,15 +33,15 @@ void large_after_fork_child(void);
 #define LARGE_NAME "size-large"
 #define LARGE_RED_BYTES ((size_t)64)
 
-/* Bytes of red zone to add to an allocation, or 0. */
+/* Bytes of red zone that a new allocation needs, or 0. */
 size_t large_red_wanted(void);
 static inline bool large_is_red(const struct slab *slab)
 {
 	return segment_of(slab)->red_zone != 0;
 }
-/* Write the red zones of a mapping of `size` bytes and LARGE_RED_BYTES; check and report them
- * for the last time. */
+/* Write the red zones around `size` bytes of a mapping, and let validation check them. */
 void large_red_begin(struct slab *slab, size_t size);
+/* Check the red zones for the last time, report damage, and hide them from validation. */
 void large_red_end(struct slab *slab, size_t size, const void *caller);
 
 #endif /* SLAB_CACHE_LARGE_H */

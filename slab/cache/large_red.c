@@ -5,10 +5,10 @@
  *   descriptor … | red zone | allocation | red zone, to the end of the last page
  *                  64 bytes                64 bytes at least
  *
- * Such an allocation is always a mapping of its own: the zone before it lies in the page of
- * its descriptor, and no neighbour follows in the same slab. Its last page ends in the zone
- * behind it. Both are looked at when the allocation is freed, gets another size, or when a
- * cache of <slab/malloc.h>'s is validated; damage is put right.
+ * Such an allocation is always a separate mapping. The left red zone lies in the page of the
+ * descriptor; the right one reaches to the end of the last page. libslab checks and repairs both
+ * when the allocation is freed or changes its size, and when a cache of <slab/malloc.h> is
+ * validated.
  */
 #include <slab/debug.h>
 #include <slab/slab.h>
@@ -50,7 +50,7 @@ static void zones(const struct slab *slab, size_t size, struct region zone[2])
 			    segment_start(segment) + segment->mapped, RED_ACTIVE);
 }
 
-/* What is wrong is described, and put right. false: nothing. */
+/* Find, describe and repair damage of one red zone. false: both are intact. */
 static bool find_damage(const struct slab *slab, size_t size, struct bug_info *bug)
 {
 	struct region zone[2];
@@ -65,7 +65,7 @@ static bool find_damage(const struct slab *slab, size_t size, struct bug_info *b
 	return true;
 }
 
-/* The first that is damaged; 0 bytes: it is being freed. */
+/* Find the first damaged allocation. Those with `large` 0 are being freed. */
 static bool find_any(struct bug_info *bug)
 {
 	bool found = false;
@@ -80,7 +80,7 @@ static bool find_any(struct bug_info *bug)
 	return found;
 }
 
-/* All of them: number of problems, each reported. */
+/* Check all allocations, and report each problem; returns their number. */
 static long validate(void)
 {
 	struct bug_info bug;

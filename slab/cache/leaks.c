@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of objects that remain in a cache when it is destroyed.
+ * The report of objects that are still in use when their cache is destroyed.
  *
- * The thread composes and writes reports with no lock held, so that a fork, or a thread that
- * creates a cache, does not wait for a reader of stderr. The cache is pinned and marked as
- * dying, so that no other thread shrinks or validates it; its user must not use it. All
- * working memory is one mapping: the thread's stack may be small.
+ * The thread composes and writes the report with no lock held, so that a fork, or a thread that
+ * creates a cache, does not wait until the report is written. The cache is pinned and marked as
+ * dying, so no other thread shrinks or validates it, and the application must not use it. All
+ * working memory is one mapping, since the thread's stack may be small.
  */
 #include <inttypes.h>
 #include <slab/debug.h>
@@ -25,7 +25,7 @@
 #define LEAK_SITES 3
 #define LEAK_FRAMES 6u
 
-/* Free bytes that a report needs for another object, and for the call sites. */
+/* The free bytes in a report that another object needs, and that the call sites need. */
 #define ROOM_OBJECT 512u
 #define ROOM_SITES 2048u
 
@@ -55,7 +55,7 @@ static void make_room(struct leaks *leaks, size_t bytes)
 	begin(leaks, " (continued)");
 }
 
-/* The object's allocation, on one line. */
+/* Add the object's allocation, on one line. */
 static void add_track(struct leaks *leaks, const struct track *track)
 {
 	struct slab_track *site = &leaks->site;
@@ -81,7 +81,8 @@ static void add_object(struct leaks *leaks, struct slab *slab, unsigned index)
 		add_track(leaks, debug_track(slab, index, TRACK_ALLOC));
 }
 
-/* After a flush every slab is listed or full, so all can be read as if isolated. */
+/* After a flush, every slab is listed or full, and no other thread uses the cache. So the thread
+ * reads all slabs as if it had isolated them. */
 static void add_slab(struct slab *slab, void *arg)
 {
 	struct leaks *leaks = arg;
@@ -97,7 +98,7 @@ static void add_slab(struct slab *slab, void *arg)
 			add_object(leaks, slab, i);
 }
 
-/* The call sites with the most objects. */
+/* Add a call site; stop after the LEAK_SITES with the most objects. */
 static int add_site(const struct slab_call_site *site, void *arg)
 {
 	struct leaks *leaks = arg;
@@ -122,7 +123,7 @@ static void report(struct leaks *leaks)
 	report_emit(&leaks->report);
 }
 
-/* There is no memory to list the objects. */
+/* Report without a list of objects: there is no memory for it. */
 static SLAB_SLOWPATH void report_heading_alone(const struct slab_cache *cache)
 {
 	struct bug_info bug;

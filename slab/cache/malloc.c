@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory by size, on caches named size-16 … size-32k.
+ * Allocation by size (<slab/malloc.h>), from caches named size-16 … size-32k.
  *
- * Classes are multiples of 16 up to 128, then eight to each doubling, so that a
- * class is at most 12.5 % larger than the one below. A class's cache is made
- * when it is first needed. A table has the caches of small sizes, in steps of 16
- * bytes, which saves the arithmetic. Larger sizes are large.c's.
+ * Size classes are multiples of 16 up to 128, then eight per doubling, so above 128 a class is at
+ * most 12.5 % larger than the class below. The cache of a class is created when it is first
+ * needed. For small sizes, a table in steps of 16 bytes leads to the cache, which avoids computing
+ * the class. large.c serves larger sizes.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -38,7 +38,7 @@ static unsigned class_of(size_t size)
 
 	if (size <= 128)
 		return size ? (unsigned)((size - 1) / 16) : 0;
-	/* The class above 2^log2 in steps of an eighth of it. */
+	/* Classes above 2^log2 are an eighth of 2^log2 apart. */
 	log2 = 63 - (unsigned)__builtin_clzl(size - 1);
 	return SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
 }
@@ -78,7 +78,7 @@ static struct slab_cache *class_cache(unsigned class)
 	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
 }
 
-/* Off the fast path the requested bytes and the caller are known. */
+/* Allocate off the fast path, where debugging uses the requested size and the caller. */
 static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const void *caller)
 {
 	struct slab_cache *cache = class_cache(class);
@@ -95,7 +95,7 @@ static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
 	return class_alloc_slow(class_of(size), size, caller);
 }
 
-/* The cache for `size` bytes; NULL: there is none yet, or it is large. */
+/* The cache for `size` bytes; NULL: it does not exist yet, or the allocation is large. */
 static inline struct slab_cache *size_cache(size_t size)
 {
 	if (SLAB_LIKELY(size <= SMALL_SIZE))
@@ -103,7 +103,6 @@ static inline struct slab_cache *size_cache(size_t size)
 	return size <= SLAB_MALLOC_MAX_CACHED ? class_cache(class_of(size)) : NULL;
 }
 
-/* As slab_alloc(). */
 static inline void *malloc_for(size_t size, const void *caller)
 {
 	struct slab_cache *cache = size_cache(size);
@@ -134,7 +133,7 @@ void *slab_calloc(size_t n, size_t size)
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 
-/* A pointer that no function of this file gave: say so. */
+/* Report the free of a pointer that does not come from an allocation by size. */
 static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *ptr,
 					 const void *caller)
 {
@@ -151,7 +150,8 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
 	report_bad_free(cache, &bug, ptr, caller);
 }
 
-/* The slab of a pointer of ours: large, or of a size's cache; NULL, reported. */
+/* The slab of an allocation by size: a large one, or of a cache by size. NULL: ptr is neither,
+ * which was reported. */
 static struct slab *size_slab(const void *ptr, const void *caller)
 {
 	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_none;
@@ -175,7 +175,7 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 		slab_free_from(slab_user(slab), ptr, slab, caller);
 }
 
-/* The cache of a slab whose objects the fast path may free: of a size, untagged. */
+/* The cache by size of an untagged slab, whose objects the fast path may free; NULL otherwise. */
 static inline struct slab_cache *plain_size_cache(const struct slab *slab)
 {
 	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
@@ -186,7 +186,7 @@ static inline struct slab_cache *plain_size_cache(const struct slab *slab)
 
 static inline void free_for(void *ptr, const void *caller)
 {
-	/* A multiple of 16 is what every object of a size starts at. */
+	/* Every object of a cache by size starts at a multiple of 16. */
 	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
 		struct slab *slab = slab_of(ptr);
 		struct slab_cache *cache = plain_size_cache(slab);
@@ -234,7 +234,7 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 	return to;
 }
 
-/* Does the object stay where it is? */
+/* Try to change the size in place. */
 static bool resize(struct slab *slab, void *ptr, size_t size)
 {
 	if (slab->large)
@@ -266,8 +266,9 @@ void *slab_realloc(void *ptr, size_t size)
 	return move(ptr, usable(slab, ptr), size, caller);
 }
 
-/* Slabs are aligned further than their objects, so an object is aligned as its
- * size is; a power of two comes along soon. NULL: not by a cache. */
+/* A slab starts at a multiple of its size, so the objects of a class whose size is a multiple of
+ * `align` are aligned. Any eight consecutive classes contain a power of two, so the search is
+ * short. NULL: no cache can serve the request. */
 static void *class_memalign(size_t align, size_t size, const void *caller)
 {
 	unsigned class = class_of(size > align ? size : align);
@@ -305,7 +306,7 @@ void slab_free_sized(void *ptr, size_t size)
 
 	if (!slab)
 		return;
-	/* 0: not the start of an object, which the free sees and says better. */
+	/* 0: ptr is not the start of an object; the free detects that and reports it better. */
 	if (SLAB_UNLIKELY(has && size > has))
 		debug_report_wrong_size(slab, ptr, size, has, caller);
 	else

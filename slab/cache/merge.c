@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Caches that others may share are linked by their size, the newest first, so a creation does
- * not look at all caches.
+ * Which caches are merged. Caches that others may share are in lists by object size, the newest
+ * first, so that a creation does not search all caches.
  */
 #include "cache/merge.h"
 
@@ -13,7 +13,7 @@
 
 #define LISTS 256u
 
-/* Flags that caches must have in common to be merged. */
+/* Merged caches must agree in these flags. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
 
 static struct slab_cache *mergeable[LISTS];
@@ -25,13 +25,14 @@ bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_
 	       !(flags & SLAB_DEBUG_FLAGS) && !sample_options(name);
 }
 
-/* All sizes are multiples of a word. */
+/* All sizes are multiples of a word, so the low bits are dropped. */
 static struct slab_cache **list_of(size_t size)
 {
 	return &mergeable[size / sizeof(void *) % LISTS];
 }
 
-/* What a program can change about a cache. */
+/* Does the cache still have its initial settings? The application may have set a limit, attached
+ * counters, or switched on debug flags since its creation. */
 static bool is_plain_now(const struct slab_cache *cache)
 {
 	return !cache_is_dying(cache) &&

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Caches of the same layout that share their slabs. All with registry_lock. */
+/*
+ * Merging: caches of the same layout share their slabs, and the second becomes an alias of the
+ * first. The caller of each function holds registry_lock.
+ */
 #ifndef SLAB_CACHE_MERGE_H
 #define SLAB_CACHE_MERGE_H
 
@@ -8,12 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* May a cache that is created with these be an alias of another one? */
+/* May a cache with this name, these flags and these arguments become an alias? */
 bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_args *args);
-/* A cache whose objects serve for this layout without waste of a whole word, or NULL. */
+/* Find a cache whose objects have this size (with padding), this alignment and these flags; NULL:
+ * there is none. */
 struct slab_cache *merge_find(size_t size, size_t align, uint64_t flags);
-/* merge_find() finds the cache from now on, unless others never share it; and no more. */
+/* Let merge_find() find a new cache, if other caches may ever share it. */
 void merge_add(struct slab_cache *cache);
+/* The cache is being destroyed: merge_find() finds it no more. */
 void merge_remove(struct slab_cache *cache);
 
 #endif /* SLAB_CACHE_MERGE_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The 389-ds family: memory by size that is never NULL. A directory server that
- * cannot allocate has nothing better to do than to say so and die.
+ * slab_ch_malloc() and its relatives, with the contract of 389-ds: they never return NULL. If an
+ * allocation fails, they write a message and abort, since a directory server cannot continue
+ * without memory.
  */
 #include <errno.h>
 #include <slab/malloc.h>
@@ -16,7 +17,7 @@ static void *check(void *ptr, const char *function, size_t n, size_t size)
 	return ptr;
 }
 
-/* 389-ds takes a size of 0 for the programming error that it mostly is. */
+/* A size of 0 is fatal, as in 389-ds: it is nearly always a programming error. */
 static void check_size(const char *function, size_t n, size_t size)
 {
 	if (!n || !size)
