@@ -142,6 +142,11 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 		if (result == CPU_MISS)
 			break;
 	}
+	/* One object is not worth an exchange: it may go to the LIFO. */
+	if (n == 1) {
+		slab_free_from(cache, cpu_slab_object(&slab->cpu, offset8[0]), slab, caller);
+		return;
+	}
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLOWPATH);
 	slab_free_remote(cache, slab, n, offset8);
 	maintenance_resume();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The data of a problem that a check has found. It is copied under the node's lock, so that the
  * report can be formatted and written without a lock. */
-#ifndef SLAB_DEBUG_BUG_INFO_H
-#define SLAB_DEBUG_BUG_INFO_H
+#ifndef SLAB_BUG_BUG_INFO_H
+#define SLAB_BUG_BUG_INFO_H
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -82,4 +82,4 @@ void bug_info_fix(struct bug_info *bug, const char *format, ...)
  * little stack, because that of a signal handler may be small. */
 void bug_info_report(const struct bug_info *bug);
 
-#endif /* SLAB_DEBUG_BUG_INFO_H */
+#endif /* SLAB_BUG_BUG_INFO_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The layout of a debug slab: its regions, the bytes expected in them, and damage to them. */
-#ifndef SLAB_DEBUG_LAYOUT_H
-#define SLAB_DEBUG_LAYOUT_H
+#ifndef SLAB_BUG_LAYOUT_H
+#define SLAB_BUG_LAYOUT_H
 
 #include <slab/debug.h>
 #include <stdbool.h>
@@ -76,4 +76,4 @@ bool debug_find_slab_damage(const struct slab *slab, struct damage *damage);
 /* Write the expected bytes to the damaged range. */
 void debug_restore(const struct damage *damage);
 
-#endif /* SLAB_DEBUG_LAYOUT_H */
+#endif /* SLAB_BUG_LAYOUT_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of SLAB_* flags and characters of debug flags, as reports, JSON answers and tools print
  * them. */
-#ifndef SLAB_BASE_NAMES_H
-#define SLAB_BASE_NAMES_H
+#ifndef SLAB_CONFIG_NAMES_H
+#define SLAB_CONFIG_NAMES_H
 
 #include <stdint.h>
 
@@ -16,4 +16,4 @@ char debug_flag_character(unsigned i, uint64_t *ret_flag);
 #define DEBUG_FLAGS_TEXT 8
 void debug_flags_format(uint64_t debug_flags, char text[DEBUG_FLAGS_TEXT]);
 
-#endif /* SLAB_BASE_NAMES_H */
+#endif /* SLAB_CONFIG_NAMES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parsing values: numbers, lists, patterns of cache names; and quoting values in messages. */
-#ifndef SLAB_BASE_TEXT_H
-#define SLAB_BASE_TEXT_H
+#ifndef SLAB_CONFIG_TEXT_H
+#define SLAB_CONFIG_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,4 +34,4 @@ bool name_matches(struct span pattern, const char *name);
 /* Does one of the patterns in a comma-separated list match? */
 bool name_in_list(const char *list, size_t len, const char *cache_name);
 
-#endif /* SLAB_BASE_TEXT_H */
+#endif /* SLAB_CONFIG_TEXT_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Moving slabs and objects between nodes and CPUs: refill, remote frees, revocation. A thread needs
  * no lock for refills and remote frees; revocation takes flush_lock. */
-#ifndef SLAB_CORE_REFILL_H
-#define SLAB_CORE_REFILL_H
+#ifndef SLAB_PERCPU_REFILL_H
+#define SLAB_PERCPU_REFILL_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,4 +73,4 @@ unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
 /* Revoke slabs of CPUs that hold too many. true: the nodes may have got some; look again. */
 bool cache_steal(struct slab_cache *cache);
 
-#endif /* SLAB_CORE_REFILL_H */
+#endif /* SLAB_PERCPU_REFILL_H */

@@ -5,6 +5,8 @@
  * caller sees.
  */
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -54,6 +56,13 @@ protected:
 		check();
 	}
 
+	/* The test freed these without free(). */
+	void forget(std::initializer_list<void *> objs)
+	{
+		for (void *obj : objs)
+			held_.erase(std::find(held_.begin(), held_.end(), obj));
+	}
+
 	static constexpr std::uint64_t max = 3;
 };
 
@@ -80,6 +89,33 @@ TEST_F(LifoTest, AFullOneStaysFullAndFurtherFreesGoToTheirSlab)
 	EXPECT_EQ(held_by_lifo(), max);
 	EXPECT_EQ(state(slab_of(objs[0])), at::partial);
 	EXPECT_EQ(local(slab_of(objs[0])), 2u);
+}
+
+TEST_F(LifoTest, BulkFreesPutSingleObjectsOfFullSlabsThere)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab(), others = alloc_full_slab();
+	void *const single[] = {objs[0], others[0], objs[1]};
+
+	fill_last_freed();
+	slab_free_bulk(cache_, std::size(single), single);
+	EXPECT_EQ(held_by_lifo(), std::size(single));
+	EXPECT_EQ(state(slab_of(objs[0])), at::full);
+	EXPECT_EQ(state(slab_of(others[0])), at::full);
+	forget({objs[0], objs[1], others[0]});
+	check();
+}
+
+TEST_F(LifoTest, BulkFreesPutARunOfAFullSlabIntoTheSlab)
+{
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_last_freed();
+	slab_free_bulk(cache_, 2, objs.data());
+	EXPECT_EQ(state(slab_of(objs[0])), at::partial);
+	forget({objs[0], objs[1]});
+	check();
 }
 
 TEST_F(LifoTest, AllocationsTakeTheNewestWhenTheCurrentSlabIsExhausted)
