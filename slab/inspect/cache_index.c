@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding one of many caches that were loaded: a table of their numbers + 1, 0 for
- * none, with open addressing. It is twice as large as there can be caches, so every
- * search ends. The caches of slabs are found by address; names are looked up once, to
- * find caches that were seen twice.
+ * The index of loaded caches: a hash table with open addressing. Its entries are the numbers of
+ * caches + 1; 0 is a free entry. It has INDEX_FACTOR entries for each cache that fits, so every
+ * search ends. The scan finds the cache of a slab by address. Names are searched only once, to
+ * find caches that were read twice.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static size_t hash_name(const char *name)
 	return hash_address(hash);
 }
 
-/* The place with a cache of this name, or the free one where it belongs. */
+/* The entry of the cache with this name, or the free entry where it belongs. */
 static uint32_t *place_of_name(const struct inspection *in, const char *name)
 {
 	size_t i = hash_name(name) & (places(in) - 1);
@@ -52,7 +52,8 @@ static void clear(struct inspection *in)
 	memset(in->index, 0, places(in) * sizeof(in->index[0]));
 }
 
-/* The newest of each name stays. Each keeps its copy: they change places. */
+/* Keep only the newest cache of each name. Entries are swapped, since each has memory for its
+ * copy. */
 static void drop_renewed(struct inspection *in)
 {
 	size_t kept = 0;

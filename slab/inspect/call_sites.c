@@ -2,10 +2,10 @@
 /*
  * Call sites: the tracks of a cache's objects, added up by stack.
  *
- * Records and tracks are copied slab by slab and no thread is stopped, so the sum is
- * of no single moment, and of an object that changed hands meanwhile either owner
- * may be seen. The table has room for every stack there is, in memory of its own
- * that is given back; it is sorted in place.
+ * Records and tracks are copied slab by slab, and no thread is stopped. So the sums belong to no
+ * single moment: an object that was freed and allocated again during the scan may count for either
+ * call site. The table has room for every stack of the depot. It is a separate mapping, is sorted
+ * in place, and is unmapped at the end.
  */
 #include <errno.h>
 #include <slab/debug.h>
@@ -19,7 +19,7 @@
 
 #define STACKS_MAX (1u << 20)
 
-/* What is known of one stack; used when count is not 0. */
+/* The sums of one stack. An entry is in use if count is not 0. */
 struct sum {
 	uint32_t stack;
 	int tid_min, tid_max;
@@ -36,10 +36,10 @@ struct table {
 	struct sum *sum;
 	size_t room; /* a power of two */
 	size_t used;
-	bool tracked; /* there are slabs with tracks at all */
-	char *records; /* of the slab at hand */
+	bool tracked; /* a slab with tracks was found */
+	char *records; /* of the present slab */
 	size_t records_room;
-	uint64_t newest; /* when the last thing happened */
+	uint64_t newest; /* the latest time of a track */
 	int error;
 };
 
@@ -67,8 +67,8 @@ static void add(struct table *table, const struct track *track, unsigned node, u
 	int tid = (int)track->tid;
 
 	if (!sum->count) {
-		/* One place stays free, where every search ends; what is more than the
-		 * table was made for is left out. */
+		/* One entry stays free, so that every search ends; further stacks are left
+		 * out. */
 		if (table->used + 1 >= table->room)
 			return;
 		table->used++;
@@ -112,7 +112,7 @@ static size_t record_bytes(const struct inspect_slab *seen)
 	return (size_t)seen->slab.initialized * seen->debug.stride;
 }
 
-/* The records of a slab's objects, copied. */
+/* Copy the records of a slab's objects. */
 static int read_records(struct table *table, const struct inspect_slab *seen)
 {
 	size_t bytes = record_bytes(seen);
@@ -142,7 +142,7 @@ static void add_slab(struct inspection *in, struct inspect_cache *cache,
 	if (seen->debug.stride < sizeof(struct debug_object) + 2 * sizeof(struct track))
 		return;
 	table->tracked = true;
-	/* It was described anew between the copies of its descriptor and its debug flags. */
+	/* The slab was reused between the copies of its descriptor and of its struct slab_debug. */
 	if (sizeof(struct slab_debug) + record_bytes(seen) > seen->side)
 		return;
 	table->error = read_records(table, seen);
@@ -160,7 +160,7 @@ static void swap(struct sum *a, struct sum *b)
 	*b = held;
 }
 
-/* Heap with the smallest count on top. */
+/* Restore the heap below i; the smallest count is on top. */
 static void sift(struct sum *sum, size_t i, size_t n)
 {
 	for (;;) {
@@ -198,7 +198,7 @@ static size_t compact(struct table *table)
 
 /* --- the call -------------------------------------------------------------------- */
 
-/* The frames of a stack, as far as the depot has it: how many. */
+/* Read the frames of a stack from the depot; returns their number, 0 if it is not there. */
 static unsigned read_stack(const struct inspection *in, uint32_t id, const void **frames)
 {
 	const struct depot *depot = in->root.stacks;
@@ -261,7 +261,7 @@ static long report(struct table *table, int (*fn)(const struct slab_call_site *s
 	return seen;
 }
 
-/* Room for all stacks, and as many again. */
+/* Map a table with at least twice as many entries as there are stacks, up to STACKS_MAX. */
 static int make_table(struct table *table)
 {
 	uint64_t depot = (uintptr_t)table->in->root.stacks;

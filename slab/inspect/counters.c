@@ -6,7 +6,7 @@
 
 #include "core/cache.h"
 
-/* The table of each cache, and the words that it leads to. */
+/* Protects each cache's table, and the words in the application's memory that it points to. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void counters_lock(void)
@@ -24,7 +24,7 @@ static bool is_name_character(char c)
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Of `size` bytes, among them a zero. */
+/* Is it a valid name, terminated within `size` bytes? */
 static bool is_name(const char *name, size_t size)
 {
 	size_t n = 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters that a program attached to a cache (<slab/stats.h>).
+ * Counters that the application attached to a cache (<slab/stats.h>).
  *
- * Their descriptions stand in a table of the library: nothing but the numbers
- * themselves is read from the program's memory. A reader in another process can find the
- * table changing, so `changes` is odd meanwhile, and the reader looks at it before and
- * after it reads the numbers. A reader in the process itself holds counters_lock():
- * once slab_cache_attach_counters() has returned, the words of former counters may be
- * unmapped.
+ * libslab copies their descriptions to a table of its own, so readers read only the numbers
+ * themselves from the application's memory. A reader in another process may read while the table
+ * changes: `changes` is odd during a change, and the reader checks it before and after it reads
+ * the numbers. A reader in the same process holds counters_lock(), since the application may
+ * unmap the words of former counters once slab_cache_attach_counters() has returned.
  *
- * A table is made for the first counters of a cache, and stays with its memory.
+ * The table is mapped for the first counters of a cache, and stays with the memory of that cache.
  */
 #ifndef SLAB_INSPECT_COUNTERS_H
 #define SLAB_INSPECT_COUNTERS_H
@@ -33,16 +32,16 @@ struct counter_row {
 };
 
 struct counter_table {
-	uint64_t changes; /* odd while the rest is being changed */
+	uint64_t changes; /* a sequence counter: odd while a thread changes the rest */
 	uint64_t count;
 	struct counter_row row[SLAB_COUNTERS_MAX];
 };
 
-/* Can it be what slab_cache_attach_counters() wrote? The text may hold anything. */
+/* Could slab_cache_attach_counters() have written this row? `help` is not checked. */
 bool counter_is_sane(const struct counter_row *row);
-/* Are any attached? With registry_lock. */
+/* Are counters attached to the cache? The caller holds registry_lock. */
 bool cache_has_counters(const struct slab_cache *cache);
-/* Its holder takes no other lock, except fork, which holds it with all others. */
+/* A thread that holds this lock takes no other lock, except over fork. */
 void counters_lock(void);
 void counters_unlock(void);
 

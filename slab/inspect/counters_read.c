@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters that a program attached to its caches (counters.h), as they are read from
- * memory: its table first, then the words that it points to, then the table's head again.
+ * Reading the counters that an application attached to its caches (counters.h): first the table,
+ * then the words that it points to, then the table's sequence counter again.
  *
- * A counter whose words cannot be read, or whose row makes no sense, is left out: its
- * program may have freed the memory. So are those of a table that never was the same
- * before and after.
+ * A counter is left out if its row is invalid or its words cannot be read, since the application
+ * may have freed them. All counters of a cache are left out if their table changed during each
+ * attempt.
  *
- * How many words are read in all is bounded, however the tables lie. What can be attached is
- * bounded as well (SLAB_COUNTERS_WORDS_MAX), so that honest tables get there only with more
- * caches and CPUs than there are. Counters of few words have a bound of their own: large
- * ones do not hide them.
+ * The total number of words that are read is bounded, since a damaged table may claim any number.
+ * Attached counters are bounded, too (SLAB_COUNTERS_WORDS_MAX), so undamaged tables reach the
+ * limit only with an unusual number of caches and CPUs. Counters with few words have a separate
+ * limit, so that large counters cannot exclude them.
  */
 #include <slab/stats.h>
 #include <string.h>
@@ -20,8 +20,8 @@
 
 #define TABLE_TRIES 16
 #define WORDS_AT_ONCE 64u
-/* Words of one look, for each of both kinds; and what a row counts for beside its own: it takes
- * space in answers. */
+/* The most words of one inspection, for each of both kinds. A row counts as WORDS_OF_ROW further
+ * words, since it takes space in answers. */
 #define WORDS_MAX (1u << 20)
 #define WORDS_OF_ROW 7u
 #define FEW_WORDS 64u
@@ -59,7 +59,7 @@ static bool is_wanted(const struct counter_row *row, const char *name)
 	return counter_is_sane(row) && (!name || strcmp(row->name, name) == 0);
 }
 
-/* Of the rows that were read, those stay that have a number. */
+/* Read the values of the rows, and keep the rows whose value could be read. */
 static void read_sums(struct inspection *in, const char *name, struct inspect_counters *seen)
 {
 	const size_t count = seen->table.count <= SLAB_COUNTERS_MAX ? seen->table.count : 0;
@@ -76,7 +76,7 @@ static void read_sums(struct inspection *in, const char *name, struct inspect_co
 	}
 }
 
-/* False: the table changed meanwhile. */
+/* false: the table changed while it was being read. */
 static bool read_once(struct inspection *in, uint64_t address, const char *name,
 		      struct inspect_counters *seen)
 {
@@ -93,7 +93,7 @@ static bool read_once(struct inspection *in, uint64_t address, const char *name,
 	       seqcount_is_stable(seen->table.changes, after);
 }
 
-/* Each try counts as if it were the first. */
+/* Only the words of the last attempt count for the limits. */
 static bool read_whole(struct inspection *in, uint64_t address, const char *name,
 		       struct inspect_counters *seen)
 {

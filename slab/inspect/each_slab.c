@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The slabs of the caches that are loaded, read segment by segment. */
+/*
+ * The scan of slabs: reads the descriptors of a process segment by segment, and calls a function
+ * for each slab of the loaded caches.
+ */
 #include "bug/layout.h"
 #include "inspect/process.h"
 #include "inspect/walk.h"
@@ -7,14 +10,15 @@
 #include <errno.h>
 
 #define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
-#define DESCRIPTORS_MAX 16u /* read at once: on the stack, which may be small */
+#define DESCRIPTORS_MAX 16u /* read at once; they are on the stack, which may be small */
 
 static struct inspect_cache *last_found(const struct inspection *in)
 {
 	return in->found < in->count ? &in->caches[in->found] : NULL;
 }
 
-/* Neighbours are often of one cache, so the last one found comes first. */
+/* The loaded cache at an address, or NULL. Neighbouring slabs often have the same cache, so the
+ * cache that was found last is tried first. */
 static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 {
 	struct inspect_cache *cache = last_found(in);
@@ -27,7 +31,7 @@ static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 	return last_found(in);
 }
 
-/* Some of a segment's descriptors, from the first-th on, and their debug flags. */
+/* Some descriptors of a segment, from number `first` on, with their struct slab_debug. */
 struct descriptors {
 	struct segment head;
 	unsigned first, count;
@@ -45,7 +49,7 @@ static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
 	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
 }
 
-/* Objects in use, of a copy; as debug_used() when frees go to the node's lock. */
+/* The number of objects in use, from copies; for tagged slabs as debug_used(). */
 static unsigned used_of(const struct inspection *in, const struct inspect_slab *seen)
 {
 	const struct slab *slab = &seen->slab;
@@ -58,7 +62,7 @@ static unsigned used_of(const struct inspection *in, const struct inspect_slab *
 	return unused < all ? all - unused : 0;
 }
 
-/* As debug_has_present_layout(), of copies. */
+/* debug_has_present_layout() for copies. */
 static bool has_present_layout(const struct slab_cache *copy, const struct slab_debug *debug)
 {
 	return copy->debug_flags & DEBUG_FLAGS_SLAB &&
@@ -100,7 +104,7 @@ static int read_head(const struct inspection *in, uint64_t address, struct descr
 	return error;
 }
 
-/* The next ones. */
+/* Read the next descriptors of the segment. */
 static int read_descriptors(const struct inspection *in, struct descriptors *to)
 {
 	const struct segment *head = &to->head;
@@ -119,7 +123,7 @@ static int read_descriptors(const struct inspection *in, struct descriptors *to)
 	return error;
 }
 
-/* Can there be slabs of the caches in it? Of one cache, its geometry shows it. */
+/* May the segment have slabs of the loaded caches? If one cache is loaded, its geometry tells. */
 static bool is_of_interest(const struct inspection *in, const struct segment *head)
 {
 	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
@@ -128,7 +132,7 @@ static bool is_of_interest(const struct inspection *in, const struct segment *he
 typedef void see_slab(struct inspection *in, struct inspect_cache *cache,
 		      const struct inspect_slab *slab, void *arg);
 
-/* Those that were read. */
+/* Call fn for the descriptors that were read and belong to a loaded cache. */
 static void see_each(struct inspection *in, const struct descriptors *from, see_slab *fn, void *arg)
 {
 	struct inspect_slab seen;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking at a process: root and caches. See process.h; slabs: each_slab.c.
+ * Inspection of a process: reading its root and its list of caches. process.h has the principles;
+ * each_slab.c reads slabs.
  */
 #include "inspect/process.h"
 #include "base/seqcount.h"
@@ -25,8 +26,8 @@
 /* --- this process ------------------------------------------------------------ */
 
 /*
- * Word by word, so that no number is torn. What it reads changes at the same time,
- * without any order that a sanitizer could know of; that is the point of it.
+ * Copies word by word, so that no number is torn. Other threads change the memory at the same time,
+ * without synchronization that ThreadSanitizer could see: the inspection tolerates that.
  */
 __attribute__((no_sanitize("thread"))) static int read_self(void *arg, uint64_t address,
 							    size_t size, size_t stride,
@@ -96,7 +97,7 @@ static int read_process(struct inspection *in)
 	return error;
 }
 
-/* Of four bytes, which need not be aligned to eight. */
+/* Read a number of four bytes, which need not be aligned to eight. */
 static int read_number(const struct inspection *in, const unsigned *address, unsigned *to)
 {
 	return in->reader->read(in->reader->arg, (uintptr_t)address, sizeof(*to), 0, 1, to)
@@ -140,7 +141,7 @@ static size_t copy_bytes(void)
 	       CPU_CACHELINE;
 }
 
-/* Room for `capacity` caches; what was loaded is forgotten. */
+/* Map memory for `capacity` caches; caches that were loaded before are dropped. */
 static int make_room(struct inspection *in, size_t capacity)
 {
 	size_t each =
@@ -163,17 +164,17 @@ static int make_room(struct inspection *in, size_t capacity)
 	return 0;
 }
 
-/* The strings end, the counts are in range. */
+/* Terminate strings and limit counts. */
 static void tidy_copy(struct slab_cache *copy)
 {
 	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
 		copy->aliases = SLAB_STATS_MAX_ALIASES;
 	copy->name[SLAB_MAX_NAME] = '\0';
-	/* A bool that holds anything else may not even be looked at. */
+	/* Reading a bool that is neither 0 nor 1 is undefined. */
 	memset(&copy->by_size, *(const unsigned char *)&copy->by_size != 0, sizeof(copy->by_size));
 }
 
-/* Further names, into the room behind the copy. */
+/* Read the aliases into the memory behind the copy. */
 static int read_aliases(const struct inspection *in, struct slab_cache *copy)
 {
 	char(*names)[SLAB_MAX_NAME + 1] = (void *)(copy + 1);
@@ -188,14 +189,14 @@ static int read_aliases(const struct inspection *in, struct slab_cache *copy)
 	return error;
 }
 
-/* Sizes that debug_layout() accepts: a copy may hold anything. */
+/* Does debug_layout() accept the sizes? A copy may contain anything. */
 static bool has_sizes(const struct slab_cache *copy)
 {
 	return copy->object_size && copy->object_size <= SLAB_MAX_OBJECT_SIZE && copy->align &&
 	       copy->align <= SLAB_MAX_ALIGN && !(copy->align & (copy->align - 1));
 }
 
-/* Of new slabs: with debug flags they are laid out otherwise. */
+/* The layout of new slabs, which depends on the present debug flags. */
 static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
 {
 	struct debug_layout layout = {
@@ -241,7 +242,7 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 	put_layout(&cache->stats, copy);
 }
 
-/* The cache at this address, behind those that are loaded. -ENOENT: none. */
+/* Load the cache at this address, after those already loaded. -ENOENT: there is no cache. */
 static int load_cache(struct inspection *in, uint64_t address)
 {
 	struct inspect_cache *cache = &in->caches[in->count];
@@ -272,8 +273,8 @@ int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_
 	return error;
 }
 
-/* The list as it is now. -E2BIG: there are more than there is room for. *ret_linked: at
- * its time, each cache stood in the list right behind the one before. */
+/* Walk and load the list of caches. -E2BIG: it has more caches than there is memory for.
+ * *ret_linked: each cache, when it was read, was linked directly behind the cache before. */
 static int walk_registry(struct inspection *in, bool *ret_linked)
 {
 	struct walk walk = {.remembered = 0};
@@ -298,11 +299,12 @@ static int walk_registry(struct inspection *in, bool *ret_linked)
 }
 
 /*
- * Is what was walked over the list? It is when no thread changed it meanwhile. Where
- * caches come and go all the time, a chain without gaps is taken after some tries: new
- * caches come last, so none is left out that was there all the time. The memory
- * of a destroyed cache must not have become another's meanwhile. A process that stands
- * still in the middle of a change is taken as it is.
+ * Did the walk load the whole list? Certainly if no thread changed the list during the walk. If
+ * caches are created and destroyed all the time, a walk without gaps is accepted after some
+ * tries. New caches are added at the end, so such a walk misses no cache that existed all the
+ * time. The number of changes must be small enough that the memory of a destroyed cache was not
+ * reused during the walk. A process that is stopped in the middle of a change is accepted as it
+ * is.
  */
 static bool is_whole(uint64_t before, uint64_t after, bool linked, int tries)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One look at a process's caches, through a reader (<slab/inspect.h>).
+ * Inspection of a process's caches through a reader (<slab/inspect.h>). The process may be this
+ * one, another one, or a core file.
  *
- * The structures of the process are copied and only the copies are looked at.
- * Nothing is believed: counts bound every loop, pointers are only ever given to
- * the reader, and what does not fit together is left out. Descriptors are read
- * segment by segment, in two or three pieces, once for all caches.
+ * The reader copies structures, and this room reads only the copies. It trusts nothing in them:
+ * counts bound every loop, pointers are only passed to the reader, and inconsistent data is left
+ * out. Descriptors are read segment by segment, several at a time, in one scan for all caches.
  */
 #ifndef SLAB_INSPECT_PROCESS_H
 #define SLAB_INSPECT_PROCESS_H
@@ -22,17 +22,18 @@
 #include "inspect/root.h"
 #include "pages/account.h"
 
-/* Slabs of former debug flags: without any, and by those of Z, P, U (see
- * inspect_layout_flags()). */
+/* Legacy-layout debug slabs are counted by their debug flags among Z, P and U: the number of
+ * combinations (see inspect_layout_flags()). */
 #define INSPECT_LAYOUTS 8u
 
-/* The file that an address lies in. */
+/* Find the file that is mapped at an address, and the offset in it. */
 typedef bool (*inspect_locate)(const void *address, char *path, size_t size, uint64_t *ret_offset);
 
 struct inspect_cache {
 	uint64_t address;
 	struct slab_cache *copy; /* without its nodes */
 	struct slab_stats stats;
+	/* Legacy-layout slabs: those with no debug flags, and the others by flags. */
 	uint64_t legacy_plain, legacy[INSPECT_LAYOUTS];
 };
 
@@ -45,42 +46,43 @@ struct inspection {
 	unsigned slot_areas, cpus;
 	bool links;              /* freelists are links (cmpxchg16b) */
 	struct inspect_cache *caches; /* in order of creation */
-	uint32_t *index;         /* INDEX_FACTOR * capacity: see cache_index.c */
+	uint32_t *index;         /* INDEX_FACTOR * capacity entries: see cache_index.c */
 	size_t count, capacity;
 	size_t mapped;           /* bytes of caches, index and copies */
-	size_t found;            /* number of the cache of the slab seen last */
+	size_t found;            /* number of the last slab's cache */
 	uint64_t slab_bytes, populated_bytes, metadata_bytes, slot_bytes;
 	uint64_t counter_words[2]; /* read so far: of counters with few words, and of others */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
-/* One slab as it was seen. */
+/* One slab, as it was read. */
 struct inspect_slab {
 	uint64_t descriptor;
-	uint64_t address; /* of its first object */
+	uint64_t address; /* where its memory starts */
 	uint64_t bytes;
-	uint64_t side; /* bytes for what is known of its objects */
+	uint64_t side; /* bytes of struct slab_debug and the records */
 	uint64_t populated;
 	struct slab slab;        /* the copies */
-	struct slab_debug debug; /* debug flags 0 for slabs without */
+	struct slab_debug debug; /* zero for slabs without debug flags */
 	unsigned used;
-	bool tagged;  /* freed under the node's lock */
+	bool tagged;  /* SLAB_TAG_DEBUG: its objects are freed under the node's lock */
 	bool guarded;
-	bool is_legacy;  /* not allocated from any more */
+	bool is_legacy;  /* nothing is allocated from it */
 	uint32_t owner; /* CPU_NONE: no owner */
 };
 
-/* The process that this code runs in. */
+/* The reader of this process. */
 extern const struct slab_reader inspect_self;
 
 /*
- * inspect_open: read the root and what is as small; 0, or -EPROTO, -EFAULT.
- * inspect_load: the list of caches; -EFAULT, -ENOMEM, -EPROTO: too many; -EAGAIN: it
- * never was the same from its beginning to its end, or is damaged.
- * inspect_load_one: a single one, into the caller's `room` and `copy`: this needs no
- * memory. -EFAULT, or -ENOENT: there is no cache at that address.
- * inspect_keep: of those that are loaded, only this one.
- * inspect_close: gives the memory back, after each of them, failed or not.
+ * inspect_open: read the root and other small structures. Returns 0, or -EPROTO: the layout is
+ * not known; -EFAULT: memory could not be read.
+ * inspect_load: read the list of caches. Returns 0 or -EFAULT, -ENOMEM, -EPROTO: too many caches;
+ * -EAGAIN: the list changed during each attempt, or is damaged.
+ * inspect_load_one: read a single cache into the caller's `room` and `copy`, which needs no
+ * memory. Returns 0, -EFAULT, or -ENOENT: there is no cache at that address.
+ * inspect_keep: drop all loaded caches but this one.
+ * inspect_close: free the memory. The caller calls it after each of these, even if they failed.
  */
 int inspect_open(struct inspection *in, const struct slab_reader *reader, uint64_t root);
 int inspect_load(struct inspection *in);
@@ -89,19 +91,19 @@ int inspect_load_one(struct inspection *in, uint64_t cache, struct inspect_cache
 void inspect_keep(struct inspection *in, const struct inspect_cache *cache);
 void inspect_close(struct inspection *in);
 
-/* inspect_find: the cache of this name or alias, or NULL. */
+/* inspect_find: the loaded cache with this name or alias, or NULL. */
 struct inspect_cache *inspect_find(const struct inspection *in, const char *name);
 
 /* --- finding a loaded cache (cache_index.c) ---------------------------------------------- */
 
-#define INDEX_FACTOR 2u /* places for each cache; in all they are a power of two */
+#define INDEX_FACTOR 2u /* entries per cache; their total is a power of two */
 
-/* inspect_index: make the caches that are loaded findable. `renewed`: some may be there
- * twice, as they were before they were destroyed and created again: that is left out. */
+/* inspect_index: build the index of the loaded caches. `renewed`: a cache may have been destroyed
+ * and created again during the load, and be there twice; the older one is dropped. */
 void inspect_index(struct inspection *in, bool renewed);
 /* inspect_number_at: the number of the cache at this address; in->count: none. */
 size_t inspect_number_at(const struct inspection *in, uint64_t address);
-/* inspect_each_slab: call fn for each slab of the caches that are loaded. */
+/* inspect_each_slab: call fn for each slab of the loaded caches. */
 int inspect_each_slab(struct inspection *in,
 		      void (*fn)(struct inspection *in, struct inspect_cache *cache,
 				 const struct inspect_slab *slab, void *arg),
@@ -110,34 +112,34 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
-/* inspect_read_sequence: a counter (base/seqcount.h), between barriers: of this process's
- * memory, neither what is read before it nor what is read after it is read at another time. */
+/* inspect_read_sequence: read a sequence counter (base/seqcount.h) between barriers, so that no
+ * read of this process's memory before or after it is reordered with it. */
 int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence);
 
 /* --- counting (tally.c) ------------------------------------------------------------------ */
 
-/* inspect_count: fill the statistics of all caches that are loaded: one scan. */
+/* inspect_count: fill in the statistics of all loaded caches, in one scan of the slabs. */
 int inspect_count(struct inspection *in);
-/* The debug flags of Z, P, U that stand for index 0 … INSPECT_LAYOUTS - 1. */
+/* The combination of Z, P and U that index 0 … INSPECT_LAYOUTS - 1 stands for. */
 uint64_t inspect_layout_flags(unsigned index);
 
 /* --- call sites (call_sites.c) ----------------------------------------------------------- */
 
-/* As slab_cache_traces(), of all caches that are loaded. */
+/* slab_cache_traces() for all loaded caches together. */
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
 		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
 
-/* --- counters of the program (counters_read.c) ------------------------------------------- */
+/* --- the application's counters (counters_read.c) ----------------------------------------- */
 
-/* Of one cache: their descriptions, as copied, and the numbers. */
+/* The counters of one cache: the copy of their descriptions, and their values. */
 struct inspect_counters {
 	unsigned count;
 	struct counter_table table;
 	uint64_t sum[SLAB_COUNTERS_MAX];
 };
 
-/* … of `cache`, a copy or, when the process looks at itself, the cache. `name`: only this
- * one, NULL: all. */
+/* Read the counters of a cache. `cache` is a copy, or, if the process inspects itself, the cache.
+ * `name`: read only this counter; NULL: all. */
 void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
 		      struct inspect_counters *seen);
 

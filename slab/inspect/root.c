@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The root, and the note that leads to it. */
+/* The root, and the ELF note that leads to it (root.h). */
 #include "inspect/root.h"
 #include "pages/account.h"
 #include "registry/registry.h"
@@ -22,8 +22,8 @@ struct slab_root slab_root __attribute__((used)) = {
 };
 
 /*
- * The note. The distance to the root is known to the linker alone, and C cannot
- * ask it, so this is assembly.
+ * The note. It contains the distance to the root, which only the linker knows and C cannot
+ * express, so it is written in assembly.
  */
 __asm__(".pushsection .note.libslab, \"a\", %note\n\t"
 	".balign 4\n\t"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The root: the one table from which a tool that can only read memory finds
- * everything, and by which it checks whether it knows the layout.
+ * The root: a table from which a tool that only reads memory finds all structures of libslab, and
+ * checks that it knows their layout.
  *
- * An ELF note leads to it (<slab/inspect.h>). A tool that reads another process
- * compares its `layout`, the sizes and offsets of all that is read, with its own:
- * two builds of libslab understand each other exactly when these are equal, and
- * there is no version number to forget.
+ * An ELF note leads to the root (<slab/inspect.h>). `layout` has the sizes and offsets of all
+ * members that are read. A tool compares it with its own: two builds of libslab understand each
+ * other exactly when these are equal. So there is no version number that a developer could forget
+ * to change.
  */
 #ifndef SLAB_INSPECT_ROOT_H
 #define SLAB_INSPECT_ROOT_H
@@ -24,7 +24,7 @@
 
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 
-/* What never changes: magic, bytes, version. */
+/* magic, bytes and version keep their places in all versions. */
 #define ROOT_FIELDS_MAX 120
 
 struct slab_root {
@@ -33,7 +33,7 @@ struct slab_root {
 	uint32_t spare;
 	char version[16]; /* of libslab */
 	uint32_t layout[ROOT_FIELDS_MAX];
-	/* Where the rest is. */
+	/* The addresses of the other structures. */
 	const struct slab_process *process;
 	const struct pages *pages;
 	const uint64_t *registry_changes; /* see registry_write_begin() */
@@ -42,19 +42,19 @@ struct slab_root {
 	const unsigned *slot_areas, *cpus;
 };
 
-/* Nothing writes it, but it is not const: core files have all writable data of a program,
- * but not its constants. */
+/* Nothing writes to it, but it is not const: core files contain the writable data of a process, and
+ * often not its constants. */
 extern struct slab_root slab_root;
 
 /* --- the layout -------------------------------------------------------------------------- */
 
-/* Offset and size of a member; what is larger than 31 bytes has 31. */
+/* Offset and size of a member; the size is at most 31. */
 #define MEMBER_SIZE(type, member) sizeof(((type *)0)->member)
 #define FIELD(type, member)                                                                        \
 	((uint32_t)(offsetof(type, member) << 5 |                                                  \
 		    (MEMBER_SIZE(type, member) < 31 ? MEMBER_SIZE(type, member) : 31)))
 
-/* All that this room looks at. */
+/* All members that this room reads. */
 #define ROOT_LAYOUT                                                                                \
 	{                                                                                          \
 		sizeof(void *),                                                                    \

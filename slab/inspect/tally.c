@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting what is seen of a process: its slabs, and what its CPUs hold. */
+/*
+ * Statistics of the loaded caches: adds up the slabs of a scan, and the objects that CPUs hold.
+ */
 #include <slab/slab.h>
 #include <slab/stats.h>
 
@@ -40,7 +42,7 @@ static void count_tagged(struct inspect_cache *cache, const struct inspect_slab 
 	if (!seen->is_legacy)
 		return;
 	stats->legacy_slabs++;
-	/* No user has set the flag for tools. */
+	/* libslab sets DEBUG_FLAG_TOOL itself: for the user, these slabs have no debug flags. */
 	if (!seen->slab.debug || seen->debug.debug_flags == DEBUG_FLAG_TOOL)
 		cache->legacy_plain++;
 	else
@@ -85,7 +87,7 @@ static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
 	stats->cpu_objects += slot->last_freed != 0;
 }
 
-/* What stands in the rows of n CPUs at `place` of the first one's. */
+/* Read a piece of the rows of n CPUs; `place` is its address in the row of CPU 0. */
 static int read_rows(const struct inspection *in, const char *place, unsigned cpu, unsigned n,
 		     size_t size, void *to)
 {
@@ -115,7 +117,7 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 			stats->cpu_objects += lifo_count[i] <= CPU_LIFO_MAX ? lifo_count[i] : 0;
 		}
 	}
-	/* Neither is anybody's. */
+	/* Objects that CPUs hold and those of the reserve are not in use by the application. */
 	unused = stats->cpu_objects + stats->reserve_left;
 	stats->objects -= unused < stats->objects ? unused : stats->objects;
 	return 0;

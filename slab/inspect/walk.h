@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists in another process's memory, which may lead in circles. */
+/* Detection of loops in lists that are read from another process's memory. */
 #ifndef SLAB_INSPECT_WALK_H
 #define SLAB_INSPECT_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Brent's way: a walk that comes to a remembered place again goes round. */
+/* Brent's algorithm: a walk that reaches a remembered address again is in a loop. */
 struct walk {
 	uint64_t remembered;
 	uint64_t steps, until;
