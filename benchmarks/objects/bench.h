@@ -11,6 +11,7 @@
 #ifndef OBJECTS_BENCH_H
 #define OBJECTS_BENCH_H
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,9 +19,12 @@
 
 #include <pthread.h>
 
+#include "trace.h"
+
 #define BENCH_MAX_THREADS 256
 #define BENCH_MAX_ROWS 2      /* rows of one phase */
 #define BENCH_ALL_CPUS 0u     /* as many threads as CPUs */
+#define BENCH_OF_TRACE UINT_MAX /* threads and slots of the trace; no sizes */
 #define BENCH_LIVE_OBJECTS 100000u
 
 struct team;
@@ -28,7 +32,7 @@ struct team;
 struct bench_case {
 	const char *const *rows; /* every row it can print, NULL at the end */
 	void (*body)(struct team *team, unsigned self);
-	unsigned threads;        /* or BENCH_ALL_CPUS */
+	unsigned threads;        /* or BENCH_ALL_CPUS, BENCH_OF_TRACE */
 	unsigned slots;          /* per thread: object pointers, and objects alive at most */
 	unsigned slices;         /* a phase takes this part of a case's time; 0 is 1 */
 	bool cold;               /* one lap in a fresh process, without warming up */
@@ -39,9 +43,12 @@ struct bench_contestant {
 	bool has_bulk;         /* has bulk operations of its own */
 	bool has_memory;       /* its resident memory grows with its use */
 	bool process_per_size; /* slow to start: one process for all cases of a size */
+	bool only_trace;       /* runs no other case */
 	/* Before each case: objects of `size`, at most `live` of them held by the
 	 * program at a time. NULL, or one sentence saying why it cannot. */
 	const char *(*open)(size_t size, size_t live, unsigned threads, int cpu);
+	/* The same before a case of the trace: of all its types. NULL: it cannot run them. */
+	const char *(*open_trace)(const struct trace *trace);
 	void (*close)(void);
 	/* In every thread but the first one of the process. */
 	void (*thread_begin)(void);
@@ -87,6 +94,7 @@ struct bench_options {
 };
 
 extern struct bench_options bench_options;
+extern const struct trace *bench_trace; /* NULL: none */
 extern double bench_cycles_per_ns; /* after bench_calibrate() */
 void bench_calibrate(void);
 

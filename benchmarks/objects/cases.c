@@ -14,6 +14,10 @@
 
 #include CONTESTANT
 
+#ifndef CONTESTANT_ONLY_TRACE
+#define CONTESTANT_ONLY_TRACE false
+#endif
+
 #define OBJECTS 10000u    /* N of "N allocations, then N frees" */
 #define BURST 500u        /* objects a thread holds in the many-threads cases */
 #define BURSTS 8u         /* bursts of a lap */
@@ -274,6 +278,7 @@ static void lifetimes_shared(struct team *team, unsigned self)
 }
 
 #include "mixed.h"
+#include "replay.h"
 
 static void burst(void **objs, bool give_way)
 {
@@ -395,6 +400,7 @@ const struct bench_case bench_cases[] = {
 	      "singles.64", "singles.128", "singles.250", "bulk.1", "bulk.2", "bulk.4", "bulk.8",
 	      "bulk.16", "bulk.32", "bulk.64", "bulk.128", "bulk.250"),
 	 bulk, 1, BULK_MAX, 4, false},
+	{ROWS("trace", "trace.elapsed", "memory.trace"), replay, BENCH_OF_TRACE, 0, 0, false},
 	{NULL, NULL, 0, 0, 0, false},
 };
 
@@ -403,7 +409,11 @@ const struct bench_contestant bench_contestant = {
 	.has_bulk = CONTESTANT_HAS_BULK,
 	.has_memory = CONTESTANT_HAS_MEMORY,
 	.process_per_size = CONTESTANT_PROCESS_PER_SIZE,
+	.only_trace = CONTESTANT_ONLY_TRACE,
 	.open = contestant_open,
+#ifdef TYPED_ALLOC
+	.open_trace = contestant_open_trace,
+#endif
 	.close = contestant_close,
 	.thread_begin = contestant_thread_begin,
 	.thread_end = contestant_thread_end,

@@ -16,9 +16,14 @@
 #define CONTESTANT_PROCESS_PER_SIZE false
 
 static size_t contestant_size;
+static size_t contestant_sizes[TRACE_MAX_TYPES];
 
 #define OBJ_ALLOC() g_slice_alloc(contestant_size)
 #define OBJ_FREE(obj) g_slice_free1(contestant_size, (obj))
+#define TYPED_ALLOC(type) g_slice_alloc(contestant_sizes[type])
+#define TYPED_FREE(type, obj) g_slice_free1(contestant_sizes[type], (obj))
+#define SIZED_ALLOC(type) TYPED_ALLOC(type)
+#define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
 
 static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
 {
@@ -26,6 +31,13 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 	(void)threads;
 	(void)cpu;
 	contestant_size = size;
+	return NULL;
+}
+
+static const char *contestant_open_trace(const struct trace *trace)
+{
+	for (unsigned i = 0; i < trace->header->types; i++)
+		contestant_sizes[i] = trace->types[i].size;
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <slab/malloc.h>
 #include <slab/slab.h>
 
 #include "bench.h"
@@ -17,9 +18,15 @@
 #define CONTESTANT_PROCESS_PER_SIZE false
 
 static struct slab_cache *contestant_cache;
+static struct slab_cache *contestant_caches[TRACE_MAX_TYPES];
+static size_t contestant_sizes[TRACE_MAX_TYPES];
 
 #define OBJ_ALLOC() slab_alloc(contestant_cache)
 #define OBJ_FREE(obj) slab_free(contestant_cache, (obj))
+#define TYPED_ALLOC(type) slab_alloc(contestant_caches[type])
+#define TYPED_FREE(type, obj) slab_free(contestant_caches[type], (obj))
+#define SIZED_ALLOC(type) slab_malloc(contestant_sizes[type])
+#define SIZED_FREE(type, obj) slab_mfree(obj)
 #define OBJ_ALLOC_BULK(n, objs) slab_alloc_bulk(contestant_cache, SLAB_ALLOC_FULL, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) slab_free_bulk(contestant_cache, (n), (objs))
 
@@ -35,6 +42,22 @@ static const char *contestant_open(size_t size, size_t live, unsigned threads, i
 		return NULL;
 	snprintf(why, sizeof(why), "slab_cache_create() of %zu bytes failed", size);
 	return why;
+}
+
+static const char *contestant_open_trace(const struct trace *trace)
+{
+	for (unsigned i = 0; i < trace->header->types; i++) {
+		const struct trace_type *type = &trace->types[i];
+
+		contestant_sizes[i] = type->size;
+		if (!type->name[0])
+			continue; /* memory by size */
+		contestant_caches[i] =
+			slab_cache_create(type->name, type->size, NULL, SLAB_NO_MERGE);
+		if (!contestant_caches[i])
+			return slab_create_error();
+	}
+	return NULL;
 }
 
 static void contestant_close(void) {}

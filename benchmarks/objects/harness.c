@@ -2,7 +2,7 @@
 /*
  * The program around the cases: options, and a fresh process for every case.
  *
- *   objects-slab [--cases LIST] [--sizes LIST] [--ms N] [--laps N] [--list]
+ *   objects-slab [--cases LIST] [--sizes LIST] [--ms N] [--laps N] [--trace FILE] [--list]
  *
  * Every case runs in a forked child, so that it finds the allocator as a fresh
  * process does and leaves nothing behind for the next one. Rows go to stdout as
@@ -28,21 +28,38 @@
 #define MAX_LAPS_OPTION 1000000ul
 #define COLD_PROCESSES 3 /* a cold case has one sample per process */
 #define EXIT_USAGE 2
+#define NO_SIZE 0 /* of the cases of the trace */
 
 static size_t sizes[MAX_SIZES] = {16, 32, 64, 128, 240, 256, 512, 712, 1024, 2112, 4096, 8192};
 static unsigned size_count = 12;
 static char output[65536];
 
-static bool case_selected(const struct bench_case *c)
+const struct trace *bench_trace;
+
+static bool is_traced(const struct bench_case *c)
+{
+	return c->threads == BENCH_OF_TRACE;
+}
+
+static bool case_fits(const struct bench_case *c, size_t size)
+{
+	if (is_traced(c))
+		return size == NO_SIZE && bench_trace && bench_contestant.open_trace;
+	return size != NO_SIZE && !bench_contestant.only_trace;
+}
+
+static bool case_selected(const struct bench_case *c, size_t size)
 {
 	for (const char *const *row = c->rows; *row; row++)
 		if (bench_row_selected(*row))
-			return true;
+			return case_fits(c, size);
 	return false;
 }
 
 static unsigned case_threads(const struct bench_case *c)
 {
+	if (is_traced(c))
+		return bench_trace->header->threads;
 	return c->threads == BENCH_ALL_CPUS ? bench_cpus() : c->threads;
 }
 
@@ -60,7 +77,8 @@ static void **map_slots(size_t n)
 static void run_case(const struct bench_case *c, size_t size)
 {
 	static struct team team;
-	size_t live = (size_t)case_threads(c) * c->slots;
+	size_t live =
+		is_traced(c) ? bench_trace->header->slots : (size_t)case_threads(c) * c->slots;
 	const char *why;
 
 	memset(&team, 0, sizeof(team));
@@ -74,7 +92,8 @@ static void run_case(const struct bench_case *c, size_t size)
 	else
 		bench_unpin();
 	team.rss_base = bench_resident();
-	why = bench_contestant.open(size, live, team.threads, bench_cpu(0));
+	why = is_traced(c) ? bench_contestant.open_trace(bench_trace)
+			   : bench_contestant.open(size, live, team.threads, bench_cpu(0));
 	if (why)
 		bench_fail("%s", why);
 	if (team.threads > bench_cpus())
@@ -94,7 +113,7 @@ static int in_child(const struct bench_case *c, unsigned n, size_t size)
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* do not outlive an interrupted run */
 		for (; n > 0; n--, c++)
-			if (case_selected(c))
+			if (case_selected(c, size))
 				run_case(c, size);
 		exit(EXIT_SUCCESS);
 	}
@@ -114,13 +133,13 @@ static int run_size(size_t size)
 	int failed = 0;
 	unsigned n = 0;
 
-	if (bench_contestant.process_per_size) {
+	if (bench_contestant.process_per_size && size != NO_SIZE) {
 		while (bench_cases[n].body)
 			n++;
 		return in_child(bench_cases, n, size);
 	}
 	for (c = bench_cases; c->body; c++)
-		for (int i = 0; case_selected(c) && i < (c->cold ? COLD_PROCESSES : 1); i++)
+		for (int i = 0; case_selected(c, size) && i < (c->cold ? COLD_PROCESSES : 1); i++)
 			failed |= in_child(c, 1, size);
 	return failed;
 }
@@ -184,12 +203,26 @@ static void parse_cases(const char *list)
 	bench_options.cases = list;
 }
 
+static void open_trace(const char *path)
+{
+	static struct trace trace;
+	const char *why = trace_open(&trace, path);
+
+	if (why)
+		bench_fail("%s: %s", path, why);
+	bench_trace = &trace;
+}
+
 static void parse_options(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"cases", required_argument, NULL, 'c'}, {"sizes", required_argument, NULL, 's'},
-		{"ms", required_argument, NULL, 'm'},    {"laps", required_argument, NULL, 'l'},
-		{"list", no_argument, NULL, 'L'},        {NULL, 0, NULL, 0},
+		{"cases", required_argument, NULL, 'c'},
+		{"sizes", required_argument, NULL, 's'},
+		{"ms", required_argument, NULL, 'm'},
+		{"laps", required_argument, NULL, 'l'},
+		{"trace", required_argument, NULL, 't'},
+		{"list", no_argument, NULL, 'L'},
+		{NULL, 0, NULL, 0},
 	};
 	int option;
 
@@ -204,6 +237,8 @@ static void parse_options(int argc, char **argv)
 		else if (option == 'l')
 			bench_options.laps = (unsigned)parse_number(
 				optarg, 1, MAX_LAPS_OPTION, "--laps wants 1 to 1000000, not '%s'");
+		else if (option == 't')
+			open_trace(optarg);
 		else if (option == 'L') {
 			list_rows();
 			exit(EXIT_SUCCESS);
@@ -212,6 +247,11 @@ static void parse_options(int argc, char **argv)
 	}
 	if (optind < argc)
 		usage_error("unexpected argument '%s'", argv[optind]);
+	for (const struct bench_case *c = bench_cases; bench_options.cases && c->body; c++)
+		if (is_traced(c) && !bench_trace && bench_row_selected(c->rows[0]))
+			usage_error("the case '%s' needs --trace FILE; ./run bench objects "
+				    "records one",
+				    c->rows[0]);
 }
 
 int main(int argc, char **argv)
@@ -227,5 +267,6 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (unsigned i = 0; i < size_count; i++)
 		failed |= run_size(sizes[i]);
+	failed |= run_size(NO_SIZE);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -9,6 +9,9 @@ GOAL_SIZES = (64, 240, 712, 2112)
 RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc", "gslice", "jemalloc5", "mimalloc2",
           "mimalloc3", "snmalloc")
 FLOOR = "dpdk"
+EMPTY = "empty"  # the cost of a case without an allocator
+TRACE_CASES = ("trace", "trace.elapsed", "memory.trace")
+NO_SIZE = 0  # of a trace, which has objects of many sizes
 MIB = 1 << 20
 
 # What a case is, for readers. Cases are shown in this order.
@@ -38,10 +41,13 @@ TITLES = {
     "lifetimes.burst": "free 1 to 1000 at random, allocate as many",
     "survivors.alloc": "10000 allocations beside 90000 survivors",
     "survivors.free": "frees of a random tenth of 100000 objects",
+    "trace": "allocations and frees of the demo, CPU time of each",
+    "trace.elapsed": "the same, elapsed time of its CPUs",
     "threads.2": "2 threads in bursts of 500",
     "threads.64": "64 threads in bursts of 500",
     "memory.live": "resident with 100000 live objects",
     "memory.random": "resident after random lifetimes",
+    "memory.trace": "resident at the end of the trace",
     "memory.idle_2": "resident when 2 threads became idle",
     "memory.idle_64": "resident when 64 threads became idle",
 }
@@ -63,6 +69,7 @@ GOALS = (
     + [Goal("lifetimes.random", "slab", "rivals", 1.00, (64,)),
        Goal("lifetimes.random", "slab", "rivals", 0.90, (240, 712, 2112)),
        Goal("memory.random", "slab", "rivals", 1.00)]
+    + [Goal("trace", "slab", "rivals", 0.80, (NO_SIZE,))]
     + [Goal("bulk.16", "slab", ("slab", "singles.16"), 0.50),
        Goal("memory.idle_64", "slab", ("slab", "memory.idle_2"), 1.00)]
 )
@@ -129,6 +136,10 @@ def shown(case, value):
     return f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
+def size_shown(size):
+    return "all" if size == NO_SIZE else str(size)
+
+
 def judge(table, goal):
     """One line per size of a goal: (size, ours, theirs, whose, ratio, met)."""
     lines = []
@@ -151,7 +162,7 @@ def goals_table(table):
              "|---|---:|---|---:|---|---:|---:|---:|---|"]
     for goal in GOALS:
         for size, ours, theirs, whose, ratio, met in judge(table, goal):
-            lines.append(f"| {goal.case} | {size} | {goal.ours} | {shown(goal.case, ours)} "
+            lines.append(f"| {goal.case} | {size_shown(size)} | {goal.ours} | {shown(goal.case, ours)} "
                          f"| {whose} | {shown(goal.case, theirs)} | {ratio:.2f} "
                          f"| ≤ {goal.limit:.2f} | {'met' if met else '**missed**'} |")
     return lines if len(lines) > 2 else []
@@ -160,22 +171,36 @@ def goals_table(table):
 def case_table(table, case):
     names = [name for name in table.contestants
              if any(table.value(name, case, size) is not None for size in table.sizes)]
+    sizes = [size for size in table.sizes
+             if any(table.value(name, case, size) is not None for name in names)]
     if not names:
         return []
     unit = "MiB" if case.startswith("memory.") else "ns"
     title = f"{case}: {TITLES[case]}" if case in TITLES else case
-    lines = ["", f"### {title} ({unit})", "",
-             "| bytes | " + " | ".join(names) + " | best rival | slab / best rival (minima) "
-             "| slab-lto / best rival (minima) | slab-lto / dpdk |",
-             "|---:|" + "---:|" * (len(names) + 4)]
-    for size in table.sizes:
+    columns = names + ["best rival", "slab / best rival (minima)",
+                       "slab-lto / best rival (minima)", "slab-lto / dpdk"]
+    columns += ["slab / best rival, less empty"] if EMPTY in names else []
+    lines = ["", f"### {title} ({unit})", "", "| bytes | " + " | ".join(columns) + " |",
+             "|---:|" + "---:|" * len(columns)]
+    for size in sizes:
         cells = []
         for name in names:
             cell = table.cells.get((name, case, size))
             cells.append(f"{shown(case, cell['value'])} ({shown(case, cell['min'])})"
                          if cell else "")
-        lines.append(f"| {size} | " + " | ".join(cells + ratios(table, case, size)) + " |")
+        cells += ratios(table, case, size)
+        cells += [without_empty(table, case, size)] if EMPTY in names else []
+        lines.append(f"| {size_shown(size)} | " + " | ".join(cells) + " |")
     return lines
+
+
+def without_empty(table, case, size):
+    """The ratio once the cost of the case itself is subtracted from both."""
+    ours, best = table.value("slab", case, size), table.best_rival(case, size)[0]
+    empty = table.value(EMPTY, case, size)
+    if ours is None or best is None or empty is None or best <= empty:
+        return ""
+    return f"{(ours - empty) / (best - empty):.2f}"
 
 
 def ratios(table, case, size):
@@ -195,12 +220,12 @@ def cycles_table(table):
     lines = ["| case | bytes | " + " | ".join(table.contestants) + " | best rival | slab / best |",
              "|---|---:|" + "---:|" * (len(table.contestants) + 2)]
     for case in table.cases:
-        for size in (s for s in table.sizes if s in GOAL_SIZES):
+        for size in (s for s in table.sizes if s in GOAL_SIZES + (NO_SIZE,)):
             cells = [table.cells.get((name, case, size)) for name in table.contestants]
             if any(cell and cell["cycles"] for cell in cells):
                 whose = table.best_rival(case, size)[1] or ""
                 ratio = table.ratio("slab", case, size)
-                lines.append(f"| {case} | {size} | " + " | ".join(
+                lines.append(f"| {case} | {size_shown(size)} | " + " | ".join(
                     [f"{cell['cycles']:.0f}" if cell else "" for cell in cells]
                     + [whose, f"{ratio:.2f}" if ratio is not None else ""]) + " |")
     return lines if len(lines) > 2 else []
@@ -238,7 +263,7 @@ def summary(table):
         met += sum(line[5] for line in found)
         judged += len(found)
         against = "best malloc" if goal.against == "rivals" else found[0][3]
-        marks = "  ".join(f"{size}: {ratio:.2f} {'met' if good else 'MISSED'}"
+        marks = "  ".join(f"{size_shown(size)}: {ratio:.2f} {'met' if good else 'MISSED'}"
                           for size, _, _, _, ratio, good in found)
         pair = f"{goal.ours} / {against}"
         lines.append(f"{goal.case:<17} {pair:<24} ≤ {goal.limit:.2f}  {marks}")

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import bench  # noqa: E402
 import chart  # noqa: E402
+import recording  # noqa: E402
 import report  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,19 +41,22 @@ CONTESTANTS = {
     "snmalloc": ("objects-malloc", {}, "rivals/snmalloc.so", "snmalloc"),
     "gslice": ("objects-gslice", {}, None, "GLib"),
     "dpdk": ("objects-dpdk", {}, None, "DPDK"),
+    "empty": ("objects-empty", {}, None, "empty"),
 }
 
 
 def make_parser():
     parser = bench.Parser("objects", "N allocations, N frees, pairs, "
-                    "remote frees, rings, random lifetimes, many threads and bulk: libslab "
-                    "against malloc and memory pools.")
+                    "remote frees, rings, random lifetimes, many threads, bulk, and a recording "
+                    "of the demo: libslab against malloc and memory pools.")
     parser.add_argument("--quick", action="store_true",
                         help="3 rounds with 64, 240, 712 and 2112 bytes")
     parser.add_argument("--rounds", help="processes per contestant (default 9)")
     parser.add_argument("--ms", help="milliseconds for each measurement of a process (default 8)")
     parser.add_argument("--cases", metavar="REGEX", help="only these cases, e.g. 'ring|^pair'")
     parser.add_argument("--sizes", metavar="LIST", help="object sizes in bytes, e.g. 64,240")
+    parser.add_argument("--trace", metavar="FILE", help="what the case trace replays (default: "
+                        "the demo, recorded at first use)")
     parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
     return parser
@@ -228,11 +232,13 @@ def main():
     cases = parser.cases(args.cases, all_cases(parser, binaries))
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
+    traced = [case for case in cases if case in report.TRACE_CASES]
+    trace = ["--trace", recording.find(parser, args.build, args.trace)] if traced else []
     head = [bench.machine()]
     contestants, left_out = parser.take_part(Contestant(n, binaries) for n in names)
     head += [f"{c.name}: {c.allocator}" for c in contestants] + left_out
 
-    arguments = ["--ms", str(ms), "--sizes", ",".join(map(str, sizes)), "--cases", ",".join(cases)]
+    arguments = trace + ["--ms", str(ms), "--sizes", ",".join(map(str, sizes)), "--cases", ",".join(cases)]
     csv = os.path.join(results, "objects.csv")
     with open(csv, "w", encoding="utf-8") as raw:
         failures = measure(contestants, rounds, arguments, sizes, raw)

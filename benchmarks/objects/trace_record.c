@@ -23,6 +23,7 @@
 #define MAX_CACHES 256u
 #define MAX_EVENTS 50000000ul
 #define UNWRITTEN UINT32_MAX
+#define REPORTS 50u /* of progress */
 
 static struct {
 	const char *path;
@@ -120,6 +121,12 @@ static unsigned this_thread(void)
 	return thread - 1;
 }
 
+static void show_progress(size_t recorded)
+{
+	if (recorded % (recorder.limit / REPORTS + 1) == 0)
+		fprintf(stderr, "recorded %zu %%\n", recorded * 100 / recorder.limit);
+}
+
 static void record(enum trace_kind kind, const void *object, uint64_t source)
 {
 	struct trace_event *event;
@@ -135,6 +142,7 @@ static void record(enum trace_kind kind, const void *object, uint64_t source)
 	event->source = source;
 	event->thread = this_thread();
 	__atomic_store_n(&event->kind, kind, __ATOMIC_RELEASE);
+	show_progress(ticket);
 	if (ticket == recorder.limit - 1)
 		finish();
 }

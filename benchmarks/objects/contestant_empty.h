@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * No allocator: a thread gets the same block each time. The cost of a case without the
+ * allocations. Only of the case trace; elsewhere objects must differ.
+ */
+#ifndef OBJECTS_CONTESTANT_H
+#define OBJECTS_CONTESTANT_H
+
+#include "bench.h"
+
+#define CONTESTANT_HAS_BULK false
+#define CONTESTANT_HAS_MEMORY false
+#define CONTESTANT_PROCESS_PER_SIZE false
+#define CONTESTANT_ONLY_TRACE true
+
+static _Thread_local char contestant_block[64];
+
+#define OBJ_ALLOC() ((void *)contestant_block)
+#define OBJ_FREE(obj) ((void)(obj))
+#define TYPED_ALLOC(type) ((void)(type), (void *)contestant_block)
+#define TYPED_FREE(type, obj) ((void)(type), (void)(obj))
+#define SIZED_ALLOC(type) TYPED_ALLOC(type)
+#define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
+
+static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
+{
+	(void)size;
+	(void)live;
+	(void)threads;
+	(void)cpu;
+	return NULL;
+}
+
+static const char *contestant_open_trace(const struct trace *trace)
+{
+	(void)trace;
+	return NULL;
+}
+
+static void contestant_close(void) {}
+
+static void contestant_thread_begin(void) {}
+
+static void contestant_thread_end(void) {}
+
+static const char *contestant_allocator(void)
+{
+	return "empty: no allocator, the cost of the replay";
+}
+
+#endif /* OBJECTS_CONTESTANT_H */
