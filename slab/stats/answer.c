@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers about a process that is read, this one or another one: the reading requests of
- * the control protocol (docs/control.md).
+ * Answers to the requests of the control protocol that only read: ping, stats, slabs and traces
+ * (docs/control.md). The process is inspected through a reader, so it may be this one, another
+ * one, or a core file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,14 +20,14 @@
 #include "pages/os.h"
 #include "stats/reply.h"
 
-/* Rows of `slabs` at most: some ten megabytes of text. */
+/* The most rows of an answer to `slabs`: some ten megabytes of text. */
 #define SLAB_ROWS_MAX 262144u
-/* Room for the longest list, of pairs: "0-1,3-4,…". */
+/* Room for the longest list, which consists of pairs: "0-1,3-4,…". */
 #define LIST_TEXT ((SLAB_CALL_SITE_CPUS / 3 + 1) * sizeof("1022-1023"))
 
 _Static_assert(SLAB_CALL_SITE_CPUS <= 1024, "numbers of CPUs have four digits at most");
 
-/* An answer that says no; returns `error`. */
+/* Replace the answer by an error message; returns `error`. */
 __attribute__((format(printf, 3, 4))) static int refuse(struct slab_json *json, int error,
 							const char *format, ...)
 {
@@ -112,7 +113,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 
 /* --- slabs ---------------------------------------------------------------------------- */
 
-/* Loads the one cache of this name. */
+/* Load the cache with this name, and drop the others. */
 static int load_named(struct inspection *in, const char *name, struct slab_json *json)
 {
 	struct inspect_cache *cache;
@@ -132,7 +133,7 @@ struct rows {
 	uint64_t total;
 };
 
-/* Whether it is what its owner allocates from. */
+/* Is it the current slab of its owner? */
 static bool is_current(const struct inspection *in, const struct inspect_cache *cache,
 		       const struct inspect_slab *seen)
 {
@@ -159,7 +160,7 @@ static const char *state_of(const struct inspection *in, const struct inspect_ca
 		return "partial";
 	if (seen->owner != CPU_NONE)
 		return is_current(in, cache, seen) ? "current" : "cpu";
-	/* Without an owner and on no list, it is full, or on its way from here to there. */
+	/* A slab with no owner that is on no list is full, or isolated at this moment. */
 	return "full";
 }
 
@@ -211,7 +212,7 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 
 /* --- traces --------------------------------------------------------------------------- */
 
-/* The bits of a map as "0,2-3". */
+/* Write the set bits of a map as "0,2-3". */
 static void put_list(struct slab_json *json, const char *key, const uint64_t *map, unsigned bits)
 {
 	char text[LIST_TEXT] = "";
@@ -310,7 +311,8 @@ static int put_traces(struct inspection *in, const char *name, enum slab_traces 
 	slab_json_close(json, ']');
 	slab_json_bool(json, "tracked", n >= 0);
 	control_end(json);
-	return n >= 0 || n == -ENODATA ? 0 : (int)n; /* on an error it is refused instead */
+	/* On any other error, the caller discards the answer. */
+	return n >= 0 || n == -ENODATA ? 0 : (int)n;
 }
 
 static int answer_traces(struct inspection *in, const char *rest, struct slab_json *json)
@@ -341,7 +343,7 @@ static int answer_traces(struct inspection *in, const char *rest, struct slab_js
 
 static const struct {
 	const char *word;
-	bool has_words; /* there may be more behind it */
+	bool has_words; /* further words may follow */
 	int (*answer)(struct inspection *in, const char *rest, struct slab_json *json);
 } requests[] = {
 	{"ping", false, answer_ping},
@@ -366,13 +368,13 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 		      request);
 }
 
-/* The process or file of the memory, for messages. */
+/* The name of the process or file that is read, for messages. */
 static const char *command_of(const struct inspection *in)
 {
 	return in->reader->command ? in->reader->command : "?";
 }
 
-/* Why there is no other answer. */
+/* Replace the answer by the reason why the process could not be read. */
 static int explain(const struct inspection *in, int error, struct slab_json *json)
 {
 	const char *version = in->root.magic == ROOT_MAGIC ? in->root.version : NULL;

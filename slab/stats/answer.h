@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers about a process, as JSON. */
+/* Answers to the requests that only read a process, as JSON (docs/control.md). */
 #ifndef SLAB_STATS_ANSWER_H
 #define SLAB_STATS_ANSWER_H
 
@@ -9,12 +9,13 @@
 #include "inspect/process.h"
 
 struct slab_json;
-/* As slab_inspect(), into an empty document, which stays empty after -ENOMEM. */
+/* The work of slab_inspect(): write the answer into an empty document, which stays empty on
+ * -ENOMEM. */
 int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_locate locate,
 		   const char *request, struct slab_json *json);
-/* The members `legacy` and `legacy_slabs`. */
+/* Write the members `legacy` and `legacy_slabs`. */
 void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache);
-/* All of a cache, as an element of an array. */
+/* Write all statistics of a cache, as an element of an array. */
 void inspect_put_cache(struct slab_json *json, struct inspection *in,
 		       const struct inspect_cache *cache);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One cache as JSON. */
+/* The statistics of one cache as JSON, with the member names of docs/control.md. */
 #include <slab/debug.h>
 #include <slab/slab.h>
 #include <slab/stats.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics by name: a table of where each number stands in struct slab_stats,
- * how it is set, and from which values; and all events, which are set alike.
+ * Statistics by name, for slab_stat_read() and slab_stat_write(). A table has, for each
+ * attribute, its place in struct slab_stats, the function that sets it, and the values that it
+ * accepts. Events follow the table; they can only be set to 0.
  */
 #include "stats/attributes.h"
 #include "base/error.h"
@@ -15,20 +16,20 @@
 #include <slab/stats.h>
 #include <string.h>
 
-/* Slabs: more than any cache has use for, and less than a list word counts to. */
+/* Numbers of slabs: more than any cache needs, and less than a list word can count. */
 #define MIN_PARTIAL_MAX 65535
 #define CPU_PARTIAL_MAX 32767
 
 struct attribute {
 	const char *name;
-	size_t offset, size; /* in struct slab_stats; size 0: not there, but: */
+	size_t offset, size; /* in struct slab_stats; size 0: not there, `read` returns it */
 	uint64_t (*read)(const struct slab_cache *cache);
 	bool is_sum; /* over slabs or CPUs, not a number of the cache itself */
-	/* Only of those that can be set: */
+	/* Only for attributes that can be set: */
 	void (*write)(struct slab_cache *cache, uint64_t value);
 	uint64_t max;
 	const char *accepted;
-	uint64_t (*least)(const struct slab_cache *cache); /* of what is not 0; NULL: 1 */
+	uint64_t (*least)(const struct slab_cache *cache); /* the least value except 0; NULL: 1 */
 };
 
 static void write_min_partial(struct slab_cache *cache, uint64_t value)
@@ -42,7 +43,8 @@ static void write_min_partial(struct slab_cache *cache, uint64_t value)
 	legacy_finish(cache);
 }
 
-/* A CPU's list may have grown, and its own limit with it: that starts again. */
+/* Each CPU has a limit of its own, which grows with its CPU partial list. A smaller value resets
+ * these limits and revokes the slabs of CPUs. */
 static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 {
 	unsigned before =
@@ -53,7 +55,8 @@ static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-		/* Not of CPUs that no thread ran on: a store would take memory for them. */
+		/* Do not write to the slots of CPUs that were never used: that would populate
+		 * their memory. */
 		if (__atomic_load_n(&slot->partial_limit, __ATOMIC_RELAXED))
 			__atomic_store_n(&slot->partial_limit, 0, __ATOMIC_RELAXED);
 	}
@@ -162,7 +165,7 @@ const char *slab_stat_name(unsigned i)
 	return i < ATTRIBUTES ? attributes[i].name : slab_event_name(i - ATTRIBUTES);
 }
 
-/* The number of a name, as slab_stat_name() takes it; -1: there is none. */
+/* The number of an attribute or event, as slab_stat_name() takes it; -1: there is none. */
 static int find(const char *name)
 {
 	const char *known;
@@ -215,7 +218,7 @@ static uint64_t number_at(const struct slab_stats *stats, const struct attribute
 	return number;
 }
 
-/* A counter that the program attached. */
+/* Read a counter that the application attached. */
 static int read_counter(struct slab_cache *cache, const char *name, uint64_t *value)
 {
 	struct inspection in = {.reader = &inspect_self};
@@ -254,7 +257,8 @@ static void clear_event(struct slab_cache *cache, unsigned event)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		uint64_t *count = &cpu_slot(cache->cpu_slots, cpu)->event[event];
 
-		if (__atomic_load_n(count, __ATOMIC_RELAXED)) /* as above */
+		/* As in write_cpu_partial(), do not populate the memory of unused CPUs. */
+		if (__atomic_load_n(count, __ATOMIC_RELAXED))
 			__atomic_store_n(count, 0, __ATOMIC_RELAXED);
 	}
 }

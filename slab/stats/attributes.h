@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics by name: functions for the control socket besides <slab/stats.h>. */
+/* Statistics by name: what the control socket needs besides <slab/stats.h>. */
 #ifndef SLAB_STATS_ATTRIBUTES_H
 #define SLAB_STATS_ATTRIBUTES_H
 
@@ -8,15 +8,15 @@
 
 struct slab_cache;
 struct slab_stats;
-/* Does this name exist? */
+/* Is there an attribute or event with this name? */
 bool attribute_is_known(const char *name);
 /* The values that slab_stat_write() accepts for this name, as text for messages: "0 to 65535
- * slabs"; NULL: it can only be read, or does not exist. */
+ * slabs". NULL: the attribute can only be read, or does not exist. */
 const char *attribute_accepted(const char *name);
-/* The least value besides 0 that it accepts for this cache; 0: any. */
+/* The least value except 0 that slab_stat_write() accepts for this cache; 0: no such limit. */
 uint64_t attribute_least(const struct slab_cache *cache, const char *name);
-/* cache_stats: as slab_cache_stats(); without `sums` only the numbers in the cache itself,
- * without a scan of slabs. */
+/* cache_stats: the work of slab_cache_stats(). Without `sums`, slabs are not scanned, and only the
+ * numbers in the cache itself are filled in. */
 int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums);
 
 #endif /* SLAB_STATS_ATTRIBUTES_H */

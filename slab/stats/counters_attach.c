@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters that a program attaches to a cache: see counters.h. */
+/*
+ * slab_cache_attach_counters(): checks the descriptions of an application's counters, and copies
+ * them to the cache's table (inspect/counters.h).
+ */
 #include "stats/counters_attach.h"
 #include "base/error.h"
 #include "base/seqcount.h"
@@ -26,10 +29,11 @@ static bool is_help(const char *help)
 	return !help[n] && n <= SLAB_COUNTER_HELP_MAX;
 }
 
-/* What struct slab_counter ended with when it was new. */
+/* The size of struct slab_counter in its first version. */
 #define SIZE_MIN (offsetof(struct slab_counter, stride) + sizeof(size_t))
 
-/* One counter of a caller that knows `size` bytes of them: 0 or -errno. */
+/* Copy and check one counter. The application was compiled with `size` bytes per counter; bytes
+ * that this version does not know must be zero. Returns 0 or -errno. */
 static int take(struct counter_row *row, const char *from, size_t size)
 {
 	struct slab_counter counter = {.name = NULL};
@@ -46,7 +50,7 @@ static int take(struct counter_row *row, const char *from, size_t size)
 		.copies = counter.copies ? counter.copies : 1,
 		.kind = (uint32_t)counter.kind,
 	};
-	strncpy(row->name, counter.name, sizeof(row->name)); /* a longer one is none */
+	strncpy(row->name, counter.name, sizeof(row->name)); /* counter_is_sane() checks its end */
 	if (counter.help)
 		memcpy(row->help, counter.help, strlen(counter.help) + 1);
 	if (!counter_is_sane(row))
@@ -102,7 +106,7 @@ void counters_detach(struct slab_cache *cache)
 		put(cache->counters, &none);
 }
 
-/* With registry_lock. */
+/* Under registry_lock. */
 static int attach(struct slab_cache *cache, const struct counter_table *table)
 {
 	if (!cache_is_registered(cache))

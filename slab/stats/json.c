@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The emitter: each function appends a piece of text, and one flag remembers
- * whether a comma is due.
+ * The JSON emitter: each function appends text, and one flag says whether the next value needs a
+ * comma before it.
  */
 #define _GNU_SOURCE
 #include "stats/json.h"
@@ -41,14 +41,14 @@ static void append(struct slab_json *json, const char *text, size_t len)
 	json->len += len;
 }
 
-/* How long the UTF-8 sequence of a character outside ASCII is; 0: it is none. */
+/* The length of a UTF-8 sequence outside ASCII; 0: the bytes are not valid UTF-8. */
 static size_t utf8_length(const unsigned char *text)
 {
 	size_t len = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
 
 	if (text[0] < 0xc2 || text[0] > 0xf4)
 		return 0;
-	/* Not longer than needed, no surrogates, not beyond the last character. */
+	/* Reject overlong sequences, surrogates, and code points above U+10FFFF. */
 	if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
 	    (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
 		return 0;
@@ -59,7 +59,7 @@ static size_t utf8_length(const unsigned char *text)
 	return len;
 }
 
-/* One character of a string: how many bytes it took. */
+/* Append one character of a string; returns the number of bytes that it has in the string. */
 static size_t append_character(struct slab_json *json, const char *string)
 {
 	const unsigned char c = (unsigned char)*string;
@@ -75,7 +75,7 @@ static size_t append_character(struct slab_json *json, const char *string)
 	return len ? len : 1;
 }
 
-/* A string in quotes. Bytes that are not UTF-8 are taken for Latin-1. */
+/* Append a string in quotes. Bytes that are not UTF-8 are read as Latin-1. */
 static void append_quoted(struct slab_json *json, const char *string)
 {
 	append(json, "\"", 1);
@@ -84,7 +84,7 @@ static void append_quoted(struct slab_json *json, const char *string)
 	append(json, "\"", 1);
 }
 
-/* What stands before every value. */
+/* Append what precedes a value: a comma if needed, and the key. */
 static void begin_value(struct slab_json *json, const char *key)
 {
 	if (json->comma)

@@ -23,7 +23,8 @@ struct slab_json { /* all zero is an empty document */
 	bool failed;
 };
 
-/* slab_json_open, slab_json_close: bracket is one of "{[" and "}]". */
+/* slab_json_open: begin an object or array; `bracket` is '{' or '['. slab_json_close: end it;
+ * `bracket` is '}' or ']'. */
 void slab_json_open(struct slab_json *json, const char *key, char bracket);
 void slab_json_close(struct slab_json *json, char bracket);
 
@@ -32,10 +33,10 @@ void slab_json_number(struct slab_json *json, const char *key, uint64_t value);
 void slab_json_signed(struct slab_json *json, const char *key, int64_t value);
 void slab_json_bool(struct slab_json *json, const char *key, bool value);
 
-/* slab_json_newline: ends the document's line. */
+/* slab_json_newline: end the document's line. */
 void slab_json_newline(struct slab_json *json);
 
-/* slab_json_end: terminate the text by a zero, which does not count. */
+/* slab_json_end: terminate the text with a zero, which `len` does not include. */
 void slab_json_end(struct slab_json *json);
 
 /* slab_json_free: free the buffer and leave an empty document. */

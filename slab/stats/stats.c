@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of this process: looked at as any other is (process.h), by
- * scanning descriptors, with no lock held and no thread stopped.
+ * Statistics of this process. libslab inspects its own process as it does any other (process.h):
+ * it scans descriptors, takes no lock and stops no thread.
  */
 #include <errno.h>
 #include <slab/stats.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites of this process's caches; how they are added up is in call_sites.c. */
+/* slab_cache_traces() and slab_mark(): call sites of this process. call_sites.c adds them up. */
 #include <errno.h>
 #include <slab/debug.h>
 #include <slab/inspect.h>
@@ -42,7 +42,7 @@ uint64_t slab_mark(void)
 	static const struct timespec moment = {.tv_nsec = 100000};
 	uint64_t mark = track_now();
 
-	/* What is allocated from now on is of a later millisecond. */
+	/* Wait for the next millisecond: everything that is allocated later has a later time. */
 	while (track_now() == mark)
 		syscall(SYS_nanosleep, &moment, NULL); /* no cancellation point */
 	return mark;
