@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How requests of the control socket find and pin the cache that they name. */
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket's clients.
+ * The clients of the control socket.
  *
- * A client sends one line, gets one line and is closed, and no step of that ever
- * blocks: a client that is slow only keeps its own slot, and loses it after ten
- * seconds, or after one when all slots are taken and a new client comes. Until then a new
- * client waits in the listener's queue.
+ * A client sends one line and receives one line; then the server closes the connection. No step
+ * blocks the server. A slow client only occupies its slot, and loses it after ten idle seconds. If
+ * all slots are in use and a new client comes, the client that was idle longest loses its slot
+ * after one second; until then the new client waits in the listener's queue.
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
@@ -19,11 +19,11 @@
 #include <unistd.h>
 
 #define MAX_REQUEST 4096
-#define MAX_REPLIES ((size_t)64 << 20) /* bytes of answers that wait for their readers */
+#define MAX_REPLIES ((size_t)64 << 20) /* the most bytes of answers that clients have not read */
 #define IDLE_MS 10000
-#define GRACE_MS 1000 /* for this time a client is not dropped for another one */
+#define GRACE_MS 1000 /* a client that was idle for less is not dropped for another one */
 
-/* Apart from the clients' state: memory is used for slots that are used. */
+/* Separate from struct client, so that only slots that are used populate memory. */
 static char requests[MAX_CLIENTS][MAX_REQUEST];
 
 static void mute(bool muted)
@@ -35,8 +35,8 @@ static void mute(bool muted)
 }
 
 /*
- * shutdown() and EPOLL_CTL_DEL, because a process forked a moment ago may still
- * hold a copy of the descriptor: close() alone would end nothing.
+ * A child process may have a copy of the descriptor, and then close() alone would neither end the
+ * connection nor remove the socket from the epoll. Hence shutdown() and EPOLL_CTL_DEL.
  */
 static void drop_client(struct client *client)
 {
@@ -58,7 +58,7 @@ void control_drop_clients(void)
 			drop_client(&control_server.client[i]);
 }
 
-/* Answers are not in the child's memory (MADV_DONTFORK). */
+/* The child does not free answers: their memory was not inherited (MADV_DONTFORK). */
 void control_forget_clients(void)
 {
 	for (unsigned i = 0; i < MAX_CLIENTS; i++)
@@ -68,8 +68,8 @@ void control_forget_clients(void)
 	control_server.clients = 0;
 }
 
-/* A free slot; if there is none, that of the client that idles longest, which is then
- * to be dropped. NULL: they are all busy. */
+/* A free slot, or the slot of the client that was idle longest, which the caller drops. NULL: no
+ * client was idle for GRACE_MS. */
 static struct client *find_slot(void)
 {
 	struct client *oldest = &control_server.client[0];
@@ -85,7 +85,7 @@ static struct client *find_slot(void)
 	return oldest->progress + GRACE_MS > control_now() ? NULL : oldest;
 }
 
-/* Only the same user and root are served. */
+/* Serve only processes of the same user and of root. */
 static bool is_allowed(int fd)
 {
 	struct ucred peer;
@@ -137,7 +137,7 @@ static void send_reply(struct client *client)
 	const struct slab_json *reply = &client->reply;
 	ssize_t n = 0;
 
-	/* It may have taken long to find the answer. */
+	/* The application may have closed the descriptor while the answer was composed. */
 	if (!descriptor_is_ours(&client->socket)) {
 		drop_client(client);
 		return;
@@ -157,8 +157,8 @@ static void send_reply(struct client *client)
 		drop_client(client);
 }
 
-/* A client with an answer that is not read, but `except`: the one that idles longest. Adds
- * up the bytes of all answers. */
+/* Of the clients with an unread answer, except `except`, the one that was idle longest. *ret_bytes:
+ * the bytes of all answers. */
 static struct client *oldest_reply(const struct client *except, size_t *ret_bytes)
 {
 	struct client *oldest = NULL;
@@ -174,7 +174,7 @@ static struct client *oldest_reply(const struct client *except, size_t *ret_byte
 	return oldest;
 }
 
-/* Clients that send requests and do not read must not fill the memory. */
+/* Drop clients that do not read their answers, so that answers do not fill the memory. */
 static void make_room(const struct client *client)
 {
 	struct client *oldest;
@@ -184,7 +184,7 @@ static void make_room(const struct client *client)
 		drop_client(oldest);
 }
 
-/* A line of `len` bytes, with room for a zero behind it. */
+/* Answer a request line of `len` bytes; there is room for a zero behind it. */
 static void answer_line(struct client *client, char *line, size_t len)
 {
 	line[len] = '\0';
@@ -196,10 +196,10 @@ static void answer_line(struct client *client, char *line, size_t len)
 	}
 	make_room(client);
 	send_reply(client);
-	control_update_timer(); /* the request may have been one to count */
+	control_update_timer(); /* the request may have started counting or sampling */
 }
 
-/* Takes what a client sends. Returns 1 when that was answered, else 0. */
+/* Receive from a client. Returns 1 if the request was complete and was answered, otherwise 0. */
 static int read_request(struct client *client)
 {
 	char *request = requests[client - control_server.client];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data shared by the control socket's state and timer (timer.c), clients (clients.c),
- * descriptors (listener.c) and thread (server.c). All of it belongs to the serving thread.
+ * The state of the control socket's server, shared by its timer (timer.c), clients (clients.c),
+ * descriptors (listener.c) and thread (server.c). Only the serving thread uses it, which is the
+ * control thread or the caller of slab_control_dispatch(), except where a comment says otherwise.
  */
 #ifndef SLAB_CONTROL_CLIENTS_H
 #define SLAB_CONTROL_CLIENTS_H
@@ -19,7 +20,7 @@
 
 #define MAX_CLIENTS 64
 
-/* The source of an epoll event; smaller numbers: the client of that index. */
+/* Tags of epoll events. A smaller number is the index of a client. */
 enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
 
 /* Periods of the timer, in microseconds. */
@@ -27,11 +28,11 @@ enum { TAG_LISTENER = MAX_CLIENTS, TAG_TIMER, TAG_PRESSURE };
 #define SECOND_US 1000000L
 #define PERIOD_UNKNOWN (-1L)
 
-/* See server.c. */
+/* How the control socket is served: server.c describes the states. */
 enum control_state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 
 extern atomic_int control_state;
-/* Set when the main thread ends by pthread_exit(); see watch_main_thread(). */
+/* Set when the main thread has ended by pthread_exit(); see watch_main_thread(). */
 extern atomic_bool control_main_thread_gone;
 
 struct client {
@@ -49,9 +50,11 @@ extern struct control_server {
 	struct descriptor timer;
 	bool muted; /* no slot or descriptor was left: no client is accepted until one is
 		       dropped, or the timer expires */
-	long period; /* of the timer in microseconds, 0: off, PERIOD_UNKNOWN: others may have set it */
-	pid_t pid; /* the process that made the socket and unlinks it; 0: none */
-	struct stat made; /* … which is this one */
+	/* The timer's period in microseconds; 0: off; PERIOD_UNKNOWN: another thread may have
+	 * set the timer. */
+	long period;
+	pid_t pid; /* the process that created the socket and unlinks it; 0: none */
+	struct stat made; /* identifies that socket in the file system */
 	int error; /* why the state is FAILED, as -errno */
 	unsigned clients;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
@@ -60,37 +63,40 @@ extern struct control_server {
 
 /* --- timer.c ---------------------------------------------------------------------------- */
 
-/* Milliseconds. */
+/* The monotonic clock in milliseconds. */
 uint64_t control_now(void);
-/* Set the timer to the period needed now. */
+/* Set the timer to the period that is needed now. */
 void control_update_timer(void);
-/* The period needed for all work but clients, in microseconds; 0: none. Any thread. */
+/* The period that is needed for all work but clients, in microseconds; 0: none. Any thread may
+ * call this. */
 long control_common_period(void);
-/* Start the timer with that period. Any thread; the serving thread corrects the period when
- * the timer expires. */
+/* Start the timer with control_common_period(). Any thread may call this; the serving thread
+ * corrects the period when the timer expires. */
 void control_start_timer(void);
 
 /* --- listener.c ------------------------------------------------------------------------- */
 
-/* Open the descriptors, the epoll with number `from` or higher: 0, or -errno, after which the
- * caller calls control_close(). */
+/* Open the descriptors; the epoll descriptor gets a number of at least `from`. Returns 0, or
+ * -errno, and then the caller calls control_close(). */
 int control_open(unsigned from);
 void control_close(void);
-/* In the child of a fork: connections and the socket's name are the parent's. */
+/* Close the descriptors in the child of a fork, without ending the parent's connections or
+ * removing its socket. */
 void control_leave(void);
-/* Are all descriptors except the clients' still libslab's? */
+/* Do all descriptors except the clients' still belong to libslab? */
 bool control_is_open(void);
 
 /* --- clients.c -------------------------------------------------------------------------- */
 
-/* Accept a client from the listener's queue, if a slot is or can be made free. */
+/* Accept a client from the listener's queue if a slot is free, or if a client was idle for so long
+ * that it is dropped for the new one. */
 void control_accept(void);
-/* A client is ready. Returns the number of requests answered. */
+/* Serve a client whose socket is ready. Returns the number of requests answered. */
 int control_serve_client(struct client *client);
 void control_drop_clients(void);
-/* In the child of a fork. */
+/* In the child of a fork: forget the parent's clients without ending their connections. */
 void control_forget_clients(void);
-/* Drop clients that were idle for too long; accept new ones again. */
+/* Drop clients that were idle for too long, and accept new ones again. */
 void control_drop_idle(void);
 
 #endif /* SLAB_CONTROL_CLIENTS_H */

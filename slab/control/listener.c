@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket's descriptors are opened, and closed.
+ * The descriptors of the control server: the listening socket, the epoll and the timer are opened
+ * and closed here. The socket's file is removed only by the process that created it.
  */
 #define _GNU_SOURCE
 #include "control/clients.h"
@@ -49,7 +50,7 @@ static int open_watch(unsigned from)
 	if (!error)
 		error = watch_all();
 	if (error)
-		descriptor_close(&control_server.timer); /* the watch may not know it */
+		descriptor_close(&control_server.timer); /* it may not be in the watch */
 	return error;
 }
 
@@ -75,8 +76,7 @@ static int open_listener(void)
 	return 0;
 }
 
-/* Only the process that made the socket removes its name, unless another process has put
- * its own in that place. */
+/* Remove the socket's file, if this process created it and no other process has replaced it. */
 __attribute__((destructor)) static void unlink_socket(void)
 {
 	struct stat st;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket answers: protocol version 2, docs/control.md.
+ * Requests of the control socket: protocol version 2, docs/control.md.
  *
- * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object
- * on one line. A cache that is acted upon is pinned (registry.h), which keeps it from being
- * destroyed meanwhile, and holds up no other thread.
+ * A request is "slab/2 COMMAND [WORD]... [NAME]"; the answer is one JSON object on one line. A
+ * command that acts on a cache pins it (core/pin.h), so that the cache is not destroyed meanwhile
+ * and no other thread has to wait for a lock.
  */
 #define _GNU_SOURCE
 #include "base/libc.h"
@@ -28,7 +28,7 @@ static const char accepted[] =
 	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
 	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
 
-/* What is read rather than done is read as from any other process. */
+/* Requests that only read are answered as for any other process, through a reader. */
 static void answer_inspection(struct slab_json *reply, const char *request)
 {
 	struct slab_reader self = inspect_self;
@@ -47,7 +47,7 @@ static long validate(struct slab_cache *cache, void *ret_problems)
 	return *(long *)ret_problems = slab_cache_validate(cache);
 }
 
-/* `counted` is what the action's result counts. */
+/* Answer with the number that `act` stores; `counted` is the name of that member. */
 static void answer_count(struct slab_json *reply, const char *command, const char *name,
 			 long (*act)(struct slab_cache *cache, void *arg), const char *counted)
 {
@@ -63,7 +63,7 @@ static void answer_count(struct slab_json *reply, const char *command, const cha
 	}
 }
 
-/* First defragment, if the objects are movable and no other thread does it. */
+/* Defragment first, if the cache has movable objects and no other thread is defragmenting it. */
 static void put_shrunk(struct slab_json *reply, const char *name, struct slab_cache *cache)
 {
 	unsigned slabs = 0;
@@ -97,7 +97,7 @@ static void answer_validate(struct slab_json *reply, const char *rest)
 	answer_count(reply, "validate", rest, validate, "problems");
 }
 
-/* Commands that take something. */
+/* The commands that act; is_inspection() has those that only read. */
 static const struct {
 	const char *word;
 	void (*answer)(struct slab_json *reply, const char *rest);
@@ -109,7 +109,7 @@ static const struct {
 	{"trim", control_answer_trim},     {"count", control_answer_count},
 };
 
-/* What follows `word` and blanks in `text`; NULL when it starts otherwise. */
+/* The part of `text` behind `word` and blanks; NULL: the text does not start with that word. */
 static const char *after_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -133,7 +133,7 @@ static void answer_command(struct slab_json *reply, const char *command)
 			    accepted);
 }
 
-/* Whether `command` is one of those that only read. */
+/* Is the command one of those that only read? */
 static bool is_inspection(const char *command)
 {
 	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
@@ -141,7 +141,7 @@ static bool is_inspection(const char *command)
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		rest = after_word(command, words[i]);
-		if (rest && (i > 1 || !*rest)) /* the first two take nothing */
+		if (rest && (i > 1 || !*rest)) /* ping and stats take no argument */
 			return true;
 	}
 	return false;

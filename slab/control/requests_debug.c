@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket answers about debugging: debug flags, marks, sampling,
- * fault injection.
+ * Requests of the control socket about debugging: debug flags (debug), marks (mark), sampling
+ * (sample), and fault injection (fail).
  */
 #include <errno.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ struct debug_errand {
 	uint64_t debug_flags;
 };
 
-/* What of the cache is as it was before. */
+/* Add the cache's legacy-layout slabs to the answer. */
 static void put_legacy(struct slab_json *json, struct slab_cache *cache)
 {
 	struct inspect_cache room;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the control socket answers to requests that tune caches, reset what they
- * counted, give memory back, and count for a moment.
+ * Requests of the control socket that tune a cache (set), clear its events (reset), return memory
+ * (trim), and count allocations for a moment (count).
  *
- * A cache that is acted upon is pinned, and no lock is held; only what takes no time,
- * to count, is done to all caches with the registry locked.
+ * `set` and `reset` pin the cache and hold no lock. `count` acts on all caches under registry_lock,
+ * which takes little time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,8 +26,7 @@
 
 #define WORD_TEXT 32 /* longer than the name of any attribute */
 
-/* The next word of a request; what is too long is cut short, and is then no word
- * that is known. */
+/* Cut the next word off a request. A longer word is truncated, and then matches no attribute. */
 static void take_word(const char **rest, char word[WORD_TEXT])
 {
 	const char *at;
@@ -59,7 +58,8 @@ static long set(struct slab_cache *cache, void *arg)
 	return 0;
 }
 
-/* Why an attribute, or a counter of the program that this cache has, cannot be set. */
+/* Explain why an attribute cannot be set. `is_known`: it exists but can only be read; so can a
+ * counter that the application attached to the cache. */
 static void refuse_attribute(struct slab_json *reply, const char *attribute, bool is_known)
 {
 	static const char settable[] =

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding, making and cleaning the directory of control sockets.
+ * The directory of control sockets: finding it, creating it, and removing stale sockets.
  *
- * The directory may be in /tmp, so nothing about it is taken on trust: it must
- * be a directory, not a link, of this user, writable by no other. Entries
- * are read with getdents64() because opendir() calls malloc.
+ * The directory may be in /tmp, so libslab does not trust it: it must be a directory and not a
+ * link, must belong to this user, and must not be writable by others. getdents64() reads its
+ * entries, since opendir() calls malloc.
  */
 #define _GNU_SOURCE
 #include "control/runtime_dir.h"
@@ -24,7 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* A descriptor of the directory, made when missing, or -errno. */
+/* Open the directory, and create it if it does not exist. Returns a descriptor or -errno. */
 static int open_own_dir(const char *path)
 {
 	struct stat st;
@@ -49,7 +49,7 @@ static bool is_own_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Writes RUNTIME_DIR; of the candidates only the one in /tmp is ours to make. */
+/* Store RUNTIME_DIR in `path`. Only the directory in /tmp is created if it does not exist. */
 static int find_runtime_dir(char *path, size_t size)
 {
 	const char *given = slab_options()->runtime_dir;
@@ -72,7 +72,7 @@ static int find_runtime_dir(char *path, size_t size)
 	return 0;
 }
 
-/* True when no process listens there any more. */
+/* true: no process listens on the socket. */
 static bool refuses(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -89,8 +89,8 @@ static bool refuses(const char *path)
 }
 
 /*
- * Removes a socket whose process is dead, or had this process's number. The pid
- * alone does not decide: containers may share the directory and not the pids.
+ * Remove a socket if its process is dead, or if it had the pid of this process. The socket must
+ * also refuse connections: containers may share the directory but not the pids.
  */
 static void remove_if_stale(const char *dir, const char *name)
 {

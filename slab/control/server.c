@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control socket: thread and loop. State and timer: timer.c; descriptors: listener.c;
- * clients: clients.c.
+ * The server of the control socket: its states, the control thread, and the interface for an
+ * application's own loop. timer.c has the timer, listener.c the descriptors, clients.c the
+ * clients.
  *
- * Everything hangs on one watch (descriptors.h): an epoll with the listening socket, a
- * timer and the clients. The thread waits on it; an application that wants no
- * thread watches the same epoll in its own loop.
+ * All events come through one watch (descriptors.h): an epoll with the listening socket, a timer
+ * and the clients. The control thread waits on it. An application that wants no thread adds the
+ * same epoll to its own loop.
  *
- * An application that closes all descriptors closes ours, too. The server checks them each
- * time it wakes, and closing them wakes the thread. The thread then forgets them all and
- * opens new ones a second later (reopen()): an application that closes everything may be
- * about to open 0, 1 and 2 again, and rely on these numbers. In LOOP, slab_control_fd()
- * opens the new ones.
+ * An application that closes all descriptors closes libslab's, too. The server checks them each
+ * time it wakes, and the close wakes the thread. The thread then closes the others and opens new
+ * ones a second later (reopen()), since an application that closes everything may be about to
+ * open 0, 1 and 2 again. In state LOOP, slab_control_fd() opens the new ones.
  *
- * `control_state` says which thread may touch `control_server`: in IDLE the one that moves it
- * to STARTING; in STARTING that thread; in THREAD the control thread; in LOOP the one caller of
- * slab_control_dispatch(). OFF and FAILED are final. There is no lock that a fork could catch
- * held.
+ * `control_state` determines which thread may use `control_server`. In IDLE it is the thread that
+ * sets STARTING, and in STARTING that same thread; in THREAD the control thread; in LOOP the only
+ * caller of slab_control_dispatch(). OFF and FAILED are final. There is no lock, so a fork cannot
+ * leave one locked in the child.
  *
- * A fork's child starts from IDLE again. If its parent had the thread, the child's is
- * started by the first slow path after which ticks are needed: decay, when there is
- * something to give back (every slow path kicks it), or pressure, when there is a cache
- * to reclaim from. A child that only calls exec() has no use for one. What wants ticks may be
- * noticed under any lock, while a thread is made by functions that may allocate, in
- * libslab where it is malloc; hence slab_control_resume() at places without locks.
+ * The child of a fork starts in IDLE. If the parent had the thread, the child's first slow path
+ * that needs ticks starts one. Decay needs ticks when there may be memory to return, which every
+ * slow path signals; pressure needs them if a cache has args.reclaim. So a child that only calls
+ * exec() starts no thread. A slow path may find under any lock that ticks are needed, but
+ * pthread_create() may allocate, from libslab if it replaces malloc. So maintenance_resume()
+ * starts the thread at places where no lock is held.
  */
 #define _GNU_SOURCE
 #include "control/server.h"
@@ -69,7 +69,7 @@ static void start_ticks(void)
 	errno = saved_errno;
 }
 
-/* Ten times a second, however often others want to be called. */
+/* Call sample_tick() ten times a second, even if the timer expires more often. */
 static void tick_sampling(void)
 {
 	static uint64_t last;
@@ -100,7 +100,7 @@ static void tick(void)
 static void answer_pressure(unsigned tag, uint32_t events)
 {
 	pressure_event(&control_server.watch, tag - TAG_PRESSURE, events);
-	control_update_timer(); /* it is listened to again after a while */
+	control_update_timer(); /* pressure_tick() must watch the file again later */
 }
 
 /* Returns the number of requests answered. */
@@ -121,8 +121,8 @@ static int serve_event(const struct epoll_event *event)
 	return 0;
 }
 
-/* Serves what is ready. Returns the number of requests answered, or -errno; -EBADF:
- * descriptors are not ours any more. */
+/* Serve all descriptors that are ready. Returns the number of requests answered, or -errno.
+ * -EBADF: some descriptors do not belong to libslab any more. */
 static int serve(void)
 {
 	struct epoll_event events[16];
@@ -138,9 +138,9 @@ static int serve(void)
 	return answered;
 }
 
-/* Giving up, and beginning again */
+/* Failing, and opening again */
 
-/* Reported only when the user chose a directory. */
+/* Close everything after an error. A note is written only if the user has set SLAB_RUNTIME_DIR. */
 static void give_up(int error)
 {
 	if (*slab_options()->runtime_dir)
@@ -155,7 +155,7 @@ static int open_server(enum control_state served)
 	return control_open(served == LOOP ? DESCRIPTORS_FROM_SELECT : DESCRIPTORS_FROM);
 }
 
-/* The server has lost descriptors. Other threads leave the timer alone meanwhile. */
+/* Open new descriptors after some were closed. In STARTING, other threads do not set the timer. */
 static int reopen(enum control_state served)
 {
 	int error;
@@ -175,10 +175,10 @@ static int reopen(enum control_state served)
 /* The thread */
 
 /*
- * A process whose main thread leaves by pthread_exit() ends with its last
- * thread, and the control thread must not be the one that keeps it. A key's
- * destructor reports the main thread's end; from then on the control thread
- * looks once a second whether only it and the dead leader are left.
+ * If the main thread leaves by pthread_exit(), the process ends with its last thread. The control
+ * thread must not be that thread. The destructor of a thread-specific key detects the end of the
+ * main thread; from then on the control thread checks once a second whether only it and the dead
+ * main thread are left, and ends.
  */
 static bool last_thread(void)
 {
@@ -192,7 +192,8 @@ static bool last_thread(void)
 	if (len <= 0)
 		return false;
 	stat[len] = '\0';
-	field = strrchr(stat, ')'); /* ends field 2; 3 is the leader's state, 20 the threads */
+	/* ')' ends field 2. Field 3 is the main thread's state, field 20 the number of threads. */
+	field = strrchr(stat, ')');
 	if (!field || strncmp(field, ") Z ", 4) != 0)
 		return false;
 	for (int i = 2; field && i < 20; i++)
@@ -215,15 +216,15 @@ __attribute__((constructor)) static void watch_main_thread(void)
 	pthread_setspecific(main_thread_key, &control_state);
 }
 
-/* With the next slow path that wants ticks; in the child of a fork that has not had one
- * yet, and has a child, there as well. */
+/* Let the next slow path that needs ticks start the thread. In other states the flag stays as it
+ * is: the child of a child that has not started its thread yet starts one, too. */
 static void resume_later(enum control_state parents)
 {
 	if (parents == THREAD || parents == STARTING)
 		__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
 }
 
-/* While no client can be accepted, the listening socket is not waited for. */
+/* Wait for an event. While no client can be accepted, the listening socket is left out. */
 static void wait_for_events(void)
 {
 	const struct control_server *server = &control_server;
@@ -281,7 +282,7 @@ static void resume(void)
 
 static const struct maintenance_driver driver = {start_ticks, resume};
 
-/* From IDLE to one of the final states; `served` is THREAD or LOOP. */
+/* Leave the state IDLE: for `served`, which is THREAD or LOOP, or for OFF or FAILED. */
 static void start_once(enum control_state served)
 {
 	int expected = IDLE, error = 0;
@@ -330,7 +331,7 @@ void slab_control_after_fork_child(void)
 
 /* The application's loop */
 
-/* 0 when the application serves the socket, else why it does not. */
+/* 0 if the application serves the socket, otherwise the reason why not, as -errno. */
 static int loop_error(void)
 {
 	switch (atomic_load(&control_state)) {

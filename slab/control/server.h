@@ -9,21 +9,20 @@
 struct slab_json;
 
 /*
- * slab_control_start: open the socket and start its thread, unless an earlier call did or
- * tried; that check is one atomic load. Called after every creation of a cache, with no lock
- * held. It never fails; errno is unchanged.
+ * slab_control_start: open the socket and start its thread, unless an earlier call did so or
+ * failed; that check is one atomic load. It is called after every creation of a cache, with no
+ * lock held. It returns no error and keeps errno.
  */
 void slab_control_start(void);
 
 /*
- * slab_control_after_fork_child: in the child of a fork: drop the parent's socket and
- * clients. The next slab_control_start() opens the child's own socket.
+ * slab_control_after_fork_child: close the parent's socket and clients in the child of a fork.
+ * The next slab_control_start() opens a socket of the child.
  */
 void slab_control_after_fork_child(void);
 
 /*
- * slab_control_answer: write the answer to one request line into an empty
- * document.
+ * slab_control_answer: write the answer to one request line into an empty document.
  */
 void slab_control_answer(struct slab_json *reply, const char *request);
 

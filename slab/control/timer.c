@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control server's state, and its timer: the shortest period that clients, decay,
- * memory pressure, counting and sampling want.
+ * The state of the control server, and its timer. The timer's period is the shortest that clients,
+ * decay, memory pressure, counting and sampling need. If none of them needs ticks, the timer is off.
  */
 #include "base/clock.h"
 #include "control/clients.h"
@@ -27,7 +27,8 @@ uint64_t control_now(void)
 	return clock_us() / 1000;
 }
 
-/* Any thread. Without a timer, the server is to find that out. */
+/* Set the timer. Any thread may call this. If the timer's descriptor was closed, wake the server,
+ * which then opens its descriptors again. */
 static void set_timer(long us)
 {
 	const struct timespec period = {.tv_sec = us / SECOND_US, .tv_nsec = us % SECOND_US * 1000};
@@ -39,7 +40,7 @@ static void set_timer(long us)
 		watch_wake(&control_server.watch);
 }
 
-/* Of two periods the one that is shorter; 0: off. */
+/* The shorter of two periods, where 0 means off. */
 static long shorter(long a, long b)
 {
 	return a && (a < b || !b) ? a : b;
@@ -67,10 +68,10 @@ static long wanted_period(void)
 }
 
 /*
- * Other threads may set the timer at any moment (control_start_timer()) after
- * the period was chosen here, so it is chosen again after it was set. Unless it
- * changes it is left alone: frequent clients must not keep it from running out.
- * (decay_wait() becomes less all the time: it may be set again and again for that.)
+ * Another thread may need a shorter period (control_start_timer()) after this thread has computed
+ * one. So this thread computes the period again after it has set the timer. It does not set the
+ * timer if the period is the same: otherwise frequent clients would keep the timer from expiring.
+ * (decay_wait() decreases all the time, so setting the timer for it does no harm.)
  */
 void control_update_timer(void)
 {
