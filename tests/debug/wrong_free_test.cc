@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <urcu-bp.h>
 
 #include <slab/debug.h>
 #include <slab/malloc.h>
@@ -82,6 +83,39 @@ void in_turns_without_end(struct slab_cache *cache)
 	std::vector<void *> objs = alloc_many(cache, 4);
 
 	free_hidden(cache, objs[0]);
+	for (int i = 0; i < 5000; i++)
+		free_hidden(cache, objs[i % 2 ? 1 : 2]);
+}
+
+/* Objects of a full slab, while the place of the last-freed object is taken: frees go to the LIFO. */
+std::vector<void *> alloc_full(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_many(cache, 3000);
+
+	free_hidden(cache, objs.back());
+	return objs;
+}
+
+void twice_in_a_row_to_a_full_slab(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_full(cache);
+
+	free_hidden(cache, objs[1]);
+	free_hidden(cache, objs[1]);
+}
+
+void after_another_one_of_a_full_slab(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_full(cache);
+
+	for (int i : {1, 2, 1})
+		free_hidden(cache, objs[static_cast<std::size_t>(i)]);
+}
+
+void in_turns_to_a_full_slab(struct slab_cache *cache)
+{
+	std::vector<void *> objs = alloc_full(cache);
+
 	for (int i = 0; i < 5000; i++)
 		free_hidden(cache, objs[i % 2 ? 1 : 2]);
 }
@@ -184,6 +218,9 @@ const row rows[] = {
 	{"twice in a row, onto the stack", twice_in_a_row_to_the_stack, R, R, R, R, R},
 	{"again after another object", after_another_one, U, U, R, R, U},
 	{"two in turns, without end", in_turns_without_end, R, R, R, R, R},
+	{"of a full slab, twice in a row", twice_in_a_row_to_a_full_slab, R, R, R, R, R},
+	{"of a full slab, after another", after_another_one_of_a_full_slab, U, U, R, R, U},
+	{"of a full slab, in turns", in_turns_to_a_full_slab, R, R, R, R, R},
 	{"again on another CPU", by_another_cpu, U, U, R, R, U},
 	{"pointer into an object", into_an_object, U, R, R, R, R},
 	{"object of another cache", of_another_cache, R, R, R, R, R},
@@ -193,8 +230,8 @@ const row rows[] = {
 	{"pointer to a global", of_a_global, A, R, R, R, A},
 	{"wild pointer", of_a_wild_pointer, C, R, R, R, C},
 	{"far into a mapping", far_into_a_mapping, A, R, R, R, A},
-	{"deferred and at once", deferred_and_at_once, R, R, R, R, R},
-	{"at once and deferred", at_once_and_deferred, R, R, R, R, R},
+	{"deferred and at once", deferred_and_at_once, U, U, R, R, U},
+	{"at once and deferred", at_once_and_deferred, U, U, R, R, U},
 };
 
 /* In a child, on one CPU. */
@@ -208,7 +245,9 @@ enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigne
 		pin(0);
 		signal(SIGSEGV, SIG_DFL);
 		static report_capture reports;
-		static test_cache cache(object_size, SLAB_NO_MERGE | flags);
+		static struct slab_cache_args args;
+		args.rcu = &urcu_bp_flavor;
+		static test_cache cache(object_size, SLAB_NO_MERGE | flags, &args);
 
 		if (interval)
 			slab_cache_sample(cache, interval);
