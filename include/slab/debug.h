@@ -87,7 +87,7 @@ struct slab_report {
 	enum slab_problem problem;
 	const char *cache;    /* name of the cache */
 	const char *reason;   /* the heading: "Right Redzone overwritten" */
-	const char *text;     /* the whole report, as it would be written */
+	const char *text;     /* the whole report, as libslab would write it */
 	const void *object;   /* NULL: the problem does not concern one object */
 	size_t object_size;   /* requested size */
 	size_t offset;        /* of the object in its slab */

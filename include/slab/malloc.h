@@ -5,10 +5,10 @@
  * The caches size-16 … size-32k serve sizes up to 32 KiB; above 128 bytes, each size is at most
  * 12.5 % larger than the one before. The page layer serves larger sizes. An allocation of up
  * to 2 MiB there has a slab of its own, whose size is a power of two. libslab reuses such a
- * slab with the memory that it holds. That memory may be more than the allocation needs: at
- * most an eighth of the slab, or more in the slabs that were allocated last, as long as all of
- * these together hold no more than 4 MiB too much. An allocation of more than 2 MiB is a
- * separate mapping.
+ * slab with the memory that it holds, also for a smaller allocation. The slab may then hold
+ * more pages than it needs. libslab returns these pages to the operating system if they are
+ * more than an eighth of the slab, and all such slabs together hold more than 4 MiB too much.
+ * An allocation of more than 2 MiB is a separate mapping.
  *
  * All memory is aligned to at least 16 bytes. The program frees it by slab_mfree(),
  * slab_free_sized() or slab_ch_free(), never by free() or slab_free(). Any thread may free

@@ -4,8 +4,8 @@
  * together. docs/memory.md shows how to use them.
  *
  * A cache keeps some empty slabs (min_partial), and releases the others to the page layer of
- * the process at once. libslab returns memory to the operating system when it was not used
- * for SLAB_DECAY_MS milliseconds (10000 by default; 0: at once; never: not by time). This
+ * the process at once. libslab returns memory to the operating system when no thread used
+ * it for SLAB_DECAY_MS milliseconds (10000 by default; 0: at once; never: not by time). This
  * applies to free slabs of the page layer, to slabs of idle CPUs and caches, and to pages
  * without an object in use within slabs that no CPU owns. So an idle process shrinks to the
  * memory that it uses. libslab's control thread does this work, and watches the memory pressure
@@ -54,7 +54,7 @@ SLAB_API long slab_maintain(void);
  * in the calling thread, with no lock of libslab held.
  * Algorithm: as the kernel's shrinkers.
  *
- * @bytes  stop when at least this number of bytes was returned
+ * @bytes  the function stops when it has returned at least this number of bytes
  *
  * Returns the number of bytes returned to the operating system.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.

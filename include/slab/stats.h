@@ -94,7 +94,7 @@ struct slab_stats {
 	uint64_t reserve_left; /* the number of these objects that is available */
 	uint64_t reclaims; /* calls of args.reclaim */
 	uint64_t reclaimed; /* objects that these calls reported as freed */
-	uint64_t moved; /* objects that were moved to denser slabs */
+	uint64_t moved; /* objects that libslab moved to denser slabs */
 	uint64_t event[SLAB_EVENT_COUNT];
 	unsigned nodes; /* NUMA nodes: the number of used entries of the next three arrays */
 	uint64_t node_slabs[SLAB_STATS_MAX_NODES];
