@@ -181,8 +181,9 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  * libslab reports the access with the stacks of allocation and free. Then the program dies by
  * the signal. The first use installs a handler of SIGSEGV and SIGBUS that calls the previous
  * handler; so do debug flags. libslab guards at most 1024 objects of a process at a time. It
- * never guards objects of more than 24 KiB or objects of type-safe caches (<slab/rcu.h>); for
- * a type-safe cache the function has no effect.
+ * never guards allocations of slab_malloc() from the cache size-32k, whose alignment leaves no
+ * room for guard pages. It never guards objects of type-safe caches (<slab/rcu.h>); for a
+ * type-safe cache the function has no effect.
  *
  * Up to 1000, n is exact. Above 1000, libslab counts allocations on the slow path alone,
  * estimates the others, and guards at most 1000 allocations per second. A program that

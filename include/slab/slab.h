@@ -15,7 +15,8 @@
  *   caches           A cache argument is what slab_cache_create() returned. It must not be
  *                    NULL. Functions that return -EINVAL for a destroyed cache return it
  *                    for NULL, too.
- *   output           libslab writes nothing to stdout or stderr unless it finds a problem.
+ *   output           libslab writes nothing to stdout. It writes to stderr only when it finds
+ *                    a problem, and for the debug flag T.
  *
  * The comment of each function, or of its header, has these words on safety:
  *   MT-safe          Any thread may call the function at any time. Threads need no
@@ -146,11 +147,11 @@ struct slab_cache_args {
 	 * is the cause; in slab_reclaim(); and under memory pressure (<slab/memory.h>).
 	 *
 	 * The function runs in the thread that needs memory, with no lock of libslab held.
-	 * Several threads may run it at once. It must not wait for a lock that
-	 * a thread holds while it allocates. If an allocation within it finds no memory, the
-	 * allocation fails at once. slab_cache_destroy() waits until no other thread runs the
-	 * function, and returns -EBUSY if the function itself calls it. slabinfo shows the
-	 * cache as reclaimable (SLAB_RECLAIM_ACCOUNT). libslab does not merge the cache.
+	 * Several threads may run it at once. It must not wait for a lock that a thread holds
+	 * while it allocates. If an allocation within it finds no memory, the allocation
+	 * fails at once. slab_cache_destroy() waits until no other thread runs the function,
+	 * and returns -EBUSY if the function itself calls it. slabinfo shows the cache as
+	 * reclaimable (SLAB_RECLAIM_ACCOUNT). libslab does not merge the cache.
 	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
@@ -158,8 +159,8 @@ struct slab_cache_args {
 	 * to 512 KiB, depending on the object size); 0: no limit. When an allocation needs a
 	 * slab beyond the limit, libslab takes back free slabs of other CPUs and nodes and
 	 * calls args.reclaim. If that is not enough, the allocation fails with ENOMEM. Slabs
-	 * with debug flags and guarded objects (64 KiB each) count, too. libslab does not
-	 * merge a cache with a limit.
+	 * with debug flags count, and guarded objects: 64 KiB each, and more if pages have
+	 * more than 16 KiB. libslab does not merge a cache with a limit.
 	 */
 	size_t limit;
 	/*
