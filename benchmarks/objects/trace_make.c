@@ -378,9 +378,12 @@ static const char *make(struct maker *maker, struct trace *trace)
 const char *trace_make(struct trace *trace, const struct trace_event *events, size_t n,
 		       const struct trace_type *caches, unsigned cache_count)
 {
-	struct maker *maker = calloc(1, sizeof(*maker));
+	struct maker *maker;
 	const char *why = NO_MEMORY;
 
+	if (n == 0)
+		return "nothing was recorded";
+	maker = calloc(1, sizeof(*maker));
 	if (!maker)
 		return why;
 	maker->events = events;

@@ -62,9 +62,11 @@ static void start_recording(const char *path, const char *limit)
 
 __attribute__((constructor)) static void open_recorder(void)
 {
-	const char *path = getenv("OBJECTS_TRACE"), *limit = getenv("OBJECTS_TRACE_EVENTS");
+	const char *path, *limit;
 
 	unsetenv("LD_PRELOAD"); /* the programs that this one starts are not recorded */
+	path = getenv("OBJECTS_TRACE");
+	limit = getenv("OBJECTS_TRACE_EVENTS");
 	if (path && limit)
 		start_recording(path, limit);
 }

@@ -222,6 +222,7 @@ TEST_F(TraceTest, CallsThatCannotBeAreRefused)
 	Call(TRACE_FREE, 1, 0x30);
 	EXPECT_EQ("an address was freed that was not allocated", Make());
 	events_.clear();
+	EXPECT_EQ("nothing was recorded", Make());
 	Call(TRACE_ALLOC, 0, 0x30);
 	EXPECT_EQ("nothing was recorded but the set-up", Make());
 }
