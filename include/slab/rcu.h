@@ -79,8 +79,9 @@ extern "C" {
  * waits until less waits. In the qsbr flavour a thread that is online counts as within a
  * section.
  *
- * The function reports the same misuse as slab_free(). For a cache without args.rcu it
- * reports the call and does not free the object.
+ * The function reports the same misuse as slab_free(). Without debug flags and sampling,
+ * neither of the two functions detects an object that the other one freed before. For a
+ * cache without args.rcu the function reports the call and does not free the object.
  * MT-safe, fork-safe (see above), cancel-safe, not async-signal-safe.
  */
 SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);

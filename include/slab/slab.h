@@ -291,8 +291,8 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  *
  * Any thread on any CPU may have allocated the object. In every cache libslab reports three
  * kinds of misuse, and does not free the object: an object of another cache, an object that
- * is freed twice in a row, and an object of a slab whose objects are all free (the program
- * freed one of them twice).
+ * one CPU frees twice in a row, and an object of a slab whose objects are all free (the
+ * program freed one of them twice).
  * A pointer that leads to no object is undefined behaviour, except in a cache with
  * SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else. SLAB_HARDEN=on
  * in the environment sets this flag for all caches. Frees of such a cache leave the fast

@@ -16,14 +16,15 @@ find . \( -name .git -o -name build -o -name '.cache' \) -prune -o -type f -prin
 grep -E '\.md$|^docs/man/|^include/.*\.(h|hpp)$' "$tmp/files" >"$tmp/documents"
 [ "$(wc -l <"$tmp/documents")" -gt 60 ]
 
-# DOCUMENT NAME, for each name in backquotes and each path from a top folder; not products of a build.
+# DOCUMENT NAME, for each name in backquotes and each path from a top folder; not products of a
+# build, and not memory.trace, which is a row of a benchmark.
 while read -r document; do
 	# shellcheck disable=SC2016
 	{
 		grep -oE '`[A-Za-z0-9_./*-]+\.(c|h|cc|hpp|py|sh|md|cmake|def|map|trace|ldif|service)`' "$document" |
 			tr -d '`'
 		grep -oE '(docs|examples|tools|cpu_cache|dirsrv|tests|benchmarks|cmake)/[A-Za-z0-9_./-]*[a-z]\.(c|h|cc|hpp|py|sh|md|json|cmake)' "$document"
-	} | grep -v -e '^build/' -e VERSION | sort -u | sed "s,^,$document ,"
+	} | grep -v -e '^build/' -e VERSION -e '^memory\.trace$' | sort -u | sed "s,^,$document ,"
 done <"$tmp/documents" >"$tmp/names"
 [ "$(wc -l <"$tmp/names")" -gt 200 ]
 
