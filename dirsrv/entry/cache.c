@@ -53,7 +53,7 @@ static bool cache_init(struct dirsrv_entry_cache *cache, size_t buckets)
 	return tables_init(cache, buckets);
 }
 
-/* False: the pool has a cache. */
+/* Give the cache to its pool; false: the pool has another cache. */
 static bool take_pool(struct dirsrv_entry_cache *cache)
 {
 	struct dirsrv_entry_pool *pool = cache->pool;
@@ -96,7 +96,7 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 	return cache;
 }
 
-/* All entries of a queue without other references. */
+/* Remove all entries of a queue that have no other references. */
 static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
 			struct victims *victims)
 {
@@ -113,7 +113,7 @@ static void empty_queue(struct dirsrv_entry_cache *cache, struct queue *queue,
 	}
 }
 
-/* With the lock: all entries of a queue, in front of `first`, with a reference to each. */
+/* Under the lock: link all entries of a queue in front of `first`, and get a reference to each. */
 static struct dirsrv_entry *hold_queue(const struct queue *queue, struct dirsrv_entry *first)
 {
 	for (struct link *link = queue->ends.next; link != &queue->ends; link = link->next) {
@@ -126,7 +126,8 @@ static struct dirsrv_entry *hold_queue(const struct queue *queue, struct dirsrv_
 	return first;
 }
 
-/* Without the lock. Other threads may put their references; ours keep the entries. */
+/* Report entries that are in use, without the lock. Other threads may drop their references; the
+ * references of this thread keep the entries. */
 static void report(struct dirsrv_entry *first,
 		   void (*fn)(const struct dirsrv_entry *entry, unsigned references, void *arg),
 		   void *arg)
@@ -135,7 +136,7 @@ static void report(struct dirsrv_entry *first,
 		unsigned references = dirsrv_entry_references(entry);
 
 		next = entry->next_held;
-		/* References besides ours and the cache's. */
+		/* Do not count the references of this thread and of the cache. */
 		if (references > 2)
 			fn(entry, references - 2, arg);
 		dirsrv_entry_put(entry);
@@ -166,7 +167,7 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
-		/* In this order, so that the next cache can attach its counters. */
+		/* Detach first, so that the pool's next cache can attach its counters. */
 		numbers_detach(cache);
 		leave_pool(cache);
 		cache_free(cache);
@@ -197,7 +198,7 @@ static void end_change(struct dirsrv_entry_cache *cache, struct victims *victims
 	wait_for_readers(cache, limit);
 }
 
-/* With the lock: add an entry, with a reference for the cache. */
+/* Under the lock: get a reference for the cache, and set what the entry counts for. */
 static void enter(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
 {
 	__atomic_fetch_add(&entry->references, 1, __ATOMIC_RELAXED);
@@ -205,7 +206,7 @@ static void enter(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry)
 	entry->charged = entry_bytes(entry);
 }
 
-/* With the lock. */
+/* Under the lock: can the cache take this entry? Returns 0 or -errno. */
 static int check(const struct dirsrv_entry_cache *cache, const struct dirsrv_entry *entry)
 {
 	if (entry->pool != cache->pool || entry->published)
@@ -241,7 +242,7 @@ int dirsrv_entry_cache_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry
 	return error;
 }
 
-/* The entry replaced, with the cache's reference; NULL and errno. */
+/* Returns the old entry, with the cache's reference; NULL and errno on failure. */
 static struct dirsrv_entry *replace(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 				    struct victims *victims)
 {

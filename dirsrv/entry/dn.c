@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DNs: RDN,RDN,… of TYPE=VALUE+TYPE=VALUE+…
+ * DNs: RDN,RDN,… where an RDN is TYPE=VALUE+TYPE=VALUE+…
  *
- * A normalised DN is in lower case, without blanks around types and values, and escapes by a
- * backslash only the characters that need it. So texts that differ in case, blanks or
+ * A normalised DN is in lower case, has no blanks around types and values, and escapes with a
+ * backslash only the characters that need it. So texts that differ only in case, blanks or
  * escapes are the same DN. A backslash that changes the meaning of a character stays, so
  * different DNs stay different.
  *
@@ -34,7 +34,7 @@ static bool ends_value(char c)
 	return c == ',' || c == '+';
 }
 
-/* TYPE and '='; false: there is none. */
+/* Read a type and '='; false: there is none. */
 static bool read_type(struct reading *r)
 {
 	const char *begin = r->out;
@@ -104,7 +104,7 @@ static bool needs_backslash(char c, bool escaped, bool at_end)
 	return escaped && c && strchr("\";<>", c);
 }
 
-/* VALUE and its separator: ',', '+' or 0, the end. */
+/* Read a value and its separator: ',' or '+', or 0 at the end. */
 static bool read_value(struct reading *r, char *ret_separator)
 {
 	const char *begin, *end, *next;
@@ -148,7 +148,7 @@ static size_t normalize(const char *text, size_t length, char *out, uint32_t *re
 	return 0;
 }
 
-/* The first RDN's value of a normalised DN, without escapes, into out. */
+/* Write the first RDN's value of a normalised DN to `out`, without escapes. */
 static size_t unescape_name(const char *from, const char *end, char *out)
 {
 	size_t used = 0;
@@ -158,7 +158,7 @@ static size_t unescape_name(const char *from, const char *end, char *out)
 	return used;
 }
 
-/* Into dn->text, which has room for three texts of this length and their zero bytes. */
+/* Fill in the DN. dn->text has room for three texts of this length and their zero bytes. */
 static bool fill(struct dirsrv_dn *dn, const char *text, size_t length)
 {
 	char *normalized = dn->text + length + 1, *equals;

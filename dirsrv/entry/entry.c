@@ -98,7 +98,7 @@ void dirsrv_entry_read_unlock(struct dirsrv_entry *entry)
 
 /* --- making ------------------------------------------------------------------------------- */
 
-/* Takes ownership of the DN, also without memory. */
+/* Allocate an entry with this DN. Takes ownership of the DN, even if the allocation fails. */
 static struct dirsrv_entry *entry_begin(struct dirsrv_entry_pool *pool, struct dirsrv_dn *dn)
 {
 	struct dirsrv_entry *entry = dn ? slab_alloc(pool->entries) : NULL;
@@ -242,7 +242,8 @@ const struct dirsrv_attribute *dirsrv_entry_find(const struct dirsrv_entry *entr
 	return attribute;
 }
 
-/* Values may occur twice, so each side must be contained in the other. */
+/* Does `attribute` have all values of `other`? A value may occur twice, so the caller compares both
+ * ways. */
 static bool has_values(const struct dirsrv_attribute *attribute,
 		       const struct dirsrv_attribute *other)
 {

@@ -26,8 +26,8 @@ struct dirsrv_entry_cache {
 	struct cds_lfht *by_name;
 	struct lookups *lookups;
 	unsigned cpus;
-	bool attached; /* its numbers are, unless the program detached them */
-	/* All below with the lock. */
+	bool attached; /* its counters are attached, unless the application detached them */
+	/* The members below are under the lock. */
 	size_t limit;
 	struct policy policy;
 	uint64_t inserts, returns, replaces, removes, evicts, reclaims, moves;
@@ -67,21 +67,22 @@ size_t cache_buckets(size_t limit, size_t expected);
 
 /* --- statistics.c ----------------------------------------------------------------------- */
 
-/* Attach the counters to the pool's cache of entries (<slab/stats.h>), if possible, until the
- * cache leaves its pool. Without the lock: libslab's locks come first. */
+/* Attach the counters to the pool's cache of entries (<slab/stats.h>), if possible, and detach them
+ * before the cache leaves its pool. The caller does not hold the lock: libslab's locks come
+ * first. */
 void numbers_attach(struct dirsrv_entry_cache *cache);
 void numbers_detach(struct dirsrv_entry_cache *cache);
 
 /* --- table.c: the tables ------------------------------------------------------------- */
 
-/* Both tables; false: no memory. */
+/* Create both tables; false: no memory. */
 bool tables_init(struct dirsrv_entry_cache *cache, size_t buckets);
 void tables_free(struct dirsrv_entry_cache *cache);
 
-/* In a section. */
+/* The caller is in a read-side critical section. */
 struct dirsrv_entry *table_find(struct dirsrv_entry_cache *cache, const struct dirsrv_dn *dn);
 
-/* With the lock. tables_exchange: `entry`, with the same DN, replaces `old`. */
+/* Under the lock. tables_exchange: `entry`, with the same DN, replaces `old`. */
 void tables_add(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 void tables_remove(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry);
 void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
@@ -89,7 +90,8 @@ void tables_exchange(struct dirsrv_entry_cache *cache, struct dirsrv_entry *old,
 
 /* --- evict.c ------------------------------------------------------------------------------ */
 
-/* With the lock: remove an entry from the tables; it is in no queue any more. */
+/* Under the lock: remove an entry from the tables, and add it to the victims. The caller has taken
+ * it off its queue. */
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
 		  struct victims *victims);
 
@@ -97,12 +99,12 @@ void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
  * may hold references to hundreds of thousands, and other threads wait for the lock. */
 #define VAIN_MAX 64u
 
-/* With the lock: evict until `bytes` more fit into the limit, or no entry can be evicted;
+/* Under the lock: evict until `bytes` more fit into the limit, or no entry can be evicted;
  * `vain` as in policy_victim(). */
 void cache_make_room(struct dirsrv_entry_cache *cache, size_t bytes, unsigned vain,
 		     struct victims *victims);
 
-/* Without the lock. */
+/* Free the victims after a grace period. The caller does not hold the lock. */
 void victims_retire(struct victims *victims);
 
 #endif /* DIRSRV_ENTRY_CACHE_INTERNAL_H */

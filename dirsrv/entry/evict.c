@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Evicting and moving entries.
+ * Evicting and moving entries, and libslab's callbacks reclaim, isolate and migrate.
  *
- * A caller that evicts many entries needs their memory. liburcu's thread frees the entries,
- * so its CPU would keep the empty slabs, up to a MiB per cache, while other CPUs fill the
- * cache with fresh slabs. So the memory of empty slabs is returned to the system when the
- * last victim is free.
+ * A caller that evicts many entries needs their memory. liburcu's thread frees the entries, so its
+ * CPU would keep the empty slabs, up to a MiB per cache, while other CPUs fill the cache with
+ * fresh slabs. So libslab trims memory when the last victim is free.
  */
 #include "entry_cache_internal.h"
 
-/* N: a reclaim takes one entry in N, and one more. */
+/* A reclaim evicts 1/RECLAIM_PART of the entries, and one more. */
 #define RECLAIM_PART 8
 
-/* Smaller evictions only make room in the cache, and do not trim. */
+/* Evictions of fewer bytes only make room in the cache, and do not trim. */
 #define TRIM_BYTES ((size_t)1 << 20)
 
 void cache_forget(struct dirsrv_entry_cache *cache, struct dirsrv_entry *entry,
@@ -35,7 +34,7 @@ void victims_retire(struct victims *victims)
 	}
 }
 
-/* 0: nothing more can be evicted; else its bytes. */
+/* Evict one entry; returns its bytes, or 0: no entry can be evicted. */
 static size_t evict_one(struct dirsrv_entry_cache *cache, unsigned vain, struct victims *victims)
 {
 	struct dirsrv_entry *entry =
@@ -106,7 +105,7 @@ size_t cache_reclaim(struct slab_cache *slabs, void *arg)
 	uint64_t wanted, entries = 0;
 
 	(void)slabs;
-	/* This thread may hold the lock already, and allocate. */
+	/* This thread may hold the lock already, and have called libslab to allocate. */
 	if (pthread_mutex_trylock(&pool->lock) != 0)
 		return 0;
 	cache = pool->cache;
@@ -129,7 +128,7 @@ int cache_isolate(void *object, void *arg)
 	struct dirsrv_entry_pool *pool = arg;
 	struct dirsrv_entry *entry = object;
 
-	/* Free, or in use. */
+	/* The entry is free, or in use. */
 	if (__atomic_load_n(&entry->references, __ATOMIC_RELAXED) != 1)
 		return 1;
 	pthread_mutex_lock(&pool->lock);

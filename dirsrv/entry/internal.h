@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects of entries.
+ * The objects of an entry: attributes, values, DN, and the pool that they come from.
  *
- * An entry's life: free, as constructed (references 0, cache NULL) · private (references
- * > 0) · published (in the table of a cache, which has a reference) · out of the table ·
- * no references, and a grace period waited for · free. Readers in sections follow `dn`,
- * `first`, and the attributes' `next`; the last two change, by stores with release.
+ * An entry has these states: free, as constructed (references 0, cache NULL) · private (references
+ * > 0) · published (in the table of a cache, which has a reference) · removed from the table ·
+ * waiting for a grace period (no references) · free. Readers in read-side critical sections follow
+ * `dn`, `first`, and the attributes' `next`. The last two may change, by stores with release.
  *
- * Moving takes the last reference away as eviction does; the old entry keeps all its pointers
- * for its readers until libslab has waited for a grace period.
+ * Moving takes the last reference away, as eviction does. The old entry keeps all its pointers for
+ * its readers until libslab has waited for a grace period.
  */
 #ifndef DIRSRV_ENTRY_INTERNAL_H
 #define DIRSRV_ENTRY_INTERNAL_H
@@ -40,7 +40,7 @@ struct dirsrv_value {
 	uint32_t hash;
 };
 
-/* Once published, only `next` changes, with the entry's lock. */
+/* Once an attribute is published, only `next` changes, under the entry's lock. */
 struct dirsrv_attribute {
 	struct dirsrv_attribute *next; /* stored with release */
 	struct dirsrv_value *first;
@@ -68,7 +68,7 @@ struct dirsrv_dn {
 	uint32_t rdns;
 };
 
-/* In a queue of the cache's. */
+/* The link of an entry in a queue of its cache. */
 struct link {
 	struct link *next;
 	struct link *prev;
@@ -85,18 +85,18 @@ struct dirsrv_entry {
 	struct cds_lfht_node by_name;
 
 	uint32_t references; /* atomic */
-	uint32_t attributes; /* these two with the lock */
+	uint32_t attributes; /* this and `values`: written under the lock, read without it */
 	uint32_t values;
 	uint64_t id;  /* atomic */
-	size_t bytes; /* written with the lock, read without */
-	/* These four with the pool's mutex. */
-	struct dirsrv_entry_cache *cache; /* NULL: it is in none */
+	size_t bytes; /* written under the lock, read without it */
+	/* The next four are under the pool's mutex. */
+	struct dirsrv_entry_cache *cache; /* NULL: the entry is in no cache */
 	size_t charged;                   /* bytes that the cache counts for it */
 	struct queue *queue;
 	struct link link;
 	union {
-		struct rcu_head dead;      /* without references */
-		struct dirsrv_entry *next_held; /* the next one that destruction reports */
+		struct rcu_head dead;      /* for an entry without references */
+		struct dirsrv_entry *next_held; /* in the list that destruction reports */
 	};
 	pthread_rwlock_t lock; /* constructed; protects the attributes from other writers */
 };
@@ -108,13 +108,13 @@ struct dirsrv_entry_pool {
 	struct slab_cache *dns;
 	const struct rcu_flavor_struct *rcu;
 	size_t pending; /* atomic: bytes that wait for readers */
-	/* Protects the cache and the members of entries that say so. It belongs to the pool, since
-	 * libslab's callbacks may look for a cache that is being destroyed. */
+	/* Protects the cache, and the members of entries for which that is said. It belongs to the
+	 * pool, since libslab's callbacks may look for a cache that is being destroyed. */
 	pthread_mutex_t lock;
 	struct dirsrv_entry_cache *cache; /* NULL: none */
-	struct dirsrv_entry_pool *next; /* of all pools */
-	struct rcu_head trim; /* waits while trims is not 0 … */
-	uint32_t trims; /* … atomic: the number of requests */
+	struct dirsrv_entry_pool *next; /* in the list of all pools */
+	struct rcu_head trim; /* queued while trims is not 0 */
+	uint32_t trims; /* atomic: the number of requests to trim */
 };
 
 /* When more bytes than this wait for readers, a thread that adds to them waits, too. */
@@ -127,25 +127,26 @@ struct dirsrv_entry_pool {
  * thread offline for the check: the thread loses the entries that it had found. */
 bool pool_in_section(const struct dirsrv_entry_pool *pool);
 
-/* If more than `most` bytes wait for readers, wait for the readers; not within a section, nor
- * in qsbr while the thread is online, since it may still use the entries that it found. */
+/* If more than `most` bytes wait for readers, wait for the readers. Does nothing within a
+ * read-side critical section, nor in QSBR while the thread is online: it may still use entries
+ * that it found. */
 void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most);
 
-/* When the objects that this thread has retired so far are free, return unused memory to the
- * operating system. */
+/* Trim memory (slab_trim()) as soon as the objects that this thread has retired so far are
+ * free. */
 void pool_trim_later(struct dirsrv_entry_pool *pool);
 
-/* --- batch.c: objects by the dozen ---------------------------------------------------- */
+/* --- batch.c: objects in bulk --------------------------------------------------------- */
 
-/* Objects allocated in advance. All zero but the first two. */
+/* Objects allocated in advance. The caller sets the first two members; the others start as 0. */
 struct supply {
 	struct slab_cache *cache;
-	size_t wanted; /* a guess */
+	size_t wanted; /* an estimate of how many objects are still needed */
 	unsigned count;
 	void *object[BATCH];
 };
 
-/* NULL and ENOMEM. */
+/* Take an object; NULL and ENOMEM if there is no memory. */
 void *supply_take(struct supply *supply);
 /* Free the objects that were not taken. */
 void supply_end(struct supply *supply);
@@ -183,7 +184,7 @@ void source_begin(struct source *source, struct dirsrv_entry_pool *pool, size_t 
 		  size_t values);
 void source_end(struct source *source);
 
-/* NULL and ENOMEM or EINVAL; false and the same. */
+/* On failure, these return NULL or false, and set ENOMEM or EINVAL. */
 struct dirsrv_attribute *attribute_make(struct source *source, const char *type, size_t length);
 bool attribute_append(struct source *source, struct dirsrv_attribute *attribute, const void *data,
 		      size_t length);
@@ -205,8 +206,8 @@ static inline struct dirsrv_attribute *attribute_load(struct dirsrv_attribute *c
 int entry_construct(void *object, void *arg);
 void entry_destruct(void *object, void *arg);
 
-/* Where the pointer to the attribute of that type is, or would be; for the only thread that
- * may change the entry. */
+/* The pointer that leads to the attribute of that type, or the pointer at the end of the list. Only
+ * the thread that may change the entry calls this. */
 struct dirsrv_attribute **entry_find_link(struct dirsrv_entry *entry, const char *type,
 					  size_t length);
 
@@ -218,7 +219,7 @@ static inline size_t entry_bytes(const struct dirsrv_entry *entry)
 	return __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
 }
 
-/* --- the entry cache's, for others ----------------------------------------------------------- */
+/* --- entry cache ------------------------------------------------------------------------------ */
 
 /* The bytes of an entry have changed, which may evict other entries. The caller has a
  * reference, and does not hold the entry's lock. */

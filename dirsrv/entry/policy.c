@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * S3-FIFO: three queues. A hit changes none of them.
+ * S3-FIFO: an eviction policy with three queues, none of which a hit changes.
  *
- *   small   new entries. At its end, an entry used more than once moves to main; others are
- *           evicted
- *   main    at its end, an entry with uses returns to the head with one use less; others are
- *           evicted
- *   ghosts  hashes of entries that small evicted; an entry that returns in time goes to main
+ *   small   has new entries. At its end, an entry that was used more than once moves to main;
+ *           other entries are evicted
+ *   main    At its end, an entry with uses returns to the head with one use less; other entries
+ *           are evicted
+ *   ghosts  has hashes of entries that small evicted. An entry that is added again in time goes to
+ *           main
  *
- * Victims come from small while it has a tenth of the limit or more. Time is counted in
- * entries that left small: a ghost is forgotten when as many entries have left small since
- * as the cache has. Ghosts are in a table with one slot for each hash, where a later ghost
- * overwrites an earlier one.
+ * Victims come from small while it has a tenth of the limit or more. Time is counted in entries
+ * that small evicted: a ghost expires when small has evicted as many entries since as the cache
+ * has. Ghosts are in a hash table with one ghost per slot; a later ghost overwrites an earlier
+ * one.
  *
  * CLOCK needs half of this code. Its hits, measured by ./run bench eviction, in percent of
  * the lookups, in a cache that holds 10 % of the entries:
@@ -139,15 +140,15 @@ bool policy_insert(struct policy *policy, struct dirsrv_entry *entry)
 	return returns;
 }
 
-/* The attempts left in a search for a victim. Entries that were used do not count as vain:
- * each visit takes one use back, and lookups made the uses. */
+/* The visits left in a search for a victim. A visit of an entry with uses is not in vain: it takes
+ * one use away, and a lookup has added that use. */
 struct tries {
 	uint64_t all;
-	unsigned vain;     /* entries in use that may still be visited */
-	unsigned for_main; /* when `vain` is down to this, the rest is for small */
+	unsigned vain;     /* number of entries in use that may still be visited */
+	unsigned for_main; /* when `vain` has fallen to this, only small is searched */
 };
 
-/* The end of the small queue: true: the entry is taken; false: it moved to main. */
+/* Visit an entry at the end of small. true: it is the victim; false: it moved to main. */
 static bool leave_small(struct policy *policy, struct dirsrv_entry *entry, struct tries *tries)
 {
 	bool used = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED) > 1;
@@ -161,7 +162,7 @@ static bool leave_small(struct policy *policy, struct dirsrv_entry *entry, struc
 	return true;
 }
 
-/* The same of the main queue. */
+/* Visit an entry at the end of main. true: it is the victim; false: it moved to the head. */
 static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct tries *tries)
 {
 	uint8_t uses = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED);
@@ -173,8 +174,8 @@ static bool leave_main(struct policy *policy, struct dirsrv_entry *entry, struct
 	return false;
 }
 
-/* The next victim is from small while small has its share or more, and at the end if main has
- * no victim. */
+/* Does the search visit small next? Yes while small has its share of the bytes or more, and in the
+ * last visits if main had no victim. */
 static bool evicts_from_small(const struct policy *policy, size_t limit, const struct tries *tries)
 {
 	const struct queue *small = &policy->small, *main = &policy->main;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which entry goes next: S3-FIFO over bytes. All with the pool's mutex held.
+ * The eviction policy of an entry cache: S3-FIFO, with sizes in bytes (policy.c). The callers hold
+ * the pool's mutex, except those of policy_init(), policy_free() and policy_use().
  */
 #ifndef DIRSRV_ENTRY_POLICY_H
 #define DIRSRV_ENTRY_POLICY_H
@@ -12,15 +13,15 @@
 /* The most lookups that an entry counts. */
 #define USES_MAX 3u
 
-/* The newest is behind `ends`, the oldest before it. */
+/* A circular list: the newest entry is behind `ends`, the oldest before it. */
 struct queue {
 	struct link ends;
 	uint64_t entries;
 	size_t bytes;
 };
 
-/* Hashes of entries that left the small queue recently. A slot has one hash and its time: the
- * number of entries that had left before. */
+/* Hashes of entries that the small queue evicted recently. A slot has one hash and its time, which
+ * is the number of entries that had been evicted before. */
 struct ghosts {
 	struct ghost {
 		uint32_t hash;
@@ -36,11 +37,11 @@ struct policy {
 	struct ghosts ghosts;
 };
 
-/* policy_init: with a number of slots for ghosts, a power of two; false: no memory. */
+/* policy_init: `slots` is the number of slots for ghosts, a power of two. false: no memory. */
 bool policy_init(struct policy *policy, size_t slots);
 void policy_free(struct policy *policy);
 
-/* policy_insert: a new entry; true: it was evicted recently. */
+/* policy_insert: add a new entry; true: an entry with this hash was evicted recently. */
 bool policy_insert(struct policy *policy, struct dirsrv_entry *entry);
 
 /* policy_exchange: `entry` takes the place of `old`. */
@@ -48,16 +49,16 @@ void policy_exchange(struct dirsrv_entry *old, struct dirsrv_entry *entry);
 
 void policy_remove(struct dirsrv_entry *entry);
 
-/* policy_charge: the bytes that the entry counts for now. */
+/* policy_charge: set the bytes that the cache counts for the entry. */
 void policy_charge(struct dirsrv_entry *entry, size_t bytes);
 
-/* policy_victim: remove the next victim from its queue and take away the cache's reference,
- * the only one. NULL: there is none, or `vain` candidates were in use; VAIN_ALL: no such
- * bound. */
+/* policy_victim: remove the next victim from its queue, and take away the cache's reference, which
+ * was the only one. NULL: there is no victim, or `vain` candidates were in use. VAIN_ALL: any
+ * number of candidates may be in use. */
 #define VAIN_ALL UINT_MAX
 struct dirsrv_entry *policy_victim(struct policy *policy, size_t limit, unsigned vain);
 
-/* policy_use: a reader found it. */
+/* policy_use: a reader found the entry. Any thread may call this without the lock. */
 static inline void policy_use(struct dirsrv_entry *entry)
 {
 	uint8_t uses = __atomic_load_n(&entry->uses, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pools: the caches that the objects of entries come from. */
-/* Before the other headers of liburcu, which hide the flavours' names. */
+/* Pools: the caches from which the objects of entries are allocated. */
+/* This header must come before the other headers of liburcu, which hide the flavours' names. */
 #include <urcu/urcu-memb.h>
 
 #include "internal.h"
@@ -39,7 +39,7 @@ static void list_remove(const struct dirsrv_entry_pool *pool)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* So that no lock is held in the child by a thread that does not exist there. */
+/* Take all locks, so that in the child no lock is held by a thread that does not exist there. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&pools_lock);
@@ -54,8 +54,8 @@ static void after_fork(void)
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* Registered after libslab's own handlers (<slab/rcu.h>), which run inside of these: libslab
- * holds no lock when it calls this code, and this code calls libslab with no lock held. */
+/* These hooks are registered after libslab's own (<slab/rcu.h>), so before_fork() takes its locks
+ * first. This causes no deadlock: libslab holds no lock when it calls this code. */
 static __attribute__((constructor)) void register_fork_hooks(void)
 {
 	pthread_atfork(before_fork, after_fork, after_fork);
@@ -81,7 +81,7 @@ static struct slab_cache *create_entries(struct dirsrv_entry_pool *pool, const c
 	return slab_cache_create(name, sizeof(struct dirsrv_entry), &args, 0);
 }
 
-/* Without a size: of entries. */
+/* Create one of the pool's caches; size 0: the cache of entries. */
 static struct slab_cache *create_one(struct dirsrv_entry_pool *pool, const char *prefix,
 				     const char *kind, size_t size)
 {
@@ -174,7 +174,7 @@ int dirsrv_entry_pool_destroy(struct dirsrv_entry_pool *pool)
 	caches[1] = pool->attributes;
 	caches[2] = pool->values;
 	caches[3] = pool->dns;
-	/* All or none; a cache with objects reports them. */
+	/* Destroy all caches or none. A cache that has objects reports them, and fails. */
 	for (unsigned i = 0; i < 4; i++)
 		if (objects_of(caches[i]))
 			return slab_cache_destroy(caches[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of a pool's entries: waiting for them, and trimming when they have left. */
+/* Readers of a pool's entries: waiting until they have left, and trimming memory after that. */
 #include "internal.h"
 
 #include <slab/memory.h>
@@ -43,7 +43,8 @@ void pool_wait_for_readers(struct dirsrv_entry_pool *pool, size_t most)
 		pool->rcu->barrier();
 }
 
-/* Requested again in the meantime: later retired objects are freed after this callback. */
+/* If a thread has requested another trim in the meantime, the objects that it retired are freed
+ * later, so this callback queues itself again. */
 static void trim(struct rcu_head *head)
 {
 	struct dirsrv_entry_pool *pool = caa_container_of(head, struct dirsrv_entry_pool, trim);

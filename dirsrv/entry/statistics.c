@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry cache's counters: read all at once, read by name, and attached to the pool's cache
- * of entries, where slabinfo finds them.
+ * The counters of an entry cache. A caller reads them all at once or by name; slabinfo finds them
+ * attached to the pool's cache of entries.
  *
- * Every number is a sum of words in the structures that count them; a table has their
- * offsets. The views themselves count nothing.
+ * Every number is a sum of words in the structures where the code counts. A table has the offsets
+ * of these words, and all three ways to read a number use it.
  */
 #include "entry_cache_internal.h"
 
@@ -17,8 +17,8 @@
 
 enum place {
 	IN_CACHE,
-	IN_QUEUES, /* of the cache: one word in each */
-	IN_CPUS,   /* of struct lookups: one word in each */
+	IN_QUEUES, /* one word in each of the two queues */
+	IN_CPUS,   /* one word in the struct lookups of each CPU */
 	IN_POOL,
 };
 
@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct dirsrv_entry_cache_stats) ==
 _Static_assert(NUMBERS <= SLAB_COUNTERS_MAX, "all of them can be attached");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "bytes are counted in words");
 
-/* --- where they stand ------------------------------------------------------------------- */
+/* --- the words of a number -------------------------------------------------------------- */
 
 static struct slab_counter counter_of(const struct dirsrv_entry_cache *cache,
 				      const struct number *number)
@@ -95,7 +95,7 @@ static struct slab_counter counter_of(const struct dirsrv_entry_cache *cache,
 	return counter;
 }
 
-/* With the lock, under which most words change. */
+/* The caller holds the lock, under which most words change. */
 static uint64_t sum(const struct dirsrv_entry_cache *cache, const struct number *number)
 {
 	const struct slab_counter counter = counter_of(cache, number);

@@ -85,7 +85,7 @@ struct dirsrv_entry *dirsrv_entry_cache_lookup(struct dirsrv_entry_cache *cache,
 	return entry;
 }
 
-/* With the lock, no entry in the table is without a reference. */
+/* Find an entry under the lock, where every entry in the table has a reference. */
 static struct dirsrv_entry *get_with_lock(struct dirsrv_entry_cache *cache,
 					  const struct dirsrv_dn *dn)
 {

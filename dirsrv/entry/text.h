@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes: hashes, and ASCII case, which is all that directories fold in types and DNs here. */
+/* Hashes of bytes, and folding of ASCII case. Types and DNs are compared with ASCII case folded. */
 #ifndef DIRSRV_ENTRY_TEXT_H
 #define DIRSRV_ENTRY_TEXT_H
 
@@ -24,7 +24,7 @@ static inline bool text_equal_folded(const char *a, const char *b, size_t length
 /* The golden ratio in 64 bits. */
 #define TEXT_HASH_ODD UINT64_C(0x9e3779b97f4a7c15)
 
-/* Eight bytes at a time. */
+/* A hash that reads eight bytes at a time. */
 static inline uint64_t text_hash(const char *bytes, size_t length)
 {
 	uint64_t hash = length * TEXT_HASH_ODD, word;
@@ -42,7 +42,7 @@ static inline uint64_t text_hash(const char *bytes, size_t length)
 	return hash ^ hash >> 32;
 }
 
-/* The same for all cases of a text; for short ones. */
+/* A hash that ignores ASCII case, for short texts. */
 static inline uint64_t text_hash_folded(const char *text, size_t length)
 {
 	uint64_t hash = length;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations whose objects are reused; a handle detects the reuse.
+ * Operations of a directory server. Their objects are reused, and a handle detects the reuse.
  *
- * `life` is generation << REFERENCE_BITS | references. With no reference it is the
- * generation of the next life, which no handle has yet; so a thread that compares the
- * generation and adds a reference in one exchange has the operation that it wanted.
+ * `life` is generation << REFERENCE_BITS | references. When the last reference goes, the
+ * generation is incremented, so no handle has the generation of a free object. A thread compares
+ * the generation and adds a reference in one exchange; if that succeeds, it has the operation that
+ * the handle was made for.
  *
- * A handle's generation also contains the object's slot. A thread that reads the two words of
- * a handle while the owner writes them may get the words of two different operations, and
- * all objects begin with the same generation: only the slot tells such a pair apart.
+ * A handle's generation also contains the object's slot number. A thread that reads the two words
+ * of a handle while another thread writes them may get the words of two different operations. All
+ * objects begin with the same generation, so only the slot number detects such a pair.
  */
 #include <slab/dirsrv/operation.h>
 
@@ -26,7 +27,7 @@
 #define GENERATION(life) ((life) >> REFERENCE_BITS)
 #define GENERATION_BITS (64 - REFERENCE_BITS)
 
-/* Beside the state, in `progress`. */
+/* A bit of `progress`, besides the state. */
 #define ABANDONED (UINT32_C(1) << 31)
 
 struct dirsrv_operation_pool {
@@ -34,7 +35,7 @@ struct dirsrv_operation_pool {
 	size_t room;
 };
 
-/* All members but the first three and the room are atomic. */
+/* All members except the first three and the room are accessed atomically. */
 struct dirsrv_operation {
 	uint64_t slot;
 	struct dirsrv_operation_pool *pool;
@@ -45,7 +46,7 @@ struct dirsrv_operation {
 	uint32_t message_id;
 	uint32_t tag;
 	struct slapi_pblock *pblock;
-	uint32_t progress; /* the state, and ABANDONED */
+	uint32_t progress; /* the state, with ABANDONED or not */
 	uint64_t time[DIRSRV_OPERATION_STATES];
 	_Alignas(16) char room[];
 };
@@ -143,7 +144,7 @@ struct dirsrv_operation *dirsrv_operation_new(struct dirsrv_operation_pool *pool
 	STORE(operation->time[DIRSRV_OPERATION_RECEIVED], now());
 	for (unsigned i = DIRSRV_OPERATION_RECEIVED + 1; i < DIRSRV_OPERATION_STATES; i++)
 		STORE(operation->time[i], 0);
-	/* A thread that acquires it sees all this. */
+	/* Release: a thread that acquires the operation sees these values. */
 	__atomic_fetch_add(&operation->life, 1, __ATOMIC_RELEASE);
 	return operation;
 }
@@ -175,7 +176,7 @@ void dirsrv_operation_put(struct dirsrv_operation *operation)
 		slab_free(operation->pool->cache, operation);
 }
 
-/* The generation in a handle to this life. */
+/* The generation that a handle to this life contains: with the slot number. */
 static uint64_t mark_of(const struct dirsrv_operation *operation, uint64_t life)
 {
 	return operation->slot << GENERATION_BITS | GENERATION(life);
@@ -206,7 +207,7 @@ struct dirsrv_operation *dirsrv_operation_acquire(struct dirsrv_operation_handle
 	return NULL;
 }
 
-/* --- what it holds ------------------------------------------------------------------- */
+/* --- contents ------------------------------------------------------------------------ */
 
 uint64_t dirsrv_operation_slot(const struct dirsrv_operation *operation)
 {
@@ -258,7 +259,7 @@ void dirsrv_operation_unlock(struct dirsrv_operation *operation)
 	pthread_mutex_unlock(&operation->lock);
 }
 
-/* --- how far it got ---------------------------------------------------------------------- */
+/* --- progress ---------------------------------------------------------------------------- */
 
 bool dirsrv_operation_advance(struct dirsrv_operation *operation, enum dirsrv_operation_state state)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cloning, which walks the list of all parameters: a persistent search clones its pblock
- * once, so cloning need not be fast, and does not depend on the layout.
+ * Cloning a pblock, by a walk over all parameters. A persistent search clones its pblock once, so
+ * cloning need not be fast, and the code does not depend on the layout.
  *
- * First the clone gets all values, which can fail; then the source loses those that move,
- * which cannot fail.
+ * First the values are copied to the clone, which can fail. Then the values that move are cleared
+ * in the source, which cannot fail.
  */
 #include <string.h>
 
 #include "parameter.h"
 
-/* The groups that belong to the pblock alone; the others were structs of their own that
- * original and clone shared. */
+/* 1: the group's parameters belong to one pblock alone, so they move. The other groups were
+ * separate structs, which source and clone shared. */
 enum moves {
 	PBLOCK_MOVES_top = 0,
 	PBLOCK_MOVES_callback = 0,
@@ -58,7 +58,7 @@ static bool is_zero(const char *stored, size_t size)
 	return true;
 }
 
-/* False: no memory. */
+/* Copy a value that is not the default; false: no memory. */
 static bool copy_stored(Slapi_PBlock *to, Slapi_PBlock *from, const struct pblock_parameter *what)
 {
 	size_t size = stored_size(what->kind);
@@ -88,7 +88,7 @@ Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb)
 
 	for (unsigned i = 0; complete && i < pblock_parameter_count; i++)
 		complete = copy_stored(clone, pb, &pblock_parameters[i]);
-	/* One of the two owns the value: the clone, or pb as before. */
+	/* Only one pblock may own a value: the clone, or after a failure the source. */
 	for (unsigned i = 0; clone && i < pblock_parameter_count; i++)
 		if (pblock_parameters[i].moves)
 			forget(complete ? pb : clone, &pblock_parameters[i]);

@@ -2,11 +2,11 @@
 /*
  * Parameters of a pblock, as both layouts see them.
  *
- * A layout consists of parts, structs whose members are parameters. A table with an entry
- * per number has each parameter's part and its offset there. An absent part reads as zeros,
- * so zero bytes must mean the default: a parameter stores its value or, with another default
- * than 0 (PRESET), value ^ default. value.c handles all kinds, the fast paths of a layout
- * the common ones.
+ * A layout consists of parts, which are structs whose members are parameters. A table, indexed by
+ * the parameter's number, has its part and its offset there. An absent part reads as zeros, so
+ * zero bytes must mean the default: a parameter with a default other than 0 (PRESET) is stored as
+ * value ^ default. value.c handles all kinds of parameters; the fast paths of a layout handle the
+ * common kinds.
  */
 #ifndef PBLOCK_PARAMETER_H
 #define PBLOCK_PARAMETER_H
@@ -75,28 +75,28 @@ struct pblock_parameter {
 extern const struct pblock_parameter pblock_parameters[];
 extern const unsigned pblock_parameter_count;
 
-/* pblock_value_get: slapi_pblock_get() of what is stored at `stored`. */
+/* pblock_value_get: slapi_pblock_get() of the parameter that is stored at `stored`. */
 int pblock_value_get(enum pblock_kind kind, int number, const void *stored, void *value);
 
-/* pblock_value_set: slapi_pblock_set() of what is stored at `stored`. */
+/* pblock_value_set: slapi_pblock_set() of the parameter that is stored at `stored`. */
 int pblock_value_set(enum pblock_kind kind, int number, void *stored, void *value);
 
-/* pblock_value_is_default: such a set would leave zeros in a part that is all zeros. */
+/* pblock_value_is_default: is this the default, which is stored as zeros? */
 bool pblock_value_is_default(enum pblock_kind kind, int number, const void *value);
 
 /* pblock_free_owned: free the strings that a pblock owns, and forget them. `place` is the
  * layout's pblock_stored(). */
 void pblock_free_owned(Slapi_PBlock *pb, void *(*place)(Slapi_PBlock *pb, unsigned number));
 
-/* --- what a layout offers to what both have in common --------------------------- */
+/* --- what each layout provides for the common code ------------------------------ */
 
-/* pblock_make: slapi_pblock_new() that is not recorded. */
+/* pblock_make: slapi_pblock_new() without recording. */
 Slapi_PBlock *pblock_make(void);
 
 /* pblock_stored: where a parameter is stored; NULL: its part is absent. */
 void *pblock_stored(Slapi_PBlock *pb, unsigned number);
 
-/* pblock_stored_or_new: the same, with the part made when it is absent. NULL: no memory. */
+/* pblock_stored_or_new: the same, but an absent part is created. NULL: no memory. */
 void *pblock_stored_or_new(Slapi_PBlock *pb, unsigned number);
 
 #pragma GCC visibility pop

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flat pblock, as it was before it was split: one struct of 712 bytes that a pblock
- * takes from calloc() whole, and the structs of plug-in, operation and connection that
- * were never part of it. It is the reference for the split one: the tests run both, and
- * benchmarks compare them.
+ * The flat pblock, the layout before the split: one struct of 712 bytes from calloc(), and separate
+ * structs of plug-in, operation and connection. It is the reference for the split pblock: the tests
+ * run both layouts, and benchmarks compare them.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -64,7 +63,7 @@ struct connection {
 #include "parameters.def"
 };
 
-/* With the members that no parameter leads to. */
+/* 712 bytes also include members that are no parameters. */
 struct slapi_pblock {
 	union {
 		struct flat flat;
@@ -150,7 +149,7 @@ int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 	return 0;
 }
 
-/* An uncommon kind, or an absent part. */
+/* Set a parameter of an uncommon kind, or of an absent part. */
 static int set_slow(Slapi_PBlock *pb, int number, void *value)
 {
 	enum pblock_kind kind = entries[number].kind;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Access to the split pblock: the fast paths and the slow paths.
+ * Access to the split pblock: fast and slow paths of get and set.
  *
- * A get of a pointer or an int checks the number, and loads its table entry, the part's
- * address and the value. The place of the part's address, in the pblock or in `rare`, is
- * computed without a branch: servers often look for functions that a plug-in does not have.
- * A set does the same and checks that the part exists.
+ * A get of a pointer or an int checks the number, and loads the table entry, the part's address
+ * and the value. It computes the place of the part's address, in the pblock or in `rare`, without
+ * a branch: servers often ask for functions that a plug-in does not have. A set does the same, and
+ * checks that the part exists.
  *
- * Most of the cost is the call itself, and then taken jumps; twenty instructions are cheap
- * in comparison. So all unusual cases are out of line, as tail calls: errors, other kinds,
- * recording, creating parts.
+ * Most of the cost is the call itself, then taken jumps; twenty instructions are cheap in
+ * comparison. So all unusual cases are out of line, as tail calls: errors, other kinds, recording,
+ * creating parts.
  *
- * A branch distinguishes wide and narrow values. A version without it, which stores both
- * ways and discards one, was measured and is slower by a fifth.
+ * A branch distinguishes wide and narrow values. A version without this branch, which stores both
+ * ways and discards one result, was measured and is slower by a fifth.
  */
 #include <stddef.h>
 #include <string.h>
@@ -21,15 +21,15 @@
 
 /* A parameter's place and kind. */
 struct entry {
-	uint8_t words; /* of four bytes before it in the part; of the top's values in the pblock */
+	uint8_t words; /* offset / 4 in the part; for parameters of the top, in the pblock */
 	uint8_t index; /* of the part's address */
-	int8_t rare; /* -1: that is in `rare`; 0: in the pblock */
-	uint8_t kind; /* enum pblock_kind, how wide it is, and the preset */
+	int8_t rare; /* -1: the part's address is in `rare`; 0: in the pblock */
+	uint8_t kind; /* enum pblock_kind, the width, and the preset */
 };
 
 #define WORD_SIZE 4u
 
-/* Or-ed to the kind: what fast paths copy. Other kinds have neither. */
+/* Or-ed to the kind: how many bytes the fast paths copy. Other kinds have neither. */
 #define WIDE 0x10 /* eight bytes */
 #define NARROW 0x20 /* four */
 #define IS_WIDE(kind) ((kind) == PBLOCK_POINTER || (kind) == PBLOCK_WORD)
@@ -76,7 +76,7 @@ _Static_assert(offsetof(Slapi_PBlock, part) == 0, "where index counts from");
 #include "parameters.def"
 #undef PBLOCK_PARAMETER
 
-/* Of what stands for a preset, one bit of each. */
+/* PRESET_BITS() can represent these presets only. */
 #define PBLOCK_PARAMETER(number, name, kind, group, home, preset)                                  \
 	_Static_assert((preset) >= -1 && (preset) <= 1, #name);
 #include "parameters.def"
@@ -91,7 +91,7 @@ static inline enum pblock_part number_of_part(struct entry entry)
 	return entry.index + (entry.rare ? PBLOCK_DIRECT : 0);
 }
 
-/* The part of any parameter: its own, or the absent one. */
+/* The part that a parameter is read from: its own, or the absent part. */
 static inline char *part_of(Slapi_PBlock *pb, struct entry entry)
 {
 	uintptr_t to_rare = (uintptr_t)pb->part[PBLOCK_PART_rare] - (uintptr_t)pb;
@@ -126,7 +126,7 @@ static bool is_parameter(int number)
 	return (unsigned)number < PBLOCK_NUMBERS && kind_of(entries[number]) != PBLOCK_NONE;
 }
 
-/* An int of which the preset is stored as zero. */
+/* Copy an int between a caller and a part, where the preset is stored as zero. */
 static inline void copy_narrow(void *to, const void *from, struct entry entry)
 {
 	int bits;

@@ -3,18 +3,18 @@
  * The split pblock: a top of one cache line, and parts that are created when one of their
  * parameters is set.
  *
- *	top         what every pblock needs, and where the parts are    64 bytes
- *	operation   what every operation needs, and a search           192
- *	rare        pointers to the parts of everything else            96
+ *	top         parameters of every pblock, pointers to parts       64 bytes
+ *	operation   parameters of every operation and of searches      192
+ *	rare        pointers to all other parts                         96
  *	  update, internal, request …                                    76 to 308
  *
- * The pointer of an absent part leads to a part of zeros that all pblocks share and that is
- * read-only; for values of the top there is a pointer to the top itself. So a get has no
- * branch, whether or not anything was set: it loads the table, a pointer (in the top, or in
- * `rare`, whose address is loaded first) and the value.
+ * The pointer of an absent part leads to a read-only part of zeros that all pblocks share. For
+ * parameters in the top, there is a pointer to the top itself. So a get needs no branch, whether or
+ * not the part exists: it loads the table entry, the part's pointer (from the top, or from `rare`,
+ * whose address it loads first) and the value.
  *
- * Objects of all these caches have a constructor: all values are zero, and all pointers lead
- * to the absent part. They are freed in that state, so allocation initializes nothing, and
+ * The caches of all these objects have a constructor: all values are zero, and all pointers lead to
+ * the absent part. Objects are freed in that state, so an allocation initializes nothing, and
  * unused members are never cleared.
  */
 #ifndef PBLOCK_V3_H
@@ -61,9 +61,9 @@ struct pblock_rare {
 };
 
 struct slapi_pblock {
-	void *part[PBLOCK_DIRECT]; /* the first one is this pblock */
+	void *part[PBLOCK_DIRECT]; /* the first one points to this pblock */
 	struct pblock_top top;
-	uint32_t present; /* bit p: it has part p, apart from the top */
+	uint32_t present; /* bit p: part p exists; the top has no bit */
 };
 
 _Static_assert(sizeof(struct slapi_pblock) == 64, "the top is one cache line");
@@ -84,8 +84,8 @@ union pblock_absent {
 
 extern const union pblock_absent pblock_absent;
 
-/* pblock_part_add: add an absent part to pb, and `rare` if that has the part's pointer; NULL:
- * no memory, and nothing has changed. */
+/* pblock_part_add: add an absent part to pb, and `rare` if the part's pointer is there. NULL: no
+ * memory; pb reads as before. */
 void *pblock_part_add(Slapi_PBlock *pb, enum pblock_part part);
 
 #pragma GCC visibility pop

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of the split pblock. */
+/* Creating, clearing and destroying the split pblock. */
 #include <string.h>
 
 #include "v3_part.h"
 
-/* Parts in which there may be strings that the pblock owns. */
+/* The parts that may contain strings that the pblock owns. */
 enum {
 	OWNING_PARTS = 0
 #define PBLOCK_PART(name)
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void remove_parts(Slapi_PBlock *pb)
 	pb->present = 0;
 }
 
-/* As it was constructed. */
+/* Return the pblock to its constructed state. */
 static inline void clear(Slapi_PBlock *pb)
 {
 	if (pb->present)

@@ -80,14 +80,13 @@ __attribute__((constructor)) static void make_caches(void)
 		make_cache(part);
 }
 
-/* With errno ENOMEM also where a cache could not be made. */
 void *pblock_no_cache(void)
 {
 	errno = ENOMEM;
 	return NULL;
 }
 
-/* Where the pointer to a part is. */
+/* The place of the pointer to a part: in the pblock, or in `rare`. */
 static void **place_of(Slapi_PBlock *pb, enum pblock_part part)
 {
 	struct pblock_rare *rare = pb->part[PBLOCK_PART_rare];
@@ -104,7 +103,7 @@ void *pblock_part_add(Slapi_PBlock *pb, enum pblock_part part)
 	void *new = pblock_part_alloc(part);
 
 	if (!new)
-		return NULL; /* a `rare` without parts reads like none */
+		return NULL; /* a new `rare` may stay: its pointers lead to the absent part */
 	*place_of(pb, part) = new;
 	pb->present |= 1u << part;
 	return new;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the split pblock: made, given to a pblock, and taken from it. */
+/* The parts of the split pblock: their caches, and adding and removing parts. */
 #ifndef PBLOCK_V3_PART_H
 #define PBLOCK_V3_PART_H
 
@@ -18,18 +18,18 @@ struct pblock_part_type {
 #pragma GCC visibility push(hidden)
 
 extern const struct pblock_part_type pblock_part_types[PBLOCK_PARTS];
-/* NULL: it could not be made. */
+/* NULL: the cache could not be created. */
 extern struct slab_cache *pblock_caches[PBLOCK_PARTS];
 
-/* NULL, with errno ENOMEM: there is no cache. */
+/* There is no cache: set ENOMEM and return NULL. */
 void *pblock_no_cache(void);
 
-/* Take a part from pb, which has it. */
+/* Remove a part that pb has, and free it. */
 void pblock_part_remove(Slapi_PBlock *pb, enum pblock_part part);
 
 #pragma GCC visibility pop
 
-/* An object as it was constructed; NULL: no memory. */
+/* Allocate a part in its constructed state; NULL: no memory. */
 static inline void *pblock_part_alloc(enum pblock_part part)
 {
 	struct slab_cache *cache = pblock_caches[part];
@@ -37,9 +37,8 @@ static inline void *pblock_part_alloc(enum pblock_part part)
 	return PBLOCK_LIKELY(cache) ? slab_alloc(cache) : pblock_no_cache();
 }
 
-/* Clear the part that most pblocks with parts have, often as the only one. One cache line at
- * a time: the compiler emits stores for a line, but a slower string instruction for the
- * whole. */
+/* Remove the part `operation`, often the only part of a pblock. It is cleared one cache line at a
+ * time: for a line the compiler emits stores, for the whole part a slower string instruction. */
 static inline void pblock_part_remove_operation(Slapi_PBlock *pb)
 {
 	char *old = pb->part[PBLOCK_PART_operation];

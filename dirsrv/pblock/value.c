@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of all kinds, at their stored address, for any layout.
+ * Reading and writing values of all kinds at the address where a layout stores them.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int preset_of(int parameter)
 	return 0;
 }
 
-/* A copy that slapi_ch_free() frees; NULL: no memory, errno ENOMEM. */
+/* A copy that slapi_ch_free() can free; NULL and ENOMEM if there is no memory. */
 static char *copy_of(const char *string)
 {
 	size_t size = strlen(string) + 1;

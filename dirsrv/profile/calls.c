@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The trace of calls: recording them in slots, and writing them as text. The trace has numbers for
+ * pblocks; a tree leads from a pblock's address to its number.
+ */
 #include "calls.h"
 #include "file.h"
 #include "switch.h"
@@ -37,7 +41,7 @@ static struct lock {
 	_Alignas(64) pthread_mutex_t lock;
 } locks[LOCKS];
 static struct call *calls;
-static _Alignas(64) uint64_t made; /* atomic; may be more than there is room for */
+static _Alignas(64) uint64_t made; /* atomic: the number of calls, also of those without a slot */
 
 /* Recording */
 
@@ -105,7 +109,7 @@ static int compare_names(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* NULL: it began before the trace. */
+/* The name of a pblock; NULL: the pblock began before the trace. */
 static struct name *find_name(struct writer *writer, uintptr_t pblock)
 {
 	struct name wanted = {.pblock = pblock};
@@ -158,12 +162,13 @@ static void print_end(struct writer *writer, struct name *name)
 	take_name(writer, name);
 }
 
-/* A pblock that begins, as a clone of `from` or new (NULL). False: no memory. */
+/* Write the beginning of a pblock, as a clone of `from`, or as new if that is NULL. false: no
+ * memory. */
 static bool print_begin(struct writer *writer, uintptr_t pblock, const struct name *from)
 {
 	struct name *name = find_name(writer, pblock);
 
-	if (name) /* its end found no slot, or was not reported */
+	if (name) /* the end of the pblock before at this address was not recorded */
 		print_end(writer, name);
 	name = give_name(writer, pblock);
 	if (!name)

@@ -46,7 +46,7 @@ static int write_to(int fd, int (*print)(FILE *out, const void *arg), const void
 	return finish(out, print(out, arg));
 }
 
-/* The name contains this process's id, so an existing file is a leftover. */
+/* The temporary name contains this process's pid, so an existing file is a leftover. */
 int file_write(const char *name, int (*print)(FILE *out, const void *arg), const void *arg)
 {
 	char beside[PATH_MAX + 16];

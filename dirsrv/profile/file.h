@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a recording: they appear only when complete, and do not depend on the working
- * directory at that time. */
+/*
+ * The files of a recording. A file appears under its name only when it is complete, and a relative
+ * name is resolved when recording starts, not when the file is written.
+ */
 #ifndef PBLOCK_FILE_H
 #define PBLOCK_FILE_H
 

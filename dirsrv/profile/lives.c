@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Lives of pblocks, and kinds of ended lives: lives.h describes them. Both come from caches with a
+ * limit; what finds no memory is only counted.
+ */
 #include "lives.h"
 #include "switch.h"
 
@@ -21,7 +25,7 @@ static struct shard living[SHARDS], ended[SHARDS];
 static struct slab_cache *life_cache, *uses_cache;
 static uint64_t dropped_pblocks, dropped_accesses; /* atomic */
 
-/* This thread holds locks of ours. */
+/* This thread is in the recorder and may hold its locks. */
 static __thread bool inside;
 
 /* Memory */
@@ -72,7 +76,7 @@ static void count(uint64_t *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Under a lock; what the start has made is then visible. */
+/* Read under a lock. Acquire: a thread that sees the bit also sees the caches. */
 static bool is_recording(void)
 {
 	return __atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE) & RECORD_LIVES;
@@ -205,7 +209,7 @@ static bool is_alike(const struct life *one, const struct life *other)
 	return true;
 }
 
-/* Add `life`, of the same kind. */
+/* Add a life to a sum of the same kind. */
 static void add_up(struct life *sum, const struct life *life)
 {
 	for (const struct uses *uses = life->uses; uses; uses = uses->next) {
@@ -235,7 +239,8 @@ static void end_locked(struct shard *shard, struct life *life)
 	}
 }
 
-/* Remove a life, if there is one, from the table of the living. */
+/* End the life at this address, if there is one: move it from the table of the living to its
+ * kind. */
 static void finish_locked(struct shard *shard, uint64_t key)
 {
 	struct life **at = find_living(shard, key), *life = *at;
@@ -264,7 +269,8 @@ void lives_begin(const void *pblock)
 		return;
 	}
 	pthread_mutex_lock(&shard->lock);
-	/* The pblock ended in a callback of libslab, where its end could not be recorded. */
+	/* End an earlier life at this address: its end was in a reclaim callback, and could not be
+	 * recorded there. */
 	finish_locked(shard, key);
 	if (is_recording())
 		add_living(shard, key, true);

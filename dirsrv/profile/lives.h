@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The recorded data: lives of pblocks, and kinds of ended lives.
+ * The data of a profile: lives of pblocks, and kinds of ended lives.
  *
- * A life is the use of one pblock from its beginning (new, clone or init) to its end: the
- * parameters, and how often each was read and set. An ended life is added to its kind: the
- * lives that read and set the same parameters, however often. So memory grows with the ways
- * in which a program uses pblocks, not with time. A life whose beginning was not recorded is
- * kept in a separate kind.
+ * A life is the use of one pblock from its beginning (new, clone or init) to its end: its
+ * parameters, and how often each was read and set. When a life ends, it is added to its kind. A
+ * kind is the sum of all lives that read and set the same parameters, however often. So memory
+ * grows with the number of ways in which a program uses pblocks, not with time. Lives whose
+ * beginning was not recorded have kinds of their own.
  *
  * Lives are in a table by the pblock's address, kinds in a table by a hash of the parameters.
- * Each table is divided into shards with a lock each: threads use different pblocks, so they
+ * Each table is divided into shards with a lock each. Threads use different pblocks, so they
  * rarely contend.
  *
- * Lock order: a shard of the living, a shard of the ended. Both are held over calls of
- * libslab, whose reclaim callbacks may call the recorder again: a thread-local variable
- * detects that, and such a call is not recorded. A pblock that ends there counts as ended when
- * another one begins at its address, or with the recording.
+ * Lock order: a shard of the living, then a shard of the ended. A thread holds both while it calls
+ * libslab, whose reclaim callbacks may call the recorder again. A thread-local variable detects
+ * that, and such a call is not recorded. A pblock that ends in such a callback counts as ended
+ * when another one begins at its address, or when recording ends.
  */
 #ifndef PBLOCK_LIVES_H
 #define PBLOCK_LIVES_H
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define USES 10  /* in a piece of memory of 256 bytes */
+#define USES 10  /* so that struct uses has 256 bytes */
 
 /* One parameter of a life, or of all lives of a kind. */
 struct use {
@@ -41,9 +41,9 @@ struct uses {
 struct life {
 	struct life *next; /* of its bucket */
 	uint64_t key;
-	uint64_t pblocks; /* how many lives these are */
+	uint64_t pblocks; /* of a kind: the number of lives; of a life: 1 */
 	struct uses *uses;
-	bool whole; /* it was seen from the beginning */
+	bool whole; /* its beginning was recorded */
 };
 
 struct lives_counts {
@@ -51,29 +51,31 @@ struct lives_counts {
 	uint64_t dropped_pblocks, dropped_accesses;
 };
 
-/* lives_prepare: the locks; once, before anything else. */
+/* lives_prepare: initialize the locks. Called once, before all other functions. */
 void lives_prepare(void);
 
-/* lives_open, lives_close: the caches. False without memory. */
+/* lives_open, lives_close: create and destroy the caches. false: no memory. */
 bool lives_open(void);
 void lives_close(void);
 
-/* The three events. They do nothing unless pblock_recording is set, read under the lock. */
+/* Record the beginning of a life, an access, and the end. Nothing begins and no access is recorded
+ * unless pblock_recording has RECORD_LIVES, which is read under the lock. */
 void lives_begin(const void *pblock);
 void lives_access(const void *pblock, uint32_t parameter, bool set);
 void lives_finish(const void *pblock);
 
-/* All locks, for fork and for the end of recording; the functions below need them. */
+/* Take and release all locks, for fork and for the end of recording. The caller of the functions
+ * below holds them. */
 void lives_lock(void);
 void lives_unlock(void);
 
 /* lives_finish_all: end all lives. Returns the totals. */
 struct lives_counts lives_finish_all(void);
 
-/* lives_each: every kind of life that ended, in no order. */
+/* lives_each: visit every kind of ended lives, in no order. */
 void lives_each(void (*visit)(const struct life *life, void *arg), void *arg);
 
-/* lives_forget: all of it. */
+/* lives_forget: drop all lives and kinds. */
 void lives_forget(void);
 
 #endif /* PBLOCK_LIVES_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the profile (docs/schema/pblock.schema.json). The same lives give the same bytes,
- * in whatever order they ended: the most frequent kinds come first, and parameters are
- * ordered by number.
+ * Writing the profile as JSON (docs/schema/pblock.schema.json). The same lives give the same file,
+ * in whatever order they ended: the most frequent kinds come first, and parameters are ordered by
+ * number.
  */
 #include "profile_write.h"
 #include "file.h"

@@ -5,8 +5,8 @@
 #include "lives.h"
 
 /*
- * profile_write: write the lives that lives_each() visits as JSON to this file; the caller
- * holds lives_lock(). The file appears when it is complete. Returns 0 or -errno.
+ * profile_write: write the kinds that lives_each() visits as JSON to this file. The caller holds
+ * the locks of lives_lock(). The file appears when it is complete. Returns 0 or -errno.
  */
 int profile_write(const char *file, const struct lives_counts *counts);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recording the use of pblocks: start, stop, and fork. There are two recorders, started and
- * stopped independently: of lives, for a profile (lives.h, profile_write.c), and of calls,
- * for a trace (calls.h).
+ * Recording the use of pblocks: start, stop, and fork. There are two recorders, which start and
+ * stop independently: one records lives, for a profile (lives.h, profile_write.c), the other
+ * records calls, for a trace (calls.h).
  *
- * A pblock's functions read pblock_recording without a lock, so that they cost one load when
- * nothing is recorded. A thread that has seen it set reads it again under a lock of the
- * recorder; recording ends by clearing it and then taking all the locks.
+ * Pblock functions read pblock_recording without a lock, so they cost one load while nothing is
+ * recorded. A thread that finds it set reads it again under a lock of the recorder. Recording ends
+ * when a thread has cleared it and then taken all the locks.
  *
- * A forked child starts with nothing recorded, and writes to FILE.PID: servers fork to
- * go into the background, and the two ends of the fork must not write the same file.
+ * The child of a fork drops the recorded data, and writes to FILE.PID: servers fork to go into the
+ * background, and parent and child must not write to the same file.
  *
- * Lock order: `control`, then those of lives.h, then those of calls.h.
+ * Lock order: `control`, then the locks of lives.h, then those of calls.h.
  */
 #include "record.h"
 #include "calls.h"
@@ -34,8 +34,8 @@ struct recorder {
 	void (*close)(void);
 	void (*lock)(void);
 	void (*unlock)(void);
-	int (*write)(const char *file); /* with the lock */
-	void (*forget)(void);  /* likewise */
+	int (*write)(const char *file); /* the caller holds the locks */
+	void (*forget)(void);  /* the caller holds the locks */
 	char file[PATH_MAX];
 	bool is_open; /* between start and stop */
 };
@@ -220,7 +220,8 @@ static int stop_locked(struct recorder *recorder)
 	return error;
 }
 
-/* A thread cancelled in one of the functions that write files would leave the locks held. */
+/* Cancellation is disabled: a thread that was cancelled while it writes a file would leave the
+ * locks locked. */
 static int stop(struct recorder *recorder)
 {
 	int error = -EINVAL, cancel;

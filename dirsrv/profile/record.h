@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hook by which pblocks report their use (record.c has the theory).
- *
- * A pblock's function that finds pblock_recording set calls the one below that fits.
- * All of them do nothing when recording has ended meanwhile, never fail, and leave
- * errno alone.
+ * The functions that pblock functions call while pblock_recording is set; record.c describes
+ * recording. They do nothing if recording has ended in the meantime, never fail, and keep errno.
  *
  *	slapi_pblock_new                       pblock_record_new()
- *	slapi_pblock_clone                     pblock_record_clone(), when it has succeeded
+ *	slapi_pblock_clone                     pblock_record_clone(), after success
  *	slapi_pblock_init                      pblock_record_init()
- *	slapi_pblock_get, _set                 pblock_record_access(), of known parameters
- *	slapi_pblock_destroy                   pblock_record_end(), before the memory goes
+ *	slapi_pblock_get, _set                 pblock_record_access(), for known parameters
+ *	slapi_pblock_destroy                   pblock_record_end(), before the memory is freed
  */
 #ifndef PBLOCK_RECORD_H
 #define PBLOCK_RECORD_H

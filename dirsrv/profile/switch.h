@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is recorded: read by pblocks and recorders, switched by record.c under its lock. */
+/* What is recorded at present. Pblock functions and recorders read it; record.c changes it under
+ * its lock. */
 #ifndef PBLOCK_SWITCH_H
 #define PBLOCK_SWITCH_H
 
@@ -10,17 +11,17 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What is recorded, 0: nothing. Loaded relaxed; switch.c alone writes it. */
+/* The recorders that are on, as RECORD_… bits; 0: none. Only switch.c writes it. */
 extern uint32_t pblock_recording;
 
-/* Accesses to parameters with smaller numbers need not read pblock_recording:
- * SLAB_PBLOCK_NUMBERS, or 0 while something is recorded. An access has to check its number
- * anyway, and compares it with this. Loaded and written like pblock_recording. */
+/* SLAB_PBLOCK_NUMBERS, or 0 while something is recorded. An access has to check that its number is
+ * in range. It compares the number with this variable, and so need not read pblock_recording. Only
+ * switch.c writes it. */
 extern uint32_t pblock_quick_numbers;
 
 #pragma GCC visibility pop
 
-/* One of the recorders, by its bit. */
+/* Switch a recorder on or off, by its bit. */
 void recording_begin(uint32_t bit);
 void recording_end(uint32_t bit);
 

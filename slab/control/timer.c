@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the control server, and its timer. The timer's period is the shortest that clients,
- * decay, memory pressure, counting and sampling need. If none of them needs ticks, the timer is off.
+ * The state of the control server, and its timer. The period of the timer is the shortest one that
+ * clients, decay, memory pressure, counting and sampling need. If none of them needs ticks, the
+ * timer is off.
  */
 #include "base/clock.h"
 #include "control/clients.h"
