@@ -34,15 +34,15 @@ static struct list list_read(const struct cpu_slab *slab)
 {
 	struct list list;
 
-	list.tid = __atomic_load_n(&slab->tid, __ATOMIC_ACQUIRE);
-	list.word = __atomic_load_n(&slab->local, __ATOMIC_ACQUIRE);
+	list.tid = __atomic_load_n(&cpu_slab_freelist(slab)->tid, __ATOMIC_ACQUIRE);
+	list.word = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_ACQUIRE);
 	return list;
 }
 
 static bool list_exchange(struct cpu_slab *slab, struct list old, uint64_t word)
 {
 	cpu_inject(2);
-	return cas16(&slab->local, old.word, old.tid, word, old.tid + 1);
+	return cas16(&cpu_slab_freelist(slab)->local, old.word, old.tid, word, old.tid + 1);
 }
 
 /* The link of the first object. The count also ends the list, because an object that was freed

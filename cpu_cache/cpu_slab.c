@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+_Static_assert(offsetof(struct cpu_freelist, bottom) + 2 == CPU_SLAB_STACK - CPU_SLAB_FREELIST,
+	       "the bottom stands below the stack");
+
 static bool links;
 
 void cpu_slab_set_layout(bool has_links)
@@ -18,7 +21,7 @@ void cpu_slab_set_layout(bool has_links)
 
 static uint64_t local(const struct cpu_slab *slab)
 {
-	return __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	return __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 }
 
 static void set_local(struct cpu_slab *slab, uint32_t low)
@@ -26,20 +29,21 @@ static void set_local(struct cpu_slab *slab, uint32_t low)
 	uint64_t word = low;
 
 	if (links) { /* a new transaction: pending exchanges fail */
-		__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&cpu_slab_freelist(slab)->tid, cpu_slab_freelist(slab)->tid + 1,
+				 __ATOMIC_RELEASE);
 		word |= (uint64_t)CPU_NONE << 32;
 	}
-	__atomic_store_n(&slab->local, word, __ATOMIC_RELEASE);
+	__atomic_store_n(&cpu_slab_freelist(slab)->local, word, __ATOMIC_RELEASE);
 }
 
 void cpu_slab_init(struct cpu_slab *slab, char *base, size_t size, unsigned room, const void *user)
 {
-	slab->base = base;
+	slab->base = cpu_slab_freelist(slab)->base = base;
 	slab->size8 = (uint32_t)(size / 8);
 	slab->reciprocal = ((UINT64_C(1) << 32) + slab->size8 - 1) / slab->size8;
 	slab->next = 0;
 	slab->room = room;
-	cpu_slab_stack(slab)[-1] = CPU_STACK_BOTTOM;
+	cpu_slab_freelist(slab)->bottom = CPU_STACK_BOTTOM;
 	__atomic_store_n(&slab->owner, CPU_NONE, __ATOMIC_RELAXED);
 	set_local(slab, 0);
 	__atomic_store_n(&slab->user, user, __ATOMIC_RELEASE);
@@ -139,14 +143,15 @@ void cpu_slab_set_owner(struct cpu_slab *slab, uint32_t cpu)
 		__atomic_store_n(&slab->owner, cpu, __ATOMIC_RELEASE);
 		return;
 	}
-	__atomic_store_n(&slab->tid, slab->tid + 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&slab->local, (uint32_t)local(slab) | (uint64_t)cpu << 32,
+	__atomic_store_n(&cpu_slab_freelist(slab)->tid, cpu_slab_freelist(slab)->tid + 1,
 			 __ATOMIC_RELEASE);
+	__atomic_store_n(&cpu_slab_freelist(slab)->local,
+			 (uint32_t)local(slab) | (uint64_t)cpu << 32, __ATOMIC_RELEASE);
 }
 
 uint32_t cpu_slab_owner(const struct cpu_slab *slab)
 {
 	if (!links)
 		return (uint32_t)__atomic_load_n(&slab->owner, __ATOMIC_ACQUIRE);
-	return (uint32_t)(__atomic_load_n(&slab->local, __ATOMIC_ACQUIRE) >> 32);
+	return (uint32_t)(__atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_ACQUIRE) >> 32);
 }

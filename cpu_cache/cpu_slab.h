@@ -17,9 +17,27 @@
 #define CPU_WORD_COUNT_SHIFT 48
 #define CPU_WORD_POINTER ((UINT64_C(1) << CPU_WORD_COUNT_SHIFT) - 1)
 
-/* The cache line of a slab that belongs to its owner. The stack follows 192 bytes after its
- * start, with a 16-bit entry per object. The layer above has the 126 bytes between. */
+/*
+ * What CPUs read to free an object: a cache line that rarely changes. The freelist, which the owner
+ * writes with each allocation and free, follows 192 bytes after the start, so that a free on
+ * another CPU does not take its line away from the owner. The layer above has the 128 bytes
+ * between.
+ */
 struct cpu_slab {
+	char *base;          /* the first object */
+	const void *user;    /* the slab's user, which frees compare */
+	uint64_t owner;      /* rseq, mutex: the owner CPU, or CPU_NONE */
+	uint64_t reciprocal; /* ceil(2^32 / size8): offset to index by multiplication */
+	uint64_t next;       /* list word: the rest of the list that starts here */
+	uint32_t size8;      /* bytes from object to object, divided by 8 */
+	uint32_t room;       /* most objects that the freelist holds: those initialized */
+} __attribute__((aligned(CPU_CACHELINE)));
+
+#define CPU_SLAB_FREELIST 192
+
+/* The head of the freelist. The stack, with a 16-bit entry per object, begins in the same cache
+ * line: work on a slab with few free objects takes no other. */
+struct cpu_freelist {
 	/*
 	 * rseq, mutex: height of the stack.
 	 *
@@ -28,19 +46,19 @@ struct cpu_slab {
 	 */
 	uint64_t local;
 	uint64_t tid; /* cmpxchg16b: grows with each exchange of {local, tid} */
-	char *base;         /* the first object */
-	const void *user;   /* the slab's user, which frees compare */
-	uint64_t next;      /* list word: the rest of the list that starts here */
-	uint64_t reciprocal; /* ceil(2^32 / size8): offset to index by multiplication */
-	uint64_t owner;     /* rseq, mutex: the owner CPU, or CPU_NONE */
-	uint32_t size8;     /* bytes from object to object, divided by 8 */
-	uint32_t room; /* most objects that the freelist holds: those initialized */
-} __attribute__((aligned(CPU_CACHELINE)));
+	char *base; /* the slab's, for allocations: they read no other line */
+	uint16_t bottom; /* CPU_STACK_BOTTOM */
+};
 
-#define CPU_SLAB_STACK 192
+#define CPU_SLAB_STACK (CPU_SLAB_FREELIST + 26)
 /* The 16 bits below the stack, so that a free can compare its top even if the stack is empty.
  * The value is no offset: no slab of 8-byte objects is so large. */
 #define CPU_STACK_BOTTOM 0xffff
+
+static inline struct cpu_freelist *cpu_slab_freelist(const struct cpu_slab *slab)
+{
+	return (struct cpu_freelist *)((char *)slab + CPU_SLAB_FREELIST);
+}
 
 static inline uint16_t *cpu_slab_stack(struct cpu_slab *slab)
 {

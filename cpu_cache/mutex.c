@@ -11,12 +11,12 @@
 
 static uint32_t height(const struct cpu_slab *slab)
 {
-	return (uint32_t)__atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	return (uint32_t)__atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 }
 
 static void set_height(struct cpu_slab *slab, uint32_t to)
 {
-	__atomic_store_n(&slab->local, to, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpu_slab_freelist(slab)->local, to, __ATOMIC_RELAXED);
 }
 
 static void clear_owner(struct cpu_slab *slab)

@@ -153,7 +153,7 @@ static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu
 	struct rseq_op op = op_on(slot, cpu, &scratch, &zero);
 
 	op_check(&op, 0, &slab->owner, (uint32_t)cpu); /* also while the slot is closed */
-	op_check(&op, 1, &slab->local, height);
+	op_check(&op, 1, &cpu_slab_freelist(slab)->local, height);
 	op.from = cpu_slab_stack(slab) + (ptrdiff_t)height - 1;
 	op.to = ret_top;
 	op.count = 1;
@@ -165,7 +165,7 @@ static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu
 static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				  uint16_t offset8)
 {
-	uint64_t height = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	uint64_t height = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 	uint16_t top;
 
 	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ==
@@ -198,7 +198,7 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 	if (!slab || !n)
 		return 0;
 
-	uint64_t local = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	uint64_t local = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 	unsigned height = (unsigned)local;
 	unsigned take = n < CPU_BATCH_MAX ? (unsigned)n : CPU_BATCH_MAX;
 
@@ -208,10 +208,10 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 		return 0;
 
 	uint64_t value = local - take;
-	struct rseq_op op = op_on(slot, cpu, &slab->local, &value);
+	struct rseq_op op = op_on(slot, cpu, &cpu_slab_freelist(slab)->local, &value);
 
 	op_check(&op, 0, (const uint64_t *)&slot->current, (uintptr_t)slab);
-	op_check(&op, 1, &slab->local, local);
+	op_check(&op, 1, &cpu_slab_freelist(slab)->local, local);
 	op.from = cpu_slab_stack(slab) + height - take;
 	op.to = offset8;
 	op.count = take;
@@ -225,16 +225,17 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 static enum cpu_result engine_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
 					const uint16_t *offset8)
 {
-	uint64_t local = __atomic_load_n(&slab->local, __ATOMIC_RELAXED);
+	uint64_t local = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 	uint64_t value = local + n;
-	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &slab->local, &value);
+	struct rseq_op op =
+		op_on(cpu_slot(slots, cpu), cpu, &cpu_slab_freelist(slab)->local, &value);
 
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;
 	if (value > cpu_slab_room(slab))
 		return CPU_FULL;
 	op_check(&op, 0, &slab->owner, (uint32_t)cpu);
-	op_check(&op, 1, &slab->local, local);
+	op_check(&op, 1, &cpu_slab_freelist(slab)->local, local);
 	op.from = offset8;
 	op.to = cpu_slab_stack(slab) + local;
 	op.count = n;
@@ -259,7 +260,7 @@ static enum cpu_result engine_retire(char *slots, int cpu, struct cpu_slab *slab
 	struct rseq_op op = op_on(slot, cpu, (uint64_t *)&slot->current, &zero);
 
 	op_check(&op, 1, (const uint64_t *)&slot->current, (uintptr_t)slab);
-	op_check(&op, 2, &slab->local, 0);
+	op_check(&op, 2, &cpu_slab_freelist(slab)->local, 0);
 	return commit(&op);
 }
 
@@ -270,7 +271,7 @@ static enum cpu_result engine_disown(char *slots, int cpu, struct cpu_slab *slab
 
 	op_check(&op, 1, &slab->owner, (uint32_t)cpu);
 	if (exhausted)
-		op_check(&op, 2, &slab->local, 0);
+		op_check(&op, 2, &cpu_slab_freelist(slab)->local, 0);
 	return commit(&op);
 }
 

@@ -41,12 +41,12 @@ struct descriptors {
 
 static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
 {
-	return in->links ? (unsigned)(slab->cpu.local >> 16 & 0xffff) : (uint32_t)slab->cpu.local;
+	return in->links ? (unsigned)(slab->freelist.local >> 16 & 0xffff) : (uint32_t)slab->freelist.local;
 }
 
 static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
 {
-	return in->links ? (uint32_t)(slab->cpu.local >> 32) : (uint32_t)slab->cpu.owner;
+	return in->links ? (uint32_t)(slab->freelist.local >> 32) : (uint32_t)slab->cpu.owner;
 }
 
 /* The number of objects in use, from copies; for tagged slabs as debug_used(). */

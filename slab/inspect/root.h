@@ -69,7 +69,7 @@ extern struct slab_root slab_root;
 		DEPOT_CHUNK_SHIFT,                                                                 \
 		DEPOT_COUNT_BITS,                                                                  \
 		sizeof(struct slab),                                                               \
-		FIELD(struct slab, cpu.local),                                                     \
+		FIELD(struct slab, freelist.local),                                                \
 		FIELD(struct slab, cpu.base),                                                      \
 		FIELD(struct slab, cpu.user),                                                      \
 		FIELD(struct slab, cpu.owner),                                                     \

@@ -121,7 +121,7 @@ bool geometry_is_debug(const struct geometry *geometry)
 
 static unsigned stride_of(unsigned room)
 {
-	return (unsigned)round_up(sizeof(struct slab) + room * sizeof(uint16_t), CPU_CACHELINE);
+	return (unsigned)round_up(CPU_SLAB_STACK + room * sizeof(uint16_t), CPU_CACHELINE);
 }
 
 /* Offset of the links, which follow the descriptors of n slabs. */

@@ -67,10 +67,10 @@ struct slab {
 	uint16_t initialized;          /* see slab_initialized() */
 	uint8_t node;
 	uint8_t listed;  /* on the node's partial list: under node->lock */
-	uint16_t bottom; /* bottom of the stack, which follows: CPU_STACK_BOTTOM */
+	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
 };
 
-static_assert(sizeof(struct slab) == CPU_SLAB_STACK, "the stack stands behind the descriptor");
+static_assert(offsetof(struct slab, freelist) == CPU_SLAB_FREELIST, "where cpu_cache has it");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
 #define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))

@@ -20,7 +20,7 @@ SEGMENT_SIZE = 1 << SEGMENT_SHIFT
 SEGMENT_HEAD_OFFSET = 65536
 SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 256
 SEGMENT_UNIT_SHIFT = 16
-SLAB_STACK = 192
+SLAB_STACK = 218
 CPU_AREA_SHIFT = 17
 CPU_NONE = 0x80000000
 REMOTE_OWNED = 1 << 32
@@ -137,7 +137,7 @@ def has_links():
 
 def owner_freelist(slab):
     """Indices of the free objects on the owner's side."""
-    word, stack = int(slab["cpu"]["local"]), int(slab) + SLAB_STACK
+    word, stack = int(slab["freelist"]["local"]), int(slab) + SLAB_STACK
     size8 = int(slab["cpu"]["size8"])
     if not has_links():
         height = word & 0xFFFFFFFF
@@ -212,7 +212,7 @@ def slab_state(slab):
         return f"debug flags {debug_flags}{out_of_use}"
     owner = int(slab["cpu"]["owner"]) & 0xFFFFFFFF
     if has_links():
-        owner = int(slab["cpu"]["local"]) >> 32
+        owner = int(slab["freelist"]["local"]) >> 32
     if owner != CPU_NONE:
         return f"owned by CPU {owner}"
     if int(slab["listed"]):

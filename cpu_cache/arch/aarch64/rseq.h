@@ -45,14 +45,14 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"ldr %[obj], [x16]\n\t"               /* last_freed */
 		"mov x14, #0\n\t"
 		"cbnz %[obj], 5f\n\t"
-		"ldr x14, [x17]\n\t"                  /* height */
+		"ldr x14, [x17, %[local]]\n\t"        /* height */
 		INJECT_ASM(1)
 		"cbz x14, 4f\n\t"
-		"mov x16, x17\n\t"
+		"add x16, x17, %[local]\n\t"
 		"sub x14, x14, #1\n\t"
-		"add x15, x17, #192\n\t"
+		"add x15, x17, %[stack]\n\t"
 		"ldrh w15, [x15, x14, lsl #1]\n\t"
-		"ldr %[obj], [x17, #16]\n\t"          /* base */
+		"ldr %[obj], [x17, %[base]]\n\t"
 		"add %[obj], %[obj], x15, lsl #3\n\t"
 		"5: str x14, [x16]\n\t"
 		"2: b 9f\n\t"
@@ -60,7 +60,10 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"4: mov %[obj], #0\n\t"
 		"9:\n\t"
 		: [obj] "=&r"(obj)
-		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq))
+		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER);
 	/* clang-format on */
 	*ret_obj = obj;
@@ -100,29 +103,35 @@ full:
 		"ldr x15, [x15]\n\t"                  /* last_freed */
 		"cmp x15, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
-		"add x17, %[slab], #48\n\t"
-		"ldar w17, [x17]\n\t"                /* owner */
+		"add x17, %[slab], %[owner]\n\t"
+		"ldar w17, [x17]\n\t"
 		"cmp w16, w17\n\t"
 		"b.ne %l[miss]\n\t"
-		"ldr x16, [%[slab]]\n\t"              /* height */
-		"ldr w17, [%[slab], #60]\n\t"         /* room */
+		"ldr x16, [%[slab], %[local]]\n\t"    /* height */
+		"ldr w17, [%[slab], %[room]]\n\t"
 		"cmp w16, w17\n\t"
 		"b.hs %l[miss]\n\t"
-		"ldr x17, [%[slab], #16]\n\t"         /* base */
+		"ldr x17, [%[slab], %[base]]\n\t"
 		"sub x17, %[obj], x17\n\t"
 		"lsr x17, x17, #3\n\t"
-		"add x15, %[slab], #190\n\t"
+		"add x15, %[slab], %[stack] - 2\n\t"
 		"ldrh w14, [x15, x16, lsl #1]\n\t"    /* on top */
 		"cmp w14, w17, uxth\n\t"
 		"b.eq %l[miss]\n\t"
 		"add x15, x15, #2\n\t"
 		"strh w17, [x15, x16, lsl #1]\n\t"
 		"add x16, x16, #1\n\t"
+		"add x15, %[slab], %[local]\n\t"
 		INJECT_ASM(5)
-		"stlr x16, [%[slab]]\n\t"
+		"stlr x16, [x15]\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
+		  [owner] "i"(offsetof(struct cpu_slab, owner)),
+		  [room] "i"(offsetof(struct cpu_slab, room)),
+		  [base] "i"(offsetof(struct cpu_slab, base)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -186,7 +195,7 @@ static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *sl
 		"ldr x17, [x15]\n\t"                /* last_freed */
 		"cmp x17, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
-		"ldr w17, [%[slab], #48]\n\t"       /* owner */
+		"ldr w17, [%[slab], %[owner]]\n\t"
 		"cmp w16, w17\n\t"
 		"b.eq %l[miss]\n\t"
 		"add x16, %[lifos], x16, lsl #17\n\t"
@@ -203,7 +212,8 @@ static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *sl
 		RSEQ_END(miss)
 		:
 		: [slots] "r"(*slots), [lifos] "r"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
-		  [max] "r"(*max), [area] "r"(rseq_area(rseq))
+		  [max] "r"(*max), [area] "r"(rseq_area(rseq)),
+		  [owner] "i"(offsetof(struct cpu_slab, owner))
 		: "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -234,7 +244,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		"lsr x15, x15, #48\n\t"              /* count */
 		"cmp x15, #64\n\t"
 		"b.hs %l[miss]\n\t"
-		"ldr x14, [%[slab], #16]\n\t"        /* base */
+		"ldr x14, [%[slab], %[base]]\n\t"
 		"sub x14, %[obj], x14\n\t"
 		"lsr x14, x14, #3\n\t"
 		"add x15, x16, x15, lsl #1\n\t"
@@ -249,7 +259,8 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		"stlr x17, [x16]\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
+		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
+		  [base] "i"(offsetof(struct cpu_slab, base))
 		: "x13", "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */

@@ -49,13 +49,13 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"xor %%esi, %%esi\n\t"
 		"test %[obj], %[obj]\n\t"
 		"jnz 5f\n\t"
-		"mov (%%rdx), %%rsi\n\t"              /* height */
-		"mov %%rdx, %%rcx\n\t"
+		"mov %c[local](%%rdx), %%rsi\n\t"     /* height */
+		"lea %c[local](%%rdx), %%rcx\n\t"
 		INJECT_ASM(1)
 		"sub $1, %%rsi\n\t"
 		"jb 6f\n\t"
-		"movzwl 192(%%rdx, %%rsi, 2), %k[obj]\n\t"
-		"mov 16(%%rdx), %%rdx\n\t"            /* base */
+		"movzwl %c[stack](%%rdx, %%rsi, 2), %k[obj]\n\t"
+		"mov %c[base](%%rdx), %%rdx\n\t"
 		"lea (%%rdx, %[obj], 8), %[obj]\n\t"
 		"5: mov %%rsi, (%%rcx)\n\t"
 		"2:\n\t"
@@ -65,7 +65,10 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		"6: stc\n\t"
 		"jmp 2b\n\t.popsection\n\t"
 		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
-		: [slots] "m"(*slots), [rseq] "r"(rseq)
+		: [slots] "m"(*slots), [rseq] "r"(rseq),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "rcx", "rdx", "rsi", "memory" INJECT_CLOBBER);
 	/* clang-format on */
 	return !missed;
@@ -95,24 +98,29 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		"cmp %[obj], (%%rcx)\n\t"            /* last_freed */
 		"je %l[miss]\n\t"
 		"mov %%fs:4(%[rseq]), %%eax\n\t"
-		"cmp %%eax, 48(%[slab])\n\t"          /* owner */
+		"cmp %%eax, %c[owner](%[slab])\n\t"
 		"jne %l[miss]\n\t"
-		"mov (%[slab]), %%rax\n\t"            /* height */
-		"cmp %%eax, 60(%[slab])\n\t"          /* room */
+		"mov %c[local](%[slab]), %%rax\n\t"   /* height */
+		"cmp %%eax, %c[room](%[slab])\n\t"
 		"jbe %l[miss]\n\t"
-		"sub 16(%[slab]), %%r8\n\t"           /* base */
+		"sub %c[base](%[slab]), %%r8\n\t"
 		"shr $3, %%r8\n\t"
-		"cmp %%r8w, 190(%[slab], %%rax, 2)\n\t" /* on top */
+		"cmp %%r8w, %c[stack]-2(%[slab], %%rax, 2)\n\t" /* on top */
 		"je %l[miss]\n\t"
-		"mov %%r8w, 192(%[slab], %%rax, 2)\n\t"
+		"mov %%r8w, %c[stack](%[slab], %%rax, 2)\n\t"
 		"lea 1(%%rax), %%r8\n\t"
-		"mov %[slab], %%rcx\n\t"
+		"lea %c[local](%[slab]), %%rcx\n\t"
 		INJECT_ASM(5)
 		"5: " INJECT_ASM(4)
 		"mov %%r8, (%%rcx)\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq)
+		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
+		  [owner] "i"(offsetof(struct cpu_slab, owner)),
+		  [room] "i"(offsetof(struct cpu_slab, room)),
+		  [base] "i"(offsetof(struct cpu_slab, base)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "rax", "rcx", "r8", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -180,7 +188,7 @@ static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *sl
 		"jne %l[miss]\n\t"
 		"cmp %[obj], (%%r8, %%rcx)\n\t"     /* last_freed */
 		"je %l[miss]\n\t"
-		"cmp %%eax, 48(%[slab])\n\t"        /* owner */
+		"cmp %%eax, %c[owner](%[slab])\n\t"
 		"je %l[miss]\n\t"
 		"add %[lifos], %%rcx\n\t"
 		"mov (%%rcx), %%rax\n\t"            /* count */
@@ -195,7 +203,8 @@ static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *sl
 		RSEQ_END(miss)
 		:
 		: [slots] "m"(*slots), [lifos] "m"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
-		  [max] "m"(*max), [rseq] "r"(rseq)
+		  [max] "m"(*max), [rseq] "r"(rseq),
+		  [owner] "i"(offsetof(struct cpu_slab, owner))
 		: "rax", "rcx", "r8", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -229,7 +238,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		"cmp %[max], %%edx\n\t"
 		"jae %l[miss]\n\t"
 		"mov %[obj], %%rsi\n\t"
-		"sub 16(%[slab]), %%rsi\n\t"         /* base */
+		"sub %c[base](%[slab]), %%rsi\n\t"
 		"shr $3, %%rsi\n\t"
 		"cmp %%si, 62(%%rax, %%rdx, 2)\n\t"  /* newest of the batch */
 		"je %l[miss]\n\t"
@@ -242,7 +251,7 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		RSEQ_END(miss)
 		:
 		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
-		  [max] "i"(CPU_BATCH_MAX)
+		  [base] "i"(offsetof(struct cpu_slab, base)), [max] "i"(CPU_BATCH_MAX)
 		: "rax", "rcx", "rdx", "rsi", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
