@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Choosing a process or a core file, and listing processes. How a process is
- * queried is in query.c.
+ * Choosing a process or a core file, and listing processes. query.c queries them.
  */
 #include "attach.h"
 #include "find.h"
@@ -35,7 +34,7 @@ void attach_close(struct process *process)
 	process->memory = NULL;
 }
 
-/* Reports why nothing was found. */
+/* Report why no process was found. */
 static int fail_none(const struct choice *choice)
 {
 	if (choice->pid)
@@ -74,7 +73,7 @@ static int choose_core(const struct choice *choice, struct process *process)
 	return -1;
 }
 
-/* One without a socket: whether it has anything to show is seen in its memory. */
+/* Choose a process without a socket; opening its memory shows whether it has caches. */
 static void take_pid(struct process *process, pid_t pid)
 {
 	memset(process, 0, sizeof(*process));
@@ -83,7 +82,8 @@ static void take_pid(struct process *process, pid_t pid)
 	proc_line(pid, "comm", process->command, sizeof(process->command));
 }
 
-/* The process that is meant: those without a socket count where none has one. */
+/* Find the processes that match the choice. If none has a socket, processes without one are
+ * searched, too. */
 static void find_meant(struct process_list *list, const struct choice *choice)
 {
 	struct choice all = *choice;
@@ -96,7 +96,7 @@ static void find_meant(struct process_list *list, const struct choice *choice)
 	attach_find(list, &all);
 }
 
-/* The only one that is meant. */
+/* Choose the only process that matches; it is an error if there are several. */
 static int take_one(const struct choice *choice, struct process *process)
 {
 	struct process_list list;

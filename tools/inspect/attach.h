@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that export caches, and their core files: finding one, and querying it.
- * Requests and answers are those of the control protocol (docs/control.md), whether the
- * socket or memory answers.
+ * Finding and querying a process that exports caches, or its core file. Requests and answers are
+ * those of the control protocol (docs/control.md), whether the socket answers or the memory is
+ * read.
  */
 #ifndef INSPECT_ATTACH_H
 #define INSPECT_ATTACH_H

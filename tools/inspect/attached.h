@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters that a program attached to a cache (<slab/stats.h>), checked: names are valid
- * labels of metrics and unique, and the number is within the limit.
+ * Counters that an application attached to a cache (<slab/stats.h>), as a process answers them.
+ * They are checked: names are unique and valid as labels of metrics, and the number of counters is
+ * within the limit.
  */
 #ifndef INSPECT_ATTACHED_H
 #define INSPECT_ATTACHED_H
@@ -12,7 +13,7 @@
 
 struct attached {
 	const char *name;
-	const char *help; /* fit to be printed */
+	const char *help; /* printable */
 	enum slab_counter_kind kind;
 	uint64_t value;
 };
@@ -20,10 +21,10 @@ struct attached {
 /* attached_kind: the name of a kind in answers. */
 const char *attached_kind(enum slab_counter_kind kind);
 
-/* attached_take: all of a cache; how many. */
+/* attached_take: read all counters of a cache; returns their number. */
 size_t attached_take(const struct cache *cache, struct attached list[SLAB_COUNTERS_MAX]);
 
-/* attached_find: the one of this name, NULL: none. */
+/* attached_find: the counter with this name; NULL: there is none. */
 const struct attached *attached_find(const struct attached *list, size_t count, const char *name);
 
 /* A hit ratio. */
@@ -32,8 +33,8 @@ struct hit_ratio {
 	const struct attached *hits, *misses;
 };
 
-/* attached_ratio: true if counter number i is called "hits" with any prefix, and there is one
- * called "misses" with the same prefix. */
+/* attached_ratio: true if the name of counter number i is "hits" with any prefix, and there is a
+ * counter "misses" with the same prefix. */
 bool attached_ratio(const struct attached *list, size_t count, size_t i, struct hit_ratio *ratio);
 
 /* hit_percent: 0 to 100; 0 without hits and misses. */

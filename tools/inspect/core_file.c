@@ -208,7 +208,7 @@ static bool add_segments(struct core_file *core)
 	}
 	qsort(core->segment, core->segments, sizeof(*core->segment), by_start);
 	for (size_t i = 1; i < core->segments; i++) {
-		/* The second of two that overlap wins; no process has such mappings. */
+		/* If two segments overlap, the second one counts; no process has such mappings. */
 		if (core->segment[i - 1].end > core->segment[i].start)
 			core->segment[i - 1].end = core->segment[i].start;
 	}
@@ -228,7 +228,7 @@ static void take_process(struct core_file *core, const struct elf_note *note)
 	memcpy(core->command, info.pr_fname, sizeof(info.pr_fname));
 }
 
-/* Without the note above: the thread that received the signal. */
+/* The fallback if the file has no NT_PRPSINFO: the thread that received the signal. */
 static void take_thread(struct core_file *core, const struct elf_note *note)
 {
 	struct elf_prstatus status;
@@ -285,8 +285,8 @@ void core_file_close(struct core_file *core)
 	memset(core, 0, sizeof(*core));
 }
 
-/* Mapped files: count, bytes in a page, `count` times start, end and page of the
- * file, and the paths in the same order, each with a zero behind it. */
+/* The note of mapped files: their count, the bytes of a page, start, end and file page of each, and
+ * then the paths in the same order, each terminated by a zero. */
 
 struct walk {
 	bool (*fn)(const struct core_mapping *mapping, void *arg);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A core file: which bytes of a process's memory are in it, and what its notes contain
- * about the process.
+ * A core file: the memory of a process that is in it, and what its notes say about the process.
  */
 #ifndef INSPECT_CORE_FILE_H
 #define INSPECT_CORE_FILE_H
@@ -31,8 +30,8 @@ struct core_mapping {
 	const char *path;
 };
 
-/* core_file_open: false after an error message by fail(). core_file_close: in both cases, and
- * for a struct that is all zero. */
+/* core_file_open: false after an error message by fail(). The caller calls core_file_close() in
+ * both cases; it accepts a struct that is all zero. */
 bool core_file_open(struct core_file *core, const char *path);
 void core_file_close(struct core_file *core);
 
@@ -41,17 +40,17 @@ void core_file_close(struct core_file *core);
 bool core_file_each_mapping(const struct core_file *core, const char *path,
 			    bool (*fn)(const struct core_mapping *mapping, void *arg), void *arg);
 
-/* core_file_read_some: read up to `size` bytes from an address on, to the first that the file
- * lacks; their number, or -EFAULT: the file could not be read. */
+/* core_file_read_some: read up to `size` bytes from an address on, until a byte is missing in the
+ * file. Returns their number, or -EFAULT: the file could not be read. */
 ssize_t core_file_read_some(struct core_file *core, uint64_t address, size_t size, void *to);
 
-/* core_file_read: all of it, or -EFAULT. */
+/* core_file_read: read all `size` bytes. Returns 0 or -EFAULT. */
 int core_file_read(struct core_file *core, uint64_t address, size_t size, void *to);
 
 /* core_file_gap: the number of bytes, up to `size`, that are missing from an address on. */
 uint64_t core_file_gap(const struct core_file *core, uint64_t address, uint64_t size);
 
-/* core_read_at: pread() of all of it, or -EFAULT. */
+/* core_read_at: pread() of all `size` bytes. Returns 0 or -EFAULT. */
 int core_read_at(int fd, uint64_t at, size_t size, void *to);
 
 #endif /* INSPECT_CORE_FILE_H */

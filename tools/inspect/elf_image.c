@@ -10,10 +10,9 @@
 #include <string.h>
 
 /*
- * Programs and libraries have a dozen segments and some hundred bytes of notes. A
- * core file has at most as many segments as the kernel allows mappings, and the notes
- * of ten thousand threads. One segment holds the notes; more than a few such segments are a
- * forgery.
+ * Limits of what is read. Programs and libraries have a dozen segments and some hundred bytes of
+ * notes. A core file has at most as many segments as the kernel allows mappings, and notes of up to
+ * ten thousand threads. One segment has the notes; more than a few such segments are a forgery.
  */
 #define IMAGE_SEGMENTS 4096
 #define IMAGE_NOTE_BYTES ((size_t)1 << 20)
@@ -191,8 +190,7 @@ static int check_file(struct elf_file *file)
 	return 0;
 }
 
-/* ELF_C_READ and no mapping: truncating the file causes an error and no
- * SIGBUS. */
+/* ELF_C_READ does not map the file: truncating the file then causes an error and no SIGBUS. */
 int elf_file_open(struct elf_file *file, int fd)
 {
 	int error;

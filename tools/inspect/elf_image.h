@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ELF headers, segments and notes. libelf reads files; an image in the memory of a
- * process, which libelf cannot read in pieces, is read here. Every value of either is
- * checked before it is used.
+ * ELF headers, segments and notes. libelf reads files. It cannot read an image in the memory of a
+ * process in pieces, so this code reads images. Every value of both is checked before it is used.
  */
 #ifndef INSPECT_ELF_IMAGE_H
 #define INSPECT_ELF_IMAGE_H
@@ -14,7 +13,7 @@
 
 /* An image in memory. */
 struct elf_image {
-	/* Reads from an address: 0, or -errno when not all of it can be read. */
+	/* Read all `size` bytes from an address on. Returns 0 or -errno. */
 	int (*read)(void *arg, uint64_t address, size_t size, void *to);
 	void *arg;
 	uint64_t start; /* the address of the header */
@@ -24,10 +23,9 @@ struct elf_image {
 };
 
 /*
- * elf_image_open: read header and segments from an address on. 0; -ENOEXEC: no ELF
- * image; -ENOTSUP: one of another machine; -EBADMSG: its segments cannot be read, or
- * are more than a program or library ever has; -ENOMEM. After 0, and only then, the
- * caller closes it.
+ * elf_image_open: read header and segments from an address on. Returns 0, or -ENOEXEC: not an ELF
+ * image; -ENOTSUP: an image for another machine; -EBADMSG: its segments cannot be read, or are more
+ * than programs and libraries have; -ENOMEM. The caller closes the image only after 0.
  */
 int elf_image_open(struct elf_image *image,
 		   int (*read)(void *arg, uint64_t address, size_t size, void *to), void *arg,
@@ -37,15 +35,15 @@ void elf_image_close(struct elf_image *image);
 /* elf_image_bias: the offset to add to addresses in the image. */
 uint64_t elf_image_bias(const struct elf_image *image);
 
-/* A file; one that was not opened is all zero. */
+/* A file. All zero: not open. */
 struct elf_file {
 	Elf *elf;
 	GElf_Ehdr header;
 	size_t segments;
 };
 
-/* elf_file_open: as elf_image_open(). The file descriptor stays the caller's and
- * outlives the elf_file. */
+/* elf_file_open: as elf_image_open(). The caller keeps the file descriptor, and closes it after
+ * elf_file_close(). */
 int elf_file_open(struct elf_file *file, int fd);
 void elf_file_close(struct elf_file *file);
 
@@ -60,8 +58,8 @@ struct elf_note {
 };
 
 /*
- * elf_image_each_note, elf_file_each_note: call fn for every note until it returns true;
- * true if it did. Both stop after 1 MiB of notes, or 256 MiB of a core file.
+ * elf_image_each_note, elf_file_each_note: call fn for every note until it returns true. They
+ * return true if it did. Both stop after 1 MiB of notes, or 256 MiB of a core file.
  */
 bool elf_image_each_note(const struct elf_image *image,
 			 bool (*fn)(const struct elf_note *note, void *arg), void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exit statuses and error messages of the programs. */
+/* Exit statuses and error messages of the tools. */
 #ifndef INSPECT_FAIL_H
 #define INSPECT_FAIL_H
 
@@ -10,7 +10,7 @@ enum exit_status {
 	EXIT_USAGE = 2,   /* bad usage, or no such process */
 };
 
-/* fail: the program's name and one error message on stderr, fit for a terminal. */
+/* fail: write the program's name and one error message to stderr, made printable. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* fail_name: set the program's name; call it before the first fail(). */

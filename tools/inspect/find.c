@@ -37,7 +37,8 @@ static bool is_known(const struct process_list *list, pid_t pid)
 	return false;
 }
 
-/* Adds a process that matches and is not listed yet; valid until the next call. */
+/* Add a process to the list, without a check for duplicates. The result is valid until the next
+ * call. */
 static struct process *add_process(struct process_list *list, pid_t pid)
 {
 	struct process *larger, *process;
@@ -67,9 +68,9 @@ static pid_t pid_of(const char *path)
 	return (pid_t)pid;
 }
 
-/* The pid of the listening process; 0: none listens, or another one than the name says. A
- * process that is dead or called exec() does not listen. EAGAIN: the backlog is full, so the
- * process that the name says counts as listening. */
+/* The pid of the process that listens on the socket. 0: no process listens, or it is not the
+ * process in the socket's name. A process that is dead or called exec() does not listen. On EAGAIN
+ * the backlog is full, so the process in the name is assumed to listen. */
 static pid_t listener_of(const char *path)
 {
 	pid_t named = pid_of(path), pid;
@@ -97,7 +98,7 @@ static void add_socket(struct process_list *list, const struct choice *choice, c
 	process->way = proc_is_stopped(pid) ? WAY_MEMORY : WAY_SOCKET;
 }
 
-/* Every socket in `dir`/slab, where dir may be a pattern. */
+/* Add every socket in `dir`/slab; `dir` may be a glob pattern. */
 static void search(struct process_list *list, const struct choice *choice, const char *dir)
 {
 	char pattern[PATH_MAX];
@@ -132,7 +133,7 @@ void find_sockets(struct process_list *list, const struct choice *choice)
 	}
 }
 
-/* Those without */
+/* Processes without a socket */
 
 struct others {
 	struct process_list *list;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Code for live processes and core files: reading pieces, files and their load addresses,
- * and the way from a note to the root.
+ * The part of reading memory that is common to live processes and core files: reading pieces,
+ * mapped files and their load addresses, and finding the root by the note.
  *
  * Pieces that are less than a page apart are read together with the bytes between them, and
  * then picked out: process_vm_readv() takes some 430 ns for each piece, however small, and
@@ -20,9 +20,9 @@
 #define SPAN_BYTES ((size_t)256 << 10)
 
 /*
- * Bounds of a search for the root: headers of as many libraries as a process can map, and
- * more roots than there can be libslabs. A process may be built to make its search slow, and
- * a list of processes searches all of them.
+ * Limits of the search for the root: enough for the headers of all libraries that a process can
+ * map, and for more roots than a process has. They are needed since a process may be built to make
+ * the search slow, and listing processes searches all of them.
  */
 #define SEARCH_BYTES ((size_t)64 << 20)
 #define SEARCH_NOTES 64
@@ -118,7 +118,7 @@ struct mapping *memory_find_mapping(const struct memory *memory, uint64_t addres
 	return NULL;
 }
 
-/* From the file's header, which is mapped at its offset 0. */
+/* Compute the load address from the file's ELF header, which is mapped at offset 0. */
 static void find_bias(struct memory *memory, struct mapping *mapping)
 {
 	struct elf_image image;
@@ -156,7 +156,7 @@ struct search {
 	size_t bytes;    /* that may still be read of headers and notes */
 	size_t notes;    /* that were found */
 	size_t accepted; /* whose roots can be read */
-	uint64_t root;   /* that has caches, or the first accepted, or the first */
+	uint64_t root;   /* one that has caches, or the first accepted, or the first */
 	bool has_caches;
 };
 
@@ -170,7 +170,7 @@ static int read_searched(void *arg, uint64_t address, size_t size, void *to)
 	return read_whole(search->memory, address, size, to);
 }
 
-/* 0 when the root answers the request; the answer is the caller's in any case. */
+/* Query a root; returns 0 if it answers the request. The caller frees the answer in any case. */
 static int query_root(struct memory *memory, uint64_t root, const char *request,
 		      struct slab_answer *answer)
 {
@@ -188,7 +188,7 @@ static int query_root(struct memory *memory, uint64_t root, const char *request,
 	return slab_inspect(&reader, root, request, answer);
 }
 
-/* Whether the root can be read; *ret_has_caches: whether it has caches. */
+/* Can the root be read? *ret_has_caches: does it have caches? */
 static bool accepts(struct memory *memory, uint64_t root, bool *ret_has_caches)
 {
 	struct slab_answer answer;

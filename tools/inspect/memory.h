@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a process, read without its help: of a live process, or from a core file.
- * Both find libslab's root by its note (<slab/inspect.h>).
+ * Reading the memory of a live process, without its help, or of a core file. libslab's note leads
+ * to its root in both cases (<slab/inspect.h>).
  */
 #ifndef INSPECT_MEMORY_H
 #define INSPECT_MEMORY_H
@@ -13,31 +13,31 @@
 struct memory;
 
 /*
- * memory_open_process, memory_open_core: NULL after an error message by fail(): no such
- * process, no permission, the process ended, not a core file, a truncated one, no libslab.
- * `exe`: the program; NULL: the one that the core file names.
+ * memory_open_process, memory_open_core: return NULL after an error message by fail(): there is no
+ * such process, no permission, or no libslab in it, the process has ended, or the file is not a
+ * complete core file. `exe`: the program; NULL: the one that the core file names.
  */
 struct memory *memory_open_process(pid_t pid);
 struct memory *memory_open_core(const char *path, const char *exe);
 void memory_close(struct memory *memory);
 
-/* Of the process; the name is valid until it is closed. */
+/* The process's pid and name. The name is valid until memory_close(). */
 pid_t memory_pid(const struct memory *memory);
 const char *memory_command(const struct memory *memory);
 
-/* memory_query: slab_inspect() of it; the answer is the caller's. 0 or -errno. */
+/* memory_query: slab_inspect() of this memory. The caller frees the answer. Returns 0 or -errno. */
 int memory_query(struct memory *memory, const char *request, struct slab_answer *answer);
 
 /* memory_trouble: why the last memory_query() could not read memory, for a message; "":
  * unknown. */
 const char *memory_trouble(const struct memory *memory);
 
-/* memory_locate: the file that is mapped at an address, and the address's offset
- * from where that file is loaded, as slab-symbolize takes them; NULL: none. */
+/* memory_locate: the file that is mapped at an address, and the offset of the address from the
+ * file's load address, as slab-symbolize takes them. NULL: no file is mapped there. */
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset);
 
-/* memory_uses_libslab: whether a live process has created caches with a libslab of a known
- * layout; cheap. */
+/* memory_uses_libslab: has a live process created caches with a libslab of a known layout? Cheap
+ * enough to call for all processes. */
 bool memory_uses_libslab(pid_t pid);
 
 #endif /* INSPECT_MEMORY_H */

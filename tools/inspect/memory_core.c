@@ -47,7 +47,7 @@ static int read_dumped(void *core, uint64_t address, size_t size, void *to)
 	return core_file_read(&((struct core *)core)->file, address, size, to);
 }
 
-/* Only from the core file itself. */
+/* The build-id of the image at an address, read only from the core file itself. */
 static struct build_id build_id_of_memory(struct core *core, uint64_t start)
 {
 	struct build_id id = {.size = 0};
@@ -82,8 +82,8 @@ static bool is_same_file(struct core *core, const char *path, int fd)
 	return true;
 }
 
-/* Opens a file that a core file names, if it is a regular file: opening anything else could
- * block or have side effects. -1 and *ret_why. */
+/* Open a file that a core file names, if it is a regular file: opening anything else could block
+ * or have side effects. Returns -1 and sets *ret_why on failure. */
 static int open_named(const char *path, const char **ret_why)
 {
 	struct stat status;
@@ -99,7 +99,7 @@ static int open_named(const char *path, const char **ret_why)
 	return fd;
 }
 
-/* Opens what was mapped as `path`; -1 and memory->trouble. */
+/* Open the file that was mapped as `path`; returns -1 and sets memory->trouble on failure. */
 static int open_mapped(struct core *core, const char *path)
 {
 	const bool program = is_program(core, path);
@@ -147,7 +147,7 @@ static struct mapped_file *find_file(struct core *core, const char *path)
 
 /* Reading */
 
-/* Bytes that the core file lacks, from the file that was mapped there: the number of
+/* Read bytes that the core file lacks from the file that was mapped there. Returns the number of
  * contiguous bytes read, or -EFAULT. */
 static ssize_t read_mapped(struct core *core, uint64_t address, size_t size, void *to)
 {
@@ -231,7 +231,7 @@ static bool add_mapping(const struct core_mapping *mapped, void *arg)
 	return memory_add_mapping(&core->memory, &mapping, mapped->path);
 }
 
-/* The process that dumped core. The file's texts are not safe to print as they are. */
+/* Set pid and name of the process that dumped core; the name is made printable. */
 static void set_process(struct core *core)
 {
 	const struct mapping *mapping =

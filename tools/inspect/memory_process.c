@@ -74,7 +74,7 @@ static const struct memory_source process_source = {
 
 /* Opening */
 
-/* A line of maps: only files are kept. */
+/* Add a line of maps, if a file is mapped there. */
 static bool add_line(struct memory *memory, char *line)
 {
 	struct mapping mapping = {.bias_state = BIAS_UNKNOWN};
@@ -88,7 +88,7 @@ static bool add_line(struct memory *memory, char *line)
 	return memory_add_mapping(memory, &mapping, line + path);
 }
 
-/* 0 or -errno; -EACCES: not allowed. */
+/* Read /proc/PID/maps. Returns 0 or -errno; -EACCES: not allowed. */
 static int read_maps(struct memory *memory)
 {
 	char name[64], *line = NULL;
@@ -107,7 +107,7 @@ static int read_maps(struct memory *memory)
 	return error;
 }
 
-/* Can a byte of it be read? The process may be protected although its maps are readable. */
+/* Read one byte of the memory: it may be protected although the maps are readable. */
 static int try_to_read(struct memory *memory)
 {
 	char byte;
@@ -171,8 +171,8 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 			 memory->command, strerror(-error));
 }
 
-/* Opens any process that has libslab's note; a root that cannot be read is reported by the
- * first query. *ret_error is 0, or the error of memory_find_root(). */
+/* Open any process that has libslab's note. If its root cannot be read, the first query reports
+ * that. *ret_error is 0, or the error of memory_find_root(). */
 static struct memory *open_process(pid_t pid, int *ret_error, char why[WHY_TEXT])
 {
 	struct memory *memory = calloc(1, sizeof(*memory));

@@ -26,7 +26,7 @@ struct memory_source {
 	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
 			   size_t count, void *to);
 	void (*close)(struct memory *memory); /* frees the memory */
-	bool live; /* it has a clock, and may vanish */
+	bool live; /* the process is alive: its time goes on, and it may end */
 };
 
 struct memory {
@@ -39,11 +39,11 @@ struct memory {
 	char trouble[512];
 };
 
-/* memory_add_mapping: false: no memory. To be called in order of addresses. */
+/* memory_add_mapping: add a mapping; the calls are in order of addresses. false: no memory. */
 bool memory_add_mapping(struct memory *memory, const struct mapping *mapping, const char *path);
 void memory_free_mappings(struct memory *memory);
 
-/* memory_find_mapping: the one that holds an address, or NULL. */
+/* memory_find_mapping: the mapping that contains an address, or NULL. */
 struct mapping *memory_find_mapping(const struct memory *memory, uint64_t address);
 
 /* memory_read_pieces: struct slab_reader's read() for a struct memory. */
@@ -51,9 +51,9 @@ int memory_read_pieces(void *memory, uint64_t address, size_t size, size_t strid
 		       void *to);
 
 /*
- * memory_find_root: set memory->root to the root that the notes of the mapped
- * files lead to. 0; -ENOENT: there is no note; -ENODATA: there are no caches;
- * -EPROTO: none of the roots can be read here, memory_query() reports why.
+ * memory_find_root: set memory->root to the root that the notes of the mapped files lead to.
+ * Returns 0, or -ENOENT: there is no note; -ENODATA: there are no caches; -EPROTO: none of the
+ * roots can be read by this build, and memory_query() reports why.
  */
 int memory_find_root(struct memory *memory);
 

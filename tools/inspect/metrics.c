@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a process's answer to the exposed numbers: selected, summed up, and with names that are
- * short and valid UTF-8 even if the answer's are not. */
+/*
+ * Metrics from a process's answer: caches are selected or summed up, and names are made short and
+ * valid UTF-8 even if they are not in the answer.
+ */
 #include "openmetrics.h"
 #include "printable.h"
 
@@ -58,7 +60,7 @@ static void take_cache(struct metrics_cache *to, const struct cache *from)
 		to->events[i] = model_event(from, slab_event_name(i));
 }
 
-/* The counters of cache number i. */
+/* Take the attached counters of cache number i. */
 static bool take_counters(struct metrics *metrics, size_t i, const struct cache *from)
 {
 	struct attached list[SLAB_COUNTERS_MAX];
@@ -81,7 +83,7 @@ static bool take_counters(struct metrics *metrics, size_t i, const struct cache 
 	return true;
 }
 
-/* The gauges that can be summed up: amounts. */
+/* Add up the gauges of two caches that are amounts. */
 static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one)
 {
 	sum->objects += one->objects;
@@ -112,7 +114,7 @@ static int compare_weights(uint64_t errors_a, uint64_t bytes_a, uint64_t errors_
 	return (bytes_a < bytes_b) - (bytes_a > bytes_b);
 }
 
-/* Equal caches: the one created first, which has the lower address in the array. */
+/* Of equal caches, the one that was created first comes first: it has the lower address. */
 static int compare_caches(const void *a, const void *b)
 {
 	const struct cache *x = *(struct cache *const *)a, *y = *(struct cache *const *)b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From JSON to the structures of model.h. */
+/* Reads a JSON answer into the structures of model.h. */
 #include "model.h"
 #include "fail.h"
 #include "printable.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The statistics of a process's caches, as C structures. Numbers that an older
- * library does not send are zero.
+ * The statistics of a process's caches as C structures, made from its JSON answer. Numbers that an
+ * older library does not send are zero.
  */
 #ifndef INSPECT_MODEL_H
 #define INSPECT_MODEL_H
@@ -16,7 +16,7 @@
 	(JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE)
 
 struct cache {
-	const char *name; /* fit to be printed */
+	const char *name; /* printable */
 	uint64_t flags;
 	uint64_t object_size;
 	uint64_t slab_size; /* bytes from one object to the next */
@@ -36,7 +36,7 @@ struct cache {
 	uint64_t legacy_slabs; /* freed into, not allocated from */
 	uint64_t sample;         /* N: one allocation in N is guarded, 0: none */
 	size_t aliases;
-	struct json_object *json; /* the cache's object, for what only one view needs */
+	struct json_object *json; /* the cache's object, for numbers that only one view needs */
 };
 
 struct model {
@@ -45,32 +45,32 @@ struct model {
 	size_t count;
 };
 
-/* model_load: takes over the document. False when memory is short or the
- * document is not an answer to "stats"; reported on stderr. */
+/* model_load: takes over the document. false after an error message by fail(): there is no memory,
+ * or the document is not an answer to "stats". */
 bool model_load(struct model *model, struct json_object *document);
 void model_free(struct model *model);
 
-/* A member of an object: a number, 0 when missing; a text, "" when missing; an
- * array or NULL. model_length: of an array, 0 when it is none. Texts are fit to be
- * printed; model_raw_text is one as it was sent, to be quoted or compared. */
+/* A member of an object: a number, 0 if it is missing; a printable text, "" if it is missing; any
+ * member, or NULL. model_raw_text returns a text as it was sent, for comparing or quoting it.
+ * model_length: the length of an array; 0 if it is not an array. */
 uint64_t model_number(struct json_object *object, const char *key);
 const char *model_text(struct json_object *object, const char *key);
 const char *model_raw_text(struct json_object *object, const char *key);
 struct json_object *model_member(struct json_object *object, const char *key);
 size_t model_length(struct json_object *array);
 
-/* model_event: how often the event of this name happened in the cache. */
+/* model_event: how often the event with this name happened in the cache. */
 uint64_t model_event(const struct cache *cache, const char *name);
 
-/* model_alias: alias number i, fit to be printed. */
+/* model_alias: alias number i, printable. */
 const char *model_alias(const struct cache *cache, size_t i);
 
-/* Bytes of one slab, of all slabs, and of those what objects in use take. */
+/* Bytes of one slab, of all slabs, and of the objects in use. */
 uint64_t cache_slab_bytes(const struct cache *cache);
 uint64_t cache_bytes(const struct cache *cache);
 uint64_t cache_used_bytes(const struct cache *cache);
 
-/* percent: part of whole, 0 when there is no whole. */
+/* percent: `part` in per cent of `whole`; 0 if `whole` is 0. */
 uint64_t percent(uint64_t part, uint64_t whole);
 
 #endif /* INSPECT_MODEL_H */

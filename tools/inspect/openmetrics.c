@@ -16,14 +16,14 @@ struct series {
 	struct family family;
 	size_t offset;
 	unsigned flags;
-	unsigned count;                  /* of numbers, 0: one without a label */
-	const char *label;               /* that distinguishes them */
+	unsigned count;                  /* of numbers; 0: one number without this label */
+	const char *label;               /* the label that distinguishes them */
 	const char *(*value)(unsigned i); /* the label's value of number i */
 };
 
-#define ALONE 0x1        /* not of sums */
-#define WHEN_SET 0x2     /* only when it is not zero */
-#define MICROSECONDS 0x4 /* the number; the metric is in seconds */
+#define ALONE 0x1        /* leave it out for sums */
+#define WHEN_SET 0x2     /* leave it out if it is zero */
+#define MICROSECONDS 0x4 /* the number is in microseconds, the metric in seconds */
 
 static const char *state_name(unsigned i)
 {
@@ -118,7 +118,7 @@ static const struct series cache_series[] = {
 	 .flags = ALONE | WHEN_SET},
 };
 
-/* One for each kind of counter that programs attach. */
+/* A family for each kind of attached counters. */
 static const struct family attached_families[] = {
 	[SLAB_COUNTER_EVENTS] = {"slab_cache_attached_events", FAMILY_COUNTER, NULL,
 				 "Events that the program counts, by the name it gave them."},
@@ -280,7 +280,7 @@ static void put_attached_value(FILE *out, const struct metrics_counter *counter)
 		fprintf(out, "} %" PRIu64 "\n", counter->value);
 }
 
-/* Those of one kind. */
+/* Write the attached counters of one kind. */
 static void write_attached(FILE *out, unsigned kind, const struct metrics *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

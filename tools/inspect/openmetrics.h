@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics for Prometheus and others that read its formats: what slabinfo
- * --openmetrics prints for one process and what slab-exporter serves for all.
+ * Metrics for Prometheus and for others that read its formats. slabinfo --openmetrics prints them
+ * for one process; slab-exporter serves them for all processes.
  *
- * A process's numbers are taken into a structure of bounded size first: a
- * monitoring system pays for each name that it has ever seen, so there are at most
- * max_caches caches by name, and the rest is one cache "other". Of that one there are
- * no counters: caches move in and out, and a sum of counters that is not always of
- * the same caches looks like a rate that no cache had.
+ * A monitoring system stores each name that it has ever seen, so the number of names is bounded: at
+ * most max_caches caches of a process appear by name, and the others are summed up as one cache
+ * "other". That cache has no counters: it does not always consist of the same caches, and a sum of
+ * their counters would look like a rate that no cache had.
  */
 #ifndef INSPECT_OPENMETRICS_H
 #define INSPECT_OPENMETRICS_H
@@ -19,12 +18,12 @@
 #include <slab/stats.h>
 #include <stdio.h>
 
-/* Bytes of a name with the zero behind it; longer ones are cut. */
+/* Bytes of a name including the final zero; longer names are cut. */
 #define METRICS_NAME 64
 
 #define METRICS_OTHER "other"
 
-/* The states of slabs as labels: of a CPU, on a node's list, full. */
+/* The states of slabs, which are labels: cpu, partial, full. */
 #define METRICS_STATES 3
 
 struct metrics_cache {
@@ -39,7 +38,7 @@ struct metrics_cache {
 	uint64_t is_sum; /* 1: several caches, called METRICS_OTHER */
 };
 
-/* One that the program attached to a cache. */
+/* A counter that the application attached to a cache. */
 struct metrics_counter {
 	char name[SLAB_COUNTER_NAME_MAX + 1];
 	enum slab_counter_kind kind;
@@ -52,9 +51,9 @@ struct metrics {
 	uint64_t pid;
 	uint64_t is_sum; /* 1: several processes, called METRICS_OTHER, pid 0 */
 	uint64_t uptime, slab_bytes, cached_bytes, large_bytes, metadata_bytes;
-	uint64_t caches;        /* how many the process has */
-	uint64_t folded_caches; /* how many of them are in METRICS_OTHER */
-	uint64_t errors;        /* of all of them */
+	uint64_t caches;        /* the number of the process's caches */
+	uint64_t folded_caches; /* the number of them that are in METRICS_OTHER */
+	uint64_t errors;        /* of all caches */
 	size_t count;
 	struct metrics_cache *cache; /* of `count` entries */
 	size_t counters;
@@ -62,22 +61,22 @@ struct metrics {
 };
 
 /*
- * metrics_take: the numbers of a process, with at most max_caches of its caches by
- * name (0: all): those with errors first, then the largest. False after reporting
- * with fail() that there is no memory; else *metrics is freed with metrics_free().
+ * metrics_take: take the numbers of a process. At most max_caches of its caches appear by name (0:
+ * all of them): first those with errors, then the largest. false after fail() has reported that
+ * there is no memory; otherwise the caller frees *metrics by metrics_free().
  */
 bool metrics_take(struct metrics *metrics, const struct process *process, const struct model *model,
 		  size_t max_caches);
 void metrics_free(struct metrics *metrics);
 
 /*
- * metrics_fold: keep at most max_processes of the list, chosen as caches are, and
- * sum up the rest in one further entry. Returns the list's new length, with
- * *folded, how many are in the sum. Kept ones keep their order.
+ * metrics_fold: keep at most max_processes of the list, chosen as caches are, and sum up the others
+ * in one more entry. Processes that are kept stay in their order. Returns the new length of the
+ * list; *folded: the number of processes in the sum.
  */
 size_t metrics_fold(struct metrics *list, size_t count, size_t max_processes, size_t *folded);
 
-/* The two formats, and what they are called in HTTP. */
+/* The two formats, and their content types in HTTP. */
 enum exposition {
 	EXPOSITION_OPENMETRICS, /* OpenMetrics 1.0 */
 	EXPOSITION_CLASSIC,     /* Prometheus text 0.0.4 */
@@ -98,17 +97,17 @@ struct family {
 	const char *help;
 };
 
-/* openmetrics_write: all families of some processes; openmetrics_end() follows. */
+/* openmetrics_write: write all families of some processes. openmetrics_end() follows. */
 void openmetrics_write(FILE *out, enum exposition exposition, const struct metrics *list,
 		       size_t count);
 
-/* openmetrics_head: what stands above the samples of a family, and
- * openmetrics_number: a family of one sample without labels. */
+/* openmetrics_head: write the lines above the samples of a family. openmetrics_number: write a
+ * family that has one sample without labels. */
 void openmetrics_head(FILE *out, enum exposition exposition, const struct family *family);
 void openmetrics_number(FILE *out, enum exposition exposition, const struct family *family,
 			double number);
 
-/* openmetrics_end: nothing was cut off. */
+/* openmetrics_end: write the end marker, if the format has one: the text is complete. */
 void openmetrics_end(FILE *out, enum exposition exposition);
 
 #endif /* INSPECT_OPENMETRICS_H */

@@ -26,7 +26,7 @@ static bool write_all(int fd, const char *text, size_t size)
 	return true;
 }
 
-/* Pipes, terminals and devices are not replaced. */
+/* Write to a pipe, a terminal or a device, which must not be replaced by a file. */
 static bool write_special(const char *path, const char *text, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are complete or not there. */
+/* Writing a file so that it is either complete or not there. */
 #ifndef INSPECT_OUTPUT_H
 #define INSPECT_OUTPUT_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * output_write: make `path` a file of these bytes; "-" is standard output. They are
- * written to a file beside it, which then takes its name, so that one that was there
- * before stays until the new one is complete. False after reporting with fail().
+ * output_write: write these bytes to the file `path`; "-" is standard output. They are written to
+ * a temporary file in the same directory, which is then renamed: an older file stays until the new
+ * one is complete. false after an error message by fail().
  */
 bool output_write(const char *path, const char *text, size_t size);
 

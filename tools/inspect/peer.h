@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process behind a socket. Any user that may write to its directory can give a socket
- * any name; the kernel knows which process listens.
+ * The process that listens on a socket. A user who may write to the directory can give a socket any
+ * name, so the name does not prove which process it is; the kernel knows.
  */
 #ifndef INSPECT_PEER_H
 #define INSPECT_PEER_H
@@ -9,18 +9,17 @@
 #include <sys/types.h>
 
 /*
- * peer_connect: connect to the socket, waiting at most `seconds`, also for what
- * is sent and received then; 0 seconds: not at all. Returns the descriptor, or -1
- * and errno: EAGAIN, it takes longer.
+ * peer_connect: connect to the socket. The timeout of `seconds` holds for the connection and for
+ * each later send and receive; 0: do not wait. Returns the descriptor, or -1 and errno; EAGAIN: a
+ * timeout.
  */
 int peer_connect(const char *path, int seconds);
 
 /*
- * peer_pid: the pid of the process that listens to what `fd` is connected to, when it
- * is the one that calls itself `named`: by its pid here, or in the container where it
- * runs, and it listened as the user that it works as now, or as root. 0: it is another
- * one. A process that cannot be seen from here is believed when it is root's or of
- * the caller's user.
+ * peer_pid: the pid of the process that listens on the socket to which `fd` is connected. 0: it is
+ * not the process `named`. `named` must be its pid here, or in its own container, and it must
+ * have begun to listen as its present user, or as root. If the process cannot be seen from here, it
+ * is accepted if it belongs to root or to the caller's user.
  */
 pid_t peer_pid(int fd, pid_t named);
 

@@ -22,7 +22,7 @@ size_t utf8_length(const char *text)
 	return length;
 }
 
-/* Bytes of the character at text that may be printed, 0 when it may not. */
+/* The bytes of the character at `text`; 0: it is not printable. */
 static size_t printable_length(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -32,7 +32,7 @@ static size_t printable_length(const char *text)
 	return utf8_length(text);
 }
 
-/* The first byte that may not be printed, or the end. */
+/* The first byte that is not printable, or the end. */
 static char *find_unprintable(const char *text)
 {
 	size_t length;

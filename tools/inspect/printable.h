@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* utf8_length: bytes of the UTF-8 character at text, 0 when it is none. Overlong
- * forms, surrogates and what is behind U+10FFFF are none. */
+/* utf8_length: the bytes of the UTF-8 character at `text`; 0: the bytes are not valid UTF-8.
+ * Overlong forms, surrogates and code points above U+10FFFF are not valid. */
 size_t utf8_length(const char *text);
 
-/* is_printable: the text has none of these. make_printable: replace each such byte by a
- * '?'. */
+/* is_printable: does the text have no control characters and no invalid UTF-8? make_printable:
+ * replace each byte of these by a '?'. */
 bool is_printable(const char *text);
 void make_printable(char *text);
 

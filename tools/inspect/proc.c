@@ -32,7 +32,7 @@ void proc_line(pid_t pid, const char *name, char *text, size_t size)
 	make_printable(text);
 }
 
-/* PID (COMM) STATE …, where COMM may have blanks and brackets of its own. */
+/* The line is "PID (COMM) STATE …". COMM may contain blanks and brackets. */
 char proc_state(pid_t pid)
 {
 	char text[256];
@@ -59,7 +59,7 @@ bool proc_is_gone(pid_t pid)
 	return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* The last number in a line of /proc/PID/status, of at most `most` numbers; -1. */
+/* The last of up to `most` numbers in a line of /proc/PID/status; -1: there is none. */
 static long status_number(pid_t pid, const char *key, int most)
 {
 	FILE *file = open_proc(pid, "status");
@@ -84,7 +84,7 @@ static long status_number(pid_t pid, const char *key, int most)
 	return number;
 }
 
-/* Of the real, the effective, the saved one and that of files the second. */
+/* The line has the real, effective, saved and file-system user; the second is the effective one. */
 long proc_user(pid_t pid)
 {
 	return status_number(pid, "Uid:", 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process as /proc describes it. */
+/* What /proc says about a process. */
 #ifndef INSPECT_PROC_H
 #define INSPECT_PROC_H
 
@@ -7,17 +7,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* proc_line: the first line of /proc/PID/NAME, fit to be printed; "" when it
- * cannot be read. */
+/* proc_line: the first line of /proc/PID/NAME, made printable; "": it cannot be read. */
 void proc_line(pid_t pid, const char *name, char *text, size_t size);
 
 /* proc_state: the letter that ps shows: R, S, D, T, t, Z …; 0: no such process. */
 char proc_state(pid_t pid);
 
-/* proc_is_stopped: by a signal or by a debugger. */
+/* proc_is_stopped: is the process stopped by a signal or a debugger? */
 bool proc_is_stopped(pid_t pid);
 
-/* proc_is_gone: it has ended, even if its parent has not waited for it yet. */
+/* proc_is_gone: has the process ended, even if its parent has not waited for it yet? */
 bool proc_is_gone(pid_t pid);
 
 /* proc_user: the effective user of a process; -1: unknown. */
@@ -27,14 +26,14 @@ long proc_user(pid_t pid);
  * -1: unknown. */
 pid_t proc_inner_pid(pid_t pid);
 
-/* proc_has_name: `name` is the name that ps shows, or the last part of argv[0], which ps may
- * truncate. */
+/* proc_has_name: is `name` the name that ps shows, or the last part of argv[0], which ps may
+ * truncate? */
 bool proc_has_name(pid_t pid, const char *name);
 
-/* proc_has_program: it is not a kernel thread. */
+/* proc_has_program: is it a process and not a kernel thread? */
 bool proc_has_program(pid_t pid);
 
-/* proc_has_variable: its initial environment has NAME=VALUE. */
+/* proc_has_variable: does its initial environment contain NAME=VALUE? */
 bool proc_has_variable(pid_t pid, const char *name, const char *value);
 
 /* proc_each: call fn for every process. */

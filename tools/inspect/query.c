@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Queries: a line to the control socket and a line back (docs/control.md), or the
- * same request answered from memory.
+ * Queries: a line to the control socket and a line back (docs/control.md), or the same request
+ * answered from memory.
  *
- * Requests that memory can answer have a short timeout: a process that does not
- * answer is read from its memory from then on. Requests that only the process can
- * serve have none.
+ * Requests that memory can answer have a short timeout: if the process does not answer, its memory
+ * is read from then on. Requests that only the process can serve have a longer timeout.
  */
 #include "attach.h"
 #include "memory.h"
@@ -21,13 +20,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long a process may take to begin an answer, for requests that read and for those that
- * act; and how much longer the whole answer may take. */
+/* The timeout until an answer begins, for requests that read and for requests that act, and the
+ * further time until the answer is complete. */
 #define READ_SECONDS 2
 #define ACT_SECONDS 30
 #define ANSWER_SECONDS 5
 
-/* Bytes of an answer: a hundred thousand call sites. */
+/* The most bytes of an answer: enough for a hundred thousand call sites. */
 #define ANSWER_MAX ((size_t)256 << 20)
 
 #define REQUEST_TEXT 4096
@@ -37,7 +36,7 @@ static void describe(const struct process *process, char text[128])
 	snprintf(text, 128, "process %d (%s)", process->pid, process->command);
 }
 
-/* The first word of the request is one that memory answers. */
+/* Can memory answer the request? */
 static bool is_readable(const char *request)
 {
 	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
@@ -60,7 +59,7 @@ static int64_t now_seconds(void)
 	return now.tv_sec;
 }
 
-/* The next bytes; 0: the end; -1 and errno: EAGAIN, a timeout. */
+/* Receive the next bytes. Returns 0 at the end, or -1 and errno; EAGAIN: a timeout. */
 static ssize_t receive(int fd, char *to, size_t size, int64_t deadline)
 {
 	ssize_t n;
@@ -75,7 +74,7 @@ static ssize_t receive(int fd, char *to, size_t size, int64_t deadline)
 	return n;
 }
 
-/* Room for more of an answer; false and errno: EMSGSIZE, it is too long. */
+/* Make room for more of an answer; false and errno on failure; EMSGSIZE: it is too long. */
 static bool grow(char **text, size_t *capacity)
 {
 	char *larger;
@@ -92,7 +91,7 @@ static bool grow(char **text, size_t *capacity)
 	return true;
 }
 
-/* All bytes until the process closes the socket, as a string; NULL and errno. */
+/* Receive until the process closes the socket; returns a string, or NULL and errno. */
 static char *read_answer(int fd, int64_t deadline)
 {
 	size_t capacity = 1 << 16, length = 0;
@@ -116,7 +115,8 @@ static char *read_answer(int fd, int64_t deadline)
 	return NULL;
 }
 
-/* The answer's text, or NULL and errno: EPERM, another process listens there. */
+/* Send a request and return the answer's text, or NULL and errno; EPERM: another process listens on
+ * the socket. */
 static char *exchange(const struct process *process, const char *request, int seconds)
 {
 	const int64_t deadline = now_seconds() + seconds + ANSWER_SECONDS;
@@ -168,8 +168,8 @@ bool attach_report_silent(const struct process *process)
 	return !process->acts;
 }
 
-/* Adds file and offset to the addresses of a call site: the mappings have them, libslab's data
- * do not. */
+/* Add file and offset to the addresses of a call site. libslab's data do not have them, but the
+ * process's mappings do. */
 static void locate_frames(struct memory *memory, struct json_object *site)
 {
 	struct json_object *stack, *address;
@@ -202,7 +202,7 @@ static void locate_sites(struct memory *memory, struct json_object *answer)
 		locate_frames(memory, json_object_array_get_idx(sites, i));
 }
 
-/* The error message of an answer, or a better one that is known here. */
+/* Report the error message of an answer, or a better message if the cause is known here. */
 static void report_refusal(const struct process *process, const struct slab_answer *answer,
 			   int error)
 {
@@ -262,13 +262,13 @@ static void report_only_read(const struct process *process)
 
 /* Queries */
 
-/* Among the requests that act, "count" takes no time. */
+/* The timeout of a request. Of the requests that act, "count" is answered at once. */
 static int patience(const char *request, bool readable)
 {
 	return readable || strncmp(request, "count ", 6) == 0 ? READ_SECONDS : ACT_SECONDS;
 }
 
-/* Reports why there is no answer. */
+/* Report why there is no answer. */
 static void report_silence(const struct process *process, int error)
 {
 	char name[128];
@@ -309,7 +309,7 @@ static struct json_object *query_socket(struct process *process, const char *req
 	return answer;
 }
 
-/* A control character in a name would end the request there. */
+/* Is the text one line? A control character, such as a newline, could end the request early. */
 static bool is_one_line(const char *text)
 {
 	while (*text && !iscntrl((unsigned char)*text))

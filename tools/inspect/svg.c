@@ -69,13 +69,13 @@ int svg_write(struct svg *svg, const char *path, const struct svg_style *style, 
 	return status;
 }
 
-/* Whether a character goes on there. */
+/* Is this a continuation byte of a UTF-8 character? */
 static bool goes_on(char byte)
 {
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* How many bytes the character at `text` has; 0: XML cannot have it, or it is none. */
+/* The bytes of the character at `text`; 0: it is not valid UTF-8, or XML does not allow it. */
 static size_t character_size(const char *text)
 {
 	static const uint32_t least[] = {0, ' ', 0x80, 0x800, 0x10000};
@@ -111,12 +111,12 @@ void svg_escape(FILE *out, const char *text)
 	}
 }
 
-/* Of a size of 1, in the font that is requested; bytes that go on a character have none. */
+/* The width of a character at font size 1. Only its first byte has a width. */
 static double byte_width(char byte)
 {
 	if (goes_on(byte))
 		return 0;
-	if ((unsigned char)byte >= 0xe2) /* most of these are as wide as high */
+	if ((unsigned char)byte >= 0xe2) /* most of these characters are as wide as high */
 		return 1;
 	if (strchr("ijlI.,:;|!' ", byte))
 		return 0.32;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checked round. Each set has a serial number, from which the value is made: so the
- * model of a pblock is one number for each parameter, 0 while it has its default.
+ * The checked round of a replay. Each set has a serial number, from which its value is made. So the
+ * model of a pblock is one number per parameter; 0 is the default.
  *
- * Bytes of a pblock are what its end gives back: what is in use in the caches named
- * pblock… before it, less what is after, and what free() gets meanwhile. Strings that it
- * owns are in other caches.
+ * The bytes of a pblock are measured when it is destroyed: the bytes in use in the caches named
+ * pblock… before the call, minus those after it, plus the bytes that the call passes to free().
+ * Strings that the pblock owns are in other caches and do not count.
  */
 #include "fail.h"
 #include "replay.h"
@@ -21,11 +21,11 @@
 
 #define VALUE_TEXT 32
 
-/* free() of this program and of archives in it, by the linker's --wrap. */
+/* The linker's --wrap sends free() in this program and its archives here. */
 void __real_free(void *ptr);
 void __wrap_free(void *ptr);
 
-static uint64_t heap_freed; /* bytes, ever */
+static uint64_t heap_freed; /* bytes passed to free() so far */
 
 struct checker {
 	const struct trace *trace;
@@ -54,7 +54,7 @@ static bool is_copied_by_get(enum kind kind)
 	return kind == KIND_OWNED_COPY || kind == KIND_TEXT_COPY;
 }
 
-/* Which groups clone takes away from the original, beside strings it owns. */
+/* Does a clone take the parameter away from its source? Groups that move, and owned strings. */
 static bool moves(const struct parameter *parameter)
 {
 	return parameter->group >= GROUP_intop || is_string(parameter->kind);
@@ -74,7 +74,7 @@ static uint64_t *serial_of(struct checker *checker, uint32_t pblock,
 
 /* Values */
 
-/* The value of a serial number; 0: the default. Strings are in text. */
+/* Make the value of a serial number; 0: the default. `text` has the memory of strings. */
 static void make_value(union value *value, char text[VALUE_TEXT], const struct parameter *parameter,
 		       uint64_t serial)
 {
@@ -190,7 +190,7 @@ static int add_bytes(struct slab_cache *cache, void *arg)
 	return 0;
 }
 
-/* What comes free makes it smaller; only the difference means something. */
+/* Bytes in the caches, minus the bytes passed to free(). Only differences are meaningful. */
 static uint64_t bytes_in_use(void)
 {
 	uint64_t bytes = 0;

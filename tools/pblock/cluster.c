@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Average linkage: the distance of two trees is the mean of the distances of their
- * leaves. When two trees are joined, the distance of the new one to any other is the
- * mean of what theirs were, weighted by their leaves (Lance and Williams). Of pairs that
- * are equally near the one with the lowest numbers is joined, so the same profile gives
- * the same tree.
+ * Hierarchical clustering with average linkage: the distance of two trees is the mean of the
+ * distances of their leaves. When two trees are joined, the distance of the new tree to any other
+ * is the mean of their distances to it, weighted by their numbers of leaves (Lance and Williams).
+ * Of pairs with the same distance, the pair with the lowest numbers is joined, so the same profile
+ * always gives the same tree.
  */
 #include "study.h"
 
@@ -12,10 +12,10 @@
 #include <stdlib.h>
 
 struct forest {
-	size_t count;     /* of leaves: places in the tables */
-	double *distance; /* count x count, of trees by place; INFINITY: gone */
-	size_t *tree;     /* which tree stands in a place */
-	size_t *leaves;   /* how many it has */
+	size_t count;     /* number of leaves, which is the number of places in the tables */
+	double *distance; /* count x count, of the trees in two places; INFINITY: no tree there */
+	size_t *tree;     /* the tree in a place */
+	size_t *leaves;   /* the number of its leaves */
 };
 
 static double *place(struct forest *forest, size_t one, size_t other)
@@ -55,7 +55,7 @@ static void find_nearest(struct forest *forest, size_t *ret_one, size_t *ret_oth
 	}
 }
 
-/* The tree of place `other` joins that of place `one`. */
+/* Join the trees in two places; the new tree is in place `one`. */
 static void merge(struct forest *forest, size_t one, size_t other)
 {
 	double a = (double)forest->leaves[one], b = (double)forest->leaves[other];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the tree is cut. A clump is a tree whose leaves become one struct, which is
- * allocated when one of its parameters is set first. The top has a pointer to each, and
- * one to a struct for all parameters that were never set here; a clump may also stand in
- * the top itself. Parameters that were only read take no room: nothing was ever there.
+ * Cutting the tree into clumps. A clump is a subtree whose leaves become one struct, which is
+ * allocated when one of its parameters is first set. The top has a pointer to each clump, and one
+ * to a struct for all parameters that were never set in these profiles. A clump may also be part of
+ * the top itself. Parameters that were only read take no bytes.
  *
- * Of all ways to cut, not only those at one distance, the one is taken that needs the
- * fewest bytes per pblock with a top of at most 80 bytes. It is found from the leaves up:
- * for each tree and each number of words that it may have of the top, either it is one
- * clump, or its two trees share the words in the best way (dynamic programming). Where
- * cutting saves nothing, nothing is cut.
+ * Of all ways to cut the tree, not only those at one distance, this code chooses the one that needs
+ * the fewest bytes per pblock with a top of at most 80 bytes. Dynamic programming finds it from the
+ * leaves up: for each tree and each number of words of the top that it may use, either the tree is
+ * one clump, or its two subtrees share the words in the best way. A tree is not cut if that saves
+ * nothing.
  */
 #include "layouts.h"
 #include "study.h"
@@ -19,21 +19,21 @@
 #include <stdlib.h>
 
 #define WORD POINTER_SIZE
-#define WORDS (TOP_MAX / WORD - 1) /* of the top, without the pointer to the rest */
+#define WORDS (TOP_MAX / WORD - 1) /* words of the top without the pointer to the rest */
 
 enum how { HOW_NONE, HOW_POINTER, HOW_TOP, HOW_SPLIT };
 
-/* A tree, with its words of the top. */
+/* The best choice for a tree that may use a given number of words of the top. */
 struct choice {
 	enum how how;
 	double bytes; /* of structs, per pblock; INFINITY: it needs more words */
-	size_t words; /* HOW_SPLIT: those that the first of its trees has */
+	size_t words; /* HOW_SPLIT: the words of its first subtree */
 };
 
 struct tree {
 	size_t bytes;     /* of its leaves */
 	uint64_t pblocks; /* that set one of them */
-	bool set;         /* this kind of pblocks does */
+	bool set;         /* the present kind of pblocks sets one of them */
 	struct choice choices[WORDS + 1];
 };
 
@@ -137,7 +137,7 @@ static uint64_t accesses(const struct study *study, size_t tree)
 	return accesses(study, join->one) + accesses(study, join->other);
 }
 
-/* Of two trees the one with more accesses comes first. */
+/* Should the trees of a join be swapped? The tree with more accesses comes first. */
 static bool is_swapped(const struct study *study, const struct join *join)
 {
 	return accesses(study, join->other) > accesses(study, join->one);

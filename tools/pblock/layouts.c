@@ -4,9 +4,9 @@
 #define FLAT_SIZE 712
 #define TODAY_TOP 88
 #define OUR_TOP 64
-#define OUR_POINTERS 96 /* to the parts that are rare */
+#define OUR_POINTERS 96 /* bytes of the part `rare`, which has the pointers to other parts */
 
-/* 389-ds's sub-structs; the others are beside the pblock, in both layouts. */
+/* The bytes of the sub-structs of 389-ds; the other groups are separate structs in both layouts. */
 static const size_t today_sizes[GROUPS] = {
 	[GROUP_intop] = 200, [GROUP_intplugin] = 72, [GROUP_misc] = 24,       [GROUP_task] = 152,
 	[GROUP_mr] = 96,     [GROUP_dse] = 24,       [GROUP_deprecated] = 88,
@@ -20,7 +20,7 @@ const char *layout_name(enum layout layout)
 	return names[layout];
 }
 
-/* Bytes of all parameters of a struct beside the pblock. */
+/* The bytes of all parameters of a separate struct. */
 static size_t group_size(enum group group)
 {
 	size_t size = 0;
@@ -30,7 +30,7 @@ static size_t group_size(enum group group)
 	return (size + POINTER_SIZE - 1) / POINTER_SIZE * POINTER_SIZE;
 }
 
-/* Groups that have a set parameter; of unknown parameters there is no group. */
+/* Mark the groups of which a parameter is set. Unknown parameters have no group. */
 static void mark_groups(const struct study *study, const struct kind_of_life *kind,
 			bool ret_set[GROUPS])
 {
@@ -95,7 +95,7 @@ static size_t ideal_bytes(const struct study *study, const struct kind_of_life *
 	return bytes;
 }
 
-/* Values stand side by side in a part. */
+/* The bytes of a part: its values follow each other without padding. */
 static size_t part_size(unsigned part)
 {
 	size_t size = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a study knows of single parameters and of pairs. */
+/* Queries of a study about one parameter or a pair of parameters. */
 #include "study.h"
 
 size_t study_find(const struct study *study, uint32_t number)

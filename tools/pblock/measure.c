@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rounds that are only timed. What a call needs is made before: a round is a loop over
- * calls with arguments that lie ready, apart from strings that a pblock takes over.
+ * The timed rounds of a replay. All arguments are prepared before, so a round is only a loop over
+ * calls. The exception are strings that a pblock takes over: each set allocates one.
  */
 #include "fail.h"
 #include "replay.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What sets take from and gets write to: room for every type. */
+/* The variable that sets read their values from: it has room for every type. */
 static struct slapi_pblock_address variable;
 static char string[] = "string";
 
@@ -80,7 +80,7 @@ bool replay_measure(const struct trace *trace, uint64_t rounds, struct measures 
 		fail("%s: no memory for its pblocks", trace->path);
 		return false;
 	}
-	/* A value that is no default, so that nothing is left out. */
+	/* A value that is never a default, since setting a default may store nothing. */
 	for (size_t i = 0; i < sizeof(variable.words) / sizeof(variable.words[0]); i++)
 		variable.words[i] = UINT64_C(0x0101010101010101);
 	start = now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library's table says about parameters. */
+/* The parameters of pblocks, from the library's table (parameters.def). */
 #ifndef PBLOCK_PARAMETERS_H
 #define PBLOCK_PARAMETERS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the struct of 712 bytes had it, or what of its own it was in. */
+/* The part of the struct of 712 bytes, or the separate struct, that a parameter belongs to. */
 enum group {
 	GROUP_top,
 	GROUP_callback,
@@ -28,17 +28,17 @@ enum group {
 /* Parts of this library's pblock. The others are behind pointers in `rare`. */
 enum part { PART_top, PART_operation, PART_FIRST_RARE };
 
-/* What a value is, and whose. */
+/* Type and ownership of a value. */
 enum kind {
 	KIND_POINTER,
 	KIND_INT,
 	KIND_WORD,
 	KIND_PRESET,     /* an int whose default is not 0 */
 	KIND_OWNED,      /* memory that the pblock frees */
-	KIND_OWNED_COPY, /* likewise, and a get gives a copy */
-	KIND_TEXT,       /* a string that is copied when it is set */
-	KIND_TEXT_COPY,  /* and when it is read */
-	KIND_ADDRESS,    /* of a network, stored by value */
+	KIND_OWNED_COPY, /* the same, but a get returns a copy */
+	KIND_TEXT,       /* a string that a set copies */
+	KIND_TEXT_COPY,  /* the same, but a get returns a copy */
+	KIND_ADDRESS,    /* a network address, stored by value */
 };
 
 struct parameter {
@@ -54,7 +54,7 @@ struct parameter {
 extern const struct parameter parameters[];
 extern const size_t parameters_count;
 
-/* parameter_find: by number; NULL when there is none. */
+/* parameter_find: the parameter with this number; NULL: there is none. */
 const struct parameter *parameter_find(uint32_t number);
 
 /* group_name: "pb_op". */

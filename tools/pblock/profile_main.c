@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pblock-profile: profiles of pblocks, and what they say about a better layout. */
+/* pblock-profile: reads profiles of pblocks and reports which layout they suggest. */
 #include "fail.h"
 #include "report.h"
 
@@ -40,7 +40,7 @@ static int usage(const char *word, const char *what)
 	return EXIT_USAGE;
 }
 
-/* The exit status, or -1: go on. */
+/* Returns the exit status, or -1: the program continues. */
 static int read_options(struct settings *settings, int argc, char **argv)
 {
 	int option;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pblock-replay: traces on the library's pblock, checked and timed. */
+/* pblock-replay: replays traces with the library's pblock, checks the values and measures time. */
 #include "fail.h"
 #include "replay.h"
 
@@ -65,7 +65,7 @@ static bool read_rounds(const char *text, uint64_t *ret)
 	return *text >= '0' && *text <= '9' && !*end && *ret <= ROUNDS_MAX;
 }
 
-/* The exit status, or -1: go on. */
+/* Returns the exit status, or -1: the program continues. */
 static int read_option(struct settings *settings, int option, const char *word)
 {
 	switch (option) {
@@ -194,7 +194,7 @@ static int check_all(struct run *runs, size_t count)
 	return EXIT_DONE;
 }
 
-/* The checked rounds, and what is recorded of them. */
+/* Make the checked rounds, and record a profile of them if the user has asked for one. */
 static int check_and_record(const struct settings *settings, struct run *runs, size_t count)
 {
 	int status, error;

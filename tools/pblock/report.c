@@ -74,7 +74,7 @@ static bool print_counts(const struct study *study)
 
 /* Co-use */
 
-/* 0 to 9 tenths, # all, . nothing. */
+/* A likeness as a character: '0' to '9' tenths, '#' for 1, '.' for 0. */
 static char likeness_letter(double likeness)
 {
 	if (likeness >= 1)

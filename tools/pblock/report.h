@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a study is shown as. Each returns the exit status. */
+/* The reports of a study: text, JSON and SVG. Each function returns the exit status. */
 #ifndef PBLOCK_REPORT_H
 #define PBLOCK_REPORT_H
 
@@ -11,7 +11,7 @@ int report_svg(const struct study *study, const char *path);
 
 #define METHOD "average linkage over Jaccard distance of pblocks"
 
-/* subject_name: "SLAPI_OPERATION"; "unknown" when this library has no such parameter. */
+/* subject_name: "SLAPI_OPERATION"; "unknown": this library has no such parameter. */
 const char *subject_name(const struct subject *subject);
 
 #endif /* PBLOCK_REPORT_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The report for programs: docs/schema/pblock.schema.json describes it. */
+/* The report as JSON: docs/schema/pblock.schema.json describes it. */
 #include "fail.h"
 #include "layouts.h"
 #include "report.h"
@@ -15,7 +15,7 @@ static void add_count(struct json_object *to, const char *name, uint64_t count)
 	json_object_object_add(to, name, json_object_new_int64((int64_t)count));
 }
 
-/* With this number of digits behind the point. */
+/* Add a number with this many decimal places. */
 static void add_number(struct json_object *to, const char *name, int digits, double number)
 {
 	char text[32];
@@ -53,7 +53,7 @@ static struct json_object *list_workloads(const struct study *study)
 	return list;
 }
 
-/* Pblocks that touch it and each other one, in the order of the list. */
+/* The numbers of pblocks that touch this subject and each subject, in the order of the list. */
 static struct json_object *co_use(const struct study *study, size_t subject)
 {
 	struct json_object *row = json_object_new_array();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heat map: a row and a column for each parameter, in the order of the tree, so that
- * parameters that are used together are neighbours and clumps are dark squares on the
- * diagonal. Below it the bytes per pblock of each workload.
+ * The report as SVG: a heat map with a row and a column for each parameter. They are in the order
+ * of the tree, so parameters that are used together are neighbours, and clumps are dark squares on
+ * the diagonal. Below it are the bytes per pblock of each workload.
  */
 #include "fail.h"
 #include "layouts.h"
@@ -18,12 +18,12 @@
 #define LABEL_SIZE 10.0
 #define LABEL_GAP 6.0
 #define BRACKET 30.0 /* left of the labels: names of clumps */
-#define SHARE 52.0   /* right of the cells: how many pblocks touch it */
+#define SHARE 52.0   /* right of the cells: how many pblocks touch the parameter */
 #define HEAD 112.0
 #define LEVELS 9
 #define BAR_WIDTH 360.0
 #define BAR_TEXT 110.0     /* right of the longest bar */
-#define STRUCT_WIDTH 360.0 /* of what stands about a struct */
+#define STRUCT_WIDTH 360.0 /* of the text about a struct */
 #define BAR_HEIGHT 11.0
 #define BAR_STEP 14.0
 #define BARS_GAP 10.0 /* between workloads */
@@ -120,7 +120,7 @@ static unsigned level_of(double likeness)
 	return likeness >= 1 ? LEVELS : 1 + (unsigned)(likeness * (LEVELS - 1));
 }
 
-/* All cells of a level are one path: cells of a row that are alike are one rectangle. */
+/* Draw all cells of a level as one path; equal neighbours in a row are one rectangle. */
 static void draw_level(struct heat *heat, unsigned level)
 {
 	size_t count = heat->study->count;
@@ -217,7 +217,7 @@ static void draw_bar(struct heat *heat, const struct workload *workload, enum la
 		 layout_name(layout));
 }
 
-/* Returns where they end. */
+/* Draw the bars of all workloads; returns the y coordinate below them. */
 static double draw_bars(struct heat *heat, double y)
 {
 	const struct study *study = heat->study;
@@ -244,7 +244,7 @@ static double draw_bars(struct heat *heat, double y)
 	return y;
 }
 
-/* The proposed structs, right of the bars; returns where they end. */
+/* Draw the proposed structs, right of the bars; returns the y coordinate below them. */
 static double draw_structs(struct heat *heat, double y)
 {
 	const struct study *study = heat->study;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which parameters belong together.
+ * A study finds parameters that the same pblocks use, and proposes structs for them (clumps).
  *
- * Two parameters are near each other when the pblocks that touch the one, by a get or a
- * set, are those that touch the other: Jaccard distance, one minus the pblocks that
- * touch both over those that touch any of the two. Hierarchical clustering with average
- * linkage joins the nearest first, until all are one tree. It is cut into clumps so that
- * a pblock made of them needs the fewest bytes (cut.c).
+ * The distance of two parameters is their Jaccard distance: 1 minus the number of pblocks that
+ * touch both, by a get or a set, divided by the number that touch at least one. Hierarchical
+ * clustering with average linkage joins the nearest parameters first, until all are in one tree.
+ * The tree is cut into clumps so that a pblock made of them needs the fewest bytes (cut.c).
  */
 #ifndef PBLOCK_STUDY_H
 #define PBLOCK_STUDY_H
@@ -20,12 +19,13 @@ struct subject {
 	uint32_t number;
 	const struct parameter *parameter; /* NULL: this library does not know it */
 	uint64_t gets, sets;
-	uint64_t pblocks; /* that touched it, of those seen from the beginning */
+	uint64_t pblocks; /* the pblocks that touched it and were recorded from their beginning */
 	bool is_touched;
 	size_t clump;
 };
 
-/* Two trees become one; leaves are the subjects, the i-th join is tree subjects + i. */
+/* Two trees that are joined. Trees have numbers: the subjects come first, and join i is the tree
+ * number of subjects + i. */
 struct join {
 	size_t one, other;
 	double distance;
@@ -34,11 +34,11 @@ struct join {
 /* A clump, and the sub-struct for it. */
 struct clump {
 	char name[CLUMP_NAME]; /* A, B, … */
-	size_t first, count;   /* of the order */
-	uint64_t pblocks;      /* that set one of its parameters */
-	size_t size;           /* bytes of the parameters that are set, as a struct */
-	bool in_top;           /* it stands in the top and needs no pointer */
-	double distance;       /* at which its last two trees were joined */
+	size_t first, count;   /* a range of the study's `order` */
+	uint64_t pblocks;      /* the pblocks that set one of its parameters */
+	size_t size;           /* bytes of a struct of those parameters that are set */
+	bool in_top;           /* it is part of the top and needs no pointer */
+	double distance;       /* of its last two trees, when they were joined */
 };
 
 struct study {
@@ -49,27 +49,28 @@ struct study {
 	size_t count;
 	uint64_t *both;     /* count x count: pblocks that touch both */
 	struct join *joins; /* count - 1 */
-	size_t *order;      /* subjects as the tree has them */
+	size_t *order;      /* the subjects in the order of the tree's leaves */
 	struct clump *clumps;
 	size_t clump_count;
 	size_t top_size; /* bytes of the proposed top */
 };
 
-/* study_make: false after reporting with fail(). study_free follows in any case. */
+/* study_make: false after an error message by fail(). The caller calls study_free() in both
+ * cases. */
 bool study_make(struct study *study, const struct workload *workloads, size_t count);
 void study_free(struct study *study);
 
-/* study_find: the index of a subject; count when it was never touched. */
+/* study_find: the index of a subject; study->count: it was never touched. */
 size_t study_find(const struct study *study, uint32_t number);
 
-/* study_likeness: pblocks that touch both over those that touch any, 0 to 1. */
+/* study_likeness: the pblocks that touch both, divided by those that touch at least one: 0 to 1. */
 double study_likeness(const struct study *study, size_t one, size_t other);
 
 /* The steps of study_make(): cluster.c and cut.c. */
 bool study_cluster(struct study *study);
 bool study_cut(struct study *study);
 
-/* size_of_subject: bytes that it takes in a pblock: none when it is never set. */
+/* size_of_subject: its bytes in a pblock; 0: it is never set. */
 size_t size_of_subject(const struct subject *subject);
 
 #endif /* PBLOCK_STUDY_H */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS 4 /* one more than any line has */
+#define WORDS 4 /* one more than any valid line has, to detect longer lines */
 #define NAME_MAX_SHOWN 64
 #define WEIGHT_MAX UINT64_C(1000000000000)
 
@@ -94,7 +94,7 @@ static bool grow_names(struct trace *trace)
 	return true;
 }
 
-/* Copies the text, adds it to the tree. */
+/* Add a copy of the text to the tree. */
 static bool add_name(struct reader *reader, const char *text, uint32_t *ret)
 {
 	struct trace *trace = reader->trace;
@@ -217,7 +217,7 @@ static bool read_call(struct reader *reader, char **words, size_t count)
 	return read_arguments(reader, words, &call) && add_call(reader, &call);
 }
 
-/* Lines before the first call; false: it is none. */
+/* Is it a line of the head? These come before the first call. */
 static bool is_head(const struct reader *reader, char **words)
 {
 	return reader->trace->count == 0 &&

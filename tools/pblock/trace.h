@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces: what a program did with its pblocks, a call to a line. README.md has the
- * format. A trace that is read is one that can be replayed any number of times: every
- * pblock is there when it is used, and is destroyed in the end.
+ * Traces: the calls that a program made with its pblocks, one per line. README.md has the format.
+ * trace_read() accepts only traces that can be replayed any number of times: every pblock exists
+ * when it is used, and is destroyed in the end.
  */
 #ifndef PBLOCK_TRACE_H
 #define PBLOCK_TRACE_H
@@ -22,21 +22,21 @@ struct call {
 
 struct trace {
 	const char *path;
-	char *workload; /* what it calls itself, or the file's name */
+	char *workload; /* the name that the trace gives, or the file's name */
 	uint64_t weight;
 	struct call *calls;
 	size_t count, room;
 	char **names; /* of pblocks */
-	uint32_t *alive; /* line in which each began, 0: it is not there */
+	uint32_t *alive; /* the line in which each pblock began; 0: it does not exist now */
 	uint32_t pblocks, pblocks_room;
 };
 
-/* trace_read: false after reporting with fail(), FILE:LINE first. trace_free follows in
- * any case. */
+/* trace_read: false after an error message by fail(), which begins with FILE:LINE. The caller calls
+ * trace_free() in both cases. */
 bool trace_read(struct trace *trace, const char *path);
 void trace_free(struct trace *trace);
 
-/* trace_count: calls of one verb. */
+/* trace_count: the number of calls of one verb. */
 size_t trace_count(const struct trace *trace, enum verb verb);
 
 #endif /* PBLOCK_TRACE_H */

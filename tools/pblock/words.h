@@ -2,8 +2,8 @@
 #ifndef PBLOCK_WORDS_H
 #define PBLOCK_WORDS_H
 
-/* name_of_file: what is shown for a file that has no other name: its own, without folder
- * and this ending, fit for a terminal. The caller frees it; NULL: no memory. */
+/* name_of_file: the name that reports show for a file: its own name without directory and without
+ * this ending, made printable. The caller frees it; NULL: no memory. */
 char *name_of_file(const char *path, const char *ending);
 
 #endif /* PBLOCK_WORDS_H */

@@ -27,7 +27,7 @@ static struct json_object *member(struct json_object *of, const char *name)
 	return value;
 }
 
-/* A count; false when it is none. */
+/* Read a count; false: the member is not a valid count. */
 static bool read_count(struct json_object *of, const char *name, uint64_t *ret)
 {
 	struct json_object *value = member(of, name);
@@ -170,7 +170,7 @@ static char *read_text(FILE *file, size_t *ret_size)
 	return text;
 }
 
-/* Nothing but blanks is behind the object. */
+/* Do only blanks follow the object? */
 static bool is_all(struct json_tokener *tokener, const char *text, size_t size)
 {
 	size_t end = json_tokener_get_parse_end(tokener);
@@ -196,7 +196,7 @@ static bool read_json(struct workload *workload, struct json_tokener *tokener, c
 	return done;
 }
 
-/* Not read at all, when that can be known. */
+/* Does its size show that the file is too large? Then it is not read at all. */
 static bool is_too_large(FILE *file)
 {
 	struct stat stat;
