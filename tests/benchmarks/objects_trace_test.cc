@@ -299,6 +299,27 @@ TEST_F(TraceTest, OtherFilesAreRefused)
 	EXPECT_EQ("it is of another version of this benchmark; record it again", Open());
 }
 
+/* Any byte may be wrong: the check must not read beyond the trace or run forever. */
+TEST_F(TraceTest, DamagedFilesDoNoHarm)
+{
+	std::mt19937 random(1);
+
+	HandOver();
+	ASSERT_EQ("", Make());
+	ASSERT_EQ("", Write());
+	const std::string good = Contents();
+
+	for (unsigned i = 0; i < 3000; i++) {
+		std::string bad = good;
+		trace trace;
+
+		bad[random() % bad.size()] ^= static_cast<char>(1 + random() % 255);
+		Replace(bad);
+		if (!trace_open(&trace, path_.c_str()))
+			trace_close(&trace);
+	}
+}
+
 TEST_F(TraceTest, AFileThatCannotBeWrittenLeavesNothing)
 {
 	HandOver();
