@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Files of a recording: written under a temporary name, and renamed when complete (file.h). */
 #include "file.h"
 
 #include <errno.h>

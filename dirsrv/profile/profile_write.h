@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writing the profile of a recording. */
 #ifndef PBLOCK_PROFILE_WRITE_H
 #define PBLOCK_PROFILE_WRITE_H
 

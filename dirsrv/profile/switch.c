@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The two variables that say what is recorded; pblock functions read them without a lock
+ * (switch.h).
+ */
 #include "switch.h"
 
 #include <slab/dirsrv/profile.h>

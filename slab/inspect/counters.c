@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The counters lock, and the check of a counter's row (counters.h). */
 #include "inspect/counters.h"
 
 #include <pthread.h>

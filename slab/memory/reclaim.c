@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <slab/memory.h>
 
-/* slab_reclaim() gives up after so many rounds in a row that freed objects but returned no
+/* slab_reclaim() gives up after this number of rounds in a row that freed objects but returned no
  * memory. */
 #define FRUITLESS_ROUNDS 8u
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The frame of answers, error answers, and cutting words off a request (reply.h). */
 #include "stats/reply.h"
 
 #include <slab/debug.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Error messages on stderr. They may contain text of another process, so they are made printable.
+ */
 #include "fail.h"
 #include "printable.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writing a file under a temporary name, and renaming it when it is complete (output.h). */
 #include "output.h"
 #include "fail.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Connecting to a control socket, and finding out which process listens on it (peer.h). */
 #include "peer.h"
 #include "proc.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* UTF-8, and which characters are safe on a terminal (printable.h). */
 #include "printable.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reading the files of /proc/PID (proc.h). */
 #include "proc.h"
 #include "printable.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Writing SVG: texts, their approximate width, panels, and the themes (svg.h). */
 #include "svg.h"
 #include "fail.h"
 #include "output.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The bytes of a pblock in the layouts of layouts.h. */
 #include "layouts.h"
 
 #define FLAT_SIZE 712

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The table of parameters, made from the library's parameters.def. */
 #include "parameters.h"
 
 #include <slab/dirsrv/pblock.h>

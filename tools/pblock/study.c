@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The counts of a study: accesses of each parameter, and how many pblocks touch two of them.
+ * cluster.c and cut.c make the tree and the clumps.
+ */
 #include "study.h"
 #include "fail.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reading a trace, line by line; each error names the line (trace.h). */
 #include "trace.h"
 #include "fail.h"
 #include "printable.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Names of files, as reports show them. */
 #include "words.h"
 #include "printable.h"
 

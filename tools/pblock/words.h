@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Names of files, as reports show them. */
 #ifndef PBLOCK_WORDS_H
 #define PBLOCK_WORDS_H
 

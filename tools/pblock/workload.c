@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reading a profile: every member of the JSON document is checked (workload.h). */
 #include "workload.h"
 #include "fail.h"
 #include "words.h"
