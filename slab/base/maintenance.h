@@ -29,7 +29,7 @@ void maintenance_start_ticks(void);
 /*
  * maintenance_resume: in the child of a fork whose parent had the maintenance thread, start one as
  * soon as ticks are wanted. Slow paths call it at their end; otherwise it costs one load. The
- * caller holds no lock that follows registry_lock in the lock order. It keeps errno.
+ * caller holds no lock. It keeps errno.
  */
 void maintenance_resume_slow(void);
 extern bool maintenance_resumes;
