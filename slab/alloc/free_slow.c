@@ -210,12 +210,11 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 		return;
 	}
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
-	if (SLAB_UNLIKELY(owner == CPU_NONE))
-		free_away(cache, obj, slab, cpu, caller);
-	else if (cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) !=
-		 &slab->cpu)
+	if (owner != CPU_NONE &&
+	    cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) != &slab->cpu)
 		start_batch(cache, obj, slab, cpu, caller);
-	else if (SLAB_LIKELY(rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+	else if (owner != CPU_NONE &&
+		 rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
 		begin_idle(cpu);
 	else
 		free_away(cache, obj, slab, cpu, caller);
