@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ownership oracle for the per-CPU layer alone.
- *
- * A miniature of the layer above moves a few slabs between CPUs, a common pool
- * and threads, by sections only (shared_slabs.h has the oracle's flags).
+ * An ownership oracle for the per-CPU layer alone: a miniature of the layer above moves a few
+ * slabs between CPUs, a common pool and threads, by sections only. shared_slabs.h has the flags.
  */
 #ifndef TESTS_SUPPORT_SLOT_ARENA_H
 #define TESTS_SUPPORT_SLOT_ARENA_H
@@ -19,8 +17,6 @@
 
 extern "C" {
 #include "cpu_cache.h"
-#include "cpu_slab.h"
-#include "slots.h"
 }
 
 namespace slab_test
