@@ -34,8 +34,6 @@ static size_t sizes[MAX_SIZES] = {16, 32, 64, 128, 240, 256, 512, 712, 1024, 211
 static unsigned size_count = 12;
 static char output[65536];
 
-const struct trace *bench_trace;
-
 static bool is_traced(const struct bench_case *c)
 {
 	return c->threads == BENCH_OF_TRACE;

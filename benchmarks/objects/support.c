@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What cases, teams and the harness use: options of the run, and what is known of the
+ * What cases, teams and the harness use: options of the run, its trace, and what is known of the
  * machine (CPUs, time stamp counter, resident memory).
  */
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "bench.h"
 
 struct bench_options bench_options = {.ms = 8, .laps = 0};
+const struct trace *bench_trace;
 double bench_cycles_per_ns;
 
 static cpu_set_t cpus_allowed;

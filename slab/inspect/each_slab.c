@@ -41,7 +41,8 @@ struct descriptors {
 
 static unsigned free_on_stack(const struct inspection *in, const struct slab *slab)
 {
-	return in->links ? (unsigned)(slab->freelist.local >> 16 & 0xffff) : (uint32_t)slab->freelist.local;
+	return in->links ? (unsigned)(slab->freelist.local >> 16 & 0xffff)
+			 : (uint32_t)slab->freelist.local;
 }
 
 static uint32_t owner_of(const struct inspection *in, const struct slab *slab)
