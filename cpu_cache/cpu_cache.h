@@ -62,8 +62,9 @@ struct cpu_slot {
 	uint64_t event[CPU_EVENTS];          /* of the user: counters without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
 
-/* One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked. Only the
- * rseq engine uses it: with a locked push it would cost as much as it saves. */
+/* One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked. Allocations
+ * take objects from it with the rseq engine only: with a locked push it would cost as much as it
+ * saves. lifo_add and lifo_take use it with all engines, in slots that serve no allocation. */
 struct cpu_lifo {
 	uint64_t count;
 	void *obj[CPU_LIFO_MAX];
@@ -106,6 +107,12 @@ struct cpu_engine {
 	 * newest. */
 	enum cpu_result (*lifo_push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
 				     uint64_t max);
+	/* Push an object of any slab onto the LIFO. Miss: the LIFO has `max` objects. Double: the
+	 * object is the newest. */
+	enum cpu_result (*lifo_add)(char *slots, int cpu, void *obj, uint64_t max);
+	/* Move the LIFO to objs[CPU_LIFO_MAX], the oldest first; returns the number of objects. 0:
+	 * miss (the LIFO was empty) or moved. */
+	size_t (*lifo_take)(char *slots, int cpu, void **objs);
 	/* Push an object onto a slab that `cpu` owns. Double: it is the last-freed one, or on
 	 * top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);

@@ -89,10 +89,12 @@ static inline void cpu_slab_set_room(struct cpu_slab *slab, unsigned room)
 /* Is obj the start of one of the first `room` objects? */
 static inline bool cpu_slab_is_object(const struct cpu_slab *slab, const void *obj)
 {
-	size_t offset = (size_t)((const char *)obj - slab->base), offset8 = offset / 8;
-	size_t index = (uint32_t)((uint16_t)offset8 * slab->reciprocal >> 32);
+	size_t offset = (size_t)((const char *)obj - slab->base);
+	/* Upper 32 bits: the index. Lower 32 bits: below the reciprocal if no remainder is left. */
+	uint64_t quotient = offset / 8 * slab->reciprocal;
 
-	return offset % 8 == 0 && index < cpu_slab_room(slab) && index * slab->size8 == offset8;
+	return !(offset & ~(size_t)0x7fff8) && (uint32_t)quotient < slab->reciprocal &&
+	       quotient >> 32 < cpu_slab_room(slab);
 }
 
 static inline void *cpu_slab_object(const struct cpu_slab *slab, uint16_t offset8)

@@ -46,6 +46,7 @@ static bool rseq_available(void)
 static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct cpu_slab *slab)
 {
 	static const uint16_t three[] = {0, 8, 16};
+	void *objs[CPU_LIFO_MAX];
 	struct cpu_batch batch;
 	struct cpu_slab *popped;
 
@@ -71,6 +72,10 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	if (e->batch_add(slots, cpu, slab, 8) != CPU_DONE ||
 	    e->batch_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
 	    batch.offset8[0] != 8)
+		return false;
+	if (e->lifo_add(slots, cpu, slab->base, 1) != CPU_DONE ||
+	    e->lifo_add(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
+	    e->lifo_take(slots, cpu, objs) != 1 || objs[0] != slab->base)
 		return false;
 	e->fence(slots);
 	cpu_slot(slots, (long)cpu)->last_freed = 1;

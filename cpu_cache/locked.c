@@ -64,6 +64,39 @@ enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab
 	return CPU_MISS;
 }
 
+enum cpu_result cpu_locked_lifo_add(char *slots, int cpu, void *obj, uint64_t max)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	if (lifo->count && lifo->obj[lifo->count - 1] == obj) {
+		cpu_slot_unlock(slot);
+		return CPU_DOUBLE;
+	}
+	if (lifo->count >= max)
+		return leave(slot, false);
+	lifo->obj[lifo->count] = obj;
+	__atomic_store_n(&lifo->count, lifo->count + 1, __ATOMIC_RELAXED);
+	return leave(slot, true);
+}
+
+size_t cpu_locked_lifo_take(char *slots, int cpu, void **objs)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+	size_t n;
+
+	if (!enter(slot))
+		return 0;
+	n = lifo->count;
+	memcpy(objs, lifo->obj, n * sizeof(objs[0]));
+	__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
+	leave(slot, true);
+	return n;
+}
+
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);

@@ -22,6 +22,11 @@
  * lifo_push       section on c: not closed(c); n = lifo_count(c); last_freed(c) = obj, or
  *                 n > 0 and lifo(c)[n - 1] = obj: double, else owner(s) is not c; n < max;
  *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
+ * lifo_add        section on c: not closed(c); n = lifo_count(c);
+ *                 n > 0 and lifo(c)[n - 1] = obj: double, else n < max;
+ *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
+ * lifo_take       section on c: not closed(c); n = lifo_count(c) > 0; copy lifo(c);
+ *                                                               commit lifo_count(c) = 0
  * push            section on c: last_freed(c) empty;            commit last_freed(c) = obj
  *                 (rseq only), else
  *                 last_freed(c) = obj, read anywhere: double, else

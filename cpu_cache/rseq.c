@@ -120,28 +120,58 @@ static enum cpu_result read_newest(const struct cpu_slot *slot, int cpu,
 	return commit(&op);
 }
 
-static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *slab,
-					uint16_t offset8, uint64_t max)
+/* rseq_lifo_push() has missed: a double free, or not? */
+static enum cpu_result why_not_held(const char *slots, int cpu, const struct cpu_lifo *lifo,
+				    const void *obj)
 {
-	char *lifos = cpu_slots_lifos(slots);
-	const struct cpu_slot *slot = cpu_slot(slots, cpu);
-	const struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
-	void *obj = cpu_slab_object(slab, offset8), *newest = NULL;
-
-	if (rseq_lifo_push(&slots, &lifos, slab, obj, &max, cpu_rseq_offset))
-		return CPU_DONE;
-	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) == (uintptr_t)obj)
-		return CPU_DOUBLE;
-
+	const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
 	enum cpu_result result;
+	void *newest = NULL;
 
+	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) == (uintptr_t)obj)
+		return CPU_DOUBLE;
 	if (!n || __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) != obj)
 		return CPU_MISS;
 	result = read_newest(slot, cpu, lifo, n, &newest);
 	if (result != CPU_DONE)
 		return result;
 	return newest == obj ? CPU_DOUBLE : CPU_MOVED;
+}
+
+static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *slab,
+					uint16_t offset8, uint64_t max)
+{
+	char *lifos = cpu_slots_lifos(slots);
+	void *obj = cpu_slab_object(slab, offset8);
+
+	if (rseq_lifo_push(&slots, &lifos, slab, obj, &max, cpu_rseq_offset))
+		return CPU_DONE;
+	return why_not_held(slots, cpu, cpu_lifo(lifos, cpu), obj);
+}
+
+static enum cpu_result engine_lifo_add(char *slots, int cpu, void *obj, uint64_t max)
+{
+	char *lifos = cpu_slots_lifos(slots);
+
+	if (rseq_lifo_add(&slots, &lifos, obj, &max, cpu_rseq_offset))
+		return CPU_DONE;
+	return why_not_held(slots, cpu, cpu_lifo(lifos, cpu), obj);
+}
+
+static size_t engine_lifo_take(char *slots, int cpu, void **objs)
+{
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &zero);
+
+	if (!n)
+		return 0;
+	op_check(&op, 1, &lifo->count, n);
+	op.from = (const uint16_t *)lifo->obj;
+	op.to = (uint16_t *)objs;
+	op.count = (uint32_t)(n * sizeof(objs[0]) / sizeof(*op.to));
+	return commit(&op) == CPU_DONE ? n : 0;
 }
 
 /* Read the top entry of a stack of this height. A section, because another thread may revoke the
@@ -431,6 +461,8 @@ const struct cpu_engine cpu_engine_rseq = {
 	.pop_held = engine_pop_held,
 	.lifo_pop = engine_lifo_pop,
 	.lifo_push = engine_lifo_push,
+	.lifo_add = engine_lifo_add,
+	.lifo_take = engine_lifo_take,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,

@@ -123,8 +123,8 @@ static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_s
 	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
 	cache->cpu_slots = cache->geometry && cpu_slots_none() ? slots_create() : NULL;
 	cache->cpu_lifos = cache->cpu_slots ? cpu_slots_lifos(cache->cpu_slots) : NULL;
+	cache->rcu_slots = cache->rcu_lifos = cpu_slots_none();
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
-	cache->rcu_slots = cache->rcu ? rcu_slots(cache->rcu) : cpu_slots_none();
 	if (cache->cpu_slots && (cache->rcu || !rcu))
 		return true;
 	if (cache->cpu_slots)

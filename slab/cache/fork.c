@@ -82,6 +82,8 @@ static void prepare(void)
 	segment_lock();
 	counters_lock();
 	rcu_fork_lock();
+	for (struct slab_cache *c = registry_first; c; c = c->next)
+		rcu_fork_wait(c);
 	cpu_slots_lock_all();
 	signal_mask = mask;
 }

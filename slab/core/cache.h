@@ -109,7 +109,9 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	char *cpu_slots; /* frees and the slow paths use it */
 	char *cpu_lifos; /* the LIFOs of cpu_slots */
 	uint64_t lifo_max; /* the most objects in one LIFO */
-	char *rcu_slots; /* frees that wait for a grace period; without RCU the same as `slots` */
+	char *rcu_slots; /* frees that wait for a grace period; without RCU cpu_slots_none() */
+	char *rcu_lifos; /* the LIFOs of rcu_slots */
+	uint64_t rcu_max; /* the most objects in one of these; 0 without RCU */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
 	 * except the two that tuning changes (stats/attributes.c) and magic, which destruction

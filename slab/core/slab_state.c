@@ -36,21 +36,26 @@
 
 #define OBJECTS_MIN 12u /* in a slab, unless the largest slab holds fewer */
 
-/* Put a chain of objects in links[] on the freelist of an isolated slab. */
+/* Put a chain of objects in links[] on the freelist of an isolated slab. Objects that were freed in
+ * the order of their addresses are linked downwards; the inner loop does not wait for the load of
+ * one link before that of the next. */
 void slab_put_chain(struct slab *slab, unsigned first, unsigned count)
 {
+	const unsigned size8 = slab->cpu.size8;
+	const uint16_t *links = slab->links;
 	uint16_t offset8[CPU_BATCH_MAX];
 	unsigned n = 0;
 
-	for (unsigned i = first, left = count; i && left; left--) {
-		uint16_t next = __atomic_load_n(&slab->links[i - 1], __ATOMIC_RELAXED);
-
-		offset8[n++] = (uint16_t)((i - 1) * slab->cpu.size8);
-		if (n == CPU_BATCH_MAX) {
-			cpu_slab_put(&slab->cpu, n, offset8);
-			n = 0;
-		}
-		i = next;
+	for (unsigned i = first, next = i; next && count; i = next) {
+		do {
+			i--;
+			next = __atomic_load_n(&links[i], __ATOMIC_RELAXED);
+			offset8[n++] = (uint16_t)(i * size8);
+			if (n == CPU_BATCH_MAX) {
+				cpu_slab_put(&slab->cpu, n, offset8);
+				n = 0;
+			}
+		} while (--count && next == i && i);
 	}
 	cpu_slab_put(&slab->cpu, n, offset8);
 }

@@ -2,19 +2,19 @@
 /*
  * slab_free_rcu(): frees that wait for a grace period.
  *
- * Each CPU collects freed objects of one slab in a batch of 16-bit offsets, as it does for remote
- * frees (free_slow.c), but in separate slots. A full batch is linked in the slab's links[], which
- * lie apart from the objects. So nothing is written to an object that a reader may still use, and
- * nothing has to be allocated: the free cannot fail. A cache keeps a stack of the slabs that have
- * such objects.
+ * Each CPU collects freed objects in a LIFO of its own, beside the one that serves allocations. When
+ * it is full, the thread sorts the objects by slab and links those of each slab in the slab's links[],
+ * which lie apart from the objects (collect.c). So nothing is written to an object that a reader may
+ * still use, and nothing has to be allocated: the free cannot fail. A cache keeps a stack of the slabs
+ * that have such objects.
  *
  * All this exists twice, for two *phases*. One phase collects the objects that are freed now, the
  * other waits. A flip swaps them:
  *
- *   collect the CPUs' batches · flip · wait for a grace period · recycle the waiting phase
+ *   collect the CPUs' objects · flip · wait for a grace period · recycle the waiting phase
  *
  * An object is unreachable before it is freed, and the thread that frees it reads the phase after
- * that. So whenever the object's batch arrives, the grace period that follows the next flip began
+ * that. So whenever the object arrives in the phase, the grace period that follows the next flip began
  * after the object had become unreachable.
  *
  * There are two drivers. One is a callback of the flavour's call_rcu(), which queues itself again
@@ -23,9 +23,9 @@
  * collects and recycles at the same time; waiting for it is bounded. The callback records the
  * phase in which it was queued, since a helper may have flipped in the meantime.
  *
- * The callback also collects the batches of idle CPUs. A thread adds an object to its batch first
+ * The callback also collects the objects of idle CPUs. A thread adds an object to its LIFO first
  * and then checks whether a callback is pending. The callback clears that flag, fences all CPUs,
- * and checks the batches again. So either the callback finds the object, or the thread finds no
+ * and checks the LIFOs again. So either the callback finds the object, or the thread finds no
  * callback pending and queues one.
  *
  * Slabs of type-safe caches wait in the same phases before their memory is released.
@@ -35,6 +35,7 @@
 #include "base/compiler.h"
 #include "core/upcalls.h"
 #include "core/slab.h"
+#include "core/user_pointer.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"
 #include "registry/gate.h"
@@ -46,12 +47,22 @@
 #define BACKLOG_BYTES (UINT64_C(16) << 20)
 #define BACKLOG_MIN UINT64_C(16384)
 #define BACKLOG_MAX UINT64_C(262144)
+/* The least that a CPU's LIFO may hold, so that there is something to sort. */
+#define HELD_MIN UINT64_C(64)
 
 static uint64_t backlog_of(size_t size)
 {
 	uint64_t n = BACKLOG_BYTES / size;
 
 	return n < BACKLOG_MIN ? BACKLOG_MIN : n > BACKLOG_MAX ? BACKLOG_MAX : n;
+}
+
+/* The most objects in one CPU's LIFO: those of all CPUs are a quarter of the backlog. */
+static uint64_t most_held(uint64_t backlog)
+{
+	uint64_t n = backlog / 4 / cpu_possible();
+
+	return n < HELD_MIN ? HELD_MIN : n > CPU_LIFO_MAX ? CPU_LIFO_MAX : n;
 }
 
 static void retire(struct slab_cache *cache, struct slab *slab)
@@ -84,12 +95,10 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 		.backlog = backlog_of(cache->size),
 	};
 	cache->deferral = &deferral;
+	cache->rcu_slots = slots;
+	cache->rcu_lifos = cpu_slots_lifos(slots);
+	cache->rcu_max = most_held(rcu->backlog);
 	return rcu;
-}
-
-char *rcu_slots(const struct cache_rcu *rcu)
-{
-	return rcu->slots;
 }
 
 /* --- fork --------------------------------------------------------------------------------- */
@@ -162,27 +171,28 @@ void rcu_after_fork_child(struct slab_cache *cache)
 
 /* --- freeing -------------------------------------------------------------------------------- */
 
-/* Move the CPU's batch to the phase that collects. */
-static void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
+/* Move the CPU's LIFO to the phase that collects. */
+static SLAB_SLOWPATH void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
 {
-	struct cpu_batch batch;
+	void *objs[CPU_LIFO_MAX];
+	size_t n;
 
-	__atomic_fetch_add(&rcu->taking, 1, __ATOMIC_SEQ_CST);
-	if (cpu_engine->batch_take(rcu->slots, cpu, &batch) == CPU_DONE)
-		*ret_pending = rcu_wait_for(rcu, &batch);
-	__atomic_fetch_sub(&rcu->taking, 1, __ATOMIC_RELEASE);
+	if (!rcu_begin_taking(rcu))
+		return;
+	n = cpu_engine->lifo_take(rcu->slots, cpu, objs);
+	if (n)
+		*ret_pending = rcu_wait_for(rcu, n, objs);
+	rcu_end_taking(rcu);
 }
 
-/* Add an object to the CPU's batch. false: the batch contains it already, a double free. */
-static bool batch_add(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8,
-		      uint64_t *ret_pending)
+/* Add an object to the CPU's LIFO. false: it is the newest already, a double free. */
+static bool add(struct cache_rcu *rcu, void *obj, uint64_t *ret_pending)
 {
 	int cpu = cpu_engine->cpu();
-	struct cpu_batch batch;
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
 		enum cpu_result result =
-			cpu_engine->batch_add(rcu->slots, cpu, &slab->cpu, offset8);
+			cpu_engine->lifo_add(rcu->slots, cpu, obj, rcu->cache->rcu_max);
 
 		if (result == CPU_DONE)
 			return true;
@@ -191,8 +201,7 @@ static bool batch_add(struct cache_rcu *rcu, struct slab *slab, uint16_t offset8
 		if (result == CPU_MISS)
 			pass_on(rcu, cpu, ret_pending);
 	}
-	batch = (struct cpu_batch){.slab = &slab->cpu, .count = 1, .offset8 = {offset8}};
-	*ret_pending = rcu_wait_for(rcu, &batch);
+	*ret_pending = rcu_wait_for(rcu, 1, &obj);
 	return true;
 }
 
@@ -211,7 +220,7 @@ static bool may_wait(struct slab_cache *cache, void *obj, struct slab *slab, con
 	return false;
 }
 
-/* Off the fast path: the batch is full or has objects of another slab, or the free is unusual. */
+/* Off the fast path: the CPU's LIFO is full, or the free is unusual. */
 static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
@@ -219,7 +228,7 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 
 	if (!may_wait(cache, obj, slab, caller))
 		return;
-	if (!batch_add(cache->rcu, slab, cpu_slab_offset8(&slab->cpu, obj), &pending)) {
+	if (!add(cache->rcu, obj, &pending)) {
 		debug_report_double_free(cache, slab, obj, caller);
 		return;
 	}
@@ -228,19 +237,19 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 		rcu_help(cache->rcu);
 }
 
-/* The fast path checks the pointer: a batch holds offsets, and an offset always leads to some
- * object, so the error could not be detected later. */
+/* The fast path checks the pointer, so that a report names the caller. */
 void slab_free_rcu(struct slab_cache *cache, void *obj)
 {
 	struct slab *slab;
+	bool other;
 
 	if (SLAB_UNLIKELY(!obj))
 		return;
-	slab = SLAB_LIKELY(segment_known(obj)) ? slab_of(obj) : &slab_none;
-	if (SLAB_LIKELY(__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED) == cache) &&
-	    SLAB_LIKELY(slab_is_object(slab, obj)) &&
-	    SLAB_LIKELY(rseq_batch_add(&cache->rcu_slots, &slab->cpu, obj, cpu_rseq_offset)))
-		rcu_arm(cache->rcu);
-	else
+	slab = slab_of_user(obj, cache, &other);
+	if (SLAB_UNLIKELY(other) || SLAB_UNLIKELY(!slab_is_object(slab, obj)) ||
+	    SLAB_UNLIKELY(!rseq_lifo_add(&cache->rcu_slots, &cache->rcu_lifos, obj, &cache->rcu_max,
+					 cpu_rseq_offset)))
 		free_slow(cache, obj, __builtin_return_address(0));
+	else
+		rcu_arm(cache->rcu);
 }

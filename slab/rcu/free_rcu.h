@@ -12,10 +12,9 @@ struct cache_rcu;
 struct slab;
 struct slab_cache;
 
-/* Create the RCU state of a cache with args.rcu. NULL and ENOMEM if there is no memory. */
+/* Create the RCU state of a cache with args.rcu, with the slots that its frees use. NULL and ENOMEM
+ * if there is no memory. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
-/* The CPU slots whose remote batches collect waiting objects. */
-char *rcu_slots(const struct cache_rcu *rcu);
 /* Stop the drivers of the cache's grace periods. No object waits any more, and no thread uses the
  * cache. The caller holds no lock. */
 void rcu_stop(struct cache_rcu *rcu);
@@ -34,6 +33,8 @@ void rcu_wait_a_moment(struct slab_cache *cache);
 /* Held over fork. A thread that holds it takes only locks of slots. */
 void rcu_fork_lock(void);
 void rcu_fork_unlock(void);
+/* After rcu_fork_lock(): wait until no thread has objects that are neither a CPU's nor in a phase. */
+void rcu_fork_wait(struct slab_cache *cache);
 /* In the child of a fork: the thread that recycled objects does not exist there. */
 void rcu_after_fork_child(struct slab_cache *cache);
 

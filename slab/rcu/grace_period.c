@@ -19,100 +19,24 @@
 #include <unistd.h>
 
 #define HOLD_UP_NS 100000L
+/* If too many objects wait, a thread within a section is delayed once for every 128 that it adds. */
+#define HELD_UP_FOR 128u
 /* The most time of rcu_wait_a_moment(): two rounds of a callback take 20 ms and two grace
  * periods. */
 #define MOMENT_NS 60000000L
+#define FORK_WAIT_NS 1000000000L
 /* The most grace periods in a row that a callback waits for. */
 #define CATCH_UP 64u
 
 /* This thread is the driver and recycles. Frees by destructors must not make it wait. */
 static __thread bool recycles;
 
-/* --- the stacks of slabs ---------------------------------------------------------- */
-
-void rcu_push(struct slab **stack, struct slab *slab, struct slab **next)
-{
-	struct slab *head = __atomic_load_n(stack, __ATOMIC_RELAXED);
-
-	do
-		__atomic_store_n(next, head, __ATOMIC_RELAXED);
-	while (!__atomic_compare_exchange_n(stack, &head, slab, true, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED));
-}
-
-/* Take the whole stack. No thread pops a single slab, so there is no ABA problem. */
+/* Take a whole stack. No thread pops a single slab, so there is no ABA problem. */
 static struct slab *take_all(struct slab **stack)
 {
 	if (!__atomic_load_n(stack, __ATOMIC_RELAXED))
 		return NULL;
 	return __atomic_exchange_n(stack, NULL, __ATOMIC_ACQUIRE);
-}
-
-/* --- adding to a phase --------------------------------------------------------------- */
-
-/* Link a batch in front of the slab's waiting objects. */
-static uint64_t add_batch(struct slab *slab, const struct cpu_batch *batch, uint64_t waiting)
-{
-	unsigned first = slab_link_batch(slab, batch->count, batch->offset8, RCU_FIRST(waiting));
-	unsigned last = RCU_LAST(waiting);
-
-	if (!last)
-		last = cpu_slab_index(&slab->cpu, batch->offset8[0]) + 1;
-	return first | last << 16 | (uint64_t)(RCU_COUNT(waiting) + batch->count) << 32;
-}
-
-uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch)
-{
-	struct slab *slab = slab_from_cpu(batch->slab);
-	/* Sequentially consistent: the object is freed before the phase is read. */
-	uint64_t pending =
-		__atomic_add_fetch(&rcu->cache->memory.rcu_pending, batch->count, __ATOMIC_SEQ_CST);
-	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
-	uint64_t waiting = __atomic_load_n(&slab->waiting[phase], __ATOMIC_RELAXED), value;
-
-	do
-		value = add_batch(slab, batch, waiting);
-	while (!__atomic_compare_exchange_n(&slab->waiting[phase], &waiting, value, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-	if (!waiting)
-		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
-	return pending;
-}
-
-/* Move the CPUs' batches to the phase that collects. Called by the driver. */
-static void collect(struct cache_rcu *rcu)
-{
-	struct cpu_batch batch;
-	bool found = false;
-
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
-
-		if (!__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED))
-			continue;
-		__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
-		found = true;
-	}
-	if (!found)
-		return;
-	cpu_engine->fence(rcu->slots);
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
-
-		if (!__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
-			continue;
-		slot_take_remote_batch(slot, &batch);
-		if (batch.count)
-			rcu_wait_for(rcu, &batch);
-	}
-	/* After this fence, no section can still commit with the batch that was taken. */
-	cpu_engine->fence(rcu->slots);
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		struct cpu_slot *slot = cpu_slot(rcu->slots, cpu);
-
-		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED))
-			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
-	}
 }
 
 /* --- recycling ------------------------------------------------------------------------ */
@@ -190,7 +114,7 @@ static bool something_waits(const struct cache_rcu *rcu, unsigned phase)
  * empty, collects. Called by the driver. */
 static bool flip_phase(struct cache_rcu *rcu)
 {
-	collect(rcu);
+	rcu_collect(rcu);
 	if (!something_waits(rcu, rcu->phase & 1))
 		return false;
 	__atomic_store_n(&rcu->phase, rcu->phase + 1, __ATOMIC_SEQ_CST);
@@ -248,14 +172,6 @@ void rcu_call(struct cache_rcu *rcu)
 	rcu_leave(entered);
 }
 
-static bool is_batched(const struct cache_rcu *rcu)
-{
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->remote_batch, __ATOMIC_RELAXED))
-			return true;
-	return false;
-}
-
 /* Declare that no callback is pending, and queue one if a thread freed an object before it could
  * see that. Called by the driver, since rcu_destroy() may free the struct as soon as there is no
  * driver. */
@@ -263,7 +179,8 @@ static void disarm(struct cache_rcu *rcu)
 {
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
 	cpu_engine->fence(rcu->slots);
-	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) || is_batched(rcu))
+	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) ||
+	    rcu_cpus_hold(rcu))
 		rcu_arm(rcu);
 }
 
@@ -352,7 +269,8 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 		if (!is_too_much(rcu))
 			return;
 		__atomic_store_n(&rcu->held_up, true, __ATOMIC_RELAXED);
-		hold_up();
+		for (uint64_t n = 0; n < rcu->cache->rcu_max && is_too_much(rcu); n += HELD_UP_FOR)
+			hold_up();
 	} else {
 		while (!(helped = drive(rcu)) && is_too_much(rcu))
 			hold_up();
@@ -374,7 +292,17 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 		return;
 	for (unsigned n = 0; n < MOMENT_NS / HOLD_UP_NS; n++) {
 		if (!__atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) &&
-		    !is_batched(rcu))
+		    !rcu_cpus_hold(rcu))
+			break;
+		hold_up();
+	}
+}
+
+/* The wait is bounded: a signal handler that forks may have interrupted the thread itself. */
+void rcu_fork_wait(struct slab_cache *cache)
+{
+	for (unsigned n = 0; cache->rcu && n < FORK_WAIT_NS / HOLD_UP_NS; n++) {
+		if (!__atomic_load_n(&cache->rcu->taking, __ATOMIC_SEQ_CST))
 			break;
 		hold_up();
 	}
@@ -403,8 +331,9 @@ int rcu_drain(struct slab_cache *cache)
 	while (!start_driving(rcu))
 		hold_up();
 	synchronize(rcu);
-	/* A batch is in a slot, or a thread has taken it and is adding it to the phase. */
-	collect(rcu);
+	/* An object is in a LIFO, or a thread has taken it and is adding it to the phase. */
+	while (!rcu_collect(rcu))
+		hold_up();
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
 		sched_yield();
 	if (flip_phase(rcu))

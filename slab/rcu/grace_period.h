@@ -30,7 +30,7 @@ struct cache_rcu {
 	struct rcu_head head;
 	struct slab_cache *cache;
 	const struct rcu_flavor_struct *flavor;
-	char *slots;             /* the CPUs' batches */
+	char *slots;             /* their LIFOs have the CPUs' objects */
 	uint64_t backlog;        /* the most waiting objects before producers are delayed */
 	uint32_t armed;          /* a callback is pending */
 	uint32_t driving;        /* a driver flips or recycles */
@@ -38,7 +38,7 @@ struct cache_rcu {
 	uint64_t armed_phase;    /* `phase` when the callback was queued */
 	struct slab *slabs[2];   /* slabs with waiting objects, of each phase */
 	struct slab *retired[2]; /* slabs of type-safe caches that wait themselves */
-	uint32_t taking;         /* number of threads that have taken a batch but not added it */
+	uint32_t taking;         /* number of threads within rcu_begin_taking() */
 	bool held_up;            /* a thread was delayed within a read-side critical section */
 	bool forked;             /* in a child of fork, before its first callback */
 	struct cache_rcu *next;  /* on the free list */
@@ -46,8 +46,18 @@ struct cache_rcu {
 
 /* Push a slab onto a stack; `next` is the member of the slab that links it. */
 void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
-/* Add a batch to the waiting objects; returns the number that now wait. */
-uint64_t rcu_wait_for(struct cache_rcu *rcu, const struct cpu_batch *batch);
+/* Add objects to the phase that collects; returns the number that now wait. */
+uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs);
+/* Move the objects of all CPUs to the phase that collects. false: a fork is under way, and nothing
+ * was moved. Called by the driver. */
+bool rcu_collect(struct cache_rcu *rcu);
+/* Around everything that takes objects out of a LIFO and adds them to a phase. false: a fork is under
+ * way; its child would lack such objects. */
+bool rcu_begin_taking(struct cache_rcu *rcu);
+void rcu_end_taking(struct cache_rcu *rcu);
+extern uint32_t rcu_forking;
+/* Does any CPU hold objects that are in no phase yet? */
+bool rcu_cpus_hold(const struct cache_rcu *rcu);
 /* Many objects wait: the calling thread waits for a grace period and recycles them. Within a
  * read-side critical section it cannot, and is delayed instead if too many wait. */
 void rcu_help(struct cache_rcu *rcu);

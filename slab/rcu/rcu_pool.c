@@ -51,9 +51,11 @@ struct cache_rcu *rcu_pool_take(void)
 void rcu_fork_lock(void)
 {
 	pthread_mutex_lock(&free_lock);
+	__atomic_store_n(&rcu_forking, 1, __ATOMIC_SEQ_CST);
 }
 
 void rcu_fork_unlock(void)
 {
+	__atomic_store_n(&rcu_forking, 0, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&free_lock);
 }

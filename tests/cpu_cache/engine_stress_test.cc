@@ -303,6 +303,8 @@ enum cpu_result run_section_of_point(int point, char *slots, int cpu, plain_slab
 		return cpu_engine->lifo_pop(slots) ? CPU_DONE : CPU_MOVED;
 	if (point == 9)
 		return cpu_engine->lifo_push(slots, cpu, slab.get(), 0, CPU_LIFO_MAX);
+	if (point == 10)
+		return cpu_engine->lifo_add(slots, cpu, slab.object(0), CPU_LIFO_MAX);
 	return cpu_engine->batch_add(slots, cpu, slab.get(), 0);
 }
 
@@ -349,6 +351,6 @@ TEST_P(AbortTest, SectionsHeldUpAtThePointAreAborted)
 	cpu_slots_destroy(slots);
 }
 
-INSTANTIATE_TEST_SUITE_P(Points, AbortTest, testing::Values(0, 1, 3, 4, 5, 6, 8, 9));
+INSTANTIATE_TEST_SUITE_P(Points, AbortTest, testing::Values(0, 1, 3, 4, 5, 6, 8, 9, 10));
 
 } /* namespace */

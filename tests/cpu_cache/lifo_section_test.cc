@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections of a LIFO, by themselves. Only the rseq engine has one. */
+/* The sections of a LIFO, by themselves. Only the rseq engine allocates from one. */
 #include "../support/engine_fixture.h"
 
 using namespace slab_test;
@@ -172,6 +172,78 @@ TEST_P(LifoSectionTest, PopHeldMissesOnAClosedSlot)
 	close();
 	for (int i = 0; i < 10; i++)
 		EXPECT_EQ(engine_->pop_held(slots_), nullptr);
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+/* lifo_add, lifo_take: with every engine */
+class LifoAddTest : public LifoSectionTest
+{
+protected:
+	enum cpu_result add(plain_slab &slab, unsigned index, std::uint64_t max = CPU_LIFO_MAX)
+	{
+		return engine_->lifo_add(slots_, cpu_, slab.object(index), max);
+	}
+
+	std::vector<void *> take()
+	{
+		std::vector<void *> objs(CPU_LIFO_MAX);
+		std::size_t n = 0;
+
+		for (int i = 0; i < tries && !n; i++)
+			n = engine_->lifo_take(slots_, cpu_, objs.data());
+		objs.resize(n);
+		return objs;
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, LifoAddTest, testing::Values("rseq", "cmpxchg16b", "mutex"));
+
+TEST_P(LifoAddTest, TakeGivesTheOldestObjectFirstAndLeavesNone)
+{
+	plain_slab &slab = make(8), &owned = make_owned({});
+
+	commits([&] { return add(slab, 3); });
+	commits([&] { return add(owned, 1); });
+	commits([&] { return add(slab, 0); });
+	EXPECT_EQ(take(), (std::vector<void *>{slab.object(3), owned.object(1), slab.object(0)}));
+	EXPECT_EQ(lifo_->count, 0u);
+}
+
+TEST_P(LifoAddTest, TakeOfAnEmptyLifoGivesNothing)
+{
+	EXPECT_TRUE(take().empty());
+}
+
+TEST_P(LifoAddTest, AddMissesWhenThereAreMaxObjects)
+{
+	plain_slab &slab = make(CPU_LIFO_MAX + 1);
+	const struct cpu_lifo behind = lifo_[1];
+
+	for (unsigned i = 0; i < CPU_LIFO_MAX; i++)
+		commits([&] { return add(slab, i); });
+	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX); });
+	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX, 2); });
+	EXPECT_EQ(std::memcmp(&behind, &lifo_[1], sizeof(behind)), 0);
+	EXPECT_EQ(take().size(), CPU_LIFO_MAX);
+}
+
+TEST_P(LifoAddTest, AddSeesTheNewestObject)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return add(slab, 3); });
+	sees_double([&] { return add(slab, 3); });
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoAddTest, BothMissOnAClosedSlot)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return add(slab, 3); });
+	close();
+	misses_with(1, [&] { return add(slab, 4); });
+	EXPECT_TRUE(take().empty());
 	EXPECT_EQ(lifo_->count, 1u);
 }
 

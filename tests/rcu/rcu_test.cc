@@ -123,6 +123,26 @@ TEST_P(RcuTest, ManyObjectsInAnyOrderAreAllFreed)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* More slabs than are linked at the same time, in a CPU's LIFO. */
+TEST_P(RcuTest, ObjectsOfManySlabsAreAllFreed)
+{
+	args.rcu = rcu;
+
+	struct slab_cache *cache = slab_cache_create("large", 4096, &args, 0);
+	std::vector<void *> objects(6000);
+
+	ASSERT_NE(cache, nullptr);
+	for (void *&object : objects)
+		object = slab_alloc(cache);
+	for (std::size_t i = 0; i < objects.size(); i++)
+		slab_free_rcu(cache, objects[i * 2017 % objects.size()]);
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(stats(cache).objects, 0u);
+	EXPECT_EQ(stats(cache).rcu_freed, objects.size());
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 TEST_P(RcuTest, NullIsAllowed)
 {
 	struct slab_cache *cache = create();

@@ -119,6 +119,44 @@ TEST(Rcu, OurThreadRegistersWithEachFlavourOnce)
 
 /* --- fork --------------------------------------------------------------------------------------- */
 
+/* What fork() does in the parent. Meanwhile no thread takes objects out of a LIFO. */
+TEST_P(RcuThreadTest, FreesDoNotWaitForAFork)
+{
+	struct slab_cache *cache = create();
+	std::atomic<bool> ended{false};
+
+	rcu_fork_lock();
+	for (int i = 0; i < 10000; i++)
+		slab_free_rcu(cache, slab_alloc(cache));
+
+	std::thread barrier([&] {
+		registered there(rcu);
+
+		EXPECT_EQ(slab_rcu_barrier(cache), 0);
+		EXPECT_TRUE(ended);
+	});
+
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	ended = true;
+	rcu_fork_unlock();
+	barrier.join();
+	EXPECT_EQ(stats(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* A signal handler that forks may have interrupted its own thread. */
+TEST_P(RcuThreadTest, AForkDoesNotWaitForEver)
+{
+	struct slab_cache *cache = create();
+
+	rcu_fork_lock();
+	cache->rcu->taking = 1;
+	rcu_fork_wait(cache);
+	cache->rcu->taking = 0;
+	rcu_fork_unlock();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 /* No hooks are called, so there may never be a grace period in the child. */
 TEST_P(RcuThreadTest, AChildFreesWithoutWaiting)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64, the same six as for x86-64. arch/x86_64/rseq.h explains how
+ * Restartable sequences for aarch64, the same seven as for x86-64. arch/x86_64/rseq.h explains how
  * a sequence works.
  *
  * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar before

@@ -87,6 +87,44 @@ miss:
 	return false;
 }
 
+/* lifo_add: false if the slot is closed; if the LIFO has *max objects; if the object is its newest;
+ * and on abort. */
+static inline __attribute__((always_inline)) bool rseq_lifo_add(char *const *slots,
+								char *const *lifos, void *obj,
+								const uint64_t *max, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"ldrsw x16, [%[area], #4]\n\t"
+		"add x15, %[slots], x16, lsl #17\n\t"
+		"add x17, x15, #40\n\t"
+		"ldar x17, [x17]\n\t"               /* closed */
+		"cbnz x17, %l[miss]\n\t"
+		"add x16, %[lifos], x16, lsl #17\n\t"
+		"ldr x17, [x16]\n\t"                /* count */
+		"cmp x17, %[max]\n\t"
+		"b.hs %l[miss]\n\t"
+		"ldr x15, [x16, x17, lsl #3]\n\t"   /* newest */
+		"cmp x15, %[obj]\n\t"
+		"b.eq %l[miss]\n\t"
+		"add x17, x17, #1\n\t"
+		"str %[obj], [x16, x17, lsl #3]\n\t"
+		INJECT_ASM(10)
+		"stlr x17, [x16]\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "r"(*slots), [lifos] "r"(*lifos), [obj] "r"(obj), [max] "r"(*max),
+		  [area] "r"(rseq_area(rseq))
+		: "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
 /* batch_add: false if the batch is empty, full, or of another slab; if it ends with this object;
  * and on abort. */
 static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,

@@ -37,6 +37,14 @@ static inline bool rseq_lifo_push(char *const *slots, char *const *lifos, struct
 	return rseq_push(slots, slab, obj, rseq);
 }
 
+static inline bool rseq_lifo_add(char *const *slots, char *const *lifos, void *obj,
+				 const uint64_t *max, long rseq)
+{
+	(void)lifos;
+	(void)max;
+	return rseq_push(slots, NULL, obj, rseq);
+}
+
 static inline bool rseq_batch_add(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
 {
 	return rseq_push(slots, slab, obj, rseq);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for x86-64. There are six.
+ * Restartable sequences for x86-64. There are seven.
  *
  * A thread announces a sequence by storing the address of its descriptor into its struct rseq.
  * Until the thread leaves [start, post_commit), the kernel moves it to the abort handler

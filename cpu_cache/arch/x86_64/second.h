@@ -89,6 +89,43 @@ miss:
 	return false;
 }
 
+/* lifo_add: false if the slot is closed; if the LIFO has *max objects; if the object is its newest;
+ * and on abort. It differs from lifo_push in that the slab does not matter. */
+static inline __attribute__((always_inline)) bool rseq_lifo_add(char *const *slots,
+								char *const *lifos, void *obj,
+								const uint64_t *max, long rseq)
+{
+	/* clang-format off */
+	__asm__ volatile inline goto(
+		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
+		RSEQ_BEGIN
+		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
+		"shl $17, %%rcx\n\t"
+		"mov %[slots], %%rax\n\t"
+		"cmpq $0, 40(%%rax, %%rcx)\n\t"     /* closed */
+		"jne %l[miss]\n\t"
+		"add %[lifos], %%rcx\n\t"
+		"mov (%%rcx), %%rax\n\t"            /* count */
+		"cmp %[max], %%rax\n\t"
+		"jae %l[miss]\n\t"
+		"cmp %[obj], (%%rcx, %%rax, 8)\n\t" /* newest */
+		"je %l[miss]\n\t"
+		"mov %[obj], 8(%%rcx, %%rax, 8)\n\t"
+		"inc %%rax\n\t"
+		INJECT_ASM(10)
+		"mov %%rax, (%%rcx)\n\t"
+		RSEQ_END(miss)
+		:
+		: [slots] "m"(*slots), [lifos] "m"(*lifos), [obj] "r"(obj), [max] "m"(*max),
+		  [rseq] "r"(rseq)
+		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
+		: miss);
+	/* clang-format on */
+	return true;
+miss:
+	return false;
+}
+
 /* batch_add: false if the batch is empty, full, or of another slab; if it ends with this object;
  * and on abort. The word is slab | count << 48. */
 static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *slots,
