@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc and free: glibc's, or whatever LD_PRELOAD puts in their place.
+ * malloc and free: glibc's, or whatever LD_PRELOAD puts in their place; or slab_malloc().
  */
 #ifndef OBJECTS_CONTESTANT_H
 #define OBJECTS_CONTESTANT_H
@@ -10,6 +10,16 @@
 
 #include "bench.h"
 
+#ifdef CONTESTANT_SLAB_MALLOC
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#define CONTESTANT_ALLOC(size) slab_malloc(size)
+#define CONTESTANT_FREE(ptr) slab_mfree(ptr)
+#else
+#define CONTESTANT_ALLOC(size) malloc(size)
+#define CONTESTANT_FREE(ptr) free(ptr)
+#endif
+
 #define CONTESTANT_HAS_BULK false
 #define CONTESTANT_HAS_MEMORY true
 #define CONTESTANT_PROCESS_PER_SIZE false
@@ -17,10 +27,10 @@
 static size_t contestant_size;
 static size_t contestant_sizes[TRACE_MAX_TYPES];
 
-#define OBJ_ALLOC() malloc(contestant_size)
-#define OBJ_FREE(obj) free(obj)
-#define TYPED_ALLOC(type) malloc(contestant_sizes[type])
-#define TYPED_FREE(type, obj) free(obj)
+#define OBJ_ALLOC() CONTESTANT_ALLOC(contestant_size)
+#define OBJ_FREE(obj) CONTESTANT_FREE(obj)
+#define TYPED_ALLOC(type) CONTESTANT_ALLOC(contestant_sizes[type])
+#define TYPED_FREE(type, obj) CONTESTANT_FREE(obj)
 #define SIZED_ALLOC(type) TYPED_ALLOC(type)
 #define SIZED_FREE(type, obj) TYPED_FREE(type, obj)
 
@@ -48,10 +58,14 @@ static void contestant_thread_end(void) {}
 
 static const char *contestant_allocator(void)
 {
+#ifdef CONTESTANT_SLAB_MALLOC
+	return "libslab's slab_malloc()";
+#else
 	void *function = dlsym(RTLD_DEFAULT, "malloc");
 	Dl_info info;
 
 	return function && dladdr(function, &info) ? info.dli_fname : "unknown";
+#endif
 }
 
 #endif /* OBJECTS_CONTESTANT_H */

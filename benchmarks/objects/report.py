@@ -59,13 +59,17 @@ GOALS = (
     [Goal(case, "slab", "rivals", limit) for case, limit in (
         ("pair", 0.80), ("all.pair", 0.80),
         ("in_order.alloc", 0.85), ("random.alloc", 0.85), ("all.alloc", 0.85),
-        ("in_order.free", 0.75), ("random.free", 0.75), ("all.free", 0.75),
-        ("ring.1", 0.50), ("ring.64", 0.50),
+        ("in_order.free", 0.80), ("random.free", 0.80), ("all.free", 0.80),
         ("lifetimes", 0.80), ("lifetimes.shared", 0.80), ("cold.alloc", 0.80),
+        ("threads.64", 0.90),
         ("memory.live", 1.00), ("memory.idle_64", 1.00))]
     + [Goal(case, "slab-lto", (FLOOR, case), 1.00) for case in (
         "pair", "in_order.alloc", "in_order.free", "ring.1", "ring.64", "lifetimes",
         "lifetimes.shared")]
+    + [Goal(case, "slab", "rivals", limit, sizes) for case in ("ring.1", "ring.64")
+       for limit, sizes in ((1.00, (64, 240)), (0.70, (712, 2112)))]
+    + [Goal(case, "slab-malloc", "rivals", 1.00) for case in (
+        "pair", "in_order.alloc", "in_order.free", "random.alloc", "random.free")]
     + [Goal("lifetimes.random", "slab", "rivals", 1.00, (64,)),
        Goal("lifetimes.random", "slab", "rivals", 0.90, (240, 712, 2112)),
        Goal("memory.random", "slab", "rivals", 1.00)]

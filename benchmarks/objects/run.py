@@ -29,6 +29,7 @@ PROCESS_TIMEOUT_S = 600
 CONTESTANTS = {
     "slab": ("objects-slab", {}, None, "libslab"),
     "slab-lto": ("objects-slab-lto", {}, None, "libslab"),
+    "slab-malloc": ("objects-slab-malloc", {}, None, "libslab"),
     "slab-cmpxchg16b": ("objects-slab", {"SLAB_ENGINE": "cmpxchg16b"}, None, "cmpxchg16b"),
     "slab-mutex": ("objects-slab", {"SLAB_ENGINE": "mutex"}, None, "mutex"),
     "glibc": ("objects-malloc", {}, None, "libc.so"),
