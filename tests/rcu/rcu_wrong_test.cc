@@ -54,7 +54,7 @@ protected:
 			obj = hidden(slab_alloc(cache_));
 		if (GetParam() == LEGACY)
 			slab_cache_debug(cache_, SLAB_DEBUG_DEFAULT);
-		/* The remote batch has an object of their slab. */
+		/* The LIFO of deferred frees has an object of their slab. */
 		slab_free_rcu(cache_, objs_[2]);
 	}
 
