@@ -20,6 +20,7 @@ enum option_code {
 	OPTION_SECONDS,
 	OPTION_THREADS,
 	OPTION_SLABINFO,
+	OPTION_ALLOCATORS,
 	OPTION_MALLOC,
 	OPTION_ONCE,
 	OPTION_HUNT,
@@ -34,6 +35,7 @@ static const struct option options[] = {
 	{"seconds", required_argument, NULL, OPTION_SECONDS},
 	{"threads", required_argument, NULL, OPTION_THREADS},
 	{"slabinfo", required_argument, NULL, OPTION_SLABINFO},
+	{"allocators", required_argument, NULL, OPTION_ALLOCATORS},
 	{"malloc", no_argument, NULL, OPTION_MALLOC},
 	{"once", no_argument, NULL, OPTION_ONCE},
 	{"hunt", no_argument, NULL, OPTION_HUNT},
@@ -45,7 +47,8 @@ static const struct option options[] = {
 static const char help[] =
 	"usage: directory [OPTION]...\n"
 	"Load a directory and let threads search and change it, with every object in a\n"
-	"typed cache of libslab; then the same on malloc, and both side by side.\n"
+	"typed cache of libslab; then the same on malloc() of glibc, jemalloc, tcmalloc\n"
+	"and mimalloc, as far as they are installed, and all side by side.\n"
 	"\n"
 	"  --ldif FILE         load this LDIF file (RFC 2849); default: the packages in\n"
 	"                      " DPKG_STATUS "\n"
@@ -55,7 +58,9 @@ static const char help[] =
 	"  --seconds N         seconds of load on each side (default 8)\n"
 	"  --threads N         worker threads, and as many listeners (default: CPUs, at\n"
 	"                      least 2)\n"
-	"  --malloc            only the malloc side\n"
+	"  --allocators FOLDER where libjemalloc.so.2, libtcmalloc_minimal.so.4 and\n"
+	"                      libmimalloc.so.2 are (default: the system's folders)\n"
+	"  --malloc            only the malloc side: glibc's, or that of LD_PRELOAD\n"
 	"  --once              only one side, without the comparison\n"
 	"  --hunt              only the hunt that ends the demo: slabinfo switches debugging\n"
 	"                      on, a worker writes beyond an entry, libslab reports it\n"
@@ -151,6 +156,9 @@ static int parse_option(struct args *args, int code)
 		return parse_policy(args, optarg);
 	case OPTION_SLABINFO:
 		args->slabinfo = optarg;
+		return -1;
+	case OPTION_ALLOCATORS:
+		args->allocators = optarg;
 		return -1;
 	case OPTION_MALLOC:
 		args->malloc_side = true;

@@ -16,6 +16,7 @@ struct args {
 	double seconds;   /* of load on each side */
 	unsigned threads; /* workers, and as many listeners */
 	const char *slabinfo; /* NULL: beside this program; "off": do not run it */
+	const char *allocators; /* the folder of their libraries; NULL: the usual ones */
 	bool malloc_side;
 	bool once;
 	bool hunt; /* with debug flags switched on, and a bug */

@@ -25,9 +25,16 @@ bool inspect_self(const struct args *args, const char *option, const char *cache
  */
 bool run_beside(char *const *argv, const char *output);
 
+/* A round of a side. */
+struct run {
+	bool on_malloc;
+	const char *preload; /* a library for LD_PRELOAD, before those it has; NULL: none */
+	double seconds;
+	bool show_slabinfo;
+};
+
 /* run_round: one side in a fresh process. 0, or -1 after saying what went wrong. */
-int run_round(const struct args *args, bool on_malloc, double seconds, bool show_slabinfo,
-	      struct result *result);
+int run_round(const struct args *args, const struct run *run, struct result *result);
 
 /* A report of how the load uses pblocks: pblock-profile.svg and .txt in that folder. */
 struct picture {
@@ -38,14 +45,5 @@ struct picture {
 /* picture_make: record a round of at most a second, and have pblock-profile draw it.
  * -1: the round failed, which was said. */
 int picture_make(struct picture *picture, const struct args *args);
-
-/*
- * compare_sides: both sides in fresh processes, in turn, until the seconds of
- * each are over; shows the comparison. The exit status.
- */
-int compare_sides(const struct args *args);
-
-/* malloc_program: become directory-malloc; returns only after saying why not. */
-int malloc_program(char **argv);
 
 #endif /* DIRECTORY_INSPECT_H */

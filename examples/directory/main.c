@@ -4,9 +4,11 @@
  * 389-ds and OpenLDAP do. This file decides what to run, and runs one side:
  * load, work, check, take down.
  */
+#include "compare.h"
 #include "hunt.h"
 #include "inspect.h"
 #include "memory.h"
+#include "preload.h"
 #include "screen.h"
 #include "traffic.h"
 
@@ -154,6 +156,7 @@ static int run_side(const struct args *args)
 	bool good;
 
 	result.resident_before = result_resident();
+	preload_malloc_from(result.malloc_from, sizeof(result.malloc_from));
 	started = now(CLOCK_MONOTONIC);
 	status = directory_read(&directory, args);
 	if (status)

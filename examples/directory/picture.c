@@ -41,14 +41,16 @@ static bool make_folder(char path[PATH_MAX])
 
 static int record(const struct args *args, const char *file)
 {
-	double seconds = args->seconds < SECONDS_MAX ? args->seconds : SECONDS_MAX;
+	const struct run run = {
+		.seconds = args->seconds < SECONDS_MAX ? args->seconds : SECONDS_MAX,
+	};
 	static struct result result;
 	int status;
 
 	printf("\nA round that is not timed, in which the use of pblocks is recorded\n");
 	unlink(file); /* never the picture of another run */
 	setenv("SLAB_PBLOCK_PROFILE", file, 1);
-	status = run_round(args, false, seconds, false, &result);
+	status = run_round(args, &run, &result);
 	unsetenv("SLAB_PBLOCK_PROFILE");
 	return status;
 }

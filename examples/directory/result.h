@@ -40,6 +40,8 @@ struct cache_line {
 	uint64_t held; /* bytes of touched slabs */
 };
 
+#define MALLOC_FROM_MAX 4096
+
 /* The directory as a whole; bytes of objects and of their text. */
 struct directory_size {
 	uint64_t entries;
@@ -63,12 +65,23 @@ struct result {
 	uint64_t resident_loaded;
 	uint64_t resident_end;
 	struct histogram latency;
+	char malloc_from[MALLOC_FROM_MAX]; /* the file that has malloc() */
 	uint32_t caches;
 	struct cache_line cache[RESULT_CACHES_MAX];
 };
 
 /* result_operations: of all kinds together. */
 uint64_t result_operations(const struct result *result);
+
+/* result_rate: operations of all kinds per second. */
+double result_rate(const struct result *result);
+
+/* result_cpu_us: CPU time of an operation, which hardly depends on what else the machine
+ * does, unlike the rate. */
+double result_cpu_us(const struct result *result);
+
+/* result_combine: all rounds of a side in one: sums, and memory as it was on average. */
+void result_combine(struct result *all, const struct result *results, size_t rounds);
 
 /* result_resident: bytes of anonymous memory that this process has resident. */
 uint64_t result_resident(void);

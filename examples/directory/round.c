@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One side in a process of its own, which sends its struct result through a pipe. */
 #include "inspect.h"
+#include "preload.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -22,17 +23,17 @@ struct command {
 	char child[24];
 };
 
-static void command_make(struct command *command, const struct args *args, bool on_malloc,
-			 double seconds, bool show_slabinfo, int fd)
+static void command_make(struct command *command, const struct args *args, const struct run *run,
+			 int fd)
 {
 	char **at = command->argv;
 
 	snprintf(command->entries, sizeof(command->entries), "%llu",
 		 (unsigned long long)args->entries);
 	snprintf(command->threads, sizeof(command->threads), "%u", args->threads);
-	snprintf(command->seconds, sizeof(command->seconds), "%.3f", seconds);
+	snprintf(command->seconds, sizeof(command->seconds), "%.3f", run->seconds);
 	snprintf(command->child, sizeof(command->child), "%d", fd);
-	*at++ = on_malloc ? "directory-malloc" : "directory";
+	*at++ = run->on_malloc ? "directory-malloc" : "directory";
 	*at++ = "--once";
 	*at++ = "--entries";
 	*at++ = command->entries;
@@ -46,9 +47,9 @@ static void command_make(struct command *command, const struct args *args, bool 
 		*at++ = "--ldif";
 		*at++ = (char *)args->ldif;
 	}
-	if (args->slabinfo || !show_slabinfo) {
+	if (args->slabinfo || !run->show_slabinfo) {
 		*at++ = "--slabinfo";
-		*at++ = show_slabinfo ? (char *)args->slabinfo : "off";
+		*at++ = run->show_slabinfo ? (char *)args->slabinfo : "off";
 	}
 	*at = NULL;
 }
@@ -71,7 +72,7 @@ static int read_result(int fd, struct result *result)
 }
 
 /* One side, one round. 0, or -1 after saying what went wrong. */
-static int run_side(struct command *command, struct result *result, int fds[2])
+static int run_side(struct command *command, char **environment, struct result *result, int fds[2])
 {
 	int error, got, status;
 	pid_t pid;
@@ -79,7 +80,7 @@ static int run_side(struct command *command, struct result *result, int fds[2])
 	if (beside_program(command->argv[0], command->path, sizeof(command->path)))
 		return -1;
 	fflush(stdout);
-	error = posix_spawn(&pid, command->path, NULL, NULL, command->argv, environ);
+	error = posix_spawn(&pid, command->path, NULL, NULL, command->argv, environment);
 	close(fds[1]);
 	if (error) {
 		fprintf(stderr, "directory: cannot run %s: %s\n", command->path, strerror(error));
@@ -96,18 +97,26 @@ static int run_side(struct command *command, struct result *result, int fds[2])
 	return -1;
 }
 
-int run_round(const struct args *args, bool on_malloc, double seconds, bool show_slabinfo,
-	      struct result *result)
+int run_round(const struct args *args, const struct run *run, struct result *result)
 {
+	char **environment = run->preload ? preload_environment(run->preload) : environ;
 	struct command command;
 	int fds[2], status;
 
-	if (pipe(fds)) {
-		fprintf(stderr, "directory: no pipe: %s\n", strerror(errno));
+	if (!environment) {
+		fprintf(stderr, "directory: no memory for an environment\n");
 		return -1;
 	}
-	command_make(&command, args, on_malloc, seconds, show_slabinfo, fds[1]);
-	status = run_side(&command, result, fds);
+	if (pipe(fds)) {
+		fprintf(stderr, "directory: no pipe: %s\n", strerror(errno));
+		if (run->preload)
+			preload_free(environment);
+		return -1;
+	}
+	command_make(&command, args, run, fds[1]);
+	status = run_side(&command, environment, result, fds);
 	close(fds[0]);
+	if (run->preload)
+		preload_free(environment);
 	return status;
 }

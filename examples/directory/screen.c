@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* All printing of results. Numbers keep their units; nothing is coloured. */
+/* All printing of results but the comparison (table.c). Numbers keep their units; nothing
+ * is coloured. */
 #include "screen.h"
 
 #include <stdio.h>
@@ -121,37 +122,16 @@ void progress_end(struct progress *progress)
 	fflush(stdout);
 }
 
-static double rate(const struct result *result)
-{
-	return (double)result_operations(result) / result->seconds;
-}
-
-/* Unlike the rate, this hardly depends on what else the machine does. */
-static double cpu_us(const struct result *result)
-{
-	return result->cpu_seconds * 1e6 / (double)result_operations(result);
-}
-
-static double per_operation(const struct result *result, uint64_t number)
-{
-	return (double)number / (double)result_operations(result);
-}
-
-static double growth(const struct result *result)
-{
-	return (double)result->resident_end - (double)result->resident_before;
-}
-
 void screen_result(const char *name, const struct result *result)
 {
 	printf("\n%s: %s operations in %.1f s = %s per second; searches returned %s entries.\n",
 	       name, grouped(result_operations(result)), result->seconds,
-	       grouped((uint64_t)rate(result)), grouped(result->returned));
+	       grouped((uint64_t)result_rate(result)), grouped(result->returned));
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
 		printf("  %-8s %12s per second\n", kind_name[kind],
 		       grouped((uint64_t)((double)result->done[kind] / result->seconds)));
 	printf("  CPU time %.2f us per operation, listeners and workers together\n",
-	       cpu_us(result));
+	       result_cpu_us(result));
 	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
 	       histogram_percentile(&result->latency, 50) / 1000,
 	       histogram_percentile(&result->latency, 99) / 1000);
@@ -204,92 +184,6 @@ void screen_sound(const struct result *result)
 	printf("\n%s operations in %.1f s. Every byte of the directory was read again:\n"
 	       "its %s entries are sound, and no cache has an object left.\n",
 	       grouped(result_operations(result)), result->seconds, grouped(result->end.entries));
-}
-
-/* One row of the comparison; the ratio is slab / other. */
-static void row(const char *name, const char *format, double slab, double other)
-{
-	printf("  %-34s ", name);
-	printf(format, slab);
-	putchar(' ');
-	printf(format, other);
-	if (other > 0)
-		printf(" %8.2f\n", slab / other);
-	else
-		printf(" %8s\n", "-");
-}
-
-/* All rounds of a side in one: sums, and memory as it was on average. */
-static void combine(struct result *all, const struct result *results, size_t rounds)
-{
-	*all = results[0];
-	for (size_t i = 1; i < rounds; i++) {
-		for (size_t kind = 0; kind < KIND_COUNT; kind++)
-			all->done[kind] += results[i].done[kind];
-		all->seconds += results[i].seconds;
-		all->cpu_seconds += results[i].cpu_seconds;
-		all->load_seconds += results[i].load_seconds;
-		all->resident_before += results[i].resident_before;
-		all->resident_loaded += results[i].resident_loaded;
-		all->resident_end += results[i].resident_end;
-		all->end.bytes += results[i].end.bytes;
-		all->pblocks += results[i].pblocks;
-		all->pblock_bytes += results[i].pblock_bytes;
-		histogram_merge(&all->latency, &results[i].latency);
-	}
-	all->load_seconds /= (double)rounds;
-	all->resident_before /= rounds;
-	all->resident_loaded /= rounds;
-	all->resident_end /= rounds;
-	all->end.bytes /= rounds;
-}
-
-static void rates_of_rounds(const char *name, const struct result *results, size_t rounds)
-{
-	printf("  %-8s", name);
-	for (size_t i = 0; i < rounds; i++)
-		printf(" %12s", grouped((uint64_t)rate(&results[i])));
-	putchar('\n');
-}
-
-void screen_compare(const struct result *slab, const struct result *other, size_t rounds)
-{
-	struct result a, b;
-
-	combine(&a, slab, rounds);
-	combine(&b, other, rounds);
-	screen_caches(slab);
-	printf("\nThe same load on both (%zu round%s, %.1f s each side):\n", rounds,
-	       rounds == 1 ? "" : "s", a.seconds);
-	printf("  %-34s %12s %12s %8s\n", "", "libslab", "malloc", "ratio");
-	row("operations per second", "%12.0f", rate(&a), rate(&b));
-	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "  %s", kind_name[kind]);
-		row(name, "%12.0f", (double)a.done[kind] / a.seconds,
-		    (double)b.done[kind] / b.seconds);
-	}
-	row("CPU time of an operation, us", "%12.2f", cpu_us(&a), cpu_us(&b));
-	row("median of an operation, us", "%12.2f", histogram_percentile(&a.latency, 50) / 1000,
-	    histogram_percentile(&b.latency, 50) / 1000);
-	row("99 % of operations below, us", "%12.2f", histogram_percentile(&a.latency, 99) / 1000,
-	    histogram_percentile(&b.latency, 99) / 1000);
-	row("pblocks per operation", "%12.2f", per_operation(&a, a.pblocks),
-	    per_operation(&b, b.pblocks));
-	row("bytes of pblocks per operation", "%12.0f", per_operation(&a, a.pblock_bytes),
-	    per_operation(&b, b.pblock_bytes));
-	row("seconds to load", "%12.2f", a.load_seconds, b.load_seconds);
-	row("MiB resident after loading", "%12.1f", mib(a.resident_loaded), mib(b.resident_loaded));
-	row("MiB resident at the end", "%12.1f", mib(a.resident_end), mib(b.resident_end));
-	row("  per byte of the directory", "%12.2f", growth(&a) / (double)a.end.bytes,
-	    growth(&b) / (double)b.end.bytes);
-	printf("Pblocks are split into parts on libslab; on malloc flat, 712 bytes of calloc().\n");
-	if (rounds == 1)
-		return;
-	printf("\nOperations per second, round by round:\n");
-	rates_of_rounds("libslab", slab, rounds);
-	rates_of_rounds("malloc", other, rounds);
 }
 
 void screen_picture(const char *folder)

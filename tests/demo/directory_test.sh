@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# directory_test.sh PROGRAM FOLDER: run the demo as users do and look at what it
-# prints and how it ends.
+# directory_test.sh PROGRAM FOLDER FAILING USELESS: run the demo as users do and look at what it
+# prints and how it ends. FAILING is a library that ends every program that loads it,
+# USELESS one without malloc().
 # shellcheck disable=SC2086 # $quick and $options are several words
 set -u
 
 program=$1
 folder=$2
+failing=$3
+useless=$4
 out=$(mktemp)
 err=$(mktemp)
-trap 'rm -f "$out" "$err"' EXIT
+libraries=$(mktemp -d)
+trap 'rm -rf "$out" "$err" "$libraries"' EXIT
 failures=0
 
 fail() {
@@ -59,16 +63,27 @@ says 'What to try next'
 expect 0 --malloc --ldif "$folder/good.ldif" $quick
 says 'malloc: .* operations in 1'
 
-# The comparison.
+# The comparison, with the allocators that this machine has.
 expect 0 --ldif "$folder/good.ldif" $quick
 says 'Round 1 of 1 on libslab'
-says 'Round 1 of 1 on malloc'
-says 'operations per second'
-says 'MiB resident at the end'
+says 'Round 1 of 1 on glibc'
+for allocator in jemalloc tcmalloc mimalloc; do
+	if grep -q "^not compared: $allocator (" "$out"; then
+		grep -q "^ .* libslab .* $allocator .* ratio$" "$out" && fail "$allocator has a column"
+	else
+		says "^Round 1 of 1 on $allocator (/.*)$"
+		says "^ .* libslab  *glibc .*$allocator .* ratio$"
+	fi
+done
+awk '/^ .* libslab .* ratio$/ { columns = NF }
+	/^operations\/s/ && NF == columns + 1 { rows++ }
+	/^MiB resident at the end/ && NF == columns + 5 { rows++ }
+	/^The same load/, /^Pblocks/ { if (length > 80) long = 1 }
+	END { exit rows != 2 || long }' "$out" || fail 'the table has not its columns, or is too wide'
 
 # What pblocks take: a flat one has 712 bytes at least, the split one a quarter at most.
-awk '/pblocks per operation/ && $1 == "pblocks" { slab = $4; other = $5 }
-	/bytes of pblocks per operation/ { slab_bytes = $6; other_bytes = $7 }
+awk '/^pblocks per operation/ { slab = $4; other = $5 }
+	/^pblock bytes per operation/ { slab_bytes = $5; other_bytes = $6 }
 	END { exit !(slab >= 8 && other >= 8 && slab_bytes >= 64 * slab &&
 		other_bytes >= 712 * other && slab_bytes * 4 < other_bytes) }' "$out" ||
 	fail 'the pblocks of the comparison do not add up'
@@ -77,6 +92,29 @@ awk '/pblocks per operation/ && $1 == "pblocks" { slab = $4; other = $5 }
 picture=$(sed -n 's/^  \(.*pblock-profile\)\.svg.*/\1/p' "$out")
 grep -q '</svg>' "$picture.svg" || fail "no picture: $picture.svg"
 grep -q 'SLAPI_SEARCH_RESULT_ENTRY' "$picture.txt" || fail "no report: $picture.txt"
+
+# One that is absent, no library, fails or does nothing is named, and the demo goes on.
+cp "$failing" "$libraries/libjemalloc.so.2"
+cp "$useless" "$libraries/libmimalloc.so.2"
+expect 0 --allocators "$libraries" --ldif "$folder/good.ldif" $quick
+says '^not compared: jemalloc (libjemalloc.so.2 is installed, but its process failed)$'
+says '^not compared: tcmalloc (libtcmalloc_minimal.so.4 is not installed)$'
+says '^not compared: mimalloc (libmimalloc.so.2 is installed, but has not replaced malloc())$'
+says '^  *libslab  *glibc  *ratio$'
+complains '^directory: directory-malloc ended with status 3$'
+one_message 'a library that ends the program'
+echo 'no library' >"$libraries/libjemalloc.so.2"
+rm "$libraries/libmimalloc.so.2"
+expect 0 --allocators "$libraries" --ldif "$folder/good.ldif" $quick
+says '^not compared: jemalloc (libjemalloc.so.2 is not installed)$'
+[ "$(grep -c '^not compared: ' "$out")" -eq 3 ] || fail 'three allocators are absent'
+[ -s "$err" ] && fail 'absent allocators bring complaints'
+
+# What the user preloads is loaded into every side, and the column glibc has its malloc().
+export LD_PRELOAD="$useless"
+expect 0 --allocators "$libraries" --ldif "$folder/good.ldif" $quick
+unset LD_PRELOAD
+says '^LD_PRELOAD is set: the column glibc has the malloc() of /.*libc'
 
 # As many threads as entries to work on, and more than that.
 expect 0 --once --ldif "$folder/good.ldif" --entries 1 --seconds 0.2 --threads 5 --slabinfo off
@@ -109,7 +147,7 @@ expect 0 --once --ldif "$folder/good.ldif" --seconds 0.5 --slabinfo /nonexistent
 says '(slabinfo is not shown: /nonexistent/slabinfo: '
 
 # Bad lines are reported once with their numbers, and skipped...
-expect 0 --ldif "$folder/bad.ldif" $quick
+expect 0 --allocators "$libraries" --ldif "$folder/bad.ldif" $quick
 complains "bad.ldif:7: no ':' in the line"
 complains 'bad.ldif:10: the record does not start with its DN'
 complains 'bad.ldif:15: the value is no base64'
