@@ -18,10 +18,9 @@
 #define CPU_WORD_POINTER ((UINT64_C(1) << CPU_WORD_COUNT_SHIFT) - 1)
 
 /*
- * What CPUs read to free an object: a cache line that rarely changes. The freelist, which the owner
- * writes with each allocation and free, follows 192 bytes after the start, so that a free on
- * another CPU does not take its line away from the owner. The layer above has the 128 bytes
- * between.
+ * What CPUs read to free an object. It begins a cache line. The freelist, which the owner writes
+ * with each allocation and free, follows 192 bytes after the start, so that a free on another CPU
+ * does not take its line away from the owner. The layer above has the 144 bytes between.
  */
 struct cpu_slab {
 	char *base;          /* the first object */
@@ -31,7 +30,7 @@ struct cpu_slab {
 	uint64_t next;       /* list word: the rest of the list that starts here */
 	uint32_t size8;      /* bytes from object to object, divided by 8 */
 	uint32_t room;       /* most objects that the freelist holds: those initialized */
-} __attribute__((aligned(CPU_CACHELINE)));
+};
 
 #define CPU_SLAB_FREELIST 192
 

@@ -45,14 +45,18 @@ struct slab_debug;
  */
 struct slab {
 	struct cpu_slab cpu;
+	/* In the line of `cpu`: what frees to a full slab and refills use besides the freelist. */
 	uint64_t remote;
+	uint16_t objects;     /* room for objects */
+	uint16_t initialized; /* see slab_initialized() */
+	uint32_t idle_since;  /* epoch since which decay.c finds it idle; 0: not idle */
+
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
 	size_t large;             /* large allocations: bytes requested */
 	struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
 	uint32_t populated;       /* bytes from base on that were populated */
 	uint32_t legacy_used;     /* legacy slabs without debug flags: objects in use */
-	uint32_t idle_since;      /* epoch since which decay.c finds it idle; 0: not idle */
 	/* Objects that wait for a grace period, for each of the two phases (free_rcu.c). links[]
 	 * links them; the word is index of the first + 1 | of the last + 1 << 16 | number <<
 	 * 32. */
@@ -63,14 +67,13 @@ struct slab {
 		uint64_t validated_seq; /* number of the last validation that checked the slab */
 		uint64_t destroyer;     /* the thread that destroys its objects (release.c) */
 	};
-	uint16_t objects;         /* room for objects */
-	uint16_t initialized;          /* see slab_initialized() */
 	uint8_t node;
 	uint8_t listed;  /* on the node's partial list: under node->lock */
 	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
-};
+} __attribute__((aligned(CPU_CACHELINE)));
 
 static_assert(offsetof(struct slab, freelist) == CPU_SLAB_FREELIST, "where cpu_cache has it");
+static_assert(offsetof(struct slab, links) == CPU_CACHELINE, "the first line is full");
 
 #define REMOTE_OWNED (UINT64_C(1) << 32)
 #define REMOTE_FIRST(remote) ((unsigned)((remote) & 0xffff))
