@@ -47,16 +47,16 @@ struct slab {
 	struct cpu_slab cpu;
 	/* In the line of `cpu`: what frees to a full slab and refills use besides the freelist. */
 	uint64_t remote;
-	uint16_t objects;     /* room for objects */
+	uint16_t objects; /* room for objects */
 	uint16_t initialized; /* see slab_initialized() */
-	uint32_t idle_since;  /* epoch since which decay.c finds it idle; 0: not idle */
+	uint32_t idle_since; /* epoch since which decay.c finds it idle; 0: not idle */
 
 	uint16_t *links;
 	struct slab *next, *prev; /* node's partial list or a free list; the lock is the list's */
-	size_t large;             /* large allocations: bytes requested */
+	size_t large; /* large allocations: bytes requested */
 	struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
-	uint32_t populated;       /* bytes from base on that were populated */
-	uint32_t legacy_used;     /* legacy slabs without debug flags: objects in use */
+	uint32_t populated; /* bytes from base on that were populated */
+	uint32_t legacy_used; /* legacy slabs without debug flags: objects in use */
 	/* Objects that wait for a grace period, for each of the two phases (free_rcu.c). links[]
 	 * links them; the word is index of the first + 1 | of the last + 1 << 16 | number <<
 	 * 32. */
@@ -65,10 +65,10 @@ struct slab {
 	uint64_t unbacked[2]; /* a bit for each UNBACKED_BYTES below `populated` without memory */
 	union {
 		uint64_t validated_seq; /* number of the last validation that checked the slab */
-		uint64_t destroyer;     /* the thread that destroys its objects (release.c) */
+		uint64_t destroyer; /* the thread that destroys its objects (release.c) */
 	};
 	uint8_t node;
-	uint8_t listed;  /* on the node's partial list: under node->lock */
+	uint8_t listed; /* on the node's partial list: under node->lock */
 	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
 } __attribute__((aligned(CPU_CACHELINE)));
 
@@ -88,16 +88,16 @@ struct segment {
 	struct segment *next; /* list of all segments, newest first; none is removed */
 	struct geometry *geometry;
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
-	uint32_t slabs;  /* number of initialized descriptors */
-	uint32_t room;   /* the most descriptors */
+	uint32_t slabs; /* number of initialized descriptors */
+	uint32_t room; /* the most descriptors */
 	uint32_t stride; /* bytes from descriptor to descriptor */
-	char *first;     /* the first descriptor */
-	char *base;      /* the first slab's objects */
+	char *first; /* the first descriptor */
+	char *base; /* the first slab's objects */
 	uint32_t node;
 	uint32_t slab_shift;
-	uint64_t side;       /* bytes of each slab's struct slab_debug; 0: no debug slabs */
+	uint64_t side; /* bytes of each slab's struct slab_debug; 0: no debug slabs */
 	uint64_t head_bytes; /* of the head and of initialized descriptors with their areas */
-	uint64_t red_zone;   /* bytes before a large allocation (large_red.c); 0: none */
+	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 };
 
 static inline char *segment_start(const void *ptr)
