@@ -237,6 +237,13 @@ static SLAB_SLOWPATH void free_slow(struct slab_cache *cache, void *obj, const v
 		rcu_help(cache->rcu);
 }
 
+/* The LIFO got an object. A driver finds it only if walks visit the row of this CPU. */
+static inline void begin_waiting(struct slab_cache *cache)
+{
+	cpu_seen(cpu_rseq_number());
+	rcu_arm(cache->rcu);
+}
+
 /* The fast path checks the pointer, so that a report names the caller. */
 void slab_free_rcu(struct slab_cache *cache, void *obj)
 {
@@ -251,5 +258,5 @@ void slab_free_rcu(struct slab_cache *cache, void *obj)
 					 cpu_rseq_offset)))
 		free_slow(cache, obj, __builtin_return_address(0));
 	else
-		rcu_arm(cache->rcu);
+		begin_waiting(cache);
 }

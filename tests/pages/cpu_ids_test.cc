@@ -23,9 +23,11 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/rcu.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "../support/flavours.h"
 #include "../support/process.h"
 
 extern "C" {
@@ -211,6 +213,31 @@ TEST(CpuIds, ObjectsFreedOnACpuBeyondWhatSysSaysAreNotLost)
 			pin(allowed_cpus().size() - 1);
 			for (void *object : objects)
 				slab_free(cache, object);
+		}).join();
+		return slab_cache_destroy(cache) == 0 ? 0 : 1;
+	}));
+}
+
+TEST(CpuIds, ObjectsThatWaitOnACpuBeyondWhatSysSaysAreFound)
+{
+	if (allowed_cpus().size() < 2)
+		GTEST_SKIP() << "one CPU";
+	EXPECT_PASSED(run_in_child([]() -> int {
+		struct slab_cache_args args = {};
+		std::vector<void *> objects(100);
+
+		cpu_set_possible(static_cast<unsigned>(allowed_cpus().back()));
+		pin(0);
+		args.rcu = &urcu_bp_flavor;
+
+		struct slab_cache *cache = slab_cache_create("entry", 64, &args, 0);
+
+		for (void *&object : objects)
+			object = slab_alloc(cache);
+		std::thread([&] {
+			pin(allowed_cpus().size() - 1);
+			for (void *object : objects)
+				slab_free_rcu(cache, object);
 		}).join();
 		return slab_cache_destroy(cache) == 0 ? 0 : 1;
 	}));
