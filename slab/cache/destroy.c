@@ -39,8 +39,7 @@
 
 static bool waits(const struct slab_cache *cache)
 {
-	return cache_is_registered(cache) && cache->rcu &&
-	       __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE);
+	return cache_is_registered(cache) && cache->rcu && rcu_has_waiting(cache);
 }
 
 /* Take registry_lock at a moment when nothing waits for a grace period and no thread has pinned

@@ -7,6 +7,7 @@
 #define SLAB_RCU_FREE_RCU_H
 
 #include <slab/rcu.h>
+#include <stdbool.h>
 
 struct cache_rcu;
 struct slab;
@@ -23,6 +24,9 @@ void rcu_destroy(struct cache_rcu *rcu);
 /* Wait until the objects that wait now are free: the work of slab_rcu_barrier(). Returns 0, or
  * -EDEADLK within a read-side critical section. */
 int rcu_drain(struct slab_cache *cache);
+
+/* Does anything wait for a grace period, in a CPU's LIFO or in a phase? */
+bool rcu_has_waiting(const struct slab_cache *cache);
 
 /* A thread of libslab calls this when it starts. Such threads are registered with no flavour. */
 void rcu_this_thread_is_ours(void);

@@ -280,6 +280,12 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 	__atomic_fetch_add(&rcu->cache->memory.rcu_helped, 1, __ATOMIC_RELAXED);
 }
 
+bool rcu_has_waiting(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) ||
+	       rcu_cpus_hold(cache->rcu);
+}
+
 /*
  * This polls and does not call synchronize_rcu(): the thread that allocates may hold a lock that
  * a reader waits for within its section, and the grace period would never end.
@@ -291,8 +297,7 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 	if (!rcu || recycles || rcu->flavor->read_ongoing())
 		return;
 	for (unsigned n = 0; n < MOMENT_NS / HOLD_UP_NS; n++) {
-		if (!__atomic_load_n(&cache->memory.rcu_pending, __ATOMIC_ACQUIRE) &&
-		    !rcu_cpus_hold(rcu))
+		if (!rcu_has_waiting(cache))
 			break;
 		hold_up();
 	}

@@ -5,6 +5,7 @@
  */
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -255,6 +256,45 @@ TEST(Rcu, NothingWaitsForEverInAChild)
 	for (std::thread &producer : producers)
 		producer.join();
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* An object that a callback frees during the last grace period of a destruction. */
+void *late;
+struct slab_cache *late_cache;
+
+/* bp; the second grace period lasts until another thread called reclaim functions. */
+const struct rcu_flavor_struct *reclaiming_flavour()
+{
+	static struct rcu_flavor_struct copy = urcu_bp_flavor;
+
+	copy.update_synchronize_rcu = [] {
+		static int calls;
+
+		urcu_bp_flavor.update_synchronize_rcu();
+		if (++calls == 2)
+			std::thread([] { slab_reclaim(SIZE_MAX); }).join();
+	};
+	return &copy;
+}
+
+TEST(Rcu, DestructionWaitsForWhatACallbackFreesMeanwhile)
+{
+	struct slab_cache_args args = {};
+
+	args.rcu = reclaiming_flavour();
+	args.reclaim = [](struct slab_cache *cache, void *) -> std::size_t {
+		if (cache != late_cache || !late)
+			return 0;
+		slab_free_rcu(cache, late);
+		late = nullptr;
+		return 1;
+	};
+	late_cache = slab_cache_create("late", 64, &args, 0);
+	ASSERT_NE(late_cache, nullptr);
+	late = slab_alloc(late_cache);
+	slab_free_rcu(late_cache, slab_alloc(late_cache));
+	EXPECT_EQ(slab_cache_destroy(late_cache), 0);
+	EXPECT_EQ(late, nullptr);
 }
 
 } /* namespace */
