@@ -104,6 +104,8 @@ extern struct slab_root slab_root;
 		sizeof(struct slab_cache),                                                         \
 		FIELD(struct slab_cache, cpu_slots),                                               \
 		FIELD(struct slab_cache, cpu_lifos),                                               \
+		FIELD(struct slab_cache, rcu_lifos),                                               \
+		FIELD(struct slab_cache, rcu),                                                     \
 		FIELD(struct cpu_lifo, count),                                                     \
 		FIELD(struct slab_cache, size),                                                    \
 		FIELD(struct slab_cache, object_size),                                             \

@@ -96,26 +96,51 @@ static int read_rows(const struct inspection *in, const char *place, unsigned cp
 	return inspect_read_pieces(in, first, size, (size_t)1 << CPU_AREA_SHIFT, n, to);
 }
 
+/* Read the counts of the LIFOs of n CPUs: each count is the first word of its LIFO. */
+static int read_lifo_counts(const struct inspection *in, const char *lifos, unsigned cpu,
+			    unsigned n, uint64_t *ret_sum)
+{
+	uint64_t count[SLOTS_AT_ONCE];
+	int error = read_rows(in, lifos, cpu, n, sizeof(count[0]), count);
+
+	*ret_sum = 0;
+	for (unsigned i = 0; !error && i < n; i++)
+		*ret_sum += count[i] <= CPU_LIFO_MAX ? count[i] : 0;
+	return error;
+}
+
+/* Objects that wait for a grace period and are still in the LIFOs of CPUs. */
+static int count_waiting(const struct inspection *in, struct inspect_cache *cache)
+{
+	for (unsigned cpu = 0; cache->copy->rcu && cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
+		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
+		uint64_t sum;
+		int error = read_lifo_counts(in, cache->copy->rcu_lifos, cpu, n, &sum);
+
+		if (error)
+			return error;
+		cache->stats.rcu_pending += sum;
+	}
+	return 0;
+}
+
 static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 {
 	struct cpu_slot slot[SLOTS_AT_ONCE];
-	uint64_t lifo_count[SLOTS_AT_ONCE];
 	struct slab_stats *stats = &cache->stats;
-	uint64_t unused;
+	uint64_t unused, sum;
 
 	for (unsigned cpu = 0; cpu < in->cpus; cpu += SLOTS_AT_ONCE) {
 		unsigned left = in->cpus - cpu, n = left < SLOTS_AT_ONCE ? left : SLOTS_AT_ONCE;
 		int error = read_rows(in, cache->copy->cpu_slots, cpu, n, sizeof(slot[0]), slot);
 
-		if (!error) /* the count is the first word of a LIFO */
-			error = read_rows(in, cache->copy->cpu_lifos, cpu, n, sizeof(lifo_count[0]),
-					  lifo_count);
+		if (!error)
+			error = read_lifo_counts(in, cache->copy->cpu_lifos, cpu, n, &sum);
 		if (error)
 			return error;
-		for (unsigned i = 0; i < n; i++) {
+		for (unsigned i = 0; i < n; i++)
 			count_slot(stats, &slot[i]);
-			stats->cpu_objects += lifo_count[i] <= CPU_LIFO_MAX ? lifo_count[i] : 0;
-		}
+		stats->cpu_objects += sum;
 	}
 	/* Objects that CPUs hold and those of the reserve are not in use by the application. */
 	unused = stats->cpu_objects + stats->reserve_left;
@@ -134,5 +159,7 @@ int inspect_count(struct inspection *in)
 	error = inspect_each_slab(in, count_slab, NULL);
 	for (size_t i = 0; i < in->count && !error; i++)
 		error = count_slots(in, &in->caches[i]);
+	for (size_t i = 0; i < in->count && !error; i++)
+		error = count_waiting(in, &in->caches[i]);
 	return error;
 }

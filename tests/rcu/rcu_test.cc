@@ -339,6 +339,22 @@ TEST_P(RcuTest, CachesWithAFlavourAreNotMerged)
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* --- objects in the LIFOs of CPUs ------------------------------------------------------------ */
+
+TEST_P(RcuTest, StatisticsCountObjectsThatACpuHolds)
+{
+	struct slab_cache *cache = create();
+	reader other(rcu);
+
+	for (int i = 0; i < 3; i++)
+		slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(stats(cache).rcu_pending, 3u);
+	other.leave();
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_EQ(stats(cache).rcu_pending, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 /* --- sampled objects ----------------------------------------------------------------------- */
 
 TEST_P(RcuTest, AGuardedObjectWaitsToo)
