@@ -70,12 +70,12 @@ extern "C" {
  * slab_free_rcu: free an object after a grace period. NULL is allowed. A thread may call the
  * function within a read-side critical section. It allocates nothing, so it cannot fail.
  *
- * libslab collects the objects per CPU and slab; one callback of call_rcu() serves all
+ * libslab collects the objects per CPU; one callback of call_rcu() serves all
  * objects of a cache. libslab bounds the number of waiting objects. When 4 MiB of objects wait
  * (at least 4096, at most 65536 objects), a thread that frees more waits for the grace
  * period itself and frees the waiting objects. A thread within a read-side critical section
  * cannot do that, since the grace period waits for it. When four times as much waits, libslab
- * delays such a thread by 0.1 ms for every 64 objects or fewer; a thread outside of sections
+ * delays such a thread by 0.1 ms for every 128 objects or fewer; a thread outside of sections
  * waits until less waits. In the qsbr flavour a thread that is online counts as within a
  * section.
  *
