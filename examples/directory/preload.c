@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* The start of an ELF file, which is the same for 32 and 64 bits. */
 struct elf_start {
 	unsigned char ident[EI_NIDENT];

@@ -147,7 +147,7 @@ static void print_heading(const struct columns *columns, size_t rounds)
 
 static void print_rows(const struct columns *columns)
 {
-	double values[SIDES_MAX];
+	double values[SIDES_MAX] = {0};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		for (size_t j = 0; j < columns->count; j++)
@@ -159,7 +159,7 @@ static void print_rows(const struct columns *columns)
 /* How much the rounds of a side differ is how much to believe a ratio. */
 static void print_rounds(const struct columns *columns, size_t rounds)
 {
-	double values[SIDES_MAX];
+	double values[SIDES_MAX] = {0};
 
 	for (size_t i = 0; i < rounds && rounds > 1; i++) {
 		char name[32];
