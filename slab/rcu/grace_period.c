@@ -303,7 +303,9 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 	}
 }
 
-/* The wait is bounded: a signal handler that forks may have interrupted the thread itself. */
+/* The wait is bounded, because a signal handler that forks, which the manual forbids, may have
+ * interrupted a thread that has such objects. Such a fork takes up to 2 s, and its child may lack
+ * the objects. */
 void rcu_fork_wait(struct slab_cache *cache)
 {
 	for (unsigned n = 0; cache->rcu && n < FORK_WAIT_NS / HOLD_UP_NS; n++) {
