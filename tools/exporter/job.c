@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Jobs: a child process for each, whose result the exporter reads without waiting. The child ends
+ * with its parent and has limits of its own. */
 #include "job.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Parsing the command line of slab-exporter. Each error is one message with the accepted values. */
 #include "settings.h"
 #include "fail.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Steps and labels of the axes of plots: numbers, bytes, and local times. */
 #include "axis.h"
 
 #include <math.h>

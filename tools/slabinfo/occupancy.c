@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reading the answer to the request "slabs", and sorting and merging slabs for the maps. */
 #include "occupancy.h"
 
 #include <stdio.h>

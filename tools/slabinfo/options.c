@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The tables of options. args.c reads them; this file decides nothing. */
 #include "options.h"
 
 const char short_options[] = ":aABd::DefhilLnN:op:PrsStTUvXz1";

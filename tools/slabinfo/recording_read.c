@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Reading recordings of --record: each line is a sample, one JSON object. A damaged line ends the
+ * reading with an error message; an incomplete last line is named and ignored. */
 #include "recording.h"
 
 #include <errno.h>

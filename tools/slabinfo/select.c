@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Selecting and sorting the caches that a view shows, and reading the process for it. */
 #include "select.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* From samples to the lines of a plot: the largest caches get a line each, the others one together. */
 #include "series.h"
 
 #include <math.h>

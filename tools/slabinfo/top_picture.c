@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Writing text into the picture of --top. A wide character takes two places, and text that does not
+ * fit is cut off. */
 #include "top_picture.h"
 
 #include <stdarg.h>
