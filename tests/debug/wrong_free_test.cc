@@ -43,11 +43,20 @@ std::ostream &operator<<(std::ostream &out, fate f)
 
 constexpr std::size_t object_size = 64;
 
+report_capture *captured; /* the child's */
+
 void free_hidden(struct slab_cache *cache, void *obj)
 {
 	void *volatile hidden = obj;
 
 	slab_free(cache, hidden);
+}
+
+/* Until the first report: one is enough, and each takes its time. */
+void free_in_turns(struct slab_cache *cache, void *a, void *b)
+{
+	for (int i = 0; i < 5000 && !captured->count(); i++)
+		free_hidden(cache, i % 2 ? a : b);
 }
 
 /* The wrong frees. Each gets a cache and may allocate from it. */
@@ -83,14 +92,13 @@ void in_turns_without_end(struct slab_cache *cache)
 	std::vector<void *> objs = alloc_many(cache, 4);
 
 	free_hidden(cache, objs[0]);
-	for (int i = 0; i < 5000; i++)
-		free_hidden(cache, objs[i % 2 ? 1 : 2]);
+	free_in_turns(cache, objs[1], objs[2]);
 }
 
 /* Objects of a full slab, while the place of the last-freed object is taken: frees go to the LIFO. */
 std::vector<void *> alloc_full(struct slab_cache *cache)
 {
-	std::vector<void *> objs = alloc_many(cache, 3000);
+	std::vector<void *> objs = alloc_many(cache, 1100);
 
 	free_hidden(cache, objs.back());
 	return objs;
@@ -116,8 +124,7 @@ void in_turns_to_a_full_slab(struct slab_cache *cache)
 {
 	std::vector<void *> objs = alloc_full(cache);
 
-	for (int i = 0; i < 5000; i++)
-		free_hidden(cache, objs[i % 2 ? 1 : 2]);
+	free_in_turns(cache, objs[1], objs[2]);
 }
 
 void by_another_cpu(struct slab_cache *cache)
@@ -245,6 +252,7 @@ enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigne
 		pin(0);
 		signal(SIGSEGV, SIG_DFL);
 		static report_capture reports;
+		captured = &reports;
 		static struct slab_cache_args args;
 		args.rcu = &urcu_bp_flavor;
 		static test_cache cache(object_size, SLAB_NO_MERGE | flags, &args);
