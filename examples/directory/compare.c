@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The comparison. Each side runs in processes of its own (round.c), so that none finds
- * memory that another has warmed, and in turn, so that all see the same
- * weather.
+ * memory that another has warmed, and in turn, so that what else the machine does
+ * meanwhile meets all of them.
  */
 #include "compare.h"
 

@@ -40,14 +40,12 @@ static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batc
 	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
 }
 
-static bool flush_remote_batch(struct slab_cache *cache, int cpu)
+static void flush_remote_batch(struct slab_cache *cache, int cpu)
 {
 	struct cpu_batch batch;
 
-	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) != CPU_DONE)
-		return false;
-	flush_batch(cache, cpu, &batch);
-	return true;
+	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+		flush_batch(cache, cpu, &batch);
 }
 
 /* false: the remote batch ends with this object, so this is a double free. */

@@ -140,7 +140,9 @@ void slab_adopt(struct slab_cache *cache, struct slab *slab)
 	slab_push_partial(cache, cpu, slab);
 }
 
-unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
+/* Link a batch in front of `first` (an index + 1, or 0) in links[]; returns the new first. Until an
+ * object is delivered, its entry of links[] belongs to the thread that frees it. */
+static unsigned link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned index = cpu_slab_index(&slab->cpu, offset8[i]);
@@ -168,7 +170,7 @@ bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const
 			return false;
 		value = REMOTE_OWNED;
 		if (remote & REMOTE_OWNED)
-			value |= slab_link_batch(slab, n, offset8, REMOTE_FIRST(remote)) |
+			value |= link_batch(slab, n, offset8, REMOTE_FIRST(remote)) |
 				 (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));

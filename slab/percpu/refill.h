@@ -43,9 +43,6 @@ bool slab_deliver_held(struct slab_cache *cache, void *obj);
 /* slab_deliver(), with a report if there was no room. Reports run with no lock held. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);
-/* Link a batch in front of `first` (an index + 1, or 0) in links[]; returns the new first. Until an
- * object is delivered, its entry of links[] belongs to the thread that frees it. */
-unsigned slab_link_batch(struct slab *slab, unsigned n, const uint16_t *offset8, unsigned first);
 /* slab_free_remote() for objects that links[] links already; `first` and `last` are indices + 1. */
 void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first, unsigned last,
 		     unsigned n);
@@ -65,8 +62,6 @@ unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 bool cache_has_taken(const struct slab_cache *cache);
 /* Does this CPU hold slabs or objects of the cache? */
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
-/* Take the remote batch out of a CPU's slot. The slot is closed and fenced. */
-void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch);
 /* Put isolated slabs, linked by next, on their nodes' lists. Slabs without free objects become full
  * slabs. Returns the number of empty slabs that were released. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);

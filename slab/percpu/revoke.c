@@ -139,7 +139,8 @@ static bool put_taken(struct slab_cache *cache, enum flush_lock_mode how, unsign
 
 /* --- CPUs' slots --------------------------------------------------------------------- */
 
-void slot_take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
+/* Take the remote batch out of a CPU's slot. The slot is closed and fenced. */
+static void take_remote_batch(struct cpu_slot *slot, struct cpu_batch *batch)
 {
 	uint64_t word = __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED);
 
@@ -208,7 +209,7 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 	}
 	keep_chain(cache, __atomic_exchange_n(&slot->partial, 0, __ATOMIC_ACQUIRE));
 	keep_chain(cache, __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE));
-	slot_take_remote_batch(slot, &batch);
+	take_remote_batch(slot, &batch);
 	if (batch.count &&
 	    !slab_deliver(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8))
 		note_refused(cache, cpu_slab_object(batch.slab, batch.offset8[0]));
