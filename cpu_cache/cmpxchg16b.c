@@ -188,6 +188,7 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.lifo_push = cpu_locked_lifo_push,
 	.lifo_add = cpu_locked_lifo_add,
 	.lifo_take = cpu_locked_lifo_take,
+	.lifo_fill = cpu_locked_lifo_fill,
 	.push = cas_push,
 	.pop_bulk = cas_pop_bulk,
 	.push_bulk = cas_push_bulk,

@@ -14,9 +14,9 @@
  * Beside its slot a CPU has a *LIFO*: pointers to freed objects of slabs that it does not own. A
  * free goes there when neither the last-freed word nor an owned slab takes the object. An
  * allocation takes objects from there when the current slab is exhausted. So a load with random
- * lifetimes, in which nearly all slabs are full, seldom moves slabs. A full LIFO stays full:
- * further objects go to their slabs. Random allocations and frees make the number of its objects
- * rise and fall, so one in CPU_LIFO_MAX operations finds it full or empty.
+ * lifetimes, in which nearly all slabs are full, seldom moves slabs. Random allocations and frees
+ * make the number of its objects rise and fall, so one in CPU_LIFO_MAX operations finds it full or
+ * empty. The layer above can then take many objects out of it, or fill it, in one section.
  *
  * A free detects a double free when the object is the last-freed one, the top of its stack, or
  * the newest object of the LIFO or the remote batch. Each check is one comparison with a word
@@ -64,7 +64,8 @@ struct cpu_slot {
 
 /* One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked. Allocations
  * take objects from it with the rseq engine only: with a locked push it would cost as much as it
- * saves. lifo_add and lifo_take use it with all engines, in slots that serve no allocation. */
+ * saves. lifo_add, lifo_take and lifo_fill use it with all engines, in slots that serve no
+ * allocation. */
 struct cpu_lifo {
 	uint64_t count;
 	void *obj[CPU_LIFO_MAX];
@@ -110,9 +111,10 @@ struct cpu_engine {
 	/* Push an object of any slab onto the LIFO. Miss: the LIFO has `max` objects. Double: the
 	 * object is the newest. */
 	enum cpu_result (*lifo_add)(char *slots, int cpu, void *obj, uint64_t max);
-	/* Move the LIFO to objs[CPU_LIFO_MAX], the oldest first; returns the number of objects. 0:
-	 * miss (the LIFO was empty) or moved. */
-	size_t (*lifo_take)(char *slots, int cpu, void **objs);
+	/* Move the n newest objects of the LIFO to objs, the newest last. Miss: it has fewer. */
+	enum cpu_result (*lifo_take)(char *slots, int cpu, size_t n, void **objs);
+	/* Put n objects into an empty LIFO. Miss: it is not empty. */
+	enum cpu_result (*lifo_fill)(char *slots, int cpu, size_t n, void *const *objs);
 	/* Push an object onto a slab that `cpu` owns. Double: it is the last-freed one, or on
 	 * top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);

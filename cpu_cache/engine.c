@@ -75,7 +75,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	if (e->lifo_add(slots, cpu, slab->base, 1) != CPU_DONE ||
 	    e->lifo_add(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
-	    e->lifo_take(slots, cpu, objs) != 1 || objs[0] != slab->base)
+	    e->lifo_take(slots, cpu, 1, objs) != CPU_DONE || objs[0] != slab->base)
 		return false;
 	e->fence(slots);
 	cpu_slot(slots, (long)cpu)->last_freed = 1;

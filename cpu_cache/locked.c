@@ -82,19 +82,32 @@ enum cpu_result cpu_locked_lifo_add(char *slots, int cpu, void *obj, uint64_t ma
 	return leave(slot, true);
 }
 
-size_t cpu_locked_lifo_take(char *slots, int cpu, void **objs)
+enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
-	size_t n;
 
 	if (!enter(slot))
-		return 0;
-	n = lifo->count;
-	memcpy(objs, lifo->obj, n * sizeof(objs[0]));
-	__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
-	leave(slot, true);
-	return n;
+		return CPU_MISS;
+	if (lifo->count < n)
+		return leave(slot, false);
+	memcpy(objs, lifo->obj + lifo->count - n, n * sizeof(objs[0]));
+	__atomic_store_n(&lifo->count, lifo->count - n, __ATOMIC_RELAXED);
+	return leave(slot, true);
+}
+
+enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs)
+{
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+
+	if (!enter(slot))
+		return CPU_MISS;
+	if (lifo->count)
+		return leave(slot, false);
+	memcpy(lifo->obj, objs, n * sizeof(objs[0]));
+	__atomic_store_n(&lifo->count, n, __ATOMIC_RELAXED);
+	return leave(slot, true);
 }
 
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab)

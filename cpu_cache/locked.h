@@ -23,7 +23,8 @@ void *cpu_locked_pop_held(char *slots);
 enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
 				     uint64_t max);
 enum cpu_result cpu_locked_lifo_add(char *slots, int cpu, void *obj, uint64_t max);
-size_t cpu_locked_lifo_take(char *slots, int cpu, void **objs);
+enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs);
+enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
 					struct cpu_slab *last, unsigned n);

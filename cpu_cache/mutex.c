@@ -145,6 +145,7 @@ const struct cpu_engine cpu_engine_mutex = {
 	.lifo_push = cpu_locked_lifo_push,
 	.lifo_add = cpu_locked_lifo_add,
 	.lifo_take = cpu_locked_lifo_take,
+	.lifo_fill = cpu_locked_lifo_fill,
 	.push = mutex_push,
 	.pop_bulk = mutex_pop_bulk,
 	.push_bulk = mutex_push_bulk,

@@ -25,8 +25,10 @@
  * lifo_add        section on c: not closed(c); n = lifo_count(c);
  *                 n > 0 and lifo(c)[n - 1] = obj: double, else n < max;
  *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
- * lifo_take       section on c: not closed(c); n = lifo_count(c) > 0; copy lifo(c);
- *                                                               commit lifo_count(c) = 0
+ * lifo_take       section on c: not closed(c); k = lifo_count(c) >= n; copy the newest n;
+ *                                                               commit lifo_count(c) = k - n
+ * lifo_fill       section on c: not closed(c); lifo_count(c) = 0; copy n objects to lifo(c);
+ *                                                               commit lifo_count(c) = n
  * push            section on c: last_freed(c) empty;            commit last_freed(c) = obj
  *                 (rseq only), else
  *                 last_freed(c) = obj, read anywhere: double, else

@@ -159,19 +159,36 @@ static enum cpu_result engine_lifo_add(char *slots, int cpu, void *obj, uint64_t
 	return why_not_held(slots, cpu, cpu_lifo(lifos, cpu), obj);
 }
 
-static size_t engine_lifo_take(char *slots, int cpu, void **objs)
+/* Copy n pointers before the commit. */
+static void op_copy(struct rseq_op *op, size_t n, void *const *from, void **to)
+{
+	op->from = (const uint16_t *)from;
+	op->to = (uint16_t *)to;
+	op->count = (uint32_t)(n * sizeof(*to) / sizeof(*op->to));
+}
+
+static enum cpu_result engine_lifo_take(char *slots, int cpu, size_t n, void **objs)
 {
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
-	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
-	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &zero);
+	uint64_t count = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED), left = count - n;
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &left);
 
-	if (!n)
-		return 0;
-	op_check(&op, 1, &lifo->count, n);
-	op.from = (const uint16_t *)lifo->obj;
-	op.to = (uint16_t *)objs;
-	op.count = (uint32_t)(n * sizeof(objs[0]) / sizeof(*op.to));
-	return commit(&op) == CPU_DONE ? n : 0;
+	if (count < n)
+		return CPU_MISS;
+	op_check(&op, 1, &lifo->count, count);
+	op_copy(&op, n, lifo->obj + left, objs);
+	return commit(&op);
+}
+
+static enum cpu_result engine_lifo_fill(char *slots, int cpu, size_t n, void *const *objs)
+{
+	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+	const uint64_t count = n;
+	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &count);
+
+	op_check(&op, 1, &lifo->count, 0);
+	op_copy(&op, n, objs, lifo->obj);
+	return commit(&op);
 }
 
 /* Read the top entry of a stack of this height. A section, because another thread may revoke the
@@ -463,6 +480,7 @@ const struct cpu_engine cpu_engine_rseq = {
 	.lifo_push = engine_lifo_push,
 	.lifo_add = engine_lifo_add,
 	.lifo_take = engine_lifo_take,
+	.lifo_fill = engine_lifo_fill,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,

@@ -73,7 +73,7 @@ struct slab_stats {
 	uint64_t objects;         /* allocated objects */
 	uint64_t total_objects;   /* objects that fit into the slabs */
 	uint64_t objects_partial; /* allocated objects in slabs on a node's partial list */
-	uint64_t cpu_objects;     /* freed objects that CPUs hold */
+	uint64_t cpu_objects;     /* freed objects that CPUs hold, and those in magazines */
 	uint64_t populated;       /* bytes of slabs that were touched and not purged since */
 	uint64_t debug_slabs;     /* slabs with debug flags */
 	uint64_t legacy_slabs;    /* legacy-layout slabs: their debug flags differ from those of

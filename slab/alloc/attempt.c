@@ -21,8 +21,8 @@
 #include <errno.h>
 #include <slab/slab.h>
 
-/* An estimate of how many allocations the fast path serves before the next refill: the free objects
- * of the current slab. */
+/* An estimate of how many allocations this CPU serves before the next refill: the free objects of
+ * the current slab and of the LIFO. */
 static unsigned long count_current(struct slab_cache *cache)
 {
 	int cpu = cpu_engine->cpu();
@@ -31,7 +31,10 @@ static unsigned long count_current(struct slab_cache *cache)
 	if (cpu < 0)
 		return 1;
 	slab = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
-	return slab ? cpu_slab_free_count(slab) : 1;
+	if (!slab)
+		return 1;
+	return cpu_slab_free_count(slab) +
+	       __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
 }
 
 /* `n` allocations have passed since sampling counted last. Guard this one if sampling is due. */

@@ -14,6 +14,7 @@
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
+#include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
@@ -104,9 +105,11 @@ static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab 
 				 uint16_t offset8)
 {
 	uint64_t max = slab_is_near(slab, cpu) ? cache->lifo_max : 0;
-	enum cpu_result result =
-		cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8, max);
+	enum cpu_result result;
 
+	do
+		result = cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8, max);
+	while (result == CPU_MISS && max && magazine_put(cache, cpu));
 	if (result == CPU_DONE)
 		begin_idle(cpu);
 	return result;
@@ -192,8 +195,17 @@ static __attribute__((noinline)) void start_batch(struct slab_cache *cache, void
 		free_away(cache, obj, slab, cpu, caller);
 }
 
+/* Make room in the LIFO and push the object. false: the node has no room for another magazine. */
+static bool push_after_put(struct slab_cache *cache, void *obj, struct slab *slab, int cpu)
+{
+	return slab_is_near(slab, cpu) && magazine_put(cache, cpu) &&
+	       rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
+			      &cache->lifo_max, cpu_rseq_offset);
+}
+
 /*
- * The LIFO refused the object, in most cases because it is full: try the remote batch at once. A
+ * The LIFO refused the object, in most cases because it is full. Empty half of it into a magazine.
+ * If the node has no room for one, try the remote batch at once. A
  * double free, and a slab that this CPU owns, take the long way. The thread may have left `cpu`;
  * the sequences notice that.
  */
@@ -205,6 +217,10 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 
 	if (SLAB_UNLIKELY(cpu < 0 || owner == (uint32_t)cpu || looks_held(cache, obj, cpu))) {
 		slab_free_from(cache, obj, slab, caller);
+		return;
+	}
+	if (push_after_put(cache, obj, slab, cpu)) {
+		begin_idle(cpu);
 		return;
 	}
 	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);

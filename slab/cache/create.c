@@ -116,6 +116,7 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->min_partial = choose_min_partial(size);
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
 	cache->lifo_max = clamp((unsigned)(CPU_LIFO_BYTES / size), 0, CPU_LIFO_MAX);
+	cache->magazine_room = (unsigned)cache->lifo_max / 2;
 }
 
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)

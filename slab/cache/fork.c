@@ -49,7 +49,8 @@ static uint64_t signal_mask;
  *                           a thread holds the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
  *   4 map_lock              the map of a validation (validate.c)
- *   5 node->lock            a node's lists (node.c, debug_objects.c), one at a time
+ *   5 node->lock            a node's lists and magazines (node.c, debug_objects.c, magazines.c),
+ *                           one at a time
  *   6 guard lock            guarded objects (guard_slabs.c)
  *   7 pages_lock            free slabs and segments (segment.c)
  *   8 counters lock         counters that applications attach to caches (counters.c)

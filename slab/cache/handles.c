@@ -19,21 +19,43 @@ static size_t cache_bytes(void)
 	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 }
 
-struct slab_cache *cache_memory(void)
+/* A handle with the magazines of its nodes, which take memory when they are first used. */
+static struct slab_cache *map_cache(void)
+{
+	const size_t bytes = topology_nodes() * MAGAZINES_MAX * sizeof(struct magazine);
+
+	return os_map(cache_bytes() + bytes, 1);
+}
+
+static void place_magazines(struct slab_cache *cache)
+{
+	struct magazine *magazine = (struct magazine *)((char *)cache + cache_bytes());
+
+	for (unsigned n = 0; n < topology_nodes(); n++)
+		cache->node[n].magazine = magazine + n * MAGAZINES_MAX;
+}
+
+static struct slab_cache *reuse_cache(void)
 {
 	struct slab_cache *cache = free_caches;
-	struct counter_table *counters;
-	char(*alias)[SLAB_MAX_NAME + 1];
+	char(*alias)[SLAB_MAX_NAME + 1] = cache->alias;
+	struct counter_table *counters = cache->counters;
 
-	if (free_cache_count <= FREE_CACHES_KEPT)
-		return os_map(cache_bytes(), 1);
 	free_caches = cache->next;
 	free_cache_count--;
-	alias = cache->alias;
-	counters = cache->counters;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
 	cache->counters = counters;
+	return cache;
+}
+
+struct slab_cache *cache_memory(void)
+{
+	struct slab_cache *cache =
+		free_cache_count > FREE_CACHES_KEPT ? reuse_cache() : map_cache();
+
+	if (cache)
+		place_magazines(cache);
 	return cache;
 }
 

@@ -38,8 +38,14 @@ struct node_list {
 /* Classes of fullness that a sort uses (node_order.c). */
 #define NODE_CLASSES 65u
 
+/* Free objects on their way from one CPU's LIFO to another's (percpu/magazines.h). */
+#define MAGAZINES_MAX 4u
+struct magazine {
+	void *obj[CPU_LIFO_MAX / 2];
+};
+
 struct cache_node {
-	pthread_mutex_t lock;     /* protects the lists and the listed flags */
+	pthread_mutex_t lock;     /* protects the lists, the listed flags and the magazines */
 	struct node_list partial; /* slabs without debug flags, fullest first after a shrink */
 	struct node_list sparse; /* slabs that defragmentation empties; allocations use them last */
 	struct node_list debug; /* slabs with the cache's debug flags and free objects */
@@ -50,6 +56,8 @@ struct cache_node {
 	/* The number of the running sort (0: none), that of the last sort, and the sorted slabs. */
 	unsigned sort, sorts;
 	struct slab_queue sorted[NODE_CLASSES];
+	unsigned magazines; /* atomic: number of full magazines */
+	struct magazine *magazine; /* room for MAGAZINES_MAX, behind the cache's nodes */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* Sampling of a cache (guard.h). Members are atomic; a lost update does no harm. */
@@ -126,6 +134,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned objects; /* per slab */
 	unsigned min_partial; /* atomic, as the next: changed by tuning */
 	unsigned cpu_partial;
+	unsigned magazine_room; /* objects in a full magazine; 0: the cache has no magazines */
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
 	int (*isolate)(void *, void *); /* both are set, or none */
@@ -146,6 +155,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned nr_purging; /* number of slabs on `purging` */
 	void *refused; /* an object that its slab had no room for; to be reported (revoke.c) */
 	bool leaves; /* a slab has been on a node's `leaving` (release.c) */
+	uint64_t in_magazines; /* number of objects in the magazines of all nodes */
 	unsigned steal_cpu; /* the CPU that cache_steal() looks at next */
 	unsigned remote_node_ratio; /* per cent (refill.c); changed by tuning */
 	unsigned remote_node_percentage; /* sum of these percentages over refills, modulo 100 */

@@ -105,6 +105,7 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, cpu_slots),                                               \
 		FIELD(struct slab_cache, cpu_lifos),                                               \
 		FIELD(struct slab_cache, rcu_lifos),                                               \
+		FIELD(struct slab_cache, in_magazines),                                            \
 		FIELD(struct slab_cache, rcu),                                                     \
 		FIELD(struct cpu_lifo, count),                                                     \
 		FIELD(struct slab_cache, size),                                                    \

@@ -142,6 +142,7 @@ static int count_slots(const struct inspection *in, struct inspect_cache *cache)
 			count_slot(stats, &slot[i]);
 		stats->cpu_objects += sum;
 	}
+	stats->cpu_objects += cache->copy->in_magazines;
 	/* Objects that CPUs hold and those of the reserve are not in use by the application. */
 	unused = stats->cpu_objects + stats->reserve_left;
 	stats->objects -= unused < stats->objects ? unused : stats->objects;

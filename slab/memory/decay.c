@@ -55,6 +55,7 @@
 #include "config/options.h"
 #include "core/isolated.h"
 #include "core/node.h"
+#include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/shrink.h"
@@ -339,9 +340,9 @@ static uint64_t mix(uint64_t trace, uint64_t value)
  * frees into slabs on a CPU partial list may leave it unchanged. */
 static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
 {
-	uint64_t trace = 0;
+	uint64_t trace = magazine_objects(cache);
 
-	*ret_holds = cache_has_taken(cache);
+	*ret_holds = trace || cache_has_taken(cache);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 		const struct cpu_slab *current;

@@ -15,6 +15,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/debug_record.h"
 #include "core/node.h"
@@ -229,6 +230,8 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 		return REFILL_NO_CPU;
 	current = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
 	if (current) {
+		if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL) && magazine_get(cache, cpu))
+			return REFILL_OK;
 		result = retire_current(cache, cpu, slab_from_cpu(current));
 		if (result != REFILL_NONE)
 			return result;

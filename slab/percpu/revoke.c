@@ -23,6 +23,7 @@
 #include "core/isolated.h"
 #include "core/node.h"
 #include "core/upcalls.h"
+#include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "pages/idle.h"
@@ -175,6 +176,24 @@ static void deliver_object(struct slab_cache *cache, void *obj)
 		note_refused(cache, obj);
 }
 
+/* Unlocks flush_lock between magazines. false: the lock could not be retaken and is not held. Other
+ * threads may fill magazines at the same time, hence the limit. */
+static bool deliver_magazines(struct slab_cache *cache, enum flush_lock_mode how)
+{
+	for (unsigned left = topology_nodes() * MAGAZINES_MAX; left; left--) {
+		struct magazine magazine;
+		size_t n = magazine_take(cache, &magazine);
+
+		for (size_t i = 0; i < n; i++)
+			deliver_object(cache, magazine.obj[i]);
+		if (!n)
+			break;
+		if (!flush_lock_yield(cache, how))
+			return false;
+	}
+	return true;
+}
+
 /* The slot has no current slab and was fenced since, so no thread allocates the last-freed object.
  * Frees may store a new one at any time, hence the exchange. */
 static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
@@ -267,12 +286,14 @@ static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t id
 	return put_revoked(cache, slabs);
 }
 
-/* Revoke everything, twice: a remote batch that is delivered may make a CPU own another slab. The
- * caller holds flush_lock. false: it is not held any more. */
+/* Revoke everything, twice: an object that is delivered may make a CPU own another slab. The caller
+ * holds flush_lock. false: it is not held any more. */
 static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum flush_lock_mode how,
 		   unsigned *released)
 {
 	for (unsigned round = 0; round < 2; round++) {
+		if (!deliver_magazines(cache, how))
+			return false;
 		*released += flush_slots(cache, 0, idle_since);
 		if (!put_taken(cache, how, released))
 			return false;

@@ -175,12 +175,11 @@ void rcu_after_fork_child(struct slab_cache *cache)
 static SLAB_SLOWPATH void pass_on(struct cache_rcu *rcu, int cpu, uint64_t *ret_pending)
 {
 	void *objs[CPU_LIFO_MAX];
-	size_t n;
+	const size_t n = rcu->cache->rcu_max;
 
 	if (!rcu_begin_taking(rcu))
 		return;
-	n = cpu_engine->lifo_take(rcu->slots, cpu, objs);
-	if (n)
+	if (cpu_engine->lifo_take(rcu->slots, cpu, n, objs) == CPU_DONE)
 		*ret_pending = rcu_wait_for(rcu, n, objs);
 	rcu_end_taking(rcu);
 }

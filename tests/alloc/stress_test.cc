@@ -33,6 +33,7 @@
 
 extern "C" {
 #include "control/server.h"
+#include "core/cache.h"
 #include "stats/json.h"
 }
 
@@ -46,7 +47,14 @@ const std::vector<std::size_t> sizes = {16, 64, 240, 712, 2112};
 class StressTest : public ArenaTest
 {
 protected:
-	StressTest() : ArenaTest(sizes) {}
+	StressTest() : ArenaTest(sizes)
+	{
+		/* Short LIFOs, so that objects move through magazines all the time. */
+		for (const std::size_t kind : {1u, 3u}) {
+			arena_.cache(kind)->lifo_max = 8;
+			arena_.cache(kind)->magazine_room = 4;
+		}
+	}
 
 	/* Let it all run, and expect that nothing went wrong. */
 	void run()

@@ -184,34 +184,85 @@ protected:
 		return engine_->lifo_add(slots_, cpu_, slab.object(index), max);
 	}
 
-	std::vector<void *> take()
+	/* The n newest objects, the newest last; empty: the section missed. */
+	std::vector<void *> take(std::size_t n)
 	{
-		std::vector<void *> objs(CPU_LIFO_MAX);
-		std::size_t n = 0;
+		std::vector<void *> objs(n);
+		enum cpu_result result = CPU_MOVED;
 
-		for (int i = 0; i < tries && !n; i++)
-			n = engine_->lifo_take(slots_, cpu_, objs.data());
-		objs.resize(n);
+		for (int i = 0; i < tries && result != CPU_DONE; i++)
+			result = engine_->lifo_take(slots_, cpu_, n, objs.data());
+		if (result != CPU_DONE)
+			objs.clear();
 		return objs;
+	}
+
+	enum cpu_result fill(const std::vector<void *> &objs)
+	{
+		return engine_->lifo_fill(slots_, cpu_, objs.size(), objs.data());
 	}
 };
 
 INSTANTIATE_TEST_SUITE_P(Engines, LifoAddTest, testing::Values("rseq", "cmpxchg16b", "mutex"));
 
-TEST_P(LifoAddTest, TakeGivesTheOldestObjectFirstAndLeavesNone)
+TEST_P(LifoAddTest, TakeGivesTheNewestObjectsAndLeavesTheOthers)
 {
 	plain_slab &slab = make(8), &owned = make_owned({});
 
 	commits([&] { return add(slab, 3); });
 	commits([&] { return add(owned, 1); });
 	commits([&] { return add(slab, 0); });
-	EXPECT_EQ(take(), (std::vector<void *>{slab.object(3), owned.object(1), slab.object(0)}));
+	EXPECT_EQ(take(2), (std::vector<void *>{owned.object(1), slab.object(0)}));
+	EXPECT_EQ(lifo_->count, 1u);
+	EXPECT_EQ(take(1), (std::vector<void *>{slab.object(3)}));
 	EXPECT_EQ(lifo_->count, 0u);
 }
 
-TEST_P(LifoAddTest, TakeOfAnEmptyLifoGivesNothing)
+TEST_P(LifoAddTest, TakeOfMoreObjectsThanThereAreMisses)
 {
-	EXPECT_TRUE(take().empty());
+	plain_slab &slab = make(8);
+
+	EXPECT_TRUE(take(1).empty());
+	commits([&] { return add(slab, 3); });
+	EXPECT_TRUE(take(2).empty());
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoAddTest, TakeMissesOnAClosedSlot)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return add(slab, 3); });
+	close();
+	EXPECT_TRUE(take(1).empty());
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoAddTest, FillPutsObjectsIntoAnEmptyLifo)
+{
+	plain_slab &slab = make(8);
+	const std::vector<void *> objs = {slab.object(3), slab.object(1), slab.object(0)};
+
+	commits([&] { return fill(objs); });
+	EXPECT_EQ(lifo_->count, 3u);
+	EXPECT_EQ(take(3), objs);
+}
+
+TEST_P(LifoAddTest, FillMissesWhenTheLifoIsNotEmpty)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return add(slab, 3); });
+	misses_with(1, [&] { return fill({slab.object(1)}); });
+	EXPECT_EQ(take(1), (std::vector<void *>{slab.object(3)}));
+}
+
+TEST_P(LifoAddTest, FillMissesOnAClosedSlot)
+{
+	plain_slab &slab = make(8);
+
+	close();
+	misses_with(0, [&] { return fill({slab.object(1)}); });
 }
 
 TEST_P(LifoAddTest, AddMissesWhenThereAreMaxObjects)
@@ -224,7 +275,7 @@ TEST_P(LifoAddTest, AddMissesWhenThereAreMaxObjects)
 	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX); });
 	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX, 2); });
 	EXPECT_EQ(std::memcmp(&behind, &lifo_[1], sizeof(behind)), 0);
-	EXPECT_EQ(take().size(), CPU_LIFO_MAX);
+	EXPECT_EQ(take(CPU_LIFO_MAX).size(), CPU_LIFO_MAX);
 }
 
 TEST_P(LifoAddTest, AddSeesTheNewestObject)
@@ -243,7 +294,7 @@ TEST_P(LifoAddTest, BothMissOnAClosedSlot)
 	commits([&] { return add(slab, 3); });
 	close();
 	misses_with(1, [&] { return add(slab, 4); });
-	EXPECT_TRUE(take().empty());
+	EXPECT_TRUE(take(1).empty());
 	EXPECT_EQ(lifo_->count, 1u);
 }
 

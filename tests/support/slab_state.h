@@ -41,6 +41,7 @@ protected:
 		cpu_ = allowed_cpus()[0];
 		/* Frees go to their slabs; lifo_test has the rest. */
 		cache_->lifo_max = 0;
+		cache_->magazine_room = 0;
 	}
 
 	~SlabStateTest() override
