@@ -12,7 +12,8 @@ trap 'rm -rf "$folder"' EXIT
 export SLAB_ENGINE="$engine" SLAB_CONTROL=off
 
 set -- -ex 'slab info'
-for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' legacy fresh 0x1234; do
+for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' legacy fresh in_lifo in_magazine \
+	0x1234; do
 	set -- "$@" -ex "slab object $object"
 done
 
@@ -20,7 +21,7 @@ normal()
 {
 	grep -E '^(Name|plain|entry|old|size-|0x|object|slab |allocated|freed|    #[01])' |
 		sed -E 's/0x[0-9a-f]+/X/g; s/(ago by|clock by) tid [0-9]+/\1 tid X/; s/ [0-9]+ ms ago/ T/
-			s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/:[0-9]+\)/:X)/
+			s/ at [0-9]+ ms of the monotonic clock/ T/; s/CPU [0-9]+/CPU X/; s/node [0-9]+/node X/; s/:[0-9]+\)/:X)/
 			s/ +$//'
 }
 
@@ -47,11 +48,16 @@ if grep -e Python -e Traceback "$folder/bad" || [ "$(wc -l <"$folder/bad")" -gt 
 fi
 
 case $engine in
-rseq) freed='free: the next object that CPU X allocates' ;;
-*) freed=free ;;
+rseq)
+	freed='free: the next object that CPU X allocates' used=2
+	in_lifo='free: in the LIFO of CPU X' in_magazine='free: in a magazine of node X'
+	held_used=1024 held_state=full
+	;;
+*)
+	freed=free used=1
+	in_lifo=free in_magazine=free held_used=514 held_state='owned by CPU X'
+	;;
 esac
-used=1
-[ "$engine" != rseq ] || used=2
 cat >"$folder/expected" <<END
 Name                       Objects  Objsize   Slabs  Flags   Cache
 plain                            $used       64       1  -       X
@@ -89,6 +95,12 @@ slab    X objects=1024 used=1: legacy layout
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  1000 of its slab: never handed out
 slab    X objects=1024 used=$used: owned by CPU X
+X is 0 bytes from the start of object X of cache held (64 bytes)
+object  200 of its slab: $in_lifo
+slab    X objects=1024 used=$held_used: $held_state
+X is 0 bytes from the start of object X of cache held (64 bytes)
+object  300 of its slab: $in_magazine
+slab    X objects=1024 used=$held_used: $held_state
 X is not memory of libslab
 END
 # glibc's own frames have names and lines only with its debug symbols.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Objects in every state for the gdb commands to look at; then it aborts. */
+#include <sched.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
 #include <slab/slab.h>
@@ -7,8 +8,10 @@
 
 extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
 extern char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
+extern char *volatile in_lifo, *volatile in_magazine;
 char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
 char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
+char *volatile in_lifo, *volatile in_magazine;
 
 static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
 {
@@ -18,8 +21,34 @@ static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
 	return entry;
 }
 
+static void stay_on_this_cpu(void)
+{
+	cpu_set_t here;
+
+	CPU_ZERO(&here);
+	CPU_SET((size_t)sched_getcpu(), &here);
+	sched_setaffinity(0, sizeof(here), &here);
+}
+
+/* Free more objects of a full slab than a LIFO holds: half a LIFO goes to a magazine. */
+static void fill_magazine(void)
+{
+	struct slab_cache *cache = slab_cache_create("held", 64, NULL, SLAB_NO_MERGE);
+	void *obj[1100];
+
+	for (unsigned i = 0; i < 1100; i++)
+		obj[i] = slab_alloc(cache);
+	slab_free(cache, obj[1099]);
+	for (unsigned i = 0; i < 510; i++)
+		slab_free(cache, obj[i]);
+	in_lifo = obj[200];
+	in_magazine = obj[300];
+}
+
 int main(void)
 {
+	stay_on_this_cpu();
+
 	struct slab_cache *plain = slab_cache_create("plain", 64, NULL, SLAB_NO_MERGE);
 	struct slab_cache *entry = slab_cache_create("entry", 64, NULL, SLAB_DEBUG_DEFAULT);
 	struct slab_cache *old = slab_cache_create("old", 64, NULL, SLAB_NO_MERGE);
@@ -35,5 +64,6 @@ int main(void)
 	large = slab_malloc(100000);
 	legacy = slab_alloc(old);
 	slab_cache_debug(old, SLAB_DEBUG_DEFAULT);
+	fill_magazine();
 	abort();
 }

@@ -26,6 +26,7 @@ CPU_NONE = 0x80000000
 REMOTE_OWNED = 1 << 32
 TAG_DEBUG, TAGS = 1, 7
 WORD_POINTER = (1 << 48) - 1
+MAGAZINES_MAX = 4
 DEPOT_UNITS = (1 << 20) // 8
 DEBUG_FLAGS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
 OBJECT_FREE, OBJECT_ALLOCATED, OBJECT_LOST = 0x46, 0x41, 0x4C
@@ -158,6 +159,25 @@ def remote_freelist(slab):
     return found
 
 
+def contains(pointers, count, address):
+    """Is the address one of the first `count` entries of an array of pointers?"""
+    last = pointers.type.range()[1]
+    return any(int(pointers[i]) == address for i in range(min(count, last + 1)))
+
+
+def held_by_node(cache, address):
+    """Free, but in a magazine."""
+    first = int(cache["node"].address)
+    room = int(cache["magazine_room"])
+    for n in range(int(global_variable("topology_node_count"))):
+        size = gdb.lookup_type("struct cache_node").sizeof
+        node = pointer_to("struct cache_node", first + n * size)
+        for i in range(min(int(node["magazines"]), MAGAZINES_MAX)):
+            if contains(node["magazine"][i]["obj"], room, address):
+                return f"free: in a magazine of node {n}"
+    return None
+
+
 def held_by_cpu(cache, slab, index, address):
     """Free, but beside the slab: last-freed object, in a LIFO, or in a remote batch."""
     size8 = int(slab["cpu"]["size8"])
@@ -165,7 +185,7 @@ def held_by_cpu(cache, slab, index, address):
         if int(slot["last_freed"]) == address:
             return f"free: the next object that CPU {cpu} allocates"
         held = lifo(cache, cpu)
-        if any(int(held["obj"][i]) == address for i in range(min(int(held["count"]), 63))):
+        if contains(held["obj"], int(held["count"]), address):
             return f"free: in the LIFO of CPU {cpu}"
         batch = int(slot["remote_batch"])
         if batch & WORD_POINTER != int(slab):
@@ -187,7 +207,8 @@ def plain_state(cache, slab, index, address):
         return "never handed out"
     if index in owner_freelist(slab) or index in remote_freelist(slab):
         return "free"
-    return held_by_cpu(cache, slab, index, address) or "allocated"
+    held = held_by_cpu(cache, slab, index, address) or held_by_node(cache, address)
+    return held or "allocated"
 
 
 def debug_state(slab, index):
