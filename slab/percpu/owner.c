@@ -160,11 +160,15 @@ static bool has_room(const struct slab *slab, uint64_t remote, unsigned n)
 	return SLAB_LIKELY(REMOTE_COUNT(remote) + n <= slab->objects);
 }
 
-bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8)
+/* Add objects to the slab's remote freelist. If the slab was full, the exchange isolates it for this
+ * thread: the objects are then on its own freelist, and *ret_isolated is the slab, else NULL. */
+static bool deliver(struct slab *slab, unsigned n, const uint16_t *offset8,
+		    struct slab **ret_isolated)
 {
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 	uint64_t value;
 
+	*ret_isolated = NULL;
 	do {
 		if (!has_room(slab, remote, n))
 			return false;
@@ -177,10 +181,27 @@ bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const
 	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return true;
-	/* The slab was full, so the exchange has isolated it for this thread. */
 	cpu_slab_put(&slab->cpu, n, offset8);
-	slab_adopt(cache, slab);
+	*ret_isolated = slab;
 	return true;
+}
+
+bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8)
+{
+	struct slab *isolated;
+	bool done = deliver(slab, n, offset8, &isolated);
+
+	if (isolated)
+		slab_adopt(cache, isolated);
+	return done;
+}
+
+bool slab_deliver_isolating(void *obj, struct slab **ret_isolated)
+{
+	struct slab *slab = slab_of(obj);
+	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
+
+	return deliver(slab, 1, &offset8, ret_isolated);
 }
 
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,

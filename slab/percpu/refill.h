@@ -40,6 +40,9 @@ void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
 bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8);
 /* Deliver one object that a CPU held (its last-freed object or one of its LIFO) to its slab. */
 bool slab_deliver_held(struct slab_cache *cache, void *obj);
+/* Deliver one object to its slab. If the slab was full, it is isolated, and *ret_isolated is the
+ * slab, else NULL. */
+bool slab_deliver_isolating(void *obj, struct slab **ret_isolated);
 /* slab_deliver(), with a report if there was no room. Reports run with no lock held. */
 void slab_free_remote(struct slab_cache *cache, struct slab *slab, unsigned n,
 		      const uint16_t *offset8);

@@ -176,16 +176,32 @@ static void deliver_object(struct slab_cache *cache, void *obj)
 		note_refused(cache, obj);
 }
 
+/* Return an object of a magazine to its slab. A slab that was full goes to its node and not to this
+ * CPU, whose partial list would release slabs uncounted. Returns the number of released slabs. */
+static unsigned deliver_to_node(struct slab_cache *cache, void *obj, uint32_t idle_since)
+{
+	struct slab *isolated;
+
+	if (!slab_deliver_isolating(obj, &isolated))
+		note_refused(cache, obj);
+	if (!isolated)
+		return 0;
+	slab_set_idle_since(isolated, idle_since);
+	isolated->next = NULL;
+	return slab_put_back(cache, isolated);
+}
+
 /* Unlocks flush_lock between magazines. false: the lock could not be retaken and is not held. Other
  * threads may fill magazines at the same time, hence the limit. */
-static bool deliver_magazines(struct slab_cache *cache, enum flush_lock_mode how)
+static bool deliver_magazines(struct slab_cache *cache, uint32_t idle_since,
+			      enum flush_lock_mode how, unsigned *released)
 {
 	for (unsigned left = topology_nodes() * MAGAZINES_MAX; left; left--) {
 		struct magazine magazine;
 		size_t n = magazine_take(cache, &magazine);
 
 		for (size_t i = 0; i < n; i++)
-			deliver_object(cache, magazine.obj[i]);
+			*released += deliver_to_node(cache, magazine.obj[i], idle_since);
 		if (!n)
 			break;
 		if (!flush_lock_yield(cache, how))
@@ -292,7 +308,7 @@ static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum flush_loc
 		   unsigned *released)
 {
 	for (unsigned round = 0; round < 2; round++) {
-		if (!deliver_magazines(cache, how))
+		if (!deliver_magazines(cache, idle_since, how, released))
 			return false;
 		*released += flush_slots(cache, 0, idle_since);
 		if (!put_taken(cache, how, released))

@@ -298,6 +298,25 @@ TEST_F(MagazineTest, EachNodeHasItsOwn)
 	EXPECT_EQ(full(here), 1u);
 }
 
+/* Also slabs that become empty when their objects return from the magazines. */
+TEST(Magazine, AShrinkCountsAllSlabsThatItReleases)
+{
+	pin(0);
+	for (const std::size_t size : {4096, 8192, 16384}) {
+		test_cache cache(size);
+		std::vector<void *> objs(1576);
+
+		for (void *&obj : objs)
+			obj = slab_alloc(cache);
+		for (void *obj : objs)
+			slab_free(cache, obj);
+		const std::uint64_t slabs = stats_of(cache).slabs;
+		const int released = slab_cache_shrink(cache);
+
+		EXPECT_EQ(stats_of(cache).slabs + static_cast<unsigned>(released), slabs) << size;
+	}
+}
+
 /* The handle of a destroyed cache is reused, with the memory of its magazines. */
 TEST(Magazine, ACacheIsDestroyedWhileTheyHoldObjects)
 {
