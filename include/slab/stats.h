@@ -49,9 +49,9 @@ SLAB_API const char *slab_event_name(unsigned event);
 #define SLAB_STATS_MAX_ALIASES 64
 
 /*
- * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects that CPUs hold
- * (cpu_objects) or that the reserve holds (reserve_left) are free, but their slabs count them
- * as allocated: objects_partial and node_objects include them, objects does not.
+ * One cache at one moment. Counts are objects or slabs, sizes are bytes. Objects that CPUs and
+ * magazines hold (cpu_objects) or that the reserve holds (reserve_left) are free, but their slabs
+ * count them as allocated: objects_partial and node_objects include them, objects does not.
  */
 struct slab_stats {
 	size_t struct_size;       /* set by the caller: sizeof(struct slab_stats) */

@@ -4,9 +4,10 @@
  * not objects of this cache.
  *
  * An object of a slab that the CPU does not own goes to the CPU's LIFO by a second sequence. If the
- * LIFO cannot take it, the object joins the remote batch, which collects objects of one slab of
- * another owner: a third sequence, for plain slabs. One exchange delivers the batch. A full slab is
- * adopted by the first CPU that frees into it, so its next objects are freed locally.
+ * LIFO is full, half of it moves to a magazine. If no magazine is empty, the object joins the remote
+ * batch, which collects objects of one slab of another owner: a third sequence, for plain slabs.
+ * One exchange delivers the batch. A full slab is adopted by the first CPU that frees into it, so
+ * its next objects are freed locally.
  */
 #include <slab/stats.h>
 
@@ -195,7 +196,8 @@ static __attribute__((noinline)) void start_batch(struct slab_cache *cache, void
 		free_away(cache, obj, slab, cpu, caller);
 }
 
-/* Make room in the LIFO and push the object. false: the node has no room for another magazine. */
+/* Make room in the LIFO and push the object. false: the slab lies on another node, magazine_put()
+ * failed, or the LIFO refused the object again. */
 static bool push_after_put(struct slab_cache *cache, void *obj, struct slab *slab, int cpu)
 {
 	return slab_is_near(slab, cpu) && magazine_put(cache, cpu) &&
@@ -204,10 +206,9 @@ static bool push_after_put(struct slab_cache *cache, void *obj, struct slab *sla
 }
 
 /*
- * The LIFO refused the object, in most cases because it is full. Empty half of it into a magazine.
- * If the node has no room for one, try the remote batch at once. A
- * double free, and a slab that this CPU owns, take the long way. The thread may have left `cpu`;
- * the sequences notice that.
+ * The LIFO refused the object, in most cases because it is full. Move half of it into a magazine. If
+ * that fails, try the remote batch at once. A double free, and a slab that this CPU owns, take the
+ * long way. The thread may have left `cpu`; the sequences notice that.
  */
 static __attribute__((noinline)) void free_third(struct slab_cache *cache, void *obj,
 						 struct slab *slab, int cpu, const void *caller)

@@ -3,15 +3,17 @@
  * Magazines: how free objects get from a CPU that mostly frees to a CPU that mostly allocates,
  * without a visit to their slabs.
  *
- * A magazine is an array of cache->magazine_room free objects, half of a LIFO. A CPU whose LIFO is full moves the
- * newer half into a magazine of its node; a CPU whose LIFO and current slab are exhausted moves one
- * magazine into its LIFO. Each node has MAGAZINES_MAX. If all are full, frees go to their slabs;
- * if all are empty, allocations get slabs. So one lock and two sections serve half a LIFO, where
- * each object would cost an exchange on its slab. After Bonwick and Adams, "Magazines and Vmem"
+ * A magazine is an array of cache->magazine_room free objects, half of a LIFO. A CPU whose LIFO is
+ * full moves the newer half into a magazine of its node; a CPU whose LIFO and current slab are
+ * exhausted moves one magazine into its LIFO. Each node has MAGAZINES_MAX. If all are full, freed
+ * objects go to their slabs; if all are empty, allocations get slabs. So half a LIFO changes CPUs
+ * in two sections, each under the node's lock; without magazines each object would cost an
+ * exchange on its slab. After Bonwick and Adams, "Magazines and Vmem"
  * (USENIX 2001), whose depot this is, bounded and per node.
  *
  * To their slabs, the objects of magazines are in use, as those of LIFOs are; a revocation returns
- * them. The node's lock protects its magazines. A thread only tries the lock to put or get one.
+ * them. The node's lock protects its magazines. To put or get one, a thread only tries the lock: it does
+ * not wait.
  */
 #ifndef SLAB_PERCPU_MAGAZINES_H
 #define SLAB_PERCPU_MAGAZINES_H
@@ -21,11 +23,11 @@
 
 #include "core/cache.h"
 
-/* Move the newer half of this CPU's LIFO to its node. false: the LIFO is not full, or the node has
- * no room or its lock is taken, or the thread has left the CPU. */
+/* Move the newer half of this CPU's LIFO to its node. false: the LIFO is not full, the node has no
+ * empty magazine, its lock is taken, the slot is closed, or the thread has left the CPU. */
 bool magazine_put(struct slab_cache *cache, int cpu);
-/* Move a magazine of this CPU's node to its LIFO, which is empty. false: there is no magazine or
- * the lock is taken, or the LIFO is not empty, or the thread has left the CPU. */
+/* Move a full magazine of this CPU's node to its LIFO, which is empty. false: there is none, the
+ * lock is taken, the LIFO is not empty, the slot is closed, or the thread has left the CPU. */
 bool magazine_get(struct slab_cache *cache, int cpu);
 /* Take a magazine of any node away, to return its objects to their slabs. Returns the number of
  * objects; 0: all magazines are empty. Under flush_lock, so that a fork loses no objects. */

@@ -2,9 +2,10 @@
 /*
  * Revocation: taking slabs back from CPUs that go on running.
  *
- * 1. Close every slot that holds something, then fence. From now on these slots change only by pop,
- * by lifo_pop, and by push to owned slabs and the last-freed word. Take the current slab, the CPU
- * partial list, the handed-off slabs and the remote batch.
+ * 1. Return the objects of the magazines to their slabs, while the CPUs go on. Close every slot that
+ * holds something, then fence. From now on these slots change only by pop, by lifo_pop, and by push
+ * to owned slabs and the last-freed word. Take the current slab, the CPU partial list, the
+ * handed-off slabs and the remote batch.
  *
  * 2. Fence again. Now no thread allocates the last-freed object or an object of the LIFO. Deliver
  * these objects to their slabs and open the slots.
