@@ -12,8 +12,8 @@
  * (USENIX 2001), whose depot this is, bounded and per node.
  *
  * To their slabs, the objects of magazines are in use, as those of LIFOs are; a revocation returns
- * them. The node's lock protects its magazines. To put or get one, a thread only tries the lock: it does
- * not wait.
+ * them. The node's lock protects its magazines. A thread that puts or gets one only tries the lock:
+ * it does not wait.
  */
 #ifndef SLAB_PERCPU_MAGAZINES_H
 #define SLAB_PERCPU_MAGAZINES_H
