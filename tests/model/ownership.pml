@@ -17,6 +17,9 @@
  *  - A loop around a compare-and-exchange is one step: a failed one only repeats.
  *  - Freelists, remote words and batches are masks of objects. Sections write back the value
  *    that they read, so a lost update shows. The LIFO is an array: an entry is slab << 2 | object.
+ *    So is the object in the node's one magazine. `magazines` is the number of full ones, 0 or 1.
+ *  - A put and a get only try the node's lock. A thread that would not get it does something
+ *    else: it can do that at any time, so the model has no step for a try that fails.
  *  - After a step that several operations share, `ret` says which one goes on: 0 none, 1 an
  *    allocation, 2, 3 and 6 a revocation, 4 the walk over handed-off slabs, 5 the free of an object
  *    that found another slab's remote batch.
@@ -43,6 +46,15 @@
 #define WEAK_POP_HELD 19
 #define WEAK_LIFO_PUSH 20
 #define WEAK_LIFO_POP 21                  /* no mistake */
+#define MAGAZINE_PUT_WITHOUT_CLOSED 22
+#define MAGAZINE_GET_WITHOUT_CLOSED 23
+#define MAGAZINE_GET_NOT_EMPTY 24
+#define MAGAZINE_PUT_COUNTED_LATE 25
+#define MAGAZINE_GET_COUNTED_LATE 26
+#define MAGAZINE_PUT_READS_OUTSIDE 27
+#define MAGAZINE_GET_READS_OUTSIDE 28
+#define MAGAZINE_TAKEN_WITHOUT_LOCK 29
+#define WEAK_MAGAZINE_PUT 30
 #ifndef BUG
 #define BUG 0
 #endif
@@ -88,11 +100,21 @@ byte count[2], lifo[4];
 #define LIFO_OF(s, op) (HELD(0, 0, s) op HELD(0, 1, s) op HELD(1, 0, s) op HELD(1, 1, s))
 #define READ_TOP(c) v = count[c]; s = ENTRY(c, v - 1) >> 2; b = ENTRY(c, v - 1) & 3
 #define POP_TOP(c) count[c] = v - 1; ENTRY(c, v - 1) = 0; v = 0; assert(s != 0)
+#define EMPTY_LIFO(c) count[c] = 0
 #else
 #define COUNT(c) 0
 #define LIFO_OF(s, op) 0
 #define READ_TOP(c) skip
 #define POP_TOP(c) skip
+#define EMPTY_LIFO(c) skip
+#endif
+#ifdef MAGAZINE          /* needs LIFO */
+byte magazine, magazines, node_lock;
+#define IN_MAGAZINE(s) ((magazines != 0 && magazine >> 2 == (s)) -> (magazine & 3) : 0)
+#define NODE_UNLOCKED (node_lock == 0)
+#else
+#define IN_MAGAZINE(s) 0
+#define NODE_UNLOCKED true
 #endif
 #ifdef LAST_FREED
 #define ROOM(c) (last_slab[c] == 0)
@@ -122,6 +144,7 @@ inline check() {
 	d_step {
 	byte i = 1, n = 0;
 	i = 1;
+	assert(NODE_UNLOCKED);
 	do
 	:: i > NS -> break
 	:: else ->
@@ -134,9 +157,9 @@ inline check() {
 		assert(!(current[0] == i || LISTED(partial[0], i) || LISTED(handed_off[0], i)) || owner[i] == 0);
 		assert(!(current[1] == i || LISTED(partial[1], i) || LISTED(handed_off[1], i)) || owner[i] == 1);
 		assert(!(((node | fresh) >> i) & 1) || owner[i] == NONE);
-		n = stack[i] | remote[i] | in_use[i] | IN_WORDS(i, |) | LIFO_OF(i, |);
+		n = stack[i] | remote[i] | in_use[i] | IN_WORDS(i, |) | LIFO_OF(i, |) | IN_MAGAZINE(i);
 		assert(((fresh >> i) & 1) || n == ALL(i));       /* no object lost */
-		n = stack[i] + remote[i] + in_use[i] + IN_WORDS(i, +) + LIFO_OF(i, +);
+		n = stack[i] + remote[i] + in_use[i] + IN_WORDS(i, +) + LIFO_OF(i, +) + IN_MAGAZINE(i);
 		assert(((fresh >> i) & 1) || n == ALL(i));       /* none twice */
 		i++
 	od;
@@ -164,6 +187,11 @@ DONE:	atomic { c = 0; s = 0; v = 0; w = 0; b = 0; chain = 0; ret = 0; r = 0; bus
 #if REVOKE
 	:: atomic { t < REVOKE && G && !closed[0] -> busy++; r = 0; closed[0] = 1 }; goto REVOKE_1
 	:: atomic { t < REVOKE && G && !closed[1] -> busy++; r = 1; closed[1] = 1 }; goto REVOKE_1
+#ifdef MAGAZINE          /* the revocation's other part: the thread holds the node's lock */
+	:: atomic { t < REVOKE && G && magazines != 0 && (node_lock == 0 || BUG == MAGAZINE_TAKEN_WITHOUT_LOCK) ->
+			busy++; s = magazine >> 2; b = magazine & 3; magazine = 0; magazines = 0; REACHED(7);
+			goto FREE_REMOTE }
+#endif
 #endif
 	fi;
 
@@ -177,9 +205,16 @@ ALLOC:	atomic { G -> c = cpu[t]; s = current[c]; ret = 1; b = 0; v = 0;
 	atomic { b = LOW(v); stack[s] = v - b; SHUT(s); END(c); HAND_OUT(s, b); goto DONE };
 POP_LAST: atomic { CLEAR_LAST(c); END(c); HAND_OUT(s, b); goto DONE };
 
-/* pop missed: lifo_pop, pop_held (both at any time), or refill. c and s are what pop saw. */
+/* pop missed: lifo_pop, pop_held, a magazine (all at any time), or refill. c and s are what pop saw. */
 MISSED:	if
 	:: goto REFILL
+#ifdef MAGAZINE
+#if BUG == MAGAZINE_GET_READS_OUTSIDE            /* the number is not read again with the lock */
+	:: atomic { G && s != 0 && magazines != 0 -> goto MAGAZINE_GET }
+#else
+	:: atomic { G && s != 0 && magazines != 0 && node_lock == 0 -> node_lock = 1; goto MAGAZINE_GET }
+#endif
+#endif
 #if BUG == WEAK_LIFO_POP                         /* count loaded before current */
 	:: atomic { G && COUNT(cpu[t]) != 0 -> c = cpu[t]; BEGIN(c); READ_TOP(c) };
 	   atomic { if :: current[c] == 0 -> END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
@@ -206,6 +241,29 @@ MISSED:	if
 #endif
 	fi;
 LIFO_COMMIT: atomic { POP_TOP(c); END(c); HAND_OUT(s, b); REACHED(2); goto DONE };
+
+#ifdef MAGAZINE
+/* ---------------- lifo_fill on CPU c: the LIFO gets the magazine's object ---------------- */
+MAGAZINE_GET:
+#if BUG == MAGAZINE_GET_READS_OUTSIDE
+	atomic { G && node_lock == 0 -> node_lock = 1 };
+#endif
+	atomic { G ->
+		if
+		:: cpu[t] != c || (closed[c] && BUG != MAGAZINE_GET_WITHOUT_CLOSED) ||
+		   (COUNT(c) != 0 && BUG != MAGAZINE_GET_NOT_EMPTY) -> node_lock = 0; goto REFILL
+		:: else -> BEGIN(c)
+		fi };
+	atomic { ENTRY(c, 0) = magazine };
+	atomic { count[c] = 1; END(c) };
+#if BUG == MAGAZINE_GET_COUNTED_LATE
+	atomic { G -> node_lock = 0 };
+	atomic { G -> magazine = 0; magazines = 0; goto ALLOC };
+#else
+	atomic { G -> assert(node_lock && magazines != 0); magazine = 0; magazines = 0; node_lock = 0;
+		REACHED(6); goto ALLOC };
+#endif
+#endif
 
 /* ---------------- refill of CPU c ---------------- */
 REFILL:	atomic { G -> if :: closed[c] -> goto ALLOC      /* the code: allocates from the node */
@@ -334,11 +392,19 @@ FREE:
 #endif
 	atomic { assert((stack[s] & b) == 0 && (v & b) == 0); stack[s] = v | b; SHUT(s); END(c); goto NEXT };
 PUSH_LAST: atomic { last_slab[c] = s; last_obj[c] = b; END(c); goto NEXT };
-MISSED_PUSH:                                     /* lifo_push, or the slow path, at any time */
+MISSED_PUSH:                             /* lifo_push, a magazine, or the slow path, at any time */
 #ifdef LIFO
 	if
 	:: goto REMOTE
 	:: skip
+#ifdef MAGAZINE
+#if BUG == MAGAZINE_PUT_READS_OUTSIDE            /* the number is not read again with the lock */
+	:: atomic { G && magazines == 0 && COUNT(cpu[t]) != 0 -> c = cpu[t]; goto MAGAZINE_PUT }
+#else
+	:: atomic { G && magazines == 0 && COUNT(cpu[t]) != 0 && node_lock == 0 ->
+			c = cpu[t]; node_lock = 1; goto MAGAZINE_PUT }
+#endif
+#endif
 	fi;
 #if BUG == WEAK_LIFO_PUSH                        /* count loaded before closed */
 	atomic { G -> c = cpu[t]; if :: owner[s] == c || COUNT(c) == LIFO -> goto FREE :: else -> BEGIN(c); v = COUNT(c) fi };
@@ -352,6 +418,35 @@ MISSED_PUSH:                                     /* lifo_push, or the slow path,
 #endif
 	atomic { ENTRY(c, v) = s << 2 | b };
 	atomic { count[c] = v + 1; END(c); goto NEXT };
+#endif
+#ifdef MAGAZINE
+/* lifo_take on CPU c: the newest object of the LIFO goes to the magazine; then push again. The code
+ * does so only when the LIFO is full. */
+MAGAZINE_PUT:
+#if BUG == MAGAZINE_PUT_READS_OUTSIDE
+	atomic { G && node_lock == 0 -> node_lock = 1 };
+#endif
+#if BUG == WEAK_MAGAZINE_PUT                     /* count loaded before closed */
+	atomic { G -> if :: cpu[t] != c || COUNT(c) == 0 -> node_lock = 0; goto MISSED_PUSH
+			:: else -> BEGIN(c); v = COUNT(c) fi };
+	atomic { if :: closed[c] -> v = 0; END(c); node_lock = 0; goto MISSED_PUSH :: else fi };
+#else
+	atomic { G ->
+		if
+		:: cpu[t] != c || (closed[c] && BUG != MAGAZINE_PUT_WITHOUT_CLOSED) || COUNT(c) == 0 ->
+			node_lock = 0; goto MISSED_PUSH
+		:: else -> BEGIN(c); v = COUNT(c)
+		fi };
+#endif
+	atomic { magazine = ENTRY(c, v - 1) };
+	atomic { count[c] = v - 1; ENTRY(c, v - 1) = 0; v = 0; END(c) };
+#if BUG == MAGAZINE_PUT_COUNTED_LATE
+	atomic { G -> node_lock = 0 };
+	atomic { G -> magazines = 1; goto MISSED_PUSH };
+#else
+	atomic { G -> assert(node_lock && magazine != 0); magazines = 1; node_lock = 0;
+		REACHED(5); goto MISSED_PUSH };
+#endif
 #endif
 
 REMOTE:
@@ -423,13 +518,15 @@ CLEAR_OWNERS:
 	/* No pop, no lifo_pop, and no push on these slabs. */
 TAKE_LIFO: atomic { G -> if :: COUNT(r) == 0 -> goto TAKE_LAST :: else -> READ_TOP(r) fi };
 	atomic { G -> POP_TOP(r); ret = 3; REACHED(4); goto FREE_REMOTE };
-TAKE_LAST:                                       /* an exchange: frees fill it again */
+	/* The code stores the count 0 even if it found 0. The last-freed object: an exchange, as frees fill it again. */
+TAKE_LAST:
 #if BUG == LIFO_TAKEN_EARLY
 	atomic { G && section[r] == 0 -> skip };
 #endif
-	atomic { G -> READ_LAST(r); CLEAR_LAST(r); if :: s != 0 -> ret = 6; goto FREE_REMOTE :: else fi };
+	atomic { G -> EMPTY_LIFO(r); READ_LAST(r); CLEAR_LAST(r);
+		if :: s != 0 -> ret = 6; goto FREE_REMOTE :: else fi };
 OPEN_AGAIN: atomic { G -> closed[r] = 0; s = 0; b = 0; v = 0; w = 0; ret = 0 };
-#ifdef LATE                                      /* as for all but the first 64 slabs */
+#ifdef LATE                                      /* as for all but the first 16 slabs */
 	clear_owners();
 	atomic { G && (section[r] == 0 || BUG == NO_FENCE_3) -> skip };
 #endif
