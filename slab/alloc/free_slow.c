@@ -15,6 +15,7 @@
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
+#include "percpu/lifo_length.h"
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
@@ -141,7 +142,7 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 			break;
 		cpu = cpu_engine->cpu();
 	}
-	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
+	lifo_count_miss(cache, cpu);
 	free_away(cache, obj, slab, cpu, caller);
 }
 
@@ -224,7 +225,7 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 		begin_idle(cpu);
 		return;
 	}
-	cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
+	lifo_count_miss(cache, cpu);
 	if (owner != CPU_NONE &&
 	    cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) != &slab->cpu)
 		start_batch(cache, obj, slab, cpu, caller);

@@ -37,6 +37,7 @@
 #include "pages/account.h"
 #include "pages/os.h"
 #include "pages/topology.h"
+#include "percpu/lifo_length.h"
 #include "rcu/free_rcu.h"
 #include "registry/gate.h"
 #include "registry/init.h"
@@ -48,7 +49,6 @@
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
-#define CPU_LIFO_BYTES (1u << 19) /* the most bytes of objects in a LIFO */
 /* Per cent, as in SLUB. */
 #define REMOTE_NODE_RATIO 100u
 
@@ -115,8 +115,7 @@ static void cache_layout(struct slab_cache *cache, size_t size)
 	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
 	cache->min_partial = choose_min_partial(size);
 	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
-	cache->lifo_max = clamp((unsigned)(CPU_LIFO_BYTES / size), 0, CPU_LIFO_MAX);
-	cache->magazine_room = (unsigned)cache->lifo_max / 2;
+	lifo_init(cache);
 }
 
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)

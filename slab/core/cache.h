@@ -41,6 +41,7 @@ struct node_list {
 /* Free objects on their way from one CPU's LIFO to another's (percpu/magazines.h). */
 #define MAGAZINES_MAX 4u
 struct magazine {
+	uint64_t count;
 	void *obj[CPU_LIFO_MAX / 2];
 };
 
@@ -116,7 +117,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	char *slots; /* allocations use it; cpu_slots_none() sends all of them to the slow path */
 	char *cpu_slots; /* frees and the slow paths use it */
 	char *cpu_lifos; /* the LIFOs of cpu_slots */
-	uint64_t lifo_max; /* the most objects in one LIFO */
+	uint64_t lifo_max; /* atomic: the most objects in one LIFO (percpu/lifo_length.h) */
 	char *rcu_slots; /* frees that wait for a grace period; without RCU cpu_slots_none() */
 	char *rcu_lifos; /* the LIFOs of rcu_slots */
 	uint64_t rcu_max; /* the most objects in one of these; 0 without RCU */
@@ -134,7 +135,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned objects; /* per slab */
 	unsigned min_partial; /* atomic, as the next: changed by tuning */
 	unsigned cpu_partial;
-	unsigned magazine_room; /* objects in a full magazine; 0: the cache has no magazines */
+	unsigned lifo_least, lifo_most; /* bounds of lifo_max */
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
 	int (*isolate)(void *, void *); /* both are set, or none */
@@ -155,7 +156,10 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned nr_purging; /* number of slabs on `purging` */
 	void *refused; /* an object that its slab had no room for; to be reported (revoke.c) */
 	bool leaves; /* a slab has been on a node's `leaving` (release.c) */
+	uint64_t lifo_missed; /* when a CPU had its last LIFO_GROW_AFTER misses, in µs */
+	uint64_t lifo_misses; /* number of misses at the last decay pass */
 	uint64_t in_magazines; /* number of objects in the magazines of all nodes */
+	uint64_t stolen; /* when all CPUs last had to give up slabs, in µs (cache_steal()) */
 	unsigned steal_cpu; /* the CPU that cache_steal() looks at next */
 	unsigned remote_node_ratio; /* per cent (refill.c); changed by tuning */
 	unsigned remote_node_percentage; /* sum of these percentages over refills, modulo 100 */

@@ -55,6 +55,7 @@
 #include "config/options.h"
 #include "core/isolated.h"
 #include "core/node.h"
+#include "percpu/lifo_length.h"
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
@@ -395,6 +396,7 @@ static void visit_cache(struct slab_cache *cache, uint32_t now)
 {
 	struct visit visit = {.cache = cache, .epoch = now};
 
+	lifo_review(cache);
 	take_back(cache, now);
 	for (visit.node = 0; visit.node < topology_nodes(); visit.node++)
 		visit_node(&visit);

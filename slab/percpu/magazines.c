@@ -12,35 +12,35 @@ static unsigned full(const struct cache_node *node)
 }
 
 /* With the node's lock. */
-static void set_full(struct slab_cache *cache, struct cache_node *node, unsigned n)
+static void set_full(struct slab_cache *cache, struct cache_node *node, unsigned n, long objects)
 {
-	if (n > node->magazines)
-		__atomic_fetch_add(&cache->in_magazines, cache->magazine_room, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_sub(&cache->in_magazines, cache->magazine_room, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&cache->in_magazines, (size_t)objects, __ATOMIC_RELAXED);
 	__atomic_store_n(&node->magazines, n, __ATOMIC_RELAXED);
 }
 
-static bool lifo_is_full(const struct slab_cache *cache, int cpu)
+/* Half of a full LIFO; 0: the LIFO is not full. */
+static size_t half_of(const struct slab_cache *cache, int cpu)
 {
 	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
+	const uint64_t max = __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED);
 
-	return cache->magazine_room &&
-	       __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) >= cache->lifo_max;
+	return __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) >= max ? max / 2 : 0;
 }
 
 bool magazine_put(struct slab_cache *cache, int cpu)
 {
 	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
+	const unsigned n = full(node);
+	const size_t half = half_of(cache, cpu);
+	struct magazine *magazine = &node->magazine[n];
 	bool done = false;
 
-	if (full(node) == MAGAZINES_MAX || !lifo_is_full(cache, cpu) ||
-	    pthread_mutex_trylock(&node->lock) != 0)
+	if (n == MAGAZINES_MAX || !half || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
-	if (full(node) < MAGAZINES_MAX &&
-	    cpu_engine->lifo_take(cache->cpu_slots, cpu, cache->magazine_room,
-				  node->magazine[full(node)].obj) == CPU_DONE) {
-		set_full(cache, node, full(node) + 1);
+	if (full(node) == n &&
+	    cpu_engine->lifo_take(cache->cpu_slots, cpu, half, magazine->obj) == CPU_DONE) {
+		magazine->count = half;
+		set_full(cache, node, n + 1, (long)half);
 		done = true;
 	}
 	node_unlock(node);
@@ -50,35 +50,46 @@ bool magazine_put(struct slab_cache *cache, int cpu)
 bool magazine_get(struct slab_cache *cache, int cpu)
 {
 	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
+	const unsigned n = full(node);
+	const struct magazine *magazine = &node->magazine[n - 1];
 	bool done = false;
 
-	if (!full(node) || pthread_mutex_trylock(&node->lock) != 0)
+	if (!n || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
-	if (full(node) && cpu_engine->lifo_fill(cache->cpu_slots, cpu, cache->magazine_room,
-						node->magazine[full(node) - 1].obj) == CPU_DONE) {
-		set_full(cache, node, full(node) - 1);
+	if (full(node) == n && cpu_engine->lifo_fill(cache->cpu_slots, cpu, magazine->count,
+						     magazine->obj) == CPU_DONE) {
+		set_full(cache, node, n - 1, -(long)magazine->count);
 		done = true;
 	}
 	node_unlock(node);
 	return done;
 }
 
-size_t magazine_take(struct slab_cache *cache, struct magazine *ret_magazine)
+/* With the node's lock. */
+static void take_last(struct slab_cache *cache, struct cache_node *node,
+		      struct magazine *ret_magazine)
 {
-	size_t n = 0;
+	const struct magazine *magazine = &node->magazine[full(node) - 1];
 
-	for (unsigned i = 0; i < topology_nodes() && !n; i++) {
+	ret_magazine->count = magazine->count;
+	memcpy(ret_magazine->obj, magazine->obj, magazine->count * sizeof(magazine->obj[0]));
+	set_full(cache, node, full(node) - 1, -(long)magazine->count);
+}
+
+bool magazine_take(struct slab_cache *cache, struct magazine *ret_magazine)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < topology_nodes() && !found; i++) {
 		struct cache_node *node = &cache->node[i];
 
 		if (!full(node))
 			continue;
 		node_lock(node);
-		if (full(node)) {
-			set_full(cache, node, full(node) - 1);
-			n = cache->magazine_room;
-			memcpy(ret_magazine, &node->magazine[full(node)], n * sizeof(void *));
-		}
+		found = full(node);
+		if (found)
+			take_last(cache, node, ret_magazine);
 		node_unlock(node);
 	}
-	return n;
+	return found;
 }

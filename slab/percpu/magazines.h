@@ -3,8 +3,7 @@
  * Magazines: how free objects get from a CPU that mostly frees to a CPU that mostly allocates,
  * without a visit to their slabs.
  *
- * A magazine is an array of cache->magazine_room free objects, half of a LIFO. A CPU whose LIFO is
- * full moves the newer half into a magazine of its node; a CPU whose LIFO and current slab are
+ * A magazine is an array of free objects, half of a full LIFO. A CPU whose LIFO is full moves the newer half into a magazine of its node; a CPU whose LIFO and current slab are
  * exhausted moves one magazine into its LIFO. Each node has MAGAZINES_MAX. If all are full, freed
  * objects go to their slabs; if all are empty, allocations get slabs. So half a LIFO changes CPUs
  * in two sections, each under the node's lock; without magazines each object would cost an
@@ -29,9 +28,9 @@ bool magazine_put(struct slab_cache *cache, int cpu);
 /* Move a full magazine of this CPU's node to its LIFO, which is empty. false: there is none, the
  * lock is taken, the LIFO is not empty, the slot is closed, or the thread has left the CPU. */
 bool magazine_get(struct slab_cache *cache, int cpu);
-/* Take a magazine of any node away, to return its objects to their slabs. Returns the number of
- * objects; 0: all magazines are empty. Under flush_lock, so that a fork loses no objects. */
-size_t magazine_take(struct slab_cache *cache, struct magazine *ret_magazine);
+/* Take a magazine of any node away, to return its objects to their slabs. false: all magazines are
+ * empty. Under flush_lock, so that a fork loses no objects. */
+bool magazine_take(struct slab_cache *cache, struct magazine *ret_magazine);
 
 /* The number of objects in the magazines of all nodes. It may change at any moment. */
 static inline size_t magazine_objects(const struct slab_cache *cache)

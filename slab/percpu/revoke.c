@@ -21,6 +21,7 @@
  * fork, an allocation at a limit, and an allocation that needs a fresh slab (cache_steal()) can
  * continue where another thread stopped.
  */
+#include "base/clock.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "core/upcalls.h"
@@ -31,6 +32,7 @@
 #include "pages/topology.h"
 
 #define STEAL_CPUS 16u
+#define STEAL_US UINT64_C(10000)
 #define TAKEN_PIECE 16u
 
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
@@ -199,13 +201,12 @@ static bool deliver_magazines(struct slab_cache *cache, uint32_t idle_since,
 {
 	for (unsigned left = topology_nodes() * MAGAZINES_MAX; left; left--) {
 		struct magazine magazine;
-		size_t n = magazine_take(cache, &magazine);
 
-		for (size_t i = 0; i < n; i++)
-			*released += deliver_to_node(cache, magazine.obj[i], idle_since);
-		if (!n)
+		if (!magazine_take(cache, &magazine))
 			break;
-		if (!flush_lock_yield(cache, how))
+		for (size_t i = 0; i < magazine.count; i++)
+			*released += deliver_to_node(cache, magazine.obj[i], idle_since);
+		if (magazine_objects(cache) && !flush_lock_yield(cache, how))
 			return false;
 	}
 	return true;
@@ -424,25 +425,38 @@ static bool put_some_now(struct slab_cache *cache)
 	return true;
 }
 
+/* The most slabs that a CPU may keep on its list while another one needs a slab. */
+static unsigned may_keep(struct slab_cache *cache)
+{
+	const uint64_t now = clock_us();
+	unsigned quarter = cache_count_slabs(cache) / 4,
+		 over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
+
+	if (now - __atomic_load_n(&cache->stolen, __ATOMIC_RELAXED) > STEAL_US) {
+		__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
+		return 1;
+	}
+	return quarter > over ? quarter : over;
+}
+
 /*
  * Steal slabs from CPUs before the cache takes fresh memory.
  *
  * A CPU that mostly frees adopts slabs from which another CPU allocated. It keeps those with
  * objects in use, so they would accumulate there. CPUs that hold more than a quarter of the cache's
- * slabs therefore give up theirs. Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs
+ * slabs therefore give up theirs, and once in STEAL_US all CPUs that hold more than one. So a cache
+ * whose CPUs have free objects does not grow slowly, and revocation costs little. Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs
  * beyond TAKEN_PIECE stay in the chains for the next calls.
  */
 bool cache_steal(struct slab_cache *cache)
 {
 	const unsigned cpus = cpu_possible();
-	unsigned slabs = cache_count_slabs(cache), over,
-		 cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
+	unsigned over, cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
 	bool found = false;
 
 	if (cache_has_taken(cache))
 		return put_some_now(cache);
-	over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
-	over = slabs / 4 > over ? slabs / 4 : over;
+	over = may_keep(cache);
 	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++, cpu++) {
 		cpu = cpu < cpus ? cpu : 0;
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;

@@ -51,8 +51,8 @@ protected:
 	{
 		/* Short LIFOs, so that objects move through magazines all the time. */
 		for (const std::size_t kind : {1u, 3u}) {
+			arena_.cache(kind)->lifo_least = arena_.cache(kind)->lifo_most = 8;
 			arena_.cache(kind)->lifo_max = 8;
-			arena_.cache(kind)->magazine_room = 4;
 		}
 	}
 

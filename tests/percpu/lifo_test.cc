@@ -19,6 +19,10 @@
 #include "../support/reports.h"
 #include "../support/slab_state.h"
 
+extern "C" {
+#include "percpu/lifo_length.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -29,7 +33,8 @@ class LifoTest : public SlabStateTest
 protected:
 	explicit LifoTest(std::size_t size = 8192) : SlabStateTest(size)
 	{
-		cache_->lifo_max = max;
+		set_lifo_max(max);
+		without_magazines();
 	}
 
 	static bool has_lifo()
@@ -47,9 +52,11 @@ protected:
 		return held_by_lifo(cpu_);
 	}
 
-	/* Free objects of a full slab until n of them are in the LIFO. */
+	/* Free objects of a full slab until n of them are in the LIFO. magazine_test has what a
+	 * full LIFO does where the node has room for magazines. */
 	void fill_lifo(const std::vector<void *> &objs, unsigned n)
 	{
+		without_magazines();
 		fill_last_freed();
 		for (unsigned i = 0; i < n; i++)
 			free(objs[i]);
@@ -303,14 +310,59 @@ TEST(Lifo, ACacheIsDestroyedWhileItHoldsObjects)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
-TEST(Lifo, HoldsHalfAMebibyteAtMost)
+TEST(Lifo, BeginsWith32Kibibytes)
 {
-	for (const std::size_t size : {64, 4096, 8192, 32768}) {
+	for (const std::size_t size : {8, 64, 240, 4096, 8192, 32768}) {
 		test_cache cache(size);
 		struct slab_cache *c = cache;
 
-		EXPECT_EQ(c->lifo_max, std::min<std::size_t>(CPU_LIFO_MAX, (1 << 19) / c->size));
+		EXPECT_EQ(c->lifo_max, std::min<std::size_t>(CPU_LIFO_MAX, (32 << 10) / c->size));
 	}
+}
+
+/* As many misses in a row as make the LIFOs longer; on a busy machine that may take several times
+ * that number. */
+void miss_until_longer(struct slab_cache *cache)
+{
+	const std::uint64_t before = cache->lifo_max;
+
+	while (cache->lifo_max == before)
+		lifo_count_miss(cache, 0);
+}
+
+TEST(Lifo, DoublesWithManyMissesUpTo512Kibibytes)
+{
+	test_cache cache(4096);
+	struct slab_cache *c = cache;
+
+	for (const std::uint64_t length : {16, 32, 64, 128}) {
+		miss_until_longer(c);
+		EXPECT_EQ(c->lifo_max, length);
+	}
+	for (unsigned n = 0; n < 100 * LIFO_GROW_AFTER; n++)
+		lifo_count_miss(c, 0);
+	EXPECT_EQ(c->lifo_max, 128u);
+}
+
+TEST(Lifo, IsHalvedByAPassAfterFewMisses)
+{
+	test_cache cache(4096);
+	struct slab_cache *c = cache;
+
+	miss_until_longer(c);
+	miss_until_longer(c);
+	for (unsigned n = 0; n < LIFO_KEEP_AFTER; n++)
+		lifo_count_miss(c, 0);
+	const std::uint64_t length = c->lifo_max;
+
+	lifo_review(c);
+	EXPECT_EQ(c->lifo_max, length);
+	lifo_count_miss(c, 0);
+	lifo_review(c);
+	EXPECT_EQ(c->lifo_max, length / 2);
+	for (unsigned n = 0; n < 10; n++)
+		lifo_review(c);
+	EXPECT_EQ(c->lifo_max, 8u);
 }
 
 TEST_F(LifoTest, ASecondFreeOfTheNewestIsReported)

@@ -40,8 +40,7 @@ protected:
 		pin(0);
 		cpu_ = allowed_cpus()[0];
 		/* Frees go to their slabs; lifo_test has the rest. */
-		cache_->lifo_max = 0;
-		cache_->magazine_room = 0;
+		set_lifo_max(0);
 	}
 
 	~SlabStateTest() override
@@ -57,6 +56,20 @@ protected:
 	static bool last_freed()
 	{
 		return std::strcmp(slab_engine(), "rseq") == 0;
+	}
+
+	/* However many objects the LIFOs refuse. */
+	void set_lifo_max(unsigned max)
+	{
+		cache_->lifo_least = cache_->lifo_most = max;
+		cache_->lifo_max = max;
+	}
+
+	/* The node has as many full magazines as it can have. So LIFOs stay full. */
+	void without_magazines()
+	{
+		for (unsigned n = 0; n < topology_nodes(); n++)
+			cache_->node[n].magazines = MAGAZINES_MAX;
 	}
 
 	struct cpu_slot *slot(int cpu) const

@@ -168,12 +168,12 @@ def contains(pointers, count, address):
 def held_by_node(cache, address):
     """Free, but in a magazine."""
     first = int(cache["node"].address)
-    room = int(cache["magazine_room"])
     for n in range(int(global_variable("topology_node_count"))):
         size = gdb.lookup_type("struct cache_node").sizeof
         node = pointer_to("struct cache_node", first + n * size)
         for i in range(min(int(node["magazines"]), MAGAZINES_MAX)):
-            if contains(node["magazine"][i]["obj"], room, address):
+            magazine = node["magazine"][i]
+            if contains(magazine["obj"], int(magazine["count"]), address):
                 return f"free: in a magazine of node {n}"
     return None
 
