@@ -22,14 +22,23 @@ bool topology_is_real(void)
 	return slab_options()->fake_nodes == 0;
 }
 
-static void set_range(unsigned long first, unsigned long last, unsigned node)
+/* Read a short file into text[]. */
+static bool read_file(const char *path, char *text, size_t size)
 {
-	for (unsigned long cpu = first; cpu <= last && cpu < TOPOLOGY_CPUS_MAX; cpu++)
-		topology_cpu_node[cpu] = (uint8_t)node;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
 }
 
-/* Parse a list of ranges, such as "0-3,8,10-11". */
-static void read_list(const char *p, unsigned node)
+/* Call fn for each range of a list, such as "0-3,8,10-11". */
+static void each_range(const char *p, void (*fn)(unsigned long, unsigned long, unsigned *),
+		       unsigned *arg)
 {
 	while (*p >= '0' && *p <= '9') {
 		char *end;
@@ -37,42 +46,48 @@ static void read_list(const char *p, unsigned node)
 
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
-		set_range(first, last, node);
+		fn(first, last, arg);
 		p = *end == ',' ? end + 1 : end;
 	}
 }
 
-static bool read_node(unsigned node)
+static void set_node(unsigned long first, unsigned long last, unsigned *node)
+{
+	for (unsigned long cpu = first; cpu <= last && cpu < TOPOLOGY_CPUS_MAX; cpu++)
+		topology_cpu_node[cpu] = (uint8_t)*node;
+}
+
+static void read_cpus(unsigned node)
 {
 	char path[64], text[4096];
-	int fd;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	read_list(text, node);
-	return true;
+	if (read_file(path, text, sizeof(text)))
+		each_range(text, set_node, &node);
+}
+
+/* CPUs belong to node 0 if no other node has them, so its file is not read. */
+static void add_nodes(unsigned long first, unsigned long last, unsigned *count)
+{
+	for (unsigned long node = first; node <= last && node < SLAB_STATS_MAX_NODES; node++) {
+		if (node)
+			read_cpus((unsigned)node);
+		*count = (unsigned)node + 1;
+	}
 }
 
 static unsigned read_nodes(void)
 {
 	unsigned fake = slab_options()->fake_nodes, count = 0;
+	char text[256];
 
 	if (fake) {
 		for (unsigned cpu = 0; cpu < TOPOLOGY_CPUS_MAX; cpu++)
 			topology_cpu_node[cpu] = (uint8_t)(cpu % fake);
 		return fake;
 	}
-	for (unsigned node = 0; node < SLAB_STATS_MAX_NODES; node++)
-		if (read_node(node))
-			count = node + 1;
+	if (read_file("/sys/devices/system/node/online", text, sizeof(text)))
+		each_range(text, add_nodes, &count);
 	return count ? count : 1;
 }
 
