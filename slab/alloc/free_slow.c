@@ -106,7 +106,8 @@ static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, in
 static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
 				 uint16_t offset8)
 {
-	uint64_t max = slab_is_near(slab, cpu) ? cache->lifo_max : 0;
+	uint64_t max =
+		slab_is_near(slab, cpu) ? __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED) : 0;
 	enum cpu_result result;
 
 	do
