@@ -121,6 +121,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	char *rcu_slots; /* frees that wait for a grace period; without RCU cpu_slots_none() */
 	char *rcu_lifos; /* the LIFOs of rcu_slots */
 	uint64_t rcu_max; /* the most objects in one of these; 0 without RCU */
+	bool by_size; /* belongs to <slab/malloc.h> */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
 	 * except the two that tuning changes (stats/attributes.c) and magic, which destruction
@@ -167,7 +168,6 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	/* registry: the list of caches, under registry_lock. */
 	struct slab_cache *next, **prev_next; /* of a destroyed cache: the free list */
 	struct slab_cache *next_mergeable, **prev_mergeable; /* of the same size (cache/merge.c) */
-	bool by_size; /* belongs to <slab/malloc.h> */
 	bool complete; /* atomic: its creation has ended */
 	bool dying; /* atomic: slab_cache_destroy() is destroying it (destroy.c) */
 	unsigned pins; /* number of pins (core/pin.h) */
