@@ -106,8 +106,7 @@ static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, in
 static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
 				 uint16_t offset8)
 {
-	uint64_t max =
-		slab_is_near(slab, cpu) ? __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED) : 0;
+	uint64_t max = slab_is_near(slab, cpu) ? lifo_length(cache) : 0;
 	enum cpu_result result;
 
 	do
@@ -116,6 +115,15 @@ static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab 
 	if (result == CPU_DONE)
 		begin_idle(cpu);
 	return result;
+}
+
+/* Objects of other nodes never go to the LIFO, so they are no reason to make it longer. */
+static void count_past_lifo(struct slab_cache *cache, const struct slab *slab, int cpu)
+{
+	if (slab_is_near(slab, cpu))
+		lifo_count_miss(cache, cpu);
+	else
+		cache_event(cache, cpu, SLAB_EVENT_FREE_SLOWPATH);
 }
 
 static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
@@ -143,7 +151,7 @@ static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, 
 			break;
 		cpu = cpu_engine->cpu();
 	}
-	lifo_count_miss(cache, cpu);
+	count_past_lifo(cache, slab, cpu);
 	free_away(cache, obj, slab, cpu, caller);
 }
 
@@ -226,7 +234,7 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 		begin_idle(cpu);
 		return;
 	}
-	lifo_count_miss(cache, cpu);
+	count_past_lifo(cache, slab, cpu);
 	if (owner != CPU_NONE &&
 	    cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) != &slab->cpu)
 		start_batch(cache, obj, slab, cpu, caller);

@@ -18,7 +18,7 @@ static void set_length(struct slab_cache *cache, uint64_t length)
 		length = cache->lifo_most;
 	if (length < cache->lifo_least)
 		length = cache->lifo_least;
-	if (__atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED) != length)
+	if (lifo_length(cache) != length)
 		__atomic_store_n(&cache->lifo_max, length, __ATOMIC_RELAXED);
 }
 
@@ -44,7 +44,7 @@ static SLAB_SLOWPATH void grow(struct slab_cache *cache)
 
 	__atomic_store_n(&cache->lifo_missed, now, __ATOMIC_RELAXED);
 	if (now - before <= LIFO_GROW_US)
-		set_length(cache, 2 * __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED));
+		set_length(cache, 2 * lifo_length(cache));
 }
 
 void lifo_count_miss(struct slab_cache *cache, int cpu)
@@ -62,6 +62,6 @@ void lifo_review(struct slab_cache *cache)
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		misses += misses_of(cache, cpu);
 	if (misses - cache->lifo_misses < LIFO_KEEP_AFTER)
-		set_length(cache, __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED) / 2);
+		set_length(cache, lifo_length(cache) / 2);
 	cache->lifo_misses = misses;
 }

@@ -3,10 +3,14 @@
  * How long the LIFOs of a cache are.
  *
  * A LIFO and the magazines keep free objects from their slabs, and so keep slabs in use. So a cache
- * begins with LIFOs of LIFO_BYTES_LEAST. A *miss* is an object that a CPU returns to its slab
- * because LIFO and magazines are full. The length doubles, up to LIFO_BYTES_MOST, while a CPU has
- * LIFO_GROW_AFTER misses within LIFO_GROW_US. A decay pass halves it if there were fewer than
- * LIFO_KEEP_AFTER misses since the last pass.
+ * begins with LIFOs of LIFO_BYTES_LEAST. A *miss* is a free of an object of this node that neither
+ * LIFO nor magazine takes. The length doubles, up to LIFO_BYTES_MOST, each time a CPU has had another
+ * LIFO_GROW_AFTER misses, if the same happened on any CPU in the LIFO_GROW_US before. So the misses
+ * of all CPUs count. A decay pass halves the length if there were fewer than LIFO_KEEP_AFTER since
+ * the last pass.
+ *
+ * Misses have no counter of their own. SLAB_EVENT_FREE_SLOWPATH also counts bulk frees and objects
+ * of other nodes, which may delay both changes.
  */
 #ifndef SLAB_PERCPU_LIFO_LENGTH_H
 #define SLAB_PERCPU_LIFO_LENGTH_H
@@ -21,6 +25,11 @@
 
 /* Choose the bounds for a new cache, whose object size is known. */
 void lifo_init(struct slab_cache *cache);
+/* The most objects in one LIFO at present. LIFOs that became shorter may have more. */
+static inline uint64_t lifo_length(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED);
+}
 /* Count a miss. Lock-free. */
 void lifo_count_miss(struct slab_cache *cache, int cpu);
 /* A decay pass looks whether the LIFOs are longer than necessary. */

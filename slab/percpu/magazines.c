@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/magazines.h"
+#include "percpu/lifo_length.h"
 #include "core/node.h"
 #include "pages/topology.h"
 
@@ -22,7 +23,7 @@ static void set_full(struct slab_cache *cache, struct cache_node *node, unsigned
 static size_t half_of(const struct slab_cache *cache, int cpu)
 {
 	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
-	const uint64_t max = __atomic_load_n(&cache->lifo_max, __ATOMIC_RELAXED);
+	const uint64_t max = lifo_length(cache);
 
 	return __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) >= max ? max / 2 : 0;
 }
@@ -51,10 +52,10 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 {
 	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
 	const unsigned n = full(node);
-	const struct magazine *magazine = &node->magazine[n - 1];
+	const struct magazine *magazine = n ? &node->magazine[n - 1] : NULL;
 	bool done = false;
 
-	if (!n || pthread_mutex_trylock(&node->lock) != 0)
+	if (!magazine || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
 	if (full(node) == n && cpu_engine->lifo_fill(cache->cpu_slots, cpu, magazine->count,
 						     magazine->obj) == CPU_DONE) {

@@ -3,12 +3,14 @@
  * Magazines: how free objects get from a CPU that mostly frees to a CPU that mostly allocates,
  * without a visit to their slabs.
  *
- * A magazine is an array of free objects, half of a full LIFO. A CPU whose LIFO is full moves the newer half into a magazine of its node; a CPU whose LIFO and current slab are
- * exhausted moves one magazine into its LIFO. Each node has MAGAZINES_MAX. If all are full, freed
- * objects go to their slabs; if all are empty, allocations get slabs. So half a LIFO changes CPUs
- * in two sections, each under the node's lock; without magazines each object would cost an
- * exchange on its slab. After Bonwick and Adams, "Magazines and Vmem"
- * (USENIX 2001), whose depot this is, bounded and per node.
+ * A magazine is an array of free objects, half of a full LIFO. A CPU whose LIFO is full moves half
+ * of the LIFO's present length, the newest objects, into a magazine of its node; a CPU whose LIFO and
+ * current slab are exhausted moves one magazine into its LIFO. Each node has MAGAZINES_MAX. If all
+ * are full, freed objects go to their slabs; if all are empty, allocations get slabs. So half a LIFO
+ * changes CPUs in two sections, each under the node's lock; without magazines each object would cost
+ * an exchange on its slab. After Bonwick and Adams, "Magazines and Vmem" (USENIX 2001), whose depot
+ * this is, bounded and per node. Magazines differ in size, since the length of LIFOs changes
+ * (lifo_length.h); a LIFO of one object fills none.
  *
  * To their slabs, the objects of magazines are in use, as those of LIFOs are; a revocation returns
  * them. The node's lock protects its magazines. A thread that puts or gets one only tries the lock:

@@ -32,7 +32,7 @@
 #include "pages/topology.h"
 
 #define STEAL_CPUS 16u
-#define STEAL_US UINT64_C(10000)
+#define STEAL_US INT64_C(10000)
 #define TAKEN_PIECE 16u
 
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
@@ -425,17 +425,15 @@ static bool put_some_now(struct slab_cache *cache)
 	return true;
 }
 
-/* The most slabs that a CPU may keep on its list while another one needs a slab. */
-static unsigned may_keep(struct slab_cache *cache)
+/* The most slabs that a CPU may keep on its list while another one needs a slab. Another thread may
+ * have stored a time after `now`, so compare with a sign. */
+static unsigned may_keep(const struct slab_cache *cache, uint64_t now)
 {
-	const uint64_t now = clock_us();
 	unsigned quarter = cache_count_slabs(cache) / 4,
 		 over = __atomic_load_n(&cache->cpu_partial, __ATOMIC_RELAXED);
 
-	if (now - __atomic_load_n(&cache->stolen, __ATOMIC_RELAXED) > STEAL_US) {
-		__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
+	if ((int64_t)(now - __atomic_load_n(&cache->stolen, __ATOMIC_RELAXED)) > STEAL_US)
 		return 1;
-	}
 	return quarter > over ? quarter : over;
 }
 
@@ -443,20 +441,24 @@ static unsigned may_keep(struct slab_cache *cache)
  * Steal slabs from CPUs before the cache takes fresh memory.
  *
  * A CPU that mostly frees adopts slabs from which another CPU allocated. It keeps those with
- * objects in use, so they would accumulate there. CPUs that hold more than a quarter of the cache's
- * slabs therefore give up theirs, and once in STEAL_US all CPUs that hold more than one. So a cache
- * whose CPUs have free objects does not grow slowly, and revocation costs little. Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs
- * beyond TAKEN_PIECE stay in the chains for the next calls.
+ * objects in use, so they would accumulate there. CPUs that list more than a quarter of the cache's
+ * slabs therefore give up theirs, and once in STEAL_US all CPUs that list more than one. So a cache
+ * does not grow for long while CPUs list free objects, and revocation costs little. A call that
+ * finds no such CPU leaves the turn to the next one.
+ *
+ * Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs beyond TAKEN_PIECE stay in the chains
+ * for the next calls.
  */
 bool cache_steal(struct slab_cache *cache)
 {
 	const unsigned cpus = cpu_possible();
+	const uint64_t now = clock_us();
 	unsigned over, cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
 	bool found = false;
 
 	if (cache_has_taken(cache))
 		return put_some_now(cache);
-	over = may_keep(cache);
+	over = may_keep(cache, now);
 	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++, cpu++) {
 		cpu = cpu < cpus ? cpu : 0;
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
@@ -464,6 +466,8 @@ bool cache_steal(struct slab_cache *cache)
 	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);
 	if (!found || !flush_trylock(cache))
 		return false;
+	if (over == 1)
+		__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
 	flush_slots(cache, over, 0);
 	flush_unlock(cache);
 	report_refused(cache);

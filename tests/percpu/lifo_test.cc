@@ -416,6 +416,29 @@ TEST_F(LifoTest, ObjectsOfAnotherNodeGoToTheirSlabs)
 	EXPECT_EQ(held_by_lifo(), 1u);
 }
 
+TEST_F(LifoTest, ObjectsOfAnotherNodeDoNotMakeItLonger)
+{
+	if (!running_again()) {
+		const second_run run = run_again({"SLAB_FAKE_NODES=2"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	const int far = static_cast<int>(1 - topology_node_of_cpu(cpu_));
+	const std::uint64_t before = event(SLAB_EVENT_FREE_SLOWPATH);
+
+	cache_->lifo_most = CPU_LIFO_MAX;
+	fill_last_freed();
+	for (unsigned n = 0; n < 20 * LIFO_GROW_AFTER; n++) {
+		void *obj = slab_alloc_node(cache_, far | SLAB_NODE_STRICT);
+
+		ASSERT_NE(obj, nullptr);
+		slab_free(cache_, obj);
+	}
+	EXPECT_GE(event(SLAB_EVENT_FREE_SLOWPATH) - before, 10 * LIFO_GROW_AFTER);
+	EXPECT_EQ(lifo_length(cache_), max);
+}
+
 /* Two objects of a full slab, freed in turns: more than the slab has. The handler of the report
  * forks, which it may: libslab holds no lock. */
 TEST(Lifo, WhatItsSlabHasNoRoomForIsReportedWithNoLockHeld)

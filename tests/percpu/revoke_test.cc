@@ -120,6 +120,72 @@ TEST_F(SlabStateTest, ValidateIsolatesSlabsAndPutsThemBack)
 	EXPECT_EQ(state(held_.back()), at::node);
 }
 
+/* A CPU lists slabs with free objects, and another one needs a slab. */
+class Stealing : public SlabStateTest
+{
+protected:
+	void SetUp() override
+	{
+		if (one_cpu())
+			GTEST_SKIP() << "one CPU";
+		elsewhere([&] { list_slabs(4); });
+		ASSERT_GT(listed(other_cpu()), 1u);
+		ASSERT_LE(listed(other_cpu()), cache_->cpu_partial);
+	}
+
+	/* Let this CPU own and list n slabs, each with one free object. */
+	void list_slabs(unsigned n)
+	{
+		std::vector<void *> one_of_each;
+
+		for (unsigned i = 0; i < n; i++)
+			one_of_each.push_back(alloc_slab()[0]);
+		free_all(one_of_each);
+	}
+
+	std::uint32_t listed(int cpu) const
+	{
+		return cpu_word_count(slot(cpu)->partial);
+	}
+
+	/* Allocate until the cache has a fresh slab; returns the number of objects. */
+	unsigned until_fresh()
+	{
+		const std::uint64_t before = event(SLAB_EVENT_ALLOC_SLAB);
+		unsigned n = 0;
+
+		for (; event(SLAB_EVENT_ALLOC_SLAB) == before; n++)
+			alloc();
+		return n;
+	}
+
+	static constexpr std::uint64_t long_ago = 0, in_the_future = ~UINT64_C(0) / 2;
+};
+
+TEST_F(Stealing, TakesSlabsOfACpuBeforeTheCacheGrows)
+{
+	cache_->stolen = long_ago;
+	EXPECT_GT(until_fresh(), 2u);
+	EXPECT_EQ(listed(other_cpu()), 0u);
+	EXPECT_NE(cache_->stolen, long_ago);
+}
+
+/* Another thread has stored its time since this one read the clock. */
+TEST_F(Stealing, IsNotRepeatedAtOnce)
+{
+	cache_->stolen = in_the_future;
+	EXPECT_EQ(until_fresh(), 1u);
+	EXPECT_GT(listed(other_cpu()), 1u);
+}
+
+TEST_F(Stealing, LeavesItsTurnToTheNextOneIfItFindsNothing)
+{
+	slab_cache_shrink(cache_);
+	cache_->stolen = long_ago;
+	until_fresh();
+	EXPECT_EQ(cache_->stolen, long_ago);
+}
+
 /* A shrink, a validation or a decay pass while one object of a steady load is in use. */
 class FastAgain : public SlabStateTest
 {
