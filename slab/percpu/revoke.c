@@ -32,6 +32,7 @@
 #include "pages/topology.h"
 
 #define STEAL_CPUS 16u
+#define STEAL_REVOKES 4u
 #define STEAL_US INT64_C(10000)
 #define TAKEN_PIECE 16u
 
@@ -52,13 +53,16 @@ static unsigned partial_count(const struct cpu_slot *slot)
 	return cpu_word_count(__atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
 }
 
-/* Close every slot that holds something; with over > 0, only those with more than `over` slabs on
- * the CPU partial list. Returns the number of closed slots. */
+/* Close every slot that holds something; with over > 0, only STEAL_REVOKES slots with more than
+ * `over` slabs on the CPU partial list, from steal_cpu on. Returns the number of closed slots. */
 static unsigned close_slots(struct slab_cache *cache, unsigned over)
 {
-	unsigned closed = 0;
+	const unsigned cpus = cpu_possible(), most = over ? STEAL_REVOKES : cpus;
+	unsigned closed = 0,
+		 first = over ? __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED) : 0;
 
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+	for (unsigned n = 0; n < cpus && closed < most; n++) {
+		const unsigned cpu = (first + n) % cpus;
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
 		if (cpu_holds(cache, cpu) && (!over || partial_count(slot) > over)) {
@@ -442,11 +446,12 @@ static unsigned may_keep(const struct slab_cache *cache, uint64_t now)
  *
  * A CPU that mostly frees adopts slabs from which another CPU allocated. It keeps those with
  * objects in use, so they would accumulate there. CPUs that list more than a quarter of the cache's
- * slabs therefore give up theirs, and once in STEAL_US all CPUs that list more than one. So a cache
- * does not grow for long while CPUs list free objects, and revocation costs little. A call that
- * finds no such CPU leaves the turn to the next one.
+ * slabs therefore give up theirs, and once in STEAL_US also CPUs that list more than one. So a cache
+ * does not grow for long while CPUs list free objects. A call that finds no such CPU leaves the turn
+ * to the next one.
  *
- * Each call looks at STEAL_CPUS CPUs, cyclically. Taken slabs beyond TAKEN_PIECE stay in the chains
+ * Each call looks at STEAL_CPUS CPUs, cyclically, and revokes STEAL_REVOKES at most: revoked CPUs
+ * allocate from the node until the LIFOs of all of them are empty. Taken slabs beyond TAKEN_PIECE stay in the chains
  * for the next calls.
  */
 bool cache_steal(struct slab_cache *cache)
@@ -459,8 +464,8 @@ bool cache_steal(struct slab_cache *cache)
 	if (cache_has_taken(cache))
 		return put_some_now(cache);
 	over = may_keep(cache, now);
-	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++, cpu++) {
-		cpu = cpu < cpus ? cpu : 0;
+	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++) {
+		cpu = cpu + 1 < cpus ? cpu + 1 : 0;
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
 	}
 	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);

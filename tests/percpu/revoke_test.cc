@@ -186,6 +186,42 @@ TEST_F(Stealing, LeavesItsTurnToTheNextOneIfItFindsNothing)
 	EXPECT_EQ(cache_->stolen, long_ago);
 }
 
+/* CPUs on which no thread runs here. Each lists two slabs. */
+TEST(StealingFromMany, RevokesFourCpusAtMost)
+{
+	EXPECT_EQ(run_in_child([] {
+			  constexpr int first = 3, last = 8;
+			  struct slab_cache *cache =
+				  slab_cache_create("many", 8192, nullptr, SLAB_NO_MERGE);
+			  std::vector<void *> objs = alloc_many(cache, 20 * cache->objects);
+			  unsigned revoked = 0;
+
+			  for (std::size_t i = 0; i < objs.size(); i += cache->objects)
+				  slab_free(cache, objs[i]);
+			  slab_cache_shrink(cache);
+			  cpu_possible_is_wrong(); /* more CPUs than threads may run on */
+			  for (int cpu = first; cpu <= last; cpu++) {
+				  struct slab *pair = node_take(cache, 0, 2);
+
+				  for (struct slab *slab = pair; slab; slab = slab->next) {
+					  cpu_slab_set_owner(&slab->cpu,
+							     static_cast<std::uint32_t>(cpu));
+					  slab->cpu.next =
+						  slab->next ? cpu_word(&slab->next->cpu, 1) : 0;
+				  }
+				  cpu_slot(cache->cpu_slots, cpu)->partial =
+					  cpu_word(&pair->cpu, 2);
+			  }
+			  cache->stolen = 0;
+			  if (!cache_steal(cache))
+				  return 1;
+			  for (int cpu = first; cpu <= last; cpu++)
+				  revoked += !cpu_slot(cache->cpu_slots, cpu)->partial;
+			  return revoked == 4 ? 0 : 2;
+		  }),
+		  "");
+}
+
 /* A shrink, a validation or a decay pass while one object of a steady load is in use. */
 class FastAgain : public SlabStateTest
 {
