@@ -63,6 +63,10 @@ void *contestant_alloc(enum type type);
 void contestant_free(enum type type, void *obj);
 void *contestant_malloc(size_t size);
 void contestant_mfree(void *ptr);
+/* contestant_single: the only object of a new type. */
+void *contestant_single(const struct type_info *type);
+/* contestant_fits: the size of the object's size class is `size`; malloc does not tell. */
+bool contestant_fits(void *ptr, size_t size);
 /* contestant_defrag: move objects of sparse slabs together; how many were moved. */
 long contestant_defrag(void);
 
@@ -104,5 +108,7 @@ void bench_touch(void *ptr, size_t size);
 void peak_run(const char *what, size_t bytes);
 /* churn: what a directory server does to its entry cache, for `seconds`. */
 void churn_run(unsigned seconds);
+/* small: one object of each of many types or size classes. what: caches or classes. */
+void small_run(const char *what);
 
 #endif /* MEMORY_BENCH_H */

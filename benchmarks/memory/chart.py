@@ -5,7 +5,8 @@ Lines are of the last round.
 import math
 
 import report
-from svg import COLOURS, STYLE, text
+import svg as shared
+from svg import STYLE, text
 
 WIDTH = 1240
 MARGIN = 24
@@ -15,6 +16,9 @@ GAP = 12
 LEFT, RIGHT, TOP, BOTTOM = 56, 136, 58, 34  # of the plot in its panel
 LABEL_STEP = 14                             # labels stand at least so far apart
 IDLE_S = 15
+MOST_POINTS = 600                           # of a line
+COLOURS = shared.COLOURS | {"slabs": "#e4472b", "owned by CPUs": "#b98a2f",
+                            "objects in use": "#3b82c4"}
 
 
 def round_step(most, ticks=5):
@@ -133,6 +137,29 @@ def churn_panel(found, width):
     return Panel(width, "churn", note, lines, ticks)
 
 
+def thinned(line):
+    return line[::len(line) // MOST_POINTS + 1]
+
+
+def directory_ticks(found):
+    names = [(0, "0")] + list(zip(next(iter(found.loads.values()))[0].points,
+                                  report.load_points(found)))
+    return names[::2]
+
+
+def directory_panels(found, width):
+    """Resident memory of all; beside it what libslab's slabs are used for."""
+    ticks = directory_ticks(found)
+    lines = {name: thinned(loads[-1].samples) for name, loads in found.loads.items()}
+    row = [Panel(width, "directory", "the demo directory under its own load; resident, MiB", lines,
+                 ticks)]
+    if found.loads.get("slab") and found.loads["slab"][-1].slabs.get("slabs"):
+        lines = found.loads["slab"][-1].slabs
+        row.append(Panel(width, "directory: slabs of libslab", "the same load; slabs, those that "
+                         "CPUs own, and the objects in use, MiB", lines, ticks))
+    return row
+
+
 def panels(found):
     """Rows of panels."""
     rows, half = [], (WIDTH - 2 * MARGIN - GAP) / 2
@@ -141,6 +168,8 @@ def panels(found):
         rows.append([idle_panel(found, what, half) for what in peaks[i:i + 2]])
     if found.days:
         rows.append([churn_panel(found, WIDTH - 2 * MARGIN)])
+    if found.loads:
+        rows.append(directory_panels(found, half))
     return rows
 
 

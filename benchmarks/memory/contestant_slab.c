@@ -87,6 +87,18 @@ void contestant_mfree(void *ptr)
 	slab_mfree(ptr);
 }
 
+void *contestant_single(const struct type_info *type)
+{
+	struct slab_cache *cache = create(type, false);
+
+	return cache ? slab_alloc(cache) : NULL;
+}
+
+bool contestant_fits(void *ptr, size_t size)
+{
+	return slab_usable_size(ptr) == size;
+}
+
 /* What CPUs hold goes to the partial lists first, so that the densest slabs get what moves. */
 long contestant_defrag(void)
 {

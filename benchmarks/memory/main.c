@@ -4,6 +4,7 @@
  *
  *   memory-malloc|memory-slab [-m] peak WHAT MEBIBYTES
  *   memory-malloc|memory-slab [-m] churn SECONDS
+ *   memory-malloc|memory-slab small caches|classes
  *
  * -m: objects may be moved. WHAT: entries, objects, 64, 240, 712 or 2112.
  */
@@ -23,7 +24,8 @@
 static _Noreturn void usage(void)
 {
 	fprintf(stderr, "usage: memory-malloc|memory-slab [-m] peak "
-			"entries|objects|64|240|712|2112 MEBIBYTES, or [-m] churn SECONDS\n");
+			"entries|objects|64|240|712|2112 MEBIBYTES, [-m] churn SECONDS, "
+			"or small caches|classes\n");
 	exit(EXIT_USAGE);
 }
 
@@ -47,6 +49,11 @@ static bool known(const char *what)
 	return false;
 }
 
+static bool small(const char *what)
+{
+	return strcmp(what, "caches") == 0 || strcmp(what, "classes") == 0;
+}
+
 int main(int argc, char **argv)
 {
 	bool movable = argc > 1 && strcmp(argv[1], "-m") == 0;
@@ -67,6 +74,8 @@ int main(int argc, char **argv)
 			return EXIT_FAILURE;
 		bench_say("allocator %s", contestant_allocator());
 		churn_run(seconds);
+	} else if (argc == 3 && !movable && strcmp(argv[1], "small") == 0 && small(argv[2])) {
+		small_run(argv[2]); /* the contestant begins with the first object */
 	} else {
 		usage();
 	}

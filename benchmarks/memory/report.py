@@ -3,10 +3,11 @@
 import collections
 import statistics
 
-MIB = 1 << 20
+KIB, MIB = 1 << 10, 1 << 20
 RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 OURS = ("slab", "slab-movable")
 HOURS = 24
+POINTS = 10                    # of a load: its minutes when it takes ten
 OBJECT_BYTES = 240             # of the rcu cases
 MAY_WAIT = 16 * MIB            # bytes of objects, see <slab/rcu.h>
 WAIT_SLACK = 1.25              # the backlog is looked at now and then
@@ -24,10 +25,16 @@ RCU_TITLES = {
     "queue": "slab_free(), 17476 objects later",
 }
 
-# One goal: met when value <= limit. `text` says what value and limit are; both are ratios,
-# or per cent of growth.
+SMALL_TITLES = {"caches": "20 types, one object each", "classes": "one object of every size"}
+
+# One goal: met when value <= limit. `text` says what value and limit are: ratios, per cent,
+# MiB or microseconds.
 Goal = collections.namedtuple("Goal", "case contestant text value limit per_cent", defaults=(False,))
-MAY_GROW = 1.0  # per cent
+MAY_GROW = 1.0     # per cent
+MAY_LOSE = 15.0    # per cent of slabs, at the end of a load
+MAY_TAKE_MIB = 1.0 # 20 types, one object each
+FIRST_US = 50.0    # the first slab_malloc()
+FURTHER_US = 5.0   # the first object of each further size
 
 
 def growth(values):
@@ -62,6 +69,54 @@ class Day:
         return statistics.fmean(values) if values else before[-1]
 
 
+def at_time(series, t):
+    """The last value until then; the first one when there is none."""
+    return next((value for s, value in reversed(series) if s <= t), series[0][1])
+
+
+class Load:
+    """One run of directory: from the beginning of its load, what was there at each point."""
+
+    def __init__(self, run):
+        begin, self.seconds, self.rate = run.marks["Loaded"][0], run.load_s, run.rate
+        self.samples = self.since(begin, sorted(run.samples))
+        self.points = [self.seconds * (i + 1) / POINTS for i in range(POINTS)]
+        self.at = [at_time(self.samples, t) for t in self.points]
+        self.max = max(value for _, value in self.samples)
+        self.growth = growth([value for t, value in self.samples if t > self.seconds / 2])
+        self.slabs = {name: self.since(begin, points) for name, points in run.series.items()}
+
+    def since(self, begin, series):
+        return [(t - begin, value) for t, value in series if 0 <= t - begin <= self.seconds]
+
+    def slabs_at(self, name, point):
+        return at_time(self.slabs[name], self.points[point])
+
+    def loss(self, point):
+        """Per cent of the slabs' bytes that are not in use by objects."""
+        slabs = self.slabs_at("slabs", point)
+        return (1 - self.slabs_at("objects in use", point) / slabs) * 100 if slabs else 0.0
+
+
+class Small:
+    """All processes of small of a contestant: medians over processes."""
+
+    def __init__(self, runs):
+        self.caches, self.classes = runs["caches"], runs["classes"]
+        times = {name: statistics.median(run.series[name][0][1] / 1000 for run in self.classes)
+                 for name in self.classes[0].series}
+        self.first, *further = times.values()
+        self.median_us, self.max_us = statistics.median(further), max(further)
+        self.slowest = max(list(times)[1:], key=times.get).removeprefix("first of ")
+
+    def start(self):
+        return statistics.median(run.marks["start"][1] for run in self.caches + self.classes)
+
+    @staticmethod
+    def above(runs):
+        return statistics.median(run.marks["end"][1] - run.marks["start"][1] for run in runs)
+
+
 class Found:
     """Runs by case and contestant, and medians over rounds."""
 
@@ -72,6 +127,11 @@ class Found:
             self.runs[run.case, run.contestant].append(run)
         self.days = {name: [Day(run) for run in self.runs["churn", name]] for name in contestants
                      if self.runs["churn", name]}
+        self.loads = {name: [Load(run) for run in self.runs["directory", name]]
+                      for name in contestants if self.runs["directory", name]}
+        small = {name: {what: self.runs[f"small.{what}", name] for what in SMALL_TITLES}
+                 for name in contestants}
+        self.small = {name: Small(runs) for name, runs in small.items() if all(runs.values())}
 
     def peak_cases(self):
         return [what for what in PEAK_TITLES
@@ -100,12 +160,36 @@ class Found:
         found = [(self.day(name, "mean_bytes"), name) for name in RIVALS if name in self.days]
         return min(found)[1] if found else None
 
+    def load(self, name, member):
+        return statistics.median(getattr(load, member) for load in self.loads[name])
+
+    def load_at(self, name):
+        """Resident bytes at each point."""
+        return [statistics.median(load.at[i] for load in self.loads[name]) for i in range(POINTS)]
+
+    def best_load(self):
+        """At each point the rival that has the least then, [(bytes, name)]; [] without rivals."""
+        rivals = [(self.load_at(name), name) for name in RIVALS if name in self.loads]
+        return [min((at[i], name) for at, name in rivals) for i in range(POINTS)] if rivals else []
+
+    def at_points(self, value):
+        """Medians of value(load, point), of libslab's loads; [] when it was not there."""
+        loads = [load for load in self.loads.get("slab", []) if load.slabs.get("slabs")]
+        return [statistics.median(value(load, i) for load in loads)
+                for i in range(POINTS) if loads]
+
+    def load_slabs(self, name):
+        return self.at_points(lambda load, i: load.slabs_at(name, i))
+
+    def loss(self):
+        return self.at_points(Load.loss)
+
     def rate(self, way):
         rates = [run.rate for run in self.runs[f"rcu.{way}", "slab"]]
         return statistics.median(rates) if rates else None
 
     def waited(self, way):
-        return max((n for run in self.runs[f"rcu.{way}", "slab"] for _, n in run.waiting),
+        return max((n for run in self.runs[f"rcu.{way}", "slab"] for _, n in run.series["waiting"]),
                    default=0)
 
     def rcu_growth(self, way):
@@ -163,8 +247,45 @@ def rcu_goals(found):
         yield growth_goal(case, "slab", found.rcu_growth(way))
 
 
+def load_points(found):
+    """What the points are called: minutes, or the seconds of a short load."""
+    points = next(iter(found.loads.values()))[0].points
+    if all(t % 60 == 0 for t in points):
+        return [f"{t / 60:.0f} min" for t in points]
+    return [f"{t:g} s" for t in points]
+
+
+def directory_goals(found):
+    if "slab" not in found.loads:
+        return
+    loss, best = found.loss(), found.best_load()
+    if loss:
+        yield Goal("directory", "slab", f"{loss[-1]:.1f} % of its slabs not in use at the end",
+                   loss[-1], MAY_LOSE, True)
+    yield growth_goal("directory", "slab", found.load("slab", "growth"))
+    worst = max(((ours / theirs, ours, theirs, whose, when) for ours, (theirs, whose), when
+                 in zip(found.load_at("slab"), best, load_points(found))), default=None)
+    if worst:
+        ratio, ours, theirs, whose, when = worst
+        yield Goal("directory", "slab", f"at worst {mib(ours)} of {whose}'s {mib(theirs)} MiB, "
+                   f"after {when}", ratio, 1.0)
+
+
+def small_goals(found):
+    if "slab" not in found.small:
+        return
+    small = found.small["slab"]
+    taken = small.above(small.caches)
+    yield Goal("small", "slab", f"20 types take {taken / MIB:.2f} MiB", taken / MIB, MAY_TAKE_MIB)
+    yield Goal("small", "slab", f"the first slab_malloc() takes {small.first:.1f} µs", small.first,
+               FIRST_US)
+    yield Goal("small", "slab", f"the first object of {small.slowest} bytes takes "
+               f"{small.max_us:.1f} µs", small.max_us, FURTHER_US)
+
+
 def goals(found):
-    return list(peak_goals(found)) + list(churn_goals(found)) + list(rcu_goals(found))
+    return [goal for case_goals in (peak_goals, churn_goals, rcu_goals, directory_goals,
+                                    small_goals) for goal in case_goals(found)]
 
 
 def verdict(goal):
@@ -225,6 +346,49 @@ def rcu_table(found):
     return lines if len(lines) > 5 else []
 
 
+def directory_table(found):
+    names = load_points(found)
+    lines = ["", "### directory: the demo directory under its own load", "",
+             "| | " + " | ".join(names) + " | most | second half | op/s |",
+             "|---" + "|---:" * (POINTS + 3) + "|"]
+    for name in found.loads:
+        at = " | ".join(mib(value) for value in found.load_at(name))
+        lines.append(f"| {name} | {at} | {mib(found.load(name, 'max'))} "
+                     f"| {found.load(name, 'growth'):+.2f} % "
+                     f"| {found.load(name, 'rate') / 1000:.0f}k |")
+    return lines + slabs_table(found, names)
+
+
+def slabs_table(found, names):
+    """What libslab's slabs are used for."""
+    loss = found.loss()
+    if not loss:
+        return []
+    lines = ["", "Slabs of libslab:", "", "| MiB | " + " | ".join(names) + " |",
+             "|---" + "|---:" * POINTS + "|"]
+    lines += [f"| {what} | " + " | ".join(mib(value) for value in found.load_slabs(what)) + " |"
+              for what in ("slabs", "objects in use", "owned by CPUs")]
+    return lines + ["| loss in % of slabs | " + " | ".join(f"{v:.1f}" for v in loss) + " |"]
+
+
+def small_table(found):
+    anyone = next(iter(found.small.values()))
+    asked = [int(runs[0].numbers["requested"]) / KIB for runs in (anyone.caches, anyone.classes)]
+    sizes = len(anyone.classes[0].series)
+    lines = ["", "### small: processes that use little", "",
+             f"KiB above the start: one object each of 20 types ({asked[0]:.1f} KiB requested), and "
+             f"of {sizes} sizes ({asked[1]:.0f} KiB). µs: the first allocation of the process, and "
+             f"the first of each further size. Medians of {len(anyone.classes)} processes.", "",
+             "| | at start | 20 types | all sizes | first | further | slowest | its size |",
+             "|---" + "|---:" * 7 + "|"]
+    for name, small in found.small.items():
+        kib = " | ".join(f"{value / KIB:.0f}" for value in
+                         (small.start(), small.above(small.caches), small.above(small.classes)))
+        lines.append(f"| {name} | {kib} | {small.first:.1f} | {small.median_us:.2f} "
+                     f"| {small.max_us:.2f} | {small.slowest} |")
+    return lines
+
+
 def markdown(found, head, rounds):
     out = ["# Memory: libslab against malloc", ""]
     out += [f"- {line}" for line in head]
@@ -232,7 +396,7 @@ def markdown(found, head, rounds):
     out += ["", "MiB resident: anonymous memory of the whole process, read from outside. "
             f"{of}. Rivals are " + ", ".join(RIVALS) + ", as Debian builds them and with their "
             "defaults. benchmarks/memory/README.md says what each case does.",
-            "", "## Goals", "", "| case | | | ratio or % | goal | |", "|---|---|---|---:|---:|---|"]
+            "", "## Goals", "", "| case | | | value | goal | |", "|---|---|---|---:|---:|---|"]
     for goal in goals(found):
         said = verdict(goal)
         out.append(f"| {goal.case} | {goal.contestant} | {goal.text} | {goal.value:.2f} "
@@ -242,7 +406,12 @@ def markdown(found, head, rounds):
         out += peak_table(found, what)
     if found.days:
         out += churn_table(found)
-    return "\n".join(out + rcu_table(found)) + "\n"
+    out += rcu_table(found)
+    if found.loads:
+        out += directory_table(found)
+    if found.small:
+        out += small_table(found)
+    return "\n".join(out) + "\n"
 
 
 def summary(found):

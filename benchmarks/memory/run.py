@@ -2,7 +2,7 @@
 """Run the memory benchmark: every contestant, interleaved, several rounds.
 
 In peak, contestants allocate and free one after the other and are idle together. In
-churn and rcu each has the machine for itself. Every round begins with another
+all other cases each has the machine for itself. Every round begins with another
 contestant and goes in the other direction.
 """
 import argparse
@@ -18,13 +18,17 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import bench  # noqa: E402
 import chart  # noqa: E402
 import report  # noqa: E402
-from sample import Failed, Sampler, Watched  # noqa: E402
+from sample import Failed, Sampler, Watched, slab_bytes  # noqa: E402
 
 IDLE_S = 15
 PROCESS_LIMIT_S = 600
 CHURN_LIMIT = 20  # a day takes at most this multiple of its planned time
 PEAK_MIB = {"entries": 192, "objects": 192, "64": 64, "240": 64, "712": 64, "2112": 64}
 QUICK_MIB = 32
+CHURN_S, DIRECTORY_S = 60, 600
+QUICK_CHURN_S, QUICK_DIRECTORY_S = 8, 12
+SLAB_READINGS = 120   # of a directory's load, at most one a second
+SMALL_PROCESSES, QUICK_SMALL_PROCESSES = 20, 5
 RCU_WAYS = ("free", "rcu", "section", "queue")
 
 # name: program, its first arguments, preloaded library, what it must say serves it
@@ -36,16 +40,43 @@ CONTESTANTS = {
     "tcmalloc": ("memory-malloc", [], "libtcmalloc_minimal.so.4", "libtcmalloc"),
     "mimalloc": ("memory-malloc", [], "libmimalloc.so.2", "libmimalloc"),
 }
-CASES = [f"peak.{what}" for what in PEAK_MIB] + ["churn", "rcu"]
+CASES = [f"peak.{what}" for what in PEAK_MIB] + ["churn", "rcu", "directory", "small"]
+
+# What the demo directory prints: how its load goes, and what it did.
+PROGRESS = re.compile(r"\s*([0-9]+)% op/s ")
+OPERATIONS = re.compile(r"[0-9,]+ operations in [0-9.]+ s = ([0-9,]+) per second")
+
+
+CASES_HELP = f"""cases, and how long one takes for each contestant and round (--quick):
+  peak.*     memory at a peak, after 90 % of it was freed, and 15 s later:
+             about 30 s for all contestants together
+  churn      memory over a directory server's day, its growth and its maximum:
+             {CHURN_S} s ({QUICK_CHURN_S} s), longer for a slow contestant
+  rcu        frees that wait for RCU: how many a second, and how many wait:
+             24 s (8 s), libslab alone
+  directory  memory and operations a second of the demo directory under its own
+             load; of libslab also bytes of slabs, of those that CPUs own, and
+             of objects in use: {DIRECTORY_S} s ({QUICK_DIRECTORY_S} s)
+  small      memory of a process with one object each of 20 types or of all
+             sizes, and the times of the first allocations: 2 s
+
+All cases take about 2 hours, without directory 20 minutes, with --quick
+5 minutes. Results: build/bench/memory.md, memory.svg and memory.csv.
+"""
 
 
 def make_parser():
-    parser = bench.Parser("memory", "Resident memory of libslab and of "
-                    "malloc: after a peak and an idle time, under a directory server's day, "
-                    "and with frees that wait for RCU.")
-    parser.add_argument("--quick", action="store_true", help="1 round, small peaks, 8 seconds")
-    parser.add_argument("--rounds", help="processes per contestant and case (default 2)")
-    parser.add_argument("--seconds", help="how long a day of churn takes (default 60)")
+    parser = bench.Parser("memory", "Resident memory of libslab and of malloc: after a peak and "
+                          "an idle time,\nunder the load of a directory server, and of processes "
+                          "that use little.")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = CASES_HELP
+    parser.add_argument("--quick", action="store_true", help="1 round, small peaks, "
+                        f"{QUICK_CHURN_S} seconds of churn, {QUICK_DIRECTORY_S} of directory")
+    parser.add_argument("--rounds", help="processes per contestant and case (default 2); small "
+                        f"starts {SMALL_PROCESSES} a round")
+    parser.add_argument("--seconds", help="how long a day of churn and the load of directory "
+                        f"take (default {CHURN_S} and {DIRECTORY_S})")
     parser.add_argument("--cases", metavar="REGEX", help="of " + " ".join(CASES))
     parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
@@ -67,6 +98,10 @@ class Contestant:
         if self.preload and bench.library(self.preload):
             self.environment["LD_PRELOAD"] = bench.library(self.preload)
         self.allocator = ""
+
+    def beside(self, program):
+        """Another program of the same build."""
+        return os.path.join(os.path.dirname(self.program), program)
 
     def why_not(self):
         """Try it: None, or why it cannot take part."""
@@ -90,9 +125,9 @@ class Contestant:
 class Rounds:
     """All rounds of all cases; what was found is in runs, what went wrong in failures."""
 
-    def __init__(self, contestants, rounds, seconds, quick):
+    def __init__(self, contestants, rounds, churn_s, directory_s, quick):
         self.contestants, self.rounds = contestants, rounds
-        self.seconds, self.quick = seconds, quick
+        self.churn_s, self.directory_s, self.quick = churn_s, directory_s, quick
         self.runs, self.failures = [], {}
         self.sampler = Sampler()
         self.sampler.start()
@@ -104,8 +139,8 @@ class Rounds:
         self.failures[contestant] = f"{case}: {error}"
         print(f"{contestant} failed in {case}: {error}", file=sys.stderr)
 
-    def start(self, contestant, case, turn, arguments, limit_s):
-        watched = Watched(contestant, case, turn, arguments, limit_s)
+    def start(self, contestant, case, turn, arguments, limit_s, program=None):
+        watched = Watched(contestant, case, turn, arguments, limit_s, program)
         self.sampler.add(watched)
         return watched
 
@@ -142,8 +177,8 @@ class Rounds:
 
     def churn_one(self, contestant, turn):
         watched = self.start(contestant, "churn", turn,
-                             contestant.first + ["churn", str(self.seconds)],
-                             self.seconds * CHURN_LIMIT + PROCESS_LIMIT_S)
+                             contestant.first + ["churn", str(self.churn_s)],
+                             self.churn_s * CHURN_LIMIT + PROCESS_LIMIT_S)
         try:
             watched.expect("start")
             watched.go()
@@ -175,16 +210,13 @@ class Rounds:
             self.rcu_one(slab, way, turn)
 
     def rcu_one(self, slab, way, turn):
-        program = slab.program
-        slab.program = os.path.join(os.path.dirname(program), "memory-rcu")
         watched = self.start(slab, f"rcu.{way}", turn, [way, "2" if self.quick else "6"],
-                             PROCESS_LIMIT_S)
-        slab.program = program
-        watched.waiting = []
+                             PROCESS_LIMIT_S, slab.beside("memory-rcu"))
+        watched.series["waiting"] = []
         try:
             word, rest = watched.line()
             while word != "freed":
-                watched.waiting.append((float(word), int(rest)))
+                watched.series["waiting"].append((float(word), int(rest)))
                 word, rest = watched.line()
         except Failed as error:
             watched.end()
@@ -197,6 +229,78 @@ class Rounds:
         self.say(turn, f"rcu.{way}", f"{watched.rate / 1e6:.1f} million a second")
         self.runs.append(watched)
 
+    # ---- directory ----
+
+    def directory_one(self, contestant, turn):
+        """The demo, until it has told what it did. Its load begins when all is loaded."""
+        program = "directory" if contestant.name == "slab" else "directory-malloc"
+        watched = self.start(contestant, "directory", turn, ["--once", "--slabinfo", "off",
+                             "--seconds", str(self.directory_s)],
+                             self.directory_s + PROCESS_LIMIT_S, contestant.beside(program))
+        try:
+            watched.expect("Loaded")
+            watched.rate = self.under_load(watched, contestant)
+        except Failed as error:
+            self.failed(contestant.name, "directory", error)
+            return
+        finally:
+            watched.end()
+        load = report.Load(watched)
+        self.say(turn, "directory", f"{contestant.name}: {watched.rate / 1000:.0f}k operations a "
+                 f"second, resident {load.at[-1] / report.MIB:.0f} MiB")
+        self.runs.append(watched)
+
+    def under_load(self, watched, contestant):
+        """Operations a second; on the way, what libslab's slabs are used for."""
+        watched.load_s, due = self.directory_s, 0
+        while True:
+            _, rest = watched.line()
+            done, progress = OPERATIONS.match(rest), PROGRESS.match(rest)
+            if done:
+                return int(done.group(1).replace(",", ""))
+            if (contestant.name == "slab" and progress and progress.group(1) != "100"
+                    and watched.seconds() >= due):
+                due = watched.seconds() + self.directory_s / SLAB_READINGS
+                found = slab_bytes(contestant.beside("slabinfo"), contestant.environment,
+                                   watched.process.pid)
+                for name, value in found.items():
+                    watched.add(name, value)
+
+    # ---- small ----
+
+    def small_one(self, contestant, what, turn):
+        """A fresh process; nothing looks at it while it measures time."""
+        watched = Watched(contestant, f"small.{what}", turn, ["small", what], PROCESS_LIMIT_S)
+        try:
+            for name in ("start", "end"):
+                watched.expect(name)
+                watched.go()
+            word, rest = watched.line()
+            while word != "done":
+                size, ns = rest.split()
+                watched.add(f"first of {size}", int(ns))
+                word, rest = watched.line()
+        except Failed as error:
+            self.failed(contestant.name, f"small.{what}", error)
+            return False
+        finally:
+            watched.end()
+        self.runs.append(watched)
+        return True
+
+    def small(self, contestant, turn):
+        n = QUICK_SMALL_PROCESSES if self.quick else SMALL_PROCESSES
+        if all(self.small_one(contestant, what, turn)
+               for _ in range(n) for what in report.SMALL_TITLES):
+            self.say(turn, "small", f"{contestant.name}: {n} processes with 20 types, {n} with "
+                     "all sizes")
+
+    def each(self, one, turn):
+        """One after the other; movable objects make no difference here."""
+        for contestant in bench.order(self.contestants, turn):
+            if contestant.name != "slab-movable":
+                one(contestant, turn)
+
     def run(self, cases):
         for turn in range(self.rounds):
             for case in cases:
@@ -204,8 +308,10 @@ class Rounds:
                     self.peak(case, turn)
                 elif case == "churn":
                     self.churn(turn)
-                else:
+                elif case == "rcu":
                     self.rcu(turn)
+                else:
+                    self.each(self.directory_one if case == "directory" else self.small, turn)
 
 
 def write_csv(path, runs):
@@ -217,8 +323,9 @@ def write_csv(path, runs):
             out.writerows(where + ["resident", f"{s:.2f}", value] for s, value in run.samples)
             out.writerows(where + [name, f"{s:.2f}", value]
                           for name, (s, value) in run.marks.items())
-            if hasattr(run, "rate"):
-                out.writerows(where + ["waiting", s, value] for s, value in run.waiting)
+            for name, points in run.series.items():
+                out.writerows(where + [name, f"{s:.2f}", value] for s, value in points)
+            if run.rate:
                 out.writerow(where + ["rate", "", f"{run.rate:.0f}"])
 
 
@@ -226,7 +333,9 @@ def main():
     parser = make_parser()
     args = parser.parse_args()
     rounds = parser.number("--rounds", args.rounds, 1 if args.quick else 2, 1, 100)
-    seconds = parser.number("--seconds", args.seconds, 8 if args.quick else 60, 1, 86400)
+    churn_s = parser.number("--seconds", args.seconds, QUICK_CHURN_S if args.quick else CHURN_S,
+                            1, 86400)
+    directory_s = churn_s if args.seconds else QUICK_DIRECTORY_S if args.quick else DIRECTORY_S
     names = parser.contestants(args.contestants, list(CONTESTANTS))
     cases = parser.cases(args.cases, CASES)
     results = os.path.join(args.build, "bench")
@@ -236,7 +345,7 @@ def main():
         binaries = os.path.join(args.build, "bin")
         able, left_out = parser.take_part(Contestant(n, binaries, runtime) for n in names)
         head += [f"{c.name}: {c.allocator}" for c in able] + left_out
-        measured = Rounds(able, rounds, seconds, args.quick)
+        measured = Rounds(able, rounds, churn_s, directory_s, args.quick)
         try:
             measured.run(cases)
         finally:

@@ -3,8 +3,9 @@
 
 Resident is anonymous memory less what the system may take at any time (MADV_FREE):
 Anonymous less LazyFree of /proc/PID/smaps_rollup. Reading it touches nothing of the
-process.
+process. What libslab holds is read by slabinfo.
 """
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ import time
 
 SAMPLE_S = 0.1
 KIB = 1024
+PAGE = 4096
+SLABINFO_LIMIT_S = 30
 
 
 class Failed(Exception):
@@ -29,16 +32,37 @@ def resident(pid):
     return found["Anonymous:"] - found["LazyFree:"]
 
 
-class Watched:
-    """One process: its samples [(seconds, bytes)], its marks and its other numbers."""
+def slab_bytes(slabinfo, environment, pid):
+    """Bytes of a process's slabs, of those that CPUs own, and of the objects in use."""
+    try:
+        ran = subprocess.run([slabinfo, "--pid", str(pid), "--json"], env=environment, text=True,
+                             capture_output=True, timeout=SLABINFO_LIMIT_S, check=True)
+    except subprocess.CalledProcessError as error:
+        raise Failed(f"slabinfo: {error.stderr.strip()}") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"slabinfo: {error}") from None
+    found = {"slabs": 0, "owned by CPUs": 0, "objects in use": 0}
+    for cache in json.loads(ran.stdout)["caches"]:
+        slab_size = PAGE << cache["order"]
+        found["slabs"] += cache["slabs"] * slab_size
+        found["owned by CPUs"] += cache["cpu_slabs"] * slab_size
+        found["objects in use"] += cache["objects"] * cache["object_size"]
+    return found
 
-    def __init__(self, contestant, case, turn, arguments, limit_s):
+
+class Watched:
+    """One process: its samples [(seconds, bytes)], its marks and its other numbers; `series`
+    has what else is known of a moment: {name: [(seconds, value)]}.
+    """
+
+    def __init__(self, contestant, case, turn, arguments, limit_s, program=None):
         self.contestant, self.case, self.turn = contestant.name, case, turn
-        self.samples, self.marks, self.numbers = [], {}, {}
+        self.samples, self.marks, self.numbers, self.series = [], {}, {}, {}
+        self.rate = None
         self.begin = time.monotonic()
         self.over = False
         self.process = subprocess.Popen(
-            [contestant.program] + arguments, env=contestant.environment, text=True,
+            [program or contestant.program] + arguments, env=contestant.environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             start_new_session=True)
         self.timer = threading.Timer(limit_s, self.kill)
@@ -60,9 +84,15 @@ class Watched:
         """Remember when it got there, and what was resident then."""
         self.marks[name] = (self.seconds(), self.sample())
 
+    def add(self, name, value):
+        """Remember what is true now of something else."""
+        self.series.setdefault(name, []).append((self.seconds(), value))
+
     def line(self):
         """The next thing it says."""
-        line = self.process.stdout.readline()
+        line = "\n"
+        while line == "\n":
+            line = self.process.stdout.readline()
         if line:
             return line.split(None, 1)[0], line.strip().partition(" ")[2]
         error = self.process.stderr.read().strip()

@@ -47,6 +47,7 @@ void screen_loaded(const struct result *result, const char *path, uint64_t read,
 	printf(": %s attributes, %s values, %.1f MiB, in %.2f s; %.1f MiB resident.\n",
 	       grouped(size->attributes), grouped(size->values), mib(size->bytes),
 	       result->load_seconds, mib(result->resident_loaded));
+	fflush(stdout); /* whatever reads a pipe sees when the load begins */
 }
 
 void progress_start(struct progress *progress)
