@@ -216,13 +216,29 @@ void cpu_slots_touch(const char *slots)
 	}
 }
 
-void cpu_slots_destroy(char *slots)
+static bool is_only_user(const struct area *area, size_t i)
 {
-	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[ROW_AREA];
-	const size_t i = (size_t)(slots - areas[number].row0) / sizeof(struct cpu_slot);
+	for (size_t word = 0; word < sizeof(area->used) / sizeof(area->used[0]); word++)
+		if (area->used[word] != (word == i / 64 ? UINT64_C(1) << i % 64 : 0))
+			return false;
+	return true;
+}
+
+/* Zero the rows of all CPUs by returning their memory. false: the memory is locked (mlock(2)). */
+static bool discard_rows(const struct area *area)
+{
+	const int saved = errno;
+	const bool done = madvise(area->row0, (size_t)rows << CPU_AREA_SHIFT, MADV_DONTNEED) == 0;
+
+	errno = saved;
+	return done;
+}
+
+/* Only read rows that no thread touched: a write would populate them. */
+static void zero_rows(char *slots)
+{
 	char *lifos = cpu_slots_lifos(slots);
 
-	/* Only read rows that no thread touched: a write would populate them. */
 	for (unsigned cpu = 0; cpu < rows; cpu++) {
 		static const struct cpu_slot empty;
 		struct cpu_slot *slot = cpu_slot(slots, cpu);
@@ -232,7 +248,19 @@ void cpu_slots_destroy(char *slots)
 		if (cpu_lifo(lifos, cpu)->count)
 			cpu_lifo(lifos, cpu)->count = 0;
 	}
-	areas[number].used[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+/* The rows are many. For the last user of an area, such as the engine's self-test, one system call
+ * is faster than a page fault for each row. */
+void cpu_slots_destroy(char *slots)
+{
+	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[ROW_AREA];
+	struct area *area = &areas[number];
+	const size_t i = (size_t)(slots - area->row0) / sizeof(struct cpu_slot);
+
+	if (!is_only_user(area, i) || !discard_rows(area))
+		zero_rows(slots);
+	area->used[i / 64] &= ~(UINT64_C(1) << i % 64);
 	if (number < roomy)
 		roomy = number;
 }

@@ -3,12 +3,15 @@
  * What the engines stand on: arithmetic of isolated slabs, the areas of slots,
  * threads without a CPU, and the choice of an engine.
  */
+#include <cerrno>
 #include <cstring>
 #include <set>
 #include <string>
 #include <vector>
 
+#include <sys/mman.h>
 #include <sys/rseq.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -16,6 +19,7 @@
 
 #include "../support/plain_slab.h"
 #include "../support/process.h"
+#include "../support/resident.h"
 
 extern "C" {
 #include "cas16.h"
@@ -155,6 +159,43 @@ TEST_F(SlotsTest, SlotsAreUsedAgainAndComeBackEmpty)
 
 	EXPECT_EQ(again, slots);
 	EXPECT_EQ(std::memcmp(cpu_slot(again, 0), &empty, sizeof(empty)), 0);
+}
+
+TEST_F(SlotsTest, DestructionLeavesTheOtherUsersOfTheAreaAlone)
+{
+	char *kept = create(), *other = cpu_slots_create();
+
+	cpu_slot(kept, 0)->partial = 1;
+	cpu_slot(other, 0)->partial = 2;
+	cpu_slots_destroy(other);
+	EXPECT_EQ(cpu_slot(kept, 0)->partial, 1u);
+	cpu_slot(kept, 0)->partial = 0;
+}
+
+TEST_F(SlotsTest, TheLastUserOfAnAreaReturnsItsMemory)
+{
+	char *slots = cpu_slots_create();
+	auto *page = reinterpret_cast<char *>(reinterpret_cast<std::uintptr_t>(cpu_slot(slots, 0)) &
+					      ~(static_cast<std::size_t>(getpagesize()) - 1));
+
+	cpu_slot(slots, 0)->partial = 1;
+	ASSERT_EQ(resident_pages(page, static_cast<std::size_t>(getpagesize())), 1u);
+	cpu_slots_destroy(slots);
+	EXPECT_EQ(resident_pages(page, static_cast<std::size_t>(getpagesize())), 0u);
+}
+
+TEST_F(SlotsTest, LockedSlotsComeBackEmpty)
+{
+	static const struct cpu_slot empty = {};
+	char *slots = cpu_slots_create();
+	void *slot = cpu_slot(slots, 0);
+
+	if (mlock(slot, sizeof(empty)) != 0)
+		GTEST_SKIP() << "mlock: " << std::strerror(errno);
+	std::memset(slot, 0x5a, sizeof(empty));
+	cpu_slots_destroy(slots);
+	EXPECT_EQ(std::memcmp(slot, &empty, sizeof(empty)), 0);
+	munlock(slot, sizeof(empty));
 }
 
 TEST_F(SlotsTest, PagesOfUnusedCpusAreNotTouched)
