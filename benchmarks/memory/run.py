@@ -233,10 +233,14 @@ class Rounds:
 
     def directory_one(self, contestant, turn):
         """The demo, until it has told what it did. Its load begins when all is loaded."""
-        program = "directory" if contestant.name == "slab" else "directory-malloc"
+        program = contestant.beside("directory" if contestant.name == "slab"
+                                    else "directory-malloc")
+        if not os.access(program, os.X_OK):
+            self.failed(contestant.name, "directory", f"{program} is not built")
+            return
         watched = self.start(contestant, "directory", turn, ["--once", "--slabinfo", "off",
                              "--seconds", str(self.directory_s)],
-                             self.directory_s + PROCESS_LIMIT_S, contestant.beside(program))
+                             self.directory_s + PROCESS_LIMIT_S, program)
         try:
             watched.expect("Loaded")
             watched.rate = self.under_load(watched, contestant)

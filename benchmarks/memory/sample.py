@@ -39,8 +39,10 @@ def slab_bytes(slabinfo, environment, pid):
                              capture_output=True, timeout=SLABINFO_LIMIT_S, check=True)
     except subprocess.CalledProcessError as error:
         raise Failed(f"slabinfo: {error.stderr.strip()}") from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failed(f"slabinfo: {error}") from None
+    except subprocess.TimeoutExpired:
+        raise Failed(f"slabinfo: stopped after {SLABINFO_LIMIT_S} seconds") from None
+    except OSError as error:
+        raise Failed(f"{slabinfo}: {error.strerror}") from None
     found = {"slabs": 0, "owned by CPUs": 0, "objects in use": 0}
     for cache in json.loads(ran.stdout)["caches"]:
         slab_size = PAGE << cache["order"]

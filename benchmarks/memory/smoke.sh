@@ -49,7 +49,7 @@ text=$(python3 "$here/run.py" --build "$build" --quick --seconds 2 --cases 'dire
 	--contestants slab,glibc 2>&1)
 said 'directory  *slab  *.* % of its slabs not in use at the end .*' "$text"
 said 'directory  *slab  *at worst .* MiB, after .*' "$text"
-said 'small  *slab  *20 types take .* MiB .*' "$text"
+said 'small  *slab  *20 types, one object each: .* MiB .*' "$text"
 said '[0-6] of 6 goals met' "$text"
 text=$(cat "$build/bench/memory.md")
 for name in slab glibc; do
