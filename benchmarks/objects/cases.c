@@ -25,6 +25,7 @@
 #define RING_BATCH_MAX 64u
 #define RING_SPINS 10000u
 #define RING_LAP_ONE 8192u
+#define LINE_LAP 2048u
 #define RING_LAP_BATCHED 16384u
 #define LIFETIMES_LAP 10000u
 #define LIFETIMES_WARM_UP 100000u
@@ -203,18 +204,50 @@ static void ring_lap(struct team *team, unsigned self, size_t *at, unsigned batc
 		team_record(team, self, 0, bench_cycles() - start, objects);
 }
 
+/* Each thread waits for the other's store and answers it; a line goes there and back. */
+static void line_lap(struct team *team, unsigned self, size_t *at)
+{
+	atomic_size_t *mine = self ? &ring.emptied : &ring.filled;
+	atomic_size_t *other = self ? &ring.filled : &ring.emptied;
+	const size_t end = *at + LINE_LAP;
+	uint64_t start = bench_cycles();
+
+	while (*at < end) {
+		unsigned spins = 0;
+
+		++*at;
+		if (self == 0)
+			atomic_store_explicit(mine, *at, memory_order_release);
+		while (atomic_load_explicit(other, memory_order_acquire) < *at)
+			ring_wait(&spins);
+		if (self == 1)
+			atomic_store_explicit(mine, *at, memory_order_release);
+	}
+	if (self == 0)
+		team_record(team, self, 0, bench_cycles() - start, 2 * LINE_LAP);
+}
+
+static void ring_restart(void)
+{
+	atomic_store(&ring.filled, 0);
+	atomic_store(&ring.emptied, 0);
+}
+
 static void ring_transfer(struct team *team, unsigned self)
 {
 	size_t at = 0;
 
-	atomic_store(&ring.filled, 0);
-	atomic_store(&ring.emptied, 0);
+	ring_restart();
+	team_measure(team, self, 2, 1);
+	while (team_lap(team, self))
+		line_lap(team, self, &at);
+	at = 0;
+	ring_restart();
 	team_measure(team, self, 0, 1);
 	while (team_lap(team, self))
 		ring_lap(team, self, &at, 1, RING_LAP_ONE);
 	at = 0;
-	atomic_store(&ring.filled, 0);
-	atomic_store(&ring.emptied, 0);
+	ring_restart();
 	team_measure(team, self, 1, 1);
 	while (team_lap(team, self))
 		ring_lap(team, self, &at, RING_BATCH_MAX, RING_LAP_BATCHED);
@@ -382,8 +415,8 @@ const struct bench_case bench_cases[] = {
 	 false},
 	{ROWS("one_to_all.alloc", "one_to_all.free"), one_to_all, BENCH_ALL_CPUS, OBJECTS, 0,
 	 false},
-	{ROWS("ring.1", "ring.64"), ring_transfer, 2, (RING_BATCHES + 1) * RING_BATCH_MAX, 0,
-	 false},
+	{ROWS("ring.1", "ring.64", "ring.line"), ring_transfer, 2,
+	 (RING_BATCHES + 1) * RING_BATCH_MAX, 0, false},
 	{ROWS("lifetimes", "memory.live"), lifetimes, 1, BENCH_LIVE_OBJECTS, 0, false},
 	{ROWS("lifetimes.shared"), lifetimes_shared, 2, BENCH_LIVE_OBJECTS / 2 + 1, 0, false},
 	{ROWS("lifetimes.random", "lifetimes.touched", "memory.random"), mixed_random, 1,

@@ -10,6 +10,9 @@ RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc", "gslice", "jemalloc5", "m
           "mimalloc3", "snmalloc")
 FLOOR = "dpdk"
 EMPTY = "empty"  # the cost of a case without an allocator
+RING_CASES = ("ring.1", "ring.64")
+LINE_CASE = "ring.line"
+FAR_NS = 150  # a cache line takes longer between CPUs that share no cache
 TRACE_CASES = ("trace", "trace.elapsed", "memory.trace")
 NO_SIZE = 0  # of a trace, which has objects of many sizes
 MIB = 1 << 20
@@ -32,6 +35,7 @@ TITLES = {
     "one_to_all.free": "all CPUs free what one allocated",
     "ring.1": "from thread to thread, one at a time",
     "ring.64": "from thread to thread, batches of 64",
+    "ring.line": "a cache line from CPU to CPU, no allocator",
     "lifetimes": "free a random object and allocate one, in turns",
     "lifetimes.shared": "the same objects shared by two threads",
     "lifetimes.random": "a coin frees or allocates among 100000 live objects",
@@ -79,6 +83,24 @@ GOALS = (
 )
 
 
+def ring_of(row):
+    return row["round"], row["contestant"], row["bytes"]
+
+
+def far_rings(rows):
+    """By process and size: were the two CPUs of its rings far apart? A hypervisor may move them."""
+    return {ring_of(row): float(row["ns"]) > FAR_NS for row in rows if row["case"] == LINE_CASE}
+
+
+def rings_shown(far, mostly):
+    if not far:
+        return ""
+    same = sum(value == mostly for value in far.values())
+    return (f"Rings: in {same} of {len(far)} processes and sizes the two CPUs were "
+            f"{'far' if mostly else 'near'} (a cache line takes {'more' if mostly else 'less'} "
+            f"than {FAR_NS} ns); the ring rows show these only.")
+
+
 class Table:
     """Medians and minima by (contestant, case, bytes)."""
 
@@ -86,7 +108,12 @@ class Table:
         self.contestants = contestants
         rows = collections.defaultdict(list)
         with open(path, encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
+            read = list(csv.DictReader(file))
+        far = far_rings(read)
+        mostly = sum(far.values()) * 2 > len(far)
+        self.rings = rings_shown(far, mostly)
+        for row in read:
+            if row["case"] not in RING_CASES or far.get(ring_of(row), mostly) == mostly:
                 rows[row["contestant"], row["case"], int(row["bytes"])].append(row)
         self.cells = {key: self.cell(key[1], found) for key, found in rows.items()}
         self.sizes = sorted({key[2] for key in rows})
@@ -243,6 +270,8 @@ def markdown(table, head, rounds, instructions):
             "and bulk count an allocation with its free. Rivals are " + ", ".join(RIVALS) +
             "; bulk is held against their single calls. Memory is what the allocator keeps "
             "resident. benchmarks/objects/README.md says what each case does."]
+    if table.rings:
+        out += ["", table.rings]
     goals = goals_table(table)
     if goals:
         out += ["", "## Goals", ""] + goals
@@ -259,7 +288,7 @@ def markdown(table, head, rounds, instructions):
 
 def summary(table):
     """The goals in short, for the terminal: one line per case."""
-    lines, met, judged = [], 0, 0
+    lines, met, judged = [table.rings] if table.rings else [], 0, 0
     for goal in GOALS:
         found = judge(table, goal)
         if not found:
