@@ -136,7 +136,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned objects; /* per slab */
 	unsigned min_partial; /* atomic, as the next: changed by tuning */
 	unsigned cpu_partial;
-	unsigned lifo_least, lifo_most; /* bounds of lifo_max */
+	unsigned lifo_least, lifo_most; /* atomic: bounds of lifo_max; only tests change them */
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
 	int (*isolate)(void *, void *); /* both are set, or none */

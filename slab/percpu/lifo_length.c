@@ -14,10 +14,13 @@ static unsigned objects_of(const struct slab_cache *cache, size_t bytes)
 /* The threads that free read the word all the time, so store it only if it changes. */
 static void set_length(struct slab_cache *cache, uint64_t length)
 {
-	if (length > cache->lifo_most)
-		length = cache->lifo_most;
-	if (length < cache->lifo_least)
-		length = cache->lifo_least;
+	const unsigned least = __atomic_load_n(&cache->lifo_least, __ATOMIC_RELAXED);
+	const unsigned most = __atomic_load_n(&cache->lifo_most, __ATOMIC_RELAXED);
+
+	if (length > most)
+		length = most;
+	if (length < least)
+		length = least;
 	if (lifo_length(cache) != length)
 		__atomic_store_n(&cache->lifo_max, length, __ATOMIC_RELAXED);
 }

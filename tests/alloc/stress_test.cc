@@ -27,13 +27,13 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "../support/lifo.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/stress.h"
 
 extern "C" {
 #include "control/server.h"
-#include "core/cache.h"
 #include "stats/json.h"
 }
 
@@ -50,10 +50,8 @@ protected:
 	StressTest() : ArenaTest(sizes)
 	{
 		/* Short LIFOs, so that objects move through magazines all the time. */
-		for (const std::size_t kind : {1u, 3u}) {
-			arena_.cache(kind)->lifo_least = arena_.cache(kind)->lifo_most = 8;
-			arena_.cache(kind)->lifo_max = 8;
-		}
+		for (const std::size_t kind : {1u, 3u})
+			set_lifo_length(arena_.cache(kind), 8);
 	}
 
 	/* Let it all run, and expect that nothing went wrong. */

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lifo.h"
 #include "objects.h"
 #include "process.h"
 #include "slab_place.h"
@@ -58,11 +59,9 @@ protected:
 		return std::strcmp(slab_engine(), "rseq") == 0;
 	}
 
-	/* However many objects the LIFOs refuse. */
 	void set_lifo_max(unsigned max)
 	{
-		cache_->lifo_least = cache_->lifo_most = max;
-		cache_->lifo_max = max;
+		set_lifo_length(cache_, max);
 	}
 
 	/* The node has as many full magazines as it can have. So LIFOs stay full. */
