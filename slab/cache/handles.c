@@ -22,9 +22,9 @@ static size_t cache_bytes(void)
 /* A handle with the magazines of its nodes, which take memory when they are first used. */
 static struct slab_cache *map_cache(void)
 {
-	const size_t bytes = topology_nodes() * MAGAZINES_MAX * sizeof(struct magazine);
+	const size_t magazines = (size_t)topology_nodes() * MAGAZINES_MAX;
 
-	return os_map(cache_bytes() + bytes, 1);
+	return os_map(cache_bytes() + magazines * sizeof(struct magazine), 1);
 }
 
 static void place_magazines(struct slab_cache *cache)
@@ -32,7 +32,7 @@ static void place_magazines(struct slab_cache *cache)
 	struct magazine *magazine = (struct magazine *)((char *)cache + cache_bytes());
 
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		cache->node[n].magazine = magazine + n * MAGAZINES_MAX;
+		cache->node[n].magazine = magazine + (size_t)n * MAGAZINES_MAX;
 }
 
 static struct slab_cache *reuse_cache(void)
