@@ -45,7 +45,7 @@ static size_t class_size(unsigned class)
 	size_t below;
 
 	if (class < SMALL_CLASSES)
-		return (class + 1) * 16;
+		return ((size_t)class + 1) * 16;
 	below = (size_t)128 << step / 8;
 	return below + below / 8 * (step % 8 + 1);
 }

@@ -25,7 +25,7 @@
 #define RING_BATCH_MAX 64u
 #define RING_SPINS 10000u
 #define RING_LAP_ONE 8192u
-#define LINE_LAP 2048u
+#define LINE_LAP ((size_t)2048)
 #define RING_LAP_BATCHED 16384u
 #define LIFETIMES_LAP 10000u
 #define LIFETIMES_WARM_UP 100000u
