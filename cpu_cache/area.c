@@ -5,7 +5,8 @@
  *
  * The fast path indexes with the CPU's id and does not check it, so there is a row for every id
  * that the kernel can return. The size of the kernel's own CPU masks gives that number. The
- * masks are rounded up, so walks over CPUs end earlier, at the number in /sys. /sys may be
+ * masks are rounded up, so walks over CPUs end earlier, at the number in /sys, which the first
+ * walk reads: many processes end before. /sys may be
  * missing (chroot), or a container may invent it. A thread on a CPU beyond that number proves it
  * wrong, and from then on walks visit every row. Until that thread takes a slow path, walks miss
  * at most one free object of each cache in such a row.
@@ -40,13 +41,15 @@ static struct area {
 	char *row0;
 	uint64_t used[(CPU_AREA_SLOTS + 63) / 64];
 } areas[AREAS_MAX];
-unsigned cpu_area_count;
-static unsigned roomy; /* all areas before this one are full */
-static char *none_row0;
+CPU_EARLY unsigned cpu_area_count;
+static CPU_EARLY unsigned roomy; /* all areas before this one are full */
+static CPU_EARLY char *none_row0;
 
-unsigned cpu_possible_count;
-static unsigned rows;
-static bool rows_cover_all;
+CPU_EARLY unsigned cpu_possible_count;
+static CPU_EARLY bool
+	possible_is_known; /* cpu_possible_count is not only that of the first thread's mask */
+static CPU_EARLY unsigned rows;
+static CPU_EARLY bool rows_cover_all;
 
 /* The number of CPUs in /sys: the last number of the list + 1. "0-3,8" has CPU 8 as the highest.
  * 0: unknown. */
@@ -78,54 +81,81 @@ static unsigned highest(const unsigned long *mask, unsigned words)
 	return 0;
 }
 
+static void set_possible(unsigned count)
+{
+	__atomic_store_n(&cpu_possible_count, count, __ATOMIC_RELAXED);
+	__atomic_store_n(&possible_is_known, true, __ATOMIC_RELEASE);
+}
+
 /* The system call, because unlike its wrapper it returns the size of the kernel's mask. A system
  * call filter may forbid it; then the number of rows is that of /sys. */
-static void learn(void)
+void cpu_learn_rows(void)
 {
 	unsigned long mask[CPU_MASK_WORDS];
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	unsigned said = read_sys();
+	unsigned said;
+	long bytes;
 
+	if (rows)
+		return;
+	bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
 	if (bytes > 0) {
-		rows = (unsigned)bytes * 8;
+		cpu_possible_count = highest(mask, (unsigned)bytes / sizeof(*mask)) + 1;
 		rows_cover_all = true;
-		if (said > rows || said <= highest(mask, (unsigned)bytes / sizeof(*mask)))
-			said = rows;
-	} else {
-		rows = said = said ? said : 1;
+		rows = (unsigned)bytes * 8;
+		return;
 	}
-	__atomic_store_n(&cpu_possible_count, said, __ATOMIC_RELEASE);
+	said = read_sys();
+	rows = said ? said : 1;
+	set_possible(rows);
+}
+
+/* Two threads may do this at once, and a third one may prove the number wrong. A number that
+ * excludes CPUs of the mask is wrong. */
+static void learn_possible(void)
+{
+	unsigned said, least;
+
+	cpu_learn_rows();
+	least = __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&possible_is_known, __ATOMIC_ACQUIRE))
+		return;
+	said = read_sys();
+	if (said > rows || said < least)
+		said = rows;
+	__atomic_compare_exchange_n(&cpu_possible_count, &least, said, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	__atomic_store_n(&possible_is_known, true, __ATOMIC_RELEASE);
 }
 
 unsigned cpu_possible(void)
 {
-	if (!__atomic_load_n(&cpu_possible_count, __ATOMIC_ACQUIRE))
-		learn();
+	if (!__atomic_load_n(&possible_is_known, __ATOMIC_ACQUIRE))
+		learn_possible();
 	return __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
 }
 
 void cpu_possible_is_wrong(void)
 {
-	__atomic_store_n(&cpu_possible_count, rows, __ATOMIC_RELAXED);
+	set_possible(rows);
 }
 
 bool cpu_rows_cover(int cpu)
 {
-	return cpu_possible() && rows_cover_all && cpu < (int)rows;
+	return rows_cover_all && cpu < (int)rows;
 }
 
 #ifdef SLAB_TESTING
 void cpu_set_possible(unsigned n)
 {
-	learn();
+	cpu_learn_rows();
 	rows = n > rows ? n : rows;
-	__atomic_store_n(&cpu_possible_count, n, __ATOMIC_RELEASE);
+	set_possible(n);
 }
 #endif
 
 static size_t area_bytes(void)
 {
-	cpu_possible(); /* learns the number of rows */
+	cpu_learn_rows();
 	return cpu_area_bytes(1, rows);
 }
 
@@ -138,7 +168,9 @@ static char *area_map(int protection)
 		errno = ENOMEM;
 		return NULL;
 	}
-	madvise(area, area_bytes(), MADV_NOHUGEPAGE);
+	/* A huge page would be memory of many CPUs. What is only read takes none. */
+	if (protection & PROT_WRITE)
+		madvise(area, area_bytes(), MADV_NOHUGEPAGE);
 	return area + (ROWS_BEFORE << CPU_AREA_SHIFT);
 }
 
@@ -234,35 +266,62 @@ static bool discard_rows(const struct area *area)
 	return done;
 }
 
-/* Only read rows that no thread touched: a write would populate them. */
+/* Only read a row that no thread touched: a write would populate it. */
+static void zero_row(char *slots, char *lifos, long cpu)
+{
+	static const struct cpu_slot empty;
+	struct cpu_slot *slot = cpu_slot(slots, cpu);
+
+	if (memcmp(slot, &empty, sizeof(empty)) != 0)
+		memset(slot, 0, sizeof(*slot));
+	if (cpu_lifo(lifos, cpu)->count)
+		cpu_lifo(lifos, cpu)->count = 0;
+}
+
 static void zero_rows(char *slots)
 {
 	char *lifos = cpu_slots_lifos(slots);
 
-	for (unsigned cpu = 0; cpu < rows; cpu++) {
-		static const struct cpu_slot empty;
-		struct cpu_slot *slot = cpu_slot(slots, cpu);
-
-		if (memcmp(slot, &empty, sizeof(empty)) != 0)
-			memset(slot, 0, sizeof(*slot));
-		if (cpu_lifo(lifos, cpu)->count)
-			cpu_lifo(lifos, cpu)->count = 0;
-	}
+	for (unsigned cpu = 0; cpu < rows; cpu++)
+		zero_row(slots, lifos, cpu);
 }
 
-/* The rows are many. For the last user of an area, such as the engine's self-test, one system call
- * is faster than a page fault for each row. */
-void cpu_slots_destroy(char *slots)
+static struct area *area_of(const char *slots, size_t *ret_i)
 {
-	const unsigned number = (unsigned)cpu_slot(slots, -1)->event[ROW_AREA];
-	struct area *area = &areas[number];
-	const size_t i = (size_t)(slots - area->row0) / sizeof(struct cpu_slot);
+	struct area *area = &areas[cpu_slot((char *)slots, -1)->event[ROW_AREA]];
 
-	if (!is_only_user(area, i) || !discard_rows(area))
-		zero_rows(slots);
+	*ret_i = (size_t)(slots - area->row0) / sizeof(struct cpu_slot);
+	return area;
+}
+
+static void free_place(struct area *area, size_t i)
+{
+	const unsigned number = (unsigned)(area - areas);
+
 	area->used[i / 64] &= ~(UINT64_C(1) << i % 64);
 	if (number < roomy)
 		roomy = number;
+}
+
+/* The rows are many. For the last user of an area, one system call is faster than a page fault for
+ * each row. */
+void cpu_slots_destroy(char *slots)
+{
+	size_t i;
+	struct area *area = area_of(slots, &i);
+
+	if (!is_only_user(area, i) || !discard_rows(area))
+		zero_rows(slots);
+	free_place(area, i);
+}
+
+void cpu_slots_destroy_row(char *slots, int cpu)
+{
+	size_t i;
+	struct area *area = area_of(slots, &i);
+
+	zero_row(slots, cpu_slots_lifos(slots), cpu);
+	free_place(area, i);
 }
 
 void cpu_slots_each(void (*fn)(struct cpu_slot *))

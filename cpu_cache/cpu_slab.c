@@ -12,7 +12,7 @@
 _Static_assert(offsetof(struct cpu_freelist, bottom) + 2 == CPU_SLAB_STACK - CPU_SLAB_FREELIST,
 	       "the bottom stands below the stack");
 
-static bool links;
+static CPU_EARLY bool links;
 
 void cpu_slab_set_layout(bool has_links)
 {

@@ -26,7 +26,11 @@ int cpu_locked_cpu(void)
 {
 	int cpu = sched_getcpu();
 
-	return cpu < 0 || (unsigned)cpu >= cpu_possible() ? 0 : cpu;
+	if (cpu < 0)
+		return 0;
+	if (cpu < (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED))
+		return cpu;
+	return (unsigned)cpu < cpu_possible() ? cpu : 0;
 }
 
 /* Lock the slot. false: the slot is closed, and not locked. */

@@ -10,6 +10,9 @@
 struct cpu_slot;
 struct cpu_lifo;
 
+/* Lies in .data: large tables surround small variables in .bss, and each would have a page. */
+#define CPU_EARLY __attribute__((section(".data.slab_early")))
+
 /* Slots are laid out [cpu][user], with the LIFOs of a CPU behind its slots. The slots of a CPU
  * share pages, and so do its LIFOs; an unused CPU has no memory for either. */
 #define CPU_AREA_SHIFT 17
@@ -30,8 +33,11 @@ static inline struct cpu_lifo *cpu_lifo(char *lifos, long cpu)
 #define CPU_MASK_WORDS (8192 / (8 * sizeof(unsigned long)))
 
 /*
+ * cpu_learn_rows: find the number of rows, before other threads run. It needs no file.
+ *
  * cpu_possible: threads may run on CPUs 0 to cpu_possible() - 1. Walks over slots visit these.
- * The number grows at most once, when cpu_seen() proves it wrong.
+ * The first call reads a file. After it the number grows at most once, when cpu_seen() proves it
+ * wrong.
  *
  * cpu_seen: record that a thread runs on this CPU. Async-signal-safe.
  *
@@ -40,10 +46,12 @@ static inline struct cpu_lifo *cpu_lifo(char *lifos, long cpu)
  * cpu_rows_cover: is there a row for this CPU, and for every other one on which the kernel may
  * run a thread?
  */
+void cpu_learn_rows(void);
 unsigned cpu_possible(void);
 void cpu_possible_is_wrong(void);
 bool cpu_rows_cover(int cpu);
-/* The result of cpu_possible(), after its first call. */
+/* The result of cpu_possible(). Before its first call: the number of CPUs of the first thread's
+ * affinity mask, so that a slow path on another CPU calls it. 0 before cpu_learn_rows(). */
 extern unsigned cpu_possible_count __attribute__((visibility("hidden")));
 
 static inline void cpu_seen(int cpu)
@@ -63,10 +71,15 @@ void cpu_set_possible(unsigned n);
  * cpu_slots_create: make slots for one more user, all empty. NULL and ENOMEM: there is no
  * memory.
  *
- * cpu_slots_destroy: free the slots, which must be empty. The caller serializes both functions.
+ * cpu_slots_destroy: free the slots, which must be empty.
+ *
+ * cpu_slots_destroy_row: the same, if only the row of this CPU was used; it need not be empty.
+ *
+ * The caller serializes these functions.
  */
 char *cpu_slots_create(void);
 void cpu_slots_destroy(char *slots);
+void cpu_slots_destroy_row(char *slots, int cpu);
 /* Read all rows, so that cpu_slots_destroy() takes no page faults under the caller's lock. */
 void cpu_slots_touch(const char *slots);
 /* The LIFOs of a user with these slots. */

@@ -66,7 +66,7 @@ static void *alloc_object(struct slab_cache *cache, bool may_guard, size_t reque
 			errno = ENOMEM;
 			return NULL;
 		default:
-			if (may_guard && !sample_gate_open(cache))
+			if (may_guard && sample_is_on(cache) && !sample_gate_open(cache))
 				obj = alloc_sampled(cache, count_current(cache), requested, caller);
 			break;
 		}

@@ -6,13 +6,15 @@
 
 #include <string.h>
 
+#include "base/compiler.h"
 #include "core/cache.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 
 /* Destroyed caches, oldest first. */
-static struct slab_cache *free_caches, **free_caches_end = &free_caches;
-static unsigned free_cache_count;
+static SLAB_EARLY struct slab_cache *free_caches;
+static struct slab_cache **free_caches_end = &free_caches;
+static SLAB_EARLY unsigned free_cache_count;
 
 static size_t cache_bytes(void)
 {

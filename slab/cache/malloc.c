@@ -25,12 +25,12 @@
 #define CLASSES 72u
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
 
-static struct slab_cache *classes[CLASSES];
+static SLAB_EARLY struct slab_cache *classes[CLASSES];
 
 #define SMALL_SIZE 1024u
 #define SMALL_STEP(size) (((size) + 15) / 16)
 
-static struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
+static SLAB_EARLY struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
 
 static unsigned class_of(size_t size)
 {

@@ -5,6 +5,7 @@
  */
 #include "cache/merge.h"
 
+#include "base/compiler.h"
 #include "config/options.h"
 #include "core/cache.h"
 #include "core/pin.h"
@@ -16,7 +17,7 @@
 /* Merged caches must agree in these flags. */
 #define FLAGS_SAME (SLAB_ZERO | SLAB_RECLAIM_ACCOUNT | SLAB_HARDEN_FREE)
 
-static struct slab_cache *mergeable[LISTS];
+static SLAB_EARLY struct slab_cache *mergeable[LISTS];
 
 bool merge_is_allowed(const char *name, uint64_t flags, const struct slab_cache_args *args)
 {

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "config/options.h"
+#include "base/compiler.h"
 #include "base/note.h"
 #include "config/text.h"
 #include "config/debug_spec.h"
@@ -130,6 +131,14 @@ static bool parse_text(char *field, size_t size, const char *value)
 	return true;
 }
 
+static bool parse_long(const char **field, char *text, size_t size, const char *value)
+{
+	if (!parse_text(text, size, value))
+		return false;
+	*field = text;
+	return true;
+}
+
 /* The path is absolute, because server and slabinfo rarely share a working directory. */
 static bool parse_runtime_dir(struct slab_options *options, const char *value)
 {
@@ -139,19 +148,20 @@ static bool parse_runtime_dir(struct slab_options *options, const char *value)
 
 static bool parse_log(struct slab_options *options, const char *value)
 {
-	return parse_text(options->log, sizeof(options->log), value);
+	return parse_long(&options->log, options->texts->log, sizeof(options->texts->log), value);
 }
 
 /* debug_text_check() reports errors inside the text; the rest of the text applies. */
 static bool parse_debug(struct slab_options *options, const char *value)
 {
-	return parse_text(options->debug, sizeof(options->debug), value);
+	return parse_long(&options->debug, options->texts->debug, sizeof(options->texts->debug),
+			  value);
 }
 
 static bool parse_sample(struct slab_options *options, const char *value)
 {
-	return sample_text_is_good(value) &&
-	       parse_text(options->sample, sizeof(options->sample), value);
+	return sample_text_is_good(value) && parse_long(&options->sample, options->texts->sample,
+							sizeof(options->texts->sample), value);
 }
 
 static bool parse_decay(struct slab_options *options, const char *value)
@@ -276,16 +286,26 @@ static void complain_about(const struct slab_option_info *info, enum form form, 
 	complain(message);
 }
 
-int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
-		       void (*complain)(const char *message))
+#define DEFAULTS                                                                                   \
+	{                                                                                          \
+		.merge = 1,                                                                        \
+		.control = 1,                                                                      \
+		.tools = 1,                                                                        \
+		.decay_ms = DECAY_MS,                                                              \
+		.debug = "",                                                                       \
+		.sample = "",                                                                      \
+		.log = "",                                                                         \
+	}
+
+static const struct slab_options defaults = DEFAULTS;
+
+int slab_options_parse(struct slab_options *options, struct slab_option_texts *texts,
+		       char *(*get)(const char *name), void (*complain)(const char *message))
 {
 	int complaints = 0;
 
-	memset(options, 0, sizeof(*options));
-	options->merge = 1;
-	options->control = 1;
-	options->tools = 1;
-	options->decay_ms = DECAY_MS;
+	*options = defaults;
+	options->texts = texts;
 	for (size_t i = 0; i < TABLE_ROWS; i++) {
 		const char *value = get(table[i].info.name);
 
@@ -308,8 +328,10 @@ static void complain_on_stderr(const char *message)
  * pid is the parent's then, so the child reads again.
  */
 enum { UNREAD = 0, READY = -1 };
-static atomic_int state;
-static struct slab_options process_options;
+static SLAB_EARLY atomic_int state;
+/* Never without texts: a signal handler may read it before the first value is parsed. */
+static struct slab_options process_options = DEFAULTS;
+static struct slab_option_texts process_texts;
 /* This thread is reading. A signal handler that interrupts it uses the values parsed so far. */
 static __thread volatile bool reads __attribute__((tls_model("initial-exec")));
 
@@ -324,7 +346,8 @@ static void read_environment(void)
 			seen = atomic_load(&state);
 		} else if (atomic_compare_exchange_weak(&state, &seen, me)) {
 			reads = true;
-			slab_options_parse(&process_options, secure_getenv, complain_on_stderr);
+			slab_options_parse(&process_options, &process_texts, secure_getenv,
+					   complain_on_stderr);
 			reads = false;
 			atomic_store_explicit(&state, READY, memory_order_release);
 			return;

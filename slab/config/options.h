@@ -52,10 +52,19 @@ struct slab_options {
 	unsigned symbols;    /* pass reports through slab-symbolize (report/filter.c) */
 	size_t limit;        /* most bytes of slabs and large allocations; 0: no limit */
 	struct slab_fail fail;
-	char debug[SLAB_OPTION_TEXT];  /* SLAB_DEBUG (debug_spec.h) */
-	char sample[SLAB_OPTION_TEXT];
 	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: the default */
-	char log[PATH_MAX];                         /* empty: stderr */
+	/* These are constant empty strings or lie in texts. */
+	const char *debug; /* SLAB_DEBUG (debug_spec.h) */
+	const char *sample;
+	const char *log; /* empty: stderr */
+	struct slab_option_texts *texts;
+};
+
+/* Room for long values, which few processes have: it takes no memory without them. */
+struct slab_option_texts {
+	char debug[SLAB_OPTION_TEXT];
+	char sample[SLAB_OPTION_TEXT];
+	char log[PATH_MAX];
 };
 
 /* One row of the table, as documented in docs/environment.md. */
@@ -71,11 +80,11 @@ const struct slab_options *slab_options(void);
 
 /*
  * slab_options_parse: fill *options with the defaults and then with the values from `get`, a
- * function like getenv(). `complain` gets one error message for each invalid value. Returns the
+ * function like getenv(). Long values go to *texts. `complain` gets one error message for each invalid value. Returns the
  * number of messages.
  */
-int slab_options_parse(struct slab_options *options, char *(*get)(const char *name),
-		       void (*complain)(const char *message));
+int slab_options_parse(struct slab_options *options, struct slab_option_texts *texts,
+		       char *(*get)(const char *name), void (*complain)(const char *message));
 
 /* slab_option_info: row `i` of the table; NULL behind the last row. */
 const struct slab_option_info *slab_option_info(unsigned i);

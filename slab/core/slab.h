@@ -67,7 +67,7 @@ static inline void slab_clear_freed(const struct slab *slab, void *obj)
 /* Does the slab lie on the node of this CPU? */
 static inline bool slab_is_near(const struct slab *slab, int cpu)
 {
-	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_node_of_cpu(cpu);
+	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_table_node(cpu);
 }
 
 /* --- states (slab_state.c) --------------------------------------------------------------- */

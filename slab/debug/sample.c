@@ -17,6 +17,7 @@
 #include <slab/slab.h>
 
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/error.h"
 #include "base/maintenance.h"
 #include "core/cache.h"
@@ -29,7 +30,7 @@
 #define TICK_US UINT64_C(100000)
 #define PAUSE_US UINT64_C(1000) /* least time between two samples if the interval is not exact */
 
-static unsigned sampled; /* number of caches whose gate opens and closes */
+static SLAB_EARLY unsigned sampled; /* number of caches whose gate opens and closes */
 
 static unsigned long interval_of(const struct slab_cache *cache)
 {

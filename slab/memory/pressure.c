@@ -8,6 +8,7 @@
  */
 #include "memory/pressure.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/descriptors.h"
 #include "base/maintenance.h"
 #include "pages/account.h"
@@ -42,9 +43,9 @@ static struct {
 	const char *psi, *group; /* NULL: the system's */
 } paths;
 
-static bool wanted;   /* atomic: a cache with args.reclaim exists */
+static SLAB_EARLY bool wanted; /* atomic: a cache with args.reclaim exists */
 static bool looking;  /* atomic: a thread reads the files or reclaims */
-static bool watching; /* atomic: the server watches the files */
+static SLAB_EARLY bool watching; /* atomic: the server watches the files */
 
 /* Used by the server's thread; other threads may read `deaf`. A file is deaf after it
  * reported pressure, until the server watches it again. */

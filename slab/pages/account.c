@@ -8,11 +8,12 @@
 #include <errno.h>
 #include <slab/memory.h>
 
+#include "base/compiler.h"
 #include "config/options.h"
 
 _Static_assert(LIMIT_LEAST_OF_PROCESS == (size_t)1 << SLAB_SHIFT_MIN, "the smallest slab");
 
-struct pages slab_pages;
+SLAB_EARLY struct pages slab_pages;
 
 __thread enum alloc_failure alloc_failure __attribute__((tls_model("initial-exec")));
 

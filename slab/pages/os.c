@@ -64,7 +64,7 @@ static void check_pages(const void *start, size_t bytes)
 
 size_t os_page_size(void)
 {
-	static size_t size;
+	static SLAB_EARLY size_t size;
 	size_t known = __atomic_load_n(&size, __ATOMIC_RELAXED);
 
 	if (SLAB_UNLIKELY(!known)) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NUMA nodes: how many there are, and the node of each CPU. Read once from sysfs; a machine without
- * nodes has one. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin, for tests of
+ * NUMA nodes: how many there are, and the node of each CPU. A process that gets memory of node 0
+ * alone (one node, no nodes, or a cpuset) has one, which a system call tells without any file.
+ * Other processes read sysfs once. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin, for tests of
  * everything except the binding of pages.
  */
 #include <fcntl.h>
@@ -9,13 +10,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pages/topology.h"
+#include "base/compiler.h"
 #include "config/options.h"
 
+#define MPOL_OF_CPUSET 4 /* MPOL_F_MEMS_ALLOWED: the nodes that the cpuset allows */
+
 uint8_t topology_cpu_node[TOPOLOGY_CPUS_MAX];
-unsigned topology_node_count;
+SLAB_EARLY unsigned topology_node_count;
 
 bool topology_is_real(void)
 {
@@ -76,6 +81,18 @@ static void add_nodes(unsigned long first, unsigned long last, unsigned *count)
 	}
 }
 
+/* false also if a system call filter forbids the question. */
+static bool is_node_0_alone(void)
+{
+	unsigned long nodes[16] = {0}, others = 0;
+
+	if (syscall(SYS_get_mempolicy, NULL, nodes, 8 * sizeof(nodes), NULL, MPOL_OF_CPUSET) != 0)
+		return false;
+	for (size_t i = 1; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		others |= nodes[i];
+	return nodes[0] == 1 && !others;
+}
+
 static unsigned read_nodes(void)
 {
 	unsigned fake = slab_options()->fake_nodes, count = 0;
@@ -86,6 +103,8 @@ static unsigned read_nodes(void)
 			topology_cpu_node[cpu] = (uint8_t)(cpu % fake);
 		return fake;
 	}
+	if (is_node_0_alone())
+		return 1;
 	if (read_file("/sys/devices/system/node/online", text, sizeof(text)))
 		each_range(text, add_nodes, &count);
 	return count ? count : 1;

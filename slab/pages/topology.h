@@ -13,9 +13,16 @@ extern unsigned topology_node_count __attribute__((visibility("hidden")));
 #define TOPOLOGY_CPUS_MAX 8192
 extern uint8_t topology_cpu_node[TOPOLOGY_CPUS_MAX] __attribute__((visibility("hidden")));
 
-static inline unsigned topology_node_of_cpu(int cpu)
+/* For a caller that knows that there are several nodes. */
+static inline unsigned topology_table_node(int cpu)
 {
 	return (unsigned)cpu < TOPOLOGY_CPUS_MAX ? topology_cpu_node[cpu] : 0;
+}
+
+/* With one node the table is never read, so it takes no memory. */
+static inline unsigned topology_node_of_cpu(int cpu)
+{
+	return topology_node_count == 1 ? 0 : topology_table_node(cpu);
 }
 
 bool topology_is_real(void); /* false: SLAB_FAKE_NODES simulates nodes */

@@ -219,10 +219,13 @@ static void flush_held(struct slab_cache *cache)
 		cache->checks->full(cache, slab_of(obj), obj, NULL);
 }
 
+/* Without slabs no CPU holds anything, so the memory of LIFOs and of other CPUs' slots, and the
+ * number of CPUs, are left alone. */
 int cache_refill(struct slab_cache *cache, unsigned mode)
 {
 	int cpu = cpu_engine->cpu();
 	unsigned node = topology_node_of_cpu(cpu);
+	const bool may_grow = mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL);
 	struct cpu_slab *current;
 	int result;
 
@@ -238,6 +241,8 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	}
 	if (from_partial(cache, cpu) || take_handed_off(cache, cpu))
 		return REFILL_OK;
+	if (!cache_count_slabs(cache))
+		return may_grow ? from_elsewhere(cache, cpu, node, mode) : REFILL_NONE;
 	flush_remote_batch(cache, cpu);
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
@@ -250,7 +255,7 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 		if (result != REFILL_NONE)
 			return result;
 	}
-	if (!(mode & (SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)))
+	if (!may_grow)
 		return REFILL_NONE;
 	if (cache_steal(cache)) {
 		result = from_node(cache, cpu, node);

@@ -65,7 +65,7 @@ static unsigned close_slots(struct slab_cache *cache, unsigned over)
 		const unsigned cpu = (first + n) % cpus;
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-		if (cpu_holds(cache, cpu) && (!over || partial_count(slot) > over)) {
+		if ((!over || partial_count(slot) > over) && cpu_holds(cache, cpu)) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 			closed++;
 		}

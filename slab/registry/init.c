@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/compiler.h"
 #include "base/note.h"
 #include "config/options.h"
 #include "cpu_cache.h"
@@ -16,7 +17,7 @@
 #include "pages/topology.h"
 #include "report/track.h"
 
-struct slab_process slab_process;
+SLAB_EARLY struct slab_process slab_process;
 
 const char *slab_version(void)
 {
@@ -56,7 +57,7 @@ static void init_once(void)
  * an allocation of the C library during init_once() calls slab_init() again. */
 bool slab_init(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static SLAB_EARLY pthread_once_t once = PTHREAD_ONCE_INIT;
 	static __thread bool initializes __attribute__((tls_model("initial-exec")));
 	int saved = errno;
 

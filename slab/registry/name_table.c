@@ -5,6 +5,7 @@
  * no marks for removed entries.
  */
 #include "registry/name_table.h"
+#include "base/compiler.h"
 #include "core/cache.h"
 #include "pages/os.h"
 
@@ -12,17 +13,19 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FIRST_ROOM 256u
+/* Most programs have few caches. The second table fills a page. */
+#define FIRST_ROOM 32u
+#define SECOND_ROOM 256u
 
 struct entry {
 	struct slab_cache *cache; /* NULL: the entry is empty */
 	uint32_t hash;
 };
 
-static struct entry first_entries[FIRST_ROOM];
+static SLAB_EARLY struct entry first_entries[FIRST_ROOM];
 static struct entry *entries = first_entries;
 static uint32_t room = FIRST_ROOM; /* a power of two */
-static uint32_t count;
+static SLAB_EARLY uint32_t count;
 
 /* FNV-1a. */
 static uint32_t hash_of(const char *name)
@@ -51,15 +54,15 @@ static void insert(struct entry entry)
 bool name_table_reserve(void)
 {
 	struct entry *old = entries, *larger;
-	const uint32_t old_room = room;
+	const uint32_t old_room = room, new_room = room < SECOND_ROOM ? SECOND_ROOM : 2 * room;
 
 	if ((count + 1) * 2 <= room)
 		return true;
-	larger = os_map(2 * (size_t)room * sizeof(*larger), 1);
+	larger = os_map(new_room * sizeof(*larger), 1);
 	if (!larger)
 		return false;
 	entries = larger;
-	room = 2 * old_room;
+	room = new_room;
 	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i].cache)
 			insert(old[i]);

@@ -7,6 +7,7 @@
 #include "registry/registry.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/seqcount.h"
 #include "core/cache.h"
 #include "registry/name_table.h"
@@ -20,10 +21,10 @@
 #include <unistd.h>
 
 /* Protects the list, the names and aliases, and the memory of destroyed caches. */
-pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-struct slab_cache *registry_first;
+SLAB_EARLY pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+SLAB_EARLY struct slab_cache *registry_first;
 static struct slab_cache **registry_end = &registry_first;
-uint64_t registry_changes;
+SLAB_EARLY uint64_t registry_changes;
 
 void registry_write_begin(void)
 {

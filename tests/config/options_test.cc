@@ -47,11 +47,12 @@ void complain(const char *message)
 
 struct slab_options parse(const std::map<std::string, std::string> &settings)
 {
+	static struct slab_option_texts texts;
 	struct slab_options options;
 
 	environment = settings;
 	complaints.clear();
-	const int count = slab_options_parse(&options, get, complain);
+	const int count = slab_options_parse(&options, &texts, get, complain);
 
 	EXPECT_EQ(static_cast<std::size_t>(count), complaints.size());
 	return options;

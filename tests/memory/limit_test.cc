@@ -359,10 +359,11 @@ std::size_t parsed(const char *value, int complaints = 0)
 {
 	static const char *text;
 	static struct slab_options options;
+	static struct slab_option_texts texts;
 
 	text = value;
 	EXPECT_EQ(slab_options_parse(
-			  &options,
+			  &options, &texts,
 			  [](const char *name) -> char * {
 				  return std::strcmp(name, "SLAB_LIMIT") == 0
 						 ? const_cast<char *>(text)
