@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Memory of handles. Handles with their nodes are mapped in blocks, one handle directly behind the
+ * other; behind the last handle of a block are the rests of its nodes, which most caches never use.
+ *
  * Handles of destroyed caches wait in a queue of FREE_CACHES_KEPT entries before they are reused.
  */
 #include "cache/handles.h"
@@ -11,6 +14,13 @@
 #include "pages/os.h"
 #include "pages/topology.h"
 
+#define BLOCK_HANDLES 32u
+
+/* What is left of the block that was mapped last. */
+static SLAB_EARLY char *next_handle;
+static SLAB_EARLY struct node_rest *next_rest;
+static SLAB_EARLY unsigned handles_left;
+
 /* Destroyed caches, oldest first. */
 static SLAB_EARLY struct slab_cache *free_caches;
 static struct slab_cache **free_caches_end = &free_caches;
@@ -21,20 +31,38 @@ static size_t cache_bytes(void)
 	return sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
 }
 
-/* A handle with the magazines of its nodes, which take memory when they are first used. */
-static struct slab_cache *map_cache(void)
+static bool map_block(void)
 {
-	const size_t magazines = (size_t)topology_nodes() * MAGAZINES_MAX;
+	const size_t handles = BLOCK_HANDLES * cache_bytes();
+	const size_t rests = (size_t)BLOCK_HANDLES * topology_nodes() * sizeof(struct node_rest);
+	char *block = os_map(handles + rests, 1);
 
-	return os_map(cache_bytes() + magazines * sizeof(struct magazine), 1);
+	if (!block)
+		return false;
+	next_handle = block;
+	next_rest = (struct node_rest *)(block + handles);
+	handles_left = BLOCK_HANDLES;
+	return true;
 }
 
-static void place_magazines(struct slab_cache *cache)
+static void place_rests(struct slab_cache *cache, struct node_rest *rest)
 {
-	struct magazine *magazine = (struct magazine *)((char *)cache + cache_bytes());
-
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		cache->node[n].magazine = magazine + (size_t)n * MAGAZINES_MAX;
+		cache->node[n].rest = rest + n;
+}
+
+static struct slab_cache *new_cache(void)
+{
+	struct slab_cache *cache;
+
+	if (!handles_left && !map_block())
+		return NULL;
+	cache = (struct slab_cache *)next_handle;
+	place_rests(cache, next_rest);
+	next_handle += cache_bytes();
+	next_rest += topology_nodes();
+	handles_left--;
+	return cache;
 }
 
 static struct slab_cache *reuse_cache(void)
@@ -42,23 +70,20 @@ static struct slab_cache *reuse_cache(void)
 	struct slab_cache *cache = free_caches;
 	char(*alias)[SLAB_MAX_NAME + 1] = cache->alias;
 	struct counter_table *counters = cache->counters;
+	struct node_rest *rest = cache->node[0].rest;
 
 	free_caches = cache->next;
 	free_cache_count--;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
 	cache->counters = counters;
+	place_rests(cache, rest);
 	return cache;
 }
 
 struct slab_cache *cache_memory(void)
 {
-	struct slab_cache *cache =
-		free_cache_count > FREE_CACHES_KEPT ? reuse_cache() : map_cache();
-
-	if (cache)
-		place_magazines(cache);
-	return cache;
+	return free_cache_count > FREE_CACHES_KEPT ? reuse_cache() : new_cache();
 }
 
 void cache_memory_free(struct slab_cache *cache)

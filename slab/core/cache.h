@@ -45,6 +45,12 @@ struct magazine {
 	void *obj[CPU_LIFO_MAX / 2];
 };
 
+/* What few nodes use. It lies apart, so that the handles of several caches share a page. */
+struct node_rest {
+	struct slab_queue sorted[NODE_CLASSES]; /* the sorted slabs of a running sort */
+	struct magazine magazine[MAGAZINES_MAX];
+} __attribute__((aligned(CPU_CACHELINE)));
+
 struct cache_node {
 	pthread_mutex_t lock;     /* protects the lists, the listed flags and the magazines */
 	struct node_list partial; /* slabs without debug flags, fullest first after a shrink */
@@ -54,11 +60,9 @@ struct cache_node {
 	struct slab_queue leaving; /* empty slabs on their way to the page layer (release.c) */
 	unsigned nr_slabs; /* atomic: all slabs of this cache and node */
 	unsigned waiting; /* atomic: threads that wait for the lock (node.c) */
-	/* The number of the running sort (0: none), that of the last sort, and the sorted slabs. */
-	unsigned sort, sorts;
-	struct slab_queue sorted[NODE_CLASSES];
+	unsigned sort, sorts; /* the numbers of the running sort (0: none) and of the last one */
 	unsigned magazines; /* atomic: number of full magazines */
-	struct magazine *magazine; /* room for MAGAZINES_MAX, behind the cache's nodes */
+	struct node_rest *rest; /* constant */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /* Sampling of a cache (guard.h). Members are atomic; a lost update does no harm. */

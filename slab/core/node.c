@@ -102,7 +102,7 @@ void node_end_sort(struct cache_node *node)
 	if (!node->sort)
 		return;
 	for (unsigned i = 0; i < NODE_CLASSES; i++)
-		queue_prepend(&node->partial.slabs, &node->sorted[i]);
+		queue_prepend(&node->partial.slabs, &node->rest->sorted[i]);
 	node->partial.changes++;
 	node->sort = 0;
 }

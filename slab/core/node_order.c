@@ -28,7 +28,7 @@ static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsi
 		unsigned class = slab_used(slab) * (NODE_CLASSES - 1) / objects;
 
 		queue_remove(slabs, slab);
-		queue_add_tail(&node->sorted[class], slab);
+		queue_add_tail(&node->rest->sorted[class], slab);
 	}
 	node->partial.changes++;
 	return n;

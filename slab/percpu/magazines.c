@@ -33,7 +33,7 @@ bool magazine_put(struct slab_cache *cache, int cpu)
 	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
 	const unsigned n = full(node);
 	const size_t half = half_of(cache, cpu);
-	struct magazine *magazine = &node->magazine[n];
+	struct magazine *magazine = &node->rest->magazine[n];
 	bool done = false;
 
 	if (n == MAGAZINES_MAX || !half || pthread_mutex_trylock(&node->lock) != 0)
@@ -52,7 +52,7 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 {
 	struct cache_node *node = &cache->node[topology_node_of_cpu(cpu)];
 	const unsigned n = full(node);
-	const struct magazine *magazine = n ? &node->magazine[n - 1] : NULL;
+	const struct magazine *magazine = n ? &node->rest->magazine[n - 1] : NULL;
 	bool done = false;
 
 	if (!magazine || pthread_mutex_trylock(&node->lock) != 0)
@@ -70,7 +70,7 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 static void take_last(struct slab_cache *cache, struct cache_node *node,
 		      struct magazine *ret_magazine)
 {
-	const struct magazine *magazine = &node->magazine[full(node) - 1];
+	const struct magazine *magazine = &node->rest->magazine[full(node) - 1];
 
 	ret_magazine->count = magazine->count;
 	memcpy(ret_magazine->obj, magazine->obj, magazine->count * sizeof(magazine->obj[0]));

@@ -77,8 +77,8 @@ TEST_F(MagazineTest, AFreeIntoAFullLifoMovesItsNewerHalfThere)
 
 	free_first(objs, lifo_max + 1);
 	ASSERT_EQ(full(), 1u);
-	EXPECT_EQ(cache_->node[0].magazine[0].obj[0], objs[2]);
-	EXPECT_EQ(cache_->node[0].magazine[0].obj[1], objs[3]);
+	EXPECT_EQ(cache_->node[0].rest->magazine[0].obj[0], objs[2]);
+	EXPECT_EQ(cache_->node[0].rest->magazine[0].obj[1], objs[3]);
 	EXPECT_EQ(lifo(cpu_)->count, 3u);
 	EXPECT_EQ(lifo(cpu_)->obj[2], objs[4]);
 	EXPECT_EQ(state(objs[0]), at::full);
@@ -288,7 +288,7 @@ TEST_F(MagazineTest, EachNodeHasItsOwn)
 	EXPECT_EQ(full(here), 1u);
 	EXPECT_EQ(full(1 - here), 0u);
 	for (unsigned i = 0; i < room; i++)
-		EXPECT_EQ(slab_of(cache_->node[here].magazine[0].obj[i])->node, here);
+		EXPECT_EQ(slab_of(cache_->node[here].rest->magazine[0].obj[i])->node, here);
 	free(near[lifo_max + 1]); /* the LIFO is full again */
 	const std::uint64_t held = lifo(cpu_)->count;
 
