@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-long cpu_rseq_offset;
+CPU_EARLY long cpu_rseq_offset;
 
 /* A condition that always holds. It fills the unused comparisons of a section. */
 static const uint64_t zero;

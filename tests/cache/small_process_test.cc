@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Small processes: what the first allocation and each further cache take besides slabs. All tests
+ * count pages or system calls, never time.
+ */
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+
+#include "../support/process.h"
+#include "../support/resident.h"
+
+extern "C" {
+#include "core/cache.h"
+#include "pages/topology.h"
+#include "slots.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+/* From here on a call of openat() ends the process. */
+void forbid_files()
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+bool has_one_node()
+{
+	unsigned long nodes[16] = {};
+
+	return syscall(SYS_get_mempolicy, nullptr, nodes, 8 * sizeof(nodes), nullptr, 4) == 0 &&
+	       nodes[0] == 1;
+}
+
+/* The first test, so that libslab starts in the child. */
+TEST(SmallProcess, TheFirstAllocationOpensNoFile)
+{
+	if (under_asan || under_tsan || !has_one_node())
+		GTEST_SKIP() << "a sanitizer, or several nodes";
+	/* The fence of the other engines visits the slots of all CPUs, in their self-test too. */
+	if (run_in_child([]() -> int { return std::strcmp(slab_engine(), "rseq"); }) != "")
+		GTEST_SKIP() << "an engine with locks";
+	EXPECT_EQ(run_in_child([]() -> int {
+			  setenv("SLAB_CONTROL", "off", 1);
+			  /* Where no filter can be set, the allocations are all that is tested. */
+			  forbid_files();
+			  return slab_malloc(16) && slab_malloc(100) ? 0 : 1;
+		  }),
+		  "");
+}
+
+constexpr unsigned caches = 20;
+
+std::vector<struct slab_cache *> create_caches()
+{
+	std::vector<struct slab_cache *> made;
+
+	for (unsigned i = 0; i < caches; i++) {
+		const std::string name = "small" + std::to_string(i);
+
+		made.push_back(
+			slab_cache_create(name.c_str(), 64 + 16 * i, nullptr, SLAB_NO_MERGE));
+	}
+	return made;
+}
+
+void destroy_caches(const std::vector<struct slab_cache *> &made)
+{
+	for (struct slab_cache *cache : made)
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST(SmallProcess, HandlesShareLines)
+{
+	const std::vector<struct slab_cache *> made = create_caches();
+	const std::size_t bytes =
+		sizeof(struct slab_cache) + topology_nodes() * sizeof(struct cache_node);
+	std::set<std::uintptr_t> kib;
+
+	for (const struct slab_cache *cache : made)
+		for (std::size_t i = 0; i < bytes; i += CPU_CACHELINE)
+			kib.insert((reinterpret_cast<std::uintptr_t>(cache) + i) / 1024);
+	EXPECT_LE(kib.size(), caches * bytes / 1024 + 4);
+	EXPECT_LE(sizeof(struct slab_cache) + sizeof(struct cache_node), 1280U);
+	destroy_caches(made);
+}
+
+/* One object of each cache: no page behind the handles, and none of a LIFO. */
+TEST(SmallProcess, OneObjectTakesNoMagazineAndNoLifo)
+{
+	const std::vector<struct slab_cache *> made = create_caches();
+	std::vector<void *> objects;
+
+	for (struct slab_cache *cache : made)
+		objects.push_back(slab_alloc(cache));
+	/* The first slots of an area may be those that the engine's self-test has used. */
+	for (unsigned i = 2; i < caches; i++) {
+		const struct node_rest *rest = made[i]->node[0].rest;
+
+		EXPECT_EQ(resident_pages(rest, sizeof(*rest)), 0U) << i;
+		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+			EXPECT_EQ(resident_pages(cpu_lifo(made[i]->cpu_lifos, cpu) + 1, 1), 0U)
+				<< i;
+	}
+	for (unsigned i = 0; i < caches; i++)
+		slab_free(made[i], objects[i]);
+	destroy_caches(made);
+}
+
+} /* namespace */
