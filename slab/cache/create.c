@@ -35,6 +35,7 @@
 #include "inspect/counters.h"
 #include "memory/pressure.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 #include "percpu/lifo_length.h"

@@ -29,6 +29,7 @@
 #include "memory/decay.h"
 #include "memory/defrag.h"
 #include "memory/pressure.h"
+#include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"

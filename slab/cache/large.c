@@ -25,6 +25,7 @@
 #include "pages/account.h"
 #include "pages/os.h"
 #include "pages/queue.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
 #include "registry/init.h"
@@ -38,7 +39,7 @@
 #include <unistd.h>
 
 /* A segment has room for seven slabs of this size. */
-#define LARGE_SLAB_MAX ((size_t)1 << 21)
+#define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
 /* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
 /* The most bytes of long tails that are kept. */
@@ -56,7 +57,7 @@ static struct {
 
 static bool is_slab(const struct slab *slab)
 {
-	return segment_of(slab)->geometry != NULL;
+	return slab->geometry != NULL;
 }
 
 static unsigned shift_for(size_t size)

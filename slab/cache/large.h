@@ -37,7 +37,7 @@ void large_after_fork_child(void);
 size_t large_red_wanted(void);
 static inline bool large_is_red(const struct slab *slab)
 {
-	return segment_of(slab)->red_zone != 0;
+	return !slab->geometry && segment_of(slab)->red_zone != 0;
 }
 /* Write the red zones around `size` bytes of a mapping, and let validation check them. */
 void large_red_begin(struct slab *slab, size_t size);

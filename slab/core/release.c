@@ -38,6 +38,7 @@
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
+#include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/queue.h"
 #include "pages/topology.h"

@@ -26,6 +26,7 @@
 #include "core/pin.h"
 #include "core/slab.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/topology.h"
 
@@ -232,14 +233,12 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 	const bool dying = cache_is_dying(cache);
 
 	for (struct segment *segment = segment_first(); segment && left; segment = segment->next) {
-		if (segment->geometry != cache->geometry && !geometry_is_debug(segment->geometry))
-			continue;
-		const unsigned slabs = __atomic_load_n(&segment->slabs, __ATOMIC_ACQUIRE);
+		struct slab *slab = NULL, *before;
 
-		for (unsigned i = 0; i < slabs && left; i++) {
-			struct slab *slab = segment_slab(segment, i);
-
-			if (slab_user(slab) != cache)
+		for (unsigned u = 0; u < SEGMENT_UNITS && left; u++) {
+			before = slab;
+			slab = segment_slab(segment, u);
+			if (slab == before || slab_user(slab) != cache)
 				continue;
 			fn(slab, arg);
 			left -= dying;

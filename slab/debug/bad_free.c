@@ -61,7 +61,7 @@ void debug_report_stray(struct slab_cache *cache, const void *obj, const void *c
 	else if (slab && slab->large)
 		bug_info_note(&bug, "It points into %zu bytes of slab_malloc() at %p", slab->large,
 			      (void *)slab->cpu.base);
-	else if (slab && slab != &slab_none)
+	else if (slab)
 		bug_info_note(&bug, "No cache has a slab there: its objects were all freed");
 	report_bad_free(cache, &bug, obj, caller);
 }

@@ -23,6 +23,7 @@
 #include "debug/debug_cache.h"
 #include "bug/layout.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/queue.h"
 #include "report/annotate.h"
 #include "report/track.h"

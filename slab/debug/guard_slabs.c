@@ -14,6 +14,7 @@
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 

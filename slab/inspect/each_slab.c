@@ -9,8 +9,9 @@
 
 #include <errno.h>
 
-#define SLABS_MAX (1u << (SEGMENT_SHIFT - SLAB_SHIFT_MIN))
-#define DESCRIPTORS_MAX 16u /* read at once; they are on the stack, which may be small */
+/* Read at once; they are on the stack, which may be small. */
+#define DESCRIPTORS_MAX 16u
+#define ENTRIES_MAX 64u
 
 static struct inspect_cache *last_found(const struct inspection *in)
 {
@@ -31,10 +32,14 @@ static struct inspect_cache *cache_at(struct inspection *in, uint64_t address)
 	return last_found(in);
 }
 
-/* Some descriptors of a segment, from number `first` on, with their struct slab_debug. */
+/* Some descriptors of a segment, `stride` bytes apart, with their struct slab_debug. */
 struct descriptors {
 	struct segment head;
-	unsigned first, count;
+	uint64_t entry[ENTRIES_MAX]; /* of the segment's table, the last ones read */
+	unsigned unit; /* the next entry to look at */
+	uint64_t before; /* the entry before that: the units of a slab are neighbours */
+	unsigned count;
+	uint64_t first, stride;
 	struct slab slab[DESCRIPTORS_MAX];
 	struct slab_debug debug[DESCRIPTORS_MAX];
 };
@@ -75,11 +80,10 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
 {
 	*seen = (struct inspect_slab){
-		.descriptor = (uintptr_t)from->head.first +
-			      (uint64_t)(from->first + i) * from->head.stride,
+		.descriptor = from->first + i * from->stride,
 		.address = (uintptr_t)from->slab[i].cpu.base,
-		.bytes = UINT64_C(1) << from->head.slab_shift,
-		.side = from->head.side,
+		.bytes = UINT64_C(1) << from->slab[i].shift,
+		.side = from->slab[i].side,
 		.populated = slab_held(&from->slab[i]),
 		.slab = from->slab[i],
 		.tagged = (uintptr_t)from->slab[i].cpu.user & SLAB_TAG_DEBUG,
@@ -96,38 +100,83 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 static int read_head(const struct inspection *in, uint64_t address, struct descriptors *to)
 {
 	int error = inspect_read(in, address, sizeof(to->head), &to->head);
-	const struct segment *head = &to->head;
 
-	if (!error && (head->magic != SEGMENT_MAGIC || head->slabs > SLABS_MAX ||
-		       head->stride % 8 || head->slab_shift > SEGMENT_SHIFT))
+	if (!error && to->head.magic != SEGMENT_MAGIC)
 		error = -EFAULT;
-	to->first = to->count = 0;
+	to->unit = 0;
+	to->before = 0;
+	return error;
+}
+
+/* The next entry of the table that differs from the one before; 0: there is none. The caller moves
+ * on to the unit behind it. */
+static int next_entry(const struct inspection *in, uint64_t segment, struct descriptors *from,
+		      uint64_t *ret_entry)
+{
+	int error = 0;
+
+	*ret_entry = 0;
+	for (; from->unit < SEGMENT_UNITS; from->unit++) {
+		unsigned i = from->unit % ENTRIES_MAX;
+
+		if (!i)
+			error = inspect_read(in,
+					     segment - SEGMENT_HEAD_OFFSET + SEGMENT_TABLE_OFFSET +
+						     from->unit * sizeof(uint64_t),
+					     sizeof(from->entry), from->entry);
+		if (error)
+			return error;
+		if (from->entry[i] != from->before) {
+			*ret_entry = from->entry[i];
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static void step(struct descriptors *from, uint64_t entry)
+{
+	from->before = entry;
+	from->unit++;
+}
+
+/* Find descriptors at equal distances, which can be read in one call. */
+static int find_descriptors(const struct inspection *in, uint64_t segment, struct descriptors *to)
+{
+	uint64_t entry;
+	int error = next_entry(in, segment, to, &entry);
+
+	to->first = entry;
+	to->stride = sizeof(struct slab);
+	for (to->count = 0; !error && entry && to->count < DESCRIPTORS_MAX; to->count++) {
+		if (to->count == 1 && entry > to->first)
+			to->stride = entry - to->first;
+		if (entry != to->first + to->count * to->stride)
+			return 0;
+		step(to, entry);
+		error = next_entry(in, segment, to, &entry);
+	}
 	return error;
 }
 
 /* Read the next descriptors of the segment. */
-static int read_descriptors(const struct inspection *in, struct descriptors *to)
+static int read_descriptors(const struct inspection *in, uint64_t segment, struct descriptors *to)
 {
-	const struct segment *head = &to->head;
-	unsigned first = to->first + to->count, left = head->slabs - first;
-	uint64_t address = (uintptr_t)head->first + (uint64_t)first * head->stride;
-	int error;
+	int error = find_descriptors(in, segment, to);
 
-	to->first = first;
-	to->count = left < DESCRIPTORS_MAX ? left : DESCRIPTORS_MAX;
-	error = inspect_read_pieces(in, address, sizeof(struct slab), head->stride, to->count,
-				    to->slab);
-	if (!error && head->side && to->count)
-		error = inspect_read_pieces(in, (uintptr_t)to->slab[0].debug,
-					    sizeof(struct slab_debug), head->side, to->count,
-					    to->debug);
+	if (!error)
+		error = inspect_read_pieces(in, to->first, sizeof(struct slab), to->stride,
+					    to->count, to->slab);
+	for (unsigned i = 0; i < to->count && !error; i++) {
+		const struct slab *slab = &to->slab[i];
+
+		if (slab->shift > SEGMENT_SHIFT)
+			error = -EFAULT;
+		else if ((uintptr_t)slab->cpu.user & SLAB_TAG_DEBUG && slab->debug)
+			error = inspect_read(in, (uintptr_t)slab->debug, sizeof(struct slab_debug),
+					     &to->debug[i]);
+	}
 	return error;
-}
-
-/* May the segment have slabs of the loaded caches? If one cache is loaded, its geometry tells. */
-static bool is_of_interest(const struct inspection *in, const struct segment *head)
-{
-	return in->count != 1 || head->side || head->geometry == in->caches[0].copy->geometry;
 }
 
 typedef void see_slab(struct inspection *in, struct inspect_cache *cache,
@@ -160,14 +209,12 @@ int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
 
 		if (error)
 			return error;
-		in->metadata_bytes += from.head.head_bytes;
-		while (is_of_interest(in, &from.head) &&
-		       from.first + from.count < from.head.slabs) {
-			error = read_descriptors(in, &from);
+		do {
+			error = read_descriptors(in, address, &from);
 			if (error)
 				return error;
 			see_each(in, &from, fn, arg);
-		}
+		} while (from.count);
 	}
 	return 0;
 }

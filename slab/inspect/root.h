@@ -60,6 +60,8 @@ extern struct slab_root slab_root;
 		sizeof(void *),                                                                    \
 		SLAB_EVENT_COUNT,                                                                  \
 		SEGMENT_SHIFT,                                                                     \
+		SEGMENT_UNIT_SHIFT,                                                                \
+		SEGMENT_TABLE_OFFSET,                                                              \
 		CPU_AREA_SHIFT,                                                                    \
 		SLAB_MAX_NAME,                                                                     \
 		SLAB_STATS_MAX_ALIASES,                                                            \
@@ -82,20 +84,16 @@ extern struct slab_root slab_root;
 		FIELD(struct slab, objects),                                                       \
 		FIELD(struct slab, initialized),                                                   \
 		FIELD(struct slab, node),                                                          \
+		FIELD(struct slab, side),                                                          \
+		FIELD(struct slab, shift),                                                         \
 		FIELD(struct slab, listed),                                                        \
 		sizeof(struct segment),                                                            \
 		FIELD(struct segment, magic),                                                      \
 		FIELD(struct segment, next),                                                       \
-		FIELD(struct segment, geometry),                                                   \
-		FIELD(struct segment, slabs),                                                      \
-		FIELD(struct segment, stride),                                                     \
-		FIELD(struct segment, first),                                                      \
-		FIELD(struct segment, slab_shift),                                                 \
-		FIELD(struct segment, side),                                                       \
-		FIELD(struct segment, head_bytes),                                                 \
 		sizeof(struct pages),                                                              \
 		FIELD(struct pages, segments),                                                     \
 		FIELD(struct pages, segment_count),                                                \
+		FIELD(struct pages, metadata_bytes),                                               \
 		FIELD(struct pages, free_slab_bytes),                                              \
 		FIELD(struct pages, account.limit),                                                \
 		FIELD(struct pages, account.used),                                                 \

@@ -156,7 +156,7 @@ int inspect_count(struct inspection *in)
 	in->slab_bytes = 0;
 	in->populated_bytes = 0;
 	in->slot_bytes = cpu_area_bytes(in->slot_areas, in->cpus);
-	in->metadata_bytes = in->slot_bytes;
+	in->metadata_bytes = in->slot_bytes + in->pages.metadata_bytes;
 	error = inspect_each_slab(in, count_slab, NULL);
 	for (size_t i = 0; i < in->count && !error; i++)
 		error = count_slots(in, &in->caches[i]);

@@ -60,6 +60,7 @@
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/shrink.h"
+#include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/topology.h"
@@ -120,13 +121,20 @@ static size_t used_bytes(const struct slab *slab)
 bool decay_would_waste(const struct slab *slab)
 {
 	char *huge = (char *)((uintptr_t)slab->cpu.base & ~(HUGE_PAGE - 1));
-	size_t used = 0;
+	size_t used = 0, bytes;
 
 	/* The first pages of a segment are inaccessible, so no huge page contains them. */
-	if (huge < segment_of(slab)->base)
+	if (huge == segment_start(huge))
 		return false;
-	for (char *at = huge; at < huge + HUGE_PAGE; at += slab_bytes(slab))
-		used += used_bytes(slab_of(at));
+	for (char *at = huge; at < huge + HUGE_PAGE; at += bytes) {
+		const struct slab *other = slab_of(at);
+
+		bytes = (size_t)1 << SEGMENT_UNIT_SHIFT;
+		if (other != &slab_none) {
+			bytes = slab_bytes(other);
+			used += used_bytes(other);
+		}
+	}
 	return !decay_breaks_up(used, HUGE_PAGE);
 }
 

@@ -56,6 +56,7 @@
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/shrink.h"
+#include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
 #include "registry/registry.h"

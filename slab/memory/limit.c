@@ -17,6 +17,7 @@
 #include "debug/guard.h"
 #include "memory/shrink.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"

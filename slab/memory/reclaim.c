@@ -9,6 +9,7 @@
 #include "core/callback.h"
 #include "core/slab.h"
 #include "pages/account.h"
+#include "pages/free_slabs.h"
 #include "registry/registry.h"
 
 #include <pthread.h>

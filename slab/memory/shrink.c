@@ -14,6 +14,7 @@
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
+#include "pages/free_slabs.h"
 #include "pages/topology.h"
 
 static bool is_unused(struct slab *slab, void *arg)

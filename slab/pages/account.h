@@ -36,6 +36,7 @@ struct account {
 struct pages {
 	struct segment *segments; /* newest first */
 	uint64_t segment_count;
+	uint64_t metadata_bytes;  /* heads of segments, descriptors with stacks and links */
 	uint64_t free_slab_bytes; /* populated bytes of free slabs */
 	uint64_t large_bytes;     /* bytes of pages or mappings of large allocations */
 	struct account account;   /* of slabs and large allocations */

@@ -74,12 +74,25 @@ size_t os_page_size(void)
 	return known;
 }
 
-static void *map(size_t bytes)
+static void *map(void *hint, size_t bytes)
 {
-	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	void *start = mmap(hint, bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return start == MAP_FAILED ? NULL : start;
+}
+
+/* Map at the hint, or, if that is not aligned, at an aligned address below. NULL: both failed. */
+static char *map_aligned(void *hint, size_t bytes, size_t align)
+{
+	char *start = map(hint, bytes);
+
+	if (!start || ((uintptr_t)start & (align - 1)) == 0)
+		return start;
+	munmap(start, bytes);
+	if (hint)
+		return NULL;
+	return map_aligned((void *)((uintptr_t)start & ~(align - 1)), bytes, align);
 }
 
 void *os_map(size_t bytes, size_t align)
@@ -92,14 +105,13 @@ void *os_map(size_t bytes, size_t align)
 	}
 	bytes = os_pages(bytes);
 
-	/* The kernel maps segments one below the other, so this is aligned in most cases. */
-	char *start = map(bytes);
+	/* The kernel maps one below the other. So in most cases this is aligned, or the aligned
+	 * address below it is free. */
+	char *start = map_aligned(NULL, bytes, align);
 
-	if (start && ((uintptr_t)start & (align - 1)) == 0)
-		return start;
 	if (start)
-		munmap(start, bytes);
-	start = map(bytes + align);
+		return start;
+	start = map(NULL, bytes + align);
 	if (!start) {
 		errno = ENOMEM;
 		return NULL;

@@ -20,15 +20,14 @@
 
 /* The guard in front of the head has this size, whatever the page size. */
 #define SEGMENT_HEAD_OFFSET 65536
-#define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 256)
+#define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 512)
+#define SEGMENT_HEAD_END (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 
-/* The first descriptor lies on the page of head and table. So a small process touches no other
- * page of descriptors. */
-#define SEGMENT_FIRST_OFFSET (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
 #define SLAB_SHIFT_MIN 16
-#define SLAB_SHIFT_MAX 19
+#define SLAB_SHIFT_MAX 19 /* of caches */
+#define LARGE_SHIFT_MAX 21 /* of large allocations (large.c) */
 
 struct geometry;
 struct slab_debug;
@@ -67,6 +66,9 @@ struct slab {
 		uint64_t validated_seq; /* number of the last validation that checked the slab */
 		uint64_t destroyer; /* the thread that destroys its objects (release.c) */
 	};
+	struct geometry *geometry; /* NULL: a large allocation with a mapping of its own */
+	uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
+	uint8_t shift; /* the slab has 1 << shift bytes */
 	uint8_t node;
 	uint8_t listed; /* on the node's partial list: under node->lock */
 	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
@@ -82,22 +84,17 @@ static_assert(offsetof(struct slab, links) == CPU_CACHELINE, "the first line is 
 /* The smallest page size. All page sizes are multiples of it. */
 #define UNBACKED_BYTES ((size_t)4096)
 
-/* The head of a segment. It lies between guard pages, with descriptors, stacks and links. */
+/* The head of a segment. It lies between guard pages, with the table. */
 struct segment {
 	uint64_t magic;
 	struct segment *next; /* list of all segments, newest first; none is removed */
-	struct geometry *geometry;
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
-	uint32_t slabs; /* number of initialized descriptors */
-	uint32_t room; /* the most descriptors */
-	uint32_t stride; /* bytes from descriptor to descriptor */
-	char *first; /* the first descriptor */
-	char *base; /* the first slab's objects */
-	uint32_t node;
-	uint32_t slab_shift;
-	uint64_t side; /* bytes of each slab's struct slab_debug; 0: no debug slabs */
-	uint64_t head_bytes; /* of the head and of initialized descriptors with their areas */
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
+	char *base; /* large allocations: the first byte */
+	struct segment *next_room, *prev_room; /* the node's list of segments with free units */
+	uint32_t node;
+	uint32_t free_units; /* number of bits set in `free` */
+	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has; they hold no memory */
 };
 
 static inline char *segment_start(const void *ptr)
@@ -125,9 +122,10 @@ static inline struct slab **segment_table(const struct segment *segment)
 	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
 }
 
-static inline struct slab *segment_slab(const struct segment *segment, unsigned i)
+/* The slab that has a unit of a segment, or slab_none. */
+static inline struct slab *segment_slab(const struct segment *segment, unsigned unit)
 {
-	return (struct slab *)(segment->first + (size_t)i * segment->stride);
+	return __atomic_load_n(&segment_table(segment)[unit], __ATOMIC_ACQUIRE);
 }
 
 extern struct slab slab_none;
@@ -141,7 +139,7 @@ static inline size_t slab_size(const struct slab *slab)
 
 static inline size_t slab_bytes(const struct slab *slab)
 {
-	return (size_t)1 << segment_of(slab)->slab_shift;
+	return (size_t)1 << slab->shift;
 }
 
 /* The number of bytes of a slab that hold memory. */
@@ -164,13 +162,23 @@ static inline void slab_set_idle_since(struct slab *slab, uint32_t epoch)
 	__atomic_store_n(&slab->idle_since, epoch, __ATOMIC_RELAXED);
 }
 
-/* --- the page layer (segment.c) ---------------------------------------------------------- */
+/* --- address space (segment.c) ----------------------------------------------------------- */
 
-/* Find or create the geometry of slabs with 1 << slab_shift bytes and room for `objects`. */
-struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
-/* The geometry of debug slabs, each of which has `side` bytes for its struct slab_debug. */
-struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
-bool geometry_is_debug(const struct geometry *geometry);
+/* The lock of the page layer: segments, descriptors, free slabs. */
+void segment_lock(void);
+void segment_unlock(void);
+/* Under the lock: take 1 << shift bytes that no slab has, aligned to their size; they hold no
+ * memory. NULL: no segment of the node has such a range; then segment_map() makes one. */
+char *segment_take_range(unsigned shift, unsigned node);
+bool segment_has_range(unsigned shift, unsigned node);
+void segment_put_range(char *start, unsigned shift);
+/* Under the lock: let the table lead from the addresses of a slab to its descriptor, or to
+ * another one. */
+void segment_lead_to(const struct slab *slab, struct slab *descriptor);
+/* Map a segment, without the lock, unless the node has got such a range meanwhile. false and
+ * ENOMEM. */
+bool segment_map(unsigned shift, unsigned node);
+
 /* One bit for each SEGMENT_SIZE bytes of the address space: does a segment start there? */
 #define SEGMENT_KNOWN_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 6))
 extern uint64_t segment_known_map[SEGMENT_KNOWN_WORDS] __attribute__((visibility("hidden")));
@@ -187,22 +195,6 @@ static inline bool segment_known(const void *ptr)
 
 /* Record that a segment was mapped or unmapped at this address. */
 void segment_set_known(const char *start, bool is_known);
-/* Take a slab of `node`, isolated. NULL and ENOMEM. slab->cpu.user is not set. */
-struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
-/* Free a slab. It keeps its memory for the next segment_take_slab(), except with
- * SLAB_DECAY_MS=0. */
-void segment_free_slab(struct slab *slab);
-/* Return the memory of all free slabs to the OS. Returns the number of slabs that had memory, and
- * stores the bytes unless ret_bytes is NULL. */
-unsigned segment_trim(size_t *ret_bytes);
-/* segment_trim() for slabs that are ripe in this epoch (idle.h) and for which may_discard() returns
- * true; it runs with no lock held. Returns the number of bytes. */
-size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
-/* With SLAB_DECAY_MS=0, return the memory of an isolated slab that the caller is about to free.
- * segment_free_slab() would do it too, but perhaps under a lock. */
-void segment_discard_at_once(struct slab *slab);
-/* In the child of a fork: list free slabs whose memory threads of the parent were returning. */
-void segment_after_fork_child(void);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
 /* Map a segment for one large allocation. Its base is aligned to `align`. */
@@ -214,9 +206,5 @@ void segment_unmap_large(struct slab *slab);
 bool segment_resize_large(struct slab *slab, size_t bytes);
 /* Add to (or subtract from) the bytes of large allocations. */
 void segment_count_large(long bytes);
-/* Populate the slab's memory up to `bytes` in one batch of page faults. */
-void slab_populate(struct slab *slab, size_t bytes);
-void segment_lock(void);
-void segment_unlock(void);
 
 #endif /* SLAB_PAGES_SEGMENT_H */

@@ -11,9 +11,12 @@
 #include "pages/os.h"
 #include "pages/segment.h"
 
+/* Where the only descriptor lies. */
+#define DESCRIPTOR_OFFSET ((SEGMENT_HEAD_END + CPU_CACHELINE - 1) & ~(size_t)(CPU_CACHELINE - 1))
+
 static size_t large_offset(size_t align)
 {
-	return round_up(SEGMENT_HEAD_OFFSET + os_page_size(), align ? align : 1);
+	return round_up(os_pages(DESCRIPTOR_OFFSET + sizeof(struct slab)), align ? align : 1);
 }
 
 static size_t large_mapped(size_t bytes, size_t align)
@@ -36,14 +39,11 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 static struct slab *format_large(char *start, size_t bytes, size_t align)
 {
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
-	struct slab *slab = (struct slab *)(start + SEGMENT_FIRST_OFFSET);
+	struct slab *slab = (struct slab *)(start + DESCRIPTOR_OFFSET);
 
 	*segment = (struct segment){
 		.magic = SEGMENT_MAGIC,
 		.mapped = large_mapped(bytes, align),
-		.slabs = 1,
-		.room = 1,
-		.first = (char *)slab,
 		.base = start + large_offset(align),
 	};
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)

@@ -60,8 +60,8 @@ public:
 		mprotect(start + SEGMENT_HEAD_OFFSET, 2 * page, PROT_READ | PROT_WRITE);
 		base_ = start + SEGMENT_SIZE - lone_slab_size;
 		mprotect(base_, lone_slab_size, PROT_READ | PROT_WRITE);
-		slab_ = reinterpret_cast<struct slab *>(start + SEGMENT_FIRST_OFFSET);
-		segment_of(slab_)->slab_shift = SLAB_SHIFT_MIN;
+		slab_ = reinterpret_cast<struct slab *>(start + SEGMENT_HEAD_END);
+		slab_->shift = SLAB_SHIFT_MIN;
 		make_cache();
 		make_slab();
 	}

@@ -84,8 +84,8 @@ TEST_F(TwoNodesTest, SlabsAreOfTheNodeOfTheCpuThatAllocates)
 		EXPECT_EQ(stats.node_slabs[n], 1u);
 		EXPECT_EQ(stats.node_objects[n], 1u);
 	}
-	EXPECT_EQ(segment_of(held_[0])->node, here());
-	EXPECT_EQ(segment_of(held_[1])->node, there());
+	EXPECT_EQ(slab_of(held_[0])->node, here());
+	EXPECT_EQ(slab_of(held_[1])->node, there());
 }
 
 TEST_F(TwoNodesTest, AllocNodeTakesFromThatNode)

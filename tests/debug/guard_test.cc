@@ -30,6 +30,7 @@ extern "C" {
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "debug/guard.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
 }
 

@@ -278,18 +278,18 @@ TEST(InspectTest, TheLongestListOfCpusIsWhole)
 	expect_has(all.text, "\"cpus\":\"" + expected + "1023\"");
 }
 
-TEST(InspectTest, ASegmentWithoutSlabsIsNoReasonToReadNothing)
+/* A damaged table leads to something that is no descriptor. */
+TEST(InspectTest, ADescriptorOfAnImpossibleSizeIsRefused)
 {
 	test_cache cache(64);
 	const objects held(cache, 10);
 	const answered all = inspect("stats", [](char *bytes, std::size_t size) {
-		if (size == sizeof(struct segment))
-			reinterpret_cast<struct segment *>(bytes)->slabs = 0;
+		if (size == sizeof(struct slab))
+			reinterpret_cast<struct slab *>(bytes)->shift = SEGMENT_SHIFT + 1;
 		return true;
 	});
 
-	EXPECT_EQ(all.result, 0) << all.text;
-	expect_has(from_member(all.text, "\"name\":\"" + cache.name() + "\""), number("slabs", 0));
+	EXPECT_EQ(all.result, -EFAULT) << all.text;
 }
 
 /* --- layouts ---------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ extern "C" {
 #include "cpu_slab.h"
 #include "memory/decay.h"
 #include "pages/os.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "registry/init.h"
 }
@@ -50,38 +51,49 @@ std::size_t resident_bytes(const struct slab *slab)
 
 /* What a segment costs */
 
-/* Pages of heads that hold memory. */
-std::size_t pages_of_heads()
+/* The whole of a segment's table is on the page of its head, or on few behind it. */
+TEST_F(SegmentTest, AFurtherGeometryNeedsNoSegment)
 {
-	std::size_t n = 0;
+	take(16, 64);
+	const std::uint64_t before = process_stats().segments;
 
-	for (struct segment *s = segment_first(); s; s = s->next)
-		n += resident_pages(
-			s, static_cast<std::size_t>(s->base - page - reinterpret_cast<char *>(s)));
-	return n;
+	for (unsigned objects = 64; objects <= 4096; objects += 64)
+		take(16, objects);
+	EXPECT_LE(process_stats().segments, before + 1);
 }
 
-/* 8-byte objects: the descriptors and stacks of a whole segment take megabytes. */
+/* 8-byte objects: the descriptors and stacks of a whole block take 64 KiB. */
 TEST_F(SegmentTest, DescriptorsOfSlabsThatAreNotNeededHoldNoMemory)
 {
 	EXPECT_EQ(run_in_child([] {
-			  const std::size_t before = pages_of_heads();
+			  const std::uint64_t before = process_stats().metadata_bytes;
+			  const struct slab *slab = segment_take_slab(geometry_get(16, 8000), 0);
 
-			  if (!segment_take_slab(geometry_get(16, 8000), 0))
+			  if (!slab)
 				  return 1;
-			  return pages_of_heads() == before + 1 ? 0 : 2;
+			  if (process_stats().metadata_bytes - before > 2 * 17000)
+				  return 2;
+			  /* Only the page of the descriptor, and neither stack nor links. */
+			  const char *start = reinterpret_cast<const char *>(slab);
+
+			  return resident_pages(const_cast<char *>(start), 65536) == 1 ? 0 : 3;
 		  }),
 		  "");
 }
 
-TEST_F(SegmentTest, AddressesOfASlabThatIsNotNeededYetLeadNowhere)
+TEST_F(SegmentTest, AddressesOfUnitsWithoutASlabLeadNowhere)
 {
-	const struct segment *segment = segment_of(take(17, 4567));
+	const struct slab *slab = take(17, 4567);
+	const struct segment *segment = segment_of(slab->cpu.base);
+	unsigned free_units = 0;
 
-	ASSERT_LT(segment->slabs, segment->room);
-	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17) - 1), taken_.back());
-	EXPECT_EQ(slab_of(segment->base + (segment->slabs << 17)), &slab_none);
-	EXPECT_EQ(slab_of(segment_start(segment) + SEGMENT_SIZE - 1), &slab_none);
+	for (unsigned unit = 0; unit < SEGMENT_UNITS; unit++)
+		if (segment->free[unit / 64] >> unit % 64 & 1) {
+			EXPECT_EQ(segment_slab(segment, unit), &slab_none);
+			free_units++;
+		}
+	EXPECT_EQ(free_units, segment->free_units);
+	EXPECT_EQ(slab_of(slab->cpu.base), slab);
 }
 
 /* 0 under sanitizers, which map memory of their own meanwhile. */
@@ -116,20 +128,36 @@ TEST_F(SegmentTest, ASegmentOfSixteenMebibytesIsFourMappings)
 TEST_F(SegmentTest, ASegmentWhoseGuardsCannotBeMadeIsNone)
 {
 	for (unsigned call : {1u, 2u}) {
-		struct geometry *geometry = geometry_get(18, 64 * call);
-		const std::uint64_t before = process_stats().segments;
+		const std::uint64_t before = fill_segments(21);
 		const std::size_t mapped = mappings();
 
 		os_protect_fails = call;
 		errno = 0;
-		EXPECT_EQ(segment_take_slab(geometry, 0), nullptr);
+		EXPECT_EQ(segment_take_slab(geometry_get(21, 1), 0), nullptr);
 		EXPECT_EQ(errno, ENOMEM);
 		EXPECT_EQ(os_protect_fails, 0u);
 		EXPECT_EQ(process_stats().segments, before);
 		EXPECT_LE(mappings(), mapped);
-		EXPECT_NE(take(geometry), nullptr);
+		EXPECT_NE(take(21, 1), nullptr);
 		EXPECT_EQ(process_stats().segments, before + 1);
 	}
+}
+
+TEST_F(SegmentTest, DescriptorsWhoseGuardCannotBeMadeAreNone)
+{
+	EXPECT_EQ(run_in_child([] {
+			  /* An arena has room for three of them. */
+			  struct geometry *geometry = geometry_get_debug(16, 64, 1 << 20);
+			  unsigned n = 0;
+
+			  os_protect_fails = 1;
+			  while (n < 4 && segment_take_slab(geometry, 0))
+				  n++;
+			  if (n == 4 || errno != ENOMEM)
+				  return 1;
+			  return segment_take_slab(geometry, 0) ? 0 : 2;
+		  }),
+		  "");
 }
 
 TEST_F(SegmentTest, ALargeMappingWhoseGuardCannotBeMadeIsNone)
@@ -148,9 +176,9 @@ TEST_F(SegmentTest, ALargeMappingWhoseGuardCannotBeMadeIsNone)
 /* Each maps a segment; one is enough. */
 TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 {
-	struct geometry *geometry = geometry_get(16, 3333);
-	const std::uint64_t before = process_stats().segments;
-	std::vector<struct slab *> slabs(8);
+	struct geometry *geometry = geometry_get(21, 1);
+	const std::uint64_t before = fill_segments(21);
+	std::vector<struct slab *> slabs(7);
 	std::vector<std::thread> threads;
 	std::atomic<unsigned> ready{0};
 
@@ -172,8 +200,10 @@ TEST_F(SegmentTest, ThreadsThatNeedASegmentAtOnceGetOne)
 
 /* Geometries */
 
-TEST_F(SegmentTest, LayoutsWithRoomForAsManyShareAGeometry)
+TEST_F(SegmentTest, LayoutsWithRoomForSimilarNumbersShareAGeometry)
 {
+	EXPECT_EQ(geometry_get(16, 600), geometry_get(16, 640));
+	EXPECT_NE(geometry_get(16, 640), geometry_get(16, 641));
 	EXPECT_EQ(geometry_get(16, 1), geometry_get(16, 64));
 	EXPECT_NE(geometry_get(16, 64), geometry_get(16, 65));
 	EXPECT_NE(geometry_get(16, 64), geometry_get(17, 64));
@@ -196,23 +226,35 @@ TEST_F(SegmentTest, EverySizeFindsAGeometry)
 TEST_F(SegmentTest, WhenThereAreTooManyGeometriesMemoryIsShort)
 {
 	EXPECT_EQ(run_in_child([] {
-			  for (unsigned objects = 1; objects < 65536; objects += 64)
-				  if (!geometry_get(19, objects))
+			  for (std::size_t side = 4096; side < 4096 * 1000; side += 4096)
+				  if (!geometry_get_debug(16, 64, side))
 					  return errno == ENOMEM ? 0 : 2;
 			  return 1;
 		  }),
 		  "");
 }
 
+/* No arena has room for it. */
+TEST_F(SegmentTest, RecordsThatFitInNoArenaAreShortOfMemory)
+{
+	errno = 0;
+	EXPECT_EQ(segment_take_slab(geometry_get_debug(19, 65535, std::size_t{8} << 20), 0),
+		  nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+}
+
 /* Slabs and their memory */
 
 TEST_F(SegmentTest, NoSlabIsHandedOutTwice)
 {
-	std::set<struct slab *> all;
-	const struct segment *segment = segment_of(take(16, 600));
+	std::set<char *> bases;
 
-	for (unsigned i = 0; i < 2 * segment->room; i++)
-		EXPECT_TRUE(all.insert(take(16, 600)).second);
+	for (unsigned i = 0; i < 3 * SEGMENT_UNITS; i++) {
+		const struct slab *slab = take(16, i % 3 ? 600 : 64);
+
+		EXPECT_TRUE(bases.insert(slab->cpu.base).second);
+	}
+	EXPECT_EQ(std::set<struct slab *>(taken_.begin(), taken_.end()).size(), taken_.size());
 }
 
 TEST_F(SegmentTest, SegmentsAreListedNewestFirst)
@@ -223,7 +265,7 @@ TEST_F(SegmentTest, SegmentsAreListedNewestFirst)
 	do
 		take(18, 777);
 	while (process_stats().segments == before);
-	EXPECT_EQ(segment_first(), segment_of(taken_.back()));
+	EXPECT_EQ(segment_first(), segment_of(taken_.back()->cpu.base));
 	for (struct segment *s = segment_first(); s; s = s->next)
 		listed++;
 	EXPECT_EQ(process_stats().segments, listed);
@@ -239,6 +281,63 @@ TEST_F(SegmentTest, TheSlabFreedLastIsTakenFirst)
 	give_back();
 	EXPECT_EQ(slab->cpu.user, nullptr);
 	EXPECT_EQ(take(17, 300), slab);
+}
+
+/* Memory that a cache has freed serves every other one at once. */
+TEST_F(SegmentTest, TheSlabFreedLastServesAnotherGeometry)
+{
+	struct slab *slab = take(16, 300);
+	char *base = slab->cpu.base;
+
+	slab_populate(slab, slab_bytes(slab));
+	base[5] = 5;
+	give_back();
+	const struct slab *other = take(16, 700);
+
+	EXPECT_EQ(other->cpu.base, base);
+	EXPECT_NE(other, slab);
+	EXPECT_EQ(other->populated, slab_bytes(other));
+	EXPECT_EQ(base[5], 5);
+	EXPECT_EQ(slab_of(base), other);
+	EXPECT_EQ(slab_of(base + slab_bytes(other) - 1), other);
+}
+
+TEST_F(SegmentTest, UnitsOfSlabsWithoutMemoryServeEverySize)
+{
+	std::set<char *> bases;
+
+	segment_trim(nullptr);
+	for (unsigned i = 0; i < 8 * 32; i++) {
+		struct slab *slab = take(16, 300);
+
+		slab_populate(slab, page);
+		bases.insert(slab->cpu.base);
+	}
+	const std::uint64_t before = process_stats().segments;
+
+	while (!taken_.empty())
+		give_back();
+	segment_trim(nullptr);
+	for (char *base : bases)
+		EXPECT_EQ(slab_of(base), &slab_none);
+	for (unsigned i = 0; i < 7; i++)
+		take(21, 1);
+	EXPECT_EQ(process_stats().segments, before);
+}
+
+/* Of 256 slabs the descriptors, stacks and links. */
+TEST_F(SegmentTest, DescriptorsOfFreeSlabsReturnTheirMemory)
+{
+	segment_trim(nullptr);
+	const std::uint64_t before = process_stats().metadata_bytes;
+
+	for (unsigned i = 0; i < 256; i++)
+		slab_populate(take(16, 4096), page);
+	EXPECT_GE(process_stats().metadata_bytes, before + 256 * 16384);
+	while (!taken_.empty())
+		give_back();
+	segment_trim(nullptr);
+	EXPECT_LE(process_stats().metadata_bytes, before + 65536);
 }
 
 TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
@@ -310,8 +409,7 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 
 		EXPECT_EQ(address(segment) % SEGMENT_SIZE, std::size_t{SEGMENT_HEAD_OFFSET});
 		EXPECT_EQ(segment->magic, SEGMENT_MAGIC);
-		EXPECT_EQ(segment->geometry, nullptr);
-		EXPECT_EQ(segment->slabs, 1u);
+		EXPECT_EQ(slab->geometry, nullptr);
 		EXPECT_EQ(address(slab->cpu.base) % align, 0u);
 		EXPECT_EQ(slab_of(slab->cpu.base), slab);
 		EXPECT_EQ(slab->cpu.user, nullptr);
@@ -361,7 +459,7 @@ TEST_F(SegmentTest, LargeAllocationsThatFitAreSlabs)
 	struct slab *slab = slab_of(first);
 
 	ASSERT_NE(first, nullptr);
-	EXPECT_NE(segment_of(slab)->geometry, nullptr);
+	EXPECT_NE(slab->geometry, nullptr);
 	EXPECT_EQ(slab->large, 100000u);
 	EXPECT_GE(slab->populated, 100000u);
 	EXPECT_EQ(large_usable(slab), os_pages(100000));

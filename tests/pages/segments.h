@@ -8,10 +8,12 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/objects.h"
 #include "../support/process.h"
 
 extern "C" {
 #include "pages/os.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "registry/init.h"
 }
@@ -55,6 +57,16 @@ protected:
 	{
 		segment_free_slab(taken_.back());
 		taken_.pop_back();
+	}
+
+	/* Take slabs until the next one of this size needs a segment. Returns the number of
+	 * segments. */
+	std::uint64_t fill_segments(unsigned slab_shift)
+	{
+		segment_trim(nullptr);
+		while (segment_has_range(slab_shift, 0))
+			take(slab_shift, 1);
+		return process_stats().segments;
 	}
 
 	std::vector<struct slab *> taken_;

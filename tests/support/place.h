@@ -30,13 +30,14 @@ namespace slab_test
 class place
 {
 public:
-	explicit place(void *obj) : object(static_cast<char *>(obj)), slab(slab_of(obj))
+	explicit place(void *obj)
+		: object(static_cast<char *>(obj)), slab(slab_of(obj)), base(slab->cpu.base),
+		  bytes(slab_bytes(slab))
 	{
 		size = slab_size(slab);
-		index = static_cast<unsigned>(static_cast<std::size_t>(object - slab->cpu.base) /
-					      size);
+		index = static_cast<unsigned>(static_cast<std::size_t>(object - base) / size);
 		debug = slab->debug;
-		start = slab->cpu.base + index * size;
+		start = base + index * size;
 		end = start + size;
 		EXPECT_TRUE(!debug || object == debug_object_at(slab, index));
 	}
@@ -54,12 +55,12 @@ public:
 	/* The first byte behind the slab's last object, and the slab's end. */
 	char *rest() const
 	{
-		return slab->cpu.base + slab->objects * size;
+		return base + slab->objects * size;
 	}
 
 	char *slab_end() const
 	{
-		return slab->cpu.base + slab_bytes(slab);
+		return base + bytes;
 	}
 
 	/* A report about this object, as it is every time: addresses are distances
@@ -79,6 +80,8 @@ public:
 
 	char *object;
 	struct slab *slab;
+	char *base; /* the slab, which may be freed meanwhile */
+	std::size_t bytes;
 	struct slab_debug *debug;
 	std::size_t size;
 	unsigned index;
@@ -129,7 +132,7 @@ private:
 
 	std::string name(unsigned long long address) const
 	{
-		const auto base = reinterpret_cast<std::uintptr_t>(slab->cpu.base);
+		const auto first = reinterpret_cast<std::uintptr_t>(base);
 		const long distance =
 			static_cast<long>(address - reinterpret_cast<std::uintptr_t>(object));
 
@@ -137,7 +140,7 @@ private:
 			return "NULL";
 		if (address == reinterpret_cast<std::uintptr_t>(slab))
 			return "SLAB";
-		if (address < base || address >= base + slab_bytes(slab))
+		if (address < first || address >= first + bytes)
 			return "elsewhere";
 		if (!distance)
 			return "OBJ";

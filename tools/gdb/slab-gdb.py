@@ -18,8 +18,9 @@ import gdb
 SEGMENT_SHIFT = 24
 SEGMENT_SIZE = 1 << SEGMENT_SHIFT
 SEGMENT_HEAD_OFFSET = 65536
-SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 256
+SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 512
 SEGMENT_UNIT_SHIFT = 16
+SEGMENT_UNITS = 1 << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT)
 SLAB_STACK = 218
 CPU_AREA_SHIFT = 17
 CPU_NONE = 0x80000000
@@ -85,9 +86,12 @@ def segments():
 
 
 def slabs(segment):
-    first, stride = int(segment["first"]), int(segment["stride"])
-    for i in range(int(segment["slabs"])):
-        yield pointer_to("struct slab", first + i * stride)
+    table, before = int(segment) - SEGMENT_HEAD_OFFSET + SEGMENT_TABLE_OFFSET, 0
+    for unit in range(SEGMENT_UNITS):
+        entry = read64(table + 8 * unit)
+        if entry != before:
+            yield pointer_to("struct slab", entry)
+        before = entry
 
 
 def is_known(address):
@@ -100,7 +104,7 @@ def is_known(address):
 
 def slab_at(address):
     table = (address & ~(SEGMENT_SIZE - 1)) + SEGMENT_TABLE_OFFSET
-    entry = read64(table + 8 * (address >> SEGMENT_UNIT_SHIFT & 0xFF))
+    entry = read64(table + 8 * (address >> SEGMENT_UNIT_SHIFT & SEGMENT_UNITS - 1))
     return pointer_to("struct slab", entry)
 
 
