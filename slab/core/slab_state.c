@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/round.h"
 #include "config/options.h"
 #include "core/callback.h"
 #include "core/node.h"
@@ -28,6 +29,7 @@
 #include "pages/account.h"
 #include "pages/free_slabs.h"
 #include "pages/idle.h"
+#include "pages/os.h"
 #include "pages/topology.h"
 
 /* Initialize objects in pieces. A small cache then touches little memory, and a growing one takes
@@ -73,9 +75,21 @@ unsigned slab_collect(struct slab *slab)
 	return REMOTE_COUNT(remote);
 }
 
+/* How much of a slab is initialized at once: as much as was before, so a cache with one object
+ * populates one page. */
+static size_t initialize_step(size_t initialized)
+{
+	size_t step = os_page_size();
+
+	while (step < initialized && step < INITIALIZE_BYTES)
+		step *= 2;
+	return step;
+}
+
 static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8, bytes = (slab->initialized + 1) * size;
+	const size_t step = initialize_step(slab->initialized * size);
 	unsigned slabs = __atomic_load_n(&cache->node[slab->node].nr_slabs, __ATOMIC_RELAXED);
 	unsigned target;
 
@@ -84,7 +98,7 @@ static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 	if (bytes < slab->populated)
 		bytes = slab->populated;
 	else
-		bytes = (bytes + INITIALIZE_BYTES) & ~(size_t)(INITIALIZE_BYTES - 1);
+		bytes = round_up(bytes, step);
 	target = (unsigned)(bytes / size);
 	return target < slab->objects ? target : slab->objects;
 }

@@ -40,7 +40,7 @@ struct geometry {
 };
 
 static struct geometry geometries[GEOMETRIES_MAX];
-static unsigned geometry_count;
+static SLAB_EARLY unsigned geometry_count;
 /* Free slabs that hold memory, by size and node. */
 static struct slab_queue free_slabs[SHIFTS][SLAB_STATS_MAX_NODES];
 static struct slab_queue returning; /* free slabs whose memory a thread is returning */

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "pages/metadata.h"
+#include "base/compiler.h"
 #include "base/round.h"
 #include "base/signals.h"
 #include "pages/account.h"
@@ -67,8 +68,9 @@ struct metadata_class {
 };
 
 static struct metadata_class classes[CLASSES_MAX];
-static unsigned class_count;
-static struct arena *arenas[SLAB_STATS_MAX_NODES]; /* newest first; only the newest has room */
+static SLAB_EARLY unsigned class_count;
+static SLAB_EARLY struct arena
+	*arenas[SLAB_STATS_MAX_NODES]; /* newest first; only the newest has room */
 
 /* --- classes -------------------------------------------------------------------------- */
 
@@ -392,9 +394,10 @@ void metadata_decay(uint32_t epoch, bool all)
 	}
 }
 
+/* libslab may not have started, so the number of nodes may be unknown. */
 void metadata_after_fork_child(void)
 {
-	for (unsigned node = 0; node < topology_nodes(); node++)
+	for (unsigned node = 0; node < SLAB_STATS_MAX_NODES; node++)
 		for (struct arena *arena = arenas[node]; arena; arena = arena->next)
 			for (unsigned i = 0; i < BLOCKS; i++)
 				if (arena->block[i].returning)

@@ -26,6 +26,7 @@
 #include <slab/stats.h>
 
 #include "pages/segment.h"
+#include "base/compiler.h"
 #include "base/round.h"
 #include "pages/account.h"
 #include "pages/os.h"
@@ -34,8 +35,8 @@
 /* So many segments are searched for a range. What more of them have is too scattered. */
 #define SEARCH_MAX 16u
 
-static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct segment *with_room[SLAB_STATS_MAX_NODES];
+static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static SLAB_EARLY struct segment *with_room[SLAB_STATS_MAX_NODES];
 
 /* The slab of addresses without a slab: it has no owner and no cache. */
 struct slab slab_none = {

@@ -176,7 +176,7 @@ def held_by_node(cache, address):
         size = gdb.lookup_type("struct cache_node").sizeof
         node = pointer_to("struct cache_node", first + n * size)
         for i in range(min(int(node["magazines"]), MAGAZINES_MAX)):
-            magazine = node["magazine"][i]
+            magazine = node["rest"]["magazine"][i]
             if contains(magazine["obj"], int(magazine["count"]), address):
                 return f"free: in a magazine of node {n}"
     return None
