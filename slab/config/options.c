@@ -49,6 +49,13 @@ static const struct word zero_words[] = {
 	{NULL, 0},
 };
 
+static const struct word huge_words[] = {
+	{"auto", SLAB_HUGE_AUTO},
+	{"always", SLAB_HUGE_ALWAYS},
+	{"never", SLAB_HUGE_NEVER},
+	{NULL, 0},
+};
+
 static bool parse_word(const struct word *words, const char *value, unsigned *field)
 {
 	for (; words->text; words++) {
@@ -119,6 +126,11 @@ static bool parse_zero(struct slab_options *options, const char *value)
 	options->zero_alloc = (when & ZERO_ALLOC) != 0;
 	options->zero_free = (when & ZERO_FREE) != 0;
 	return true;
+}
+
+static bool parse_huge(struct slab_options *options, const char *value)
+{
+	return parse_word(huge_words, value, &options->huge);
 }
 
 static bool parse_text(char *field, size_t size, const char *value)
@@ -240,6 +252,10 @@ static const struct {
 	{{"SLAB_ZERO", "off, alloc, free, both", "off",
 	  "zero objects when they are allocated, freed or both, in all caches without constructor"},
 	 parse_zero,
+	 FORM_TEXT},
+	{{"SLAB_HUGE", "auto, always, never", "auto",
+	  "populate fresh memory in huge pages; auto: from 64 MiB of slabs on, if that is fast"},
+	 parse_huge,
 	 FORM_TEXT},
 	{{"SLAB_DECAY_MS", "a number of milliseconds from 0 to 86400000, never", "10000",
 	  "return memory to the OS when it was unused for this time; 0: free slabs at once"},

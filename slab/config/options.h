@@ -37,6 +37,8 @@ struct slab_fail {
 	char names[SLAB_FAIL_NAMES]; /* comma-separated list of patterns; empty: no names */
 };
 
+enum slab_huge { SLAB_HUGE_AUTO, SLAB_HUGE_ALWAYS, SLAB_HUGE_NEVER };
+
 struct slab_options {
 	unsigned engine; /* enum slab_engine_choice */
 	unsigned merge;
@@ -47,6 +49,7 @@ struct slab_options {
 	unsigned harden;     /* every cache behaves as with SLAB_HARDEN_FREE */
 	unsigned zero_alloc; /* zero objects without constructor when they are allocated */
 	unsigned zero_free;  /* zero objects without constructor when they are freed */
+	unsigned huge;       /* enum slab_huge */
 	long decay_ms;       /* return memory unused for this time; 0: at once, -1: never */
 	unsigned tools;      /* report objects to valgrind and AddressSanitizer */
 	unsigned symbols;    /* pass reports through slab-symbolize (report/filter.c) */

@@ -61,43 +61,22 @@
 #include "core/slab.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
+#include "pages/huge.h"
 #include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 #include "registry/init.h"
 #include "registry/registry.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
-#define HUGE_PAGE ((size_t)2 << 20)
 
 static uint32_t passing; /* atomic: a pass is running */
 static bool huge_pages;  /* atomic: the system always used huge pages when the last pass began */
 
 /* --- huge pages ---------------------------------------------------------------------- */
-
-/* Only "always" matters: libslab never requests huge pages itself. */
-static bool huge_pages_are_always_on(void)
-{
-	char text[64] = "";
-	int fd;
-
-	if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
-		return false;
-	fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	return strstr(text, "[always]") != NULL;
-}
 
 bool decay_breaks_up(size_t used, size_t bytes)
 {
@@ -417,7 +396,7 @@ static void pass(void)
 	struct slab_cache *cache = NULL;
 	uint32_t now = decay_begin_pass();
 
-	__atomic_store_n(&huge_pages, huge_pages_are_always_on(), __ATOMIC_RELAXED);
+	__atomic_store_n(&huge_pages, huge_is_system_always(), __ATOMIC_RELAXED);
 	while ((cache = registry_next_pinned(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now, decay_may_discard);

@@ -24,6 +24,7 @@
 #include "base/signals.h"
 #include "config/fail.h"
 #include "pages/account.h"
+#include "pages/huge.h"
 #include "pages/idle.h"
 #include "pages/metadata.h"
 #include "pages/os.h"
@@ -82,114 +83,12 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
 	return geometry_get_debug(slab_shift, objects, 0);
 }
 
-/* --- taking --------------------------------------------------------------------------- */
+/* --- lists -------------------------------------------------------------------------- */
 
 static struct slab_queue *list_of(unsigned shift, unsigned node)
 {
 	return &free_slabs[shift - SLAB_SHIFT_MIN][node];
 }
-
-/* What is missing to take a slab of a geometry? */
-enum missing { MISSING_NOTHING, MISSING_METADATA, MISSING_RANGE };
-
-/* With the lock. */
-static enum missing missing(const struct geometry *geometry, unsigned node)
-{
-	const struct slab *first = list_of(geometry->slab_shift, node)->first;
-
-	if (first && first->geometry == geometry)
-		return MISSING_NOTHING;
-	if (!metadata_has(geometry->metadata, node))
-		return MISSING_METADATA;
-	if (!first && !segment_has_range(geometry->slab_shift, node))
-		return MISSING_RANGE;
-	return MISSING_NOTHING;
-}
-
-/* With the lock: give a range of units, or the memory of another geometry's free slab, a
- * descriptor. */
-static struct slab *describe(struct geometry *geometry, unsigned node, struct slab *other)
-{
-	struct slab *slab = metadata_take(geometry->metadata, node);
-
-	slab->geometry = geometry;
-	slab->shift = (uint8_t)geometry->slab_shift;
-	if (other) {
-		slab->cpu.base = other->cpu.base;
-		slab->populated = other->populated;
-	} else {
-		slab->cpu.base = segment_take_range(geometry->slab_shift, node);
-	}
-	segment_lead_to(slab, slab);
-	if (other)
-		metadata_put(other, decay_epoch() + 1);
-	return slab;
-}
-
-/* With the lock, if nothing is missing: take a slab, one with memory if possible. */
-static struct slab *take(struct geometry *geometry, unsigned node)
-{
-	struct slab_queue *list = list_of(geometry->slab_shift, node);
-	struct slab *slab = list->first;
-
-	if (slab) {
-		queue_remove(list, slab);
-		slab_pages.free_slab_bytes -= slab_held(slab);
-	}
-	if (!slab || slab->geometry != geometry)
-		slab = describe(geometry, node, slab);
-	slab_set_idle_since(slab, 0);
-	slab_set_unbacked(slab, 0, 0);
-	return slab;
-}
-
-/* Map what is missing. false and ENOMEM. */
-static SLAB_SLOWPATH bool map(enum missing what, struct geometry *geometry, unsigned node)
-{
-	if (what == MISSING_METADATA)
-		return metadata_map(geometry->metadata, node);
-	return segment_map(geometry->slab_shift, node);
-}
-
-struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
-{
-	struct slab *slab = NULL;
-	bool mapped = false;
-
-	while (!slab) {
-		enum missing what;
-
-		segment_lock();
-		what = missing(geometry, node);
-		/* os_map() injects failures, too. */
-		if (what == MISSING_NOTHING && !mapped && fail_pages()) {
-			segment_unlock();
-			errno = ENOMEM;
-			return NULL;
-		}
-		if (what == MISSING_NOTHING)
-			slab = take(geometry, node);
-		segment_unlock();
-		if (!slab && !map(what, geometry, node))
-			return NULL;
-		mapped = true;
-	}
-	return slab;
-}
-
-void slab_populate(struct slab *slab, size_t bytes)
-{
-	size_t end = os_pages(bytes);
-
-	if (end > slab_bytes(slab))
-		end = slab_bytes(slab);
-	if (end <= slab->populated)
-		return;
-	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
-	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
-}
-
-/* --- freeing -------------------------------------------------------------------------- */
 
 /* With the lock: free the units and the descriptor of a slab that holds no memory. */
 static void dissolve(struct slab *slab)
@@ -216,6 +115,184 @@ static void list_free(struct slab *slab)
 		queue_add_head(list, slab);
 	}
 }
+
+/* --- taking --------------------------------------------------------------------------- */
+
+/* What is missing to take a slab of a geometry? */
+enum missing { MISSING_NOTHING, MISSING_METADATA, MISSING_RANGE, MISSING_HUGE };
+
+/* A request for a slab. */
+struct request {
+	struct geometry *geometry;
+	unsigned node;
+	bool huge; /* fresh memory is to be a huge page */
+};
+
+/* With the lock. */
+static enum missing missing(const struct request *request)
+{
+	const struct geometry *geometry = request->geometry;
+	const struct slab *first = list_of(geometry->slab_shift, request->node)->first;
+
+	if (first && first->geometry == geometry)
+		return MISSING_NOTHING;
+	if (!metadata_has(geometry->metadata, request->node))
+		return MISSING_METADATA;
+	if (first)
+		return MISSING_NOTHING;
+	if (request->huge)
+		return MISSING_HUGE;
+	return segment_has_range(geometry->slab_shift, request->node) ? MISSING_NOTHING
+								      : MISSING_RANGE;
+}
+
+/* With the lock, while there is a descriptor: make a slab of a range of units, of which the first
+ * `populated` bytes hold memory. */
+static struct slab *describe(const struct geometry *geometry, unsigned node, char *base,
+			     uint32_t populated)
+{
+	struct slab *slab = metadata_take(geometry->metadata, node);
+
+	slab->geometry = geometry;
+	slab->shift = (uint8_t)geometry->slab_shift;
+	slab->cpu.base = base;
+	slab->populated = populated;
+	segment_lead_to(slab, slab);
+	return slab;
+}
+
+/* With the lock: replace the descriptor of a free slab by one of another geometry. */
+static struct slab *describe_again(const struct geometry *geometry, struct slab *other)
+{
+	struct slab *slab = describe(geometry, other->node, other->cpu.base, other->populated);
+
+	metadata_put(other, decay_epoch() + 1);
+	return slab;
+}
+
+/* With the lock, if nothing is missing: take a slab, one with memory if possible. */
+static struct slab *take(const struct request *request)
+{
+	const struct geometry *geometry = request->geometry;
+	struct slab_queue *list = list_of(geometry->slab_shift, request->node);
+	struct slab *slab = list->first;
+
+	if (slab) {
+		queue_remove(list, slab);
+		slab_pages.free_slab_bytes -= slab_held(slab);
+		if (slab->geometry != geometry)
+			slab = describe_again(geometry, slab);
+	} else {
+		slab = describe(geometry, request->node,
+				segment_take_range(geometry->slab_shift, request->node), 0);
+	}
+	slab_set_idle_since(slab, 0);
+	slab_set_unbacked(slab, 0, 0);
+	return slab;
+}
+
+/* Make the last piece of a range a free slab. The range is populated. */
+static void cut_off(const struct request *request, char *piece)
+{
+	const unsigned shift = request->geometry->slab_shift;
+	const uint32_t bytes = UINT32_C(1) << shift;
+	bool done;
+
+	do {
+		segment_lock();
+		done = metadata_has(request->geometry->metadata, request->node);
+		if (done)
+			list_free(describe(request->geometry, request->node, piece, bytes));
+		segment_unlock();
+	} while (!done && metadata_map(request->geometry->metadata, request->node));
+	if (done)
+		return;
+	os_discard(piece, bytes);
+	segment_lock();
+	segment_put_range(piece, shift);
+	segment_unlock();
+}
+
+/* Populate a huge page and cut it into free slabs, the lowest of which is taken first. A fork
+ * meanwhile may leave the child a huge page that is never used. */
+static SLAB_SLOWPATH void make_huge(const struct request *request)
+{
+	const size_t bytes = (size_t)1 << request->geometry->slab_shift;
+	char *start;
+	bool done;
+
+	segment_lock();
+	start = segment_take_range(HUGE_SHIFT, request->node);
+	segment_unlock();
+	if (!start) {
+		if (!segment_map(HUGE_SHIFT, request->node))
+			huge_stop();
+		return;
+	}
+	done = huge_populate(start);
+	for (size_t at = HUGE_PAGE; done && at > 0; at -= bytes)
+		cut_off(request, start + at - bytes);
+	if (!done) {
+		segment_lock();
+		segment_put_range(start, HUGE_SHIFT);
+		segment_unlock();
+	}
+}
+
+/* Map or populate what is missing. false and ENOMEM. */
+static SLAB_SLOWPATH bool provide(enum missing what, const struct request *request)
+{
+	if (what == MISSING_METADATA)
+		return metadata_map(request->geometry->metadata, request->node);
+	if (what == MISSING_HUGE) {
+		make_huge(request);
+		return true;
+	}
+	return segment_map(request->geometry->slab_shift, request->node);
+}
+
+struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
+{
+	struct request request = {.geometry = geometry, .node = node};
+	struct slab *slab = NULL;
+	bool provided = false;
+
+	while (!slab) {
+		enum missing what;
+
+		/* The first call reads a file, so no lock is held. */
+		request.huge = geometry->slab_shift <= SLAB_SHIFT_MAX && huge_is_wanted();
+		segment_lock();
+		what = missing(&request);
+		/* os_map() injects failures, too. */
+		if (what == MISSING_NOTHING && !provided && fail_pages()) {
+			segment_unlock();
+			errno = ENOMEM;
+			return NULL;
+		}
+		if (what == MISSING_NOTHING)
+			slab = take(&request);
+		segment_unlock();
+		if (!slab && !provide(what, &request))
+			return NULL;
+		provided = true;
+	}
+	return slab;
+}
+
+void slab_populate(struct slab *slab, size_t bytes)
+{
+	size_t end = os_pages(bytes);
+
+	if (end > slab_bytes(slab))
+		end = slab_bytes(slab);
+	if (end <= slab->populated)
+		return;
+	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
+	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
+}
+
+/* --- freeing -------------------------------------------------------------------------- */
 
 /* Return the memory of an isolated free slab; returns the number of bytes. */
 static size_t discard(struct slab *slab)

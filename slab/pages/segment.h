@@ -66,7 +66,7 @@ struct slab {
 		uint64_t validated_seq; /* number of the last validation that checked the slab */
 		uint64_t destroyer; /* the thread that destroys its objects (release.c) */
 	};
-	struct geometry *geometry; /* NULL: a large allocation with a mapping of its own */
+	const struct geometry *geometry; /* NULL: a large allocation with a mapping of its own */
 	uint32_t side; /* bytes that `debug` has room for; 0: no debug slab */
 	uint8_t shift; /* the slab has 1 << shift bytes */
 	uint8_t node;

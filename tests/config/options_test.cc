@@ -100,6 +100,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_SAMPLE", "entry:100"},
 						   {"SLAB_RANDOM", "on"},
 						   {"SLAB_ZERO", "both"},
+						   {"SLAB_HUGE", "never"},
 						   {"SLAB_DECAY_MS", "500"},
 						   {"SLAB_TOOLS", "off"},
 						   {"SLAB_SYMBOLS", "on"},
@@ -115,6 +116,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.random, 1U);
 	EXPECT_EQ(options.zero_alloc, 1U);
 	EXPECT_EQ(options.zero_free, 1U);
+	EXPECT_EQ(options.huge, static_cast<unsigned>(SLAB_HUGE_NEVER));
 	EXPECT_EQ(options.decay_ms, 500);
 	EXPECT_EQ(options.tools, 0U);
 	EXPECT_EQ(options.symbols, 1U);
@@ -136,7 +138,7 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
 	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",
-	      "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
+	      "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 

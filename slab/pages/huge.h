@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Huge pages (SLAB_HUGE). */
+#ifndef SLAB_PAGES_HUGE_H
+#define SLAB_PAGES_HUGE_H
+
+#include <stdbool.h>
+
+#define HUGE_SHIFT 21
+#define HUGE_PAGE (UINT64_C(1) << HUGE_SHIFT)
+/* With SLAB_HUGE=auto, heaps with fewer bytes of slabs use small pages. */
+#define HUGE_LEAST (UINT64_C(64) << 20)
+/* SLAB_HUGE=auto stops if a huge page takes longer: then small pages are faster. */
+#define HUGE_SLOW_US 2000u
+
+/* Does the system use huge pages always, without being asked? */
+bool huge_is_system_always(void);
+/* Is fresh memory to be populated as a huge page? */
+bool huge_is_wanted(void);
+/* Populate a huge page that holds no memory yet. false: it still holds none. */
+bool huge_populate(char *start);
+/* Use small pages from now on. */
+void huge_stop(void);
+
+#ifdef SLAB_TESTING
+/* What the system's setting says to this process; NULL: what the file says. */
+extern const char *huge_system_setting;
+/* Microseconds that each huge page seems to take; 0: its own time. */
+extern unsigned huge_seems_to_take;
+/* As if nothing had been asked or tried yet. */
+void huge_forget(void);
+#endif
+
+#endif /* SLAB_PAGES_HUGE_H */

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SLAB_HUGE: when fresh memory is populated as huge pages, and that nothing of one is lost. What the
+ * system's setting is, and how long a huge page takes, is pretended.
+ */
+#include <cerrno>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "../support/objects.h"
+#include "../support/process.h"
+#include "segments.h"
+
+extern "C" {
+#include "config/fail.h"
+#include "config/options.h"
+#include "core/slab.h"
+#include "pages/huge.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr unsigned shift = 16;
+
+class HugeTest : public SegmentTest
+{
+protected:
+	HugeTest()
+		: options_(const_cast<struct slab_options *>(slab_options())), was_(options_->huge)
+	{
+		setting("[madvise]");
+		options_->huge = SLAB_HUGE_ALWAYS;
+		segment_trim(nullptr);
+	}
+
+	~HugeTest() override
+	{
+		options_->huge = was_;
+		huge_seems_to_take = 0;
+		setting(nullptr);
+	}
+
+	static void setting(const char *text)
+	{
+		huge_system_setting = text;
+		huge_forget();
+	}
+
+	/* Is there a huge page to be had? The kernel may be too old, or have none. */
+	bool takes_one()
+	{
+		const std::uint64_t before = process_stats().cached_bytes;
+
+		take(shift, 300);
+		return process_stats().cached_bytes > before;
+	}
+
+	struct slab_options *options_;
+	unsigned was_;
+};
+
+TEST_F(HugeTest, TheSystemsSettingDecides)
+{
+	EXPECT_TRUE(huge_is_wanted());
+	for (const char *text : {"[never]", "[always]", ""}) {
+		setting(text);
+		EXPECT_FALSE(huge_is_wanted()) << text;
+	}
+	setting("[always]");
+	EXPECT_TRUE(huge_is_system_always());
+}
+
+TEST_F(HugeTest, NeverIsNever)
+{
+	options_->huge = SLAB_HUGE_NEVER;
+	EXPECT_FALSE(huge_is_wanted());
+	EXPECT_FALSE(takes_one());
+}
+
+TEST_F(HugeTest, AutoLeavesSmallHeapsAlone)
+{
+	options_->huge = SLAB_HUGE_AUTO;
+	EXPECT_FALSE(huge_is_wanted());
+	slab_pages.account.used += HUGE_LEAST;
+	EXPECT_TRUE(huge_is_wanted());
+	slab_pages.account.used -= HUGE_LEAST;
+	EXPECT_FALSE(huge_is_wanted());
+}
+
+TEST_F(HugeTest, OneIsCutIntoFreeSlabs)
+{
+	if (!takes_one())
+		GTEST_SKIP() << "no huge page";
+	const std::uint64_t cached = process_stats().cached_bytes;
+	const std::uint64_t pieces = HUGE_PAGE >> shift;
+	std::set<char *> bases{taken_.back()->cpu.base};
+
+	EXPECT_EQ(cached, HUGE_PAGE - (1u << shift));
+	EXPECT_EQ(reinterpret_cast<std::uintptr_t>(*bases.begin()) % HUGE_PAGE, 0u)
+		<< "the lowest is taken first";
+	for (std::uint64_t i = 1; i < pieces; i++) {
+		const struct slab *slab = take(shift, i % 2 ? 300 : 700);
+
+		EXPECT_EQ(slab->populated, slab_bytes(slab));
+		bases.insert(slab->cpu.base);
+	}
+	EXPECT_EQ(bases.size(), pieces);
+	EXPECT_EQ(*bases.rbegin() - *bases.begin(), static_cast<long>(HUGE_PAGE - (1u << shift)));
+	EXPECT_EQ(process_stats().cached_bytes, 0u);
+}
+
+TEST_F(HugeTest, ItsFreeSlabsReturnTheirMemory)
+{
+	if (!takes_one())
+		GTEST_SKIP() << "no huge page";
+	char *base = taken_.back()->cpu.base;
+
+	segment_trim(nullptr);
+	EXPECT_EQ(process_stats().cached_bytes, 0u);
+	EXPECT_EQ(resident_pages(base + (1u << shift), HUGE_PAGE - (1u << shift)), 0u);
+	EXPECT_NE(resident_pages(base, 1u << shift), 0u);
+}
+
+TEST_F(HugeTest, AutoStopsAtTheFirstSlowOne)
+{
+	options_->huge = SLAB_HUGE_AUTO;
+	slab_pages.account.used += HUGE_LEAST;
+	huge_seems_to_take = HUGE_SLOW_US;
+	const bool took = takes_one();
+
+	EXPECT_FALSE(huge_is_wanted());
+	slab_pages.account.used -= HUGE_LEAST;
+	if (!took)
+		GTEST_SKIP() << "no huge page";
+}
+
+TEST_F(HugeTest, AlwaysDoesNotMindSlowOnes)
+{
+	huge_seems_to_take = HUGE_SLOW_US;
+	if (!takes_one())
+		GTEST_SKIP() << "no huge page";
+	EXPECT_TRUE(huge_is_wanted());
+}
+
+/* Without address space for a huge page there may be some for a slab. */
+TEST_F(HugeTest, WithoutASegmentSmallPagesServe)
+{
+	options_->huge = SLAB_HUGE_NEVER;
+	fill_segments(HUGE_SHIFT);
+	options_->huge = SLAB_HUGE_ALWAYS;
+	os_protect_fails = 1;
+	const struct slab *slab = take(shift, 300);
+
+	ASSERT_NE(slab, nullptr);
+	EXPECT_EQ(slab->populated, 0u);
+	EXPECT_FALSE(huge_is_wanted());
+}
+
+TEST_F(HugeTest, LargeAllocationsAreNotCut)
+{
+	EXPECT_EQ(take(HUGE_SHIFT, 1)->populated, 0u);
+}
+
+TEST_F(HugeTest, ErrnoStays)
+{
+	errno = 77;
+	takes_one();
+	EXPECT_EQ(errno, 77);
+}
+
+} /* namespace */
