@@ -288,7 +288,9 @@ void slab_populate(struct slab *slab, size_t bytes)
 		end = slab_bytes(slab);
 	if (end <= slab->populated)
 		return;
-	os_populate(slab->cpu.base + slab->populated, end - slab->populated);
+	/* A single page takes its page fault when it is first written to: a call costs more. */
+	if (end - slab->populated > os_page_size())
+		os_populate(slab->cpu.base + slab->populated, end - slab->populated);
 	__atomic_store_n(&slab->populated, (uint32_t)end, __ATOMIC_RELAXED);
 }
 

@@ -16,7 +16,8 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
 /* Free a slab. It keeps its memory for the next segment_take_slab(), except with
  * SLAB_DECAY_MS=0. */
 void segment_free_slab(struct slab *slab);
-/* Populate the slab's memory up to `bytes` in one batch of page faults. */
+/* Populate the slab's memory up to `bytes` in one batch of page faults. From now on this memory
+ * counts as populated, also a single page, which is left to its first write. */
 void slab_populate(struct slab *slab, size_t bytes);
 
 /* Return the memory of all free slabs to the OS. Returns the number of slabs that had memory, and

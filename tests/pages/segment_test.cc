@@ -352,6 +352,8 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 	EXPECT_EQ(resident_bytes(slab), 0u);
 	slab_populate(slab, 1);
 	EXPECT_EQ(slab->populated, page);
+	EXPECT_EQ(resident_bytes(slab), 0u) << "a single page is left to its first write";
+	slab->cpu.base[0] = 1;
 	slab_populate(slab, 3 * page - 5);
 	EXPECT_EQ(slab->populated, 3 * page);
 	slab_populate(slab, page);
