@@ -5,6 +5,7 @@
  */
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <set>
 #include <string>
@@ -353,7 +354,7 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 	slab_populate(slab, 1);
 	EXPECT_EQ(slab->populated, page);
 	EXPECT_EQ(resident_bytes(slab), 0u) << "a single page is left to its first write";
-	slab->cpu.base[0] = 1;
+	std::memset(slab->cpu.base, 1, page);
 	slab_populate(slab, 3 * page - 5);
 	EXPECT_EQ(slab->populated, 3 * page);
 	slab_populate(slab, page);
