@@ -372,7 +372,7 @@ TEST_F(SegmentTest, FreeSlabsKeepTheirMemoryUntilTrimmed)
 	const std::uint64_t cached = process_stats().cached_bytes;
 
 	slab_populate(slab, slab_bytes(slab));
-	slab->cpu.base[100] = 1;
+	std::memset(slab->cpu.base, 1, slab_bytes(slab));
 	EXPECT_EQ(process_stats().cached_bytes, cached);
 	give_back();
 	EXPECT_EQ(process_stats().cached_bytes, cached + slab_bytes(slab));
