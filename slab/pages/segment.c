@@ -32,11 +32,12 @@
 #include "pages/os.h"
 #include "pages/topology.h"
 
-/* So many segments are searched for a range. What more of them have is too scattered. */
-#define SEARCH_MAX 16u
+/* Free ranges have 1, 2, 4 … units, at most as many as the largest slab. */
+#define ORDERS (LARGE_SHIFT_MAX - SEGMENT_UNIT_SHIFT + 1)
 
 static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
-static SLAB_EARLY struct segment *with_room[SLAB_STATS_MAX_NODES];
+/* Segments with free units, by the order of their largest free range. */
+static SLAB_EARLY struct segment *with_room[SLAB_STATS_MAX_NODES][ORDERS];
 
 /* The slab of addresses without a slab: it has no owner and no cache. */
 struct slab slab_none = {
@@ -84,12 +85,27 @@ static void set_free(struct segment *segment, unsigned first, unsigned n, bool i
 	for (unsigned word = first / 64; word * 64 < first + n; word++)
 		segment->free[word] =
 			is_free ? segment->free[word] | bits : segment->free[word] & ~bits;
-	segment->free_units += is_free ? n : -n;
+}
+
+/* The number of orders of which these units have a free range. */
+static unsigned orders_in(uint64_t free)
+{
+	/* a bit for each place at which a range of the next order may start */
+	static const uint64_t starts[ORDERS] = {
+		UINT64_C(0x5555555555555555), UINT64_C(0x1111111111111111),
+		UINT64_C(0x0101010101010101), UINT64_C(0x0001000100010001),
+		UINT64_C(0x0000000100000001), 0,
+	};
+	unsigned order = 0;
+
+	for (; free; order++)
+		free &= free >> (1u << order) & starts[order];
+	return order;
 }
 
 static void add_room(struct segment *segment)
 {
-	struct segment **first = &with_room[segment->node];
+	struct segment **first = &with_room[segment->node][segment->orders - 1];
 
 	segment->prev_room = NULL;
 	segment->next_room = *first;
@@ -103,32 +119,48 @@ static void remove_room(struct segment *segment)
 	if (segment->prev_room)
 		segment->prev_room->next_room = segment->next_room;
 	else
-		with_room[segment->node] = segment->next_room;
+		with_room[segment->node][segment->orders - 1] = segment->next_room;
 	if (segment->next_room)
 		segment->next_room->prev_room = segment->prev_room;
 }
 
-/* The lowest aligned range of `n` free units; SEGMENT_UNITS: there is none. */
+/* Other units of the segment are free now: move it to the list of its largest free range. */
+static void list_room(struct segment *segment)
+{
+	unsigned orders = 0;
+
+	for (unsigned word = 0; word < SEGMENT_UNITS / 64; word++) {
+		unsigned in_word = orders_in(segment->free[word]);
+
+		orders = in_word > orders ? in_word : orders;
+	}
+	if (orders == segment->orders)
+		return;
+	if (segment->orders)
+		remove_room(segment);
+	segment->orders = orders;
+	if (orders)
+		add_room(segment);
+}
+
+/* The lowest aligned range of `n` free units; the segment has one. */
 static unsigned find_in(const struct segment *segment, unsigned n)
 {
 	unsigned first = 0;
 
-	while (first < SEGMENT_UNITS && !are_free(segment, first, n))
+	while (!are_free(segment, first, n))
 		first += n;
 	return first;
 }
 
-static struct segment *find(unsigned n, unsigned node, unsigned *ret_first)
+/* A segment with such a range. Larger ranges stay whole as long as possible. */
+static struct segment *find(unsigned shift, unsigned node)
 {
-	struct segment *segment = with_room[node];
+	struct segment *segment = NULL;
 
-	for (unsigned tries = SEARCH_MAX; segment && tries; tries--) {
-		*ret_first = segment->free_units < n ? SEGMENT_UNITS : find_in(segment, n);
-		if (*ret_first < SEGMENT_UNITS)
-			return segment;
-		segment = segment->next_room;
-	}
-	return NULL;
+	for (unsigned i = shift - SEGMENT_UNIT_SHIFT; i < ORDERS && !segment; i++)
+		segment = with_room[node][i];
+	return segment;
 }
 
 static unsigned units_of(unsigned shift)
@@ -138,21 +170,19 @@ static unsigned units_of(unsigned shift)
 
 bool segment_has_range(unsigned shift, unsigned node)
 {
-	unsigned first;
-
-	return find(units_of(shift), node, &first);
+	return find(shift, node);
 }
 
 char *segment_take_range(unsigned shift, unsigned node)
 {
+	struct segment *segment = find(shift, node);
 	unsigned first;
-	struct segment *segment = find(units_of(shift), node, &first);
 
 	if (!segment)
 		return NULL;
+	first = find_in(segment, units_of(shift));
 	set_free(segment, first, units_of(shift), false);
-	if (!segment->free_units)
-		remove_room(segment);
+	list_room(segment);
 	return segment_start(segment) + ((size_t)first << SEGMENT_UNIT_SHIFT);
 }
 
@@ -160,10 +190,9 @@ void segment_put_range(char *start, unsigned shift)
 {
 	struct segment *segment = segment_of(start);
 
-	if (!segment->free_units)
-		add_room(segment);
 	set_free(segment, (unsigned)((start - segment_start(start)) >> SEGMENT_UNIT_SHIFT),
 		 units_of(shift), true);
+	list_room(segment);
 }
 
 void segment_lead_to(const struct slab *slab, struct slab *descriptor)
@@ -230,7 +259,7 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	slab_pages.segment_count++;
 	slab_pages.metadata_bytes += SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET;
 	segment_set_known(segment_start(segment), true);
-	add_room(segment);
+	list_room(segment);
 	return NULL;
 }
 

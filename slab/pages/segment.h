@@ -91,9 +91,9 @@ struct segment {
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 	char *base; /* large allocations: the first byte */
-	struct segment *next_room, *prev_room; /* the node's list of segments with free units */
+	struct segment *next_room, *prev_room; /* a list of segments with free units */
 	uint32_t node;
-	uint32_t free_units; /* number of bits set in `free` */
+	uint32_t orders; /* the largest free range has 1 << (orders - 1) units; 0: none is free */
 	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has; they hold no memory */
 };
 
