@@ -97,10 +97,13 @@ struct guard_place guard_place_of(const struct slab *slab)
 
 /* --- memory -------------------------------------------------------------------- */
 
+/* Locked memory stays, and any part of the slab may hold some. */
 static void drop_memory(struct slab *slab)
 {
-	os_discard(slab->cpu.base, guard_slab_bytes());
-	__atomic_store_n(&slab->populated, 0, __ATOMIC_RELAXED);
+	bool done = os_discard(slab->cpu.base, guard_slab_bytes());
+
+	__atomic_store_n(&slab->populated, done ? 0 : (uint32_t)guard_slab_bytes(),
+			 __ATOMIC_RELAXED);
 }
 
 bool guard_slab_open(struct slab *slab, const struct guard_place *place)
