@@ -231,6 +231,18 @@ static unsigned take_lowest(struct block *block)
 	return i;
 }
 
+/* Threads may read a descriptor through stale pointers, so it is written in whole words. */
+static void clear(struct slab *slab)
+{
+	typedef uint64_t __attribute__((may_alias)) word;
+	word *at = (word *)slab;
+
+	for (size_t i = 0; i < sizeof(*slab) / sizeof(word); i++)
+		__atomic_store_n(&at[i], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->cpu.owner, CPU_NONE, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->remote, REMOTE_OWNED, __ATOMIC_RELAXED);
+}
+
 bool metadata_has(const struct metadata_class *class, unsigned node)
 {
 	return class->blocks[node].first || has_room(class, node);
@@ -251,13 +263,10 @@ struct slab *metadata_take(struct metadata_class *class, unsigned node)
 	start = block_start(block);
 	links = start + block->count * stride_of(class);
 	slab = (struct slab *)(start + i * stride_of(class));
-	*slab = (struct slab){
-		.cpu.owner = CPU_NONE,
-		.remote = REMOTE_OWNED,
-		.links = (uint16_t *)(links + i * links_of(class)),
-		.side = (uint32_t)class->side,
-		.node = (uint8_t)node,
-	};
+	clear(slab);
+	slab->links = (uint16_t *)(links + i * links_of(class));
+	slab->side = (uint32_t)class->side;
+	slab->node = (uint8_t)node;
 	if (class->side)
 		slab->debug = (struct slab_debug *)(links + block->count * links_of(class) +
 						    i * class->side);
