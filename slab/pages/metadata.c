@@ -342,19 +342,18 @@ static bool is_ripe(const struct walk *walk, const struct block *block)
 	       (walk->all || decay_is_ripe(block->idle_since, walk->epoch));
 }
 
-/* Under the lock: isolate the next ripe block of this arena, or of older ones. NULL: there is none. */
+/* Under the lock: isolate the next ripe block of this arena. NULL: it has none. */
 static struct block *take_ripe(struct walk *walk)
 {
-	for (; walk->arena; walk->arena = walk->arena->next, walk->i = 0)
-		while (walk->i < BLOCKS) {
-			struct block *block = &walk->arena->block[walk->i++];
+	while (walk->i < BLOCKS) {
+		struct block *block = &walk->arena->block[walk->i++];
 
-			if (!is_ripe(walk, block))
-				continue;
-			list_remove(block);
-			block->returning = true;
-			return block;
-		}
+		if (!is_ripe(walk, block))
+			continue;
+		list_remove(block);
+		block->returning = true;
+		return block;
+	}
 	return NULL;
 }
 
@@ -370,7 +369,7 @@ static void list_again(struct block *block, bool done)
 }
 
 /* Return the memory of the next block, with no lock held and with signals blocked, as free_slabs.c
- * does it. false: there is no further block. */
+ * does it. false: the arena has no further block. */
 static bool return_next(struct walk *walk)
 {
 	uint64_t mask = signals_block();
@@ -398,8 +397,10 @@ void metadata_decay(uint32_t epoch, bool all)
 		segment_lock();
 		walk.arena = arenas[node];
 		segment_unlock();
-		while (walk.arena && return_next(&walk))
-			;
+		/* Each arena by itself: the lock is held for a short time, however many there are. */
+		for (; walk.arena; walk.arena = walk.arena->next, walk.i = 0)
+			while (return_next(&walk))
+				;
 	}
 }
 
