@@ -5,9 +5,11 @@
  */
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -124,6 +126,7 @@ TEST_P(SegmentLayoutTest, AddressesOfTheHeadLeadNowhere)
 }
 
 using SegmentGuardDeathTest = SegmentTest;
+using SegmentRangeTest = SegmentTest;
 
 /* The unit behind the head, whichever slab has it. */
 TEST_F(SegmentGuardDeathTest, WritingBelowTheFirstUnitIsFatal)
@@ -158,6 +161,38 @@ TEST_F(SegmentGuardDeathTest, WritingInFrontOfDescriptorsIsFatal)
 
 	EXPECT_EXIT(start[SEGMENT_HEAD_OFFSET - 1] = 1, testing::KilledBySignal(SIGSEGV), "");
 	EXPECT_EXIT(start[0] = 1, testing::KilledBySignal(SIGSEGV), "");
+}
+
+/* One segment is free, and behind it many have single free units. */
+TEST_F(SegmentRangeTest, ScatteredFreeUnitsHideNoLargeRange)
+{
+	std::map<struct segment *, std::vector<struct slab *>> slabs_of;
+	std::vector<struct slab *> kept;
+	std::uint64_t segments;
+
+	fill_segments(16);
+	kept.swap(taken_);
+	segments = process_stats().segments;
+	while (process_stats().segments < segments + 40)
+		take(16, 300);
+	for (struct slab *slab : taken_)
+		slabs_of[segment_of(slab->cpu.base)].push_back(slab);
+	taken_.swap(kept);
+	segments = process_stats().segments;
+	bool is_first = true;
+
+	for (auto &[segment, slabs] : slabs_of) {
+		const std::size_t left = is_first ? 0 : slabs.size() - 1;
+
+		is_first = false;
+		for (std::size_t i = left; i < slabs.size(); i++)
+			segment_free_slab(slabs[i]);
+		slabs.resize(left);
+		taken_.insert(taken_.end(), slabs.begin(), slabs.end());
+	}
+	for (unsigned i = 0; i < 7; i++)
+		take(21, 1);
+	EXPECT_EQ(process_stats().segments, segments);
 }
 
 } /* namespace */
