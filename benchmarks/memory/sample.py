@@ -14,7 +14,6 @@ import time
 
 SAMPLE_S = 0.1
 KIB = 1024
-PAGE = 4096
 SLABINFO_LIMIT_S = 30
 
 
@@ -45,9 +44,10 @@ def slab_bytes(slabinfo, environment, pid):
         raise Failed(f"{slabinfo}: {error.strerror}") from None
     found = {"slabs": 0, "owned by CPUs": 0, "objects in use": 0}
     for cache in json.loads(ran.stdout)["caches"]:
-        slab_size = PAGE << cache["order"]
-        found["slabs"] += cache["slabs"] * slab_size
-        found["owned by CPUs"] += cache["cpu_slabs"] * slab_size
+        found["slabs"] += cache["slab_bytes"]
+        # Slabs of a cache differ in size; those of CPUs count with the mean.
+        if cache["slabs"]:
+            found["owned by CPUs"] += cache["slab_bytes"] * cache["cpu_slabs"] // cache["slabs"]
         found["objects in use"] += cache["objects"] * cache["object_size"]
     return found
 

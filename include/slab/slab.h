@@ -2,7 +2,7 @@
 /*
  * libslab: typed object caches for servers, with the design of Linux's SLUB.
  *
- * A cache allocates objects of one size from slabs, blocks of 64 to 512 KiB. Each CPU owns
+ * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. Each CPU owns
  * some slabs. A CPU allocates from its own slabs, and frees into them, by restartable
  * sequences (rseq(2)): without a lock and without an atomic instruction. libslab keeps no
  * free objects per thread. docs/design.md explains the design; docs/glossary.md defines the
@@ -155,7 +155,7 @@ struct slab_cache_args {
 	 */
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
-	 * Limit: the most bytes of slabs that the cache may have, at least one slab (64 KiB
+	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB
 	 * to 512 KiB, depending on the object size); 0: no limit. When an allocation needs a
 	 * slab beyond the limit, libslab takes back free slabs of other CPUs and nodes and
 	 * calls args.reclaim. If that is not enough, the allocation fails with ENOMEM. Slabs

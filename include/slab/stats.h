@@ -60,13 +60,15 @@ struct slab_stats {
 	size_t object_size;       /* requested size */
 	size_t slab_size;         /* bytes from one object to the next */
 	size_t align;
-	unsigned objects_per_slab;
-	unsigned order;           /* a slab has 4096 << order bytes */
+	unsigned objects_per_slab; /* in the next slab: see order */
+	unsigned order;           /* the next slab has 4096 << order bytes; a cache with few
+				     slabs takes smaller ones */
 	unsigned has_ctor;
 	unsigned merged;          /* other names that share this cache */
 	unsigned min_partial;     /* empty slabs kept per node */
 	unsigned cpu_partial;     /* slabs that one CPU's partial list may hold */
 	uint64_t slabs;           /* all slabs */
+	uint64_t slab_bytes;      /* of all slabs */
 	uint64_t cpu_slabs;       /* owned by a CPU: current or on its partial list */
 	uint64_t partial;         /* on a node's partial list */
 	uint64_t full;            /* no free object, on no list */

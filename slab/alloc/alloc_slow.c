@@ -28,7 +28,7 @@ static SLAB_SLOWPATH void *alloc_again(const struct alloc_request *request)
 	struct slab_cache *cache = request->cache;
 	struct retry retry = {
 		.cache = cache,
-		.bytes = (size_t)1 << cache->slab_shift,
+		.bytes = cache_least_bytes(cache),
 		.placement = {.node = request->node, .strict = request->strict},
 	};
 	void *obj = NULL;

@@ -60,7 +60,7 @@ bool reserve_create(struct slab_cache *cache, const void *caller)
 {
 	struct retry retry = {
 		.cache = cache,
-		.bytes = (size_t)1 << cache->slab_shift,
+		.bytes = cache_least_bytes(cache),
 		.placement = {.node = -1},
 	};
 	bool full;

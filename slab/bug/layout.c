@@ -15,6 +15,7 @@
 #include "base/round.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
+#include "pages/free_slabs.h"
 #include "report/track.h"
 
 #include <slab/debug.h>
@@ -43,9 +44,9 @@ static size_t object_align(const struct slab_cache *cache)
 static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t size)
 {
 	const size_t limit = __atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED);
-	unsigned shift = cache_choose_slab_shift(size);
+	unsigned shift = slab_choose_large_shift(size);
 
-	while (limit && shift > SLAB_SHIFT_MIN && (size_t)1 << shift > limit)
+	while (limit && shift > slab_least_shift() && (size_t)1 << shift > limit)
 		shift--;
 	return shift;
 }
@@ -85,7 +86,7 @@ uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t deb
 	struct debug_layout layout;
 
 	debug_layout(cache, debug_flags, &layout);
-	if (layout.slab_shift > cache->slab_shift)
+	if (layout.slab_shift > cache->large.shift)
 		debug_flags &= ~(uint64_t)(SLAB_RED_ZONE | SLAB_POISON);
 	return debug_flags;
 }

@@ -109,20 +109,38 @@ static unsigned choose_min_partial(size_t size)
 
 /* --- making a cache ------------------------------------------------------------------ */
 
+static struct slab_order order_of(size_t size, unsigned shift)
+{
+	const struct slab_order order = {
+		.shift = shift,
+		.objects = (unsigned)(((size_t)1 << shift) / size),
+	};
+
+	return order;
+}
+
+static bool get_geometries(struct slab_cache *cache)
+{
+	struct slab_order *small = &cache->small, *large = &cache->large;
+
+	small->geometry = geometry_get(small->shift, small->objects);
+	large->geometry = geometry_get(large->shift, large->objects);
+	return small->geometry && large->geometry;
+}
+
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
 	cache->size = size;
-	cache->slab_shift = cache_choose_slab_shift(size);
-	cache->objects = (unsigned)(((size_t)1 << cache->slab_shift) / size);
+	cache->small = order_of(size, slab_choose_small_shift(size));
+	cache->large = order_of(size, slab_choose_large_shift(size));
 	cache->min_partial = choose_min_partial(size);
-	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->slab_shift, 2, 16);
+	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->large.shift, 2, 16);
 	lifo_init(cache);
 }
 
 static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_struct *rcu)
 {
-	cache->geometry = geometry_get(cache->slab_shift, cache->objects);
-	cache->cpu_slots = cache->geometry && cpu_slots_none() ? slots_create() : NULL;
+	cache->cpu_slots = get_geometries(cache) && cpu_slots_none() ? slots_create() : NULL;
 	cache->cpu_lifos = cache->cpu_slots ? cpu_slots_lifos(cache->cpu_slots) : NULL;
 	cache->rcu_slots = cache->rcu_lifos = cpu_slots_none();
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
@@ -237,7 +255,7 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 		errno = EEXIST;
 		return NULL;
 	}
-	if (!limit_is_possible(args->limit, (size_t)1 << cache_choose_slab_shift(stride))) {
+	if (!limit_is_possible(args->limit, (size_t)1 << slab_choose_small_shift(stride))) {
 		*ret_reason = "args.limit is less than one slab";
 		errno = EINVAL;
 		return NULL;

@@ -62,7 +62,7 @@ static bool is_slab(const struct slab *slab)
 
 static unsigned shift_for(size_t size)
 {
-	unsigned shift = SLAB_SHIFT_MIN;
+	unsigned shift = slab_least_shift();
 
 	while (((size_t)1 << shift) < size)
 		shift++;

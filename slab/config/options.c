@@ -262,7 +262,7 @@ static const struct {
 	 parse_decay,
 	 FORM_NUMBER},
 	{{"SLAB_LIMIT",
-	  "0 for no limit, or a number of bytes from 65536, also in K, M, G, KiB, MiB or GiB", "0",
+	  "0 for no limit, or a number of bytes from 16384, also in K, M, G, KiB, MiB or GiB", "0",
 	  "most bytes of slabs and large allocations of the process"},
 	 parse_limit,
 	 FORM_BYTES},

@@ -98,7 +98,7 @@ unsigned long sample_options(const char *cache_name);
 
 /* The rule for all limits: 0 is no limit. Any other limit is at least one slab, because no
  * allocation can succeed below that. For the process that is the smallest slab. */
-#define LIMIT_LEAST_OF_PROCESS ((size_t)64 << 10)
+#define LIMIT_LEAST_OF_PROCESS ((size_t)16 << 10)
 static inline bool limit_is_possible(uint64_t bytes, size_t least)
 {
 	return !bytes || bytes >= least;

@@ -104,6 +104,16 @@ struct activity {
 	uint32_t last_epoch; /* epoch in which `trace` changed last */
 };
 
+/* A size of slabs. */
+struct slab_order {
+	struct geometry *geometry;
+	unsigned shift; /* a slab has 1 << shift bytes */
+	unsigned objects; /* per slab */
+};
+
+/* A cache takes small slabs while all of its slabs together have fewer bytes than this. */
+#define SMALL_SLABS_BYTES ((size_t)512 << 10)
+
 /* Slabs that the defragmenting thread has isolated (defrag.c). */
 struct defrag_state {
 	pthread_t thread;
@@ -135,9 +145,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	size_t align;
 	uint64_t flags; /* without debug flags */
 	uintptr_t tag; /* tag of cpu.user in slabs without debug flags: SLAB_TAG_ZERO, _HARDEN */
-	struct geometry *geometry;
-	unsigned slab_shift;
-	unsigned objects; /* per slab */
+	struct slab_order small, large; /* the same if no smaller slab suits the objects */
 	unsigned min_partial; /* atomic, as the next: changed by tuning */
 	unsigned cpu_partial;
 	unsigned lifo_least, lifo_most; /* atomic: bounds of lifo_max; only tests change them */
@@ -225,6 +233,21 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 static inline const void *cache_user(const struct slab_cache *cache)
 {
 	return (const char *)cache + cache->tag;
+}
+
+/* The order of the next slab without debug flags, unless a limit leaves room for a small one only.
+ * Slabs of both orders live side by side: slab->objects and slab_bytes() tell what a slab is. */
+static inline const struct slab_order *cache_next_order(const struct slab_cache *cache)
+{
+	size_t used = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
+
+	return used < SMALL_SLABS_BYTES ? &cache->small : &cache->large;
+}
+
+/* The bytes of the smallest slab without debug flags. */
+static inline size_t cache_least_bytes(const struct slab_cache *cache)
+{
+	return (size_t)1 << cache->small.shift;
 }
 
 static inline uint64_t cache_debug_flags(const struct slab_cache *cache)

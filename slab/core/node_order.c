@@ -18,14 +18,13 @@
 
 /* Under the lock: move up to `max` slabs to the queues of their classes. Slabs of one class keep
  * their order. Returns the number of moved slabs. */
-static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsigned objects,
-			 unsigned max)
+static unsigned deal_out(struct cache_node *node, struct slab_queue *slabs, unsigned max)
 {
 	struct slab *slab;
 	unsigned n = 0;
 
 	for (; n < max && (slab = slabs->first); n++) {
-		unsigned class = slab_used(slab) * (NODE_CLASSES - 1) / objects;
+		unsigned class = slab_used(slab) * (NODE_CLASSES - 1) / slab->objects;
 
 		queue_remove(slabs, slab);
 		queue_add_tail(&node->rest->sorted[class], slab);
@@ -44,8 +43,7 @@ static void count_as_partial(struct cache_node *node, unsigned n)
 }
 
 /* false: all slabs are sorted, or another thread has ended the sort. */
-static bool sort_some(struct slab_cache *cache, struct cache_node *node, unsigned sort,
-		      unsigned *left)
+static bool sort_some(struct cache_node *node, unsigned sort, unsigned *left)
 {
 	unsigned max = NODE_PIECE < *left ? NODE_PIECE : *left, n, sparse = 0;
 	bool more;
@@ -53,9 +51,9 @@ static bool sort_some(struct slab_cache *cache, struct cache_node *node, unsigne
 	node_lock_again(node);
 	more = node->sort == sort;
 	if (more) {
-		n = deal_out(node, &node->partial.slabs, cache->objects, max);
+		n = deal_out(node, &node->partial.slabs, max);
 		if (n < max)
-			sparse = deal_out(node, &node->sparse.slabs, cache->objects, max - n);
+			sparse = deal_out(node, &node->sparse.slabs, max - n);
 		count_as_partial(node, sparse);
 		*left -= n + sparse;
 		more = *left && (node->partial.slabs.first || node->sparse.slabs.first);
@@ -76,7 +74,7 @@ void node_sort(struct slab_cache *cache, unsigned n)
 	sort = node->sort = ++node->sorts ? node->sorts : ++node->sorts;
 	left = node->partial.count + node->sparse.count;
 	node_unlock(node);
-	while (sort_some(cache, node, sort, &left))
+	while (sort_some(node, sort, &left))
 		;
 }
 
@@ -127,12 +125,12 @@ bool node_check_count(struct slab_cache *cache, unsigned n, unsigned *ret_counte
 
 /* --- sparse slabs ----------------------------------------------------------------- */
 
-/* The number of objects in use on the partial list. The function rotates the list once, so it
- * counts each slab once. */
-static unsigned long used_on(struct cache_node *node)
+/* The number of objects on the partial list that are not in use. The function rotates the list
+ * once, so it counts each slab once. */
+static unsigned long unused_on(struct cache_node *node)
 {
 	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED), n;
-	unsigned long used = 0;
+	unsigned long unused = 0;
 
 	for (; left; left -= n) {
 		struct slab *slab;
@@ -141,7 +139,7 @@ static unsigned long used_on(struct cache_node *node)
 		node_end_sort(node);
 		slab = node->partial.slabs.first;
 		for (n = 0; slab && n < left && n < NODE_PIECE; n++) {
-			used += slab_used(slab);
+			unused += slab->objects - slab_used(slab);
 			slab = slab->next;
 		}
 		node_begin_at(&node->partial, slab);
@@ -149,23 +147,25 @@ static unsigned long used_on(struct cache_node *node)
 		if (!n)
 			break;
 	}
-	return used;
+	return unused;
 }
 
 unsigned node_split(struct slab_cache *cache, unsigned n)
 {
 	struct cache_node *node = &cache->node[n];
-	unsigned long dense = (used_on(node) + cache->objects - 1) / cache->objects;
+	unsigned long surplus = unused_on(node);
 	unsigned left = __atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
 	unsigned moved = 0, before;
 
 	do {
+		struct slab *slab;
+
 		node_lock_again(node);
 		node_end_sort(node);
 		before = moved;
-		while (moved < left && moved < before + NODE_PIECE && node->partial.count > dense) {
-			struct slab *slab = node->partial.slabs.last;
-
+		while (moved < left && moved < before + NODE_PIECE &&
+		       (slab = node->partial.slabs.last) && slab->objects <= surplus) {
+			surplus -= slab->objects;
 			node_list_remove(&node->partial, slab);
 			node_list_add_head(&node->sparse, slab);
 			moved++;

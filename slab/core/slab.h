@@ -98,8 +98,10 @@ void slab_shuffle(uint16_t *numbers, unsigned n);
 #define SLAB_MAP_WORDS (65536 / 64)
 long slab_map_free(struct slab *slab, uint64_t *map);
 
-/* Choose the smallest slab that suits objects of this size; returns the shift of its size. */
-unsigned cache_choose_slab_shift(size_t size);
+/* Choose the orders of a cache's slabs for objects of this size; returns the shifts of their
+ * sizes. */
+unsigned slab_choose_small_shift(size_t size);
+unsigned slab_choose_large_shift(size_t size);
 /* The number of slabs of all nodes. It may change at any moment, but never excludes a slab whose
  * descriptor still names the cache. */
 unsigned cache_count_slabs(const struct slab_cache *cache);

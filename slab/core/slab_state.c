@@ -37,7 +37,10 @@
 #define INITIALIZE_BYTES 16384u
 #define INITIALIZE_ALL_SLABS 4u
 
-#define OBJECTS_MIN 12u /* in a slab, unless the largest slab holds fewer */
+/* The least objects in a slab of each order, unless the largest slab holds fewer. */
+#define OBJECTS_MIN_SMALL 8u
+#define OBJECTS_MIN_LARGE 12u
+#define SHIFT_MIN_LARGE 16u
 
 /* Put a chain of objects in links[] on the freelist of an isolated slab. Objects that were freed in
  * the order of their addresses are linked downwards; the inner loop does not wait for the load of
@@ -196,19 +199,33 @@ bool slab_is_empty(const struct slab *slab)
 	return cpu_slab_free_count(&slab->cpu) == slab->initialized;
 }
 
+/* Charge the bytes of a fresh slab, and return its order; NULL: a limit is reached. At a limit with
+ * no room for a large slab, the cache gets a small one. */
+static const struct slab_order *charge(struct slab_cache *cache)
+{
+	const struct slab_order *order = cache_next_order(cache);
+
+	if (account_charge(&cache->account, (size_t)1 << order->shift))
+		return order;
+	if (order->shift == cache->small.shift)
+		return NULL;
+	alloc_failure_clear();
+	return account_charge(&cache->account, cache_least_bytes(cache)) ? &cache->small : NULL;
+}
+
 struct slab *slab_create(struct slab_cache *cache, unsigned node)
 {
-	const size_t bytes = (size_t)1 << cache->slab_shift;
+	const struct slab_order *order = charge(cache);
 	struct slab *slab;
 
-	if (!account_charge(&cache->account, bytes))
+	if (!order)
 		return NULL;
-	slab = segment_take_slab(cache->geometry, node);
+	slab = segment_take_slab(order->geometry, node);
 	if (!slab) {
-		account_give_up(&cache->account, bytes);
+		account_give_up(&cache->account, (size_t)1 << order->shift);
 		return NULL;
 	}
-	__atomic_store_n(&slab->objects, (uint16_t)cache->objects, __ATOMIC_RELAXED);
+	__atomic_store_n(&slab->objects, (uint16_t)order->objects, __ATOMIC_RELAXED);
 	slab_set_initialized(slab, 0);
 	__atomic_store_n(&slab->listed, 0, __ATOMIC_RELAXED);
 	slab->next = slab->prev = NULL;
@@ -260,20 +277,31 @@ void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, v
 	}
 }
 
-static bool wastes_at_most(size_t size, unsigned shift, unsigned fraction)
+/* The smallest slab that holds enough objects and wastes little, as SLUB's calculate_order()
+ * chooses orders. The waste may be larger if no slab wastes less than 1 / fraction. */
+static unsigned choose_shift(size_t size, unsigned shift_min, unsigned objects_min,
+			     unsigned fraction)
 {
-	size_t bytes = (size_t)1 << shift;
+	for (; fraction >= 2; fraction /= 2)
+		for (unsigned shift = shift_min; shift <= SLAB_SHIFT_MAX; shift++) {
+			size_t bytes = (size_t)1 << shift;
 
-	return bytes / size >= OBJECTS_MIN && bytes % size <= bytes / fraction;
+			if (bytes / size >= objects_min && bytes % size <= bytes / fraction)
+				return shift;
+		}
+	return SLAB_SHIFT_MAX;
 }
 
-/* The smallest slab that holds enough objects and wastes little, as SLUB's calculate_order()
- * chooses orders; the slab sizes here are larger. */
-unsigned cache_choose_slab_shift(size_t size)
+unsigned slab_choose_large_shift(size_t size)
 {
-	for (unsigned fraction = 16; fraction >= 2; fraction /= 2)
-		for (unsigned shift = SLAB_SHIFT_MIN; shift <= SLAB_SHIFT_MAX; shift++)
-			if (wastes_at_most(size, shift, fraction))
-				return shift;
-	return SLAB_SHIFT_MAX;
+	return choose_shift(size, SHIFT_MIN_LARGE, OBJECTS_MIN_LARGE, 16);
+}
+
+/* A cache with few objects wastes more in slabs that are not full than behind the last objects. */
+unsigned slab_choose_small_shift(size_t size)
+{
+	unsigned small = choose_shift(size, slab_least_shift(), OBJECTS_MIN_SMALL, 8);
+	unsigned large = slab_choose_large_shift(size);
+
+	return small < large ? small : large;
 }

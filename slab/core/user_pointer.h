@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) struct cpu_slab *const *slab_entry(
 	struct cpu_slab *const *table =
 		(struct cpu_slab *const *)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
 
-	return &table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)];
+	return &table[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)];
 }
 
 /* *ret_other: the slab does not belong to `user`. The caller then checks segment_known() before it

@@ -22,6 +22,8 @@
 #include <slab/debug.h>
 #include <string.h>
 
+#define GUARD_SHIFT_MIN 16u
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slab *waiting, *waiting_tail; /* the queue: slabs of freed objects, oldest first */
 static unsigned nr_slabs, nr_waiting;
@@ -39,7 +41,7 @@ void guard_unlock(void)
 /* The smallest slab with room for a page-sized, page-aligned object between guard pages. */
 static unsigned guard_shift(void)
 {
-	unsigned shift = SLAB_SHIFT_MIN;
+	unsigned shift = GUARD_SHIFT_MIN;
 
 	while ((size_t)1 << shift < 4 * os_page_size())
 		shift++;

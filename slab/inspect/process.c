@@ -199,8 +199,9 @@ static bool has_sizes(const struct slab_cache *copy)
 /* The layout of new slabs, which depends on the present debug flags. */
 static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
 {
+	const struct slab_order *order = cache_next_order(copy);
 	struct debug_layout layout = {
-		.size = copy->size, .objects = copy->objects, .slab_shift = copy->slab_shift};
+		.size = copy->size, .objects = order->objects, .slab_shift = order->shift};
 
 	if (copy->debug_flags & DEBUG_FLAGS_SLAB && has_sizes(copy))
 		debug_layout(copy, copy->debug_flags, &layout);
@@ -242,6 +243,11 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 	put_layout(&cache->stats, copy);
 }
 
+static bool is_possible(const struct slab_order *order)
+{
+	return order->shift >= SLAB_SHIFT_MIN && order->shift <= SLAB_SHIFT_MAX;
+}
+
 /* Load the cache at this address, after those already loaded. -ENOENT: there is no cache. */
 static int load_cache(struct inspection *in, uint64_t address)
 {
@@ -251,8 +257,8 @@ static int load_cache(struct inspection *in, uint64_t address)
 	*cache = (struct inspect_cache){.address = address, .copy = cache->copy};
 	if (error)
 		return error;
-	if (cache->copy->magic != CACHE_MAGIC || cache->copy->slab_shift < SLAB_SHIFT_MIN ||
-	    cache->copy->slab_shift > SEGMENT_SHIFT)
+	if (cache->copy->magic != CACHE_MAGIC || !is_possible(&cache->copy->small) ||
+	    !is_possible(&cache->copy->large))
 		return -ENOENT;
 	tidy_copy(cache->copy);
 	error = in->mapped ? read_aliases(in, cache->copy) : 0;

@@ -110,9 +110,11 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, object_size),                                             \
 		FIELD(struct slab_cache, align),                                                   \
 		FIELD(struct slab_cache, flags),                                                   \
-		FIELD(struct slab_cache, geometry),                                                \
-		FIELD(struct slab_cache, slab_shift),                                              \
-		FIELD(struct slab_cache, objects),                                                 \
+		FIELD(struct slab_cache, small),                                                   \
+		FIELD(struct slab_cache, large),                                                   \
+		sizeof(struct slab_order),                                                         \
+		FIELD(struct slab_cache, account.used),                                            \
+		SMALL_SLABS_BYTES,                                                                 \
 		FIELD(struct slab_cache, min_partial),                                             \
 		FIELD(struct slab_cache, cpu_partial),                                             \
 		FIELD(struct slab_cache, ctor),                                                    \

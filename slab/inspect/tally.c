@@ -60,6 +60,7 @@ static void count_slab(struct inspection *in, struct inspect_cache *cache,
 	in->slab_bytes += seen->bytes;
 	in->populated_bytes += seen->populated;
 	stats->slabs++;
+	stats->slab_bytes += seen->bytes;
 	stats->objects += seen->used;
 	stats->total_objects += slab->objects;
 	stats->populated += seen->populated;

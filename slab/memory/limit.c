@@ -62,11 +62,11 @@ static struct slab *take_listed(struct slab_cache *cache, const struct placement
 	return placement->strict ? node_take(cache, node, 1) : node_take_any(cache, node);
 }
 
-/* Give this CPU a listed slab; returns its bytes, or 0 if there is none. flush_lock ensures that
+/* Give this CPU a listed slab; false: there is none. flush_lock ensures that
  * no other thread has isolated listed slabs, so a free object is found if one exists. Once the
  * CPU owns the slab, no other thread can isolate it. An allocation for a given node takes from
  * the list, so for it the slab goes back to the list. */
-static size_t serve(struct slab_cache *cache, const struct placement *placement)
+static bool serve(struct slab_cache *cache, const struct placement *placement)
 {
 	struct slab *slab = NULL;
 
@@ -78,14 +78,12 @@ static size_t serve(struct slab_cache *cache, const struct placement *placement)
 		}
 		flush_unlock(cache);
 	}
-	if (!slab)
-		return 0;
-	if (placement->node < 0)
+	if (slab && placement->node < 0)
 		node_serve(cache, slab);
-	return (size_t)1 << cache->slab_shift;
+	return slab;
 }
 
-size_t limit_shrink(struct slab_cache *cache)
+unsigned limit_shrink(struct slab_cache *cache)
 {
 	long released = flush(cache);
 
@@ -94,37 +92,37 @@ size_t limit_shrink(struct slab_cache *cache)
 	released += cache_release_empty(cache, FLUSH_LOCK_TIMED);
 	if (cache->flags & SLAB_TYPESAFE_BY_RCU) /* the released slabs wait for a grace period */
 		rcu_wait_a_moment(cache);
-	return (size_t)released << cache->slab_shift;
+	return (unsigned)released;
 }
 
-static size_t shrink_all(void)
+static bool shrink_all(void)
 {
 	struct slab_cache *cache = NULL;
-	size_t bytes = 0;
+	bool any = false;
 
 	while ((cache = registry_next_pinned(cache, false)))
-		bytes += limit_shrink(cache);
-	return bytes;
+		any |= limit_shrink(cache) != 0;
+	return any;
 }
 
-long limit_make_room(struct slab_cache *cache, const struct placement *placement)
+bool limit_make_room(struct slab_cache *cache, const struct placement *placement)
 {
-	size_t shrunk, trimmed = 0;
+	bool any;
 	long released;
 
 	switch (alloc_failure) {
 	case ALLOC_FAILURE_CACHE:
 		released = flush(cache);
-		return released < 0 ? -1 : released + (long)serve(cache, placement);
+		return released >= 0 && (serve(cache, placement) || released);
 	case ALLOC_FAILURE_PROCESS:
-		shrunk = shrink_all();
-		return (long)(shrunk + serve(cache, placement));
+		any = shrink_all();
+		return serve(cache, placement) || any;
 	case ALLOC_FAILURE_SYSTEM:
-		shrunk = shrink_all();
-		segment_trim(&trimmed);
-		return (long)(shrunk + trimmed + serve(cache, placement));
+		any = shrink_all();
+		any |= segment_trim(NULL) != 0;
+		return serve(cache, placement) || any;
 	default:
-		return -1;
+		return false;
 	}
 }
 

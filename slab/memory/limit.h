@@ -21,10 +21,10 @@ struct placement {
 /*
  * limit_make_room: an allocation failed; take back free memory. At the limit of a cache, take
  * the slabs that its CPUs and its guard pages hold; otherwise, shrink all caches. The caller
- * holds no lock. Returns bytes of slabs, or -1: the cause of the failure is not a lack of
- * memory, or another thread holds flush_lock for too long.
+ * holds no lock. false: there was nothing to take back, the cause of the failure is not a lack
+ * of memory, or another thread holds flush_lock for too long.
  */
-long limit_make_room(struct slab_cache *cache, const struct placement *placement);
+bool limit_make_room(struct slab_cache *cache, const struct placement *placement);
 
 /* The most retries of an allocation, since other threads may take the memory that was made
  * free. The higher number applies while each retry finds some memory. */
@@ -32,8 +32,8 @@ long limit_make_room(struct slab_cache *cache, const struct placement *placement
 #define LIMIT_TRIES_WITH_ROOM 16
 
 /* Take back all free memory of a cache. The thread waits for flush_lock no longer than an
- * allocation may. Returns the bytes of slabs that went to the page layer. */
-size_t limit_shrink(struct slab_cache *cache);
+ * allocation may. Returns the number of slabs that went to the page layer. */
+unsigned limit_shrink(struct slab_cache *cache);
 /* An allocation from `cache` (NULL: a large one) failed for good. If a limit was the cause,
  * count the failure and call the handler. Sets errno to ENOMEM. The caller holds no lock. */
 void limit_failed(struct slab_cache *cache);

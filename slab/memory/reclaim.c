@@ -109,29 +109,29 @@ static size_t call(struct slab_cache *cache)
 	return objects;
 }
 
-bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, size_t *ret_bytes)
+bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs)
 {
 	struct slab_cache *cache = pick(round, only);
 
-	*ret_bytes = 0;
+	*ret_slabs = 0;
 	if (!cache)
 		return false;
 	round->objects += call(cache);
-	*ret_bytes = limit_shrink(cache);
+	*ret_slabs = limit_shrink(cache);
 	cache_unpin(cache);
 	return true;
 }
 
 static size_t reclaim(size_t bytes)
 {
-	size_t got = slab_trim(), before, bytes_of_slabs, trimmed;
-	unsigned fruitless = 0;
+	size_t got = slab_trim(), before, trimmed;
+	unsigned fruitless = 0, slabs;
 
 	while (got < bytes && fruitless < FRUITLESS_ROUNDS) {
 		struct reclaim_round round = {.wait = true};
 
 		before = got;
-		while (got < bytes && reclaim_next(&round, NULL, &bytes_of_slabs)) {
+		while (got < bytes && reclaim_next(&round, NULL, &slabs)) {
 			segment_trim(&trimmed);
 			got += trimmed;
 		}
@@ -156,15 +156,15 @@ size_t slab_reclaim(size_t bytes)
 /* Take back free memory. true: some memory became free, or may have become free. */
 static bool make_room(struct retry *retry)
 {
-	long bytes;
+	bool any;
 
 	if (retry->made_room == LIMIT_TRIES_WITH_ROOM)
 		return false;
-	bytes = limit_make_room(retry->cache, &retry->placement);
-	/* At the limit of a cache, try again even if no bytes were counted. Slabs revoked from
+	any = limit_make_room(retry->cache, &retry->placement);
+	/* At the limit of a cache, try again even if there was nothing to take. Slabs revoked from
 	 * other CPUs are now listed and may have free objects, though no slab was released. And
 	 * a thread that held flush_lock for too long may have put back its isolated slabs. */
-	if (bytes > 0 ||
+	if (any ||
 	    (alloc_failure_cause() == ALLOC_FAILURE_CACHE && retry->made_room < LIMIT_TRIES)) {
 		retry->made_room++;
 		return true;
@@ -179,11 +179,12 @@ static bool reclaim_others(struct retry *retry)
 {
 	struct slab_cache *only =
 		alloc_failure_cause() == ALLOC_FAILURE_CACHE ? retry->cache : NULL;
-	size_t before = retry->round.objects, bytes;
+	size_t before = retry->round.objects;
+	unsigned slabs;
 
 	for (;;) {
-		while (reclaim_next(&retry->round, only, &bytes))
-			if (bytes || retry->round.objects > before)
+		while (reclaim_next(&retry->round, only, &slabs))
+			if (slabs || retry->round.objects > before)
 				return true;
 		if (!retry->round.objects || ++retry->rounds == LIMIT_TRIES)
 			return false;

@@ -39,10 +39,10 @@ struct reclaim_round {
 
 /*
  * reclaim_next: call the next cache that was not called in this round; with `only`, consider
- * that cache alone. *ret_bytes: bytes of slabs that went to the page layer. Returns false if
+ * that cache alone. *ret_slabs: slabs that went to the page layer. Returns false if
  * no cache is left, or if registry_lock was not free in time (see `wait`).
  */
-bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, size_t *ret_bytes);
+bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs);
 
 /* Is a callback running in this thread? */
 bool reclaim_is_running(void);

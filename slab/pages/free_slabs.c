@@ -435,3 +435,10 @@ size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab
 	trim(&ripe);
 	return ripe.bytes;
 }
+
+unsigned slab_least_shift(void)
+{
+	const unsigned page = (unsigned)__builtin_ctzl(os_page_size());
+
+	return page > SLAB_SHIFT_MIN ? page : SLAB_SHIFT_MIN;
+}

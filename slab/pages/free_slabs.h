@@ -11,6 +11,8 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects);
 /* The geometry of debug slabs, each of which has `side` bytes for its struct slab_debug. */
 struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side);
 
+/* The shift of the smallest slabs: a slab has at least a page. */
+unsigned slab_least_shift(void);
 /* Take a slab of `node`, isolated. NULL and ENOMEM. slab->cpu.user is not set. */
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node);
 /* Free a slab. It keeps its memory for the next segment_take_slab(), except with

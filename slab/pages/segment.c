@@ -34,6 +34,9 @@
 
 /* Free ranges have 1, 2, 4 … units, at most as many as the largest slab. */
 #define ORDERS (LARGE_SHIFT_MAX - SEGMENT_UNIT_SHIFT + 1)
+#define WORD_ORDERS 7 /* of ranges within a word of segment->free */
+
+_Static_assert(ORDERS == WORD_ORDERS + 1, "the largest slab has two words");
 
 static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Segments with free units, by the order of their largest free range. */
@@ -87,20 +90,20 @@ static void set_free(struct segment *segment, unsigned first, unsigned n, bool i
 			is_free ? segment->free[word] | bits : segment->free[word] & ~bits;
 }
 
-/* The number of orders of which these units have a free range. */
+/* The number of orders of which the units of one word have a free range. */
 static unsigned orders_in(uint64_t free)
 {
 	/* a bit for each place at which a range of the next order may start */
-	static const uint64_t starts[ORDERS] = {
+	static const uint64_t starts[WORD_ORDERS - 1] = {
 		UINT64_C(0x5555555555555555), UINT64_C(0x1111111111111111),
 		UINT64_C(0x0101010101010101), UINT64_C(0x0001000100010001),
-		UINT64_C(0x0000000100000001), 0,
+		UINT64_C(0x0000000100000001), UINT64_C(0x0000000000000001),
 	};
 	unsigned order = 0;
 
-	for (; free; order++)
+	for (; free && order < WORD_ORDERS - 1; order++)
 		free &= free >> (1u << order) & starts[order];
-	return order;
+	return order + (free != 0);
 }
 
 static void add_room(struct segment *segment)
@@ -132,6 +135,9 @@ static void list_room(struct segment *segment)
 	for (unsigned word = 0; word < SEGMENT_UNITS / 64; word++) {
 		unsigned in_word = orders_in(segment->free[word]);
 
+		/* the largest slab has two words */
+		if (in_word == WORD_ORDERS && word % 2 && !~segment->free[word - 1])
+			in_word++;
 		orders = in_word > orders ? in_word : orders;
 	}
 	if (orders == segment->orders)
@@ -149,7 +155,7 @@ static unsigned find_in(const struct segment *segment, unsigned n)
 	unsigned first = 0;
 
 	while (!are_free(segment, first, n))
-		first += n;
+		first += n < 64 && !segment->free[first / 64] ? 64 - first % 64 : n;
 	return first;
 }
 

@@ -15,7 +15,7 @@
 #define SEGMENT_SIZE (UINT64_C(1) << SEGMENT_SHIFT)
 
 /* Granule of the table that maps an address to its slab. */
-#define SEGMENT_UNIT_SHIFT 16
+#define SEGMENT_UNIT_SHIFT 14
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
 /* The guard in front of the head has this size, whatever the page size. */
@@ -25,7 +25,7 @@
 
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
 
-#define SLAB_SHIFT_MIN 16
+#define SLAB_SHIFT_MIN 14
 #define SLAB_SHIFT_MAX 19 /* of caches */
 #define LARGE_SHIFT_MAX 21 /* of large allocations (large.c) */
 
@@ -113,7 +113,7 @@ static inline struct slab *slab_of(const void *ptr)
 {
 	struct slab **table = (struct slab **)(segment_start(ptr) + SEGMENT_TABLE_OFFSET);
 
-	return __atomic_load_n(&table[(uint8_t)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT)],
+	return __atomic_load_n(&table[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
 			       __ATOMIC_RELAXED);
 }
 

@@ -8,7 +8,7 @@
 #include "core/slab.h"
 #include "rcu/grace_period.h"
 
-/* Runs under way at a time: 8 MiB of neighbouring objects. */
+/* Runs under way at a time, one for each of as many neighbouring slabs. */
 #define RUNS 128u
 
 /* Objects of one slab that links[] links: index of the first + 1, of the last + 1, number. */
@@ -47,17 +47,17 @@ static void add_run(struct cache_rcu *rcu, unsigned phase, const struct run *run
 		rcu_push(&rcu->slabs[phase], slab, &slab->next_waiting[phase]);
 }
 
-static uintptr_t unit_of(const void *obj)
+static inline uintptr_t number_of(const struct slab *slab)
 {
-	return (uintptr_t)obj >> SEGMENT_UNIT_SHIFT;
+	return (uintptr_t)slab->cpu.base >> __builtin_ctzl(slab_bytes(slab));
 }
 
 /* The run of an object's slab. The run of another slab makes room for it. */
 static inline struct run *find_run(struct cache_rcu *rcu, unsigned phase, struct run *runs,
 				   const void *obj)
 {
-	struct run *run = &runs[unit_of(obj) % RUNS];
 	struct slab *slab = slab_of(obj);
+	struct run *run = &runs[number_of(slab) % RUNS];
 
 	if (SLAB_LIKELY(run->slab == slab))
 		return run;
@@ -67,25 +67,27 @@ static inline struct run *find_run(struct cache_rcu *rcu, unsigned phase, struct
 	return run;
 }
 
-/* Link the first objects, as many as lie in one unit of the run's slab; returns their number. */
+/* Link the first objects, as many as lie in the run's slab; returns their number. */
 static inline size_t link_objects(struct run *run, size_t n, void *const *objs)
 {
 	/* Copies, which the stores to links[] cannot change. */
 	const struct cpu_slab where = {.reciprocal = run->slab->cpu.reciprocal};
 	const char *base = run->slab->cpu.base;
+	const size_t bytes = slab_bytes(run->slab);
 	uint16_t *links = run->slab->links;
 	unsigned first = run->first, last = run->last;
 	size_t i = 0;
 
-	do {
+	for (; i < n; i++) {
 		size_t offset = (size_t)((const char *)objs[i] - base);
 		unsigned index = cpu_slab_index(&where, (uint16_t)(offset / 8));
 
+		if (offset >= bytes)
+			break;
 		__atomic_store_n(&links[index], (uint16_t)first, __ATOMIC_RELAXED);
 		first = index + 1;
 		last = last ? last : first;
-		i++;
-	} while (i < n && unit_of(objs[i]) == unit_of(objs[0]));
+	}
 	run->first = (uint16_t)first;
 	run->last = (uint16_t)last;
 	run->count = (uint16_t)(run->count + i);

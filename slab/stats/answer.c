@@ -180,13 +180,14 @@ static void put_row(struct inspection *in, struct inspect_cache *cache,
 	slab_json_signed(json, NULL, seen->owner == CPU_NONE ? -1 : (int64_t)seen->owner);
 	slab_json_number(json, NULL, seen->slab.node);
 	control_put_debug_flags(json, NULL, seen->debug.debug_flags);
+	slab_json_number(json, NULL, seen->bytes);
 	slab_json_close(json, ']');
 }
 
 static int answer_slabs(struct inspection *in, const char *name, struct slab_json *json)
 {
-	static const char *const columns[] = {"address", "used", "room",       "state",
-					      "cpu",     "node", "debug_flags"};
+	static const char *const columns[] = {"address", "used", "room",        "state",
+					      "cpu",     "node", "debug_flags", "bytes"};
 	struct rows rows = {.json = json};
 	int error;
 
@@ -197,7 +198,6 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 		return error;
 	control_begin(json, true);
 	slab_json_string(json, "name", name);
-	slab_json_number(json, "bytes", UINT64_C(4096) << in->caches[0].stats.order);
 	slab_json_open(json, "columns", '[');
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		slab_json_string(json, NULL, columns[i]);

@@ -40,6 +40,7 @@ static void put_sizes(struct slab_json *json, const struct slab_stats *stats)
 static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 {
 	slab_json_number(json, "slabs", stats->slabs);
+	slab_json_number(json, "slab_bytes", stats->slab_bytes);
 	slab_json_number(json, "cpu_slabs", stats->cpu_slabs);
 	slab_json_number(json, "partial", stats->partial);
 	slab_json_number(json, "full", stats->full);

@@ -65,7 +65,7 @@ static void write_cpu_partial(struct slab_cache *cache, uint64_t value)
 
 static uint64_t least_limit(const struct slab_cache *cache)
 {
-	return UINT64_C(1) << cache->slab_shift;
+	return cache_least_bytes(cache);
 }
 
 static void write_limit(struct slab_cache *cache, uint64_t value)
@@ -115,6 +115,7 @@ static const struct attribute attributes[] = {
 	WRITABLE(min_partial, MIN_PARTIAL_MAX, UP_TO(MIN_PARTIAL_MAX) " slabs"),
 	WRITABLE(cpu_partial, CPU_PARTIAL_MAX, UP_TO(CPU_PARTIAL_MAX) " slabs"),
 	SUM(slabs),
+	SUM(slab_bytes),
 	SUM(cpu_slabs),
 	SUM(partial),
 	SUM(full),

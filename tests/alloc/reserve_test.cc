@@ -126,8 +126,7 @@ TEST(ReserveTest, EachOfThemIsToBeHadAtTheLimit)
 	reserving_cache cache(0, args);
 	const std::vector<void *> objects = allocate_all(cache);
 
-	EXPECT_EQ(objects.size(),
-		  args.limit / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+	EXPECT_EQ(objects.size(), room_within(cache, args.limit));
 	EXPECT_EQ(cache.left(), 0U);
 	EXPECT_EQ(stats_of(cache).limit_hits, 1U);
 	free_many(cache, objects);
@@ -331,8 +330,7 @@ TEST(ReserveTest, ThreadsThatComeAndGoLoseNothing)
 
 	args.limit = 512 << 10;
 	reserving_cache cache(0, args);
-	const std::size_t room =
-		args.limit / slab_bytes_of(cache) * stats_of(cache).objects_per_slab;
+	const std::size_t room = room_within(cache, args.limit);
 
 	EXPECT_LE(most_at_once(cache, 5000), room);
 	slab_free(cache, slab_alloc(cache));

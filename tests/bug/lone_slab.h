@@ -33,7 +33,8 @@ namespace slab_test
 {
 
 inline const std::size_t page = os_page_size();
-constexpr std::size_t lone_slab_size = std::size_t{1} << SLAB_SHIFT_MIN;
+constexpr unsigned lone_slab_shift = 16;
+constexpr std::size_t lone_slab_size = std::size_t{1} << lone_slab_shift;
 constexpr std::uint64_t fzpu = SLAB_DEBUG_DEFAULT;
 
 /* Where things stand in the slab's objects. */
@@ -57,11 +58,13 @@ public:
 						0));
 		char *start = segment_start(map_ + SEGMENT_SIZE - 1);
 
-		mprotect(start + SEGMENT_HEAD_OFFSET, 2 * page, PROT_READ | PROT_WRITE);
+		mprotect(start + SEGMENT_HEAD_OFFSET,
+			 os_pages(SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET) + page,
+			 PROT_READ | PROT_WRITE);
 		base_ = start + SEGMENT_SIZE - lone_slab_size;
 		mprotect(base_, lone_slab_size, PROT_READ | PROT_WRITE);
 		slab_ = reinterpret_cast<struct slab *>(start + SEGMENT_HEAD_END);
-		slab_->shift = SLAB_SHIFT_MIN;
+		slab_->shift = lone_slab_shift;
 		make_cache();
 		make_slab();
 	}

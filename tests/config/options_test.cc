@@ -162,10 +162,12 @@ TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
 
 TEST(OptionsTest, ALimitIsBytesInUnits)
 {
-	const std::string accepted = "; accepted: 0 for no limit, or a number of bytes from 65536, "
+	const std::string accepted = "; accepted: 0 for no limit, or a number of bytes from 16384, "
 				     "also in K, M, G, KiB, MiB or GiB; using 0";
 	const std::pair<const char *, std::size_t> good[] = {
 		{"0", 0},
+		{"16384", 16384},
+		{"16k", 16384},
 		{"65536", 65536},
 		{"64k", 65536},
 		{"64K", 65536},
@@ -181,7 +183,7 @@ TEST(OptionsTest, ALimitIsBytesInUnits)
 		EXPECT_EQ(complaint("SLAB_LIMIT", value), "") << value;
 		EXPECT_EQ(parse({{"SLAB_LIMIT", value}}).limit, bytes) << value;
 	}
-	for (const std::string value : {"1", "65535", "63KiB", "-1", "99999999999G"})
+	for (const std::string value : {"1", "16383", "15KiB", "-1", "99999999999G"})
 		EXPECT_EQ(complaint("SLAB_LIMIT", value),
 			  "SLAB_LIMIT=" + value + " is out of range" + accepted);
 	for (const std::string value : {"k", "1T", "64KB", "64Ki", "64 k", "1.5G", "0x10000"})

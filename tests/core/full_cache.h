@@ -17,6 +17,8 @@
 #include <slab/memory.h>
 #include <slab/slab.h>
 
+#include "../support/orders.h"
+
 extern "C" {
 #include "core/cache.h"
 }
@@ -49,7 +51,8 @@ public:
 		args.migrate = migrate;
 		args.arg = this;
 		cache_ = slab_cache_create("full", object_size, &args, SLAB_NO_MERGE);
-		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift,
+		one_order(cache_);
+		__atomic_store_n(&cache_->account.limit, slabs << cache_->large.shift,
 				 __ATOMIC_RELAXED);
 		while (void *obj = slab_alloc(cache_)) {
 			place_.push_back(nullptr);

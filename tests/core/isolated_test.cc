@@ -164,7 +164,7 @@ protected:
  * a slab that no other thread has isolated meanwhile. */
 std::size_t may_lack(const kind &kind, const full_cache &full)
 {
-	return kind.name == std::string("Defrag") ? full.cache()->objects : 0;
+	return kind.name == std::string("Defrag") ? full.cache()->large.objects : 0;
 }
 
 /* between() runs in the parent, before each. */

@@ -213,7 +213,7 @@ TEST_F(TwoNodesTest, AtTheLimitStrictlyTakesNoSlabOfTheOtherNode)
 	const int strict = static_cast<int>(there()) | SLAB_NODE_STRICT;
 	struct cache_node &node = cache_->node[here()];
 
-	__atomic_store_n(&cache_->account.limit, std::size_t{2} << cache_->slab_shift,
+	__atomic_store_n(&cache_->account.limit, std::size_t{2} << cache_->large.shift,
 			 __ATOMIC_RELAXED);
 	while (void *obj = slab_alloc_node(cache_, static_cast<int>(here())))
 		held_.push_back(obj);
@@ -262,9 +262,9 @@ protected:
 	void partial_slabs_there()
 	{
 		elsewhere([&] {
-			const std::vector<void *> objs = alloc(slabs * cache_->objects);
+			const std::vector<void *> objs = alloc(slabs * cache_->large.objects);
 
-			for (std::size_t i = 0; i < objs.size(); i += cache_->objects)
+			for (std::size_t i = 0; i < objs.size(); i += cache_->large.objects)
 				free(objs[i]);
 		});
 		ASSERT_EQ(slab_stat_write(cache_, "cpu_partial", 0), 0);
@@ -310,7 +310,7 @@ TEST_F(DefragRatioTest, ZeroIsNever)
 		return;
 	partial_slabs_there();
 	ASSERT_EQ(slab_stat_write(cache_, "remote_node_defrag_ratio", 0), 0);
-	alloc(3 * cache_->objects);
+	alloc(3 * cache_->large.objects);
 	EXPECT_EQ(fresh(), 3u);
 	EXPECT_EQ(others(), 0u);
 }
@@ -321,7 +321,7 @@ TEST_F(DefragRatioTest, FiftyIsEverySecondTime)
 		return;
 	partial_slabs_there();
 	ASSERT_EQ(slab_stat_write(cache_, "remote_node_defrag_ratio", 50), 0);
-	alloc(4 * (cache_->objects + 1));
+	alloc(4 * (cache_->large.objects + 1));
 	EXPECT_EQ(fresh(), 4u);
 	EXPECT_EQ(others(), 4u);
 }
@@ -378,7 +378,7 @@ TEST_F(RealNodesTest, ObjectsLieOnTheNodeOfTheCpuThatAllocates)
 	for (std::size_t i = 0; i < allowed_cpus().size(); i++) {
 		std::thread([&] {
 			pin(i);
-			for (unsigned n = 0; n < 3 * cache_->objects; n++)
+			for (unsigned n = 0; n < 3 * cache_->large.objects; n++)
 				std::memset(alloc(), 1, 8192);
 		}).join();
 		if (node_of_page(held_.back()) < 0)

@@ -22,6 +22,7 @@
 #include <slab/rcu.h>
 
 #include "../support/objects.h"
+#include "../support/orders.h"
 #include "../support/process.h"
 #include "../support/readers.h"
 
@@ -351,7 +352,7 @@ TEST(Release, DestructorsInOurThreadFindItRegistered)
 		if (times_registered != 1)
 			called_unknown = true;
 	};
-	struct slab_cache *cache = slab_cache_create("ours", 480, &args, SLAB_NO_MERGE);
+	struct slab_cache *cache = one_order(slab_cache_create("ours", 480, &args, SLAB_NO_MERGE));
 
 	for (void *&object : objects)
 		object = slab_alloc(cache);

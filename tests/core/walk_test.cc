@@ -124,13 +124,13 @@ TEST(WalkTest, HoldsTheNodesLockForSomeSlabsOnly)
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 
-/* Of the listed slabs, how many objects are in use. */
+/* Of the listed slabs, how many 64ths of the objects are in use. */
 std::vector<unsigned> fullness(struct slab_cache *cache)
 {
 	std::vector<unsigned> used;
 
 	for (struct slab *s = cache->node[0].partial.slabs.first; s; s = s->next)
-		used.push_back(slab_used(s));
+		used.push_back(slab_used(s) * 64 / s->objects);
 	return used;
 }
 

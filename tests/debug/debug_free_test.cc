@@ -66,11 +66,17 @@ INSTANTIATE_TEST_SUITE_P(Frees, WrongFreeOfAnEntry,
 					 wrong_free{"PointerIntoAnOlderObject", true, false, 8}),
 			 [](const auto &info) { return std::string(info.param.name); });
 
+/* In the first slab of a cache without debug flags. */
+std::size_t objects_of_64_bytes()
+{
+	return (std::size_t{1} << slab_choose_small_shift(64)) / 64;
+}
+
 /* The lines of a report about an older entry, which holds 0x55, with another one allocated. */
 std::string older_entry(bool freed)
 {
-	return std::string("Detected in F by T\nSlab SLAB objects=1024 used=") +
-	       (freed ? "1" : "2") + " flags=-\nObject OBJ @offset=0 size=64\n\n" +
+	return "Detected in F by T\nSlab SLAB objects=" + std::to_string(objects_of_64_bytes()) +
+	       " used=" + (freed ? "1" : "2") + " flags=-\nObject OBJ @offset=0 size=64\n\n" +
 	       rows("Object", 0, "55*64");
 }
 
@@ -268,11 +274,15 @@ TEST_F(DebugTest, ObjectOfAnotherCacheIsReported)
 		expect_problem(SLAB_PROBLEM_WRONG_CACHE, "Wrong slab cache. " + wrong.name() +
 								 " but object is from " +
 								 owner.name());
-		EXPECT_EQ(place(obj).normalised(reported().text),
-			  head(wrong, reported().reason) + "Detected in F by T\n" +
-				  (owners ? "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n"
-					  : "Slab SLAB objects=1024 used=1 flags=-\n") +
-				  fix(wrong, "Object at OBJ not freed"));
+		EXPECT_EQ(
+			place(obj).normalised(reported().text),
+			head(wrong, reported().reason) + "Detected in F by T\n" +
+				(owners ? std::string(
+						  "Slab SLAB objects=682 used=1 fp=OBJ+96 flags=FZPU\n")
+					: "Slab SLAB objects=" +
+						  std::to_string(objects_of_64_bytes()) +
+						  " used=1 flags=-\n") +
+				fix(wrong, "Object at OBJ not freed"));
 		EXPECT_TRUE(all_bytes(obj, 64, 0x55));
 		EXPECT_EQ(stats_of(owner).objects, 1u);
 		slab_free(owner, obj);

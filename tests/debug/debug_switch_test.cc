@@ -255,7 +255,7 @@ TEST_F(SwitchTest, OffMakesLegacySlabsOrdinary)
 	set(cache, 0);
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 	expect_intact(cache);
-	allocate(cache, 400);
+	allocate(cache, 140);
 	EXPECT_EQ(stats_of(cache).slabs, 1u);
 	expect_intact(cache);
 	free_all(cache);

@@ -51,11 +51,11 @@ case $engine in
 rseq)
 	freed='free: the next object that CPU X allocates' used=2
 	in_lifo='free: in the LIFO of CPU X' in_magazine='free: in a magazine of node X'
-	held_used=1024 held_state=full
+	lifo_used=256 magazine_used=256 held_state=full
 	;;
 *)
 	freed=free used=1
-	in_lifo=free in_magazine=free held_used=514 held_state='owned by CPU X'
+	in_lifo=free in_magazine=free lifo_used=0 magazine_used=2 held_state='owned by CPU X'
 	;;
 esac
 cat >"$folder/expected" <<END
@@ -66,10 +66,10 @@ old                              1       64       1  FZPU    X
 size-32                          1       32       1  -       X
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  0 of its slab: allocated
-slab    X objects=1024 used=$used: owned by CPU X
+slab    X objects=256 used=$used: owned by CPU X
 X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  1 of its slab: $freed
-slab    X objects=1024 used=$used: owned by CPU X
+slab    X objects=256 used=$used: owned by CPU X
 X is 3 bytes from the start of object X of cache entry (64 bytes)
 object  0 of its slab: allocated
 slab    X objects=682 used=1: debug flags ZPU
@@ -87,20 +87,20 @@ freed T by tid X (objects) on CPU X
     #1 __libc_start_call_main (libc_start_call_main.h:X)
 X is 0 bytes from the start of object X of cache size-32 (32 bytes)
 object  0 of its slab: allocated
-slab    X objects=2048 used=1: owned by CPU X
+slab    X objects=512 used=1: owned by CPU X
 X is 1 bytes into 100000 bytes of slab_malloc()
 X is 0 bytes from the start of object X of cache old (64 bytes)
 object  0 of its slab: allocated
-slab    X objects=1024 used=1: legacy layout
+slab    X objects=256 used=1: legacy layout
 X is 0 bytes from the start of object X of cache plain (64 bytes)
-object  1000 of its slab: never handed out
-slab    X objects=1024 used=$used: owned by CPU X
+object  200 of its slab: never handed out
+slab    X objects=256 used=$used: owned by CPU X
 X is 0 bytes from the start of object X of cache held (64 bytes)
 object  200 of its slab: $in_lifo
-slab    X objects=1024 used=$held_used: $held_state
+slab    X objects=256 used=$lifo_used: $held_state
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  300 of its slab: $in_magazine
-slab    X objects=1024 used=$held_used: $held_state
+object  44 of its slab: $in_magazine
+slab    X objects=256 used=$magazine_used: $held_state
 X is not memory of libslab
 END
 # glibc's own frames have names and lines only with its debug symbols.

@@ -55,7 +55,7 @@ int main(void)
 
 	allocated = slab_alloc(plain);
 	freed = slab_alloc(plain);
-	fresh = allocated + 64000;
+	fresh = allocated + 12800;
 	slab_free(plain, freed);
 	tracked = entry_new(entry);
 	tracked_freed = slab_alloc(entry);

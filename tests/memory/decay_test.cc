@@ -16,6 +16,7 @@
 #include <slab/rcu.h>
 
 #include "../support/flavours.h"
+#include "../support/orders.h"
 #include "../support/passes.h"
 
 extern "C" {
@@ -146,6 +147,8 @@ TEST(DecayTest, MinPartialSlabsGoToo)
 TEST(DecayTest, MemoryThatIsUsedInTurnsStays)
 {
 	test_cache cache(object_size);
+
+	one_order(cache);
 	const objects first = allocate(cache, 2000);
 
 	free_all(cache, first);
@@ -178,6 +181,7 @@ TEST(DecayTest, StatisticsShowWhatSlabsInUseHold)
 {
 	SKIP_WITH_LARGE_PAGES();
 	test_cache cache(object_size);
+	one_order(cache);
 	const survivors s = thin_out(cache, 20000, 10 * objects_per_page);
 
 	EXPECT_GE(stats_of(cache).populated, 20000 * object_size);
@@ -227,6 +231,8 @@ TEST(DecayTest, PagesThatServedAgainGoAgain)
 TEST(DecayTest, ObjectsOnPagesThatStayedComeFirst)
 {
 	test_cache cache(object_size);
+
+	one_order(cache);
 	const survivors s = thin_out(cache, 4000, 2 * objects_per_page);
 
 	run_passes(enough_epochs);
@@ -292,6 +298,7 @@ TEST(DecayTest, ConstructedObjectsStayConstructed)
 	test_cache cache(object_size, SLAB_NO_MERGE, &args);
 	objects live, all;
 
+	one_order(cache);
 	for (unsigned i = 0; i < 20000; i++) {
 		all.push_back(slab_alloc(cache));
 		if (i % 1000 == 0)
@@ -330,6 +337,7 @@ TEST(DecayTest, TypeSafeSlabsGoAfterAGracePeriodAndInOnePiece)
 	args.rcu = &urcu_bp_flavor;
 	test_cache cache(object_size, SLAB_NO_MERGE | SLAB_TYPESAFE_BY_RCU, &args);
 
+	one_order(cache);
 	urcu_bp_flavor.read_lock();
 	const survivors s = thin_out(cache, 20000, 2000);
 

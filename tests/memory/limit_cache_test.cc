@@ -77,8 +77,7 @@ TEST_F(LimitTest, ItIsAnArgumentOfCreation)
 	test_cache cache(1000, SLAB_NO_MERGE, &args);
 	const std::vector<void *> objects = allocate_all(cache);
 
-	EXPECT_EQ(objects.size(),
-		  (std::size_t{1} << 20) / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+	EXPECT_EQ(objects.size(), room_within(cache, args.limit));
 	free_many(cache, objects);
 }
 

@@ -125,7 +125,7 @@ TEST_F(LimitTest, BulkIsOneFailure)
 		/* Without FULL it ends with what a fresh slab gives. */
 		while ((more = slab_alloc_bulk(cache, mode, objects.size() - got, &objects[got])))
 			got += more;
-		EXPECT_EQ(got, mib / slab_bytes_of(cache) * stats_of(cache).objects_per_slab);
+		EXPECT_EQ(got, room_within(cache, mib));
 		EXPECT_GE(heard.all.size(), 1U);
 		EXPECT_LE(heard.all.size(), 2U);
 		EXPECT_EQ(stats_of(cache).limit_hits, heard.all.size());

@@ -60,12 +60,12 @@ public:
 		struct slab_cache *cache = cache_;
 		objects all;
 
-		__atomic_store_n(&cache->account.limit, std::size_t{3} << cache->slab_shift,
+		__atomic_store_n(&cache->account.limit, std::size_t{3} << cache->small.shift,
 				 __ATOMIC_RELAXED);
 		while (void *obj = slab_alloc(cache))
 			all.push_back(obj);
 		for (std::size_t i = 0; i < all.size(); i++) {
-			if (i % cache->objects) {
+			if (i % cache->small.objects) {
 				slab_free(cache, all[i]);
 				continue;
 			}

@@ -60,7 +60,8 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(Layouts, SegmentLayoutTest,
-			 testing::Values(layout{16, 1}, layout{16, 64}, layout{16, 65},
+			 testing::Values(layout{14, 1}, layout{14, 2048}, layout{15, 100},
+					 layout{16, 1}, layout{16, 64}, layout{16, 65},
 					 layout{16, 8192}, layout{17, 100}, layout{18, 1000},
 					 layout{19, 16}, layout{19, 65535}, layout{21, 1}),
 			 [](const auto &info) {

@@ -215,9 +215,11 @@ TEST_F(SegmentTest, EverySizeFindsAGeometry)
 		const struct slab_cache *c = cache;
 
 		ASSERT_NE(c, nullptr) << size;
-		ASSERT_GE(c->objects, 1u) << size;
-		ASSERT_LE(c->objects * c->size, std::size_t{1} << c->slab_shift) << size;
-		ASSERT_LE(c->objects, UINT16_MAX) << size;
+		for (const struct slab_order &order : {c->small, c->large}) {
+			ASSERT_GE(order.objects, 1u) << size;
+			ASSERT_LE(order.objects * c->size, std::size_t{1} << order.shift) << size;
+			ASSERT_LE(order.objects, UINT16_MAX) << size;
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ TEST_F(LifoTest, SwitchingDebugFlagsOnEmptiesIt)
 TEST_F(LifoTest, ABulkAllocationOfWhatTheCpuHoldsTakesThem)
 {
 	const std::vector<void *> objs = alloc_full_slab();
-	std::vector<void *> got(cache_->objects + 3);
+	std::vector<void *> got(cache_->large.objects + 3);
 
 	fill_lifo(objs, 2);
 	const std::size_t n = slab_alloc_bulk(cache_, SLAB_ALLOC_LOCAL, got.size(), got.data());
@@ -265,9 +265,9 @@ TEST_F(LifoTest, AnAllocationAtItsLimitGetsThem)
 	const std::vector<void *> objs = alloc_full_slab();
 
 	fill_lifo(objs, 2);
-	ASSERT_EQ(slab_stat_write(cache_, "limit", stats_of(cache_).slabs << cache_->slab_shift),
+	ASSERT_EQ(slab_stat_write(cache_, "limit", stats_of(cache_).slabs << cache_->large.shift),
 		  0);
-	while (stats_of(cache_).objects < stats_of(cache_).slabs * cache_->objects) {
+	while (stats_of(cache_).objects < stats_of(cache_).slabs * cache_->large.objects) {
 		void *obj = slab_alloc(cache_);
 
 		ASSERT_NE(obj, nullptr);
@@ -288,7 +288,7 @@ TEST_F(LifoTest, TheChildOfAForkAllocatesThem)
 	if (!child) {
 		std::set<void *> got;
 
-		for (unsigned i = 0; i < 2 * cache_->objects; i++)
+		for (unsigned i = 0; i < 2 * cache_->large.objects; i++)
 			got.insert(slab_alloc(cache_));
 		_exit(got.count(objs[0]) && got.count(objs[1]) ? 0 : 1);
 	}
@@ -301,7 +301,7 @@ TEST_F(LifoTest, TheChildOfAForkAllocatesThem)
 TEST(Lifo, ACacheIsDestroyedWhileItHoldsObjects)
 {
 	struct slab_cache *cache = slab_cache_create("held", 8192, nullptr, SLAB_NO_MERGE);
-	std::vector<void *> objs(cache->objects * 3);
+	std::vector<void *> objs(cache->large.objects * 3);
 
 	for (void *&obj : objs)
 		obj = slab_alloc(cache);
@@ -446,9 +446,10 @@ TEST(Lifo, WhatItsSlabHasNoRoomForIsReportedWithNoLockHeld)
 	if (std::string(slab_engine()) != "rseq")
 		GTEST_SKIP() << "no LIFO";
 	EXPECT_EQ(run_in_child([] {
-			  struct slab_cache *cache =
-				  slab_cache_create("twice", 8192, nullptr, SLAB_NO_MERGE);
-			  std::vector<void *> objs = alloc_many(cache, 2 * cache->objects + 1);
+			  struct slab_cache *cache = one_order(
+				  slab_cache_create("twice", 8192, nullptr, SLAB_NO_MERGE));
+			  std::vector<void *> objs =
+				  alloc_many(cache, 2 * cache->large.objects + 1);
 			  static unsigned reports;
 
 			  slab_set_report_handler(

@@ -232,9 +232,9 @@ TEST_F(MagazineTest, AnAllocationAtItsLimitGetsTheirObjects)
 	const std::vector<void *> objs = alloc_full_slab();
 
 	free_first(objs, held_at_most);
-	ASSERT_EQ(slab_stat_write(cache_, "limit", stats_of(cache_).slabs << cache_->slab_shift),
+	ASSERT_EQ(slab_stat_write(cache_, "limit", stats_of(cache_).slabs << cache_->large.shift),
 		  0);
-	while (stats_of(cache_).objects < stats_of(cache_).slabs * cache_->objects) {
+	while (stats_of(cache_).objects < stats_of(cache_).slabs * cache_->large.objects) {
 		void *obj = slab_alloc(cache_);
 
 		ASSERT_NE(obj, nullptr);
@@ -255,7 +255,7 @@ TEST_F(MagazineTest, TheChildOfAForkAllocatesTheirObjects)
 	if (!child) {
 		std::set<void *> got;
 
-		for (unsigned i = 0; i < 2 * cache_->objects; i++)
+		for (unsigned i = 0; i < 2 * cache_->large.objects; i++)
 			got.insert(slab_alloc(cache_));
 		for (unsigned i = 0; i < held_at_most; i++)
 			if (!got.count(objs[i]))
@@ -321,7 +321,7 @@ TEST(Magazine, ACacheIsDestroyedWhileTheyHoldObjects)
 {
 	for (unsigned i = 0; i < 2 * FREE_CACHES_KEPT; i++) {
 		struct slab_cache *cache = slab_cache_create("held", 8192, nullptr, SLAB_NO_MERGE);
-		std::vector<void *> objs(cache->objects * 8);
+		std::vector<void *> objs(cache->large.objects * 8);
 
 		for (void *&obj : objs)
 			obj = slab_alloc(cache);

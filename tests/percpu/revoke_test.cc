@@ -96,7 +96,7 @@ TEST_F(SlabStateTest, ShrinkGivesEmptySlabsToThePageLayerAndTheirMemoryBack)
 TEST_F(SlabStateTest, WhileASlotIsClosedAllocationsGoToTheNode)
 {
 	slot()->closed = 1;
-	const std::vector<void *> objs = alloc(cache_->objects + 1);
+	const std::vector<void *> objs = alloc(cache_->large.objects + 1);
 
 	EXPECT_EQ(state(objs[0]), at::full);
 	EXPECT_EQ(state(objs.back()), at::node);
@@ -191,12 +191,12 @@ TEST(StealingFromMany, RevokesFourCpusAtMost)
 {
 	EXPECT_EQ(run_in_child([] {
 			  constexpr int first = 3, last = 8;
-			  struct slab_cache *cache =
-				  slab_cache_create("many", 8192, nullptr, SLAB_NO_MERGE);
-			  std::vector<void *> objs = alloc_many(cache, 20 * cache->objects);
+			  struct slab_cache *cache = one_order(
+				  slab_cache_create("many", 8192, nullptr, SLAB_NO_MERGE));
+			  std::vector<void *> objs = alloc_many(cache, 20 * cache->large.objects);
 			  unsigned revoked = 0;
 
-			  for (std::size_t i = 0; i < objs.size(); i += cache->objects)
+			  for (std::size_t i = 0; i < objs.size(); i += cache->large.objects)
 				  slab_free(cache, objs[i]);
 			  slab_cache_shrink(cache);
 			  cpu_possible_is_wrong(); /* more CPUs than threads may run on */

@@ -51,7 +51,7 @@ TEST_F(SlabStateTest, AFreshSlabIsCurrent)
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(cpu_));
 	EXPECT_EQ(obj, slab->cpu.base);
-	EXPECT_EQ(slab->objects, cache_->objects);
+	EXPECT_EQ(slab->objects, cache_->large.objects);
 	EXPECT_GE(slab->initialized, 1u);
 	EXPECT_EQ(local(slab), slab->initialized - 1u);
 	EXPECT_GE(slab->populated, slab->initialized * 8192u);
@@ -310,7 +310,7 @@ TEST_F(SmallObjectsTest, AFullBufferIsHandedOverInOneExchange)
 TEST_F(SlabStateTest, EmptySlabsBeyondTheLimitsGoToTheNodeAndThePageLayer)
 {
 	const std::vector<void *> objs =
-		alloc(cache_->objects * 3 * (cache_->cpu_partial + cache_->min_partial));
+		alloc(cache_->large.objects * 3 * (cache_->cpu_partial + cache_->min_partial));
 	const std::uint64_t most = stats_of(cache_).slabs;
 
 	free_all(objs);
@@ -327,7 +327,7 @@ TEST_F(SlabStateTest, EmptySlabsBeyondTheLimitsGoToTheNodeAndThePageLayer)
 
 TEST_F(SlabStateTest, SlabsOnTheNodeAreTakenBeforeFreshOnes)
 {
-	const std::vector<void *> objs = alloc(cache_->objects * 3);
+	const std::vector<void *> objs = alloc(cache_->large.objects * 3);
 
 	for (std::size_t i = 0; i < objs.size(); i += 2)
 		free(objs[i]);

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/orders.h"
 #include "../support/process.h"
 
 extern "C" {
@@ -51,7 +52,8 @@ public:
 		args.dtor = destroyed;
 		args.arg = this;
 		cache_ = slab_cache_create("taking", 4096, &args, SLAB_NO_MERGE);
-		__atomic_store_n(&cache_->account.limit, slabs << cache_->slab_shift,
+		one_order(cache_);
+		__atomic_store_n(&cache_->account.limit, slabs << cache_->large.shift,
 				 __ATOMIC_RELAXED);
 		pin(0);
 		use_all();
@@ -87,7 +89,7 @@ public:
 
 	std::size_t objects() const
 	{
-		return slabs * cache_->objects;
+		return slabs * cache_->large.objects;
 	}
 
 	std::size_t owned() const
@@ -165,7 +167,7 @@ TEST(TakingTest, AnAllocationAtItsLimitFindsTheSlabsThatAreNotListedYet)
 
 	while (void *obj = slab_alloc(taking.cache()))
 		objects.push_back(obj);
-	EXPECT_EQ(objects.size(), taking.objects() - taking.cache()->objects);
+	EXPECT_EQ(objects.size(), taking.objects() - taking.cache()->large.objects);
 	for (void *obj : objects)
 		slab_free(taking.cache(), obj);
 }

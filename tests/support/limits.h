@@ -23,6 +23,7 @@
 #include "objects.h"
 
 extern "C" {
+#include "core/cache.h"
 #include "pages/account.h"
 }
 
@@ -38,6 +39,25 @@ inline std::size_t used_bytes()
 inline std::size_t slab_bytes_of(struct slab_cache *cache)
 {
 	return std::size_t{4096} << stats_of(cache).order;
+}
+
+/* The objects that a cache without any has room for in so many bytes of slabs: in small slabs, in
+ * large ones when it has grown, and in small ones where a large one does not fit. */
+inline std::size_t room_within(struct slab_cache *cache, std::size_t bytes)
+{
+	std::size_t used = 0, objects = 0;
+
+	for (;;) {
+		const struct slab_order *order =
+			used < SMALL_SLABS_BYTES ? &cache->small : &cache->large;
+
+		if (used + (std::size_t{1} << order->shift) > bytes)
+			order = &cache->small;
+		if (used + (std::size_t{1} << order->shift) > bytes)
+			return objects;
+		used += std::size_t{1} << order->shift;
+		objects += order->objects;
+	}
 }
 
 inline std::uint64_t read_stat(struct slab_cache *cache, const char *name)

@@ -23,6 +23,7 @@
 
 #include "entry_table.h"
 #include "objects.h"
+#include "orders.h"
 
 namespace slab_test
 {
@@ -50,6 +51,7 @@ public:
 		args.rcu = rcu;
 		args.limit = limit;
 		cache_ = std::make_unique<test_cache>(entry_size, flags, &args);
+		one_order(*cache_);
 	}
 
 	~directory()

@@ -16,6 +16,7 @@
 
 #include "lifo.h"
 #include "objects.h"
+#include "orders.h"
 #include "process.h"
 #include "slab_place.h"
 
@@ -40,6 +41,7 @@ protected:
 	{
 		pin(0);
 		cpu_ = allowed_cpus()[0];
+		one_order(cache_);
 		/* Frees go to their slabs; lifo_test has the rest. */
 		set_lifo_max(0);
 	}
@@ -142,7 +144,7 @@ protected:
 	/* All objects of one fresh slab, as many as it has, and so of the next ones. */
 	std::vector<void *> alloc_slab()
 	{
-		return alloc(cache_->objects);
+		return alloc(cache_->large.objects);
 	}
 
 	/* Allocate a slab's objects, and one more, so that it is full. */

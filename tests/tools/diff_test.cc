@@ -38,6 +38,7 @@ std::string stats(const about &process, const std::vector<counted> &caches)
 	for (std::size_t i = 0; i < caches.size(); i++)
 		text << (i ? "," : "") << "{\"name\":\"" << caches[i].name
 		     << "\",\"order\":0,\"slabs\":" << caches[i].slabs
+		     << ",\"slab_bytes\":" << 4096 * caches[i].slabs
 		     << ",\"objects\":" << caches[i].objects << ",\"flags\":" << caches[i].flags
 		     << "}";
 	text << "]}\n";

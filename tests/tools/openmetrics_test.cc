@@ -26,6 +26,7 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 	const std::string n = std::to_string(slabs);
 
 	return "{\"name\":\"" + name + "\",\"object_size\":100,\"order\":0,\"slabs\":" + n +
+	       ",\"slab_bytes\":" + std::to_string(4096 * slabs) +
 	       ",\"cpu_slabs\":1,\"partial\":2,\"full\":" + std::to_string(slabs - 3) +
 	       ",\"objects\":" + std::to_string(10 * slabs) +
 	       ",\"total_objects\":" + std::to_string(40 * slabs) +
@@ -37,7 +38,7 @@ std::string cache_json(const std::string &name, int slabs, int errors = 0)
 const char full_answer[] = R"({"slab":2,"ok":true,"process":{"pid":42,"command":"dir",
 "version":"0.1.0","engine":"rseq","uptime":99,"slab_bytes":1000,"cached_bytes":2000,
 "large_bytes":3000,"metadata_bytes":4000},"caches":[{"name":"entry","object_size":712,
-"slab_size":720,"order":4,"slabs":11,"cpu_slabs":5,"partial":2,"full":4,"objects":500,
+"slab_size":720,"order":4,"slabs":11,"slab_bytes":720896,"cpu_slabs":5,"partial":2,"full":4,"objects":500,
 "total_objects":1012,"populated":700000,"errors":3,"limit":1000000,"counted":123456,
 "counted_us":2500001,"rcu_pending":21,"rcu_freed":22,"limit_hits":23,"reserve":24,
 "reserve_left":25,"reclaimed":26,"moved":27,"debug_slabs":6,"guarded_slabs":1,"legacy_slabs":2,"events":{

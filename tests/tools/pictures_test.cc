@@ -316,10 +316,10 @@ std::string answer(const std::string &request, unsigned)
 	if (request == "stats")
 		return "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1,\"nodes\":1},\"caches\":["
 		       "{\"name\":\"entry\",\"object_size\":712,\"slab_size\":712,\"order\":4,"
-		       "\"objects_per_slab\":92,\"slabs\":9,\"partial\":2,\"objects\":400},"
+		       "\"objects_per_slab\":92,\"slabs\":9,\"slab_bytes\":589824,\"partial\":2,\"objects\":400},"
 		       "{\"name\":\"idle\",\"object_size\":64},"
 		       "{\"name\":\"a <name> & more\",\"object_size\":100,\"order\":0,"
-		       "\"objects_per_slab\":40,\"slabs\":1,\"objects\":40}]}";
+		       "\"objects_per_slab\":40,\"slabs\":1,\"slab_bytes\":4096,\"objects\":40}]}";
 	if (request == "slabs entry")
 		return "{\"slab\":2,\"ok\":true,\"name\":\"entry\",\"total\":9,\"columns\":"
 		       "[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],"

@@ -17,7 +17,7 @@ std::string answer(const std::string &request, unsigned)
 		return "{\"slab\":2,\"ok\":false,\"error\":\"no\"}";
 	return "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1},\"caches\":["
 	       "{\"name\":\"entry\",\"object_size\":712,\"slab_size\":712,\"order\":4,"
-	       "\"slabs\":120,\"partial\":40,\"objects\":9800,\"total_objects\":11040,"
+	       "\"slabs\":120,\"slab_bytes\":7864320,\"partial\":40,\"objects\":9800,\"total_objects\":11040,"
 	       "\"populated\":7864320},"
 	       "{\"name\":\"a \\\"quoted\\\" / name\",\"object_size\":64,\"order\":0}]}";
 }

@@ -136,7 +136,6 @@ TEST_F(SlabinfoDebugTest, SizesAreThoseOfTheLayoutWithDebugFlags)
 	EXPECT_EQ(number(cache, "object_size"), 712U);
 	EXPECT_EQ(size, 728U) << "8 bytes of red zone on each side";
 	EXPECT_EQ(objects, bytes / size);
-	EXPECT_EQ(number(slabs.get(), "bytes"), bytes);
 	for (std::size_t i = 0; i < json_object_array_length(member(slabs.get(), "slabs")); i++) {
 		struct json_object *row =
 			json_object_array_get_idx(member(slabs.get(), "slabs"), i);
@@ -154,7 +153,7 @@ TEST_F(SlabinfoDebugTest, SizesAreThoseOfTheLayoutWithDebugFlags)
 	EXPECT_TRUE(contains(report, "\nLoss   :      16 ")) << report;
 	EXPECT_EQ(row_of(slabinfo({"-l"}).out, "entry").at(5), std::to_string(objects));
 	slabinfo({"-d", "entry"});
-	EXPECT_EQ(row_of(slabinfo({"-l"}).out, "entry").at(5), "92");
+	EXPECT_EQ(row_of(slabinfo({"-l"}).out, "entry").at(5), "23");
 }
 
 TEST_F(SlabinfoDebugTest, DebugOfNoCacheIsAnExitStatus)

@@ -32,7 +32,8 @@ inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t
 	text << "{\"name\":\"" << of.name << "\",\"object_size\":" << of.size
 	     << ",\"slab_size\":" << of.size
 	     << ",\"order\":2,\"objects_per_slab\":" << 16384 / of.size << ",\"slabs\":" << of.slabs
-	     << ",\"cpu_slabs\":" << of.cpu_slabs << ",\"partial\":" << of.partial
+	     << ",\"slab_bytes\":" << 16384 * of.slabs << ",\"cpu_slabs\":" << of.cpu_slabs
+	     << ",\"partial\":" << of.partial
 	     << ",\"full\":" << of.slabs - of.cpu_slabs - of.partial
 	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
 	     << ",\"errors\":" << of.errors << ",\"debug_flags\":\"" << of.debug_flags
@@ -78,7 +79,7 @@ inline std::string refusal(const std::string &message)
 }
 
 inline const char slabs_of_all_states[] =
-	"{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"bytes\":16384,\"total\":8,\"columns\":"
+	"{\"slab\":2,\"ok\":true,\"name\":\"alpha\",\"total\":8,\"columns\":"
 	"[\"address\",\"used\",\"room\",\"state\",\"cpu\",\"node\",\"debug_flags\"],\"slabs\":["
 	"[65536,1,128,\"current\",0,0,\"-\"],[81920,0,128,\"cpu\",0,0,\"-\"],"
 	"[98304,127,128,\"current\",1,0,\"-\"],[114688,64,128,\"partial\",-1,0,\"-\"],"

@@ -78,7 +78,7 @@ TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
 	EXPECT_EQ(lines[3], "Cache    alpha");
 	EXPECT_EQ(lines[4], "Objects  960 in use  room for 1280  128 bytes each, 128 apart");
 	EXPECT_EQ(lines[5], "Space    160KiB  in use 120KiB  lost 40.0KiB (25%)");
-	EXPECT_EQ(lines[6], "Slabs    10  of CPUs 3  partial 2  full 5  16.0KiB each  for 128 "
+	EXPECT_EQ(lines[6], "Slabs    10  of CPUs 3  partial 2  full 5  next 16.0KiB  for 128 "
 			    "objects");
 	EXPECT_EQ(lines[7], "Errors   0  no debug flags");
 	EXPECT_EQ(lines[8], "Rates    alloc 2.0M/s  free 2.0M/s  slow alloc 0/s  slow free 0/s");

@@ -21,6 +21,7 @@ static const struct {
 	{"order", offsetof(struct cache, order)},
 	{"has_ctor", offsetof(struct cache, has_ctor)},
 	{"slabs", offsetof(struct cache, slabs)},
+	{"slab_bytes", offsetof(struct cache, slab_bytes)},
 	{"cpu_slabs", offsetof(struct cache, cpu_slabs)},
 	{"partial", offsetof(struct cache, partial)},
 	{"full", offsetof(struct cache, full)},
@@ -144,7 +145,7 @@ uint64_t cache_slab_bytes(const struct cache *cache)
 
 uint64_t cache_bytes(const struct cache *cache)
 {
-	return cache->slabs * cache_slab_bytes(cache);
+	return cache->slab_bytes;
 }
 
 uint64_t cache_used_bytes(const struct cache *cache)

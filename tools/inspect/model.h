@@ -25,6 +25,7 @@ struct cache {
 	uint64_t order;
 	uint64_t has_ctor;
 	uint64_t slabs;
+	uint64_t slab_bytes; /* of all slabs */
 	uint64_t cpu_slabs;
 	uint64_t partial;
 	uint64_t full;
@@ -65,7 +66,7 @@ uint64_t model_event(const struct cache *cache, const char *name);
 /* model_alias: alias number i, printable. */
 const char *model_alias(const struct cache *cache, size_t i);
 
-/* Bytes of one slab, of all slabs, and of the objects in use. */
+/* Bytes of the next slab, of all slabs, and of the objects in use. */
 uint64_t cache_slab_bytes(const struct cache *cache);
 uint64_t cache_bytes(const struct cache *cache);
 uint64_t cache_used_bytes(const struct cache *cache);

@@ -218,7 +218,7 @@ static void draw_head(struct section *section, const struct cache *cache,
 	svg_text(svg, right, 23, "h2 e", "%" PRIu64 " %% used",
 		 percent(cache_used_bytes(cache), cache_bytes(cache)));
 	svg_text(svg, PADDING, 41, "h3 dim",
-		 "%" PRIu64 " bytes, %" PRIu64 " in a slab · %" PRIu64 " slab%s, %s · %s lost",
+		 "%" PRIu64 " bytes, %" PRIu64 " in a new slab · %" PRIu64 " slab%s, %s · %s lost",
 		 cache->object_size, cache->objects_per_slab, cache->slabs,
 		 cache->slabs == 1 ? "" : "s", size_text(bytes, cache_bytes(cache)),
 		 size_text(lost, lost_bytes(cache)));

@@ -60,7 +60,7 @@ static void print_row(const char *size_label, uint64_t size, const char *count_l
 
 static void print_sizes(const struct cache *cache)
 {
-	const uint64_t slab = cache_slab_bytes(cache), objects = cache->objects_per_slab;
+	const uint64_t objects = cache->objects_per_slab;
 
 	puts("\nSizes (bytes)     Slabs              Debug                Memory\n"
 	     "------------------------------------------------------------------------");
@@ -68,14 +68,14 @@ static void print_sizes(const struct cache *cache)
 		  on_off(cache, SLAB_CONSISTENCY_CHECKS), "Total", cache_bytes(cache));
 	print_row("SlabObj", cache->slab_size, "Full   ", cache->full, "Redzoning    ",
 		  on_off(cache, SLAB_RED_ZONE), "Used ", cache_used_bytes(cache));
-	print_row("SlabSiz", slab, "Partial", cache->partial, "Poisoning    ",
+	print_row("SlabSiz", cache_slab_bytes(cache), "Partial", cache->partial, "Poisoning    ",
 		  on_off(cache, SLAB_POISON), "Loss ", cache_loss(cache));
 	print_row("Loss   ", minus(cache->slab_size, cache->object_size), "CpuSlab",
 		  cache->cpu_slabs, "Tracking     ", on_off(cache, SLAB_STORE_USER), "Lalig",
 		  minus(cache->slab_size, cache->object_size) * cache->objects);
 	print_row("Align  ", cache->align, "Objects", objects, "Tracing      ",
 		  on_off(cache, SLAB_TRACE), "Lpadd",
-		  minus(slab, objects * cache->slab_size) * cache->slabs);
+		  minus(cache_bytes(cache), cache->total_objects * cache->slab_size));
 }
 
 static void print_debugging(const struct cache *cache)

@@ -94,7 +94,7 @@ static void draw_slabs(struct sheet *sheet)
 	add(sheet, STYLE_PLAIN, "of CPUs %" PRIu64, cache->cpu_slabs);
 	add(sheet, STYLE_PLAIN, "partial %" PRIu64, cache->partial);
 	add(sheet, STYLE_PLAIN, "full %" PRIu64, cache->full);
-	add(sheet, STYLE_PLAIN, "%s each",
+	add(sheet, STYLE_PLAIN, "next %s",
 	    top_size_text(sheet->top, text, cache_slab_bytes(cache)));
 	add(sheet, STYLE_PLAIN, "for %" PRIu64 " objects", cache->objects_per_slab);
 	end_line(sheet);
