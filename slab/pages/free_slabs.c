@@ -191,18 +191,28 @@ static struct slab *take(const struct request *request)
 	return slab;
 }
 
-/* Make the last piece of a range a free slab. The range is populated. */
-static void cut_off(const struct request *request, char *piece)
+/* The huge page that a thread populates, without what it has cut off at its end. One thread at a
+ * time does so. */
+static struct {
+	char *start;
+	size_t bytes;
+} huge_page;
+
+/* Make the last piece of the huge page a free slab. */
+static void cut_off(const struct request *request)
 {
 	const unsigned shift = request->geometry->slab_shift;
 	const uint32_t bytes = UINT32_C(1) << shift;
+	char *piece = huge_page.start + huge_page.bytes - bytes;
 	bool done;
 
 	do {
 		segment_lock();
 		done = metadata_has(request->geometry->metadata, request->node);
-		if (done)
+		if (done) {
 			list_free(describe(request->geometry, request->node, piece, bytes));
+			huge_page.bytes -= bytes;
+		}
 		segment_unlock();
 	} while (!done && metadata_map(request->geometry->metadata, request->node));
 	if (done)
@@ -210,33 +220,49 @@ static void cut_off(const struct request *request, char *piece)
 	os_discard(piece, bytes);
 	segment_lock();
 	segment_put_range(piece, shift);
+	huge_page.bytes -= bytes;
 	segment_unlock();
 }
 
-/* Populate a huge page and cut it into free slabs, the lowest of which is taken first. A fork
- * meanwhile may leave the child a huge page that is never used. */
+/* With the lock: begin a huge page. */
+static bool begin_huge(unsigned node)
+{
+	if (huge_page.bytes || !segment_has_range(HUGE_SHIFT, node))
+		return false;
+	huge_page.start = segment_take_range(HUGE_SHIFT, node);
+	huge_page.bytes = HUGE_PAGE;
+	return true;
+}
+
+/* With the lock: free the units of what is left of the huge page, which holds no memory. */
+static void end_huge(void)
+{
+	for (; huge_page.bytes; huge_page.bytes -= (size_t)1 << SEGMENT_UNIT_SHIFT)
+		segment_put_range(huge_page.start + huge_page.bytes -
+					  ((size_t)1 << SEGMENT_UNIT_SHIFT),
+				  SEGMENT_UNIT_SHIFT);
+}
+
+/* Populate a huge page and cut it into free slabs, the lowest of which is taken first. Signals are
+ * blocked, as for `returning`. */
 static SLAB_SLOWPATH void make_huge(const struct request *request)
 {
-	const size_t bytes = (size_t)1 << request->geometry->slab_shift;
-	char *start;
-	bool done;
+	uint64_t mask = signals_block();
+	bool mine;
 
 	segment_lock();
-	start = segment_take_range(HUGE_SHIFT, request->node);
+	mine = begin_huge(request->node);
 	segment_unlock();
-	if (!start) {
-		if (!segment_map(HUGE_SHIFT, request->node))
-			huge_stop();
-		return;
-	}
-	done = huge_populate(start);
-	for (size_t at = HUGE_PAGE; done && at > 0; at -= bytes)
-		cut_off(request, start + at - bytes);
-	if (!done) {
+	if (mine) {
+		bool done = huge_populate(huge_page.start);
+
+		while (done && huge_page.bytes)
+			cut_off(request);
 		segment_lock();
-		segment_put_range(start, HUGE_SHIFT);
+		end_huge();
 		segment_unlock();
 	}
+	signals_restore(mask);
 }
 
 /* Map or populate what is missing. false and ENOMEM. */
@@ -261,7 +287,8 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 		enum missing what;
 
 		/* The first call reads a file, so no lock is held. */
-		request.huge = geometry->slab_shift <= SLAB_SHIFT_MAX && huge_is_wanted();
+		request.huge =
+			!provided && geometry->slab_shift <= SLAB_SHIFT_MAX && huge_is_wanted();
 		segment_lock();
 		what = missing(&request);
 		/* os_map() injects failures, too. */
@@ -365,6 +392,9 @@ void segment_after_fork_child(void)
 	segment_lock();
 	while (returning.first)
 		list_again(returning.first);
+	if (huge_page.bytes)
+		os_discard(huge_page.start, huge_page.bytes);
+	end_huge();
 	metadata_after_fork_child();
 	segment_unlock();
 }

@@ -109,11 +109,6 @@ bool huge_is_wanted(void)
 	return now == USED;
 }
 
-void huge_stop(void)
-{
-	__atomic_store_n(&state, UNUSED, __ATOMIC_RELAXED);
-}
-
 bool huge_populate(char *start)
 {
 	const uint64_t before = clock_us();
@@ -127,6 +122,6 @@ bool huge_populate(char *start)
 		os_discard(start, HUGE_PAGE);
 	if (!done || (slab_options()->huge == SLAB_HUGE_AUTO &&
 		      pretended_time(clock_us() - before) >= HUGE_SLOW_US))
-		huge_stop();
+		__atomic_store_n(&state, UNUSED, __ATOMIC_RELAXED);
 	return done;
 }

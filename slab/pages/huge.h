@@ -18,8 +18,6 @@ bool huge_is_system_always(void);
 bool huge_is_wanted(void);
 /* Populate a huge page that holds no memory yet. false: it still holds none. */
 bool huge_populate(char *start);
-/* Use small pages from now on. */
-void huge_stop(void);
 
 #ifdef SLAB_TESTING
 /* What the system's setting says to this process; NULL: what the file says. */

@@ -3,9 +3,11 @@
  * SLAB_HUGE: when fresh memory is populated as huge pages, and that nothing of one is lost. What the
  * system's setting is, and how long a huge page takes, is pretended.
  */
+#include <atomic>
 #include <cerrno>
 #include <set>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -27,6 +29,25 @@ namespace
 
 constexpr unsigned shift = 16;
 
+/* Units that are neither free nor a slab's. */
+unsigned lost_units()
+{
+	unsigned lost = 0;
+
+	for (const struct segment *s = segment_first(); s; s = s->next) {
+		bool own = true; /* the segment's own pages come first */
+
+		for (unsigned unit = 0; unit < SEGMENT_UNITS; unit++) {
+			const bool none = !(s->free[unit / 64] >> unit % 64 & 1) &&
+					  segment_slab(s, unit) == &slab_none;
+
+			own = own && none;
+			lost += none && !own;
+		}
+	}
+	return lost;
+}
+
 class HugeTest : public SegmentTest
 {
 protected:
@@ -34,6 +55,9 @@ protected:
 		: options_(const_cast<struct slab_options *>(slab_options())), was_(options_->huge)
 	{
 		setting("[madvise]");
+		options_->huge = SLAB_HUGE_NEVER;
+		take(shift, 300); /* there is a segment */
+		give_back();
 		options_->huge = SLAB_HUGE_ALWAYS;
 		segment_trim(nullptr);
 	}
@@ -147,18 +171,40 @@ TEST_F(HugeTest, AlwaysDoesNotMindSlowOnes)
 	EXPECT_TRUE(huge_is_wanted());
 }
 
-/* Without address space for a huge page there may be some for a slab. */
-TEST_F(HugeTest, WithoutASegmentSmallPagesServe)
+/* A huge page is no reason to map a segment. */
+TEST_F(HugeTest, WithoutARangeOfItsSizeSmallPagesServe)
 {
 	options_->huge = SLAB_HUGE_NEVER;
-	fill_segments(HUGE_SHIFT);
-	options_->huge = SLAB_HUGE_ALWAYS;
-	os_protect_fails = 1;
-	const struct slab *slab = take(shift, 300);
+	const std::uint64_t before = fill_segments(HUGE_SHIFT);
 
-	ASSERT_NE(slab, nullptr);
-	EXPECT_EQ(slab->populated, 0u);
-	EXPECT_FALSE(huge_is_wanted());
+	options_->huge = SLAB_HUGE_ALWAYS;
+	EXPECT_EQ(take(shift, 300)->populated, 0u);
+	EXPECT_EQ(process_stats().segments, before);
+}
+
+/* A thread of the parent makes huge pages; no child lacks one. */
+TEST_F(HugeTest, ChildrenHaveWhatTheirParentPopulates)
+{
+	if (under_tsan || !takes_one())
+		GTEST_SKIP() << "no huge page";
+	const test_cache first(64); /* it registers the handlers of fork */
+	std::atomic<bool> ends{false};
+	std::thread maker([&] {
+		while (!ends) {
+			segment_free_slab(segment_take_slab(geometry_get(shift, 300), 0));
+			segment_trim(nullptr);
+		}
+	});
+	for (unsigned i = 0; i < 20; i++)
+		EXPECT_EQ(run_in_child([]() -> int {
+				  segment_trim(nullptr);
+				  if (process_stats().cached_bytes)
+					  return 1;
+				  return lost_units() ? 2 : 0;
+			  }),
+			  "");
+	ends = true;
+	maker.join();
 }
 
 TEST_F(HugeTest, LargeAllocationsAreNotCut)
