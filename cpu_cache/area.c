@@ -109,28 +109,35 @@ void cpu_learn_rows(void)
 	set_possible(rows);
 }
 
-/* Two threads may do this at once, and a third one may prove the number wrong. A number that
- * excludes CPUs of the mask is wrong. */
-static void learn_possible(void)
+/*
+ * Returns the number of CPUs. One thread reads the file; meanwhile the number of rows serves the
+ * others, and that thread itself, if open() allocates. Another thread may prove the number wrong. A
+ * number that excludes CPUs of the mask is wrong.
+ */
+static unsigned learn_possible(void)
 {
+	static CPU_EARLY bool is_read;
 	unsigned said, least;
 
 	cpu_learn_rows();
 	least = __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&possible_is_known, __ATOMIC_ACQUIRE))
-		return;
+		return __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
+	if (__atomic_exchange_n(&is_read, true, __ATOMIC_RELAXED))
+		return rows;
 	said = read_sys();
 	if (said > rows || said < least)
 		said = rows;
 	__atomic_compare_exchange_n(&cpu_possible_count, &least, said, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 	__atomic_store_n(&possible_is_known, true, __ATOMIC_RELEASE);
+	return __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
 }
 
 unsigned cpu_possible(void)
 {
 	if (!__atomic_load_n(&possible_is_known, __ATOMIC_ACQUIRE))
-		learn_possible();
+		return learn_possible();
 	return __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
 }
 
