@@ -64,7 +64,7 @@ static uint64_t pretended_time(uint64_t us)
 }
 #endif
 
-/* Is this word of the system's setting the one in force? */
+/* Is this the word that the system has chosen? */
 static bool system_setting_is(const char *word)
 {
 	char text[64] = "";

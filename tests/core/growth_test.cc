@@ -75,7 +75,7 @@ void expect_exact(struct slab_cache *cache)
 class GrowthTest : public testing::Test
 {
 protected:
-	/* Objects until the slabs have so many bytes. */
+	/* Objects until the slabs have this number of bytes. */
 	void grow_to(std::size_t bytes)
 	{
 		while (charged(cache_) < bytes) {

@@ -41,7 +41,7 @@ inline std::size_t slab_bytes_of(struct slab_cache *cache)
 	return std::size_t{4096} << stats_of(cache).order;
 }
 
-/* The objects that a cache without any has room for in so many bytes of slabs: in small slabs, in
+/* The objects that a cache without any has room for in this number of bytes: in small slabs, in
  * large ones when it has grown, and in small ones where a large one does not fit. */
 inline std::size_t room_within(struct slab_cache *cache, std::size_t bytes)
 {
