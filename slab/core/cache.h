@@ -112,7 +112,7 @@ struct slab_order {
 };
 
 /* A cache takes small slabs while all of its slabs together have fewer bytes than this. */
-#define SMALL_SLABS_BYTES ((size_t)512 << 10)
+#define SMALL_SLABS_BYTES ((size_t)256 << 10)
 
 /* Slabs that the defragmenting thread has isolated (defrag.c). */
 struct defrag_state {
