@@ -24,6 +24,9 @@
 #include "pages/idle.h"
 #include "pages/topology.h"
 
+/* Other threads may take the slabs that this one has stolen. */
+#define STEAL_TRIES 8u
+
 static bool is_closed(struct slab_cache *cache, int cpu)
 {
 	return __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_ACQUIRE) != 0;
@@ -257,7 +260,7 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	}
 	if (!may_grow)
 		return REFILL_NONE;
-	if (cache_steal(cache)) {
+	for (unsigned tries = STEAL_TRIES; tries && cache_steal(cache); tries--) {
 		result = from_node(cache, cpu, node);
 		if (result != REFILL_NONE)
 			return result;

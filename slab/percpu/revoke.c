@@ -420,9 +420,17 @@ unsigned cache_flush(struct slab_cache *cache)
 	return released;
 }
 
+/* Another thread that holds the lock is putting slabs where this allocation will find them. If the
+ * cache grew instead, it would do so with every allocation while the kernel has preempted that
+ * thread. The timed lock also ends the wait if the holder itself waits for this thread. */
+static bool lock_to_steal(struct slab_cache *cache)
+{
+	return flush_lock_is_held() ? flush_trylock(cache) : flush_lock_timed(cache);
+}
+
 static bool put_some_now(struct slab_cache *cache)
 {
-	if (!flush_trylock(cache))
+	if (!lock_to_steal(cache))
 		return false;
 	put_some(cache);
 	flush_unlock(cache);
@@ -469,11 +477,15 @@ bool cache_steal(struct slab_cache *cache)
 		found = partial_count(cpu_slot(cache->cpu_slots, cpu)) > over;
 	}
 	__atomic_store_n(&cache->steal_cpu, cpu, __ATOMIC_RELAXED);
-	if (!found || !flush_trylock(cache))
+	if (!found || !lock_to_steal(cache))
 		return false;
-	if (over == 1)
-		__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
-	flush_slots(cache, over, 0);
+	if (cache->taken) {
+		put_some(cache);
+	} else if (may_keep(cache, now) <= over) { /* else another thread has just stolen */
+		if (over == 1)
+			__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
+		flush_slots(cache, over, 0);
+	}
 	flush_unlock(cache);
 	report_refused(cache);
 	return true;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Revocation: slabs are taken back from CPUs, and allocations return to the fast path. */
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,6 +14,7 @@
 
 extern "C" {
 #include "cpu_cache.h"
+#include "core/isolated.h"
 #include "pages/segment.h"
 #include "percpu/refill.h"
 }
@@ -168,6 +171,35 @@ TEST_F(Stealing, TakesSlabsOfACpuBeforeTheCacheGrows)
 	EXPECT_GT(until_fresh(), 2u);
 	EXPECT_EQ(listed(other_cpu()), 0u);
 	EXPECT_NE(cache_->stolen, long_ago);
+}
+
+/* Another thread may be preempted while it holds the lock. */
+TEST_F(Stealing, WaitsForAThreadThatHoldsTheLock)
+{
+	std::atomic<bool> holds{false}, allocated{false};
+	std::thread holder([&] {
+		flush_lock(cache_);
+		holds = true;
+		while (!__atomic_load_n(&cache_->waiting, __ATOMIC_RELAXED) && !allocated)
+			std::this_thread::yield();
+		flush_unlock(cache_);
+	});
+
+	while (!holds)
+		std::this_thread::yield();
+	cache_->stolen = long_ago;
+	EXPECT_GT(until_fresh(), 2u);
+	allocated = true;
+	holder.join();
+}
+
+TEST_F(Stealing, DoesNotWaitForItsOwnLock)
+{
+	cache_->stolen = long_ago;
+	flush_lock(cache_);
+	EXPECT_EQ(until_fresh(), 1u);
+	EXPECT_EQ(cache_->waiting, 0u);
+	flush_unlock(cache_);
 }
 
 /* Another thread has stored its time since this one read the clock. */
