@@ -2,15 +2,16 @@
 /*
  * The control socket, by which slabinfo reads and changes a running process.
  *
- * When a process creates its first cache, libslab opens the socket
- * RUNTIME_DIR/slab/PID.sock. RUNTIME_DIR is $SLAB_RUNTIME_DIR; else $XDG_RUNTIME_DIR, if it
+ * When a process first calls slab_cache_create(), libslab opens the socket
+ * RUNTIME_DIR/slab/PID.sock. A process that calls only slab_malloc() has the socket once it has
+ * 1 MiB of slabs and large allocations; with SLAB_CONTROL=on, from the first call on. RUNTIME_DIR is $SLAB_RUNTIME_DIR; else $XDG_RUNTIME_DIR, if it
  * belongs to the user; else /run for root, and /tmp/slab-UID for other users. libslab's
  * control thread, "slab-control", serves the socket. SLAB_CONTROL=off switches socket and
  * thread off. If libslab cannot open the socket, the cache works without it.
  * docs/control.md describes the protocol.
  *
  * A program that wants no such thread serves the socket in its own loop: it calls
- * slab_control_fd() before it creates its first cache, watches the descriptor for input and
+ * slab_control_fd() before libslab opens the socket, watches the descriptor for input and
  * then calls slab_control_dispatch().
  *
  * After a fork the child has neither the socket nor the thread. libslab opens a new socket,

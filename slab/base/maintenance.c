@@ -7,6 +7,7 @@
 static const struct maintenance_driver *driver;
 
 bool maintenance_resumes;
+SLAB_EARLY uint64_t maintenance_from_bytes = UINT64_MAX;
 
 void maintenance_set_driver(const struct maintenance_driver *new_driver)
 {

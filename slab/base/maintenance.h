@@ -9,6 +9,9 @@
 #define SLAB_BASE_MAINTENANCE_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
 
 struct maintenance_driver {
 	void (*start_ticks)(void);
@@ -27,17 +30,29 @@ void maintenance_set_driver(const struct maintenance_driver *driver);
 void maintenance_start_ticks(void);
 
 /*
- * maintenance_resume: in the child of a fork whose parent had the maintenance thread, start one as
- * soon as ticks are wanted. Slow paths call it at their end; otherwise it costs one load. The
- * caller holds no lock. It keeps errno.
+ * maintenance_resume: start the thread if the driver finds it due: in the child of a fork whose
+ * parent had the thread, and in a process that has grown (maintenance_note_bytes()). Slow paths
+ * call it at their end; otherwise it costs one load. The caller holds no lock. It keeps errno.
  */
 void maintenance_resume_slow(void);
 extern bool maintenance_resumes;
 
 static inline void maintenance_resume(void)
 {
-	if (__builtin_expect(__atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED), 0))
+	if (SLAB_UNLIKELY(__atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED)))
 		maintenance_resume_slow();
+}
+
+/* From this number of bytes on, the process is large enough for the thread. UINT64_MAX: its size
+ * does not matter. */
+extern uint64_t maintenance_from_bytes;
+
+/* maintenance_note_bytes: the process has `bytes` of slabs and large allocations. Any thread may
+ * call it, with any lock held. */
+static inline void maintenance_note_bytes(uint64_t bytes)
+{
+	if (SLAB_UNLIKELY(bytes >= __atomic_load_n(&maintenance_from_bytes, __ATOMIC_RELAXED)))
+		__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
 }
 
 #endif /* SLAB_BASE_MAINTENANCE_H */

@@ -315,7 +315,7 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 	}
 	pthread_mutex_unlock(&registry_lock);
 	if (cache) {
-		slab_control_start();
+		slab_control_start_if_large();
 		errno = saved;
 	}
 	cancel_restore(cancel);

@@ -35,6 +35,12 @@ static const struct word engine_words[] = {
 	{NULL, 0},
 };
 static const struct word switch_words[] = {{"on", 1}, {"off", 0}, {NULL, 0}};
+static const struct word control_words[] = {
+	{"auto", SLAB_CONTROL_AUTO},
+	{"on", SLAB_CONTROL_ON},
+	{"off", SLAB_CONTROL_OFF},
+	{NULL, 0},
+};
 static const struct word bit_words[] = {{"0", 0}, {"1", 1}, {NULL, 0}};
 static const struct word tools_words[] = {{"auto", 1}, {"off", 0}, {NULL, 0}};
 
@@ -79,7 +85,7 @@ static bool parse_merge(struct slab_options *options, const char *value)
 
 static bool parse_control(struct slab_options *options, const char *value)
 {
-	return parse_word(switch_words, value, &options->control);
+	return parse_word(control_words, value, &options->control);
 }
 
 static bool parse_debug_abort(struct slab_options *options, const char *value)
@@ -220,7 +226,8 @@ static const struct {
 	  "pretend to have this number of NUMA nodes, for tests"},
 	 parse_fake_nodes,
 	 FORM_NUMBER},
-	{{"SLAB_CONTROL", "on, off", "on", "the control socket that slabinfo talks to"},
+	{{"SLAB_CONTROL", "auto, on, off", "auto",
+	  "the control socket that slabinfo talks to; on: from the first slab_malloc() on"},
 	 parse_control,
 	 FORM_TEXT},
 	{{"SLAB_RUNTIME_DIR", "an absolute path of at most 80 bytes",
@@ -305,7 +312,7 @@ static void complain_about(const struct slab_option_info *info, enum form form, 
 #define DEFAULTS                                                                                   \
 	{                                                                                          \
 		.merge = 1,                                                                        \
-		.control = 1,                                                                      \
+		.control = SLAB_CONTROL_AUTO,                                                      \
 		.tools = 1,                                                                        \
 		.decay_ms = DECAY_MS,                                                              \
 		.debug = "",                                                                       \

@@ -21,6 +21,9 @@ enum slab_engine_choice {
 	SLAB_ENGINE_MUTEX,
 };
 
+/* AUTO: not before the process is large or creates a cache (control/server.h). */
+enum slab_control { SLAB_CONTROL_OFF, SLAB_CONTROL_AUTO, SLAB_CONTROL_ON };
+
 /* Leaves room for "/slab/PID.sock" in the 108 bytes of a socket address. */
 #define SLAB_RUNTIME_DIR_MAX 80
 #define SLAB_FAKE_NODES_MAX 64
@@ -43,7 +46,7 @@ struct slab_options {
 	unsigned engine; /* enum slab_engine_choice */
 	unsigned merge;
 	unsigned fake_nodes; /* 0: the machine's own nodes */
-	unsigned control;
+	unsigned control; /* enum slab_control */
 	unsigned debug_abort;
 	unsigned random;     /* fresh slabs allocate their objects in random order */
 	unsigned harden;     /* every cache behaves as with SLAB_HARDEN_FREE */

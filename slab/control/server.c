@@ -18,6 +18,9 @@
  * caller of slab_control_dispatch(). OFF and FAILED are final. There is no lock, so a fork cannot
  * leave one locked in the child.
  *
+ * A process that has only caches of slab_malloc() stays in IDLE until it has START_BYTES of slabs
+ * and large allocations. For less memory a socket, a thread and five descriptors are too much.
+ *
  * The child of a fork starts in IDLE. If the parent had the thread, the child's first slow path
  * that needs ticks starts one. Decay needs ticks when there may be memory to return, which every
  * slow path signals; pressure needs them if a cache has args.reclaim. So a child that only calls
@@ -37,6 +40,7 @@
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
+#include "pages/account.h"
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
 
@@ -55,6 +59,7 @@
 #define STACK_BYTES ((size_t)256 << 10) /* report handlers of the application run on it */
 
 #define REOPEN_MS 1000 /* after descriptors were lost */
+#define START_BYTES ((uint64_t)1 << 20)
 
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
@@ -268,11 +273,22 @@ static int start_thread(void)
 	return -error;
 }
 
+static void start_from(uint64_t bytes)
+{
+	__atomic_store_n(&maintenance_from_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static bool is_large(void)
+{
+	return account_used() >= __atomic_load_n(&maintenance_from_bytes, __ATOMIC_RELAXED);
+}
+
 static void resume(void)
 {
 	int saved_errno = errno, cancel = cancel_disable();
 
-	if (control_common_period()) {
+	if (is_large() || control_common_period()) {
+		start_from(UINT64_MAX);
 		__atomic_store_n(&maintenance_resumes, false, __ATOMIC_RELAXED);
 		slab_control_start();
 	}
@@ -289,6 +305,7 @@ static void start_once(enum control_state served)
 
 	if (!atomic_compare_exchange_strong(&control_state, &expected, STARTING))
 		return;
+	start_from(UINT64_MAX);
 	if (!slab_options()->control) {
 		atomic_store(&control_state, OFF);
 		return;
@@ -315,6 +332,16 @@ void slab_control_start(void)
 	saved_errno = errno;
 	start_once(THREAD);
 	errno = saved_errno;
+}
+
+void slab_control_start_if_large(void)
+{
+	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE)
+		return;
+	maintenance_set_driver(&driver);
+	start_from(START_BYTES);
+	if (is_large() || slab_options()->control != SLAB_CONTROL_AUTO)
+		slab_control_start();
 }
 
 void slab_control_after_fork_child(void)

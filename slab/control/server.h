@@ -10,10 +10,17 @@ struct slab_json;
 
 /*
  * slab_control_start: open the socket and start its thread, unless an earlier call did so or
- * failed; that check is one atomic load. It is called after every creation of a cache, with no
- * lock held. It returns no error and keeps errno.
+ * failed; that check is one atomic load. slab_cache_create() calls it at its end, with no lock
+ * held. It returns no error and keeps errno.
  */
 void slab_control_start(void);
+
+/*
+ * slab_control_start_if_large: slab_control_start() for a cache of slab_malloc(), which is created
+ * unasked: start only once the process has 1 MiB of slabs and large allocations, now or in a later
+ * slow path (maintenance.h). SLAB_CONTROL=on starts at once.
+ */
+void slab_control_start_if_large(void);
 
 /*
  * slab_control_after_fork_child: close the parent's socket and clients in the child of a fork.

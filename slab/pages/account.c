@@ -9,6 +9,7 @@
 #include <slab/memory.h>
 
 #include "base/compiler.h"
+#include "base/maintenance.h"
 #include "config/options.h"
 
 _Static_assert(LIMIT_LEAST_OF_PROCESS == (size_t)1 << SLAB_SHIFT_MIN, "the smallest slab");
@@ -46,8 +47,10 @@ bool account_charge(struct account *cache, size_t bytes)
 {
 	if (cache && !add(cache, bytes))
 		return fail(ALLOC_FAILURE_CACHE);
-	if (add(&slab_pages.account, bytes))
+	if (add(&slab_pages.account, bytes)) {
+		maintenance_note_bytes(account_used());
 		return true;
+	}
 	if (cache)
 		subtract(cache, bytes);
 	return fail(ALLOC_FAILURE_PROCESS);

@@ -55,6 +55,11 @@ enum alloc_failure {
 /* Charge a slab's bytes to the cache and the process, before the slab is taken. cache NULL: a large
  * allocation. false and ENOMEM: a limit is reached. */
 bool account_charge(struct account *cache, size_t bytes);
+/* Bytes of slabs and large allocations in use. */
+static inline uint64_t account_used(void)
+{
+	return __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
+}
 /* Release the bytes of a slab that was returned. */
 void account_release(struct account *cache, size_t bytes);
 /* Release the bytes of a slab that the page layer could not provide. Sets ENOMEM and the cause

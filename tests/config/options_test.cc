@@ -72,7 +72,7 @@ TEST(OptionsTest, Defaults)
 
 	EXPECT_EQ(options.engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
 	EXPECT_EQ(options.merge, 1U);
-	EXPECT_EQ(options.control, 1U);
+	EXPECT_EQ(options.control, static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(options.fake_nodes, 0U);
 	EXPECT_EQ(options.debug_abort, 0U);
 	EXPECT_EQ(options.random, 0U);
@@ -134,7 +134,9 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 	EXPECT_EQ(complaint("SLAB_MERGE", "yes"),
 		  "SLAB_MERGE=yes is not valid; accepted: on, off; using on");
 	EXPECT_EQ(parse({{"SLAB_ENGINE", "fast"}}).engine, static_cast<unsigned>(SLAB_ENGINE_AUTO));
-	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control, 1U);
+	EXPECT_EQ(parse({{"SLAB_CONTROL", "OFF"}}).control,
+		  static_cast<unsigned>(SLAB_CONTROL_AUTO));
+	EXPECT_EQ(parse({{"SLAB_CONTROL", "on"}}).control, static_cast<unsigned>(SLAB_CONTROL_ON));
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
 	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",

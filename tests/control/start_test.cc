@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * When a process opens its control socket: at once with its first cache, and with slab_malloc()
+ * alone once it is large. Each test runs in a child, where libslab starts.
+ */
+#include "../support/server.h"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <slab/control.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t start_bytes = std::size_t(1) << 20;
+
+class StartTest : public testing::Test
+{
+protected:
+	/* The child's exit status is the first step that failed, 0: none did. */
+	template <typename Steps> void expect_in_child(Steps steps)
+	{
+		if (under_tsan)
+			GTEST_SKIP() << "ThreadSanitizer allows no new thread in a fork's child";
+		EXPECT_EQ(run_in_child(steps), "");
+	}
+
+	bool has_socket() const
+	{
+		return exists(dir.socket(getpid()));
+	}
+
+	/* Does the process have the socket, and an answer from the thread that serves it? */
+	bool is_served() const
+	{
+		return has_socket() &&
+		       contains(ask(dir.socket(getpid()), "slab/2 ping\n"), "\"ok\":true");
+	}
+
+	bool has_nothing() const
+	{
+		return !has_socket() && find_thread(getpid(), "slab-control").empty();
+	}
+
+	runtime_dir dir;
+};
+
+/* Allocate what takes no more than `bytes` of slabs. */
+bool allocate(std::size_t bytes)
+{
+	constexpr std::size_t size = 1000;
+
+	for (std::size_t done = 0; done + size <= bytes; done += size)
+		if (!slab_malloc(size))
+			return false;
+	return true;
+}
+
+TEST_F(StartTest, ASmallProcessWithoutCachesHasNoSocket)
+{
+	expect_in_child([this] {
+		for (std::size_t size = 16; size <= 4096; size *= 2)
+			slab_mfree(slab_malloc(size));
+		return !allocate(start_bytes / 4) ? 1 : !has_nothing() ? 2 : 0;
+	});
+}
+
+TEST_F(StartTest, ALargeProcessHasOne)
+{
+	expect_in_child([this] {
+		return !allocate(start_bytes / 4) ? 1
+		       : !has_nothing()           ? 2
+		       : !allocate(start_bytes)   ? 3
+		       : !is_served()             ? 4
+						  : 0;
+	});
+}
+
+/* The size decides, also where there is no free memory to look for. */
+TEST_F(StartTest, ALargeProcessHasOneWithoutDecay)
+{
+	setenv("SLAB_DECAY_MS", "never", 1);
+	expect_in_child([this] { return !allocate(2 * start_bytes) ? 1 : !is_served() ? 2 : 0; });
+	unsetenv("SLAB_DECAY_MS");
+}
+
+/* Large allocations take no slow path of a cache: the next one does. */
+TEST_F(StartTest, LargeAllocationsCount)
+{
+	expect_in_child([this] {
+		return !slab_malloc(16) || !has_nothing() ? 1
+		       : !slab_malloc(2 * start_bytes)    ? 2
+		       : !slab_malloc(100)                ? 3
+		       : !is_served()                     ? 4
+							  : 0;
+	});
+}
+
+TEST_F(StartTest, ACacheStartsItAtOnce)
+{
+	expect_in_child([this] {
+		if (!slab_malloc(100) || !has_nothing())
+			return 1;
+		return !slab_cache_create("start", 100, nullptr, 0) ? 2 : !is_served() ? 3 : 0;
+	});
+}
+
+TEST_F(StartTest, OnStartsItAtOnce)
+{
+	setenv("SLAB_CONTROL", "on", 1);
+	expect_in_child([this] { return !slab_malloc(100) ? 1 : !is_served() ? 2 : 0; });
+	unsetenv("SLAB_CONTROL");
+}
+
+TEST_F(StartTest, OffStaysOff)
+{
+	setenv("SLAB_CONTROL", "off", 1);
+	expect_in_child([this] { return !allocate(4 * start_bytes) ? 1 : !has_nothing() ? 2 : 0; });
+	unsetenv("SLAB_CONTROL");
+}
+
+TEST_F(StartTest, ASmallProcessMayServeItInItsLoop)
+{
+	expect_in_child([this] {
+		if (!slab_malloc(100) || slab_control_fd() < 0 || !has_socket())
+			return 1;
+		return !allocate(2 * start_bytes) ? 2
+						  : !find_thread(getpid(), "slab-control").empty();
+	});
+}
+
+/* A child grows like its parent. */
+TEST_F(StartTest, AChildOfASmallProcessStartsItsOwn)
+{
+	const auto child = [this] {
+		return !has_nothing() ? 1 : !allocate(start_bytes) ? 2 : !is_served() ? 3 : 0;
+	};
+
+	expect_in_child([&] {
+		if (!allocate(start_bytes / 4) || !run_in_child(child).empty())
+			return 1;
+		return has_nothing() ? 0 : 2;
+	});
+}
+
+/* A child whose parent has its own loop gets a thread only when it creates a cache. */
+TEST_F(StartTest, AChildOfALoopStartsNone)
+{
+	const auto child = [this] {
+		return !allocate(2 * start_bytes) ? 1 : !has_nothing() ? 2 : 0;
+	};
+
+	expect_in_child([&] {
+		if (!allocate(start_bytes / 4) || slab_control_fd() < 0)
+			return 1;
+		return run_in_child(child).empty() ? 0 : 2;
+	});
+}
+
+} /* namespace */
