@@ -51,6 +51,12 @@ static unsigned slab_shift_within_limit(const struct slab_cache *cache, size_t s
 	return shift;
 }
 
+void debug_layout_resize(struct debug_layout *layout, unsigned slab_shift)
+{
+	layout->slab_shift = slab_shift;
+	layout->objects = (unsigned)(((size_t)1 << slab_shift) / layout->size);
+}
+
 /* Under a tool there are red zones too, but without a pattern: the tool makes them inaccessible,
  * and so finds at once what Z and P would find later. */
 void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct debug_layout *layout)
@@ -68,8 +74,7 @@ void debug_layout(const struct slab_cache *cache, uint64_t debug_flags, struct d
 	if (red && !(debug_flags & SLAB_POISON))
 		size = layout->size - layout->red_left;
 	layout->inuse = (uint32_t)size;
-	layout->slab_shift = slab_shift_within_limit(cache, layout->size);
-	layout->objects = (unsigned)(((size_t)1 << layout->slab_shift) / layout->size);
+	debug_layout_resize(layout, slab_shift_within_limit(cache, layout->size));
 	layout->stride = sizeof(struct debug_object);
 	if (debug_flags & SLAB_STORE_USER)
 		layout->stride += 2 * sizeof(struct track);

@@ -29,6 +29,8 @@ static inline uint64_t debug_flags_of_layout(uint64_t debug_flags)
 }
 void debug_layout(const struct slab_cache *cache, uint64_t debug_flags,
 		  struct debug_layout *layout);
+/* Change the size of the slab. */
+void debug_layout_resize(struct debug_layout *layout, unsigned slab_shift);
 /* `debug_flags` without those that would enlarge the cache's slabs: the flag O of SLAB_DEBUG. */
 uint64_t debug_flags_without_growth(const struct slab_cache *cache, uint64_t debug_flags);
 

@@ -226,6 +226,20 @@ TEST_F(GrowthTest, TheProcessIsChargedEachSlabsOwnBytes)
 	EXPECT_EQ(used_bytes(), before);
 }
 
+/* Debugging that is switched on at a limit does not make every allocation fail. */
+TEST_F(GrowthTest, ADebugSlabIsSmallWhereALargeOneExceedsTheLimit)
+{
+	if (has_one_size())
+		GTEST_SKIP() << "one size of slabs";
+	ASSERT_EQ(slab_stat_write(cache_, "limit", large_bytes()), 0);
+	grow_to(small_bytes());
+	ASSERT_EQ(slab_cache_debug(cache_, debug_flags), 0);
+	grow_to(large_bytes());
+	EXPECT_EQ(stats_of(cache_).debug_slabs, large_bytes() / small_bytes() - 1);
+	expect_exact(cache_);
+	expect_intact();
+}
+
 /* At the process's limit, too, and nothing is lost when the page layer has no memory. */
 TEST_F(GrowthTest, ASmallSlabIsTakenWhereALargeOneExceedsTheLimitOfTheProcess)
 {
