@@ -78,13 +78,13 @@ unsigned slab_collect(struct slab *slab)
 	return REMOTE_COUNT(remote);
 }
 
-/* How much of a slab is initialized at once: as much as was before, so a cache with one object
- * populates one page. */
-static size_t initialize_step(size_t initialized)
+/* How much of a slab is initialized at once. In a cache's first slab, as much as was before: a cache
+ * with one object populates one page. */
+static size_t initialize_step(unsigned slabs, size_t initialized)
 {
 	size_t step = os_page_size();
 
-	while (step < initialized && step < INITIALIZE_BYTES)
+	while (step < INITIALIZE_BYTES && (slabs > 1 || step < initialized))
 		step *= 2;
 	return step;
 }
@@ -92,8 +92,8 @@ static size_t initialize_step(size_t initialized)
 static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 {
 	size_t size = (size_t)slab->cpu.size8 * 8, bytes = (slab->initialized + 1) * size;
-	const size_t step = initialize_step(slab->initialized * size);
 	unsigned slabs = __atomic_load_n(&cache->node[slab->node].nr_slabs, __ATOMIC_RELAXED);
+	const size_t step = initialize_step(slabs, slab->initialized * size);
 	unsigned target;
 
 	if (slabs > INITIALIZE_ALL_SLABS)

@@ -127,19 +127,30 @@ static void remove_room(struct segment *segment)
 		segment->next_room->prev_room = segment->prev_room;
 }
 
-/* Other units of the segment are free now: move it to the list of its largest free range. */
-static void list_room(struct segment *segment)
+/* The same for the units of one word of a segment. The largest slab has two words. */
+static unsigned orders_at(const struct segment *segment, unsigned word)
+{
+	const bool whole = !~segment->free[word];
+
+	return whole ? WORD_ORDERS + !~segment->free[word ^ 1] : orders_in(segment->free[word]);
+}
+
+/* The same for a segment that is known to have ranges of no more than `most` orders. */
+static unsigned orders_of(const struct segment *segment, unsigned most)
 {
 	unsigned orders = 0;
 
-	for (unsigned word = 0; word < SEGMENT_UNITS / 64; word++) {
-		unsigned in_word = orders_in(segment->free[word]);
+	for (unsigned word = 0; word < SEGMENT_UNITS / 64 && orders < most; word++) {
+		unsigned in_word = orders_at(segment, word);
 
-		/* the largest slab has two words */
-		if (in_word == WORD_ORDERS && word % 2 && !~segment->free[word - 1])
-			in_word++;
 		orders = in_word > orders ? in_word : orders;
 	}
+	return orders;
+}
+
+/* Move the segment to the list of its largest free range. */
+static void list_room(struct segment *segment, unsigned orders)
+{
 	if (orders == segment->orders)
 		return;
 	if (segment->orders)
@@ -188,17 +199,18 @@ char *segment_take_range(unsigned shift, unsigned node)
 		return NULL;
 	first = find_in(segment, units_of(shift));
 	set_free(segment, first, units_of(shift), false);
-	list_room(segment);
+	list_room(segment, orders_of(segment, segment->orders));
 	return segment_start(segment) + ((size_t)first << SEGMENT_UNIT_SHIFT);
 }
 
 void segment_put_range(char *start, unsigned shift)
 {
 	struct segment *segment = segment_of(start);
+	unsigned first = (unsigned)((start - segment_start(start)) >> SEGMENT_UNIT_SHIFT), orders;
 
-	set_free(segment, (unsigned)((start - segment_start(start)) >> SEGMENT_UNIT_SHIFT),
-		 units_of(shift), true);
-	list_room(segment);
+	set_free(segment, first, units_of(shift), true);
+	orders = orders_at(segment, first / 64);
+	list_room(segment, orders > segment->orders ? orders : segment->orders);
 }
 
 void segment_lead_to(const struct slab *slab, struct slab *descriptor)
@@ -265,7 +277,7 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	slab_pages.segment_count++;
 	slab_pages.metadata_bytes += SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET;
 	segment_set_known(segment_start(segment), true);
-	list_room(segment);
+	list_room(segment, orders_of(segment, ORDERS));
 	return NULL;
 }
 
