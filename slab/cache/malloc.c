@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <slab/debug.h>
 #include <slab/malloc.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "rseq.h"
@@ -59,14 +58,30 @@ static void set_small(unsigned class, struct slab_cache *cache)
 			__atomic_store_n(&small[i], cache, __ATOMIC_RELEASE);
 }
 
+/* "size-96" or "size-2k". Many processes use nothing else of snprintf(), whose pages take page
+ * faults. */
+static void write_name(char *name, size_t size)
+{
+	const bool is_kib = size % 1024 == 0;
+	size_t n = is_kib ? size / 1024 : size;
+	unsigned digits = 1;
+
+	for (size_t rest = n; rest >= 10; rest /= 10)
+		digits++;
+	memcpy(name, "size-", 5);
+	name += 5 + digits;
+	memcpy(name, is_kib ? "k" : "", is_kib ? 2 : 1);
+	for (; digits; digits--, n /= 10)
+		*--name = (char)('0' + n % 10);
+}
+
 static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 {
 	size_t size = class_size(class);
-	char name[32];
+	char name[16];
 	struct slab_cache *cache;
 
-	snprintf(name, sizeof(name), size % 1024 ? "size-%zu" : "size-%zuk",
-		 size % 1024 ? size : size / 1024);
+	write_name(name, size);
 	cache = cache_create_by_size(name, size, &classes[class]);
 	if (cache)
 		set_small(class, cache);
