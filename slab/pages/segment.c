@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <slab/stats.h>
+#include <string.h>
 
 #include "pages/segment.h"
 #include "base/compiler.h"
@@ -234,13 +235,16 @@ static size_t units_offset(void)
 /* Fill in the head of a fresh segment. */
 static void format(struct segment *segment, unsigned node)
 {
+	const unsigned first = (unsigned)(units_offset() >> SEGMENT_UNIT_SHIFT);
+
 	segment->magic = SEGMENT_MAGIC;
 	segment->mapped = SEGMENT_SIZE;
 	segment->node = node;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		segment_table(segment)[u] = &slab_none;
-	for (unsigned u = (unsigned)(units_offset() >> SEGMENT_UNIT_SHIFT); u < SEGMENT_UNITS; u++)
-		set_free(segment, u, 1, true);
+	memset(segment->free, 0xff, sizeof(segment->free));
+	for (unsigned u = 0; u < first; u++)
+		set_free(segment, u, 1, false);
 }
 
 /* Map a segment that no other thread knows; NULL and ENOMEM. */
