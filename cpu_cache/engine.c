@@ -88,7 +88,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 /* A section may be aborted at any time, so the test has several attempts. */
 static bool self_test(void)
 {
-	static _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
+	static CPU_EARLY _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
 	struct cpu_slab *slab = (struct cpu_slab *)room;
 	bool passed = false;
 

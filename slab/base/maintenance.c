@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-static const struct maintenance_driver *driver;
+static SLAB_EARLY const struct maintenance_driver *driver;
 
-bool maintenance_resumes;
+SLAB_EARLY bool maintenance_resumes;
 SLAB_EARLY uint64_t maintenance_from_bytes = UINT64_MAX;
 
 void maintenance_set_driver(const struct maintenance_driver *new_driver)
