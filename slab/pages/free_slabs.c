@@ -42,7 +42,8 @@ struct geometry {
 
 static struct geometry geometries[GEOMETRIES_MAX];
 static SLAB_EARLY unsigned geometry_count;
-/* Free slabs that hold memory, by size and node. */
+/* Free slabs that hold memory, by size and node. Most machines have only node 0. */
+static SLAB_EARLY struct slab_queue free_slabs_of_node0[SHIFTS];
 static struct slab_queue free_slabs[SHIFTS][SLAB_STATS_MAX_NODES];
 static struct slab_queue returning; /* free slabs whose memory a thread is returning */
 
@@ -87,7 +88,9 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
 
 static struct slab_queue *list_of(unsigned shift, unsigned node)
 {
-	return &free_slabs[shift - SLAB_SHIFT_MIN][node];
+	const unsigned i = shift - SLAB_SHIFT_MIN;
+
+	return node ? &free_slabs[i][node] : &free_slabs_of_node0[i];
 }
 
 /* With the lock: free the units and the descriptor of a slab that holds no memory. */
