@@ -31,52 +31,23 @@
 #include "pages/queue.h"
 #include "pages/topology.h"
 
-#define GEOMETRIES_MAX 256u
-#define SHIFTS (LARGE_SHIFT_MAX + 1 - SLAB_SHIFT_MIN)
 #define TRIM_BATCH 16u /* slabs whose memory a thread returns before it locks again */
 
-struct geometry {
-	unsigned slab_shift;
-	struct metadata_class *metadata;
-};
-
-static struct geometry geometries[GEOMETRIES_MAX];
-static SLAB_EARLY unsigned geometry_count;
 /* Free slabs that hold memory, by size and node. Most machines have only node 0. */
-static SLAB_EARLY struct slab_queue free_slabs_of_node0[SHIFTS];
-static struct slab_queue free_slabs[SHIFTS][SLAB_STATS_MAX_NODES];
+static SLAB_EARLY struct slab_queue free_slabs_of_node0[SLAB_SHIFTS];
+static struct slab_queue free_slabs[SLAB_SHIFTS][SLAB_STATS_MAX_NODES];
 static struct slab_queue returning; /* free slabs whose memory a thread is returning */
 
 /* --- geometries ----------------------------------------------------------------------- */
 
-/* With the lock; NULL: there are too many. */
-static struct geometry *find_or_make(unsigned slab_shift, struct metadata_class *metadata)
+struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side)
 {
 	struct geometry *geometry;
 
-	for (unsigned i = 0; i < geometry_count; i++)
-		if (geometries[i].slab_shift == slab_shift && geometries[i].metadata == metadata)
-			return &geometries[i];
-	if (geometry_count == GEOMETRIES_MAX)
-		return NULL;
-	geometry = &geometries[geometry_count++];
-	*geometry = (struct geometry){.slab_shift = slab_shift, .metadata = metadata};
-	return geometry;
-}
-
-struct geometry *geometry_get_debug(unsigned slab_shift, unsigned objects, size_t side)
-{
-	struct metadata_class *metadata;
-	struct geometry *found = NULL;
-
 	segment_lock();
-	metadata = metadata_class_get(objects, side);
-	if (metadata)
-		found = find_or_make(slab_shift, metadata);
+	geometry = metadata_geometry(slab_shift, objects, side);
 	segment_unlock();
-	if (!found)
-		errno = ENOMEM;
-	return found;
+	return geometry;
 }
 
 struct geometry *geometry_get(unsigned slab_shift, unsigned objects)

@@ -64,6 +64,7 @@ struct arena {
 struct metadata_class {
 	unsigned room; /* objects that stack and links have entries for */
 	size_t side;
+	struct geometry geometry[SLAB_SHIFTS]; /* by the size of slabs */
 	struct block_list blocks[SLAB_STATS_MAX_NODES];
 };
 
@@ -84,7 +85,7 @@ static unsigned room_of(unsigned objects)
 	return (unsigned)round_up(objects, step);
 }
 
-struct metadata_class *metadata_class_get(unsigned objects, size_t side)
+static struct metadata_class *get_class(unsigned objects, size_t side)
 {
 	unsigned room = room_of(objects);
 
@@ -99,6 +100,19 @@ struct metadata_class *metadata_class_get(unsigned objects, size_t side)
 	classes[class_count].room = room;
 	classes[class_count].side = side;
 	return &classes[class_count++];
+}
+
+struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side)
+{
+	struct metadata_class *class = get_class(objects, side);
+	struct geometry *geometry;
+
+	if (!class)
+		return NULL;
+	geometry = &class->geometry[slab_shift - SLAB_SHIFT_MIN];
+	if (!geometry->metadata)
+		*geometry = (struct geometry){.slab_shift = slab_shift, .metadata = class};
+	return geometry;
 }
 
 size_t metadata_side(const struct metadata_class *class)

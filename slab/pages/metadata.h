@@ -14,9 +14,16 @@
 struct metadata_class;
 struct slab;
 
-/* Find or create the class of descriptors with room for this number of objects and with `side`
- * bytes for struct slab_debug. NULL and ENOMEM: there are too many classes. */
-struct metadata_class *metadata_class_get(unsigned objects, size_t side);
+/* The size of slabs and the class of their descriptors. */
+struct geometry {
+	unsigned slab_shift;
+	struct metadata_class *metadata;
+};
+
+/* The geometry of slabs with 1 << slab_shift bytes and of the class of descriptors with room for
+ * this number of objects and with `side` bytes for struct slab_debug. The first call creates the
+ * class. NULL and ENOMEM: there are too many classes. */
+struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side);
 /* The bytes that a descriptor of this class has for struct slab_debug; 0: none. */
 size_t metadata_side(const struct metadata_class *class);
 /* Take a descriptor of a class. All members are 0 except owner, remote, links, debug, side and

@@ -28,6 +28,7 @@
 #define SLAB_SHIFT_MIN 14
 #define SLAB_SHIFT_MAX 19 /* of caches */
 #define LARGE_SHIFT_MAX 21 /* of large allocations (large.c) */
+#define SLAB_SHIFTS (LARGE_SHIFT_MAX + 1 - SLAB_SHIFT_MIN)
 
 struct geometry;
 struct slab_debug;
