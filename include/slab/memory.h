@@ -73,8 +73,8 @@ SLAB_API size_t slab_reclaim(size_t bytes);
  * use frees nothing; allocations that need more memory fail until the program has freed
  * enough.
  *
- * Returns 0, or -EINVAL for less than one slab (65536 bytes), since no allocation could
- * succeed; the old limit stays.
+ * Returns 0, or -EINVAL for less than the smallest slab (16384 bytes), since no allocation
+ * could succeed; the old limit stays.
  *
  * slab_limit: the present limit in bytes; 0: no limit. libslab reads SLAB_LIMIT when it is
  * first used, for instance to create a cache; before that, slab_limit() returns 0.
