@@ -3,11 +3,12 @@
  * The control socket, by which slabinfo reads and changes a running process.
  *
  * When a process first calls slab_cache_create(), libslab opens the socket
- * RUNTIME_DIR/slab/PID.sock. A process that calls only slab_malloc() has the socket once it has
- * 1 MiB of slabs and large allocations; with SLAB_CONTROL=on, from the first call on. RUNTIME_DIR is $SLAB_RUNTIME_DIR; else $XDG_RUNTIME_DIR, if it
+ * RUNTIME_DIR/slab/PID.sock. In a process that only calls slab_malloc(), libslab does so once
+ * the process has 1 MiB of slabs and large allocations; with SLAB_CONTROL=on, at the first
+ * call of up to 32 KiB. RUNTIME_DIR is $SLAB_RUNTIME_DIR; else $XDG_RUNTIME_DIR, if it
  * belongs to the user; else /run for root, and /tmp/slab-UID for other users. libslab's
  * control thread, "slab-control", serves the socket. SLAB_CONTROL=off switches socket and
- * thread off. If libslab cannot open the socket, the cache works without it.
+ * thread off. If libslab cannot open the socket, caches work without it.
  * docs/control.md describes the protocol.
  *
  * A program that wants no such thread serves the socket in its own loop: it calls
@@ -15,9 +16,10 @@
  * then calls slab_control_dispatch().
  *
  * After a fork the child has neither the socket nor the thread. libslab opens a new socket,
- * and starts a thread, when the child next creates a cache. If the parent had the thread,
- * libslab also does so when the child has memory to return. A child that wants no thread
- * calls slab_control_fd() first.
+ * and starts a thread, when the child next calls slab_cache_create(). For caches that
+ * slab_malloc() creates in the child, the rule of 1 MiB applies again. If the parent had the
+ * thread, libslab also does so when the child has memory to return. A child that wants no
+ * thread calls slab_control_fd() first.
  *
  * The descriptors have high numbers (from 1024, or from half of RLIMIT_NOFILE's soft limit
  * if that is less) and never 0, 1 or 2. A program may close them, as daemons do, and use

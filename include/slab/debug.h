@@ -189,8 +189,8 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  * estimates the others, and guards at most 1000 allocations per second. A program that
  * allocates and frees alternately stays on the fast path; so ten times a second the control
  * thread or slab_control_dispatch() sends the next allocation to the slow path. This does not
- * happen with SLAB_CONTROL=off, and not before the process or the child of a fork has a control
- * thread.
+ * happen with SLAB_CONTROL=off, and not before the process, or the child of a fork, has a
+ * control thread (<slab/control.h>).
  * Algorithm: as the kernel's KFENCE and GWP-ASan.
  *
  * Returns 0, or -EINVAL: the cache was destroyed.

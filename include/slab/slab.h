@@ -156,7 +156,7 @@ struct slab_cache_args {
 	size_t (*reclaim)(struct slab_cache *cache, void *arg);
 	/*
 	 * Limit: the most bytes of slabs that the cache may have, at least one slab (16 KiB
-	 * to 512 KiB, depending on the object size); 0: no limit. When an allocation needs a
+	 * to 256 KiB, depending on the object size); 0: no limit. When an allocation needs a
 	 * slab beyond the limit, libslab takes back free slabs of other CPUs and nodes and
 	 * calls args.reclaim. If that is not enough, the allocation fails with ENOMEM. Slabs
 	 * with debug flags count, and guarded objects: 64 KiB each, and more if pages have

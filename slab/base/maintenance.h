@@ -18,7 +18,8 @@ struct maintenance_driver {
 	void (*resume)(void);
 };
 
-/* Called once, before the thread starts. */
+/* Called before the thread starts, possibly several times and by several threads, always with the
+ * same driver. */
 void maintenance_set_driver(const struct maintenance_driver *driver);
 
 /*
@@ -32,7 +33,7 @@ void maintenance_start_ticks(void);
 /*
  * maintenance_resume: start the thread if the driver finds it due: in the child of a fork whose
  * parent had the thread, and in a process that has grown (maintenance_note_bytes()). Slow paths
- * call it at their end; otherwise it costs one load. The caller holds no lock. It keeps errno.
+ * call it where they hold no lock; if the thread is not due, it costs one load. It keeps errno.
  */
 void maintenance_resume_slow(void);
 extern bool maintenance_resumes;

@@ -19,7 +19,9 @@
  * leave one locked in the child.
  *
  * A process that has only caches of slab_malloc() stays in IDLE until it has START_BYTES of slabs
- * and large allocations. For less memory a socket, a thread and five descriptors are too much.
+ * and large allocations. For less memory a socket, a thread and five descriptors are too much. The
+ * slow paths of caches start the thread then. Large allocations do not, so a process that has no
+ * cache at all stays in IDLE.
  *
  * The child of a fork starts in IDLE. If the parent had the thread, the child's first slow path
  * that needs ticks starts one. Decay needs ticks when there may be memory to return, which every

@@ -16,9 +16,9 @@ struct slab_json;
 void slab_control_start(void);
 
 /*
- * slab_control_start_if_large: slab_control_start() for a cache of slab_malloc(), which is created
- * unasked: start only once the process has 1 MiB of slabs and large allocations, now or in a later
- * slow path (maintenance.h). SLAB_CONTROL=on starts at once.
+ * slab_control_start_if_large: slab_control_start() for a cache of slab_malloc(). The program did
+ * not ask for such a cache, so the thread starts only once the process has 1 MiB of slabs and large
+ * allocations, now or in a later slow path (maintenance.h); with SLAB_CONTROL=on, at once.
  */
 void slab_control_start_if_large(void);
 

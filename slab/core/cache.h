@@ -172,7 +172,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	uint64_t lifo_missed; /* when a CPU had its last LIFO_GROW_AFTER misses, in µs */
 	uint64_t lifo_misses; /* number of misses at the last decay pass */
 	uint64_t in_magazines; /* number of objects in the magazines of all nodes */
-	uint64_t stolen; /* when all CPUs last gave up slabs, in µs (cache_steal()) */
+	uint64_t stolen; /* when CPUs with several listed slabs last gave them up, in µs */
 	unsigned steal_cpu; /* the CPU that cache_steal() looked at last */
 	unsigned remote_node_ratio; /* per cent (refill.c); changed by tuning */
 	unsigned remote_node_percentage; /* sum of these percentages over refills, modulo 100 */

@@ -128,7 +128,8 @@ static void remove_room(struct segment *segment)
 		segment->next_room->prev_room = segment->prev_room;
 }
 
-/* The same for the units of one word of a segment. The largest slab has two words. */
+/* The number of orders of which one word of the segment has a free range. The largest slab has two
+ * words, so its order counts if this word and its neighbour are free. */
 static unsigned orders_at(const struct segment *segment, unsigned word)
 {
 	const bool whole = !~segment->free[word];
@@ -136,7 +137,8 @@ static unsigned orders_at(const struct segment *segment, unsigned word)
 	return whole ? WORD_ORDERS + !~segment->free[word ^ 1] : orders_in(segment->free[word]);
 }
 
-/* The same for a segment that is known to have ranges of no more than `most` orders. */
+/* The number of orders of which the segment has a free range; the caller knows that there are no
+ * more than `most`. */
 static unsigned orders_of(const struct segment *segment, unsigned most)
 {
 	unsigned orders = 0;

@@ -420,9 +420,10 @@ unsigned cache_flush(struct slab_cache *cache)
 	return released;
 }
 
-/* Another thread that holds the lock is putting slabs where this allocation will find them. If the
- * cache grew instead, it would do so with every allocation while the kernel has preempted that
- * thread. The timed lock also ends the wait if the holder itself waits for this thread. */
+/* A thread that holds the lock is usually putting slabs where this allocation will find them. If
+ * the cache grew instead, it would do so with every allocation while the kernel has preempted that
+ * thread. A thread that already holds a flush_lock does not wait for another one. The wait has a
+ * time limit, since the holder may itself wait for this thread. */
 static bool lock_to_steal(struct slab_cache *cache)
 {
 	return flush_lock_is_held() ? flush_trylock(cache) : flush_lock_timed(cache);
@@ -459,8 +460,8 @@ static unsigned may_keep(const struct slab_cache *cache, uint64_t now)
  * to the next one.
  *
  * Each call looks at STEAL_CPUS CPUs, cyclically, and revokes STEAL_REVOKES at most: revoked CPUs
- * allocate from the node until the LIFOs of all of them are empty. Taken slabs beyond TAKEN_PIECE stay in the chains
- * for the next calls.
+ * allocate from the node until the LIFOs of all of them are empty. Taken slabs beyond TAKEN_PIECE
+ * stay in the chains for the next calls. true: the node may have slabs now.
  */
 bool cache_steal(struct slab_cache *cache)
 {
