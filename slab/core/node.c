@@ -218,6 +218,11 @@ static bool is_without(const struct cache_node *node)
 	       !__atomic_load_n(&node->partial.count, __ATOMIC_RELAXED);
 }
 
+bool node_has_slabs(const struct slab_cache *cache, unsigned n)
+{
+	return !is_without(&cache->node[n]);
+}
+
 struct slab *node_take(struct slab_cache *cache, unsigned n, unsigned max)
 {
 	struct cache_node *node = &cache->node[n];

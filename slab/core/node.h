@@ -23,6 +23,8 @@ void node_list_remove(struct node_list *list, struct slab *slab);
 /* Put isolated slabs (linked by next) on their nodes' lists and release surplus empty ones;
  * returns the number released. */
 unsigned node_put(struct slab_cache *cache, struct slab *slabs);
+/* Has the node a slab on a list? The answer may be outdated at once. */
+bool node_has_slabs(const struct slab_cache *cache, unsigned node);
 /* Isolate up to `max` slabs of the partial list, or of the sparse list if that is empty. Returns
  * them linked by next. */
 struct slab *node_take(struct slab_cache *cache, unsigned node, unsigned max);

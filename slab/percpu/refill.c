@@ -222,6 +222,19 @@ static void flush_held(struct slab_cache *cache)
 		cache->checks->full(cache, slab_of(obj), obj, NULL);
 }
 
+/*
+ * The CPU's slot is closed: a thread is taking its slabs. Until they are on the node's list this
+ * allocation would take a fresh slab, so wait for that thread. true: the slot is open again. false:
+ * allocate from the node.
+ */
+static bool wait_until_open(struct slab_cache *cache, int cpu, unsigned node)
+{
+	for (unsigned tries = STEAL_TRIES; tries && is_closed(cache, cpu); tries--)
+		if (node_has_slabs(cache, node) || !cache_list_taken(cache))
+			return false;
+	return !is_closed(cache, cpu);
+}
+
 /* Without slabs no CPU holds anything, so the memory of LIFOs and of other CPUs' slots, and the
  * number of CPUs, are left alone. */
 int cache_refill(struct slab_cache *cache, unsigned mode)
@@ -232,7 +245,9 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	struct cpu_slab *current;
 	int result;
 
-	if (cpu < 0 || is_closed(cache, cpu))
+	if (cpu < 0)
+		return REFILL_NO_CPU;
+	if (is_closed(cache, cpu) && !(may_grow && wait_until_open(cache, cpu, node)))
 		return REFILL_NO_CPU;
 	current = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
 	if (current) {

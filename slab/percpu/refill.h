@@ -68,6 +68,9 @@ bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
 /* Put isolated slabs, linked by next, on their nodes' lists. Slabs without free objects become full
  * slabs. Returns the number of empty slabs that were released. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
+/* Wait for a thread that takes slabs from CPUs, 10 ms at most, and put some of them on their nodes'
+ * lists. false: the thread still holds the lock, or it is the calling one. */
+bool cache_list_taken(struct slab_cache *cache);
 /* Revoke slabs of CPUs that hold too many. true: the nodes may have got some; look again. */
 bool cache_steal(struct slab_cache *cache);
 

@@ -429,11 +429,12 @@ static bool lock_to_steal(struct slab_cache *cache)
 	return flush_lock_is_held() ? flush_trylock(cache) : flush_lock_timed(cache);
 }
 
-static bool put_some_now(struct slab_cache *cache)
+bool cache_list_taken(struct slab_cache *cache)
 {
 	if (!lock_to_steal(cache))
 		return false;
-	put_some(cache);
+	if (cache->taken)
+		put_some(cache);
 	flush_unlock(cache);
 	return true;
 }
@@ -471,7 +472,7 @@ bool cache_steal(struct slab_cache *cache)
 	bool found = false;
 
 	if (cache_has_taken(cache))
-		return put_some_now(cache);
+		return cache_list_taken(cache);
 	over = may_keep(cache, now);
 	for (unsigned n = 0; n < STEAL_CPUS && n < cpus && !found; n++) {
 		cpu = cpu + 1 < cpus ? cpu + 1 : 0;

@@ -193,6 +193,28 @@ TEST_F(Stealing, WaitsForAThreadThatHoldsTheLock)
 	holder.join();
 }
 
+/* The thread that takes slabs from this CPU has not listed them yet. */
+TEST_F(Stealing, WaitsWhileTheSlotIsClosed)
+{
+	std::atomic<bool> holds{false}, allocated{false};
+	std::thread holder([&] {
+		flush_lock(cache_);
+		__atomic_store_n(&slot()->closed, 1, __ATOMIC_RELEASE);
+		holds = true;
+		while (!__atomic_load_n(&cache_->waiting, __ATOMIC_RELAXED) && !allocated)
+			std::this_thread::yield();
+		__atomic_store_n(&slot()->closed, 0, __ATOMIC_RELEASE);
+		flush_unlock(cache_);
+	});
+
+	while (!holds)
+		std::this_thread::yield();
+	cache_->stolen = long_ago;
+	EXPECT_GT(until_fresh(), 2u);
+	allocated = true;
+	holder.join();
+}
+
 TEST_F(Stealing, DoesNotWaitForItsOwnLock)
 {
 	cache_->stolen = long_ago;
