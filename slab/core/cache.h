@@ -111,8 +111,8 @@ struct slab_order {
 	unsigned objects; /* per slab */
 };
 
-/* A cache takes small slabs while all of its slabs together have fewer bytes than this. */
-#define SMALL_SLABS_BYTES ((size_t)256 << 10)
+/* A cache takes small slabs until its slabs together are as large as this number of large ones. */
+#define SMALL_UP_TO_LARGE ((size_t)4)
 
 /* Slabs that the defragmenting thread has isolated (defrag.c). */
 struct defrag_state {
@@ -235,13 +235,19 @@ static inline const void *cache_user(const struct slab_cache *cache)
 	return (const char *)cache + cache->tag;
 }
 
+/* The bytes of slabs from which on the cache takes large ones. */
+static inline size_t cache_large_from(const struct slab_cache *cache)
+{
+	return SMALL_UP_TO_LARGE << cache->large.shift;
+}
+
 /* The order of the next slab without debug flags, unless a limit leaves room for a small one only.
  * Slabs of both orders live side by side: slab->objects and slab_bytes() tell what a slab is. */
 static inline const struct slab_order *cache_next_order(const struct slab_cache *cache)
 {
 	size_t used = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
 
-	return used < SMALL_SLABS_BYTES ? &cache->small : &cache->large;
+	return used < cache_large_from(cache) ? &cache->small : &cache->large;
 }
 
 /* The bytes of the smallest slab without debug flags. */

@@ -114,7 +114,7 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, large),                                                   \
 		sizeof(struct slab_order),                                                         \
 		FIELD(struct slab_cache, account.used),                                            \
-		SMALL_SLABS_BYTES,                                                                 \
+		SMALL_UP_TO_LARGE,                                                                 \
 		FIELD(struct slab_cache, min_partial),                                             \
 		FIELD(struct slab_cache, cpu_partial),                                             \
 		FIELD(struct slab_cache, ctor),                                                    \

@@ -145,13 +145,13 @@ TEST_F(GrowthTest, SlabsAreSmallUpToTheThreshold)
 		GTEST_SKIP() << "one size of slabs";
 	EXPECT_EQ(stats_of(cache_).order, cache_->small.shift - 12);
 	EXPECT_EQ(stats_of(cache_).objects_per_slab, cache_->small.objects);
-	grow_to(SMALL_SLABS_BYTES);
-	EXPECT_EQ(census_of(cache_).small, SMALL_SLABS_BYTES / small_bytes());
+	grow_to(cache_large_from(cache_));
+	EXPECT_EQ(census_of(cache_).small, cache_large_from(cache_) / small_bytes());
 	EXPECT_EQ(census_of(cache_).large, 0u);
 	EXPECT_EQ(stats_of(cache_).order, cache_->large.shift - 12);
 	EXPECT_EQ(stats_of(cache_).objects_per_slab, cache_->large.objects);
-	grow_to(SMALL_SLABS_BYTES + 10 * large_bytes());
-	EXPECT_EQ(census_of(cache_).small, SMALL_SLABS_BYTES / small_bytes());
+	grow_to(cache_large_from(cache_) + 10 * large_bytes());
+	EXPECT_EQ(census_of(cache_).small, cache_large_from(cache_) / small_bytes());
 	EXPECT_EQ(census_of(cache_).large, 10u);
 	expect_exact(cache_);
 	expect_intact();
@@ -161,13 +161,13 @@ TEST_F(GrowthTest, ACacheThatHasShrunkTakesSmallOnesAgain)
 {
 	if (has_one_size())
 		GTEST_SKIP() << "one size of slabs";
-	grow_to(SMALL_SLABS_BYTES + 10 * large_bytes());
+	grow_to(cache_large_from(cache_) + 10 * large_bytes());
 	free_every(1);
 	objs_.clear();
 	slab_cache_shrink(cache_);
 	grow_to(small_bytes());
 	EXPECT_EQ(charged(cache_), small_bytes());
-	grow_to(SMALL_SLABS_BYTES);
+	grow_to(cache_large_from(cache_));
 	EXPECT_EQ(census_of(cache_).large, 0u);
 	expect_exact(cache_);
 }
@@ -190,7 +190,7 @@ TEST_F(GrowthTest, ALimitIsUsedUpByBothSizes)
 {
 	if (has_one_size())
 		GTEST_SKIP() << "one size of slabs";
-	const std::size_t limit = SMALL_SLABS_BYTES + 2 * large_bytes() + 3 * small_bytes();
+	const std::size_t limit = cache_large_from(cache_) + 2 * large_bytes() + 3 * small_bytes();
 
 	ASSERT_EQ(slab_stat_write(cache_, "limit", limit), 0);
 	objs_ = allocate_all(cache_);
@@ -198,8 +198,9 @@ TEST_F(GrowthTest, ALimitIsUsedUpByBothSizes)
 		fill(objs_[i], object_size, i);
 	EXPECT_EQ(charged(cache_), limit);
 	EXPECT_EQ(census_of(cache_).large, 2u);
-	EXPECT_EQ(objs_.size(), (SMALL_SLABS_BYTES / small_bytes() + 3) * cache_->small.objects +
-					2 * cache_->large.objects);
+	EXPECT_EQ(objs_.size(),
+		  (cache_large_from(cache_) / small_bytes() + 3) * cache_->small.objects +
+			  2 * cache_->large.objects);
 	expect_exact(cache_);
 	expect_intact();
 }
@@ -219,7 +220,7 @@ TEST_F(GrowthTest, TheProcessIsChargedEachSlabsOwnBytes)
 {
 	const std::size_t before = used_bytes();
 
-	grow_to(SMALL_SLABS_BYTES + 5 * large_bytes());
+	grow_to(cache_large_from(cache_) + 5 * large_bytes());
 	EXPECT_EQ(used_bytes() - before, charged(cache_));
 	free_every(1);
 	slab_cache_shrink(cache_);
@@ -245,7 +246,7 @@ TEST_F(GrowthTest, ASmallSlabIsTakenWhereALargeOneExceedsTheLimitOfTheProcess)
 {
 	if (has_one_size())
 		GTEST_SKIP() << "one size of slabs";
-	grow_to(SMALL_SLABS_BYTES);
+	grow_to(cache_large_from(cache_));
 	{
 		const process_limit limit(small_bytes());
 
@@ -253,7 +254,7 @@ TEST_F(GrowthTest, ASmallSlabIsTakenWhereALargeOneExceedsTheLimitOfTheProcess)
 			objs_.push_back(obj);
 			fill(obj, object_size, objs_.size() - 1);
 		}
-		EXPECT_EQ(charged(cache_), SMALL_SLABS_BYTES + small_bytes());
+		EXPECT_EQ(charged(cache_), cache_large_from(cache_) + small_bytes());
 	}
 	const std::size_t slabs = charged(cache_);
 	{
@@ -272,7 +273,7 @@ TEST_F(GrowthTest, ASmallSlabIsTakenWhereALargeOneExceedsTheLimitOfTheProcess)
 
 TEST_F(GrowthTest, ShrinkingAndSortingKeepObjects)
 {
-	grow_to(SMALL_SLABS_BYTES + 10 * large_bytes());
+	grow_to(cache_large_from(cache_) + 10 * large_bytes());
 	for (std::size_t i = 0; i < objs_.size(); i++)
 		if (i % 100 < i * 7919 / 100 % 100)
 			free_one(i);
@@ -286,7 +287,7 @@ TEST_F(GrowthTest, ShrinkingAndSortingKeepObjects)
 
 TEST_F(GrowthTest, DebuggingIsSwitchedOnAndOff)
 {
-	grow_to(SMALL_SLABS_BYTES + 4 * large_bytes());
+	grow_to(cache_large_from(cache_) + 4 * large_bytes());
 	free_every(3);
 	ASSERT_EQ(slab_cache_debug(cache_, debug_flags), 0);
 	EXPECT_EQ(stats_of(cache_).legacy_slabs, stats_of(cache_).slabs);
@@ -304,7 +305,7 @@ TEST_F(GrowthTest, DebuggingIsSwitchedOnAndOff)
 
 TEST_F(GrowthTest, TheChildOfAForkHasBoth)
 {
-	grow_to(SMALL_SLABS_BYTES + 4 * large_bytes());
+	grow_to(cache_large_from(cache_) + 4 * large_bytes());
 	free_every(2);
 	EXPECT_EQ(run_in_child([&] {
 			  grow_to(charged(cache_) + 2 * large_bytes());
@@ -320,7 +321,7 @@ TEST_F(GrowthTest, TheChildOfAForkHasBoth)
 
 TEST_F(GrowthTest, CpusGiveBackBoth)
 {
-	grow_to(SMALL_SLABS_BYTES + 4 * large_bytes());
+	grow_to(cache_large_from(cache_) + 4 * large_bytes());
 	free_every(2);
 	cache_flush(cache_);
 	expect_exact(cache_);

@@ -49,7 +49,7 @@ inline std::size_t room_within(struct slab_cache *cache, std::size_t bytes)
 
 	for (;;) {
 		const struct slab_order *order =
-			used < SMALL_SLABS_BYTES ? &cache->small : &cache->large;
+			used < cache_large_from(cache) ? &cache->small : &cache->large;
 
 		if (used + (std::size_t{1} << order->shift) > bytes)
 			order = &cache->small;
