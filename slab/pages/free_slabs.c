@@ -436,6 +436,7 @@ size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab
 {
 	struct trim ripe = {.may_discard = may_discard, .epoch = epoch};
 
+	huge_review();
 	trim(&ripe);
 	return ripe.bytes;
 }

@@ -33,6 +33,8 @@
 /* Atomic: whether libslab populates huge pages. */
 enum state { UNKNOWN, USED, UNUSED };
 static unsigned state;
+/* Atomic: the bytes of slabs from which on SLAB_HUGE=auto populates the next one. */
+static uint64_t next_from = HUGE_LEAST;
 
 #ifdef SLAB_TESTING
 const char *huge_system_setting;
@@ -41,6 +43,7 @@ unsigned huge_seems_to_take;
 void huge_forget(void)
 {
 	__atomic_store_n(&state, UNKNOWN, __ATOMIC_RELAXED);
+	__atomic_store_n(&next_from, HUGE_LEAST, __ATOMIC_RELAXED);
 }
 
 static const char *pretended_setting(void)
@@ -88,10 +91,15 @@ bool huge_is_system_always(void)
 	return system_setting_is("[always]");
 }
 
+static uint64_t used_bytes(void)
+{
+	return __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
+}
+
 static bool is_large_enough(void)
 {
 	return slab_options()->huge == SLAB_HUGE_ALWAYS ||
-	       __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED) >= HUGE_LEAST;
+	       used_bytes() >= __atomic_load_n(&next_from, __ATOMIC_RELAXED);
 }
 
 bool huge_is_wanted(void)
@@ -118,10 +126,22 @@ bool huge_populate(char *start)
 	*(volatile char *)start = 0;
 	done = madvise(start, HUGE_PAGE, MADV_COLLAPSE) == 0;
 	errno = saved;
+	__atomic_store_n(&next_from, used_bytes() + HUGE_GROWTH, __ATOMIC_RELAXED);
 	if (!done)
 		os_discard(start, HUGE_PAGE);
 	if (!done || (slab_options()->huge == SLAB_HUGE_AUTO &&
 		      pretended_time(clock_us() - before) >= HUGE_SLOW_US))
 		__atomic_store_n(&state, UNUSED, __ATOMIC_RELAXED);
 	return done;
+}
+
+/* A huge page that another thread populates meanwhile may be forgotten, which does no harm. */
+void huge_review(void)
+{
+	uint64_t from = used_bytes() + HUGE_GROWTH;
+
+	if (from < HUGE_LEAST)
+		from = HUGE_LEAST;
+	if (from < __atomic_load_n(&next_from, __ATOMIC_RELAXED))
+		__atomic_store_n(&next_from, from, __ATOMIC_RELAXED);
 }

@@ -116,6 +116,41 @@ TEST_F(HugeTest, AutoLeavesSmallHeapsAlone)
 	EXPECT_FALSE(huge_is_wanted());
 }
 
+TEST_F(HugeTest, AutoTakesTheNextOneWhenTheProcessHasGrown)
+{
+	huge_seems_to_take = 1;
+	options_->huge = SLAB_HUGE_AUTO;
+	slab_pages.account.used += HUGE_LEAST;
+	if (takes_one()) {
+		EXPECT_FALSE(huge_is_wanted());
+		slab_pages.account.used += HUGE_GROWTH;
+		EXPECT_TRUE(huge_is_wanted());
+		slab_pages.account.used -= HUGE_GROWTH;
+	}
+	slab_pages.account.used -= HUGE_LEAST;
+}
+
+TEST_F(HugeTest, AutoTakesTheNextOneAgainWhenTheProcessHasShrunk)
+{
+	huge_seems_to_take = 1;
+	options_->huge = SLAB_HUGE_AUTO;
+	slab_pages.account.used += 2 * HUGE_LEAST;
+	const bool took = takes_one();
+
+	slab_pages.account.used -= HUGE_LEAST;
+	if (took) {
+		slab_pages.account.used += HUGE_GROWTH;
+		EXPECT_FALSE(huge_is_wanted());
+		slab_pages.account.used -= HUGE_GROWTH;
+		huge_review();
+		EXPECT_FALSE(huge_is_wanted());
+		slab_pages.account.used += HUGE_GROWTH;
+		EXPECT_TRUE(huge_is_wanted());
+		slab_pages.account.used -= HUGE_GROWTH;
+	}
+	slab_pages.account.used -= HUGE_LEAST;
+}
+
 TEST_F(HugeTest, OneIsCutIntoFreeSlabs)
 {
 	if (!takes_one())
