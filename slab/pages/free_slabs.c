@@ -72,7 +72,19 @@ static void dissolve(struct slab *slab)
 	metadata_put(slab, slab->idle_since ? slab->idle_since : decay_epoch() + 1);
 }
 
-/* With the lock. Slabs that were idle before they were freed go to the end of the list. */
+/* Has this slab been idle for at least as long as the one at the end of the list? */
+static bool is_oldest(const struct slab_queue *list, const struct slab *slab)
+{
+	const struct slab *last = list->last;
+
+	if (!last || slab->idle_since == IDLE_PURGED)
+		return true;
+	return last->idle_since != IDLE_PURGED &&
+	       (int32_t)(slab->idle_since - last->idle_since) <= 0;
+}
+
+/* With the lock. Decay takes slabs from the end of the list up to the first that is not ripe. So a
+ * slab that was idle before it was freed goes to the end only if none there is older. */
 static void list_free(struct slab *slab)
 {
 	struct slab_queue *list = list_of(slab->shift, slab->node);
@@ -81,11 +93,12 @@ static void list_free(struct slab *slab)
 	slab_pages.free_slab_bytes += held;
 	if (!held) {
 		dissolve(slab);
-	} else if (slab->idle_since) {
+	} else if (slab->idle_since && is_oldest(list, slab)) {
 		queue_add_tail(list, slab);
 	} else {
 		/* the next pass is the first that can find the slab idle */
-		slab_set_idle_since(slab, decay_epoch() + 1);
+		if (!slab->idle_since)
+			slab_set_idle_since(slab, decay_epoch() + 1);
 		queue_add_head(list, slab);
 	}
 }

@@ -27,6 +27,7 @@ extern "C" {
 #include "core/slab.h"
 #include "cpu_slab.h"
 #include "memory/decay.h"
+#include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
@@ -326,6 +327,26 @@ TEST_F(SegmentTest, UnitsOfSlabsWithoutMemoryServeEverySize)
 }
 
 /* Of 256 slabs the descriptors, stacks and links. */
+/* A slab that became idle later is freed after one that has been idle for longer. */
+TEST_F(SegmentTest, DecayFindsTheOldestFreeSlab)
+{
+	constexpr std::uint32_t now = 1000, old = now - DECAY_EPOCHS;
+	const auto any = [](const struct slab *) { return true; };
+
+	segment_trim(nullptr);
+	for (const std::uint32_t since : {now, old}) {
+		struct slab *slab = take(16, 300);
+
+		slab_populate(slab, slab_bytes(slab));
+		slab_set_idle_since(slab, since);
+	}
+	give_back();
+	give_back();
+	EXPECT_EQ(segment_decay(now, any), std::size_t{1} << 16);
+	EXPECT_EQ(segment_decay(now, any), 0u);
+	segment_trim(nullptr);
+}
+
 TEST_F(SegmentTest, DescriptorsOfFreeSlabsReturnTheirMemory)
 {
 	segment_trim(nullptr);
