@@ -65,15 +65,22 @@ void flush_lock_urgent(struct slab_cache *cache)
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
 }
 
+bool flush_lock_patient(struct slab_cache *cache)
+{
+	bool got = mutex_lock_timed(&cache->flush_lock);
+
+	if (got)
+		flush_lock_set_held(true);
+	return got;
+}
+
 bool flush_lock_timed(struct slab_cache *cache)
 {
 	bool got;
 
 	__atomic_fetch_add(&cache->waiting, 1, __ATOMIC_RELAXED);
-	got = mutex_lock_timed(&cache->flush_lock);
+	got = flush_lock_patient(cache);
 	__atomic_fetch_sub(&cache->waiting, 1, __ATOMIC_RELAXED);
-	if (got)
-		flush_lock_set_held(true);
 	return got;
 }
 

