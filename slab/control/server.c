@@ -308,7 +308,7 @@ static void start_once(enum control_state served)
 	if (!atomic_compare_exchange_strong(&control_state, &expected, STARTING))
 		return;
 	start_from(UINT64_MAX);
-	if (!slab_options()->control) {
+	if (slab_options()->control == SLAB_CONTROL_OFF) {
 		atomic_store(&control_state, OFF);
 		return;
 	}

@@ -241,13 +241,17 @@ static inline size_t cache_large_from(const struct slab_cache *cache)
 	return SMALL_UP_TO_LARGE << cache->large.shift;
 }
 
+/* The order of the next slab of a cache whose slabs have `used` bytes. */
+static inline const struct slab_order *cache_order_at(const struct slab_cache *cache, size_t used)
+{
+	return used < cache_large_from(cache) ? &cache->small : &cache->large;
+}
+
 /* The order of the next slab without debug flags, unless a limit leaves room for a small one only.
  * Slabs of both orders live side by side: slab->objects and slab_bytes() tell what a slab is. */
 static inline const struct slab_order *cache_next_order(const struct slab_cache *cache)
 {
-	size_t used = __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED);
-
-	return used < cache_large_from(cache) ? &cache->small : &cache->large;
+	return cache_order_at(cache, __atomic_load_n(&cache->account.used, __ATOMIC_RELAXED));
 }
 
 /* The bytes of the smallest slab without debug flags. */

@@ -102,6 +102,9 @@ long slab_map_free(struct slab *slab, uint64_t *map);
  * sizes. */
 unsigned slab_choose_small_shift(size_t size);
 unsigned slab_choose_large_shift(size_t size);
+/* Charge the bytes of a fresh slab, 1 << *shift, to the cache and the process. At a limit with no room
+ * for them, *shift becomes that of the cache's small slabs. false: a limit is reached. */
+bool cache_charge(struct slab_cache *cache, unsigned *shift);
 /* The number of slabs of all nodes. It may change at any moment, but never excludes a slab whose
  * descriptor still names the cache. */
 unsigned cache_count_slabs(const struct slab_cache *cache);

@@ -199,30 +199,30 @@ bool slab_is_empty(const struct slab *slab)
 	return cpu_slab_free_count(&slab->cpu) == slab->initialized;
 }
 
-/* Charge the bytes of a fresh slab, and return its order; NULL: a limit is reached. At a limit with
- * no room for a large slab, the cache gets a small one. */
-static const struct slab_order *charge(struct slab_cache *cache)
+bool cache_charge(struct slab_cache *cache, unsigned *shift)
 {
-	const struct slab_order *order = cache_next_order(cache);
-
-	if (account_charge(&cache->account, (size_t)1 << order->shift))
-		return order;
-	if (order->shift == cache->small.shift)
-		return NULL;
+	if (account_charge(&cache->account, (size_t)1 << *shift))
+		return true;
+	if (*shift <= cache->small.shift)
+		return false;
+	*shift = cache->small.shift;
 	alloc_failure_clear();
-	return account_charge(&cache->account, cache_least_bytes(cache)) ? &cache->small : NULL;
+	return account_charge(&cache->account, (size_t)1 << *shift);
 }
 
 struct slab *slab_create(struct slab_cache *cache, unsigned node)
 {
-	const struct slab_order *order = charge(cache);
+	const struct slab_order *order = cache_next_order(cache);
+	unsigned shift = order->shift;
 	struct slab *slab;
 
-	if (!order)
+	if (!cache_charge(cache, &shift))
 		return NULL;
+	if (shift != order->shift)
+		order = &cache->small;
 	slab = segment_take_slab(order->geometry, node);
 	if (!slab) {
-		account_give_up(&cache->account, (size_t)1 << order->shift);
+		account_give_up(&cache->account, (size_t)1 << shift);
 		return NULL;
 	}
 	__atomic_store_n(&slab->objects, (uint16_t)order->objects, __ATOMIC_RELAXED);

@@ -142,34 +142,24 @@ static void describe(const struct slab_cache *cache, struct slab *slab,
 	slab_set_initialized(slab, 0);
 }
 
-/* Charge the bytes of a fresh slab; false: a limit is reached. At a limit with no room for this
- * layout, the slab becomes a small one, as without debug flags. */
-static bool charge(struct slab_cache *cache, struct debug_layout *layout)
-{
-	if (account_charge(&cache->account, (size_t)1 << layout->slab_shift))
-		return true;
-	if (layout->slab_shift <= cache->small.shift)
-		return false;
-	debug_layout_resize(layout, cache->small.shift);
-	alloc_failure_clear();
-	return account_charge(&cache->account, (size_t)1 << layout->slab_shift);
-}
-
 /* Take a slab from the page layer; NULL and ENOMEM if there is none. The layout may become that of
  * a smaller slab. */
 static struct slab *take_slab(struct slab_cache *cache, unsigned node, struct debug_layout *layout)
 {
+	unsigned shift = layout->slab_shift;
 	struct geometry *geometry;
 	struct slab *slab;
 
-	if (!charge(cache, layout))
+	if (!cache_charge(cache, &shift))
 		return NULL;
+	if (shift != layout->slab_shift)
+		debug_layout_resize(layout, shift);
 	geometry = geometry_get_debug(layout->slab_shift, layout->objects,
 				      sizeof(struct slab_debug) +
 					      (size_t)layout->objects * layout->stride);
 	slab = geometry ? segment_take_slab(geometry, node) : NULL;
 	if (!slab)
-		account_give_up(&cache->account, (size_t)1 << layout->slab_shift);
+		account_give_up(&cache->account, (size_t)1 << shift);
 	return slab;
 }
 

@@ -91,15 +91,10 @@ bool huge_is_system_always(void)
 	return system_setting_is("[always]");
 }
 
-static uint64_t used_bytes(void)
-{
-	return __atomic_load_n(&slab_pages.account.used, __ATOMIC_RELAXED);
-}
-
 static bool is_large_enough(void)
 {
 	return slab_options()->huge == SLAB_HUGE_ALWAYS ||
-	       used_bytes() >= __atomic_load_n(&next_from, __ATOMIC_RELAXED);
+	       account_used() >= __atomic_load_n(&next_from, __ATOMIC_RELAXED);
 }
 
 bool huge_is_wanted(void)
@@ -126,7 +121,7 @@ bool huge_populate(char *start)
 	*(volatile char *)start = 0;
 	done = madvise(start, HUGE_PAGE, MADV_COLLAPSE) == 0;
 	errno = saved;
-	__atomic_store_n(&next_from, used_bytes() + HUGE_GROWTH, __ATOMIC_RELAXED);
+	__atomic_store_n(&next_from, account_used() + HUGE_GROWTH, __ATOMIC_RELAXED);
 	if (!done)
 		os_discard(start, HUGE_PAGE);
 	if (!done || (slab_options()->huge == SLAB_HUGE_AUTO &&
@@ -138,7 +133,7 @@ bool huge_populate(char *start)
 /* A huge page that another thread populates meanwhile may be forgotten, which does no harm. */
 void huge_review(void)
 {
-	uint64_t from = used_bytes() + HUGE_GROWTH;
+	uint64_t from = account_used() + HUGE_GROWTH;
 
 	if (from < HUGE_LEAST)
 		from = HUGE_LEAST;

@@ -75,6 +75,16 @@ protected:
 		huge_forget();
 	}
 
+	/* huge_is_wanted() in a process whose slabs have `bytes` more. */
+	static bool wanted_with(std::size_t bytes)
+	{
+		slab_pages.account.used += bytes;
+		const bool wanted = huge_is_wanted();
+
+		slab_pages.account.used -= bytes;
+		return wanted;
+	}
+
 	/* Is there a huge page to be had? The kernel may be too old, or have none. */
 	bool takes_one()
 	{
@@ -110,9 +120,7 @@ TEST_F(HugeTest, AutoLeavesSmallHeapsAlone)
 {
 	options_->huge = SLAB_HUGE_AUTO;
 	EXPECT_FALSE(huge_is_wanted());
-	slab_pages.account.used += HUGE_LEAST;
-	EXPECT_TRUE(huge_is_wanted());
-	slab_pages.account.used -= HUGE_LEAST;
+	EXPECT_TRUE(wanted_with(HUGE_LEAST));
 	EXPECT_FALSE(huge_is_wanted());
 }
 
@@ -123,9 +131,7 @@ TEST_F(HugeTest, AutoTakesTheNextOneWhenTheProcessHasGrown)
 	slab_pages.account.used += HUGE_LEAST;
 	if (takes_one()) {
 		EXPECT_FALSE(huge_is_wanted());
-		slab_pages.account.used += HUGE_GROWTH;
-		EXPECT_TRUE(huge_is_wanted());
-		slab_pages.account.used -= HUGE_GROWTH;
+		EXPECT_TRUE(wanted_with(HUGE_GROWTH));
 	}
 	slab_pages.account.used -= HUGE_LEAST;
 }
@@ -139,14 +145,10 @@ TEST_F(HugeTest, AutoTakesTheNextOneAgainWhenTheProcessHasShrunk)
 
 	slab_pages.account.used -= HUGE_LEAST;
 	if (took) {
-		slab_pages.account.used += HUGE_GROWTH;
-		EXPECT_FALSE(huge_is_wanted());
-		slab_pages.account.used -= HUGE_GROWTH;
+		EXPECT_FALSE(wanted_with(HUGE_GROWTH));
 		huge_review();
 		EXPECT_FALSE(huge_is_wanted());
-		slab_pages.account.used += HUGE_GROWTH;
-		EXPECT_TRUE(huge_is_wanted());
-		slab_pages.account.used -= HUGE_GROWTH;
+		EXPECT_TRUE(wanted_with(HUGE_GROWTH));
 	}
 	slab_pages.account.used -= HUGE_LEAST;
 }

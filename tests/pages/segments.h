@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "../support/objects.h"
@@ -22,6 +24,13 @@ namespace slab_test
 {
 
 inline const std::size_t page = os_page_size();
+
+/* Of a slab's memory, whatever this machine's pages are. */
+inline std::size_t resident_bytes(const struct slab *slab)
+{
+	return resident_pages(slab->cpu.base, slab_bytes(slab)) *
+	       static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
 
 class SegmentTest : public testing::Test
 {

@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <gtest/gtest.h>
 
 #include "../support/objects.h"
@@ -163,6 +165,37 @@ protected:
 		return n;
 	}
 
+	/* The same while another thread holds the lock for a moment: set(1) after it took the
+	 * lock, set(0) before it releases it. */
+	unsigned until_fresh_beside_a_holder(const std::function<void(unsigned)> &set)
+	{
+		std::atomic<bool> holds{false};
+		std::thread holder([&] {
+			flush_lock(cache_);
+			set(1);
+			holds = true;
+			std::this_thread::sleep_for(std::chrono::milliseconds(2));
+			set(0);
+			flush_unlock(cache_);
+		});
+
+		while (!holds)
+			std::this_thread::yield();
+		cache_->stolen = long_ago;
+		const unsigned n = until_fresh();
+		holder.join();
+		return n;
+	}
+
+	/* How often this thread has waited. */
+	static long sleeps()
+	{
+		struct rusage usage;
+
+		getrusage(RUSAGE_THREAD, &usage);
+		return usage.ru_nvcsw;
+	}
+
 	static constexpr std::uint64_t long_ago = 0, in_the_future = ~UINT64_C(0) / 2;
 };
 
@@ -177,46 +210,26 @@ TEST_F(Stealing, TakesSlabsOfACpuBeforeTheCacheGrows)
 /* Another thread may be preempted while it holds the lock. */
 TEST_F(Stealing, WaitsForAThreadThatHoldsTheLock)
 {
-	std::atomic<bool> holds{false};
-	std::thread holder([&] {
-		flush_lock(cache_);
-		holds = true;
-		std::this_thread::sleep_for(std::chrono::milliseconds(2));
-		flush_unlock(cache_);
-	});
-
-	while (!holds)
-		std::this_thread::yield();
-	cache_->stolen = long_ago;
-	EXPECT_GT(until_fresh(), 2u);
-	holder.join();
+	EXPECT_GT(until_fresh_beside_a_holder([](unsigned) {}), 2u);
 }
 
 /* The thread that takes slabs from this CPU has not listed them yet. */
 TEST_F(Stealing, WaitsWhileTheSlotIsClosed)
 {
-	std::atomic<bool> holds{false};
-	std::thread holder([&] {
-		flush_lock(cache_);
-		__atomic_store_n(&slot()->closed, 1, __ATOMIC_RELEASE);
-		holds = true;
-		std::this_thread::sleep_for(std::chrono::milliseconds(2));
-		__atomic_store_n(&slot()->closed, 0, __ATOMIC_RELEASE);
-		flush_unlock(cache_);
-	});
+	const auto close = [this](unsigned closed) {
+		__atomic_store_n(&slot()->closed, closed, __ATOMIC_RELEASE);
+	};
 
-	while (!holds)
-		std::this_thread::yield();
-	cache_->stolen = long_ago;
-	EXPECT_GT(until_fresh(), 2u);
-	holder.join();
+	EXPECT_GT(until_fresh_beside_a_holder(close), 2u);
 }
 
 TEST_F(Stealing, DoesNotWaitForItsOwnLock)
 {
 	cache_->stolen = long_ago;
 	flush_lock(cache_);
+	const long before = sleeps();
 	EXPECT_EQ(until_fresh(), 1u);
+	EXPECT_EQ(sleeps(), before);
 	flush_unlock(cache_);
 }
 

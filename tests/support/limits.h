@@ -48,8 +48,7 @@ inline std::size_t room_within(struct slab_cache *cache, std::size_t bytes)
 	std::size_t used = 0, objects = 0;
 
 	for (;;) {
-		const struct slab_order *order =
-			used < cache_large_from(cache) ? &cache->small : &cache->large;
+		const struct slab_order *order = cache_order_at(cache, used);
 
 		if (used + (std::size_t{1} << order->shift) > bytes)
 			order = &cache->small;
