@@ -3,6 +3,8 @@
 import collections
 import statistics
 
+from bench import growth
+
 KIB, MIB = 1 << 10, 1 << 20
 RIVALS = ("glibc", "jemalloc", "tcmalloc", "mimalloc")
 OURS = ("slab", "slab-movable")
@@ -35,17 +37,6 @@ MAY_LOSE = 15.0    # per cent of slabs, at the end of a load
 MAY_TAKE_MIB = 1.0 # 20 types, one object each
 FIRST_US = 50.0    # the first slab_malloc()
 FURTHER_US = 5.0   # the first object of each further size
-
-
-def growth(values):
-    """Per cent by which a straight line through them, a step apart, grows from end to end."""
-    n = len(values)
-    if n < 3:
-        return 0.0
-    middle, mean = (n - 1) / 2, statistics.fmean(values)
-    spread = sum((i - middle) ** 2 for i in range(n))
-    slope = sum((i - middle) * (value - mean) for i, value in enumerate(values)) / spread
-    return slope * n / mean * 100 if mean else 0.0
 
 
 class Day:

@@ -90,11 +90,7 @@ class Contestant:
         program, self.first, self.preload, self.expected = CONTESTANTS[name]
         self.name = name
         self.program = os.path.join(binaries, program)
-        # Default settings for all; libslab's control socket in a directory of its own.
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not re.match(r"SLAB_|LD_PRELOAD|MALLOC_|TCMALLOC_|MIMALLOC_|"
-                                            r"GLIBC_TUNABLES", key)}
-        self.environment["SLAB_RUNTIME_DIR"] = runtime
+        self.environment = bench.plain_environment(runtime)
         if self.preload and bench.library(self.preload):
             self.environment["LD_PRELOAD"] = bench.library(self.preload)
         self.allocator = ""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Processes that are watched: resident memory ten times a second, from outside.
 
-Resident is anonymous memory less what the system may take at any time (MADV_FREE):
-Anonymous less LazyFree of /proc/PID/smaps_rollup. Reading it touches nothing of the
-process. What libslab holds is read by slabinfo.
+Resident is bench.resident(): Anonymous less LazyFree of /proc/PID/smaps_rollup. What libslab
+holds is read by slabinfo.
 """
 import json
 import os
@@ -12,23 +11,14 @@ import subprocess
 import threading
 import time
 
+import bench
+
 SAMPLE_S = 0.1
-KIB = 1024
 SLABINFO_LIMIT_S = 30
 
 
 class Failed(Exception):
     """A process did not do what it was asked for; the text says why."""
-
-
-def resident(pid):
-    found = {}
-    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as file:
-        for line in file:
-            words = line.split()
-            if words[0] in ("Anonymous:", "LazyFree:"):
-                found[words[0]] = int(words[1]) * KIB
-    return found["Anonymous:"] - found["LazyFree:"]
 
 
 def slab_bytes(slabinfo, environment, pid):
@@ -77,7 +67,7 @@ class Watched:
 
     def sample(self):
         try:
-            self.samples.append((self.seconds(), resident(self.process.pid)))
+            self.samples.append((self.seconds(), bench.resident(self.process.pid)))
         except (OSError, KeyError):
             self.over = True  # it has ended
         return self.samples[-1][1] if self.samples else 0

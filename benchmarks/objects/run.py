@@ -81,14 +81,6 @@ def all_cases(parser, binaries):
                           check=True).stdout.split()
 
 
-def find_library(preload, build):
-    """The path of a library to preload: one that benchmarks/rivals/build made, or Debian's."""
-    if preload and preload.startswith("rivals/"):
-        path = os.path.abspath(os.path.join(build, preload))
-        return path if os.path.exists(path) else None
-    return bench.library(preload) if preload else None
-
-
 class Contestant:
     """One contestant: how to start it, and whether it works here."""
 
@@ -96,7 +88,7 @@ class Contestant:
         program, environment, preload, self.expected = CONTESTANTS[name]
         self.name = name
         self.preload = preload
-        self.library = find_library(preload, os.path.dirname(binaries))
+        self.library = bench.find_preload(preload, os.path.dirname(binaries)) if preload else None
         self.program = os.path.join(binaries, program)
         # Only the allocator is measured, not the thread that shows it to slabinfo.
         self.environment = dict(os.environ, SLAB_CONTROL="off", **environment)
