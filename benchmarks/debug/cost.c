@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What debugging costs: the time of an allocation and its free, and the memory of
- * an object, for debug flags, alone and together, and for sampling.
+ * an object, for debug flags, alone and together, for sampling and for the heap profile.
  *
  *   debug-cost [ROUNDS]
  *
@@ -39,16 +39,18 @@ static const struct way {
 	const char *name;
 	uint64_t debug_flags;
 	unsigned long sample;
+	size_t profile;
 } ways[] = {
-	{"none", 0, 0},
-	{"F", F, 0},
-	{"Z", Z, 0},
-	{"P", P, 0},
-	{"U", U, 0},
-	{"FZ", F | Z, 0},
-	{"FZP", F | Z | P, 0},
-	{"FZPU", F | Z | P | U, 0},
-	{"sampling, 1 in 10000", 0, 10000},
+	{"none", 0, 0, 0},
+	{"F", F, 0, 0},
+	{"Z", Z, 0, 0},
+	{"P", P, 0, 0},
+	{"U", U, 0, 0},
+	{"FZ", F | Z, 0, 0},
+	{"FZP", F | Z | P, 0, 0},
+	{"FZPU", F | Z | P | U, 0, 0},
+	{"sampling, 1 in 10000", 0, 10000, 0},
+	{"heap profile, 512 KiB", 0, 0, 512 << 10},
 };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -190,6 +192,8 @@ static void run_way(const struct way *way, size_t size, enum figure figure, int 
 		die("slab_cache_create");
 	if (way->sample && slab_cache_sample(cache, way->sample))
 		die("slab_cache_sample");
+	if (way->profile && slab_set_profile(way->profile))
+		die("slab_set_profile");
 	if (figure == BYTES)
 		value = bytes_of_object(cache);
 	else

@@ -198,6 +198,27 @@ SLAB_API long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind,
  */
 SLAB_API int slab_cache_sample(struct slab_cache *cache, unsigned long n);
 
+/* --- heap profile ----------------------------------------------------------------- */
+
+/*
+ * slab_set_profile: switch the heap profile of this process on or off, as SLAB_PROFILE does.
+ *
+ * @period  the mean number of bytes between two samples, as 512 * 1024; 0: off
+ *
+ * libslab samples allocations of all caches and large allocations at random and records their
+ * stacks. slabinfo --pprof and --flame write them as a profile (docs/heap-profile.md). Objects
+ * that were allocated before are not in it. Samples stay in the profile when it is switched off;
+ * their frees are still counted. After a change of the period, older samples count as many
+ * allocations as they did before. A forked child continues, with the samples of the parent.
+ *
+ * While the profile is on, allocations leave the fast path to count their bytes, which takes some
+ * nanoseconds. A sample takes some microseconds.
+ *
+ * Returns 0, or -ENOMEM: no memory for the table of samples, and nothing has changed.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
+ */
+SLAB_API int slab_set_profile(size_t period);
+
 /* --- fault injection -------------------------------------------------------------- */
 
 /*

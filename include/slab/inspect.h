@@ -62,8 +62,8 @@ struct slab_answer {
  * slab_inspect: answer a request of the control protocol from memory.
  *
  * @root     address of the root
- * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME", or
- *           "traces allocated|freed SINCE NAME"
+ * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME",
+ *           "traces allocated|freed SINCE NAME", or "profile"
  * @answer   set by the function; the caller frees it with slab_answer_free(), also after an
  *           error
  *

@@ -20,6 +20,7 @@
 #include "pages/account.h"
 #include "pages/topology.h"
 #include "registry/count_window.h"
+#include "report/profile.h"
 
 /* The first attempt failed, and alloc_failure has the cause. Make room and retry. At last take an
  * object of the reserve; that may lie on any node, so a strict request does not get it. */
@@ -77,9 +78,9 @@ static void *serve_request(const struct alloc_request *request)
 }
 
 static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t requested,
-					  const void *caller)
+					  const void *caller, bool sampled)
 {
-	const struct alloc_request request = {cache, -1, false, requested, caller};
+	const struct alloc_request request = {cache, -1, false, requested, caller, sampled};
 
 	if (cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
@@ -88,18 +89,27 @@ static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t reque
 	return serve_request(&request);
 }
 
-/* While a counting window is open, this is the path of every allocation. So it is not marked as a
- * cold function. */
+/* Does the heap profile sample this allocation? */
+static inline bool is_sampled(const struct slab_cache *cache)
+{
+	return cache_gate_has(cache, GATE_PROFILE) &&
+	       SLAB_UNLIKELY(profile_is_due(cache->object_size));
+}
+
+/* While a counting window is open or the heap profile is on, this is the path of every allocation.
+ * So it is not marked as a cold function. */
 __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 						     const void *caller)
 {
-	if (count_is_light(cache)) {
+	const bool sampled = is_sampled(cache);
+
+	if (!sampled && count_is_light(cache)) {
 		void *obj = count_pop(cache);
 
 		if (SLAB_LIKELY(obj))
 			return obj;
 	}
-	return alloc_anywhere(cache, requested, caller);
+	return alloc_anywhere(cache, requested, caller, sampled);
 }
 
 __attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct slab_cache *cache,
@@ -126,8 +136,8 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 {
 	bool strict = wanted >= 0 && wanted & SLAB_NODE_STRICT;
 	int node = strict ? wanted & ~SLAB_NODE_STRICT : wanted;
-	const struct alloc_request request = {cache, node, strict, cache->object_size,
-					      __builtin_return_address(0)};
+	struct alloc_request request = {
+		cache, node, strict, cache->object_size, __builtin_return_address(0), false};
 
 	if (node == -1) {
 		void *obj;
@@ -140,5 +150,7 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 		errno = EINVAL;
 		return NULL;
 	}
+	/* A sample may lie on another node than the slab says, and a strict request must not. */
+	request.sampled = !strict && is_sampled(cache);
 	return serve_request(&request);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One attempt at an allocation: a guarded object if sampling is due, an object of a debug slab if
+ * One attempt at an allocation: a sample of the heap profile or a guarded object if one is due, an object of a debug slab if
  * the cache has debug flags, else an object of this CPU or of the requested node. The attempt
  * refills the CPU as often as necessary.
  */
@@ -117,6 +117,13 @@ static void *alloc_on_node(const struct alloc_request *request)
 
 void *alloc_attempt(const struct alloc_request *request)
 {
+	void *obj = NULL;
+
+	if (SLAB_UNLIKELY(request->sampled))
+		obj = debug_alloc_sampled(request->cache, request->node, request->requested,
+					  request->caller);
+	if (obj)
+		return obj;
 	if (request->node < 0)
 		return alloc_object(request->cache, true, request->requested, request->caller);
 	return alloc_on_node(request);

@@ -16,6 +16,7 @@ struct alloc_request {
 	bool strict;
 	size_t requested;
 	const void *caller;
+	bool sampled; /* of the heap profile (report/profile.h) */
 };
 
 /* Returns NULL with ENOMEM if there is no memory. */

@@ -23,7 +23,9 @@
 #include "pages/account.h"
 #include "pages/topology.h"
 #include "registry/count_window.h"
+#include "registry/gate.h"
 #include "registry/reserve.h"
+#include "report/profile.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)
 
@@ -88,6 +90,22 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 	return done;
 }
 
+/* The heap profile: replace the objects that are due by samples. */
+static void sample_some(struct slab_cache *cache, size_t n, void **objs, const void *caller)
+{
+	for (size_t i = 0; i < n; i++) {
+		void *sample;
+
+		if (SLAB_LIKELY(!profile_is_due(cache->object_size)))
+			continue;
+		sample = debug_alloc_sampled(cache, -1, cache->object_size, caller);
+		if (!sample)
+			continue;
+		slab_free_from(cache, objs[i], slab_of(objs[i]), caller);
+		objs[i] = sample;
+	}
+}
+
 static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void **objs,
 			 const void *caller)
 {
@@ -95,6 +113,8 @@ static size_t alloc_some(struct slab_cache *cache, unsigned mode, size_t n, void
 
 	alloc_failure_clear();
 	done = alloc_from_cpu(cache, mode, n, objs);
+	if (cache_gate_has(cache, GATE_PROFILE))
+		sample_some(cache, done, objs, caller);
 	if (done < n && (mode & SLAB_ALLOC_FULL || goes_singly(cache)))
 		done += alloc_singly(cache, mode, n - done, objs + done, caller);
 	else if (done < n && mode & SLAB_ALLOC_NEW)

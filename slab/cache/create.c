@@ -45,6 +45,7 @@
 #include "registry/name_table.h"
 #include "registry/registry.h"
 #include "report/annotate.h"
+#include "report/profile.h"
 
 /* SLAB_DEBUG has O: leave out debug flags that would raise the order of the cache's slabs. */
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
@@ -196,6 +197,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 		fault_install();
 	cache_gate_set(cache, GATE_ZERO, flags & SLAB_ZERO);
 	cache_gate_set(cache, GATE_DEBUG, cache->debug_flags != 0);
+	cache_gate_set(cache, GATE_PROFILE, profile_is_on());
 	cache->magic = CACHE_MAGIC;
 	return cache;
 }

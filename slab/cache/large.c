@@ -293,6 +293,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 		report_inside(slab, ptr, caller);
 		return;
 	}
+	large_profile_end(slab);
 	if (annotate_is_on())
 		annotate_free(ptr, 0);
 	if (large_is_red(slab))

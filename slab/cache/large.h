@@ -27,6 +27,16 @@ bool large_resize(struct slab *slab, size_t size);
 /* In the child of a fork: the thread that was returning a tail does not exist there. */
 void large_after_fork_child(void);
 
+/* --- heap profile (large_profile.c) ------------------------------------------------ */
+
+/* A large allocation, or NULL, of `size` bytes was made: sample it if it is due. Returns ptr. */
+void *large_profile_begin(void *ptr, size_t size, const void *caller);
+/* It is being freed. */
+void large_profile_end(struct slab *slab);
+/* An allocation has changed its size without a copy. If it is a large one, it counts as one that was
+ * freed and one that was made, so the bytes in use are those of its present size. */
+void large_profile_again(void *ptr, size_t size, const void *caller);
+
 /* --- red zones (large_red.c) ------------------------------------------------------- */
 
 /* The name of large allocations in SLAB_DEBUG and reports. */

@@ -106,7 +106,7 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
 {
 	if (size > SLAB_MALLOC_MAX_CACHED)
-		return large_alloc(size, 1);
+		return large_profile_begin(large_alloc(size, 1), size, caller);
 	return class_alloc_slow(class_of(size), size, caller);
 }
 
@@ -135,6 +135,7 @@ void *slab_malloc(size_t size)
 
 void *slab_calloc(size_t n, size_t size)
 {
+	const void *caller = __builtin_return_address(0);
 	size_t bytes;
 	void *ptr;
 
@@ -143,8 +144,8 @@ void *slab_calloc(size_t n, size_t size)
 		return NULL;
 	}
 	if (bytes > SLAB_MALLOC_MAX_CACHED)
-		return large_calloc(bytes);
-	ptr = malloc_for(bytes, __builtin_return_address(0));
+		return large_profile_begin(large_calloc(bytes), bytes, caller);
+	ptr = malloc_for(bytes, caller);
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 
@@ -276,8 +277,10 @@ void *slab_realloc(void *ptr, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	if (resize(slab, ptr, size))
+	if (resize(slab, ptr, size)) {
+		large_profile_again(ptr, size, caller);
 		return ptr;
+	}
 	return move(ptr, usable(slab, ptr), size, caller);
 }
 
@@ -299,8 +302,15 @@ static void *class_memalign(size_t align, size_t size, const void *caller)
 	return NULL;
 }
 
+static void *large_memalign(size_t align, size_t size, const void *caller)
+{
+	size = size ? size : 1;
+	return large_profile_begin(large_alloc(size, align), size, caller);
+}
+
 void *slab_memalign(size_t align, size_t size)
 {
+	const void *caller = __builtin_return_address(0);
 	void *ptr;
 
 	if (!align || align & (align - 1) || align > LARGE_ALIGN_MAX) {
@@ -308,9 +318,9 @@ void *slab_memalign(size_t align, size_t size)
 		return NULL;
 	}
 	if (size > SLAB_MALLOC_MAX_CACHED || align > SLAB_MALLOC_MAX_CACHED)
-		return large_alloc(size ? size : 1, align);
-	ptr = class_memalign(align, size, __builtin_return_address(0));
-	return ptr ? ptr : large_alloc(size ? size : 1, align);
+		return large_memalign(align, size, caller);
+	ptr = class_memalign(align, size, caller);
+	return ptr ? ptr : large_memalign(align, size, caller);
 }
 
 void slab_free_sized(void *ptr, size_t size)

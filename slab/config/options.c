@@ -202,6 +202,16 @@ static bool parse_limit(struct slab_options *options, const char *value)
 	return true;
 }
 
+static bool parse_profile(struct slab_options *options, const char *value)
+{
+	long bytes;
+
+	if (!option_bytes(value, &bytes))
+		return false;
+	options->profile = (size_t)bytes;
+	return true;
+}
+
 static bool parse_fail(struct slab_options *options, const char *value)
 {
 	return fail_parse(&options->fail, value);
@@ -250,6 +260,11 @@ static const struct {
 	  "guard one in N allocations of these caches with guard pages"},
 	 parse_sample,
 	 FORM_TEXT},
+	{{"SLAB_PROFILE", "0 for off, or a number of bytes, also in K, M, G, KiB, MiB or GiB", "0",
+	  "heap profile: sample an allocation each time this number of bytes was allocated, on "
+	  "average"},
+	 parse_profile,
+	 FORM_BYTES},
 	{{"SLAB_RANDOM", "on, off", "off", "a fresh slab hands out its objects in random order"},
 	 parse_random,
 	 FORM_TEXT},

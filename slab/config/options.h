@@ -57,6 +57,7 @@ struct slab_options {
 	unsigned tools;      /* report objects to valgrind and AddressSanitizer */
 	unsigned symbols;    /* pass reports through slab-symbolize (report/filter.c) */
 	size_t limit;        /* most bytes of slabs and large allocations; 0: no limit */
+	size_t profile;      /* mean bytes between two samples of the heap profile; 0: off */
 	struct slab_fail fail;
 	char runtime_dir[SLAB_RUNTIME_DIR_MAX + 1]; /* empty: the default */
 	/* These are constant empty strings or lie in texts. */

@@ -26,6 +26,7 @@ void control_answer_debug(struct slab_json *reply, const char *rest);
 void control_answer_mark(struct slab_json *reply, const char *rest);
 void control_answer_sample(struct slab_json *reply, const char *rest);
 void control_answer_fail(struct slab_json *reply, const char *rest);
+void control_answer_profile(struct slab_json *reply, const char *rest);
 /* The commands that tune caches, return memory and count allocations (requests_tune.c). */
 void control_answer_set(struct slab_json *reply, const char *rest);
 void control_answer_reset(struct slab_json *reply, const char *rest);

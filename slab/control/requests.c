@@ -26,7 +26,7 @@
 static const char accepted[] =
 	"ping, stats, shrink NAME, validate NAME, debug FLAGS NAME, "
 	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
-	"fail SPEC, set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
+	"fail SPEC, profile [BYTES], set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
 
 /* Requests that only read are answered as for any other process, through a reader. */
 static void answer_inspection(struct slab_json *reply, const char *request)
@@ -102,11 +102,12 @@ static const struct {
 	const char *word;
 	void (*answer)(struct slab_json *reply, const char *rest);
 } commands[] = {
-	{"shrink", answer_shrink},         {"validate", answer_validate},
-	{"debug", control_answer_debug},   {"mark", control_answer_mark},
-	{"sample", control_answer_sample}, {"fail", control_answer_fail},
-	{"set", control_answer_set},       {"reset", control_answer_reset},
-	{"trim", control_answer_trim},     {"count", control_answer_count},
+	{"shrink", answer_shrink},           {"validate", answer_validate},
+	{"debug", control_answer_debug},     {"mark", control_answer_mark},
+	{"sample", control_answer_sample},   {"fail", control_answer_fail},
+	{"set", control_answer_set},         {"reset", control_answer_reset},
+	{"trim", control_answer_trim},       {"count", control_answer_count},
+	{"profile", control_answer_profile},
 };
 
 /* The part of `text` behind `word` and blanks; NULL: the text does not start with that word. */
@@ -136,12 +137,18 @@ static void answer_command(struct slab_json *reply, const char *command)
 /* Is the command one of those that only read? */
 static bool is_inspection(const char *command)
 {
-	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
-	const char *rest;
+	static const struct {
+		const char *word;
+		bool takes_words;
+	} reads[] = {
+		{"ping", false}, {"stats", false}, {"profile", false},
+		{"slabs", true}, {"traces", true},
+	};
 
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		rest = after_word(command, words[i]);
-		if (rest && (i > 1 || !*rest)) /* ping and stats take no argument */
+	for (unsigned i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+		const char *rest = after_word(command, reads[i].word);
+
+		if (rest && (reads[i].takes_words || !*rest))
 			return true;
 	}
 	return false;

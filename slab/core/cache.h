@@ -49,6 +49,7 @@ struct magazine {
 struct node_rest {
 	struct slab_queue sorted[NODE_CLASSES]; /* the sorted slabs of a running sort */
 	struct magazine magazine[MAGAZINES_MAX];
+	struct node_list profile; /* debug slabs of the heap profile with free objects */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 struct cache_node {

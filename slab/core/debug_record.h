@@ -31,8 +31,13 @@
 /* Internal: objects are announced to valgrind or ASan (annotate.h). */
 #define DEBUG_FLAG_TOOL (UINT64_C(1) << 62)
 
+/* Internal: the slab has the objects that the heap profile samples (report/profile.h). Only slabs
+ * have this flag, never a cache. */
+#define DEBUG_FLAG_PROFILE (UINT64_C(1) << 61)
+
 /* The flags that change a slab's layout, and all flags that make a slab a debug slab. */
-#define DEBUG_FLAGS_LAYOUT (SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | DEBUG_FLAG_TOOL)
+#define DEBUG_FLAGS_LAYOUT                                                                         \
+	(SLAB_RED_ZONE | SLAB_POISON | SLAB_STORE_USER | DEBUG_FLAG_TOOL | DEBUG_FLAG_PROFILE)
 #define DEBUG_FLAGS_SLAB (DEBUG_FLAGS_LAYOUT | SLAB_CONSISTENCY_CHECKS | SLAB_TRACE)
 
 enum object_state {
@@ -42,8 +47,8 @@ enum object_state {
 	OBJECT_WAITING = 0x57,   /* passed to slab_free_rcu(), waits for a grace period */
 };
 
-/* The record of an object. With SLAB_STORE_USER two tracks follow it; with SLAB_POISON and a
- * constructor a copy of the object follows these. */
+/* The record of an object. With SLAB_STORE_USER two tracks follow it; with DEBUG_FLAG_PROFILE the
+ * site of the sample follows these, or with SLAB_POISON and a constructor a copy of the object. */
 struct debug_object {
 	uint32_t requested; /* bytes requested; fewer than object_size for slab_malloc() */
 	uint16_t next;      /* free objects: index of the next free object + 1 */
@@ -99,6 +104,17 @@ static inline char *debug_copy(const struct slab *slab, unsigned index)
 	bool tracks = slab->debug->debug_flags & SLAB_STORE_USER;
 
 	return (char *)(debug_track(slab, index, TRACK_ALLOC) + (tracks ? 2 : 0));
+}
+
+static inline bool debug_is_profiled(const struct slab *slab)
+{
+	return slab->debug->debug_flags & DEBUG_FLAG_PROFILE;
+}
+
+/* The site of a sampled object (report/profile.h); only in slabs with DEBUG_FLAG_PROFILE. */
+static inline uint32_t *debug_site(const struct slab *slab, unsigned index)
+{
+	return (uint32_t *)(debug_track(slab, index, TRACK_ALLOC) + 2);
 }
 
 static inline char *debug_object_at(const struct slab *slab, unsigned index)

@@ -18,7 +18,7 @@ struct damage;
 struct bug_info;
 struct slab_debug;
 
-/* --- allocation and free (debug_objects.c) ----------------------------------------------- */
+/* --- allocation and free (debug_objects.c, debug_sizes.c) ----------------------------------------------- */
 
 /*
  * debug_alloc: allocate an object of a cache with DEBUG_FLAGS_SLAB; `requested` is object_size
@@ -27,6 +27,11 @@ struct slab_debug;
  */
 void *debug_alloc(struct slab_cache *cache, int node, bool strict, size_t requested,
 		  const void *caller);
+
+/* debug_alloc_sampled: allocate a sample of the heap profile (report/profile.h), whatever the cache's
+ * debug flags are. NULL: there is no memory; the caller then allocates as usual. errno keeps its
+ * value. */
+void *debug_alloc_sampled(struct slab_cache *cache, int node, size_t requested, const void *caller);
 
 /* debug_free: free an object whose slab has SLAB_TAG_DEBUG, or report an invalid pointer.
  * false: the slab lost this tag in the meantime, and the caller reads the tag again. */
@@ -64,8 +69,11 @@ void slab_withdraw(struct slab *slab);
  */
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab);
 
-/* Does the debug slab have the cache's present layout? If not, nothing is allocated from it. */
+/* Does the debug slab have the cache's present layout? */
 bool debug_has_present_layout(const struct slab_cache *cache, const struct slab *slab);
+/* Are objects allocated from the debug slab: does it have this layout, or is it of the heap profile,
+ * which is on? */
+bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab);
 /* Take a damaged slab out of use permanently. Under the node's lock. */
 void debug_slab_disable(struct slab_cache *cache, struct slab *slab);
 /* Take a debug slab off its node's list, if it is there. Takes the node's lock. */

@@ -22,6 +22,7 @@
 #include "pages/topology.h"
 #include "registry/reserve.h"
 #include "report/annotate.h"
+#include "report/profile.h"
 #include "report/report.h"
 #include "report/track.h"
 
@@ -38,6 +39,7 @@
 /* One allocation or free: its caller, and what is reported after unlocking. */
 struct operation {
 	struct track track;
+	uint32_t site; /* of a sampled allocation (report/profile.h), else 0 */
 	struct bug_info bug;
 	unsigned used; /* objects in use in the slab after the operation */
 	const void *free_object; /* the first on the slab's freelist, or NULL */
@@ -83,7 +85,7 @@ static int take_object(struct slab_cache *cache, struct slab *slab, struct bug_i
 }
 
 static void *hand_out(struct slab *slab, unsigned index, size_t requested,
-		      const struct track *track, bool has_ctor)
+		      const struct operation *op, bool has_ctor)
 {
 	struct debug_object *record = debug_record(slab, index);
 
@@ -91,7 +93,9 @@ static void *hand_out(struct slab *slab, unsigned index, size_t requested,
 	record->requested = (uint32_t)requested;
 	debug_set_used(slab, slab->debug->used + 1u);
 	if (slab->debug->debug_flags & SLAB_STORE_USER)
-		*debug_track(slab, index, TRACK_ALLOC) = *track;
+		*debug_track(slab, index, TRACK_ALLOC) = op->track;
+	if (op->site)
+		*debug_site(slab, index) = op->site;
 	debug_fill(slab, index);
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_alloc(debug_object_at(slab, index), requested, has_ctor);
@@ -108,7 +112,7 @@ static void *take_from(struct slab_cache *cache, struct slab *slab, size_t reque
 
 	if (index < 0)
 		return NULL;
-	obj = hand_out(slab, (unsigned)index, requested, &op->track, cache->ctor);
+	obj = hand_out(slab, (unsigned)index, requested, op, cache->ctor);
 	debug_slab_place(cache, slab);
 	note_slab(op, slab);
 	return obj;
@@ -122,11 +126,21 @@ static int alloc_from_node(struct slab_cache *cache, unsigned n, size_t requeste
 
 	*ret_obj = NULL;
 	pthread_mutex_lock(&node->lock);
-	slab = node->debug.slabs.first;
+	slab = op->site ? node->rest->profile.slabs.first : node->debug.slabs.first;
 	if (slab)
 		*ret_obj = take_from(cache, slab, requested, op);
 	pthread_mutex_unlock(&node->lock);
 	return *ret_obj ? TAKEN : slab ? UNFIT : NOTHING;
+}
+
+/* The debug flags of the slabs for an allocation. */
+static uint64_t flags_for(const struct slab_cache *cache, const struct operation *op)
+{
+	uint64_t debug_flags = cache_debug_flags(cache);
+
+	if (!op->site)
+		return debug_flags;
+	return SLAB_STORE_USER | DEBUG_FLAG_PROFILE | (debug_flags & DEBUG_FLAG_TOOL);
 }
 
 /*
@@ -140,14 +154,15 @@ static int alloc_from_fresh(struct slab_cache *cache, unsigned n, size_t request
 	struct slab *slab;
 	bool fits;
 
-	legacy_begin_rest(cache);
-	slab = debug_slab_create(cache, n, cache_debug_flags(cache));
+	if (!op->site)
+		legacy_begin_rest(cache);
+	slab = debug_slab_create(cache, n, flags_for(cache, op));
 	if (!slab)
 		return NOTHING;
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_ALLOC_SLAB);
 	*ret_obj = NULL;
 	pthread_mutex_lock(&cache->node[n].lock);
-	fits = debug_has_present_layout(cache, slab);
+	fits = debug_slab_serves(cache, slab);
 	if (fits) {
 		debug_slab_publish(cache, slab);
 		*ret_obj = take_from(cache, slab, requested, op);
@@ -167,6 +182,7 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 	void *obj;
 
 	op.track = (struct track){0};
+	op.site = 0;
 	if (cache_debug_flags(cache) & SLAB_STORE_USER)
 		track_fill(&op.track, caller);
 	while (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB) {
@@ -192,6 +208,46 @@ void *debug_alloc(struct slab_cache *cache, int wanted, bool strict, size_t requ
 		n = (n + 1) % topology_nodes();
 	}
 	return node_alloc(cache, n, strict);
+}
+
+/* Allocate from a debug slab of the heap profile, on this node alone. */
+static int alloc_for_profile(struct slab_cache *cache, unsigned n, size_t requested,
+			     struct operation *op, void **ret_obj)
+{
+	int result = alloc_from_node(cache, n, requested, op, ret_obj);
+
+	if (result == NOTHING)
+		result = alloc_from_fresh(cache, n, requested, op, ret_obj);
+	return result;
+}
+
+void *debug_alloc_sampled(struct slab_cache *cache, int wanted, size_t requested,
+			  const void *caller)
+{
+	unsigned here = topology_node_of_cpu(cpu_engine->cpu());
+	int saved = errno, result = NOTHING;
+	struct operation op;
+	void *obj = NULL;
+
+	op.track = (struct track){0};
+	track_fill(&op.track, caller);
+	op.site = profile_find_site(op.track.stack, cache->object_size);
+	__atomic_store_n(&cache->had_debug_flags, true, __ATOMIC_RELAXED);
+	if (op.site)
+		result = alloc_for_profile(cache, wanted < 0 ? here : (unsigned)wanted, requested,
+					   &op, &obj);
+	if (result == UNFIT) {
+		bug_info_detected(&op.bug, caller);
+		debug_report(cache, &op.bug);
+	}
+	errno = saved;
+	if (result != TAKEN) {
+		profile_count_missed();
+		return NULL;
+	}
+	profile_count_alloc(op.site);
+	trace(cache, "alloc", obj, &op);
+	return obj;
 }
 
 /* hand_out() for an object that is already allocated. false: the object was damaged while it was
@@ -272,6 +328,11 @@ static bool take_back(struct slab_cache *cache, struct slab *slab, unsigned inde
 	if (slab->debug->debug_flags & SLAB_STORE_USER)
 		*debug_track(slab, index, TRACK_FREE) = *track;
 	debug_fill(slab, index);
+	if (debug_is_profiled(slab)) {
+		profile_count_free(*debug_site(slab, index));
+		if (cache->tag & SLAB_TAG_ZERO)
+			memset(debug_object_at(slab, index), 0, slab->debug->object_size);
+	}
 	if (slab->debug->disabled)
 		return false;
 	debug_push(slab, index);
@@ -427,54 +488,4 @@ bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned ind
 		return true;
 	}
 	return result != GONE;
-}
-
-/* --- sizes -------------------------------------------------------------------------------- */
-
-size_t debug_usable_size(const struct slab *slab, const void *obj)
-{
-	unsigned index;
-	size_t into;
-
-	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
-		return slab_size(slab);
-	if (!debug_find_object(slab, obj, &index, &into) || into)
-		return 0;
-	return slab->debug->debug_flags & (SLAB_RED_ZONE | DEBUG_FLAG_TOOL)
-		       ? debug_record(slab, index)->requested
-		       : slab->debug->object_size;
-}
-
-/* Bytes that the object loses become red zone. Bytes that it gains keep their contents. */
-static void resize_locked(struct slab *slab, unsigned index, size_t size)
-{
-	struct debug_object *record = debug_record(slab, index);
-	char *object = debug_object_at(slab, index);
-
-	if (slab->debug->debug_flags & SLAB_RED_ZONE && size < record->requested)
-		memset(object + size, RED_ACTIVE, record->requested - size);
-	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
-		annotate_resize(object, record->requested, size);
-	record->requested = (uint32_t)size;
-}
-
-bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
-{
-	struct cache_node *node = &cache->node[slab->node];
-	bool done = false;
-	unsigned index;
-	size_t into;
-
-	pthread_mutex_lock(&node->lock);
-	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
-	    debug_find_object(slab, obj, &index, &into) && !into &&
-	    debug_is_allocated(slab, index)) {
-		done = slab_is_legacy(slab)
-			       ? size <= slab_size(slab)
-			       : !slab->debug->guarded && size <= slab->debug->object_size;
-		if (done && slab->debug)
-			resize_locked(slab, index, size);
-	}
-	pthread_mutex_unlock(&node->lock);
-	return done;
 }

@@ -26,6 +26,7 @@
 #include "pages/free_slabs.h"
 #include "pages/queue.h"
 #include "report/annotate.h"
+#include "report/profile.h"
 #include "report/track.h"
 
 _Static_assert(sizeof(struct slab_debug) % 8 == 0, "the records stand behind it");
@@ -204,9 +205,14 @@ void slab_withdraw(struct slab *slab)
 
 /* --- the node's list --------------------------------------------------------------- */
 
+static struct node_list *list_of(struct cache_node *node, const struct slab *slab)
+{
+	return debug_is_profiled(slab) ? &node->rest->profile : &node->debug;
+}
+
 static void list_remove(struct cache_node *node, struct slab *slab)
 {
-	node_list_remove(&node->debug, slab);
+	node_list_remove(list_of(node, slab), slab);
 	node->nr_debug_empty -= slab->debug->counted;
 	slab->debug->counted = 0;
 }
@@ -222,27 +228,44 @@ bool debug_has_present_layout(const struct slab_cache *cache, const struct slab 
 	       __atomic_load_n(&slab->debug->object_size, __ATOMIC_RELAXED) == cache->object_size;
 }
 
+/* Slabs of the heap profile serve it whatever the cache's debug flags are. */
+bool debug_slab_serves(const struct slab_cache *cache, const struct slab *slab)
+{
+	if (!debug_is_profiled(slab))
+		return debug_has_present_layout(cache, slab);
+	return profile_is_on() && slab->debug->object_size == cache->object_size;
+}
+
 /* Update nr_debug_empty: a slab on the list may have become unused, or used. */
 static void count_unused(struct cache_node *node, struct slab *slab, bool unused)
 {
+	if (debug_is_profiled(slab))
+		return;
 	node->nr_debug_empty += (unsigned)unused - slab->debug->counted;
 	slab->debug->counted = unused;
+}
+
+/* May an unused slab stay on its list? Some do, as in SLUB; of the heap profile's, a single one. */
+static bool may_stay(const struct slab_cache *cache, const struct cache_node *node,
+		     const struct slab *slab)
+{
+	if (debug_is_profiled(slab))
+		return node->rest->profile.count <= 1;
+	return node->nr_debug_empty <= __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED);
 }
 
 bool debug_slab_place(struct slab_cache *cache, struct slab *slab)
 {
 	struct cache_node *node = &cache->node[slab->node];
 	struct slab_debug *debug = slab->debug;
-	bool serves = debug_has_present_layout(cache, slab) && debug->first && !debug->disabled;
+	bool serves = debug_slab_serves(cache, slab) && debug->first && !debug->disabled;
 	bool unused = debug->used == 0 && !debug->disabled;
 
 	if (serves && !slab->listed)
-		node_list_add_tail(&node->debug, slab);
+		node_list_add_tail(list_of(node, slab), slab);
 	if (slab->listed)
 		count_unused(node, slab, unused);
-	/* Some unused slabs are kept, as SLUB does. */
-	if (serves &&
-	    node->nr_debug_empty <= __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED))
+	if (serves && (!unused || may_stay(cache, node, slab)))
 		return false;
 	if (slab->listed && (!serves || unused))
 		list_remove(node, slab);
@@ -274,13 +297,13 @@ void debug_slab_unlist(struct slab_cache *cache, struct slab *slab)
 
 /* Isolate the unused slabs among the first NODE_PIECE slabs of the list, and move the others of
  * these to its end. Returns the isolated slabs, linked by next. */
-static struct slab *take_some_unused(struct cache_node *node)
+static struct slab *take_some_unused(struct cache_node *node, struct node_list *list)
 {
 	struct slab *slab, *next, *unused = NULL;
 	unsigned n = 0;
 
 	node_lock_again(node);
-	for (slab = node->debug.slabs.first; slab && n < NODE_PIECE; slab = next, n++) {
+	for (slab = list->slabs.first; slab && n < NODE_PIECE; slab = next, n++) {
 		next = slab->next;
 		if (slab->debug->used)
 			continue;
@@ -290,21 +313,31 @@ static struct slab *take_some_unused(struct cache_node *node)
 		unused = slab;
 	}
 	if (slab)
-		queue_begin_at(&node->debug.slabs, slab);
+		queue_begin_at(&list->slabs, slab);
 	pthread_mutex_unlock(&node->lock);
 	return unused;
+}
+
+static unsigned shrink_list(struct slab_cache *cache, struct cache_node *node,
+			    struct node_list *list, enum flush_lock_mode how)
+{
+	unsigned slabs = __atomic_load_n(&list->count, __ATOMIC_RELAXED), released = 0;
+
+	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
+		if (!flush_lock_as(cache, how))
+			break;
+		released += node_release(cache, take_some_unused(node, list));
+		flush_unlock(cache);
+	}
+	return released;
 }
 
 unsigned debug_node_shrink(struct slab_cache *cache, unsigned n, enum flush_lock_mode how)
 {
 	struct cache_node *node = &cache->node[n];
-	unsigned slabs = __atomic_load_n(&node->debug.count, __ATOMIC_RELAXED), released = 0;
 
-	for (unsigned pieces = slabs / NODE_PIECE + 1; pieces; pieces--) {
-		if (!flush_lock_as(cache, how))
-			break;
-		released += node_release(cache, take_some_unused(node));
-		flush_unlock(cache);
-	}
-	return released;
+	if (!__atomic_load_n(&cache->had_debug_flags, __ATOMIC_RELAXED))
+		return 0;
+	return shrink_list(cache, node, &node->debug, how) +
+	       shrink_list(cache, node, &node->rest->profile, how);
 }

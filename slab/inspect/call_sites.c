@@ -198,8 +198,7 @@ static size_t compact(struct table *table)
 
 /* --- the call -------------------------------------------------------------------- */
 
-/* Read the frames of a stack from the depot; returns their number, 0 if it is not there. */
-static unsigned read_stack(const struct inspection *in, uint32_t id, const void **frames)
+unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames)
 {
 	const struct depot *depot = in->root.stacks;
 	uint64_t at = (uintptr_t)depot + offsetof(struct depot, chunk) +
@@ -237,7 +236,7 @@ static void fill_site(const struct inspection *in, struct slab_call_site *site,
 	};
 	for (unsigned i = 0; i < SLAB_CALL_SITE_CPUS / 64; i++)
 		site->cpus[i] = sum->cpus[i];
-	site->frames = read_stack(in, sum->stack, site->frame);
+	site->frames = inspect_stack(in, sum->stack, site->frame);
 }
 
 static long report(struct table *table, int (*fn)(const struct slab_call_site *site, void *arg),

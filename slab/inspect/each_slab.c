@@ -76,6 +76,12 @@ static bool has_present_layout(const struct slab_cache *copy, const struct slab_
 	       debug->object_size == copy->object_size;
 }
 
+/* debug_is_profiled() for copies. */
+static bool is_profiled(const struct inspect_slab *seen)
+{
+	return seen->slab.debug && seen->debug.debug_flags & DEBUG_FLAG_PROFILE;
+}
+
 static void see(const struct inspection *in, const struct inspect_cache *cache,
 		const struct descriptors *from, unsigned i, struct inspect_slab *seen)
 {
@@ -92,7 +98,7 @@ static void see(const struct inspection *in, const struct inspect_cache *cache,
 	if (seen->tagged && seen->slab.debug)
 		seen->debug = from->debug[i];
 	seen->guarded = seen->slab.debug && seen->debug.guarded;
-	seen->is_legacy = seen->tagged && !seen->guarded &&
+	seen->is_legacy = seen->tagged && !seen->guarded && !is_profiled(seen) &&
 			  (!seen->slab.debug || !has_present_layout(cache->copy, &seen->debug));
 	seen->used = used_of(in, seen);
 }

@@ -204,7 +204,7 @@ static void put_layout(struct slab_stats *stats, const struct slab_cache *copy)
 		.size = copy->size, .objects = order->objects, .slab_shift = order->shift};
 
 	if (copy->debug_flags & DEBUG_FLAGS_SLAB && has_sizes(copy))
-		debug_layout(copy, copy->debug_flags, &layout);
+		debug_layout(copy, copy->debug_flags & ~(uint64_t)DEBUG_FLAG_PROFILE, &layout);
 	stats->slab_size = layout.size;
 	stats->objects_per_slab = layout.objects;
 	stats->order = layout.slab_shift - 12;

@@ -129,6 +129,23 @@ uint64_t inspect_layout_flags(unsigned index);
 long inspect_traces(struct inspection *in, enum slab_traces kind, uint64_t since,
 		    int (*fn)(const struct slab_call_site *site, void *arg), void *arg);
 
+/* inspect_stack: read the frames of a stack from the depot, SLAB_STACK_MAX at most. Returns their
+ * number; 0: the stack is not there. */
+unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **frames);
+
+/* --- the heap profile (profile_read.c) --------------------------------------------------- */
+
+/* The heap profile as a whole, from a copy of struct profile (report/profile.h). */
+struct inspect_profile {
+	uint64_t period; /* 0: it is off */
+	uint64_t missed; /* samples without a site or an object */
+	bool was_on;
+};
+
+/* inspect_profile: fill in *seen and call fn for each site with samples. Returns 0 or -errno. */
+int inspect_profile(struct inspection *in, struct inspect_profile *seen,
+		    void (*fn)(const struct profile_site *site, void *arg), void *arg);
+
 /* --- the application's counters (counters_read.c) ----------------------------------------- */
 
 /* The counters of one cache: the copy of their descriptions, and their values. */

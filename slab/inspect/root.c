@@ -4,6 +4,7 @@
 #include "pages/account.h"
 #include "registry/registry.h"
 #include "report/depot.h"
+#include "report/profile.h"
 
 #include <slab/inspect.h>
 
@@ -19,6 +20,7 @@ struct slab_root slab_root __attribute__((used)) = {
 	.stacks = &depot_stacks,
 	.slot_areas = &cpu_area_count,
 	.cpus = &cpu_possible_count,
+	.profile = &heap_profile,
 };
 
 /*

@@ -20,12 +20,13 @@
 #include "pages/account.h"
 #include "registry/init.h"
 #include "report/depot.h"
+#include "report/profile.h"
 #include "report/track.h"
 
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 
 /* magic, bytes and version keep their places in all versions. */
-#define ROOT_FIELDS_MAX 120
+#define ROOT_FIELDS_MAX 136
 
 struct slab_root {
 	uint64_t magic;
@@ -40,6 +41,7 @@ struct slab_root {
 	struct slab_cache *const *registry;
 	const struct depot *stacks;
 	const unsigned *slot_areas, *cpus;
+	const struct profile *profile;
 };
 
 /* Nothing writes to it, but it is not const: core files contain the writable data of a process, and
@@ -169,6 +171,18 @@ extern struct slab_root slab_root;
 		FIELD(struct depot, count),                                                        \
 		sizeof(struct stack_record),                                                       \
 		FIELD(struct stack_record, signature),                                             \
+		FIELD(struct profile, period),                                                     \
+		FIELD(struct profile, sites),                                                      \
+		FIELD(struct profile, missed),                                                     \
+		FIELD(struct profile, count),                                                      \
+		offsetof(struct profile, bucket),                                                  \
+		PROFILE_SITES_MAX,                                                                 \
+		sizeof(struct profile_site),                                                       \
+		FIELD(struct profile_site, stack),                                                 \
+		FIELD(struct profile_site, size),                                                  \
+		FIELD(struct profile_site, period),                                                \
+		FIELD(struct profile_site, allocated),                                             \
+		FIELD(struct profile_site, freed),                                                 \
 		FIELD(struct slab_process, started),                                               \
 		FIELD(struct slab_process, mark),                                                  \
 		sizeof(struct slab_process),                                                       \

@@ -56,7 +56,11 @@ struct slab {
 	size_t large; /* large allocations: bytes requested */
 	struct slab_debug *debug; /* debug slabs only, else NULL (debug_record.h) */
 	uint32_t populated; /* bytes from base on that were populated */
-	uint32_t legacy_used; /* legacy slabs without debug flags: objects in use */
+	union {
+		uint32_t legacy_used; /* legacy slabs without debug flags: objects in use */
+		uint32_t
+			profiled; /* large allocations: the site of a sampled one (profile.h), or 0 */
+	};
 	/* Objects that wait for a grace period, for each of the two phases (free_rcu.c). links[]
 	 * links them; the word is index of the first + 1 | of the last + 1 << 16 | number <<
 	 * 32. */

@@ -31,14 +31,15 @@
 #include "rseq.h"
 #include "tally.h"
 
-/* Must this allocation be counted, but go through the slow path for no other reason? */
+/* Must this allocation be counted, for a window or for the heap profile, but go through the slow
+ * path for no other reason? */
 static inline bool count_is_light(const struct slab_cache *cache)
 {
-	return cache_gate_is_only(cache, GATE_COUNT);
+	return cache_gates_are_only(cache, GATE_COUNT | GATE_PROFILE);
 }
 
-/* In a window: allocate as the fast path would, and count. NULL: the fast path would have
- * failed. */
+/* Allocate as the fast path would, and count. NULL: the fast path would have failed. What is
+ * counted while no window is open is discarded when the next one opens. */
 static inline void *count_pop(struct slab_cache *cache)
 {
 	void *obj;

@@ -19,7 +19,8 @@ enum cache_gate {
 	GATE_DEBUG = 2,   /* the cache has debug flags, or fault injection (switch.c) */
 	GATE_SAMPLE = 4,  /* the next allocation may be a sample (sample.c) */
 	GATE_COUNT = 8,   /* a counting window is open (count_window.c) */
-	GATE_RESERVE = 16 /* the reserve is short (reserve.h) */
+	GATE_RESERVE = 16, /* the reserve is short (reserve.h) */
+	GATE_PROFILE = 32 /* the heap profile counts allocations (report/profile.h) */
 };
 
 /* Set or clear a gate. The caller holds flush_lock, which keeps the gate consistent with the
@@ -31,10 +32,18 @@ static inline bool cache_gate_is_set(const struct slab_cache *cache, enum cache_
 	return __atomic_load_n(&cache->gates, __ATOMIC_SEQ_CST) & gate;
 }
 
-/* Is this the only gate that is set? */
-static inline bool cache_gate_is_only(const struct slab_cache *cache, enum cache_gate gate)
+/* The same for an allocation, which may miss a gate that is being set. */
+static inline bool cache_gate_has(const struct slab_cache *cache, enum cache_gate gate)
 {
-	return __atomic_load_n(&cache->gates, __ATOMIC_RELAXED) == (unsigned)gate;
+	return __atomic_load_n(&cache->gates, __ATOMIC_RELAXED) & gate;
+}
+
+/* Are gates set, and none but those in `light`? */
+static inline bool cache_gates_are_only(const struct slab_cache *cache, unsigned light)
+{
+	unsigned gates = __atomic_load_n(&cache->gates, __ATOMIC_RELAXED);
+
+	return gates && !(gates & ~light);
 }
 
 /* cpu_slots_create(), with fault injection. */

@@ -15,6 +15,7 @@
 #include "cpu_cache.h"
 #include "pages/account.h"
 #include "pages/topology.h"
+#include "report/profile.h"
 #include "report/track.h"
 
 SLAB_EARLY struct slab_process slab_process;
@@ -50,6 +51,8 @@ static void init_once(void)
 	topology_nodes();
 	process_init();
 	account_init();
+	if (slab_options()->profile && !profile_set_period(slab_options()->profile))
+		slab_note("SLAB_PROFILE is without effect: out of memory");
 	cancel_restore(cancel);
 }
 

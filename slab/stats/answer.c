@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to the requests of the control protocol that only read: ping, stats, slabs and traces
- * (docs/control.md). The process is inspected through a reader, so it may be this one, another
- * one, or a core file.
+ * Answers to the requests of the control protocol that only read: ping, stats, slabs, traces and
+ * profile (docs/control.md). The process is inspected through a reader, so it may be this one,
+ * another one, or a core file.
  */
 #include <errno.h>
 #include <limits.h>
@@ -234,20 +234,6 @@ struct sites {
 	struct slab_json *json;
 };
 
-static void put_frame(const struct sites *sites, const void *frame)
-{
-	char path[PATH_MAX];
-	uint64_t offset;
-
-	slab_json_open(sites->json, NULL, '{');
-	slab_json_number(sites->json, "address", (uintptr_t)frame);
-	if (sites->in->locate && sites->in->locate(frame, path, sizeof(path), &offset)) {
-		slab_json_string(sites->json, "file", path);
-		slab_json_number(sites->json, "offset", offset);
-	}
-	slab_json_close(sites->json, '}');
-}
-
 static int put_site(const struct slab_call_site *site, void *arg)
 {
 	struct sites *sites = arg;
@@ -263,10 +249,7 @@ static int put_site(const struct slab_call_site *site, void *arg)
 	slab_json_number(json, "tid_max", (uint64_t)site->tid_max);
 	put_list(json, "cpus", site->cpus, SLAB_CALL_SITE_CPUS);
 	put_list(json, "nodes", &site->nodes, SLAB_CALL_SITE_NODES);
-	slab_json_open(json, "stack", '[');
-	for (unsigned i = 0; i < site->frames; i++)
-		put_frame(sites, site->frame[i]);
-	slab_json_close(json, ']');
+	inspect_put_stack(json, sites->in, site->frame, site->frames);
 	slab_json_close(json, '}');
 	return 0;
 }
@@ -350,6 +333,7 @@ static const struct {
 	{"stats", false, answer_stats},
 	{"slabs", true, answer_slabs},
 	{"traces", true, answer_traces},
+	{"profile", false, inspect_put_profile},
 };
 
 static int answer_request(struct inspection *in, const char *request, struct slab_json *json)
@@ -364,7 +348,7 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 	}
 	return refuse(json, -EINVAL,
 		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
-		      "traces",
+		      "traces, profile",
 		      request);
 }
 

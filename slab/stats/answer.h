@@ -19,4 +19,12 @@ void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cach
 void inspect_put_cache(struct slab_json *json, struct inspection *in,
 		       const struct inspect_cache *cache);
 
+/* --- stacks (answer_stacks.c) ----------------------------------------------------------- */
+
+/* Write the member `stack`: addresses, and where they lie in files if the inspection can tell. */
+void inspect_put_stack(struct slab_json *json, const struct inspection *in,
+		       const void *const *frame, unsigned frames);
+/* Answer the request "profile". */
+int inspect_put_profile(struct inspection *in, const char *rest, struct slab_json *json);
+
 #endif /* SLAB_STATS_ANSWER_H */

@@ -98,6 +98,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_DEBUG_ABORT", "1"},
 						   {"SLAB_DEBUG", "FZ,entry"},
 						   {"SLAB_SAMPLE", "entry:100"},
+						   {"SLAB_PROFILE", "512k"},
 						   {"SLAB_RANDOM", "on"},
 						   {"SLAB_ZERO", "both"},
 						   {"SLAB_HUGE", "never"},
@@ -113,6 +114,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.debug_abort, 1U);
 	EXPECT_STREQ(options.debug, "FZ,entry");
 	EXPECT_STREQ(options.sample, "entry:100");
+	EXPECT_EQ(options.profile, 524288U);
 	EXPECT_EQ(options.random, 1U);
 	EXPECT_EQ(options.zero_alloc, 1U);
 	EXPECT_EQ(options.zero_free, 1U);
@@ -139,8 +141,8 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "on"}}).control, static_cast<unsigned>(SLAB_CONTROL_ON));
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
-	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_RANDOM", "SLAB_ZERO",
-	      "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
+	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_PROFILE", "SLAB_RANDOM",
+	      "SLAB_ZERO", "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 
@@ -191,6 +193,23 @@ TEST(OptionsTest, ALimitIsBytesInUnits)
 	for (const std::string value : {"k", "1T", "64KB", "64Ki", "64 k", "1.5G", "0x10000"})
 		EXPECT_EQ(complaint("SLAB_LIMIT", value),
 			  "SLAB_LIMIT=" + value + " is not valid" + accepted);
+}
+
+TEST(OptionsTest, APeriodOfTheHeapProfileIsBytesInUnits)
+{
+	const std::string accepted =
+		"; accepted: 0 for off, or a number of bytes, also in K, M, G, "
+		"KiB, MiB or GiB; using 0";
+
+	EXPECT_EQ(parse({}).profile, 0U);
+	EXPECT_EQ(parse({{"SLAB_PROFILE", "1"}}).profile, 1U);
+	EXPECT_EQ(parse({{"SLAB_PROFILE", "1MiB"}}).profile, std::size_t{1} << 20);
+	for (const std::string value : {"-1", "99999999999G"})
+		EXPECT_EQ(complaint("SLAB_PROFILE", value),
+			  "SLAB_PROFILE=" + value + " is out of range" + accepted);
+	for (const std::string value : {"on", "512kb", "1.5M"})
+		EXPECT_EQ(complaint("SLAB_PROFILE", value),
+			  "SLAB_PROFILE=" + value + " is not valid" + accepted);
 }
 
 TEST(OptionsTest, AnEmptyValueIsNoValue)

@@ -44,6 +44,31 @@ struct json_object *first_site(const json &answer)
 	return json_object_array_length(sites) ? json_object_array_get_idx(sites, 0) : nullptr;
 }
 
+/* --- the heap profile ---------------------------------------------------------------- */
+
+TEST_F(ControlDebugTest, ProfileAnswersThePeriodsAndTheSites)
+{
+	server process;
+	json off = request(process, "profile"), on = request(process, "profile 1");
+
+	process.do_task('l');
+	json sites = request(process, "profile");
+	struct json_object *site = first_site(sites);
+
+	EXPECT_EQ(number(off.get(), "period"), 0U);
+	EXPECT_FALSE(json_object_get_boolean(member(off.get(), "was_on")));
+	EXPECT_EQ(number(on.get(), "before"), 0U);
+	EXPECT_EQ(number(on.get(), "after"), 1U);
+	EXPECT_EQ(number(sites.get(), "period"), 1U);
+	EXPECT_EQ(number(sites.get(), "missed"), 0U);
+	ASSERT_NE(site, nullptr);
+	EXPECT_EQ(number(site, "size"), 712U);
+	EXPECT_EQ(number(site, "period"), 1U);
+	EXPECT_EQ(number(site, "allocated"), 100U);
+	EXPECT_EQ(number(site, "freed"), 0U);
+	EXPECT_GT(json_object_array_length(member(site, "stack")), 1U);
+}
+
 /* --- debug flags --------------------------------------------------------------------- */
 
 TEST_F(ControlDebugTest, DebugAnswersTheDebugFlagsBeforeAndAfter)
@@ -384,10 +409,13 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneErrorMessage)
 		{"fail often", "\"often\" says no failures; accepted: a comma list of "
 			       "probability=PERCENT, interval=N, times=N, cache=NAME, and - for "
 			       "none"},
-		{"dance", "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
-			  "validate NAME, debug FLAGS NAME, traces allocated|freed SINCE NAME, "
-			  "slabs NAME, mark, sample N NAME, fail SPEC, set ATTRIBUTE VALUE NAME, "
-			  "reset NAME, trim, count US"},
+		{"dance",
+		 "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
+		 "validate NAME, debug FLAGS NAME, traces allocated|freed SINCE NAME, "
+		 "slabs NAME, mark, sample N NAME, fail SPEC, profile [BYTES], set ATTRIBUTE "
+		 "VALUE NAME, reset NAME, trim, count US"},
+		{"profile often", "\"often\" is not a number of bytes between samples; accepted: 0 "
+				  "for off, or a number, also in K, M, G, KiB, MiB or GiB"},
 	};
 
 	for (const auto &[words, message] : cases)

@@ -98,7 +98,7 @@ TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 	EXPECT_EQ(all.result, -EINVAL);
 	EXPECT_EQ(all.text,
 		  "{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
-		  "memory; that can be: ping, stats, slabs, traces\"}");
+		  "memory; that can be: ping, stats, slabs, traces, profile\"}");
 }
 
 TEST(InspectTest, AnUnknownCacheIsNamed)

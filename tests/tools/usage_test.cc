@@ -81,6 +81,14 @@ INSTANTIATE_TEST_SUITE_P(
 			"--trim is for the whole process; it takes no regular expression \"entry\""},
 		usage_case{{"--list", "entry"},
 			   "--list is about processes; it takes no regular expression \"entry\""},
+		usage_case{{"--pprof=a", "--flame=b"},
+			   "--pprof and --flame cannot be combined; give one of them"},
+		usage_case{{"--pprof=a", "--json"},
+			   "--pprof and --json cannot be combined; give one of them"},
+		usage_case{{"--pprof"}, "--pprof needs a value; --help shows the options"},
+		usage_case{
+			{"--flame=a.svg", "entry"},
+			"--flame is for the whole process; it takes no regular expression \"entry\""},
 		usage_case{{"entry", "pblock"},
 			   "one regular expression is enough; \"pblock\" is one too many"}));
 
@@ -98,6 +106,7 @@ TEST(CoreUsageTest, NothingThatChangesOrRepeatsGoesWithACoreFile)
 		{"--mark"},
 		{"--sample=1"},
 		{"--fail=-"},
+		{"--profile=512k"},
 		{"--record=a.json"},
 		{"--top"},
 		{"--list"},
@@ -174,6 +183,9 @@ TEST(HelpTest, ShowsEveryOptionAndNamesTheManPage)
 				 "--since-mark[=MARK]",
 				 "--top[=SECONDS]",
 				 "--map=SVG",
+				 "--profile=BYTES",
+				 "--pprof=FILE",
+				 "--flame=SVG",
 				 "--record=FILE",
 				 "--interval=SECONDS",
 				 "--plot=SVG FILE...",

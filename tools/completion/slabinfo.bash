@@ -6,11 +6,11 @@
 # would do), and quoted when they are offered.
 
 _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases -n --numa
-	-o --ops -t --tracking --json --openmetrics --top --map --list
+	-o --ops -t --tracking --json --openmetrics --top --map --pprof --flame --list
 	-A --activity -L --loss -P --partial -S --size -i --inverted
 	-N --lines -z --zero -e --empty -U --unreclaim -1 --1ref -B --bytes
 	-D --display-activity -f --first-alias
-	-s --shrink -v --validate -d --debug --set --reset --trim --sample --fail
+	-s --shrink -v --validate -d --debug --set --reset --trim --sample --profile --fail
 	--mark --since-mark --record --interval --plot --diff
 	-p --pid --process --memory --core --exe -h --help --version'
 
@@ -98,7 +98,7 @@ _slabinfo_value()
 	--process)
 		_slabinfo_lines "$2" < <(_slabinfo_names "$3" | sort -u)
 		;;
-	--core | --exe | --map | --record | --plot)
+	--core | --exe | --map | --pprof | --flame | --record | --plot)
 		_slabinfo_files "$2"
 		;;
 	--set)

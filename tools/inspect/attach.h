@@ -76,9 +76,9 @@ int attach_list(const struct choice *choice);
 /*
  * attach_query: send "slab/2 REQUEST NAME" (name may be NULL) without control characters,
  * and return the answer if it is ok; NULL after an error message by fail(). The caller puts
- * the answer with json_object_put(). Memory can answer only "ping", "stats", "slabs" and
- * "traces"; other requests then fail with a message. If a process is stopped, or does not
- * answer one of these four within two seconds, the function reports that and reads the
+ * the answer with json_object_put(). Memory can answer only "ping", "stats", "slabs",
+ * "traces" and "profile"; other requests then fail with a message. If a process is stopped, or does not
+ * answer one of these within two seconds, the function reports that and reads the
  * process's memory from then on.
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);

@@ -118,6 +118,22 @@ struct mapping *memory_find_mapping(const struct memory *memory, uint64_t addres
 	return NULL;
 }
 
+bool memory_mapped_at(const struct memory *memory, uint64_t address, struct memory_mapped *mapped)
+{
+	const struct mapping *mapping = memory_find_mapping(memory, address);
+
+	if (!mapping)
+		return false;
+	*mapped = (struct memory_mapped){
+		.number = (size_t)(mapping - memory->mapping),
+		.start = mapping->start,
+		.end = mapping->end,
+		.offset = mapping->offset,
+		.path = mapping->path,
+	};
+	return true;
+}
+
 /* Compute the load address from the file's ELF header, which is mapped at offset 0. */
 static void find_bias(struct memory *memory, struct mapping *mapping)
 {

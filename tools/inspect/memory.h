@@ -36,6 +36,20 @@ const char *memory_trouble(const struct memory *memory);
  * file's load address, as slab-symbolize takes them. NULL: no file is mapped there. */
 const char *memory_locate(struct memory *memory, uint64_t address, uint64_t *ret_offset);
 
+/* A file that is mapped: addresses start … end are its bytes from `offset` on. */
+struct memory_mapped {
+	size_t number; /* of the mapping, in order of addresses */
+	uint64_t start, end, offset;
+	const char *path;
+};
+
+/* memory_mapped_at: the mapping that contains an address; false: no file is mapped there. */
+bool memory_mapped_at(const struct memory *memory, uint64_t address, struct memory_mapped *mapped);
+
+/* memory_open_maps: the mapped files of a live process, for memory_mapped_at() alone. NULL, without
+ * a message: they cannot be read. */
+struct memory *memory_open_maps(pid_t pid);
+
 /* memory_uses_libslab: has a live process created caches with a libslab of a known layout? Cheap
  * enough to call for all processes. */
 bool memory_uses_libslab(pid_t pid);

@@ -209,6 +209,20 @@ struct memory *memory_open_process(pid_t pid)
 	return memory;
 }
 
+struct memory *memory_open_maps(pid_t pid)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+
+	if (!memory)
+		return NULL;
+	memory->source = &process_source;
+	memory->pid = pid;
+	if (read_maps(memory) == 0)
+		return memory;
+	process_close(memory);
+	return NULL;
+}
+
 bool memory_uses_libslab(pid_t pid)
 {
 	char why[WHY_TEXT];

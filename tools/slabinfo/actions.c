@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the process has to do itself, one request for each cache: -s, -v, -d,
- * --sample; and --fail. A cache that was destroyed in the meantime is reported and
+ * --sample; --fail and --profile. A cache that was destroyed in the meantime is reported and
  * counts as not matched.
  */
 #include "views.h"
@@ -161,6 +161,34 @@ int action_fail(const struct options *options, struct process *process)
 	else
 		printf("Allocations fail in process %d (%s): %s; --fail=- ends that\n",
 		       process->pid, process->command, options->fail);
+	json_object_put(answer);
+	return EXIT_DONE;
+}
+
+#define PERIOD_TEXT 64
+
+/* "a sample every 512KiB" */
+static const char *period_text(char text[PERIOD_TEXT], uint64_t period)
+{
+	char size[SIZE_TEXT];
+
+	if (!period)
+		return "off";
+	size_text(size, period);
+	snprintf(text, PERIOD_TEXT, "a sample every %s%s", size, strchr(size, 'B') ? "" : " bytes");
+	return text;
+}
+
+int action_profile(const struct options *options, struct process *process)
+{
+	struct json_object *answer = attach_query(process, "profile", options->profile);
+	char before[PERIOD_TEXT], after[PERIOD_TEXT];
+
+	if (!answer)
+		return EXIT_USAGE;
+	printf("Heap profile of process %d (%s): %s -> %s\n", process->pid, process->command,
+	       period_text(before, model_number(answer, "before")),
+	       period_text(after, model_number(answer, "after")));
 	json_object_put(answer);
 	return EXIT_DONE;
 }

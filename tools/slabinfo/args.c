@@ -70,6 +70,19 @@ static bool set_sample(struct options *options, const char *text)
 	return set_view(options, VIEW_SAMPLE);
 }
 
+/* The process knows the units. */
+static bool set_profile(struct options *options, const char *text)
+{
+	if (!isdigit((unsigned char)*text)) {
+		fail("\"%s\" is not a number of bytes; --profile takes one, also in K, M or G, and "
+		     "0 for off",
+		     text);
+		return false;
+	}
+	options->profile = text;
+	return set_view(options, VIEW_PROFILE);
+}
+
 static bool set_since_mark(struct options *options, const char *text)
 {
 	long mark = 0;
@@ -267,7 +280,11 @@ static bool set_option(struct options *options, int option)
 	case OPTION_FAIL:
 		options->fail = optarg;
 		return set_view(options, VIEW_FAIL);
+	case OPTION_PROFILE:
+		return set_profile(options, optarg);
 	case OPTION_MAP:
+	case OPTION_PPROF:
+	case OPTION_FLAME:
 	case OPTION_RECORD:
 	case OPTION_PLOT:
 		options->file = optarg;

@@ -33,6 +33,9 @@ enum view {
 	VIEW_OPENMETRICS,
 	VIEW_TOP,
 	VIEW_MAP,
+	VIEW_PROFILE,
+	VIEW_PPROF,
+	VIEW_FLAME,
 	VIEW_RECORD,
 	VIEW_PLOT,      /* needs no process */
 	VIEW_DIFF,      /* needs no process */
@@ -68,9 +71,10 @@ struct options {
 	char debug_flags[DEBUG_FLAGS_TEXT]; /* of -d, "-": off */
 	long sample; /* N of --sample */
 	const char *fail; /* SPEC of --fail */
+	const char *profile; /* BYTES of --profile */
 	const char *set; /* CACHE.ATTRIBUTE=VALUE of --set */
 	uint64_t mark; /* of --since-mark, 0: the last one */
-	const char *file; /* of --map, --record, --plot */
+	const char *file; /* of --map, --record, --plot, --pprof, --flame */
 	char **operands; /* VIEW_PLOT: recordings; VIEW_DIFF: two files; NULL at the end */
 	struct choice choice;
 	const char *pattern; /* NULL: all caches */

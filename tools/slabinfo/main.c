@@ -190,6 +190,12 @@ static int run_on_process(struct options *options)
 		status = view_top(options, &process);
 	else if (options->view == VIEW_RECORD)
 		status = view_record(options, &process);
+	else if (options->view == VIEW_PROFILE)
+		status = action_profile(options, &process);
+	else if (options->view == VIEW_PPROF)
+		status = view_pprof(options, &process);
+	else if (options->view == VIEW_FLAME)
+		status = view_flame(options, &process);
 	else
 		status = show_once(options, &process);
 	attach_close(&process);

@@ -60,6 +60,9 @@ const struct option long_options[] = {
 	{"interval", required_argument, NULL, OPTION_INTERVAL},
 	{"plot", required_argument, NULL, OPTION_PLOT},
 	{"diff", no_argument, NULL, OPTION_DIFF},
+	{"profile", required_argument, NULL, OPTION_PROFILE},
+	{"pprof", required_argument, NULL, OPTION_PPROF},
+	{"flame", required_argument, NULL, OPTION_FLAME},
 	{"version", no_argument, NULL, OPTION_VERSION},
 	{NULL, 0, NULL, 0},
 };
@@ -80,6 +83,9 @@ static const struct view_option views[] = {
 	{0, VIEW_JSON, "--json", WITH_ALL},
 	{OPTION_OPENMETRICS, VIEW_OPENMETRICS, "--openmetrics", WITH_REGEXP | WITH_CORE},
 	{OPTION_MAP, VIEW_MAP, "--map", WITH_REGEXP | WITH_CORE},
+	{OPTION_PPROF, VIEW_PPROF, "--pprof", WITH_CORE},
+	{OPTION_FLAME, VIEW_FLAME, "--flame", WITH_CORE},
+	{OPTION_PROFILE, VIEW_PROFILE, "--profile", ACTS},
 	{OPTION_TOP, VIEW_TOP, "--top", WITH_REGEXP},
 	{OPTION_RECORD, VIEW_RECORD, "--record", WITH_REGEXP},
 	{'s', VIEW_SHRINK, "-s", WITH_REGEXP | ACTS},
@@ -114,14 +120,14 @@ const char help_text[] =
 	"         -f --first-alias show the first alias as the name\n"
 	"Act      -s --shrink  return empty slabs       -v --validate  check all slabs\n"
 	"         --trim  return all free memory        --reset  clear event counters\n"
-	"         --set=CACHE.ATTRIBUTE=VALUE\n"
+	"         --set=CACHE.ATTRIBUTE=VALUE  --profile=BYTES heap profile, 0: off\n"
 	"Debug    -d --debug[=FLAGS] f checks, z red zones, p poison, u user tracking,\n"
 	"         a fzpu, t trace, A fault injection; none: off     --fail=SPEC, -: off\n"
 	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
 	"Process  -p --pid=PID  --process=NAME  --list  --memory read its memory\n"
 	"         --core=FILE [--exe=FILE]\n"
-	"Other    -h --help  --version\n"
+	"Other    --pprof=FILE  --flame=SVG  write the heap profile  -h --help  --version\n"
 	"Exit status: 0 done, 1 nothing matched or damage, 2 bad usage, no such process\n";
 
 const struct view_option *view_of_option(int option)

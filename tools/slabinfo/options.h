@@ -33,6 +33,9 @@ enum long_option {
 	OPTION_INTERVAL,
 	OPTION_PLOT,
 	OPTION_DIFF,
+	OPTION_PROFILE,
+	OPTION_PPROF,
+	OPTION_FLAME,
 };
 
 /* For getopt_long(). */

@@ -29,6 +29,9 @@ int view_tracking(const struct options *options, struct process *process,
 int view_since_mark(const struct options *options, struct process *process,
 		    const struct model *model);
 int view_map(const struct options *options, struct process *process, const struct model *model);
+/* The heap profile of the process. */
+int view_pprof(const struct options *options, struct process *process);
+int view_flame(const struct options *options, struct process *process);
 
 /* These send queries repeatedly. */
 int view_top(const struct options *options, struct process *process);
@@ -44,6 +47,7 @@ int action_debug(const struct options *options, struct process *process, const s
 int action_sample(const struct options *options, struct process *process,
 		  const struct model *model);
 int action_fail(const struct options *options, struct process *process);
+int action_profile(const struct options *options, struct process *process);
 int action_mark(struct process *process, const struct model *model);
 int action_set(const struct options *options, struct process *process);
 int action_reset(struct process *process, const struct model *model);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes of objects in debug slabs: the usable bytes, and resizing in place. */
+#include "core/debug_record.h"
+#include "core/slab.h"
+#include "debug/debug_cache.h"
+#include "report/annotate.h"
+
+#include <pthread.h>
+#include <slab/slab.h>
+#include <string.h>
+
+size_t debug_usable_size(const struct slab *slab, const void *obj)
+{
+	unsigned index;
+	size_t into;
+
+	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
+		return slab_size(slab);
+	if (!debug_find_object(slab, obj, &index, &into) || into)
+		return 0;
+	return slab->debug->debug_flags & (SLAB_RED_ZONE | DEBUG_FLAG_TOOL)
+		       ? debug_record(slab, index)->requested
+		       : slab->debug->object_size;
+}
+
+/* Bytes that the object loses become red zone. Bytes that it gains keep their contents. */
+static void resize_locked(struct slab *slab, unsigned index, size_t size)
+{
+	struct debug_object *record = debug_record(slab, index);
+	char *object = debug_object_at(slab, index);
+
+	if (slab->debug->debug_flags & SLAB_RED_ZONE && size < record->requested)
+		memset(object + size, RED_ACTIVE, record->requested - size);
+	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
+		annotate_resize(object, record->requested, size);
+	record->requested = (uint32_t)size;
+}
+
+bool debug_resize(struct slab_cache *cache, struct slab *slab, void *obj, size_t size)
+{
+	struct cache_node *node = &cache->node[slab->node];
+	bool done = false;
+	unsigned index;
+	size_t into;
+
+	pthread_mutex_lock(&node->lock);
+	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	    debug_find_object(slab, obj, &index, &into) && !into &&
+	    debug_is_allocated(slab, index)) {
+		done = slab_is_legacy(slab)
+			       ? size <= slab_size(slab)
+			       : !slab->debug->guarded && size <= slab->debug->object_size;
+		if (done && slab->debug)
+			resize_locked(slab, index, size);
+	}
+	pthread_mutex_unlock(&node->lock);
+	return done;
+}

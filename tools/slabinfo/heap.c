@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loading a heap profile (heap.h).
+ *
+ * A sample of an object of `size` bytes was taken with the chance 1 - exp(-size / period), so it
+ * stands for the inverse of that number of objects.
+ */
+#include "heap.h"
+#include "model.h"
+#include "printable.h"
+#include "symbolizer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SYMBOL_TEXT 512
+
+/* --- places ---------------------------------------------------------------------------- */
+
+/* "entry_fill in entry_new+0x30 (entry.c:98)": names, file and line of a place. */
+static void take_symbol(struct heap_place *place, char *text)
+{
+	char *plus = strstr(text, "+0x"), *open = strrchr(text, '('), *colon, *in;
+	struct heap_call *inner = &place->call[0];
+
+	if (!plus)
+		return;
+	*plus = '\0';
+	colon = open && open > plus ? strrchr(open, ':') : NULL;
+	in = strstr(text, " in ");
+	if (in)
+		*in = '\0';
+	inner->function = strdup(text);
+	place->calls = 1;
+	if (colon) {
+		*colon = '\0';
+		inner->file = strdup(open + 1);
+		inner->line = strtol(colon + 1, NULL, 10);
+	}
+	if (in)
+		place->call[place->calls++].function = strdup(in + 4);
+}
+
+static void look_up(struct heap *heap, struct symbolizer *symbolizer, struct heap_place *place,
+		    struct json_object *frame)
+{
+	const char *file = model_raw_text(frame, "file");
+	char text[SYMBOL_TEXT];
+
+	place->object = model_text(frame, "file");
+	place->offset = model_number(frame, "offset");
+	place->is_mapped =
+		heap->maps && memory_mapped_at(heap->maps, place->address, &place->mapped);
+	if (!*file || !*symbolizer_lookup(symbolizer, file, place->offset, text, sizeof(text)))
+		return;
+	make_printable(text);
+	take_symbol(place, text);
+}
+
+/* The entry of an address in the hash table: its number + 1, or 0 where it is to be put. */
+static size_t *find_entry(const struct heap *heap, uint64_t address)
+{
+	size_t i = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+
+	for (;; i++) {
+		size_t *entry = &heap->index[i & (heap->index_room - 1)];
+
+		if (!*entry || heap->place[*entry - 1].address == address)
+			return entry;
+	}
+}
+
+/* The number of the place of a return address. */
+static size_t place_of(struct heap *heap, struct symbolizer *symbolizer, struct json_object *frame)
+{
+	uint64_t address = model_number(frame, "address") - 1;
+	size_t *entry = find_entry(heap, address);
+
+	if (!*entry) {
+		struct heap_place *place = &heap->place[heap->places];
+
+		*place = (struct heap_place){.address = address};
+		look_up(heap, symbolizer, place, frame);
+		*entry = ++heap->places;
+	}
+	return *entry - 1;
+}
+
+const char *heap_place_text(const struct heap_place *place, char text[HEAP_TEXT])
+{
+	const char *slash = strrchr(place->object, '/');
+
+	if (place->calls)
+		snprintf(text, HEAP_TEXT, "%s", place->call[0].function);
+	else if (*place->object)
+		snprintf(text, HEAP_TEXT, "%.*s+0x%" PRIx64, HEAP_TEXT - 24,
+			 slash ? slash + 1 : place->object, place->offset);
+	else
+		snprintf(text, HEAP_TEXT, "0x%" PRIx64, place->address);
+	return text;
+}
+
+/* --- sites ------------------------------------------------------------------------------ */
+
+static void estimate(struct heap_site *site, uint64_t period, uint64_t allocated, uint64_t freed)
+{
+	const double chance = -expm1(-(double)site->size / (double)(period ? period : 1));
+	const double weight = chance > 0 ? 1 / chance : 0, size = (double)site->size;
+	const uint64_t inuse = allocated > freed ? allocated - freed : 0;
+
+	site->samples = allocated;
+	site->alloc_objects = (double)allocated * weight;
+	site->alloc_bytes = site->alloc_objects * size;
+	site->inuse_objects = (double)inuse * weight;
+	site->inuse_bytes = site->inuse_objects * size;
+}
+
+static size_t count_frames(struct json_object *sites)
+{
+	size_t frames = 0;
+
+	for (size_t i = 0; i < model_length(sites); i++)
+		frames += model_length(model_member(json_object_array_get_idx(sites, i), "stack"));
+	return frames;
+}
+
+static bool make_room(struct heap *heap, size_t sites, size_t frames)
+{
+	heap->index_room = 64;
+	while (heap->index_room < 2 * frames)
+		heap->index_room *= 2;
+	heap->site = calloc(sites + 1, sizeof(*heap->site));
+	heap->frame = calloc(frames + 1, sizeof(*heap->frame));
+	heap->place = calloc(frames + 1, sizeof(*heap->place));
+	heap->index = calloc(heap->index_room, sizeof(*heap->index));
+	if (heap->site && heap->frame && heap->place && heap->index)
+		return true;
+	fail("no memory for %zu call sites", sites);
+	return false;
+}
+
+static void load_site(struct heap *heap, struct symbolizer *symbolizer, struct json_object *json,
+		      size_t *frame)
+{
+	struct json_object *stack = model_member(json, "stack");
+	struct heap_site *site = &heap->site[heap->sites++];
+
+	*site = (struct heap_site){
+		.place = frame,
+		.frames = model_length(stack),
+		.size = model_number(json, "size"),
+	};
+	for (size_t i = 0; i < site->frames; i++)
+		frame[i] = place_of(heap, symbolizer, json_object_array_get_idx(stack, i));
+	estimate(site, model_number(json, "period"), model_number(json, "allocated"),
+		 model_number(json, "freed"));
+	heap->inuse_bytes += site->inuse_bytes;
+	heap->alloc_bytes += site->alloc_bytes;
+}
+
+static bool load_sites(struct heap *heap, struct symbolizer *symbolizer)
+{
+	struct json_object *sites = model_member(heap->answer, "sites");
+	size_t frames = 0;
+
+	if (!make_room(heap, model_length(sites), count_frames(sites)))
+		return false;
+	for (size_t i = 0; i < model_length(sites); i++) {
+		load_site(heap, symbolizer, json_object_array_get_idx(sites, i),
+			  heap->frame + frames);
+		frames += heap->site[i].frames;
+	}
+	return true;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static int report_nothing(const struct heap *heap, const struct process *process)
+{
+	if (heap->period)
+		fail("process %d (%s) has allocated nothing that was sampled since its heap profile was "
+		     "switched on",
+		     process->pid, process->command);
+	else if (process->way == WAY_CORE)
+		fail("the heap profile of process %d (%s) was off; SLAB_PROFILE=512k switches it on",
+		     process->pid, process->command);
+	else
+		fail("the heap profile of process %d (%s) is off; to switch it on: slabinfo -p %d "
+		     "--profile=512k",
+		     process->pid, process->command, process->pid);
+	return EXIT_NOTHING;
+}
+
+int heap_load(struct heap *heap, struct process *process)
+{
+	struct symbolizer *symbolizer;
+	bool loaded;
+
+	memset(heap, 0, sizeof(*heap));
+	heap->answer = attach_query(process, "profile", NULL);
+	if (!heap->answer)
+		return EXIT_NOTHING;
+	heap->period = model_number(heap->answer, "period");
+	heap->missed = model_number(heap->answer, "missed");
+	if (!model_length(model_member(heap->answer, "sites")))
+		return report_nothing(heap, process);
+	if (!process->memory)
+		heap->own_maps = memory_open_maps(process->pid);
+	heap->maps = process->memory ? process->memory : heap->own_maps;
+	symbolizer = symbolizer_open();
+	if (!symbolizer) {
+		fail("no memory for symbols");
+		return EXIT_NOTHING;
+	}
+	loaded = load_sites(heap, symbolizer);
+	symbolizer_close(symbolizer);
+	return loaded ? EXIT_DONE : EXIT_NOTHING;
+}
+
+void heap_free(struct heap *heap)
+{
+	for (size_t i = 0; i < heap->places; i++) {
+		for (unsigned j = 0; j < heap->place[i].calls; j++) {
+			free(heap->place[i].call[j].function);
+			free(heap->place[i].call[j].file);
+		}
+	}
+	free(heap->site);
+	free(heap->frame);
+	free(heap->place);
+	free(heap->index);
+	memory_close(heap->own_maps);
+	json_object_put(heap->answer);
+}

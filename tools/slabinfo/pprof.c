@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --pprof: the heap profile as pprof reads it, a gzipped protocol buffer (profile.proto of
+ * github.com/google/pprof), with the four values of Go's heap profiles.
+ *
+ * All texts are in one table, and other messages have their numbers. Text 0 is empty.
+ */
+#include "elf_image.h"
+#include "heap.h"
+#include "output.h"
+#include "protobuf.h"
+#include "views.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* Fields of the messages. */
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING_TABLE = 6,
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+enum value_type_field { VALUE_TYPE = 1, VALUE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_NUM = 3, LABEL_NUM_UNIT = 4 };
+enum mapping_field {
+	MAPPING_ID = 1,
+	MAPPING_MEMORY_START = 2,
+	MAPPING_MEMORY_LIMIT = 3,
+	MAPPING_FILE_OFFSET = 4,
+	MAPPING_FILENAME = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILENAMES = 8,
+	MAPPING_HAS_LINE_NUMBERS = 9,
+};
+enum location_field {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING_ID = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+};
+enum line_field { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
+
+#define VALUES 4
+#define MAPPINGS_MAX 4096u /* numbers of mappings that are remembered as written */
+
+/* A text, with its number. A list, because there are few texts and many places share one. */
+struct text {
+	char *text;
+	uint64_t function; /* number of the function with this name, 0: none yet */
+};
+
+struct pprof {
+	const struct heap *heap;
+	struct protobuf profile, part, inner;
+	struct text *text;
+	size_t texts, texts_room;
+	size_t *index; /* hash table of texts: number + 1 */
+	size_t index_room;
+	uint64_t functions;
+	bool mapping_written[MAPPINGS_MAX];
+};
+
+/* --- texts ---------------------------------------------------------------------------- */
+
+static size_t hash(const char *text)
+{
+	size_t sum = 5381;
+
+	for (; *text; text++)
+		sum = sum * 33 + (unsigned char)*text;
+	return sum;
+}
+
+static bool grow_texts(struct pprof *pprof)
+{
+	size_t room = pprof->texts_room ? 2 * pprof->texts_room : 64;
+	struct text *larger = reallocarray(pprof->text, room, sizeof(*larger));
+	size_t *index = calloc(2 * room, sizeof(*index));
+
+	if (larger)
+		pprof->text = larger;
+	if (!larger || !index) {
+		free(index);
+		pprof->profile.failed = true;
+		return false;
+	}
+	free(pprof->index);
+	pprof->index = index;
+	pprof->index_room = 2 * room;
+	pprof->texts_room = room;
+	for (size_t i = 0; i < pprof->texts; i++) {
+		size_t at = hash(larger[i].text);
+
+		while (index[at & (2 * room - 1)])
+			at++;
+		index[at & (2 * room - 1)] = i + 1;
+	}
+	return true;
+}
+
+/* The number of a text; the first time, it is written to the table. */
+static uint64_t text_id(struct pprof *pprof, const char *text)
+{
+	size_t at = hash(text);
+
+	if (pprof->texts == pprof->texts_room && !grow_texts(pprof))
+		return 0;
+	for (;; at++) {
+		size_t *entry = &pprof->index[at & (pprof->index_room - 1)];
+
+		if (*entry && strcmp(pprof->text[*entry - 1].text, text) == 0)
+			return *entry - 1;
+		if (*entry)
+			continue;
+		pprof->text[pprof->texts] = (struct text){.text = strdup(text)};
+		if (!pprof->text[pprof->texts].text) {
+			pprof->profile.failed = true;
+			return 0;
+		}
+		protobuf_text(&pprof->profile, PROFILE_STRING_TABLE, text);
+		*entry = ++pprof->texts;
+		return *entry - 1;
+	}
+}
+
+/* --- types of values --------------------------------------------------------------------- */
+
+static void put_type(struct pprof *pprof, unsigned field, const char *type, const char *unit)
+{
+	protobuf_number(&pprof->part, VALUE_TYPE, text_id(pprof, type));
+	protobuf_number(&pprof->part, VALUE_UNIT, text_id(pprof, unit));
+	protobuf_message(&pprof->profile, field, &pprof->part);
+}
+
+static void put_types(struct pprof *pprof)
+{
+	struct timespec now;
+
+	put_type(pprof, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
+	put_type(pprof, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
+	put_type(pprof, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
+	put_type(pprof, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+	put_type(pprof, PROFILE_PERIOD_TYPE, "space", "bytes");
+	protobuf_number(&pprof->profile, PROFILE_PERIOD, pprof->heap->period);
+	protobuf_number(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE,
+			text_id(pprof, "inuse_space"));
+	clock_gettime(CLOCK_REALTIME, &now);
+	protobuf_number(&pprof->profile, PROFILE_TIME_NANOS,
+			(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+}
+
+/* --- mappings ----------------------------------------------------------------------------- */
+
+static const char *build_id_text(const char *path, char text[2 * sizeof(struct build_id)])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct build_id id = {.size = 0};
+
+	text[0] = '\0';
+	if (fd < 0)
+		return text;
+	id = build_id_of_file(fd);
+	close(fd);
+	for (size_t i = 0; i < id.size; i++)
+		sprintf(text + 2 * i, "%02x", id.byte[i]);
+	return text;
+}
+
+/* Names are here as well as they can be known: pprof need not look them up again. */
+static void put_mapping(struct pprof *pprof, const struct heap_place *place)
+{
+	const struct memory_mapped *mapped = &place->mapped;
+	char text[2 * sizeof(struct build_id)];
+	struct protobuf *part = &pprof->part;
+
+	if (mapped->number >= MAPPINGS_MAX || pprof->mapping_written[mapped->number])
+		return;
+	pprof->mapping_written[mapped->number] = true;
+	protobuf_number(part, MAPPING_ID, mapped->number + 1);
+	protobuf_number(part, MAPPING_MEMORY_START, mapped->start);
+	protobuf_number(part, MAPPING_MEMORY_LIMIT, mapped->end);
+	protobuf_number(part, MAPPING_FILE_OFFSET, mapped->offset);
+	protobuf_number(part, MAPPING_FILENAME, text_id(pprof, mapped->path));
+	protobuf_number(part, MAPPING_BUILD_ID, text_id(pprof, build_id_text(mapped->path, text)));
+	protobuf_number(part, MAPPING_HAS_FUNCTIONS, place->calls != 0);
+	protobuf_number(part, MAPPING_HAS_FILENAMES, place->calls && place->call[0].file);
+	protobuf_number(part, MAPPING_HAS_LINE_NUMBERS, place->calls && place->call[0].file);
+	protobuf_message(&pprof->profile, PROFILE_MAPPING, part);
+}
+
+/* --- locations ----------------------------------------------------------------------------- */
+
+static uint64_t function_id(struct pprof *pprof, const struct heap_call *call)
+{
+	struct protobuf function = {0};
+	uint64_t name = text_id(pprof, call->function);
+
+	if (pprof->profile.failed)
+		return 0;
+	if (!pprof->text[name].function) {
+		pprof->text[name].function = ++pprof->functions;
+		protobuf_number(&function, FUNCTION_ID, pprof->functions);
+		protobuf_number(&function, FUNCTION_NAME, name);
+		if (call->file)
+			protobuf_number(&function, FUNCTION_FILENAME, text_id(pprof, call->file));
+		protobuf_message(&pprof->profile, PROFILE_FUNCTION, &function);
+		protobuf_free(&function);
+	}
+	return pprof->text[name].function;
+}
+
+static void put_location(struct pprof *pprof, size_t number)
+{
+	const struct heap_place *place = &pprof->heap->place[number];
+
+	if (place->is_mapped)
+		put_mapping(pprof, place);
+	protobuf_number(&pprof->part, LOCATION_ID, number + 1);
+	if (place->is_mapped && place->mapped.number < MAPPINGS_MAX)
+		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, place->mapped.number + 1);
+	protobuf_number(&pprof->part, LOCATION_ADDRESS, place->address);
+	for (unsigned i = 0; i < place->calls; i++) {
+		protobuf_number(&pprof->inner, LINE_FUNCTION_ID,
+				function_id(pprof, &place->call[i]));
+		protobuf_number(&pprof->inner, LINE_LINE, (uint64_t)place->call[i].line);
+		protobuf_message(&pprof->part, LOCATION_LINE, &pprof->inner);
+	}
+	protobuf_message(&pprof->profile, PROFILE_LOCATION, &pprof->part);
+}
+
+/* --- samples ------------------------------------------------------------------------------- */
+
+static uint64_t rounded(double estimate)
+{
+	return (uint64_t)llround(estimate);
+}
+
+/* The size of the objects is a label, as in Go's heap profiles. */
+static void put_sample(struct pprof *pprof, const struct heap_site *site)
+{
+	const uint64_t value[VALUES] = {rounded(site->alloc_objects), rounded(site->alloc_bytes),
+					rounded(site->inuse_objects), rounded(site->inuse_bytes)};
+	uint64_t *location = calloc(site->frames + 1, sizeof(*location));
+
+	if (!location) {
+		pprof->profile.failed = true;
+		return;
+	}
+	for (size_t i = 0; i < site->frames; i++)
+		location[i] = site->place[i] + 1;
+	protobuf_numbers(&pprof->part, SAMPLE_LOCATION_ID, location, site->frames);
+	protobuf_numbers(&pprof->part, SAMPLE_VALUE, value, VALUES);
+	protobuf_number(&pprof->inner, LABEL_KEY, text_id(pprof, "bytes"));
+	protobuf_number(&pprof->inner, LABEL_NUM, site->size);
+	protobuf_number(&pprof->inner, LABEL_NUM_UNIT, text_id(pprof, "bytes"));
+	protobuf_message(&pprof->part, SAMPLE_LABEL, &pprof->inner);
+	protobuf_message(&pprof->profile, PROFILE_SAMPLE, &pprof->part);
+	free(location);
+}
+
+static void put_profile(struct pprof *pprof)
+{
+	text_id(pprof, "");
+	put_types(pprof);
+	for (size_t i = 0; i < pprof->heap->places; i++)
+		put_location(pprof, i);
+	for (size_t i = 0; i < pprof->heap->sites; i++)
+		put_sample(pprof, &pprof->heap->site[i]);
+}
+
+/* --- the file ------------------------------------------------------------------------------- */
+
+/* Compress into a buffer that the caller frees; NULL: there is no memory. */
+static unsigned char *compress_gzip(const struct protobuf *from, size_t *ret_size)
+{
+	const int gzip = 16 + MAX_WBITS;
+	z_stream stream = {.next_in = from->bytes, .avail_in = (uInt)from->size};
+	unsigned char *to = NULL;
+	uLong room;
+
+	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip, 8, Z_DEFAULT_STRATEGY) !=
+	    Z_OK)
+		return NULL;
+	room = deflateBound(&stream, (uLong)from->size);
+	to = malloc(room);
+	stream.next_out = to;
+	stream.avail_out = (uInt)room;
+	if (to && deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+		free(to);
+		to = NULL;
+	}
+	*ret_size = stream.total_out;
+	deflateEnd(&stream);
+	return to;
+}
+
+static int write_profile(const struct pprof *pprof, const char *path)
+{
+	unsigned char *file = NULL;
+	int status = EXIT_USAGE;
+	size_t size;
+
+	if (!pprof->profile.failed && !pprof->part.failed && pprof->profile.size <= UINT32_MAX / 2)
+		file = compress_gzip(&pprof->profile, &size);
+	if (!file)
+		fail("no memory for a profile of %zu bytes", pprof->profile.size);
+	else if (output_write(path, (const char *)file, size))
+		status = EXIT_DONE;
+	free(file);
+	return status;
+}
+
+static void free_pprof(struct pprof *pprof)
+{
+	for (size_t i = 0; i < pprof->texts; i++)
+		free(pprof->text[i].text);
+	free(pprof->text);
+	free(pprof->index);
+	protobuf_free(&pprof->profile);
+	protobuf_free(&pprof->part);
+	protobuf_free(&pprof->inner);
+}
+
+int view_pprof(const struct options *options, struct process *process)
+{
+	struct heap heap;
+	struct pprof pprof = {.heap = &heap};
+	int status = heap_load(&heap, process);
+
+	if (status == EXIT_DONE) {
+		put_profile(&pprof);
+		status = write_profile(&pprof, options->file);
+	}
+	free_pprof(&pprof);
+	heap_free(&heap);
+	return status;
+}
