@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: MIT
+"""Run the servers' benchmark: every contestant, interleaved, several rounds.
+
+A round starts each server once with each contestant's library in malloc's place, with fresh data.
+The client sends a fixed number of operations; the runner watches the server from outside.
+"""
+import argparse
+import csv
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.dont_write_bytecode = True
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import bench  # noqa: E402
+import chart  # noqa: E402
+import preload  # noqa: E402
+import report  # noqa: E402
+import servers  # noqa: E402
+
+IDLE_S = 15
+ROUNDS = 5
+SAMPLE_S = 0.1
+CLIENT_LIMIT_S = 7200
+DEFAULT = "slab,glibc,jemalloc,tcmalloc,mimalloc"
+
+SERVERS_HELP = """All servers take about 40 minutes with five contestants, with --quick 6 minutes.
+Results: build/bench/servers.md, servers.svg and servers.csv.
+
+Packages of servers that are not installed are unpacked in build/servers; nothing is installed, and
+servers of the system stay as they are.
+"""
+
+
+def make_parser():
+    parser = bench.Parser("servers", "Real servers with libslab in the place of malloc, by "
+                          "LD_PRELOAD: operations a second,\nCPU time, latencies, memory.")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = SERVERS_HELP
+    parser.add_argument("--quick", action="store_true", help="1 round of few operations")
+    parser.add_argument("--rounds", help=f"processes per contestant and server (default {ROUNDS})")
+    parser.add_argument("--times", help="multiply the measured operations, for a longer curve "
+                        "(default 1)")
+    parser.add_argument("--idle", help="seconds of idle time after which memory is read again "
+                        f"(default {IDLE_S})")
+    parser.add_argument("--cases", metavar="REGEX",
+                        help="of " + " ".join(server.name for server in servers.ALL))
+    parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(preload.ALL) +
+                        f" (default {DEFAULT})")
+    parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
+    return parser
+
+
+class Contestant(preload.Contestant):
+    """A library that programs start with."""
+
+    def why_not(self):
+        if self.missing():
+            return self.missing()
+        ran = subprocess.run(["ls", "/"], env=self.environment, capture_output=True, check=False)
+        return None if ran.returncode == 0 else "ls does not run with it"
+
+
+def status_bytes(pid, name):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith(name + ":"):
+                return int(line.split()[1]) * 1024
+    raise OSError(f"no {name}")
+
+
+def cpu_and_faults(pid):
+    """Seconds of CPU time and minor faults of a process, without its children."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+        words = file.read().rpartition(")")[2].split()
+    ticks = os.sysconf("SC_CLK_TCK")
+    return (int(words[11]) + int(words[12])) / ticks, int(words[7])
+
+
+class Sampler(threading.Thread):
+    """[(seconds, RssAnon)] of a process until it is over."""
+
+    def __init__(self, pid):
+        super().__init__(daemon=True)
+        self.pid, self.samples, self.over = pid, [], False
+        self.start()
+
+    def sample(self):
+        self.samples.append((time.monotonic(), status_bytes(self.pid, "RssAnon")))
+
+    def run(self):
+        try:
+            while not self.over:
+                self.sample()
+                time.sleep(SAMPLE_S)
+        except OSError:
+            pass  # it has ended
+
+
+class Client:
+    """servers-load until it has done all: its figures, and when it had done how much."""
+
+    def __init__(self, program, server, port, phase, operations, turn):
+        command = [program, server.protocol, str(port), phase, str(operations),
+                   str(server.connections), str(server.entries), str(turn + 1)]
+        self.done, self.found, self.error = [(time.monotonic(), 0.0)], {}, ""
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   text=True)
+        timer = threading.Timer(CLIENT_LIMIT_S, process.kill)
+        timer.start()
+        try:
+            for line in process.stdout:
+                self.read(line.split(), operations)
+            error = process.stderr.read().strip()
+        finally:
+            timer.cancel()
+            process.kill()
+            process.wait()
+        self.done.append((time.monotonic(), 1.0))
+        if "seconds" not in self.found:
+            raise servers.Failed(error or "the client was stopped")
+        if self.error:
+            raise servers.Failed(f"{self.found['errors']:.0f} errors, the first: {self.error}")
+
+    def read(self, words, operations):
+        if words[0] == "done":
+            self.done.append((time.monotonic(), int(words[1]) / operations))
+        elif words[0] == "latency":
+            for name, value in zip(("count", "p50", "p90", "p99", "max"), words[2:]):
+                self.found[f"{words[1]}.{name}"] = float(value)
+        else:
+            self.found[words[0]] = float(words[1])
+            self.error = " ".join(words[2:])
+
+
+class Run:
+    """One server with one contestant: `found` has its figures, `curve` [(share, bytes)]."""
+
+    def __init__(self, server, contestant, turn, client, idle_s):
+        self.server, self.contestant, self.turn = server, contestant, turn
+        self.client, self.idle_s = client, idle_s
+        self.found, self.curve = {}, []
+
+    def run(self, folder):
+        port = free_port()
+        process = self.server.start(self.contestant.environment, folder, port)
+        sampler = Sampler(process.pid)
+        try:
+            if not self.contestant.is_in(process.pid):
+                raise servers.Failed(f"{self.contestant.library} is not in the server")
+            self.found["start"] = bench.resident(process.pid)
+            for phase, operations in self.server.operations():
+                before = cpu_and_faults(process.pid)
+                done = Client(self.client, self.server, port, phase, operations, self.turn)
+            self.after(process.pid, before, done, operations, sampler)
+            if process.poll() is not None:
+                raise servers.Failed(f"it ended with status {process.returncode}")
+        except OSError as error:
+            raise servers.Failed(f"it has ended: {error}") from None
+        finally:
+            sampler.over = True
+            servers.stop(process)
+
+    def after(self, pid, before, done, operations, sampler):
+        """The last phase is the measured one."""
+        cpu, faults = cpu_and_faults(pid)
+        self.found |= {"time": done.found["seconds"] / operations,
+                       "cpu": (cpu - before[0]) / operations, "faults": faults - before[1]}
+        self.found |= {name: done.found[f"all.{name}"] / 1e6 for name in ("p50", "p90", "p99", "max")}
+        self.found |= {name: value / 1e6 for name, value in done.found.items()
+                       if name.endswith(".p99") and not name.startswith("all.")}
+        self.found["end"] = bench.resident(pid)
+        samples = list(sampler.samples)
+        self.found["peak"] = max([value for _, value in samples] + [self.found["end"]])
+        self.curve = stretched(samples, done.done)
+        self.found["growth"] = bench.growth([v for share, v in self.curve if share > 0.5])
+        if self.idle_s:
+            time.sleep(self.idle_s)
+            self.found["idle"] = bench.resident(pid)
+
+
+def stretched(samples, done):
+    """[(share of the operations, bytes)] from [(time, bytes)] and [(time, share)]."""
+    line, i = [], 0
+    for t, value in samples:
+        if not done[0][0] <= t <= done[-1][0]:
+            continue
+        while done[i + 1][0] < t:
+            i += 1
+        (t0, share0), (t1, share1) = done[i], done[i + 1]
+        line.append((share0 + (share1 - share0) * (t - t0) / max(t1 - t0, 1e-9), value))
+    return line
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Rounds:
+    """All rounds of all servers."""
+
+    def __init__(self, able, contestants, args):
+        self.servers, self.contestants = able, contestants
+        self.rounds, self.idle_s, self.client = args
+        self.runs, self.failures = [], {}
+        self.progress = bench.Progress(self.rounds * len(able) * len(contestants), self.rounds)
+
+    def run(self, work):
+        try:
+            for turn in range(self.rounds):
+                for server in self.servers:
+                    for contestant in bench.order(self.contestants, turn):
+                        self.one(turn, server, contestant, work)
+        finally:
+            self.progress.end()
+
+    def one(self, turn, server, contestant, work):
+        self.progress.show(turn, f"{server.name} {contestant.name}")
+        run = Run(server, contestant, turn, self.client, self.idle_s)
+        folder = tempfile.mkdtemp(dir=work)
+        try:
+            run.run(folder)
+            self.runs.append(run)
+        except servers.Failed as error:
+            self.failures.setdefault((contestant.name, server.name), str(error))
+            self.progress.say(f"{contestant.name} failed in {server.name}: {error}")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def make_servers(parser, args, times, work):
+    """Those that are there, with their data; and a message for each other one."""
+    unpacked = os.path.abspath(os.path.join(args.build, "servers"))
+    wanted = parser.cases(args.cases, [server.name for server in servers.ALL])
+    able, left_out = [], []
+    for kind in servers.ALL:
+        if kind.name not in wanted:
+            continue
+        server = kind(unpacked, work, args.quick, times)
+        why = server.missing()
+        try:
+            if not why:
+                server.prepare(bench.plain_environment(work))
+        except servers.Failed as error:
+            why = str(error)
+        if why:
+            left_out.append(f"{kind.name} is left out: {why}")
+            print(left_out[-1], file=sys.stderr)
+        else:
+            able.append(server)
+    if not able:
+        parser.refuse("no server can run")
+    return able, left_out
+
+
+def write(base, found, runs, head, rounds):
+    with open(base + ".csv", "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["round", "server", "contestant", "what", "share", "value"])
+        for run in runs:
+            where = [run.turn + 1, run.server.name, run.contestant.name]
+            out.writerows(where + [name, "", f"{value:.9g}"] for name, value in run.found.items())
+            out.writerows(where + ["curve", f"{share:.4f}", value] for share, value in run.curve)
+    with open(base + ".md", "w", encoding="utf-8") as file:
+        file.write(report.markdown(found, head, rounds))
+    with open(base + ".svg", "w", encoding="utf-8") as file:
+        file.write(chart.svg(found, head[0]))
+
+
+def work_folder():
+    """In memory, if there is room: the disk is not measured."""
+    shm = "/dev/shm"
+    roomy = os.path.isdir(shm) and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 2 << 30
+    return tempfile.TemporaryDirectory(prefix="bench-servers-", dir=shm if roomy else None)
+
+
+def main():
+    parser = make_parser()
+    args = parser.parse_args()
+    rounds = parser.number("--rounds", args.rounds, 1 if args.quick else ROUNDS, 1, 1000)
+    idle_s = parser.number("--idle", args.idle, IDLE_S, 0, 3600)
+    times = parser.number("--times", args.times, 1, 1, 1000)
+    names = parser.contestants(args.contestants or DEFAULT, preload.ALL)
+    client = os.path.join(args.build, "bin", "servers-load")
+    if not os.access(client, os.X_OK):
+        parser.refuse(f"{client} is not built; run ./run build first")
+    servers.limit_descriptors()
+    results = os.path.join(args.build, "bench")
+    os.makedirs(results, exist_ok=True)
+    head = [bench.machine(), bench.huge_pages()]
+    with work_folder() as work:
+        able, no_servers = make_servers(parser, args, times, work)
+        contestants, left_out = parser.take_part(Contestant(n, args.build, work) for n in names)
+        head += [f"{c.name}: {c.library}" for c in contestants] + no_servers + left_out
+        measured = Rounds(able, contestants, (rounds, idle_s, client))
+        measured.run(work)
+    head += [f"{name} failed in {server}: {why}"
+             for (name, server), why in measured.failures.items()]
+
+    found = report.Found(measured.runs, [c.name for c in contestants])
+    base = os.path.join(results, "servers")
+    write(base, found, measured.runs, head, rounds)
+    print(report.summary(found))
+    shown = os.path.relpath(base)
+    print(f"table: {shown}.md   chart: {shown}.svg   all figures: {shown}.csv")
+    return 1 if any(name == "slab" for name, _ in measured.failures) else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nbench servers: interrupted, nothing was written", file=sys.stderr)
+        sys.exit(130)
