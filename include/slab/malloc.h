@@ -64,6 +64,13 @@ SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_resul
  * function returns NULL and ENOMEM as slab_malloc(), or EINVAL for another alignment. */
 SLAB_API void *slab_memalign(size_t align, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
+/* slab_malloc_from, slab_memalign_from: slab_malloc() and slab_memalign() for a wrapper of them.
+ * Call sites and reports show the code address `caller`, such as __builtin_return_address(0)
+ * of the wrapper. */
+SLAB_API void *slab_malloc_from(size_t size, const void *caller) SLAB_ALLOCATOR_(slab_mfree, 1);
+SLAB_API void *slab_memalign_from(size_t align, size_t size, const void *caller)
+	SLAB_ALLOCATOR_(slab_mfree, 1);
+
 /* slab_usable_size: the number of bytes at ptr that the program may use, at least the
  * requested size; 0 for NULL. For other memory it returns 0, and libslab reports the pointer. */
 SLAB_API size_t slab_usable_size(const void *ptr);
@@ -71,6 +78,30 @@ SLAB_API size_t slab_usable_size(const void *ptr);
 /* slab_free_sized: slab_mfree() for a caller that knows the requested size. If `size` is more
  * than slab_usable_size(ptr), libslab reports it and does not free the memory. */
 SLAB_API void slab_free_sized(void *ptr, size_t size);
+
+/*
+ * slab_replace_malloc: declare that malloc() of this process is built on these functions, for
+ * a library that defines malloc(). libslab_malloc.so calls it before any other code of the
+ * process. From then on:
+ *
+ *  - libslab's fork handlers are registered, so handlers that are registered later may
+ *    allocate: they run outside of libslab's.
+ *  - libslab opens no control socket and starts no thread, unless SLAB_CONTROL is set or the
+ *    program calls slab_control_fd(): the program knows of no thread and of no descriptors
+ *    but its own. After the constructors, libslab opens no file unless it has to report
+ *    something.
+ *  - Slow paths do the work of the control thread that is due: decay and sampling, not the
+ *    watch on memory pressure. So free memory returns while the process allocates and frees.
+ *
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
+ */
+SLAB_API void slab_replace_malloc(void);
+
+/* slab_maintain_due: what slow paths do after slab_replace_malloc(), if something is due; else a
+ * look at the clock. A library that defines malloc() calls it now and then, since fast paths do
+ * not. It keeps errno.
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe. */
+SLAB_API void slab_maintain_due(void);
 
 /*
  * Functions that behave like 389-ds's slapi_ch functions. Those that allocate never return

@@ -48,7 +48,8 @@
  * libslab: it would get objects that threads of the parent have. Such a child is made by
  * vfork(), or by clone() with CLONE_VM but without CLONE_THREAD. It may execute a program or
  * exit; posix_spawn() is safe. With SLAB_ENGINE=cmpxchg16b or mutex such a child may call
- * slab_alloc() and slab_free().
+ * slab_alloc() and slab_free(). In a process with libslab_malloc.so, children of vfork() may do
+ * so with every engine (x86-64).
  */
 #ifndef SLAB_SLAB_H
 #define SLAB_SLAB_H

@@ -14,6 +14,7 @@
 #include "alloc/alloc.h"
 #include "alloc/attempt.h"
 #include "base/compiler.h"
+#include "base/maintenance.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "memory/reclaim.h"
@@ -62,6 +63,7 @@ static void *serve_request(const struct alloc_request *request)
 	int saved = errno;
 	void *obj;
 
+	maintenance_poll();
 	if (SLAB_UNLIKELY(cache->reserve != NULL))
 		reserve_refill(cache, request->caller);
 	alloc_failure_clear();

@@ -170,6 +170,7 @@ static void free_run(struct slab_cache *cache, struct slab *slab, unsigned n,
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLOWPATH);
 	slab_free_remote(cache, slab, n, offset8);
 	maintenance_resume();
+	maintenance_poll();
 }
 
 /* Find how many objects at the start of objs[] lie in this slab, and store their offsets. For NULL

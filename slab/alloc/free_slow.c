@@ -99,6 +99,7 @@ static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, in
 	if (!claim_full(cache, slab, offset8) && !free_foreign(cache, cpu, slab, offset8))
 		debug_report_double_free(cache, slab, obj, caller);
 	maintenance_resume();
+	maintenance_poll();
 }
 
 /* Push the object onto the CPU's LIFO. Objects of other nodes never go there: max is 0 for them, so
@@ -232,6 +233,7 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 	}
 	if (push_after_put(cache, obj, slab, cpu)) {
 		begin_idle(cpu);
+		maintenance_poll();
 		return;
 	}
 	count_past_lifo(cache, slab, cpu);

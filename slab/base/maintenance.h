@@ -19,7 +19,8 @@ struct maintenance_driver {
 };
 
 /* Called before the thread starts, possibly several times and by several threads, always with the
- * same driver. */
+ * same driver. It replaces the driver of a process whose slow paths do the work (memory/maintain.c);
+ * maintenance_polls becomes false. */
 void maintenance_set_driver(const struct maintenance_driver *driver);
 
 /*
@@ -41,6 +42,20 @@ extern bool maintenance_resumes;
 static inline void maintenance_resume(void)
 {
 	if (SLAB_UNLIKELY(__atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED)))
+		maintenance_resume_slow();
+}
+
+/*
+ * maintenance_poll: in a process without the thread, do the periodic work that is due (the driver's
+ * `resume`). It may take long, and run destructors. Slow paths that are rare enough for a look at
+ * the clock call it, before or after their work: with no lock held and no slab isolated. It keeps
+ * errno.
+ */
+extern bool maintenance_polls;
+
+static inline void maintenance_poll(void)
+{
+	if (SLAB_UNLIKELY(__atomic_load_n(&maintenance_polls, __ATOMIC_RELAXED)))
 		maintenance_resume_slow();
 }
 

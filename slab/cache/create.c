@@ -309,6 +309,7 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 	if (!slab_init())
 		return NULL;
 	cancel = cancel_disable();
+	slab_fork_init();
 	pthread_mutex_lock(&registry_lock);
 	cache = *place;
 	if (!cache) {

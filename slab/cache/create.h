@@ -11,7 +11,7 @@ struct slab_cache;
 struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place);
 /* Report the objects in use of a dying cache. The caller holds no lock. */
 void cache_report_leaks(struct slab_cache *cache);
-/* Register the fork hooks (fork.c). */
+/* Register the fork hooks (fork.c), unless an earlier call did so. */
 void slab_fork_init(void);
 
 #endif /* SLAB_CACHE_CREATE_H */

@@ -17,6 +17,7 @@
 #include <pthread.h>
 
 #include "base/cancel.h"
+#include "base/compiler.h"
 #include "base/signals.h"
 #include "cache/create.h"
 #include "cache/large.h"
@@ -151,5 +152,9 @@ static void child(void)
 
 void slab_fork_init(void)
 {
-	pthread_atfork(prepare, parent, child);
+	static SLAB_EARLY bool registered;
+
+	if (!__atomic_load_n(&registered, __ATOMIC_RELAXED) &&
+	    !__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED))
+		pthread_atfork(prepare, parent, child);
 }

@@ -15,6 +15,7 @@
 #include "rseq.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
+#include "base/maintenance.h"
 #include "cache/create.h"
 #include "cache/large.h"
 #include "core/slab.h"
@@ -105,8 +106,10 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 
 static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
 {
-	if (size > SLAB_MALLOC_MAX_CACHED)
+	if (size > SLAB_MALLOC_MAX_CACHED) {
+		maintenance_poll();
 		return large_profile_begin(large_alloc(size, 1), size, caller);
+	}
 	return class_alloc_slow(class_of(size), size, caller);
 }
 
@@ -131,6 +134,11 @@ static inline void *malloc_for(size_t size, const void *caller)
 void *slab_malloc(size_t size)
 {
 	return malloc_for(size, __builtin_return_address(0));
+}
+
+void *slab_malloc_from(size_t size, const void *caller)
+{
+	return malloc_for(size, caller);
 }
 
 void *slab_calloc(size_t n, size_t size)
@@ -185,10 +193,12 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 
 	if (!slab)
 		return;
-	if (slab->large)
+	if (slab->large) {
 		large_free(slab, ptr, caller);
-	else
+		maintenance_poll();
+	} else {
 		slab_free_from(slab_user(slab), ptr, slab, caller);
+	}
 }
 
 /* The cache by size of an untagged slab, whose objects the fast path may free; NULL otherwise. */
@@ -264,6 +274,7 @@ static bool resize(struct slab *slab, void *ptr, size_t size)
 void *slab_realloc(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
+	const int saved = errno;
 	struct slab *slab;
 
 	if (!ptr)
@@ -281,6 +292,7 @@ void *slab_realloc(void *ptr, size_t size)
 		large_profile_again(ptr, size, caller);
 		return ptr;
 	}
+	errno = saved;
 	return move(ptr, usable(slab, ptr), size, caller);
 }
 
@@ -308,9 +320,8 @@ static void *large_memalign(size_t align, size_t size, const void *caller)
 	return large_profile_begin(large_alloc(size, align), size, caller);
 }
 
-void *slab_memalign(size_t align, size_t size)
+static void *memalign_for(size_t align, size_t size, const void *caller)
 {
-	const void *caller = __builtin_return_address(0);
 	void *ptr;
 
 	if (!align || align & (align - 1) || align > LARGE_ALIGN_MAX) {
@@ -321,6 +332,16 @@ void *slab_memalign(size_t align, size_t size)
 		return large_memalign(align, size, caller);
 	ptr = class_memalign(align, size, caller);
 	return ptr ? ptr : large_memalign(align, size, caller);
+}
+
+void *slab_memalign(size_t align, size_t size)
+{
+	return memalign_for(align, size, __builtin_return_address(0));
+}
+
+void *slab_memalign_from(size_t align, size_t size, const void *caller)
+{
+	return memalign_for(align, size, caller);
 }
 
 void slab_free_sized(void *ptr, size_t size)

@@ -85,7 +85,8 @@ static bool parse_merge(struct slab_options *options, const char *value)
 
 static bool parse_control(struct slab_options *options, const char *value)
 {
-	return parse_word(control_words, value, &options->control);
+	options->control_is_set = parse_word(control_words, value, &options->control);
+	return options->control_is_set;
 }
 
 static bool parse_debug_abort(struct slab_options *options, const char *value)
@@ -236,7 +237,7 @@ static const struct {
 	  "pretend to have this number of NUMA nodes, for tests"},
 	 parse_fake_nodes,
 	 FORM_NUMBER},
-	{{"SLAB_CONTROL", "auto, on, off", "auto",
+	{{"SLAB_CONTROL", "auto, on, off", "auto; off with libslab_malloc.so",
 	  "the control socket that slabinfo talks to; on: from the first slab_malloc() on"},
 	 parse_control,
 	 FORM_TEXT},

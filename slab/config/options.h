@@ -47,6 +47,7 @@ struct slab_options {
 	unsigned merge;
 	unsigned fake_nodes; /* 0: the machine's own nodes */
 	unsigned control; /* enum slab_control */
+	bool control_is_set; /* SLAB_CONTROL has a valid value */
 	unsigned debug_abort;
 	unsigned random;     /* fresh slabs allocate their objects in random order */
 	unsigned harden;     /* every cache behaves as with SLAB_HARDEN_FREE */

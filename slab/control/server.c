@@ -23,6 +23,10 @@
  * slow paths of caches start the thread then. Large allocations do not, so a process that has no
  * cache at all stays in IDLE.
  *
+ * A process whose malloc() is libslab stays in IDLE, unless SLAB_CONTROL is set or the application
+ * calls slab_control_fd() (slab_control_on_request()). Slow paths do the periodic work there
+ * (memory/maintain.c).
+ *
  * The child of a fork starts in IDLE. If the parent had the thread, the child's first slow path
  * that needs ticks starts one. Decay needs ticks when there may be memory to return, which every
  * slow path signals; pressure needs them if a cache has args.reclaim. So a child that only calls
@@ -34,6 +38,7 @@
 #include "control/server.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/compiler.h"
 #include "base/libc.h"
 #include "base/maintenance.h"
 #include "base/note.h"
@@ -65,6 +70,7 @@
 
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
+static SLAB_EARLY bool on_request; /* see slab_control_on_request() */
 
 /* Ticks */
 
@@ -325,11 +331,23 @@ static void start_once(enum control_state served)
 	control_start_timer();
 }
 
+/* Does libslab stay without socket and thread, unless the application calls slab_control_fd()? */
+static bool waits_for_request(void)
+{
+	return __atomic_load_n(&on_request, __ATOMIC_RELAXED) && !slab_options()->control_is_set;
+}
+
+void slab_control_on_request(void)
+{
+	__atomic_store_n(&on_request, true, __ATOMIC_RELAXED);
+}
+
 void slab_control_start(void)
 {
 	int saved_errno;
 
-	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE)
+	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE ||
+	    waits_for_request())
 		return;
 	saved_errno = errno;
 	start_once(THREAD);
@@ -338,12 +356,16 @@ void slab_control_start(void)
 
 void slab_control_start_if_large(void)
 {
-	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE)
+	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE ||
+	    waits_for_request())
 		return;
-	maintenance_set_driver(&driver);
-	start_from(START_BYTES);
-	if (is_large() || slab_options()->control != SLAB_CONTROL_AUTO)
-		slab_control_start();
+	if (slab_options()->control == SLAB_CONTROL_AUTO) {
+		maintenance_set_driver(&driver);
+		start_from(START_BYTES);
+		if (!is_large())
+			return;
+	}
+	slab_control_start();
 }
 
 void slab_control_after_fork_child(void)

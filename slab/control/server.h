@@ -23,6 +23,13 @@ void slab_control_start(void);
 void slab_control_start_if_large(void);
 
 /*
+ * slab_control_on_request: libslab is the process's malloc(). Unless SLAB_CONTROL is set, the two
+ * functions above do nothing: the program does not know of a thread or of descriptors that are not
+ * its own.
+ */
+void slab_control_on_request(void);
+
+/*
  * slab_control_after_fork_child: close the parent's socket and clients in the child of a fork.
  * The next slab_control_start() opens a socket of the child.
  */

@@ -30,6 +30,8 @@
 #define MADV_COLLAPSE 25
 #endif
 
+#define SETTING_MAX 64
+
 /* Atomic: whether libslab populates huge pages. */
 enum state { UNKNOWN, USED, UNUSED };
 static unsigned state;
@@ -67,23 +69,42 @@ static uint64_t pretended_time(uint64_t us)
 }
 #endif
 
+/* The system's setting, for a process that must not open files later. */
+static char learned[SETTING_MAX];
+static bool is_learned;
+
+static void read_setting(char text[SETTING_MAX])
+{
+	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, SETTING_MAX - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Is this the word that the system has chosen? */
 static bool system_setting_is(const char *word)
 {
-	char text[64] = "";
-	int fd;
+	char text[SETTING_MAX];
 
 	if (pretended_setting())
 		return strcmp(pretended_setting(), word) == 0;
 	if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
 		return false;
-	fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
+	if (is_learned)
+		return strstr(learned, word) != NULL;
+	read_setting(text);
 	return strstr(text, word) != NULL;
+}
+
+void huge_learn(void)
+{
+	int saved = errno;
+
+	read_setting(learned);
+	is_learned = true;
+	errno = saved;
 }
 
 bool huge_is_system_always(void)

@@ -13,6 +13,9 @@
 /* SLAB_HUGE=auto stops if a huge page takes longer: then small pages are faster. */
 #define HUGE_SLOW_US 2000u
 
+/* Read the system's setting once and for all, before the process has other threads. Otherwise each
+ * question reads it anew. */
+void huge_learn(void);
 /* Does the system use huge pages always, without being asked? */
 bool huge_is_system_always(void);
 /* Is fresh memory to be populated as a huge page? With SLAB_HUGE=auto, only if slabs have become

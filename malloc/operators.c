@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operators new and delete of C++, in C: a program in C must not load a C++ library because of
+ * them.
+ *
+ * Only a failure needs C++: a throwing new calls the new handler, again and again, and throws
+ * std::bad_alloc at last. For this, new passes the request to the program's C++ library, whose
+ * operator of the same name calls malloc() once more and does all of that.
+ *
+ * A program may replace some of the operators and expect the others to call them, as the standard
+ * says. So new[] calls new, and the further forms of delete call the plain one: by way of the
+ * dynamic linker, which finds the program's.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slab/malloc.h>
+
+#include "family.h"
+#include "tick.h"
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define FAILURE __attribute__((noinline, cold))
+
+union operator
+{
+	void *address;
+	void *(*plain)(size_t size);
+	void *(*aligned)(size_t size, size_t align);
+	void *(*or_null)(size_t size, const void *nothrow);
+	void *(*aligned_or_null)(size_t size, size_t align, const void *nothrow);
+};
+
+/* The operator of the C++ library. A plug-in may have loaded that for itself alone, so that the
+ * search behind this library does not find it. */
+static union operator find_operator(const char *name)
+{
+	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
+	static const char message[] = "libslab_malloc: operator new: out of memory\n";
+	union operator found = {.address = dlsym(RTLD_NEXT, name) };
+
+	for (size_t i = 0; !found.address && i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+
+		if (library)
+			found.address = dlsym(library, name);
+	}
+	if (!found.address) {
+		if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
+			abort();
+		abort();
+	}
+	return found;
+}
+
+/* --- new ------------------------------------------------------------------------------ */
+
+static FAILURE void *new_failed(size_t size)
+{
+	return find_operator("_Znwm").plain(size);
+}
+
+static FAILURE void *new_aligned_failed(size_t size, size_t align)
+{
+	return find_operator("_ZnwmSt11align_val_t").aligned(size, align);
+}
+
+void *new_object(size_t size)
+{
+	void *ptr = slab_malloc_from(size, __builtin_return_address(0));
+
+	return LIKELY(ptr) ? ptr : new_failed(size);
+}
+
+void *new_array(size_t size)
+{
+	return new_object(size);
+}
+
+void *new_object_aligned(size_t size, size_t align)
+{
+	void *ptr = slab_memalign_from(align, size, __builtin_return_address(0));
+
+	return LIKELY(ptr) ? ptr : new_aligned_failed(size, align);
+}
+
+void *new_array_aligned(size_t size, size_t align)
+{
+	return new_object_aligned(size, align);
+}
+
+/* --- new that returns NULL --------------------------------------------------------------- */
+
+extern void *own_object(size_t size) __attribute__((alias("_Znwm"), visibility("hidden")));
+extern void *own_array(size_t size) __attribute__((alias("_Znam"), visibility("hidden")));
+extern void *own_object_aligned(size_t size, size_t align)
+	__attribute__((alias("_ZnwmSt11align_val_t"), visibility("hidden")));
+extern void *own_array_aligned(size_t size, size_t align)
+	__attribute__((alias("_ZnamSt11align_val_t"), visibility("hidden")));
+
+/* These forms are to call the throwing ones and catch the exception. They do so only where the
+ * program has replaced one of those. */
+static bool are_own(void)
+{
+	return LIKELY(new_object == own_object && new_array == own_array);
+}
+
+static bool are_own_aligned(void)
+{
+	return LIKELY(new_object_aligned == own_object_aligned &&
+		      new_array_aligned == own_array_aligned);
+}
+
+void *new_object_or_null(size_t size, const void *nothrow)
+{
+	void *ptr = are_own() ? slab_malloc_from(size, __builtin_return_address(0)) : NULL;
+
+	return LIKELY(ptr) ? ptr : find_operator("_ZnwmRKSt9nothrow_t").or_null(size, nothrow);
+}
+
+void *new_array_or_null(size_t size, const void *nothrow)
+{
+	void *ptr = are_own() ? slab_malloc_from(size, __builtin_return_address(0)) : NULL;
+
+	return LIKELY(ptr) ? ptr : find_operator("_ZnamRKSt9nothrow_t").or_null(size, nothrow);
+}
+
+void *new_object_aligned_or_null(size_t size, size_t align, const void *nothrow)
+{
+	static const char name[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
+	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, __builtin_return_address(0))
+				      : NULL;
+
+	return LIKELY(ptr) ? ptr : find_operator(name).aligned_or_null(size, align, nothrow);
+}
+
+void *new_array_aligned_or_null(size_t size, size_t align, const void *nothrow)
+{
+	static const char name[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
+	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, __builtin_return_address(0))
+				      : NULL;
+
+	return LIKELY(ptr) ? ptr : find_operator(name).aligned_or_null(size, align, nothrow);
+}
+
+/* --- delete ------------------------------------------------------------------------------- */
+
+void delete_object(void *ptr)
+{
+	free_counted(ptr);
+}
+
+void delete_array(void *ptr)
+{
+	delete_object(ptr);
+}
+
+/* The size is not checked: a program that deletes an object by a base class without a virtual
+ * destructor passes a wrong one, and the C library ignores it. */
+void delete_object_sized(void *ptr, size_t size)
+{
+	(void)size;
+	delete_object(ptr);
+}
+
+void delete_array_sized(void *ptr, size_t size)
+{
+	(void)size;
+	delete_array(ptr);
+}
+
+void delete_object_or_null(void *ptr, const void *nothrow)
+{
+	(void)nothrow;
+	delete_object(ptr);
+}
+
+void delete_array_or_null(void *ptr, const void *nothrow)
+{
+	(void)nothrow;
+	delete_array(ptr);
+}
+
+void delete_object_aligned(void *ptr, size_t align)
+{
+	(void)align;
+	slab_mfree(ptr);
+}
+
+void delete_array_aligned(void *ptr, size_t align)
+{
+	delete_object_aligned(ptr, align);
+}
+
+void delete_object_sized_aligned(void *ptr, size_t size, size_t align)
+{
+	(void)size;
+	delete_object_aligned(ptr, align);
+}
+
+void delete_array_sized_aligned(void *ptr, size_t size, size_t align)
+{
+	(void)size;
+	delete_array_aligned(ptr, align);
+}
+
+void delete_object_aligned_or_null(void *ptr, size_t align, const void *nothrow)
+{
+	(void)nothrow;
+	delete_object_aligned(ptr, align);
+}
+
+void delete_array_aligned_or_null(void *ptr, size_t align, const void *nothrow)
+{
+	(void)nothrow;
+	delete_array_aligned(ptr, align);
+}

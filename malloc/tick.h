@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ticks: a thread's every CALLS-th free looks for work that is due, such as returning memory. The
+ * fast path of libslab never looks at the clock, and a program that works on a steady set of blocks
+ * may stay on it for ever.
+ */
+#ifndef MALLOC_TICK_H
+#define MALLOC_TICK_H
+
+#include <slab/malloc.h>
+
+/* Calls until the thread's next tick. */
+extern __thread int tick_calls __attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* A tick, and the free. */
+void free_at_tick(void *ptr);
+
+/* Free as free() and delete. It compiles to a jump, so that libslab sees the caller. */
+static inline void free_counted(void *ptr)
+{
+	if (__builtin_expect(--tick_calls < 0, 0))
+		free_at_tick(ptr);
+	else
+		slab_mfree(ptr);
+}
+
+#endif /* MALLOC_TICK_H */

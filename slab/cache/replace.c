@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* libslab as the process's malloc(): slab_replace_malloc(). */
+#include <slab/malloc.h>
+
+#include "base/compiler.h"
+#include "cache/create.h"
+#include "control/server.h"
+#include "memory/maintain.h"
+#include "pages/huge.h"
+#include "cpu_cache.h"
+
+static SLAB_EARLY bool replaces;
+static SLAB_EARLY bool constructed; /* the constructor below has run */
+
+/* Passes ask these files. A thread that opens one may get the number that another thread, which has
+ * just closed it, expects for its own file; and a system call filter may end the process. So read
+ * them before the program begins. */
+static void learn_files(void)
+{
+	cpu_possible();
+	huge_learn();
+}
+
+/* The dynamic linker may call this before the C library's constructors, which store the
+ * environment. So it must not read options. */
+void slab_replace_malloc(void)
+{
+	if (__atomic_exchange_n(&replaces, true, __ATOMIC_RELAXED))
+		return;
+	slab_fork_init();
+	slab_control_on_request();
+	maintain_in_slow_paths();
+	if (constructed)
+		learn_files();
+}
+
+static __attribute__((constructor)) void construct(void)
+{
+	constructed = true;
+	if (replaces)
+		learn_files();
+}
