@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +34,9 @@
 
 _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
 _Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots end before LIFOs");
+
+/* With less address space (RLIMIT_AS) there are no rows for CPUs that do not exist. */
+#define SPACE_SHORT ((rlim_t)1 << 30)
 
 /* Event words of the row of CPU -1, which counts no events. */
 enum { ROW_AREA, ROW_LIFOS };
@@ -87,6 +91,16 @@ static void set_possible(unsigned count)
 	__atomic_store_n(&possible_is_known, true, __ATOMIC_RELEASE);
 }
 
+/* Rows of CPUs that do not exist take address space, 32 MiB for each area where the mask has 256
+ * bits. A process with little of that gets the rows of /sys, and so an engine that checks the CPU's
+ * id. */
+static bool space_is_short(void)
+{
+	struct rlimit space;
+
+	return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < SPACE_SHORT;
+}
+
 /* The system call, because unlike its wrapper it returns the size of the kernel's mask. A system
  * call filter may forbid it; then the number of rows is that of /sys. */
 void cpu_learn_rows(void)
@@ -98,7 +112,7 @@ void cpu_learn_rows(void)
 	if (rows)
 		return;
 	bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	if (bytes > 0) {
+	if (bytes > 0 && !space_is_short()) {
 		cpu_possible_count = highest(mask, (unsigned)bytes / sizeof(*mask)) + 1;
 		rows_cover_all = true;
 		rows = (unsigned)bytes * 8;

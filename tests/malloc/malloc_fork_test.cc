@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks beside busy threads, with fork handlers that allocate: of a library whose constructor
- * registers them before main() (hooks.c), and of the program. A hang ends by SIGALRM.
+ * registers them before main() (hooks.c), and of the program, even before all constructors. A hang ends by SIGALRM.
  */
 #include "preloaded.h"
 
@@ -50,6 +50,23 @@ void program_handler()
 	allocate_some(3);
 }
 
+std::atomic<unsigned> early_calls;
+
+void early_handler()
+{
+	early_calls++;
+	allocate_some(5);
+}
+
+/* Before the constructors of all libraries but that with -z initfirst. */
+void register_early()
+{
+	pthread_atfork(early_handler, early_handler, early_handler);
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) void (*const before_constructors)() = register_early;
+
 /* Threads that allocate and free until this is gone. */
 class busy
 {
@@ -92,6 +109,7 @@ TEST(PreloadedFork, HandlersOfALibraryAllocate)
 			  "");
 	alarm(0);
 	EXPECT_EQ(hooks_prepared, before + forks);
+	EXPECT_GE(early_calls, 2 * forks);
 }
 
 TEST(PreloadedFork, HandlersOfTheProgramAllocate)

@@ -164,15 +164,30 @@ TEST(PreloadedProcess, FailsCleanlyAtTheLimitOfItsAddressSpace)
 	EXPECT_EQ(got.status, 0) << got.err;
 }
 
+/* A command with the library in KIB of address space. */
+result in_address_space(unsigned kib, const std::string &command)
+{
+	return run_tool({"/bin/bash", "-c",
+			 "ulimit -v " + std::to_string(kib) + "; " + preload + " " + command});
+}
+
+/* Slots of CPUs that do not exist would take 32 MiB and more. */
+TEST(PreloadedProcess, NeedsLittleAddressSpaceWhereThereIsLittle)
+{
+	for (const char *command : {"bash -c :", PROGRAM " wait </dev/null"}) {
+		const result got = in_address_space(40000, command);
+
+		EXPECT_EQ(got.status, 0) << command << ": " << got.err;
+	}
+}
+
 /* Programs at each limit from too little for themselves on: they work, or say that there is no
  * memory, as does the dynamic linker. */
 TEST(PreloadedProcess, NeverCrashesForLackOfAddressSpace)
 {
 	for (const char *command : {"bash -c :", "perl -e 1", PROGRAM " wait </dev/null"})
-		for (unsigned kib = 4000; kib <= 112000; kib += kib < 24000 ? 2000 : 8000) {
-			const result got = run_tool({"/bin/bash", "-c",
-						     "ulimit -v " + std::to_string(kib) + "; " +
-							     preload + " " + command});
+		for (unsigned kib = 4000; kib <= 48000; kib += kib < 28000 ? 2000 : 10000) {
+			const result got = in_address_space(kib, command);
 
 			EXPECT_LT(got.status, 128) << command << ", " << kib << " KiB: " << got.err;
 		}

@@ -311,11 +311,11 @@ static int vforks(void)
 {
 	const unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	pthread_t thread[64];
-	unsigned threads = 2 * cpus < 64 ? 2 * cpus : 64;
+	unsigned threads = cpus < 64 ? cpus : 64;
 
 	for (size_t i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, use_until_stop, (void *)(i % cpus));
-	for (unsigned i = 0; i < 100; i++) {
+	for (unsigned i = 0; i < 40; i++) {
 		pid_t child;
 		int status;
 
