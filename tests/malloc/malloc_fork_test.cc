@@ -24,7 +24,7 @@ extern "C" unsigned hooks_prepared;
 namespace
 {
 
-constexpr unsigned forks = 60, busy_threads = 3;
+constexpr unsigned forks = 30, busy_threads = 3;
 
 void allocate_some(unsigned number)
 {
