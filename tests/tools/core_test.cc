@@ -59,6 +59,20 @@ TEST_F(CoreTest, CallSitesHaveSymbols)
 	EXPECT_TRUE(contains(got.out, "    100 leak_entries+0x")) << got.out;
 }
 
+TEST_F(CoreTest, TheHeapProfileIsDrawn)
+{
+	server process;
+
+	EXPECT_EQ(slabinfo({"--profile=1"}).status, 0);
+	process.do_task('l');
+	const std::string core = core_of(process);
+	const result got = slabinfo({"--flame=-", "--core", core});
+
+	EXPECT_EQ(got.status, 0) << got.err;
+	EXPECT_TRUE(contains(got.out, "<title>leak_entries: 69.5KiB, ")) << got.out;
+	EXPECT_EQ(slabinfo({"--pprof=/dev/null", "--core", core}).status, 0);
+}
+
 /* A core file does not say what the clock was. */
 TEST_F(CoreTest, LeaksSinceAMarkAreKnownWithoutRates)
 {
