@@ -76,6 +76,22 @@ EXPORT void *calloc(size_t n, size_t size)
 	return ptr ? memset(ptr, 0, bytes) : NULL;
 }
 
+/* Neither size is the pool's: the C library may move pages, or leave the block in place. */
+static void *resize(void *ptr, size_t size)
+{
+	char *start;
+
+	if (size > SIZE_MAX - HEADER) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	start = __libc_realloc((char *)ptr - HEADER, size + HEADER);
+	if (!start)
+		return NULL;
+	((struct header *)start)->size = size;
+	return start + HEADER;
+}
+
 EXPORT void *realloc(void *ptr, size_t size)
 {
 	struct header *header;
@@ -92,6 +108,8 @@ EXPORT void *realloc(void *ptr, size_t size)
 		header->size = size;
 		return ptr;
 	}
+	if (header->offset == HEADER && !pool_serves(size) && !pool_serves(header->size))
+		return resize(ptr, size);
 	moved = pool_alloc(size);
 	if (!moved)
 		return NULL;

@@ -9,6 +9,7 @@
 #ifndef BASELINES_BLOCK_H
 #define BASELINES_BLOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct header {
@@ -21,6 +22,7 @@ struct header {
 /* The C library's own functions, which it exports beside malloc. */
 void *__libc_malloc(size_t size);
 void *__libc_memalign(size_t align, size_t size);
+void *__libc_realloc(void *ptr, size_t size);
 void __libc_free(void *ptr);
 
 static inline struct header *header_of(void *ptr)
@@ -33,9 +35,11 @@ void *block_new(size_t size, size_t capacity);
 void block_delete(void *ptr);
 
 /* pool_alloc: a block from the pool, or from block_new(). pool_free: back into it, or
- * block_delete(). pool_capacity: what a block of `size` has room for. */
+ * block_delete(). pool_serves: blocks of this size are not the C library's alone. pool_capacity:
+ * what a block of `size` has room for. */
 void *pool_alloc(size_t size);
 void pool_free(void *ptr);
+bool pool_serves(size_t size);
 size_t pool_capacity(size_t size);
 
 /* power_of: the smallest n so that 2^n is not less than size. */

@@ -34,6 +34,11 @@ static unsigned list_of(size_t size)
 	return NO_LIST;
 }
 
+bool pool_serves(size_t size)
+{
+	return list_of(size) != NO_LIST;
+}
+
 size_t pool_capacity(size_t size)
 {
 	unsigned list = list_of(size);

@@ -27,6 +27,11 @@ static pthread_key_t key;
 static bool key_is_there;
 static unsigned long max_free_list;
 
+bool pool_serves(size_t size)
+{
+	return size > SMALL;
+}
+
 size_t pool_capacity(size_t size)
 {
 	return size <= SMALL || size > LARGE ? size : (size_t)1 << power_of(size);

@@ -178,6 +178,8 @@ def case_table(found, case):
         least = found.ratio(name, case, "time", found.minima)
         cells.append("" if ratio is None else f"{ratio:.2f} ({least:.2f})")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    if "slab" not in found.contestants:
+        return lines
     cells = [f"{ratio:.2f} {found.best(case, m)[1]}" if ratio is not None else ""
              for m in metrics for ratio in [found.ratio("slab", case, m)]]
     return lines + ["| slab / best rival | " + " | ".join(cells) + " | |"]

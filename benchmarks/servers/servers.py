@@ -27,7 +27,9 @@ class Failed(Exception):
 
 def limit_descriptors():
     """Of this process and all that it starts."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def entries_ldif(path, entries):
