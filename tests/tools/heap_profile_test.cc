@@ -323,6 +323,22 @@ TEST_F(HeapProfileTest, TheVariableSwitchesItOn)
 	expect_known_profile(decode("heap.pb.gz"));
 }
 
+#ifdef LIBSLAB_MALLOC
+TEST_F(HeapProfileTest, AProgramThatKnowsNothingOfLibslabHasAProfile)
+{
+	child_process process({"/usr/bin/env", "LD_PRELOAD=" LIBSLAB_MALLOC, "SLAB_PROFILE=1",
+			       "/bin/bash", "-c", "echo ready; read line"});
+
+	EXPECT_EQ(process.line(), "ready");
+	EXPECT_EQ(output_of({"-p", std::to_string(process.pid()), "--pprof=heap.pb.gz"}), "");
+	const decoded profile = decode("heap.pb.gz");
+
+	EXPECT_GT(profile.samples, 10U);
+	EXPECT_TRUE(profile.every_location_is_mapped);
+	EXPECT_TRUE(contains(profile.mapped[0], "bash")) << profile.mapped[0];
+}
+#endif
+
 TEST_F(HeapProfileTest, AProcessIsSwitchedOnAndOff)
 {
 	server process;

@@ -57,7 +57,7 @@ enum line_field { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
 enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 #define VALUES 4
-#define MAPPINGS_MAX 4096u /* numbers of mappings that are remembered as written */
+#define MAPPINGS_MAX 4096u /* mappings with higher numbers are left out */
 
 /* A text, with its number. A list, because there are few texts and many places share one. */
 struct text {
@@ -73,7 +73,6 @@ struct pprof {
 	size_t *index; /* hash table of texts: number + 1 */
 	size_t index_room;
 	uint64_t functions;
-	bool mapping_written[MAPPINGS_MAX];
 };
 
 /* --- texts ---------------------------------------------------------------------------- */
@@ -167,6 +166,11 @@ static void put_types(struct pprof *pprof)
 
 /* --- mappings ----------------------------------------------------------------------------- */
 
+static bool has_mapping(const struct heap_place *place)
+{
+	return place->is_mapped && place->mapped.number < MAPPINGS_MAX;
+}
+
 static const char *build_id_text(const char *path, char text[2 * sizeof(struct build_id)])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -182,16 +186,23 @@ static const char *build_id_text(const char *path, char text[2 * sizeof(struct b
 	return text;
 }
 
-/* Names are here as well as they can be known: pprof need not look them up again. */
+/* Does the first place know more of its function? */
+static bool knows_more(const struct heap_place *place, const struct heap_place *than)
+{
+	if (!than || place->calls != than->calls)
+		return !than || place->calls > than->calls;
+	return place->calls && place->call[0].file && !than->call[0].file;
+}
+
+/* `place` knows as much of its function as any place of the mapping does: if that is a name, pprof
+ * need not look for names. */
 static void put_mapping(struct pprof *pprof, const struct heap_place *place)
 {
 	const struct memory_mapped *mapped = &place->mapped;
+	const bool has_file = place->calls && place->call[0].file;
 	char text[2 * sizeof(struct build_id)];
 	struct protobuf *part = &pprof->part;
 
-	if (mapped->number >= MAPPINGS_MAX || pprof->mapping_written[mapped->number])
-		return;
-	pprof->mapping_written[mapped->number] = true;
 	protobuf_number(part, MAPPING_ID, mapped->number + 1);
 	protobuf_number(part, MAPPING_MEMORY_START, mapped->start);
 	protobuf_number(part, MAPPING_MEMORY_LIMIT, mapped->end);
@@ -199,9 +210,27 @@ static void put_mapping(struct pprof *pprof, const struct heap_place *place)
 	protobuf_number(part, MAPPING_FILENAME, text_id(pprof, mapped->path));
 	protobuf_number(part, MAPPING_BUILD_ID, text_id(pprof, build_id_text(mapped->path, text)));
 	protobuf_number(part, MAPPING_HAS_FUNCTIONS, place->calls != 0);
-	protobuf_number(part, MAPPING_HAS_FILENAMES, place->calls && place->call[0].file);
-	protobuf_number(part, MAPPING_HAS_LINE_NUMBERS, place->calls && place->call[0].file);
+	protobuf_number(part, MAPPING_HAS_FILENAMES, has_file);
+	protobuf_number(part, MAPPING_HAS_LINE_NUMBERS, has_file);
 	protobuf_message(&pprof->profile, PROFILE_MAPPING, part);
+}
+
+/* In order of addresses: pprof takes the first mapping for the program. */
+static void put_mappings(struct pprof *pprof)
+{
+	const struct heap *heap = pprof->heap;
+	const struct heap_place *known[MAPPINGS_MAX] = {NULL};
+
+	for (size_t i = 0; i < heap->places; i++) {
+		const struct heap_place *place = &heap->place[i];
+
+		if (has_mapping(place) && knows_more(place, known[place->mapped.number]))
+			known[place->mapped.number] = place;
+	}
+	for (size_t i = 0; i < MAPPINGS_MAX; i++) {
+		if (known[i])
+			put_mapping(pprof, known[i]);
+	}
 }
 
 /* --- locations ----------------------------------------------------------------------------- */
@@ -229,10 +258,8 @@ static void put_location(struct pprof *pprof, size_t number)
 {
 	const struct heap_place *place = &pprof->heap->place[number];
 
-	if (place->is_mapped)
-		put_mapping(pprof, place);
 	protobuf_number(&pprof->part, LOCATION_ID, number + 1);
-	if (place->is_mapped && place->mapped.number < MAPPINGS_MAX)
+	if (has_mapping(place))
 		protobuf_number(&pprof->part, LOCATION_MAPPING_ID, place->mapped.number + 1);
 	protobuf_number(&pprof->part, LOCATION_ADDRESS, place->address);
 	for (unsigned i = 0; i < place->calls; i++) {
@@ -278,6 +305,7 @@ static void put_profile(struct pprof *pprof)
 {
 	text_id(pprof, "");
 	put_types(pprof);
+	put_mappings(pprof);
 	for (size_t i = 0; i < pprof->heap->places; i++)
 		put_location(pprof, i);
 	for (size_t i = 0; i < pprof->heap->sites; i++)
