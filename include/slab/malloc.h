@@ -11,8 +11,8 @@
  * An allocation of more than 2 MiB is a separate mapping.
  *
  * All memory is aligned to at least 16 bytes. The program frees it by slab_mfree(),
- * slab_free_sized() or slab_ch_free(), never by free() or slab_free(). Any thread may free
- * what another thread allocated.
+ * slab_free_sized(), slab_ch_free() or slab_free_any() (<slab/pointer.h>), never by free() or
+ * slab_free(). Any thread may free what another thread allocated.
  *
  * With SLAB_DEBUG=Z, or Z for the names size-* or size-large (docs/environment.md), each
  * allocation of more than SLAB_MALLOC_MAX_CACHED is a separate mapping between two red zones.

@@ -204,10 +204,9 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 /* The cache by size of an untagged slab, whose objects the fast path may free; NULL otherwise. */
 static inline struct slab_cache *plain_size_cache(const struct slab *slab)
 {
-	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
-	struct slab_cache *cache = (struct slab_cache *)user;
+	struct slab_cache *cache = slab_plain_user(slab);
 
-	return user && !(user & SLAB_TAGS) && cache->by_size ? cache : NULL;
+	return cache && cache->by_size ? cache : NULL;
 }
 
 static inline void free_for(void *ptr, const void *caller)

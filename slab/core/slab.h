@@ -33,6 +33,14 @@ static inline struct slab_cache *slab_user(const struct slab *slab)
 	return (struct slab_cache *)(user & ~SLAB_TAGS);
 }
 
+/* The cache of an untagged slab, whose objects the fast paths may free; NULL otherwise. */
+static inline struct slab_cache *slab_plain_user(const struct slab *slab)
+{
+	uintptr_t user = (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_RELAXED);
+
+	return user & SLAB_TAGS ? NULL : (struct slab_cache *)user;
+}
+
 static inline bool slab_is_tagged(const struct slab *slab, uintptr_t tag)
 {
 	return (uintptr_t)__atomic_load_n(&slab->cpu.user, __ATOMIC_ACQUIRE) & tag;

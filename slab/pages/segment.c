@@ -282,7 +282,7 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	__atomic_store_n(&slab_pages.segments, segment, __ATOMIC_RELEASE);
 	slab_pages.segment_count++;
 	slab_pages.metadata_bytes += SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET;
-	segment_set_known(segment_start(segment), true);
+	segment_mark_slabs(segment_start(segment));
 	list_room(segment, orders_of(segment, ORDERS));
 	return NULL;
 }

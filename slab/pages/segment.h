@@ -184,22 +184,52 @@ void segment_lead_to(const struct slab *slab, struct slab *descriptor);
  * ENOMEM. */
 bool segment_map(unsigned shift, unsigned node);
 
-/* One bit for each SEGMENT_SIZE bytes of the address space: does a segment start there? */
-#define SEGMENT_KNOWN_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 6))
-extern uint64_t segment_known_map[SEGMENT_KNOWN_WORDS] __attribute__((visibility("hidden")));
-/* Does this address lie in a segment? If so, segment_of() and slab_of() are valid. Lock-free;
- * async-signal-safe. */
-static inline bool segment_known(const void *ptr)
+/*
+ * What SEGMENT_SIZE bytes of the address space have: two bits for each. Bit 0 is set if a segment
+ * starts there. Segments of slabs keep their heads for ever. Those of large allocations are
+ * unmapped, and behind their last byte may be memory of others, so their marks change under the
+ * lock (segment_find_large()).
+ */
+enum segment_mark {
+	SEGMENT_MARK_NONE,
+	SEGMENT_MARK_SLABS,
+	SEGMENT_MARK_LARGE_REST, /* of a large allocation that starts in a lower one */
+	SEGMENT_MARK_LARGE,
+};
+
+#define SEGMENT_MARKS_PER_WORD 32u
+#define SEGMENT_MARK_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 5))
+extern uint64_t segment_marks[SEGMENT_MARK_WORDS] __attribute__((visibility("hidden")));
+
+/* Any address may be looked up. Lock-free; async-signal-safe. */
+static inline enum segment_mark segment_mark_of(const void *ptr)
 {
 	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
+	uint64_t word;
 
-	if (n / 64 >= SEGMENT_KNOWN_WORDS)
-		return false;
-	return __atomic_load_n(&segment_known_map[n / 64], __ATOMIC_ACQUIRE) >> n % 64 & 1;
+	if (n / SEGMENT_MARKS_PER_WORD >= SEGMENT_MARK_WORDS)
+		return SEGMENT_MARK_NONE;
+	word = __atomic_load_n(&segment_marks[n / SEGMENT_MARKS_PER_WORD], __ATOMIC_ACQUIRE);
+	return (enum segment_mark)(word >> n % SEGMENT_MARKS_PER_WORD * 2 & 3);
 }
 
-/* Record that a segment was mapped or unmapped at this address. */
-void segment_set_known(const char *start, bool is_known);
+/* Does this address lie in the first SEGMENT_SIZE bytes of a segment? If so, segment_of() and
+ * slab_of() are valid, as long as no thread unmaps the segment of a large allocation. */
+static inline bool segment_known(const void *ptr)
+{
+	return segment_mark_of(ptr) & 1;
+}
+
+/* Mark the segment of slabs that was mapped at this address. */
+void segment_mark_slabs(const char *start);
+/* Under the lock: a large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0:
+ * it did not exist, or is about to be unmapped. */
+void segment_mark_large(const char *start, size_t from, size_t to);
+/* The slab of the large allocation that has this address; NULL: none has it. The address may be
+ * memory of others. */
+struct slab *segment_find_large(const void *ptr);
+/* Does this address of a segment of slabs lie in a unit that no slab has, but any slab may get? */
+bool segment_unit_is_free(const void *ptr);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
 /* Map a segment for one large allocation. Its base is aligned to `align`. */

@@ -35,6 +35,16 @@ size_t segment_large_bytes(size_t bytes, size_t align)
 	return large_counted(large_mapped(bytes, align));
 }
 
+/* From now on the allocation has `mapped` bytes (`before` bytes until now). Threads that look up any
+ * address see either. */
+static void set_mapped(struct segment *segment, size_t before, size_t mapped)
+{
+	segment_lock();
+	segment->mapped = mapped;
+	segment_mark_large(segment_start(segment), before, mapped);
+	segment_unlock();
+}
+
 /* Fill in the head and the only descriptor; all addresses lead to that. */
 static struct slab *format_large(char *start, size_t bytes, size_t align)
 {
@@ -85,7 +95,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 		return NULL;
 	}
 	slab = format_large(start, bytes, align);
-	segment_set_known(start, true);
+	set_mapped(segment_of(start), 0, mapped);
 	segment_count_large((long)counted);
 	return slab;
 }
@@ -96,7 +106,7 @@ void segment_unmap_large(struct slab *slab)
 	size_t mapped = segment->mapped;
 
 	segment_count_large(-(long)large_counted(mapped));
-	segment_set_known(segment_start(segment), false);
+	set_mapped(segment, mapped, 0);
 	os_unmap(segment_start(segment), mapped);
 	account_release(NULL, large_counted(mapped));
 }
@@ -110,13 +120,17 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 
 	if (mapped < bytes || (more && !account_charge(NULL, more)))
 		return false;
+	/* What is cut off may be memory of others at once. */
+	if (mapped < before)
+		set_mapped(segment, before, mapped);
 	/* The guard is a mapping of its own, so resize only the part behind it. */
 	if (!os_resize(segment, large_counted(before), large_counted(mapped))) {
+		set_mapped(segment, segment->mapped, before);
 		account_release(NULL, more);
 		return false;
 	}
+	set_mapped(segment, segment->mapped, mapped);
 	segment_count_large((long)(mapped - before));
-	segment->mapped = mapped;
 	account_release(NULL, before + more - mapped);
 	return true;
 }

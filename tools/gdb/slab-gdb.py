@@ -96,10 +96,10 @@ def slabs(segment):
 
 def is_known(address):
     """Is this an address of a segment (segment_known())?"""
-    known = global_variable("segment_known_map")
+    marks = global_variable("segment_marks")
     n = address >> SEGMENT_SHIFT
-    last = known.type.range()[1]
-    return n // 64 <= last and int(known[n // 64]) >> n % 64 & 1
+    last = marks.type.range()[1]
+    return n // 32 <= last and int(marks[n // 32]) >> n % 32 * 2 & 1
 
 
 def slab_at(address):
