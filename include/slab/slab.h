@@ -81,6 +81,10 @@ extern "C" {
 
 /* Some compilers warn about free(slab_alloc(c)) if the attribute names the deallocator. They
  * do not inline a function that is named there, so libslab itself is compiled without it. */
+/* The typed functions that macros define: inlined without optimisation, too, so that the compiler
+ * sees what they call, and call sites name their caller. */
+#define SLAB_INLINE_(...) SLAB_ATTR_(always_inline, __VA_ARGS__) static inline
+
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11 && !defined(SLAB_LIBRARY)
 #define SLAB_ALLOCATOR_(...) SLAB_ATTR_(malloc, malloc(__VA_ARGS__), warn_unused_result)
 #else
@@ -256,9 +260,10 @@ SLAB_API const char *slab_create_error(void);
  *             callbacks (destructor, reclaim, isolate, migrate), the function that
  *             slab_for_each_cache() calls for this cache, or the handler of a report
  *             about it
- *   -EINVAL   the cache was destroyed before, or belongs to slab_malloc(). libslab
- *             recognizes a destroyed cache until a new cache uses its memory; it does
- *             not reuse that of the 256 caches that were destroyed last
+ *   -EINVAL   the cache was destroyed before, belongs to slab_malloc(), or is defined by
+ *             SLAB_DEFINE_CACHE(). libslab recognizes a destroyed cache until a new
+ *             cache uses its memory; it does not reuse that of the 256 caches that were
+ *             destroyed last
  *   -EDEADLK  args.rcu is set and the caller is within a read-side critical section
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
@@ -433,6 +438,7 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
  *   void entry_free(struct slab_cache *, struct entry *);
  * The cache has the name "entry". If args has no alignment, entry_cache_create() uses that of
  * the type. Returns, errors and safety: as the functions of <slab/slab.h> that they call.
+ * <slab/define.h> has SLAB_DEFINE_CACHE(), for a cache that lives as long as the process.
  */
 #define SLAB_DEFINE_TYPED(prefix, type)                                                            \
 	SLAB_ATTR_(unused)                                                                         \
@@ -446,15 +452,17 @@ static inline struct slab_cache *slab_cache_create_type_(const char *type, size_
 			typed.align = SLAB_ALIGNOF_(type);                                         \
 		return slab_cache_create(#prefix, sizeof(type), &typed, flags);                    \
 	}                                                                                          \
-	SLAB_ATTR_(unused) static inline void prefix##_free(struct slab_cache *cache, type *obj)   \
+	SLAB_INLINE_(unused) void prefix##_free(struct slab_cache *cache, type *obj)               \
 	{                                                                                          \
 		slab_free(cache, obj);                                                             \
 	}                                                                                          \
-	SLAB_ATTR_(unused) static inline type *prefix##_alloc(struct slab_cache *cache)            \
+	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
+	type *prefix##_alloc(struct slab_cache *cache)                                             \
 	{                                                                                          \
 		return (type *)slab_alloc(cache);                                                  \
 	}                                                                                          \
-	SLAB_ATTR_(unused) static inline type *prefix##_zalloc(struct slab_cache *cache)           \
+	SLAB_INLINE_(unused, malloc, warn_unused_result)                                           \
+	type *prefix##_zalloc(struct slab_cache *cache)                                            \
 	{                                                                                          \
 		return (type *)slab_zalloc(cache);                                                 \
 	}                                                                                          \

@@ -8,7 +8,7 @@
  *   slab::memory_resource  for std::pmr containers (C++17 and later)
  *
  * The header needs C++14 or later. It consists of inline functions that call those of
- * <slab/slab.h>, <slab/malloc.h> and <slab/stats.h>.
+ * <slab/slab.h>, <slab/define.h> and <slab/malloc.h>.
  *
  * Conventions of this header, unless a function says otherwise
  *   errors     A function throws std::bad_alloc if there is no memory, and otherwise
@@ -23,15 +23,14 @@
 #ifndef SLAB_SLAB_HPP
 #define SLAB_SLAB_HPP
 
+#include <slab/define.h>
 #include <slab/malloc.h>
 #include <slab/slab.h>
-#include <slab/stats.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <string>
@@ -72,48 +71,24 @@ inline struct slab_cache *create_cache(const char *name, std::size_t size, std::
 	return slab_cache_create(name, size, &args, flags);
 }
 
-/* A search for a cache by name and object size. */
-struct cache_search {
-	const char *name;
-	std::size_t size;
-	struct slab_cache *found;
-};
-
-inline int match_cache(struct slab_cache *cache, void *arg)
-{
-	auto *search = static_cast<cache_search *>(arg);
-
-	if (slab_cache_size(cache) != search->size ||
-	    std::strcmp(slab_cache_name(cache), search->name) != 0)
-		return 0;
-	search->found = cache;
-	return 1;
-}
-
 /*
  * The one cache of the process for single objects of a size and alignment.
  * A program and shared libraries that hide their symbols have a copy of this
- * code each. The second copy finds the cache of the first by its name, so each
- * can free objects of the other. No copy destroys the cache, because containers
- * with static storage may exist until the process ends.
+ * code each. Their definitions are equal, so all have one cache, and each can free
+ * objects of the other. The cache is never destroyed, because containers with static
+ * storage may exist until the process ends.
  */
 inline struct slab_cache *shared_cache(std::size_t size, std::size_t align)
 {
 	char name[SLAB_MAX_NAME + 1];
-	struct slab_cache *cache;
+	struct slab_definition definition = {
+		nullptr, name, size, align, 0, nullptr, sizeof(struct slab_cache_args)};
 
 	std::snprintf(name, sizeof(name), "std-%zu-%zu", size, align);
-	cache = create_cache(name, size, align, SLAB_NO_MERGE);
-	if (!cache && errno == EEXIST) {
-		cache_search search = {name, size, nullptr};
-
-		slab_for_each_cache(match_cache, &search);
-		cache = search.found;
-		errno = EEXIST;
-	}
-	if (!cache)
+	slab_cache_defined(&definition, 0);
+	if (!definition.cache)
 		throw_creation_failure(name);
-	return cache;
+	return definition.cache;
 }
 
 template <std::size_t Size, std::size_t Align> struct slab_cache *shared_cache_of()

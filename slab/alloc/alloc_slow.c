@@ -84,6 +84,8 @@ static SLAB_SLOWPATH void *alloc_anywhere(struct slab_cache *cache, size_t reque
 {
 	const struct alloc_request request = {cache, -1, false, requested, caller, sampled};
 
+	if (cache->magic == CACHE_NONE_MAGIC) /* errno says why there is no cache */
+		return NULL;
 	if (cache->magic != CACHE_MAGIC) {
 		errno = EINVAL;
 		return NULL;

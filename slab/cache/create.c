@@ -19,6 +19,7 @@
 #include "base/cancel.h"
 #include "base/note.h"
 #include "cache/create_args.h"
+#include "cache/defined.h"
 #include "cache/handles.h"
 #include "cache/merge.h"
 #include "config/fail.h"
@@ -49,6 +50,10 @@
 
 /* SLAB_DEBUG has O: leave out debug flags that would raise the order of the cache's slabs. */
 #define DEBUG_FLAG_NO_GROWTH (UINT64_C(1) << 63)
+
+/* The cache is that of a definition, and may exist already (defined.c). */
+#define CREATE_FLAG_DEFINED (UINT64_C(1) << 62)
+#define CREATE_FLAGS (DEBUG_FLAG_NO_GROWTH | CREATE_FLAG_DEFINED)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
 /* Per cent, as in SLUB. */
@@ -170,7 +175,8 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->checks = &checks;
 	cache->object_size = object_size;
 	cache->align = align;
-	cache->flags = flags & ~(SLAB_DEBUG_FLAGS | DEBUG_FLAG_NO_GROWTH);
+	cache->flags = flags & ~(SLAB_DEBUG_FLAGS | CREATE_FLAGS);
+	cache->defined = flags & CREATE_FLAG_DEFINED;
 	cache->debug_flags = flags & SLAB_DEBUG_FLAGS;
 	if (flags & DEBUG_FLAG_NO_GROWTH)
 		cache->debug_flags = debug_flags_without_growth(cache, cache->debug_flags);
@@ -243,20 +249,43 @@ static void add(struct slab_cache *cache)
 		sample_set(cache, sample_options(cache->name));
 }
 
-/* Create a cache under registry_lock. On failure, sets *ret_reason and errno. */
+/* A cache of this name exists. Return it if it is that of an equal definition. */
+static struct slab_cache *find_defined(struct slab_cache *cache, size_t size, size_t align,
+				       const struct slab_cache_args *args, uint64_t flags,
+				       const char **ret_reason)
+{
+	const uint64_t ignored = SLAB_DEBUG_FLAGS | CREATE_FLAGS | SLAB_PANIC;
+	const bool is_same = cache->object_size == size && cache->align == align &&
+			     (cache->flags & ~ignored) == (flags & ~ignored) &&
+			     defined_has_args(cache, args);
+
+	if (flags & CREATE_FLAG_DEFINED && cache->defined && is_same) {
+		*ret_reason = NULL;
+		return cache;
+	}
+	*ret_reason = flags & CREATE_FLAG_DEFINED && cache->defined
+			      ? "a cache of this name is defined with other properties"
+			      : "a cache of this name exists";
+	errno = EEXIST;
+	return NULL;
+}
+
+/* Create a cache under registry_lock. On failure, sets *ret_reason and errno. *ret_new: the cache is
+ * not complete yet. */
 static struct slab_cache *create_locked(const char *name, size_t size,
 					const struct slab_cache_args *args, uint64_t flags,
-					const char **ret_reason)
+					const char **ret_reason, bool *ret_new)
 {
 	size_t align = choose_align(size, args->align, flags);
 	size_t stride = (size + align - 1) & ~(align - 1);
-	struct slab_cache *cache;
+	struct slab_cache *cache = name_table_find(name);
 
-	if (name_table_find(name)) {
-		*ret_reason = "a cache of this name exists";
-		errno = EEXIST;
-		return NULL;
-	}
+	*ret_new = !cache;
+	flags |= wanted_flags(name, args);
+	if (args->reclaim)
+		flags |= SLAB_RECLAIM_ACCOUNT;
+	if (cache)
+		return find_defined(cache, size, align, args, flags, ret_reason);
 	if (!limit_is_possible(args->limit, (size_t)1 << slab_choose_small_shift(stride))) {
 		*ret_reason = "args.limit is less than one slab";
 		errno = EINVAL;
@@ -265,9 +294,6 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	*ret_reason = "out of memory";
 	if (!name_table_reserve())
 		return NULL;
-	flags |= wanted_flags(name, args);
-	if (args->reclaim)
-		flags |= SLAB_RECLAIM_ACCOUNT;
 	cache = merge_is_allowed(name, flags, args) ? merge_find(stride, align, flags) : NULL;
 	if (cache) {
 		cache = add_alias(cache, name, size);
@@ -292,7 +318,9 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 {
 	static const struct slab_cache_args args = {.align = 16};
 	const char *reason;
-	struct slab_cache *cache = create_locked(name, size, &args, SLAB_NO_MERGE, &reason);
+	bool is_new;
+	struct slab_cache *cache =
+		create_locked(name, size, &args, SLAB_NO_MERGE, &reason, &is_new);
 
 	if (cache)
 		cache->by_size = cache->complete = true;
@@ -326,11 +354,12 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 }
 
 /* The steps that need a working cache and no lock held. They do nothing for an alias: caches with
- * a reserve or a reclaim callback are never merged. */
+ * a reserve or a reclaim callback are never merged. A defined cache stays, since another thread may
+ * have it already; allocations fill its reserve later. */
 static bool complete(struct slab_cache *cache, const struct slab_cache_args *args,
 		     const void *caller)
 {
-	if (args->reserve && !reserve_create(cache, caller))
+	if (args->reserve && !reserve_create(cache, caller) && !cache->defined)
 		return false;
 	__atomic_store_n(&cache->complete, true, __ATOMIC_RELEASE);
 	if (args->reclaim)
@@ -344,13 +373,14 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 {
 	struct slab_cache *cache;
 	const char *reason;
+	bool is_new;
 
 	pthread_mutex_lock(&registry_lock);
-	cache = create_locked(name, size, args, flags, &reason);
+	cache = create_locked(name, size, args, flags, &reason, &is_new);
 	pthread_mutex_unlock(&registry_lock);
 	if (!cache)
 		return reason;
-	if (!complete(cache, args, caller)) {
+	if (is_new && !complete(cache, args, caller)) {
 		slab_cache_destroy(cache);
 		errno = ENOMEM;
 		return "out of memory for its reserve";
@@ -360,11 +390,8 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 	return NULL;
 }
 
-struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
-					   const struct slab_cache_args *user_args,
-					   size_t args_size, uint64_t flags)
+struct slab_cache *cache_create(const struct cache_request *request, const void *caller)
 {
-	const void *caller = __builtin_return_address(0);
 	int saved = errno, cancel = cancel_disable();
 	const char *reason = "out of memory";
 	struct slab_cache *cache = NULL;
@@ -372,17 +399,38 @@ struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
 
 	if (slab_init()) {
 		errno = EINVAL;
-		reason = create_args_read(&args, user_args, args_size);
+		reason = create_args_read(&args, request->args, request->args_size);
+		if (!args.align)
+			args.align = request->align;
 		if (!reason)
-			reason = create_args_check(name, size, &args, flags);
+			reason = create_args_check(request->name, request->size, &args,
+						   request->flags);
 		if (!reason)
-			reason = create(name, size, &args, flags, caller, &cache);
+			reason = create(request->name, request->size, &args,
+					request->flags |
+						(request->defined ? CREATE_FLAG_DEFINED : 0),
+					caller, &cache);
 	}
 	create_args_set_error(reason);
-	if (reason && flags & SLAB_PANIC)
-		panic(name, size, reason);
+	if (reason && request->flags & SLAB_PANIC)
+		panic(request->name, request->size, reason);
 	cancel_restore(cancel);
 	if (!reason)
 		errno = saved;
 	return cache;
+}
+
+struct slab_cache *slab_cache_create_sized(const char *name, size_t size,
+					   const struct slab_cache_args *args, size_t args_size,
+					   uint64_t flags)
+{
+	const struct cache_request request = {
+		.name = name,
+		.size = size,
+		.args = args,
+		.args_size = args_size,
+		.flags = flags,
+	};
+
+	return cache_create(&request, __builtin_return_address(0));
 }

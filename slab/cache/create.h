@@ -3,9 +3,23 @@
 #ifndef SLAB_CACHE_CREATE_H
 #define SLAB_CACHE_CREATE_H
 
+#include <slab/slab.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-struct slab_cache;
+/* The arguments of slab_cache_create_sized(), or those of a definition. */
+struct cache_request {
+	const char *name;
+	size_t size;
+	const struct slab_cache_args *args;
+	size_t args_size;
+	size_t align; /* if args has none */
+	uint64_t flags;
+	bool defined; /* return the cache of an equal definition, if there is one (defined.h) */
+};
+
+/* The work of slab_cache_create_sized(). Reports name `caller`. */
+struct slab_cache *cache_create(const struct cache_request *request, const void *caller);
 /* Create a cache of <slab/malloc.h> and store it in *place, unless another thread has done so.
  * NULL: no memory. */
 struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place);

@@ -143,7 +143,7 @@ static int begin(struct slab_cache *cache)
 
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	if (!cache_is_registered(cache) || cache->by_size)
+	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
 		result = -EINVAL;
 	else if (drop_alias(cache))
 		result = OTHER_NAMES;

@@ -137,6 +137,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	char *rcu_lifos; /* the LIFOs of rcu_slots */
 	uint64_t rcu_max; /* the most objects in one of these; 0 without RCU */
 	bool by_size; /* belongs to <slab/malloc.h> */
+	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
 	 * except the two that tuning changes (stats/attributes.c) and magic, which destruction
@@ -225,6 +226,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 
 #define CACHE_ALIAS_BYTES ((size_t)SLAB_STATS_MAX_ALIASES * (SLAB_MAX_NAME + 1))
 #define CACHE_MAGIC UINT64_C(0x6c69627f736c6162)
+/* Stands for a cache that could not be created (cache/defined.c). */
+#define CACHE_NONE_MAGIC UINT64_C(0x6c69627f656e6f6e)
 
 /* The handles of destroyed caches stay readable, so using one is an error and not a crash. If more
  * than this number are kept, the oldest is reused. */

@@ -101,6 +101,11 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 	return rcu;
 }
 
+bool rcu_is_flavor(const struct slab_cache *cache, const struct rcu_flavor_struct *flavor)
+{
+	return (cache->rcu ? cache->rcu->flavor : NULL) == flavor;
+}
+
 /* --- fork --------------------------------------------------------------------------------- */
 
 /* Push each slab with waiting objects onto the stack of its phase. */

@@ -16,6 +16,8 @@ struct slab_cache;
 /* Create the RCU state of a cache with args.rcu, with the slots that its frees use. NULL and ENOMEM
  * if there is no memory. */
 struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
+/* Does the cache use this flavour? NULL: none. */
+bool rcu_is_flavor(const struct slab_cache *cache, const struct rcu_flavor_struct *flavor);
 /* Stop the drivers of the cache's grace periods. No object waits any more, and no thread uses the
  * cache. The caller holds no lock. */
 void rcu_stop(struct cache_rcu *rcu);

@@ -284,7 +284,9 @@ TEST(CppAllocatorTest, ACacheMadeByAnotherLibraryIsFound)
 	struct node {
 		char room[120];
 	};
-	struct slab_cache *theirs = slab_cache_create("std-120-1", 120, nullptr, SLAB_NO_MERGE);
+	struct slab_definition definition = {
+		nullptr, "std-120-1", 120, 1, 0, nullptr, sizeof(struct slab_cache_args)};
+	struct slab_cache *theirs = slab_cache_defined(&definition, 0);
 	slab::allocator<node> allocator;
 	node *mine = allocator.allocate(1);
 

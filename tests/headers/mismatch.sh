@@ -10,12 +10,19 @@ cc=$1 include=$2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
+optimize=-O2
+
 # compile BODY: a function with this body; the compiler's words go to $tmp/log.
 compile()
 {
 	cat >"$tmp/pair.c" <<-END
 		#include <stdlib.h>
+		#include <slab/define.h>
 		#include <slab/malloc.h>
+		#include <slab/pointer.h>
+		struct entry { long id; };
+		SLAB_DEFINE_CACHE(entry, struct entry);
+		SLAB_DEFINE_TYPED(typed, struct entry);
 		void pair(struct slab_cache *c);
 		void pair(struct slab_cache *c)
 		{
@@ -23,7 +30,7 @@ compile()
 			$1
 		}
 	END
-	"$cc" -std=c11 -O2 -Wall -Wextra -Werror -I"$include" -c -o "$tmp/pair.o" "$tmp/pair.c" \
+	"$cc" -std=c11 $optimize -Wall -Wextra -Werror -I"$include" -c -o "$tmp/pair.o" "$tmp/pair.c" \
 		>"$tmp/log" 2>&1
 }
 
@@ -36,13 +43,19 @@ good()
 	fi
 }
 
-bad()
+# warns WARNING BODY
+warns()
 {
-	if compile "$1" || ! grep -q 'Werror=mismatched-dealloc' "$tmp/log"; then
+	if compile "$2" || ! grep -q "Werror=$1" "$tmp/log"; then
 		cat "$tmp/log"
-		echo "mismatch: no -Wmismatched-dealloc for: $1"
+		echo "mismatch: no -W$1 at $optimize for: $2"
 		exit 1
 	fi
+}
+
+bad()
+{
+	warns mismatched-dealloc "$1"
 }
 
 good 'slab_free(c, slab_alloc(c));'
@@ -52,3 +65,18 @@ bad 'free(slab_zalloc(c));'
 bad 'free(slab_malloc(8));'
 bad 'slab_free(c, malloc(8));'
 bad 'slab_mfree(slab_alloc(c));'
+
+# The functions that macros define, without optimisation as well.
+for optimize in -O0 -Og -O2 -Os; do
+	good 'entry_free(entry_alloc());'
+	good 'typed_free(c, typed_zalloc(c));'
+	good 'slab_free_any(entry_alloc());'
+	bad 'free(entry_alloc());'
+	bad 'free(entry_zalloc());'
+	bad 'entry_free(malloc(8));'
+	bad 'slab_mfree(entry_alloc());'
+	bad 'free(typed_alloc(c));'
+	bad 'typed_free(c, malloc(8));'
+	warns unused-result 'entry_alloc();'
+	warns unused-result 'typed_zalloc(c);'
+done

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Caches that are defined, not created: for a type that a program or a library allocates all its
+ * life.
+ *
+ *	SLAB_DEFINE_CACHE(entry, struct entry);
+ *
+ *	struct entry *e = entry_alloc();
+ *	entry_free(e);
+ *
+ * The cache is created at its first use, by whichever thread comes first, also before main().
+ * A definition may be in a header, and in several libraries of a process: all definitions with
+ * the same name and the same properties have one cache, and each may free what another
+ * allocated. The cache is never destroyed; it stays when a library is unloaded. For caches that
+ * the program creates and destroys, <slab/slab.h> has SLAB_DEFINE_TYPED().
+ *
+ * <slab/slab.h> defines the conventions of errors and safety.
+ */
+#ifndef SLAB_DEFINE_H
+#define SLAB_DEFINE_H
+
+#include <slab/slab.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What SLAB_DEFINE_CACHE() defines, with static storage. */
+struct slab_definition {
+	struct slab_cache *cache; /* NULL before the first use */
+	const char *name;
+	size_t size, align;
+	uint64_t flags;
+	const struct slab_cache_args *args; /* or NULL */
+	size_t args_size;                   /* sizeof(struct slab_cache_args) */
+};
+
+/*
+ * slab_cache_defined: the cache of a definition. The first call creates the cache, unless an
+ * equal definition has done so.
+ *
+ * @flags  0 or SLAB_PANIC
+ *
+ * Definitions are equal if name, size, alignment and flags are the same, and of args all
+ * callbacks, arg and rcu; args.limit and args.reserve are those of the first definition. libslab
+ * does not merge these caches (SLAB_NO_MERGE), and slab_cache_destroy() returns -EINVAL for them.
+ *
+ * Returns the cache. If it cannot be created, errno is set as by slab_cache_create(), EEXIST if
+ * the name belongs to a different definition or to a created cache. Then the function returns a
+ * handle from which every allocation fails with this errno, and the next call tries again. With
+ * SLAB_PANIC the process aborts instead, as in slab_cache_create().
+ * MT-safe, fork-safe, cancel-safe, not async-signal-safe before the cache exists. A program may
+ * call the function before main().
+ */
+SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definition, uint64_t flags);
+
+/*
+ * SLAB_DEFINE_CACHE(entry, struct entry);
+ * SLAB_DEFINE_CACHE(entry, struct entry, flags);
+ * SLAB_DEFINE_CACHE(entry, struct entry, flags, &args): define a cache with the name "entry" and
+ * the functions
+ *   struct entry *entry_alloc(void);
+ *   struct entry *entry_zalloc(void);
+ *   void entry_free(struct entry *);
+ *   struct slab_cache *entry_cache(void);  for the other functions on caches
+ *
+ * @flags  SLAB_* flags
+ * @args   const struct slab_cache_args with static storage. Without args.align the alignment is
+ *         that of the type.
+ *
+ * Returns, errors and safety: as slab_alloc(), slab_zalloc() and slab_free(); entry_cache() as
+ * slab_cache_defined(). A call that may be the first one is not async-signal-safe.
+ * gcc warns if an object goes to another free function, and if the result is not used.
+ */
+#define SLAB_DEFINE_CACHE(prefix, ...) SLAB_DEFINE_CACHE_(prefix, __VA_ARGS__, 0, NULL, 0)
+
+#define SLAB_DEFINE_CACHE_(prefix, type, definition_flags, definition_args, ...)                   \
+	SLAB_ATTR_(unused)                                                                         \
+	static struct slab_definition prefix##_definition_ = {                                     \
+		NULL,                                                                              \
+		#prefix,                                                                           \
+		sizeof(type),                                                                      \
+		SLAB_ALIGNOF_(type),                                                               \
+		(definition_flags),                                                                \
+		(definition_args),                                                                 \
+		sizeof(struct slab_cache_args),                                                    \
+	};                                                                                         \
+	SLAB_INLINE_(unused) struct slab_cache *prefix##_cache(void)                               \
+	{                                                                                          \
+		return slab_definition_cache_(&prefix##_definition_);                              \
+	}                                                                                          \
+	SLAB_INLINE_(unused) void prefix##_free(type *obj)                                         \
+	{                                                                                          \
+		if (obj)                                                                           \
+			slab_free(prefix##_cache(), obj);                                          \
+	}                                                                                          \
+	SLAB_INLINE_(unused, malloc, warn_unused_result) type *prefix##_alloc(void)                \
+	{                                                                                          \
+		return (type *)slab_alloc(prefix##_cache());                                       \
+	}                                                                                          \
+	SLAB_INLINE_(unused, malloc, warn_unused_result) type *prefix##_zalloc(void)               \
+	{                                                                                          \
+		return (type *)slab_zalloc(prefix##_cache());                                      \
+	}                                                                                          \
+	struct slab_defined_##prefix##_needs_a_semicolon_
+
+SLAB_INLINE_(unused) struct slab_cache *slab_definition_cache_(struct slab_definition *definition)
+{
+	struct slab_cache *cache = __atomic_load_n(&definition->cache, __ATOMIC_ACQUIRE);
+
+	return __builtin_expect(cache != NULL, 1) ? cache : slab_cache_defined(definition, 0);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SLAB_DEFINE_H */
