@@ -19,6 +19,7 @@
 #ifndef SLAB_DEFINE_H
 #define SLAB_DEFINE_H
 
+#include <slab/nofail.h>
 #include <slab/slab.h>
 
 #ifdef __cplusplus
@@ -61,6 +62,7 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
  * the functions
  *   struct entry *entry_alloc(void);
  *   struct entry *entry_zalloc(void);
+ *   struct entry *entry_alloc_nofail(void);
  *   void entry_free(struct entry *);
  *   struct slab_cache *entry_cache(void);  for the other functions on caches
  *
@@ -68,8 +70,9 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
  * @args   const struct slab_cache_args with static storage. Without args.align the alignment is
  *         that of the type.
  *
- * Returns, errors and safety: as slab_alloc(), slab_zalloc() and slab_free(); entry_cache() as
- * slab_cache_defined(). A call that may be the first one is not async-signal-safe.
+ * Returns, errors and safety: as slab_alloc(), slab_zalloc(), slab_alloc_nofail() and slab_free();
+ * entry_cache() as slab_cache_defined(). If the cache cannot be created, entry_alloc_nofail()
+ * aborts the process as slab_cache_create() does with SLAB_PANIC. A call that may be the first one is not async-signal-safe.
  * gcc warns if an object goes to another free function, and if the result is not used.
  */
 #define SLAB_DEFINE_CACHE(prefix, ...) SLAB_DEFINE_CACHE_(prefix, __VA_ARGS__, 0, NULL, 0)
@@ -87,7 +90,7 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
 	};                                                                                         \
 	SLAB_INLINE_(unused) struct slab_cache *prefix##_cache(void)                               \
 	{                                                                                          \
-		return slab_definition_cache_(&prefix##_definition_);                              \
+		return slab_definition_cache_(&prefix##_definition_, 0);                           \
 	}                                                                                          \
 	SLAB_INLINE_(unused) void prefix##_free(type *obj)                                         \
 	{                                                                                          \
@@ -102,13 +105,20 @@ SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definitio
 	{                                                                                          \
 		return (type *)slab_zalloc(prefix##_cache());                                      \
 	}                                                                                          \
+	SLAB_INLINE_(unused, malloc, returns_nonnull, warn_unused_result)                          \
+	type *prefix##_alloc_nofail(void)                                                          \
+	{                                                                                          \
+		return (type *)slab_alloc_nofail(                                                  \
+			slab_definition_cache_(&prefix##_definition_, SLAB_PANIC));                \
+	}                                                                                          \
 	struct slab_defined_##prefix##_needs_a_semicolon_
 
-SLAB_INLINE_(unused) struct slab_cache *slab_definition_cache_(struct slab_definition *definition)
+SLAB_INLINE_(unused)
+struct slab_cache *slab_definition_cache_(struct slab_definition *definition, uint64_t flags)
 {
 	struct slab_cache *cache = __atomic_load_n(&definition->cache, __ATOMIC_ACQUIRE);
 
-	return __builtin_expect(cache != NULL, 1) ? cache : slab_cache_defined(definition, 0);
+	return __builtin_expect(cache != NULL, 1) ? cache : slab_cache_defined(definition, flags);
 }
 
 #ifdef __cplusplus

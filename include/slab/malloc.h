@@ -104,9 +104,10 @@ SLAB_API void slab_replace_malloc(void);
 SLAB_API void slab_maintain_due(void);
 
 /*
- * Functions that behave like 389-ds's slapi_ch functions. Those that allocate never return
- * NULL: libslab aborts the process, with one line on stderr that has the requested size, if
- * there is no memory, if the size is 0 or overflows, or if the alignment is invalid.
+ * Functions like 389-ds's slapi_ch functions. Those that allocate never return NULL. If there
+ * is no memory, libslab calls the handler of slab_set_oom_handler() (<slab/nofail.h>); without
+ * one, it aborts the process with one line on stderr that has the requested size. If the size
+ * is 0 or overflows, or if the alignment is invalid, it does so at once.
  */
 /* slab_ch_free, slab_ch_free_string: free *ptr and set it to NULL. ptr NULL and *ptr NULL are
  * allowed. */

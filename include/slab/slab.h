@@ -219,7 +219,8 @@ SLAB_API struct slab_cache *slab_cache_create_sized(const char *name, size_t siz
  *            alone, or without a constructor
  *   EEXIST   a cache of this name exists
  *   ENOMEM   no memory, for the cache or for its reserve; or 491,520 caches exist
- * slab_create_error() returns the reason. With SLAB_PANIC the process aborts instead, after
+ * slab_create_error() returns the reason. With SLAB_PANIC libslab calls the handler of
+ * slab_set_oom_handler() (<slab/nofail.h>) for ENOMEM. Otherwise the process aborts, after
  * it wrote the reason to stderr.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe. A program may call the function
  * before main().

@@ -22,6 +22,7 @@
 #include "cache/defined.h"
 #include "cache/handles.h"
 #include "cache/merge.h"
+#include "cache/nofail.h"
 #include "config/fail.h"
 #include "config/options.h"
 #include "control/server.h"
@@ -390,33 +391,56 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 	return NULL;
 }
 
+/* Returns NULL, or the reason of a failure, with errno set. */
+static const char *attempt(const struct cache_request *request, const void *caller,
+			   struct slab_cache **ret_cache)
+{
+	const uint64_t flags = request->flags | (request->defined ? CREATE_FLAG_DEFINED : 0);
+	struct slab_cache_args args;
+	const char *reason;
+
+	if (!slab_init())
+		return "out of memory";
+	errno = EINVAL;
+	reason = create_args_read(&args, request->args, request->args_size);
+	if (!args.align)
+		args.align = request->align;
+	if (!reason)
+		reason = create_args_check(request->name, request->size, &args, request->flags);
+	if (!reason)
+		reason = create(request->name, request->size, &args, flags, caller, ret_cache);
+	return reason;
+}
+
+/* With SLAB_PANIC a creation without memory is an allocation that must not fail. */
+static bool is_to_try_again(const struct cache_request *request, struct need *need)
+{
+	if (!(request->flags & SLAB_PANIC))
+		return false;
+	need->cache = request->name;
+	return need_handler(need);
+}
+
 struct slab_cache *cache_create(const struct cache_request *request, const void *caller)
 {
-	int saved = errno, cancel = cancel_disable();
-	const char *reason = "out of memory";
+	struct need need = {
+		.function = "slab_cache_create",
+		.size = request->size,
+		.errno_before = errno,
+	};
 	struct slab_cache *cache = NULL;
-	struct slab_cache_args args;
+	int cancel = cancel_disable();
+	const char *reason;
 
-	if (slab_init()) {
-		errno = EINVAL;
-		reason = create_args_read(&args, request->args, request->args_size);
-		if (!args.align)
-			args.align = request->align;
-		if (!reason)
-			reason = create_args_check(request->name, request->size, &args,
-						   request->flags);
-		if (!reason)
-			reason = create(request->name, request->size, &args,
-					request->flags |
-						(request->defined ? CREATE_FLAG_DEFINED : 0),
-					caller, &cache);
-	}
+	do
+		reason = attempt(request, caller, &cache);
+	while (reason && is_to_try_again(request, &need));
 	create_args_set_error(reason);
 	if (reason && request->flags & SLAB_PANIC)
 		panic(request->name, request->size, reason);
 	cancel_restore(cancel);
 	if (!reason)
-		errno = saved;
+		errno = need.errno_before;
 	return cache;
 }
 

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slab_ch_malloc() and its relatives, with the contract of 389-ds: they never return NULL. If an
- * allocation fails, they write a message and abort, since a directory server cannot continue
- * without memory.
+ * allocation fails, they call the handler of slab_set_oom_handler(), or write a message and abort.
  */
 #include <errno.h>
 #include <slab/malloc.h>
 #include <string.h>
 
 #include "base/note.h"
+#include "cache/nofail.h"
 
-static void *check(void *ptr, const char *function, size_t n, size_t size)
+static struct need need_of(const char *function, size_t n, size_t size)
 {
-	if (!ptr)
-		slab_fatal("%s(%zu x %zu bytes) failed: %s", function, n, size, strerror(errno));
-	return ptr;
+	return (struct need){.function = function, .n = n, .size = size, .errno_before = errno};
 }
 
-/* A size of 0 is fatal, as in 389-ds: it is nearly always a programming error. */
+/* A size of 0 is fatal: it is nearly always a programming error. */
 static void check_size(const char *function, size_t n, size_t size)
 {
 	if (!n || !size)
@@ -42,29 +40,49 @@ void slab_ch_free_string(char **ptr)
 
 void *slab_ch_malloc(size_t size)
 {
-	check_size("slab_ch_malloc", 1, size);
-	return check(slab_malloc(size), "slab_ch_malloc", 1, size);
+	struct need need = need_of("slab_ch_malloc", 1, size);
+	void *ptr;
+
+	check_size(need.function, 1, size);
+	while (!(ptr = slab_malloc(size)))
+		need_again(&need);
+	return ptr;
 }
 
 void *slab_ch_calloc(size_t n, size_t size)
 {
-	check_size("slab_ch_calloc", n, size);
-	return check(slab_calloc(n, size), "slab_ch_calloc", n, size);
+	struct need need = need_of("slab_ch_calloc", n, size);
+	void *ptr;
+
+	check_size(need.function, n, size);
+	while (!(ptr = slab_calloc(n, size)))
+		need_again(&need);
+	return ptr;
 }
 
 void *slab_ch_realloc(void *ptr, size_t size)
 {
-	check_size("slab_ch_realloc", 1, size);
-	return check(slab_realloc(ptr, size), "slab_ch_realloc", 1, size);
+	struct need need = need_of("slab_ch_realloc", 1, size);
+	void *to;
+
+	check_size(need.function, 1, size);
+	while (!(to = slab_realloc(ptr, size)))
+		need_again(&need);
+	return to;
 }
 
 void *slab_ch_memalign(size_t align, size_t size)
 {
-	check_size("slab_ch_memalign", 1, size);
+	struct need need = need_of("slab_ch_memalign", 1, size);
+	void *ptr;
+
+	check_size(need.function, 1, size);
 	if (!align || align & (align - 1))
 		slab_fatal("slab_ch_memalign(%zu, %zu bytes): the alignment is no power of two",
 			   align, size);
-	return check(slab_memalign(align, size), "slab_ch_memalign", 1, size);
+	while (!(ptr = slab_memalign(align, size)))
+		need_again(&need);
+	return ptr;
 }
 
 char *slab_ch_strdup(const char *string)
