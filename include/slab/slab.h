@@ -331,6 +331,18 @@ SLAB_API_HOT void *slab_alloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_fre
 SLAB_API_HOT void *slab_zalloc(struct slab_cache *cache) SLAB_ALLOCATOR_(slab_free, 2);
 
 /*
+ * slab_alloc_from: slab_alloc() for a wrapper, whose caller shall be the call site.
+ *
+ * @caller  a return address of the present stack: in the wrapper, __builtin_return_address(0).
+ *          Call sites (debug flag U), reports and leaks name the function that it leads to,
+ *          and that function's callers.
+ *
+ * In all other respects, safety included, it is slab_alloc().
+ */
+SLAB_API_HOT void *slab_alloc_from(struct slab_cache *cache, const void *caller)
+	SLAB_ALLOCATOR_(slab_free, 2);
+
+/*
  * slab_alloc_node: allocate an object from a slab of a NUMA node.
  *
  * @node  node number; -1: any node. If the node has no memory, the function returns an

@@ -127,6 +127,15 @@ __attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct
 	return slab_alloc_requested(cache, requested, caller);
 }
 
+void *slab_alloc_from(struct slab_cache *cache, const void *caller)
+{
+	void *obj;
+
+	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+		return obj;
+	return slab_alloc_second(cache, cache->object_size, caller);
+}
+
 void *slab_zalloc(struct slab_cache *cache)
 {
 	void *obj;

@@ -38,15 +38,20 @@ void slab_ch_free_string(char **ptr)
 	*ptr = NULL;
 }
 
-void *slab_ch_malloc(size_t size)
+static void *ch_malloc(size_t size, const void *caller)
 {
 	struct need need = need_of("slab_ch_malloc", 1, size);
 	void *ptr;
 
 	check_size(need.function, 1, size);
-	while (!(ptr = slab_malloc(size)))
+	while (!(ptr = slab_malloc_from(size, caller)))
 		need_again(&need);
 	return ptr;
+}
+
+void *slab_ch_malloc(size_t size)
+{
+	return ch_malloc(size, __builtin_return_address(0));
 }
 
 void *slab_ch_calloc(size_t n, size_t size)
@@ -92,5 +97,5 @@ char *slab_ch_strdup(const char *string)
 	if (!string)
 		return NULL;
 	bytes = strlen(string) + 1;
-	return memcpy(slab_ch_malloc(bytes), string, bytes);
+	return memcpy(ch_malloc(bytes, __builtin_return_address(0)), string, bytes);
 }
