@@ -68,6 +68,13 @@ static __attribute__((constructor(101))) void register_fork_hooks(void)
 	slab_fork_init();
 }
 
+/* Behind all other destructors that may free: those of programs and libraries that use this one, and
+ * those of this one, whose default priority is 65535. */
+static __attribute__((destructor(101))) void report_leaks(void)
+{
+	cache_report_leaks_at_exit();
+}
+
 const char *slab_cache_name(const struct slab_cache *cache)
 {
 	return cache->name;

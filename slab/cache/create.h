@@ -25,6 +25,8 @@ struct slab_cache *cache_create(const struct cache_request *request, const void 
 struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place);
 /* Report the objects in use of a dying cache. The caller holds no lock. */
 void cache_report_leaks(struct slab_cache *cache);
+/* SLAB_LEAK_CHECK=exit: report the objects in use of all caches. Other threads may use them. */
+void cache_report_leaks_at_exit(void);
 /* Register the fork hooks (fork.c), unless an earlier call did so. */
 void slab_fork_init(void);
 

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The report of objects that are still in use when their cache is destroyed.
+ * The reports of objects that are still in use when their cache is destroyed, and when the process
+ * exits.
  *
  * The thread composes and writes the report with no lock held, so that a fork, or a thread that
  * creates a cache, does not wait until the report is written. The cache is pinned and marked as
  * dying, so no other thread shrinks or validates it, and the application must not use it. All
  * working memory is one mapping, since the thread's stack may be small.
+ *
+ * At exit other threads may still use the caches. So objects and call sites are counted as for
+ * slabinfo, and not listed one by one.
  */
 #include <inttypes.h>
 #include <slab/debug.h>
 #include <slab/slab.h>
+#include <slab/stats.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "cache/create.h"
+#include "cache/large.h"
+#include "config/options.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "bug/bug_info.h"
+#include "pages/account.h"
 #include "pages/os.h"
+#include "registry/registry.h"
 #include "report/report.h"
 #include "report/symbol.h"
 #include "report/track.h"
@@ -25,12 +34,15 @@
 #define LEAK_SITES 3
 #define LEAK_FRAMES 6u
 
-/* The free bytes in a report that another object needs, and that the call sites need. */
+/* The free bytes in a report that another object needs, that the call sites need, and that one call
+ * site needs. */
 #define ROOM_OBJECT 512u
 #define ROOM_SITES 2048u
+#define ROOM_SITE 1280u
 
 struct leaks {
 	struct slab_cache *cache;
+	const char *when;
 	struct report report;
 	unsigned long count;
 	unsigned sites;
@@ -42,7 +54,7 @@ struct leaks {
 static void begin(struct leaks *leaks, const char *more)
 {
 	report_begin(&leaks->report, SLAB_PROBLEM_LEAK, leaks->cache->name,
-		     "Objects remaining in %s on slab_cache_destroy%s", leaks->cache->name, more);
+		     "Objects remaining in %s %s%s", leaks->cache->name, leaks->when, more);
 }
 
 /* Begin another report if this one has no room. */
@@ -139,10 +151,80 @@ void cache_report_leaks(struct slab_cache *cache)
 
 	if (leaks) {
 		leaks->cache = cache;
+		leaks->when = "on slab_cache_destroy";
 		report(leaks);
 		os_unmap(leaks, sizeof(*leaks));
 	} else {
 		report_heading_alone(cache);
 	}
 	__atomic_fetch_add(&cache->errors, 1, __ATOMIC_RELAXED);
+}
+
+/* --- at exit ------------------------------------------------------------------------------ */
+
+/* Add a call site, each of which counts. */
+static int add_any_site(const struct slab_call_site *site, void *arg)
+{
+	struct leaks *leaks = arg;
+
+	make_room(leaks, ROOM_SITE);
+	add_site(site, arg);
+	return 0;
+}
+
+static unsigned long count_objects(struct slab_cache *cache)
+{
+	struct slab_stats stats = {.struct_size = sizeof(stats)};
+
+	if (slab_cache_stats(cache, &stats) || stats.objects < stats.rcu_pending)
+		return 0;
+	return stats.objects - stats.rcu_pending;
+}
+
+static void report_cache(struct leaks *leaks, struct slab_cache *cache)
+{
+	leaks->cache = cache;
+	leaks->count = count_objects(cache);
+	if (!leaks->count)
+		return;
+	begin(leaks, "");
+	report_line(&leaks->report,
+		    leaks->count == 1 ? "%lu object remains: %zu bytes"
+				      : "%lu objects remain: %zu bytes",
+		    leaks->count, leaks->count * cache->object_size);
+	if (slab_cache_traces(cache, SLAB_TRACES_ALLOCATED, 0, add_any_site, leaks) < 0)
+		report_line(&leaks->report, "SLAB_DEBUG=U,%s shows where they were allocated",
+			    cache->name);
+	leaks->report.info.leaked = leaks->count;
+	report_emit(&leaks->report);
+}
+
+/* Large allocations have no cache, and only their bytes are counted. */
+static void report_large(struct leaks *leaks)
+{
+	uint64_t bytes = __atomic_load_n(&slab_pages.large_bytes, __ATOMIC_RELAXED);
+
+	if (!bytes)
+		return;
+	report_begin(&leaks->report, SLAB_PROBLEM_LEAK, LARGE_NAME,
+		     "Objects remaining in " LARGE_NAME " %s", leaks->when);
+	report_line(&leaks->report, "%" PRIu64 " bytes remain", bytes);
+	report_emit(&leaks->report);
+}
+
+void cache_report_leaks_at_exit(void)
+{
+	struct slab_cache *cache = NULL;
+	struct leaks *leaks;
+
+	if (!slab_options()->leak_check)
+		return;
+	leaks = os_map(sizeof(*leaks), 1);
+	if (!leaks)
+		return;
+	leaks->when = "at exit";
+	while ((cache = registry_next_pinned(cache, false)))
+		report_cache(leaks, cache);
+	report_large(leaks);
+	os_unmap(leaks, sizeof(*leaks));
 }

@@ -55,6 +55,8 @@ static const struct word zero_words[] = {
 	{NULL, 0},
 };
 
+static const struct word leak_words[] = {{"off", 0}, {"exit", 1}, {NULL, 0}};
+
 static const struct word huge_words[] = {
 	{"auto", SLAB_HUGE_AUTO},
 	{"always", SLAB_HUGE_ALWAYS},
@@ -138,6 +140,11 @@ static bool parse_zero(struct slab_options *options, const char *value)
 static bool parse_huge(struct slab_options *options, const char *value)
 {
 	return parse_word(huge_words, value, &options->huge);
+}
+
+static bool parse_leak_check(struct slab_options *options, const char *value)
+{
+	return parse_word(leak_words, value, &options->leak_check);
 }
 
 static bool parse_text(char *field, size_t size, const char *value)
@@ -256,6 +263,10 @@ static const struct {
 	{{"SLAB_DEBUG", "flags[,name...][;...] with flags of F Z P U T A O -, at most 4095 bytes",
 	  "no debugging", "debug flags of new caches"},
 	 parse_debug,
+	 FORM_TEXT},
+	{{"SLAB_LEAK_CHECK", "off, exit", "off",
+	  "report the objects that are still allocated when the process exits"},
+	 parse_leak_check,
 	 FORM_TEXT},
 	{{"SLAB_SAMPLE", "name:N[,name:N...], at most 4095 bytes", "no sampling",
 	  "guard one in N allocations of these caches with guard pages"},

@@ -49,6 +49,7 @@ struct slab_options {
 	unsigned control; /* enum slab_control */
 	bool control_is_set; /* SLAB_CONTROL has a valid value */
 	unsigned debug_abort;
+	unsigned leak_check; /* report leaks when the process exits */
 	unsigned random;     /* fresh slabs allocate their objects in random order */
 	unsigned harden;     /* every cache behaves as with SLAB_HARDEN_FREE */
 	unsigned zero_alloc; /* zero objects without constructor when they are allocated */

@@ -75,6 +75,7 @@ TEST(OptionsTest, Defaults)
 	EXPECT_EQ(options.control, static_cast<unsigned>(SLAB_CONTROL_AUTO));
 	EXPECT_EQ(options.fake_nodes, 0U);
 	EXPECT_EQ(options.debug_abort, 0U);
+	EXPECT_EQ(options.leak_check, 0U);
 	EXPECT_EQ(options.random, 0U);
 	EXPECT_EQ(options.zero_alloc, 0U);
 	EXPECT_EQ(options.zero_free, 0U);
@@ -97,6 +98,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 						   {"SLAB_LOG", "log.txt"},
 						   {"SLAB_DEBUG_ABORT", "1"},
 						   {"SLAB_DEBUG", "FZ,entry"},
+						   {"SLAB_LEAK_CHECK", "exit"},
 						   {"SLAB_SAMPLE", "entry:100"},
 						   {"SLAB_PROFILE", "512k"},
 						   {"SLAB_RANDOM", "on"},
@@ -114,6 +116,7 @@ TEST(OptionsTest, EveryVariableIsRead)
 	EXPECT_EQ(options.debug_abort, 1U);
 	EXPECT_STREQ(options.debug, "FZ,entry");
 	EXPECT_STREQ(options.sample, "entry:100");
+	EXPECT_EQ(options.leak_check, 1U);
 	EXPECT_EQ(options.profile, 524288U);
 	EXPECT_EQ(options.random, 1U);
 	EXPECT_EQ(options.zero_alloc, 1U);
@@ -141,8 +144,9 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 	EXPECT_EQ(parse({{"SLAB_CONTROL", "on"}}).control, static_cast<unsigned>(SLAB_CONTROL_ON));
 	for (const char *name :
 	     {"SLAB_ENGINE", "SLAB_MERGE", "SLAB_FAKE_NODES", "SLAB_CONTROL", "SLAB_RUNTIME_DIR",
-	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_SAMPLE", "SLAB_PROFILE", "SLAB_RANDOM",
-	      "SLAB_ZERO", "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS", "SLAB_SYMBOLS", "SLAB_FAIL"})
+	      "SLAB_DEBUG_ABORT", "SLAB_DEBUG", "SLAB_LEAK_CHECK", "SLAB_SAMPLE", "SLAB_PROFILE",
+	      "SLAB_RANDOM", "SLAB_ZERO", "SLAB_HUGE", "SLAB_DECAY_MS", "SLAB_TOOLS",
+	      "SLAB_SYMBOLS", "SLAB_FAIL"})
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 
