@@ -15,5 +15,4 @@ list(APPEND SLAB_DIRSRV_ENTRY_SOURCES
 )
 list(APPEND SLAB_DIRSRV_HEADERS
 	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry.h
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry_cache.h
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/slapi_ch.h)
+	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry_cache.h)

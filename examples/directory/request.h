@@ -19,6 +19,8 @@
 
 #include <slab/dirsrv/entry.h>
 
+#include <stdint.h>
+
 /* The kinds of operations and how many of 100 are of each kind. */
 enum kind {
 	KIND_SEARCH, /* equality on the naming attribute: 70 */

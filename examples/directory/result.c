@@ -2,6 +2,7 @@
 /* Arithmetic on results, and the one number that the kernel has to give. */
 #include "result.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

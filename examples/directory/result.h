@@ -8,6 +8,8 @@
 
 #include "request.h"
 
+#include <stdint.h>
+
 /* Latencies: eight buckets per power of two, so within 12.5 %. */
 #define HISTOGRAM_BUCKETS 512
 struct histogram {

@@ -3,6 +3,7 @@
  * is coloured. */
 #include "screen.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

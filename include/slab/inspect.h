@@ -15,6 +15,7 @@
 #define SLAB_INSPECT_H
 
 #include <slab/slab.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

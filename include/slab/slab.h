@@ -55,7 +55,14 @@
 #define SLAB_SLAB_H
 
 #include <stddef.h>
+
+/* <stdint.h> of the C library includes its <features.h>, behind which a program cannot define
+ * _GNU_SOURCE any more. */
+#ifdef __UINT64_TYPE__
+typedef __UINT64_TYPE__ uint64_t;
+#else
 #include <stdint.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -96,19 +103,19 @@ struct rcu_flavor_struct;
 
 /* Properties of a cache: the flags of slab_cache_create(). <slab/debug.h> describes the first
  * six, the debug flags. */
-#define SLAB_CONSISTENCY_CHECKS (UINT64_C(1) << 0) /* F: check every alloc and free */
-#define SLAB_RED_ZONE (UINT64_C(1) << 1)           /* Z: red zones left and right */
-#define SLAB_POISON (UINT64_C(1) << 2)             /* P: poison free objects */
-#define SLAB_STORE_USER (UINT64_C(1) << 3)         /* U: track allocations and frees */
-#define SLAB_TRACE (UINT64_C(1) << 4)              /* T: print every alloc and free */
-#define SLAB_FAILSLAB (UINT64_C(1) << 5)           /* A: apply fault injection */
-#define SLAB_HWCACHE_ALIGN (UINT64_C(1) << 16)     /* align objects to cache lines */
-#define SLAB_TYPESAFE_BY_RCU (UINT64_C(1) << 17)   /* release slabs after a grace period */
-#define SLAB_NO_MERGE (UINT64_C(1) << 18)          /* never share slabs with another cache */
-#define SLAB_PANIC (UINT64_C(1) << 19)             /* abort if the cache cannot be created */
-#define SLAB_ZERO (UINT64_C(1) << 20)              /* zero every object at its allocation */
-#define SLAB_RECLAIM_ACCOUNT (UINT64_C(1) << 21)   /* slabinfo: "reclaimable" */
-#define SLAB_HARDEN_FREE (UINT64_C(1) << 22)       /* report frees of invalid pointers */
+#define SLAB_CONSISTENCY_CHECKS (1ul << 0) /* F: check every alloc and free */
+#define SLAB_RED_ZONE (1ul << 1)           /* Z: red zones left and right */
+#define SLAB_POISON (1ul << 2)             /* P: poison free objects */
+#define SLAB_STORE_USER (1ul << 3)         /* U: track allocations and frees */
+#define SLAB_TRACE (1ul << 4)              /* T: print every alloc and free */
+#define SLAB_FAILSLAB (1ul << 5)           /* A: apply fault injection */
+#define SLAB_HWCACHE_ALIGN (1ul << 16)     /* align objects to cache lines */
+#define SLAB_TYPESAFE_BY_RCU (1ul << 17)   /* release slabs after a grace period */
+#define SLAB_NO_MERGE (1ul << 18)          /* never share slabs with another cache */
+#define SLAB_PANIC (1ul << 19)             /* abort if the cache cannot be created */
+#define SLAB_ZERO (1ul << 20)              /* zero every object at its allocation */
+#define SLAB_RECLAIM_ACCOUNT (1ul << 21)   /* slabinfo: "reclaimable" */
+#define SLAB_HARDEN_FREE (1ul << 22)       /* report frees of invalid pointers */
 
 /* The largest object size and alignment in bytes; the length of the longest name. */
 #define SLAB_MAX_OBJECT_SIZE ((size_t)32768)

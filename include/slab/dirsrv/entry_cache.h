@@ -38,6 +38,7 @@
 #define SLAB_DIRSRV_ENTRY_CACHE_H
 
 #include <slab/dirsrv/entry.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {

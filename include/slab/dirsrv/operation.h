@@ -32,6 +32,7 @@
 #define SLAB_DIRSRV_OPERATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <slab/slab.h>
 
