@@ -76,12 +76,12 @@ TEST(MallocFamily, SuccessAndFreeLeaveErrnoAlone)
 	for (const auto &[name, allocate] : allocators)
 		for (const std::size_t size : sizes) {
 			const errno_watch watch;
-			void *ptr = allocate(size);
+			void *ptr = allocate(size), *moved;
 
 			EXPECT_TRUE(watch.is_untouched()) << name << " " << size;
-			ptr = realloc(ptr, 2 * size);
+			moved = realloc(ptr, 2 * size);
 			EXPECT_TRUE(watch.is_untouched()) << name << " " << size;
-			free(ptr);
+			free(moved);
 			EXPECT_TRUE(watch.is_untouched()) << name << " " << size;
 		}
 }
@@ -164,10 +164,10 @@ TEST(MallocFamily, ReallocKeepsTheContents)
 	for (const std::size_t from : sizes)
 		for (const std::size_t to : sizes) {
 			const std::size_t both = std::min(from, to);
-			char *ptr = static_cast<char *>(malloc(from));
+			char *old = static_cast<char *>(malloc(from)), *ptr;
 
-			std::memset(ptr, 'x', both);
-			ptr = static_cast<char *>(realloc(ptr, to));
+			std::memset(old, 'x', both);
+			ptr = static_cast<char *>(realloc(old, to));
 			ASSERT_NE(ptr, nullptr);
 			EXPECT_GE(malloc_usable_size(ptr), to);
 			EXPECT_EQ(std::count(ptr, ptr + both, 'x'), static_cast<long>(both))

@@ -320,6 +320,7 @@ static int vforks(void)
 		int status;
 
 		pin(i % cpus);
+		/* NOLINTNEXTLINE(bugprone-unsafe-functions): what is tested */
 		child = vfork();
 		if (child == 0) {
 			pin((i + 1) % cpus);
