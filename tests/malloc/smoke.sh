@@ -10,8 +10,9 @@ set -euo pipefail
 export LC_ALL=C
 
 program=$1 library=$2
+server= # a process that must not outlive the test
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
 cd "$tmp"
 
 skip()
@@ -179,7 +180,7 @@ smoke_node()
 smoke_redis()
 {
 	need redis-server redis-cli redis-benchmark
-	on_slab redis-server --port 0 --unixsocket "$tmp/redis.sock" --dir "$tmp" --save '' >log 2>&1 &
+	env LD_PRELOAD="$library" redis-server --port 0 --unixsocket "$tmp/redis.sock" --dir "$tmp" --save '' >log 2>&1 &
 	server=$!
 	for _ in $(seq 100); do [ -S redis.sock ] && break; sleep 0.1; done
 	redis-benchmark -s redis.sock -n 20000 -r 10000 -d 200 -q -t set,get,lpush,hset,sadd >/dev/null
@@ -191,7 +192,8 @@ smoke_redis()
 	redis-cli -s redis.sock info persistence | grep -q rdb_last_bgsave_status:ok || fail "BGSAVE"
 	[ -s dump.rdb ] || fail "no dump"
 	redis-cli -s redis.sock shutdown nosave || true
-	wait $server || fail "redis-server ended with $?"
+	wait "$server" || fail "redis-server ended with $?"
+	server=
 	! grep -E 'BUG|libslab' log || fail "reports"
 }
 
@@ -212,7 +214,7 @@ smoke_slapd()
 		directory $tmp/db
 		maxsize 100000000
 	END
-	on_slab slapd -f slapd.conf -h "ldapi://$(echo "$tmp/s" | sed 's@/@%2F@g')" -d 0 >log 2>&1 &
+	env LD_PRELOAD="$library" slapd -f slapd.conf -h "ldapi://$(echo "$tmp/s" | sed 's@/@%2F@g')" -d 0 >log 2>&1 &
 	server=$!
 	url="ldapi://$(echo "$tmp/s" | sed 's@/@%2F@g')"
 	for _ in $(seq 100); do [ -S s ] && break; sleep 0.1; done
@@ -224,8 +226,9 @@ smoke_slapd()
 	} >entries.ldif
 	ldapadd -x -H "$url" -D cn=m,dc=a -w secret -f entries.ldif >/dev/null
 	[ "$(ldapsearch -x -H "$url" -b dc=a '(sn=s*)' cn | grep -c '^cn:')" = 500 ] || fail "entries are missing"
-	kill -INT $server
-	wait $server || fail "slapd ended with $?"
+	kill "$server"
+	wait "$server" || fail "slapd ended with $?"
+	server=
 	! grep -E 'BUG|libslab' log || fail "reports"
 }
 
