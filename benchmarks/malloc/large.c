@@ -134,6 +134,7 @@ static void limited(void)
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		size_t bytes = obtain(sizes[i]);
 
+		bench_say("got.%zu %zu", sizes[i], bytes);
 		if (bytes < least)
 			least = bytes;
 	}
