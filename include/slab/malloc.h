@@ -4,11 +4,12 @@
  *
  * The caches size-16 … size-32k serve sizes up to 32 KiB; above 128 bytes, each size is at most
  * 12.5 % larger than the one before. The page layer serves larger sizes. An allocation of up
- * to 2 MiB there has a slab of its own, whose size is a power of two. libslab reuses such a
- * slab with the memory that it holds, also for a smaller allocation. The slab may then hold
- * more pages than it needs. libslab returns these pages to the operating system if they are
- * more than an eighth of the slab, and all such slabs together hold more than 4 MiB too much.
- * An allocation of more than 2 MiB is a separate mapping.
+ * to 8 MiB there has a slab of its own, whose size is a power of two. It uses memory only for
+ * the pages that the program touches. After the free, the slab keeps its memory for the next
+ * allocation until decay returns it (<slab/memory.h>). If that allocation is smaller, the slab
+ * may hold more pages than it needs. libslab returns these pages to the operating system if
+ * they are more than an eighth of the slab, and all such slabs together hold more than 4 MiB
+ * too much. An allocation of more than 8 MiB is a separate mapping, which ends with its free.
  *
  * All memory is aligned to at least 16 bytes. The program frees it by slab_mfree(),
  * slab_free_sized(), slab_ch_free() or slab_free_any() (<slab/pointer.h>), never by free() or
@@ -44,8 +45,8 @@ SLAB_API_HOT void slab_mfree(void *ptr);
 SLAB_API_HOT void *slab_malloc(size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /* slab_calloc: allocate n * size bytes of zeros. libslab does not write to pages that are
- * fresh from the system, since they are zero: above 2 MiB a page uses no memory before the
- * program touches it. The function returns NULL and ENOMEM as slab_malloc(), and if the
+ * fresh from the system, since they are zero: above 32 KiB such a page uses no memory before
+ * the program touches it. The function returns NULL and ENOMEM as slab_malloc(), and if the
  * product overflows. */
 SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
@@ -53,14 +54,15 @@ SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree
  * slab_realloc: change the size in bytes and keep the contents up to the smaller size.
  * An allocation of up to 32 KiB stays in place if the new size has the same cache. A larger
  * one stays in place if its slab or its mapping can have the new size; for new sizes of up to
- * 2 MiB, only if at least half of it remains in use. With ptr NULL the function is
+ * 8 MiB, only if at least half of it remains in use. Otherwise libslab moves the pages of a
+ * mapping, without a copy, and copies everything else. With ptr NULL the function is
  * slab_malloc(). With size 0 it frees the memory and returns NULL. On failure it returns NULL
  * and leaves the old memory unchanged; errno is ENOMEM as for slab_malloc(), or EINVAL if ptr
  * is no memory of these functions, which libslab reports.
  */
 SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_result);
 
-/* slab_memalign: allocate `size` bytes, aligned to `align`, a power of two up to 2 MiB. The
+/* slab_memalign: allocate `size` bytes, aligned to `align`, a power of two up to 8 MiB. The
  * function returns NULL and ENOMEM as slab_malloc(), or EINVAL for another alignment. */
 SLAB_API void *slab_memalign(size_t align, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 

@@ -68,7 +68,7 @@ SLAB_API size_t slab_reclaim(size_t bytes);
  *
  * When an allocation would exceed the limit, libslab takes back unused memory and calls
  * reclaim functions. If that is not enough, the allocation fails with ENOMEM. A large
- * allocation (<slab/malloc.h>) counts as its pages. One of more than 2 MiB counts as the pages
+ * allocation (<slab/malloc.h>) counts as its pages. One of more than 8 MiB counts as the pages
  * of its mapping: a page more, or as many as its alignment needs. A limit below the memory in
  * use frees nothing; allocations that need more memory fail until the program has freed
  * enough.

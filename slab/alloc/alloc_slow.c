@@ -17,6 +17,7 @@
 #include "base/maintenance.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
+#include "memory/growth.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/topology.h"
@@ -72,6 +73,7 @@ static void *serve_request(const struct alloc_request *request)
 		obj = alloc_again(request);
 	if (!obj)
 		return NULL;
+	growth_check();
 	errno = saved;
 	count_slow(cache, 1);
 	if (cache->flags & SLAB_ZERO)

@@ -29,6 +29,7 @@
 #include "inspect/counters.h"
 #include "memory/decay.h"
 #include "memory/defrag.h"
+#include "memory/growth.h"
 #include "memory/pressure.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
@@ -141,6 +142,7 @@ static void child(void)
 		after_fork_child(c);
 	count_after_fork_child();
 	decay_after_fork_child();
+	growth_after_fork_child();
 	large_after_fork_child();
 	track_after_fork_child();
 	fault_after_fork_child();

@@ -3,8 +3,10 @@
  * Large allocations, directly from the page layer.
  *
  * Up to LARGE_SLAB_MAX bytes, an allocation is a slab with one object, so its memory is reused
- * without a system call. A larger allocation is a separate mapping behind a segment's head, which
- * is unmapped when it is freed. Both have a descriptor with `large` set.
+ * without a system call. Pages are not populated before the program touches them; `populated` of
+ * such a slab is the range that its objects may have touched. A larger allocation is a separate
+ * mapping behind a segment's head, which is unmapped when it is freed. Both have a descriptor with
+ * `large` set.
  *
  * A slab may be twice as large as its object. Accounts count only the pages of the object, since
  * no others are touched. But a slab that held a larger object before has a *tail*: populated pages
@@ -21,6 +23,7 @@
 #include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
+#include "memory/growth.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/os.h"
@@ -38,7 +41,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A segment has room for seven slabs of this size. */
+/* A segment has room for one slab of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
 /* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
@@ -72,7 +75,7 @@ static unsigned shift_for(size_t size)
 /* The bytes of the slab's tail if it holds an object of this size; 0: the tail is not long. */
 static size_t long_tail(const struct slab *slab, size_t size)
 {
-	size_t tail = slab->populated - os_pages(size);
+	size_t tail = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) - os_pages(size);
 
 	return tail > slab_bytes(slab) / TAIL_PART ? tail : 0;
 }
@@ -134,13 +137,15 @@ static bool cut_one(void)
 	return done;
 }
 
-/* Prepare a slab for an object of this size: populate it, and queue a long tail. */
+/* Prepare a slab for an object of this size: queue a long tail. The program populates the pages
+ * that it touches. */
 static void fit(struct slab *slab, size_t size)
 {
 	size_t tail;
 
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
-	slab_populate(slab, size);
+	if (slab->populated < os_pages(size))
+		__atomic_store_n(&slab->populated, (uint32_t)os_pages(size), __ATOMIC_RELAXED);
 	tail = long_tail(slab, size);
 	if (!tail)
 		return;
@@ -159,6 +164,9 @@ static bool unfit(struct slab *slab, size_t size, bool frees)
 	bool is_cut;
 	size_t tail;
 
+	/* A slab without a long tail is not queued, and no thread is cutting it. */
+	if (!long_tail(slab, size))
+		return true;
 	segment_lock();
 	is_cut = cutting.slab == slab;
 	tail = is_cut ? 0 : long_tail(slab, size);
@@ -177,10 +185,24 @@ struct large_request {
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
 
+/* The geometry of slabs with one object; NULL and ENOMEM. */
+static struct geometry *geometry_of(unsigned shift)
+{
+	static SLAB_EARLY struct geometry *known[SLAB_SHIFTS];
+	struct geometry **at = &known[shift - SLAB_SHIFT_MIN];
+	struct geometry *geometry = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+	if (!geometry) {
+		geometry = geometry_get(shift, 1);
+		__atomic_store_n(at, geometry, __ATOMIC_RELEASE);
+	}
+	return geometry;
+}
+
 static struct slab *take_slab(struct large_request *request)
 {
 	const size_t size = request->size, align = request->align;
-	struct geometry *geometry = geometry_get(shift_for(size > align ? size : align), 1);
+	struct geometry *geometry = geometry_of(shift_for(size > align ? size : align));
 	int cpu = cpu_engine->cpu();
 	struct slab *slab;
 
@@ -197,7 +219,7 @@ static struct slab *take_slab(struct large_request *request)
 	return slab;
 }
 
-static bool becomes_slab(const struct large_request *request)
+static bool fits_in_slab(const struct large_request *request)
 {
 	return request->size <= LARGE_SLAB_MAX && request->align <= LARGE_SLAB_MAX && !request->red;
 }
@@ -220,14 +242,18 @@ static struct slab *map(const struct large_request *request)
 
 static struct slab *attempt(struct large_request *request)
 {
+	struct slab *slab = NULL;
+
 	alloc_failure_clear();
-	return becomes_slab(request) ? take_slab(request) : map(request);
+	if (fits_in_slab(request))
+		slab = take_slab(request);
+	return slab ? slab : map(request);
 }
 
 static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
 {
 	struct retry retry = {
-		.bytes = becomes_slab(request) ? os_pages(request->size)
+		.bytes = fits_in_slab(request) ? os_pages(request->size)
 					       : segment_large_bytes(request->size + request->red,
 								     request->align),
 	};
@@ -253,6 +279,7 @@ static void *serve_request(struct large_request *request)
 		slab = attempt_again(request);
 	if (!slab)
 		return NULL;
+	growth_check();
 	errno = saved;
 	if (annotate_is_on())
 		annotate_alloc(slab->cpu.base, request->size, request->zeroed);
@@ -333,48 +360,64 @@ static bool resize_slab(struct slab *slab, size_t size)
 	return true;
 }
 
-static bool remap(struct slab *slab, size_t size, size_t red)
+static struct slab *remap(struct slab *slab, size_t size, size_t red)
 {
 	if (!segment_resize_large(slab, size + red))
-		return false;
+		return NULL;
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
-	return true;
+	return slab;
 }
 
-static bool resize_mapping(struct slab *slab, size_t size)
+/* The pages move, which costs less than a copy. Tools that watch memory would not see it. */
+static struct slab *remap_elsewhere(struct slab *slab, size_t size)
 {
-	bool done;
+	struct slab *moved = annotate_is_on() ? NULL : segment_move_large(slab, size);
 
-	/* If a slab would do for the new size, move the object only when it has shrunk to half. */
+	if (moved)
+		__atomic_store_n(&moved->large, size, __ATOMIC_RELEASE);
+	return moved;
+}
+
+static struct slab *resize_mapping(struct slab *slab, size_t size)
+{
+	struct slab *done = NULL;
+
+	/* If a slab would do for the new size, copy the object only when it has shrunk to half. */
 	if (size <= LARGE_SLAB_MAX && size <= slab->large / 2)
-		return false;
-	if (!large_is_red(slab))
-		return remap(slab, size, 0);
+		return NULL;
+	if (!large_is_red(slab)) {
+		done = remap(slab, size, 0);
+		return done ? done : remap_elsewhere(slab, size);
+	}
 	large_red_end(slab, slab->large, NULL);
-	done = size + LARGE_RED_BYTES > size && remap(slab, size, LARGE_RED_BYTES);
+	if (size + LARGE_RED_BYTES > size)
+		done = remap(slab, size, LARGE_RED_BYTES);
 	large_red_begin(slab, slab->large);
 	return done;
 }
 
-static bool resize(struct slab *slab, size_t size)
+static struct slab *resize(struct slab *slab, size_t size)
 {
 	alloc_failure_clear();
-	return is_slab(slab) ? resize_slab(slab, size) : resize_mapping(slab, size);
+	if (!is_slab(slab))
+		return resize_mapping(slab, size);
+	return resize_slab(slab, size) ? slab : NULL;
 }
 
-bool large_resize(struct slab *slab, size_t size)
+void *large_resize(struct slab *slab, size_t size)
 {
 	const size_t old = slab->large;
 	struct retry retry = {.bytes = size > old ? os_pages(size) - os_pages(old) : 0};
 	int saved = errno;
+	struct slab *done;
 
-	while (!resize(slab, size))
+	while (!(done = resize(slab, size)))
 		if (!alloc_retry(&retry))
-			return false;
+			return NULL;
 	errno = saved;
 	if (annotate_is_on())
-		annotate_resize(slab->cpu.base, old, size);
-	return true;
+		annotate_resize(done->cpu.base, old, size);
+	return done->cpu.base;
 }
 
 void large_after_fork_child(void)

@@ -11,7 +11,7 @@
 
 #include "pages/segment.h"
 
-#define LARGE_ALIGN_MAX ((size_t)2 << 20)
+#define LARGE_ALIGN_MAX ((size_t)8 << 20)
 
 /* size > 0; align is a power of two up to LARGE_ALIGN_MAX. NULL and ENOMEM if there is no
  * memory. */
@@ -21,8 +21,9 @@ void *large_calloc(size_t size);
 /* Free memory of large_alloc(). Any other pointer is reported and not freed. */
 void large_free(struct slab *slab, void *ptr, const void *caller);
 size_t large_usable(const struct slab *slab);
-/* Change the size in place; false: that is impossible, and nothing has changed. */
-bool large_resize(struct slab *slab, size_t size);
+/* Change the size, in place or by moving the pages. Returns the allocation; NULL: the caller has to
+ * copy it, and nothing has changed. */
+void *large_resize(struct slab *slab, size_t size);
 
 /* In the child of a fork: the thread that was returning a tail does not exist there. */
 void large_after_fork_child(void);

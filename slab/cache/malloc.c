@@ -259,15 +259,16 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 	return to;
 }
 
-/* Try to change the size in place. */
-static bool resize(struct slab *slab, void *ptr, size_t size)
+/* Try to change the size without a copy. NULL: that is impossible. */
+static void *resize(struct slab *slab, void *ptr, size_t size)
 {
 	if (slab->large)
-		return size > SLAB_MALLOC_MAX_CACHED && large_resize(slab, size);
+		return size > SLAB_MALLOC_MAX_CACHED ? large_resize(slab, size) : NULL;
 	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != slab_user(slab)->size)
-		return false;
-	return !slab_is_tagged(slab, SLAB_TAG_DEBUG) ||
-	       debug_resize(slab_user(slab), slab, ptr, size);
+		return NULL;
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(slab_user(slab), slab, ptr, size))
+		return NULL;
+	return ptr;
 }
 
 void *slab_realloc(void *ptr, size_t size)
@@ -275,6 +276,7 @@ void *slab_realloc(void *ptr, size_t size)
 	const void *caller = __builtin_return_address(0);
 	const int saved = errno;
 	struct slab *slab;
+	void *resized;
 
 	if (!ptr)
 		return malloc_for(size, caller);
@@ -287,9 +289,10 @@ void *slab_realloc(void *ptr, size_t size)
 		errno = EINVAL;
 		return NULL;
 	}
-	if (resize(slab, ptr, size)) {
-		large_profile_again(ptr, size, caller);
-		return ptr;
+	resized = resize(slab, ptr, size);
+	if (resized) {
+		large_profile_again(resized, size, caller);
+		return resized;
 	}
 	errno = saved;
 	return move(ptr, usable(slab, ptr), size, caller);

@@ -103,6 +103,7 @@ struct memory_counts {
 struct activity {
 	uint64_t trace; /* hash of the CPUs' slots; it changes when a CPU uses the cache */
 	uint32_t last_epoch; /* epoch in which `trace` changed last */
+	uint64_t growth_trace; /* `trace` at the last review (growth.c) */
 };
 
 /* A size of slabs. */

@@ -61,6 +61,7 @@
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
+#include "memory/growth.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/huge.h"
@@ -321,40 +322,6 @@ static void visit_node(struct visit *visit)
 
 /* --- what CPUs hold --------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t trace, uint64_t value)
-{
-	return (trace ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
-}
-
-/* A hash of the state of all CPUs in a cache. It changes with every use of the cache; only
- * frees into slabs on a CPU partial list may leave it unchanged. */
-static uint64_t trace_of(const struct slab_cache *cache, bool *ret_holds)
-{
-	uint64_t trace = magazine_objects(cache);
-
-	*ret_holds = trace || cache_has_taken(cache);
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
-		const struct cpu_slab *current;
-
-		if (!cpu_holds(cache, cpu))
-			continue;
-		*ret_holds = true;
-		current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
-		trace = mix(trace, cpu);
-		trace = mix(trace, __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED));
-		trace = mix(trace, __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count,
-						   __ATOMIC_RELAXED));
-		trace = mix(trace, (uintptr_t)current);
-		trace = mix(trace, current ? cpu_slab_free_count(current) : 0);
-		trace = mix(trace, __atomic_load_n(&slot->partial, __ATOMIC_RELAXED));
-		trace = mix(trace, __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED));
-		for (unsigned event = 0; event < CPU_EVENTS; event++)
-			trace = mix(trace, __atomic_load_n(&slot->event[event], __ATOMIC_RELAXED));
-	}
-	return trace;
-}
-
 /* Each pass selects another quarter of the caches, so that it visits every busy cache once in a
  * decay time. */
 static bool is_selected(const struct slab_cache *cache, uint32_t now)
@@ -367,7 +334,7 @@ static void take_back(struct slab_cache *cache, uint32_t now)
 {
 	struct activity *activity = &cache->activity;
 	bool holds;
-	uint64_t trace = trace_of(cache, &holds);
+	uint64_t trace = cpu_use_trace(cache, &holds);
 
 	if (trace != activity->trace || !activity->last_epoch) {
 		activity->trace = trace;
@@ -378,7 +345,7 @@ static void take_back(struct slab_cache *cache, uint32_t now)
 	cache_revoke(cache, activity->last_epoch);
 	idle_kick();
 	/* The revocation changed the state, too; it must not count as use. */
-	activity->trace = trace_of(cache, &holds);
+	activity->trace = cpu_use_trace(cache, &holds);
 }
 
 static void visit_cache(struct slab_cache *cache, uint32_t now)
@@ -402,6 +369,7 @@ static void pass(void)
 	while ((cache = registry_next_pinned(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now, decay_may_discard);
+	growth_after_decay();
 	decay_end_pass();
 }
 

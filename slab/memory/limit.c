@@ -120,6 +120,7 @@ bool limit_make_room(struct slab_cache *cache, const struct placement *placement
 	case ALLOC_FAILURE_SYSTEM:
 		any = shrink_all();
 		any |= segment_trim(NULL) != 0;
+		any |= segment_unmap_free() != 0;
 		return serve(cache, placement) || any;
 	default:
 		return false;

@@ -2,9 +2,9 @@
 /*
  * Free slabs: slabs that no cache has.
  *
- * A free slab that holds memory is on the list of its size and node. The slab that was freed last
- * is used first, whatever geometry it had, so the end of the list has been unused for longest. If
- * the geometry differs, the memory gets another descriptor. Decay returns the memory at the end of
+ * A free slab that holds memory is on the list of its size and node (free_lists.c). The slab that
+ * was freed last is used first, whatever geometry it had, so the end of the list has been unused for
+ * longest. If the geometry differs, the memory gets another descriptor. Decay returns the memory at the end of
  * the list (decay.c), and segment_trim() returns all of it at once. A slab without memory does not
  * exist: its units are free, and so is its descriptor.
  *
@@ -24,6 +24,7 @@
 #include "base/signals.h"
 #include "config/fail.h"
 #include "pages/account.h"
+#include "pages/free_lists.h"
 #include "pages/huge.h"
 #include "pages/idle.h"
 #include "pages/metadata.h"
@@ -33,9 +34,6 @@
 
 #define TRIM_BATCH 16u /* slabs whose memory a thread returns before it locks again */
 
-/* Free slabs that hold memory, by size and node. Most machines have only node 0. */
-static SLAB_EARLY struct slab_queue free_slabs_of_node0[SLAB_SHIFTS];
-static struct slab_queue free_slabs[SLAB_SHIFTS][SLAB_STATS_MAX_NODES];
 static struct slab_queue returning; /* free slabs whose memory a thread is returning */
 
 /* --- geometries ----------------------------------------------------------------------- */
@@ -55,58 +53,7 @@ struct geometry *geometry_get(unsigned slab_shift, unsigned objects)
 	return geometry_get_debug(slab_shift, objects, 0);
 }
 
-/* --- lists -------------------------------------------------------------------------- */
-
-static struct slab_queue *list_of(unsigned shift, unsigned node)
-{
-	const unsigned i = shift - SLAB_SHIFT_MIN;
-
-	return node ? &free_slabs[i][node] : &free_slabs_of_node0[i];
-}
-
-/* With the lock: free the units and the descriptor of a slab that holds no memory. */
-static void dissolve(struct slab *slab)
-{
-	segment_lead_to(slab, &slab_none);
-	segment_put_range(slab->cpu.base, slab->shift);
-	metadata_put(slab, slab->idle_since ? slab->idle_since : decay_epoch() + 1);
-}
-
-/* Has this slab been idle for at least as long as the one at the end of the list? */
-static bool is_oldest(const struct slab_queue *list, const struct slab *slab)
-{
-	const struct slab *last = list->last;
-
-	if (!last || slab->idle_since == IDLE_PURGED)
-		return true;
-	return last->idle_since != IDLE_PURGED &&
-	       (int32_t)(slab->idle_since - last->idle_since) <= 0;
-}
-
-/* With the lock. Decay takes slabs from the end of the list up to the first that is not ripe. So a
- * slab that was idle before it was freed goes to the end only if none there is older. */
-static void list_free(struct slab *slab)
-{
-	struct slab_queue *list = list_of(slab->shift, slab->node);
-	size_t held = slab_held(slab);
-
-	slab_pages.free_slab_bytes += held;
-	if (!held) {
-		dissolve(slab);
-	} else if (slab->idle_since && is_oldest(list, slab)) {
-		queue_add_tail(list, slab);
-	} else {
-		/* the next pass is the first that can find the slab idle */
-		if (!slab->idle_since)
-			slab_set_idle_since(slab, decay_epoch() + 1);
-		queue_add_head(list, slab);
-	}
-}
-
 /* --- taking --------------------------------------------------------------------------- */
-
-/* What is missing to take a slab of a geometry? */
-enum missing { MISSING_NOTHING, MISSING_METADATA, MISSING_RANGE, MISSING_HUGE };
 
 /* A request for a slab. */
 struct request {
@@ -115,43 +62,37 @@ struct request {
 	bool huge; /* fresh memory is to be a huge page */
 };
 
-/* With the lock. */
+/* The huge page becomes a free slab, which is split. */
+static enum missing missing_for_huge(unsigned node)
+{
+	const struct geometry *piece = free_piece_geometry(HUGE_SHIFT);
+
+	return piece && metadata_has(piece->metadata, node) ? MISSING_HUGE : MISSING_PIECES;
+}
+
+/* With the lock: what is missing to take a slab. */
 static enum missing missing(const struct request *request)
 {
 	const struct geometry *geometry = request->geometry;
-	const struct slab *first = list_of(geometry->slab_shift, request->node)->first;
+	enum missing what;
+	const struct slab *slab = free_list_find(geometry->slab_shift, request->node, &what);
 
-	if (first && first->geometry == geometry)
-		return MISSING_NOTHING;
+	if (what || (slab && slab->geometry == geometry))
+		return what;
 	if (!metadata_has(geometry->metadata, request->node))
 		return MISSING_METADATA;
-	if (first)
+	if (slab)
 		return MISSING_NOTHING;
 	if (request->huge)
-		return MISSING_HUGE;
+		return missing_for_huge(request->node);
 	return segment_has_range(geometry->slab_shift, request->node) ? MISSING_NOTHING
 								      : MISSING_RANGE;
-}
-
-/* With the lock, while there is a descriptor: make a slab of a range of units, of which the first
- * `populated` bytes hold memory. */
-static struct slab *describe(const struct geometry *geometry, unsigned node, char *base,
-			     uint32_t populated)
-{
-	struct slab *slab = metadata_take(geometry->metadata, node);
-
-	slab->geometry = geometry;
-	slab->shift = (uint8_t)geometry->slab_shift;
-	slab->cpu.base = base;
-	slab->populated = populated;
-	segment_lead_to(slab, slab);
-	return slab;
 }
 
 /* With the lock: replace the descriptor of a free slab by one of another geometry. */
 static struct slab *describe_again(const struct geometry *geometry, struct slab *other)
 {
-	struct slab *slab = describe(geometry, other->node, other->cpu.base, other->populated);
+	struct slab *slab = free_describe(geometry, other->node, other->cpu.base, other->populated);
 
 	metadata_put(other, decay_epoch() + 1);
 	return slab;
@@ -161,77 +102,55 @@ static struct slab *describe_again(const struct geometry *geometry, struct slab 
 static struct slab *take(const struct request *request)
 {
 	const struct geometry *geometry = request->geometry;
-	struct slab_queue *list = list_of(geometry->slab_shift, request->node);
-	struct slab *slab = list->first;
+	struct slab *slab = free_list(geometry->slab_shift, request->node)->first;
 
 	if (slab) {
-		queue_remove(list, slab);
-		slab_pages.free_slab_bytes -= slab_held(slab);
+		free_list_remove(slab);
 		if (slab->geometry != geometry)
 			slab = describe_again(geometry, slab);
 	} else {
-		slab = describe(geometry, request->node,
-				segment_take_range(geometry->slab_shift, request->node), 0);
+		slab = free_describe(geometry, request->node,
+				     segment_take_range(geometry->slab_shift, request->node), 0);
 	}
 	slab_set_idle_since(slab, 0);
 	slab_set_unbacked(slab, 0, 0);
 	return slab;
 }
 
-/* The huge page that a thread populates, without what it has cut off at its end. One thread at a
- * time does so. */
-static struct {
-	char *start;
-	size_t bytes;
-} huge_page;
-
-/* Make the last piece of the huge page a free slab. */
-static void cut_off(const struct request *request)
-{
-	const unsigned shift = request->geometry->slab_shift;
-	const uint32_t bytes = UINT32_C(1) << shift;
-	char *piece = huge_page.start + huge_page.bytes - bytes;
-	bool done;
-
-	do {
-		segment_lock();
-		done = metadata_has(request->geometry->metadata, request->node);
-		if (done) {
-			list_free(describe(request->geometry, request->node, piece, bytes));
-			huge_page.bytes -= bytes;
-		}
-		segment_unlock();
-	} while (!done && metadata_map(request->geometry->metadata, request->node));
-	if (done)
-		return;
-	os_discard(piece, bytes);
-	segment_lock();
-	segment_put_range(piece, shift);
-	huge_page.bytes -= bytes;
-	segment_unlock();
-}
+/* The huge page that a thread populates. One thread at a time does so. */
+static char *populating;
 
 /* With the lock: begin a huge page. */
 static bool begin_huge(unsigned node)
 {
-	if (huge_page.bytes || !segment_has_range(HUGE_SHIFT, node))
+	if (populating || !segment_has_range(HUGE_SHIFT, node))
 		return false;
-	huge_page.start = segment_take_range(HUGE_SHIFT, node);
-	huge_page.bytes = HUGE_PAGE;
+	populating = segment_take_range(HUGE_SHIFT, node);
 	return true;
 }
 
-/* With the lock: free the units of what is left of the huge page, which holds no memory. */
-static void end_huge(void)
+/* Make a free slab of the huge page if it was populated and there is a descriptor. */
+static void end_huge(bool done, unsigned node)
 {
-	for (; huge_page.bytes; huge_page.bytes -= (size_t)1 << SEGMENT_UNIT_SHIFT)
-		segment_put_range(huge_page.start + huge_page.bytes -
-					  ((size_t)1 << SEGMENT_UNIT_SHIFT),
-				  SEGMENT_UNIT_SHIFT);
+	const struct geometry *piece;
+
+	segment_lock();
+	piece = free_piece_geometry(HUGE_SHIFT);
+	if (done && piece && metadata_has(piece->metadata, node)) {
+		free_list_add(free_describe(piece, node, populating, HUGE_PAGE));
+		populating = NULL;
+	}
+	segment_unlock();
+	if (!populating)
+		return;
+	os_discard(populating, HUGE_PAGE);
+	segment_lock();
+	segment_put_range(populating, HUGE_SHIFT);
+	populating = NULL;
+	segment_unlock();
 }
 
-/* Populate a huge page and cut it into free slabs, the lowest of which is taken first. Signals are
- * blocked, as for `returning`. */
+/* Populate a huge page and make it a free slab. Signals are blocked, as for `returning`. */
 static SLAB_SLOWPATH void make_huge(const struct request *request)
 {
 	uint64_t mask = signals_block();
@@ -240,16 +159,17 @@ static SLAB_SLOWPATH void make_huge(const struct request *request)
 	segment_lock();
 	mine = begin_huge(request->node);
 	segment_unlock();
-	if (mine) {
-		bool done = huge_populate(huge_page.start);
-
-		while (done && huge_page.bytes)
-			cut_off(request);
-		segment_lock();
-		end_huge();
-		segment_unlock();
-	}
+	if (mine)
+		end_huge(huge_populate(populating), request->node);
 	signals_restore(mask);
+}
+
+/* Map descriptors for pieces of slabs. */
+static bool map_pieces(unsigned node)
+{
+	const struct geometry *piece = geometry_get(SLAB_SHIFT_MIN, 1);
+
+	return piece && metadata_map(piece->metadata, node);
 }
 
 /* Map or populate what is missing. false and ENOMEM. */
@@ -257,6 +177,8 @@ static SLAB_SLOWPATH bool provide(enum missing what, const struct request *reque
 {
 	if (what == MISSING_METADATA)
 		return metadata_map(request->geometry->metadata, request->node);
+	if (what == MISSING_PIECES)
+		return map_pieces(request->node);
 	if (what == MISSING_HUGE) {
 		make_huge(request);
 		return true;
@@ -266,16 +188,18 @@ static SLAB_SLOWPATH bool provide(enum missing what, const struct request *reque
 
 struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 {
-	struct request request = {.geometry = geometry, .node = node};
+	struct request request = {
+		.geometry = geometry,
+		.node = node,
+		/* The first call reads a file, so no lock is held. */
+		.huge = geometry->slab_shift <= SLAB_SHIFT_MAX && huge_is_wanted(),
+	};
 	struct slab *slab = NULL;
 	bool provided = false;
 
 	while (!slab) {
 		enum missing what;
 
-		/* The first call reads a file, so no lock is held. */
-		request.huge =
-			!provided && geometry->slab_shift <= SLAB_SHIFT_MAX && huge_is_wanted();
 		segment_lock();
 		what = missing(&request);
 		/* os_map() injects failures, too. */
@@ -290,6 +214,7 @@ struct slab *segment_take_slab(struct geometry *geometry, unsigned node)
 		if (!slab && !provide(what, &request))
 			return NULL;
 		provided = true;
+		request.huge &= what != MISSING_HUGE;
 	}
 	return slab;
 }
@@ -333,7 +258,7 @@ void segment_free_slab(struct slab *slab)
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 	segment_discard_at_once(slab);
 	segment_lock();
-	list_free(slab);
+	free_list_add(slab);
 	segment_unlock();
 	idle_kick();
 }
@@ -359,8 +284,7 @@ static unsigned take_some(struct slab_queue *list, const struct trim *trim,
 	for (; n < TRIM_BATCH && (slab = list->last); n++) {
 		if (trim->may_discard && !decay_is_ripe(slab->idle_since, trim->epoch))
 			break;
-		slab_pages.free_slab_bytes -= slab_held(slab);
-		queue_remove(list, slab);
+		free_list_remove(slab);
 		queue_add_head(&returning, slab);
 		isolated[n] = slab;
 	}
@@ -371,7 +295,7 @@ static unsigned take_some(struct slab_queue *list, const struct trim *trim,
 static void list_again(struct slab *slab)
 {
 	queue_remove(&returning, slab);
-	list_free(slab);
+	free_list_add(slab);
 }
 
 void segment_after_fork_child(void)
@@ -379,9 +303,11 @@ void segment_after_fork_child(void)
 	segment_lock();
 	while (returning.first)
 		list_again(returning.first);
-	if (huge_page.bytes)
-		os_discard(huge_page.start, huge_page.bytes);
-	end_huge();
+	if (populating) {
+		os_discard(populating, HUGE_PAGE);
+		segment_put_range(populating, HUGE_SHIFT);
+		populating = NULL;
+	}
 	metadata_after_fork_child();
 	segment_unlock();
 }
@@ -430,7 +356,7 @@ static void trim(struct trim *trim)
 	segment_unlock();
 	for (unsigned shift = SLAB_SHIFT_MIN; shift <= LARGE_SHIFT_MAX; shift++)
 		for (unsigned node = 0; node < topology_nodes(); node++)
-			while (trim->slabs < most && trim_some(list_of(shift, node), trim))
+			while (trim->slabs < most && trim_some(free_list(shift, node), trim))
 				;
 	metadata_decay(trim->epoch, !trim->may_discard);
 }
@@ -443,6 +369,11 @@ unsigned segment_trim(size_t *ret_bytes)
 	if (ret_bytes)
 		*ret_bytes = all.bytes;
 	return all.slabs;
+}
+
+void segment_trim_metadata(void)
+{
+	metadata_decay(0, true);
 }
 
 size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab))

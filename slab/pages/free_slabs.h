@@ -28,6 +28,8 @@ unsigned segment_trim(size_t *ret_bytes);
 /* segment_trim() for slabs that are ripe in this epoch (idle.h) and for which may_discard() returns
  * true; it runs with no lock held. Returns the number of bytes. */
 size_t segment_decay(uint32_t epoch, bool (*may_discard)(const struct slab *slab));
+/* Return the memory of descriptors that no slab has to the OS. */
+void segment_trim_metadata(void);
 /* With SLAB_DECAY_MS=0, return the memory of an isolated slab that the caller is about to free.
  * segment_free_slab() would do it too, but perhaps under a lock. */
 void segment_discard_at_once(struct slab *slab);

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "pages/huge.h"
@@ -75,12 +76,14 @@ static bool is_learned;
 
 static void read_setting(char text[SETTING_MAX])
 {
-	int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, SETTING_MAX - 1);
+	/* open() is a cancellation point, and a program's own open() may allocate. */
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/sys/kernel/mm/transparent_hugepage/enabled",
+			      O_RDONLY | O_CLOEXEC);
+	long n = fd < 0 ? 0 : syscall(SYS_read, fd, text, SETTING_MAX - 1);
 
 	text[n > 0 ? n : 0] = '\0';
 	if (fd >= 0)
-		close(fd);
+		syscall(SYS_close, fd);
 }
 
 /* Is this the word that the system has chosen? */

@@ -102,17 +102,20 @@ static struct metadata_class *get_class(unsigned objects, size_t side)
 	return &classes[class_count++];
 }
 
-struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side)
+struct geometry *metadata_geometry_of(struct metadata_class *class, unsigned slab_shift)
 {
-	struct metadata_class *class = get_class(objects, side);
-	struct geometry *geometry;
+	struct geometry *geometry = &class->geometry[slab_shift - SLAB_SHIFT_MIN];
 
-	if (!class)
-		return NULL;
-	geometry = &class->geometry[slab_shift - SLAB_SHIFT_MIN];
 	if (!geometry->metadata)
 		*geometry = (struct geometry){.slab_shift = slab_shift, .metadata = class};
 	return geometry;
+}
+
+struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side)
+{
+	struct metadata_class *class = get_class(objects, side);
+
+	return class ? metadata_geometry_of(class, slab_shift) : NULL;
 }
 
 size_t metadata_side(const struct metadata_class *class)

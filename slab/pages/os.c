@@ -74,51 +74,42 @@ size_t os_page_size(void)
 	return known;
 }
 
-static void *map(void *hint, size_t bytes)
+static void *map(void *hint, size_t bytes, int access)
 {
-	void *start = mmap(hint, bytes, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *start = mmap(hint, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return start == MAP_FAILED ? NULL : start;
 }
 
-/* Map at the hint, or, if that is not aligned, at an aligned address below. NULL: both failed. */
-static char *map_aligned(void *hint, size_t bytes, size_t align)
-{
-	char *start = map(hint, bytes);
+/* Where the last aligned mapping starts, or the end of a range that was unmapped since: the next
+ * one goes below it. Atomic. */
+static char *next_end;
 
-	if (!start || ((uintptr_t)start & (align - 1)) == 0)
-		return start;
-	munmap(start, bytes);
-	if (hint)
-		return NULL;
-	return map_aligned((void *)((uintptr_t)start & ~(align - 1)), bytes, align);
+static char *align_down(const void *address, size_t align)
+{
+	return (char *)((uintptr_t)address & ~(align - 1));
 }
 
-void *os_map(size_t bytes, size_t align)
+/* Map at an aligned address below `hint`, or where the kernel prefers it if that is aligned. */
+static char *map_below(char *hint, size_t bytes, size_t align, int access, char **ret_preferred)
 {
-	if (align < os_page_size())
-		align = os_page_size();
-	if (bytes + align < bytes || fail_pages()) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	bytes = os_pages(bytes);
+	char *start = map(align_down(hint, align), bytes, access);
 
-	/* The kernel maps one below the other. So in most cases this is aligned, or the aligned
-	 * address below it is free. */
-	char *start = map_aligned(NULL, bytes, align);
-
-	if (start)
+	if (!start || start == align_down(start, align))
 		return start;
-	start = map(NULL, bytes + align);
-	if (!start) {
-		errno = ENOMEM;
-		return NULL;
-	}
+	munmap(start, bytes);
+	*ret_preferred = start;
+	return NULL;
+}
 
+/* Map more than needed, and unmap what lies before and behind. */
+static char *map_within(size_t bytes, size_t align, int access)
+{
+	char *start = map(NULL, bytes + align, access);
 	size_t before = -(uintptr_t)start & (align - 1);
 
+	if (!start)
+		return NULL;
 	if (before)
 		munmap(start, before);
 	if (align - before)
@@ -126,16 +117,84 @@ void *os_map(size_t bytes, size_t align)
 	return start + before;
 }
 
+/* The kernel maps one below the other. So in most cases the address below the last mapping is free;
+ * otherwise the one below the address that the kernel chooses. */
+static char *map_aligned(size_t bytes, size_t align, int access)
+{
+	char *end = __atomic_load_n(&next_end, __ATOMIC_RELAXED), *preferred = NULL, *start;
+	bool known = (uintptr_t)end > bytes && align > os_page_size();
+
+	start = map_below(known ? end - bytes : NULL, bytes, align, access, &preferred);
+	if (!start && preferred)
+		start = map_below(preferred, bytes, align, access, &preferred);
+	if (!start)
+		start = map_within(bytes, align, access);
+	if (start && align > os_page_size())
+		__atomic_store_n(&next_end, start, __ATOMIC_RELAXED);
+	return start;
+}
+
+static void *map_pages(size_t bytes, size_t align, int access)
+{
+	char *start = NULL;
+
+	if (align < os_page_size())
+		align = os_page_size();
+	if (bytes + align >= bytes && !fail_pages())
+		start = map_aligned(os_pages(bytes), align, access);
+	if (!start)
+		errno = ENOMEM;
+	return start;
+}
+
+void *os_map(size_t bytes, size_t align)
+{
+	return map_pages(bytes, align, PROT_READ | PROT_WRITE);
+}
+
+void *os_reserve(size_t bytes, size_t align)
+{
+	return map_pages(bytes, align, PROT_NONE);
+}
+
+bool os_map_at(void *start, size_t bytes)
+{
+	void *at;
+
+	if (fail_pages()) {
+		errno = ENOMEM;
+		return false;
+	}
+	at = mmap(start, bytes, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (at == start)
+		return true;
+	if (at == MAP_FAILED)
+		return false;
+	munmap(at, bytes); /* Linux before 4.17 takes the address for a hint */
+	errno = EEXIST;
+	return false;
+}
+
 void os_unmap(void *start, size_t bytes)
 {
 	check_pages(start, 0);
 	munmap(start, os_pages(bytes));
+	/* An aligned mapping of this size gets the same addresses again. */
+	if ((char *)start >= __atomic_load_n(&next_end, __ATOMIC_RELAXED))
+		__atomic_store_n(&next_end, (char *)start + bytes, __ATOMIC_RELAXED);
 }
 
 bool os_resize(void *start, size_t bytes, size_t to)
 {
 	check_pages(start, bytes | to);
 	return mremap(start, bytes, to, 0) != MAP_FAILED;
+}
+
+bool os_move(void *start, size_t bytes, void *to, size_t to_bytes)
+{
+	check_pages(start, bytes | to_bytes);
+	return mremap(start, bytes, to_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
 void os_populate(void *start, size_t bytes)

@@ -18,9 +18,16 @@ static inline size_t os_pages(size_t n)
 /* Map zeroed memory, readable and writable, aligned to a page or to `align` if that is more. NULL
  * and ENOMEM; fault injection can cause this too. */
 void *os_map(size_t bytes, size_t align);
+/* As os_map(), but the pages are inaccessible and count as no memory: address space alone. */
+void *os_reserve(size_t bytes, size_t align);
+/* As os_map(), at this address. false and EEXIST: the address is in use; ENOMEM: no memory. */
+bool os_map_at(void *start, size_t bytes);
 void os_unmap(void *start, size_t bytes);
 /* Change the length of a mapping without moving it. */
 bool os_resize(void *start, size_t bytes, size_t to);
+/* Move a mapping with its pages to `to`, in place of what is mapped there, and change its length.
+ * false: nothing has changed. */
+bool os_move(void *start, size_t bytes, void *to, size_t to_bytes);
 /* Populate a range in one call. Failures are ignored. */
 void os_populate(void *start, size_t bytes);
 /* Return the memory to the OS and keep the address space. false: the memory is locked

@@ -2,7 +2,8 @@
 /*
  * Segments: the address space of slabs.
  *
- * A segment is SEGMENT_SIZE bytes of address space, aligned to its size and never unmapped:
+ * A segment is SEGMENT_SIZE bytes of address space, aligned to its size. Its head and table are never
+ * unmapped:
  *
  *   guard | head | table | guard | units …
  *
@@ -35,9 +36,7 @@
 
 /* Free ranges have 1, 2, 4 … units, at most as many as the largest slab. */
 #define ORDERS (LARGE_SHIFT_MAX - SEGMENT_UNIT_SHIFT + 1)
-#define WORD_ORDERS 7 /* of ranges within a word of segment->free */
-
-_Static_assert(ORDERS == WORD_ORDERS + 1, "the largest slab has two words");
+#define WORD_ORDERS 7u /* of ranges within a word of segment->free */
 
 static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Segments with free units, by the order of their largest free range. */
@@ -128,13 +127,18 @@ static void remove_room(struct segment *segment)
 		segment->next_room->prev_room = segment->prev_room;
 }
 
-/* The number of orders of which one word of the segment has a free range. The largest slab has two
- * words, so its order counts if this word and its neighbour are free. */
+/* The number of orders of which the segment has a free range in this word or around it: larger
+ * ranges are aligned groups of whole words. */
 static unsigned orders_at(const struct segment *segment, unsigned word)
 {
-	const bool whole = !~segment->free[word];
+	unsigned orders = orders_in(segment->free[word]);
 
-	return whole ? WORD_ORDERS + !~segment->free[word ^ 1] : orders_in(segment->free[word]);
+	if (~segment->free[word])
+		return orders;
+	for (unsigned n = 2; orders < ORDERS; n *= 2, orders++)
+		if (!are_free(segment, (word & ~(n - 1)) * 64, n * 64))
+			break;
+	return orders;
 }
 
 /* The number of orders of which the segment has a free range; the caller knows that there are no
@@ -234,19 +238,30 @@ static size_t units_offset(void)
 	return round_up(os_pages(SEGMENT_HEAD_END) + os_page_size(), (size_t)1 << SLAB_SHIFT_MIN);
 }
 
-/* Fill in the head of a fresh segment. */
-static void format(struct segment *segment, unsigned node)
+static void set_all_free(struct segment *segment)
 {
 	const unsigned first = (unsigned)(units_offset() >> SEGMENT_UNIT_SHIFT);
 
-	segment->magic = SEGMENT_MAGIC;
-	segment->mapped = SEGMENT_SIZE;
-	segment->node = node;
-	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		segment_table(segment)[u] = &slab_none;
 	memset(segment->free, 0xff, sizeof(segment->free));
 	for (unsigned u = 0; u < first; u++)
 		set_free(segment, u, 1, false);
+}
+
+/* Let the kernel prefer the segment's node for its units. */
+static void bind_to_node(const struct segment *segment)
+{
+	if (topology_is_real() && topology_nodes() > 1)
+		os_bind(segment_start(segment), SEGMENT_SIZE, segment->node);
+}
+
+/* Fill in the head of a fresh segment. */
+static void format(struct segment *segment)
+{
+	segment->magic = SEGMENT_MAGIC;
+	segment->mapped = SEGMENT_SIZE;
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		segment_table(segment)[u] = &slab_none;
+	set_all_free(segment);
 }
 
 /* Map a segment that no other thread knows; NULL and ENOMEM. */
@@ -258,13 +273,13 @@ static struct segment *map_segment(unsigned node)
 
 	if (!start)
 		return NULL;
-	if (topology_is_real() && topology_nodes() > 1)
-		os_bind(start, SEGMENT_SIZE, node);
+	segment->node = node;
+	bind_to_node(segment);
 	/* The guard in front of the head is necessary too: another segment may end where this one
 	 * starts. */
 	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
-		format(segment, node);
+		format(segment);
 		return segment;
 	}
 	os_unmap(start, SEGMENT_SIZE);
@@ -287,10 +302,120 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	return NULL;
 }
 
+/* --- unmapping ------------------------------------------------------------------------- */
+
+/* Segments without memory for units, by next_room. Their heads stay: threads read them without a
+ * lock. Of other segments, `orders` is 0 or their list is with_room. */
+static struct segment *unmapped;
+
+static char *units_of_segment(const struct segment *segment)
+{
+	return segment_start(segment) + units_offset();
+}
+
+static size_t units_bytes(void)
+{
+	return SEGMENT_SIZE - units_offset();
+}
+
+static unsigned free_units(const struct segment *segment)
+{
+	unsigned n = 0;
+
+	for (unsigned word = 0; word < SEGMENT_UNITS / 64; word++)
+		n += (unsigned)__builtin_popcountll(segment->free[word]);
+	return n;
+}
+
+/* With the lock: take a segment whose units are all free; NULL: there is none. */
+static struct segment *take_free_segment(void)
+{
+	const unsigned all = (unsigned)(units_bytes() >> SEGMENT_UNIT_SHIFT);
+
+	for (struct segment *s = slab_pages.segments; s; s = s->next)
+		if (free_units(s) == all) {
+			memset(s->free, 0, sizeof(s->free));
+			list_room(s, 0);
+			return s;
+		}
+	return NULL;
+}
+
+/* With the lock. */
+static void add_unmapped(struct segment *segment)
+{
+	segment->next_room = unmapped;
+	unmapped = segment;
+}
+
+size_t segment_unmap_free(void)
+{
+	struct segment *segment;
+	size_t bytes = 0;
+
+	do {
+		segment_lock();
+		segment = take_free_segment();
+		segment_unlock();
+		if (!segment)
+			break;
+		os_unmap(units_of_segment(segment), units_bytes());
+		bytes += units_bytes();
+		segment_lock();
+		add_unmapped(segment);
+		segment_unlock();
+	} while (true);
+	return bytes;
+}
+
+/* With the lock: take an unmapped segment of a node; NULL: there is none. */
+static struct segment *take_unmapped(unsigned node)
+{
+	struct segment **at = &unmapped, *segment;
+
+	while (*at && (*at)->node != node)
+		at = &(*at)->next_room;
+	segment = *at;
+	if (segment)
+		*at = segment->next_room;
+	return segment;
+}
+
+/* Map the units of an unmapped segment again. false: there is none or no memory, or another mapping
+ * has its addresses by now; then the segment stays as it is for good. */
+static bool map_again(unsigned node)
+{
+	struct segment *segment;
+	bool done;
+
+	segment_lock();
+	segment = take_unmapped(node);
+	segment_unlock();
+	if (!segment)
+		return false;
+	done = os_map_at(units_of_segment(segment), units_bytes());
+	if (!done && errno == EEXIST)
+		return false;
+	if (done)
+		bind_to_node(segment);
+	segment_lock();
+	if (done) {
+		set_all_free(segment);
+		list_room(segment, orders_of(segment, ORDERS));
+	} else {
+		add_unmapped(segment);
+	}
+	segment_unlock();
+	return done;
+}
+
 bool segment_map(unsigned shift, unsigned node)
 {
-	struct segment *segment = map_segment(node);
+	struct segment *segment;
 
+	if (map_again(node))
+		return true;
+	segment = map_segment(node);
 	if (!segment)
 		return false;
 	segment_lock();

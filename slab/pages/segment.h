@@ -27,7 +27,7 @@
 
 #define SLAB_SHIFT_MIN 14
 #define SLAB_SHIFT_MAX 19 /* of caches */
-#define LARGE_SHIFT_MAX 21 /* of large allocations (large.c) */
+#define LARGE_SHIFT_MAX 23 /* of large allocations (large.c) */
 #define SLAB_SHIFTS (LARGE_SHIFT_MAX + 1 - SLAB_SHIFT_MIN)
 
 struct geometry;
@@ -76,6 +76,7 @@ struct slab {
 	uint8_t shift; /* the slab has 1 << shift bytes */
 	uint8_t node;
 	uint8_t listed; /* on the node's partial list: under node->lock */
+	uint8_t is_free; /* on a list of free slabs: under segment_lock() */
 	struct cpu_freelist freelist __attribute__((aligned(CPU_CACHELINE)));
 } __attribute__((aligned(CPU_CACHELINE)));
 
@@ -184,6 +185,10 @@ void segment_lead_to(const struct slab *slab, struct slab *descriptor);
  * ENOMEM. */
 bool segment_map(unsigned shift, unsigned node);
 
+/* Unmap the units of segments in which all units are free. Their addresses are used again when a
+ * segment is needed. Returns the number of bytes. */
+size_t segment_unmap_free(void);
+
 /*
  * What SEGMENT_SIZE bytes of the address space have: two bits for each. Bit 0 is set if a segment
  * starts there. Segments of slabs keep their heads for ever. Those of large allocations are
@@ -239,6 +244,9 @@ size_t segment_large_bytes(size_t bytes, size_t align);
 void segment_unmap_large(struct slab *slab);
 /* Grow or shrink a large allocation in place. false: this is impossible. */
 bool segment_resize_large(struct slab *slab, size_t bytes);
+/* Move a large allocation, with its pages, to where it can have `bytes`. Returns its descriptor,
+ * which has moved, too. NULL: there is no address space, and nothing has changed. */
+struct slab *segment_move_large(struct slab *slab, size_t bytes);
 /* Add to (or subtract from) the bytes of large allocations. */
 void segment_count_large(long bytes);
 

@@ -45,21 +45,30 @@ static void set_mapped(struct segment *segment, size_t before, size_t mapped)
 	segment_unlock();
 }
 
-/* Fill in the head and the only descriptor; all addresses lead to that. */
+/* All addresses lead to the only descriptor. */
+static struct slab *lead_to_descriptor(struct segment *segment)
+{
+	struct slab *slab = (struct slab *)(segment_start(segment) + DESCRIPTOR_OFFSET);
+
+	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
+		segment_table(segment)[u] = slab;
+	slab->cpu.base = segment->base;
+	return slab;
+}
+
+/* Fill in the head and the descriptor. */
 static struct slab *format_large(char *start, size_t bytes, size_t align)
 {
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
-	struct slab *slab = (struct slab *)(start + DESCRIPTOR_OFFSET);
+	struct slab *slab;
 
 	*segment = (struct segment){
 		.magic = SEGMENT_MAGIC,
 		.mapped = large_mapped(bytes, align),
 		.base = start + large_offset(align),
 	};
-	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
-		segment_table(segment)[u] = slab;
+	slab = lead_to_descriptor(segment);
 	slab->cpu.owner = CPU_NONE;
-	slab->cpu.base = segment->base;
 	slab->remote = REMOTE_OWNED;
 	slab->large = bytes;
 	return slab;
@@ -111,11 +120,23 @@ void segment_unmap_large(struct slab *slab)
 	account_release(NULL, large_counted(mapped));
 }
 
+/* The bytes that a mapping with this many bytes behind its base has. */
+static size_t mapped_for(const struct segment *segment, size_t bytes)
+{
+	return os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
+}
+
+/* The account was charged for a change of size that came about. */
+static void count_change(size_t before, size_t mapped, size_t more)
+{
+	segment_count_large((long)(mapped - before));
+	account_release(NULL, before + more - mapped);
+}
+
 bool segment_resize_large(struct slab *slab, size_t bytes)
 {
 	struct segment *segment = segment_of(slab);
-	size_t mapped = os_pages((size_t)(segment->base - segment_start(segment)) + bytes);
-
+	size_t mapped = mapped_for(segment, bytes);
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
 	if (mapped < bytes || (more && !account_charge(NULL, more)))
@@ -130,9 +151,62 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 		return false;
 	}
 	set_mapped(segment, segment->mapped, mapped);
-	segment_count_large((long)(mapped - before));
-	account_release(NULL, before + more - mapped);
+	count_change(before, mapped, more);
 	return true;
+}
+
+/* Reserve addresses for a mapping, with as many above it, so that it can grow in place. */
+static char *reserve_to_grow(size_t mapped)
+{
+	char *to = mapped <= SIZE_MAX / 4 ? os_reserve(2 * mapped, SEGMENT_SIZE) : NULL;
+
+	if (!to)
+		return os_reserve(mapped, SEGMENT_SIZE);
+	os_unmap(to + mapped, mapped);
+	return to;
+}
+
+/* Move the pages behind the guard to `to`, where all addresses are inaccessible. */
+static struct slab *move_to(char *to, struct segment *segment, size_t mapped)
+{
+	char *start = segment_start(segment);
+	const ptrdiff_t base = segment->base - start;
+	const size_t before = segment->mapped;
+	struct slab *moved;
+
+	set_mapped(segment, before, 0);
+	if (!os_move(segment, large_counted(before), to + SEGMENT_HEAD_OFFSET,
+		     large_counted(mapped))) {
+		set_mapped(segment, 0, before);
+		return NULL;
+	}
+	os_unmap(start, SEGMENT_HEAD_OFFSET);
+	segment = (struct segment *)(to + SEGMENT_HEAD_OFFSET);
+	segment->base = to + base;
+	moved = lead_to_descriptor(segment);
+	set_mapped(segment, 0, mapped);
+	return moved;
+}
+
+struct slab *segment_move_large(struct slab *slab, size_t bytes)
+{
+	struct segment *segment = segment_of(slab);
+	const size_t before = segment->mapped, mapped = mapped_for(segment, bytes);
+	const size_t more = mapped > before ? mapped - before : 0;
+	struct slab *moved;
+	char *to;
+
+	if (mapped < bytes || (more && !account_charge(NULL, more)))
+		return NULL;
+	to = reserve_to_grow(mapped);
+	moved = to ? move_to(to, segment, mapped) : NULL;
+	if (moved)
+		count_change(before, mapped, more);
+	else
+		account_release(NULL, more);
+	if (to && !moved)
+		os_unmap(to, mapped);
+	return moved;
 }
 
 void segment_count_large(long bytes)

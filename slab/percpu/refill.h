@@ -74,4 +74,9 @@ bool cache_list_taken(struct slab_cache *cache);
 /* Revoke slabs of CPUs that hold too many. true: the nodes may have got some; look again. */
 bool cache_steal(struct slab_cache *cache);
 
+/* A hash of the state of all CPUs in a cache. It changes with every use of the cache; only
+ * frees into slabs on a CPU partial list may leave it unchanged. *ret_holds: CPUs or magazines hold
+ * slabs or objects of the cache. */
+uint64_t cpu_use_trace(const struct slab_cache *cache, bool *ret_holds);
+
 #endif /* SLAB_PERCPU_REFILL_H */

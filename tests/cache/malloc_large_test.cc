@@ -395,20 +395,20 @@ TEST_F(TailsTest, AreCutByOthersWithoutHarm)
 /* Copying costs more than what a mapping has too much. */
 TEST(MallocTest, AMappingStaysOneWhileHalfOfItIsUsed)
 {
-	void *memory = slab_malloc(3 * mib), *same;
+	void *memory = slab_malloc(12 * mib), *same;
 
-	fill(memory, 3 * mib, 3);
-	same = slab_realloc(memory, 1700000);
+	fill(memory, 12 * mib, 3);
+	same = slab_realloc(memory, 6800000);
 	EXPECT_EQ(same, memory);
-	EXPECT_TRUE(intact(same, 1700000 & ~7, 3));
-	EXPECT_LE(process_stats().large_bytes, 1700000 + 5 * os_page_size());
-	same = slab_realloc(same, 1900000);
+	EXPECT_TRUE(intact(same, 6800000 & ~7, 3));
+	EXPECT_LE(process_stats().large_bytes, 6800000 + 5 * os_page_size());
+	same = slab_realloc(same, 7600000);
 	EXPECT_EQ(same, memory);
-	fill(same, 1900000, 4);
-	same = slab_realloc(same, 800000);
+	fill(same, 7600000, 4);
+	same = slab_realloc(same, 3200000);
 	EXPECT_NE(same, memory);
-	EXPECT_TRUE(intact(same, 800000, 4));
-	EXPECT_EQ(process_stats().large_bytes, os_pages(800000));
+	EXPECT_TRUE(intact(same, 3200000, 4));
+	EXPECT_EQ(process_stats().large_bytes, os_pages(3200000));
 	slab_mfree(same);
 	EXPECT_EQ(process_stats().large_bytes, 0u);
 }

@@ -182,7 +182,7 @@ TEST_F(LimitTest, WhatALargeAllocationGrowsAndShrinksInPlaceCounts)
 
 TEST_F(LimitTest, ShrinkingInPlaceIsAllowedAboveIt)
 {
-	for (std::size_t size : {std::size_t{500} << 10, 5 * mib}) {
+	for (std::size_t size : {std::size_t{500} << 10, 10 * mib}) {
 		const std::size_t before = used_bytes();
 		void *ptr = slab_malloc(size), *same;
 
@@ -255,7 +255,7 @@ TEST_F(LimitTest, NoCacheReclaimsForWhatFits)
 TEST_F(LimitTest, NoCacheReclaimsForALargeOneBeyondTheLimit)
 {
 	giving_cache giving;
-	const std::size_t size = used_bytes() + 3 * mib;
+	const std::size_t size = used_bytes() + 9 * mib;
 
 	slab_set_limit(size);
 	EXPECT_EQ(slab_malloc(size + 1), nullptr);

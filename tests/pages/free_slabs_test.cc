@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include <sys/mman.h>
+
 #include <gtest/gtest.h>
 
 #include "segments.h"
@@ -142,6 +144,187 @@ TEST_F(FreeSlabs, TrimLeavesSlabsInUseAlone)
 	segment_trim(nullptr);
 	EXPECT_EQ(slab->populated, page);
 	EXPECT_EQ(slab->cpu.base[100], 1);
+}
+
+/* --- other sizes --- */
+
+constexpr unsigned small = 16, large = 19;
+
+class SplitAndJoin : public SegmentTest
+{
+protected:
+	SplitAndJoin()
+	{
+		segment_trim(nullptr);
+	}
+
+	struct slab *take_populated(unsigned shift)
+	{
+		struct slab *slab = take(shift, 300);
+
+		slab_populate(slab, slab_bytes(slab));
+		slab->cpu.base[0] = 1;
+		return slab;
+	}
+
+	/* Populated small slabs that fill an aligned range of a large one. Returns its start. */
+	char *fill_range()
+	{
+		constexpr std::uintptr_t bytes = 1u << large;
+		char *first = take_populated(large)->cpu.base;
+
+		give_back();
+		for (unsigned i = 0; i < 1u << (large - small); i++)
+			EXPECT_EQ(address_of(take_populated(small)) / bytes,
+				  reinterpret_cast<std::uintptr_t>(first) / bytes);
+		return first;
+	}
+
+	static std::uintptr_t address_of(const struct slab *slab)
+	{
+		return reinterpret_cast<std::uintptr_t>(slab->cpu.base);
+	}
+
+	void give_all_back()
+	{
+		while (!taken_.empty())
+			give_back();
+	}
+};
+
+TEST_F(SplitAndJoin, ALargerFreeSlabServesSmallerOnes)
+{
+	char *base = take_populated(large)->cpu.base;
+
+	give_back();
+	const struct slab *slab = take(small, 700);
+
+	EXPECT_EQ(slab->cpu.base, base);
+	EXPECT_EQ(slab->populated, slab_bytes(slab));
+	EXPECT_EQ(slab_of(base + slab_bytes(slab) - 1), slab);
+	EXPECT_NE(slab_of(base + slab_bytes(slab)), slab);
+	EXPECT_EQ(process_stats().cached_bytes, (1u << large) - (1u << small));
+	EXPECT_EQ(take(small, 700)->cpu.base, base + (1u << small));
+}
+
+TEST_F(SplitAndJoin, OnlyThePopulatedPartIsFreeMemory)
+{
+	struct slab *slab = take(large, 300);
+
+	slab_populate(slab, 3u << small);
+	give_back();
+	take(small, 300);
+	EXPECT_EQ(process_stats().cached_bytes, 2u << small);
+}
+
+TEST_F(SplitAndJoin, NeighboursServeALargerSlab)
+{
+	char *first = fill_range();
+
+	give_all_back();
+	const struct slab *slab = take(large, 500);
+
+	EXPECT_EQ(slab->cpu.base, first);
+	EXPECT_EQ(slab->populated, slab_bytes(slab));
+	for (std::size_t at = 0; at < slab_bytes(slab); at += 16384)
+		EXPECT_EQ(slab_of(first + at), slab);
+	EXPECT_EQ(process_stats().cached_bytes, 0u);
+}
+
+TEST_F(SplitAndJoin, ANeighbourInUseIsLeftAlone)
+{
+	char *first = fill_range();
+	struct slab *kept = taken_.front();
+
+	taken_.erase(taken_.begin());
+	give_all_back();
+	EXPECT_NE(take(large, 500)->cpu.base, first);
+	EXPECT_EQ(slab_of(kept->cpu.base), kept);
+	segment_free_slab(kept);
+}
+
+TEST_F(SplitAndJoin, ANeighbourThatLacksMemoryIsLeftAlone)
+{
+	char *first = fill_range();
+
+	taken_.back()->populated = page;
+	give_all_back();
+	EXPECT_NE(take(large, 500)->cpu.base, first);
+}
+
+TEST_F(SplitAndJoin, DecayReturnsThePiecesOfAnOldSlab)
+{
+	constexpr std::uint32_t now = 1000;
+	struct slab *slab = take_populated(large);
+
+	slab_set_idle_since(slab, now - DECAY_EPOCHS);
+	give_back();
+	take(small, 300);
+	EXPECT_EQ(segment_decay(now, [](const struct slab *) { return true; }),
+		  (1u << large) - (1u << small));
+}
+
+/* --- address space --- */
+
+bool is_mapped(const void *address)
+{
+	unsigned char status;
+
+	return mincore(const_cast<void *>(address), 1, &status) == 0;
+}
+
+/* The base of a slab in a segment whose units are all free, and unmapped. */
+class UnmappedSegment : public SegmentTest
+{
+protected:
+	UnmappedSegment()
+	{
+		segment_trim(nullptr);
+		while (segments_ == process_stats().segments)
+			base_ = take(LARGE_SHIFT_MAX, 1)->cpu.base;
+		/* The others stay in use, so no segment has room for a slab of this size. */
+		give_back();
+		segment_trim(nullptr);
+		EXPECT_GE(segment_unmap_free(), SEGMENT_SIZE / 2);
+		segments_++;
+	}
+
+	std::uint64_t segments_ = process_stats().segments;
+	char *base_ = nullptr;
+};
+
+TEST_F(UnmappedSegment, HasNoAddressesButThoseOfItsHead)
+{
+	EXPECT_FALSE(is_mapped(base_));
+	EXPECT_TRUE(is_mapped(segment_of(base_)));
+	EXPECT_EQ(slab_of(base_), &slab_none);
+	EXPECT_EQ(segment_unmap_free(), 0u);
+}
+
+TEST_F(UnmappedSegment, IsMappedAgainForTheNextSlab)
+{
+	EXPECT_EQ(take(LARGE_SHIFT_MAX, 1)->cpu.base, base_);
+	base_[0] = 1;
+	EXPECT_EQ(process_stats().segments, segments_);
+}
+
+TEST_F(UnmappedSegment, IsLeftAloneIfItsAddressesAreInUse)
+{
+	void *other = mmap(base_, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_EQ(other, base_);
+	EXPECT_NE(take(LARGE_SHIFT_MAX, 1)->cpu.base, base_);
+	EXPECT_EQ(process_stats().segments, segments_ + 1);
+	munmap(other, page);
+}
+
+TEST_F(FreeSlabs, SegmentsWithASlabInUseStayMapped)
+{
+	const struct slab *slab = take(small, 100);
+
+	segment_trim(nullptr);
+	segment_unmap_free();
+	EXPECT_TRUE(is_mapped(slab->cpu.base));
 }
 
 } /* namespace */

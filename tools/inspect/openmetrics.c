@@ -130,7 +130,7 @@ static const struct family attached_families[] = {
 
 static const struct series process_series[] = {
 	{.family = {"slab_process_uptime_seconds", FAMILY_GAUGE, "seconds",
-		    "Time since the process opened its control socket."},
+		    "Time since the process initialized libslab."},
 	 .offset = OF_PROCESS(uptime),
 	 .flags = ALONE},
 	{.family = {"slab_process_caches", FAMILY_GAUGE, NULL, "Caches of the process."},

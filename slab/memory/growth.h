@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Growth: before a process grows further, it takes back what caches hold that are not in use.
+ *
+ * A program that changes what it allocates, as one whose strings grow, leaves free slabs in the
+ * caches that it no longer uses. Decay returns them after a time. But a process may grow much in that
+ * time, and take page faults for memory that it has. So a *review* runs each time that slabs and large
+ * allocations have grown by an eighth.
+ */
+#ifndef SLAB_MEMORY_GROWTH_H
+#define SLAB_MEMORY_GROWTH_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+#include "pages/account.h"
+
+/* The bytes of slabs and large allocations from which on a review is due. */
+extern uint64_t growth_from;
+
+void growth_review(void);
+
+/* growth_check: run a review if one is due. The caller holds no lock. The function keeps errno. */
+static inline void growth_check(void)
+{
+	if (SLAB_UNLIKELY(account_used() >= __atomic_load_n(&growth_from, __ATOMIC_RELAXED)))
+		growth_review();
+}
+
+/* Memory was returned: a process that has shrunk runs reviews when it grows again. */
+void growth_after_decay(void);
+
+/* In the child of a fork: the thread that ran a review does not exist there. */
+void growth_after_fork_child(void);
+
+#endif /* SLAB_MEMORY_GROWTH_H */
