@@ -148,7 +148,7 @@ TEST_F(FreeSlabs, TrimLeavesSlabsInUseAlone)
 
 /* --- other sizes --- */
 
-constexpr unsigned small = 16, large = 19;
+constexpr unsigned small = 17, large = 20;
 
 class SplitAndJoin : public SegmentTest
 {
