@@ -376,6 +376,13 @@ static void after_free(struct slab_cache *cache, struct slab *slab, void *obj, i
 		slab_release(cache, slab);
 }
 
+/* The heap profile only counts frees. */
+static bool tracks_frees(const struct slab *slab)
+{
+	return slab->debug && slab->debug->debug_flags & SLAB_STORE_USER &&
+	       !debug_is_profiled(slab);
+}
+
 bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 {
 	struct slab *slab = segment_known(obj) ? slab_of(obj) : &slab_none;
@@ -393,7 +400,7 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller)
 	if (debug_is_guarded(slab))
 		return guard_free(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
+	if (tracks_frees(slab))
 		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = free_locked(cache, slab, obj, &op);
@@ -438,7 +445,7 @@ bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 	if (debug_is_guarded(slab))
 		return guard_begin_waiting(cache, slab, obj, caller);
 	op.track = (struct track){0};
-	if (slab->debug && slab->debug->debug_flags & SLAB_STORE_USER)
+	if (tracks_frees(slab))
 		track_fill(&op.track, caller);
 	pthread_mutex_lock(&cache->node[slab->node].lock);
 	result = begin_locked(cache, slab, obj, &op);
