@@ -59,6 +59,12 @@ for engine in rseq cmpxchg16b mutex; do
 	SLAB_ENGINE=$engine "$tmp/cmake/consumer_host" "$tmp/cmake/consumer_plugin.so"
 done
 
+step "libslab_malloc.so in a program that does not know libslab"
+env -u LD_LIBRARY_PATH LD_PRELOAD="$(find "$prefix" -name libslab_malloc.so.0)" cat /proc/self/maps >"$tmp/log" 2>&1
+for library in libslab_malloc libslab; do
+	grep -q "$prefix.*/$library\.so" "$tmp/log" || { cat "$tmp/log"; fail "$library is not loaded"; }
+done
+
 step "pkg-config"
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name libslab.pc)")
 export PKG_CONFIG_PATH
