@@ -221,6 +221,25 @@ TEST_F(PointerTest, FreesObjectsFromBeforeASwitchOfDebugFlags)
 	EXPECT_EQ(reports.count(), 0u) << reports.text();
 }
 
+/* Samples of the heap profile have slabs of their own. */
+TEST_F(PointerTest, FreesSamplesOfTheHeapProfile)
+{
+	report_capture reports;
+
+	ASSERT_EQ(slab_set_profile(64), 0);
+	for (const kind &kind : kinds_)
+		for (int i = 0; i < 20; i++) {
+			void *ptr = kind.alloc();
+
+			EXPECT_EQ(slab_cache_of(ptr), kind.cache) << kind.name;
+			EXPECT_TRUE(slab_free_any(ptr)) << kind.name;
+		}
+	ASSERT_EQ(slab_set_profile(0), 0);
+	for (const kind &kind : kinds_)
+		EXPECT_EQ(kind.cache ? stats_of(kind.cache).objects : 0, 0u) << kind.name;
+	EXPECT_EQ(reports.count(), 0u) << reports.text();
+}
+
 TEST_F(PointerTest, FreesNothingForNull)
 {
 	EXPECT_TRUE(slab_free_any(nullptr));
