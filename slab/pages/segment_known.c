@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The marks of the address space, which segment_known() reads, and lookups that need the lock. */
+/* The marks of the address space, which segment_known() reads. */
 #include "pages/segment.h"
 
 uint64_t segment_marks[SEGMENT_MARK_WORDS];
@@ -34,30 +34,4 @@ void segment_mark_large(const char *start, size_t from, size_t to)
 		else
 			set_mark(start + at, at ? SEGMENT_MARK_LARGE_REST : SEGMENT_MARK_LARGE);
 	}
-}
-
-struct slab *segment_find_large(const void *ptr)
-{
-	const char *start = segment_start(ptr);
-	struct slab *slab = NULL;
-
-	segment_lock();
-	while (segment_mark_of(start) == SEGMENT_MARK_LARGE_REST)
-		start -= SEGMENT_SIZE;
-	if (segment_mark_of(start) == SEGMENT_MARK_LARGE &&
-	    (const char *)ptr < start + segment_of(start)->mapped)
-		slab = slab_of(start);
-	segment_unlock();
-	return slab;
-}
-
-bool segment_unit_is_free(const void *ptr)
-{
-	unsigned unit = (unsigned)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1));
-	bool is_free;
-
-	segment_lock();
-	is_free = segment_of(ptr)->free[unit / 64] >> unit % 64 & 1;
-	segment_unlock();
-	return is_free;
 }

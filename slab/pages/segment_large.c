@@ -213,3 +213,18 @@ void segment_count_large(long bytes)
 {
 	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
 }
+
+struct slab *segment_find_large(const void *ptr)
+{
+	const char *start = segment_start(ptr);
+	struct slab *slab = NULL;
+
+	segment_lock();
+	while (segment_mark_of(start) == SEGMENT_MARK_LARGE_REST)
+		start -= SEGMENT_SIZE;
+	if (segment_mark_of(start) == SEGMENT_MARK_LARGE &&
+	    (const char *)ptr < start + segment_of(start)->mapped)
+		slab = slab_of(start);
+	segment_unlock();
+	return slab;
+}
