@@ -8,6 +8,7 @@ import argparse
 import csv
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -292,6 +293,7 @@ def main():
     if not os.access(client, os.X_OK):
         parser.refuse(f"{client} is not built; run ./run build first")
     servers.limit_descriptors()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # stops the servers
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
     head = [bench.machine(), bench.huge_pages()]
