@@ -27,7 +27,8 @@ struct bench_case {
 extern const struct bench_case churn_cases[], sharing_cases[], directory_cases[], grow_cases[],
 	large_cases[], program_cases[];
 
-/* bench_work: n operations, or --percent of them, at least 1. */
+/* bench_work: n operations, or --percent of them (bench_percent), at least 1. */
+extern unsigned bench_percent;
 size_t bench_work(size_t n);
 unsigned bench_cpus(void);
 /* bench_pin: run on the n-th of the allowed CPUs. bench_unpin: on all of them. */

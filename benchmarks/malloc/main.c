@@ -26,14 +26,6 @@
 
 static const struct bench_case *const groups[] = {churn_cases, sharing_cases, directory_cases,
 						  grow_cases,  large_cases,   program_cases};
-static unsigned percent = 100;
-
-size_t bench_work(size_t n)
-{
-	size_t part = n / 100 * percent + n % 100 * percent / 100;
-
-	return part ? part : 1;
-}
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
@@ -151,8 +143,8 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	c = argc == 2 || argc == 3 ? find(argv[1]) : NULL;
-	percent = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : percent;
-	if (!c || percent < 1 || percent > 10000) {
+	bench_percent = argc == 3 ? (unsigned)strtoul(argv[2], NULL, 10) : bench_percent;
+	if (!c || bench_percent < 1 || bench_percent > 10000) {
 		fprintf(stderr, "usage: malloc-cases --list, or malloc-cases CASE [PERCENT]\n");
 		return EXIT_USAGE;
 	}

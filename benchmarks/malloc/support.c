@@ -15,6 +15,15 @@
 
 #define MAX_THREADS 256
 
+unsigned bench_percent = 100;
+
+size_t bench_work(size_t n)
+{
+	size_t part = n / 100 * bench_percent + n % 100 * bench_percent / 100;
+
+	return part ? part : 1;
+}
+
 void bench_fail(const char *format, ...)
 {
 	va_list args;

@@ -30,46 +30,10 @@
 #define BUCKETS 512u /* eight for each power of two, from 8 ns */
 #define WAIT_MS 60000
 
-struct load load;
-
 static const struct protocol *protocol;
 static struct histogram {
 	uint64_t count[BUCKETS], total, max;
 } latency[OPERATIONS_MAX + 1]; /* the last: of all */
-
-void load_fail(const char *format, ...)
-{
-	va_list args;
-
-	fputs("servers-load: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	exit(EXIT_FAILURE);
-}
-
-void load_error(const char *text, size_t bytes)
-{
-	if (load.errors++ == 0)
-		snprintf(load.error, sizeof(load.error), "%.*s", (int)(bytes > 200 ? 200 : bytes),
-			 text);
-}
-
-uint64_t load_random(void)
-{
-	uint64_t x = load.random;
-
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	return load.random = x;
-}
-
-unsigned load_below(unsigned n)
-{
-	return (unsigned)((load_random() >> 32) % n);
-}
 
 static uint64_t now_ns(void)
 {

@@ -19,7 +19,6 @@
 #include "base/cancel.h"
 #include "base/note.h"
 #include "cache/create_args.h"
-#include "cache/defined.h"
 #include "cache/handles.h"
 #include "cache/merge.h"
 #include "cache/nofail.h"
@@ -257,6 +256,14 @@ static void add(struct slab_cache *cache)
 		sample_set(cache, sample_options(cache->name));
 }
 
+/* Was the cache created with these callbacks and this RCU flavour? */
+static bool has_args(const struct slab_cache *cache, const struct slab_cache_args *args)
+{
+	return cache->ctor == args->ctor && cache->dtor == args->dtor && cache->arg == args->arg &&
+	       cache->reclaim == args->reclaim && cache->isolate == args->isolate &&
+	       cache->migrate == args->migrate && rcu_is_flavor(cache, args->rcu);
+}
+
 /* A cache of this name exists. Return it if it is that of an equal definition. */
 static struct slab_cache *find_defined(struct slab_cache *cache, size_t size, size_t align,
 				       const struct slab_cache_args *args, uint64_t flags,
@@ -265,7 +272,7 @@ static struct slab_cache *find_defined(struct slab_cache *cache, size_t size, si
 	const uint64_t ignored = SLAB_DEBUG_FLAGS | CREATE_FLAGS | SLAB_PANIC;
 	const bool is_same = cache->object_size == size && cache->align == align &&
 			     (cache->flags & ~ignored) == (flags & ~ignored) &&
-			     defined_has_args(cache, args);
+			     has_args(cache, args);
 
 	if (flags & CREATE_FLAG_DEFINED && cache->defined && is_same) {
 		*ret_reason = NULL;

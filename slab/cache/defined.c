@@ -8,8 +8,6 @@
  * allocated them. It is not merged, since slab_cache_destroy() of a merged cache could remove its
  * name.
  */
-#include "cache/defined.h"
-
 #include <pthread.h>
 #include <slab/define.h>
 
@@ -18,15 +16,7 @@
 #include "base/note.h"
 #include "cache/create.h"
 #include "core/cache.h"
-#include "rcu/free_rcu.h"
 #include "registry/registry.h"
-
-bool defined_has_args(const struct slab_cache *cache, const struct slab_cache_args *args)
-{
-	return cache->ctor == args->ctor && cache->dtor == args->dtor && cache->arg == args->arg &&
-	       cache->reclaim == args->reclaim && cache->isolate == args->isolate &&
-	       cache->migrate == args->migrate && rcu_is_flavor(cache, args->rcu);
-}
 
 /* What stands for a cache that could not be created. Its slots have no objects, as those of a
  * destroyed cache, so each allocation comes to the slow path and fails there. */
