@@ -69,7 +69,7 @@ static void write_name(char *name, size_t size)
 
 	for (size_t rest = n; rest >= 10; rest /= 10)
 		digits++;
-	memcpy(name, "size-", 5);
+	memcpy(name, "size-", sizeof("size-"));
 	name += 5 + digits;
 	memcpy(name, is_kib ? "k" : "", is_kib ? 2 : 1);
 	for (; digits; digits--, n /= 10)

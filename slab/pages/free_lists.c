@@ -192,10 +192,10 @@ static struct slab *join(unsigned shift, unsigned node)
 
 	if ((int32_t)(freed - *again_from) < 0)
 		return NULL;
-	for (unsigned from = shift; from-- > SLAB_SHIFT_MIN && from + JOIN_ORDERS >= shift;) {
-		struct slab *slab = free_list(from, node)->first;
+	for (unsigned n = 1; n <= JOIN_ORDERS && shift >= SLAB_SHIFT_MIN + n; n++) {
+		struct slab *slab = free_list(shift - n, node)->first;
 
-		for (unsigned n = 0; slab && n < JOIN_TRIES; n++, tries++, slab = slab->next)
+		for (unsigned i = 0; slab && i < JOIN_TRIES; i++, tries++, slab = slab->next)
 			if (all_may_join(slab, shift))
 				return join_around(slab, shift);
 	}
