@@ -242,12 +242,8 @@ static struct slab *map(const struct large_request *request)
 
 static struct slab *attempt(struct large_request *request)
 {
-	struct slab *slab = NULL;
-
 	alloc_failure_clear();
-	if (fits_in_slab(request))
-		slab = take_slab(request);
-	return slab ? slab : map(request);
+	return fits_in_slab(request) ? take_slab(request) : map(request);
 }
 
 static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
