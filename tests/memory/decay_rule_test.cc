@@ -2,6 +2,7 @@
 /* Memory that goes back to the operating system: the rules of which pages may go. */
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -92,15 +93,26 @@ objects thinned(struct slab_cache *cache, const objects &objs, std::size_t step)
 	return left;
 }
 
+constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
+
+/* A huge page that consists of slabs of these objects, all of which are in use; 0: there is none. */
+std::uintptr_t full_huge_page(const objects &objs)
+{
+	std::map<std::uintptr_t, std::size_t> count;
+
+	for (void *obj : objs)
+		count[reinterpret_cast<std::uintptr_t>(obj) / huge]++;
+	for (const auto &[number, objects_in_it] : count)
+		if (objects_in_it == huge / object_size)
+			return number * huge;
+	return 0;
+}
+
 TEST(DecayRuleTest, AHugePageIsJudgedByAllItsSlabs)
 {
-	constexpr std::uintptr_t huge = std::uintptr_t{2} << 20;
 	test_cache cache(object_size);
 	const objects objs = allocate(cache, 3 * SEGMENT_SIZE / object_size);
-	/* The second huge page of a segment, which is all slabs, of which all are in use. */
-	const std::uintptr_t start =
-		(reinterpret_cast<std::uintptr_t>(objs[objs.size() / 2]) & ~(SEGMENT_SIZE - 1)) +
-		huge;
+	const std::uintptr_t start = full_huge_page(objs);
 	objects inside, outside;
 
 	for (void *obj : objs) {
