@@ -48,7 +48,7 @@ void *bench_malloc(size_t size);
 void *bench_check(void *ptr, size_t size);
 /* bench_team: run work(0) to work(n - 1), each in a thread, and wait for them. */
 void bench_team(unsigned n, void (*work)(unsigned self));
-/* bench_thread: start one that nobody joins. */
+/* bench_thread: start a detached thread. */
 void bench_thread(void *(*work)(void *), void *arg);
 
 /* bench_random: xorshift64. */

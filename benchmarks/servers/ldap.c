@@ -159,7 +159,7 @@ static void attribute(struct session *session, const char *type, const char *val
 	end(session, start);
 }
 
-/* A value of so many bytes that is a photo or a text. */
+/* A value of this number of bytes that is a photo or a text. */
 static void replace(struct session *session, const char *type, size_t bytes)
 {
 	size_t change = begin(session, SEQUENCE), part, values, value;

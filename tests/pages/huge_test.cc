@@ -85,7 +85,7 @@ protected:
 		return wanted;
 	}
 
-	/* Is there a huge page to be had? The kernel may be too old, or have none. */
+	/* Take a slab; true: it came with a huge page. The kernel may be too old, or have none. */
 	bool takes_one()
 	{
 		const std::uint64_t before = process_stats().cached_bytes;
