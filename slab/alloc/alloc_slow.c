@@ -65,7 +65,8 @@ static void *serve_request(const struct alloc_request *request)
 	void *obj;
 
 	maintenance_poll();
-	if (SLAB_UNLIKELY(cache->reserve != NULL))
+	/* Another thread may still be completing the cache, if both use its definition. */
+	if (SLAB_UNLIKELY(__atomic_load_n(&cache->reserve, __ATOMIC_ACQUIRE) != NULL))
 		reserve_refill(cache, request->caller);
 	alloc_failure_clear();
 	obj = alloc_is_to_fail(cache) ? NULL : alloc_attempt(request);

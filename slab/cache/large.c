@@ -75,7 +75,7 @@ static unsigned shift_for(size_t size)
 /* The bytes of the slab's tail if it holds an object of this size; 0: the tail is not long. */
 static size_t long_tail(const struct slab *slab, size_t size)
 {
-	size_t tail = __atomic_load_n(&slab->populated, __ATOMIC_RELAXED) - os_pages(size);
+	size_t tail = __atomic_load_n(&slab->populated, __ATOMIC_ACQUIRE) - os_pages(size);
 
 	return tail > slab_bytes(slab) / TAIL_PART ? tail : 0;
 }
@@ -106,7 +106,7 @@ static struct slab *end_cut(size_t size, size_t tail, bool done)
 	struct slab *slab = cutting.slab;
 
 	if (done) {
-		__atomic_store_n(&slab->populated, (uint32_t)size, __ATOMIC_RELAXED);
+		__atomic_store_n(&slab->populated, (uint32_t)size, __ATOMIC_RELEASE);
 	} else if (!cutting.freed) {
 		queue_add_tail(&tails, slab);
 		tail_bytes += tail;
@@ -144,7 +144,7 @@ static void fit(struct slab *slab, size_t size)
 	size_t tail;
 
 	__atomic_store_n(&slab->large, size, __ATOMIC_RELEASE);
-	if (slab->populated < os_pages(size))
+	if (__atomic_load_n(&slab->populated, __ATOMIC_RELAXED) < os_pages(size))
 		__atomic_store_n(&slab->populated, (uint32_t)os_pages(size), __ATOMIC_RELAXED);
 	tail = long_tail(slab, size);
 	if (!tail)

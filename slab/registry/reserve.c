@@ -127,7 +127,7 @@ bool reserve_map(struct slab_cache *cache)
 	/* A fork takes flush_lock before the locks of reserves, so it finds either no reserve or an
 	 * initialized one. */
 	pthread_mutex_lock(&cache->flush_lock);
-	cache->reserve = reserve;
+	__atomic_store_n(&cache->reserve, reserve, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&cache->flush_lock);
 	return true;
 }

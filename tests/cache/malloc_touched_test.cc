@@ -59,6 +59,8 @@ TEST(TouchedPagesTest, AllocationsHoldNoOthers)
 
 TEST(TouchedPagesTest, OfAFreedAllocationServeTheNextOne)
 {
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer has pages of its own";
 	for (const std::size_t size : {3 * mib, 5 * mib, 8 * mib}) {
 		char *memory = static_cast<char *>(slab_malloc(size));
 
@@ -79,6 +81,8 @@ TEST(TouchedPagesTest, OfAFreedAllocationServeTheNextOne)
 
 TEST(TouchedPagesTest, OfAVectorMoveWithIt)
 {
+	if (under_tsan)
+		GTEST_SKIP() << "ThreadSanitizer has pages of its own";
 	constexpr std::size_t step = 65536, from = 9 * mib, to = 64 * mib;
 	char *vector = static_cast<char *>(slab_malloc(from));
 
