@@ -132,12 +132,12 @@ std::size_t mapped()
 	return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/* Each size in turn takes 150 MiB of an address space that has room for little more. */
+/* Each size in turn takes 150 MiB of an address space that has no room for three of them. */
 const char *every_size_in_turn()
 {
 	static constexpr std::array<std::size_t, 9> sizes{
 		100, 5000, 100000, 3 * mib, 40 * mib, 150 * mib, 64, 20000, mib};
-	const rlim_t room = mapped() + 200 * mib;
+	const rlim_t room = mapped() + 320 * mib;
 	const struct rlimit limit = {room, room};
 
 	if (setrlimit(RLIMIT_AS, &limit) != 0)
