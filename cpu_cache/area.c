@@ -12,8 +12,8 @@
  * at most one free object of each cache in such a row.
  *
  * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
- * CPU, and the fast path indexes with that. These rows never change. They have no current slab,
- * no room for a last-freed object, and are closed, so that no object goes to the LIFO.
+ * CPU, and the fast path indexes with that. These rows never change. They have no current slab and
+ * are closed, and their LIFOs have the limit 0.
  */
 #include "cpu_cache.h"
 
@@ -206,10 +206,8 @@ static char *slots_init(unsigned number, unsigned i)
 {
 	char *slots = areas[number].row0 + i * sizeof(struct cpu_slot);
 
-	for (long row = -ROWS_BEFORE; row < 0; row++) {
-		cpu_slot(slots, row)->last_freed = 1;
+	for (long row = -ROWS_BEFORE; row < 0; row++)
 		cpu_slot(slots, row)->closed = 1;
-	}
 	cpu_slot(slots, -1)->event[ROW_AREA] = number;
 	cpu_slot(slots, -1)->event[ROW_LIFOS] =
 		(uintptr_t)(areas[number].row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
@@ -263,7 +261,7 @@ void cpu_slots_touch(const char *slots)
 		const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
 
 		/* A slot may lie on two pages. */
-		__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
+		__atomic_load_n(&slot->closed, __ATOMIC_RELAXED);
 		__atomic_load_n(&slot->event[CPU_EVENTS - 1], __ATOMIC_RELAXED);
 		__atomic_load_n(&cpu_lifo(lifos, cpu)->count, __ATOMIC_RELAXED);
 	}
@@ -292,11 +290,12 @@ static void zero_row(char *slots, char *lifos, long cpu)
 {
 	static const struct cpu_slot empty;
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
 
 	if (memcmp(slot, &empty, sizeof(empty)) != 0)
 		memset(slot, 0, sizeof(*slot));
-	if (cpu_lifo(lifos, cpu)->count)
-		cpu_lifo(lifos, cpu)->count = 0;
+	if (lifo->count || lifo->limit)
+		lifo->count = lifo->limit = 0;
 }
 
 static void zero_rows(char *slots)

@@ -5,23 +5,22 @@
  * A *slot* belongs to one CPU and one user of this layer (a cache, which this layer does not
  * know). It names the *current* slab, from which the CPU allocates, a list of further slabs that
  * the CPU owns (*partial*), and a *remote batch*: objects that the CPU has freed, of one slab
- * that another CPU owns. It also has the *last-freed* object, of any slab, which the next
- * allocation returns.
+ * that another CPU owns.
  *
  * An *owned slab* has a freelist that only its owner CPU changes: a stack of 16-bit offsets
  * beside the objects, not in them.
  *
- * Beside its slot a CPU has a *LIFO*: pointers to freed objects of slabs that it does not own. A
- * free goes there when neither the last-freed word nor an owned slab takes the object. An
- * allocation takes objects from there when the current slab is exhausted. So a load with random
- * lifetimes, in which nearly all slabs are full, seldom moves slabs. Random allocations and frees
- * make the number of its objects rise and fall, so one in CPU_LIFO_MAX operations finds it full or
- * empty. The layer above can then take many objects out of it, or fill it, in one section.
+ * Beside its slot a CPU has a *LIFO*: pointers to freed objects of any slabs. Allocations and frees
+ * use it first, the current slab and the owned slabs only when it is empty or full. So a load with
+ * random lifetimes seldom touches slabs, and an allocation returns the object that was freed last,
+ * whose memory is in the CPU's cache. Random allocations and frees make the number of its objects
+ * rise and fall, so few operations find it full or empty. The layer above can then take many
+ * objects out of it, or fill it, in one section.
  *
- * A free detects a double free when the object is the last-freed one, the top of its stack, or
- * the newest object of the LIFO or the remote batch. Each check is one comparison with a word
- * that is loaded anyway. A freelist that holds all objects of its slab accepts no other: one of
- * them was freed twice, and the stack would overflow.
+ * A free detects a double free when the object is the newest of the LIFO, of its stack or of the
+ * remote batch. Each check is one comparison with a word that is loaded anyway. A freelist that
+ * holds all objects of its slab accepts no other: one of them was freed twice, and the stack would
+ * overflow.
  *
  * Everything a CPU does here is a *section*: reads, checks, and one committing store. The store
  * takes effect only if the thread stayed on that CPU undisturbed. pseudocode.h specifies each
@@ -42,13 +41,12 @@
 #include "slots.h"
 
 #define CPU_BATCH_MAX 64
-/* 63 cache lines with the count: so the counts of several LIFOs share no set of the cache. */
-#define CPU_LIFO_MAX 503u
+/* 17 cache lines with count and limit: so those of several LIFOs share no set of the cache. */
+#define CPU_LIFO_MAX 134u
 #define CPU_EVENTS 16
 
-/* One CPU's slot. Only sections of that CPU write the first four words, until it is revoked. */
+/* One CPU's slot. Only sections of that CPU write the first three words, until it is revoked. */
 struct cpu_slot {
-	uint64_t last_freed;             /* last-freed object, or 0; rseq only */
 	struct cpu_slab *current; /* the slab to allocate from */
 	uint64_t partial;         /* list word of owned slabs with free objects */
 	uint64_t remote_batch;          /* slab | count << 48: describes remote_batch_buf */
@@ -62,12 +60,19 @@ struct cpu_slot {
 	uint64_t event[CPU_EVENTS];          /* of the user: counters without locks */
 } __attribute__((aligned(CPU_CACHELINE)));
 
-/* One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked. Allocations
- * take objects from it with the rseq engine only: with a locked push it would cost as much as it
- * saves. lifo_add, lifo_take and lifo_fill use it with all engines, in slots that serve no
- * allocation. */
+/*
+ * One CPU's LIFO of one user. Only sections of that CPU write it, until it is revoked.
+ *
+ * pop and push of the rseq engine use it if count <= limit. A limit of 0 closes it for them: in new
+ * memory, after a revocation, and while the slot is closed. lifo_push, which the slow path calls,
+ * opens it again. A limit that falls below the count leaves the LIFO to lifo_pop.
+ *
+ * Allocations use LIFOs with the rseq engine only: with a locked push it would cost as much as it
+ * saves. With the other engines, slots that serve no allocation have LIFOs.
+ */
 struct cpu_lifo {
 	uint64_t count;
+	uint64_t limit;
 	void *obj[CPU_LIFO_MAX];
 };
 
@@ -89,8 +94,9 @@ struct cpu_batch {
 
 /*
  * An engine. `cpu` is the CPU of the slot or the slab. Sections on a closed slot return
- * CPU_MISS, except pop, lifo_pop, push, pop_bulk and push_bulk (pseudocode.h). "Miss", "moved"
- * and "double" mean CPU_MISS, CPU_MOVED and CPU_DOUBLE.
+ * CPU_MISS, except pop, push, pop_bulk and push_bulk, and except lifo_pop and lifo_push while the
+ * LIFO has a limit (pseudocode.h). "Miss", "moved" and "double" mean CPU_MISS, CPU_MOVED and
+ * CPU_DOUBLE.
  */
 struct cpu_engine {
 	const char *name;
@@ -98,25 +104,17 @@ struct cpu_engine {
 	int (*cpu)(void);
 	/* Take one object off the current slab. NULL: miss or moved. */
 	void *(*pop)(char *slots);
-	/* Take the last-freed object, or else the newest of the LIFO, with or without a current
-	 * slab. */
-	void *(*pop_held)(char *slots);
-	/* Take the newest object of the LIFO, if there is a current slab. */
+	/* Take the newest object of the LIFO, with or without a current slab. */
 	void *(*lifo_pop)(char *slots);
-	/* Push an object of a slab that `cpu` does not own onto the LIFO. Miss: `cpu` owns the
-	 * slab, or the LIFO has `max` objects. Double: the object is the last-freed one or the
-	 * newest. */
-	enum cpu_result (*lifo_push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
-				     uint64_t max);
-	/* Push an object of any slab onto the LIFO. Miss: the LIFO has `max` objects. Double: the
-	 * object is the newest. */
-	enum cpu_result (*lifo_add)(char *slots, int cpu, void *obj, uint64_t max);
+	/* Open the LIFO for `max` objects, and push an object of any slab. Miss: the LIFO has `max`
+	 * objects. Double: the object is the newest. */
+	enum cpu_result (*lifo_push)(char *slots, int cpu, void *obj, uint64_t max);
 	/* Move the n newest objects of the LIFO to objs, the newest last. Miss: it has fewer. */
 	enum cpu_result (*lifo_take)(char *slots, int cpu, size_t n, void **objs);
-	/* Put n objects into an empty LIFO. Miss: it is not empty. */
-	enum cpu_result (*lifo_fill)(char *slots, int cpu, size_t n, void *const *objs);
-	/* Push an object onto a slab that `cpu` owns. Double: it is the last-freed one, or on
-	 * top. */
+	/* Open the LIFO for `max` objects, and put n into it. Miss: it is not empty. */
+	enum cpu_result (*lifo_fill)(char *slots, int cpu, size_t n, void *const *objs,
+				     uint64_t max);
+	/* Push an object onto a slab that `cpu` owns. Double: it is on top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Take up to n objects off the current slab; returns their number. */
 	size_t (*pop_bulk)(char *slots, size_t n, void **objs);
@@ -147,6 +145,7 @@ struct cpu_engine {
 	void (*fence)(char *slots);
 	bool links; /* freelists are links, not stacks (cpu_slab.c) */
 	bool locks; /* sections take the slot's lock */
+	bool lifos; /* allocations take objects from LIFOs */
 };
 
 extern const struct cpu_engine cpu_engine_rseq;

@@ -50,9 +50,8 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	struct cpu_batch batch;
 	struct cpu_slab *popped;
 
-	/* Fill the last-freed word, so that the following sections use the slab. The first access
-	 * to each page is a write, which saves a page fault. */
-	cpu_slot(slots, (long)cpu)->last_freed = 1;
+	/* The first access to each page is a write, which saves a page fault. */
+	cpu_slot(slots, (long)cpu)->closed = 0;
 	cpu_lifo(cpu_slots_lifos(slots), cpu)->count = 0;
 	if (e->push(slots, cpu, slab, 0) == CPU_DONE || e->pop(slots))
 		return false;
@@ -63,7 +62,6 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	if (e->install(slots, cpu, slab) != CPU_DONE || e->install(slots, cpu, slab) == CPU_DONE)
 		return false;
-	cpu_slot(slots, (long)cpu)->last_freed = 0;
 	for (int i = 2; i >= 0; i--)
 		if (e->pop(slots) != slab->base + (size_t)64 * (size_t)i)
 			return false;
@@ -75,12 +73,11 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	    e->batch_take(slots, cpu, &batch) != CPU_DONE || batch.count != 1 ||
 	    batch.offset8[0] != 8)
 		return false;
-	if (e->lifo_add(slots, cpu, slab->base, 1) != CPU_DONE ||
-	    e->lifo_add(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
+	if (e->lifo_push(slots, cpu, slab->base, 1) != CPU_DONE ||
+	    e->lifo_push(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
 	    e->lifo_take(slots, cpu, 1, objs) != CPU_DONE || objs[0] != slab->base)
 		return false;
 	e->fence(slots);
-	cpu_slot(slots, (long)cpu)->last_freed = 1;
 	return e->disown(slots, cpu, slab, true) == CPU_DONE &&
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;
 }

@@ -9,7 +9,7 @@
 #ifndef CPU_CACHE_INJECT_H
 #define CPU_CACHE_INJECT_H
 
-#define CPU_INJECT_POINTS 11
+#define CPU_INJECT_POINTS 10
 
 #ifdef SLAB_TESTING
 extern unsigned cpu_inject_loops[CPU_INJECT_POINTS];

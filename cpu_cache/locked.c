@@ -51,24 +51,13 @@ static enum cpu_result leave(struct cpu_slot *slot, bool done)
 	return done ? CPU_DONE : CPU_MISS;
 }
 
-void *cpu_locked_pop_held(char *slots)
+void *cpu_locked_lifo_pop(char *slots)
 {
 	(void)slots;
 	return NULL;
 }
 
-enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
-				     uint64_t max)
-{
-	(void)slots;
-	(void)cpu;
-	(void)slab;
-	(void)offset8;
-	(void)max;
-	return CPU_MISS;
-}
-
-enum cpu_result cpu_locked_lifo_add(char *slots, int cpu, void *obj, uint64_t max)
+enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, void *obj, uint64_t max)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
@@ -100,13 +89,15 @@ enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs
 	return leave(slot, true);
 }
 
-enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs)
+enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
+				     uint64_t max)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
 
 	if (!enter(slot))
 		return CPU_MISS;
+	(void)max; /* the limit is for rseq_pop() and rseq_push() */
 	if (lifo->count)
 		return leave(slot, false);
 	memcpy(lifo->obj, objs, n * sizeof(objs[0]));

@@ -18,13 +18,12 @@ void cpu_slot_unlock(struct cpu_slot *slot);
 /* The CPU on which the thread runs, or 0 if the kernel does not report it. */
 int cpu_locked_cpu(void);
 
-/* Only the rseq engine allocates last-freed objects and objects of LIFOs, so these always miss. */
-void *cpu_locked_pop_held(char *slots);
-enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8,
-				     uint64_t max);
-enum cpu_result cpu_locked_lifo_add(char *slots, int cpu, void *obj, uint64_t max);
+/* Only the rseq engine allocates objects of LIFOs, so this always misses. */
+void *cpu_locked_lifo_pop(char *slots);
+enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, void *obj, uint64_t max);
 enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs);
-enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs);
+enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
+				     uint64_t max);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
 					struct cpu_slab *last, unsigned n);

@@ -4,7 +4,7 @@
  * which cannot see into assembly, and machines without the other engines. The test suite
  * compares the other engines with it.
  *
- * Slabs have the layout of the rseq engine, a stack of offsets. last_freed stays empty.
+ * Slabs have the layout of the rseq engine, a stack of offsets.
  */
 #include "inject.h"
 #include "locked.h"
@@ -140,10 +140,8 @@ const struct cpu_engine cpu_engine_mutex = {
 	.name = "mutex",
 	.cpu = cpu_locked_cpu,
 	.pop = mutex_pop,
-	.pop_held = cpu_locked_pop_held,
-	.lifo_pop = cpu_locked_pop_held,
+	.lifo_pop = cpu_locked_lifo_pop,
 	.lifo_push = cpu_locked_lifo_push,
-	.lifo_add = cpu_locked_lifo_add,
 	.lifo_take = cpu_locked_lifo_take,
 	.lifo_fill = cpu_locked_lifo_fill,
 	.push = mutex_push,

@@ -8,32 +8,28 @@
  * slot's lock. cmpxchg16b.c uses a locked compare-and-exchange of {local, tid} to commit to a
  * slab, and the slot's lock to commit to a slot.
  *
- * pop             section on c: s = current(c); s must exist
- *                 last_freed(c) set: obj = last_freed(c);       commit last_freed(c) = 0
- *                 height(s) = h > 0: obj = stack(s)[h - 1];     commit height(s) = h - 1
+ * The names in rseq.h differ: rseq_pop_current() is pop, rseq_push_owned() is push; rseq_pop() and
+ * rseq_push() are the common case of lifo_pop and lifo_push.
+ *
+ * pop             section on c: s = current(c); s must exist; height(s) = h > 0;
+ *                 obj = stack(s)[h - 1];                        commit height(s) = h - 1
  *                 (cmpxchg16b: owner(s) must be c; current may be stale)
- * lifo_pop        section on c: current(c) must exist; n = lifo_count(c) > 0;
+ * push            section on c: owner(s) = c; h = room(s): full; stack(s)[h - 1] = obj: double;
+ *                 stack(s)[h] = obj;                            commit height(s) = h + 1
+ * lifo_pop        section on c: n = lifo_count(c) > 0; n <= lifo_limit(c), or not closed(c);
  *                 obj = lifo(c)[n - 1];                         commit lifo_count(c) = n - 1
- *                 (rseq only, as the next two)
- * pop_held        section on c: not closed(c); obj = last_freed(c);
- *                                                               commit last_freed(c) = 0, else
- *                 section on c: not closed(c); n = lifo_count(c) > 0;
- *                 obj = lifo(c)[n - 1];                         commit lifo_count(c) = n - 1
- * lifo_push       section on c: not closed(c); n = lifo_count(c); last_freed(c) = obj, or
- *                 n > 0 and lifo(c)[n - 1] = obj: double, else owner(s) is not c; n < max;
- *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
- * lifo_add        section on c: not closed(c); n = lifo_count(c);
- *                 n > 0 and lifo(c)[n - 1] = obj: double, else n < max;
- *                 lifo(c)[n] = obj;                             commit lifo_count(c) = n + 1
+ *                 (rseq only; rseq_pop() requires n <= lifo_limit(c))
+ * lifo_push       section on c: not closed(c);                  commit lifo_limit(c) = max,
+ *                 unless it is max already; then
+ *                 section on c: n = lifo_count(c); n > 0 and lifo(c)[n - 1] = obj: double, else
+ *                 n < lifo_limit(c); lifo(c)[n] = obj;          commit lifo_count(c) = n + 1
+ *                 (rseq_push(): only the second. Engines with locks have no limit: one section,
+ *                 not closed(c), n < max)
  * lifo_take       section on c: not closed(c); k = lifo_count(c) >= n; copy the newest n;
  *                                                               commit lifo_count(c) = k - n
- * lifo_fill       section on c: not closed(c); lifo_count(c) = 0; copy n objects to lifo(c);
+ * lifo_fill       the limit as in lifo_push; then
+ *                 section on c: not closed(c); lifo_count(c) = 0; copy n objects to lifo(c);
  *                                                               commit lifo_count(c) = n
- * push            section on c: last_freed(c) empty;            commit last_freed(c) = obj
- *                 (rseq only), else
- *                 last_freed(c) = obj, read anywhere: double, else
- *                 section on c: owner(s) = c; h = room(s): full; stack(s)[h - 1] = obj: double;
- *                 stack(s)[h] = obj;                            commit height(s) = h + 1
  * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
  * push_bulk       section on c: owner(s) = c; h + n > room(s): full; n entries to the stack;
  *                                                               commit height(s) = h + n
@@ -57,11 +53,10 @@
  * exhausted(s)    height(s) = 0
  *
  * double          A double free: the object is free already. The compared words are loaded
- *                 anyway. An older free of the same object is not detected. An allocated object
- *                 is never in the last-freed word of any CPU. An entry of a stack counts only
- *                 while c owns the slab, so it is read in a section. The entry below a stack is
- *                 CPU_STACK_BOTTOM, which is no object. Neither is the 1 in the last-freed
- *                 words of threads without a CPU, nor the count below a LIFO.
+ *                 anyway. An older free of the same object is not detected. An entry of a LIFO
+ *                 counts only below lifo_count(c), and an entry of a stack only while c owns the
+ *                 slab, so both are read in a section. The word below a LIFO is lifo_limit(c), and
+ *                 the entry below a stack is CPU_STACK_BOTTOM: neither is an object.
  *
  * full            All objects of the slab are free, and one more is freed. At least one was
  *                 freed twice, this one or another. So nothing is written behind a stack.
@@ -70,25 +65,29 @@
  * order in which they are listed here. Under a slot's lock, the lock orders them.
  *   owner(s)     Acquire before height(s). It pairs with the release of cpu_slab_set_owner() on
  *                any CPU; after it, the entries of the isolated slab are visible.
- *   closed(c)    Acquire before last_freed, current, partial, batch, lifo_count. It pairs with
+ *   closed(c)    Acquire before current, partial, batch, lifo_limit, lifo_count. It pairs with
  *                the release that opens the slot; after it, everything that was taken while
  *                the slot was closed is visible.
  *   height(s)    An estimate if it is read outside of sections while CPUs use the slab. A
  *                thread that isolates the slab has fenced before.
- *   current(c)   The commit of install is a release. The loads of pop and lifo_pop need no
- *                acquire: all run on CPU c, and install has acquired closed(c).
- *   last_freed(c), batch(c), lifo_count(c)   Other threads access them only after a fence, and
- *                last_freed by an exchange (acquire, release).
+ *   current(c), lifo_limit(c)   The commits that install a slab and set the limit are releases.
+ *                The loads of pop, rseq_pop() and rseq_push() need no acquire: they run on CPU c
+ *                like these commits, whose sections have acquired closed(c).
+ *   batch(c), lifo_count(c)   Other threads access them only after a fence.
  *   handed_off(c)  Threads push with release, and take the whole list by an exchange with
  *                acquire.
  * A fence is a full barrier for the caller and for each CPU that runs a thread of the process.
  *
- * A thread that closes a slot and then fences may change the slot: sections on it no longer
- * commit, except pop, lifo_pop, and push to slabs that the CPU still owns or to an empty
- * last_freed. The thread ends pop, lifo_pop and the push to slabs, too, by taking current,
- * clearing the owner of each slab, and fencing once more.
+ * A thread that closes a slot changes it in this order:
+ *   1. closed(c) = 1; fence. Sections on the slot no longer commit, except pop, push to slabs that
+ *      the CPU still owns, rseq_pop() and rseq_push(). The thread may take everything but the
+ *      objects of the LIFO.
+ *   2. current(c) = none, lifo_limit(c) = 0; fence. No section uses the LIFO, and pop finds no
+ *      slab. The thread may take the objects of the LIFO. If it cleared the owners of slabs before this
+ *      fence, these slabs are isolated.
+ *   3. closed(c) = 0. The limit stays 0 until lifo_push or lifo_fill on c.
  *
- * pop always reads current before last_freed, and lifo_pop reads it before lifo_count. So they
- * take no object that the thread with the closed slot takes. push needs no such check: it only
- * sets an empty last_freed, which the other thread empties by an exchange.
+ * Only lifo_push and lifo_fill raise the limit, and both require that the slot is open. So it stays
+ * 0 after the fence of step 1, and rseq_pop() and rseq_push(), which read the limit and not closed,
+ * miss after the fence of step 2.
  */

@@ -56,7 +56,7 @@ static void *engine_pop(char *slots)
 {
 	void *obj;
 
-	return rseq_pop(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
+	return rseq_pop_current(&slots, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
 /* Make the section read the newest entry of a LIFO of n objects, on condition that the LIFO
@@ -71,42 +71,21 @@ static struct rseq_op op_on_newest(struct rseq_op op, const struct cpu_lifo *lif
 	return op;
 }
 
-static void *pop_newest(char *slots, int cpu)
+static void *engine_lifo_pop(char *slots)
 {
-	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
+	const int cpu = rseq_cpu();
+	char *lifos = cpu_slots_lifos(slots);
+	struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED), value = n - 1;
 	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &value);
 	void *obj;
 
-	if (!n)
+	if (cpu < 0 || !n)
 		return NULL;
+	if (rseq_pop(&lifos, cpu_rseq_offset, &obj))
+		return obj;
 	op = op_on_newest(op, lifo, n, &obj);
 	return commit(&op) == CPU_DONE ? obj : NULL;
-}
-
-static void *engine_pop_held(char *slots)
-{
-	int cpu = rseq_cpu();
-
-	if (cpu < 0)
-		return NULL;
-
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	uint64_t last_freed = __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED);
-	struct rseq_op op = op_on(slot, cpu, &slot->last_freed, &zero);
-
-	if (!last_freed)
-		return pop_newest(slots, cpu);
-	op_check(&op, 1, &slot->last_freed, last_freed);
-	return commit(&op) == CPU_DONE ? (void *)last_freed : NULL;
-}
-
-static void *engine_lifo_pop(char *slots)
-{
-	char *lifos = cpu_slots_lifos(slots);
-	void *obj;
-
-	return rseq_lifo_pop(&slots, &lifos, cpu_rseq_offset, &obj) ? obj : NULL;
 }
 
 /* A section, because popped entries stay in memory: only the count shows which entry is the
@@ -120,43 +99,46 @@ static enum cpu_result read_newest(const struct cpu_slot *slot, int cpu,
 	return commit(&op);
 }
 
-/* rseq_lifo_push() has missed: a double free, or not? */
-static enum cpu_result why_not_held(const char *slots, int cpu, const struct cpu_lifo *lifo,
-				    const void *obj)
+/* rseq_push() has missed: why? */
+static enum cpu_result why_not_pushed(const char *slots, int cpu, const struct cpu_lifo *lifo,
+				      const void *obj, uint64_t max)
 {
 	const struct cpu_slot *slot = cpu_slot((char *)slots, cpu);
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
 	enum cpu_result result;
 	void *newest = NULL;
 
-	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) == (uintptr_t)obj)
-		return CPU_DOUBLE;
 	if (!n || __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) != obj)
-		return CPU_MISS;
+		return n < max && !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) ? CPU_MOVED
+										    : CPU_MISS;
 	result = read_newest(slot, cpu, lifo, n, &newest);
 	if (result != CPU_DONE)
 		return result;
 	return newest == obj ? CPU_DOUBLE : CPU_MOVED;
 }
 
-static enum cpu_result engine_lifo_push(char *slots, int cpu, struct cpu_slab *slab,
-					uint16_t offset8, uint64_t max)
+/* Set the limit of a LIFO whose slot is open. */
+static enum cpu_result open_lifo(const struct cpu_slot *slot, int cpu, struct cpu_lifo *lifo,
+				 uint64_t max)
 {
-	char *lifos = cpu_slots_lifos(slots);
-	void *obj = cpu_slab_object(slab, offset8);
+	struct rseq_op op = op_on(slot, cpu, &lifo->limit, &max);
 
-	if (rseq_lifo_push(&slots, &lifos, slab, obj, &max, cpu_rseq_offset))
+	if (__atomic_load_n(&lifo->limit, __ATOMIC_RELAXED) == max)
 		return CPU_DONE;
-	return why_not_held(slots, cpu, cpu_lifo(lifos, cpu), obj);
+	return commit(&op);
 }
 
-static enum cpu_result engine_lifo_add(char *slots, int cpu, void *obj, uint64_t max)
+static enum cpu_result engine_lifo_push(char *slots, int cpu, void *obj, uint64_t max)
 {
 	char *lifos = cpu_slots_lifos(slots);
+	struct cpu_lifo *lifo = cpu_lifo(lifos, cpu);
+	enum cpu_result result = open_lifo(cpu_slot(slots, cpu), cpu, lifo, max);
 
-	if (rseq_lifo_add(&slots, &lifos, obj, &max, cpu_rseq_offset))
+	if (result != CPU_DONE)
+		return result;
+	if (rseq_push(&lifos, obj, cpu_rseq_offset))
 		return CPU_DONE;
-	return why_not_held(slots, cpu, cpu_lifo(lifos, cpu), obj);
+	return why_not_pushed(slots, cpu, lifo, obj, max);
 }
 
 /* Copy n pointers before the commit. */
@@ -180,12 +162,17 @@ static enum cpu_result engine_lifo_take(char *slots, int cpu, size_t n, void **o
 	return commit(&op);
 }
 
-static enum cpu_result engine_lifo_fill(char *slots, int cpu, size_t n, void *const *objs)
+static enum cpu_result engine_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
+					uint64_t max)
 {
+	const struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
 	const uint64_t count = n;
-	struct rseq_op op = op_on(cpu_slot(slots, cpu), cpu, &lifo->count, &count);
+	struct rseq_op op = op_on(slot, cpu, &lifo->count, &count);
+	const enum cpu_result result = open_lifo(slot, cpu, lifo, max);
 
+	if (result != CPU_DONE)
+		return result;
 	op_check(&op, 1, &lifo->count, 0);
 	op_copy(&op, n, objs, lifo->obj);
 	return commit(&op);
@@ -207,17 +194,13 @@ static enum cpu_result read_top(const struct cpu_slot *slot, int cpu, struct cpu
 	return commit(&op);
 }
 
-/* Why the push of an object failed: for good, or by an abort. An allocated object never is in a
- * last-freed word, so a plain read of that word suffices. */
+/* Why the push of an object failed: for good, or by an abort. */
 static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct cpu_slab *slab,
 				  uint16_t offset8)
 {
 	uint64_t height = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
 	uint16_t top;
 
-	if (__atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ==
-	    (uintptr_t)cpu_slab_object(slab, offset8))
-		return CPU_DOUBLE;
 	if (cpu_slab_owner(slab) != (uint32_t)cpu)
 		return CPU_MISS;
 	cpu_inject(3);
@@ -230,7 +213,7 @@ static enum cpu_result why_missed(const struct cpu_slot *slot, int cpu, struct c
 
 static enum cpu_result engine_push(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8)
 {
-	if (rseq_push(&slots, slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
+	if (rseq_push_owned(slab, cpu_slab_object(slab, offset8), cpu_rseq_offset))
 		return CPU_DONE;
 	return why_missed(cpu_slot(slots, cpu), cpu, slab, offset8);
 }
@@ -475,12 +458,11 @@ const struct cpu_engine cpu_engine_rseq = {
 	.name = "rseq",
 	.cpu = rseq_cpu,
 	.pop = engine_pop,
-	.pop_held = engine_pop_held,
 	.lifo_pop = engine_lifo_pop,
 	.lifo_push = engine_lifo_push,
-	.lifo_add = engine_lifo_add,
 	.lifo_take = engine_lifo_take,
 	.lifo_fill = engine_lifo_fill,
+	.lifos = true,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,
 	.push_bulk = engine_push_bulk,

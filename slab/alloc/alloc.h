@@ -8,12 +8,14 @@
 
 struct slab;
 struct slab_cache;
-/* slab_alloc_second() tries the CPU's LIFO and then calls slab_alloc_requested(), the complete slow
- * path. `caller` requested `requested` bytes of the object_size bytes of an object. */
+/* slab_alloc_second() tries the CPU's current slab, which also refills the LIFO, and then calls
+ * slab_alloc_requested(), the complete slow path. `caller` requested `requested` bytes of the
+ * object_size bytes of an object. */
 void *slab_alloc_second(struct slab_cache *cache, size_t requested, const void *caller);
 void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const void *caller);
-/* slab_free_second() tries the CPU's LIFO and then calls slab_free_from(). The slab is untagged.
- * slab_free_slow() calls slab_free_from() at once. */
+/* slab_free_second() tries the slab, if the CPU owns it, then a magazine and the remote batch, and
+ * then calls slab_free_from(). The slab is untagged. slab_free_slow() calls slab_free_from() at
+ * once. */
 void slab_free_second(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
 /* The complete slow path of a free; reports name `caller`. */

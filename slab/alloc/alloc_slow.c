@@ -21,6 +21,7 @@
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/topology.h"
+#include "percpu/lifo_length.h"
 #include "registry/count_window.h"
 #include "report/profile.h"
 
@@ -119,22 +120,71 @@ __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, s
 	return alloc_anywhere(cache, requested, caller, sampled);
 }
 
+/* Has the LIFO objects although the fast path missed? Its limit is below its count if the LIFOs of the
+ * cache became shorter; then only lifo_pop takes them. */
+static inline bool holds_objects(const struct slab_cache *cache, int cpu)
+{
+	char *lifos = __atomic_load_n(&cache->lifos, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&cpu_lifo(lifos, cpu)->count, __ATOMIC_RELAXED);
+}
+
+/* Most objects that an allocation moves from the current slab to the LIFO. */
+#define LIFO_REFILL 63u
+
+/* A slab of another node serves one object, since such objects never go to LIFOs. */
+static inline size_t refill_count(const struct slab_cache *cache, char *slots, int cpu)
+{
+	struct cpu_slab *current =
+		__atomic_load_n(&cpu_slot(slots, cpu)->current, __ATOMIC_RELAXED);
+	const uint64_t half = lifo_length(cache) / 2;
+
+	if (!current)
+		return 0;
+	if (SLAB_UNLIKELY(!slab_is_near(slab_from_cpu(current), cpu)))
+		return 1;
+	return 1 + (half < LIFO_REFILL ? half : LIFO_REFILL);
+}
+
+/* Allocate from the current slab, and move some of its objects to the LIFO, which was empty, in the
+ * order in which the slab would have served them. NULL: there is no current slab, or it is
+ * exhausted. */
+static inline void *refill_lifo(struct slab_cache *cache, int cpu)
+{
+	char *slots = __atomic_load_n(&cache->slots, __ATOMIC_RELAXED);
+	void *objs[LIFO_REFILL + 1], *held[LIFO_REFILL];
+	size_t n = cpu_engine->pop_bulk(slots, refill_count(cache, slots, cpu), objs);
+
+	if (!n)
+		return NULL;
+	for (size_t i = 1; i < n; i++)
+		held[n - 1 - i] = objs[i];
+	if (n > 1 && SLAB_UNLIKELY(cpu_engine->lifo_fill(cache->cpu_slots, cpu, n - 1, held,
+							 lifo_length(cache)) != CPU_DONE))
+		for (size_t i = 1; i < n; i++)
+			slab_free_from(cache, objs[i], slab_of(objs[i]), NULL);
+	return objs[0];
+}
+
 __attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct slab_cache *cache,
 									  size_t requested,
 									  const void *caller)
 {
-	void *obj;
+	const int cpu = cpu_rseq_number(); /* < 0: the slow path calls the engine */
+	void *obj = NULL;
 
-	if (SLAB_LIKELY(rseq_lifo_pop(&cache->slots, &cache->cpu_lifos, cpu_rseq_offset, &obj)))
-		return obj;
-	return slab_alloc_requested(cache, requested, caller);
+	if (SLAB_LIKELY(cpu >= 0))
+		obj = SLAB_UNLIKELY(holds_objects(cache, cpu))
+			      ? cpu_engine->lifo_pop(cache->cpu_slots)
+			      : refill_lifo(cache, cpu);
+	return SLAB_LIKELY(obj) ? obj : slab_alloc_requested(cache, requested, caller);
 }
 
 void *slab_alloc_from(struct slab_cache *cache, const void *caller)
 {
 	void *obj;
 
-	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
 		return obj;
 	return slab_alloc_second(cache, cache->object_size, caller);
 }
@@ -143,7 +193,7 @@ void *slab_zalloc(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (!rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
+	if (!rseq_pop(&cache->lifos, cpu_rseq_offset, &obj))
 		obj = slab_alloc_second(cache, cache->object_size, __builtin_return_address(0));
 	return obj ? memset(obj, 0, cache->object_size) : NULL;
 }
@@ -158,7 +208,7 @@ void *slab_alloc_node(struct slab_cache *cache, int wanted)
 	if (node == -1) {
 		void *obj;
 
-		if (rseq_pop(&cache->slots, cpu_rseq_offset, &obj))
+		if (rseq_pop(&cache->lifos, cpu_rseq_offset, &obj))
 			return obj;
 		return slab_alloc_second(cache, request.requested, request.caller);
 	}

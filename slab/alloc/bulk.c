@@ -67,10 +67,9 @@ static size_t alloc_from_cpu(struct slab_cache *cache, unsigned mode, size_t n, 
 		done += got;
 		if (got)
 			continue;
-		/* The current slab is exhausted. The last-freed object and the LIFO may be left,
-		 * and may be all that a CPU without a current slab holds. */
-		objs[done] = mode == SLAB_ALLOC_LOCAL ? cpu_engine->pop_held(cache->cpu_slots)
-						      : cpu_pop(cache);
+		/* The current slab is exhausted. The LIFO may be left, and may be all that a CPU
+		 * without a current slab holds. */
+		objs[done] = cpu_pop(cache);
 		if (objs[done]) {
 			done++;
 			continue;

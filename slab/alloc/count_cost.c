@@ -21,12 +21,8 @@
 #define MARGIN 1.1 /* the best run is faster than the runs of the application */
 #define OBJECT_SIZE 64
 
-/* A cache of one slab with one object. Only the members that the fast paths read are set. */
+/* A cache with one object. Only the members that the fast paths read are set. */
 static struct slab_cache cache;
-static struct {
-	struct slab slab;
-	uint16_t stack[2];
-} only;
 static char object[OBJECT_SIZE] __attribute__((aligned(OBJECT_SIZE)));
 
 /* Returns microseconds; < 0: the thread was moved to another CPU. */
@@ -37,15 +33,16 @@ static double run_pairs(void)
 	for (unsigned i = 0; i < PAIRS; i++) {
 		void *obj = slab_alloc(&cache);
 
-		if (!obj || !rseq_push(&cache.cpu_slots, &only.slab.cpu, obj, cpu_rseq_offset))
+		if (!obj || !rseq_push(&cache.cpu_lifos, obj, cpu_rseq_offset))
 			return -1;
 	}
 	return (double)(clock_ns() - start) / 1e3;
 }
 
-static double run_one_way(char *slots, bool light)
+static double run_one_way(bool light)
 {
-	cache.slots = slots;
+	cache.lifos = light ? cpu_slots_none() : cache.cpu_lifos;
+	cache.slots = light ? cpu_slots_none() : cache.cpu_slots;
 	cache.gates = light ? GATE_COUNT : 0;
 	return run_pairs();
 }
@@ -57,14 +54,14 @@ static void keep_best(double *best, double us)
 }
 
 /* Run both alternately and keep the best run of each: disturbances only make a run longer. */
-static bool compare_ways(char *slots, struct count_cost *cost)
+static bool compare_ways(struct count_cost *cost)
 {
 	double plain = 1e9, counted = 1e9;
 
 	for (unsigned i = 0; i < RUNS; i++) {
-		double us = run_one_way(slots, false), counted_us;
+		double us = run_one_way(false), counted_us;
 
-		counted_us = us < 0 ? us : run_one_way(cpu_slots_none(), true);
+		counted_us = us < 0 ? us : run_one_way(true);
 		if (counted_us < 0)
 			return false;
 		keep_best(&plain, us);
@@ -79,16 +76,9 @@ static bool compare_ways(char *slots, struct count_cost *cost)
 
 static bool measure_on(char *slots, int cpu, struct count_cost *cost)
 {
-	const uint16_t offset8 = 0;
-
-	cpu_slab_init(&only.slab.cpu, object, OBJECT_SIZE, 1, &cache);
-	cpu_slab_put(&only.slab.cpu, 1, &offset8);
-	cpu_slab_set_owner(&only.slab.cpu, (uint32_t)cpu);
 	cache.cpu_slots = slots;
 	cache.cpu_lifos = cpu_slots_lifos(slots);
-	if (cpu_engine->install(slots, cpu, &only.slab.cpu) != CPU_DONE)
-		return false;
-	return compare_ways(slots, cost);
+	return cpu_engine->lifo_push(slots, cpu, object, 1) == CPU_DONE && compare_ways(cost);
 }
 
 static bool measure(struct count_cost *cost)

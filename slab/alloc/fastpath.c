@@ -2,11 +2,11 @@
 /*
  * The fast paths, and nothing else.
  *
- * Each is one restartable sequence (cpu_cache/rseq.h). If it fails, a tail call leads out of
- * line: first to a second sequence, on the CPU's LIFO, then to the slow path.
+ * Each is one restartable sequence on the CPU's LIFO (cpu_cache/rseq.h). If it fails, a tail call
+ * leads out of line: first to a second sequence, on a slab, then to the slow path.
  *
- * One test covers everything unusual: the CPU has no current slab. This is so for a new cache, a
- * cache with a gate set (registry/gate.h), a slot under revocation, and engines other than rseq.
+ * One test covers everything unusual: the LIFO has the limit 0. This is so for a new cache, a cache
+ * with a gate set (registry/gate.h), a slot under revocation, and engines other than rseq.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"
@@ -27,7 +27,7 @@ FASTPATH void *slab_alloc(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
 		return obj;
 	return slab_alloc_second(cache, cache->object_size, __builtin_return_address(0));
 }
@@ -44,7 +44,7 @@ FASTPATH void slab_free(struct slab_cache *cache, void *obj)
 		slab_free_slow(cache, obj, slab);
 		return;
 	}
-	if (SLAB_LIKELY(rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset)))
+	if (SLAB_LIKELY(slab_push(cache, slab, obj)))
 		return;
 	slab_free_second(cache, obj, slab, __builtin_return_address(0));
 }

@@ -3,11 +3,11 @@
  * Frees off the fast path: to slabs that another CPU owns, to full slabs, and of pointers that are
  * not objects of this cache.
  *
- * An object of a slab that the CPU does not own goes to the CPU's LIFO by a second sequence. If the
- * LIFO is full, half of it moves to a magazine. If no magazine is empty, the object joins the remote
- * batch, which collects objects of one slab of another owner: a third sequence, for plain slabs.
- * One exchange delivers the batch. A full slab is adopted by the first CPU that frees into it, so
- * its next objects are freed locally.
+ * If the LIFO is full, an object of a slab that the CPU owns goes to that slab by a second sequence.
+ * For an object of another slab, half of the LIFO moves to a magazine. If no magazine is empty, the
+ * object joins the remote batch, which collects objects of one slab of another owner: a third
+ * sequence, for plain slabs. One exchange delivers the batch. A full slab is adopted by the first
+ * CPU that frees into it, so its next objects are freed locally.
  */
 #include <slab/stats.h>
 
@@ -102,19 +102,35 @@ static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, in
 	maintenance_poll();
 }
 
-/* Push the object onto the CPU's LIFO. Objects of other nodes never go there: max is 0 for them, so
- * they return to their slabs. */
-static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, struct slab *slab,
-				 uint16_t offset8)
+/* Objects of other nodes never go to the LIFO, so they return to their slabs. */
+static bool goes_to_lifo(const struct slab *slab, int cpu)
 {
-	uint64_t max = slab_is_near(slab, cpu) ? lifo_length(cache) : 0;
-	enum cpu_result result;
+	return cpu_engine->lifos && slab_is_near(slab, cpu);
+}
 
-	do
-		result = cpu_engine->lifo_push(cache->cpu_slots, cpu, &slab->cpu, offset8, max);
-	while (result == CPU_MISS && max && magazine_put(cache, cpu));
+static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, const struct slab *slab,
+				 void *obj)
+{
+	enum cpu_result result = CPU_MISS;
+
+	if (goes_to_lifo(slab, cpu))
+		result = cpu_engine->lifo_push(cache->cpu_slots, cpu, obj, lifo_length(cache));
 	if (result == CPU_DONE)
 		begin_idle(cpu);
+	return result;
+}
+
+/* To the LIFO, else to the slab if this CPU owns it, else to the LIFO after half of it became a
+ * magazine. */
+static enum cpu_result free_here(struct slab_cache *cache, int cpu, struct slab *slab, void *obj)
+{
+	enum cpu_result result = lifo_push(cache, cpu, slab, obj);
+
+	if (result == CPU_MISS)
+		result = cpu_engine->push(cache->cpu_slots, cpu, &slab->cpu,
+					  cpu_slab_offset8(&slab->cpu, obj));
+	while (result == CPU_MISS && goes_to_lifo(slab, cpu) && magazine_put(cache, cpu))
+		result = lifo_push(cache, cpu, slab, obj);
 	return result;
 }
 
@@ -129,15 +145,11 @@ static void count_past_lifo(struct slab_cache *cache, const struct slab *slab, i
 
 static void free_object(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller)
 {
-	uint16_t offset8 = cpu_slab_offset8(&slab->cpu, obj);
 	int cpu = cpu_engine->cpu();
 
 	while (cpu >= 0) {
-		enum cpu_result result =
-			cpu_engine->push(cache->cpu_slots, cpu, &slab->cpu, offset8);
+		enum cpu_result result = free_here(cache, cpu, slab, obj);
 
-		if (result == CPU_MISS)
-			result = lifo_push(cache, cpu, slab, offset8);
 		if (result == CPU_DONE)
 			return;
 		if (result == CPU_DOUBLE) {
@@ -177,21 +189,29 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 	}
 	slab_clear_freed(slab, obj);
 	/* Only the tag kept this free off the fast path, so it can take the same sequence now. */
-	if (cache->tag && rseq_push(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
+	if (cache->tag && slab_push(cache, slab, obj))
 		return;
 	free_object(cache, obj, slab, caller);
 }
 
-/* Is this the last-freed object of the CPU, or the newest of its LIFO? A guess: free_object() finds
- * out whether it is a double free. */
+/* Is this the newest object of the CPU's LIFO? A guess: free_object() finds out whether it is a double
+ * free. */
 static inline bool looks_held(struct slab_cache *cache, const void *obj, int cpu)
 {
 	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->last_freed, __ATOMIC_RELAXED) ==
-		       (uintptr_t)obj ||
-	       (n && __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) == obj);
+	return n && __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) == obj;
+}
+
+/* Does the LIFO refuse objects because it is full? */
+static inline bool looks_full(struct slab_cache *cache, int cpu)
+{
+	const struct cpu_lifo *lifo = cpu_lifo(cache->cpu_lifos, cpu);
+	uint64_t limit = __atomic_load_n(&lifo->limit, __ATOMIC_RELAXED);
+
+	return limit == lifo_length(cache) &&
+	       __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) >= limit;
 }
 
 /* Deliver the remote batch, which is another slab's; this object begins the next one. */
@@ -211,55 +231,49 @@ static __attribute__((noinline)) void start_batch(struct slab_cache *cache, void
  * failed, or the LIFO refused the object again. */
 static bool push_after_put(struct slab_cache *cache, void *obj, struct slab *slab, int cpu)
 {
-	return slab_is_near(slab, cpu) && magazine_put(cache, cpu) &&
-	       rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
-			      &cache->lifo_max, cpu_rseq_offset);
+	return slab_is_near(slab, cpu) && magazine_put(cache, cpu) && slab_push(cache, slab, obj);
 }
 
-/*
- * The LIFO refused the object, in most cases because it is full. Move half of it into a magazine. If
- * that fails, try the remote batch at once. A double free, and a slab that this CPU owns, take the
- * long way. The thread may have left `cpu`; the sequences notice that.
- */
+/* The LIFO is full, and this CPU does not own the slab. Move half of the LIFO into a magazine. If
+ * that fails, try the remote batch at once. The thread may have left `cpu`; the sequences notice
+ * that. */
 static __attribute__((noinline)) void free_third(struct slab_cache *cache, void *obj,
 						 struct slab *slab, int cpu, const void *caller)
 {
-	uint32_t owner = (uint32_t)__atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED);
+	const bool is_owned = __atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED) != CPU_NONE;
 	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
-	if (SLAB_UNLIKELY(cpu < 0 || owner == (uint32_t)cpu || looks_held(cache, obj, cpu))) {
-		slab_free_from(cache, obj, slab, caller);
-		return;
-	}
 	if (push_after_put(cache, obj, slab, cpu)) {
 		begin_idle(cpu);
 		maintenance_poll();
 		return;
 	}
 	count_past_lifo(cache, slab, cpu);
-	if (owner != CPU_NONE &&
+	if (is_owned &&
 	    cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) != &slab->cpu)
 		start_batch(cache, obj, slab, cpu, caller);
-	else if (owner != CPU_NONE &&
-		 rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
+	else if (is_owned && rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
 		begin_idle(cpu);
 	else
 		free_away(cache, obj, slab, cpu, caller);
 }
 
+/* The LIFO refused the object. If it is full and this CPU owns the slab, the object goes there. If
+ * the LIFO is not full, it is closed, or the object is free already, or the sequence was aborted. */
 __attribute__((noinline, aligned(CPU_CACHELINE))) void slab_free_second(struct slab_cache *cache,
 									void *obj,
 									struct slab *slab,
 									const void *caller)
 {
-	int cpu = cpu_rseq_number();
+	const int cpu = cpu_rseq_number();
+	const bool may_go_on = !slab_is_near(slab, cpu) ||
+			       (looks_full(cache, cpu) && !looks_held(cache, obj, cpu));
 
-	if (SLAB_UNLIKELY(!cpu_slab_is_object(&slab->cpu, obj)))
+	if (SLAB_LIKELY(may_go_on) && rseq_push_owned(&slab->cpu, obj, cpu_rseq_offset))
+		return;
+	if (!may_go_on || cpu < 0 || !cpu_slab_is_object(&slab->cpu, obj) ||
+	    __atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED) == (uint64_t)cpu)
 		slab_free_from(cache, obj, slab, caller);
-	else if (SLAB_LIKELY(slab_is_near(slab, cpu)) &&
-		 SLAB_LIKELY(rseq_lifo_push(&cache->cpu_slots, &cache->cpu_lifos, &slab->cpu, obj,
-					    &cache->lifo_max, cpu_rseq_offset)))
-		begin_idle(cpu);
 	else
 		free_third(cache, obj, slab, cpu, caller);
 }

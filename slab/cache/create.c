@@ -155,7 +155,7 @@ static bool cache_make_slots(struct slab_cache *cache, const struct rcu_flavor_s
 {
 	cache->cpu_slots = get_geometries(cache) && cpu_slots_none() ? slots_create() : NULL;
 	cache->cpu_lifos = cache->cpu_slots ? cpu_slots_lifos(cache->cpu_slots) : NULL;
-	cache->rcu_slots = cache->rcu_lifos = cpu_slots_none();
+	cache->rcu_lifos = cpu_slots_none();
 	cache->rcu = cache->cpu_slots && rcu ? rcu_create(cache, rcu) : NULL;
 	if (cache->cpu_slots && (cache->rcu || !rcu))
 		return true;
@@ -329,7 +329,7 @@ static void panic(const char *name, size_t size, const char *reason)
 }
 
 /* Under registry_lock. */
-static struct slab_cache *create_by_size_locked(const char *name, size_t size)
+static struct slab_cache *create_by_size_locked(const char *name, size_t size, unsigned number)
 {
 	static const struct slab_cache_args args = {.align = 16};
 	const char *reason;
@@ -337,14 +337,17 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size)
 	struct slab_cache *cache =
 		create_locked(name, size, &args, SLAB_NO_MERGE, &reason, &is_new);
 
-	if (cache)
-		cache->by_size = cache->complete = true;
+	if (cache) {
+		cache->size_class = (uint8_t)number;
+		cache->complete = true;
+	}
 	return cache;
 }
 
 /* The control thread is started with no lock held: if libslab replaces malloc, pthread_create()
  * allocates from libslab. */
-struct slab_cache *cache_create_by_size(const char *name, size_t size, struct slab_cache **place)
+struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number,
+					struct size_class *place)
 {
 	struct slab_cache *cache;
 	int saved = errno, cancel;
@@ -354,10 +357,11 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, struct sl
 	cancel = cancel_disable();
 	slab_fork_init();
 	pthread_mutex_lock(&registry_lock);
-	cache = *place;
+	cache = place->cache;
 	if (!cache) {
-		cache = create_by_size_locked(name, size);
-		__atomic_store_n(place, cache, __ATOMIC_RELEASE);
+		cache = create_by_size_locked(name, size, number);
+		place->lifos = cache ? cache->cpu_lifos : NULL;
+		__atomic_store_n(&place->cache, cache, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&registry_lock);
 	if (cache) {

@@ -28,8 +28,8 @@ static struct slab_cache *no_cache(void)
 
 	pthread_mutex_lock(&registry_lock);
 	slots = cpu_slots_none();
-	none.slots = none.cpu_slots = none.rcu_slots = slots;
-	none.cpu_lifos = none.rcu_lifos = slots;
+	none.slots = none.cpu_slots = slots;
+	none.lifos = none.cpu_lifos = none.rcu_lifos = slots;
 	pthread_mutex_unlock(&registry_lock);
 	if (!slots)
 		slab_fatal("there is no address space for caches");

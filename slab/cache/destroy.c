@@ -143,7 +143,7 @@ static int begin(struct slab_cache *cache)
 
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
+	if (!cache_is_registered(cache) || cache->size_class || cache->defined)
 		result = -EINVAL;
 	else if (drop_alias(cache))
 		result = OTHER_NAMES;
@@ -185,8 +185,6 @@ static void end(struct slab_cache *cache)
 	if (cache->rcu)
 		rcu_stop(cache->rcu);
 	cpu_slots_touch(cache->cpu_slots);
-	if (cache->rcu)
-		cpu_slots_touch(cache->rcu_slots);
 	pthread_mutex_lock(&registry_lock);
 	remove_cache(cache);
 	pthread_mutex_unlock(&registry_lock);

@@ -89,8 +89,8 @@ struct slab_cache *cache_memory(void)
 void cache_memory_free(struct slab_cache *cache)
 {
 	cache->magic = 0;
-	cache->slots = cache->cpu_slots = cache->rcu_slots = cpu_slots_none();
-	cache->rcu_lifos = cpu_slots_none();
+	cache->slots = cache->cpu_slots = cpu_slots_none();
+	cache->lifos = cache->rcu_lifos = cpu_slots_none();
 	cache->rcu_max = 0;
 	cache->next = NULL;
 	*free_caches_end = cache;

@@ -43,6 +43,9 @@
 
 /* A segment has room for one slab of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
+/* From this size on, an allocation that realloc() has made larger gets a mapping of its own: it may
+ * grow again, and a slab of twice the size would mean a copy each time. */
+#define LARGE_GROWING_MIN ((size_t)2 << 20)
 /* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
 /* The most bytes of long tails that are kept. */
@@ -181,7 +184,8 @@ static bool unfit(struct slab *slab, size_t size, bool frees)
 struct large_request {
 	size_t size, align;
 	bool zeroed;
-	size_t red;  /* bytes of red zone behind the allocation */
+	bool grows; /* it gets a mapping, which can grow without a copy */
+	size_t red; /* bytes of red zone behind the allocation */
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
 
@@ -221,7 +225,8 @@ static struct slab *take_slab(struct large_request *request)
 
 static bool fits_in_slab(const struct large_request *request)
 {
-	return request->size <= LARGE_SLAB_MAX && request->align <= LARGE_SLAB_MAX && !request->red;
+	return request->size <= LARGE_SLAB_MAX && request->align <= LARGE_SLAB_MAX &&
+	       !request->red && !request->grows;
 }
 
 static struct slab *map(const struct large_request *request)
@@ -292,6 +297,16 @@ void *large_alloc(size_t size, size_t align)
 void *large_calloc(size_t size)
 {
 	return serve_request(&(struct large_request){.size = size, .align = 1, .zeroed = true});
+}
+
+void *large_alloc_growing(size_t size)
+{
+	void *ptr = NULL;
+
+	if (size > LARGE_GROWING_MIN)
+		ptr = serve_request(
+			&(struct large_request){.size = size, .align = 1, .grows = true});
+	return ptr ? ptr : large_alloc(size, 1);
 }
 
 static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,

@@ -18,6 +18,8 @@
 void *large_alloc(size_t size, size_t align);
 /* Allocate zeroed memory. Pages that are fresh from the OS are not written to. */
 void *large_calloc(size_t size);
+/* Allocate for realloc(), which makes a large allocation larger. */
+void *large_alloc_growing(size_t size);
 /* Free memory of large_alloc(). Any other pointer is reported and not freed. */
 void large_free(struct slab *slab, void *ptr, const void *caller);
 size_t large_usable(const struct slab *slab);

@@ -22,10 +22,11 @@
 #include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 
+/* Classes have the numbers 1 to CLASSES; 0 means that a slab has none (segment_class()). */
 #define CLASSES 72u
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
 
-static SLAB_EARLY struct slab_cache *classes[CLASSES];
+static SLAB_EARLY struct size_class classes[CLASSES + 1];
 
 #define SMALL_SIZE 1024u
 #define SMALL_STEP(size) (((size) + 15) / 16)
@@ -37,18 +38,18 @@ static unsigned class_of(size_t size)
 	unsigned log2;
 
 	if (size <= 128)
-		return size ? (unsigned)((size - 1) / 16) : 0;
+		return size ? (unsigned)(size + 15) / 16 : 1;
 	/* Classes above 2^log2 are an eighth of 2^log2 apart. */
 	log2 = 63 - (unsigned)__builtin_clzl(size - 1);
-	return SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
+	return 1 + SMALL_CLASSES + (log2 - 7) * 8 + (unsigned)(((size - 1) >> (log2 - 3)) & 7);
 }
 
 static size_t class_size(unsigned class)
 {
-	unsigned step = class - SMALL_CLASSES, log2 = 7 + step / 8;
+	unsigned step = class - SMALL_CLASSES - 1, log2 = 7 + step / 8;
 
-	if (class < SMALL_CLASSES)
-		return ((size_t)class + 1) * 16;
+	if (class <= SMALL_CLASSES)
+		return (size_t)class * 16;
 	return ((size_t)1 << log2) + ((size_t)(step % 8 + 1) << (log2 - 3));
 }
 
@@ -83,7 +84,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 	struct slab_cache *cache;
 
 	write_name(name, size);
-	cache = cache_create_by_size(name, size, &classes[class]);
+	cache = cache_create_by_size(name, size, class, &classes[class]);
 	if (cache)
 		set_small(class, cache);
 	return cache;
@@ -91,7 +92,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 
 static struct slab_cache *class_cache(unsigned class)
 {
-	return __atomic_load_n(&classes[class], __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&classes[class].cache, __ATOMIC_ACQUIRE);
 }
 
 /* Allocate off the fast path, where debugging uses the requested size and the caller. */
@@ -106,10 +107,8 @@ static SLAB_SLOWPATH void *class_alloc_slow(unsigned class, size_t size, const v
 
 static SLAB_SLOWPATH void *malloc_slow(size_t size, const void *caller)
 {
-	if (size > SLAB_MALLOC_MAX_CACHED) {
-		maintenance_poll();
+	if (size > SLAB_MALLOC_MAX_CACHED)
 		return large_profile_begin(large_alloc(size, 1), size, caller);
-	}
 	return class_alloc_slow(class_of(size), size, caller);
 }
 
@@ -126,7 +125,7 @@ static inline void *malloc_for(size_t size, const void *caller)
 	struct slab_cache *cache = size_cache(size);
 	void *obj;
 
-	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(cache) && SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
 		return obj;
 	return malloc_slow(size, caller);
 }
@@ -181,7 +180,7 @@ static struct slab *size_slab(const void *ptr, const void *caller)
 	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_none;
 	struct slab_cache *cache = slab_user(slab);
 
-	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
+	if (SLAB_LIKELY(cache && cache->size_class) || slab->large)
 		return slab;
 	report_foreign(cache, ptr, caller);
 	return NULL;
@@ -201,25 +200,34 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 	}
 }
 
-/* The cache by size of an untagged slab, whose objects the fast path may free; NULL otherwise. */
-static inline struct slab_cache *plain_size_cache(const struct slab *slab)
+static SLAB_SLOWPATH void free_second(void *ptr, const void *caller)
 {
+	struct slab *slab = slab_of(ptr);
 	struct slab_cache *cache = slab_plain_user(slab);
 
-	return cache && cache->by_size ? cache : NULL;
+	if (cache)
+		slab_free_second(cache, ptr, slab, caller);
+	else
+		free_slow_for(ptr, caller);
+}
+
+/* slab_push() for an object of a class. */
+static inline bool class_push(unsigned class, void *ptr)
+{
+	return (SLAB_LIKELY(topology_node_count == 1) ||
+		slab_is_near(slab_of(ptr), cpu_rseq_number())) &&
+	       SLAB_LIKELY(rseq_push(&classes[class].lifos, ptr, cpu_rseq_offset));
 }
 
 static inline void free_for(void *ptr, const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
 	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
-		struct slab *slab = slab_of(ptr);
-		struct slab_cache *cache = plain_size_cache(slab);
+		unsigned class = segment_class(ptr);
 
-		if (SLAB_LIKELY(cache)) {
-			if (SLAB_UNLIKELY(!rseq_push(&cache->cpu_slots, &slab->cpu, ptr,
-						     cpu_rseq_offset)))
-				slab_free_second(cache, ptr, slab, caller);
+		if (SLAB_LIKELY(class)) {
+			if (SLAB_UNLIKELY(!class_push(class, ptr)))
+				free_second(ptr, caller);
 			return;
 		}
 	}
@@ -250,7 +258,9 @@ size_t slab_usable_size(const void *ptr)
 
 static void *move(void *ptr, size_t old, size_t size, const void *caller)
 {
-	void *to = malloc_for(size, caller);
+	const bool grows = old > SLAB_MALLOC_MAX_CACHED && size > old;
+	void *to = grows ? large_profile_begin(large_alloc_growing(size), size, caller)
+			 : malloc_for(size, caller);
 
 	if (!to)
 		return NULL;

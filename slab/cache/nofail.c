@@ -106,7 +106,7 @@ void *slab_alloc_nofail(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (SLAB_LIKELY(rseq_pop(&cache->slots, cpu_rseq_offset, &obj)))
+	if (SLAB_LIKELY(rseq_pop(&cache->lifos, cpu_rseq_offset, &obj)))
 		return obj;
 	return alloc_nofail(cache, __builtin_return_address(0));
 }

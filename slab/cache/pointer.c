@@ -89,8 +89,7 @@ bool slab_free_any(void *ptr)
 		struct slab_cache *cache = slab_plain_user(slab);
 
 		if (SLAB_LIKELY(cache) && SLAB_LIKELY(slab_is_object(slab, ptr))) {
-			if (SLAB_UNLIKELY(!rseq_push(&cache->cpu_slots, &slab->cpu, ptr,
-						     cpu_rseq_offset)))
+			if (SLAB_UNLIKELY(!slab_push(cache, slab, ptr)))
 				slab_free_second(cache, ptr, slab, __builtin_return_address(0));
 			return true;
 		}

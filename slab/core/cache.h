@@ -128,16 +128,14 @@ struct defrag_state {
 /* A cache. Each room that writes members has a group of its own, in the order of the rooms. Other
  * processes read some members (inspect/root.h). */
 __extension__ struct slab_cache { /* for C++: a flexible array member */
-	/* The fast paths read these members. registry/gate.c changes `slots` under flush_lock; the
-	 * others are constant. */
-	char *slots; /* allocations use it; cpu_slots_none() sends all of them to the slow path */
-	char *cpu_slots; /* frees and the slow paths use it */
-	char *cpu_lifos; /* the LIFOs of cpu_slots */
-	uint64_t lifo_max; /* atomic: the most objects in one LIFO (percpu/lifo_length.h) */
-	char *rcu_slots; /* frees that wait for a grace period; without RCU cpu_slots_none() */
-	char *rcu_lifos; /* the LIFOs of rcu_slots */
-	uint64_t rcu_max; /* the most objects in one of these; 0 without RCU */
-	bool by_size; /* belongs to <slab/malloc.h> */
+	/* The fast paths read these members. registry/gate.c changes `lifos` and `slots` under
+	 * flush_lock; the others are constant. */
+	char *lifos; /* allocations use them; cpu_slots_none() sends them all to the slow path */
+	char *slots;
+	char *cpu_lifos; /* frees and the slow paths use them: the LIFOs of cpu_slots */
+	char *cpu_slots;
+	char *rcu_lifos; /* frees that wait for a grace period; without RCU cpu_slots_none() */
+	uint8_t size_class; /* of <slab/malloc.h>, from 1 on; 0: of slab_cache_create() */
 	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
@@ -152,6 +150,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned min_partial; /* atomic, as the next: changed by tuning */
 	unsigned cpu_partial;
 	unsigned lifo_least, lifo_most; /* atomic: bounds of lifo_max; only tests change them */
+	uint64_t lifo_max; /* atomic: the most objects in one LIFO (percpu/lifo_length.h) */
+	uint64_t rcu_max; /* the most objects in a LIFO of rcu_lifos; 0 without RCU */
 	int (*ctor)(void *, void *);
 	void (*dtor)(void *, void *);
 	int (*isolate)(void *, void *); /* both are set, or none */
@@ -238,6 +238,13 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 static inline const void *cache_user(const struct slab_cache *cache)
 {
 	return (const char *)cache + cache->tag;
+}
+
+/* The size class of the cache's slabs without debug flags. Objects of tagged slabs have none: their
+ * frees take the slow path. */
+static inline unsigned cache_plain_class(const struct slab_cache *cache)
+{
+	return cache->tag ? 0 : cache->size_class;
 }
 
 /* The bytes of slabs from which on the cache takes large ones. */

@@ -13,6 +13,7 @@
 #include "core/cache.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
+#include "rseq.h"
 
 /* Tags in cpu.user. A tagged slab's objects miss the fast path of slab_free(). */
 #define SLAB_TAG_DEBUG ((uintptr_t)1) /* debug_free() frees, under the node's lock */
@@ -76,6 +77,15 @@ static inline void slab_clear_freed(const struct slab *slab, void *obj)
 static inline bool slab_is_near(const struct slab *slab, int cpu)
 {
 	return SLAB_LIKELY(topology_node_count == 1) || slab->node == topology_table_node(cpu);
+}
+
+/* Put an object of this untagged slab on the CPU's LIFO. Objects of other nodes go to their slabs
+ * instead. The thread may leave the CPU after the comparison; that does no harm. */
+static inline __attribute__((always_inline)) bool slab_push(struct slab_cache *cache,
+							    const struct slab *slab, void *obj)
+{
+	return (SLAB_LIKELY(topology_node_count == 1) || slab_is_near(slab, cpu_rseq_number())) &&
+	       SLAB_LIKELY(rseq_push(&cache->cpu_lifos, obj, cpu_rseq_offset));
 }
 
 /* --- states (slab_state.c) --------------------------------------------------------------- */

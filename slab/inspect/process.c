@@ -171,7 +171,6 @@ static void tidy_copy(struct slab_cache *copy)
 		copy->aliases = SLAB_STATS_MAX_ALIASES;
 	copy->name[SLAB_MAX_NAME] = '\0';
 	/* Reading a bool that is neither 0 nor 1 is undefined. */
-	memset(&copy->by_size, *(const unsigned char *)&copy->by_size != 0, sizeof(copy->by_size));
 }
 
 /* Read the aliases into the memory behind the copy. */

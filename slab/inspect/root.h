@@ -147,7 +147,6 @@ extern struct slab_root slab_root;
 		FIELD(struct counter_row, kind),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct cpu_slot),                                                           \
-		FIELD(struct cpu_slot, last_freed),                                                \
 		FIELD(struct cpu_slot, current),                                                   \
 		FIELD(struct cpu_slot, remote_batch),                                              \
 		FIELD(struct cpu_slot, event),                                                     \

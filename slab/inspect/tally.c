@@ -85,7 +85,6 @@ static void count_slot(struct slab_stats *stats, const struct cpu_slot *slot)
 	for (unsigned e = 0; e < SLAB_EVENT_COUNT; e++)
 		stats->event[e] += slot->event[e];
 	stats->cpu_objects += cpu_word_count(slot->remote_batch);
-	stats->cpu_objects += slot->last_freed != 0;
 }
 
 /* Read a piece of the rows of n CPUs; `place` is its address in the row of CPU 0. */

@@ -23,8 +23,8 @@
  *
  * Pages within slabs. After slab_collect(), the free objects of an isolated slab are on its own
  * freelist. No thread allocates from the slab, and a thread that frees into it does not write
- * to the objects. Objects that are last-freed, in a remote batch, or waiting for a grace period
- * are not on the freelist and count as in use. So a page can be returned if all its objects are
+ * to the objects. Objects in a LIFO, in a remote batch, or waiting for a grace period are not on
+ * the freelist and count as in use. So a page can be returned if all its objects are
  * on the freelist or were never initialized. Its contents are lost. Slabs of caches with a
  * constructor or destructor, and of type-safe caches, therefore keep their pages. Zeroed
  * objects (SLAB_ZERO=free) are zero on a fresh page, too. unbacked[] records returned pages for

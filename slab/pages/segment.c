@@ -230,6 +230,18 @@ void segment_lead_to(const struct slab *slab, struct slab *descriptor)
 		__atomic_store_n(&table[u], descriptor, __ATOMIC_RELEASE);
 }
 
+void segment_set_class(const struct slab *slab, unsigned size_class)
+{
+	char *start = segment_start(slab->cpu.base);
+	const unsigned first = (unsigned)((slab->cpu.base - start) >> SEGMENT_UNIT_SHIFT);
+	uint8_t *classes = (uint8_t *)start + SEGMENT_CLASSES_OFFSET;
+
+	if (segment_class(slab->cpu.base) == size_class)
+		return;
+	for (unsigned u = first; u < first + units_of(slab->shift); u++)
+		__atomic_store_n(&classes[u], (uint8_t)size_class, __ATOMIC_RELEASE);
+}
+
 bool segment_unit_is_free(const void *ptr)
 {
 	unsigned unit = (unsigned)((uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1));

@@ -18,9 +18,11 @@
 #define SEGMENT_UNIT_SHIFT 14
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
-/* The guard in front of the head has this size, whatever the page size. */
+/* The guard in front of the head has this size, whatever the page size. Behind the head lie a byte
+ * and then a pointer for each unit: segment_class() and slab_of(). */
 #define SEGMENT_HEAD_OFFSET 65536
-#define SEGMENT_TABLE_OFFSET (SEGMENT_HEAD_OFFSET + 512)
+#define SEGMENT_CLASSES_OFFSET (SEGMENT_HEAD_OFFSET + 512)
+#define SEGMENT_TABLE_OFFSET (SEGMENT_CLASSES_OFFSET + SEGMENT_UNITS)
 #define SEGMENT_HEAD_END (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
@@ -123,6 +125,16 @@ static inline struct slab *slab_of(const void *ptr)
 			       __ATOMIC_RELAXED);
 }
 
+/* The size class of the slab that contains an address of a segment: a number that its user chose, 0
+ * by default. Frees of <slab/malloc.h> read it and not the descriptor, which saves a cache miss. */
+static inline unsigned segment_class(const void *ptr)
+{
+	const uint8_t *classes = (const uint8_t *)segment_start(ptr) + SEGMENT_CLASSES_OFFSET;
+
+	return __atomic_load_n(&classes[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
+			       __ATOMIC_RELAXED);
+}
+
 static inline struct slab **segment_table(const struct segment *segment)
 {
 	return (struct slab **)(segment_start(segment) + SEGMENT_TABLE_OFFSET);
@@ -151,9 +163,12 @@ static inline size_t slab_bytes(const struct slab *slab)
 /* The number of bytes of a slab that hold memory. */
 static inline size_t slab_held(const struct slab *slab)
 {
-	unsigned unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
-				       __builtin_popcountll(slab->unbacked[1]));
+	unsigned unbacked = 0;
 
+	/* Most slabs lack no page, and counting bits may be a function call. */
+	if (slab->unbacked[0] | slab->unbacked[1])
+		unbacked = (unsigned)(__builtin_popcountll(slab->unbacked[0]) +
+				      __builtin_popcountll(slab->unbacked[1]));
 	return slab->populated - unbacked * UNBACKED_BYTES;
 }
 
@@ -181,6 +196,8 @@ void segment_put_range(char *start, unsigned shift);
 /* Under the lock: let the table lead from the addresses of a slab to its descriptor, or to
  * another one. */
 void segment_lead_to(const struct slab *slab, struct slab *descriptor);
+/* Set the size class of a slab; without the lock, while no other thread does. */
+void segment_set_class(const struct slab *slab, unsigned size_class);
 /* Map a segment, without the lock, unless the node has got such a range meanwhile. false and
  * ENOMEM. */
 bool segment_map(unsigned shift, unsigned node);

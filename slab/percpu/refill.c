@@ -208,21 +208,6 @@ static void flush_remote_batch(struct slab_cache *cache, int cpu)
 }
 
 /*
- * The CPU has no current slab: return its last-freed object to that object's slab, or one object of
- * its LIFO if there is no last-freed object.
- *
- * If these objects served allocations, the CPU would never get a current slab, and without one no
- * allocation takes the fast path. If the object's slab was full, it becomes this CPU's.
- */
-static void flush_held(struct slab_cache *cache)
-{
-	void *obj = cpu_engine->pop_held(cache->cpu_slots);
-
-	if (obj && !slab_deliver_held(cache, obj))
-		cache->checks->full(cache, slab_of(obj), obj, NULL);
-}
-
-/*
  * The CPU's slot is closed: a thread is taking its slabs. Until they are on the node's list this
  * allocation would take a fresh slab, so wait for that thread. true: the slot is open again. false:
  * allocate from the node.
@@ -250,9 +235,9 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	if (is_closed(cache, cpu) && !(may_grow && wait_until_open(cache, cpu, node)))
 		return REFILL_NO_CPU;
 	current = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
+	if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL) && magazine_get(cache, cpu))
+		return REFILL_OK;
 	if (current) {
-		if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL) && magazine_get(cache, cpu))
-			return REFILL_OK;
 		result = retire_current(cache, cpu, slab_from_cpu(current));
 		if (result != REFILL_NONE)
 			return result;
@@ -262,10 +247,6 @@ int cache_refill(struct slab_cache *cache, unsigned mode)
 	if (!cache_count_slabs(cache))
 		return may_grow ? from_elsewhere(cache, cpu, node, mode) : REFILL_NONE;
 	flush_remote_batch(cache, cpu);
-	if (from_partial(cache, cpu))
-		return REFILL_OK;
-	if (mode & ~SLAB_ALLOC_LOCAL)
-		flush_held(cache);
 	if (from_partial(cache, cpu))
 		return REFILL_OK;
 	if (mode & (SLAB_ALLOC_PARTIAL | SLAB_ALLOC_FULL)) {

@@ -12,12 +12,12 @@
 
 /* --- from a CPU -------------------------------------------------------------------------- */
 
-/* An object of this CPU's slot or LIFO. NULL if the CPU has no current slab. */
+/* An object of this CPU's LIFO or current slab. */
 static inline void *cpu_pop(struct slab_cache *cache)
 {
-	void *obj = cpu_engine->pop(cache->cpu_slots);
+	void *obj = cpu_engine->lifo_pop(cache->cpu_slots);
 
-	return obj ? obj : cpu_engine->lifo_pop(cache->cpu_slots);
+	return obj ? obj : cpu_engine->pop(cache->cpu_slots);
 }
 
 /* --- to a CPU ---------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ void slab_push_partial(struct slab_cache *cache, int cpu, struct slab *slab);
  * to this CPU. false: the remote freelist has no room, so some object was freed twice; the objects
  * stay allocated. */
 bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8);
-/* Deliver one object that a CPU held (its last-freed object or one of its LIFO) to its slab. */
+/* Deliver one object that a CPU held in a LIFO to its slab. */
 bool slab_deliver_held(struct slab_cache *cache, void *obj);
 /* Deliver one object to its slab. If the slab was full, it is isolated, and *ret_isolated is the
  * slab, else NULL. */
@@ -63,7 +63,7 @@ bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned
 unsigned cache_revoke(struct slab_cache *cache, uint32_t idle_since);
 /* Are there slabs that were taken from CPUs and are not on a node's list yet? */
 bool cache_has_taken(const struct slab_cache *cache);
-/* Does this CPU hold slabs or objects of the cache? */
+/* Does this CPU hold slabs or objects of the cache, or can it without a slow path? */
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
 /* Put isolated slabs, linked by next, on their nodes' lists. Slabs without free objects become full
  * slabs. Returns the number of empty slabs that were released. */

@@ -3,12 +3,12 @@
  * Revocation: taking slabs back from CPUs that go on running.
  *
  * 1. Return the objects of the magazines to their slabs, while the CPUs go on. Close every slot that
- * holds something, then fence. From now on these slots change only by pop, by lifo_pop, and by push
- * to owned slabs and the last-freed word. Take the current slab, the CPU partial list, the
- * handed-off slabs and the remote batch.
+ * holds something, then fence. From now on these slots change only by pop and push on the LIFO, the
+ * current slab and owned slabs. Take the current slab, the CPU partial list, the handed-off slabs
+ * and the remote batch, and close the LIFO.
  *
- * 2. Fence again. Now no thread allocates the last-freed object or an object of the LIFO. Deliver
- * these objects to their slabs and open the slots.
+ * 2. Fence again. Now no thread uses the LIFO. Deliver its objects to their slabs and open the slot.
+ * The LIFO stays closed until the CPU takes a slow path, which lets decay passes run again.
  *
  * Meanwhile allocations on a closed CPU take single objects from the node, so no thread waits.
  *
@@ -36,16 +36,23 @@
 #define STEAL_US INT64_C(10000)
 #define TAKEN_PIECE 16u
 
+/* An open LIFO without objects counts, too: frees fill it and wake no decay pass. A LIFO with objects
+ * may be closed. */
+static bool lifo_is_used(const struct cpu_lifo *lifo)
+{
+	return __atomic_load_n(&lifo->count, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&lifo->limit, __ATOMIC_RELAXED);
+}
+
 bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
 {
 	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
 	return __atomic_load_n(&slot->current, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&slot->last_freed, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED) ||
-	       __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
+	       lifo_is_used(cpu_lifo(cache->cpu_lifos, cpu));
 }
 
 static unsigned partial_count(const struct cpu_slot *slot)
@@ -216,17 +223,7 @@ static bool deliver_magazines(struct slab_cache *cache, uint32_t idle_since,
 	return true;
 }
 
-/* The slot has no current slab and was fenced since, so no thread allocates the last-freed object.
- * Frees may store a new one at any time, hence the exchange. */
-static void free_last_freed(struct slab_cache *cache, struct cpu_slot *slot)
-{
-	void *obj = (void *)__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL);
-
-	if (obj)
-		deliver_object(cache, obj);
-}
-
-/* Since the second fence no thread pops from the LIFO; since the first, none pushes. */
+/* Since the second fence no thread pushes to the LIFO or pops from it. */
 static void empty_lifo(struct slab_cache *cache, struct cpu_lifo *lifo)
 {
 	uint64_t n = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED);
@@ -244,6 +241,7 @@ static void take_slot(struct slab_cache *cache, unsigned cpu)
 	struct cpu_batch batch;
 
 	__atomic_store_n(&slot->current, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&cpu_lifo(cache->cpu_lifos, cpu)->limit, 0, __ATOMIC_SEQ_CST);
 	if (current) {
 		current->next = 0;
 		keep_chain(cache, cpu_word(current, 1));
@@ -279,7 +277,6 @@ static void open_slots(struct slab_cache *cache)
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
 		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
-			free_last_freed(cache, slot);
 			empty_lifo(cache, cpu_lifo(cache->cpu_lifos, cpu));
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}

@@ -151,6 +151,15 @@ static bool close_slots(struct cache_rcu *rcu)
 	return any;
 }
 
+/* After a fence no thread opens the LIFO of a closed slot. */
+static void close_lifos(struct cache_rcu *rcu)
+{
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		if (__atomic_load_n(&cpu_slot(rcu->slots, cpu)->closed, __ATOMIC_RELAXED))
+			__atomic_store_n(&cpu_lifo(rcu->cache->rcu_lifos, cpu)->limit, 0,
+					 __ATOMIC_SEQ_CST);
+}
+
 /* Empty the LIFOs of closed slots, which were fenced. In the child of a fork no object may be found
  * twice, so the count comes first. */
 static void empty_closed(struct cache_rcu *rcu)
@@ -182,9 +191,9 @@ bool rcu_collect(struct cache_rcu *rcu)
 		return false;
 	if (close_slots(rcu)) {
 		cpu_engine->fence(rcu->slots);
-		empty_closed(rcu);
-		/* After this fence, no section can still commit with the objects that were taken. */
+		close_lifos(rcu);
 		cpu_engine->fence(rcu->slots);
+		empty_closed(rcu);
 		open_slots(rcu);
 	}
 	rcu_end_taking(rcu);

@@ -95,7 +95,6 @@ struct cache_rcu *rcu_create(struct slab_cache *cache, const struct rcu_flavor_s
 		.backlog = backlog_of(cache->size),
 	};
 	cache->deferral = &deferral;
-	cache->rcu_slots = slots;
 	cache->rcu_lifos = cpu_slots_lifos(slots);
 	cache->rcu_max = most_held(rcu->backlog);
 	return rcu;
@@ -196,7 +195,7 @@ static bool add(struct cache_rcu *rcu, void *obj, uint64_t *ret_pending)
 
 	for (unsigned tries = 0; cpu >= 0 && tries < 8; cpu = cpu_engine->cpu(), tries++) {
 		enum cpu_result result =
-			cpu_engine->lifo_add(rcu->slots, cpu, obj, rcu->cache->rcu_max);
+			cpu_engine->lifo_push(rcu->slots, cpu, obj, rcu->cache->rcu_max);
 
 		if (result == CPU_DONE)
 			return true;
@@ -258,8 +257,7 @@ void slab_free_rcu(struct slab_cache *cache, void *obj)
 		return;
 	slab = slab_of_user(obj, cache, &other);
 	if (SLAB_UNLIKELY(other) || SLAB_UNLIKELY(!slab_is_object(slab, obj)) ||
-	    SLAB_UNLIKELY(!rseq_lifo_add(&cache->rcu_slots, &cache->rcu_lifos, obj, &cache->rcu_max,
-					 cpu_rseq_offset)))
+	    SLAB_UNLIKELY(!rseq_push(&cache->rcu_lifos, obj, cpu_rseq_offset)))
 		free_slow(cache, obj, __builtin_return_address(0));
 	else
 		begin_waiting(cache);

@@ -362,6 +362,7 @@ void rcu_stop(struct cache_rcu *rcu)
 {
 	while (!start_driving(rcu))
 		hold_up();
+	cpu_slots_touch(rcu->slots); /* before rcu_destroy(), which runs under a lock */
 }
 
 void rcu_destroy(struct cache_rcu *rcu)

@@ -4,7 +4,7 @@
  * where it would cost 8 % of an alloc/free pair (measured).
  *
  * Slow-path allocations are always counted exactly (SLAB_EVENT_ALLOC_SLOWPATH). Fast-path
- * allocations are counted while the cache's window is open. Then slab_alloc() finds no slots and
+ * allocations are counted while the cache's window is open. Then slab_alloc() finds no LIFO and
  * calls slab_alloc_requested(), which pops the same object and counts it. That costs some
  * nanoseconds, so the length of windows depends on the cache:
  *
@@ -44,8 +44,8 @@ static inline void *count_pop(struct slab_cache *cache)
 {
 	void *obj;
 
-	if (!rseq_pop(&cache->cpu_slots, cpu_rseq_offset, &obj) &&
-	    !rseq_lifo_pop(&cache->cpu_slots, &cache->cpu_lifos, cpu_rseq_offset, &obj))
+	if (!rseq_pop(&cache->cpu_lifos, cpu_rseq_offset, &obj) &&
+	    !rseq_pop_current(&cache->cpu_slots, cpu_rseq_offset, &obj))
 		return NULL;
 	/* The thread may have moved to another CPU since. That loses one count in a million. */
 	cpu_tally(&cpu_slot(cache->cpu_slots, cpu_rseq_number())->counted);

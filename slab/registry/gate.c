@@ -14,6 +14,8 @@ void cache_gate_set(struct slab_cache *cache, enum cache_gate gate, bool on)
 	__atomic_store_n(&cache->gates, gates, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&cache->slots, gates ? cpu_slots_none() : cache->cpu_slots,
 			 __ATOMIC_RELEASE);
+	__atomic_store_n(&cache->lifos, gates ? cpu_slots_none() : cache->cpu_lifos,
+			 __ATOMIC_RELEASE);
 }
 
 char *slots_create(void)

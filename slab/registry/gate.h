@@ -2,8 +2,8 @@
 /*
  * Gates: the reasons to keep a cache's allocations off the fast path.
  *
- * The fast path reads cache->slots and nothing else. Without a gate these are the cache's own
- * slots. With a gate they are slots that are always empty, so each allocation goes to
+ * The fast path reads cache->lifos, and if that fails cache->slots. Without a gate these are the
+ * cache's own. With a gate they are always empty, so each allocation goes to
  * slab_alloc_requested(). Each feature sets and clears its own gate only. Frees have no gates: a
  * tag of the slab keeps them off the fast path (core/slab.h).
  */

@@ -19,8 +19,8 @@ trap 'rm -rf "$folder"' EXIT
 for place in /usr/include /usr/include/*-linux-gnu; do
 	[ -e "$place/urcu/flavor.h" ] && ln -sfn "$place/urcu" "$folder/urcu"
 done
-for file in cpu_cache/rseq.c slab/alloc/fastpath.c slab/rcu/free_rcu.c; do
-	aarch64-linux-gnu-gcc -std=gnu11 -O2 -D_GNU_SOURCE -I"$source/include" \
+for file in cpu_cache/rseq.c slab/alloc/fastpath.c slab/alloc/free_slow.c slab/rcu/free_rcu.c; do
+	aarch64-linux-gnu-gcc -std=gnu11 -O2 -Wno-attributes -D_GNU_SOURCE -I"$source/include" \
 		-I"$source/cpu_cache" -I"$source/slab" -I"$folder" -c "$source/$file" \
 		-o "$folder/object.o"
 	aarch64-linux-gnu-objdump -d --no-show-raw-insn "$folder/object.o"
@@ -32,23 +32,23 @@ NF < 2 { next }
 { now = $2 " " $3 }
 # The general section: each condition.
 now ~ /^cmp x16, x17/ { conditions++; if (p[2] !~ /^ldar x16, \[x16\]/) fail("condition") }
-# A push: the owner, then the height.
-now ~ /^ldr x16, \[x[0-9]+\]/ && p[1] ~ /^b\.ne/ && p[2] ~ /^cmp w16, w17/ {
+# A push to a slab: the owner, then the height.
+now ~ /^ldr x16, \[x[0-9]+, #192\]/ && p[1] ~ /^b\.ne/ && p[2] ~ /^cmp w16, w17/ {
 	heights++
 	if (p[3] !~ /^ldar w17, /)
 		fail("owner")
 }
 # Adding to the remote batch: closed, then the word.
-now ~ /^ldr x17, \[x16, #24\]/ {
+now ~ /^ldr x17, \[x16, #16\]/ {
 	words++
 	if (p[1] !~ /^cbnz x17, / || p[2] !~ /^ldar x17, /)
 		fail("closed")
 }
 # Commits: all but those of pop are releases.
-now ~ /^brk #0x45e0/ { commits++; if (p[2] !~ /^stlr / && p[2] !~ /^str x14, \[x16\]/) fail("commit") }
+now ~ /^brk #0x45e0/ { commits++; if (p[2] !~ /^stlr / && p[2] !~ /^str x14, \[x1[67]/) fail("commit") }
 { p[3] = p[2]; p[2] = p[1]; p[1] = now }
 END {
-	if (conditions < 4 || heights < 2 || words < 1 || commits < 6) {
+	if (conditions < 4 || heights < 2 || words < 1 || commits < 10) {
 		print "order.sh: " conditions + 0 " conditions, " heights + 0 " heights, " \
 			words + 0 " remote batch words, " commits + 0 " commits: not what was expected"
 		bad = 1

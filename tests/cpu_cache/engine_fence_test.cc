@@ -66,7 +66,6 @@ TEST_P(EngineTest, SectionsForAnotherCpuSayThatWeMoved)
 	moved([&] { return engine_->batch_take(elsewhere, other, &batch); });
 	slot_->current = nullptr;
 	moved([&] { return engine_->install(elsewhere, other, slab.get()); });
-	fill_last_freed();
 	moved([&] { return engine_->push(slots_, other, slab.get(), 0); });
 }
 

@@ -23,24 +23,10 @@ using namespace slab_test;
 namespace
 {
 
-TEST_P(EngineTest, PushFillsTheLastFreedPlaceFirst)
-{
-	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	/* Of any slab: this one has no owner. */
-	plain_slab &slab = make();
-
-	commits([&] { return push(slab, 4); });
-	EXPECT_EQ(slot_->last_freed, reinterpret_cast<std::uint64_t>(slab.object(4)));
-	EXPECT_EQ(slab.free_objects(), indices{});
-	misses([&] { return push(slab, 5); });
-}
-
 TEST_P(EngineTest, PushPutsTheObjectOnTopOfASlabThatTheCpuOwns)
 {
 	plain_slab &slab = make_owned({1});
 
-	fill_last_freed();
 	commits([&] { return push(slab, 6); });
 	commits([&] { return push(slab, 0); });
 	EXPECT_EQ(slab.free_objects(), (indices{0, 6, 1}));
@@ -51,7 +37,6 @@ TEST_P(EngineTest, PushMissesOnSlabsOfOtherCpusAndOfNone)
 {
 	plain_slab &slab = make();
 
-	fill_last_freed();
 	misses([&] { return push(slab, 0); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	misses([&] { return push(slab, 0); });
@@ -63,9 +48,7 @@ TEST_P(EngineTest, PushAndPopGoOnOnAClosedSlot)
 	plain_slab &slab = make_current({0});
 
 	close();
-	fill_last_freed();
 	commits([&] { return push(slab, 3); });
-	slot_->last_freed = 0;
 	EXPECT_EQ(pop(), slab.object(3));
 }
 
@@ -73,7 +56,6 @@ TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 {
 	plain_slab &slab = make_owned({}, 65);
 
-	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++)
 		commits([&] { return push(slab, i); });
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), slab.objects());
@@ -82,26 +64,10 @@ TEST_P(EngineTest, PushFillsASlabToTheLastObject)
 
 /* frees that are seen to be the second */
 
-TEST_P(EngineTest, PushSeesThatTheObjectIsTheLastFreedOne)
-{
-	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	/* Whatever the owner of the slab. */
-	plain_slab &owned = make_owned({1, 2}), &other = make();
-
-	for (plain_slab *slab : {&owned, &other}) {
-		slot_->last_freed = 0;
-		commits([&] { return push(*slab, 4); });
-		sees_double([&] { return push(*slab, 4); });
-	}
-	misses([&] { return push(other, 5); });
-}
-
 TEST_P(EngineTest, PushSeesThatTheObjectIsOnTop)
 {
 	plain_slab &slab = make_owned({1, 6});
 
-	fill_last_freed();
 	sees_double([&] { return push(slab, 6); });
 	commits([&] { return push(slab, 3); });
 	sees_double([&] { return push(slab, 3); });
@@ -112,7 +78,6 @@ TEST_P(EngineTest, PushSeesThatTheLastFreeObjectIsOnTop)
 {
 	plain_slab &slab = make_owned({}, 65);
 
-	fill_last_freed();
 	for (unsigned i = 0; i < slab.objects(); i++) {
 		commits([&] { return push(slab, i); });
 		sees_double([&] { return push(slab, i); });
@@ -126,12 +91,9 @@ TEST_P(EngineTest, PushTakesAnObjectThatWasOnTopAndWasAllocatedSince)
 	plain_slab &slab = make_current({0, 1});
 
 	for (unsigned i : {1u, 0u}) {
-		fill_last_freed();
 		sees_double([&] { return push(slab, i); });
-		slot_->last_freed = 0;
 		EXPECT_EQ(pop(), slab.object(i));
 	}
-	fill_last_freed();
 	commits([&] { return push(slab, 0); });
 	commits([&] { return push(slab, 1); });
 	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
@@ -143,7 +105,6 @@ TEST_P(EngineTest, PushPutsAnyObjectOnAnEmptyStack)
 	for (unsigned i = 0; i < 8; i++) {
 		plain_slab &slab = make_owned({});
 
-		fill_last_freed();
 		commits([&] { return push(slab, i); });
 		EXPECT_EQ(slab.free_objects(), indices{i});
 	}
@@ -154,7 +115,6 @@ TEST_P(EngineTest, PushDoesNotLookIntoSlabsOfOthers)
 	plain_slab &slab = make();
 
 	slab.put({1});
-	fill_last_freed();
 	misses([&] { return push(slab, 1); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	misses([&] { return push(slab, 1); });
@@ -196,7 +156,6 @@ TEST_P(EngineTest, PushWritesNothingBehindAFullStack)
 {
 	plain_slab &slab = make_owned({0, 1, 2, 3, 4, 5, 6, 7});
 
-	fill_last_freed();
 	for (unsigned i : {0u, 1u, 0u, 1u})
 		ends_as(CPU_FULL, [&] { return push(slab, i); });
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), 8u);
@@ -207,7 +166,6 @@ TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 	plain_slab &slab = make_owned({}, 8);
 	enum cpu_result result = CPU_MOVED;
 
-	fill_last_freed();
 	for (unsigned done = 0; done < 100 && result != CPU_FULL;) {
 		result = push(slab, done % 2);
 		done += result == CPU_DONE;
@@ -216,7 +174,6 @@ TEST_P(EngineTest, FreesInTurnsEndWhenTheStackIsFull)
 	EXPECT_EQ(cpu_slab_free_count(slab.get()), slab.objects());
 	/* And as many are handed out, no more. */
 	commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
-	slot_->last_freed = 0;
 	for (unsigned i = 0; i < slab.objects(); i++)
 		pop();
 	pop_misses();
@@ -266,7 +223,6 @@ TEST_P(EngineTest, PushDoesNotTakeForATopWhatAnotherThreadWritesToTheStack)
 	plain_slab &slab = make_owned({1, 2, 3, 4, 5, 6, 7, 1});
 	enum cpu_result result = CPU_MOVED;
 
-	fill_last_freed();
 	stale = {slots_, slot_, &slab, cpu_, false};
 	cpu_inject_hook = take_back_and_write_over;
 	for (int i = 0; i < tries && result == CPU_MOVED; i++)

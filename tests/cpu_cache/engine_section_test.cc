@@ -62,14 +62,13 @@ TEST_P(EngineTest, PopBulkDrainsASlabOfMoreThanOneBatch)
 		EXPECT_EQ(all[i], slab.object(199 - i));
 }
 
-TEST_P(EngineTest, PopBulkLeavesTheLastFreedObjectAlone)
+TEST_P(EngineTest, PopBulkLeavesTheLifoAlone)
 {
 	plain_slab &slab = make_current({1, 2});
 
-	slot_->last_freed = is("rseq") ? reinterpret_cast<std::uint64_t>(slab.object(7)) : 0;
-	const std::uint64_t last_freed = slot_->last_freed;
+	commits([&] { return engine_->lifo_push(slots_, cpu_, slab.object(7), CPU_LIFO_MAX); });
 	EXPECT_EQ(pop_bulk(8).size(), 2u);
-	EXPECT_EQ(slot_->last_freed, last_freed);
+	EXPECT_EQ(lifo_->count, 1u);
 }
 
 TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
@@ -78,7 +77,7 @@ TEST_P(EngineTest, PushBulkPutsTheLastObjectOnTop)
 
 	commits([&] { return push_bulk(slab, {3, 1, 4}); });
 	EXPECT_EQ(slab.free_objects(), (indices{4, 1, 3, 0}));
-	EXPECT_EQ(slot_->last_freed, 0u);
+	EXPECT_EQ(lifo_->count, 0u);
 }
 
 TEST_P(EngineTest, PushBulkMissesOnSlabsOfOtherCpusAndOfNone)
@@ -190,7 +189,6 @@ TEST_P(EngineTest, RevokeClearsTheOwnerWhateverGoesOn)
 	engine_->revoke(slots_, cpu_, slab.get());
 	EXPECT_EQ(cpu_slab_owner(slab.get()), CPU_NONE);
 	EXPECT_EQ(slab.free_objects(), (indices{2, 1}));
-	fill_last_freed();
 	misses([&] { return push(slab, 0); });
 }
 

@@ -3,8 +3,9 @@
  * The engines, compared with pseudocode.h: every section commits what that text
  * specifies, and changes nothing when one of its conditions does not hold. The same
  * tests run over each engine; a comment in the test names what an engine does
- * differently on purpose (only rseq has a last-freed object and notices migration).
- * Here: pop. Push: engine_push_test.cc. All others: engine_section_test.cc.
+ * differently on purpose (only rseq notices migration).
+ * Here: pop. Push: engine_push_test.cc. LIFOs: lifo_section_test.cc. All others:
+ * engine_section_test.cc.
  *
  * The thread is pinned to a CPU, but it may be preempted at any time, so a
  * section that is to commit is tried until it does, and one that is to miss is
@@ -62,39 +63,6 @@ TEST_P(EngineTest, PopMissesOnAnExhaustedSlab)
 	pop_misses();
 }
 
-TEST_P(EngineTest, PopGivesTheLastFreedObjectFirst)
-{
-	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	plain_slab &slab = make_current({1});
-
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(7));
-	EXPECT_EQ(pop(), slab.object(7));
-	EXPECT_EQ(slot_->last_freed, 0u);
-	EXPECT_EQ(slab.free_objects(), indices{1});
-	EXPECT_EQ(pop(), slab.object(1));
-}
-
-TEST_P(EngineTest, PopGivesTheLastFreedObjectOfAnExhaustedSlab)
-{
-	if (!is("rseq"))
-		GTEST_SKIP() << "only rseq keeps a last-freed object";
-	plain_slab &slab = make_current({});
-
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
-	EXPECT_EQ(pop(), slab.object(2));
-	pop_misses();
-}
-
-/* What revocation relies on: without a current slab, no allocation takes last_freed. */
-TEST_P(EngineTest, PopLeavesTheLastFreedObjectWhenThereIsNoCurrentSlab)
-{
-	plain_slab &slab = make_owned({});
-
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(2));
-	pop_misses();
-}
-
 TEST_P(EngineTest, PopMissesOnACurrentSlabThatAnotherCpuOwns)
 {
 	if (!is("cmpxchg16b"))
@@ -105,40 +73,6 @@ TEST_P(EngineTest, PopMissesOnACurrentSlabThatAnotherCpuOwns)
 	pop_misses();
 	cpu_slab_set_owner(slab.get(), CPU_NONE);
 	pop_misses();
-}
-
-TEST_P(EngineTest, PopLastFreedTakesTheLastFreedObjectWithOrWithoutACurrentSlab)
-{
-	plain_slab &slab = make_owned({0});
-	void *obj = nullptr;
-
-	EXPECT_EQ(engine_->pop_held(slots_), nullptr);
-	if (!is("rseq"))
-		return;
-	for (bool current : {false, true}) {
-		if (current)
-			commits([&] { return engine_->install(slots_, cpu_, slab.get()); });
-		slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
-		obj = nullptr;
-		for (int i = 0; i < tries && !obj; i++)
-			obj = engine_->pop_held(slots_);
-		EXPECT_EQ(obj, slab.object(3));
-		EXPECT_EQ(slot_->last_freed, 0u);
-		EXPECT_EQ(slab.free_objects(), indices{0});
-	}
-}
-
-TEST_P(EngineTest, PopLastFreedMissesOnAClosedSlot)
-{
-	plain_slab &slab = make_current({0});
-
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
-	close();
-	const struct state before = look();
-
-	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(engine_->pop_held(slots_), nullptr);
-	EXPECT_TRUE(look() == before);
 }
 
 /*

@@ -2,30 +2,28 @@
 /* The sections of a LIFO, by themselves. Only the rseq engine allocates from one. */
 #include "../support/engine_fixture.h"
 
+extern "C" {
+#include "rseq.h"
+}
+
 using namespace slab_test;
 
 namespace
 {
 
+/* lifo_push, lifo_take and lifo_fill: with every engine */
 class LifoSectionTest : public EngineTest
 {
 protected:
-	void SetUp() override
-	{
-		EngineTest::SetUp();
-		if (slots_)
-			lifo_ = cpu_lifo(cpu_slots_lifos(slots_), cpu_);
-	}
-
 	enum cpu_result push(plain_slab &slab, unsigned index, std::uint64_t max = CPU_LIFO_MAX)
 	{
-		return engine_->lifo_push(slots_, cpu_, slab.get(), slab.offset8(index), max);
+		return engine_->lifo_push(slots_, cpu_, slab.object(index), max);
 	}
 
 	/* Until it has that object: sections may be aborted. */
-	void must_push(plain_slab &slab, unsigned index)
+	void must_push(plain_slab &slab, unsigned index, std::uint64_t max = CPU_LIFO_MAX)
 	{
-		commits([&] { return push(slab, index); });
+		commits([&] { return push(slab, index, max); });
 	}
 
 	void misses_with(std::uint64_t count, const std::function<enum cpu_result()> &section)
@@ -34,63 +32,36 @@ protected:
 		EXPECT_EQ(lifo_->count, count);
 	}
 
-	void *lifo_pop()
+	/* The n newest objects, the newest last; empty: the section missed. */
+	std::vector<void *> take(std::size_t n)
 	{
-		void *obj = nullptr;
+		std::vector<void *> objs(n);
+		enum cpu_result result = CPU_MOVED;
 
-		for (int i = 0; i < tries && !obj; i++)
-			obj = engine_->lifo_pop(slots_);
-		return obj;
+		for (int i = 0; i < tries && result != CPU_DONE; i++)
+			result = engine_->lifo_take(slots_, cpu_, n, objs.data());
+		if (result != CPU_DONE)
+			objs.clear();
+		return objs;
 	}
 
-	void *pop_held()
+	enum cpu_result fill(const std::vector<void *> &objs, std::uint64_t max = CPU_LIFO_MAX)
 	{
-		void *obj = nullptr;
-
-		for (int i = 0; i < tries && !obj; i++)
-			obj = engine_->pop_held(slots_);
-		return obj;
+		return engine_->lifo_fill(slots_, cpu_, objs.size(), objs.data(), max);
 	}
-
-	struct cpu_lifo *lifo_ = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, LifoSectionTest, testing::Values("rseq"));
+INSTANTIATE_TEST_SUITE_P(Engines, LifoSectionTest, testing::Values("rseq", "cmpxchg16b", "mutex"));
 
-class NoLifoTest : public EngineTest
+TEST_P(LifoSectionTest, PushTakesObjectsOfAnySlab)
 {
-};
+	plain_slab &slab = make(8), &owned = make_owned({}), &current = make_current({});
 
-INSTANTIATE_TEST_SUITE_P(Engines, NoLifoTest, testing::Values("cmpxchg16b", "mutex"));
-
-TEST_P(NoLifoTest, LockedEnginesHoldNothing)
-{
-	plain_slab &slab = make(8);
-
-	make_current({});
-	EXPECT_EQ(engine_->lifo_push(slots_, cpu_, slab.get(), 0, CPU_LIFO_MAX), CPU_MISS);
-	EXPECT_EQ(engine_->lifo_pop(slots_), nullptr);
-}
-
-TEST_P(LifoSectionTest, PopGivesTheNewestObjectFirst)
-{
-	plain_slab &slab = make(8);
-
-	make_current({});
 	must_push(slab, 3);
-	must_push(slab, 1);
-	EXPECT_EQ(lifo_->count, 2u);
-	EXPECT_EQ(lifo_pop(), slab.object(1));
-	EXPECT_EQ(lifo_pop(), slab.object(3));
-	EXPECT_EQ(lifo_->count, 0u);
-	EXPECT_EQ(engine_->lifo_pop(slots_), nullptr);
-}
-
-TEST_P(LifoSectionTest, PushMissesForASlabThatTheCpuOwns)
-{
-	plain_slab &slab = make_owned({});
-
-	misses_with(0, [&] { return push(slab, 3); });
+	must_push(owned, 1);
+	must_push(current, 5);
+	EXPECT_EQ(take(3),
+		  (std::vector<void *>{slab.object(3), owned.object(1), current.object(5)}));
 }
 
 TEST_P(LifoSectionTest, PushMissesWhenThereAreMaxObjects)
@@ -101,6 +72,13 @@ TEST_P(LifoSectionTest, PushMissesWhenThereAreMaxObjects)
 	must_push(slab, 1);
 	misses_with(2, [&] { return push(slab, 2, 2); });
 	misses_with(2, [&] { return push(slab, 2, 0); });
+}
+
+TEST_P(LifoSectionTest, PushOfNothingAtAllMisses)
+{
+	plain_slab &slab = make(8);
+
+	misses_with(0, [&] { return push(slab, 2, 0); });
 }
 
 TEST_P(LifoSectionTest, NothingIsWrittenBehindAFullLifo)
@@ -124,121 +102,61 @@ TEST_P(LifoSectionTest, PushMissesOnAClosedSlot)
 	misses_with(0, [&] { return push(slab, 3); });
 }
 
-TEST_P(LifoSectionTest, PushSeesAnObjectThatItHoldsAsNewest)
+TEST_P(LifoSectionTest, PushSeesThatTheObjectIsTheNewest)
 {
-	plain_slab &slab = make(8);
+	/* Whatever the owner of the slab. */
+	plain_slab &slab = make(8), &owned = make_owned({});
 
 	must_push(slab, 3);
 	sees_double([&] { return push(slab, 3); });
-	EXPECT_EQ(lifo_->count, 1u);
+	must_push(owned, 2);
+	sees_double([&] { return push(owned, 2); });
 }
 
-TEST_P(LifoSectionTest, PushSeesTheLastFreedObject)
+TEST_P(LifoSectionTest, AFullLifoSeesThatTheObjectIsTheNewest)
 {
 	plain_slab &slab = make(8);
 
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(3));
-	sees_double([&] { return push(slab, 3); });
-	EXPECT_EQ(lifo_->count, 0u);
+	must_push(slab, 1, 2);
+	must_push(slab, 3, 2);
+	sees_double([&] { return push(slab, 3, 2); });
+	misses_with(2, [&] { return push(slab, 1, 2); });
 }
 
-/* What revocation relies on: without a current slab, no allocation takes an object. */
-TEST_P(LifoSectionTest, PopMissesWithoutACurrentSlab)
-{
-	plain_slab &slab = make(8);
-
-	must_push(slab, 3);
-	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(engine_->lifo_pop(slots_), nullptr);
-	EXPECT_EQ(lifo_->count, 1u);
-}
-
-TEST_P(LifoSectionTest, PopHeldGivesTheLastFreedObjectThenTheNewest)
-{
-	plain_slab &slab = make(8);
-
-	must_push(slab, 3);
-	slot_->last_freed = reinterpret_cast<std::uint64_t>(slab.object(5));
-	EXPECT_EQ(pop_held(), slab.object(5));
-	EXPECT_EQ(pop_held(), slab.object(3));
-	EXPECT_EQ(engine_->pop_held(slots_), nullptr);
-}
-
-TEST_P(LifoSectionTest, PopHeldMissesOnAClosedSlot)
-{
-	plain_slab &slab = make(8);
-
-	must_push(slab, 3);
-	close();
-	for (int i = 0; i < 10; i++)
-		EXPECT_EQ(engine_->pop_held(slots_), nullptr);
-	EXPECT_EQ(lifo_->count, 1u);
-}
-
-/* lifo_add, lifo_take: with every engine */
-class LifoAddTest : public LifoSectionTest
-{
-protected:
-	enum cpu_result add(plain_slab &slab, unsigned index, std::uint64_t max = CPU_LIFO_MAX)
-	{
-		return engine_->lifo_add(slots_, cpu_, slab.object(index), max);
-	}
-
-	/* The n newest objects, the newest last; empty: the section missed. */
-	std::vector<void *> take(std::size_t n)
-	{
-		std::vector<void *> objs(n);
-		enum cpu_result result = CPU_MOVED;
-
-		for (int i = 0; i < tries && result != CPU_DONE; i++)
-			result = engine_->lifo_take(slots_, cpu_, n, objs.data());
-		if (result != CPU_DONE)
-			objs.clear();
-		return objs;
-	}
-
-	enum cpu_result fill(const std::vector<void *> &objs)
-	{
-		return engine_->lifo_fill(slots_, cpu_, objs.size(), objs.data());
-	}
-};
-
-INSTANTIATE_TEST_SUITE_P(Engines, LifoAddTest, testing::Values("rseq", "cmpxchg16b", "mutex"));
-
-TEST_P(LifoAddTest, TakeGivesTheNewestObjectsAndLeavesTheOthers)
+TEST_P(LifoSectionTest, TakeGivesTheNewestObjectsAndLeavesTheOthers)
 {
 	plain_slab &slab = make(8), &owned = make_owned({});
 
-	commits([&] { return add(slab, 3); });
-	commits([&] { return add(owned, 1); });
-	commits([&] { return add(slab, 0); });
+	must_push(slab, 3);
+	must_push(owned, 1);
+	must_push(slab, 0);
 	EXPECT_EQ(take(2), (std::vector<void *>{owned.object(1), slab.object(0)}));
 	EXPECT_EQ(lifo_->count, 1u);
 	EXPECT_EQ(take(1), (std::vector<void *>{slab.object(3)}));
 	EXPECT_EQ(lifo_->count, 0u);
 }
 
-TEST_P(LifoAddTest, TakeOfMoreObjectsThanThereAreMisses)
+TEST_P(LifoSectionTest, TakeOfMoreObjectsThanThereAreMisses)
 {
 	plain_slab &slab = make(8);
 
 	EXPECT_TRUE(take(1).empty());
-	commits([&] { return add(slab, 3); });
+	must_push(slab, 3);
 	EXPECT_TRUE(take(2).empty());
 	EXPECT_EQ(lifo_->count, 1u);
 }
 
-TEST_P(LifoAddTest, TakeMissesOnAClosedSlot)
+TEST_P(LifoSectionTest, TakeMissesOnAClosedSlot)
 {
 	plain_slab &slab = make(8);
 
-	commits([&] { return add(slab, 3); });
+	must_push(slab, 3);
 	close();
 	EXPECT_TRUE(take(1).empty());
 	EXPECT_EQ(lifo_->count, 1u);
 }
 
-TEST_P(LifoAddTest, FillPutsObjectsIntoAnEmptyLifo)
+TEST_P(LifoSectionTest, FillPutsObjectsIntoAnEmptyLifo)
 {
 	plain_slab &slab = make(8);
 	const std::vector<void *> objs = {slab.object(3), slab.object(1), slab.object(0)};
@@ -248,16 +166,16 @@ TEST_P(LifoAddTest, FillPutsObjectsIntoAnEmptyLifo)
 	EXPECT_EQ(take(3), objs);
 }
 
-TEST_P(LifoAddTest, FillMissesWhenTheLifoIsNotEmpty)
+TEST_P(LifoSectionTest, FillMissesWhenTheLifoIsNotEmpty)
 {
 	plain_slab &slab = make(8);
 
-	commits([&] { return add(slab, 3); });
+	must_push(slab, 3);
 	misses_with(1, [&] { return fill({slab.object(1)}); });
 	EXPECT_EQ(take(1), (std::vector<void *>{slab.object(3)}));
 }
 
-TEST_P(LifoAddTest, FillMissesOnAClosedSlot)
+TEST_P(LifoSectionTest, FillMissesOnAClosedSlot)
 {
 	plain_slab &slab = make(8);
 
@@ -265,37 +183,228 @@ TEST_P(LifoAddTest, FillMissesOnAClosedSlot)
 	misses_with(0, [&] { return fill({slab.object(1)}); });
 }
 
-TEST_P(LifoAddTest, AddMissesWhenThereAreMaxObjects)
+class NoLifoTest : public LifoSectionTest
 {
-	plain_slab &slab = make(CPU_LIFO_MAX + 1);
-	const struct cpu_lifo behind = lifo_[1];
+};
 
-	for (unsigned i = 0; i < CPU_LIFO_MAX; i++)
-		commits([&] { return add(slab, i); });
-	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX); });
-	misses_with(CPU_LIFO_MAX, [&] { return add(slab, CPU_LIFO_MAX, 2); });
-	EXPECT_EQ(std::memcmp(&behind, &lifo_[1], sizeof(behind)), 0);
-	EXPECT_EQ(take(CPU_LIFO_MAX).size(), CPU_LIFO_MAX);
-}
+INSTANTIATE_TEST_SUITE_P(Engines, NoLifoTest, testing::Values("cmpxchg16b", "mutex"));
 
-TEST_P(LifoAddTest, AddSeesTheNewestObject)
+TEST_P(NoLifoTest, AllocationsTakeNoObjectOfALifo)
 {
 	plain_slab &slab = make(8);
 
-	commits([&] { return add(slab, 3); });
-	sees_double([&] { return add(slab, 3); });
+	make_current({});
+	must_push(slab, 3);
+	EXPECT_FALSE(engine_->lifos);
+	EXPECT_EQ(engine_->lifo_pop(slots_), nullptr);
 	EXPECT_EQ(lifo_->count, 1u);
 }
 
-TEST_P(LifoAddTest, BothMissOnAClosedSlot)
+/* lifo_pop, and the fast paths rseq_pop() and rseq_push(). Each obeys the limit. */
+class LifoPopTest : public LifoSectionTest
+{
+protected:
+	void *lifo_pop()
+	{
+		void *obj = nullptr;
+
+		for (int i = 0; i < tries && !obj; i++)
+			obj = engine_->lifo_pop(slots_);
+		return obj;
+	}
+
+	void *fast_pop()
+	{
+		char *lifos = cpu_slots_lifos(slots_);
+		void *obj = nullptr;
+
+		for (int i = 0; i < tries; i++)
+			if (rseq_pop(&lifos, cpu_rseq_offset, &obj))
+				return obj;
+		return nullptr;
+	}
+
+	bool fast_push(void *obj)
+	{
+		char *lifos = cpu_slots_lifos(slots_);
+		bool done = false;
+
+		for (int i = 0; i < tries && !done; i++)
+			done = rseq_push(&lifos, obj, cpu_rseq_offset);
+		return done;
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(Engines, LifoPopTest, testing::Values("rseq"));
+
+TEST_P(LifoPopTest, PopGivesTheNewestObjectFirst)
 {
 	plain_slab &slab = make(8);
 
-	commits([&] { return add(slab, 3); });
+	must_push(slab, 3);
+	must_push(slab, 1);
+	EXPECT_EQ(lifo_->count, 2u);
+	EXPECT_EQ(lifo_pop(), slab.object(1));
+	EXPECT_EQ(lifo_pop(), slab.object(3));
+	EXPECT_EQ(lifo_->count, 0u);
+	EXPECT_EQ(lifo_pop(), nullptr);
+}
+
+TEST_P(LifoPopTest, TheFastPopGivesTheNewestObjectFirst)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	must_push(slab, 1);
+	EXPECT_EQ(fast_pop(), slab.object(1));
+	EXPECT_EQ(fast_pop(), slab.object(3));
+	EXPECT_EQ(lifo_->count, 0u);
+	EXPECT_EQ(fast_pop(), nullptr);
+}
+
+TEST_P(LifoPopTest, PopLeavesTheCurrentSlabAlone)
+{
+	plain_slab &slab = make_current({0, 1});
+
+	must_push(slab, 3);
+	EXPECT_EQ(lifo_pop(), slab.object(3));
+	EXPECT_EQ(lifo_pop(), nullptr);
+	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
+}
+
+TEST_P(LifoPopTest, PopMissesOnAClosedSlotWhoseLimitIsZero)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
 	close();
-	misses_with(1, [&] { return add(slab, 4); });
-	EXPECT_TRUE(take(1).empty());
+	lifo_->limit = 0;
+	EXPECT_EQ(lifo_pop(), nullptr);
 	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoPopTest, TheFastPathsMissInNewMemory)
+{
+	plain_slab &slab = make(8);
+
+	EXPECT_EQ(lifo_->limit, 0u);
+	EXPECT_EQ(fast_pop(), nullptr);
+	EXPECT_FALSE(fast_push(slab.object(3)));
+	EXPECT_EQ(lifo_->count, 0u);
+}
+
+TEST_P(LifoPopTest, TheFastPopMissesWhenTheLimitIsZero)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	lifo_->limit = 0;
+	EXPECT_EQ(fast_pop(), nullptr);
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoPopTest, TheFastPushMissesWhenTheLimitIsZero)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	lifo_->limit = 0;
+	EXPECT_FALSE(fast_push(slab.object(4)));
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoPopTest, TheFastPathsUseAFullLifoUpToItsLimit)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 0, 2);
+	EXPECT_TRUE(fast_push(slab.object(1)));
+	EXPECT_FALSE(fast_push(slab.object(2)));
+	EXPECT_EQ(fast_pop(), slab.object(1));
+	EXPECT_TRUE(fast_push(slab.object(2)));
+	EXPECT_EQ(lifo_->count, 2u);
+}
+
+TEST_P(LifoPopTest, TheFastPushMissesForTheNewestObject)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	EXPECT_FALSE(fast_push(slab.object(3)));
+	EXPECT_TRUE(fast_push(slab.object(2)));
+}
+
+/* The word below the first object is the limit. */
+TEST_P(LifoPopTest, TheFastPushMissesForNoObjectOfAnEmptyLifo)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	EXPECT_EQ(fast_pop(), slab.object(3));
+	EXPECT_TRUE(fast_push(slab.object(3)));
+}
+
+TEST_P(LifoPopTest, ALimitBelowTheCountLeavesTheObjectsToLifoPop)
+{
+	plain_slab &slab = make(8);
+
+	for (unsigned i = 0; i < 4; i++)
+		must_push(slab, i);
+	lifo_->limit = 2;
+	EXPECT_FALSE(fast_push(slab.object(7)));
+	EXPECT_EQ(fast_pop(), nullptr);
+	EXPECT_EQ(lifo_pop(), slab.object(3));
+	EXPECT_EQ(fast_pop(), nullptr);
+	EXPECT_EQ(lifo_pop(), slab.object(2));
+	EXPECT_EQ(fast_pop(), slab.object(1));
+	EXPECT_EQ(fast_pop(), slab.object(0));
+}
+
+TEST_P(LifoPopTest, PushLowersTheLimit)
+{
+	plain_slab &slab = make(8);
+
+	for (unsigned i = 0; i < 4; i++)
+		must_push(slab, i);
+	misses_with(4, [&] { return push(slab, 7, 2); });
+	EXPECT_EQ(lifo_->limit, 2u);
+}
+
+TEST_P(LifoPopTest, PushOpensTheLifo)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3, 5);
+	EXPECT_EQ(lifo_->limit, 5u);
+	EXPECT_EQ(fast_pop(), slab.object(3));
+}
+
+TEST_P(LifoPopTest, PushLeavesTheLifoOfAClosedSlotClosed)
+{
+	plain_slab &slab = make(8);
+
+	close();
+	misses_with(0, [&] { return push(slab, 3); });
+	EXPECT_EQ(lifo_->limit, 0u);
+}
+
+TEST_P(LifoPopTest, FillOpensTheLifo)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return fill({slab.object(1), slab.object(3)}, 5); });
+	EXPECT_EQ(lifo_->limit, 5u);
+	EXPECT_EQ(fast_pop(), slab.object(3));
+	EXPECT_EQ(fast_pop(), slab.object(1));
+}
+
+TEST_P(LifoPopTest, FillLeavesTheLifoOfAClosedSlotClosed)
+{
+	plain_slab &slab = make(8);
+
+	close();
+	misses_with(0, [&] { return fill({slab.object(1)}); });
+	EXPECT_EQ(lifo_->limit, 0u);
 }
 
 } /* namespace */

@@ -172,6 +172,21 @@ TEST_F(SlotsTest, DestructionLeavesTheOtherUsersOfTheAreaAlone)
 	cpu_slot(kept, 0)->partial = 0;
 }
 
+/* A LIFO that was open or held objects is closed and empty for the next user. */
+TEST_F(SlotsTest, LifosAreUsedAgainAndComeBackClosed)
+{
+	char *slots = cpu_slots_create();
+
+	cpu_lifo(cpu_slots_lifos(slots), 0)->limit = 5;
+	cpu_slots_destroy(slots);
+
+	char *again = create();
+
+	EXPECT_EQ(again, slots);
+	EXPECT_EQ(cpu_lifo(cpu_slots_lifos(again), 0)->limit, 0u);
+	EXPECT_EQ(cpu_lifo(cpu_slots_lifos(again), 0)->count, 0u);
+}
+
 TEST_F(SlotsTest, TheLastUserOfAnAreaReturnsItsMemory)
 {
 	char *slots = cpu_slots_create();
@@ -206,8 +221,8 @@ TEST_F(SlotsTest, PagesOfUnusedCpusAreNotTouched)
 
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
-	cpu_slot(slots, 0)->last_freed = 1;
-	cpu_slot(neighbour, 0)->last_freed = 1;
+	cpu_slot(slots, 0)->partial = 1;
+	cpu_slot(neighbour, 0)->partial = 1;
 	EXPECT_EQ(resident_pages(cpu_slot(slots, 0), row), 1u);
 	for (unsigned cpu = 1; cpu < cpu_possible(); cpu++)
 		EXPECT_EQ(resident_pages(cpu_slot(slots, cpu), row), 0u) << cpu;
@@ -219,7 +234,7 @@ TEST_F(SlotsTest, TheSlotsOfNoCacheAreAlwaysEmpty)
 
 	for (long row = -2; row < static_cast<long>(cpu_possible()); row++)
 		EXPECT_EQ(std::memcmp(cpu_slot(cpu_slots_none(), row), &empty, sizeof(empty)), 0);
-	EXPECT_EXIT(cpu_slot(cpu_slots_none(), 0)->last_freed = 1, testing::KilledBySignal(SIGSEGV),
+	EXPECT_EXIT(cpu_slot(cpu_slots_none(), 0)->partial = 1, testing::KilledBySignal(SIGSEGV),
 		    "");
 }
 
@@ -238,19 +253,23 @@ TEST_F(SlotsTest, ThreadsWithoutACpuAreRefusedByTheFastPaths)
 {
 	const long offset = reinterpret_cast<char *>(&made_up) -
 			    static_cast<char *>(__builtin_thread_pointer());
-	char *slots = create(), *none = cpu_slots_none();
+	char *slots = create(), *lifos = cpu_slots_lifos(slots), *none = cpu_slots_none();
 	plain_slab slab(4);
 	void *obj;
 
 	slab.put({0, 1});
 	for (int cpu : {-1, -2}) {
 		made_up.cpu_id = cpu;
-		EXPECT_FALSE(rseq_pop(&slots, offset, &obj));
-		EXPECT_FALSE(rseq_pop(&none, offset, &obj));
-		EXPECT_FALSE(rseq_push(&slots, slab.get(), slab.object(2), offset));
+		for (char *rows : {lifos, none}) {
+			EXPECT_FALSE(rseq_pop(&rows, offset, &obj));
+			EXPECT_FALSE(rseq_push(&rows, slab.object(2), offset));
+		}
+		for (char *rows : {slots, none})
+			EXPECT_FALSE(rseq_pop_current(&rows, offset, &obj));
+		EXPECT_FALSE(rseq_push_owned(slab.get(), slab.object(2), offset));
 		EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
 		EXPECT_EQ(cpu_slot(slots, cpu)->current, nullptr);
-		EXPECT_EQ(cpu_slot(slots, cpu)->last_freed, 1u);
+		EXPECT_EQ(cpu_lifo(lifos, cpu)->count, 0u);
 	}
 }
 
@@ -261,15 +280,20 @@ TEST_F(SlotsTest, ThreadsWithACpuAreServedByTheFastPaths)
 		GTEST_SKIP() << "no restartable sequences in this build";
 	const long offset = reinterpret_cast<char *>(&made_up) -
 			    static_cast<char *>(__builtin_thread_pointer());
-	char *slots = create();
+	char *slots = create(), *lifos = cpu_slots_lifos(slots);
 	plain_slab slab(4);
 	void *obj;
 
 	made_up.cpu_id = 0;
-	ASSERT_TRUE(rseq_push(&slots, slab.get(), slab.object(2), offset));
-	cpu_slot(slots, 0)->current = slab.get();
-	ASSERT_TRUE(rseq_pop(&slots, offset, &obj));
+	cpu_lifo(lifos, 0)->limit = 1;
+	ASSERT_TRUE(rseq_push(&lifos, slab.object(2), offset));
+	ASSERT_TRUE(rseq_pop(&lifos, offset, &obj));
 	EXPECT_EQ(obj, slab.object(2));
+	cpu_slab_set_owner(slab.get(), 0);
+	ASSERT_TRUE(rseq_push_owned(slab.get(), slab.object(3), offset));
+	cpu_slot(slots, 0)->current = slab.get();
+	ASSERT_TRUE(rseq_pop_current(&slots, offset, &obj));
+	EXPECT_EQ(obj, slab.object(3));
 }
 
 /* The choice */
@@ -325,7 +349,10 @@ TEST(EngineChoice, WithoutRseqItFallsBackToTheNext)
 	char *slots = cpu_slots_create();
 	void *obj;
 
-	EXPECT_FALSE(rseq_pop(&slots, cpu_rseq_offset, &obj));
+	char *lifos = cpu_slots_lifos(slots);
+
+	EXPECT_FALSE(rseq_pop(&lifos, cpu_rseq_offset, &obj));
+	EXPECT_FALSE(rseq_pop_current(&slots, cpu_rseq_offset, &obj));
 	cpu_slots_destroy(slots);
 }
 

@@ -126,8 +126,7 @@ TEST(BadFreeTest, PointerIntoMetadataInABulkIsReported)
 
 /*
  * Two objects that are freed alternately: neither is ever the one that was freed last, so each
- * free looks right until there are as many free objects as the slab has. The third one
- * takes the place of the last-freed object.
+ * free looks right until the LIFO, the magazines and the slab are full.
  */
 void free_in_turns(struct slab_cache *cache, void *first, void *second,
 		   const report_capture &reports)

@@ -26,6 +26,10 @@
 #include "../support/process.h"
 #include "../support/reports.h"
 
+extern "C" {
+#include "cpu_cache.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -69,14 +73,15 @@ void twice_in_a_row(struct slab_cache *cache)
 	free_hidden(cache, obj);
 }
 
-/* With the place of the last-freed object taken: both frees go to the stack. */
+/* With a full LIFO: both frees go to the stack. */
 void twice_in_a_row_to_the_stack(struct slab_cache *cache)
 {
-	std::vector<void *> objs = alloc_many(cache, 4);
+	std::vector<void *> objs = alloc_many(cache, 2 * CPU_LIFO_MAX);
 
-	free_hidden(cache, objs[0]);
-	free_hidden(cache, objs[1]);
-	free_hidden(cache, objs[1]);
+	for (std::size_t i = 0; i < objs.size() / 2; i++)
+		free_hidden(cache, objs[i]);
+	free_hidden(cache, objs.back());
+	free_hidden(cache, objs.back());
 }
 
 void after_another_one(struct slab_cache *cache)
@@ -95,13 +100,10 @@ void in_turns_without_end(struct slab_cache *cache)
 	free_in_turns(cache, objs[1], objs[2]);
 }
 
-/* Objects of a full slab, while the place of the last-freed object is taken: frees go to the LIFO. */
+/* The first objects are of a full slab. */
 std::vector<void *> alloc_full(struct slab_cache *cache)
 {
-	std::vector<void *> objs = alloc_many(cache, 1100);
-
-	free_hidden(cache, objs.back());
-	return objs;
+	return alloc_many(cache, 1100);
 }
 
 void twice_in_a_row_to_a_full_slab(struct slab_cache *cache)
@@ -138,8 +140,10 @@ void by_another_cpu(struct slab_cache *cache)
 	}).join();
 }
 
+/* The fast path does not look. Only the second free takes it. */
 void into_an_object(struct slab_cache *cache)
 {
+	slab_free(cache, slab_alloc(cache));
 	free_hidden(cache, static_cast<char *>(slab_alloc(cache)) + 8);
 }
 

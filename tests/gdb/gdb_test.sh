@@ -49,18 +49,18 @@ fi
 
 case $engine in
 rseq)
-	freed='free: the next object that CPU X allocates' used=2
+	freed='free: in the LIFO of CPU X' used=64
 	in_lifo='free: in the LIFO of CPU X' in_magazine='free: in a magazine of node X'
 	lifo_used=256 magazine_used=256 held_state=full
 	;;
 *)
 	freed=free used=1
-	in_lifo=free in_magazine=free lifo_used=0 magazine_used=2 held_state='owned by CPU X'
+	in_lifo=free in_magazine=free lifo_used=0 magazine_used=0 held_state='owned by CPU X'
 	;;
 esac
 cat >"$folder/expected" <<END
 Name                       Objects  Objsize   Slabs  Flags   Cache
-plain                            $used       64       1  -       X
+$(printf '%-28s %5s' plain "$used")       64       1  -       X
 entry                            1       64       1  FZPU    X
 old                              1       64       1  FZPU    X
 size-32                          1       32       1  -       X
@@ -96,10 +96,10 @@ X is 0 bytes from the start of object X of cache plain (64 bytes)
 object  200 of its slab: never handed out
 slab    X objects=256 used=$used: owned by CPU X
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  200 of its slab: $in_lifo
+object  10 of its slab: $in_lifo
 slab    X objects=256 used=$lifo_used: $held_state
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  44 of its slab: $in_magazine
+object  100 of its slab: $in_magazine
 slab    X objects=256 used=$magazine_used: $held_state
 X is not memory of libslab
 END

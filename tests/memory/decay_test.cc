@@ -108,6 +108,43 @@ TEST(DecayTest, WhatAnIdleCpuHoldsGoes)
 	EXPECT_EQ(resident(objs), 0u);
 }
 
+/* The passes have revoked everything and ended. LIFOs are closed, so the first free takes the slow
+ * path. */
+TEST(DecayTest, AFreeAfterThePassesEndedWakesThem)
+{
+	test_cache cache(object_size);
+	objects objs = allocate(cache, 8);
+
+	slab_free(cache, objs.back());
+	objs.pop_back();
+	ASSERT_LT(run_all_passes(), 1000u);
+	ASSERT_TRUE(decay_is_asleep());
+	free_all(cache, objs);
+	EXPECT_FALSE(decay_is_asleep());
+	run_all_passes();
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+}
+
+/* The CPU holds nothing, but its LIFO was open: a free opened it, and an allocation emptied it. */
+TEST(DecayTest, AFreeIntoALifoThatWasOpenAndEmptyWakesThePasses)
+{
+	test_cache cache(object_size);
+	objects objs;
+
+	pin(0);
+	objs = allocate(cache, 8);
+	slab_cache_shrink(cache);
+	slab_free(cache, objs.back());
+	objs.back() = slab_alloc(cache);
+	ASSERT_LT(run_all_passes(), 1000u);
+	ASSERT_TRUE(decay_is_asleep());
+	free_all(cache, objs);
+	EXPECT_FALSE(decay_is_asleep());
+	run_all_passes();
+	EXPECT_EQ(stats_of(cache).slabs, 0u);
+	unpin();
+}
+
 /* Slabs that a CPU has kept since a peak, in a cache that is never idle. */
 TEST(DecayTest, WhatABusyCacheDoesNotNeedGoes)
 {

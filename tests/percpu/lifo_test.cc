@@ -37,9 +37,23 @@ protected:
 		without_magazines();
 	}
 
-	static bool has_lifo()
+	/* The free objects of a slab, the next to be allocated first. */
+	static std::vector<void *> free_objects(struct slab *slab)
 	{
-		return last_freed();
+		struct walk {
+			struct slab *slab;
+			std::vector<void *> objs;
+		} walk = {slab, {}};
+
+		cpu_slab_each(
+			&slab->cpu,
+			[](void *arg, std::uint16_t offset8) {
+				auto *w = static_cast<struct walk *>(arg);
+
+				w->objs.push_back(cpu_slab_object(&w->slab->cpu, offset8));
+			},
+			&walk);
+		return walk.objs;
 	}
 
 	std::uint64_t held_by_lifo(int cpu) const
@@ -57,7 +71,11 @@ protected:
 	void fill_lifo(const std::vector<void *> &objs, unsigned n)
 	{
 		without_magazines();
-		fill_last_freed();
+		free_first(objs, n);
+	}
+
+	void free_first(const std::vector<void *> &objs, unsigned n)
+	{
 		for (unsigned i = 0; i < n; i++)
 			free(objs[i]);
 		check();
@@ -83,7 +101,7 @@ TEST_F(LifoTest, FreesIntoAFullSlabGoThereAndTheSlabStaysFull)
 	EXPECT_EQ(held_by_lifo(), 2u);
 	EXPECT_EQ(state(slab_of(objs[0])), at::full);
 	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
-	EXPECT_EQ(stats_of(cache_).cpu_objects, 3u);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, 2u);
 }
 
 TEST_F(LifoTest, AFullOneStaysFullAndFurtherFreesGoToTheirSlab)
@@ -105,7 +123,6 @@ TEST_F(LifoTest, BulkFreesPutSingleObjectsOfFullSlabsThere)
 	const std::vector<void *> objs = alloc_full_slab(), others = alloc_full_slab();
 	void *const single[] = {objs[0], others[0], objs[1]};
 
-	fill_last_freed();
 	slab_free_bulk(cache_, std::size(single), single);
 	EXPECT_EQ(held_by_lifo(), std::size(single));
 	EXPECT_EQ(state(slab_of(objs[0])), at::full);
@@ -118,37 +135,149 @@ TEST_F(LifoTest, BulkFreesPutARunOfAFullSlabIntoTheSlab)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 
-	fill_last_freed();
 	slab_free_bulk(cache_, 2, objs.data());
 	EXPECT_EQ(state(slab_of(objs[0])), at::partial);
 	forget({objs[0], objs[1]});
 	check();
 }
 
-TEST_F(LifoTest, AllocationsTakeTheNewestWhenTheCurrentSlabIsExhausted)
+TEST_F(LifoTest, AllocationsTakeTheNewestBeforeTheCurrentSlab)
 {
 	if (!has_lifo())
 		GTEST_SKIP() << "no LIFO";
 	const std::vector<void *> objs = alloc_full_slab();
 	struct slab *current = slab_of(held_.back());
-
-	fill_lifo(objs, 2);
-	alloc(); /* the last-freed object */
-	while (local(current))
-		alloc();
+	const unsigned before = local(current);
 	const std::uint64_t slow = event(SLAB_EVENT_ALLOC_SLOWPATH);
 
+	fill_lifo(objs, 2);
 	EXPECT_EQ(alloc(), objs[1]);
 	EXPECT_EQ(alloc(), objs[0]);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLOWPATH), slow);
-	EXPECT_EQ(state(current), at::current);
+	EXPECT_EQ(local(current), before);
+	EXPECT_EQ(slab_of(alloc()), current);
+}
+
+/* An empty LIFO gets half of its length. */
+TEST_F(LifoTest, ARefillMovesObjectsOfTheCurrentSlabInItsOrder)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	set_lifo_max(7);
+	struct slab *slab = slab_of(alloc());
+
+	slab_cache_shrink(cache_); /* so that all of its free objects are in one place */
+	ASSERT_EQ(slab_of(alloc()), slab);
+	const std::vector<void *> order = free_objects(slab);
+
+	ASSERT_GE(order.size(), 8u);
+	EXPECT_EQ(held_by_lifo(), 0u);
+	EXPECT_EQ(alloc(), order[0]);
+	EXPECT_EQ(held_by_lifo(), 3u);
+	EXPECT_EQ(local(slab), order.size() - 4);
+	for (unsigned i = 1; i < 8; i++)
+		EXPECT_EQ(alloc(), order[i]) << i;
+	check();
+}
+
+TEST_F(LifoTest, ALifoOfOneObjectIsNotRefilled)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	set_lifo_max(1);
+	alloc(4);
+	EXPECT_EQ(held_by_lifo(), 0u);
+}
+
+/* Objects beyond its length are used first, one at a time. The current slab is left alone. */
+TEST_F(LifoTest, AllocationsUseUpALifoThatBecameShorter)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *current = slab_of(held_.back());
+	const unsigned before = local(current);
+
+	fill_lifo(objs, max);
+	set_lifo_max(1);
+	free(objs[max]); /* lowers the limit */
+	ASSERT_EQ(held_by_lifo(), max);
+	for (unsigned i = max; i-- > 0;)
+		EXPECT_EQ(alloc(), objs[i]);
+	EXPECT_EQ(local(current), before);
+	check();
+}
+
+TEST_F(LifoTest, ALifoThatBecameLongerTakesMore)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, max);
+	set_lifo_max(max + 2);
+	for (unsigned i = 0; i < 2; i++)
+		free(objs[max + i]);
+	EXPECT_EQ(held_by_lifo(), max + 2);
+}
+
+TEST_F(LifoTest, WhenItIsFullObjectsOfAnOwnedSlabGoThere)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc(max + 4);
+	struct slab *slab = slab_of(objs[0]);
+
+	ASSERT_EQ(state(slab), at::current);
+	ASSERT_EQ(held_by_lifo(), 0u);
+	const unsigned before = local(slab);
+
+	cache_->node[0].magazines = 0; /* there would be room */
+	free_first(objs, max + 4);
+	EXPECT_EQ(held_by_lifo(), max);
+	EXPECT_EQ(local(slab), before + 4);
+	EXPECT_EQ(cache_->node[0].magazines, 0u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
+}
+
+TEST_F(LifoTest, WhenItIsFullASecondFreeOfItsNewestIsReported)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc(max);
+	const report_capture reports;
+
+	fill_lifo(objs, max);
+	slab_free(cache_, objs[max - 1]);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Object already free")) << reports.text();
+	EXPECT_EQ(held_by_lifo(), max);
+	check();
+}
+
+TEST_F(LifoTest, WhenItIsFullASecondFreeOfTheTopOfAnOwnedSlabIsReported)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc(max + 2);
+	const report_capture reports;
+
+	fill_lifo(objs, max + 2);
+	ASSERT_EQ(state(objs[0]), at::current);
+	const unsigned before = local(slab_of(objs[0]));
+
+	slab_free(cache_, objs[max + 1]);
+	EXPECT_EQ(reports.count(), 1u);
+	EXPECT_TRUE(reports.contains("Object already free")) << reports.text();
+	EXPECT_EQ(local(slab_of(objs[0])), before);
+	check();
 }
 
 TEST_F(LifoTest, ObjectsThatAnotherCpuAllocatedGoThereToo)
 {
 	if (!has_lifo() || one_cpu())
 		GTEST_SKIP() << "no LIFO, or one CPU";
-	const std::vector<void *> objs = alloc(4);
+	const std::vector<void *> objs = alloc(max);
 
 	elsewhere([&] {
 		for (void *obj : objs)
@@ -156,7 +285,7 @@ TEST_F(LifoTest, ObjectsThatAnotherCpuAllocatedGoThereToo)
 	});
 	EXPECT_EQ(held_by_lifo(other_cpu()), max);
 	EXPECT_EQ(slot(other_cpu())->remote_batch, 0u);
-	EXPECT_EQ(stats_of(cache_).cpu_objects, 4u);
+	EXPECT_EQ(stats_of(cache_).cpu_objects, max);
 }
 
 TEST_F(LifoTest, WhenItIsFullObjectsOfAnotherCpuAreGathered)
@@ -165,15 +294,14 @@ TEST_F(LifoTest, WhenItIsFullObjectsOfAnotherCpuAreGathered)
 		GTEST_SKIP() << "no LIFO, or one CPU";
 	const std::vector<void *> objs = alloc(max + 4);
 
+	without_magazines();
 	elsewhere([&] {
 		for (void *obj : objs)
 			free(obj);
 	});
-	const std::uint64_t held = max + 1; /* and the last-freed object */
-
 	EXPECT_EQ(held_by_lifo(other_cpu()), max);
-	EXPECT_EQ(cpu_word_count(slot(other_cpu())->remote_batch), objs.size() - held);
-	EXPECT_EQ(slot(other_cpu())->event[SLAB_EVENT_FREE_SLOWPATH], objs.size() - held);
+	EXPECT_EQ(cpu_word_count(slot(other_cpu())->remote_batch), 4u);
+	EXPECT_EQ(slot(other_cpu())->event[SLAB_EVENT_FREE_SLOWPATH], 4u);
 	EXPECT_EQ(stats_of(cache_).cpu_objects, objs.size());
 }
 
@@ -184,8 +312,9 @@ TEST_F(LifoTest, WhenItIsFullASecondFreeOfAnotherCpusObjectIsReported)
 	const std::vector<void *> objs = alloc(max + 2);
 	const report_capture reports;
 
+	without_magazines();
 	elsewhere([&] {
-		for (void *obj : objs) { /* last-freed, LIFO, remote batch */
+		for (void *obj : objs) { /* LIFO, remote batch */
 			free(obj);
 			slab_free(cache_, obj);
 		}
@@ -218,8 +347,8 @@ TEST_F(LifoTest, AValidationFindsNothingAndEmptiesIt)
 	EXPECT_EQ(held_by_lifo(), 0u);
 }
 
-/* Without a current slab its objects would keep allocations off the fast path. */
-TEST_F(LifoTest, AfterARevocationAnAllocationGetsACurrentSlab)
+/* With neither LIFO nor current slab. The first free opens the LIFO. */
+TEST_F(LifoTest, AfterARevocationAllocationsGetWhatWasFreedSince)
 {
 	if (!has_lifo())
 		GTEST_SKIP() << "no LIFO";
@@ -228,9 +357,26 @@ TEST_F(LifoTest, AfterARevocationAnAllocationGetsACurrentSlab)
 	slab_cache_shrink(cache_);
 	free(objs[0]);
 	free(objs[1]);
-	EXPECT_EQ(held_by_lifo(), 1u);
+	EXPECT_EQ(held_by_lifo(), 2u);
+	EXPECT_EQ(alloc(), objs[1]);
+	EXPECT_EQ(alloc(), objs[0]);
+	EXPECT_EQ(slot()->current, nullptr);
 	alloc();
 	EXPECT_NE(slot()->current, nullptr);
+}
+
+TEST_F(LifoTest, ARevocationClosesIt)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 2);
+	ASSERT_EQ(lifo(cpu_)->limit, max);
+	slab_cache_shrink(cache_);
+	EXPECT_EQ(lifo(cpu_)->limit, 0u);
+	free(objs[2]);
+	EXPECT_EQ(lifo(cpu_)->limit, max);
 }
 
 TEST_F(LifoTest, SwitchingDebugFlagsOnEmptiesIt)
@@ -377,13 +523,13 @@ TEST_F(LifoTest, ASecondFreeOfTheNewestIsReported)
 	check();
 }
 
-TEST_F(LifoTest, APointerIntoAnObjectIsReported)
+TEST_F(LifoTest, WhenItIsFullAPointerIntoAnObjectOfAFullSlabIsReported)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	const report_capture reports;
 
-	fill_lifo(objs, 1);
-	void *volatile inside = static_cast<char *>(objs[1]) + 8; /* hidden from the compiler */
+	fill_lifo(objs, max);
+	void *volatile inside = static_cast<char *>(objs[max]) + 8; /* hidden from the compiler */
 
 	slab_free(cache_, inside);
 	EXPECT_EQ(reports.count(), 1u);
@@ -409,7 +555,6 @@ TEST_F(LifoTest, ObjectsOfAnotherNodeGoToTheirSlabs)
 	held_.push_back(far);
 	ASSERT_EQ(slab_of(near[0])->node, here);
 	ASSERT_NE(slab_of(far)->node, here);
-	fill_last_freed();
 	free(far);
 	EXPECT_EQ(held_by_lifo(), 0u);
 	free(near[0]);
@@ -428,7 +573,6 @@ TEST_F(LifoTest, ObjectsOfAnotherNodeDoNotMakeItLonger)
 	const std::uint64_t before = event(SLAB_EVENT_FREE_SLOWPATH);
 
 	cache_->lifo_most = CPU_LIFO_MAX;
-	fill_last_freed();
 	for (unsigned n = 0; n < 20 * LIFO_GROW_AFTER; n++) {
 		void *obj = slab_alloc_node(cache_, far | SLAB_NODE_STRICT);
 

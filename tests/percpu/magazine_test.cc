@@ -37,7 +37,7 @@ protected:
 
 	static bool has_magazines()
 	{
-		return last_freed();
+		return has_lifo();
 	}
 
 	unsigned full(unsigned node = 0) const
@@ -48,19 +48,17 @@ protected:
 	/* Free objects of a full slab: into the LIFO, and with n > lifo_max into magazines. */
 	void free_first(const std::vector<void *> &objs, unsigned n)
 	{
-		fill_last_freed();
 		for (unsigned i = 0; i < n; i++)
 			free(objs[i]);
 		check();
 	}
 
-	/* Allocate until the CPU has neither a last-freed object nor one in its current slab or its
-	 * LIFO. */
+	/* Allocate until the CPU has no object in its LIFO or its current slab. */
 	void exhaust()
 	{
 		const struct cpu_slab *current = slot()->current;
 
-		while (slot()->last_freed || lifo(cpu_)->count || cpu_slab_free_count(current) > 0)
+		while (lifo(cpu_)->count || cpu_slab_free_count(current) > 0)
 			alloc();
 	}
 
@@ -93,7 +91,7 @@ TEST_F(MagazineTest, TheirObjectsAreFreeInTheStatistics)
 	EXPECT_EQ(stats_of(cache_).objects, held_.size());
 	if (has_magazines()) {
 		EXPECT_EQ(magazine_objects(cache_), MAGAZINES_MAX * room);
-		EXPECT_EQ(stats_of(cache_).cpu_objects, held_at_most + 1); /* + last-freed */
+		EXPECT_EQ(stats_of(cache_).cpu_objects, held_at_most);
 	}
 }
 

@@ -34,14 +34,12 @@ TEST_F(SlabStateTest, ShrinkTakesBackEverythingThatCpusHold)
 	const std::vector<void *> first = alloc_slab(), second = alloc_slab(), third = alloc_slab();
 	void *last = alloc();
 
-	fill_last_freed();
 	free(first[1]);
 	free(second[1]);
 	elsewhere([&] { free_all({third[0], third[1], last}); });
 	ASSERT_EQ(state(first[2]), at::partial);
 	ASSERT_EQ(state(second[2]), at::partial);
 	ASSERT_NE(slot()->current, nullptr);
-	ASSERT_EQ(slot()->last_freed != 0, last_freed());
 	ASSERT_NE(slot(other_cpu())->remote_batch, 0u);
 
 	EXPECT_GE(slab_cache_shrink(cache_), 0);
@@ -289,6 +287,11 @@ TEST(StealingFromMany, RevokesFourCpusAtMost)
 class FastAgain : public SlabStateTest
 {
 protected:
+	FastAgain()
+	{
+		set_lifo_max(3);
+	}
+
 	void expect_fast_after(const std::function<void()> &act)
 	{
 		alloc();
@@ -296,9 +299,10 @@ protected:
 		free(held_.back());
 		for (int i = 0; i < 2; i++)
 			free(alloc());
-		EXPECT_NE(slot()->current, nullptr);
-		if (!last_freed())
+		if (!has_lifo()) {
+			EXPECT_NE(slot()->current, nullptr);
 			return; /* the other engines know no fast path */
+		}
 		const std::uint64_t before = event(SLAB_EVENT_ALLOC_SLOWPATH);
 
 		for (int i = 0; i < 1000; i++)
@@ -323,17 +327,17 @@ TEST_F(FastAgain, AfterARevocationAsOfADecayPass)
 	expect_fast_after([&] { cache_revoke(cache_, 1); });
 }
 
-TEST_F(FastAgain, WhenTheLastFreedObjectsSlabIsFull)
+TEST_F(FastAgain, WhenTheFreedObjectsSlabIsFull)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	const std::uint64_t slabs = event(SLAB_EVENT_ALLOC_SLAB);
 
 	slab_cache_shrink(cache_);
 	free(objs[0]);
-	EXPECT_EQ(slot()->last_freed != 0, last_freed());
+	EXPECT_EQ(lifo(cpu_)->count, has_lifo() ? 1u : 0u);
 	EXPECT_EQ(alloc(), objs[0]);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), slabs);
-	EXPECT_EQ(state(objs[0]), at::current);
+	EXPECT_EQ(state(objs[0]), has_lifo() ? at::full : at::current);
 }
 
 } /* namespace */

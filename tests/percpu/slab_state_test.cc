@@ -5,8 +5,7 @@
  *
  * Threads are pinned, and no other thread uses the cache, so every step has one
  * outcome. After each, every slab must be in a state that exists and every
- * object be accounted for. The rseq engine keeps the object freed last in front
- * of all slabs: last_freed() is true where that makes a difference.
+ * object be accounted for. No object goes to a LIFO, so all engines do the same.
  */
 #include <cerrno>
 #include <cstring>
@@ -82,18 +81,11 @@ TEST_F(SlabStateTest, AnExhaustedSlabIsCurrentUntilTheNextAllocation)
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 2u);
 }
 
-TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsLastFreedTheSecondOwnsIt)
+TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabOwnsIt)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	struct slab *slab = slab_of(objs[0]);
 
-	if (last_freed()) {
-		free(objs[0]);
-		check();
-		EXPECT_EQ(state(slab), at::full);
-		EXPECT_EQ(slot()->last_freed, reinterpret_cast<std::uint64_t>(objs[0]));
-		EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
-	}
 	free(objs[1]);
 	check();
 	EXPECT_EQ(state(slab), at::partial);
@@ -108,16 +100,13 @@ TEST_F(SlabStateTest, TheFirstFreeIntoAFullSlabIsLastFreedTheSecondOwnsIt)
 	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 1u);
 }
 
-TEST_F(SlabStateTest, AllocationsComeFromLastFreedThenCurrentThenPartial)
+TEST_F(SlabStateTest, AllocationsComeFromCurrentThenPartial)
 {
 	const std::vector<void *> objs = alloc_full_slab();
 	struct slab *slab = slab_of(objs[0]), *current = slab_of(held_.back());
 
-	fill_last_freed();
 	free(objs[1]);
-	if (last_freed()) {
-		EXPECT_EQ(slab_of(alloc()), current);
-	}
+	EXPECT_EQ(slab_of(alloc()), current);
 	/* What is left of the current slab. */
 	while (state(slab) == at::partial)
 		alloc();
@@ -135,7 +124,7 @@ TEST_F(SlabStateTest, AnExhaustedSlabGoesOnWithWhatWasFreedIntoItMeanwhile)
 
 	free_all({objs[3], objs[4], objs[5]});
 	EXPECT_EQ(state(slab), at::current);
-	EXPECT_EQ(local(slab), last_freed() ? 2u : 3u);
+	EXPECT_EQ(local(slab), 3u);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(slab_of(alloc()), slab);
 	EXPECT_EQ(event(SLAB_EVENT_ALLOC_SLAB), 1u);
@@ -149,15 +138,13 @@ TEST_F(SlabStateTest, FreesFromAnotherCpuAreBatched)
 		GTEST_SKIP() << "one CPU";
 	const std::vector<void *> objs = alloc(8);
 	struct slab *slab = slab_of(objs[0]);
-	const unsigned before = local(slab), skip = last_freed() ? 1 : 0;
+	const unsigned before = local(slab);
 
 	elsewhere([&] {
 		for (void *obj : objs)
 			free(obj);
 	});
-	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, 8 - skip));
-	EXPECT_EQ(slot(other_cpu())->last_freed,
-		  last_freed() ? reinterpret_cast<std::uint64_t>(objs[0]) : 0);
+	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, 8));
 	EXPECT_EQ(stats_of(cache_).cpu_objects, 8u);
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(local(slab), before);
@@ -183,11 +170,11 @@ TEST_F(SlabStateTest, AnotherSlabsObjectFlushesTheRemoteBatch)
 	elsewhere([&] { free(other); });
 	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab_of(other)->cpu, 1));
 	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE_BATCH), 1u);
-	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), last_freed() ? 4u : 5u);
+	EXPECT_EQ(event(SLAB_EVENT_FREE_REMOTE), 5u);
 	/* It was full meanwhile, so it belongs to the CPU that brought them. */
 	EXPECT_EQ(state(slab), at::partial);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
-	EXPECT_EQ(local(slab), last_freed() ? 4u : 5u);
+	EXPECT_EQ(local(slab), 5u);
 }
 
 TEST_F(SlabStateTest, AFreeIntoAFullSlabDoesNotGoThroughTheBuffer)
@@ -219,8 +206,6 @@ TEST_F(SlabStateTest, ARefillFlushesTheRemoteBatch)
 		alloc();
 	});
 	EXPECT_EQ(slot(other_cpu())->remote_batch, 0u);
-	/* The last-freed one among them. */
-	EXPECT_EQ(slot(other_cpu())->last_freed, 0u);
 	EXPECT_EQ(remote(slab), 4u);
 	EXPECT_NE(slab_of(held_.back()), slab);
 	EXPECT_EQ(state(slab), at::current);
@@ -256,15 +241,11 @@ TEST_F(SlabStateTest, ABatchIntoAFullSlabIsOwnedByTheCpuThatFrees)
 	alloc();
 	check();
 	ASSERT_EQ(state(slab), at::full);
-	elsewhere([&] {
-		if (last_freed())
-			alloc();
-		alloc();
-	});
+	elsewhere([&] { alloc(); });
 	EXPECT_EQ(state(slab), at::current);
 	EXPECT_EQ(cpu_slab_owner(&slab->cpu), static_cast<std::uint32_t>(other_cpu()));
 	EXPECT_EQ(slab_of(held_.back()), slab);
-	EXPECT_EQ(local(slab), last_freed() ? 2u : 3u);
+	EXPECT_EQ(local(slab), 3u);
 }
 
 /* Many objects to a slab, so that a buffer gets full. */
@@ -278,13 +259,12 @@ TEST_F(SmallObjectsTest, AFullBufferIsHandedOverInOneExchange)
 {
 	if (one_cpu())
 		GTEST_SKIP() << "one CPU";
-	const unsigned first = last_freed() ? 1 : 0;
-	const std::vector<void *> objs = alloc(first + CPU_BATCH_MAX + 1);
+	const std::vector<void *> objs = alloc(CPU_BATCH_MAX + 1);
 	struct slab *slab = slab_of(objs[0]);
 
 	ASSERT_EQ(slab_of(objs.back()), slab);
 	elsewhere([&] {
-		for (unsigned i = 0; i < first + CPU_BATCH_MAX; i++)
+		for (unsigned i = 0; i < CPU_BATCH_MAX; i++)
 			free(objs[i]);
 	});
 	EXPECT_EQ(slot(other_cpu())->remote_batch, cpu_word(&slab->cpu, CPU_BATCH_MAX));
@@ -358,7 +338,7 @@ TEST_F(SlabStateTest, FreesIntoASlabOnTheNodeGoThroughItsRemoteWord)
 	free_all({objs[0], objs[1], objs[2]});
 	EXPECT_EQ(state(slab), at::node);
 	EXPECT_EQ(local(slab), before);
-	EXPECT_EQ(slot()->remote_batch, cpu_word(&slab->cpu, last_freed() ? 2 : 3));
+	EXPECT_EQ(slot()->remote_batch, cpu_word(&slab->cpu, 3));
 	slab_cache_shrink(cache_);
 	check();
 	EXPECT_EQ(local(slab) + remote(slab), before + 3);

@@ -33,14 +33,15 @@ constexpr int tries = 1000;
 /* Everything that sections may change, of one slot and some slabs. */
 struct state {
 	std::vector<std::uint64_t> slot;
+	std::vector<void *> lifo; /* its limit is no condition of a section that sets it */
 	std::vector<std::uint16_t> batched;
 	std::vector<std::uint32_t> owners;
 	std::vector<indices> free_objects;
 
 	bool operator==(const state &other) const
 	{
-		return slot == other.slot && batched == other.batched && owners == other.owners &&
-		       free_objects == other.free_objects;
+		return slot == other.slot && lifo == other.lifo && batched == other.batched &&
+		       owners == other.owners && free_objects == other.free_objects;
 	}
 };
 
@@ -68,6 +69,7 @@ protected:
 		slots_ = cpu_slots_create();
 		ASSERT_NE(slots_, nullptr);
 		slot_ = cpu_slot(slots_, cpu_);
+		lifo_ = cpu_lifo(cpu_slots_lifos(slots_), cpu_);
 	}
 
 	void TearDown() override
@@ -107,12 +109,6 @@ protected:
 		return slab;
 	}
 
-	/* Take the last-freed word with something that is not an object. */
-	void fill_last_freed()
-	{
-		slot_->last_freed = is("rseq") ? 1 : 0;
-	}
-
 	void close()
 	{
 		slot_->closed = 1;
@@ -123,9 +119,9 @@ protected:
 		struct state now;
 		const unsigned batched = cpu_word_count(slot_->remote_batch);
 
-		now.slot = {slot_->last_freed, reinterpret_cast<std::uint64_t>(slot_->current),
-			    slot_->partial,    slot_->remote_batch,
-			    slot_->handed_off, slot_->closed};
+		now.slot = {reinterpret_cast<std::uint64_t>(slot_->current), slot_->partial,
+			    slot_->remote_batch, slot_->handed_off, slot_->closed};
+		now.lifo.assign(lifo_->obj, lifo_->obj + lifo_->count);
 		now.batched.assign(slot_->remote_batch_buf, slot_->remote_batch_buf + batched);
 		for (const auto &slab : slabs_) {
 			now.owners.push_back(cpu_slab_owner(slab->get()));
@@ -232,6 +228,7 @@ protected:
 	int cpu_ = -1;
 	char *slots_ = nullptr;
 	struct cpu_slot *slot_ = nullptr;
+	struct cpu_lifo *lifo_ = nullptr;
 	std::vector<std::unique_ptr<plain_slab>> slabs_;
 };
 

@@ -45,11 +45,7 @@ public:
 		engine_->fence(slots_);
 		each_slot(slots_, [&](struct cpu_slot *slot, int cpu) {
 			struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots_), cpu);
-			void *obj = reinterpret_cast<void *>(
-				__atomic_exchange_n(&slot->last_freed, 0, __ATOMIC_ACQ_REL));
 
-			if (obj)
-				pool_.put_remote_object(obj);
 			for (std::uint64_t i = 0; i < lifo->count; i++)
 				pool_.put_remote_object(lifo->obj[i]);
 			__atomic_store_n(&lifo->count, 0, __ATOMIC_RELAXED);
@@ -77,6 +73,8 @@ private:
 		const std::uint64_t batched = slot->remote_batch;
 
 		__atomic_store_n(&slot->current, nullptr, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&cpu_lifo(cpu_slots_lifos(slots_), cpu)->limit, 0,
+				 __ATOMIC_SEQ_CST);
 		if (current) {
 			engine_->revoke(slots_, cpu, current);
 			isolated.push_back(current);

@@ -42,7 +42,7 @@ protected:
 		pin(0);
 		cpu_ = allowed_cpus()[0];
 		one_order(cache_);
-		/* Frees go to their slabs; lifo_test has the rest. */
+		/* Allocations and frees use slabs at once; lifo_test has the rest. */
 		set_lifo_max(0);
 	}
 
@@ -56,7 +56,7 @@ protected:
 		unpin();
 	}
 
-	static bool last_freed()
+	static bool has_lifo()
 	{
 		return std::strcmp(slab_engine(), "rseq") == 0;
 	}
@@ -157,13 +157,6 @@ protected:
 		return objs;
 	}
 
-	/* Take the place of the last-freed object, so that the next frees show. */
-	void fill_last_freed()
-	{
-		if (last_freed() && !slot()->last_freed)
-			free(alloc());
-	}
-
 	enum at state(const struct slab *slab) const
 	{
 		return state_of(cache_, slab);
@@ -233,7 +226,6 @@ protected:
 			const struct cpu_slot *s = slot(static_cast<int>(cpu));
 
 			EXPECT_EQ(s->current, nullptr);
-			EXPECT_EQ(s->last_freed, 0u);
 			EXPECT_EQ(s->partial, 0u);
 			EXPECT_EQ(s->handed_off, 0u);
 			EXPECT_EQ(s->remote_batch, 0u);

@@ -6,6 +6,7 @@
 #ifndef TESTS_SUPPORT_SLOT_ARENA_H
 #define TESTS_SUPPORT_SLOT_ARENA_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -37,12 +38,10 @@ public:
 	/* One object, or NULL when nothing was to be had at once. */
 	void *alloc()
 	{
-		void *obj = engine_->pop(slots_);
+		void *obj = engine_->lifo_pop(slots_);
 
 		if (!obj)
-			obj = engine_->lifo_pop(slots_);
-		if (!obj)
-			obj = engine_->pop_held(slots_);
+			obj = engine_->lifos ? refill_lifo() : engine_->pop(slots_);
 		if (!obj) {
 			refill();
 			obj = engine_->pop(slots_);
@@ -69,10 +68,12 @@ public:
 
 		for (;;) {
 			const int cpu = engine_->cpu();
-			enum cpu_result result = engine_->push(slots_, cpu, slab, offset8);
+			enum cpu_result result =
+				engine_->lifos ? engine_->lifo_push(slots_, cpu, obj, lifo_max)
+					       : CPU_MISS;
 
 			if (result == CPU_MISS)
-				result = engine_->lifo_push(slots_, cpu, slab, offset8, lifo_max);
+				result = engine_->push(slots_, cpu, slab, offset8);
 			if (result == CPU_MISS)
 				result = batch_add(cpu, slab, offset8);
 			/* The arena frees nothing twice. */
@@ -105,12 +106,16 @@ public:
 		put_remote(s, static_cast<unsigned>(offsets.size()), offsets.data());
 	}
 
-	/* Everything on our CPU's list goes to the pool. */
+	/* Some objects of the LIFO, and everything on our CPU's list, go to the pool. */
 	void drain()
 	{
 		const int cpu = engine_->cpu();
 		std::uint64_t word;
+		void *objs[2];
 
+		if (engine_->lifo_take(slots_, cpu, 2, objs) == CPU_DONE)
+			for (void *obj : objs)
+				put_remote_object(obj);
 		if (engine_->partial_take(slots_, cpu, &word) != CPU_DONE)
 			return;
 		while (word) {
@@ -138,7 +143,6 @@ public:
 		each_slot(slots_, [&](struct cpu_slot *slot, int cpu) {
 			const struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots_), cpu);
 
-			in_slots.push_back(reinterpret_cast<void *>(slot->last_freed));
 			in_slots.insert(in_slots.end(), lifo->obj, lifo->obj + lifo->count);
 			for (unsigned i = 0; i < cpu_word_count(slot->remote_batch); i++)
 				in_slots.push_back(
@@ -149,6 +153,22 @@ public:
 	}
 
 private:
+	/* One object of the current slab, while some more of it go to the LIFO, which was empty. */
+	void *refill_lifo()
+	{
+		void *objs[3], *held[2];
+		const int cpu = engine_->cpu();
+		const std::size_t n = engine_->pop_bulk(slots_, 3, objs);
+
+		if (!n)
+			return nullptr;
+		std::reverse_copy(objs + 1, objs + n, held);
+		if (n > 1 && engine_->lifo_fill(slots_, cpu, n - 1, held, lifo_max) != CPU_DONE)
+			for (std::size_t i = 1; i < n; i++)
+				put_remote_object(objs[i]);
+		return objs[0];
+	}
+
 	enum cpu_result batch_add(int cpu, struct cpu_slab *slab, std::uint16_t offset8)
 	{
 		const enum cpu_result result = engine_->batch_add(slots_, cpu, slab, offset8);

@@ -18,9 +18,9 @@ import gdb
 SEGMENT_SHIFT = 24
 SEGMENT_SIZE = 1 << SEGMENT_SHIFT
 SEGMENT_HEAD_OFFSET = 65536
-SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 512
 SEGMENT_UNIT_SHIFT = 14
 SEGMENT_UNITS = 1 << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT)
+SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 512 + SEGMENT_UNITS
 SLAB_STACK = 218
 CPU_AREA_SHIFT = 17
 CPU_NONE = 0x80000000
@@ -183,11 +183,9 @@ def held_by_node(cache, address):
 
 
 def held_by_cpu(cache, slab, index, address):
-    """Free, but beside the slab: last-freed object, in a LIFO, or in a remote batch."""
+    """Free, but beside the slab: in a LIFO or in a remote batch."""
     size8 = int(slab["cpu"]["size8"])
     for cpu, slot in slots(cache):
-        if int(slot["last_freed"]) == address:
-            return f"free: the next object that CPU {cpu} allocates"
         held = lifo(cache, cpu)
         if contains(held["obj"], int(held["count"]), address):
             return f"free: in the LIFO of CPU {cpu}"

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for aarch64, the same seven as for x86-64. arch/x86_64/rseq.h explains how
+ * Restartable sequences for aarch64, the same six as for x86-64. arch/x86_64/rseq.h explains how
  * a sequence works.
  *
  * The CPU reorders loads. So a condition that another CPU makes true is loaded with ldar before
- * the words that it guards: the owner before the height, and closed before the last-freed word,
- * the word of the remote batch and the LIFO. (pseudocode.h defines the words.)
+ * the words that it guards: the owner before the height, and closed before the word of the remote
+ * batch. (pseudocode.h defines the words.)
  *
- * rseq_pop and rseq_lifo_pop need no such load. Their current slab was installed on this CPU by
- * a section that loaded closed with ldar, so everything that was done to the slot while it was
- * closed is visible to sections here. A revoking CPU takes objects only after a fence, which
- * ends each section that has loaded anything before.
+ * rseq_pop, rseq_push and rseq_pop_current need no such load. Only sections on this CPU make the
+ * limit of its LIFO other than 0, or install its current slab, and these sections load closed with
+ * ldar. So everything that was done to the slot and the LIFO while they were closed is visible to
+ * later sections here. A revoking thread sets the limit to 0 and takes the current slab, then
+ * fences, and only then takes objects. The fence ends each section that has loaded anything before.
  */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/aarch64/rseq.h directly; include rseq.h of cpu_cache"
@@ -25,9 +26,11 @@ static inline char *rseq_area(long rseq)
 	return (char *)__builtin_thread_pointer() + rseq;
 }
 
-/* Not an asm goto: gcc 12 loses the output of one on the way to a label. obj is NULL after a
+/* pop: the newest object of the LIFO. An empty LIFO has count - 1 above its limit.
+ *
+ * Not an asm goto: gcc 12 loses the output of one on the way to a label. obj is NULL after a
  * miss. */
-static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
+static inline __attribute__((always_inline)) bool rseq_pop(char *const *lifos, long rseq,
 							   void **ret_obj)
 {
 	void *obj;
@@ -38,100 +41,60 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[slots], x16, lsl #17\n\t"
-		"ldr x17, [x16, #8]\n\t"              /* current */
+		"add x16, %[lifos], x16, lsl #17\n\t"
+		"ldr x14, [x16]\n\t"                /* count */
 		INJECT_ASM(0)
-		"cbz x17, 4f\n\t"
-		"ldr %[obj], [x16]\n\t"               /* last_freed */
-		"mov x14, #0\n\t"
-		"cbnz %[obj], 5f\n\t"
-		"ldr x14, [x17, %[local]]\n\t"        /* height */
-		INJECT_ASM(1)
-		"cbz x14, 4f\n\t"
-		"add x16, x17, %[local]\n\t"
+		"ldr x17, [x16, %[limit]]\n\t"
 		"sub x14, x14, #1\n\t"
-		"add x15, x17, %[stack]\n\t"
-		"ldrh w15, [x15, x14, lsl #1]\n\t"
-		"ldr %[obj], [x17, %[base]]\n\t"
-		"add %[obj], %[obj], x15, lsl #3\n\t"
-		"5: str x14, [x16]\n\t"
+		"cmp x14, x17\n\t"
+		"b.hs 4f\n\t"
+		"add x15, x16, x14, lsl #3\n\t"
+		"ldr %[obj], [x15, %[objs]]\n\t"
+		INJECT_ASM(8)
+		"str x14, [x16]\n\t"
 		"2: b 9f\n\t"
 		".inst 0xd428bc00\n\t"
 		"4: mov %[obj], #0\n\t"
 		"9:\n\t"
 		: [obj] "=&r"(obj)
-		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq)),
-		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
-		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
-		  [stack] "i"(CPU_SLAB_STACK)
+		: [lifos] "r"(*lifos), [area] "r"(rseq_area(rseq)),
+		  [limit] "i"(offsetof(struct cpu_lifo, limit)),
+		  [objs] "i"(offsetof(struct cpu_lifo, obj))
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER);
 	/* clang-format on */
 	*ret_obj = obj;
 	return obj != NULL;
 }
 
-/* push: false if the last-freed word is occupied and the CPU does not own the slab; if the
- * object is free already (it is the last-freed one or on top of the stack, or all objects are
- * free); and on abort. */
-static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
-							    struct cpu_slab *slab, void *obj,
+/* push: put any object on the LIFO. In an empty LIFO the comparison with the newest reads the
+ * limit. */
+static inline __attribute__((always_inline)) bool rseq_push(char *const *lifos, void *obj,
 							    long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
-		RSEQ_DESCRIPTOR RSEQ_EXIT(full)
-		RSEQ_BEGIN
-		"ldrsw x16, [%[area], #4]\n\t"
-		"add x16, %[slots], x16, lsl #17\n\t"
-		INJECT_ASM(3)
-		"ldr x17, [x16]\n\t"                  /* last_freed */
-		"cbnz x17, %l[full]\n\t"
-		INJECT_ASM(4)
-		"stlr %[obj], [x16]\n\t"
-		RSEQ_END(full)
-		:
-		: [slots] "r"(*slots), [obj] "r"(obj), [area] "r"(rseq_area(rseq))
-		: "x16", "x17", "memory", "cc" INJECT_CLOBBER
-		: full);
-	return true;
-full:
-	__asm__ volatile goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x15, %[slots], x16, lsl #17\n\t"
-		"ldr x15, [x15]\n\t"                  /* last_freed */
-		"cmp x15, %[obj]\n\t"
-		"b.eq %l[miss]\n\t"
-		"add x17, %[slab], %[owner]\n\t"
-		"ldar w17, [x17]\n\t"
-		"cmp w16, w17\n\t"
-		"b.ne %l[miss]\n\t"
-		"ldr x16, [%[slab], %[local]]\n\t"    /* height */
-		"ldr w17, [%[slab], %[room]]\n\t"
-		"cmp w16, w17\n\t"
+		"add x16, %[lifos], x16, lsl #17\n\t"
+		INJECT_ASM(3)
+		"ldr x17, [x16]\n\t"                /* count */
+		"ldr x14, [x16, %[limit]]\n\t"
+		"cmp x17, x14\n\t"
 		"b.hs %l[miss]\n\t"
-		"ldr x17, [%[slab], %[base]]\n\t"
-		"sub x17, %[obj], x17\n\t"
-		"lsr x17, x17, #3\n\t"
-		"add x15, %[slab], %[stack] - 2\n\t"
-		"ldrh w14, [x15, x16, lsl #1]\n\t"    /* on top */
-		"cmp w14, w17, uxth\n\t"
+		"add x15, x16, x17, lsl #3\n\t"
+		"ldr x14, [x15, %[objs] - 8]\n\t"   /* newest */
+		"cmp x14, %[obj]\n\t"
 		"b.eq %l[miss]\n\t"
-		"add x15, x15, #2\n\t"
-		"strh w17, [x15, x16, lsl #1]\n\t"
-		"add x16, x16, #1\n\t"
-		"add x15, %[slab], %[local]\n\t"
-		INJECT_ASM(5)
-		"stlr x16, [x15]\n\t"
+		"str %[obj], [x15, %[objs]]\n\t"
+		"add x17, x17, #1\n\t"
+		INJECT_ASM(9)
+		"stlr x17, [x16]\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
-		  [owner] "i"(offsetof(struct cpu_slab, owner)),
-		  [room] "i"(offsetof(struct cpu_slab, room)),
-		  [base] "i"(offsetof(struct cpu_slab, base)),
-		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
-		  [stack] "i"(CPU_SLAB_STACK)
+		: [lifos] "r"(*lifos), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
+		  [limit] "i"(offsetof(struct cpu_lifo, limit)),
+		  [objs] "i"(offsetof(struct cpu_lifo, obj))
 		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -160,11 +123,18 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		"ldr w17, [%[op], %[count]]\n\t"
 		"ldr x14, [%[op], %[from]]\n\t"
 		"ldr x15, [%[op], %[to]]\n\t"
+		"lsl x17, x17, #1\n\t"              /* bytes */
 		"b 6f\n\t"
-		"5: sub w17, w17, #1\n\t"
-		"ldrh w16, [x14, x17, lsl #1]\n\t"
-		"strh w16, [x15, x17, lsl #1]\n\t"
-		"6: cbnz w17, 5b\n\t"
+		"5: sub x17, x17, #8\n\t"
+		"ldr x16, [x14, x17]\n\t"
+		"str x16, [x15, x17]\n\t"
+		"6: cmp x17, #8\n\t"
+		"b.hs 5b\n\t"
+		"b 8f\n\t"
+		"7: sub x17, x17, #2\n\t"
+		"ldrh w16, [x14, x17]\n\t"
+		"strh w16, [x15, x17]\n\t"
+		"8: cbnz x17, 7b\n\t"
 		"ldr x16, [%[op], %[value]]\n\t"
 		"ldr x16, [x16]\n\t"
 		"ldr x17, [%[op], %[target]]\n\t"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Restartable sequences for aarch64, continued: those that try again when pop or push missed, on the
- * LIFO and on the remote batch. */
+/* Restartable sequences for aarch64, continued: those that try again when pop or push missed, on
+ * slabs and on the remote batch. */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/aarch64/second.h directly; include rseq.h of cpu_cache"
 #endif
 
-/* lifo_pop: false if there is no current slab, if the LIFO is empty, and on abort. */
-static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
-								char *const *lifos, long rseq,
-								void **ret_obj)
+/* pop_current: take an object off the current slab. false: there is none, it is exhausted, or the
+ * sequence was aborted. */
+static inline __attribute__((always_inline)) bool rseq_pop_current(char *const *slots, long rseq,
+								   void **ret_obj)
 {
 	void *obj;
 
@@ -18,106 +18,74 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 		".pushsection __rseq_exit_point_array, \"aw\"\n\t.quad 1f, 4f\n\t.popsection\n\t"
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
-		"add x17, %[slots], x16, lsl #17\n\t"
-		"ldr x17, [x17, #8]\n\t"            /* current */
+		"add x16, %[slots], x16, lsl #17\n\t"
+		"ldr x17, [x16, %[current]]\n\t"
 		"cbz x17, 4f\n\t"
-		"add x16, %[lifos], x16, lsl #17\n\t"
-		"ldr x17, [x16]\n\t"                /* count */
-		"cbz x17, 4f\n\t"
-		"ldr %[obj], [x16, x17, lsl #3]\n\t"
-		"sub x17, x17, #1\n\t"
-		INJECT_ASM(8)
-		"str x17, [x16]\n\t"
+		"ldr x14, [x17, %[local]]\n\t"      /* height */
+		INJECT_ASM(1)
+		"cbz x14, 4f\n\t"
+		"sub x14, x14, #1\n\t"
+		"add x15, x17, %[stack]\n\t"
+		"ldrh w15, [x15, x14, lsl #1]\n\t"
+		"ldr x16, [x17, %[base]]\n\t"
+		"add %[obj], x16, x15, lsl #3\n\t"
+		"str x14, [x17, %[local]]\n\t"
 		"2: b 9f\n\t"
 		".inst 0xd428bc00\n\t"
 		"4: mov %[obj], #0\n\t"
 		"9:\n\t"
 		: [obj] "=&r"(obj)
-		: [slots] "r"(*slots), [lifos] "r"(*lifos), [area] "r"(rseq_area(rseq))
-		: "x16", "x17", "memory", "cc" INJECT_CLOBBER);
+		: [slots] "r"(*slots), [area] "r"(rseq_area(rseq)),
+		  [current] "i"(offsetof(struct cpu_slot, current)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
+		  [stack] "i"(CPU_SLAB_STACK)
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER);
 	/* clang-format on */
 	*ret_obj = obj;
 	return obj != NULL;
 }
 
-/* lifo_push: false if the slot is closed; if the CPU owns the slab; if the LIFO has *max
- * objects; if the object is free already (it is the last-freed one or the newest of the LIFO);
- * and on abort. In an empty LIFO the comparison with the newest reads the count, 0. */
-static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
-								 char *const *lifos,
-								 struct cpu_slab *slab, void *obj,
-								 const uint64_t *max, long rseq)
+/* push_owned: put an object on its slab's stack. false: the CPU does not own the slab; the object
+ * is on top already, or all objects are free; or the sequence was aborted. */
+static inline __attribute__((always_inline)) bool rseq_push_owned(struct cpu_slab *slab, void *obj,
+								  long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"ldrsw x16, [%[area], #4]\n\t"
-		"add x15, %[slots], x16, lsl #17\n\t"
-		"add x17, x15, #40\n\t"
-		"ldar x17, [x17]\n\t"               /* closed */
-		"cbnz x17, %l[miss]\n\t"
-		"ldr x17, [x15]\n\t"                /* last_freed */
-		"cmp x17, %[obj]\n\t"
-		"b.eq %l[miss]\n\t"
-		"ldr w17, [%[slab], %[owner]]\n\t"
+		"ldr w16, [%[area], #4]\n\t"
+		"add x17, %[slab], %[owner]\n\t"
+		"ldar w17, [x17]\n\t"
 		"cmp w16, w17\n\t"
-		"b.eq %l[miss]\n\t"
-		"add x16, %[lifos], x16, lsl #17\n\t"
-		"ldr x17, [x16]\n\t"                /* count */
-		"cmp x17, %[max]\n\t"
+		"b.ne %l[miss]\n\t"
+		"ldr x16, [%[slab], %[local]]\n\t"  /* height */
+		"ldr w17, [%[slab], %[room]]\n\t"
+		"cmp w16, w17\n\t"
 		"b.hs %l[miss]\n\t"
-		"ldr x15, [x16, x17, lsl #3]\n\t"   /* newest */
-		"cmp x15, %[obj]\n\t"
+		"ldr x17, [%[slab], %[base]]\n\t"
+		"sub x17, %[obj], x17\n\t"
+		"lsr x17, x17, #3\n\t"
+		"add x15, %[slab], %[stack] - 2\n\t"
+		"ldrh w14, [x15, x16, lsl #1]\n\t"  /* on top */
+		"cmp w14, w17, uxth\n\t"
 		"b.eq %l[miss]\n\t"
-		"add x17, x17, #1\n\t"
-		"str %[obj], [x16, x17, lsl #3]\n\t"
-		INJECT_ASM(9)
-		"stlr x17, [x16]\n\t"
+		"add x15, x15, #2\n\t"
+		"strh w17, [x15, x16, lsl #1]\n\t"
+		"add x16, x16, #1\n\t"
+		"add x15, %[slab], %[local]\n\t"
+		INJECT_ASM(5)
+		"stlr x16, [x15]\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "r"(*slots), [lifos] "r"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
-		  [max] "r"(*max), [area] "r"(rseq_area(rseq)),
-		  [owner] "i"(offsetof(struct cpu_slab, owner))
-		: "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
-		: miss);
-	/* clang-format on */
-	return true;
-miss:
-	return false;
-}
-
-/* lifo_add: false if the slot is closed; if the LIFO has *max objects; if the object is its newest;
- * and on abort. */
-static inline __attribute__((always_inline)) bool rseq_lifo_add(char *const *slots,
-								char *const *lifos, void *obj,
-								const uint64_t *max, long rseq)
-{
-	/* clang-format off */
-	__asm__ volatile goto(
-		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
-		RSEQ_BEGIN
-		"ldrsw x16, [%[area], #4]\n\t"
-		"add x15, %[slots], x16, lsl #17\n\t"
-		"add x17, x15, #40\n\t"
-		"ldar x17, [x17]\n\t"               /* closed */
-		"cbnz x17, %l[miss]\n\t"
-		"add x16, %[lifos], x16, lsl #17\n\t"
-		"ldr x17, [x16]\n\t"                /* count */
-		"cmp x17, %[max]\n\t"
-		"b.hs %l[miss]\n\t"
-		"ldr x15, [x16, x17, lsl #3]\n\t"   /* newest */
-		"cmp x15, %[obj]\n\t"
-		"b.eq %l[miss]\n\t"
-		"add x17, x17, #1\n\t"
-		"str %[obj], [x16, x17, lsl #3]\n\t"
-		INJECT_ASM(10)
-		"stlr x17, [x16]\n\t"
-		RSEQ_END(miss)
-		:
-		: [slots] "r"(*slots), [lifos] "r"(*lifos), [obj] "r"(obj), [max] "r"(*max),
-		  [area] "r"(rseq_area(rseq))
-		: "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
+		: [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
+		  [owner] "i"(offsetof(struct cpu_slab, owner)),
+		  [room] "i"(offsetof(struct cpu_slab, room)),
+		  [base] "i"(offsetof(struct cpu_slab, base)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [stack] "i"(CPU_SLAB_STACK)
+		: "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;
@@ -137,33 +105,36 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		RSEQ_BEGIN
 		"ldrsw x16, [%[area], #4]\n\t"
 		"add x16, %[slots], x16, lsl #17\n\t"
-		"add x17, x16, #40\n\t"
-		"ldar x17, [x17]\n\t"               /* closed */
+		"add x17, x16, %[closed]\n\t"
+		"ldar x17, [x17]\n\t"
 		"cbnz x17, %l[miss]\n\t"
-		"ldr x17, [x16, #24]\n\t"            /* the word */
+		"ldr x17, [x16, %[word]]\n\t"
 		"eor x15, x17, %[slab]\n\t"
 		"lsl x14, x15, #16\n\t"
 		"cbnz x14, %l[miss]\n\t"
 		"lsr x15, x15, #48\n\t"              /* count */
-		"cmp x15, #64\n\t"
+		"cmp x15, %[max]\n\t"
 		"b.hs %l[miss]\n\t"
 		"ldr x14, [%[slab], %[base]]\n\t"
 		"sub x14, %[obj], x14\n\t"
 		"lsr x14, x14, #3\n\t"
 		"add x15, x16, x15, lsl #1\n\t"
-		"ldrh w13, [x15, #62]\n\t"           /* newest of the batch */
+		"ldrh w13, [x15, %[buf] - 2]\n\t"   /* newest of the batch */
 		"cmp w13, w14, uxth\n\t"
 		"b.eq %l[miss]\n\t"
-		"strh w14, [x15, #64]\n\t"
+		"strh w14, [x15, %[buf]]\n\t"
 		"mov x14, #1\n\t"
 		"add x17, x17, x14, lsl #48\n\t"
-		"add x16, x16, #24\n\t"
+		"add x16, x16, %[word]\n\t"
 		INJECT_ASM(7)
 		"stlr x17, [x16]\n\t"
 		RSEQ_END(miss)
 		:
 		: [slots] "r"(*slots), [slab] "r"(slab), [obj] "r"(obj), [area] "r"(rseq_area(rseq)),
-		  [base] "i"(offsetof(struct cpu_slab, base))
+		  [closed] "i"(offsetof(struct cpu_slot, closed)),
+		  [word] "i"(offsetof(struct cpu_slot, remote_batch)),
+		  [buf] "i"(offsetof(struct cpu_slot, remote_batch_buf)),
+		  [base] "i"(offsetof(struct cpu_slab, base)), [max] "i"(CPU_BATCH_MAX)
 		: "x13", "x14", "x15", "x16", "x17", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */

@@ -6,48 +6,37 @@
 
 #define RSEQ_ARCH 0
 
-static inline bool rseq_pop(char *const *slots, long rseq, void **ret_obj)
+static inline bool rseq_pop(char *const *lifos, long rseq, void **ret_obj)
 {
-	(void)slots;
+	(void)lifos;
 	(void)rseq;
 	(void)ret_obj;
 	return false;
 }
 
-static inline bool rseq_push(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
+static inline bool rseq_push(char *const *lifos, void *obj, long rseq)
 {
-	(void)slots;
-	(void)slab;
+	(void)lifos;
 	(void)obj;
 	(void)rseq;
 	return false;
 }
 
-static inline bool rseq_lifo_pop(char *const *slots, char *const *lifos, long rseq, void **ret_obj)
+static inline bool rseq_pop_current(char *const *slots, long rseq, void **ret_obj)
 {
-	(void)lifos;
 	return rseq_pop(slots, rseq, ret_obj);
 }
 
-static inline bool rseq_lifo_push(char *const *slots, char *const *lifos, struct cpu_slab *slab,
-				  void *obj, const uint64_t *max, long rseq)
+static inline bool rseq_push_owned(struct cpu_slab *slab, void *obj, long rseq)
 {
-	(void)lifos;
-	(void)max;
-	return rseq_push(slots, slab, obj, rseq);
-}
-
-static inline bool rseq_lifo_add(char *const *slots, char *const *lifos, void *obj,
-				 const uint64_t *max, long rseq)
-{
-	(void)lifos;
-	(void)max;
-	return rseq_push(slots, NULL, obj, rseq);
+	(void)slab;
+	return rseq_push(NULL, obj, rseq);
 }
 
 static inline bool rseq_batch_add(char *const *slots, struct cpu_slab *slab, void *obj, long rseq)
 {
-	return rseq_push(slots, slab, obj, rseq);
+	(void)slab;
+	return rseq_push(slots, obj, rseq);
 }
 
 static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)

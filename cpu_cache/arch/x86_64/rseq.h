@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Restartable sequences for x86-64. There are seven.
+ * Restartable sequences for x86-64. There are six.
  *
  * A thread announces a sequence by storing the address of its descriptor into its struct rseq.
  * Until the thread leaves [start, post_commit), the kernel moves it to the abort handler
@@ -21,14 +21,13 @@
 #include "sequence.h"
 
 /*
- * pop: false if there is no current slab, if it is exhausted, and on abort (pseudocode.h). Both
- * ways to an object end in the same store, because only one instruction of a sequence can be its
- * last.
+ * pop: the newest object of the LIFO. false: the LIFO is closed or has no object, or the sequence
+ * was aborted (pseudocode.h).
  *
  * Not an asm goto: gcc 12 loses the output of one on the way to a label. The carry flag reports
- * a miss; nothing sets it on the way to the store.
+ * success: the one comparison sets it, and the store leaves it alone.
  */
-static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, long rseq,
+static inline __attribute__((always_inline)) bool rseq_pop(char *const *lifos, long rseq,
 							   void **ret_obj)
 {
 	bool missed;
@@ -40,48 +39,34 @@ static inline __attribute__((always_inline)) bool rseq_pop(char *const *slots, l
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
 		"shl $17, %%rcx\n\t"
-		"add %[slots], %%rcx\n\t"
-		"mov 8(%%rcx), %%rdx\n\t"             /* current */
+		"add %[lifos], %%rcx\n\t"
+		"mov (%%rcx), %%rdx\n\t"            /* count */
 		INJECT_ASM(0)
-		"test %%rdx, %%rdx\n\t"
-		"jz 6f\n\t"
-		"mov (%%rcx), %[obj]\n\t"             /* last_freed */
-		"xor %%esi, %%esi\n\t"
-		"test %[obj], %[obj]\n\t"
-		"jnz 5f\n\t"
-		"mov %c[local](%%rdx), %%rsi\n\t"     /* height */
-		"lea %c[local](%%rdx), %%rcx\n\t"
-		INJECT_ASM(1)
-		"sub $1, %%rsi\n\t"
-		"jb 6f\n\t"
-		"movzwl %c[stack](%%rdx, %%rsi, 2), %k[obj]\n\t"
-		"mov %c[base](%%rdx), %%rdx\n\t"
-		"lea (%%rdx, %[obj], 8), %[obj]\n\t"
-		"5: mov %%rsi, (%%rcx)\n\t"
+		"sub $1, %%rdx\n\t"
+		"cmp 8(%%rcx), %%rdx\n\t"           /* limit; an empty LIFO has count - 1 above it */
+		"jae 6f\n\t"
+		"mov 16(%%rcx, %%rdx, 8), %[obj]\n\t"
+		INJECT_ASM_KEEP_CARRY(8)
+		"mov %%rdx, (%%rcx)\n\t"
 		"2:\n\t"
 		ABORT_SECTION
 		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
 		"4:\n\t"
-		"6: stc\n\t"
+		"6: clc\n\t"
 		"jmp 2b\n\t.popsection\n\t"
-		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
-		: [slots] "m"(*slots), [rseq] "r"(rseq),
-		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
-		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
-		  [stack] "i"(CPU_SLAB_STACK)
-		: "rcx", "rdx", "rsi", "memory" INJECT_CLOBBER);
+		: [obj] "=&a"(*ret_obj), "=@ccnc"(missed)
+		: [lifos] "m"(*lifos), [rseq] "r"(rseq)
+		: "rcx", "rdx", "memory" INJECT_CLOBBER);
 	/* clang-format on */
 	return !missed;
 }
 
 /*
- * push: false if the last-freed word is occupied and the CPU does not own the slab; if the
- * object is free already (it is the last-freed one or on top of the stack, or all objects are
- * free); and on abort. As in pop, both ways end in the same store. Only the way to the stack reads the
- * CPU's number again, which saves the other way an instruction.
+ * push: put any object on the LIFO. false: the LIFO is closed or full, the object is its newest
+ * already, or the sequence was aborted. In an empty LIFO the comparison with the newest reads the
+ * limit.
  */
-static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
-							    struct cpu_slab *slab, void *obj,
+static inline __attribute__((always_inline)) bool rseq_push(char *const *lifos, void *obj,
 							    long rseq)
 {
 	/* clang-format off */
@@ -90,38 +75,21 @@ static inline __attribute__((always_inline)) bool rseq_push(char *const *slots,
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
 		"shl $17, %%rcx\n\t"
-		"add %[slots], %%rcx\n\t"
+		"add %[lifos], %%rcx\n\t"
 		INJECT_ASM(3)
-		"mov %[obj], %%r8\n\t"
-		"cmpq $0, (%%rcx)\n\t"               /* last_freed */
-		"je 5f\n\t"
-		"cmp %[obj], (%%rcx)\n\t"            /* last_freed */
+		"mov (%%rcx), %%rax\n\t"            /* count */
+		"cmp 8(%%rcx), %%rax\n\t"           /* limit */
+		"jae %l[miss]\n\t"
+		"cmp %[obj], 8(%%rcx, %%rax, 8)\n\t" /* newest */
 		"je %l[miss]\n\t"
-		"mov %%fs:4(%[rseq]), %%eax\n\t"
-		"cmp %%eax, %c[owner](%[slab])\n\t"
-		"jne %l[miss]\n\t"
-		"mov %c[local](%[slab]), %%rax\n\t"   /* height */
-		"cmp %%eax, %c[room](%[slab])\n\t"
-		"jbe %l[miss]\n\t"
-		"sub %c[base](%[slab]), %%r8\n\t"
-		"shr $3, %%r8\n\t"
-		"cmp %%r8w, %c[stack]-2(%[slab], %%rax, 2)\n\t" /* on top */
-		"je %l[miss]\n\t"
-		"mov %%r8w, %c[stack](%[slab], %%rax, 2)\n\t"
-		"lea 1(%%rax), %%r8\n\t"
-		"lea %c[local](%[slab]), %%rcx\n\t"
-		INJECT_ASM(5)
-		"5: " INJECT_ASM(4)
-		"mov %%r8, (%%rcx)\n\t"
+		"mov %[obj], 16(%%rcx, %%rax, 8)\n\t"
+		"inc %%rax\n\t"
+		INJECT_ASM(9)
+		"mov %%rax, (%%rcx)\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
-		  [owner] "i"(offsetof(struct cpu_slab, owner)),
-		  [room] "i"(offsetof(struct cpu_slab, room)),
-		  [base] "i"(offsetof(struct cpu_slab, base)),
-		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
-		  [stack] "i"(CPU_SLAB_STACK)
-		: "rax", "rcx", "r8", "memory", "cc" INJECT_CLOBBER
+		: [lifos] "m"(*lifos), [obj] "r"(obj), [rseq] "r"(rseq)
+		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
 	return true;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Restartable sequences for x86-64, continued: those that try again when pop or push missed, on the
- * LIFO and on the remote batch. */
+/* Restartable sequences for x86-64, continued: those that try again when pop or push missed, on
+ * slabs and on the remote batch. */
 #ifndef CPU_CACHE_RSEQ_H
 #error "never include arch/x86_64/second.h directly; include rseq.h of cpu_cache"
 #endif
 
-/* lifo_pop: false if there is no current slab, if the LIFO is empty, and on abort. */
-static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slots,
-								char *const *lifos, long rseq,
-								void **ret_obj)
+/* pop_current: take an object off the current slab. false: there is none, it is exhausted, or the
+ * sequence was aborted. As in pop, the carry flag reports the result; here it is set by a miss. */
+static inline __attribute__((always_inline)) bool rseq_pop_current(char *const *slots, long rseq,
+								   void **ret_obj)
 {
 	bool missed;
 
@@ -19,16 +19,18 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 		RSEQ_BEGIN
 		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
 		"shl $17, %%rcx\n\t"
-		"mov %[slots], %%rdx\n\t"
-		"cmpq $0, 8(%%rdx, %%rcx)\n\t"      /* current */
-		"je 6f\n\t"
-		"add %[lifos], %%rcx\n\t"
-		"mov (%%rcx), %%rsi\n\t"            /* count */
+		"add %[slots], %%rcx\n\t"
+		"mov %c[current](%%rcx), %%rdx\n\t"
+		"test %%rdx, %%rdx\n\t"
+		"jz 6f\n\t"
+		"mov %c[local](%%rdx), %%rsi\n\t"     /* height */
+		INJECT_ASM(1)
 		"sub $1, %%rsi\n\t"
 		"jb 6f\n\t"
-		"mov 8(%%rcx, %%rsi, 8), %[obj]\n\t"
-		INJECT_ASM(8)
-		"mov %%rsi, (%%rcx)\n\t"
+		"movzwl %c[stack](%%rdx, %%rsi, 2), %k[obj]\n\t"
+		"mov %c[base](%%rdx), %%rcx\n\t"
+		"lea (%%rcx, %[obj], 8), %[obj]\n\t"
+		"mov %%rsi, %c[local](%%rdx)\n\t"
 		"2:\n\t"
 		ABORT_SECTION
 		".byte 0x0f, 0xb9, 0x3d\n\t.long 0x53053053\n\t"
@@ -36,88 +38,48 @@ static inline __attribute__((always_inline)) bool rseq_lifo_pop(char *const *slo
 		"6: stc\n\t"
 		"jmp 2b\n\t.popsection\n\t"
 		: [obj] "=&a"(*ret_obj), "=@ccc"(missed)
-		: [slots] "m"(*slots), [lifos] "m"(*lifos), [rseq] "r"(rseq)
+		: [slots] "m"(*slots), [rseq] "r"(rseq),
+		  [current] "i"(offsetof(struct cpu_slot, current)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [base] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, base)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "rcx", "rdx", "rsi", "memory" INJECT_CLOBBER);
 	/* clang-format on */
 	return !missed;
 }
 
-/*
- * lifo_push: false if the slot is closed; if the CPU owns the slab; if the LIFO has *max
- * objects; if the object is free already (it is the last-freed one or the newest of the LIFO);
- * and on abort. In an empty LIFO the comparison with the newest reads the count, 0.
- */
-static inline __attribute__((always_inline)) bool rseq_lifo_push(char *const *slots,
-								 char *const *lifos,
-								 struct cpu_slab *slab, void *obj,
-								 const uint64_t *max, long rseq)
+/* push_owned: put an object on its slab's stack. false: the CPU does not own the slab; the object
+ * is on top already, or all objects are free; or the sequence was aborted. */
+static inline __attribute__((always_inline)) bool rseq_push_owned(struct cpu_slab *slab, void *obj,
+								  long rseq)
 {
 	/* clang-format off */
 	__asm__ volatile inline goto(
 		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
 		RSEQ_BEGIN
-		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
-		"mov %%ecx, %%eax\n\t"
-		"shl $17, %%rcx\n\t"
-		"mov %[slots], %%r8\n\t"
-		"cmpq $0, 40(%%r8, %%rcx)\n\t"      /* closed */
-		"jne %l[miss]\n\t"
-		"cmp %[obj], (%%r8, %%rcx)\n\t"     /* last_freed */
-		"je %l[miss]\n\t"
+		"mov %%fs:4(%[rseq]), %%eax\n\t"
 		"cmp %%eax, %c[owner](%[slab])\n\t"
-		"je %l[miss]\n\t"
-		"add %[lifos], %%rcx\n\t"
-		"mov (%%rcx), %%rax\n\t"            /* count */
-		"cmp %[max], %%rax\n\t"
-		"jae %l[miss]\n\t"
-		"cmp %[obj], (%%rcx, %%rax, 8)\n\t" /* newest */
-		"je %l[miss]\n\t"
-		"mov %[obj], 8(%%rcx, %%rax, 8)\n\t"
-		"inc %%rax\n\t"
-		INJECT_ASM(9)
-		"mov %%rax, (%%rcx)\n\t"
-		RSEQ_END(miss)
-		:
-		: [slots] "m"(*slots), [lifos] "m"(*lifos), [slab] "r"(slab), [obj] "r"(obj),
-		  [max] "m"(*max), [rseq] "r"(rseq),
-		  [owner] "i"(offsetof(struct cpu_slab, owner))
-		: "rax", "rcx", "r8", "memory", "cc" INJECT_CLOBBER
-		: miss);
-	/* clang-format on */
-	return true;
-miss:
-	return false;
-}
-
-/* lifo_add: false if the slot is closed; if the LIFO has *max objects; if the object is its newest;
- * and on abort. It differs from lifo_push in that the slab does not matter. */
-static inline __attribute__((always_inline)) bool rseq_lifo_add(char *const *slots,
-								char *const *lifos, void *obj,
-								const uint64_t *max, long rseq)
-{
-	/* clang-format off */
-	__asm__ volatile inline goto(
-		RSEQ_DESCRIPTOR RSEQ_EXIT(miss)
-		RSEQ_BEGIN
-		"movslq %%fs:4(%[rseq]), %%rcx\n\t"
-		"shl $17, %%rcx\n\t"
-		"mov %[slots], %%rax\n\t"
-		"cmpq $0, 40(%%rax, %%rcx)\n\t"     /* closed */
 		"jne %l[miss]\n\t"
-		"add %[lifos], %%rcx\n\t"
-		"mov (%%rcx), %%rax\n\t"            /* count */
-		"cmp %[max], %%rax\n\t"
-		"jae %l[miss]\n\t"
-		"cmp %[obj], (%%rcx, %%rax, 8)\n\t" /* newest */
+		"mov %c[local](%[slab]), %%rax\n\t"   /* height */
+		"cmp %%eax, %c[room](%[slab])\n\t"
+		"jbe %l[miss]\n\t"
+		"mov %[obj], %%rcx\n\t"
+		"sub %c[base](%[slab]), %%rcx\n\t"
+		"shr $3, %%rcx\n\t"
+		"cmp %%cx, %c[stack]-2(%[slab], %%rax, 2)\n\t" /* on top */
 		"je %l[miss]\n\t"
-		"mov %[obj], 8(%%rcx, %%rax, 8)\n\t"
+		"mov %%cx, %c[stack](%[slab], %%rax, 2)\n\t"
 		"inc %%rax\n\t"
-		INJECT_ASM(10)
-		"mov %%rax, (%%rcx)\n\t"
+		INJECT_ASM(5)
+		"mov %%rax, %c[local](%[slab])\n\t"
 		RSEQ_END(miss)
 		:
-		: [slots] "m"(*slots), [lifos] "m"(*lifos), [obj] "r"(obj), [max] "m"(*max),
-		  [rseq] "r"(rseq)
+		: [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
+		  [owner] "i"(offsetof(struct cpu_slab, owner)),
+		  [room] "i"(offsetof(struct cpu_slab, room)),
+		  [base] "i"(offsetof(struct cpu_slab, base)),
+		  [local] "i"(CPU_SLAB_FREELIST + offsetof(struct cpu_freelist, local)),
+		  [stack] "i"(CPU_SLAB_STACK)
 		: "rax", "rcx", "memory", "cc" INJECT_CLOBBER
 		: miss);
 	/* clang-format on */
@@ -139,9 +101,9 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		"movslq %%fs:4(%[rseq]), %%rax\n\t"
 		"shl $17, %%rax\n\t"
 		"add %[slots], %%rax\n\t"
-		"cmpq $0, 40(%%rax)\n\t"             /* closed */
+		"cmpq $0, %c[closed](%%rax)\n\t"
 		"jne %l[miss]\n\t"
-		"mov 24(%%rax), %%rcx\n\t"           /* the word */
+		"mov %c[word](%%rax), %%rcx\n\t"
 		"mov %%rcx, %%rdx\n\t"
 		"xor %[slab], %%rdx\n\t"             /* count << 48, if the slab is the same */
 		"mov %%rdx, %%rsi\n\t"
@@ -153,17 +115,20 @@ static inline __attribute__((always_inline)) bool rseq_batch_add(char *const *sl
 		"mov %[obj], %%rsi\n\t"
 		"sub %c[base](%[slab]), %%rsi\n\t"
 		"shr $3, %%rsi\n\t"
-		"cmp %%si, 62(%%rax, %%rdx, 2)\n\t"  /* newest of the batch */
+		"cmp %%si, %c[buf]-2(%%rax, %%rdx, 2)\n\t"  /* newest of the batch */
 		"je %l[miss]\n\t"
-		"mov %%si, 64(%%rax, %%rdx, 2)\n\t"
+		"mov %%si, %c[buf](%%rax, %%rdx, 2)\n\t"
 		"mov $1, %%edx\n\t"
 		"shl $48, %%rdx\n\t"
 		"add %%rdx, %%rcx\n\t"
 		INJECT_ASM(7)
-		"mov %%rcx, 24(%%rax)\n\t"
+		"mov %%rcx, %c[word](%%rax)\n\t"
 		RSEQ_END(miss)
 		:
 		: [slots] "m"(*slots), [slab] "r"(slab), [obj] "r"(obj), [rseq] "r"(rseq),
+		  [closed] "i"(offsetof(struct cpu_slot, closed)),
+		  [word] "i"(offsetof(struct cpu_slot, remote_batch)),
+		  [buf] "i"(offsetof(struct cpu_slot, remote_batch_buf)),
 		  [base] "i"(offsetof(struct cpu_slab, base)), [max] "i"(CPU_BATCH_MAX)
 		: "rax", "rcx", "rdx", "rsi", "memory", "cc" INJECT_CLOBBER
 		: miss);

@@ -9,9 +9,12 @@
 #define INJECT_ASM(n)                                                                              \
 	"mov cpu_inject_loops+4*" #n "(%%rip), %%r11d\n\t"                                         \
 	"333: test %%r11d, %%r11d\n\tjz 334f\n\tpause\n\tdec %%r11d\n\tjmp 333b\n\t334:\n\t"
+/* dec and test would change the carry flag of a comparison before. */
+#define INJECT_ASM_KEEP_CARRY(n) INJECT_ASM(n) "stc\n\t"
 #define INJECT_CLOBBER , "r11"
 #else
 #define INJECT_ASM(n)
+#define INJECT_ASM_KEEP_CARRY(n)
 #define INJECT_CLOBBER
 #endif
 
