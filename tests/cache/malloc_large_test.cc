@@ -95,6 +95,22 @@ INSTANTIATE_TEST_SUITE_P(Bytes, LargeSizes,
 			 testing::Values(100u << 10, 1536u << 10, 20u << 20, 300u << 20),
 			 testing::PrintToStringParamName());
 
+/* Slabs double, and each step to a larger one is a copy. */
+TEST(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
+{
+	const std::size_t from = 100000, to = 3U << 20;
+	void *grown = slab_malloc(from), *plain = slab_malloc(to);
+
+	fill(grown, from, 1);
+	grown = slab_realloc(grown, to);
+	ASSERT_NE(grown, nullptr);
+	EXPECT_EQ(slab_of(grown)->geometry, nullptr);
+	EXPECT_NE(slab_of(plain)->geometry, nullptr);
+	EXPECT_TRUE(intact(grown, from, 1));
+	slab_mfree(grown);
+	slab_mfree(plain);
+}
+
 void use_once(std::size_t size)
 {
 	void *memory = slab_malloc(size);
