@@ -58,6 +58,7 @@ struct cpu_slot {
 	uint32_t counted_before;  /* of the user: those that were added up */
 	uint16_t remote_batch_buf[CPU_BATCH_MAX]; /* offsets in units of 8 bytes */
 	uint64_t event[CPU_EVENTS];          /* of the user: counters without locks */
+	uint64_t unused; /* up to a whole number of cache lines; always 0 */
 } __attribute__((aligned(CPU_CACHELINE)));
 
 /*
