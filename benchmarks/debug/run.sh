@@ -4,6 +4,7 @@
 # What debugging costs, called by ./run bench debug after a build: run.sh [ROUNDS].
 # The table goes to the terminal and to build/bench/debug.md.
 set -eu
+[ "${1-}" != --help ] || { sed -n "s,^# \{0\,1\},,; 3,5p" "$0"; exit 0; }
 build=$(cd "$(dirname "$0")/../.." && pwd)/build
 mkdir -p "$build/bench"
 "$build/bin/debug-cost" "$@" >"$build/bench/debug.md"

@@ -173,8 +173,10 @@ smoke_node()
 		console.log(execSync("echo child").toString().trim());
 		const buffers = []; for (let i = 0; i < 2000; i++) buffers.push(Buffer.alloc(i * 10));
 		const w = new Worker("require(\"worker_threads\").parentPort.postMessage(6 * 7)", {eval: true});
-		w.on("message", m => console.log(m));
-		require("zlib").deflate(Buffer.alloc(1 << 20), (e, b) => console.log(b.length));'
+		w.on("message", m => {
+			console.log(m);
+			require("zlib").deflate(Buffer.alloc(1 << 20), (e, b) => console.log(b.length));
+		});'
 }
 
 smoke_redis()
