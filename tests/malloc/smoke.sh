@@ -179,6 +179,86 @@ smoke_node()
 		});'
 }
 
+# Deflaters and direct buffers allocate by malloc().
+smoke_java()
+{
+	need java
+	cat >Smoke.java <<'END'
+import java.nio.ByteBuffer;
+import java.util.zip.*;
+public class Smoke {
+	public static void main(String[] args) throws Exception {
+		Thread[] threads = new Thread[8];
+		long[] sums = new long[threads.length];
+		for (int t = 0; t < threads.length; t++) {
+			final int self = t;
+			threads[t] = new Thread(() -> {
+				byte[] in = new byte[200000], out = new byte[300000];
+				for (int i = 0; i < 50; i++) {
+					ByteBuffer direct = ByteBuffer.allocateDirect(1000 * (i + 1));
+					direct.putLong(0, i);
+					Deflater deflater = new Deflater();
+					deflater.setInput(in);
+					deflater.finish();
+					sums[self] += direct.getLong(0) + deflater.deflate(out);
+					deflater.end();
+				}
+			});
+			threads[t].start();
+		}
+		for (Thread thread : threads)
+			thread.join();
+		for (long sum : sums)
+			System.out.println(sum);
+		Process child = new ProcessBuilder("echo", "child").inheritIO().start();
+		System.out.println(child.waitFor());
+	}
+}
+END
+	java Smoke.java >/dev/null 2>&1 || skip "java cannot compile"
+	same java Smoke.java
+}
+
+# What Go's C functions allocate; the Go heap is Go's own.
+smoke_go()
+{
+	need go gcc
+	export GOCACHE="$tmp/cache" GOPATH="$tmp/path" GO111MODULE=off CGO_ENABLED=1
+	cat >main.go <<'END'
+package main
+
+// #include <stdlib.h>
+import "C"
+import (
+	"fmt"
+	"os/exec"
+	"sync"
+	"unsafe"
+)
+
+func main() {
+	var group sync.WaitGroup
+	for t := 0; t < 8; t++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for i := 0; i < 20000; i++ {
+				p := C.malloc(C.size_t(i%3000 + 1))
+				*(*byte)(p) = 1
+				C.free(unsafe.Pointer(p))
+				C.free(unsafe.Pointer(C.CString("text")))
+			}
+		}()
+	}
+	group.Wait()
+	out, err := exec.Command("echo", "child").Output()
+	fmt.Println(string(out), err)
+}
+END
+	go build -o program main.go || skip "go cannot build a program with C"
+	same ./program
+}
+
 smoke_redis()
 {
 	need redis-server redis-cli redis-benchmark
