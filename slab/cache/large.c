@@ -184,7 +184,7 @@ static bool unfit(struct slab *slab, size_t size, bool frees)
 struct large_request {
 	size_t size, align;
 	bool zeroed;
-	bool grows; /* it gets a mapping, which can grow without a copy */
+	bool grows; /* it gets a mapping, which can grow without a copy, or else a slab */
 	size_t red; /* bytes of red zone behind the allocation */
 	size_t used; /* result: bytes from the start that a former object may have written */
 };
@@ -276,6 +276,10 @@ static void *serve_request(struct large_request *request)
 		return NULL;
 	request->red = large_red_wanted();
 	slab = attempt(request);
+	if (SLAB_UNLIKELY(!slab && request->grows)) {
+		request->grows = false;
+		slab = attempt(request);
+	}
 	if (SLAB_UNLIKELY(!slab))
 		slab = attempt_again(request);
 	if (!slab)
@@ -301,12 +305,9 @@ void *large_calloc(size_t size)
 
 void *large_alloc_growing(size_t size)
 {
-	void *ptr = NULL;
+	const bool grows = size > LARGE_GROWING_MIN && size <= LARGE_SLAB_MAX;
 
-	if (size > LARGE_GROWING_MIN)
-		ptr = serve_request(
-			&(struct large_request){.size = size, .align = 1, .grows = true});
-	return ptr ? ptr : large_alloc(size, 1);
+	return serve_request(&(struct large_request){.size = size, .align = 1, .grows = grows});
 }
 
 static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,

@@ -3,6 +3,7 @@
  * Large memory by size: it keeps its content, its pages are used again or go back to
  * the operating system, and so do those behind what has become smaller.
  */
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -18,6 +19,7 @@
 #include <slab/memory.h>
 #include <slab/stats.h>
 
+#include "../support/limits.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
@@ -109,6 +111,50 @@ TEST(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
 	EXPECT_TRUE(intact(grown, from, 1));
 	slab_mfree(grown);
 	slab_mfree(plain);
+}
+
+/* Its mapping would count two pages more, for the head. */
+TEST(GrowingAllocation, GetsASlabWhereTheLimitAllowsNoMapping)
+{
+	const std::size_t from = 2 * mib, to = 3 * mib;
+	unsigned hits = 0;
+	void *grown = slab_malloc(from);
+
+	slab_set_limit_handler([](struct slab_cache *, std::size_t,
+				  void *arg) { ++*static_cast<unsigned *>(arg); },
+			       &hits);
+	{
+		const process_limit limit(to);
+
+		errno = 0;
+		grown = slab_realloc(grown, to);
+		EXPECT_EQ(errno, 0);
+	}
+	slab_set_limit_handler(nullptr, nullptr);
+	ASSERT_NE(grown, nullptr);
+	EXPECT_NE(slab_of(grown)->geometry, nullptr);
+	EXPECT_EQ(hits, 0u);
+	slab_mfree(grown);
+}
+
+/* The program hears of it once. */
+TEST(GrowingAllocation, ThatFailsAtTheLimitIsOneFailure)
+{
+	unsigned hits = 0;
+	void *memory = slab_malloc(2 * mib);
+
+	slab_set_limit_handler([](struct slab_cache *, std::size_t,
+				  void *arg) { ++*static_cast<unsigned *>(arg); },
+			       &hits);
+	{
+		const process_limit limit(mib);
+
+		EXPECT_EQ(slab_realloc(memory, 3 * mib), nullptr);
+		EXPECT_EQ(errno, ENOMEM);
+	}
+	slab_set_limit_handler(nullptr, nullptr);
+	EXPECT_EQ(hits, 1u);
+	slab_mfree(memory);
 }
 
 void use_once(std::size_t size)
