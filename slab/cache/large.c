@@ -43,9 +43,11 @@
 
 /* A segment has room for one slab of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
-/* From this size on, an allocation that realloc() has made larger gets a mapping of its own: it may
- * grow again, and a slab of twice the size would mean a copy each time. */
-#define LARGE_GROWING_MIN ((size_t)2 << 20)
+/* An allocation that realloc() has made larger than growing_from gets a mapping of its own: it may grow
+ * again, and a slab of twice the size would mean a copy each time. But a mapping takes page faults for
+ * all its memory. If one is freed that a slab had room for, others of its size will not grow beyond
+ * slabs either, and from then on take slabs, whose pages are reused. */
+static SLAB_EARLY size_t growing_from = (size_t)2 << 20;
 /* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
 /* The most bytes of long tails that are kept. */
@@ -305,9 +307,17 @@ void *large_calloc(size_t size)
 
 void *large_alloc_growing(size_t size)
 {
-	const bool grows = size > LARGE_GROWING_MIN && size <= LARGE_SLAB_MAX;
+	const bool grows =
+		size <= LARGE_SLAB_MAX && size > __atomic_load_n(&growing_from, __ATOMIC_RELAXED);
 
 	return serve_request(&(struct large_request){.size = size, .align = 1, .grows = grows});
+}
+
+/* A mapping of this size is freed. A lost update does no harm. */
+static void end_growth(size_t size)
+{
+	if (size <= LARGE_SLAB_MAX && size > __atomic_load_n(&growing_from, __ATOMIC_RELAXED))
+		__atomic_store_n(&growing_from, size, __ATOMIC_RELAXED);
 }
 
 static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,
@@ -338,6 +348,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 	if (large_is_red(slab))
 		large_red_end(slab, size, caller);
 	if (!is_slab(slab)) {
+		end_growth(size);
 		segment_unmap_large(slab);
 		return;
 	}

@@ -109,8 +109,27 @@ TEST(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
 	EXPECT_EQ(slab_of(grown)->geometry, nullptr);
 	EXPECT_NE(slab_of(plain)->geometry, nullptr);
 	EXPECT_TRUE(intact(grown, from, 1));
-	slab_mfree(grown);
+	slab_mfree(slab_realloc(grown,
+				9 * mib)); /* larger than any slab: the next one is mapped, too */
 	slab_mfree(plain);
+}
+
+/* Buffers that grow to the same size again and again, in a process of their own. */
+TEST(GrowingAllocation, TakesASlabOnceItsLikeWasFreedBelow8MiB)
+{
+	EXPECT_EQ(run_in_child([] {
+			  const std::size_t to = 7 * mib;
+			  bool mapped[2];
+
+			  for (bool &is_mapped : mapped) {
+				  void *grown = slab_realloc(slab_malloc(mib), to);
+
+				  is_mapped = !slab_of(grown)->geometry;
+				  slab_mfree(grown);
+			  }
+			  return mapped[0] && !mapped[1] ? 0 : 1;
+		  }),
+		  "");
 }
 
 /* Its mapping would count two pages more, for the head. */
