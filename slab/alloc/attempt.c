@@ -22,19 +22,20 @@
 #include <slab/slab.h>
 
 /* An estimate of how many allocations this CPU serves before the next refill: the free objects of
- * the current slab and of the LIFO. */
+ * the current slab and of the LIFO. A magazine fills the LIFO of a CPU without a current slab, too. */
 static unsigned long count_current(struct slab_cache *cache)
 {
 	int cpu = cpu_engine->cpu();
 	struct cpu_slab *slab;
+	unsigned long n;
 
 	if (cpu < 0)
 		return 1;
 	slab = __atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->current, __ATOMIC_ACQUIRE);
-	if (!slab)
-		return 1;
-	return cpu_slab_free_count(slab) +
-	       __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
+	n = __atomic_load_n(&cpu_lifo(cache->cpu_lifos, cpu)->count, __ATOMIC_RELAXED);
+	if (slab)
+		return n + cpu_slab_free_count(slab);
+	return n ? n : 1;
 }
 
 /* `n` allocations have passed since sampling counted last. Guard this one if sampling is due. */

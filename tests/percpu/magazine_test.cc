@@ -158,6 +158,25 @@ TEST_F(MagazineTest, AnAllocationGetsObjectsThatAnotherCpuFreed)
 	check();
 }
 
+/* The CPU has no current slab. */
+TEST_F(MagazineTest, SamplingCountsObjectsThatACpuGetsFromOne)
+{
+	if (!has_magazines() || one_cpu())
+		GTEST_SKIP() << "no magazines, or one CPU";
+	const std::vector<void *> objs = alloc_full_slab();
+	constexpr long interval = 1 << 20;
+
+	free_first(objs, lifo_max + 1);
+	cache_->sample.left = interval;
+	cache_->sample.interval = interval; /* without ticks, which count, too */
+	elsewhere([&] { alloc(); });
+	cache_->sample.interval = 0;
+	EXPECT_EQ(full(), 0u);
+	EXPECT_EQ(slot(other_cpu())->current, nullptr);
+	EXPECT_EQ(interval - cache_->sample.left, static_cast<long>(room));
+	check();
+}
+
 TEST_F(MagazineTest, ABulkAllocationFromTheCpuAloneLeavesThem)
 {
 	if (!has_magazines())
