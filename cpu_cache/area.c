@@ -8,8 +8,8 @@
  * masks are rounded up, so walks over CPUs end earlier, at the number in /sys, which the first
  * walk reads: many processes end before. /sys may be
  * missing (chroot), or a container may invent it. A thread on a CPU beyond that number proves it
- * wrong, and from then on walks visit every row. Until that thread takes a slow path, walks miss
- * at most one free object of each cache in such a row.
+ * wrong, and from then on walks visit every row. It does so in a slow path, and without one it uses
+ * no slot and no LIFO of such a row: all of them are closed or empty.
  *
  * Two more rows lie before CPU 0. A thread without restartable sequences reads -1 or -2 as its
  * CPU, and the fast path indexes with that. These rows never change. They have no current slab and

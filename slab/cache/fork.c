@@ -10,9 +10,9 @@
  *
  * Lock-free operations need nothing here. A section that did not commit has no effect. A slab that
  * another thread had isolated to allocate or to free stays isolated: the child loses its free
- * objects, but never allocates one twice. A thread that isolates slabs for another purpose holds
- * a flush_lock (isolated.h), or records them for the child (isolated.h, defrag.c, release.c,
- * segment.c).
+ * objects, but never allocates one twice. So it is with objects between a slab and a LIFO. A thread
+ * that isolates slabs for another purpose holds a flush_lock (isolated.h), or records them for the
+ * child (isolated.h, defrag.c, release.c, segment.c).
  */
 #include <pthread.h>
 

@@ -170,7 +170,6 @@ static void tidy_copy(struct slab_cache *copy)
 	if (copy->aliases > SLAB_STATS_MAX_ALIASES)
 		copy->aliases = SLAB_STATS_MAX_ALIASES;
 	copy->name[SLAB_MAX_NAME] = '\0';
-	/* Reading a bool that is neither 0 nor 1 is undefined. */
 }
 
 /* Read the aliases into the memory behind the copy. */

@@ -37,15 +37,15 @@
  *
  * When passes run. The timer of the control thread runs them, or slab_maintain(), or
  * slab_control_dispatch(). Slow paths set a flag (idle_kick()). Passes end when the flag was not
- * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has revoked
- * the slabs of CPUs (which sets the flag), and has returned free memory. After that, a thread
- * that does more than free one object per CPU sets the flag, in a slow path or when it frees
- * into a LIFO, and starts the timer again. So an idle process is never woken. A thread sets the
- * flag after its operation; even if the thread is delayed in between, passes go on for longer
- * than a decay time. The child of a fork has no control thread. Its first slow path starts one
- * (server.c), and passes go on. A process that only calls slab_malloc() starts one when it becomes
- * large; before that only slab_maintain() runs passes. In a process whose malloc() is libslab, slow
- * paths run the passes that are due (maintain.c).
+ * set in the last QUIET_EPOCHS: by then a pass has visited every cache once more, has revoked the
+ * slabs of CPUs (which sets the flag), and has returned free memory. After that, all LIFOs are
+ * closed, and a CPU's first allocation or free takes a slow path, which sets the flag and starts
+ * the timer again. So an idle process is never woken. A thread sets the flag after its operation;
+ * even if the thread is delayed in between, passes go on for longer than a decay time. The child
+ * of a fork has no control thread. Its first slow path starts one (server.c), and passes go on. A
+ * process that only calls slab_malloc() starts one when it becomes large; before that only
+ * slab_maintain() runs passes. In a process whose malloc() is libslab, slow paths run the passes
+ * that are due (maintain.c).
  *
  * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
  * returns pages (isolated.h); it pins the caches that it visits (registry.h).

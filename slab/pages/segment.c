@@ -2,16 +2,16 @@
 /*
  * Segments: the address space of slabs.
  *
- * A segment is SEGMENT_SIZE bytes of address space, aligned to its size. Its head and table are never
- * unmapped:
+ * A segment is SEGMENT_SIZE bytes of address space, aligned to its size. Its head, classes and
+ * table are never unmapped:
  *
- *   guard | head | table | guard | units …
+ *   guard | head | classes | table | guard | units …
  *
  * A mask turns any address in a segment into the address of its head, and the table leads from
- * there to the descriptor of the address's slab. Head and table lie between guard pages, where an
- * overflowing object does not reach them. The first guard is as large as the largest page size, so
- * the head has the same offset in every segment; the second guard has at least one page. To the
- * kernel a segment is four mappings.
+ * there to the descriptor of the address's slab. The classes are a byte for each unit
+ * (segment_class()). All three lie between guard pages, where an overflowing object does not reach
+ * them. The first guard is as large as the largest page size, so the head has the same offset in
+ * every segment; the second guard has at least one page. To the kernel a segment is four mappings.
  *
  * Slabs of all sizes and geometries share segments. A slab is an aligned range of units. Units
  * that no slab has hold no memory: a slab returns its memory before its units are free. So free
