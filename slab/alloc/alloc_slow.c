@@ -132,16 +132,18 @@ static inline bool holds_objects(const struct slab_cache *cache, int cpu)
 /* Most objects that an allocation moves from the current slab to the LIFO. */
 #define LIFO_REFILL 63u
 
-/* A slab of another node serves one object, since such objects never go to LIFOs. */
+/* A slab of another node serves one object, since such objects never go to LIFOs. So does the slab of
+ * a closed slot, whose LIFO would refuse the others. */
 static inline size_t refill_count(const struct slab_cache *cache, char *slots, int cpu)
 {
-	struct cpu_slab *current =
-		__atomic_load_n(&cpu_slot(slots, cpu)->current, __ATOMIC_RELAXED);
+	const struct cpu_slot *slot = cpu_slot(slots, cpu);
+	struct cpu_slab *current = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 	const uint64_t half = lifo_length(cache) / 2;
 
 	if (!current)
 		return 0;
-	if (SLAB_UNLIKELY(!slab_is_near(slab_from_cpu(current), cpu)))
+	if (SLAB_UNLIKELY(!slab_is_near(slab_from_cpu(current), cpu)) ||
+	    SLAB_UNLIKELY(__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)))
 		return 1;
 	return 1 + (half < LIFO_REFILL ? half : LIFO_REFILL);
 }

@@ -104,6 +104,27 @@ TEST_F(LifoTest, ARefillMovesObjectsOfTheCurrentSlabInItsOrder)
 	check();
 }
 
+/* A refill would take more off the slab and put it back, the other way round. */
+TEST_F(LifoTest, WhileTheSlotIsClosedAllocationsTakeOneObjectEach)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	set_lifo_max(7);
+	struct slab *slab = slab_of(alloc());
+
+	slab_cache_shrink(cache_);
+	ASSERT_EQ(slab_of(alloc()), slab);
+	const std::vector<void *> order = free_objects(slab);
+
+	ASSERT_GE(order.size(), 8u);
+	slot()->closed = 1;
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_EQ(alloc(), order[i]) << i;
+	slot()->closed = 0;
+	EXPECT_EQ(held_by_lifo(), 0u);
+	check();
+}
+
 TEST_F(LifoTest, ALifoOfOneObjectIsNotRefilled)
 {
 	if (!has_lifo())
