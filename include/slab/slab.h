@@ -304,10 +304,9 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * slab_free: free an object of a cache. NULL is allowed.
  *
  * Any thread on any CPU may have allocated the object. In every cache libslab reports three
- * kinds of misuse, and does not free the object: an object of another cache, an object that
- * one CPU frees twice in a row, and an object that returns to a slab whose objects are all free
- * (the program freed one of them twice). A CPU holds freed objects for a while (up to 134), so the
- * last report may come later, or not at all if the program allocates the object again.
+ * kinds of misuse, and does not free the object: an object of another cache, one that a CPU
+ * frees twice in a row, and one that returns, perhaps later, to a slab whose objects are all
+ * free (the program freed one of them twice).
  * A pointer that leads to no object is undefined behaviour, except in a cache with
  * SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else. SLAB_HARDEN=on
  * in the environment sets this flag for all caches. Frees of such a cache leave the fast
