@@ -88,10 +88,7 @@ TEST_F(LifoTest, ARefillMovesObjectsOfTheCurrentSlabInItsOrder)
 	if (!has_lifo())
 		GTEST_SKIP() << "no LIFO";
 	set_lifo_max(7);
-	struct slab *slab = slab_of(alloc());
-
-	slab_cache_shrink(cache_); /* so that all of its free objects are in one place */
-	ASSERT_EQ(slab_of(alloc()), slab);
+	struct slab *slab = current_slab_alone();
 	const std::vector<void *> order = free_objects(slab);
 
 	ASSERT_GE(order.size(), 8u);
@@ -110,10 +107,7 @@ TEST_F(LifoTest, WhileTheSlotIsClosedAllocationsTakeOneObjectEach)
 	if (!has_lifo())
 		GTEST_SKIP() << "no LIFO";
 	set_lifo_max(7);
-	struct slab *slab = slab_of(alloc());
-
-	slab_cache_shrink(cache_);
-	ASSERT_EQ(slab_of(alloc()), slab);
+	struct slab *slab = current_slab_alone();
 	const std::vector<void *> order = free_objects(slab);
 
 	ASSERT_GE(order.size(), 8u);

@@ -65,6 +65,16 @@ protected:
 		check();
 	}
 
+	/* A current slab whose free objects are all on its stack; the LIFO is empty. */
+	struct slab *current_slab_alone()
+	{
+		const std::vector<void *> objs = alloc_slab();
+
+		free_all({objs.begin() + 1, objs.end()});
+		slab_cache_shrink(cache_);
+		return slab_of(alloc());
+	}
+
 	/* The test freed these without free(). */
 	void forget(std::initializer_list<void *> objs)
 	{
