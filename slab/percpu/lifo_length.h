@@ -4,10 +4,10 @@
  *
  * A LIFO and the magazines keep free objects from their slabs, and so keep slabs in use. So a cache
  * begins with LIFOs of LIFO_BYTES_LEAST. A *miss* is a free of an object of this node that neither
- * LIFO nor magazine takes. The length doubles, up to LIFO_BYTES_MOST, each time a CPU has had another
- * LIFO_GROW_AFTER misses, if the same happened on any CPU in the LIFO_GROW_US before. So the misses
- * of all CPUs count. A decay pass halves the length if there were fewer than LIFO_KEEP_AFTER since
- * the last pass.
+ * LIFO, own slab nor magazine takes. The length doubles, up to LIFO_BYTES_MOST, each time a CPU has
+ * had another LIFO_GROW_AFTER misses, if the same happened on any CPU in the LIFO_GROW_US before.
+ * So the misses of all CPUs count. A decay pass halves the length if there were fewer than
+ * LIFO_KEEP_AFTER since the last pass.
  *
  * Misses have no counter of their own. SLAB_EVENT_FREE_SLOWPATH also counts bulk frees and objects
  * of other nodes, which may delay both changes.
