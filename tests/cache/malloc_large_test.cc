@@ -97,8 +97,23 @@ INSTANTIATE_TEST_SUITE_P(Bytes, LargeSizes,
 			 testing::Values(100u << 10, 1536u << 10, 20u << 20, 300u << 20),
 			 testing::PrintToStringParamName());
 
+/* Each in a process of its own: large allocations that were freed before matter. */
+class GrowingAllocation : public testing::Test
+{
+protected:
+	void SetUp() override
+	{
+		if (running_again())
+			return;
+		const second_run run = run_again({"SLAB_DECAY_MS=10000"});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		GTEST_SKIP() << "it ran in the other process";
+	}
+};
+
 /* Slabs double, and each step to a larger one is a copy. */
-TEST(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
+TEST_F(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
 {
 	const std::size_t from = 100000, to = 3U << 20;
 	void *grown = slab_malloc(from), *plain = slab_malloc(to);
@@ -115,7 +130,7 @@ TEST(GrowingAllocation, HasAMappingOfItsOwnFrom2MiBOn)
 }
 
 /* Buffers that grow to the same size again and again, in a process of their own. */
-TEST(GrowingAllocation, TakesASlabOnceItsLikeWasFreedBelow8MiB)
+TEST_F(GrowingAllocation, TakesASlabOnceItsLikeWasFreedBelow8MiB)
 {
 	EXPECT_EQ(run_in_child([] {
 			  const std::size_t to = 7 * mib;
@@ -133,7 +148,7 @@ TEST(GrowingAllocation, TakesASlabOnceItsLikeWasFreedBelow8MiB)
 }
 
 /* Its mapping would count two pages more, for the head. */
-TEST(GrowingAllocation, GetsASlabWhereTheLimitAllowsNoMapping)
+TEST_F(GrowingAllocation, GetsASlabWhereTheLimitAllowsNoMapping)
 {
 	const std::size_t from = 2 * mib, to = 3 * mib;
 	unsigned hits = 0;
@@ -157,7 +172,7 @@ TEST(GrowingAllocation, GetsASlabWhereTheLimitAllowsNoMapping)
 }
 
 /* The program hears of it once. */
-TEST(GrowingAllocation, ThatFailsAtTheLimitIsOneFailure)
+TEST_F(GrowingAllocation, ThatFailsAtTheLimitIsOneFailure)
 {
 	unsigned hits = 0;
 	void *memory = slab_malloc(2 * mib);
