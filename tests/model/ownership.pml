@@ -21,40 +21,50 @@
  *  - A put and a get only try the node's lock. A thread that would not get it does something
  *    else: it can do that at any time, so the model has no step for a try that fails.
  *  - After a step that several operations share, `ret` says which one goes on: 0 none, 1 an
- *    allocation, 2, 3 and 6 a revocation, 4 the walk over handed-off slabs, 5 the free of an object
+ *    allocation, 2 and 3 a revocation, 4 the walk over handed-off slabs, 5 the free of an object
  *    that found another slab's remote batch.
- *  - Memory is sequentially consistent; BUG=WEAK_x lets the machine exchange two loads.
+ *  - Memory is sequentially consistent; BUG=WEAK_x lets the machine exchange two loads, and WEAK
+ *    lets rseq_pop and rseq_push load in any order.
  */
-#define POP_LAST_FREED_WITHOUT_CURRENT 1  /* deliberate mistakes: -DBUG=NAME */
-#define LIFO_POP_WITHOUT_CURRENT 2
-#define LIFO_PUSH_WITHOUT_CLOSED 3
-#define POP_HELD_WITHOUT_CLOSED 4
-#define POP_HELD_READS_OUTSIDE 5
-#define LIFO_TAKEN_EARLY 6
-#define NO_FENCE_1 7
-#define NO_FENCE_2 8
-#define DISOWN_FIRST 9
-#define DISOWN_UNCHECKED 10
-#define DISOWN_OUTSIDE 11
-#define HANDED_OFF_POP 12
-#define LIST_HERE 13
-#define LIST_BEFORE_OWNER 14
-#define OWNER_BEFORE_OBJECTS 15
-#define CLAIM_IN_TWO_STEPS 16
-#define NO_FENCE_3 17
-#define WEAK_PUSH 18
-#define WEAK_POP_HELD 19
-#define WEAK_LIFO_PUSH 20
-#define WEAK_LIFO_POP 21                  /* no mistake */
-#define MAGAZINE_PUT_WITHOUT_CLOSED 22
-#define MAGAZINE_GET_WITHOUT_CLOSED 23
-#define MAGAZINE_GET_NOT_EMPTY 24
-#define MAGAZINE_PUT_COUNTED_LATE 25
-#define MAGAZINE_GET_COUNTED_LATE 26
-#define MAGAZINE_PUT_READS_OUTSIDE 27
-#define MAGAZINE_GET_READS_OUTSIDE 28
-#define MAGAZINE_TAKEN_WITHOUT_LOCK 29
-#define WEAK_MAGAZINE_PUT 30
+#define RSEQ_POP_WITHOUT_LIMIT 1          /* deliberate mistakes: -DBUG=NAME */
+#define RSEQ_PUSH_WITHOUT_LIMIT 2
+#define OPEN_WITHOUT_CLOSED 3
+#define OPEN_OUTSIDE 4
+#define LIFO_POP_WITHOUT_CLOSED 5
+#define LIFO_POP_READS_OUTSIDE 6
+#define LIFO_TAKEN_EARLY 7
+#define LIMIT_KEPT 8
+#define LIMIT_BEFORE_FENCE_1 9
+#define LIMIT_AFTER_FENCE_2 10
+#define LIMIT_RAISED 11                   /* a mistake with WEAK only */
+#define OPENED_BEFORE_COUNT 12
+#define FILL_WITHOUT_CLOSED 13
+#define FILL_NOT_EMPTY 14
+#define BULK_WITHOUT_CURRENT 15
+#define BULK_READS_OUTSIDE 16
+#define WEAK_LIFO_POP 17
+#define WEAK_FILL 18                      /* no mistake */
+#define NO_FENCE_1 20
+#define NO_FENCE_2 21
+#define NO_FENCE_3 22
+#define DISOWN_FIRST 23
+#define DISOWN_UNCHECKED 24
+#define DISOWN_OUTSIDE 25
+#define HANDED_OFF_POP 26
+#define LIST_HERE 27
+#define LIST_BEFORE_OWNER 28
+#define OWNER_BEFORE_OBJECTS 29
+#define CLAIM_IN_TWO_STEPS 30
+#define WEAK_PUSH 31
+#define MAGAZINE_PUT_WITHOUT_CLOSED 40
+#define MAGAZINE_GET_WITHOUT_CLOSED 41
+#define MAGAZINE_GET_NOT_EMPTY 42
+#define MAGAZINE_PUT_COUNTED_LATE 43
+#define MAGAZINE_GET_COUNTED_LATE 44
+#define MAGAZINE_PUT_READS_OUTSIDE 45
+#define MAGAZINE_GET_READS_OUTSIDE 46
+#define MAGAZINE_TAKEN_WITHOUT_LOCK 47
+#define WEAK_MAGAZINE_PUT 48
 #ifndef BUG
 #define BUG 0
 #endif
@@ -91,23 +101,31 @@ byte inside[NS+1];       /* ghost: CPU + 1 with a section open on the freelist *
 byte in_use[NS+1];       /* ghost: objects that the application has */
 /* CPUs */
 byte current[2], partial[2], handed_off[2], closed[2];
-byte batch_slab[2], batch_objs[2], last_slab[2], last_obj[2];
-#ifdef LIFO
-byte count[2], lifo[4];
+byte batch_slab[2], batch_objs[2];
+#if LIFO
+byte count[2], limit[2], lifo[4];
 #define COUNT(c) count[c]
+#define LIMIT(c) limit[c]
 #define ENTRY(c, i) lifo[(c) * 2 + (i)]
 #define HELD(c, i, s) ((count[c] > (i) && ENTRY(c, i) >> 2 == (s)) -> (ENTRY(c, i) & 3) : 0)
 #define LIFO_OF(s, op) (HELD(0, 0, s) op HELD(0, 1, s) op HELD(1, 0, s) op HELD(1, 1, s))
-#define READ_TOP(c) v = count[c]; s = ENTRY(c, v - 1) >> 2; b = ENTRY(c, v - 1) & 3
+#define READ_ENTRY(c, i) s = ENTRY(c, i) >> 2; b = ENTRY(c, i) & 3
+#define READ_TOP(c) v = count[c]; READ_ENTRY(c, v - 1)
 #define POP_TOP(c) count[c] = v - 1; ENTRY(c, v - 1) = 0; v = 0; assert(s != 0)
-#define EMPTY_LIFO(c) count[c] = 0
 #else
 #define COUNT(c) 0
+#define LIMIT(c) 0
+#define LIFO 0
 #define LIFO_OF(s, op) 0
-#define READ_TOP(c) skip
-#define POP_TOP(c) skip
-#define EMPTY_LIFO(c) skip
 #endif
+#ifdef LENGTHS           /* the cache may have changed the length of its LIFOs */
+#define MAY_OPEN(c) true
+#else
+#define MAY_OPEN(c) (LIMIT(c) != LIFO)
+#endif
+/* The conditions of rseq_pop and rseq_push. */
+#define CAN_POP(c) (COUNT(c) != 0 && (COUNT(c) <= LIMIT(c) || BUG == RSEQ_POP_WITHOUT_LIMIT))
+#define CAN_PUSH(c) (COUNT(c) < (BUG == RSEQ_PUSH_WITHOUT_LIMIT -> LIFO : LIMIT(c)))
 #ifdef MAGAZINE          /* needs LIFO */
 byte magazine, magazines, node_lock;
 #define IN_MAGAZINE(s) ((magazines != 0 && magazine >> 2 == (s)) -> (magazine & 3) : 0)
@@ -116,15 +134,6 @@ byte magazine, magazines, node_lock;
 #define IN_MAGAZINE(s) 0
 #define NODE_UNLOCKED true
 #endif
-#ifdef LAST_FREED
-#define ROOM(c) (last_slab[c] == 0)
-#else
-#define ROOM(c) false
-#endif
-#define LAST(c) (last_slab[c] != 0)
-#define READ_LAST(c) s = last_slab[c]; b = last_obj[c]
-#define CLEAR_LAST(c) last_slab[c] = 0; last_obj[c] = 0
-
 byte node, fresh;        /* masks of slabs: the node's list, the page layer */
 
 #define G (section[cpu[t]] == 0)
@@ -136,8 +145,7 @@ byte node, fresh;        /* masks of slabs: the node's list, the page layer */
 #define LISTED(head, s) ((head) == (s) || ((head) != 0 && next_of[head] == (s)))
 #define HAND_OUT(s, b) assert((s) != 0 && (in_use[s] & (b)) == 0); in_use[s] = in_use[s] | (b)
 #define IN_WORDS(s, op) ((batch_slab[0] == (s) -> batch_objs[0] : 0) op \
-	(batch_slab[1] == (s) -> batch_objs[1] : 0) op \
-	(last_slab[0] == (s) -> last_obj[0] : 0) op (last_slab[1] == (s) -> last_obj[1] : 0))
+	(batch_slab[1] == (s) -> batch_objs[1] : 0))
 
 /* No thread is inside an operation. */
 inline check() {
@@ -167,14 +175,47 @@ inline check() {
 	}
 }
 
+inline clear_limit() {
+#if LIFO
+	atomic { G -> limit[r] = 0 }
+#else
+	skip
+#endif
+}
+
 inline clear_owners() {
 	atomic { G -> if :: chain & 2 -> owner[1] = NONE :: else fi };
 	atomic { G -> if :: chain & 4 -> owner[2 % (NS + 1)] = NONE :: else fi }
 }
 
+#if LIFO
+/* lifo_push and lifo_fill on CPU c: set the limit, unless it is set. */
+inline open_lifo(failed) {
+	if
+#ifdef LENGTHS
+	:: atomic { G && limit[c] != 0 -> skip }
+	:: atomic { G && (cpu[t] != c || closed[c]) -> goto failed }
+	:: atomic { G && cpu[t] == c && !closed[c] -> BEGIN(c) };
+	   atomic { if :: limit[c] = 1 :: limit[c] = LIFO fi; END(c) }
+#elif BUG == OPEN_OUTSIDE
+	:: atomic { G && limit[c] == LIFO -> skip }
+	:: atomic { G && limit[c] != LIFO && (cpu[t] != c || closed[c]) -> goto failed }
+	:: atomic { G && limit[c] != LIFO && cpu[t] == c && !closed[c] -> skip };
+	   atomic { G -> limit[c] = LIFO }
+#else
+	:: atomic { G && limit[c] == LIFO -> skip }
+	:: atomic { G && limit[c] != LIFO && (cpu[t] != c || (closed[c] && BUG != OPEN_WITHOUT_CLOSED)) -> goto failed }
+	:: atomic { G && limit[c] != LIFO && cpu[t] == c && (!closed[c] || BUG == OPEN_WITHOUT_CLOSED) -> BEGIN(c) };
+	   atomic { limit[c] = LIFO; END(c); REACHED(1) }
+#endif
+	fi
+}
+#endif
+
 proctype T(byte t) {
 	byte c = 0, s = 0, v = 0, w = 0, b = 0, chain = 0, ret = 0, r = 0;
 	byte own_slab = 0, own_obj = 0;  /* while the batch of another slab is handed over */
+	byte taken = 0;                  /* objects of the LIFO that the revocation has delivered */
 
 DONE:	atomic { c = 0; s = 0; v = 0; w = 0; b = 0; chain = 0; ret = 0; r = 0; busy--;
 		if :: busy == 0 -> check() :: else fi };
@@ -195,63 +236,106 @@ DONE:	atomic { c = 0; s = 0; v = 0; w = 0; b = 0; chain = 0; ret = 0; r = 0; bus
 #endif
 	fi;
 
-/* ---------------- allocation: pop ---------------- */
+/* ---------------- allocation: rseq_pop, else pop or pop_bulk ---------------- */
 ALLOC:	atomic { G -> c = cpu[t]; s = current[c]; ret = 1; b = 0; v = 0;
 		if
-		:: (s != 0 || BUG == POP_LAST_FREED_WITHOUT_CURRENT) && LAST(c) -> BEGIN(c); READ_LAST(c); goto POP_LAST
-		:: s != 0 && !LAST(c) && stack[s] != 0 -> BEGIN(c); OPEN(s, c); v = stack[s]
-		:: else -> goto MISSED
+#if LIFO && defined(WEAK)
+		:: COUNT(c) != 0 -> BEGIN(c); v = COUNT(c); goto POP_COUNTED
+		:: LIMIT(c) != 0 -> BEGIN(c); w = LIMIT(c); goto POP_LIMITED
+#elif LIFO
+		:: CAN_POP(c) -> BEGIN(c); READ_TOP(c); goto LIFO_COMMIT
+#endif
+#if BUG == BULK_WITHOUT_CURRENT || BUG == BULK_READS_OUTSIDE
+		:: s != 0 && stack[s] == 3 -> v = stack[s]; goto BULK
+#endif
+		:: s != 0 && stack[s] != 0 -> BEGIN(c); OPEN(s, c); v = stack[s]
+		:: !CAN_POP(c) && (s == 0 || stack[s] == 0) -> goto MISSED
 		fi };
+#if LIFO                                         /* pop_bulk takes both objects of the slab */
+POP:	if
+	:: atomic { v == 3 -> b = 1; stack[s] = 0; SHUT(s); END(c); HAND_OUT(s, 1); b = 2; v = 0; ret = 0; goto FILL }
+	:: skip
+	fi;
+#endif
 	atomic { b = LOW(v); stack[s] = v - b; SHUT(s); END(c); HAND_OUT(s, b); goto DONE };
-POP_LAST: atomic { CLEAR_LAST(c); END(c); HAND_OUT(s, b); goto DONE };
+#if BUG == BULK_WITHOUT_CURRENT || BUG == BULK_READS_OUTSIDE
+BULK:	atomic { G ->
+		if
+		:: cpu[t] != c || (current[c] != s && BUG != BULK_WITHOUT_CURRENT) ||
+		   (stack[s] != v && BUG != BULK_READS_OUTSIDE) -> goto ALLOC
+		:: else -> BEGIN(c); OPEN(s, c); goto POP
+		fi };
+#endif
+#if LIFO && defined(WEAK)
+POP_COUNTED:
+	if
+	:: atomic { READ_ENTRY(c, v - 1) };
+	   atomic { if :: v > LIMIT(c) -> v = 0; END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
+	:: atomic { if :: v > LIMIT(c) -> v = 0; END(c); goto ALLOC :: else -> goto POP_ENTRY fi }
+	fi;
+POP_LIMITED: atomic { v = COUNT(c); if :: v == 0 || v > w -> v = 0; w = 0; END(c); goto ALLOC :: else -> w = 0 fi };
+POP_ENTRY: atomic { READ_ENTRY(c, v - 1); goto LIFO_COMMIT };
+#endif
 
-/* pop missed: lifo_pop, pop_held, a magazine (all at any time), or refill. c and s are what pop saw. */
+/* All missed: lifo_pop, a magazine (both at any time), or refill. c and s are what pop saw. */
 MISSED:	if
 	:: goto REFILL
 #ifdef MAGAZINE
 #if BUG == MAGAZINE_GET_READS_OUTSIDE            /* the number is not read again with the lock */
-	:: atomic { G && s != 0 && magazines != 0 -> goto MAGAZINE_GET }
+	:: atomic { G && magazines != 0 -> goto MAGAZINE_GET }
 #else
-	:: atomic { G && s != 0 && magazines != 0 && node_lock == 0 -> node_lock = 1; goto MAGAZINE_GET }
+	:: atomic { G && magazines != 0 && node_lock == 0 -> node_lock = 1; goto MAGAZINE_GET }
 #endif
 #endif
-#if BUG == WEAK_LIFO_POP                         /* count loaded before current */
+#if LIFO
+#if BUG == WEAK_LIFO_POP                         /* count loaded before closed */
 	:: atomic { G && COUNT(cpu[t]) != 0 -> c = cpu[t]; BEGIN(c); READ_TOP(c) };
-	   atomic { if :: current[c] == 0 -> END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
-#else
-	:: atomic { G && (current[cpu[t]] != 0 || BUG == LIFO_POP_WITHOUT_CURRENT) && COUNT(cpu[t]) != 0 ->
-			c = cpu[t]; BEGIN(c); READ_TOP(c); goto LIFO_COMMIT }
-#endif
-#if defined(POP_HELD) && BUG == WEAK_POP_HELD    /* last_freed and count loaded before closed */
-	:: atomic { G && LAST(cpu[t]) -> c = cpu[t]; BEGIN(c); READ_LAST(c) };
-	   atomic { if :: closed[c] -> END(c); goto ALLOC :: else -> goto POP_LAST fi }
-	:: atomic { G && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 -> c = cpu[t]; BEGIN(c); READ_TOP(c) };
-	   atomic { if :: closed[c] -> END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
-#endif
-#if defined(POP_HELD) && BUG != WEAK_POP_HELD
-	:: atomic { G && !closed[cpu[t]] && LAST(cpu[t]) -> c = cpu[t]; BEGIN(c); READ_LAST(c); goto POP_LAST }
-#if BUG == POP_HELD_READS_OUTSIDE                /* the section compares the count only */
-	:: atomic { G && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 -> c = cpu[t]; READ_TOP(c) };
+	   atomic { if :: closed[c] -> v = 0; END(c); goto ALLOC :: else -> goto LIFO_COMMIT fi }
+#elif BUG == LIFO_POP_READS_OUTSIDE              /* the section compares the count only */
+	:: atomic { G && COUNT(cpu[t]) != 0 -> c = cpu[t]; READ_TOP(c) };
 	   atomic { G -> if :: cpu[t] != c || closed[c] || COUNT(c) != v -> goto ALLOC
 			:: else -> BEGIN(c); goto LIFO_COMMIT fi }
 #else
-	:: atomic { G && (!closed[cpu[t]] || BUG == POP_HELD_WITHOUT_CLOSED) && !LAST(cpu[t]) && COUNT(cpu[t]) != 0 ->
-			c = cpu[t]; BEGIN(c); READ_TOP(c); REACHED(1); goto LIFO_COMMIT }
+	:: atomic { G && (!closed[cpu[t]] || BUG == LIFO_POP_WITHOUT_CLOSED) && COUNT(cpu[t]) != 0 ->
+			c = cpu[t]; BEGIN(c); READ_TOP(c);
+			if :: v > LIMIT(c) -> REACHED(2) :: else fi;
+			goto LIFO_COMMIT }
 #endif
 #endif
 	fi;
-LIFO_COMMIT: atomic { POP_TOP(c); END(c); HAND_OUT(s, b); REACHED(2); goto DONE };
+#if LIFO
+LIFO_COMMIT: atomic { POP_TOP(c); END(c); HAND_OUT(s, b); REACHED(3); goto DONE };
+
+/* ---------------- lifo_fill: the LIFO gets the other object of pop_bulk ---------------- */
+FILL:	atomic { G -> c = cpu[t] };
+	open_lifo(FREE);
+#if BUG == WEAK_FILL                             /* count loaded before closed */
+	atomic { G -> if :: cpu[t] != c || COUNT(c) != 0 -> goto FREE :: else -> BEGIN(c) fi };
+	atomic { if :: closed[c] -> END(c); goto FREE :: else fi };
+#else
+	atomic { G ->
+		if
+		:: cpu[t] != c || (closed[c] && BUG != FILL_WITHOUT_CLOSED) || (COUNT(c) != 0 && BUG != FILL_NOT_EMPTY) ->
+			goto FREE
+		:: else -> BEGIN(c)
+		fi };
+#endif
+	atomic { ENTRY(c, 0) = s << 2 | b };
+	atomic { count[c] = 1; END(c); REACHED(8); goto DONE };
+#endif
 
 #ifdef MAGAZINE
 /* ---------------- lifo_fill on CPU c: the LIFO gets the magazine's object ---------------- */
+NOT_GOT: atomic { G -> node_lock = 0; goto REFILL };
 MAGAZINE_GET:
 #if BUG == MAGAZINE_GET_READS_OUTSIDE
 	atomic { G && node_lock == 0 -> node_lock = 1 };
 #endif
+	open_lifo(NOT_GOT);
 	atomic { G ->
 		if
 		:: cpu[t] != c || (closed[c] && BUG != MAGAZINE_GET_WITHOUT_CLOSED) ||
-		   (COUNT(c) != 0 && BUG != MAGAZINE_GET_NOT_EMPTY) -> node_lock = 0; goto REFILL
+		   (COUNT(c) != 0 && BUG != MAGAZINE_GET_NOT_EMPTY) -> goto NOT_GOT
 		:: else -> BEGIN(c)
 		fi };
 	atomic { ENTRY(c, 0) = magazine };
@@ -315,20 +399,10 @@ FLUSH:
 #ifdef BATCH
 	atomic { G ->
 		if
-		:: cpu[t] != c || closed[c] || batch_slab[c] == 0 -> goto FLUSH_HELD
+		:: cpu[t] != c || closed[c] || batch_slab[c] == 0 -> goto NODE
 		:: else -> s = batch_slab[c]; b = batch_objs[c]; BEGIN(c)
 		fi };
 	atomic { batch_slab[c] = 0; batch_objs[c] = 0; END(c); goto FREE_REMOTE };
-#endif
-FLUSH_HELD:                                      /* pop_held, and back to the object's slab */
-#ifdef POP_HELD
-	atomic { G -> w = cpu[t];
-		if
-		:: !closed[w] && LAST(w) -> READ_LAST(w); BEGIN(w)
-		:: !closed[w] && !LAST(w) && COUNT(w) != 0 -> READ_TOP(w); BEGIN(w)
-		:: else -> w = 0; goto NODE
-		fi };
-	atomic { if :: v != 0 -> POP_TOP(w) :: else -> CLEAR_LAST(w) fi; END(w); w = 0; goto FREE_REMOTE };
 #endif
 NODE:	atomic { G ->
 		if
@@ -372,31 +446,44 @@ NEXT:	atomic { G -> s = 0; b = 0; v = 0; w = 0; if :: ret == 4 -> skip :: else -
 #endif
 #if REVOKE
 		:: ret == 2 -> goto CLEAR_OWNERS
+#if LIFO
 		:: ret == 3 -> goto TAKE_LIFO
-		:: ret == 6 -> goto OPEN_AGAIN
+#endif
 #endif
 		fi };
 
-/* ---------------- free of object b of slab s: push ---------------- */
+/* ---------------- free of object b of slab s: rseq_push, else push ---------------- */
 FREE:
 #if BUG == WEAK_PUSH                                 /* height loaded before owner */
 	atomic { G -> c = cpu[t]; BEGIN(c); v = stack[s] };
 	atomic { if :: owner[s] != c -> v = 0; END(c); goto MISSED_PUSH :: else -> OPEN(s, c) fi };
 #else
-	atomic { G -> c = cpu[t];
+	atomic { G -> c = cpu[t]; v = 0; w = 0;
 		if
-		:: ROOM(c) -> BEGIN(c); goto PUSH_LAST
-		:: !ROOM(c) && owner[s] == c -> BEGIN(c); OPEN(s, c); v = stack[s]
-		:: else -> goto MISSED_PUSH
+#if LIFO && defined(WEAK)
+		:: COUNT(c) < LIFO -> BEGIN(c); v = COUNT(c); goto PUSH_COUNTED
+		:: LIMIT(c) != 0 -> BEGIN(c); w = LIMIT(c); goto PUSH_LIMITED
+#elif LIFO
+		:: CAN_PUSH(c) -> BEGIN(c); v = COUNT(c); goto LIFO_PUSH
+#endif
+		:: owner[s] == c -> BEGIN(c); OPEN(s, c); v = stack[s]
+		:: !CAN_PUSH(c) && (owner[s] != c || MAY_OPEN(c)) -> goto MISSED_PUSH
 		fi };
 #endif
-	atomic { assert((stack[s] & b) == 0 && (v & b) == 0); stack[s] = v | b; SHUT(s); END(c); goto NEXT };
-PUSH_LAST: atomic { last_slab[c] = s; last_obj[c] = b; END(c); goto NEXT };
-MISSED_PUSH:                             /* lifo_push, a magazine, or the slow path, at any time */
-#ifdef LIFO
+	atomic { assert((stack[s] & b) == 0 && (v & b) == 0); stack[s] = v | b; v = 0; SHUT(s); END(c); goto NEXT };
+#if LIFO
+#ifdef WEAK
+PUSH_COUNTED: atomic { if :: v >= LIMIT(c) -> v = 0; END(c); goto FREE :: else -> goto LIFO_PUSH fi };
+PUSH_LIMITED: atomic { v = COUNT(c); if :: v >= w -> v = 0; w = 0; END(c); goto FREE :: else -> w = 0 fi };
+#endif
+LIFO_PUSH: atomic { ENTRY(c, v) = s << 2 | b };
+	atomic { count[c] = v + 1; END(c); REACHED(9); goto NEXT };
+#endif
+MISSED_PUSH:                     /* the first half of lifo_push, a magazine, or the slow path, at any time */
+#if LIFO
 	if
 	:: goto REMOTE
-	:: skip
+	:: atomic { G && MAY_OPEN(cpu[t]) -> c = cpu[t] }
 #ifdef MAGAZINE
 #if BUG == MAGAZINE_PUT_READS_OUTSIDE            /* the number is not read again with the lock */
 	:: atomic { G && magazines == 0 && COUNT(cpu[t]) != 0 -> c = cpu[t]; goto MAGAZINE_PUT }
@@ -406,18 +493,8 @@ MISSED_PUSH:                             /* lifo_push, a magazine, or the slow p
 #endif
 #endif
 	fi;
-#if BUG == WEAK_LIFO_PUSH                        /* count loaded before closed */
-	atomic { G -> c = cpu[t]; if :: owner[s] == c || COUNT(c) == LIFO -> goto FREE :: else -> BEGIN(c); v = COUNT(c) fi };
-	atomic { if :: closed[c] -> v = 0; END(c); goto FREE :: else fi };
-#else
-	atomic { G -> c = cpu[t];
-		if
-		:: (closed[c] && BUG != LIFO_PUSH_WITHOUT_CLOSED) || owner[s] == c || COUNT(c) == LIFO -> goto FREE
-		:: else -> BEGIN(c); v = COUNT(c)
-		fi };
-#endif
-	atomic { ENTRY(c, v) = s << 2 | b };
-	atomic { count[c] = v + 1; END(c); goto NEXT };
+	open_lifo(FREE);
+	goto FREE;
 #endif
 #ifdef MAGAZINE
 /* lifo_take on CPU c: the newest object of the LIFO goes to the magazine; then push again. The code
@@ -468,7 +545,7 @@ BATCH_ADD: atomic { G -> c = cpu[t];
 		:: cpu[t] != c || closed[c] || batch_slab[c] == 0 -> goto BATCH_ADD
 		:: else -> v = batch_slab[c]; w = batch_objs[c]; BEGIN(c)
 		fi };
-	atomic { REACHED(3); batch_slab[c] = 0; batch_objs[c] = 0; END(c);
+	atomic { REACHED(10); batch_slab[c] = 0; batch_objs[c] = 0; END(c);
 		own_slab = s; own_obj = b; s = v; b = w; v = 0; w = 0; ret = 5 };
 #endif
 FREE_REMOTE:
@@ -497,9 +574,16 @@ SET_OWNER: atomic { G -> owner[s] = c;                   /* the thread may run o
 
 #if REVOKE
 /* ---------------- revocation of CPU r, which this thread has closed ---------------- */
-REVOKE_1: atomic { G && (section[r] == 0 || BUG == NO_FENCE_1) -> skip };
-	/* Only pop, lifo_pop and push commit now, and none to these words. */
+REVOKE_1:
+#if BUG == LIMIT_BEFORE_FENCE_1
+	clear_limit();
+#endif
+	atomic { G && (section[r] == 0 || BUG == NO_FENCE_1) -> skip };
+	/* Only pop, push, rseq_pop and rseq_push commit now, and none to these words. */
 	atomic { G -> s = current[r]; current[r] = 0; if :: s != 0 -> chain = chain | 1 << s :: else fi };
+#if BUG != LIMIT_KEPT && BUG != LIMIT_BEFORE_FENCE_1 && BUG != LIMIT_AFTER_FENCE_2
+	clear_limit();
+#endif
 	atomic { G -> s = partial[r]; partial[r] = 0;
 		do :: s == 0 -> break
 		:: else -> chain = chain | 1 << s; v = next_of[s]; next_of[s] = 0; s = v; v = 0 od };
@@ -515,17 +599,28 @@ CLEAR_OWNERS:
 	clear_owners();
 #endif
 	atomic { G && (section[r] == 0 || BUG == NO_FENCE_2 || BUG == LIFO_TAKEN_EARLY) -> skip };
-	/* No pop, no lifo_pop, and no push on these slabs. */
-TAKE_LIFO: atomic { G -> if :: COUNT(r) == 0 -> goto TAKE_LAST :: else -> READ_TOP(r) fi };
-	atomic { G -> POP_TOP(r); ret = 3; REACHED(4); goto FREE_REMOTE };
-	/* The code stores the count 0 even if it found 0. The last-freed object: an exchange, as frees fill it again. */
-TAKE_LAST:
+	/* No pop, no rseq_pop and rseq_push, and no push on these slabs. */
+#if LIFO
+#if BUG == LIMIT_AFTER_FENCE_2
+	clear_limit();
+#endif
+TAKE_LIFO: atomic { G -> c = 0;
+		if
+		:: taken >= COUNT(r) -> taken = 0
+		:: else -> READ_ENTRY(r, taken); taken++; ret = 3; REACHED(4); goto FREE_REMOTE
+		fi };
 #if BUG == LIFO_TAKEN_EARLY
 	atomic { G && section[r] == 0 -> skip };
+#elif BUG == OPENED_BEFORE_COUNT
+	atomic { G -> closed[r] = 0 };
 #endif
-	atomic { G -> EMPTY_LIFO(r); READ_LAST(r); CLEAR_LAST(r);
-		if :: s != 0 -> ret = 6; goto FREE_REMOTE :: else fi };
-OPEN_AGAIN: atomic { G -> closed[r] = 0; s = 0; b = 0; v = 0; w = 0; ret = 0 };
+	/* Entries stay in memory. Without a section nothing reads them: 0 makes fewer states. */
+	atomic { G -> count[r] = 0; if :: section[r] == 0 -> ENTRY(r, 0) = 0; ENTRY(r, 1) = 0 :: else fi };
+#if BUG == LIMIT_RAISED
+	atomic { G -> limit[r] = LIFO };
+#endif
+#endif
+	atomic { G -> closed[r] = 0; s = 0; b = 0; v = 0; w = 0; ret = 0 };
 #ifdef LATE                                      /* as for all but the first 16 slabs */
 	clear_owners();
 	atomic { G && (section[r] == 0 || BUG == NO_FENCE_3) -> skip };
