@@ -41,8 +41,8 @@
 #include "slots.h"
 
 #define CPU_BATCH_MAX 64
-/* 17 cache lines with count and limit: so those of several LIFOs share no set of the cache. */
-#define CPU_LIFO_MAX 134u
+/* 63 cache lines with count and limit: so those of several LIFOs share no set of the cache. */
+#define CPU_LIFO_MAX 502u
 #define CPU_EVENTS 16
 
 /* One CPU's slot. Only sections of that CPU write the first three words, until it is revoked. */

@@ -55,7 +55,7 @@ rseq)
 	;;
 *)
 	freed=free used=1
-	in_lifo=free in_magazine=free lifo_used=0 magazine_used=0 held_state='owned by CPU X'
+	in_lifo=free in_magazine=free lifo_used=0 magazine_used=2 held_state='owned by CPU X'
 	;;
 esac
 cat >"$folder/expected" <<END
@@ -99,7 +99,7 @@ X is 0 bytes from the start of object X of cache held (64 bytes)
 object  10 of its slab: $in_lifo
 slab    X objects=256 used=$lifo_used: $held_state
 X is 0 bytes from the start of object X of cache held (64 bytes)
-object  100 of its slab: $in_magazine
+object  44 of its slab: $in_magazine
 slab    X objects=256 used=$magazine_used: $held_state
 X is not memory of libslab
 END

@@ -38,10 +38,10 @@ static void fill_magazine(void)
 
 	for (unsigned i = 0; i < 1100; i++)
 		obj[i] = slab_alloc(cache);
-	for (unsigned i = 0; i < 256; i++)
+	for (unsigned i = 0; i < 510; i++)
 		slab_free(cache, obj[i]);
 	in_lifo = obj[10];
-	in_magazine = obj[100];
+	in_magazine = obj[300];
 }
 
 int main(void)
