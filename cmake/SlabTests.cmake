@@ -49,6 +49,11 @@ function(slab_test_options target)
 	if(SLAB_SANITIZE)
 		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
 	endif()
+	# The files of a program are one for the compiler, which takes a third less time so.
+	# clang-tidy and the preset "clang" see each alone.
+	if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+		set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+	endif()
 endfunction()
 
 # A build without sanitizers has each unit and stress test once more as NAME.asan: the objects

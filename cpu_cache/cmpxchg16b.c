@@ -89,35 +89,45 @@ static size_t cas_pop_bulk(char *slots, size_t n, void **objs)
 
 	while (done < n && (objs[done] = cas_pop(slots)))
 		done++;
+	for (size_t i = 0; i < done / 2; i++) {
+		void *obj = objs[i];
+
+		objs[i] = objs[done - 1 - i];
+		objs[done - 1 - i] = obj;
+	}
 	return done;
 }
 
+/* Link objects that the caller frees in front of `first`. Returns the new first. */
+static unsigned link_objects(struct cpu_slab *slab, unsigned n, const uint16_t *offset8,
+			     unsigned first)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned index = cpu_slab_index(slab, offset8[i]);
+
+		__atomic_store_n(&cpu_slab_stack(slab)[index], (uint16_t)first, __ATOMIC_RELAXED);
+		first = index + 1;
+	}
+	return first;
+}
+
+/* All links are written again after an exchange that failed: the slab may have been isolated in the
+ * meantime, and the layer above then uses the links of allocated objects for data of its own. */
 static enum cpu_result cas_push_bulk(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
 				     const uint16_t *offset8)
 {
-	uint16_t *link = cpu_slab_stack(slab);
-	unsigned last = cpu_slab_index(slab, offset8[0]), first = last;
-
 	(void)slots;
-	/* Check before writing a link: the links of objects that are free already are in use. */
-	if (COUNT(list_read(slab).word) + n > cpu_slab_room(slab))
-		return cpu_slab_owner(slab) == (uint32_t)cpu ? CPU_FULL : CPU_MISS;
-	for (unsigned i = 1; i < n; i++) {
-		unsigned index = cpu_slab_index(slab, offset8[i]);
-
-		__atomic_store_n(&link[index], (uint16_t)(first + 1), __ATOMIC_RELAXED);
-		first = index;
-	}
 	for (;;) {
 		struct list list = list_read(slab);
+		unsigned count = COUNT(list.word) + n, first;
 
 		if (OWNER(list.word) != (uint32_t)cpu)
 			return CPU_MISS;
-		if (COUNT(list.word) + n > cpu_slab_room(slab))
+		/* Before a link is written: the links of objects that are free already are in use. */
+		if (count > cpu_slab_room(slab))
 			return CPU_FULL;
-		__atomic_store_n(&link[last], (uint16_t)FIRST(list.word), __ATOMIC_RELAXED);
-		if (list_exchange(slab, list,
-				  list_word(first + 1, COUNT(list.word) + n, (uint32_t)cpu)))
+		first = link_objects(slab, n, offset8, FIRST(list.word));
+		if (list_exchange(slab, list, list_word(first, count, (uint32_t)cpu)))
 			return CPU_DONE;
 	}
 }
@@ -186,7 +196,7 @@ const struct cpu_engine cpu_engine_cmpxchg16b = {
 	.lifo_pop = cpu_locked_lifo_pop,
 	.lifo_push = cpu_locked_lifo_push,
 	.lifo_take = cpu_locked_lifo_take,
-	.lifo_fill = cpu_locked_lifo_fill,
+	.lifo_push_bulk = cpu_locked_lifo_push_bulk,
 	.push = cas_push,
 	.pop_bulk = cas_pop_bulk,
 	.push_bulk = cas_push_bulk,

@@ -112,12 +112,13 @@ struct cpu_engine {
 	enum cpu_result (*lifo_push)(char *slots, int cpu, void *obj, uint64_t max);
 	/* Move the n newest objects of the LIFO to objs, the newest last. Miss: it has fewer. */
 	enum cpu_result (*lifo_take)(char *slots, int cpu, size_t n, void **objs);
-	/* Open the LIFO for `max` objects, and put n into it. Miss: it is not empty. */
-	enum cpu_result (*lifo_fill)(char *slots, int cpu, size_t n, void *const *objs,
-				     uint64_t max);
+	/* Open the LIFO for `max` objects, and push n objects of any slabs. Miss: it would have more
+	 * than `max`, and is not empty. Double: the first object is the newest of the LIFO. */
+	enum cpu_result (*lifo_push_bulk)(char *slots, int cpu, size_t n, void *const *objs,
+					  uint64_t max);
 	/* Push an object onto a slab that `cpu` owns. Double: it is on top. */
 	enum cpu_result (*push)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
-	/* Take up to n objects off the current slab; returns their number. */
+	/* Take up to n objects off the current slab, the one on top last; returns their number. */
 	size_t (*pop_bulk)(char *slots, size_t n, void **objs);
 	enum cpu_result (*push_bulk)(char *slots, int cpu, struct cpu_slab *slab, unsigned n,
 				     const uint16_t *offset8);

@@ -57,22 +57,29 @@ void *cpu_locked_lifo_pop(char *slots)
 	return NULL;
 }
 
-enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, void *obj, uint64_t max)
+/* The limit of the LIFO stays as it is: it is for rseq_pop() and rseq_push(). */
+enum cpu_result cpu_locked_lifo_push_bulk(char *slots, int cpu, size_t n, void *const *objs,
+					  uint64_t max)
 {
 	struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
 
 	if (!enter(slot))
 		return CPU_MISS;
-	if (lifo->count && lifo->obj[lifo->count - 1] == obj) {
+	if (lifo->count && lifo->obj[lifo->count - 1] == objs[0]) {
 		cpu_slot_unlock(slot);
 		return CPU_DOUBLE;
 	}
-	if (lifo->count >= max)
+	if (lifo->count && lifo->count + n > max)
 		return leave(slot, false);
-	lifo->obj[lifo->count] = obj;
-	__atomic_store_n(&lifo->count, lifo->count + 1, __ATOMIC_RELAXED);
+	memcpy(lifo->obj + lifo->count, objs, n * sizeof(objs[0]));
+	__atomic_store_n(&lifo->count, lifo->count + n, __ATOMIC_RELAXED);
 	return leave(slot, true);
+}
+
+enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, void *obj, uint64_t max)
+{
+	return max ? cpu_locked_lifo_push_bulk(slots, cpu, 1, &obj, max) : CPU_MISS;
 }
 
 enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs)
@@ -86,22 +93,6 @@ enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs
 		return leave(slot, false);
 	memcpy(objs, lifo->obj + lifo->count - n, n * sizeof(objs[0]));
 	__atomic_store_n(&lifo->count, lifo->count - n, __ATOMIC_RELAXED);
-	return leave(slot, true);
-}
-
-enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
-				     uint64_t max)
-{
-	struct cpu_slot *slot = cpu_slot(slots, cpu);
-	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
-
-	if (!enter(slot))
-		return CPU_MISS;
-	(void)max; /* the limit is for rseq_pop() and rseq_push() */
-	if (lifo->count)
-		return leave(slot, false);
-	memcpy(lifo->obj, objs, n * sizeof(objs[0]));
-	__atomic_store_n(&lifo->count, n, __ATOMIC_RELAXED);
 	return leave(slot, true);
 }
 

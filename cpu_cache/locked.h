@@ -22,8 +22,8 @@ int cpu_locked_cpu(void);
 void *cpu_locked_lifo_pop(char *slots);
 enum cpu_result cpu_locked_lifo_push(char *slots, int cpu, void *obj, uint64_t max);
 enum cpu_result cpu_locked_lifo_take(char *slots, int cpu, size_t n, void **objs);
-enum cpu_result cpu_locked_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
-				     uint64_t max);
+enum cpu_result cpu_locked_lifo_push_bulk(char *slots, int cpu, size_t n, void *const *objs,
+					  uint64_t max);
 enum cpu_result cpu_locked_install(char *slots, int cpu, struct cpu_slab *slab);
 enum cpu_result cpu_locked_partial_push(char *slots, int cpu, struct cpu_slab *first,
 					struct cpu_slab *last, unsigned n);

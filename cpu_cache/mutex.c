@@ -35,10 +35,11 @@ static size_t mutex_pop_bulk(char *slots, size_t n, void **objs)
 	struct cpu_slab *slab = __atomic_load_n(&slot->current, __ATOMIC_RELAXED);
 
 	if (slab) {
-		uint32_t left = height(slab);
+		const uint32_t top = height(slab);
+		const uint32_t left = top > n ? top - (uint32_t)n : 0;
 
-		while (done < n && left)
-			objs[done++] = cpu_slab_object(slab, cpu_slab_stack(slab)[--left]);
+		for (uint32_t i = left; i < top; i++)
+			objs[done++] = cpu_slab_object(slab, cpu_slab_stack(slab)[i]);
 		cpu_inject(2);
 		set_height(slab, left);
 	}
@@ -143,7 +144,7 @@ const struct cpu_engine cpu_engine_mutex = {
 	.lifo_pop = cpu_locked_lifo_pop,
 	.lifo_push = cpu_locked_lifo_push,
 	.lifo_take = cpu_locked_lifo_take,
-	.lifo_fill = cpu_locked_lifo_fill,
+	.lifo_push_bulk = cpu_locked_lifo_push_bulk,
 	.push = mutex_push,
 	.pop_bulk = mutex_pop_bulk,
 	.push_bulk = mutex_push_bulk,

@@ -27,10 +27,13 @@
  *                 not closed(c), n < max)
  * lifo_take       section on c: not closed(c); k = lifo_count(c) >= n; copy the newest n;
  *                                                               commit lifo_count(c) = k - n
- * lifo_fill       the limit as in lifo_push; then
- *                 section on c: not closed(c); lifo_count(c) = 0; copy n objects to lifo(c);
- *                                                               commit lifo_count(c) = n
- * pop_bulk        section on c: as pop for k = min(n, h) entries; commit height(s) = h - k
+ * lifo_push_bulk  the limit as in lifo_push; then
+ *                 section on c: not closed(c); k = lifo_count(c); k > 0 and lifo(c)[k - 1] = obj[0]:
+ *                                                               double, else
+ *                 k = 0 or k + n <= max; copy n objects behind the newest;
+ *                                                               commit lifo_count(c) = k + n
+ * pop_bulk        section on c: as pop for the upper k = min(n, h) entries;
+ *                                                               commit height(s) = h - k
  * push_bulk       section on c: owner(s) = c; h + n > room(s): full; n entries to the stack;
  *                                                               commit height(s) = h + n
  * install         section on c: not closed(c), current(c) = none; commit current(c) = s
@@ -85,9 +88,9 @@
  *   2. current(c) = none, lifo_limit(c) = 0; fence. No section uses the LIFO, and pop finds no
  *      slab. The thread may take the objects of the LIFO. If it cleared the owners of slabs before this
  *      fence, these slabs are isolated.
- *   3. closed(c) = 0. The limit stays 0 until lifo_push or lifo_fill on c.
+ *   3. closed(c) = 0. The limit stays 0 until lifo_push or lifo_push_bulk on c.
  *
- * Only lifo_push and lifo_fill raise the limit, and both require that the slot is open. So it stays
- * 0 after the fence of step 1, and rseq_pop() and rseq_push(), which read the limit and not closed,
+ * Only lifo_push and lifo_push_bulk raise the limit, and both require that the slot is open. So it
+ * stays 0 after the fence of step 1, and rseq_pop() and rseq_push(), which read the limit and not closed,
  * miss after the fence of step 2.
  */

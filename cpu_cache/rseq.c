@@ -25,12 +25,19 @@ static const uint64_t zero;
 static struct rseq_op op_on(const struct cpu_slot *slot, int cpu, uint64_t *target,
 			    const uint64_t *value)
 {
-	return (struct rseq_op){
-		.cpu = (uint32_t)cpu,
-		.check = {&slot->closed, &zero, &zero, &zero},
-		.target = target,
-		.value = value,
-	};
+	struct rseq_op op;
+
+	/* Member by member: gcc zeroes an initialized struct by a string instruction, which takes
+	 * longer than a section. */
+	op.cpu = (uint32_t)cpu;
+	op.count = 0;
+	op.check[0] = &slot->closed;
+	op.check[1] = op.check[2] = op.check[3] = &zero;
+	op.expect[0] = op.expect[1] = op.expect[2] = op.expect[3] = 0;
+	op.from = op.to = NULL;
+	op.target = target;
+	op.value = value;
+	return op;
 }
 
 static void op_check(struct rseq_op *op, unsigned n, const uint64_t *word, uint64_t expect)
@@ -121,10 +128,11 @@ static enum cpu_result why_not_pushed(const char *slots, int cpu, const struct c
 static enum cpu_result open_lifo(const struct cpu_slot *slot, int cpu, struct cpu_lifo *lifo,
 				 uint64_t max)
 {
-	struct rseq_op op = op_on(slot, cpu, &lifo->limit, &max);
+	struct rseq_op op;
 
 	if (__atomic_load_n(&lifo->limit, __ATOMIC_RELAXED) == max)
 		return CPU_DONE;
+	op = op_on(slot, cpu, &lifo->limit, &max);
 	return commit(&op);
 }
 
@@ -162,19 +170,26 @@ static enum cpu_result engine_lifo_take(char *slots, int cpu, size_t n, void **o
 	return commit(&op);
 }
 
-static enum cpu_result engine_lifo_fill(char *slots, int cpu, size_t n, void *const *objs,
-					uint64_t max)
+/* The section compares the newest object, too: it must still be another one than objs[0]. */
+static enum cpu_result engine_lifo_push_bulk(char *slots, int cpu, size_t n, void *const *objs,
+					     uint64_t max)
 {
 	const struct cpu_slot *slot = cpu_slot(slots, cpu);
 	struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots), cpu);
-	const uint64_t count = n;
-	struct rseq_op op = op_on(slot, cpu, &lifo->count, &count);
+	const uint64_t count = __atomic_load_n(&lifo->count, __ATOMIC_RELAXED), value = count + n;
+	const uint64_t *newest = (const uint64_t *)(lifo->obj + count) - 1; /* or the limit */
+	struct rseq_op op = op_on(slot, cpu, &lifo->count, &value);
 	const enum cpu_result result = open_lifo(slot, cpu, lifo, max);
 
 	if (result != CPU_DONE)
 		return result;
-	op_check(&op, 1, &lifo->count, 0);
-	op_copy(&op, n, objs, lifo->obj);
+	op_check(&op, 1, &lifo->count, count);
+	op_check(&op, 2, newest, __atomic_load_n(newest, __ATOMIC_RELAXED));
+	if (op.expect[2] == (uintptr_t)objs[0])
+		return why_not_pushed(slots, cpu, lifo, objs[0], max);
+	if (count && value > max)
+		return CPU_MISS;
+	op_copy(&op, n, objs, lifo->obj + count);
 	return commit(&op);
 }
 
@@ -229,6 +244,7 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 		return 0;
 
 	uint64_t local = __atomic_load_n(&cpu_slab_freelist(slab)->local, __ATOMIC_RELAXED);
+	char *base = cpu_slab_freelist(slab)->base;
 	unsigned height = (unsigned)local;
 	unsigned take = n < CPU_BATCH_MAX ? (unsigned)n : CPU_BATCH_MAX;
 
@@ -248,7 +264,7 @@ static size_t engine_pop_bulk(char *slots, size_t n, void **objs)
 	if (commit(&op) != CPU_DONE)
 		return 0;
 	for (unsigned i = 0; i < take; i++)
-		objs[i] = cpu_slab_object(slab, offset8[take - 1 - i]);
+		objs[i] = base + ((size_t)offset8[i] << 3);
 	return take;
 }
 
@@ -461,7 +477,7 @@ const struct cpu_engine cpu_engine_rseq = {
 	.lifo_pop = engine_lifo_pop,
 	.lifo_push = engine_lifo_push,
 	.lifo_take = engine_lifo_take,
-	.lifo_fill = engine_lifo_fill,
+	.lifo_push_bulk = engine_lifo_push_bulk,
 	.lifos = true,
 	.push = engine_push,
 	.pop_bulk = engine_pop_bulk,

@@ -8,8 +8,9 @@
  * call of up to 32 KiB. RUNTIME_DIR is $SLAB_RUNTIME_DIR; else $XDG_RUNTIME_DIR, if it
  * belongs to the user; else /run for root, and /tmp/slab-UID for other users. libslab's
  * control thread, "slab-control", serves the socket. SLAB_CONTROL=off switches socket and
- * thread off; where libslab is malloc(), that is the default (slab_replace_malloc()). If libslab
- * cannot open the socket, caches work without it. docs/control.md describes the protocol.
+ * thread off; where libslab is malloc(), that is the default (slab_replace_malloc()). With
+ * SLAB_CONTROL=signal:N libslab opens the socket after signal number N. If libslab cannot open
+ * the socket, caches work without it. docs/control.md describes the protocol.
  *
  * A program that wants no such thread serves the socket in its own loop: it calls
  * slab_control_fd() before libslab opens the socket, watches the descriptor for input and

@@ -62,8 +62,10 @@ SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree
  */
 SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_result);
 
-/* slab_memalign: allocate `size` bytes, aligned to `align`, a power of two up to 8 MiB. The
- * function returns NULL and ENOMEM as slab_malloc(), or EINVAL for another alignment. */
+/* slab_memalign: allocate `size` bytes, aligned to `align`, a power of two. 16 MiB or
+ * more take 16 MiB of address space in front of the memory, which count as large allocation, and
+ * `align` bytes more during the call. The function returns NULL and ENOMEM as slab_malloc(), or
+ * EINVAL if `align` is no power of two. */
 SLAB_API void *slab_memalign(size_t align, size_t size) SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /* slab_malloc_from, slab_memalign_from: slab_malloc() and slab_memalign() for a wrapper of them.

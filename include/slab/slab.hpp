@@ -14,7 +14,7 @@
  *   errors     A function throws std::bad_alloc if there is no memory, and otherwise
  *              std::system_error with the errno of the C function.
  *   alignment  Every type may be used, including over-aligned types: up to
- *              SLAB_MAX_ALIGN for a cache, 8 MiB otherwise.
+ *              SLAB_MAX_ALIGN for a cache, any power of two otherwise.
  *   safety     Functions are MT-safe, fork-safe, cancel-safe and not async-signal-safe,
  *              as <slab/slab.h> defines these words. Any thread may free what another
  *              thread allocated. A program must not move, assign or destroy a slab::cache
@@ -347,8 +347,7 @@ bool operator!=(const allocator<T> &, const allocator<U> &) noexcept
  * A memory_resource has no state: one may free what another allocated, and all are
  * equal. (Without run-time type information, an instance equals only itself.) The
  * function resource() below returns an instance that exists as long as the process.
- * allocate() throws std::bad_alloc if there is no memory, and for an alignment
- * above 8 MiB.
+ * allocate() throws std::bad_alloc if there is no memory.
  */
 class memory_resource : public std::pmr::memory_resource
 {

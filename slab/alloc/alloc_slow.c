@@ -15,6 +15,7 @@
 #include "alloc/attempt.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
+#include "base/probe.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "memory/growth.h"
@@ -65,6 +66,7 @@ static void *serve_request(const struct alloc_request *request)
 	int saved = errno;
 	void *obj;
 
+	SLAB_PROBE(alloc_slow_begin, cache->name, cache, request->caller, cpu_rseq_number());
 	maintenance_poll();
 	/* Another thread may still be completing the cache, if both use its definition. */
 	if (SLAB_UNLIKELY(__atomic_load_n(&cache->reserve, __ATOMIC_ACQUIRE) != NULL))
@@ -73,8 +75,11 @@ static void *serve_request(const struct alloc_request *request)
 	obj = alloc_is_to_fail(cache) ? NULL : alloc_attempt(request);
 	if (SLAB_UNLIKELY(!obj))
 		obj = alloc_again(request);
-	if (!obj)
+	SLAB_PROBE(alloc_slow_end, cache->name, cache, request->caller, obj);
+	if (!obj) {
+		SLAB_PROBE(alloc_failed, cache->name, cache, request->caller, request->requested);
 		return NULL;
+	}
 	growth_check();
 	errno = saved;
 	count_slow(cache, 1);
@@ -132,6 +137,10 @@ static inline bool holds_objects(const struct slab_cache *cache, int cpu)
 /* Most objects that an allocation moves from the current slab to the LIFO. */
 #define LIFO_REFILL 63u
 
+/* A slab that gives so few objects has been in use for long, so they are in no cache. Most callers write
+ * to an object at once. More prefetches than these would hold up the refill. */
+#define REFILL_PREFETCH 32u
+
 /* A slab of another node serves one object, since such objects never go to LIFOs. So does the slab of
  * a closed slot, whose LIFO would refuse the others. */
 static inline size_t refill_count(const struct slab_cache *cache, char *slots, int cpu)
@@ -154,18 +163,19 @@ static inline size_t refill_count(const struct slab_cache *cache, char *slots, i
 static inline void *refill_lifo(struct slab_cache *cache, int cpu)
 {
 	char *slots = __atomic_load_n(&cache->slots, __ATOMIC_RELAXED);
-	void *objs[LIFO_REFILL + 1], *held[LIFO_REFILL];
+	void *objs[LIFO_REFILL + 1];
 	size_t n = cpu_engine->pop_bulk(slots, refill_count(cache, slots, cpu), objs);
 
 	if (!n)
 		return NULL;
-	for (size_t i = 1; i < n; i++)
-		held[n - 1 - i] = objs[i];
-	if (n > 1 && SLAB_UNLIKELY(cpu_engine->lifo_fill(cache->cpu_slots, cpu, n - 1, held,
-							 lifo_length(cache)) != CPU_DONE))
-		for (size_t i = 1; i < n; i++)
+	for (size_t i = n; n <= REFILL_PREFETCH && i-- > 0;)
+		__builtin_prefetch(objs[i], 1);
+	n--;
+	if (n && SLAB_UNLIKELY(cpu_engine->lifo_push_bulk(cache->cpu_slots, cpu, n, objs,
+							  lifo_length(cache)) != CPU_DONE))
+		for (size_t i = 0; i < n; i++)
 			slab_free_from(cache, objs[i], slab_of(objs[i]), NULL);
-	return objs[0];
+	return objs[n];
 }
 
 __attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct slab_cache *cache,
@@ -175,6 +185,7 @@ __attribute__((noinline, aligned(CPU_CACHELINE))) void *slab_alloc_second(struct
 	const int cpu = cpu_rseq_number(); /* < 0: the slow path calls the engine */
 	void *obj = NULL;
 
+	SLAB_PROBE(alloc_miss, cache->name, cache, caller, cpu);
 	if (SLAB_LIKELY(cpu >= 0))
 		obj = SLAB_UNLIKELY(holds_objects(cache, cpu))
 			      ? cpu_engine->lifo_pop(cache->cpu_slots)

@@ -15,6 +15,7 @@
 #include "alloc/alloc.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
+#include "base/probe.h"
 #include "percpu/lifo_length.h"
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
@@ -73,23 +74,6 @@ static bool free_foreign(struct slab_cache *cache, int cpu, struct slab *slab, u
 	return true;
 }
 
-static SLAB_SLOWPATH void begin_idle_slow(int cpu)
-{
-	cpu_seen(cpu);
-	idle_kick();
-	maintenance_resume();
-}
-
-/* The LIFO or the remote batch got an object: a decay pass must return it to its slab if the CPU
- * stays idle. */
-static inline void begin_idle(int cpu)
-{
-	if (SLAB_UNLIKELY(!__atomic_load_n(&idle_active, __ATOMIC_RELAXED) ||
-			  __atomic_load_n(&maintenance_resumes, __ATOMIC_RELAXED) ||
-			  cpu >= (int)__atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED)))
-		begin_idle_slow(cpu);
-}
-
 /* Free an object of a slab that this CPU does not own, past the LIFO. */
 static void free_away(struct slab_cache *cache, void *obj, struct slab *slab, int cpu,
 		      const void *caller)
@@ -116,7 +100,7 @@ static enum cpu_result lifo_push(struct slab_cache *cache, int cpu, const struct
 	if (goes_to_lifo(slab, cpu))
 		result = cpu_engine->lifo_push(cache->cpu_slots, cpu, obj, lifo_length(cache));
 	if (result == CPU_DONE)
-		begin_idle(cpu);
+		idle_begin(cpu);
 	return result;
 }
 
@@ -191,6 +175,7 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 	/* Only the tag kept this free off the fast path, so it can take the same sequence now. */
 	if (cache->tag && slab_push(cache, slab, obj))
 		return;
+	SLAB_PROBE(free_slow, cache->name, cache, caller, obj, cpu_rseq_number());
 	free_object(cache, obj, slab, caller);
 }
 
@@ -222,7 +207,7 @@ static __attribute__((noinline)) void start_batch(struct slab_cache *cache, void
 
 	flush_remote_batch(cache, cpu);
 	if (cpu_engine->batch_add(cache->cpu_slots, cpu, &slab->cpu, offset8) == CPU_DONE)
-		begin_idle(cpu);
+		idle_begin(cpu);
 	else
 		free_away(cache, obj, slab, cpu, caller);
 }
@@ -243,8 +228,9 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 	const bool is_owned = __atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED) != CPU_NONE;
 	const struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
+	SLAB_PROBE(free_slow, cache->name, cache, caller, obj, cpu);
 	if (push_after_put(cache, obj, slab, cpu)) {
-		begin_idle(cpu);
+		idle_begin(cpu);
 		maintenance_poll();
 		return;
 	}
@@ -253,7 +239,7 @@ static __attribute__((noinline)) void free_third(struct slab_cache *cache, void 
 	    cpu_word_slab(__atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED)) != &slab->cpu)
 		start_batch(cache, obj, slab, cpu, caller);
 	else if (is_owned && rseq_batch_add(&cache->cpu_slots, &slab->cpu, obj, cpu_rseq_offset))
-		begin_idle(cpu);
+		idle_begin(cpu);
 	else
 		free_away(cache, obj, slab, cpu, caller);
 }

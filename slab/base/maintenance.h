@@ -18,9 +18,9 @@ struct maintenance_driver {
 	void (*resume)(void);
 };
 
-/* Called before the thread starts, possibly several times and by several threads, always with the
- * same driver. It replaces the driver of a process whose slow paths do the work (memory/maintain.c);
- * maintenance_polls becomes false. */
+/* The server sets its driver before the thread starts, possibly several times and in several threads.
+ * It replaces the driver of a process whose slow paths do the work (memory/maintain.c), which is set
+ * again if the thread cannot start. maintenance_polls becomes false. */
 void maintenance_set_driver(const struct maintenance_driver *driver);
 
 /*

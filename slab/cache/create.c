@@ -56,6 +56,7 @@
 #define CREATE_FLAGS (DEBUG_FLAG_NO_GROWTH | CREATE_FLAG_DEFINED)
 
 #define CPU_PARTIAL_BYTES (1u << 20)
+#define CPU_PARTIAL_CPUS 16u
 /* Per cent, as in SLUB. */
 #define REMOTE_NODE_RATIO 100u
 
@@ -141,13 +142,23 @@ static bool get_geometries(struct slab_cache *cache)
 	return small->geometry && large->geometry;
 }
 
+/* The slabs of CPU_PARTIAL_CPUS CPUs: on larger machines each CPU lists fewer, so that all CPUs
+ * together list as many bytes. */
+static unsigned choose_cpu_partial(unsigned shift)
+{
+	const unsigned cpus = __atomic_load_n(&cpu_possible_count, __ATOMIC_RELAXED);
+	const unsigned share = cpus > CPU_PARTIAL_CPUS ? cpus / CPU_PARTIAL_CPUS : 1;
+
+	return clamp((CPU_PARTIAL_BYTES >> shift) / share, 2, 16);
+}
+
 static void cache_layout(struct slab_cache *cache, size_t size)
 {
 	cache->size = size;
 	cache->small = order_of(size, slab_choose_small_shift(size));
 	cache->large = order_of(size, slab_choose_large_shift(size));
 	cache->min_partial = choose_min_partial(size);
-	cache->cpu_partial = clamp(CPU_PARTIAL_BYTES >> cache->large.shift, 2, 16);
+	cache->cpu_partial = choose_cpu_partial(cache->large.shift);
 	lifo_init(cache);
 }
 

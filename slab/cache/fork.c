@@ -157,6 +157,8 @@ void slab_fork_init(void)
 	static SLAB_EARLY bool registered;
 
 	if (!__atomic_load_n(&registered, __ATOMIC_RELAXED) &&
-	    !__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED))
+	    !__atomic_exchange_n(&registered, true, __ATOMIC_RELAXED)) {
 		pthread_atfork(prepare, parent, child);
+		process_known();
+	}
 }

@@ -20,6 +20,8 @@
  */
 #include "cache/large.h"
 #include "base/compiler.h"
+#include "base/maintenance.h"
+#include "base/probe.h"
 #include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
@@ -269,6 +271,21 @@ static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
 	return slab;
 }
 
+static struct slab *find_memory(struct large_request *request)
+{
+	struct slab *slab;
+
+	request->red = large_red_wanted();
+	if (!fits_in_slab(request))
+		maintenance_poll();
+	slab = attempt(request);
+	if (SLAB_UNLIKELY(!slab && request->grows)) {
+		request->grows = false;
+		slab = attempt(request);
+	}
+	return SLAB_LIKELY(slab) ? slab : attempt_again(request);
+}
+
 static void *serve_request(struct large_request *request)
 {
 	int saved = errno;
@@ -276,14 +293,9 @@ static void *serve_request(struct large_request *request)
 
 	if (!slab_init())
 		return NULL;
-	request->red = large_red_wanted();
-	slab = attempt(request);
-	if (SLAB_UNLIKELY(!slab && request->grows)) {
-		request->grows = false;
-		slab = attempt(request);
-	}
-	if (SLAB_UNLIKELY(!slab))
-		slab = attempt_again(request);
+	SLAB_PROBE(large_alloc_begin, request->size);
+	slab = find_memory(request);
+	SLAB_PROBE(large_alloc_end, request->size, slab ? slab->cpu.base : NULL);
 	if (!slab)
 		return NULL;
 	growth_check();
@@ -331,6 +343,14 @@ static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr
 	report_bad_free(NULL, &bug, ptr, caller);
 }
 
+bool large_starts_at(const struct slab *slab, const void *ptr, const void *caller)
+{
+	if (ptr == slab->cpu.base)
+		return true;
+	report_inside(slab, ptr, caller);
+	return false;
+}
+
 void large_free(struct slab *slab, void *ptr, const void *caller)
 {
 	size_t size = 0;
@@ -342,6 +362,7 @@ void large_free(struct slab *slab, void *ptr, const void *caller)
 		report_inside(slab, ptr, caller);
 		return;
 	}
+	SLAB_PROBE(large_free, size, ptr, caller);
 	large_profile_end(slab);
 	if (annotate_is_on())
 		annotate_free(ptr, 0);
@@ -438,6 +459,7 @@ void *large_resize(struct slab *slab, size_t size)
 		if (!alloc_retry(&retry))
 			return NULL;
 	errno = saved;
+	SLAB_PROBE(large_resize, old, size, done->cpu.base);
 	if (annotate_is_on())
 		annotate_resize(done->cpu.base, old, size);
 	return done->cpu.base;

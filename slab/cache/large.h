@@ -11,10 +11,7 @@
 
 #include "pages/segment.h"
 
-#define LARGE_ALIGN_MAX ((size_t)8 << 20)
-
-/* size > 0; align is a power of two up to LARGE_ALIGN_MAX. NULL and ENOMEM if there is no
- * memory. */
+/* size > 0; align is a power of two. NULL and ENOMEM if there is no memory. */
 void *large_alloc(size_t size, size_t align);
 /* Allocate zeroed memory. Pages that are fresh from the OS are not written to. */
 void *large_calloc(size_t size);
@@ -22,6 +19,16 @@ void *large_calloc(size_t size);
 void *large_alloc_growing(size_t size);
 /* Free memory of large_alloc(). Any other pointer is reported and not freed. */
 void large_free(struct slab *slab, void *ptr, const void *caller);
+/* The slab of any address; slab_none if there is none. Unlike slab_of(), it knows all addresses of
+ * large allocations. It takes segment_lock() if segment_known() is false. */
+static inline struct slab *large_slab_of(const void *ptr)
+{
+	struct slab *slab = segment_known(ptr) ? slab_of(ptr) : segment_find_large(ptr);
+
+	return slab ? slab : &slab_none;
+}
+/* Is this the start of the slab's allocation? If not, that is reported. */
+bool large_starts_at(const struct slab *slab, const void *ptr, const void *caller);
 size_t large_usable(const struct slab *slab);
 /* Change the size, in place or by moving the pages. Returns the allocation; NULL: the caller has to
  * copy it, and nothing has changed. */

@@ -22,7 +22,7 @@ static uint32_t begin_sample(size_t size, const void *caller)
 void *large_profile_begin(void *ptr, size_t size, const void *caller)
 {
 	if (ptr)
-		slab_of(ptr)->profiled =
+		large_slab_of(ptr)->profiled =
 			profile_is_on() && profile_is_due(size) ? begin_sample(size, caller) : 0;
 	return ptr;
 }
@@ -36,7 +36,7 @@ void large_profile_end(struct slab *slab)
 
 void large_profile_again(void *ptr, size_t size, const void *caller)
 {
-	struct slab *slab = slab_of(ptr);
+	struct slab *slab = large_slab_of(ptr);
 
 	if (!slab->large)
 		return;

@@ -177,7 +177,7 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
  * which was reported. */
 static struct slab *size_slab(const void *ptr, const void *caller)
 {
-	struct slab *slab = SLAB_LIKELY(segment_known(ptr)) ? slab_of(ptr) : &slab_none;
+	struct slab *slab = large_slab_of(ptr);
 	struct slab_cache *cache = slab_user(slab);
 
 	if (SLAB_LIKELY(cache && cache->size_class) || slab->large)
@@ -295,7 +295,7 @@ void *slab_realloc(void *ptr, size_t size)
 		return NULL;
 	}
 	slab = size_slab(ptr, caller);
-	if (!slab) {
+	if (!slab || (slab->large && !large_starts_at(slab, ptr, caller))) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -336,7 +336,7 @@ static void *memalign_for(size_t align, size_t size, const void *caller)
 {
 	void *ptr;
 
-	if (!align || align & (align - 1) || align > LARGE_ALIGN_MAX) {
+	if (!align || align & (align - 1)) {
 		errno = EINVAL;
 		return NULL;
 	}

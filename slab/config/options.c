@@ -15,6 +15,7 @@
 #include "config/fail.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -85,8 +86,33 @@ static bool parse_merge(struct slab_options *options, const char *value)
 	return parse_word(switch_words, value, &options->merge);
 }
 
+#define REALTIME_FIRST 32
+
+/* A handler can be set for the signal. It only sets flags, so a fault would come again after it. */
+static bool is_usable_signal(long number)
+{
+	static const int unusable[] = {SIGILL, SIGBUS, SIGFPE, SIGSEGV, SIGKILL, SIGSTOP};
+
+	for (size_t i = 0; i < sizeof(unusable) / sizeof(unusable[0]); i++)
+		if (number == unusable[i])
+			return false;
+	/* The C library keeps the first of the kernel's real-time signals for itself. */
+	return number < REALTIME_FIRST || number >= SIGRTMIN;
+}
+
 static bool parse_control(struct slab_options *options, const char *value)
 {
+	static const char prefix[] = "signal:";
+	const size_t length = sizeof(prefix) - 1;
+	long number;
+
+	if (strncmp(value, prefix, length) == 0) {
+		if (!option_number(value + length, strlen(value + length), 1, SIGRTMAX, &number) ||
+		    !is_usable_signal(number))
+			return false;
+		options->control_signal = (int)number;
+		return true;
+	}
 	options->control_is_set = parse_word(control_words, value, &options->control);
 	return options->control_is_set;
 }
@@ -244,8 +270,9 @@ static const struct {
 	  "pretend to have this number of NUMA nodes, for tests"},
 	 parse_fake_nodes,
 	 FORM_NUMBER},
-	{{"SLAB_CONTROL", "auto, on, off", "auto; off with libslab_malloc.so",
-	  "the control socket that slabinfo talks to; on: from the first slab_malloc() on"},
+	{{"SLAB_CONTROL", "auto, on, off, signal:N", "auto; off with libslab_malloc.so",
+	  "the control socket that slabinfo talks to; on: from the first slab_malloc() on; "
+	  "signal:N: from signal number N on"},
 	 parse_control,
 	 FORM_TEXT},
 	{{"SLAB_RUNTIME_DIR", "an absolute path of at most 80 bytes",

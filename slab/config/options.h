@@ -47,7 +47,8 @@ struct slab_options {
 	unsigned merge;
 	unsigned fake_nodes; /* 0: the machine's own nodes */
 	unsigned control; /* enum slab_control */
-	bool control_is_set; /* SLAB_CONTROL has a valid value */
+	bool control_is_set; /* SLAB_CONTROL is auto, on or off */
+	int control_signal;  /* the signal that opens the control socket; 0: none */
 	unsigned debug_abort;
 	unsigned leak_check; /* report leaks when the process exits */
 	unsigned random;     /* fresh slabs allocate their objects in random order */

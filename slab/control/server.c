@@ -25,7 +25,9 @@
  *
  * A process whose malloc() is libslab stays in IDLE, unless SLAB_CONTROL is set or the application
  * calls slab_control_fd() (slab_control_on_request()). Slow paths do the periodic work there
- * (memory/maintain.c).
+ * (memory/maintain.c). The same holds for SLAB_CONTROL=signal:N until that signal comes. Its
+ * handler only sets flags: the next slow path starts the thread. If that fails, slow paths go on
+ * with the periodic work.
  *
  * The child of a fork starts in IDLE. If the parent had the thread, the child's first slow path
  * that needs ticks starts one. Decay needs ticks when there may be memory to return, which every
@@ -33,6 +35,9 @@
  * exec() starts no thread. A slow path may find under any lock that ticks are needed, but
  * pthread_create() may allocate, from libslab if it replaces malloc. So maintenance_resume()
  * starts the thread at places where no lock is held.
+ *
+ * A child of vfork() has its parent's memory, but not its parent's descriptors and threads. So it
+ * starts no thread: a slow path of the parent does so later.
  */
 #define _GNU_SOURCE
 #include "control/server.h"
@@ -46,10 +51,12 @@
 #include "control/clients.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
+#include "memory/maintain.h"
 #include "memory/pressure.h"
 #include "pages/account.h"
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
+#include "registry/init.h"
 
 #include <slab/control.h>
 
@@ -71,6 +78,7 @@
 static pthread_key_t main_thread_key;
 static bool main_thread_watched;
 static SLAB_EARLY bool on_request; /* see slab_control_on_request() */
+static SLAB_EARLY bool signalled;  /* the signal of SLAB_CONTROL came */
 
 /* Ticks */
 
@@ -153,12 +161,16 @@ static int serve(void)
 
 /* Failing, and opening again */
 
-/* Close everything after an error. A note is written only if the user has set SLAB_RUNTIME_DIR. */
+/* Close everything after an error. A note is written only if the user has asked for the socket: has
+ * set SLAB_RUNTIME_DIR, or sent the signal of SLAB_CONTROL. */
 static void give_up(int error)
 {
 	if (*slab_options()->runtime_dir)
 		slab_note("no control socket in SLAB_RUNTIME_DIR=%s: %s",
 			  slab_options()->runtime_dir, strerrordesc_np(-error));
+	else if (slab_options()->control_signal)
+		slab_note("no control socket after signal %d: %s", slab_options()->control_signal,
+			  strerrordesc_np(-error));
 	control_close();
 	control_server.error = error;
 }
@@ -295,7 +307,7 @@ static void resume(void)
 {
 	int saved_errno = errno, cancel = cancel_disable();
 
-	if (is_large() || control_common_period()) {
+	if ((is_large() || control_common_period()) && !process_is_vforked()) {
 		start_from(UINT64_MAX);
 		__atomic_store_n(&maintenance_resumes, false, __ATOMIC_RELAXED);
 		slab_control_start();
@@ -305,6 +317,24 @@ static void resume(void)
 }
 
 static const struct maintenance_driver driver = {start_ticks, resume};
+
+/* Let the next slow path of the process start the thread. */
+static void start_soon(void)
+{
+	maintenance_set_driver(&driver);
+	start_from(0);
+	__atomic_store_n(&maintenance_resumes, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&maintenance_polls, true, __ATOMIC_RELAXED);
+}
+
+/* There is no thread, so slow paths do the periodic work again, if they did it before. */
+static void end_in_failed(int error)
+{
+	give_up(error);
+	atomic_store(&control_state, FAILED);
+	if (__atomic_load_n(&on_request, __ATOMIC_RELAXED) || slab_options()->control_signal)
+		maintain_in_slow_paths();
+}
 
 /* Leave the state IDLE: for `served`, which is THREAD or LOOP, or for OFF or FAILED. */
 static void start_once(enum control_state served)
@@ -324,16 +354,43 @@ static void start_once(enum control_state served)
 		atomic_store(&control_state, served); /* the thread may change it at once */
 	if (!error && served == THREAD)
 		error = start_thread();
-	if (error) {
-		give_up(error);
-		atomic_store(&control_state, FAILED);
-	}
+	if (error)
+		end_in_failed(error);
 	control_start_timer();
 }
 
-/* Does libslab stay without socket and thread, unless the application calls slab_control_fd()? */
+/* The handler of the signal that SLAB_CONTROL names. */
+static void signal_came(int number)
+{
+	(void)number;
+	if (atomic_load(&control_state) != IDLE)
+		return;
+	__atomic_store_n(&signalled, true, __ATOMIC_RELAXED);
+	start_soon();
+}
+
+/* Several threads may do it at once. */
+static void wait_for_signal(int number)
+{
+	static bool waits;
+	struct sigaction action = {.sa_handler = signal_came, .sa_flags = SA_RESTART | SA_ONSTACK};
+
+	if (__atomic_exchange_n(&waits, true, __ATOMIC_RELAXED))
+		return;
+	maintain_in_slow_paths();
+	sigaction(number, &action, NULL);
+}
+
+/* Does libslab stay without socket and thread, unless the application calls slab_control_fd() or
+ * the signal comes? */
 static bool waits_for_request(void)
 {
+	const int number = slab_options()->control_signal;
+
+	if (number) {
+		wait_for_signal(number);
+		return !__atomic_load_n(&signalled, __ATOMIC_RELAXED);
+	}
 	return __atomic_load_n(&on_request, __ATOMIC_RELAXED) && !slab_options()->control_is_set;
 }
 
@@ -342,24 +399,33 @@ void slab_control_on_request(void)
 	__atomic_store_n(&on_request, true, __ATOMIC_RELAXED);
 }
 
+/* May libslab start the thread, now or later? */
+static bool may_start(void)
+{
+	return atomic_load_explicit(&control_state, memory_order_acquire) == IDLE &&
+	       !waits_for_request();
+}
+
 void slab_control_start(void)
 {
 	int saved_errno;
 
-	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE ||
-	    waits_for_request())
+	if (!may_start())
 		return;
 	saved_errno = errno;
-	start_once(THREAD);
+	if (process_is_vforked())
+		start_soon();
+	else
+		start_once(THREAD);
 	errno = saved_errno;
 }
 
 void slab_control_start_if_large(void)
 {
-	if (atomic_load_explicit(&control_state, memory_order_acquire) != IDLE ||
-	    waits_for_request())
+	if (!may_start())
 		return;
-	if (slab_options()->control == SLAB_CONTROL_AUTO) {
+	/* If the signal came, the size does not matter. */
+	if (slab_options()->control == SLAB_CONTROL_AUTO && !slab_options()->control_signal) {
 		maintenance_set_driver(&driver);
 		start_from(START_BYTES);
 		if (!is_large())

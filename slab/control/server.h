@@ -25,7 +25,7 @@ void slab_control_start_if_large(void);
 /*
  * slab_control_on_request: libslab is the process's malloc(). Unless SLAB_CONTROL is set, the two
  * functions above do nothing: the program does not know of a thread or of descriptors that are not
- * its own.
+ * its own. With SLAB_CONTROL=signal:N they do nothing in any process until the signal comes.
  */
 void slab_control_on_request(void);
 

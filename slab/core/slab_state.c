@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/probe.h"
 #include "base/round.h"
 #include "config/options.h"
 #include "core/callback.h"
@@ -234,6 +235,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, 0, cache_user(cache));
 	segment_set_class(slab, cache_plain_class(cache));
+	SLAB_PROBE(slab_new, cache->name, cache, slab, slab_bytes(slab), node);
 	return slab;
 }
 
@@ -242,6 +244,7 @@ void slab_free_pages(struct slab_cache *cache, struct slab *slab)
 	const size_t bytes = slab_bytes(slab);
 	struct cache_node *node = &cache->node[slab->node];
 
+	SLAB_PROBE(slab_free, cache->name, cache, slab, bytes, slab->node);
 	cache_event(cache, cpu_engine->cpu(), SLAB_EVENT_FREE_SLAB);
 	segment_free_slab(slab);
 	__atomic_fetch_sub(&node->nr_slabs, 1, __ATOMIC_RELEASE);

@@ -14,6 +14,7 @@
 #include <slab/slab.h>
 #include <string.h>
 
+#include "base/probe.h"
 #include "config/options.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
@@ -190,6 +191,7 @@ struct slab *debug_slab_create(struct slab_cache *cache, unsigned node, uint64_t
 	if (slab->debug->debug_flags & DEBUG_FLAG_TOOL)
 		annotate_hide(slab->cpu.base, slab_bytes(slab));
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
+	SLAB_PROBE(slab_new, cache->name, cache, slab, slab_bytes(slab), node);
 	return slab;
 }
 

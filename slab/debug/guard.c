@@ -4,6 +4,7 @@
  * protects the records of all guarded objects; a thread that holds it takes no other lock.
  */
 #include "debug/guard.h"
+#include "base/probe.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
@@ -79,6 +80,7 @@ void *guard_alloc(struct slab_cache *cache, size_t requested, const void *caller
 	}
 	track_fill(&track, caller);
 	publish(cache, slab, &place, requested, &track);
+	SLAB_PROBE(guard_alloc, cache->name, cache, caller, obj, requested);
 	return obj;
 }
 
@@ -214,8 +216,10 @@ bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const vo
 
 	track_fill(&track, caller);
 	result = check_and_change(cache, slab, obj, OBJECT_ALLOCATED, OBJECT_FREE, &track);
-	if (result == FREED)
+	if (result == FREED) {
+		SLAB_PROBE(guard_free, cache->name, cache, caller, obj);
 		retire(cache, slab, obj);
+	}
 	return result != GONE;
 }
 

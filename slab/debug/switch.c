@@ -47,9 +47,11 @@ struct sweep {
 	bool left; /* a CPU owns some of them, or another thread has isolated some */
 };
 
+/* The slab may leave the cache in the meantime. */
 static bool is_plain(const struct slab *slab)
 {
-	return !slab->debug && !slab_is_tagged(slab, SLAB_TAG_DEBUG);
+	return !__atomic_load_n(&slab->debug, __ATOMIC_RELAXED) &&
+	       !slab_is_tagged(slab, SLAB_TAG_DEBUG);
 }
 
 /* A full slab is on no list: the thread that sets REMOTE_OWNED isolates it. */
@@ -135,14 +137,15 @@ static void place(struct slab *slab, void *arg)
 {
 	struct placing *placing = arg;
 	struct slab_cache *cache = placing->cache;
-	struct cache_node *node = &cache->node[slab->node];
+	struct cache_node *node = &cache->node[__atomic_load_n(&slab->node, __ATOMIC_RELAXED)];
 	bool unused = false, ordinary = false;
 
-	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG) || debug_is_guarded(slab))
+	if (!slab_is_tagged(slab, SLAB_TAG_DEBUG))
 		return;
 	pthread_mutex_lock(&node->lock);
-	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
-		/* The slab was released, or changed its kind, before the lock was taken. */
+	if (slab_user(slab) != cache || !slab_is_tagged(slab, SLAB_TAG_DEBUG) ||
+	    debug_is_guarded(slab)) {
+		/* It is guarded, or was released or changed its kind before the lock was taken. */
 	} else if (!slab_is_legacy(slab)) {
 		unused = debug_slab_place(cache, slab);
 	} else {

@@ -52,6 +52,7 @@
  */
 #include "memory/decay.h"
 #include "base/cancel.h"
+#include "base/probe.h"
 #include "base/signals.h"
 #include "base/clock.h"
 #include "config/options.h"
@@ -365,12 +366,14 @@ static void pass(void)
 	struct slab_cache *cache = NULL;
 	uint32_t now = decay_begin_pass();
 
+	SLAB_PROBE(decay_begin, now);
 	__atomic_store_n(&huge_pages, huge_is_system_always(), __ATOMIC_RELAXED);
 	while ((cache = registry_next_pinned(cache, true)))
 		visit_cache(cache, now);
 	segment_decay(now, decay_may_discard);
 	growth_after_decay();
 	decay_end_pass();
+	SLAB_PROBE(decay_end, now);
 }
 
 static bool begin_passing(void)

@@ -7,6 +7,7 @@
  * admits one thread at a time; another thread does not wait but skips its turn.
  */
 #include "memory/pressure.h"
+#include "base/probe.h"
 #include "base/clock.h"
 #include "base/compiler.h"
 #include "base/descriptors.h"
@@ -199,7 +200,10 @@ static void relieve(void)
 	if (relieved && clock_us() - relieved < PAUSE_MS * UINT64_C(1000))
 		return;
 	part /= PART;
-	slab_reclaim(bytes > part ? bytes : part);
+	if (bytes < part)
+		bytes = part;
+	SLAB_PROBE(pressure, bytes);
+	slab_reclaim(bytes);
 	relieved = clock_us();
 }
 

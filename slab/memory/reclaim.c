@@ -6,6 +6,7 @@
 #include "memory/reclaim.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/probe.h"
 #include "core/callback.h"
 #include "core/slab.h"
 #include "pages/account.h"
@@ -100,9 +101,11 @@ static size_t call(struct slab_cache *cache)
 	struct callback callback = callback_begin(cache);
 	size_t objects;
 
+	SLAB_PROBE(reclaim_begin, cache->name, cache);
 	reclaiming = true;
 	objects = cache->reclaim(cache, cache->arg);
 	reclaiming = false;
+	SLAB_PROBE(reclaim_end, cache->name, cache, objects);
 	callback_end(&callback);
 	__atomic_fetch_add(&cache->memory.reclaims, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&cache->memory.reclaimed, objects, __ATOMIC_RELAXED);

@@ -9,6 +9,7 @@
 #include "memory/shrink.h"
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/probe.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
@@ -37,9 +38,13 @@ unsigned cache_release_empty(struct slab_cache *cache, enum flush_lock_mode how)
 
 unsigned cache_shrink(struct slab_cache *cache)
 {
-	unsigned released = cache_flush(cache) + legacy_finish(cache);
+	unsigned released;
 
-	return released + cache_release_empty(cache, FLUSH_LOCK_WAIT);
+	SLAB_PROBE(shrink_begin, cache->name, cache);
+	released = cache_flush(cache) + legacy_finish(cache);
+	released += cache_release_empty(cache, FLUSH_LOCK_WAIT);
+	SLAB_PROBE(shrink_end, cache->name, cache, released);
+	return released;
 }
 
 int slab_cache_shrink(struct slab_cache *cache)

@@ -63,6 +63,13 @@ void idle_kick_slow(void)
 	maintenance_start_ticks();
 }
 
+SLAB_SLOWPATH void idle_begin_slow(int cpu)
+{
+	cpu_seen(cpu);
+	idle_kick();
+	maintenance_resume();
+}
+
 static void fall_asleep(void)
 {
 	__atomic_store_n(&next_pass, 0, __ATOMIC_RELAXED);

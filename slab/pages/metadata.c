@@ -283,10 +283,12 @@ struct slab *metadata_take(struct metadata_class *class, unsigned node)
 	clear(slab);
 	slab->links = (uint16_t *)(links + i * links_of(class));
 	slab->side = (uint32_t)class->side;
-	slab->node = (uint8_t)node;
+	__atomic_store_n(&slab->node, (uint8_t)node, __ATOMIC_RELAXED);
 	if (class->side)
-		slab->debug = (struct slab_debug *)(links + block->count * links_of(class) +
-						    i * class->side);
+		__atomic_store_n(&slab->debug,
+				 (struct slab_debug *)(links + block->count * links_of(class) +
+						       i * class->side),
+				 __ATOMIC_RELAXED);
 	return slab;
 }
 

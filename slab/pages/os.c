@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "pages/os.h"
+#include "base/probe.h"
 #include "base/compiler.h"
 #include "config/fail.h"
 
@@ -214,6 +215,8 @@ bool os_discard(void *start, size_t bytes)
 
 	check_pages(start, bytes);
 	done = madvise(start, bytes, MADV_DONTNEED) == 0;
+	if (done)
+		SLAB_PROBE(memory_discard, start, bytes);
 	errno = saved;
 	return done;
 }

@@ -238,8 +238,9 @@ void segment_set_class(const struct slab *slab, unsigned size_class)
 
 	if (segment_class(slab->cpu.base) == size_class)
 		return;
-	for (unsigned u = first; u < first + units_of(slab->shift); u++)
-		__atomic_store_n(&classes[u], (uint8_t)size_class, __ATOMIC_RELEASE);
+	/* The first unit last: if a fork interrupts this, the child sees that it is not done. */
+	for (unsigned u = first + units_of(slab->shift); u > first; u--)
+		__atomic_store_n(&classes[u - 1], (uint8_t)size_class, __ATOMIC_RELEASE);
 }
 
 bool segment_unit_is_free(const void *ptr)

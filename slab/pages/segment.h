@@ -254,7 +254,7 @@ struct slab *segment_find_large(const void *ptr);
 bool segment_unit_is_free(const void *ptr);
 /* All segments, for scanning; newest first. */
 struct segment *segment_first(void);
-/* Map a segment for one large allocation. Its base is aligned to `align`. */
+/* Map a segment for one large allocation. Its base is aligned to `align`, any power of two. */
 struct slab *segment_map_large(size_t bytes, size_t align);
 /* The bytes of a large allocation that count for the limit: all but the guard in front. */
 size_t segment_large_bytes(size_t bytes, size_t align);

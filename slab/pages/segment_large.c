@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Large allocations. Each is a mapping of its own behind a segment's head, so its address leads to
- * a descriptor as any other address does. Only the first 16 MiB have a table, which is enough: the
- * allocation starts there.
+ * a descriptor as any other address does. Only the first 16 MiB have a table. An allocation starts
+ * there, unless it is aligned to 16 MiB or more: segment_find_large() finds its descriptor.
  */
 #include <errno.h>
 
@@ -14,8 +14,12 @@
 /* Where the only descriptor lies. */
 #define DESCRIPTOR_OFFSET ((SEGMENT_HEAD_END + CPU_CACHELINE - 1) & ~(size_t)(CPU_CACHELINE - 1))
 
+/* From the head's segment to the base. A base with an alignment of SEGMENT_SIZE or more is in the
+ * next segment. */
 static size_t large_offset(size_t align)
 {
+	if (align > SEGMENT_SIZE)
+		align = SEGMENT_SIZE;
 	return round_up(os_pages(DESCRIPTOR_OFFSET + sizeof(struct slab)), align ? align : 1);
 }
 
@@ -74,10 +78,29 @@ static struct slab *format_large(char *start, size_t bytes, size_t align)
 	return slab;
 }
 
-/* Map a large allocation with its guard in front; NULL and ENOMEM. */
-static char *map_large(size_t mapped)
+/* Map segments of which the second is aligned to `align`, which is more than SEGMENT_SIZE. */
+static char *map_second_aligned(size_t mapped, size_t align)
 {
-	char *start = os_map(mapped, SEGMENT_SIZE);
+	char *range = mapped + align > mapped ? os_map(mapped + align, SEGMENT_SIZE) : NULL;
+	size_t before, behind;
+
+	if (!range) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	before = -((uintptr_t)range + SEGMENT_SIZE) & (align - 1);
+	behind = align - before;
+	if (before)
+		os_unmap(range, before);
+	os_unmap(range + before + mapped, behind);
+	return range + before;
+}
+
+/* Map a large allocation with its guard in front; NULL and ENOMEM. */
+static char *map_large(size_t mapped, size_t align)
+{
+	char *start = align > SEGMENT_SIZE ? map_second_aligned(mapped, align)
+					   : os_map(mapped, SEGMENT_SIZE);
 
 	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
 		return start;
@@ -98,7 +121,7 @@ struct slab *segment_map_large(size_t bytes, size_t align)
 	}
 	if (!account_charge(NULL, counted))
 		return NULL;
-	start = map_large(mapped);
+	start = map_large(mapped, align);
 	if (!start) {
 		account_give_up(NULL, counted);
 		return NULL;

@@ -27,7 +27,11 @@ static void set_length(struct slab_cache *cache, uint64_t length)
 
 void lifo_init(struct slab_cache *cache)
 {
+	const unsigned more = objects_of(cache, 2 * LIFO_BYTES_LEAST);
+
 	cache->lifo_least = objects_of(cache, LIFO_BYTES_LEAST);
+	if (cache->lifo_least < LIFO_LEAST)
+		cache->lifo_least = more < LIFO_LEAST ? more : LIFO_LEAST;
 	cache->lifo_most = objects_of(cache, LIFO_BYTES_MOST);
 	set_length(cache, cache->lifo_least);
 }

@@ -3,7 +3,8 @@
  * How long the LIFOs of a cache are.
  *
  * A LIFO and the magazines keep free objects from their slabs, and so keep slabs in use. So a cache
- * begins with LIFOs of LIFO_BYTES_LEAST. A *miss* is a free of an object of this node that neither
+ * begins with LIFOs of LIFO_BYTES_LEAST of objects, or of LIFO_LEAST objects if these have twice as many
+ * bytes at most. A *miss* is a free of an object of this node that neither
  * LIFO, own slab nor magazine takes. The length doubles, up to LIFO_BYTES_MOST, each time a CPU has
  * had another LIFO_GROW_AFTER misses, if the same happened on any CPU in the LIFO_GROW_US before.
  * So the misses of all CPUs count. A decay pass halves the length if there were fewer than
@@ -18,6 +19,7 @@
 #include "core/cache.h"
 
 #define LIFO_BYTES_LEAST ((size_t)32 << 10)
+#define LIFO_LEAST 16u
 #define LIFO_BYTES_MOST ((size_t)512 << 10)
 #define LIFO_GROW_AFTER 256u
 #define LIFO_GROW_US UINT64_C(20000)

@@ -58,8 +58,8 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 	if (!magazine || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
 	if (full(node) == n &&
-	    cpu_engine->lifo_fill(cache->cpu_slots, cpu, magazine->count, magazine->obj,
-				  lifo_length(cache)) == CPU_DONE) {
+	    cpu_engine->lifo_push_bulk(cache->cpu_slots, cpu, magazine->count, magazine->obj,
+				       lifo_length(cache)) == CPU_DONE) {
 		set_full(cache, node, n - 1, -(long)magazine->count);
 		done = true;
 	}

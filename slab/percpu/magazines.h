@@ -27,8 +27,8 @@
 /* Move the newer half of this CPU's LIFO to its node. false: the LIFO is not full, the node has no
  * empty magazine, its lock is taken, the slot is closed, or the thread has left the CPU. */
 bool magazine_put(struct slab_cache *cache, int cpu);
-/* Move a full magazine of this CPU's node to its LIFO, which is empty. false: there is none, the
- * lock is taken, the LIFO is not empty, the slot is closed, or the thread has left the CPU. */
+/* Move a full magazine of this CPU's node to its LIFO. false: there is none, the lock is taken, the
+ * LIFO has no room, the slot is closed, or the thread has left the CPU. */
 bool magazine_get(struct slab_cache *cache, int cpu);
 /* Take a magazine of any node away, to return its objects to their slabs. false: all magazines are
  * empty. Under flush_lock, so that a fork loses no objects. */

@@ -7,6 +7,7 @@
  * slab was full; if it was, the freeing thread has isolated the slab and adopts it.
  */
 #include "core/upcalls.h"
+#include "base/probe.h"
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
@@ -137,6 +138,7 @@ void slab_adopt(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	SLAB_PROBE(slab_acquire, cache->name, cache, slab, cpu, cpu_slab_free_count(&slab->cpu));
 	slab_push_partial(cache, cpu, slab);
 }
 
@@ -186,10 +188,21 @@ static bool deliver(struct slab *slab, unsigned n, const uint16_t *offset8,
 	return true;
 }
 
+/* The owner is that before the delivery, which may change it. */
+static inline void probe_remote(const struct slab_cache *cache, const struct slab *slab, unsigned n)
+{
+	(void)cache, (void)slab, (void)n; /* without probes */
+	SLAB_PROBE(free_remote, cache->name, cache, slab, n,
+		   (int)__atomic_load_n(&slab->cpu.owner, __ATOMIC_RELAXED), cpu_rseq_number());
+}
+
 bool slab_deliver(struct slab_cache *cache, struct slab *slab, unsigned n, const uint16_t *offset8)
 {
 	struct slab *isolated;
-	bool done = deliver(slab, n, offset8, &isolated);
+	bool done;
+
+	probe_remote(cache, slab, n);
+	done = deliver(slab, n, offset8, &isolated);
 
 	if (isolated)
 		slab_adopt(cache, isolated);
@@ -225,6 +238,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 	uint64_t remote = __atomic_load_n(&slab->remote, __ATOMIC_RELAXED);
 	uint64_t value;
 
+	probe_remote(cache, slab, n);
 	do {
 		if (!has_room(slab, remote, n)) {
 			cache->checks->full(cache, slab,

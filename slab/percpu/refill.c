@@ -17,6 +17,7 @@
 
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
+#include "base/probe.h"
 #include "core/debug_record.h"
 #include "core/node.h"
 #include "core/slab.h"
@@ -42,6 +43,7 @@ static void install(struct slab_cache *cache, int cpu, struct slab *slab)
 static void own_and_install(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	SLAB_PROBE(slab_acquire, cache->name, cache, slab, cpu, cpu_slab_free_count(&slab->cpu));
 	install(cache, cpu, slab);
 	/* Debug flags may have been switched on in the meantime. */
 	if (cache_debug_flags(cache) & DEBUG_FLAGS_SLAB)

@@ -5,6 +5,7 @@
  * for each object, in whatever order they were freed.
  */
 #include "base/compiler.h"
+#include "base/probe.h"
 #include "core/slab.h"
 #include "rcu/grace_period.h"
 
@@ -101,6 +102,7 @@ uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs)
 	uint64_t pending = __atomic_add_fetch(&rcu->cache->memory.rcu_pending, n, __ATOMIC_SEQ_CST);
 	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
 
+	SLAB_PROBE(rcu_defer, rcu->cache->name, rcu->cache, n, pending);
 	for (size_t i = 0; i < n;)
 		i += link_objects(find_run(rcu, phase, runs, objs[i]), n - i, objs + i);
 	for (unsigned i = 0; i < RUNS; i++)

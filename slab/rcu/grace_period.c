@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/compiler.h"
 #include "base/error.h"
+#include "base/probe.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
@@ -85,6 +86,7 @@ static void recycle(struct cache_rcu *rcu, unsigned phase)
 	struct slab *retired = take_all(&rcu->retired[phase]);
 	uint64_t objects = 0, slabs = 0;
 
+	SLAB_PROBE(rcu_grace_end, cache->name, cache, phase);
 	recycles = true;
 	for (; slab; slab = next) {
 		uint64_t waiting;
@@ -100,6 +102,7 @@ static void recycle(struct cache_rcu *rcu, unsigned phase)
 		debug_slab_release_now(cache, retired);
 	}
 	recycles = false;
+	SLAB_PROBE(rcu_free, cache->name, cache, objects, slabs);
 	__atomic_fetch_add(&cache->memory.rcu_freed, objects, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&cache->memory.rcu_pending, objects + slabs, __ATOMIC_RELEASE);
 }
@@ -117,6 +120,7 @@ static bool flip_phase(struct cache_rcu *rcu)
 	rcu_collect(rcu);
 	if (!something_waits(rcu, rcu->phase & 1))
 		return false;
+	SLAB_PROBE(rcu_grace_begin, rcu->cache->name, rcu->cache, (unsigned)rcu->phase & 1);
 	__atomic_store_n(&rcu->phase, rcu->phase + 1, __ATOMIC_SEQ_CST);
 	return true;
 }

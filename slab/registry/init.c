@@ -7,6 +7,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"
@@ -34,8 +35,23 @@ static void process_init(void)
 	__atomic_store_n(&process->started, track_now(), __ATOMIC_RELEASE);
 }
 
+static SLAB_EARLY pid_t process_id; /* 0: process_known() was not called yet */
+
+void process_known(void)
+{
+	__atomic_store_n(&process_id, getpid(), __ATOMIC_RELAXED);
+}
+
+bool process_is_vforked(void)
+{
+	const pid_t known = __atomic_load_n(&process_id, __ATOMIC_RELAXED);
+
+	return known && known != getpid();
+}
+
 void process_after_fork_child(void)
 {
+	process_known();
 	__atomic_store_n(&slab_process.started, track_now(), __ATOMIC_RELAXED);
 }
 

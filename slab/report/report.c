@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "base/cancel.h"
 #include "base/note.h"
+#include "base/probe.h"
 #include "base/publish.h"
 #include "config/options.h"
 #include "report/filter.h"
@@ -142,6 +143,8 @@ void report_emit(struct report *report)
 	struct handler handler;
 	int saved_errno = errno, cancel = cancel_disable();
 
+	SLAB_PROBE(bug_report, report->info.cache, report->info.problem, report->info.object,
+		   report->info.reason);
 	atomic_fetch_add(&reports, 1);
 	if (handler_get(&report_handler, &handler))
 		((report_fn)handler.fn)(&report->info, handler.arg);

@@ -22,13 +22,13 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/units.h"
 
 using namespace slab_test;
 
 namespace
 {
 
-constexpr std::size_t mib = 1 << 20;
 constexpr std::size_t object_size = 512;
 
 /* Let the process grow by `more` bytes of address space and no further. */

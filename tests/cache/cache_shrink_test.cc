@@ -19,9 +19,6 @@ using namespace slab_test;
 namespace
 {
 
-/* Enough objects of any size for several slabs. */
-constexpr std::size_t several_slabs = 500;
-
 TEST(CacheTest, ShrinkOfAnEmptyCacheGivesNothingBack)
 {
 	test_cache cache(64);

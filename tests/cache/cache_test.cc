@@ -27,9 +27,6 @@ using namespace slab_test;
 namespace
 {
 
-/* Enough objects of any size for several slabs. */
-constexpr std::size_t several_slabs = 500;
-
 TEST(CacheTest, CreatesAndDestroysAnEmptyCache)
 {
 	struct slab_cache *cache = slab_cache_create("empty", 64, nullptr, 0);

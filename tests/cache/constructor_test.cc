@@ -21,7 +21,6 @@ namespace
 {
 
 constexpr std::size_t object_size = 120;
-constexpr std::size_t several_slabs = 500;
 constexpr std::uint64_t constructed_state = 0x636f6e7374727563;
 
 /* What the callbacks saw: how often each object was constructed and destroyed. */

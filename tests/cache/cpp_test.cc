@@ -460,7 +460,7 @@ TEST(CppMemoryResourceTest, NoMemoryThrows)
 	volatile std::size_t many = static_cast<std::size_t>(-1) / 2;
 
 	EXPECT_THROW((void)resource.allocate(many, 16), std::bad_alloc);
-	EXPECT_THROW((void)resource.allocate(16, std::size_t{1} << 24), std::bad_alloc);
+	EXPECT_THROW((void)resource.allocate(16, std::size_t{1} << 62), std::bad_alloc);
 }
 
 TEST(CppMemoryResourceTest, AllOfThemAreEqual)

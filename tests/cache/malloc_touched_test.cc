@@ -15,6 +15,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "pages/huge.h"
@@ -26,8 +27,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 /* Page faults of this process so far. */
 long faults()

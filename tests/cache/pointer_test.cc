@@ -27,6 +27,7 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "core/debug_record.h"
@@ -37,8 +38,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 /* An allocation of one kind, and the cache that it is from. */
 struct kind {

@@ -150,6 +150,20 @@ TEST(OptionsTest, AnUnknownValueGetsOneErrorMessageAndTheDefault)
 		EXPECT_EQ(complaint(name, "?").compare(0, std::strlen(name), name), 0) << name;
 }
 
+TEST(OptionsTest, ControlIsAWordOrTheNumberOfASignal)
+{
+	EXPECT_EQ(parse({}).control_signal, 0);
+	EXPECT_EQ(parse({{"SLAB_CONTROL", "signal:12"}}).control_signal, 12);
+	EXPECT_FALSE(parse({{"SLAB_CONTROL", "signal:12"}}).control_is_set);
+	EXPECT_TRUE(parse({{"SLAB_CONTROL", "auto"}}).control_is_set);
+	for (const char *value : {"signal", "signal:", "signal:0", "signal:65", "signal:USR2",
+				  "signal:9", "signal:11", "signal:19", "signal:32", "signal:33"})
+		EXPECT_EQ(complaint("SLAB_CONTROL", value),
+			  std::string("SLAB_CONTROL=") + value +
+				  " is not valid; accepted: auto, on, off, signal:N; "
+				  "using auto; off with libslab_malloc.so");
+}
+
 TEST(OptionsTest, DecayIsANumberOfMillisecondsOrNever)
 {
 	EXPECT_EQ(parse({}).decay_ms, 10000);

@@ -5,9 +5,14 @@
  */
 #include "../support/server.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <slab/control.h>
 #include <slab/malloc.h>
@@ -115,6 +120,93 @@ TEST_F(StartTest, OnStartsItAtOnce)
 {
 	setenv("SLAB_CONTROL", "on", 1);
 	expect_in_child([this] { return !slab_malloc(100) ? 1 : !is_served() ? 2 : 0; });
+	unsetenv("SLAB_CONTROL");
+}
+
+/* It would have the child's descriptors, and a thread that ends with the child. */
+TEST_F(StartTest, AChildOfVforkLeavesItToItsParent)
+{
+	expect_in_child([this] {
+		int status = -1;
+
+		if (!slab_malloc(100))
+			return 1;
+		/* NOLINTNEXTLINE(bugprone-unsafe-functions): what is tested */
+		const pid_t child = vfork();
+		if (child == 0)
+			_exit(allocate(2 * start_bytes) &&
+					      slab_cache_create("start", 100, nullptr, 0)
+				      ? 0
+				      : 1);
+		if (waitpid(child, &status, 0) != child || status != 0 || !has_nothing())
+			return 2;
+		return !allocate(start_bytes) ? 3 : !is_served() ? 4 : 0;
+	});
+}
+
+TEST_F(StartTest, ASignalStartsIt)
+{
+	setenv("SLAB_CONTROL", ("signal:" + std::to_string(SIGUSR2)).c_str(), 1);
+	expect_in_child([this] {
+		if (!allocate(2 * start_bytes) || !has_nothing())
+			return 1;
+		if (!slab_cache_create("start", 100, nullptr, 0) || !has_nothing())
+			return 2;
+		if (raise(SIGUSR2) != 0 || !has_nothing())
+			return 3;
+		return !allocate(start_bytes) ? 4 : !is_served() ? 5 : 0;
+	});
+	unsetenv("SLAB_CONTROL");
+}
+
+/* The signal decides, also for a process that is small and has no free memory to look for. */
+TEST_F(StartTest, ASignalStartsItInASmallProcessWithoutDecay)
+{
+	setenv("SLAB_CONTROL", "signal:12", 1);
+	setenv("SLAB_DECAY_MS", "never", 1);
+	expect_in_child([this] {
+		if (!slab_malloc(100) || raise(12) != 0 || !has_nothing())
+			return 1;
+		return !slab_malloc(200) ? 2 : !is_served() ? 3 : 0;
+	});
+	unsetenv("SLAB_DECAY_MS");
+	unsetenv("SLAB_CONTROL");
+}
+
+TEST_F(StartTest, AFailureAfterTheSignalIsReported)
+{
+	setenv("SLAB_CONTROL", "signal:12", 1);
+	expect_in_child([] {
+		char text[100] = {};
+		int fds[2];
+
+		/* No directory can be created there. */
+		unsetenv("SLAB_RUNTIME_DIR");
+		setenv("XDG_RUNTIME_DIR", "/proc/self", 1);
+		if (pipe2(fds, O_NONBLOCK) != 0 || dup2(fds[1], STDERR_FILENO) < 0)
+			return 1;
+		if (!slab_malloc(100) || raise(12) != 0 || !slab_malloc(200))
+			return 2;
+		return read(fds[0], text, sizeof(text) - 1) <= 0 ? 3
+		       : std::string(text) != "libslab: no control socket after signal 12: "
+					      "No such file or directory\n"
+			       ? 4
+			       : 0;
+	});
+	unsetenv("SLAB_CONTROL");
+}
+
+/* A thread of the program may have a stack that is too small for a handler. */
+TEST_F(StartTest, TheHandlerOfTheSignalRunsOnTheAlternateStack)
+{
+	setenv("SLAB_CONTROL", "signal:12", 1);
+	expect_in_child([] {
+		struct sigaction action = {};
+
+		if (!slab_malloc(100) || sigaction(12, nullptr, &action) != 0)
+			return 1;
+		return !(action.sa_flags & SA_ONSTACK) ? 2 : 0;
+	});
 	unsetenv("SLAB_CONTROL");
 }
 

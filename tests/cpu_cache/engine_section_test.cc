@@ -14,6 +14,7 @@
 extern "C" {
 #include "cpu_cache.h"
 #include "cpu_slab.h"
+#include "inject.h"
 #include "slots.h"
 }
 
@@ -22,12 +23,12 @@ using namespace slab_test;
 namespace
 {
 
-TEST_P(EngineTest, PopBulkTakesTheRequestedNumberInTheOrderOfPops)
+TEST_P(EngineTest, PopBulkTakesTheRequestedNumberTheTopLast)
 {
 	plain_slab &slab = make_current({0, 1, 2, 3, 4});
 
 	EXPECT_EQ(pop_bulk(3),
-		  (std::vector<void *>{slab.object(4), slab.object(3), slab.object(2)}));
+		  (std::vector<void *>{slab.object(2), slab.object(3), slab.object(4)}));
 	EXPECT_EQ(slab.free_objects(), (indices{1, 0}));
 }
 
@@ -35,7 +36,7 @@ TEST_P(EngineTest, PopBulkTakesNoMoreThanThereIs)
 {
 	plain_slab &slab = make_current({5, 2});
 
-	EXPECT_EQ(pop_bulk(7), (std::vector<void *>{slab.object(2), slab.object(5)}));
+	EXPECT_EQ(pop_bulk(7), (std::vector<void *>{slab.object(5), slab.object(2)}));
 	EXPECT_EQ(slab.free_objects(), indices{});
 	EXPECT_EQ(pop_bulk(7).size(), 0u);
 }
@@ -56,7 +57,7 @@ TEST_P(EngineTest, PopBulkDrainsASlabOfMoreThanOneBatch)
 	slab.put_all();
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_));
 	for (std::vector<void *> some = pop_bulk(150); !some.empty(); some = pop_bulk(150))
-		all.insert(all.end(), some.begin(), some.end());
+		all.insert(all.end(), some.rbegin(), some.rend());
 	ASSERT_EQ(all.size(), 200u);
 	for (unsigned i = 0; i < 200; i++)
 		EXPECT_EQ(all[i], slab.object(199 - i));
@@ -87,6 +88,41 @@ TEST_P(EngineTest, PushBulkMissesOnSlabsOfOtherCpusAndOfNone)
 	misses([&] { return push_bulk(slab, {1, 2}); });
 	cpu_slab_set_owner(slab.get(), static_cast<std::uint32_t>(cpu_) + 1);
 	misses([&] { return push_bulk(slab, {1, 2}); });
+}
+
+/* Another thread isolates the slab in the middle of a push, uses the entries of the allocated
+ * objects, as a legacy slab does, and gives the slab back to the CPU. */
+struct isolation {
+	plain_slab *slab;
+	int cpu;
+};
+isolation pushed_to;
+
+void isolate_once(int point)
+{
+	if (point != 2 || !pushed_to.slab)
+		return;
+	struct cpu_slab *slab = pushed_to.slab->get();
+
+	pushed_to.slab = nullptr;
+	cpu_engine->revoke(nullptr, pushed_to.cpu, slab);
+	for (const unsigned index : {1u, 3u, 4u})
+		cpu_slab_stack(slab)[index] = 0;
+	cpu_slab_set_owner(slab, static_cast<std::uint32_t>(pushed_to.cpu));
+}
+
+TEST_P(EngineTest, PushBulkLinksItsObjectsAgainAfterTheSlabWasIsolated)
+{
+	if (!engine_->links)
+		GTEST_SKIP() << "other engines have no links";
+	plain_slab &slab = make_owned({0, 2});
+
+	pushed_to = {&slab, cpu_};
+	cpu_inject_hook = isolate_once;
+	EXPECT_EQ(push_bulk(slab, {3, 1, 4}), CPU_DONE);
+	cpu_inject_hook = nullptr;
+	EXPECT_EQ(pushed_to.slab, nullptr);
+	EXPECT_EQ(slab.free_objects(), (indices{4, 1, 3, 2, 0}));
 }
 
 /* install, retire, disown, revoke */

@@ -11,7 +11,7 @@ using namespace slab_test;
 namespace
 {
 
-/* lifo_push, lifo_take and lifo_fill: with every engine */
+/* lifo_push, lifo_take and lifo_push_bulk: with every engine */
 class LifoSectionTest : public EngineTest
 {
 protected:
@@ -45,9 +45,9 @@ protected:
 		return objs;
 	}
 
-	enum cpu_result fill(const std::vector<void *> &objs, std::uint64_t max = CPU_LIFO_MAX)
+	enum cpu_result push_bulk(const std::vector<void *> &objs, std::uint64_t max = CPU_LIFO_MAX)
 	{
-		return engine_->lifo_fill(slots_, cpu_, objs.size(), objs.data(), max);
+		return engine_->lifo_push_bulk(slots_, cpu_, objs.size(), objs.data(), max);
 	}
 };
 
@@ -156,31 +156,58 @@ TEST_P(LifoSectionTest, TakeMissesOnAClosedSlot)
 	EXPECT_EQ(lifo_->count, 1u);
 }
 
-TEST_P(LifoSectionTest, FillPutsObjectsIntoAnEmptyLifo)
+TEST_P(LifoSectionTest, PushBulkPutsObjectsIntoAnEmptyLifo)
 {
 	plain_slab &slab = make(8);
 	const std::vector<void *> objs = {slab.object(3), slab.object(1), slab.object(0)};
 
-	commits([&] { return fill(objs); });
+	commits([&] { return push_bulk(objs); });
 	EXPECT_EQ(lifo_->count, 3u);
 	EXPECT_EQ(take(3), objs);
 }
 
-TEST_P(LifoSectionTest, FillMissesWhenTheLifoIsNotEmpty)
+TEST_P(LifoSectionTest, PushBulkPutsObjectsBehindTheNewest)
 {
 	plain_slab &slab = make(8);
 
 	must_push(slab, 3);
-	misses_with(1, [&] { return fill({slab.object(1)}); });
+	commits([&] { return push_bulk({slab.object(1), slab.object(0)}, 3); });
+	EXPECT_EQ(take(3), (std::vector<void *>{slab.object(3), slab.object(1), slab.object(0)}));
+}
+
+TEST_P(LifoSectionTest, PushBulkMissesWhenThereWouldBeMoreThanMax)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	misses_with(1, [&] { return push_bulk({slab.object(1), slab.object(0)}, 2); });
 	EXPECT_EQ(take(1), (std::vector<void *>{slab.object(3)}));
 }
 
-TEST_P(LifoSectionTest, FillMissesOnAClosedSlot)
+/* A magazine may be of a time when LIFOs were longer. */
+TEST_P(LifoSectionTest, PushBulkFillsAnEmptyLifoWhateverMaxIs)
+{
+	plain_slab &slab = make(8);
+
+	commits([&] { return push_bulk({slab.object(1), slab.object(0)}, 1); });
+	EXPECT_EQ(lifo_->count, 2u);
+}
+
+TEST_P(LifoSectionTest, PushBulkSeesThatItsFirstObjectIsTheNewest)
+{
+	plain_slab &slab = make(8);
+
+	must_push(slab, 3);
+	sees_double([&] { return push_bulk({slab.object(3), slab.object(0)}); });
+	EXPECT_EQ(lifo_->count, 1u);
+}
+
+TEST_P(LifoSectionTest, PushBulkMissesOnAClosedSlot)
 {
 	plain_slab &slab = make(8);
 
 	close();
-	misses_with(0, [&] { return fill({slab.object(1)}); });
+	misses_with(0, [&] { return push_bulk({slab.object(1)}); });
 }
 
 class NoLifoTest : public LifoSectionTest
@@ -388,22 +415,22 @@ TEST_P(LifoPopTest, PushLeavesTheLifoOfAClosedSlotClosed)
 	EXPECT_EQ(lifo_->limit, 0u);
 }
 
-TEST_P(LifoPopTest, FillOpensTheLifo)
+TEST_P(LifoPopTest, PushBulkOpensTheLifo)
 {
 	plain_slab &slab = make(8);
 
-	commits([&] { return fill({slab.object(1), slab.object(3)}, 5); });
+	commits([&] { return push_bulk({slab.object(1), slab.object(3)}, 5); });
 	EXPECT_EQ(lifo_->limit, 5u);
 	EXPECT_EQ(fast_pop(), slab.object(3));
 	EXPECT_EQ(fast_pop(), slab.object(1));
 }
 
-TEST_P(LifoPopTest, FillLeavesTheLifoOfAClosedSlotClosed)
+TEST_P(LifoPopTest, PushBulkLeavesTheLifoOfAClosedSlotClosed)
 {
 	plain_slab &slab = make(8);
 
 	close();
-	misses_with(0, [&] { return fill({slab.object(1)}); });
+	misses_with(0, [&] { return push_bulk({slab.object(1)}); });
 	EXPECT_EQ(lifo_->limit, 0u);
 }
 

@@ -38,8 +38,6 @@ using namespace slab_test;
 namespace
 {
 
-enum { FINE, WRONG };
-
 constexpr std::size_t segment = SEGMENT_SIZE;
 
 /* Memory of a whole segment, aligned like one, all words of which are `word`. */

@@ -30,8 +30,6 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 /* --- where objects stand --------------------------------------------------------------- */
 
 /* Three objects of a cache: aligned, apart, theirs to write, and freed. */

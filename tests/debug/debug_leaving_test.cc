@@ -26,8 +26,6 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 /* Two entries of one slab, the first of which is freed and then written to. */
 class LeavingTest : public DebugTest
 {

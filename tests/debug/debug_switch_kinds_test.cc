@@ -26,8 +26,6 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 /* --- kinds of caches --------------------------------------------------------------------------- */
 
 struct constructions {

@@ -29,8 +29,6 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 /* --- on, off, other ------------------------------------------------------------------ */
 
 TEST_F(SwitchTest, OlderObjectsStayAsTheyAreWhenDebugFlagsAreSwitchedOn)

@@ -19,8 +19,6 @@
 namespace slab_test
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 enum class entry { allocated, free };
 
 /* The lines between the reason and the dump. */

@@ -40,8 +40,6 @@ using namespace slab_test;
 namespace
 {
 
-enum { FINE, WRONG };
-
 class FaultTest : public testing::Test
 {
 protected:

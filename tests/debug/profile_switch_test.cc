@@ -23,13 +23,13 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::size_t object_size = 440; /* that no other cache has */
+constexpr std::size_t switched_size = 440; /* that no other cache has */
 
 /* --- on and off ------------------------------------------------------------------------------ */
 
 TEST_F(ProfileTest, OffGivesTheFastPathAndTheSlabsBack)
 {
-	test_cache cache(object_size);
+	test_cache cache(switched_size);
 	const struct slab_cache *inside = cache;
 
 	profile_every(every_one);
@@ -47,7 +47,7 @@ TEST_F(ProfileTest, OffGivesTheFastPathAndTheSlabsBack)
 
 TEST_F(ProfileTest, AShrinkReturnsTheUnusedSlabs)
 {
-	test_cache cache(object_size);
+	test_cache cache(switched_size);
 
 	profile_every(every_one);
 	free_many(cache, alloc_many(cache, 1000));
@@ -58,8 +58,8 @@ TEST_F(ProfileTest, AShrinkReturnsTheUnusedSlabs)
 
 TEST_F(ProfileTest, SampledAndOtherObjectsLiveSideBySide)
 {
-	constexpr std::size_t period = 4 * object_size;
-	test_cache cache(object_size);
+	constexpr std::size_t period = 4 * switched_size;
+	test_cache cache(switched_size);
 
 	profile_every(period);
 	const std::vector<void *> objs = alloc_many(cache, 3000);
@@ -68,22 +68,22 @@ TEST_F(ProfileTest, SampledAndOtherObjectsLiveSideBySide)
 	EXPECT_TRUE(all_distinct(objs));
 	for (std::size_t i = 0; i < objs.size(); i++) {
 		sampled += is_profiled(objs[i]);
-		fill(objs[i], object_size, i);
+		fill(objs[i], switched_size, i);
 	}
-	expect_likely(sampled, objs.size(), chance_of(object_size, period));
+	expect_likely(sampled, objs.size(), chance_of(switched_size, period));
 	EXPECT_EQ(stats_of(cache).objects, objs.size());
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 0U);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	for (std::size_t i = 0; i < objs.size(); i++)
-		EXPECT_TRUE(intact(objs[i], object_size, i));
+		EXPECT_TRUE(intact(objs[i], switched_size, i));
 	free_many(cache, objs);
-	EXPECT_EQ(samples_of(object_size, period).inuse(), 0U);
+	EXPECT_EQ(samples_of(switched_size, period).inuse(), 0U);
 }
 
 TEST_F(ProfileTest, CachesCreatedMeanwhileAreCovered)
 {
 	profile_every(every_one);
-	test_cache cache(object_size);
+	test_cache cache(switched_size);
 	void *obj = slab_alloc(cache);
 
 	EXPECT_TRUE(is_profiled(obj));
@@ -94,8 +94,8 @@ TEST_F(ProfileTest, CachesCreatedMeanwhileAreCovered)
 
 TEST_F(ProfileTest, SwitchingUnderLoadLosesNothing)
 {
-	constexpr std::size_t period = 2 * object_size;
-	test_cache cache(object_size);
+	constexpr std::size_t period = 2 * switched_size;
+	test_cache cache(switched_size);
 	std::atomic<bool> stop{false};
 	std::vector<std::thread> threads;
 
@@ -106,10 +106,11 @@ TEST_F(ProfileTest, SwitchingUnderLoadLosesNothing)
 			for (unsigned i = 0; !stop || !held.empty(); i++) {
 				if (!stop && held.size() < 64) {
 					held.push_back(slab_alloc(cache));
-					fill(held.back(), object_size, t);
+					fill(held.back(), switched_size, t);
 				}
 				if (held.size() == 64 || stop) {
-					EXPECT_TRUE(intact(held[i % held.size()], object_size, t));
+					EXPECT_TRUE(
+						intact(held[i % held.size()], switched_size, t));
 					slab_free(cache, held[i % held.size()]);
 					held[i % held.size()] = held.back();
 					held.pop_back();
@@ -124,8 +125,8 @@ TEST_F(ProfileTest, SwitchingUnderLoadLosesNothing)
 	for (std::thread &thread : threads)
 		thread.join();
 	profile_every(0);
-	EXPECT_GT(samples_of(object_size, period).allocated, 0U);
-	EXPECT_EQ(samples_of(object_size, period).inuse(), 0U);
+	EXPECT_GT(samples_of(switched_size, period).allocated, 0U);
+	EXPECT_EQ(samples_of(switched_size, period).inuse(), 0U);
 	EXPECT_EQ(stats_of(cache).objects, 0U);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 }

@@ -272,9 +272,17 @@ enum fate fate_of(void (*act)(struct slab_cache *), std::uint64_t flags, unsigne
 	return WEXITSTATUS(status) ? fate::reported : fate::unseen;
 }
 
-class WrongFreeTest : public testing::Test
+using WrongFreeTest = testing::Test;
+
+class EachWrongFreeTest : public testing::Test
 {
 protected:
+	void SetUp() override
+	{
+		if (under_tsan)
+			GTEST_SKIP() << "a child for each wrong free: minutes";
+	}
+
 	static void expect(const row &r, enum fate wanted, std::uint64_t flags,
 			   unsigned long interval = 0)
 	{
@@ -289,19 +297,19 @@ protected:
 	}
 };
 
-TEST_F(WrongFreeTest, WithNothing)
+TEST_F(EachWrongFreeTest, WithNothing)
 {
 	for (const row &r : rows)
 		expect(r, std::string(slab_engine()) == "rseq" ? r.nothing : r.other_engines, 0);
 }
 
-TEST_F(WrongFreeTest, WithHardenFree)
+TEST_F(EachWrongFreeTest, WithHardenFree)
 {
 	for (const row &r : rows)
 		expect(r, r.harden, SLAB_HARDEN_FREE);
 }
 
-TEST_F(WrongFreeTest, WithEachDebugFlag)
+TEST_F(EachWrongFreeTest, WithEachDebugFlag)
 {
 	for (std::uint64_t flag :
 	     {SLAB_CONSISTENCY_CHECKS, SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER})
@@ -309,14 +317,14 @@ TEST_F(WrongFreeTest, WithEachDebugFlag)
 			expect(r, r.flags, flag);
 }
 
-TEST_F(WrongFreeTest, OfSampledObjects)
+TEST_F(EachWrongFreeTest, OfSampledObjects)
 {
 	for (const row &r : rows)
 		expect(r, r.sampled, 0, 1);
 }
 
 /* SLAB_HARDEN=on is the flag for all caches. */
-TEST_F(WrongFreeTest, TheEnvironmentHardensEveryCache)
+TEST_F(EachWrongFreeTest, TheEnvironmentHardensEveryCache)
 {
 	if (!running_again()) {
 		const second_run run = run_again({"SLAB_HARDEN=on"});

@@ -12,7 +12,7 @@ trap 'rm -rf "$folder"' EXIT
 export SLAB_ENGINE="$engine" SLAB_CONTROL=off
 
 set -- -ex 'slab info'
-for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' legacy fresh in_lifo in_magazine \
+for object in allocated freed 'tracked + 3' tracked_freed sized 'large + 1' 'wide + 1' 'wide - 1' 'wide + 200000' legacy fresh in_lifo in_magazine \
 	0x1234; do
 	set -- "$@" -ex "slab object $object"
 done
@@ -89,6 +89,9 @@ X is 0 bytes from the start of object X of cache size-32 (32 bytes)
 object  0 of its slab: allocated
 slab    X objects=512 used=1: owned by CPU X
 X is 1 bytes into 100000 bytes of slab_malloc()
+X is 1 bytes into 100000 bytes of slab_malloc()
+X is memory of libslab that no cache has: free, or its own
+X is not memory of libslab
 X is 0 bytes from the start of object X of cache old (64 bytes)
 object  0 of its slab: allocated
 slab    X objects=256 used=1: legacy layout

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 
 extern char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
-extern char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
+extern char *volatile sized, *volatile large, *volatile wide, *volatile legacy;
+extern char *volatile fresh;
 extern char *volatile in_lifo, *volatile in_magazine;
 char *volatile allocated, *volatile freed, *volatile tracked, *volatile tracked_freed;
-char *volatile sized, *volatile large, *volatile legacy, *volatile fresh;
+char *volatile sized, *volatile large, *volatile wide, *volatile legacy;
+char *volatile fresh;
 char *volatile in_lifo, *volatile in_magazine;
 
 static __attribute__((noinline)) void *entry_new(struct slab_cache *cache)
@@ -61,6 +63,7 @@ int main(void)
 	slab_free(entry, tracked_freed);
 	sized = slab_malloc(18);
 	large = slab_malloc(100000);
+	wide = slab_memalign((size_t)32 << 20, 100000);
 	legacy = slab_alloc(old);
 	slab_cache_debug(old, SLAB_DEBUG_DEFAULT);
 	fill_magazine();

@@ -124,7 +124,7 @@ TEST(InspectTest, CachesThatComeAndGoAreSeenFromOutsideOnceAtMost)
 {
 	const renewed_caches caches;
 
-	for (unsigned round = 0; round < 10 && !HasFailure(); round++) {
+	for (unsigned round = 0; round < 3 && !HasFailure(); round++) {
 		const answered all = inspect("stats");
 
 		ASSERT_EQ(all.result, 0) << all.text;

@@ -6,7 +6,8 @@
 
 #define BLOCKS 40
 
-static void *block[BLOCKS];
+/* Threads that fork at the same time run their handlers at the same time. */
+static _Thread_local void *block[BLOCKS];
 unsigned hooks_prepared;
 
 /* From caches that the process may not have yet, from slabs, and from mappings. */
@@ -25,7 +26,7 @@ static void allocate(void)
 
 static void prepare(void)
 {
-	hooks_prepared++;
+	__atomic_fetch_add(&hooks_prepared, 1, __ATOMIC_RELAXED);
 	allocate();
 }
 

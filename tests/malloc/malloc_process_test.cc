@@ -101,9 +101,10 @@ TEST(PreloadedProcess, HasThemOnRequest)
 	}
 }
 
-TEST(PreloadedProcess, HasThemNeitherWithOff)
+TEST(PreloadedProcess, HasThemNeitherWithOffNorBeforeTheSignal)
 {
-	EXPECT_EQ(program("grow", {"SLAB_CONTROL=off"}).out, alone());
+	for (const char *value : {"SLAB_CONTROL=off", "SLAB_CONTROL=signal:12"})
+		EXPECT_EQ(program("grow", {value}).out, alone()) << value;
 }
 
 TEST(PreloadedProcess, DoesNotLoadTheCxxLibrary)
@@ -148,6 +149,15 @@ TEST(PreloadedProcess, ReturnsMemoryWithoutAThread)
 
 	EXPECT_EQ(got.status, 0) << got.out << got.err;
 	EXPECT_EQ(got.out.rfind(alone(), 0), 0U) << got.out;
+}
+
+TEST(PreloadedProcess, ReturnsMemoryIfTheSocketCannotBeOpened)
+{
+	const result got = program(
+		"decay", {"SLAB_DECAY_MS=400", "SLAB_CONTROL=auto", "SLAB_RUNTIME_DIR=/proc/none"});
+
+	EXPECT_EQ(got.status, 0) << got.out << got.err;
+	EXPECT_NE(got.err.find("no control socket"), std::string::npos) << got.err;
 }
 
 TEST(PreloadedProcess, KeepsItForTheDecayTime)

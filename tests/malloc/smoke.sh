@@ -259,12 +259,25 @@ END
 	same ./program
 }
 
+# answers COMMAND...: wait until the server answers COMMAND. A socket's file is there before the
+# server listens.
+answers()
+{
+	for _ in $(seq 600); do
+		"$@" >/dev/null 2>&1 && return
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	cat log >&2
+	fail "no answer to $*"
+}
+
 smoke_redis()
 {
 	need redis-server redis-cli redis-benchmark
 	env LD_PRELOAD="$library" redis-server --port 0 --unixsocket "$tmp/redis.sock" --dir "$tmp" --save '' >log 2>&1 &
 	server=$!
-	for _ in $(seq 100); do [ -S redis.sock ] && break; sleep 0.1; done
+	answers redis-cli -s redis.sock ping
 	redis-benchmark -s redis.sock -n 20000 -r 10000 -d 200 -q -t set,get,lpush,hset,sadd >/dev/null
 	redis-cli -s redis.sock bgsave >/dev/null
 	for _ in $(seq 100); do
@@ -299,7 +312,7 @@ smoke_slapd()
 	env LD_PRELOAD="$library" slapd -f slapd.conf -h "ldapi://$(echo "$tmp/s" | sed 's@/@%2F@g')" -d 0 >log 2>&1 &
 	server=$!
 	url="ldapi://$(echo "$tmp/s" | sed 's@/@%2F@g')"
-	for _ in $(seq 100); do [ -S s ] && break; sleep 0.1; done
+	answers ldapsearch -x -H "$url" -s base
 	{
 		printf 'dn: dc=a\nobjectClass: dcObject\nobjectClass: organization\no: a\ndc: a\n\n'
 		for i in $(seq 500); do

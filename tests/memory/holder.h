@@ -14,11 +14,10 @@
 #include <slab/memory.h>
 
 #include "../support/objects.h"
+#include "../support/units.h"
 
 namespace slab_test
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 /* A cache of things that need not be kept. */
 struct holder {

@@ -12,6 +12,7 @@
 
 #include "../support/limits.h"
 #include "../support/process.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "pages/account.h"
@@ -21,8 +22,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 struct call {
 	struct slab_cache *cache;

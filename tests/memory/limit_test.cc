@@ -17,6 +17,7 @@
 
 #include "../support/limits.h"
 #include "../support/process.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "config/options.h"
@@ -28,8 +29,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 /* --- the process ------------------------------------------------------------------------- */
 

@@ -13,13 +13,12 @@
 
 #include "../support/limits.h"
 #include "../support/process.h"
+#include "../support/units.h"
 
 using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t mib = 1 << 20;
 
 /* Two names for one cache, samples, stacks and what is read of them. */
 void use_names_and_samples()

@@ -24,6 +24,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/units.h"
 
 extern "C" {
 #include "base/descriptors.h"
@@ -34,7 +35,6 @@ namespace slab_test
 {
 
 constexpr unsigned tag = 7;
-constexpr std::size_t mib = 1 << 20;
 
 /* Before the library reads it. A second run has a setting of its own. */
 inline const int without_thread = setenv("SLAB_CONTROL", "off", 0);

@@ -189,7 +189,7 @@ inline clear_owners() {
 }
 
 #if LIFO
-/* lifo_push and lifo_fill on CPU c: set the limit, unless it is set. */
+/* lifo_push and lifo_push_bulk on CPU c: set the limit, unless it is set. */
 inline open_lifo(failed) {
 	if
 #ifdef LENGTHS
@@ -306,7 +306,7 @@ MISSED:	if
 #if LIFO
 LIFO_COMMIT: atomic { POP_TOP(c); END(c); HAND_OUT(s, b); REACHED(3); goto DONE };
 
-/* ---------------- lifo_fill: the LIFO gets the other object of pop_bulk ---------------- */
+/* ---------------- lifo_push_bulk: the LIFO gets the other object of pop_bulk ---------------- */
 FILL:	atomic { G -> c = cpu[t] };
 	open_lifo(FREE);
 #if BUG == WEAK_FILL                             /* count loaded before closed */
@@ -325,7 +325,7 @@ FILL:	atomic { G -> c = cpu[t] };
 #endif
 
 #ifdef MAGAZINE
-/* ---------------- lifo_fill on CPU c: the LIFO gets the magazine's object ---------------- */
+/* ---------------- lifo_push_bulk on CPU c: the LIFO gets the magazine's object ---------------- */
 NOT_GOT: atomic { G -> node_lock = 0; goto REFILL };
 MAGAZINE_GET:
 #if BUG == MAGAZINE_GET_READS_OUTSIDE

@@ -26,11 +26,6 @@ using namespace slab_test;
 namespace
 {
 
-std::uintptr_t address(const void *ptr)
-{
-	return reinterpret_cast<std::uintptr_t>(ptr);
-}
-
 /* A size of slab and how many objects it has room for. */
 struct layout {
 	unsigned slab_shift;
@@ -173,11 +168,11 @@ TEST_F(SegmentRangeTest, ScatteredFreeUnitsHideNoLargeRange)
 
 	fill_segments(16);
 	kept.swap(taken_);
-	segments = process_stats().segments;
-	while (process_stats().segments < segments + 40)
-		take(16, 300);
-	for (struct slab *slab : taken_)
+	while (slabs_of.size() < 40) {
+		struct slab *slab = take(16, 300);
+
 		slabs_of[segment_of(slab->cpu.base)].push_back(slab);
+	}
 	taken_.swap(kept);
 	segments = process_stats().segments;
 	bool is_first = true;

@@ -39,11 +39,6 @@ using namespace slab_test;
 namespace
 {
 
-std::uintptr_t address(const void *ptr)
-{
-	return reinterpret_cast<std::uintptr_t>(ptr);
-}
-
 /* What a segment costs */
 
 /* The whole of a segment's table is on the page of its head, or on few behind it. */
@@ -204,7 +199,7 @@ TEST_F(SegmentTest, LayoutsWithRoomForSimilarNumbersShareAGeometry)
 /* There are fewer geometries than layouts; sizes need not that many. */
 TEST_F(SegmentTest, EverySizeFindsAGeometry)
 {
-	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8) {
+	for (std::size_t size = 8; size <= SLAB_MAX_OBJECT_SIZE; size += 8 + size / 512 * 8) {
 		test_cache cache(size);
 		const struct slab_cache *c = cache;
 
@@ -294,8 +289,9 @@ TEST_F(SegmentTest, PopulateBringsMemoryUpToThatPage)
 
 TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 {
-	for (std::size_t align : {std::size_t{1}, std::size_t{64}, page, page * 16,
-				  std::size_t{1} << 20, LARGE_ALIGN_MAX}) {
+	for (std::size_t align :
+	     {std::size_t{1}, std::size_t{64}, page, page * 16, std::size_t{8} << 20,
+	      std::size_t{16} << 20, std::size_t{1} << 30}) {
 		const std::uint64_t before = process_stats().large_bytes;
 		const std::size_t bytes = (std::size_t{5} << 20) + 1;
 		struct slab *slab = segment_map_large(bytes, align);
@@ -307,7 +303,7 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 		EXPECT_EQ(segment->magic, SEGMENT_MAGIC);
 		EXPECT_EQ(slab->geometry, nullptr);
 		EXPECT_EQ(address(slab->cpu.base) % align, 0u);
-		EXPECT_EQ(slab_of(slab->cpu.base), slab);
+		EXPECT_EQ(large_slab_of(slab->cpu.base), slab);
 		EXPECT_EQ(slab->cpu.user, nullptr);
 		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
 		EXPECT_EQ(slab->large, bytes);

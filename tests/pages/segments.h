@@ -4,6 +4,7 @@
 #define TESTS_PAGES_SEGMENTS_H
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <unistd.h>
@@ -24,6 +25,11 @@ namespace slab_test
 {
 
 inline const std::size_t page = os_page_size();
+
+inline std::uintptr_t address(const void *ptr)
+{
+	return reinterpret_cast<std::uintptr_t>(ptr);
+}
 
 /* Of a slab's memory, whatever this machine's pages are. */
 inline std::size_t resident_bytes(const struct slab *slab)

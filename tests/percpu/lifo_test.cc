@@ -40,7 +40,7 @@ TEST_F(LifoTest, AFullOneStaysFullAndFurtherFreesGoToTheirSlab)
 	EXPECT_EQ(local(slab_of(objs[0])), 2u);
 }
 
-TEST_F(LifoTest, BulkFreesPutSingleObjectsOfFullSlabsThere)
+TEST_F(LifoTest, BulkFreesPutObjectsOfFullSlabsThere)
 {
 	if (!has_lifo())
 		GTEST_SKIP() << "no LIFO";
@@ -55,13 +55,82 @@ TEST_F(LifoTest, BulkFreesPutSingleObjectsOfFullSlabsThere)
 	check();
 }
 
-TEST_F(LifoTest, BulkFreesPutARunOfAFullSlabIntoTheSlab)
+TEST_F(LifoTest, BulkFreesFillItAndPutTheRestOfARunIntoTheSlab)
 {
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
 	const std::vector<void *> objs = alloc_full_slab();
 
-	slab_free_bulk(cache_, 2, objs.data());
+	slab_free_bulk(cache_, max + 2, objs.data());
+	EXPECT_EQ(held_by_lifo(), max);
 	EXPECT_EQ(state(slab_of(objs[0])), at::partial);
+	EXPECT_EQ(local(slab_of(objs[0])), 2u);
+	forget({objs[0], objs[1], objs[2], objs[3], objs[4]});
+	check();
+}
+
+TEST_F(LifoTest, BulkAllocationsTakeItsNewestBeforeTheCurrentSlab)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+	struct slab *current = slab_of(held_.back());
+	const unsigned before = local(current);
+	void *got[2];
+
+	fill_lifo(objs, 3);
+	ASSERT_EQ(slab_alloc_bulk(cache_, SLAB_ALLOC_LOCAL, 2, got), 2u);
+	EXPECT_EQ(got[0], objs[1]);
+	EXPECT_EQ(got[1], objs[2]);
+	EXPECT_EQ(held_by_lifo(), 1u);
+	EXPECT_EQ(local(current), before);
+	slab_free_bulk(cache_, 2, got);
+	check();
+}
+
+TEST_F(LifoTest, ABulkFreeReportsAnObjectThatStandsThereTwiceInARow)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	report_capture reports;
+	const std::vector<void *> objs = alloc_full_slab();
+	void *const twice[] = {objs[0], objs[1], objs[1]};
+
+	slab_free_bulk(cache_, std::size(twice), twice);
+	EXPECT_EQ(reports.count(), 1u) << reports.text();
+	EXPECT_EQ(held_by_lifo(), 2u);
 	forget({objs[0], objs[1]});
+	check();
+}
+
+TEST_F(LifoTest, ABulkFreeReportsTheNewestObjectOfTheLifo)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	report_capture reports;
+	const std::vector<void *> objs = alloc_full_slab();
+	void *const newest[] = {objs[1], objs[2]};
+
+	fill_lifo(objs, 2);
+	slab_free_bulk(cache_, std::size(newest), newest);
+	EXPECT_EQ(reports.count(), 1u) << reports.text();
+	EXPECT_EQ(held_by_lifo(), 3u);
+	forget({objs[2]});
+	check();
+}
+
+TEST_F(LifoTest, ABulkFreeReportsAPointerIntoAnObject)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	report_capture reports;
+	const std::vector<void *> objs = alloc_full_slab();
+	void *const inside[] = {objs[0], static_cast<char *>(objs[1]) + 8, objs[2]};
+
+	slab_free_bulk(cache_, std::size(inside), inside);
+	EXPECT_EQ(reports.count(), 1u) << reports.text();
+	EXPECT_EQ(held_by_lifo(), 2u);
+	forget({objs[0], objs[2]});
 	check();
 }
 

@@ -22,8 +22,6 @@ using namespace slab_test;
 namespace
 {
 
-constexpr std::uint64_t all_debug_flags = SLAB_DEBUG_DEFAULT;
-
 const struct slab_cache_args *with_rcu()
 {
 	static const struct slab_cache_args args = [] {
@@ -64,8 +62,10 @@ TEST_F(DebugTest, RcuPoisonsAfterTheGracePeriodOnly)
 	char *obj = hidden(slab_alloc(cache));
 
 	obj[0] = 1;
+	urcu_bp_flavor.read_lock();
 	slab_free_rcu(cache, hidden(obj));
 	EXPECT_EQ(obj[0], 1);
+	urcu_bp_flavor.read_unlock();
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(obj[0], 0x6b);
 }
@@ -124,8 +124,10 @@ TEST_F(DebugTest, RcuDamageWhileItWaitsIsReportedWithItsFree)
 	test_cache cache(64, all_debug_flags, with_rcu());
 	char *obj = hidden(slab_alloc(cache));
 
+	urcu_bp_flavor.read_lock();
 	in_thread("frees", slab_free_rcu, cache, obj);
 	obj[64] = 0;
+	urcu_bp_flavor.read_unlock();
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	expect_damage(SLAB_PROBLEM_RIGHT_REDZONE, "Right Redzone overwritten", obj + 64, obj + 64,
 		      0x00, 0xcc, 2);

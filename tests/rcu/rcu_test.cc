@@ -246,7 +246,7 @@ TEST_P(RcuTest, ProducersWithinShortSectionsStayBounded)
 	struct slab_cache *cache = create();
 	std::uint64_t most = 0;
 
-	for (int i = 0; i < 10000; i++) {
+	for (int i = 0; i < 4000; i++) {
 		section reading(rcu);
 
 		most = std::max(most, most_pending(cache, 100));
@@ -260,8 +260,8 @@ TEST_P(RcuTest, ChurnTakesNoMoreSlabsThanMayWait)
 	struct slab_cache *cache = create();
 	const unsigned per_slab = stats(cache).objects_per_slab;
 
-	for (int i = 0; i < 5; i++) {
-		most_pending(cache, 400000);
+	for (int i = 0; i < 3; i++) {
+		most_pending(cache, 200000);
 		EXPECT_LE(stats(cache).slabs, (backlog + slack) / per_slab + 16);
 	}
 	EXPECT_EQ(slab_cache_destroy(cache), 0);

@@ -156,13 +156,14 @@ verdict judge(const mark &from, const mark &to)
 	return {n / known / truth, known >= (to.at - from.at) / 2 && error <= 0.05 * n};
 }
 
-/* `least` allocations are made, and the estimate is certain, or still is not after a while. */
-verdict judge_some(struct slab_cache *cache, const workers &of, std::uint64_t least)
+/* `least` allocations are made, and the estimate is certain, or still is not after that many
+ * tenths of a second. */
+verdict judge_some(struct slab_cache *cache, const workers &of, std::uint64_t least, int longest)
 {
 	const mark from = mark_now(cache, of);
 	verdict verdict = {};
 
-	for (int i = 0; i < 60 || of[0]->made() == 0; i++) {
+	for (int i = 0; i < longest || of[0]->made() == 0; i++) {
 		usleep(100000);
 		const mark to = mark_now(cache, of);
 
@@ -186,7 +187,7 @@ void expect_rate(struct slab_cache *cache, const workers &of, std::uint64_t leas
 
 	usleep(300000);
 	for (int tries = 0; tries < (quiet ? 1 : 4); tries++) {
-		verdict = judge_some(cache, of, least);
+		verdict = judge_some(cache, of, least, quiet ? 600 : 30);
 		if (is_right(verdict))
 			break;
 	}

@@ -21,6 +21,9 @@
 namespace slab_test
 {
 
+/* What a child of a test exits with. */
+enum { FINE, WRONG };
+
 /* How a child ended, and what it wrote to stderr. */
 struct child_end {
 	int signal; /* 0: it exited */

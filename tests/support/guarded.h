@@ -37,7 +37,6 @@ inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 inline const std::size_t page = os_page_size();
 constexpr std::size_t object_size = 64;
-enum { FINE, WRONG };
 
 inline void sample_every(struct slab_cache *cache, unsigned long interval)
 {

@@ -25,6 +25,9 @@
 namespace slab_test
 {
 
+/* Enough objects of any size for several slabs. */
+constexpr std::size_t several_slabs = 500;
+
 /* The 8 bytes of a pattern at word `index`: a mix in which every bit of the
  * seed and the index counts. */
 inline std::uint64_t pattern_word(std::uint64_t seed, std::size_t index)

@@ -156,17 +156,17 @@ private:
 	/* One object of the current slab, while some more of it go to the LIFO, which was empty. */
 	void *refill_lifo()
 	{
-		void *objs[3], *held[2];
+		void *objs[3];
 		const int cpu = engine_->cpu();
 		const std::size_t n = engine_->pop_bulk(slots_, 3, objs);
 
 		if (!n)
 			return nullptr;
-		std::reverse_copy(objs + 1, objs + n, held);
-		if (n > 1 && engine_->lifo_fill(slots_, cpu, n - 1, held, lifo_max) != CPU_DONE)
-			for (std::size_t i = 1; i < n; i++)
+		if (n > 1 &&
+		    engine_->lifo_push_bulk(slots_, cpu, n - 1, objs, lifo_max) != CPU_DONE)
+			for (std::size_t i = 0; i < n - 1; i++)
 				put_remote_object(objs[i]);
-		return objs[0];
+		return objs[n - 1];
 	}
 
 	enum cpu_result batch_add(int cpu, struct cpu_slab *slab, std::uint16_t offset8)

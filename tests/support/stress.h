@@ -76,12 +76,13 @@ protected:
 		});
 	}
 
-	/* Let it all run, and end it. */
-	void run_threads()
+	/* Let it all run until the time is over and `enough` holds, or something is wrong, and end
+	 * it. */
+	void run_threads(const std::function<bool()> &enough = [] { return true; })
 	{
 		const auto end = std::chrono::steady_clock::now() + stress_time();
 
-		while (std::chrono::steady_clock::now() < end && arena_.healthy() &&
+		while ((std::chrono::steady_clock::now() < end || !enough()) && arena_.healthy() &&
 		       reports_.count() == 0)
 			std::this_thread::sleep_for(std::chrono::milliseconds(20));
 		stop_ = true;

@@ -121,11 +121,16 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		"mov %c[from](%[op]), %%rsi\n\t"
 		"mov %c[to](%[op]), %%rdi\n\t"
 		"jmp 6f\n\t"
-		"5: sub $4, %%ecx\n\t"
+		"5: sub $8, %%ecx\n\t"
+		"movups (%%rsi, %%rcx, 2), %%xmm0\n\t"
+		"movups %%xmm0, (%%rdi, %%rcx, 2)\n\t"
+		"6: cmp $8, %%ecx\n\t"
+		"jae 5b\n\t"
+		"cmp $4, %%ecx\n\t"
+		"jb 8f\n\t"
+		"sub $4, %%ecx\n\t"
 		"mov (%%rsi, %%rcx, 2), %%rax\n\t"
 		"mov %%rax, (%%rdi, %%rcx, 2)\n\t"
-		"6: cmp $4, %%ecx\n\t"
-		"jae 5b\n\t"
 		"jmp 8f\n\t"
 		"7: dec %%ecx\n\t"
 		"mov (%%rsi, %%rcx, 2), %%ax\n\t"
@@ -148,7 +153,7 @@ static inline enum cpu_result rseq_commit(const struct rseq_op *op, long rseq)
 		  [to] "i"(offsetof(struct rseq_op, to)),
 		  [value] "i"(offsetof(struct rseq_op, value)),
 		  [target] "i"(offsetof(struct rseq_op, target))
-		: "rax", "rcx", "rsi", "rdi", "memory", "cc" INJECT_CLOBBER
+		: "rax", "rcx", "rsi", "rdi", "xmm0", "memory", "cc" INJECT_CLOBBER
 		: moved, miss);
 	/* clang-format on */
 	return CPU_DONE;

@@ -35,8 +35,8 @@ SLAB_API char *slapi_ch_calloc(unsigned long nelem, unsigned long size);
  * it returns the block unchanged. */
 SLAB_API char *slapi_ch_realloc(char *block, unsigned long size);
 
-/* slapi_ch_memalign: `size` bytes, aligned to `alignment`, a power of two up to 8 MiB; another
- * alignment aborts the process. */
+/* slapi_ch_memalign: `size` bytes, aligned to `alignment`, a power of two; another alignment
+ * aborts the process. */
 SLAB_API char *slapi_ch_memalign(uint32_t size, uint32_t alignment);
 
 /* slapi_ch_strdup: a copy of a string; NULL for NULL. */
