@@ -3,7 +3,7 @@
  * What debugging costs: the time of an allocation and its free, and the memory of
  * an object, for debug flags, alone and together, for sampling and for the heap profile.
  *
- *   debug-cost [ROUNDS]
+ *   debug-cost [ROUNDS [CSV]]
  *
  * Every figure comes from a fresh process, pinned to one CPU. A round takes each
  * way once and rounds go forwards and backwards in turn, so that all ways see the
@@ -245,6 +245,26 @@ static void run_round(unsigned round)
 	}
 }
 
+/* Every figure, before the table sorts those of a cell. */
+static void write_csv(const char *path, unsigned rounds)
+{
+	static const char *const names[FIGURES] = {"pair.ns", "many.ns", "memory.bytes"};
+	FILE *file = fopen(path, "we");
+
+	if (!file)
+		die(path);
+	fprintf(file, "round,flags,bytes,figure,value\n");
+	for (unsigned round = 0; round < rounds; round++)
+		for (size_t w = 0; w < WAYS; w++)
+			for (size_t s = 0; s < SIZES; s++)
+				for (unsigned f = 0; f < FIGURES; f++)
+					fprintf(file, "%u,\"%s\",%zu,%s,%.3f\n", round + 1,
+						ways[w].name, sizes[s], names[f],
+						results[w][s][f][round]);
+	if (fclose(file))
+		die(path);
+}
+
 /* "median (lowest)": qsort() leaves the lowest first. */
 static void cell(double *values, unsigned rounds)
 {
@@ -279,13 +299,15 @@ int main(int argc, char **argv)
 	char *end;
 	unsigned long rounds = argc > 1 ? strtoul(argv[1], &end, 10) : ROUNDS_DEFAULT;
 
-	if (argc > 2 || (argc > 1 && (*end || !rounds || rounds > ROUNDS_MAX))) {
+	if (argc > 3 || (argc > 1 && (*end || !rounds || rounds > ROUNDS_MAX))) {
 		fprintf(stderr, "debug-cost: takes the number of rounds, from 1 to %d, not '%s'\n",
-			ROUNDS_MAX, argv[argc - 1]);
+			ROUNDS_MAX, argc > 3 ? argv[argc - 1] : argv[1]);
 		return 2;
 	}
 	for (unsigned round = 0; round < rounds; round++)
 		run_round(round);
+	if (argc > 2)
+		write_csv(argv[2], (unsigned)rounds);
 	table((unsigned)rounds);
 	return 0;
 }

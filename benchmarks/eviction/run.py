@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Table of benchmarks/eviction/eviction.c: run.py [BUILD]. Three kinds of lookups:
 
-directory     those of the demo directory in a second of load, which choose entries uniformly
+directory     those of the example directory in a second of load, which choose entries uniformly
 dependencies  members of members: each package of the machine's catalogue, in random order, and
               what it depends on, also indirectly
 zipf          random ones, by Zipf's law
@@ -20,10 +20,10 @@ POLICIES = ["S3-FIFO", "CLOCK", "LRU"]
 
 
 def record_directory(build, path):
-    """The demo's lookups."""
+    """The lookups of examples/directory."""
     library = os.path.join(build, "lib/record_lookups.so")
     environment = dict(os.environ, LD_PRELOAD=library, EVICTION_TRACE=path)
-    command = [os.path.join(build, "bin/directory"), "--once", "--seconds", "1",
+    command = [os.path.join(build, "bin/directory"), "--seconds", "1",
                "--entries", "20000", "--threads", "1", "--ldif", LDIF]
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
 

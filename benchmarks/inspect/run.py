@@ -7,6 +7,7 @@ of the machine affects both. The observer "none" is nothing at all: its differen
 noise that those of the others have to be compared with.
 """
 import argparse
+import csv
 import os
 import signal
 import statistics
@@ -136,6 +137,15 @@ def measure(args, threads, env):
     return found
 
 
+def figures(found, threads):
+    """A line of the CSV for each measurement."""
+    for name, one in found.items():
+        for observed, measured in (("unobserved", one.unobserved), ("observed", one.observed)):
+            for turn, times in enumerate(measured):
+                for metric, value in zip(("time", "cpu"), times):
+                    yield turn + 1, name, threads, observed, metric, f"{value:.4f}"
+
+
 def table(found, args, threads):
     unobserved = [times[0] for one in found.values() for times in one.unobserved]
     spread = (max(unobserved) - min(unobserved)) / statistics.median(unobserved) * 100
@@ -176,15 +186,22 @@ def main():
                         help="comma list of numbers of working threads")
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    result = []
+    result, lines = [], []
     with tempfile.TemporaryDirectory() as runtime:
         env = dict(os.environ, SLAB_RUNTIME_DIR=runtime)
         for count in args.threads:
-            result.append(table(measure(args, count, env), args, count))
+            found = measure(args, count, env)
+            result.append(table(found, args, count))
+            lines += figures(found, count)
     text = "\n".join(result)
     print(text)
-    with open(os.path.join(args.build, "bench", "inspect.md"), "w", encoding="utf-8") as file:
+    base = os.path.join(args.build, "bench", "inspect")
+    with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(text)
+    with open(base + ".csv", "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["round", "observer", "threads", "observed", "what", "value"])
+        out.writerows(lines)
 
 
 if __name__ == "__main__":

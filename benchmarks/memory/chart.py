@@ -79,7 +79,7 @@ def directory_panels(found, width):
     """Resident memory of all; beside it what libslab's slabs are used for."""
     ticks = directory_ticks(found)
     lines = {name: thinned(loads[-1].samples) for name, loads in found.loads.items()}
-    row = [Panel(width, "directory", "the demo directory under its own load; resident, MiB", lines,
+    row = [Panel(width, "directory", "the example directory under its own load; resident, MiB", lines,
                  ticks)]
     if found.loads.get("slab") and found.loads["slab"][-1].slabs.get("slabs"):
         lines = found.loads["slab"][-1].slabs

@@ -340,7 +340,7 @@ def rcu_table(found):
 
 def directory_table(found):
     names = load_points(found)
-    lines = ["", "### directory: the demo directory under its own load", "",
+    lines = ["", "### directory: the example directory under its own load", "",
              "| | " + " | ".join(names) + " | most | second half | op/s |",
              "|---" + "|---:" * (POINTS + 3) + "|"]
     for name in found.loads:

@@ -42,7 +42,7 @@ CONTESTANTS = {
 }
 CASES = [f"peak.{what}" for what in PEAK_MIB] + ["churn", "rcu", "directory", "small"]
 
-# What the demo directory prints: how its load goes, and what it did.
+# What the example directory prints: how its load goes, and what it did.
 PROGRESS = re.compile(r"\s*([0-9]+)% op/s ")
 OPERATIONS = re.compile(r"[0-9,]+ operations in [0-9.]+ s = ([0-9,]+) per second")
 
@@ -54,7 +54,7 @@ CASES_HELP = f"""cases, and how long one takes for each contestant and round (--
              {CHURN_S} s ({QUICK_CHURN_S} s), longer for a slow contestant
   rcu        frees that wait for RCU: how many a second, and how many wait:
              24 s (8 s), libslab alone
-  directory  memory and operations a second of the demo directory under its own
+  directory  memory and operations a second of the example directory under its own
              load; of libslab also bytes of slabs, of those that CPUs own, and
              of objects in use: {DIRECTORY_S} s ({QUICK_DIRECTORY_S} s)
   small      memory of a process with one object each of 20 types or of all
@@ -228,13 +228,13 @@ class Rounds:
     # ---- directory ----
 
     def directory_one(self, contestant, turn):
-        """The demo, until it has told what it did. Its load begins when all is loaded."""
+        """The directory, until it has told what it did. Its load begins when all is loaded."""
         program = contestant.beside("directory" if contestant.name == "slab"
                                     else "directory-malloc")
         if not os.access(program, os.X_OK):
             self.failed(contestant.name, "directory", f"{program} is not built")
             return
-        watched = self.start(contestant, "directory", turn, ["--once", "--slabinfo", "off",
+        watched = self.start(contestant, "directory", turn, ["--slabinfo", "off",
                              "--seconds", str(self.directory_s)],
                              self.directory_s + PROCESS_LIMIT_S, program)
         try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # smoke.sh BIN: a small peak of each program, a moment of RCU, and what the runner makes of
-# two seconds of the demo directory and of small processes. Takes ten seconds.
+# two seconds of the example directory and of small processes. Takes ten seconds.
 set -eu
 bin=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The trace that the case `trace` replays: recorded from the demo directory at first use."""
+"""The trace that the case `trace` replays: recorded from examples/directory at first use."""
 import os
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CATALOGUE = "/var/lib/dpkg/status"  # what ./run demo loads
+CATALOGUE = "/var/lib/dpkg/status"  # what the directory loads
 LDIF = os.path.join(HERE, "../../examples/directory/people.ldif")
 EVENTS = 4000000  # a third of them loads the directory
 MAX_WORKERS = 16
-LOAD_S = 600      # the recording ends the demo long before
+LOAD_S = 600      # the recording ends the directory long before
 PROGRESS = "recorded "
 
 
@@ -33,7 +33,7 @@ def show_progress(process):
         if not line.startswith(PROGRESS):
             error = line.strip() or error
         elif sys.stderr.isatty():
-            print(f"\r{line.strip()} of the demo's allocations and frees", end="",
+            print(f"\r{line.strip()} of the directory's allocations and frees", end="",
                   file=sys.stderr, flush=True)
     if sys.stderr.isatty():
         print("\r" + " " * 78 + "\r", end="", file=sys.stderr)
@@ -41,13 +41,13 @@ def show_progress(process):
 
 
 def record(parser, build, path):
-    """Run the demo until the recorder has its events and ends it."""
-    print(f"recording {EVENTS // 1000000} million allocations and frees of the demo to "
+    """Run the directory until the recorder has its events and ends it."""
+    print(f"recording {EVENTS // 1000000} million allocations and frees of build/bin/directory to "
           f"{os.path.relpath(path)} (once; some seconds)", file=sys.stderr)
     environment = dict(os.environ, SLAB_CONTROL="off", OBJECTS_TRACE=path,
                        OBJECTS_TRACE_EVENTS=str(EVENTS),
                        LD_PRELOAD=os.path.abspath(os.path.join(build, "lib/record_objects.so")))
-    command = [os.path.join(build, "bin/directory"), "--once", "--slabinfo", "off",
+    command = [os.path.join(build, "bin/directory"), "--slabinfo", "off",
                "--seconds", str(LOAD_S), "--threads", str(workers())]
     if not os.path.exists(CATALOGUE):
         command += ["--ldif", LDIF]
@@ -58,7 +58,7 @@ def record(parser, build, path):
     except OSError as failure:
         parser.refuse(f"cannot run {command[0]}: {failure.strerror}; run ./run build first")
     if process.returncode or not os.path.exists(path):
-        parser.refuse(f"the demo was not recorded: {error or f'status {process.returncode}'}")
+        parser.refuse(f"the directory was not recorded: {error or f'status {process.returncode}'}")
 
 
 def find(parser, build, given):

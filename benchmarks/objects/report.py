@@ -45,7 +45,7 @@ TITLES = {
     "lifetimes.burst": "free 1 to 1000 at random, allocate as many",
     "survivors.alloc": "10000 allocations beside 90000 survivors",
     "survivors.free": "frees of a random tenth of 100000 objects",
-    "trace": "allocations and frees of the demo, CPU time of each",
+    "trace": "allocations and frees of a directory, CPU time of each",
     "trace.elapsed": "the same, elapsed time of its CPUs",
     "threads.2": "2 threads in bursts of 500",
     "threads.64": "64 threads in bursts of 500",

@@ -44,12 +44,18 @@ CONTESTANTS = {
     "dpdk": ("objects-dpdk", {}, None, "DPDK"),
     "empty": ("objects-empty", {}, None, "empty"),
 }
+# Designs of benchmarks/baselines. They are compared when they are named, and are no rivals.
+DESIGNS = {
+    "slob": ("objects-slob", {}, None, "slob"),
+    "SLAB": ("objects-queued", {}, None, "SLAB"),
+    "sheaves": ("objects-sheaf", {}, None, "sheaves"),
+}
 
 
 def make_parser():
     parser = bench.Parser("objects", "N allocations, N frees, pairs, "
                     "remote frees, rings, random lifetimes, many threads, bulk, and a recording "
-                    "of the demo: libslab against malloc and memory pools.")
+                    "of a directory: libslab against malloc and memory pools.")
     parser.add_argument("--quick", action="store_true",
                         help="3 rounds with 64, 240, 712 and 2112 bytes")
     parser.add_argument("--rounds", help="processes per contestant (default 9)")
@@ -57,8 +63,9 @@ def make_parser():
     parser.add_argument("--cases", metavar="REGEX", help="only these cases, e.g. 'ring|^pair'")
     parser.add_argument("--sizes", metavar="LIST", help="object sizes in bytes, e.g. 64,240")
     parser.add_argument("--trace", metavar="FILE", help="what the case trace replays (default: "
-                        "the demo, recorded at first use)")
-    parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS))
+                        "examples/directory, recorded at first use)")
+    parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS) +
+                        "; and " + ",".join(DESIGNS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)
     return parser
 
@@ -85,7 +92,7 @@ class Contestant:
     """One contestant: how to start it, and whether it works here."""
 
     def __init__(self, name, binaries):
-        program, environment, preload, self.expected = CONTESTANTS[name]
+        program, environment, preload, self.expected = (CONTESTANTS | DESIGNS)[name]
         self.name = name
         self.preload = preload
         self.library = bench.find_preload(preload, os.path.dirname(binaries)) if preload else None
@@ -220,7 +227,8 @@ def main():
     rounds = parser.number("--rounds", args.rounds, 3 if args.quick else 9, 1, 1000)
     ms = parser.number("--ms", args.ms, 8, 1, 10000)
     sizes = chosen_sizes(parser, args)
-    names = parser.contestants(args.contestants, list(CONTESTANTS))
+    names = parser.contestants(args.contestants,
+                               list(CONTESTANTS | DESIGNS if args.contestants else CONTESTANTS))
     binaries = os.path.join(args.build, "bin")
     cases = parser.cases(args.cases, all_cases(parser, binaries))
     results = os.path.join(args.build, "bench")

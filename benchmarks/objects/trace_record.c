@@ -3,7 +3,7 @@
  * record_objects: preloaded into a program that uses libslab, it records the program's
  * allocations and frees, all threads in one order (trace_make.h). After
  * OBJECTS_TRACE_EVENTS of them it writes the trace to the file OBJECTS_TRACE and ends the
- * program. It sees the functions of libslab that the demo directory calls.
+ * program. It sees the functions of libslab that the example directory calls.
  */
 #include <dlfcn.h>
 #include <pthread.h>

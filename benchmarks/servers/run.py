@@ -9,7 +9,6 @@ import csv
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -148,7 +147,7 @@ class Run:
         self.found, self.curve = {}, []
 
     def run(self, folder):
-        port = free_port()
+        port = servers.free_port()
         process = self.server.start(self.contestant.environment, folder, port)
         sampler = Sampler(process.pid)
         try:
@@ -198,12 +197,6 @@ def stretched(samples, done):
     return line
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Rounds:
     """All rounds of all servers."""
 
@@ -237,28 +230,11 @@ class Rounds:
 
 
 def make_servers(parser, args, times, work):
-    """Those that are there, with their data; and a message for each other one."""
     unpacked = os.path.abspath(os.path.join(args.build, "servers"))
     wanted = parser.cases(args.cases, [server.name for server in servers.ALL])
-    able, left_out = [], []
-    for kind in servers.ALL:
-        if kind.name not in wanted:
-            continue
-        server = kind(unpacked, work, args.quick, times)
-        why = server.missing()
-        try:
-            if not why:
-                server.prepare(bench.plain_environment(work))
-        except servers.Failed as error:
-            why = str(error)
-        if why:
-            left_out.append(f"{kind.name} is left out: {why}")
-            print(left_out[-1], file=sys.stderr)
-        else:
-            able.append(server)
-    if not able:
-        parser.refuse("no server can run")
-    return able, left_out
+    made = [kind(unpacked, work, args.quick, times)
+            for kind in servers.ALL if kind.name in wanted]
+    return servers.prepared(parser, made, bench.plain_environment(work))
 
 
 def write(base, found, runs, head, rounds):
@@ -273,13 +249,6 @@ def write(base, found, runs, head, rounds):
         file.write(report.markdown(found, head, rounds))
     with open(base + ".svg", "w", encoding="utf-8") as file:
         file.write(chart.svg(found, head[0]))
-
-
-def work_folder():
-    """In memory, if there is room: the disk is not measured."""
-    shm = "/dev/shm"
-    roomy = os.path.isdir(shm) and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 2 << 30
-    return tempfile.TemporaryDirectory(prefix="bench-servers-", dir=shm if roomy else None)
 
 
 def main():
@@ -297,7 +266,7 @@ def main():
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
     head = [bench.machine(), bench.huge_pages()]
-    with work_folder() as work:
+    with servers.work_folder("servers") as work:
         able, no_servers = make_servers(parser, args, times, work)
         contestants, left_out = parser.take_part(Contestant(n, args.build, work) for n in names)
         head += [f"{c.name}: {c.library}" for c in contestants] + no_servers + left_out

@@ -10,7 +10,10 @@ import pwd
 import re
 import resource
 import shutil
+import socket
 import subprocess
+import sys
+import tempfile
 import time
 
 SUFFIX = "dc=example,dc=com"
@@ -19,6 +22,19 @@ DESCRIPTORS = 4096  # slapd has a table of as many connections
 PREPARE_LIMIT_S = 300
 START_LIMIT_S = 60
 GIVEN = ("Ada", "Barbara", "Edsger", "Grace", "Hedy", "Ken", "Margaret", "Niklaus")
+
+
+def work_folder(name):
+    """For a benchmark's files; in memory, if there is room: the disk is not measured."""
+    shm = "/dev/shm"
+    roomy = os.path.isdir(shm) and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > 2 << 30
+    return tempfile.TemporaryDirectory(prefix=f"bench-{name}-", dir=shm if roomy else None)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Failed(Exception):
@@ -97,6 +113,10 @@ class Server:
 
     def prepare(self, environment):
         """Once: data that each run begins with. May raise Failed."""
+
+    def write_entries(self, path):
+        """The directory as LDIF."""
+        entries_ldif(path, self.entries)
 
     def tool(self, command, environment):
         """A program of the server that ends."""
@@ -205,7 +225,7 @@ index objectClass,uid eq
         template = os.path.join(self.work, "slapd")
         os.makedirs(template)
         ldif = os.path.join(template, "entries.ldif")
-        entries_ldif(ldif, self.entries)
+        self.write_entries(ldif)
         # slapadd is slapd by another name.
         self.tool([self.path, "-T", "add", "-q", "-f", self.place(template), "-l", ldif],
                   environment)
@@ -291,7 +311,7 @@ class NsSlapd(Server):
         template = os.path.join(self.work, "ns-slapd")
         self.place(template, 389)
         ldif = os.path.join(template, "ldif", "entries.ldif")
-        entries_ldif(ldif, self.entries)
+        self.write_entries(ldif)
         self.tool([self.path, "ldif2db", "-D", template, "-n", self.BACKEND, "-i", ldif],
                   environment)
 
@@ -303,3 +323,23 @@ class NsSlapd(Server):
 
 
 ALL = (Redis, Slapd, NsSlapd)
+
+
+def prepared(parser, wanted, environment):
+    """Those of the servers that are there, with their data; and a message for each other one."""
+    able, left_out = [], []
+    for server in wanted:
+        why = server.missing()
+        try:
+            if not why:
+                server.prepare(environment)
+        except Failed as error:
+            why = str(error)
+        if why:
+            left_out.append(f"{server.name} is left out: {why}")
+            print(left_out[-1], file=sys.stderr)
+        else:
+            able.append(server)
+    if not able:
+        parser.refuse("no server can run")
+    return able, left_out

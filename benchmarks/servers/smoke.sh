@@ -9,15 +9,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# said WHAT FILE: a line of FILE is WHAT, a pattern.
-said()
-{
-	grep -qx -- "$1" "$2" || {
-		printf 'expected a line "%s" in:\n' "$1" >&2
-		cat "$2" >&2
-		exit 1
-	}
-}
+# shellcheck source=SCRIPTDIR/../support/smoke.sh
+. "$here/../support/smoke.sh"
 
 for part in bin lib tests servers; do
 	[ ! -e "$built/$part" ] || ln -s "$built/$part" "$work/$part"

@@ -9,7 +9,8 @@ COLOURS = {"slab": "#e4472b", "slab-lto": "#a3203f", "slab-cmpxchg16b": "#f0916f
            "jemalloc": "#3b82c4", "tcmalloc": "#2fa084", "mimalloc": "#8f6fc9",
            "jemalloc5": "#1f5a94", "mimalloc2": "#b39ddb", "mimalloc3": "#5e35b1",
            "snmalloc": "#c2577f", "pool-1-1": "#7a6a3a", "pool-1-2": "#9a8a4e",
-           "pool-1-3": "#bfae72", "pool-2": "#4d5b2f", "gslice": "#b98a2f", "dpdk": "none"}
+           "pool-1-3": "#bfae72", "pool-2": "#4d5b2f", "gslice": "#b98a2f", "dpdk": "none", "slob": "#8a939c", "SLAB": "#3b82c4",
+           "sheaves": "#2fa084"}
 
 STYLE = """
 text { font-family: "DejaVu Sans", system-ui, sans-serif; fill: #20262c; }
