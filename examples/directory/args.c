@@ -20,14 +20,9 @@ enum option_code {
 	OPTION_SECONDS,
 	OPTION_THREADS,
 	OPTION_SLABINFO,
-	OPTION_ALLOCATORS,
-	OPTION_MALLOC,
-	OPTION_ONCE,
 	OPTION_HUNT,
-	OPTION_CHILD,
 };
 
-/* --child FD is how the comparison calls this program; it has no help text. */
 static const struct option options[] = {
 	{"ldif", required_argument, NULL, OPTION_LDIF},
 	{"bad-lines", required_argument, NULL, OPTION_BAD_LINES},
@@ -35,11 +30,7 @@ static const struct option options[] = {
 	{"seconds", required_argument, NULL, OPTION_SECONDS},
 	{"threads", required_argument, NULL, OPTION_THREADS},
 	{"slabinfo", required_argument, NULL, OPTION_SLABINFO},
-	{"allocators", required_argument, NULL, OPTION_ALLOCATORS},
-	{"malloc", no_argument, NULL, OPTION_MALLOC},
-	{"once", no_argument, NULL, OPTION_ONCE},
 	{"hunt", no_argument, NULL, OPTION_HUNT},
-	{"child", required_argument, NULL, OPTION_CHILD},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -47,23 +38,18 @@ static const struct option options[] = {
 static const char help[] =
 	"usage: directory [OPTION]...\n"
 	"Load a directory and let threads search and change it, with every object in a\n"
-	"typed cache of libslab; then the same on malloc() of glibc, jemalloc, tcmalloc\n"
-	"and mimalloc, as far as they are installed, and all side by side.\n"
+	"typed cache of libslab (directory) or from malloc() (directory-malloc).\n"
 	"\n"
 	"  --ldif FILE         load this LDIF file (RFC 2849); default: the packages in\n"
 	"                      " DPKG_STATUS "\n"
 	"  --bad-lines=skip    report lines that cannot be read and go on (default)\n"
 	"  --bad-lines=refuse  report the first one and load nothing: exit status 2\n"
 	"  --entries N         multiply the directory to N entries (default 20000)\n"
-	"  --seconds N         seconds of load on each side (default 8)\n"
+	"  --seconds N         seconds of load (default 8)\n"
 	"  --threads N         worker threads, and as many listeners (default: CPUs, at\n"
 	"                      least 2)\n"
-	"  --allocators FOLDER where libjemalloc.so.2, libtcmalloc_minimal.so.4 and\n"
-	"                      libmimalloc.so.2 are (default: the system's folders)\n"
-	"  --malloc            only the malloc side: glibc's, or that of LD_PRELOAD\n"
-	"  --once              only one side, without the comparison\n"
-	"  --hunt              only the hunt that ends the demo: slabinfo switches debugging\n"
-	"                      on, a worker writes beyond an entry, libslab reports it\n"
+	"  --hunt              slabinfo switches debugging on, a worker writes beyond an\n"
+	"                      entry, libslab reports it (directory only)\n"
 	"  --slabinfo PATH     the slabinfo to run half-way (default: the one beside this\n"
 	"                      program); off: none\n"
 	"  --help              this text\n"
@@ -133,15 +119,10 @@ static int parse_numeric(struct args *args, int code, const char *value)
 		args->threads = (unsigned)parse_number(value, THREADS_MAX);
 		if (!args->threads)
 			return wrong("threads", value, "a number from 1 to 64");
-	} else if (code == OPTION_SECONDS) {
+	} else {
 		args->seconds = parse_seconds(value);
 		if (args->seconds == 0)
 			return wrong("seconds", value, "a number from 0.1 to 86400");
-	} else {
-		args->child = (int)parse_number(value, 1000000);
-		if (!args->child)
-			return wrong("child", value, "a file descriptor");
-		args->read_before = true;
 	}
 	return -1;
 }
@@ -156,15 +137,6 @@ static int parse_option(struct args *args, int code)
 		return parse_policy(args, optarg);
 	case OPTION_SLABINFO:
 		args->slabinfo = optarg;
-		return -1;
-	case OPTION_ALLOCATORS:
-		args->allocators = optarg;
-		return -1;
-	case OPTION_MALLOC:
-		args->malloc_side = true;
-		return -1;
-	case OPTION_ONCE:
-		args->once = true;
 		return -1;
 	case OPTION_HUNT:
 		args->hunt = true;
@@ -185,7 +157,6 @@ int args_parse(struct args *args, int argc, char **argv)
 		.entries = ENTRIES_DEFAULT,
 		.seconds = SECONDS_DEFAULT,
 		.threads = default_threads(),
-		.child = -1,
 	};
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, ":h", options, NULL)) != -1) {

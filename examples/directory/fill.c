@@ -220,7 +220,7 @@ static int read_source(struct directory *directory, const struct args *args)
 	struct record record = {0};
 	enum source_status status;
 
-	if (source_open(&source, args->ldif, args->bad_lines, args->read_before))
+	if (source_open(&source, args->ldif, args->bad_lines))
 		return -1;
 	while ((status = source_next(&source, &record)) == SOURCE_RECORD)
 		if (!add_record(directory, &source, &record)) {

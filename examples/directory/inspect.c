@@ -4,7 +4,6 @@
 #include "inspect.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 
 extern char **environ;
 
-int beside_program(const char *name, char *path, size_t size)
+static int beside_program(const char *name, char *path, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", path, size);
 	size_t used = length > 0 ? (size_t)length : 0;
@@ -84,31 +83,5 @@ bool inspect_self(const struct args *args, const char *option, const char *cache
 		printf("(slabinfo ended by signal %d)\n", WTERMSIG(status));
 	else if (WEXITSTATUS(status))
 		printf("(slabinfo ended with status %d)\n", WEXITSTATUS(status));
-	return status == 0;
-}
-
-bool run_beside(char *const *argv, const char *output)
-{
-	posix_spawn_file_actions_t actions;
-	char path[PATH_MAX];
-	int error, status;
-	pid_t pid;
-
-	if (beside_program(argv[0], path, sizeof(path)))
-		return false;
-	fflush(stdout);
-	posix_spawn_file_actions_init(&actions);
-	if (output)
-		posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output,
-						 O_WRONLY | O_CREAT | O_TRUNC, 0666);
-	error = posix_spawn(&pid, path, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	if (error) {
-		printf("(cannot run %s: %s)\n", path, strerror(error));
-		return false;
-	}
-	status = wait_patiently(pid);
-	if (status)
-		printf("(%s failed)\n", path);
 	return status == 0;
 }

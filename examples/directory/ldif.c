@@ -89,7 +89,7 @@ static const char *split(struct source *source, struct ldif_line *out, const cha
 		*accepted = "a type of letters, digits, '-', '.' and ';'";
 		return "this is no attribute type";
 	}
-	if (out->type_length > ATTRIBUTE_TYPE_MAX) {
+	if (out->type_length > ATTRIBUTE_TYPE_MAX && !source->unlimited) {
 		*accepted = "types of up to 95 characters";
 		return "the attribute type is too long";
 	}
@@ -144,7 +144,8 @@ static const char *version_wrong(struct source *source, const struct ldif_line *
 }
 
 /* The record's DN. NULL, or what is wrong with it. */
-static const char *dn_wrong(const struct ldif_line *line, const char **accepted)
+static const char *dn_wrong(const struct source *source, const struct ldif_line *line,
+			    const char **accepted)
 {
 	char value[NAME_MAX_LENGTH];
 	size_t type_length;
@@ -152,6 +153,8 @@ static const char *dn_wrong(const struct ldif_line *line, const char **accepted)
 	*accepted = "a record that starts with 'dn: '";
 	if (!is_type(line, "dn"))
 		return "the record does not start with its DN";
+	if (source->unlimited)
+		return NULL;
 	*accepted = "a DN like 'cn=name,dc=example'";
 	if (line->length > DN_MAX_LENGTH)
 		return "the DN is longer than 1000 bytes";
@@ -204,7 +207,7 @@ static bool read_record(struct source *source, struct record *record, bool *drop
 	}
 	source->started = true;
 	if (!wrong)
-		wrong = dn_wrong(&line, &accepted);
+		wrong = dn_wrong(source, &line, &accepted);
 	if (wrong) {
 		size_t number = source->line.number;
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small directory server without a network: what it does to memory is what
- * 389-ds and OpenLDAP do. This file decides what to run, and runs one side:
- * load, work, check, take down.
+ * 389-ds and OpenLDAP do. This file loads, lets work, checks, takes down.
  */
-#include "compare.h"
 #include "hunt.h"
 #include "inspect.h"
 #include "memory.h"
-#include "preload.h"
 #include "screen.h"
 #include "traffic.h"
 
@@ -119,46 +116,21 @@ static bool work(struct directory *directory, const struct args *args, struct re
 	return result->end.entries == expected;
 }
 
-static int send_result(int fd, const struct result *result)
-{
-	const char *from = (const char *)result;
-	size_t left = sizeof(*result);
-
-	while (left) {
-		ssize_t sent = write(fd, from, left);
-
-		if (sent < 0 && errno != EINTR) {
-			fprintf(stderr, "directory: cannot hand the result over: %s\n",
-				strerror(errno));
-			return 1;
-		}
-		if (sent > 0) {
-			from += sent;
-			left -= (size_t)sent;
-		}
-	}
-	return 0;
-}
-
 static void show(const struct result *result)
 {
 	screen_result(memory_name, result);
 	screen_caches(result);
 }
 
-/* One side in this process. The exit status. */
-static int run_side(const struct args *args)
+/* The exit status. */
+static int run(const struct args *args)
 {
-	static struct result result = {.struct_size = sizeof(result)};
+	static struct result result;
 	struct directory directory;
-	double started;
-	int status;
+	double started = now(CLOCK_MONOTONIC);
+	int status = directory_read(&directory, args);
 	bool good;
 
-	result.resident_before = result_resident();
-	preload_malloc_from(result.malloc_from, sizeof(result.malloc_from));
-	started = now(CLOCK_MONOTONIC);
-	status = directory_read(&directory, args);
 	if (status)
 		return status;
 	directory_multiply(&directory, args->entries);
@@ -171,39 +143,13 @@ static int run_side(const struct args *args)
 	good = work(&directory, args, &result);
 	if (directory_free(&directory) || !good)
 		return 1;
-	if (args->child >= 0)
-		return send_result(args->child, &result);
 	if (args->hunt)
 		screen_sound(&result);
 	else
 		show(&result);
-	if (!memory_is_malloc && !args->read_before)
+	if (!memory_is_malloc)
 		screen_next();
 	return 0;
-}
-
-/* What ends the demo, in a fresh directory. */
-static int run_hunt(const struct args *args)
-{
-	struct args again = *args;
-
-	again.hunt = true;
-	again.read_before = true;
-	again.seconds = HUNT_SECONDS;
-	printf("\nThe hunt for a bug, in the directory on libslab\n");
-	return run_side(&again);
-}
-
-/* The demo. */
-static int run_all(const struct args *args)
-{
-	int status = compare_sides(args);
-
-	if (status == 0 && !(args->slabinfo && strcmp(args->slabinfo, "off") == 0))
-		status = run_hunt(args);
-	if (status == 0)
-		screen_next();
-	return status;
 }
 
 int main(int argc, char **argv)
@@ -213,13 +159,8 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (args.malloc_side && !memory_is_malloc)
-		return malloc_program(argv);
 	urcu_memb_register_thread();
-	if (memory_is_malloc || args.once || args.hunt)
-		status = run_side(&args);
-	else
-		status = run_all(&args);
+	status = run(&args);
 	urcu_memb_unregister_thread();
 	return status;
 }

@@ -55,30 +55,6 @@ double result_cpu_us(const struct result *result)
 	return result->cpu_seconds * 1e6 / (double)result_operations(result);
 }
 
-void result_combine(struct result *all, const struct result *results, size_t rounds)
-{
-	*all = results[0];
-	for (size_t i = 1; i < rounds; i++) {
-		for (size_t kind = 0; kind < KIND_COUNT; kind++)
-			all->done[kind] += results[i].done[kind];
-		all->seconds += results[i].seconds;
-		all->cpu_seconds += results[i].cpu_seconds;
-		all->load_seconds += results[i].load_seconds;
-		all->resident_before += results[i].resident_before;
-		all->resident_loaded += results[i].resident_loaded;
-		all->resident_end += results[i].resident_end;
-		all->end.bytes += results[i].end.bytes;
-		all->pblocks += results[i].pblocks;
-		all->pblock_bytes += results[i].pblock_bytes;
-		histogram_merge(&all->latency, &results[i].latency);
-	}
-	all->load_seconds /= (double)rounds;
-	all->resident_before /= rounds;
-	all->resident_loaded /= rounds;
-	all->resident_end /= rounds;
-	all->end.bytes /= rounds;
-}
-
 /* smaps_rollup counts pages; the counters of /proc/self/status lag behind. */
 uint64_t result_resident(void)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What one run measured. A child of the comparison writes this struct to its
- * parent through a pipe; both are built from the same sources.
- */
+/* What a run measured. */
 #ifndef DIRECTORY_RESULT_H
 #define DIRECTORY_RESULT_H
 
@@ -42,8 +39,6 @@ struct cache_line {
 	uint64_t held; /* bytes of touched slabs */
 };
 
-#define MALLOC_FROM_MAX 4096
-
 /* The directory as a whole; bytes of objects and of their text. */
 struct directory_size {
 	uint64_t entries;
@@ -53,7 +48,6 @@ struct directory_size {
 };
 
 struct result {
-	uint64_t struct_size;
 	struct directory_size loaded;
 	struct directory_size end;
 	double load_seconds;
@@ -63,11 +57,9 @@ struct result {
 	uint64_t returned; /* entries copied for searches */
 	uint64_t pblocks;  /* of all operations … */
 	uint64_t pblock_bytes; /* … and their bytes, with all their parts */
-	uint64_t resident_before;
 	uint64_t resident_loaded;
 	uint64_t resident_end;
 	struct histogram latency;
-	char malloc_from[MALLOC_FROM_MAX]; /* the file that has malloc() */
 	uint32_t caches;
 	struct cache_line cache[RESULT_CACHES_MAX];
 };
@@ -81,9 +73,6 @@ double result_rate(const struct result *result);
 /* result_cpu_us: CPU time of an operation, which hardly depends on what else the machine
  * does, unlike the rate. */
 double result_cpu_us(const struct result *result);
-
-/* result_combine: all rounds of a side in one: sums, and memory as it was on average. */
-void result_combine(struct result *all, const struct result *results, size_t rounds);
 
 /* result_resident: bytes of anonymous memory that this process has resident. */
 uint64_t result_resident(void);

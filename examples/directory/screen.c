@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All printing of results but the comparison (table.c). Numbers keep their units; nothing
- * is coloured. */
+/* All printing. Numbers keep their units; nothing is coloured. */
 #include "screen.h"
 
 #include <stdint.h>
@@ -137,6 +136,9 @@ void screen_result(const char *name, const struct result *result)
 	printf("  latency  %.1f us median, %.1f us for 99 %%\n",
 	       histogram_percentile(&result->latency, 50) / 1000,
 	       histogram_percentile(&result->latency, 99) / 1000);
+	printf("  pblocks  %.2f per operation, %.0f bytes\n",
+	       (double)result->pblocks / (double)result_operations(result),
+	       (double)result->pblock_bytes / (double)result_operations(result));
 	printf("  resident %.1f MiB after loading, %.1f MiB at the end; "
 	       "the directory has %.1f MiB\n",
 	       mib(result->resident_loaded), mib(result->resident_end), mib(result->end.bytes));
@@ -188,20 +190,12 @@ void screen_sound(const struct result *result)
 	       grouped(result_operations(result)), result->seconds, grouped(result->end.entries));
 }
 
-void screen_picture(const char *folder)
-{
-	printf("\nWhich parameters of pblocks this load uses, and which of them together:\n"
-	       "  %s/pblock-profile.svg, the same as text in pblock-profile.txt\n",
-	       folder);
-}
-
 void screen_next(void)
 {
 	printf("\nWhat to try next:\n"
-	       "  ./build/bin/directory --once --seconds 9 & sleep 3;"
-	       " ./build/bin/slabinfo -p $!\n"
+	       "  ./build/bin/directory --seconds 9 & sleep 3; ./build/bin/slabinfo -p $!\n"
 	       "  # ... and then the entry cache's hits: ./build/bin/slabinfo -p $! -r db.entry\n"
-	       "  ./build/bin/directory --hunt   # again; docs/hunting-corruption.md explains it\n"
+	       "  ./build/bin/directory --hunt   # docs/hunting-corruption.md explains it\n"
 	       "  ./build/bin/corruption --list  # a small server with a bug of your choice\n"
 	       "  ./build/bin/directory --ldif examples/directory/people.ldif  # or your own\n"
 	       "  less docs/design.md examples/typed.c examples/directory/README.md\n");

@@ -36,9 +36,6 @@ void screen_caches(const struct result *result);
 /* screen_sound: how a side ended, in a sentence. */
 void screen_sound(const struct result *result);
 
-/* screen_picture: where the report of the use of pblocks is. */
-void screen_picture(const char *folder);
-
 /* screen_next: what to try now. */
 void screen_next(void);
 

@@ -19,27 +19,31 @@ static void read_ahead(struct source *source)
 		source->ahead_length--;
 }
 
-int source_open(struct source *source, const char *ldif, enum bad_lines policy, bool quiet)
+bool source_try_open(struct source *source, const char *ldif, enum bad_lines policy)
 {
 	memset(source, 0, sizeof(*source));
 	source->is_ldif = ldif != NULL;
 	source->path = ldif ? ldif : DPKG_STATUS;
 	source->policy = policy;
-	source->quiet = quiet;
 	source->file = fopen(source->path, "re");
-	if (!source->file) {
-		fprintf(stderr,
-			"directory: cannot read %s: %s; give a directory with --ldif FILE\n",
-			source->path, strerror(errno));
-		return -1;
-	}
+	if (!source->file)
+		return false;
 	read_ahead(source);
-	return 0;
+	return true;
+}
+
+int source_open(struct source *source, const char *ldif, enum bad_lines policy)
+{
+	if (source_try_open(source, ldif, policy))
+		return 0;
+	fprintf(stderr, "directory: cannot read %s: %s; give a directory with --ldif FILE\n",
+		source->path, strerror(errno));
+	return -1;
 }
 
 void source_close(struct source *source)
 {
-	if (source->bad > REPORTS_MAX && !source->quiet)
+	if (source->bad > REPORTS_MAX)
 		fprintf(stderr, "%s: %zu more bad lines\n", source->path,
 			source->bad - REPORTS_MAX);
 	fclose(source->file);
@@ -91,7 +95,7 @@ bool source_bad(struct source *source, size_t line, const char *what, const char
 {
 	bool refuse = source->policy == BAD_LINES_REFUSE;
 
-	if (source->bad++ < REPORTS_MAX && !source->quiet)
+	if (source->bad++ < REPORTS_MAX)
 		fprintf(stderr, "%s:%zu: %s; accepted: %s; %s\n", source->path, line, wrong,
 			accepted, refuse ? "nothing is loaded" : what);
 	return !refuse;

@@ -32,7 +32,7 @@ struct source {
 	FILE *file;
 	const char *path;
 	bool is_ldif;
-	bool quiet; /* an earlier reading already reported bad lines */
+	bool unlimited; /* LDIF: DNs and types of any length; the caller checks DNs */
 	enum bad_lines policy;
 	size_t bad; /* lines that were reported */
 	/* The reader's own state. */
@@ -55,8 +55,9 @@ enum source_status {
 };
 
 /* source_open: ldif is a path or NULL for the package catalogue. 0, or -1 after
- * saying what is wrong. */
-int source_open(struct source *source, const char *ldif, enum bad_lines policy, bool quiet);
+ * saying what is wrong. source_try_open: false, and errno says why it cannot be read. */
+int source_open(struct source *source, const char *ldif, enum bad_lines policy);
+bool source_try_open(struct source *source, const char *ldif, enum bad_lines policy);
 void source_close(struct source *source);
 
 /* source_next: the next record. */

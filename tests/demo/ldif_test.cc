@@ -49,7 +49,7 @@ protected:
 
 		fwrite(content.data(), 1, content.size(), file);
 		fclose(file);
-		EXPECT_EQ(source_open(&source, path_, policy, false), 0);
+		EXPECT_EQ(source_open(&source, path_, policy), 0);
 		records.clear();
 		testing::internal::CaptureStderr();
 		while ((status = source_next(&source, &record)) == SOURCE_RECORD)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The picture: a panel of bars for each row of the comparison, and one for debugging."""
+from compare import ROWS
+from svg import COLOURS, STYLE, text
+
+WIDTH, MARGIN, GAP = 860, 24, 16
+TITLE, HEADING, BAR, FOOT = 64, 34, 22, 12
+NAME, VALUE = 92, 64
+PANEL = (WIDTH - 2 * MARGIN - GAP) // 2
+PHASE = {"before": "#8a939c", "debugging": "#e4472b", "after": "#8a939c"}
+
+
+def panel(x, y, title, bars, decimals):
+    """Horizontal bars from zero: (name, value, colour)."""
+    height = HEADING + BAR * len(bars) + FOOT
+    scale = (PANEL - NAME - VALUE) / (max(value for _, value, _ in bars) or 1)
+    yield f'<rect class="panel" x="{x}" y="{y}" width="{PANEL}" height="{height}" rx="4"/>'
+    yield text(x + 12, y + 21, title, size=12, weight="bold")
+    for i, (name, value, colour) in enumerate(bars):
+        top = y + HEADING + BAR * i
+        yield text(x + NAME - 6, top + 13, name, size=11, anchor="end")
+        yield (f'<rect x="{x + NAME}" y="{top + 2}" width="{max(value * scale, 1):.1f}" '
+               f'height="{BAR - 7}" rx="2" style="fill:{colour}"/>')
+        yield text(x + NAME + value * scale + 6, top + 13, f"{value:,.{decimals}f}", size=11,
+                   css="dim")
+
+
+def panels(comparison, phases):
+    """(title, bars, decimals) for each."""
+    for row in ROWS:
+        better = "more is better" if row[3] else "less is better"
+        yield (f"{comparison.label(row)} ({better})",
+               [(side.name, side.median(row[0]),
+                 COLOURS["slab" if side.name == "libslab" else side.name])
+                for side in comparison.sides], row[2])
+    yield ("operations/s while one cache is debugged",
+           [(name, rate, PHASE[name]) for name, rate, _ in phases], 0)
+
+
+def write(path, comparison, phases, note):
+    out, bottom = [], TITLE
+    todo = list(panels(comparison, phases))
+    for i in range(0, len(todo), 2):
+        for column, (title, bars, decimals) in enumerate(todo[i:i + 2]):
+            out += panel(MARGIN + column * (PANEL + GAP), bottom, title, bars, decimals)
+        bottom += max(HEADING + BAR * len(bars) + FOOT for _, bars, _ in todo[i:i + 2]) + GAP
+    head = (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom}" '
+            f'width="{WIDTH}" height="{bottom}">\n<style>{STYLE}</style>\n'
+            f'<rect class="page" width="{WIDTH}" height="{bottom}"/>')
+    title = text(MARGIN, 30, "ldapd on libslab and on malloc", size=17, weight="bold")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join([head, title, text(MARGIN, 50, note, size=11, css="dim"), *out,
+                              "</svg>\n"]))

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./run demo: a directory server on libslab under load, seen from outside while it runs; then the
+same server on malloc.
+"""
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../../benchmarks/support"))
+
+# pylint: disable=wrong-import-position
+import bench
+import chart
+from compare import Comparison, server_environment
+from load import CONNECTIONS, IDLE, MIX, Load, end
+from options import parse
+from process import Failure, catch_signals, ignore_signals, run, uninterrupted
+from server import Server, operations, search
+
+EXIT_FAILURE, EXIT_INTERRUPTED = 1, 130
+CACHE = "ldapd.operation"
+CACHES_SHOWN = 12
+SITES_SHOWN = 16  # lines
+PROGRAMS = ("ldapd", "ldapd-malloc", "ldapload", "slabinfo", "corruption")
+
+
+def check_tools(build):
+    for program in PROGRAMS:
+        if not os.access(f"{build}/bin/{program}", os.X_OK):
+            raise Failure(f"{build}/bin/{program} is missing; ./run demo builds it")
+    if not shutil.which("ldapsearch"):
+        raise Failure("ldapsearch is missing; it is in Debian's package ldap-utils")
+
+
+# ---- the screen ----
+
+def say(text=""):
+    print(text, flush=True)
+
+
+def heading(text):
+    say(f"\n== {text}")
+
+
+def wait(duration, what):
+    """Sleep, with a line that goes away on a terminal."""
+    until = time.monotonic() + duration
+    while (left := until - time.monotonic()) > 0:
+        if sys.stderr.isatty():
+            print(f"\r{what}: {left:3.1f} s\033[K", end="", file=sys.stderr, flush=True)
+        time.sleep(min(left, 0.1))
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def slabinfo(options, server, *arguments, lines=None):
+    """Run it as an operator does, and show what it prints."""
+    say(f"\n$ slabinfo --pid {server.pid} {' '.join(arguments)}")
+    output = run([f"{options.build}/bin/slabinfo", "--pid", str(server.pid), *arguments]).rstrip()
+    output = output.split("\n")
+    if lines and len(output) > lines:
+        output = [*output[:lines], "..."]
+    say("\n".join(output))
+
+
+# ---- the parts ----
+
+def show_load(options, server, folder):
+    entries, took = server.loaded()
+    say(f"ldapd, process {server.pid}: {entries:,} entries loaded in {took} s from "
+        f"{options.ldif or 'the package catalogue'}")
+    load = Load(f"{options.build}/bin/ldapload", server, folder)
+    question = f"({load.attribute}={load.example})"
+    say(f"\n$ ldapsearch -x -H {server.uri} -b {load.base} '{question}'")
+    found = search(server, "-b", load.base, question)
+    say("\n".join([line[:79] for line in found if line][:5] + ["..."]))
+    heading(f"the load: {CONNECTIONS} connections, {IDLE} idle ones, {options.seconds:g} s")
+    say(f"$ ldapload --mix {MIX} ...")
+    load.show(server, options.seconds)
+    return load
+
+
+def phase(server, duration, name):
+    """Of the next seconds: operations per second, and CPU time in us for each."""
+    begin, cpu, at = operations(server), server.cpu_s(), time.monotonic()
+    wait(duration, f"measuring: {name}")
+    count, elapsed = operations(server) - begin, time.monotonic() - at
+    return name, count / elapsed, (server.cpu_s() - cpu) * 1e6 / max(count, 1)
+
+
+def show_debugging(options, server, load):
+    """All of it on a running server, under load. Returns the figures of the three phases."""
+    with load.endless(server) as process:
+        heading("under load: which objects have the memory")
+        wait(options.seconds / 2, "the load goes on")
+        slabinfo(options, server, "-S", "-N", str(CACHES_SHOWN))
+
+        heading("under load: debugging is switched on for one cache, and off again")
+        phases = [phase(server, options.seconds, "before")]
+        slabinfo(options, server, "-da", CACHE)
+        phases.append(phase(server, options.seconds, "debugging"))
+        slabinfo(options, server, "-t", CACHE, lines=SITES_SHOWN)
+        slabinfo(options, server, "-v", CACHE)
+        slabinfo(options, server, "-d", CACHE)
+        phases.append(phase(server, options.seconds, "after"))
+        say(f"\n{'':<12}{'operations/s':>14}{'CPU us per operation':>24}")
+        for name, rate, cpu in phases:
+            say(f"{name:<12}{rate:14.0f}{cpu:24.1f}")
+        server.check()
+        end(process)
+    return phases
+
+
+def show_report(options):
+    """What debugging finds: a bug of a program that has one."""
+    heading("what a report looks like: a server that writes beyond an entry")
+    command = [f"{options.build}/bin/corruption", "overflow", "--debug", "FZPU"]
+    say("$ " + " ".join(["SLAB_SYMBOLS=on", os.path.basename(command[0]), *command[1:]]))
+    with uninterrupted():
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**server_environment(), "SLAB_SYMBOLS": "on"}, check=False)
+    shown = [line for line in done.stderr.splitlines()
+             if re.match(r"BUG |0x[0-9a-f]+-0x|Allocated|Detected|FIX ", line)]
+    if not shown:
+        raise Failure(f"corruption, status {done.returncode}, printed no report")
+    say("\n".join(shown))
+
+
+def other_work():
+    """The load of the machine if it takes more than half of the CPUs, else 0."""
+    load = os.getloadavg()[0]
+    return load if load > len(os.sched_getaffinity(0)) / 2 else 0
+
+
+def show_comparison(options, stack, load, busy):
+    heading("the same server on malloc: medians of "
+            f"{options.rounds} round{'s' if options.rounds > 1 else ''} of {options.seconds:g} s")
+    comparison = Comparison(options.build, options.ldif, stack)
+    comparison.measure(load, options.rounds, options.seconds)
+    say("ratio: libslab to the best of the others; higher is better for operations/s, lower\n"
+        "for the rest. Client and server share the CPUs of this machine.")
+    say("\n".join(comparison.lines()))
+    for line in comparison.left_out:
+        say(line)
+    if busy:
+        say(f"The machine had other work when the demo started (load {busy:.1f}): rates and\n"
+            "latencies may be far off.")
+    comparison.stop()
+    return comparison
+
+
+def demo(options, stack):
+    check_tools(options.build)
+    with uninterrupted():
+        folder = tempfile.mkdtemp(prefix="ldapd-demo-")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    begin, machine, busy = time.monotonic(), bench.machine(), other_work()
+    heading("a directory server on libslab")
+    server = Server(f"{options.build}/bin/ldapd", server_environment(), options.ldif, stack)
+    load = show_load(options, server, folder)
+    phases = show_debugging(options, server, load)
+    server.stop()
+    say("\nldapd has stopped; each of its caches was empty at the end.")
+    show_report(options)
+    comparison = show_comparison(options, stack, load, busy)
+    path = f"{options.build}/demo.svg"
+    chart.write(path, comparison, phases, machine)
+    say(f"\nA picture of this: {path}")
+    say(f"The demo took {time.monotonic() - begin:.0f} s.")
+
+
+def main():
+    options = parse(sys.argv[1:])
+    stack = contextlib.ExitStack()
+    catch_signals()
+    try:
+        demo(options, stack)
+        return 0
+    except Failure as failure:
+        print(f"demo: {failure}", file=sys.stderr)
+        return EXIT_FAILURE
+    except KeyboardInterrupt:
+        print("\ndemo: interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # of stdout, which the interpreter would flush again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILURE
+    finally:
+        ignore_signals()
+        stack.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

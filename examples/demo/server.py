@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""One ldapd of the demo: its start, its state, its end; and what clients ask it."""
+import base64
+import collections
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import bench
+from process import Failure, run, uninterrupted
+
+ROOT, PASSWORD = "cn=demo", "demo"
+START_S, STOP_S = 120, 30
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Server:
+    """A process with a temporary database, on a free port; its folder has its log."""
+
+    def __init__(self, program, environment, ldif, stack):
+        self.name, self.process = os.path.basename(program), None
+        with uninterrupted():
+            self.folder = tempfile.mkdtemp(prefix="ldapd-")
+            stack.callback(self.remove)
+        self.log = os.path.join(self.folder, "log")
+        command = [program, *(["--ldif", ldif] if ldif else ["--packages"]),
+                   "--listen", "ldap://127.0.0.1:0", "--rootDN", ROOT, "--rootPassword", PASSWORD,
+                   "--fsync", "no"]
+        try:
+            with uninterrupted(), open(self.log, "w", encoding="utf-8") as log:
+                self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+                    command, stdout=log, stderr=log, env=environment)
+        except OSError as error:
+            raise Failure(f"{program}: {error.strerror}") from error
+        self.uri = self.wait()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def text(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def wait(self):
+        """Until it serves its address, which the log names."""
+        end = time.monotonic() + START_S
+        while not (found := re.search(r"listening on (\S+)\n", self.text())):
+            if self.process.poll() is not None:
+                raise Failure(f"{self.name} did not start: {self.last_line()}")
+            if time.monotonic() > end:
+                raise Failure(f"{self.name} does not listen after {START_S} s: {self.last_line()}")
+            time.sleep(0.01)
+        return found[1]
+
+    def check(self):
+        """A Failure if the process has ended."""
+        if self.process.poll() is not None:
+            raise Failure(f"{self.name} has ended with status {self.process.returncode}: "
+                          f"{self.last_line()}")
+
+    def last_line(self):
+        lines = self.text().strip().splitlines()
+        return re.sub(r"^\S+ ldapd ", "", lines[-1]) if lines else "no message"
+
+    def loaded(self):
+        """Number of entries, and seconds, of the log."""
+        found = re.search(r"(\d+) entries loaded in ([\d.]+) s", self.text())
+        if not found or found[1] == "0":
+            raise Failure(f"{self.name} found no entry to load")
+        return int(found[1]), found[2]
+
+    def cpu_s(self):
+        with open(f"/proc/{self.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def resident(self):
+        self.check()
+        return bench.resident(self.pid)
+
+    def stop(self):
+        """Graceful: status 0 says that each cache was empty at the end."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            status = self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired as error:
+            raise Failure(f"{self.name} does not stop within {STOP_S} s") from error
+        if status:
+            raise Failure(f"{self.name} ended with status {status}: {self.last_line()}")
+        self.remove()
+
+    def remove(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# ---- what clients ask ----
+
+def search(server, *arguments):
+    """The lines that Debian's ldapsearch prints."""
+    return run(["ldapsearch", "-x", "-LLL", "-o", "ldif-wrap=no", "-H", server.uri,
+                *arguments]).splitlines()
+
+
+def operations(server):
+    """How many it has executed since its start."""
+    lines = search(server, "-s", "base", "-b", "cn=server,cn=monitor", "operations")
+    return int(next(line for line in lines if line.startswith("operations: ")).split()[1])
+
+
+def suffix(server):
+    for line in search(server, "-s", "base", "-b", "", "namingContexts"):
+        if line.lower().startswith("namingcontexts: "):
+            return line.split(": ", 1)[1]
+    raise Failure("the directory is empty")
+
+
+def names(server, base):
+    """The naming attribute that most entries have; of those, the value and the DN above."""
+    found = collections.defaultdict(list)
+    for line in search(server, "-b", base, "1.1"):
+        if line.startswith("dn:: "):
+            line = "dn: " + base64.b64decode(line[5:]).decode("utf-8", "replace")
+        match = re.fullmatch(r"dn: ([\w-]+)=((?:\\.|[^\\,+])+),(.+)", line)
+        if match:
+            found[match[1].lower()].append((unescaped(match[2]), match[3]))
+    if not found:
+        raise Failure(f"there is no entry below {base}")
+    return max(found.items(), key=lambda item: len(item[1]))
+
+
+def unescaped(value):
+    """A value of a DN without its backslashes (RFC 4514)."""
+    octets = re.sub(rb"\\([0-9a-fA-F]{2}|.)",
+                    lambda match: bytes.fromhex(match[1].decode()) if len(match[1]) == 2
+                    else match[1], value.encode())
+    return octets.decode("utf-8", "replace")

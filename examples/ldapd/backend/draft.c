@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/* Entries that are being made or changed: modifications, the RDN, classes, stamps. */
+#include "backend/draft.h"
+
+#include <ldap.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "backend/values.h"
+#include "base/bytes.h"
+#include "schema/dn.h"
+#include "schema/time.h"
+
+bool draft_failed(const struct draft *draft)
+{
+	return draft->pairs.failed || draft->arena.failed;
+}
+
+void draft_free(struct draft *draft)
+{
+	pairs_free(&draft->pairs);
+	arena_free(&draft->arena);
+}
+
+void draft_load(struct draft *draft, const struct pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		pairs_insert(&draft->pairs, i, pairs->pair[i].type, pairs->pair[i].value);
+}
+
+static int refuse(struct draft *draft, int code, const char *what, const struct values *values,
+		  const char *why)
+{
+	result_set(draft->result, code, "%s%s: %s", what, (const char *)values->name.data, why);
+	return code;
+}
+
+/* Whether clients may set this type. */
+static int check_writable(struct draft *draft, const struct values *values)
+{
+	unsigned flags = schema_flags_of(values->schema);
+
+	if (!(flags & SCHEMA_READ_ONLY) || draft->trusted)
+		return LDAP_SUCCESS;
+	return refuse(draft, LDAP_CONSTRAINT_VIOLATION, "", values, "no user modification allowed");
+}
+
+/* --- new entries ----------------------------------------------------------------------------- */
+
+static int check_group(struct draft *draft, size_t at, size_t *end)
+{
+	struct dirsrv_bytes base, options;
+	struct values values = {.name = draft->pairs.pair[at].type, .at = at};
+	bool valid;
+	int code;
+
+	values.schema = schema_split(values.name, &base, &options, &valid);
+	for (*end = at; *end < draft->pairs.count; ++*end, values.count++)
+		if (!bytes_equal_folded(draft->pairs.pair[*end].type, values.name))
+			break;
+	code = check_writable(draft, &values);
+	return code ? code : values_check(draft, &values, "");
+}
+
+int draft_add_pairs(struct draft *draft, const struct dirsrv_pair *pairs, size_t n)
+{
+	struct values values = {0};
+	struct dirsrv_bytes last = {NULL, 0};
+	int code = LDAP_SUCCESS;
+
+	for (size_t i = 0; i < n && !code; i++) {
+		/* Values of a type mostly follow each other. */
+		if (!last.data || !bytes_equal(last, pairs[i].type))
+			code = values_find(draft, pairs[i].type, &values);
+		last = pairs[i].type;
+		/* What is computed is not stored, also if LDIF has it. */
+		if (!code &&
+		    (!draft->trusted || !(schema_flags_of(values.schema) & SCHEMA_COMPUTED)))
+			values_append(draft, &values, pairs[i].value);
+		if (draft_failed(draft))
+			return code;
+	}
+	for (size_t at = 0; at < draft->pairs.count && !code;)
+		code = check_group(draft, at, &at);
+	return code;
+}
+
+/* --- modifications --------------------------------------------------------------------------- */
+
+static int add_values(struct draft *draft, struct values *values,
+		      const struct backend_modification *modification)
+{
+	if (!modification->count)
+		return refuse(draft, LDAP_PROTOCOL_ERROR, "modify/add: ", values,
+			      "no values given");
+	for (size_t i = 0; i < modification->count; i++)
+		values_append(draft, values, modification->values[i]);
+	return draft_failed(draft) ? LDAP_OTHER : values_check(draft, values, "modify/add: ");
+}
+
+int draft_check_values(struct draft *draft, const struct backend_modification *modification)
+{
+	static const char *const what[] = {[BACKEND_ADD] = "modify/add: ",
+					   [BACKEND_DELETE] = "modify/delete: ",
+					   [BACKEND_REPLACE] = "modify/replace: ",
+					   [BACKEND_INCREMENT] = "modify/increment: "};
+	struct values values;
+	int code = values_find(draft, modification->type, &values);
+
+	if (!code)
+		code = check_writable(draft, &values);
+	for (size_t i = 0; i < modification->count && !code; i++)
+		values_append(draft, &values, modification->values[i]);
+	if (code || draft_failed(draft))
+		return code;
+	return values_check(draft, &values, what[modification->change]);
+}
+
+static int delete_values(struct draft *draft, struct values *values,
+			 const struct backend_modification *modification)
+{
+	if (modification->count && schema_rule_of(values->schema) == SCHEMA_NO_MATCH)
+		return refuse(draft, LDAP_INAPPROPRIATE_MATCHING, "modify/delete: ", values,
+			      "no equality matching rule");
+	if (!values->count)
+		return refuse(draft, LDAP_NO_SUCH_ATTRIBUTE, "modify/delete: ", values,
+			      "no such attribute");
+	if (!modification->count) {
+		pairs_remove(&draft->pairs, values->at, values->count);
+		return LDAP_SUCCESS;
+	}
+	if (!values_remove(draft, values, modification->values, modification->count) &&
+	    !draft_failed(draft))
+		return refuse(draft, LDAP_NO_SUCH_ATTRIBUTE, "modify/delete: ", values,
+			      "no such value");
+	return LDAP_SUCCESS;
+}
+
+static int replace_values(struct draft *draft, struct values *values,
+			  const struct backend_modification *modification)
+{
+	pairs_remove(&draft->pairs, values->at, values->count);
+	values->count = 0;
+	for (size_t i = 0; i < modification->count; i++)
+		values_append(draft, values, modification->values[i]);
+	return LDAP_SUCCESS;
+}
+
+/* A value as a number of 64 bits. */
+static bool read_number(struct dirsrv_bytes value, long long *number)
+{
+	char text[24], *end;
+
+	if (!value.length || value.length >= sizeof(text))
+		return false;
+	memcpy(text, value.data, value.length);
+	text[value.length] = '\0';
+	*number = strtoll(text, &end, 10);
+	return !*end && *number != LLONG_MAX && *number != LLONG_MIN;
+}
+
+/* RFC 4525: add the number to each value. */
+static int increment_values(struct draft *draft, struct values *values,
+			    const struct backend_modification *modification)
+{
+	static const char what[] = "modify/increment: ";
+	long long by, number;
+	char text[24];
+
+	if (modification->count != 1)
+		return refuse(draft, LDAP_PROTOCOL_ERROR, what, values, "one value is needed");
+	if (schema_rule_of(values->schema) != SCHEMA_INTEGER)
+		return refuse(draft, LDAP_CONSTRAINT_VIOLATION, what, values, "not an integer");
+	if (!values->count)
+		return refuse(draft, LDAP_NO_SUCH_ATTRIBUTE, what, values, "no such attribute");
+	for (size_t i = 0; i < values->count; i++) {
+		struct dirsrv_bytes *value = &draft->pairs.pair[values->at + i].value;
+
+		if (!read_number(modification->values[0], &by) || !read_number(*value, &number) ||
+		    __builtin_add_overflow(number, by, &number))
+			return refuse(draft, LDAP_CONSTRAINT_VIOLATION, what, values,
+				      "the numbers or their sum have more than 64 bits");
+		snprintf(text, sizeof(text), "%lld", number);
+		*value = arena_copy(&draft->arena, bytes_of(text));
+	}
+	return LDAP_SUCCESS;
+}
+
+int draft_modify(struct draft *draft, const struct backend_modification *modification)
+{
+	struct values values;
+	int code = values_find(draft, modification->type, &values);
+
+	if (code || draft_failed(draft))
+		return code;
+	switch (modification->change) {
+	case BACKEND_ADD:
+		return add_values(draft, &values, modification);
+	case BACKEND_DELETE:
+		return delete_values(draft, &values, modification);
+	case BACKEND_REPLACE:
+		return replace_values(draft, &values, modification);
+	case BACKEND_INCREMENT:
+		break;
+	}
+	return increment_values(draft, &values, modification);
+}
+
+/* --- the RDN --------------------------------------------------------------------------------- */
+
+static int rdn_part(struct draft *draft, const struct dn_part *part, enum draft_rdn what)
+{
+	struct values values;
+	long at;
+	int code = values_find(draft, part->type, &values);
+
+	if (code)
+		return code;
+	at = values_position(draft, &values, part->value);
+	if (what == DRAFT_RDN_CHECK && at < 0)
+		return refuse(draft, LDAP_NOT_ALLOWED_ON_RDN, "", &values,
+			      "the value is part of the entry's RDN");
+	if (what == DRAFT_RDN_DELETE && at >= 0)
+		pairs_remove(&draft->pairs, (size_t)at, 1);
+	if (what != DRAFT_RDN_ADD || at >= 0)
+		return LDAP_SUCCESS;
+	values_append(draft, &values, arena_copy(&draft->arena, part->value));
+	code = check_writable(draft, &values);
+	return code ? code : values_check(draft, &values, "RDN: ");
+}
+
+int draft_rdn(struct draft *draft, struct dirsrv_bytes dn, enum draft_rdn what)
+{
+	struct dirsrv_bytes rest = dn_rdn(dn);
+	struct buffer room = {0};
+	struct dn_part part;
+	int code = LDAP_SUCCESS;
+
+	while (!code && dn_part_next(&rest, &part, &room) > 0) {
+		code = rdn_part(draft, &part, what);
+		buffer_clear(&room);
+	}
+	draft->arena.failed |= room.failed;
+	buffer_free(&room);
+	return code;
+}
+
+/* --- classes --------------------------------------------------------------------------------- */
+
+static struct dirsrv_bytes value_at(void *arg, const char *type, size_t i)
+{
+	const struct draft *draft = arg;
+	struct dirsrv_bytes none = {NULL, 0}, wanted = bytes_of(type);
+
+	for (size_t at = 0; at < draft->pairs.count; at++) {
+		struct dirsrv_bytes has = draft->pairs.pair[at].type;
+		bool options = has.length > wanted.length &&
+			       ((const char *)has.data)[wanted.length] == ';';
+
+		if (options)
+			has.length = wanted.length;
+		if (bytes_equal_folded(has, wanted) && !i--)
+			return draft->pairs.pair[at].value;
+	}
+	return none;
+}
+
+static const char *type_at(void *arg, size_t i)
+{
+	const struct draft *draft = arg;
+	struct dirsrv_bytes base, options;
+	const struct schema_type *type;
+	bool valid;
+
+	if (i >= draft->pairs.count)
+		return NULL;
+	type = schema_split(draft->pairs.pair[i].type, &base, &options, &valid);
+	/* What the schema does not know is allowed; no type has this name. */
+	return type ? type->name : "";
+}
+
+bool draft_has_type(const struct draft *draft, const char *type)
+{
+	return value_at((void *)draft, type, 0).data != NULL;
+}
+
+int draft_check(struct draft *draft)
+{
+	struct schema_entry entry = {.value = value_at, .type = type_at, .arg = draft};
+	struct dirsrv_bytes was = value_at(draft, "structuralObjectClass", 0);
+	const char *now = NULL;
+	char message[sizeof(draft->result->message)];
+	int code = schema_check(&entry, &now, message, sizeof(message));
+
+	if (now && was.data && !bytes_equal_folded(was, bytes_of(now)) && !draft->trusted) {
+		result_set(draft->result, LDAP_NO_OBJECT_CLASS_MODS,
+			   "structural object class modification from '%.*s' to '%s' not allowed",
+			   (int)was.length, (const char *)was.data, now);
+		return LDAP_NO_OBJECT_CLASS_MODS;
+	}
+	if (code)
+		result_set(draft->result, code, "%s", message);
+	else if (now)
+		draft_set(draft, "structuralObjectClass", now);
+	return code;
+}
+
+/* --- stamps ---------------------------------------------------------------------------------- */
+
+void draft_set(struct draft *draft, const char *type, const char *value)
+{
+	struct values values;
+
+	if (values_find(draft, bytes_of(type), &values))
+		return;
+	pairs_remove(&draft->pairs, values.at, values.count);
+	values.count = 0;
+	if (value)
+		values_append(draft, &values, arena_copy(&draft->arena, bytes_of(value)));
+}
+
+/* A random UUID, RFC 4122, 4.4. */
+static void make_uuid(char out[37])
+{
+	unsigned char b[16];
+
+	while (getrandom(b, sizeof(b), 0) != sizeof(b))
+		continue;
+	b[6] = (b[6] & 0x0f) | 0x40;
+	b[8] = (b[8] & 0x3f) | 0x80;
+	snprintf(out, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+		 b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12],
+		 b[13], b[14], b[15]);
+}
+
+static void set_missing(struct draft *draft, const char *type, const char *value)
+{
+	if (!draft_has_type(draft, type))
+		draft_set(draft, type, value);
+}
+
+void draft_stamp(struct draft *draft, const char *actor, bool created)
+{
+	char now[TIME_TEXT_SIZE], uuid[37];
+
+	time_now(now);
+	if (!created) {
+		draft_set(draft, "modifiersName", actor);
+		draft_set(draft, "modifyTimestamp", now);
+		return;
+	}
+	make_uuid(uuid);
+	set_missing(draft, "entryUUID", uuid);
+	set_missing(draft, "creatorsName", actor);
+	set_missing(draft, "createTimestamp", now);
+	set_missing(draft, "modifiersName", actor);
+	set_missing(draft, "modifyTimestamp", now);
+}

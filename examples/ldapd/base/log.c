@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The log. One write(2) for each line, so that lines do not mix. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE_MAX_BYTES 1024
+
+static _Atomic int current_level = LOG_LEVEL_NOTICE;
+
+static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
+
+void log_level_set(enum log_level level)
+{
+	atomic_store_explicit(&current_level, (int)level, memory_order_relaxed);
+}
+
+bool log_enabled(enum log_level level)
+{
+	return (int)level <= atomic_load_explicit(&current_level, memory_order_relaxed);
+}
+
+bool log_level_parse(const char *name, enum log_level *level)
+{
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(name, names[i]) == 0) {
+			*level = (enum log_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t put_prefix(char *line, enum log_level level)
+{
+	struct timespec now;
+	struct tm utc;
+	size_t length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	length = strftime(line, LINE_MAX_BYTES, "%Y-%m-%dT%H:%M:%S", &utc);
+	length += (size_t)snprintf(line + length, LINE_MAX_BYTES - length,
+				   ".%03ldZ ldapd %s: ", now.tv_nsec / 1000000, names[level]);
+	return length;
+}
+
+/* Control characters of a client's data must not forge lines. */
+static void make_printable(char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < ' ' || text[i] == 0x7f)
+			text[i] = '?';
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	char line[LINE_MAX_BYTES];
+	size_t start, length;
+	va_list args;
+	int written;
+
+	if (!log_enabled(level))
+		return;
+	start = put_prefix(line, level);
+	va_start(args, format);
+	written = vsnprintf(line + start, sizeof(line) - start, format, args);
+	va_end(args);
+	if (written < 0)
+		return;
+	length = start + (size_t)written;
+	if (length > sizeof(line) - 1)
+		length = sizeof(line) - 1;
+	make_printable(line + start, length - start);
+	line[length++] = '\n';
+	/* There is no place to report that the log cannot be written. */
+	if (write(STDERR_FILENO, line, length) < 0)
+		return;
+}

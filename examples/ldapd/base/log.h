@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The log: one line on stderr for each message, with the level in front. */
+#ifndef LDAPD_BASE_LOG_H
+#define LDAPD_BASE_LOG_H
+
+#include <stdbool.h>
+
+/* The levels, each of which includes those before it. */
+enum log_level {
+	LOG_LEVEL_ERROR,   /* the server, or a part of it, does not work */
+	LOG_LEVEL_WARNING, /* a client or the configuration did something wrong */
+	LOG_LEVEL_NOTICE,  /* start, stop, reload */
+	LOG_LEVEL_INFO,    /* each connection and each operation */
+	LOG_LEVEL_DEBUG,   /* each PDU */
+};
+
+/* log_level_set: the level from now on. log_enabled: whether messages of a level are written.
+ * Both are MT-safe. */
+void log_level_set(enum log_level level);
+bool log_enabled(enum log_level level);
+
+/* log_level_parse: the level of a name ("error" … "debug"). Returns false for another name. */
+bool log_level_parse(const char *name, enum log_level *level);
+
+/* log_write: write one line if the level is enabled. The message has no newline. MT-safe: lines
+ * of several threads do not mix. */
+void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
+#define log_notice(...) log_write(LOG_LEVEL_NOTICE, __VA_ARGS__)
+/* The two levels that a busy server would spend time on: arguments are evaluated only if the
+ * level is enabled. */
+#define log_info(...)                                                                              \
+	do {                                                                                       \
+		if (log_enabled(LOG_LEVEL_INFO))                                                   \
+			log_write(LOG_LEVEL_INFO, __VA_ARGS__);                                    \
+	} while (0)
+#define log_debug(...)                                                                             \
+	do {                                                                                       \
+		if (log_enabled(LOG_LEVEL_DEBUG))                                                  \
+			log_write(LOG_LEVEL_DEBUG, __VA_ARGS__);                                   \
+	} while (0)
+
+#endif /* LDAPD_BASE_LOG_H */

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* Attributes of the configuration: a table of names, kinds of values and places. */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buffer.h"
+#include "base/bytes.h"
+#include "schema/dn.h"
+#include "schema/schema.h"
+#include "source.h"
+
+#define KIB UINT64_C(1024)
+#define MIB (KIB * KIB)
+#define NAME "cn=config"
+
+enum kind {
+	KIND_NUMBER,  /* unsigned, from min to max */
+	KIND_LONG,    /* unsigned long */
+	KIND_BYTES,   /* uint64_t, with K, M or G */
+	KIND_SIZE,    /* size_t, with K, M or G */
+	KIND_BOOLEAN, /* bool: TRUE or FALSE */
+	KIND_TEXT,    /* char[], `max` bytes */
+	KIND_OTHER,   /* a function */
+};
+
+typedef const char *set_fn(struct config *config, const char *value);
+
+struct attribute {
+	const char *name;
+	enum kind kind;
+	size_t place;
+	uint64_t min, max;
+	set_fn *set; /* returns NULL, or what is accepted */
+};
+
+/* --- values of several words -------------------------------------------------------------- */
+
+static int word(const char *value, const char *const *words)
+{
+	for (int i = 0; words[i]; i++)
+		if (strcasecmp(value, words[i]) == 0)
+			return i;
+	return -1;
+}
+
+static const char *set_listener(struct config *config, const char *value)
+{
+	static const char *const words[] = {"inline", "handoff", "accept-thread", "multi", NULL};
+	int form = word(value, words);
+
+	if (form < 0)
+		return "inline, handoff, accept-thread or multi";
+	config->form = (enum net_form)form;
+	return NULL;
+}
+
+static const char *set_write_access(struct config *config, const char *value)
+{
+	static const char *const words[] = {"root", "bound", NULL};
+	int access = word(value, words);
+
+	if (access < 0)
+		return "root or bound";
+	config->settings.write_access = (enum write_access)access;
+	return NULL;
+}
+
+static const char *set_log(struct config *config, const char *value)
+{
+	return log_level_parse(value, &config->log_level) ? NULL
+							  : "error, warning, notice, info or debug";
+}
+
+static const char *add_text(char *list, unsigned max, unsigned *count, size_t size,
+			    const char *value)
+{
+	if (*count == max || !*value || strlen(value) >= size)
+		return "up to 16 values of 1 to 255 bytes";
+	memcpy(list + (*count)++ * size, value, strlen(value) + 1);
+	return NULL;
+}
+
+static const char *set_listen(struct config *config, const char *value)
+{
+	return add_text(config->listen[0], NET_ADDRESSES_MAX, &config->listen_count,
+			CONFIG_TEXT_MAX, value);
+}
+
+static bool is_dn(const char *value)
+{
+	struct buffer normal = {0};
+	bool good = dn_normalize(bytes_of(value), &normal) && normal.length;
+
+	buffer_free(&normal);
+	return good;
+}
+
+static const char *set_root_dn(struct config *config, const char *value)
+{
+	if (!is_dn(value) || strlen(value) >= sizeof(config->settings.root_dn))
+		return "a DN like cn=admin, of up to 1023 bytes";
+	memcpy(config->settings.root_dn, value, strlen(value) + 1);
+	return NULL;
+}
+
+static const char *set_suffix(struct config *config, const char *value)
+{
+	if (!is_dn(value))
+		return "a DN like dc=example";
+	return add_text(config->suffix[0], CONFIG_SUFFIXES_MAX, &config->suffix_count,
+			CONFIG_TEXT_MAX, value);
+}
+
+static const char *set_hidden(struct config *config, const char *value)
+{
+	struct settings *settings = &config->settings;
+	struct dirsrv_bytes base, options;
+	bool valid;
+
+	schema_split(bytes_of(value), &base, &options, &valid);
+	if (!valid || options.length)
+		return "an attribute type, without options";
+	if (settings->hidden_count == SETTINGS_HIDDEN_MAX || !*value ||
+	    strlen(value) >= sizeof(settings->hidden[0]))
+		return "up to 32 attribute types of 1 to 63 bytes";
+	memcpy(settings->hidden[settings->hidden_count++], value, strlen(value) + 1);
+	return NULL;
+}
+
+static const char *set_accept_delay(struct config *config, const char *value)
+{
+	unsigned every, ms;
+	char end;
+
+	if (sscanf(value, "%u:%u%c", &every, &ms, &end) != 2)
+		return "EVERY:MILLISECONDS";
+	config->accept_delay_every = every;
+	config->accept_delay_ms = ms;
+	return NULL;
+}
+
+/* "TYPE KIND,KIND": kinds are presence, equality and substring. */
+static const char *set_index(struct config *config, const char *value)
+{
+	static const char accepted[] =
+		"TYPE KIND[,KIND]... with the kinds presence, equality and substring";
+	static const char *const words[] = {"presence", "equality", "substring", NULL};
+	const char *blank = strchr(value, ' ');
+	size_t length = blank ? (size_t)(blank - value) : 0;
+	char kinds[CONFIG_TEXT_MAX], *rest = kinds, *kind;
+	unsigned bits = 0;
+
+	if (!length || length >= sizeof(config->index_type[0]) ||
+	    config->index_count == CONFIG_INDEXES_MAX || strlen(blank + 1) >= sizeof(kinds))
+		return accepted;
+	memcpy(kinds, blank + 1, strlen(blank + 1) + 1);
+	while ((kind = strsep(&rest, ","))) {
+		int bit = word(kind + strspn(kind, " "), words);
+
+		if (bit < 0)
+			return accepted;
+		bits |= 1u << bit;
+	}
+	memcpy(config->index_type[config->index_count], value, length);
+	config->index_type[config->index_count][length] = '\0';
+	config->index_kinds[config->index_count++] = bits;
+	return NULL;
+}
+
+/* --- the table --------------------------------------------------------------------------------- */
+
+#define PLACE(member) offsetof(struct config, member)
+#define TEXT(name, member)                                                                         \
+	{name, KIND_TEXT, PLACE(member), 0, sizeof(((struct config *)0)->member), NULL}
+
+static const struct attribute attributes[] = {
+	{"listen", KIND_OTHER, 0, 0, 0, set_listen},
+	{"listener", KIND_OTHER, 0, 0, 0, set_listener},
+	{"threads", KIND_NUMBER, PLACE(threads), 1, NET_THREADS_MAX, NULL},
+	{"listeners", KIND_NUMBER, PLACE(listeners), 1, NET_LISTENERS_MAX, NULL},
+	TEXT("db", db),
+	{"fsync", KIND_BOOLEAN, PLACE(fsync), 0, 0, NULL},
+	{"cacheBytes", KIND_BYTES, PLACE(cache_bytes), 64 * KIB, UINT64_MAX, NULL},
+	{"mapLimit", KIND_BYTES, PLACE(map_limit), 1 * MIB, UINT64_MAX, NULL},
+	{"memoryLimit", KIND_BYTES, PLACE(memory_limit), 1 * MIB, UINT64_MAX, NULL},
+	{"suffix", KIND_OTHER, 0, 0, 0, set_suffix},
+	{"index", KIND_OTHER, 0, 0, 0, set_index},
+	{"logLevel", KIND_OTHER, 0, 0, 0, set_log},
+	{"acceptDelay", KIND_OTHER, 0, 0, 0, set_accept_delay},
+	{"stopSeconds", KIND_NUMBER, PLACE(stop_seconds), 0, 3600, NULL},
+	{"rootDN", KIND_OTHER, 0, 0, 0, set_root_dn},
+	TEXT("rootPassword", settings.root_password),
+	{"anonymousRead", KIND_BOOLEAN, PLACE(settings.anonymous_read), 0, 0, NULL},
+	{"writeAccess", KIND_OTHER, 0, 0, 0, set_write_access},
+	{"hiddenAttribute", KIND_OTHER, 0, 0, 0, set_hidden},
+	{"maxConnections", KIND_NUMBER, PLACE(settings.net.connections), 1, 1000000, NULL},
+	{"maxOperations", KIND_NUMBER, PLACE(settings.operations_in_all), 1, 1000000, NULL},
+	{"maxConnectionOperations", KIND_NUMBER, PLACE(settings.operations_per_connection), 1,
+	 100000, NULL},
+	{"maxPduBytes", KIND_SIZE, PLACE(settings.net.pdu_max), 256, 1024 * MIB, NULL},
+	{"maxOutputBytes", KIND_SIZE, PLACE(settings.net.output_max), 4096, 1024 * MIB, NULL},
+	{"idleSeconds", KIND_NUMBER, PLACE(settings.net.idle_seconds), 0, 86400, NULL},
+	{"requestSeconds", KIND_NUMBER, PLACE(settings.net.request_seconds), 0, 86400, NULL},
+	{"writeSeconds", KIND_NUMBER, PLACE(settings.net.write_seconds), 0, 86400, NULL},
+	{"sizeLimit", KIND_LONG, PLACE(settings.size_limit), 0, INT32_MAX, NULL},
+	{"timeLimit", KIND_NUMBER, PLACE(settings.time_limit), 0, INT32_MAX, NULL},
+	{"workLimit", KIND_LONG, PLACE(settings.work_limit), 0, INT32_MAX, NULL},
+};
+
+#define ATTRIBUTES (sizeof(attributes) / sizeof(attributes[0]))
+
+const char *config_name(unsigned i)
+{
+	return i < ATTRIBUTES ? attributes[i].name : NULL;
+}
+
+static unsigned threads_default(void)
+{
+	cpu_set_t set;
+	int cpus = sched_getaffinity(0, sizeof(set), &set) ? 2 : CPU_COUNT(&set);
+	unsigned threads = 2 * (unsigned)cpus + 2;
+
+	return threads > NET_THREADS_MAX ? NET_THREADS_MAX : threads;
+}
+
+void config_defaults(struct config *config)
+{
+	*config = (struct config){
+		.form = NET_MULTI,
+		.threads = threads_default(),
+		.fsync = true,
+		.cache_bytes = 64 * MIB,
+		.log_level = LOG_LEVEL_NOTICE,
+		.stop_seconds = 10,
+		.settings =
+			{
+				.anonymous_read = true,
+				.write_access = WRITE_ROOT,
+				.operations_per_connection = 100,
+				.operations_in_all = 10000,
+				.time_limit = 3600,
+				.net =
+					{
+						.connections = 10000,
+						.pdu_max = 16 * MIB,
+						.output_max = 1 * MIB,
+						.idle_seconds = 3600,
+						.request_seconds = 30,
+						.write_seconds = 60,
+					},
+			},
+	};
+}
+
+/* --- setting ------------------------------------------------------------------------------------ */
+
+static bool parse_number(const char *value, bool units, uint64_t min, uint64_t max,
+			 uint64_t *number)
+{
+	char *end;
+	uint64_t unit = 1;
+
+	if (*value < '0' || *value > '9')
+		return false;
+	errno = 0;
+	*number = strtoull(value, &end, 10);
+	if (units && *end && !end[1]) {
+		unit = *end == 'K' ? KIB : *end == 'M' ? MIB : *end == 'G' ? KIB * MIB : 0;
+		end += unit != 0;
+	}
+	if (errno || *end || *number > UINT64_MAX / unit)
+		return false;
+	*number *= unit;
+	return *number >= min && *number <= max;
+}
+
+static bool set_boolean(const char *value, bool *place)
+{
+	*place = strcasecmp(value, "TRUE") == 0 || strcasecmp(value, "yes") == 0;
+	return *place || strcasecmp(value, "FALSE") == 0 || strcasecmp(value, "no") == 0;
+}
+
+static bool set_number(const struct attribute *attribute, const char *value, void *place)
+{
+	bool units = attribute->kind == KIND_BYTES || attribute->kind == KIND_SIZE;
+	uint64_t number;
+
+	if (!parse_number(value, units, attribute->min, attribute->max, &number))
+		return false;
+	if (attribute->kind == KIND_NUMBER)
+		*(unsigned *)place = (unsigned)number;
+	else
+		memcpy(place, &number, sizeof(number));
+	return true;
+}
+
+static bool set_text(const struct attribute *attribute, const char *value, char *place)
+{
+	if (strlen(value) >= attribute->max)
+		return false;
+	memcpy(place, value, strlen(value) + 1);
+	return true;
+}
+
+static bool set_value(struct config *config, const struct attribute *attribute, const char *value,
+		      char *accepted, size_t size)
+{
+	void *place = (char *)config + attribute->place;
+	const char *other;
+
+	switch (attribute->kind) {
+	case KIND_TEXT:
+		snprintf(accepted, size, "up to %lu bytes", (unsigned long)attribute->max - 1);
+		return set_text(attribute, value, place);
+	case KIND_BOOLEAN:
+		snprintf(accepted, size, "TRUE or FALSE");
+		return set_boolean(value, place);
+	case KIND_OTHER:
+		other = attribute->set(config, value);
+		snprintf(accepted, size, "%s", other ? other : "");
+		return !other;
+	default:
+		snprintf(accepted, size, "a whole number from %lu to %lu%s",
+			 (unsigned long)attribute->min, (unsigned long)attribute->max,
+			 attribute->kind == KIND_BYTES || attribute->kind == KIND_SIZE
+				 ? ", or one with K, M or G"
+				 : "");
+		return set_number(attribute, value, place);
+	}
+}
+
+bool config_set(struct config *config, const char *name, const char *value, char *error,
+		size_t size)
+{
+	char accepted[128];
+
+	for (unsigned i = 0; i < ATTRIBUTES; i++) {
+		if (strcasecmp(attributes[i].name, name) != 0)
+			continue;
+		if (set_value(config, &attributes[i], value, accepted, sizeof(accepted)))
+			return true;
+		snprintf(error, size, "%s: invalid value '%s'; accepted: %s", attributes[i].name,
+			 value, accepted);
+		return false;
+	}
+	snprintf(error, size, "unknown setting '%s'; see ldapd(1)", name);
+	return false;
+}
+
+/* --- the file ------------------------------------------------------------------------------------ */
+
+/* What names the entry and its classes is no setting. */
+static bool is_setting(const char *type)
+{
+	return strcasecmp(type, "cn") != 0 && strcasecmp(type, "objectClass") != 0;
+}
+
+static bool set_all(struct config *config, const char *path, const struct record *record,
+		    char *error, size_t size)
+{
+	char type[64], value[1024], why[512];
+
+	for (size_t i = 0; i < record->count; i++) {
+		snprintf(type, sizeof(type), "%.*s", (int)record->pairs[i].type_length,
+			 record_type(record, i));
+		snprintf(value, sizeof(value), "%.*s", (int)record->pairs[i].value_length,
+			 record_value(record, i));
+		if (!is_setting(type) || config_set(config, type, value, why, sizeof(why)))
+			continue;
+		snprintf(error, size, "%s: %s", path, why);
+		return false;
+	}
+	return true;
+}
+
+static bool is_config(const struct record *record)
+{
+	return record->dn_length == strlen(NAME) &&
+	       strncasecmp(record_dn(record), NAME, strlen(NAME)) == 0;
+}
+
+bool config_read(struct config *config, const char *path, char *error, size_t size)
+{
+	struct source source;
+	struct record record = {0};
+	enum source_status status;
+	bool found = false, good = true;
+
+	if (!source_try_open(&source, path, BAD_LINES_REFUSE)) {
+		snprintf(error, size, "%s cannot be read: %s", path, strerror(errno));
+		return false;
+	}
+	while (good && (status = source_next(&source, &record)) == SOURCE_RECORD) {
+		found |= is_config(&record);
+		if (is_config(&record))
+			good = set_all(config, path, &record, error, size);
+	}
+	record_free(&record);
+	source_close(&source);
+	if (good && (status == SOURCE_REFUSED || !found)) {
+		/* The reader has named the line that it refused. */
+		snprintf(error, size, "%s%s", status == SOURCE_REFUSED ? "" : path,
+			 status == SOURCE_REFUSED ? "" : ": there is no entry " NAME);
+		return false;
+	}
+	return good;
+}

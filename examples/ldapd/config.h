@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The configuration: attributes of the entry cn=config in an LDIF file, or options of the
+ * command line, which have the same names. ldapd(1) describes them.
+ */
+#ifndef LDAPD_CONFIG_H
+#define LDAPD_CONFIG_H
+
+#include "backend/backend.h"
+#include "base/log.h"
+#include "net/net.h"
+#include "ops/settings.h"
+
+#define CONFIG_SUFFIXES_MAX 16
+#define CONFIG_INDEXES_MAX 64
+#define CONFIG_TEXT_MAX 256
+
+struct config {
+	enum net_form form;
+	unsigned threads;
+	unsigned listeners; /* 0: two threads for each epoll instance */
+	char listen[NET_ADDRESSES_MAX][CONFIG_TEXT_MAX];
+	unsigned listen_count;
+	char db[CONFIG_TEXT_MAX]; /* "": a temporary database */
+	bool fsync;
+	uint64_t cache_bytes, map_limit;
+	uint64_t memory_limit; /* of the process; 0: none */
+	char suffix[CONFIG_SUFFIXES_MAX][CONFIG_TEXT_MAX];
+	unsigned suffix_count;
+	char index_type[CONFIG_INDEXES_MAX][64];
+	unsigned index_kinds[CONFIG_INDEXES_MAX];
+	unsigned index_count;
+	enum log_level log_level;
+	unsigned accept_delay_every, accept_delay_ms;
+	unsigned stop_seconds; /* in which operations may end when the server stops */
+	struct settings settings;
+};
+
+/* config_defaults: the configuration before anything is set. */
+void config_defaults(struct config *config);
+
+/*
+ * config_set: set an attribute, or add a value to one that may have several.
+ *
+ * Returns true; or false, and error[size] says what is wrong and what is accepted.
+ */
+bool config_set(struct config *config, const char *name, const char *value, char *error,
+		size_t size);
+
+/* config_read: set the attributes of the entry cn=config in an LDIF file. Returns as
+ * config_set(); the error names the file. It is "" if a message has been written already. */
+bool config_read(struct config *config, const char *path, char *error, size_t size);
+
+/* config_name: the name of attribute number i, NULL after the last; for --help. */
+const char *config_name(unsigned i);
+
+#endif /* LDAPD_CONFIG_H */

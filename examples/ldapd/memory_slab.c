@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: MIT */
+/* ldapd: memory from libslab. */
+#include "memory.h"
+
+const char memory_name[] = "libslab";

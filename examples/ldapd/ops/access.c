@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Access control: who may read, who may write, and what is never seen. */
+#include "ops/internal.h"
+
+#include "base/bytes.h"
+#include "schema/schema.h"
+
+#include <ldap.h>
+#include <string.h>
+
+#define PASSWORD_TYPE "userPassword"
+
+bool dn_same(const struct operation *operation, struct dirsrv_bytes a, const char *b)
+{
+	struct dirsrv_entry_pool *pool = backend_pool(operation->server->backend);
+	struct dirsrv_dn *one = dirsrv_dn_make(pool, a.data, a.length);
+	struct dirsrv_dn *other = dirsrv_dn_make(pool, b, strlen(b));
+	bool same = one && other && dirsrv_dn_equal(one, other);
+
+	dirsrv_dn_free(pool, one);
+	dirsrv_dn_free(pool, other);
+	return same;
+}
+
+bool access_read(const struct operation *operation)
+{
+	return operation->identity || operation->settings->anonymous_read;
+}
+
+bool access_write(const struct operation *operation)
+{
+	const struct identity *identity = operation->identity;
+
+	return identity && (identity->root || operation->settings->write_access == WRITE_BOUND);
+}
+
+bool access_write_password(const struct operation *operation, struct dirsrv_bytes dn)
+{
+	const struct identity *identity = operation->identity;
+
+	return identity && (identity->root || dn_same(operation, dn, identity->dn));
+}
+
+bool access_is_password(struct dirsrv_bytes type)
+{
+	struct dirsrv_bytes base, options;
+	bool valid;
+
+	schema_split(type, &base, &options, &valid);
+	return request_bytes_equal(base, PASSWORD_TYPE);
+}
+
+void access_refuse(struct operation *operation)
+{
+	if (operation->identity)
+		operation_result(operation, LDAP_INSUFFICIENT_ACCESS, NULL);
+	else
+		operation_result(operation, LDAP_STRONG_AUTH_REQUIRED, "bind first");
+}
+
+/* Whether a type is the hidden one, under any of its names; a subtype of it; or a supertype, whose
+ * values a filter also finds in the hidden one. */
+static bool tells(const struct schema_type *type, struct dirsrv_bytes base, const char *hidden)
+{
+	const struct schema_type *other = schema_type_find(hidden, strlen(hidden));
+
+	if (type && other)
+		return schema_type_is(type, other) || schema_type_is(other, type);
+	return request_bytes_equal(base, hidden);
+}
+
+static bool hidden_from_anonymous(const struct settings *settings, const struct schema_type *type,
+				  struct dirsrv_bytes base)
+{
+	for (unsigned i = 0; i < settings->hidden_count; i++)
+		if (tells(type, base, settings->hidden[i]))
+			return true;
+	return false;
+}
+
+bool access_sees(const struct operation *operation, struct dirsrv_bytes type)
+{
+	struct dirsrv_bytes base, options;
+	bool valid;
+	const struct schema_type *known = schema_split(type, &base, &options, &valid);
+
+	if (request_bytes_equal(base, PASSWORD_TYPE))
+		return false;
+	return operation->identity || !operation->settings->hidden_count ||
+	       !hidden_from_anonymous(operation->settings, known, base);
+}
+
+/* The tree is at most as deep as the decoder allows. */
+void access_hide(const struct operation *operation, struct filter *filter)
+{
+	for (; filter; filter = filter->next) {
+		access_hide(operation, filter->children);
+		if (filter->type.length && !access_sees(operation, filter->type))
+			filter->kind = FILTER_UNDEFINED;
+	}
+}

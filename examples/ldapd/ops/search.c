@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Searches of the directory.
+ *
+ * A search whose client does not read stops after an entry and is parked: its connection keeps
+ * it until output was sent, and its thread serves other clients. Then it goes on behind the
+ * last entry, as a page of a paged search does.
+ */
+#include "ops/internal.h"
+
+#include "base/clock.h"
+#include "base/counters.h"
+
+#include <ldap.h>
+#include <string.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* The cookie of paged results: where the next page begins, and how many entries came before it. */
+struct page_cookie {
+	uint64_t after_id;
+	uint64_t sent;
+};
+
+static unsigned long least(unsigned long a, unsigned long b)
+{
+	if (!a || !b)
+		return a | b;
+	return a < b ? a : b;
+}
+
+static bool is_paged(const struct operation *operation)
+{
+	return operation->request->controls.present & CONTROL_PAGED;
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
+
+static bool is_abandoned(void *arg)
+{
+	const struct operation *operation = arg;
+
+	return dirsrv_operation_abandoned(operation->self);
+}
+
+/* Returns what the connection said of the entry. An entry without memory is as a lost connection:
+ * a search must not leave out entries silently. */
+static enum connection_sent send_entry(struct operation *operation, struct dirsrv_entry *entry)
+{
+	struct dirsrv_bytes bytes = select_entry(operation, entry, NULL);
+
+	if (!bytes.data) {
+		connection_close(operation->connection, "no memory for an entry");
+		return CONNECTION_CLOSED;
+	}
+	counter_add(COUNTER_ENTRIES, 1);
+	return connection_send(operation->connection, bytes.data, bytes.length, true);
+}
+
+static enum backend_next take_entry(struct dirsrv_entry *entry, void *arg)
+{
+	struct operation *operation = arg;
+	struct search_progress *progress = &operation->search;
+	unsigned long limit = select_limit(operation);
+
+	if (limit && progress->sent >= limit) {
+		progress->size_exceeded = true;
+		return BACKEND_STOP;
+	}
+	if (is_paged(operation) && progress->page_sent == operation->request->controls.page_size) {
+		progress->page_full = true;
+		return BACKEND_STOP;
+	}
+	progress->after_id = dirsrv_entry_id(entry);
+	progress->sent++;
+	progress->page_sent++;
+	switch (send_entry(operation, entry)) {
+	case CONNECTION_SENT:
+		return BACKEND_CONTINUE;
+	case CONNECTION_FULL:
+		progress->parked = true;
+		return BACKEND_STOP;
+	default:
+		dirsrv_operation_abandon(operation->self);
+		return BACKEND_STOP;
+	}
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/* Leave the operation with its connection until output was sent. Returns false if that has
+ * happened meanwhile, or the connection is closed. */
+static bool park(struct operation *operation)
+{
+	struct connection *connection = operation->connection;
+	bool full;
+
+	connection_lock(connection);
+	full = connection_full(connection) && !connection->closing;
+	if (full) {
+		operation->next_parked = connection->parked;
+		connection->parked = operation;
+	}
+	connection_unlock(connection);
+	if (full)
+		counter_add(COUNTER_PARKED, 1);
+	return full;
+}
+
+static void finish(struct operation *operation, struct backend_result *result)
+{
+	struct search_progress *progress = &operation->search;
+	struct page_cookie cookie = {.after_id = progress->after_id, .sent = progress->sent};
+	struct response response = {
+		.code = result->code,
+		.matched = result->matched,
+		.message = result->message,
+		.paged = is_paged(operation),
+	};
+
+	operation_log_fault(operation, result);
+	if (progress->size_exceeded)
+		response.code = LDAP_SIZELIMIT_EXCEEDED;
+	if (progress->page_full) {
+		response.cookie.data = &cookie;
+		response.cookie.length = sizeof(cookie);
+	}
+	operation_answer(operation, &response);
+}
+
+/* --- the beginning ------------------------------------------------------------------------------ */
+
+static bool read_cookie(struct operation *operation)
+{
+	const struct request_controls *controls = &operation->request->controls;
+	struct page_cookie cookie;
+
+	if (!is_paged(operation) || !controls->cookie.length)
+		return true;
+	if (controls->cookie.length != sizeof(cookie))
+		return false;
+	memcpy(&cookie, controls->cookie.data, sizeof(cookie));
+	operation->search.after_id = cookie.after_id;
+	operation->search.sent = cookie.sent;
+	return true;
+}
+
+/* Returns false if the operation is over. */
+static bool begin(struct operation *operation)
+{
+	const struct settings *settings = operation->settings;
+	unsigned long seconds = least(operation->request->search.time_limit, settings->time_limit);
+
+	if (virtual_search(operation))
+		return false;
+	if (!access_read(operation)) {
+		access_refuse(operation);
+		return false;
+	}
+	if (!read_cookie(operation)) {
+		operation_result(operation, LDAP_UNWILLING_TO_PERFORM,
+				 "the cookie of paged results is not one of this server");
+		return false;
+	}
+	/* RFC 3672: only subentries are asked for, and the directory has none. */
+	if (operation->request->controls.present & CONTROL_SUBENTRIES &&
+	    operation->request->controls.subentries) {
+		operation_result(operation, LDAP_SUCCESS, NULL);
+		return false;
+	}
+	/* A client that asks for a page of no entries gives the search up (RFC 2696). */
+	if (is_paged(operation) && !operation->request->controls.page_size &&
+	    operation->request->controls.cookie.length) {
+		struct backend_result result = {.code = LDAP_SUCCESS};
+
+		finish(operation, &result);
+		return false;
+	}
+	if (seconds)
+		operation->search.deadline_ns = clock_ns() + seconds * SECOND_NS;
+	access_hide(operation, operation->request->search.filter);
+	operation->search.started = true;
+	return true;
+}
+
+static enum backend_scope scope_of(int scope)
+{
+	switch (scope) {
+	case LDAP_SCOPE_BASE:
+		return BACKEND_BASE;
+	case LDAP_SCOPE_ONELEVEL:
+		return BACKEND_ONE;
+	case LDAP_SCOPE_SUBTREE:
+		return BACKEND_SUBTREE;
+	default:
+		return BACKEND_CHILDREN;
+	}
+}
+
+static void search_on(struct operation *operation, struct backend_result *result)
+{
+	const struct search_request *request = &operation->request->search;
+	struct search_progress *progress = &operation->search;
+	struct backend_search search = {
+		.base = request->base,
+		.scope = scope_of(request->scope),
+		.filter = request->filter,
+		.deadline_ns = progress->deadline_ns,
+		.after_id = progress->after_id,
+		.abandoned = is_abandoned,
+		.entry = take_entry,
+		.arg = operation,
+	};
+
+	if (operation->settings->work_limit)
+		search.work_limit = progress->candidates < operation->settings->work_limit
+					    ? operation->settings->work_limit - progress->candidates
+					    : 1;
+	progress->parked = false;
+	backend_search(operation->server->backend, &search, result);
+	progress->candidates += search.candidates;
+}
+
+void search_run(struct operation *operation)
+{
+	struct backend_result result;
+
+	if (!operation->search.started && !begin(operation))
+		return;
+	do {
+		search_on(operation, &result);
+		if (operation->search.parked && result.code == LDAP_SUCCESS && park(operation))
+			return;
+	} while (operation->search.parked && result.code == LDAP_SUCCESS &&
+		 !dirsrv_operation_abandoned(operation->self));
+	finish(operation, &result);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Compare, and the operations that change the directory. */
+#include "ops/internal.h"
+
+#include <slab/malloc.h>
+
+#include <ldap.h>
+
+/* Returns false if the operation has been refused. */
+static bool may_write(struct operation *operation)
+{
+	if (access_write(operation))
+		return true;
+	access_refuse(operation);
+	return false;
+}
+
+void compare_run(struct operation *operation)
+{
+	const struct compare_request *compare = &operation->request->compare;
+	struct backend_result result;
+
+	if (!access_read(operation)) {
+		access_refuse(operation);
+		return;
+	}
+	if (!access_sees(operation, compare->type)) {
+		operation_result(operation, LDAP_INSUFFICIENT_ACCESS, NULL);
+		return;
+	}
+	backend_compare(operation->server->backend, compare->dn, compare->type, compare->value,
+			&result);
+	operation_answer_result(operation, &result);
+}
+
+void add_run(struct operation *operation)
+{
+	const struct add_request *add = &operation->request->add;
+	struct backend_result result;
+
+	if (!may_write(operation))
+		return;
+	backend_add(operation->server->backend, operation_actor(operation), add->dn, add->pairs,
+		    add->count, &result);
+	operation_answer_result(operation, &result);
+}
+
+void delete_run(struct operation *operation)
+{
+	struct backend_result result;
+
+	if (!may_write(operation))
+		return;
+	backend_delete(operation->server->backend, operation_actor(operation),
+		       operation->request->delete_dn, &result);
+	operation_answer_result(operation, &result);
+}
+
+/* Returns false if the operation has been refused. */
+static bool may_modify(struct operation *operation)
+{
+	const struct modify_request *modify = &operation->request->modify;
+
+	if (!may_write(operation))
+		return false;
+	for (size_t i = 0; i < modify->count; i++) {
+		if (!access_is_password(modify->items[i].type) ||
+		    access_write_password(operation, modify->dn))
+			continue;
+		access_refuse(operation);
+		return false;
+	}
+	return true;
+}
+
+void modify_run(struct operation *operation)
+{
+	static const enum backend_change changes[] = {
+		[LDAP_MOD_ADD] = BACKEND_ADD,
+		[LDAP_MOD_DELETE] = BACKEND_DELETE,
+		[LDAP_MOD_REPLACE] = BACKEND_REPLACE,
+		[LDAP_MOD_INCREMENT] = BACKEND_INCREMENT,
+	};
+	const struct modify_request *modify = &operation->request->modify;
+	struct backend_modification *modifications;
+	struct backend_result result;
+
+	if (!may_modify(operation))
+		return;
+	modifications = slab_calloc(modify->count + 1, sizeof(*modifications));
+	if (!modifications) {
+		operation_result(operation, LDAP_BUSY, "the server has no memory");
+		return;
+	}
+	for (size_t i = 0; i < modify->count; i++)
+		modifications[i] = (struct backend_modification){
+			.change = changes[modify->items[i].operation],
+			.type = modify->items[i].type,
+			.values = modify->items[i].values,
+			.count = modify->items[i].count,
+		};
+	backend_modify(operation->server->backend, operation_actor(operation), modify->dn,
+		       modifications, modify->count, &result);
+	slab_mfree(modifications);
+	operation_answer_result(operation, &result);
+}
+
+void modrdn_run(struct operation *operation)
+{
+	const struct modrdn_request *modrdn = &operation->request->modrdn;
+	struct backend_result result;
+
+	if (!may_write(operation))
+		return;
+	backend_modrdn(operation->server->backend, operation_actor(operation), modrdn->dn,
+		       modrdn->new_rdn, modrdn->delete_old, modrdn->new_superior, &result);
+	operation_answer_result(operation, &result);
+}

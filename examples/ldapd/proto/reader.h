@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading elements of BER with liblber, with one check that liblber leaves to its caller: an
+ * element must end within the element around it. A position is the number of bytes that
+ * remain. Functions return false for anything else than what was asked for.
+ */
+#ifndef LDAPD_PROTO_READER_H
+#define LDAPD_PROTO_READER_H
+
+#include <slab/dirsrv/entry.h>
+
+#include <lber.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct reader {
+	BerElement *ber; /* of the thread */
+	size_t end;      /* bytes that remain after the present element */
+};
+
+/* reader_start: read these bytes. Returns false if there is no memory for the thread's
+ * BerElement, which request_thread_end() frees. */
+bool reader_start(struct reader *reader, void *data, size_t length);
+
+/* reader_more: whether the present element has more bytes. reader_next_tag: the tag of the next
+ * element, LBER_DEFAULT at the end. */
+bool reader_more(const struct reader *reader);
+ber_tag_t reader_next_tag(const struct reader *reader);
+
+/* reader_enter: enter a constructed element; *outer keeps the place for reader_leave(), which
+ * requires that all of it has been read. */
+bool reader_enter(struct reader *reader, ber_tag_t tag, size_t *outer);
+bool reader_leave(struct reader *reader, size_t outer);
+
+/* The value of the next element. */
+bool reader_bytes(struct reader *reader, ber_tag_t tag, struct dirsrv_bytes *bytes);
+bool reader_number(struct reader *reader, ber_tag_t tag, uint32_t *number); /* 0 … 2^31 - 1 */
+bool reader_boolean(struct reader *reader, ber_tag_t tag, bool *value);
+
+#endif /* LDAPD_PROTO_READER_H */

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The schema: attribute types and object classes of RFC 4512, 4519, 4523, 4524, 2798 and 3045 in
+ * two tables, and what follows from them: the normal form of a value by its type's matching rule,
+ * checks of values and entries, the text of the subschema entry.
+ *
+ * Types and classes that are not in the tables are accepted. Values of such types match as
+ * those of directory strings do, without regard to case.
+ *
+ * Everything is constant: all functions are MT-safe.
+ */
+#ifndef LDAPD_SCHEMA_SCHEMA_H
+#define LDAPD_SCHEMA_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <slab/dirsrv/entry.h>
+
+#include "base/buffer.h"
+
+/* How values of a type match. Normal forms are in the order of the values, byte by byte. */
+enum schema_rule {
+	SCHEMA_CASE_IGNORE, /* blanks at the ends dropped, several in a row as one; letters folded */
+	SCHEMA_CASE_EXACT, /* blanks as above */
+	SCHEMA_NUMERIC, /* without blanks */
+	SCHEMA_TELEPHONE, /* without blanks and '-' */
+	SCHEMA_INTEGER,
+	SCHEMA_BOOLEAN,
+	SCHEMA_OCTETS, /* as they are */
+	SCHEMA_DN,
+	SCHEMA_TIME, /* generalizedTime */
+	SCHEMA_OID, /* a name or number of a class or type */
+	SCHEMA_UUID,
+	SCHEMA_NO_MATCH /* equality is not defined */
+};
+
+/* Properties of types. */
+#define SCHEMA_SINGLE (1u << 0)
+#define SCHEMA_OPERATIONAL (1u << 1)
+#define SCHEMA_READ_ONLY (1u << 2) /* clients cannot set it */
+#define SCHEMA_ORDERING (1u << 3) /* >= and <= are defined */
+#define SCHEMA_SUBSTRINGS (1u << 4) /* substrings are defined */
+#define SCHEMA_COMPUTED (1u << 5) /* not stored */
+#define SCHEMA_PARENT (1u << 6) /* other types are subtypes of it */
+
+struct schema_type {
+	const char *name;
+	const char *alias; /* or NULL */
+	const char *oid;
+	const char *sup; /* the supertype, or NULL */
+	enum schema_rule rule;
+	const char *syntax; /* the last arc(s) of its OID, below 1.3.6.1 */
+	unsigned flags;
+};
+
+enum schema_class_kind { SCHEMA_ABSTRACT, SCHEMA_STRUCTURAL, SCHEMA_AUXILIARY };
+
+struct schema_class {
+	const char *name;
+	const char *oid;
+	const char *sup; /* the superclass, or NULL */
+	enum schema_class_kind kind;
+	const char *must; /* types, with blanks between them */
+	const char *may;
+};
+
+/* --- looking up -------------------------------------------------------------------------- */
+
+/* schema_type_find: the type with a name, alias or OID, without options, ignoring case; or
+ * NULL. */
+const struct schema_type *schema_type_find(const char *name, size_t length);
+
+/* schema_type_is: whether a type is another one, or a subtype of it. */
+bool schema_type_is(const struct schema_type *type, const struct schema_type *other);
+
+/* schema_class_find: the class with a name or OID, ignoring case; or NULL. schema_class_is: as
+ * schema_type_is(). schema_class_sup: its superclass, or NULL. */
+const struct schema_class *schema_class_find(const char *name, size_t length);
+bool schema_class_is(const struct schema_class *cls, const struct schema_class *other);
+const struct schema_class *schema_class_sup(const struct schema_class *cls);
+
+/*
+ * schema_split: take an attribute description apart: "CommonName;lang-de" is the type cn with
+ * the options ";lang-de".
+ *
+ * @base     set to the name as the schema has it, or as it was written
+ * @options  set to the rest, from the first ';' on; length 0: none
+ *
+ * Returns the type, or NULL: it is not in the schema. *valid says whether the description
+ * has the form of RFC 4512.
+ */
+const struct schema_type *schema_split(struct dirsrv_bytes description, struct dirsrv_bytes *base,
+				       struct dirsrv_bytes *options, bool *valid);
+
+/* schema_rule_of, schema_flags_of: those of a type; NULL: of types that are not in the schema. */
+enum schema_rule schema_rule_of(const struct schema_type *type);
+unsigned schema_flags_of(const struct schema_type *type);
+
+/* --- values ------------------------------------------------------------------------------ */
+
+/* A normal form is never longer than the value and this many bytes, except that of a DN. */
+#define SCHEMA_NORMAL_ROOM ((size_t)24)
+
+/*
+ * schema_normalize: append the normal form of a value to a buffer. Two values match exactly when
+ * their normal forms have the same bytes.
+ * Returns false: the value is not of the syntax, and the buffer is unchanged; or there is no memory,
+ * and out->failed is set.
+ */
+bool schema_normalize(enum schema_rule rule, struct dirsrv_bytes value, struct buffer *out);
+
+/* schema_allows: whether a value has only characters of the type's syntax: IA5 strings are ASCII, and
+ * telephone numbers are PrintableStrings. */
+bool schema_allows(const struct schema_type *type, struct dirsrv_bytes value);
+
+/* schema_valid: whether a value is of the type's syntax. SCHEMA_NO_MATCH and unknown types
+ * allow all. An empty value is valid for octets alone. */
+bool schema_valid(const struct schema_type *type, struct dirsrv_bytes value);
+
+/* Where a part of a substring assertion stands. */
+enum schema_part { SCHEMA_INITIAL, SCHEMA_ANY, SCHEMA_FINAL };
+
+/* schema_normalize_part: the same for a part of a substring assertion: blanks at an end count
+ * where they touch more of the value. */
+bool schema_normalize_part(enum schema_rule rule, enum schema_part part, struct dirsrv_bytes value,
+			   struct buffer *out);
+
+/* --- entries ------------------------------------------------------------------------------ */
+
+/*
+ * The sets of attributes that the check of an entry sees: it asks for the values of a type by
+ * its canonical name.
+ */
+struct schema_entry {
+	/* Value number i of a type, with length 0 and data NULL after the last. */
+	struct dirsrv_bytes (*value)(void *arg, const char *type, size_t i);
+	/* The name of attribute number i, without options, or NULL after the last. */
+	const char *(*type)(void *arg, size_t i);
+	void *arg;
+};
+
+/*
+ * schema_check: whether the classes of an entry allow it.
+ *
+ * @structural  set to its most derived structural class; without one, to a class that is in the
+ *              schema, or NULL if none is; also if the entry is not allowed, unless because of the
+ *              classes themselves
+ *
+ * Returns LDAP_SUCCESS, LDAP_OBJECT_CLASS_VIOLATION with the reason in message[size].
+ */
+int schema_check(const struct schema_entry *entry, const char **structural, char *message,
+		 size_t size);
+
+/* --- the subschema entry ------------------------------------------------------------------ */
+
+/*
+ * schema_text: the description of type or class number i as RFC 4512 has it, appended to a
+ * buffer; false: after the last. The same for matching rules and syntaxes.
+ */
+enum schema_table { SCHEMA_TYPES, SCHEMA_CLASSES, SCHEMA_RULES, SCHEMA_SYNTAXES };
+
+bool schema_text(enum schema_table table, size_t i, struct buffer *out);
+
+#endif /* LDAPD_SCHEMA_SCHEMA_H */

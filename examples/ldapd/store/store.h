@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The database: LMDB with one table of entries by id, one of ids by DN, one of children by
+ * parent, and one for each indexed attribute type.
+ *
+ * Reading is in transactions, each of which sees the database of one moment. A thread must not
+ * keep one while it waits for a client: the map cannot grow meanwhile. Writing is one
+ * function call for each transaction; when the map is full, it grows and the call is repeated.
+ *
+ * Functions return 0, a code of LMDB (MDB_NOTFOUND, …) or of errno; store_strerror() has
+ * the text. MT-safe; a transaction belongs to one thread.
+ */
+#ifndef LDAPD_STORE_STORE_H
+#define LDAPD_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <slab/dirsrv/entry.h>
+
+#include "base/buffer.h"
+#include "store/ids.h"
+#include "store/indexes.h"
+#include "store/row.h"
+
+struct schema_type;
+struct store;
+struct store_txn;
+
+struct store_config {
+	const char *db; /* NULL: a temporary directory */
+	bool fsync;
+	bool read_only;
+	size_t map_bytes;
+	size_t map_limit;
+	const struct backend_index *indexes; /* ending with a NULL type */
+};
+
+/* A code of store functions: the database has bytes that no version of this program wrote. */
+#define STORE_CORRUPT (-40001)
+
+/* --- opening, closing ------------------------------------------------------------------- */
+
+/* store_open: NULL, and one message in error[size]. store_close: no thread uses it any more. */
+struct store *store_open(const struct store_config *config, char *error, size_t size);
+void store_close(struct store *store);
+
+const char *store_strerror(int code);
+
+struct store_numbers {
+	uint64_t entries;
+	uint64_t map_bytes;
+	uint64_t map_used;
+	uint64_t writes;
+	uint64_t write_failures;
+	uint64_t map_growths;
+};
+
+void store_numbers_read(struct store *store, struct store_numbers *numbers);
+
+/* --- transactions ------------------------------------------------------------------------- */
+
+/* store_read_begin: start reading. Waits while the map grows. store_read_end: NULL is allowed. */
+int store_read_begin(struct store *store, struct store_txn **txn);
+void store_read_end(struct store_txn *txn);
+
+/* store_txn_id: the number of the last write that a reading transaction sees; of a writing one, its
+ * own. */
+uint64_t store_txn_id(const struct store_txn *txn);
+
+/* What a change returns to undo everything without an error of the database. */
+#define STORE_UNDO (-40000)
+
+/* A change: returns 0, STORE_UNDO, or the code of a store function that failed. It may be called
+ * again after the map has grown, and must then start anew. */
+typedef int store_change_fn(struct store_txn *txn, void *arg);
+
+/*
+ * store_write: call a change in a transaction and commit it. One thread writes at a time.
+ *
+ * @committed  called after the commit and before the next thread writes, with the number of the
+ *             transaction; or NULL
+ *
+ * Returns 0: it is committed; STORE_UNDO; or a code: MDB_MAP_FULL: the map has reached its
+ * limit. Then nothing has changed.
+ */
+int store_write(struct store *store, store_change_fn *change,
+		void (*committed)(uint64_t txn_id, void *arg), void *arg);
+
+/* --- entries ------------------------------------------------------------------------------ */
+
+/* store_get: the row of an id, valid until the transaction ends or writes; MDB_NOTFOUND. */
+int store_get(struct store_txn *txn, uint64_t id, struct row *row);
+
+/* store_next: the first row with an id greater than *id, which is set; MDB_NOTFOUND. */
+int store_next(struct store_txn *txn, uint64_t *id, struct row *row);
+
+/* store_find: the id of a DN in normal form; MDB_NOTFOUND. "" is ROW_ROOT. */
+int store_find(struct store_txn *txn, struct dirsrv_bytes normal, uint64_t *id);
+
+/* store_has_children; store_children: append the ids of the children, in order;
+ * store_descendants: of all entries below, parents first, no more than `limit` (0: all). */
+int store_has_children(struct store_txn *txn, uint64_t id, bool *has);
+int store_children(struct store_txn *txn, uint64_t id, struct ids *ids);
+int store_descendants(struct store_txn *txn, uint64_t id, size_t limit, struct ids *ids);
+
+/* store_add: add an entry with a new id. store_put: replace a row; `old` are its values until now,
+ * which point to memory of the caller; the same array: no value changes. store_rename: after store_put() of a row with another DN or
+ * parent. store_delete: remove a leaf. */
+int store_add(struct store_txn *txn, const struct row *row, const struct dirsrv_pair *pairs,
+	      size_t n, uint64_t *id);
+int store_put(struct store_txn *txn, uint64_t id, const struct row *row, const struct pairs *old,
+	      const struct dirsrv_pair *pairs, size_t n);
+int store_rename(struct store_txn *txn, uint64_t id, const struct row *from, const struct row *to);
+int store_delete(struct store_txn *txn, uint64_t id, const struct row *row,
+		 const struct pairs *old);
+
+/* A short text of the server under a name, such as its naming contexts. MDB_NOTFOUND. */
+int store_get_text(struct store_txn *txn, const char *name, struct buffer *out);
+int store_put_text(struct store_txn *txn, const char *name, const char *text, size_t length);
+
+/* --- indexes ------------------------------------------------------------------------------ */
+
+/* What an index is asked. Values are normalized. */
+enum store_query { STORE_PRESENT, STORE_EQUAL, STORE_GREATER, STORE_LESS, STORE_SUBSTRING };
+
+struct store_question {
+	enum store_query query;
+	struct dirsrv_bytes type; /* the canonical name, without options */
+	struct dirsrv_bytes value; /* STORE_SUBSTRING: with STORE_START before an initial part and
+				      STORE_END behind a final one */
+};
+
+/* Bytes that stand for the ends of a value in substring indexes. */
+#define STORE_START '\001'
+#define STORE_END '\002'
+
+/*
+ * store_ask: the ids of all entries that may match, and perhaps of others; in order.
+ *
+ * Returns 0; ENOENT: no index can tell; or a code.
+ */
+int store_ask(struct store_txn *txn, const struct store_question *question, struct ids *ids);
+
+/* store_estimate: about how many ids store_ask() would find; the same codes. */
+int store_estimate(struct store_txn *txn, const struct store_question *question, size_t *count);
+
+#endif /* LDAPD_STORE_STORE_H */

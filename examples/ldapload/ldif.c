@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* People with the attributes of an address book, about 400 bytes each. */
+#include "ldif.h"
+
+#include <errno.h>
+#include <ldap.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const given_names[] = {"Ada",  "Barbara", "Edsger",   "Grace",
+					  "Hedy", "Ken",     "Margaret", "Niklaus"};
+#define GIVEN_NAMES (sizeof(given_names) / sizeof(*given_names))
+#define TITLES 40
+#define MANAGED 7 /* people with the same manager */
+
+static bool is_plain(const char *value)
+{
+	if (*value == ' ' || *value == ':' || *value == '<')
+		return false;
+	for (const char *at = value; *at; at++)
+		if (*at < ' ' || *at > '~' || (*at == ' ' && !at[1]))
+			return false;
+	return true;
+}
+
+static void print_base64(FILE *out, const unsigned char *bytes, size_t length)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < length; i += 3) {
+		size_t left = length - i;
+		unsigned group = (unsigned)bytes[i] << 16 |
+				 (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+				 (left > 2 ? bytes[i + 2] : 0);
+
+		fprintf(out, "%c%c%c%c", digits[group >> 18], digits[group >> 12 & 63],
+			left > 1 ? digits[group >> 6 & 63] : '=',
+			left > 2 ? digits[group & 63] : '=');
+	}
+}
+
+void ldif_print(FILE *out, const char *name, const char *value)
+{
+	if (is_plain(value)) {
+		fprintf(out, "%s: %s\n", name, value);
+		return;
+	}
+	fprintf(out, "%s:: ", name);
+	print_base64(out, (const unsigned char *)value, strlen(value));
+	fputc('\n', out);
+}
+
+/* ---- the entries above ---- */
+
+/* The class of an entry that is named by this type. */
+static const char *class_of(const struct berval *type)
+{
+	static const struct {
+		const char *type, *class;
+	} known[] = {{"dc", "domain"},
+		     {"ou", "organizationalUnit"},
+		     {"o", "organization"},
+		     {"c", "country"},
+		     {"l", "locality"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strlen(known[i].type) == type->bv_len &&
+		    strncasecmp(known[i].type, type->bv_val, type->bv_len) == 0)
+			return known[i].class;
+	return NULL;
+}
+
+static bool is_dc(LDAPRDN rdn)
+{
+	const char *class = class_of(&rdn[0]->la_attr);
+
+	return class && strcmp(class, "domain") == 0;
+}
+
+/* The entry whose DN begins with dn[0]. */
+static int print_above(FILE *out, LDAPRDN *dn, char *error, size_t size)
+{
+	const struct berval *type = &dn[0][0]->la_attr, *value = &dn[0][0]->la_value;
+	const char *class = class_of(type);
+	char *text = NULL, name[64], word[VALUE_MAX];
+
+	if (!class || dn[0][1] || value->bv_len >= sizeof(word)) {
+		snprintf(error, size,
+			 "--make-ldif cannot write the entry of '%.*s' in the base; accepted: dc, "
+			 "ou, o, c, l",
+			 (int)type->bv_len, type->bv_val);
+		return -1;
+	}
+	if (ldap_dn2str(dn, &text, LDAP_DN_FORMAT_LDAPV3) != LDAP_SUCCESS) {
+		snprintf(error, size, "there is no memory for a DN");
+		return -1;
+	}
+	snprintf(name, sizeof(name), "%.*s", (int)type->bv_len, type->bv_val);
+	snprintf(word, sizeof(word), "%.*s", (int)value->bv_len, value->bv_val);
+	ldif_print(out, "dn", text);
+	fprintf(out, "objectClass: %s\n", class);
+	ldif_print(out, name, word);
+	fputc('\n', out);
+	ldap_memfree(text);
+	return 0;
+}
+
+/* From the suffix down to the base. dc=example,dc=com at the end is one entry, the suffix. */
+static int print_base(FILE *out, const char *base, char *error, size_t size)
+{
+	LDAPDN dn = NULL;
+	int count = 0, status = 0;
+
+	if (ldap_str2dn(base, &dn, LDAP_DN_FORMAT_LDAPV3) != LDAP_SUCCESS || !dn) {
+		snprintf(error, size, "'%s' is no DN; accepted: as in ou=People,dc=example,dc=com",
+			 base);
+		return -1;
+	}
+	while (dn[count])
+		count++;
+	for (count--; count > 0 && is_dc(dn[count]) && is_dc(dn[count - 1]);)
+		count--;
+	for (; count >= 0 && status == 0; count--)
+		status = print_above(out, &dn[count], error, size);
+	ldap_dnfree(dn);
+	return status;
+}
+
+/* ---- people ---- */
+
+/* An attribute, unless it is the naming one. */
+static void print_more(FILE *out, const struct args *args, const char *name, const char *value)
+{
+	if (strcasecmp(name, args->attribute) != 0)
+		ldif_print(out, name, value);
+}
+
+static void print_person(FILE *out, const struct args *args, uint64_t i)
+{
+	const char *given = given_names[i % GIVEN_NAMES];
+	char value[VALUE_MAX], manager[VALUE_MAX], dn[DN_MAX], text[2 * VALUE_MAX];
+	unsigned long long number = i;
+
+	values_get(&args->values, i, value);
+	dn_print(dn, args->attribute, value, args->base);
+	ldif_print(out, "dn", dn);
+	fputs("objectClass: inetOrgPerson\n", out);
+	ldif_print(out, args->attribute, value);
+	snprintf(text, sizeof(text), "%s Number%llu", given, number);
+	print_more(out, args, "cn", text);
+	snprintf(text, sizeof(text), "Number%llu", number);
+	print_more(out, args, "sn", text);
+	print_more(out, args, "givenName", given);
+	snprintf(text, sizeof(text), "%s@example.com", value);
+	print_more(out, args, "mail", text);
+	snprintf(text, sizeof(text), "+49 30 %07llu", number);
+	print_more(out, args, "telephoneNumber", text);
+	snprintf(text, sizeof(text), "%llu", number);
+	print_more(out, args, "employeeNumber", text);
+	snprintf(text, sizeof(text), "Engineer %llu", number % TITLES);
+	print_more(out, args, "title", text);
+	values_get(&args->values, i / MANAGED, manager);
+	dn_print(dn, args->attribute, manager, args->base);
+	print_more(out, args, "manager", dn);
+	snprintf(text, sizeof(text), "a person of this directory with the number %llu", number);
+	print_more(out, args, "description", text);
+	fputc('\n', out);
+}
+
+int ldif_write(FILE *out, const struct args *args, char *error, size_t size)
+{
+	struct args all = *args;
+
+	all.values.count = args->make_ldif;
+	if (print_base(out, args->base, error, size))
+		return -1;
+	for (uint64_t i = 0; i < args->make_ldif; i++)
+		print_person(out, &all, i);
+	if (fflush(out) != 0 || ferror(out)) {
+		snprintf(error, size, "the LDIF file cannot be written: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}

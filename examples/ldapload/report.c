@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* Output: each form has a line for each kind of operations, and the outcomes. */
+#include "report.h"
+#include "tally.h"
+
+#include <string.h>
+
+#define US 1e3 /* ns */
+#define BAR 30
+
+static const struct percentile {
+	const char *name;
+	double percent;
+} percentiles[] = {{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}, {"max", 100}};
+
+#define PERCENTILES (sizeof(percentiles) / sizeof(*percentiles))
+
+/* A line of the output. */
+struct line {
+	const char *name;
+	const struct histogram *latency;
+	uint64_t entries;
+	double rate; /* per second */
+};
+
+static double percentile_us(const struct line *line, size_t i)
+{
+	return (double)histogram_percentile(line->latency, percentiles[i].percent) / US;
+}
+
+static struct line line_of(const struct results *results, enum kind kind)
+{
+	const struct tally *tally = results->tally;
+
+	return (struct line){kind_names[kind], &tally->latency[kind], tally->entries[kind],
+			     (double)tally->in_time[kind] / results->seconds};
+}
+
+/* The sum of all operations; `latency` is its memory. */
+static struct line line_of_all(const struct results *results, struct histogram *latency)
+{
+	struct line all = {.name = "all", .latency = latency};
+
+	memset(latency, 0, sizeof(*latency));
+	for (int kind = 0; kind < MIX_COUNT; kind++) {
+		struct line line = line_of(results, (enum kind)kind);
+
+		histogram_merge(latency, line.latency);
+		all.entries += line.entries;
+		all.rate += line.rate;
+	}
+	return all;
+}
+
+/* print() for each kind that there was, for all together, and for new connections. */
+static void each_line(FILE *out, const struct results *results,
+		      void (*print)(FILE *out, const struct line *line))
+{
+	static struct histogram latency;
+	struct line line;
+
+	for (int kind = 0; kind < MIX_COUNT; kind++) {
+		line = line_of(results, (enum kind)kind);
+		if (line.latency->total > 0)
+			print(out, &line);
+	}
+	line = line_of_all(results, &latency);
+	print(out, &line);
+	line = line_of(results, KIND_CONNECT);
+	print(out, &line);
+}
+
+uint64_t report_unexpected(const struct results *results)
+{
+	return results->tally->unexpected + results->idle_lost;
+}
+
+/* ---- table ---- */
+
+static void print_row(FILE *out, const struct line *line)
+{
+	fprintf(out, "%-8s %11llu %11.1f %11llu", line->name,
+		(unsigned long long)line->latency->total, line->rate,
+		(unsigned long long)line->entries);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		fprintf(out, " %9.1f", percentile_us(line, i));
+	fputc('\n', out);
+}
+
+static void print_table(FILE *out, const struct results *results)
+{
+	const struct args *args = results->args;
+	const struct tally *tally = results->tally;
+
+	fprintf(out, "%s: %u connections, %u idle, %u threads, depth %u; measured for %.2f s\n",
+		args->uri, args->connections, args->idle, args->threads, args->depth,
+		results->seconds);
+	fprintf(out, "%-8s %11s %11s %11s", "", "count", "per second", "entries");
+	for (size_t i = 0; i < PERCENTILES; i++)
+		fprintf(out, " %6s us", percentiles[i].name);
+	fputc('\n', out);
+	each_line(out, results, print_row);
+	for (unsigned i = 0; i < tally->outcome_count; i++) {
+		const struct outcome *outcome = &tally->outcomes[i];
+
+		if (outcome->unexpected)
+			fprintf(out, "unexpected: %llu %s: %s (%d)%s%s\n",
+				(unsigned long long)outcome->count, kind_names[outcome->kind],
+				tally_code_name(outcome->code), outcome->code,
+				*outcome->text ? ": " : "", outcome->text);
+	}
+	if (results->idle_lost)
+		fprintf(out, "unexpected: the server closed %u of %u idle connections\n",
+			results->idle_lost, args->idle);
+}
+
+/* ---- JSON ---- */
+
+static void print_string(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < ' ')
+			fprintf(out, "\\u%04x", (unsigned)*text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void print_member(FILE *out, const struct line *line)
+{
+	fprintf(out, ",\n  \"%s\": {\"count\": %llu, \"per_second\": %.3f, \"entries\": %llu",
+		line->name, (unsigned long long)line->latency->total, line->rate,
+		(unsigned long long)line->entries);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		fprintf(out, ", \"%s_us\": %.3f", percentiles[i].name, percentile_us(line, i));
+	fputc('}', out);
+}
+
+static void print_json(FILE *out, const struct results *results)
+{
+	const struct args *args = results->args;
+	const struct tally *tally = results->tally;
+
+	fputs("{\n  \"uri\": ", out);
+	print_string(out, args->uri);
+	fprintf(out,
+		",\n  \"connections\": %u, \"threads\": %u, \"depth\": %u, \"per_connection\": %u"
+		",\n  \"idle\": %u, \"idle_lost\": %u,\n  \"seconds\": %.6f, \"unexpected\": %llu",
+		args->connections, args->threads, args->depth, args->per_connection, args->idle,
+		results->idle_lost, results->seconds,
+		(unsigned long long)report_unexpected(results));
+	each_line(out, results, print_member);
+	fputs(",\n  \"outcomes\": [", out);
+	for (unsigned i = 0; i < tally->outcome_count; i++) {
+		const struct outcome *outcome = &tally->outcomes[i];
+
+		fprintf(out, "%s\n    {\"kind\": \"%s\", \"code\": %d, \"name\": ", i ? "," : "",
+			kind_names[outcome->kind], outcome->code);
+		print_string(out, tally_code_name(outcome->code));
+		fprintf(out, ", \"count\": %llu, \"unexpected\": %s, \"text\": ",
+			(unsigned long long)outcome->count, outcome->unexpected ? "true" : "false");
+		print_string(out, outcome->text);
+		fputc('}', out);
+	}
+	fputs("]\n}\n", out);
+}
+
+/* ---- CSV ---- */
+
+static void print_fields(FILE *out, const struct line *line)
+{
+	fprintf(out, "%s,,%llu,%.3f,%llu", line->name, (unsigned long long)line->latency->total,
+		line->rate, (unsigned long long)line->entries);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		fprintf(out, ",%.3f", percentile_us(line, i));
+	fputc('\n', out);
+}
+
+/* Lines with latencies have no code; lines of outcomes have a code and their number only. */
+static void print_csv(FILE *out, const struct results *results)
+{
+	const struct tally *tally = results->tally;
+
+	fputs("kind,code,count,per_second,entries", out);
+	for (size_t i = 0; i < PERCENTILES; i++)
+		fprintf(out, ",%s_us", percentiles[i].name);
+	fputc('\n', out);
+	each_line(out, results, print_fields);
+	for (unsigned i = 0; i < tally->outcome_count; i++)
+		fprintf(out, "%s,%d,%llu,,,,,,,\n", kind_names[tally->outcomes[i].kind],
+			tally->outcomes[i].code, (unsigned long long)tally->outcomes[i].count);
+}
+
+void report_print(FILE *out, const struct results *results)
+{
+	if (results->args->output == OUTPUT_JSON)
+		print_json(out, results);
+	else if (results->args->output == OUTPUT_CSV)
+		print_csv(out, results);
+	else
+		print_table(out, results);
+}
+
+/* ---- progress ---- */
+
+void report_progress(FILE *out, double done, double total, double rate, uint64_t unexpected)
+{
+	double share = done < total ? done / total : 1;
+	char bar[BAR + 1];
+
+	memset(bar, '-', BAR);
+	memset(bar, '#', (size_t)(share * BAR));
+	bar[BAR] = '\0';
+	fprintf(out, "\r[%s] %3.0f %%  %9.0f op/s  %llu unexpected\033[K", bar, share * 100, rate,
+		(unsigned long long)unexpected);
+	fflush(out);
+}
+
+void report_progress_end(FILE *out)
+{
+	fputs("\r\033[K", out);
+	fflush(out);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The server's address, from its URI. */
+#ifndef LDAPLOAD_SERVER_H
+#define LDAPLOAD_SERVER_H
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+struct server {
+	struct sockaddr_storage address;
+	socklen_t length;
+};
+
+/*
+ * server_parse: ldap://HOST[:PORT] or ldapi://PATH with %2F for each slash. Returns 0, or -1 with
+ * what is wrong in `error`. server_connect: a new socket, non-blocking, which may still be
+ * connecting. Connections to 127.0.0.0/8 come from several source addresses, chosen by `number`:
+ * one address has too few ports for thousands of short connections a second. Returns -1 with
+ * errno: EAGAIN if the queue of a local socket is full. MT-safe.
+ */
+int server_parse(struct server *server, const char *uri, char *error, size_t size);
+int server_connect(const struct server *server, unsigned long number);
+
+#endif /* LDAPLOAD_SERVER_H */

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* The states of a connection. */
+#include "load.h"
+
+#include <errno.h>
+#include <ldap.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define RETRY_NS (NS_PER_SECOND / 10)
+
+static void session_sleep(struct session *session, uint64_t ns)
+{
+	session->wake_ns = load_now_ns() + ns;
+	worker_sleep(session->worker, session);
+}
+
+static void watch(struct session *session, int how, bool wants_out)
+{
+	struct epoll_event event = {.events = EPOLLIN | (wants_out ? EPOLLOUT : 0),
+				    .data.ptr = session};
+
+	session->wants_out = wants_out;
+	if (epoll_ctl(session->worker->epoll, how, session->fd, &event) != 0)
+		load_fail("epoll_ctl: %s", strerror(errno));
+}
+
+static void close_session(struct session *session)
+{
+	if (session->fd >= 0)
+		close(session->fd);
+	session->fd = -1;
+	session->state = SESSION_CLOSED;
+	session->stalled = session->stalls_next = false;
+	session->worker->flying -= session->flying;
+	session->flying = 0;
+	session->out.length = session->in.length = 0;
+}
+
+void session_lost(struct session *session, int code, const char *text, size_t length)
+{
+	struct tally *tally = &session->worker->tally;
+	bool unexpected = !tally_accept(&session->worker->load->args->accepted, KIND_CONNECT, code);
+
+	for (unsigned i = 0; i < session->flying; i++)
+		tally_outcome(tally, session->flights[i].kind, code, unexpected, 1, text, length);
+	if (session->flying == 0)
+		tally_outcome(tally, KIND_CONNECT, code, unexpected, 1, text, length);
+	close_session(session);
+	session_sleep(session, RETRY_NS);
+}
+
+void session_end(struct session *session)
+{
+	if (session->state == SESSION_OPEN && !session->stalled) {
+		message_unbind(&session->out, ++session->last_id);
+		/* A server that does not take it sees the end of the connection. */
+		(void)send(session->fd, session->out.bytes, session->out.length,
+			   MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	close_session(session);
+}
+
+/* ---- connecting ---- */
+
+/* Is it the turn of one of N of M? */
+static bool has_turn(const struct stall *stall, unsigned long count)
+{
+	return stall->of != 0 && count % stall->of >= stall->of - stall->some;
+}
+
+static void opened(struct session *session, uint64_t now_ns)
+{
+	struct worker *worker = session->worker;
+	struct load *load = worker->load;
+
+	session->state = SESSION_OPEN;
+	atomic_store_explicit(&load->connected, true, memory_order_relaxed);
+	tally_outcome(&worker->tally, KIND_CONNECT, LDAP_SUCCESS, false, 1, NULL, 0);
+	if (session->connect_ns >= load->measure_ns && !worker->draining) {
+		histogram_add(&worker->tally.latency[KIND_CONNECT], now_ns - session->connect_ns);
+		worker->tally.in_time[KIND_CONNECT] += now_ns <= load->end_ns;
+	}
+	worker_ready(worker, session);
+}
+
+static void connected(struct session *session)
+{
+	const struct args *args = session->worker->load->args;
+	size_t begin = session->out.length;
+
+	if (!*args->bind_dn) {
+		opened(session, load_now_ns());
+		return;
+	}
+	session->state = SESSION_BINDING;
+	message_bind(&session->out, ++session->last_id, args->bind_dn, args->password);
+	session_requested(session, begin);
+	session_flush(session);
+}
+
+static void connect_failed(struct session *session, int error)
+{
+	struct load *load = session->worker->load;
+	const char *text = strerror(error);
+
+	if (!atomic_load_explicit(&load->connected, memory_order_relaxed))
+		load_fail("%s: %s", load->args->uri, text);
+	session_lost(session, LDAP_CONNECT_ERROR, text, strlen(text));
+}
+
+void session_connect(struct session *session)
+{
+	struct worker *worker = session->worker;
+	const struct args *args = worker->load->args;
+
+	session->connect_ns = load_now_ns();
+	session->started = 0;
+	session->last_id = 0;
+	session->limit = 0;
+	session->fd = server_connect(&worker->load->server, worker->opened + session->number);
+	if (session->fd < 0 && errno == EAGAIN) {
+		session_sleep(session, RETRY_NS / 100);
+		return;
+	}
+	session->stalls_next = has_turn(&args->stall_connections, worker->opened++);
+	if (session->fd < 0) {
+		connect_failed(session, errno);
+		return;
+	}
+	session->state = SESSION_CONNECTING;
+	watch(session, EPOLL_CTL_ADD, true);
+}
+
+static void finish_connecting(struct session *session)
+{
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	if (getsockopt(session->fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0) {
+		connect_failed(session, error ? error : errno);
+		return;
+	}
+	watch(session, EPOLL_CTL_MOD, false);
+	connected(session);
+}
+
+/* ---- sending ---- */
+
+void session_requested(struct session *session, size_t begin)
+{
+	struct worker *worker = session->worker;
+	const struct args *args = worker->load->args;
+	uint64_t ns = args->stall_connections.ns;
+
+	session->limit = session->out.length;
+	if (session->state == SESSION_OPEN && has_turn(&args->stall_operations, worker->started++))
+		ns = args->stall_operations.ns;
+	else if (!session->stalls_next)
+		return;
+	session->stalls_next = false;
+	session->stalled = true;
+	session->limit = begin + (session->out.length - begin) / 2;
+	session_sleep(session, ns);
+}
+
+void session_flush(struct session *session)
+{
+	ssize_t sent = 0;
+
+	if (session->limit > 0)
+		sent = send(session->fd, session->out.bytes, session->limit, MSG_NOSIGNAL);
+	if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+		session_lost(session, LDAP_SERVER_DOWN, NULL, 0);
+		return;
+	}
+	if (sent > 0) {
+		buffer_consume(&session->out, (size_t)sent);
+		session->limit -= (size_t)sent;
+	}
+	if ((session->limit > 0) != session->wants_out)
+		watch(session, EPOLL_CTL_MOD, session->limit > 0);
+}
+
+static struct flight *find_flight(struct session *session, int id)
+{
+	for (unsigned i = 0; i < session->flying; i++)
+		if (session->flights[i].id == id)
+			return &session->flights[i];
+	return NULL;
+}
+
+/* The second half of a stalled request goes; its latency begins now. */
+static void end_stall(struct session *session, uint64_t now_ns)
+{
+	struct flight *flight = find_flight(session, session->last_id);
+
+	session->stalled = false;
+	session->limit = session->out.length;
+	if (flight)
+		flight->started_ns = flight->sent_ns = now_ns;
+	else
+		session->connect_ns = now_ns;
+	session_flush(session);
+	if (session->state == SESSION_OPEN)
+		worker_ready(session->worker, session);
+}
+
+void session_wake(struct session *session, uint64_t now_ns)
+{
+	if (session->stalled)
+		end_stall(session, now_ns);
+	else if (session->state == SESSION_CLOSED)
+		session_connect(session);
+}
+
+/* ---- answers ---- */
+
+/* Since when does it wait for the oldest answer? now_ns: it waits for none. */
+static uint64_t waits_since(const struct session *session, uint64_t now_ns)
+{
+	uint64_t since = now_ns;
+
+	if (session->state == SESSION_CONNECTING || session->state == SESSION_BINDING)
+		return session->connect_ns;
+	for (unsigned i = 0; i < session->flying; i++)
+		if (session->flights[i].sent_ns < since)
+			since = session->flights[i].sent_ns;
+	return since;
+}
+
+void session_expire(struct session *session, uint64_t now_ns, uint64_t timeout_ns)
+{
+	const struct load *load = session->worker->load;
+
+	if (session->stalled || waits_since(session, now_ns) + timeout_ns > now_ns)
+		return;
+	if (!atomic_load_explicit(&load->connected, memory_order_relaxed))
+		load_fail("%s: no answer for %.1f seconds", load->args->uri, load->args->timeout);
+	session_lost(session, LDAP_TIMEOUT, NULL, 0);
+}
+
+/* 0; or -1: the connection was lost. */
+static int bound(struct session *session, const struct answer *answer, uint64_t now_ns)
+{
+	struct load *load = session->worker->load;
+
+	if (answer->tag == LDAP_RES_BIND && answer->code == LDAP_SUCCESS) {
+		opened(session, now_ns);
+		return 0;
+	}
+	if (!atomic_load_explicit(&load->connected, memory_order_relaxed))
+		load_fail("bind as '%s': %s (%d)%s%.*s", load->args->bind_dn,
+			  tally_code_name(answer->code), answer->code,
+			  answer->text.bv_len ? ": " : "", (int)answer->text.bv_len,
+			  answer->text.bv_val ? answer->text.bv_val : "");
+	session_lost(session, answer->code, answer->text.bv_val, answer->text.bv_len);
+	return -1;
+}
+
+static int answered(struct session *session, const struct answer *answer, uint64_t now_ns)
+{
+	struct flight *flight;
+
+	if (answer->id == 0) { /* Notice of Disconnection */
+		session_lost(session, answer->code, answer->text.bv_val, answer->text.bv_len);
+		return -1;
+	}
+	if (session->state == SESSION_BINDING)
+		return bound(session, answer, now_ns);
+	flight = find_flight(session, answer->id);
+	if (!flight) {
+		session_lost(session, LDAP_DECODING_ERROR, NULL, 0);
+		return -1;
+	}
+	if (answer->tag == LDAP_RES_SEARCH_ENTRY)
+		flight->entries++;
+	else if (answer->tag != LDAP_RES_SEARCH_REFERENCE && answer->tag != LDAP_RES_INTERMEDIATE)
+		operation_answered(session, flight, answer, now_ns);
+	return 0;
+}
+
+/* The bytes of complete messages, or -1: the connection was lost. */
+static ssize_t parse(struct session *session, char *bytes, size_t length)
+{
+	uint64_t now_ns = load_now_ns();
+	size_t used = 0;
+
+	for (;;) {
+		ssize_t message = message_length(bytes + used, length - used);
+		struct answer answer;
+
+		if (message == 0 || (message > 0 && (size_t)message > length - used))
+			return (ssize_t)used;
+		if (message < 0 || message_read_answer(session->worker->ber, bytes + used,
+						       (size_t)message, &answer)) {
+			session_lost(session, LDAP_DECODING_ERROR, NULL, 0);
+			return -1;
+		}
+		if (answered(session, &answer, now_ns))
+			return -1;
+		used += (size_t)message;
+	}
+}
+
+/* After answers: the next operations, or the next connection. */
+static void go_on(struct session *session)
+{
+	const struct args *args = session->worker->load->args;
+
+	if (args->per_connection != 0 && session->started == args->per_connection &&
+	    session->flying == 0 && session->state == SESSION_OPEN &&
+	    !worker_over(session->worker)) {
+		session_end(session);
+		session_connect(session);
+	} else {
+		worker_ready(session->worker, session);
+	}
+}
+
+static void receive(struct session *session)
+{
+	char *bytes = session->worker->scratch;
+	ssize_t n = recv(session->fd, bytes, RECEIVE_BYTES, 0), used;
+	size_t length = (size_t)n;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		session_lost(session, LDAP_SERVER_DOWN, NULL, 0);
+		return;
+	}
+	if (session->in.length > 0) {
+		buffer_append(&session->in, bytes, length);
+		buffer_reserve(&session->in, 1); /* message_read_answer() */
+		bytes = session->in.bytes;
+		length = session->in.length;
+	}
+	used = parse(session, bytes, length);
+	if (used < 0)
+		return;
+	if (session->in.length > 0)
+		buffer_consume(&session->in, (size_t)used);
+	else
+		buffer_append(&session->in, bytes + used, length - (size_t)used);
+	go_on(session);
+}
+
+void session_event(struct session *session, uint32_t events)
+{
+	if (session->state == SESSION_CONNECTING) {
+		finish_connecting(session);
+		return;
+	}
+	if (session->state != SESSION_CLOSED && events & EPOLLOUT)
+		session_flush(session);
+	if (session->state != SESSION_CLOSED && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		receive(session);
+}

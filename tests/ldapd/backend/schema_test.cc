@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* The schema: normal forms of values and DNs, the text of the subschema entry. */
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "schema/dn.h"
+#include "schema/schema.h"
+}
+
+namespace
+{
+
+std::string normal(enum schema_rule rule, const std::string &value)
+{
+	struct buffer out = {};
+	bool valid = schema_normalize(rule, {value.data(), value.size()}, &out);
+	std::string text = valid ? std::string(out.data ? out.data : "", out.length) : "(invalid)";
+
+	buffer_free(&out);
+	return text;
+}
+
+std::string normal_dn(const std::string &text)
+{
+	return normal(SCHEMA_DN, text);
+}
+
+TEST(SchemaTest, TextIsFoldedAndItsBlanksAreSqueezed)
+{
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "  A  b   C "), "a b c");
+	EXPECT_EQ(normal(SCHEMA_CASE_EXACT, "  A  b "), "A b");
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "   "), " ");
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, ""), "(invalid)");
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "\xc3\x84\xce\x91\xd0\x96\xc5\xa0\xc3\x97"),
+		  "\xc3\xa4\xce\xb1\xd0\xb6\xc5\xa1\xc3\x97");
+	/* Not UTF-8: kept as it is. */
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "\xc3"), "\xc3");
+	EXPECT_EQ(normal(SCHEMA_TELEPHONE, "+49 (30) 1-2"), "+49(30)12");
+	EXPECT_EQ(normal(SCHEMA_NUMERIC, "1 2"), "12");
+	EXPECT_EQ(normal(SCHEMA_NUMERIC, "1a"), "(invalid)");
+}
+
+TEST(SchemaTest, BytesThatAreNoUtf8StayAsTheyAre)
+{
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "\xc3"
+					     "a"),
+		  "\xc3"
+		  "a");
+	EXPECT_EQ(normal(SCHEMA_CASE_IGNORE, "\xc3\x84"), "\xc3\xa4");
+}
+
+TEST(SchemaTest, NormalIntegersAreInTheOrderOfTheNumbers)
+{
+	const std::vector<std::string> order = {"-1000000000000000000000",
+						"-100",
+						"-99",
+						"-10",
+						"-9",
+						"-1",
+						"0",
+						"1",
+						"9",
+						"10",
+						"99",
+						"100",
+						"1000000000000000000000"};
+
+	for (size_t i = 1; i < order.size(); i++)
+		EXPECT_LT(normal(SCHEMA_INTEGER, order[i - 1]), normal(SCHEMA_INTEGER, order[i]));
+	for (const char *wrong : {"", "-", "-0", "01", "1x", "+1", " 1"})
+		EXPECT_EQ(normal(SCHEMA_INTEGER, wrong), "(invalid)") << wrong;
+}
+
+TEST(SchemaTest, TimesAreInUtc)
+{
+	EXPECT_EQ(normal(SCHEMA_TIME, "20260228233000-0130"), "20260301010000");
+	EXPECT_EQ(normal(SCHEMA_TIME, "2026022823Z"), "20260228230000");
+	EXPECT_EQ(normal(SCHEMA_TIME, "202602282330.5Z"), "20260228233030");
+	EXPECT_EQ(normal(SCHEMA_TIME, "20260228233000,250Z"), "20260228233000.25");
+	for (const char *wrong :
+	     {"", "2026", "20261328233000Z", "20260228233000", "20260228246000Z",
+	      "20260228233000.Z", "20260228233000Zx", "20260228233000+2"})
+		EXPECT_EQ(normal(SCHEMA_TIME, wrong), "(invalid)") << wrong;
+}
+
+TEST(SchemaTest, OtherSyntaxes)
+{
+	EXPECT_EQ(normal(SCHEMA_BOOLEAN, "true"), "1");
+	EXPECT_EQ(normal(SCHEMA_BOOLEAN, "yes"), "(invalid)");
+	EXPECT_EQ(normal(SCHEMA_OID, "2.5.6.6"), "person");
+	EXPECT_EQ(normal(SCHEMA_OID, "Unknown"), "unknown");
+	EXPECT_EQ(normal(SCHEMA_UUID, "597AE2F6-16A6-1027-98F4-D28B5365DC14"),
+		  "597ae2f6-16a6-1027-98f4-d28b5365dc14");
+	EXPECT_EQ(normal(SCHEMA_UUID, "597ae2f6"), "(invalid)");
+	EXPECT_EQ(normal(SCHEMA_OCTETS, " A "), " A ");
+}
+
+TEST(SchemaTest, ADnHasOneNormalForm)
+{
+	const std::string form = normal_dn("cn=a b,dc=example");
+
+	for (const char *same :
+	     {"CN=A B,DC=Example", " cn = a  b , dc = example ", "commonName=a\\20b,dc=example",
+	      "2.5.4.3=\\61 b,0.9.2342.19200300.100.1.25=example"})
+		EXPECT_EQ(normal_dn(same), form) << same;
+	for (const char *other : {"cn=ab,dc=example", "cn=a b+dc=example", "cn=a b\\,dc=example",
+				  "sn=a b,dc=example", "cn=a b"})
+		EXPECT_NE(normal_dn(other), form) << other;
+	EXPECT_EQ(normal_dn("cn=b+sn=a"), normal_dn("sn=A + cn=B"));
+	EXPECT_EQ(normal_dn(""), "");
+	EXPECT_NE(normal_dn("cn=,dc=x"), "(invalid)");
+	for (const char *wrong :
+	     {"cn", "cn=a,", ",cn=a", "cn=a,,dc=b", "=a", "cn=a\\", "cn=a+", "+cn=a", "c n=a"})
+		EXPECT_EQ(normal_dn(wrong), "(invalid)") << wrong;
+}
+
+TEST(SchemaTest, ADnThatIsTooLongIsRefused)
+{
+	auto rdns = [](int n) {
+		std::string dn = "cn=a";
+
+		while (--n)
+			dn += ",cn=a";
+		return normal_dn(dn);
+	};
+
+	EXPECT_NE(rdns(1000), "(invalid)");
+	EXPECT_EQ(rdns(1001), "(invalid)");
+	EXPECT_NE(normal_dn("cn=" + std::string(DIRSRV_DN_MAX - 3, 'a')), "(invalid)");
+	EXPECT_EQ(normal_dn("cn=" + std::string(DIRSRV_DN_MAX - 2, 'a')), "(invalid)");
+}
+
+TEST(SchemaTest, ADnIsUnderAnotherByWholeRdns)
+{
+	auto under = [](const std::string &below, const std::string &above) {
+		std::string a = normal_dn(below), b = normal_dn(above);
+
+		return dn_under({a.data(), a.size()}, {b.data(), b.size()});
+	};
+
+	EXPECT_TRUE(under("cn=a,dc=b", "dc=B"));
+	EXPECT_TRUE(under("cn=a,ou=c,dc=b", "dc=b"));
+	EXPECT_TRUE(under("dc=b", ""));
+	EXPECT_FALSE(under("dc=b", "dc=b"));
+	EXPECT_FALSE(under("dc=ab", "c=ab"));
+	EXPECT_FALSE(under("cn=a\\,dc=b", "dc=b"));
+	EXPECT_FALSE(under("dc=b", "cn=a,dc=b"));
+}
+
+TEST(SchemaTest, TheRootHasNoParent)
+{
+	/* What dn_normalize() leaves of "" in a buffer without memory. */
+	EXPECT_EQ(0u, dn_normal_parent({nullptr, 0}).length);
+}
+
+TEST(SchemaTest, EveryTypeAndClassHasItsDescription)
+{
+	struct buffer out = {};
+	size_t n = 0;
+
+	for (int table = SCHEMA_TYPES; table <= SCHEMA_SYNTAXES; table++)
+		for (size_t i = 0;; i++, n++) {
+			buffer_clear(&out);
+			if (!schema_text(static_cast<enum schema_table>(table), i, &out))
+				break;
+			std::string text(out.data, out.length);
+			EXPECT_EQ(text.substr(0, 2), "( ");
+			EXPECT_EQ(text.substr(text.size() - 2), " )");
+		}
+	EXPECT_GT(n, 150u);
+	buffer_clear(&out);
+	schema_text(SCHEMA_CLASSES, 6, &out);
+	EXPECT_EQ(std::string(out.data, out.length),
+		  "( 2.5.6.6 NAME 'person' SUP top STRUCTURAL MUST ( sn $ cn ) MAY ( userPassword "
+		  "$ telephoneNumber $ seeAlso $ description ) )");
+	buffer_free(&out);
+}
+
+/* The descriptions of a table. */
+static std::vector<std::string> descriptions(enum schema_table table)
+{
+	std::vector<std::string> all;
+	struct buffer out = {};
+
+	for (size_t i = 0; schema_text(table, i, &out); i++) {
+		all.emplace_back(out.data, out.length);
+		buffer_clear(&out);
+	}
+	buffer_free(&out);
+	return all;
+}
+
+/* The word behind a keyword; "": there is none. */
+static std::string word_after(const std::string &text, const std::string &keyword)
+{
+	size_t at = text.find(" " + keyword + " ");
+
+	if (at == std::string::npos)
+		return "";
+	at += keyword.size() + 2;
+	return text.substr(at, text.find_first_of(" {", at) - at);
+}
+
+TEST(SchemaTest, TheSubschemaHasEverySyntaxAndRuleThatItsTypesName)
+{
+	std::set<std::string> syntaxes, rules;
+
+	for (const auto &syntax : descriptions(SCHEMA_SYNTAXES))
+		syntaxes.insert(syntax.substr(2, syntax.find(' ', 2) - 2));
+	for (const auto &rule : descriptions(SCHEMA_RULES)) {
+		std::string name = word_after(rule, "NAME");
+
+		rules.insert(name.substr(1, name.size() - 2));
+	}
+	for (const auto &type : descriptions(SCHEMA_TYPES)) {
+		std::string syntax = word_after(type, "SYNTAX");
+
+		EXPECT_TRUE(syntax.empty() || syntaxes.count(syntax)) << type;
+		for (const char *keyword : {"EQUALITY", "ORDERING", "SUBSTR"}) {
+			std::string rule = word_after(type, keyword);
+
+			EXPECT_TRUE(rule.empty() || rules.count(rule)) << type;
+		}
+	}
+}
+
+TEST(SchemaTest, EveryTypeThatAClassNamesIsInTheSchema)
+{
+	for (const char *name : {"top", "inetOrgPerson", "posixAccount", "groupOfNames", "domain",
+				 "organization", "strongAuthenticationUser", "document"}) {
+		const struct schema_class *cls = schema_class_find(name, strlen(name));
+
+		ASSERT_NE(cls, nullptr) << name;
+		std::istringstream words(std::string(cls->must) + " " + cls->may);
+		std::string word;
+
+		while (words >> word)
+			EXPECT_NE(schema_type_find(word.data(), word.size()), nullptr)
+				<< name << ": " << word;
+	}
+}
+
+} // namespace

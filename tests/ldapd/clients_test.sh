@@ -1,0 +1,260 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# ldapd as Debian's ldap-utils use it. Each check has a command, and a line that its output must
+# have, or must not have.
+# usage: clients_test.sh LDAPD [OPTION...]
+set -eu
+program=$1
+shift
+folder=$(mktemp -d)
+server=
+failures=0
+
+finish()
+{
+	[ -z "$server" ] || kill "$server" 2>/dev/null || true
+	rm -rf "$folder"
+}
+trap finish EXIT
+
+# wait_for WORDS: until the log has them, or the server has ended.
+wait_for()
+{
+	until grep -q "$1" "$folder/log"; do
+		kill -0 "$server" 2>/dev/null || {
+			cat "$folder/log"
+			exit 1
+		}
+		sleep 0.05
+	done
+}
+
+start()
+{
+	# The shell opens the log for the server in a process of its own: what an earlier one wrote
+	# must be gone before.
+	: >"$folder/log"
+	SLAB_LEAK_CHECK='exit' "$program" --listen ldap://127.0.0.1:0 --listen "ldapi://$socket" \
+		--rootDN cn=admin --rootPassword secret --suffix dc=example,dc=com --fsync no \
+		--db "$folder/db" \
+		--hiddenAttribute telephoneNumber --hiddenAttribute 2.5.4.4 \
+		--hiddenAttribute entryUUID "$@" >"$folder/log" 2>&1 &
+	server=$!
+	wait_for 'listening on ldapi'
+	uri=$(sed -n 's/.*listening on \(ldap:.*\)/\1/p' "$folder/log")
+}
+
+# failed_with_log WORDS
+failed_with_log()
+{
+	echo "FAILED: $1"
+	tail -n 100 "$folder/log"
+	failures=$((failures + 1))
+}
+
+# stop: the server must end with status 0, without a report of libslab, a leak for example, or of
+# a sanitizer.
+stop()
+{
+	kill "$server"
+	wait "$server" || failed_with_log "exit status $?"
+	server=
+	! grep -q -e '^BUG ' -e 'Sanitizer: ' -e 'runtime error: ' "$folder/log" ||
+		failed_with_log "a report"
+}
+
+# check WHAT STATUS WORDS COMMAND...: WORDS is a regular expression for a line of the output; with
+# '!' in front no line may match.
+check()
+{
+	what=$1 status=$2 words=$3
+	shift 3
+	got=0
+	output=$("$@" 2>&1 </dev/null) || got=$?
+	good=yes
+	[ "$got" = "$status" ] || good=no
+	case $words in
+	'!'*) ! printf '%s\n' "$output" | grep -q "${words#!}" || good=no ;;
+	*) printf '%s\n' "$output" | grep -q "$words" || good=no ;;
+	esac
+	[ "$good" = yes ] || {
+		echo "FAILED: $what: status $got instead of $status, or not '$words':"
+		printf '%s\n' "$output"
+		failures=$((failures + 1))
+	}
+}
+
+search() { ldapsearch -x -H "$uri" -LLL -o ldif-wrap=no "$@"; }
+as_root() { tool=$1; shift; "$tool" -x -H "$uri" -D cn=admin -w secret "$@"; }
+
+# feed TEXT COMMAND...: a command that reads LDIF, with \n in the text.
+feed()
+{
+	printf '%b' "$1" >"$folder/input"
+	shift
+	"$@" -f "$folder/input"
+}
+
+cat >"$folder/data.ldif" <<'LDIF'
+dn: dc=example,dc=com
+objectClass: top
+objectClass: domain
+dc: example
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+ou: people
+
+dn: uid=ann,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann Archer
+sn: Archer
+mail: ann@example.com
+telephoneNumber: 123
+userPassword: cleartext
+
+dn: uid=salted,ou=people,dc=example,dc=com
+objectClass: account
+objectClass: simpleSecurityObject
+uid: salted
+userPassword: {SSHA}F9gYgVDLl6QAVQ2h3ZDrtYq0WjBzYWx0c2FsdA==
+
+dn: uid=hashed,ou=people,dc=example,dc=com
+objectClass: account
+objectClass: simpleSecurityObject
+uid: hashed
+userPassword: {crypt}$6$abcdefgh$.Wd8gKGVv/NncIZyKrLIzwkMBRaL8yZnKz4uttpMUnlKvNdwooVmeCTgyWEOW0Smhyp/TUAtWmcz4ptHHh/u1/
+LDIF
+socket=$(printf %s "$folder/socket" | sed 's,/,%2F,g')
+people=ou=people,dc=example,dc=com
+ann=uid=ann,$people
+start --ldif "$folder/data.ldif" "$@"
+
+# --- root DSE, schema, monitor ---
+check 'root DSE: user attributes' 0 '^objectClass: top' search -b '' -s base
+check 'root DSE: operational attributes on demand' 0 '!namingContexts' search -b '' -s base
+check 'root DSE: naming contexts' 0 '^namingContexts: dc=example,dc=com' search -b '' -s base +
+check 'root DSE: EXTERNAL on ldapi' 0 'supportedSASLMechanisms: EXTERNAL' \
+	ldapsearch -x -H "ldapi://$socket" -LLL -b '' -s base supportedSASLMechanisms
+check 'subschema' 0 "NAME 'inetOrgPerson'" search -b cn=subschema -s base objectClasses
+check 'monitor: a cache' 0 '^objects: [1-9]' \
+	search -b cn=ldapd.connection,cn=caches,cn=monitor -s base objects
+check 'monitor: the server' 0 '^connections: [1-9]' search -b cn=server,cn=monitor connections
+
+check 'monitor: no such entry' 32 'Matched DN: cn=monitor' search -b cn=x,cn=monitor
+check 'monitor: a size limit' 4 'Size limit exceeded' search -z 1 -b cn=monitor
+
+# --- bind ---
+check 'whoami: anonymous' 0 '^anonymous' ldapwhoami -x -H "$uri"
+check 'whoami: root' 0 '^dn:cn=admin' as_root ldapwhoami
+check 'whoami: an entry' 0 "^dn:$ann" ldapwhoami -x -H "$uri" -D "$ann" -w cleartext
+check 'whoami: EXTERNAL' 0 '^dn:cn=admin' ldapwhoami -Y EXTERNAL -H "ldapi://$socket"
+check 'EXTERNAL as another identity' 49 'Invalid credentials' \
+	ldapwhoami -Y EXTERNAL -X dn:cn=other -H "ldapi://$socket"
+check 'EXTERNAL as the root DN by name' 0 '^dn:cn=admin' \
+	ldapwhoami -Y EXTERNAL -X dn:cn=Admin -H "ldapi://$socket"
+check 'a wrong password' 49 'Invalid credentials' ldapwhoami -x -H "$uri" -D "$ann" -w wrong
+check 'a password hashed with crypt()' 0 "^dn:uid=hashed" \
+	ldapwhoami -x -H "$uri" -D "uid=hashed,$people" -w pass
+check 'a password of another scheme' 49 'Invalid credentials' \
+	ldapwhoami -x -H "$uri" -D "uid=salted,$people" -w '{SSHA}F9gYgVDLl6QAVQ2h3ZDrtYq0WjBzYWx0c2FsdA=='
+check 'the log says why' 0 'uid=salted.*scheme that is not supported' cat "$folder/log"
+check 'an entry that does not exist' 49 'Invalid credentials' \
+	ldapwhoami -x -H "$uri" -D uid=nobody,dc=example -w wrong
+check 'StartTLS is refused' 1 'Protocol error' ldapwhoami -x -H "$uri" -ZZ
+
+# --- search ---
+check 'equality' 0 "^dn: $ann" search -b dc=example,dc=com '(uid=ANN)'
+check 'substrings' 0 "^dn: $ann" search -b dc=example,dc=com '(cn=ann*ch*er)'
+check 'and, or, not' 0 "^dn: $ann" \
+	search -b dc=example,dc=com '(&(|(uid=ann)(uid=bob))(!(uid=bob)))'
+check 'extensible match finds nothing' 0 '!^dn:' search -b dc=example,dc=com '(cn:1.2.3:=x)'
+check 'one level' 0 '^dn: ou=people' search -b dc=example,dc=com -s one
+check 'children leaves out the base' 0 '!^dn: dc=' search -b dc=example,dc=com -s children
+check 'no such object' 32 'Matched DN: dc=example,dc=com' search -b cn=x,dc=example,dc=com
+check 'attribute list' 0 '!^sn:' search -b "$ann" cn
+check 'types only' 0 '^cn:$' search -A -b "$ann" cn
+check '1.1' 0 '!^cn:' search -b "$ann" 1.1
+check 'operational attributes' 0 '^createTimestamp: ' search -b "$ann" +
+check 'computed attributes by name' 0 "^entryDN: $ann" search -b "$ann" entryDN
+check 'paged results' 0 "^dn: $ann" search -E pr=1/noprompt -b dc=example,dc=com
+check 'an unknown critical control' 12 'Critical extension' \
+	search -e '!1.2.3.4' -b dc=example,dc=com
+
+# --- access ---
+check 'userPassword is not sent' 0 '!userPassword' search -b "$ann" '*' userPassword
+check 'not to root either' 0 '!userPassword' as_root ldapsearch -LLL -b "$ann" userPassword 2.5.4.35
+check 'a filter does not tell a password' 0 '!^dn:' \
+	as_root ldapsearch -LLL -b "$ann" '(userPassword=cleartext)'
+check 'nor by its absence' 0 '!^dn:' as_root ldapsearch -LLL -b "$ann" '(!(userPassword=x))'
+check 'compare does not tell a password' 50 'Insufficient access' \
+	as_root ldapcompare "$ann" userPassword:cleartext
+check 'a hidden attribute' 0 '!telephoneNumber' search -b "$ann"
+check 'a hidden attribute that is named by its OID' 0 '!^sn:' search -b "$ann" '*' surname
+check 'a hidden attribute by its supertype in a filter' 0 '!^dn:' search -b "$ann" '(name=Archer)'
+check 'a hidden operational attribute' 0 '!entryUUID' search -b "$ann" +
+check 'is seen by bound clients' 0 '^telephoneNumber: 123' as_root ldapsearch -LLL -b "$ann"
+check 'anonymous cannot write' 8 'Strong(er) authentication' ldapdelete -x -H "$uri" "$ann"
+check 'an entry cannot write' 50 'Insufficient access' \
+	ldapdelete -x -H "$uri" -D "$ann" -w cleartext "$people"
+
+# --- changes ---
+bob=uid=bob,$people
+check 'add' 0 'adding new entry' \
+	feed "dn: $bob\nobjectClass: inetOrgPerson\nuid: bob\ncn: Bob\nsn: B\n" as_root ldapadd
+check 'add again' 68 'Already exists' \
+	feed "dn: $bob\nobjectClass: inetOrgPerson\nuid: bob\ncn: Bob\nsn: B\n" as_root ldapadd
+check 'creatorsName' 0 '^creatorsName: cn=admin' search -b "$bob" creatorsName
+check 'add against the schema' 65 'Object class violation' \
+	feed "dn: cn=x,$people\nobjectClass: inetOrgPerson\ncn: x\n" as_root ldapadd
+check 'modify' 0 'modifying entry' \
+	feed "dn: $bob\nchangetype: modify\nadd: mail\nmail: b@x\nmail: c@x\n-\nreplace: sn\nsn: Builder\n" \
+	as_root ldapmodify
+check 'the values are there' 0 '^sn: Builder' as_root ldapsearch -LLL -b "$bob"
+check 'delete a value' 0 'modifying entry' \
+	feed "dn: $bob\nchangetype: modify\ndelete: mail\nmail: b@x\n" as_root ldapmodify
+check 'it is gone' 0 '!b@x' search -b "$bob"
+check 'compare: true' 6 'TRUE' as_root ldapcompare "$bob" 'sn:builder'
+check 'compare: false' 5 'FALSE' as_root ldapcompare "$bob" 'sn:x'
+check 'rename' 0 '' as_root ldapmodrdn -r "$bob" uid=rob
+check 'the new name' 0 '^uid: rob' search -b "uid=rob,$people"
+check 'move' 0 '' as_root ldapmodrdn -s dc=example,dc=com "uid=rob,$people" uid=rob
+check 'the new place' 0 '^dn: uid=rob,dc=example,dc=com' search -b uid=rob,dc=example,dc=com
+check 'delete a parent' 66 'not allowed on non-leaf' as_root ldapdelete "$people"
+check 'delete' 0 '' as_root ldapdelete uid=rob,dc=example,dc=com
+check 'delete again' 32 'No such object' as_root ldapdelete uid=rob,dc=example,dc=com
+
+# --- passwords ---
+check 'a client changes its password' 0 '' \
+	ldappasswd -x -H "$uri" -D "$ann" -w cleartext -a cleartext -s changed
+check 'the new password' 0 "^dn:$ann" ldapwhoami -x -H "$uri" -D "$ann" -w changed
+check 'the old one' 49 'Invalid credentials' ldapwhoami -x -H "$uri" -D "$ann" -w cleartext
+check 'a wrong old password' 1 'unwilling' \
+	ldappasswd -x -H "$uri" -D "$ann" -w changed -a wrong -s other
+check 'others may not' 1 'Insufficient access' \
+	ldappasswd -x -H "$uri" -D "$ann" -w changed -s x "$people"
+check 'the server chooses' 0 '^New password: ' as_root ldappasswd "$ann"
+
+# --- what was written survives ---
+stop
+start --anonymousRead FALSE --writeAccess bound "$@"
+salted=uid=salted,$people
+as_hashed() { tool=$1; shift; "$tool" -x -H "$uri" -D "uid=hashed,$people" -w pass "$@"; }
+check 'an entry changes another' 0 'modifying entry' \
+	feed "dn: $salted\nchangetype: modify\nadd: description\ndescription: x\n" \
+	as_hashed ldapmodify
+check 'but does not learn its password by changes' 50 'Insufficient access' \
+	feed "dn: $salted\nchangetype: modify\ndelete: userPassword\nuserPassword: x\n" \
+	as_hashed ldapmodify
+check 'nor change it' 1 'Insufficient access' as_hashed ldappasswd -s x "$salted"
+check 'its own it may change' 0 'modifying entry' \
+	feed "dn: uid=hashed,$people\nchangetype: modify\nadd: userPassword\nuserPassword: y\n" \
+	as_hashed ldapmodify
+check 'anonymous may not read' 8 'Strong(er) authentication' search -b dc=example,dc=com
+check 'but sees the root DSE' 0 '^objectClass: top' search -b '' -s base
+check 'entries are still there' 0 "^dn: $ann" as_root ldapsearch -LLL -b dc=example,dc=com
+stop
+check 'dump' 0 "^dn: $ann" "$program" --db "$folder/db" --suffix dc=example,dc=com --dump
+[ "$failures" = 0 ] || exit 1

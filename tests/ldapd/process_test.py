@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: MIT
+"""ldapd as a process: options, configuration, signals, what survives it.
+
+usage: process_test.py LDAPD
+"""
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+import ldap
+import ldap.modlist
+
+import server
+from server import PASSWORD, ROOT, SUFFIX, Server, run_tests, until
+
+CONFIG = "dn: cn=config\nobjectClass: top\ncn: config\n"
+
+
+def client(running, dn=None):
+    connection = ldap.initialize(running.uri)
+    connection.set_option(ldap.OPT_NETWORK_TIMEOUT, 60)
+    if dn:
+        connection.simple_bind_s(dn, PASSWORD)
+    return connection
+
+
+def refused(program, *options):
+    """The message of a start that fails because of its options."""
+    done = subprocess.run([program, *options], capture_output=True, text=True, check=False,
+                          timeout=60)
+    assert done.returncode == 2, done
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def wrong_options_are_refused(program):
+    assert "unknown setting 'nonsense'" in refused(program, "--nonsense", "1")
+    assert "needs a value" in refused(program, "--threads")
+    assert "accepted: a whole number from 1 to 256" in refused(program, "--threads", "0")
+    assert "accepted: inline, handoff, accept-thread or multi" in \
+        refused(program, "--listener", "fast")
+    assert "exclude each other" in refused(program, "--ldif", "x", "--packages")
+    assert "--dump needs --db" in refused(program, "--dump")
+    assert "accepted: a DN" in refused(program, "--rootDN", "nonsense")
+    assert "accepted: a DN" in refused(program, "--suffix", "nonsense")
+    assert "rootPassword needs rootDN" in refused(program, "--rootPassword", "secret")
+    assert "without options" in refused(program, "--hiddenAttribute", "cn;lang-de")
+    assert "'-h' is no option" in refused(program, "-h")
+    assert "presence, equality and substring" in refused(program, "--index", "uid eq")
+
+
+def a_wrong_configuration_is_refused(program):
+    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
+        file.write(CONFIG + "threads: many\n")
+        file.flush()
+        assert f"{file.name}: threads: invalid value 'many'" in \
+            refused(program, "--config", file.name)
+    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
+        file.write("dn: cn=other\ncn: other\n")
+        file.flush()
+        assert "no entry cn=config" in refused(program, "--config", file.name)
+
+
+def an_address_in_use_is_reported(program):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"ldap://127.0.0.1:{other.getsockname()[1]}"
+        done = subprocess.run([program, "--listen", address], capture_output=True, text=True,
+                              check=False, timeout=60)
+        assert done.returncode == 1, done
+        assert f"{address}: Address already in use" in done.stderr, done.stderr
+
+
+def a_port_above_65535_is_reported(program):
+    done = subprocess.run([program, "--listen", "ldap://127.0.0.1:65536"], capture_output=True,
+                          text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "the port is above 65535" in done.stderr, done
+
+
+def a_file_in_the_place_of_a_socket_stays(program):
+    with tempfile.NamedTemporaryFile() as file:
+        address = "ldapi://" + file.name.replace("/", "%2F")
+        done = subprocess.run([program, "--listen", address], capture_output=True, text=True,
+                              check=False, timeout=60)
+        assert done.returncode == 1 and "Address already in use" in done.stderr, done
+        assert os.path.exists(file.name)
+
+
+def options_replace_the_file(program):
+    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
+        file.write(CONFIG + "sizeLimit: 1\nanonymousRead: FALSE\n")
+        file.flush()
+        with Server(program, "--config", file.name, "--anonymousRead", "TRUE") as running:
+            try:
+                client(running).search_s(SUFFIX, ldap.SCOPE_SUBTREE)
+                raise AssertionError("no limit")
+            except ldap.SIZELIMIT_EXCEEDED:
+                pass
+
+
+def a_reload_changes_access_and_limits(program):
+    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
+        file.write(CONFIG)
+        file.flush()
+        with Server(program, "--config", file.name) as running:
+            connection = client(running)
+            assert connection.search_s(SUFFIX, ldap.SCOPE_BASE)
+            file.write("anonymousRead: FALSE\n")
+            file.flush()
+            running.process.send_signal(signal.SIGHUP)
+            until(lambda: running.logged("read again"), "the reload")
+            try:
+                connection.search_s(SUFFIX, ldap.SCOPE_BASE)
+                raise AssertionError("anonymous still reads")
+            except ldap.STRONG_AUTH_REQUIRED:
+                pass
+            file.write("sizeLimit: none\n")
+            file.flush()
+            running.process.send_signal(signal.SIGHUP)
+            until(lambda: running.logged("stay as they were"), "the wrong reload")
+
+
+def the_service_manager_is_told(program):
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(path)
+        manager.settimeout(60)
+        os.environ["NOTIFY_SOCKET"] = path
+        try:
+            with Server(program):
+                assert manager.recv(100) == b"READY=1"
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        assert manager.recv(100) == b"STOPPING=1"
+    os.unlink(path)
+    os.rmdir(folder)
+
+
+def statistics_are_written_each_second(program):
+    with Server(program, "--stats") as running:
+        until(lambda: re.search(r"connections 0, in flight 0, operations/s 0", running.text()),
+              "a line")
+
+
+def the_log_names_the_memory(program):
+    with Server(program) as running:
+        assert running.logged("memory: libslab"), running.text()
+
+
+def acknowledged_changes_survive_kill(program):
+    with tempfile.TemporaryDirectory() as folder:
+        for round_number in range(3):
+            running = Server(program, "--db", folder)
+            connection = client(running, ROOT)
+            first = round_number * 50
+            for number in range(first, first + 50):
+                entry = {"objectClass": [b"person"], "cn": [b"x"], "sn": [b"%d" % number]}
+                connection.add_s(f"cn=x+sn={number},{SUFFIX}", ldap.modlist.addModlist(entry))
+            running.process.kill()
+            running.process.wait()
+        with Server(program, "--db", folder) as running:
+            found = client(running).search_s(SUFFIX, ldap.SCOPE_ONELEVEL, "(cn=x)", ["sn"])
+            assert sorted(int(entry["sn"][0]) for _, entry in found) == list(range(150))
+
+
+def a_stop_ends_a_load(program):
+    people = server.LDIF + "".join(server.person(i) for i in range(100000))
+    with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file, \
+            tempfile.TemporaryDirectory() as folder:
+        file.write(people)
+        file.flush()
+        command = [program, "--db", folder, "--ldif", file.name, "--fsync", "no",
+                   "--listen", "ldap://127.0.0.1:0"]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            data = os.path.join(folder, "data.mdb")
+            until(lambda: os.path.exists(data) and os.path.getsize(data) > 2 << 20,
+                  "the load has begun")
+            process.terminate()
+            _, log = process.communicate(timeout=60)
+            assert process.returncode == 0 and "loading ended after" in log, log
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 1 and "did not end" in done.stderr, done
+
+
+def add_until_refused(connection, number):
+    """Add entries until the server refuses one; the number of the next, and the error."""
+    while True:
+        entry = {"objectClass": [b"device"], "cn": [b"%d" % number],
+                 "description": [b"x" * 20000]}
+        try:
+            connection.add_s(f"cn={number},{SUFFIX}", ldap.modlist.addModlist(entry))
+        except ldap.LDAPError as error:
+            return number, error
+        number += 1
+        assert number < 2000
+
+
+def a_file_that_cannot_grow_is_an_error_of_one_change(program):
+    with tempfile.TemporaryDirectory() as folder:
+        with Server(program, "--db", folder) as running:
+            connection = client(running, ROOT)
+            resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (2 << 20, 4 << 20))
+            number, error = add_until_refused(connection, 0)
+            assert isinstance(error, ldap.OTHER), error
+            assert running.logged("add failed: database: ")
+            resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (4 << 20, 4 << 20))
+            number, _ = add_until_refused(connection, number)
+        with Server(program, "--db", folder) as running:
+            found = client(running).search_s(SUFFIX, ldap.SCOPE_ONELEVEL, "(cn=*)", ["1.1"])
+            assert len(found) == number, (len(found), number)
+
+
+def closed_standard_descriptors_do_no_harm(program):
+    with tempfile.TemporaryDirectory() as folder:
+        socket_path = os.path.join(folder, "socket")
+        with subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", program, "--db",
+                               os.path.join(folder, "db"), "--stats", "--suffix", SUFFIX,
+                               "--listen", "ldapi://" + socket_path.replace("/", "%2F")]) as process:
+            until(lambda: os.path.exists(socket_path), "the server listens")
+            names = [os.readlink(f"/proc/{process.pid}/fd/{fd}") for fd in range(3)]
+            process.terminate()
+            assert process.wait(60) == 0
+        assert names == ["/dev/null"] * 3, names
+
+
+def a_database_keeps_its_limit(program):
+    with Server(program, "--mapLimit", "1M") as running:
+        connection = client(running, ROOT)
+        number, error = add_until_refused(connection, 0)
+        assert isinstance(error, ldap.UNWILLING_TO_PERFORM), error
+        assert len(connection.search_s(SUFFIX, ldap.SCOPE_ONELEVEL, "(cn=*)")) == number
+
+
+def dump(program, folder):
+    return subprocess.run([program, "--db", folder, "--dump"], capture_output=True, text=True,
+                          check=False, timeout=60)
+
+
+def a_dump_makes_no_database(program):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "none")
+        done = dump(program, path)
+        assert done.returncode == 1 and "No such file or directory" in done.stderr, done
+        assert not os.path.exists(path)
+
+
+def a_dump_reads_beside_a_server(program):
+    with tempfile.TemporaryDirectory() as folder:
+        with Server(program, "--db", folder) as running:
+            assert client(running).search_s(SUFFIX, ldap.SCOPE_BASE)
+            done = dump(program, folder)
+            assert done.returncode == 0 and f"dn: {SUFFIX}\n" in done.stdout, done
+
+
+def an_attribute_has_a_hundred_thousand_values(program):
+    members = [f"uid=u{i},{SUFFIX}".encode() for i in range(100000)]
+    group = f"cn=all,{SUFFIX}"
+    with Server(program) as running:
+        connection = client(running, ROOT)
+        connection.add_s(group, [("objectClass", [b"groupOfNames"]), ("member", members)])
+        connection.modify_s(group, [(ldap.MOD_DELETE, "member", members[500:1500])])
+        _, entry = connection.search_s(group, ldap.SCOPE_BASE)[0]
+        assert len(entry["member"]) == 99000
+
+
+def reclaims(connection):
+    """Whether the entry cache has given memory back. Meanwhile the server may be busy."""
+    try:
+        return connection.search_s("cn=entry cache,cn=monitor", ldap.SCOPE_BASE, "(reclaims>=1)",
+                                   ["reclaims"])
+    except ldap.BUSY:
+        return False
+
+
+def a_search_goes_on_while_the_entry_cache_gives_memory_back(program):
+    ldif = server.LDIF + "".join(server.person(i, 500) for i in range(5000))
+    with Server(program, "--memoryLimit", "6M", ldif=ldif) as running:
+        connection = client(running)
+        for _ in range(3):
+            assert len(connection.search_s(SUFFIX, ldap.SCOPE_SUBTREE)) == 5003
+        until(lambda: reclaims(connection), "the entry cache gives memory back")
+
+
+def a_list_of_too_many_attributes_is_refused(program):
+    with Server(program) as running:
+        connection = client(running)
+        names = [f"x{i}" for i in range(1024)]
+        assert connection.search_s(SUFFIX, ldap.SCOPE_BASE, attrlist=names)
+        try:
+            connection.search_s(SUFFIX, ldap.SCOPE_BASE, attrlist=names + ["y"])
+            raise AssertionError("not refused")
+        except ldap.ADMINLIMIT_EXCEEDED:
+            pass
+
+
+def a_socket_that_was_left_behind_is_replaced(program):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "left")
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(path)
+        address = "ldapi://" + path.replace("/", "%2F")
+        with Server(program, "--listen", address) as running:
+            until(lambda: running.logged("left"), "the server listens there")
+            with socket.socket(socket.AF_UNIX) as other:
+                other.connect(path)
+            done = subprocess.run([program, "--listen", address], capture_output=True, text=True,
+                                  check=False, timeout=60)
+            assert "another process listens there" in done.stderr, done.stderr
+
+
+TESTS = [
+    wrong_options_are_refused,
+    a_wrong_configuration_is_refused,
+    an_address_in_use_is_reported,
+    options_replace_the_file,
+    a_reload_changes_access_and_limits,
+    the_service_manager_is_told,
+    statistics_are_written_each_second,
+    the_log_names_the_memory,
+    acknowledged_changes_survive_kill,
+    a_port_above_65535_is_reported,
+    a_file_in_the_place_of_a_socket_stays,
+    a_stop_ends_a_load,
+    a_file_that_cannot_grow_is_an_error_of_one_change,
+    closed_standard_descriptors_do_no_harm,
+    a_database_keeps_its_limit,
+    a_dump_makes_no_database,
+    a_dump_reads_beside_a_server,
+    an_attribute_has_a_hundred_thousand_values,
+    a_search_goes_on_while_the_entry_cache_gives_memory_back,
+    a_list_of_too_many_attributes_is_refused,
+    a_socket_that_was_left_behind_is_replaced,
+]
+
+
+run_tests(TESTS, sys.argv[1], sys.argv[2:])
