@@ -52,7 +52,7 @@ add_subdirectory(docs/man)
 if(PROJECT_IS_TOP_LEVEL)
 	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
-	foreach(program slabinfo slab-exporter)
+	foreach(program slabinfo slab-exporter slab-perf)
 		install(FILES tools/completion/${program}.bash RENAME ${program}
 			DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 		install(FILES tools/completion/_${program}

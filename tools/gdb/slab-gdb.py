@@ -21,6 +21,7 @@ SEGMENT_HEAD_OFFSET = 65536
 SEGMENT_UNIT_SHIFT = 14
 SEGMENT_UNITS = 1 << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT)
 SEGMENT_TABLE_OFFSET = SEGMENT_HEAD_OFFSET + 512 + SEGMENT_UNITS
+MARK_LARGE_REST = 2
 SLAB_STACK = 218
 CPU_AREA_SHIFT = 17
 CPU_NONE = 0x80000000
@@ -94,16 +95,23 @@ def slabs(segment):
         before = entry
 
 
-def is_known(address):
-    """Is this an address of a segment (segment_known())?"""
+def mark_of(address):
+    """segment_mark_of()"""
     marks = global_variable("segment_marks")
     n = address >> SEGMENT_SHIFT
     last = marks.type.range()[1]
-    return n // 32 <= last and int(marks[n // 32]) >> n % 32 * 2 & 1
+    return int(marks[n // 32]) >> n % 32 * 2 & 3 if n // 32 <= last else 0
 
 
 def slab_at(address):
-    table = (address & ~(SEGMENT_SIZE - 1)) + SEGMENT_TABLE_OFFSET
+    """The slab of an address; None: it is not memory of libslab (large_slab_of())."""
+    start = address & ~(SEGMENT_SIZE - 1)
+    while mark_of(start) == MARK_LARGE_REST:
+        start -= SEGMENT_SIZE
+    segment = pointer_to("struct segment", start + SEGMENT_HEAD_OFFSET)
+    if not mark_of(start) or address >= start + int(segment["mapped"]):
+        return None
+    table = start + SEGMENT_TABLE_OFFSET
     entry = read64(table + 8 * (address >> SEGMENT_UNIT_SHIFT & SEGMENT_UNITS - 1))
     return pointer_to("struct slab", entry)
 
@@ -319,15 +327,15 @@ def print_tracks(slab, index):
 
 
 def describe_object(address):
-    if not is_known(address):
+    slab = slab_at(address)
+    if slab is None:
         print(f"0x{address:x} is not memory of libslab")
         return
-    slab = slab_at(address)
     cache = user_of(slab)
     if cache is None:
         large = int(slab["large"])
         base = int(slab["cpu"]["base"])
-        if large:
+        if large and address >= base:
             print(f"0x{address:x} is {address - base} bytes into {large} bytes of slab_malloc()")
         else:
             print(f"0x{address:x} is memory of libslab that no cache has: free, or its own")
