@@ -13,6 +13,7 @@ install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/sla
 install(TARGETS slab slab_static slab_dirsrv EXPORT slab-targets)
 if(NOT SLAB_SANITIZE)
 	install(TARGETS slab_malloc EXPORT slab-targets)
+	install(TARGETS slab_389ds LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 if(SLAB_LTO)
 	install(TARGETS slab_lto EXPORT slab-targets)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""OpenLDAP's slapd with mdb: how it is built, and how it runs."""
+import glob
+import os
+import re
+import shutil
+
+from steps import HERE, Failure, Steps
+
+SUFFIX = "dc=example,dc=com"
+CONFIG = """include {schema}/core.schema
+include {schema}/cosine.schema
+include {schema}/inetorgperson.schema
+pidfile {folder}/pid
+threads 16
+loglevel 0
+database mdb
+suffix "{suffix}"
+rootdn "cn=root,{suffix}"
+rootpw {password}
+directory {folder}/db
+maxsize 2147483648
+dbnosync
+index objectClass,uid eq
+"""
+
+
+class OpenLdap:
+    """What ./run server openldap knows of this server."""
+
+    name, program, package = "openldap", "slapd", "openldap"
+    repository, tag = "https://git.openldap.org/openldap/openldap.git", "OPENLDAP_REL_ENG_2_5_13"
+    tested = ("2.5.13",)
+    packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
+    root = f"cn=root,{SUFFIX}"
+
+    def __init__(self, steps: Steps, typed):
+        self.steps = steps
+        self.source = steps.path("source")
+        self.build_folder = steps.path("build")
+        self.typed = typed
+
+    def version(self):
+        """Of the source."""
+        with open(os.path.join(self.source, "build", "version.var"), encoding="utf-8") as file:
+            text = file.read()
+        numbers = [re.search(rf"^ol_{part}=(\S+)", text, re.M) for part in ("major", "minor", "patch")]
+        return ".".join(number.group(1) for number in numbers if number)
+
+    def build(self, flags):
+        folder = self.build_folder
+        schema = os.path.join(self.source, "servers", "slapd", "schema")
+        for path in glob.glob(os.path.join(self.source, "debian", "schema", "*.schema")):
+            shutil.copy(path, schema)
+        self.steps.once("configure", 15, lambda: self.configure(folder))
+        for part, seconds in (("include", 1), ("libraries", 15), ("servers/slapd", 50)):
+            self.steps.once(f"compile {part.replace('/', ' ')}", seconds, lambda part=part: self.steps.run(
+                ["make", "-C", os.path.join(folder, part), f"-j{os.cpu_count()}"], "build.log", **flags))
+
+    def configure(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.steps.run([os.path.join(self.source, "configure"), f"--prefix={self.steps.path('prefix')}",
+                        "--enable-slapd", "--enable-mdb", "--disable-syncprov", "--disable-relay",
+                        "--disable-shared", "--with-cyrus-sasl", "--with-tls=gnutls", "--without-systemd",
+                        f"CC={HERE}/cc", "CFLAGS=-O2 -g"], "configure.log", folder)
+
+    def binary(self):
+        path = os.path.join(self.build_folder, "servers", "slapd", "slapd")
+        if not os.path.exists(path):
+            raise Failure(f"make ended without {path}")
+        return path
+
+    def environment(self):
+        return {}
+
+    def place(self, folder, password):
+        os.makedirs(os.path.join(folder, "db"), exist_ok=True)
+        with open(os.path.join(folder, "slapd.conf"), "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(schema=os.path.join(self.source, "servers", "slapd", "schema"),
+                                     folder=folder, suffix=SUFFIX, password=password))
+
+    def load_command(self, folder, ldif):
+        return [self.binary(), "-T", "add", "-q", "-f", os.path.join(folder, "slapd.conf"), "-l", ldif]
+
+    def command(self, folder, port):
+        return [self.binary(), "-f", os.path.join(folder, "slapd.conf"), "-h",
+                f"ldap://127.0.0.1:{port}", "-d", "0"]
