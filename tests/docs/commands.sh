@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The slabinfo commands of docs/slabinfo.md, against the demo that it describes. Commands
+# The slabinfo commands of docs/slabinfo.md, against the program that it describes. Commands
 # that go on for ever get an end; those of a core file, and of jq where it is missing, are
 # left out.
 # usage: commands.sh PROGRAM-FOLDER DOCUMENT
@@ -14,13 +14,13 @@ PATH=$programs:$PATH
 export SLAB_RUNTIME_DIR PATH
 mkdir "$SLAB_RUNTIME_DIR"
 cd "$tmp"
-directory --once --seconds 900 --entries 2000 --slabinfo off >demo.log 2>&1 </dev/null &
-demo=$!
-trap 'kill $demo; rm -rf "$tmp"' EXIT
+directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 </dev/null &
+directory=$!
+trap 'kill $directory; rm -rf "$tmp"' EXIT
 
 # Until its workers work: ctest's time limit says when that takes too long.
-until slabinfo -p "$demo" -r db.entry 2>/dev/null | grep -q '^cache_hits  *[1-9]'; do
-	kill -0 $demo
+until slabinfo -p "$directory" -r db.entry 2>/dev/null | grep -q '^cache_hits  *[1-9]'; do
+	kill -0 $directory
 	sleep 0.1
 done
 
