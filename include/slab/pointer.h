@@ -42,9 +42,10 @@ SLAB_API struct slab_cache *slab_cache_of(const void *ptr);
  * slab_free_any: free an object of any cache, or memory of slab_malloc() and related functions,
  * as slab_free() and slab_mfree() do.
  *
- * libslab reports misuse as those functions do, and does not free the memory. In every cache it
- * also reports a pointer into an object. The call does not check that the object has the
- * expected type: where the cache is known, slab_free() does.
+ * libslab reports misuse as those functions do, and does not free the memory. It also reports a
+ * pointer that is not a multiple of 8. Another pointer into an object of a cache is reported if
+ * frees are checked: with debug flags, in sampled objects, and with SLAB_HARDEN_FREE. The call does
+ * not check that the object has the expected type: where the cache is known, slab_free() does.
  *
  * Returns false if the memory is not libslab's: the function did nothing, and the caller may
  * pass the pointer to another allocator. Otherwise true: ptr was NULL, or libslab has freed the

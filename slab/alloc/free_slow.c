@@ -172,8 +172,9 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
 		return;
 	}
 	slab_clear_freed(slab, obj);
-	/* Only the tag kept this free off the fast path, so it can take the same sequence now. */
-	if (cache->tag && slab_push(cache, slab, obj))
+	/* If only the tag, or the missing number, kept this free off the fast path, it can take the
+	 * same sequence now. */
+	if (!cache_plain_number(cache) && slab_push(cache, slab, obj))
 		return;
 	SLAB_PROBE(free_slow, cache->name, cache, caller, obj, cpu_rseq_number());
 	free_object(cache, obj, slab, caller);

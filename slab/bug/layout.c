@@ -31,7 +31,7 @@ static size_t object_align(const struct slab_cache *cache)
 {
 	size_t natural = cache->object_size & -cache->object_size;
 
-	if (!cache->size_class || natural <= cache->align)
+	if (!cache->by_size || natural <= cache->align)
 		return cache->align;
 	return natural < ALIGN_MAX ? natural : ALIGN_MAX;
 }

@@ -44,6 +44,7 @@
 #include "registry/gate.h"
 #include "registry/init.h"
 #include "registry/name_table.h"
+#include "registry/numbers.h"
 #include "registry/registry.h"
 #include "report/annotate.h"
 #include "report/profile.h"
@@ -210,6 +211,7 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	cache->memory.reserve = args->reserve;
 	cache->remote_node_ratio = REMOTE_NODE_RATIO;
 	cache->refs = 1;
+	cache->number = CACHE_UNNUMBERED;
 	memcpy(cache->name, name, strlen(name) + 1);
 	pthread_mutex_init(&cache->flush_lock, NULL);
 	for (unsigned n = 0; n < topology_nodes(); n++)
@@ -349,7 +351,8 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size, u
 		create_locked(name, size, &args, SLAB_NO_MERGE, &reason, &is_new);
 
 	if (cache) {
-		cache->size_class = (uint8_t)number;
+		cache->by_size = true;
+		number_give(cache, number);
 		cache->complete = true;
 	}
 	return cache;
@@ -357,8 +360,7 @@ static struct slab_cache *create_by_size_locked(const char *name, size_t size, u
 
 /* The control thread is started with no lock held: if libslab replaces malloc, pthread_create()
  * allocates from libslab. */
-struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number,
-					struct size_class *place)
+struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number)
 {
 	struct slab_cache *cache;
 	int saved = errno, cancel;
@@ -368,12 +370,9 @@ struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned 
 	cancel = cancel_disable();
 	slab_fork_init();
 	pthread_mutex_lock(&registry_lock);
-	cache = place->cache;
-	if (!cache) {
+	cache = numbered_caches[number].cache;
+	if (!cache)
 		cache = create_by_size_locked(name, size, number);
-		place->lifos = cache ? cache->cpu_lifos : NULL;
-		__atomic_store_n(&place->cache, cache, __ATOMIC_RELEASE);
-	}
 	pthread_mutex_unlock(&registry_lock);
 	if (cache) {
 		slab_control_start_if_large();
@@ -407,6 +406,8 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 
 	pthread_mutex_lock(&registry_lock);
 	cache = create_locked(name, size, args, flags, &reason, &is_new);
+	if (cache && is_new && cache->number == CACHE_UNNUMBERED)
+		number_give_any(cache);
 	pthread_mutex_unlock(&registry_lock);
 	if (!cache)
 		return reason;

@@ -20,16 +20,9 @@ struct cache_request {
 
 /* The work of slab_cache_create_sized(). Reports name `caller`. */
 struct slab_cache *cache_create(const struct cache_request *request, const void *caller);
-/* A size class of <slab/malloc.h>: its cache, and the cpu_lifos of that cache. */
-struct size_class {
-	struct slab_cache *cache;
-	char *lifos;
-};
-
-/* Create the cache of a size class and store it in *place, unless another thread has done so. NULL:
- * no memory. `number` is that of its objects' slabs (segment_class()). */
-struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number,
-					struct size_class *place);
+/* Create the cache of a size class, which is its number, unless another thread has done so. NULL: no
+ * memory. */
+struct slab_cache *cache_create_by_size(const char *name, size_t size, unsigned number);
 /* Report the objects in use of a dying cache. The caller holds no lock. */
 void cache_report_leaks(struct slab_cache *cache);
 /* SLAB_LEAK_CHECK=exit: report the objects in use of all caches. Other threads may use them. */

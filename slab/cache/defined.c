@@ -22,7 +22,11 @@
  * destroyed cache, so each allocation comes to the slow path and fails there. */
 static struct slab_cache *no_cache(void)
 {
-	static struct slab_cache none = {.name = "none", .magic = CACHE_NONE_MAGIC};
+	static struct slab_cache none = {
+		.name = "none",
+		.magic = CACHE_NONE_MAGIC,
+		.number = CACHE_UNNUMBERED,
+	};
 	int cancel = cancel_disable();
 	char *slots;
 

@@ -33,6 +33,7 @@
 #include "rcu/free_rcu.h"
 #include "registry/count_window.h"
 #include "registry/name_table.h"
+#include "registry/numbers.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"
 #include "stats/counters_attach.h"
@@ -143,7 +144,7 @@ static int begin(struct slab_cache *cache)
 
 	if (lock_for_destruction(cache) != 0)
 		return -errno;
-	if (!cache_is_registered(cache) || cache->size_class || cache->defined)
+	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
 		result = -EINVAL;
 	else if (drop_alias(cache))
 		result = OTHER_NAMES;
@@ -167,6 +168,7 @@ static void remove_cache(struct slab_cache *cache)
 	counters_detach(cache);
 	merge_remove(cache);
 	registry_remove(cache);
+	number_take(cache);
 	for (unsigned n = 0; n < topology_nodes(); n++)
 		pthread_mutex_destroy(&cache->node[n].lock);
 	cpu_slots_destroy(cache->cpu_slots);

@@ -21,18 +21,16 @@
 #include "core/slab.h"
 #include "bug/bug_info.h"
 #include "debug/debug_cache.h"
+#include "registry/numbers.h"
 
-/* Classes have the numbers 1 to CLASSES; 0 means that a slab has none (segment_class()). */
-#define CLASSES 72u
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
-
-static SLAB_EARLY struct size_class classes[CLASSES + 1];
 
 #define SMALL_SIZE 1024u
 #define SMALL_STEP(size) (((size) + 15) / 16)
 
 static SLAB_EARLY struct slab_cache *small[SMALL_STEP(SMALL_SIZE) + 1];
 
+/* Classes have the numbers 1 to SIZE_NUMBERS, which are those of their caches. */
 static unsigned class_of(size_t size)
 {
 	unsigned log2;
@@ -84,7 +82,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 	struct slab_cache *cache;
 
 	write_name(name, size);
-	cache = cache_create_by_size(name, size, class, &classes[class]);
+	cache = cache_create_by_size(name, size, class);
 	if (cache)
 		set_small(class, cache);
 	return cache;
@@ -92,7 +90,7 @@ static SLAB_SLOWPATH struct slab_cache *class_create(unsigned class)
 
 static struct slab_cache *class_cache(unsigned class)
 {
-	return __atomic_load_n(&classes[class].cache, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&numbered_caches[class].cache, __ATOMIC_ACQUIRE);
 }
 
 /* Allocate off the fast path, where debugging uses the requested size and the caller. */
@@ -180,7 +178,7 @@ static struct slab *size_slab(const void *ptr, const void *caller)
 	struct slab *slab = large_slab_of(ptr);
 	struct slab_cache *cache = slab_user(slab);
 
-	if (SLAB_LIKELY(cache && cache->size_class) || slab->large)
+	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
 		return slab;
 	report_foreign(cache, ptr, caller);
 	return NULL;
@@ -211,22 +209,14 @@ static SLAB_SLOWPATH void free_second(void *ptr, const void *caller)
 		free_slow_for(ptr, caller);
 }
 
-/* slab_push() for an object of a class. */
-static inline bool class_push(unsigned class, void *ptr)
-{
-	return (SLAB_LIKELY(topology_node_count == 1) ||
-		slab_is_near(slab_of(ptr), cpu_rseq_number())) &&
-	       SLAB_LIKELY(rseq_push(&classes[class].lifos, ptr, cpu_rseq_offset));
-}
-
 static inline void free_for(void *ptr, const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
 	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
-		unsigned class = segment_class(ptr);
+		const unsigned class = segment_number(ptr);
 
-		if (SLAB_LIKELY(class)) {
-			if (SLAB_UNLIKELY(!class_push(class, ptr)))
+		if (SLAB_LIKELY(class - 1 < SIZE_NUMBERS)) {
+			if (SLAB_UNLIKELY(!numbered_push(&numbered_caches[class], ptr)))
 				free_second(ptr, caller);
 			return;
 		}

@@ -15,6 +15,7 @@
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/segment.h"
+#include "registry/numbers.h"
 
 static SLAB_SLOWPATH struct slab *find_apart(const void *ptr, enum segment_mark mark)
 {
@@ -78,6 +79,18 @@ static SLAB_SLOWPATH bool free_slow(void *ptr, const void *caller)
 	return true;
 }
 
+/* The LIFO refused an object of a cache with a number. */
+static SLAB_SLOWPATH void free_second(void *ptr, const void *caller)
+{
+	struct slab *slab = slab_of(ptr);
+	struct slab_cache *cache = slab_plain_user(slab);
+
+	if (cache)
+		slab_free_second(cache, ptr, slab, caller);
+	else
+		free_slow(ptr, caller);
+}
+
 bool slab_free_any(void *ptr)
 {
 	enum segment_mark mark = segment_mark_of(ptr);
@@ -85,12 +98,12 @@ bool slab_free_any(void *ptr)
 	if (mark == SEGMENT_MARK_NONE)
 		return !ptr;
 	if (SLAB_LIKELY(mark == SEGMENT_MARK_SLABS)) {
-		struct slab *slab = slab_of(ptr);
-		struct slab_cache *cache = slab_plain_user(slab);
+		const struct numbered_cache *numbered = &numbered_caches[segment_number(ptr)];
 
-		if (SLAB_LIKELY(cache) && SLAB_LIKELY(slab_is_object(slab, ptr))) {
-			if (SLAB_UNLIKELY(!slab_push(cache, slab, ptr)))
-				slab_free_second(cache, ptr, slab, __builtin_return_address(0));
+		/* Every object starts at a multiple of 8. */
+		if (SLAB_LIKELY(numbered->lifos) && SLAB_LIKELY(!((uintptr_t)ptr % 8))) {
+			if (SLAB_UNLIKELY(!numbered_push(numbered, ptr)))
+				free_second(ptr, __builtin_return_address(0));
 			return true;
 		}
 	}

@@ -135,7 +135,8 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	char *cpu_lifos; /* frees and the slow paths use them: the LIFOs of cpu_slots */
 	char *cpu_slots;
 	char *rcu_lifos; /* frees that wait for a grace period; without RCU cpu_slots_none() */
-	uint8_t size_class; /* of <slab/malloc.h>, from 1 on; 0: of slab_cache_create() */
+	uint16_t number; /* of its slabs: registry/numbers.h */
+	bool by_size; /* of <slab/malloc.h> */
 	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
 
 	/* cache/create.c sets these before another thread knows the cache. They are constant,
@@ -240,11 +241,14 @@ static inline const void *cache_user(const struct slab_cache *cache)
 	return (const char *)cache + cache->tag;
 }
 
-/* The size class of the cache's slabs without debug flags. Objects of tagged slabs have none: their
- * frees take the slow path. */
-static inline unsigned cache_plain_class(const struct slab_cache *cache)
+/* A cache without a number. No slab has this one: segments have a byte for each. */
+#define CACHE_UNNUMBERED 256u
+
+/* The number of the cache's slabs without debug flags. Tagged slabs have none: frees of their
+ * objects take the slow path. */
+static inline unsigned cache_plain_number(const struct slab_cache *cache)
 {
-	return cache->tag ? 0 : cache->size_class;
+	return cache->tag || cache->number == CACHE_UNNUMBERED ? 0 : cache->number;
 }
 
 /* The bytes of slabs from which on the cache takes large ones. */

@@ -234,7 +234,7 @@ struct slab *slab_create(struct slab_cache *cache, unsigned node)
 	slab->waiting[0] = slab->waiting[1] = 0; /* a fork may have lost waiting objects */
 	__atomic_fetch_add(&cache->node[node].nr_slabs, 1, __ATOMIC_RELAXED);
 	cpu_slab_init(&slab->cpu, slab->cpu.base, cache->size, 0, cache_user(cache));
-	segment_set_class(slab, cache_plain_class(cache));
+	segment_set_number(slab, cache_plain_number(cache));
 	SLAB_PROBE(slab_new, cache->name, cache, slab, slab_bytes(slab), node);
 	return slab;
 }

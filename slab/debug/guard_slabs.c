@@ -58,7 +58,7 @@ size_t guard_slab_bytes(void)
 /* Applications may rely on the natural alignment of an allocation by size. */
 static size_t align_of(const struct slab_cache *cache)
 {
-	return cache->size_class ? cache->object_size & -cache->object_size : cache->align;
+	return cache->by_size ? cache->object_size & -cache->object_size : cache->align;
 }
 
 static bool at_left_end(void)

@@ -47,7 +47,7 @@ void legacy_begin(struct slab_cache *cache, struct slab *slab)
 		set_free(slab, i, map[i / 64] >> i % 64 & 1);
 	set_legacy_used(slab, used);
 	slab->next = slab->prev = NULL;
-	segment_set_class(slab, 0);
+	segment_set_number(slab, 0);
 	__atomic_store_n(&slab->cpu.user, (const char *)cache + SLAB_TAG_DEBUG, __ATOMIC_RELEASE);
 }
 
@@ -64,7 +64,7 @@ void legacy_end(struct slab_cache *cache, struct slab *slab)
 			cpu_slab_put(&slab->cpu, 1, &offset8);
 	}
 	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
-	segment_set_class(slab, cache_plain_class(cache));
+	segment_set_number(slab, cache_plain_number(cache));
 }
 
 bool legacy_free(struct slab *slab, unsigned index)

@@ -176,7 +176,7 @@ long slab_cache_validate(struct slab_cache *cache)
 		check.problems += check_node(cache, n) + check_counts(cache, n);
 	cache_each_slab(cache, check_tagged, &check);
 	large = __atomic_load_n(&validate_large, __ATOMIC_ACQUIRE);
-	if (cache->size_class && large)
+	if (cache->by_size && large)
 		check.problems += large();
 	cancel_restore(cancel);
 	return check.problems;

@@ -255,7 +255,7 @@ void segment_discard_at_once(struct slab *slab)
 
 void segment_free_slab(struct slab *slab)
 {
-	segment_set_class(slab, 0);
+	segment_set_number(slab, 0);
 	__atomic_store_n(&slab->cpu.user, NULL, __ATOMIC_RELEASE);
 	segment_discard_at_once(slab);
 	segment_lock();

@@ -2,14 +2,14 @@
 /*
  * Segments: the address space of slabs.
  *
- * A segment is SEGMENT_SIZE bytes of address space, aligned to its size. Its head, classes and
+ * A segment is SEGMENT_SIZE bytes of address space, aligned to its size. Its head, numbers and
  * table are never unmapped:
  *
- *   guard | head | classes | table | guard | units …
+ *   guard | head | numbers | table | guard | units …
  *
  * A mask turns any address in a segment into the address of its head, and the table leads from
- * there to the descriptor of the address's slab. The classes are a byte for each unit
- * (segment_class()). All three lie between guard pages, where an overflowing object does not reach
+ * there to the descriptor of the address's slab. The numbers are a byte for each unit
+ * (segment_number()). All three lie between guard pages, where an overflowing object does not reach
  * them. The first guard is as large as the largest page size, so the head has the same offset in
  * every segment; the second guard has at least one page. To the kernel a segment is four mappings.
  *
@@ -230,17 +230,17 @@ void segment_lead_to(const struct slab *slab, struct slab *descriptor)
 		__atomic_store_n(&table[u], descriptor, __ATOMIC_RELEASE);
 }
 
-void segment_set_class(const struct slab *slab, unsigned size_class)
+void segment_set_number(const struct slab *slab, unsigned number)
 {
 	char *start = segment_start(slab->cpu.base);
 	const unsigned first = (unsigned)((slab->cpu.base - start) >> SEGMENT_UNIT_SHIFT);
-	uint8_t *classes = (uint8_t *)start + SEGMENT_CLASSES_OFFSET;
+	uint8_t *numbers = (uint8_t *)start + SEGMENT_NUMBERS_OFFSET;
 
-	if (segment_class(slab->cpu.base) == size_class)
+	if (segment_number(slab->cpu.base) == number)
 		return;
 	/* The first unit last: if a fork interrupts this, the child sees that it is not done. */
 	for (unsigned u = first + units_of(slab->shift); u > first; u--)
-		__atomic_store_n(&classes[u - 1], (uint8_t)size_class, __ATOMIC_RELEASE);
+		__atomic_store_n(&numbers[u - 1], (uint8_t)number, __ATOMIC_RELEASE);
 }
 
 bool segment_unit_is_free(const void *ptr)

@@ -19,10 +19,10 @@
 #define SEGMENT_UNITS (1u << (SEGMENT_SHIFT - SEGMENT_UNIT_SHIFT))
 
 /* The guard in front of the head has this size, whatever the page size. Behind the head lie a byte
- * and then a pointer for each unit: segment_class() and slab_of(). */
+ * and then a pointer for each unit: segment_number() and slab_of(). */
 #define SEGMENT_HEAD_OFFSET 65536
-#define SEGMENT_CLASSES_OFFSET (SEGMENT_HEAD_OFFSET + 512)
-#define SEGMENT_TABLE_OFFSET (SEGMENT_CLASSES_OFFSET + SEGMENT_UNITS)
+#define SEGMENT_NUMBERS_OFFSET (SEGMENT_HEAD_OFFSET + 512)
+#define SEGMENT_TABLE_OFFSET (SEGMENT_NUMBERS_OFFSET + SEGMENT_UNITS)
 #define SEGMENT_HEAD_END (SEGMENT_TABLE_OFFSET + SEGMENT_UNITS * sizeof(struct slab *))
 
 #define SEGMENT_MAGIC UINT64_C(0x7365676d656e7431) /* "segment1" */
@@ -125,13 +125,13 @@ static inline struct slab *slab_of(const void *ptr)
 			       __ATOMIC_RELAXED);
 }
 
-/* The size class of the slab that contains an address of a segment: a number that its user chose, 0
- * by default. Frees of <slab/malloc.h> read it and not the descriptor, which saves a cache miss. */
-static inline unsigned segment_class(const void *ptr)
+/* The number of the slab that contains an address of a segment: the user of the slab chose it, 0 by
+ * default. Frees read it and not the descriptor, which saves a cache miss. */
+static inline unsigned segment_number(const void *ptr)
 {
-	const uint8_t *classes = (const uint8_t *)segment_start(ptr) + SEGMENT_CLASSES_OFFSET;
+	const uint8_t *numbers = (const uint8_t *)segment_start(ptr) + SEGMENT_NUMBERS_OFFSET;
 
-	return __atomic_load_n(&classes[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
+	return __atomic_load_n(&numbers[(uintptr_t)ptr >> SEGMENT_UNIT_SHIFT & (SEGMENT_UNITS - 1)],
 			       __ATOMIC_RELAXED);
 }
 
@@ -196,8 +196,8 @@ void segment_put_range(char *start, unsigned shift);
 /* Under the lock: let the table lead from the addresses of a slab to its descriptor, or to
  * another one. */
 void segment_lead_to(const struct slab *slab, struct slab *descriptor);
-/* Set the size class of a slab; without the lock, while no other thread does. */
-void segment_set_class(const struct slab *slab, unsigned size_class);
+/* Set the number of a slab; without the lock, while no other thread does. */
+void segment_set_number(const struct slab *slab, unsigned number);
 /* Map a segment, without the lock, unless the node has got such a range meanwhile. false and
  * ENOMEM. */
 bool segment_map(unsigned shift, unsigned node);
