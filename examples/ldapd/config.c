@@ -220,20 +220,21 @@ const char *config_name(unsigned i)
 	return i < ATTRIBUTES ? attributes[i].name : NULL;
 }
 
-static unsigned threads_default(void)
+static unsigned processors(void)
 {
 	cpu_set_t set;
-	int cpus = sched_getaffinity(0, sizeof(set), &set) ? 2 : CPU_COUNT(&set);
-	unsigned threads = 2 * (unsigned)cpus + 2;
 
-	return threads > NET_THREADS_MAX ? NET_THREADS_MAX : threads;
+	return sched_getaffinity(0, sizeof(set), &set) ? 2 : (unsigned)CPU_COUNT(&set);
 }
 
 void config_defaults(struct config *config)
 {
+	unsigned threads = 2 * processors() + 2;
+
 	*config = (struct config){
 		.form = NET_MULTI,
-		.threads = threads_default(),
+		.threads = threads > NET_THREADS_MAX ? NET_THREADS_MAX : threads,
+		.processors = processors(),
 		.fsync = true,
 		.cache_bytes = 64 * MIB,
 		.log_level = LOG_LEVEL_NOTICE,

@@ -18,7 +18,8 @@
 struct config {
 	enum net_form form;
 	unsigned threads;
-	unsigned listeners; /* 0: two threads for each epoll instance */
+	unsigned listeners; /* 0: one for three threads that wait */
+	unsigned processors; /* that the process may use */
 	char listen[NET_ADDRESSES_MAX][CONFIG_TEXT_MAX];
 	unsigned listen_count;
 	char db[CONFIG_TEXT_MAX]; /* "": a temporary database */

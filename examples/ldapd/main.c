@@ -109,15 +109,30 @@ static bool load(struct backend *backend)
 	return true;
 }
 
-/* By default two threads share an epoll instance: few enough that most requests wake no second
- * thread, and one more if the other is held up. */
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned most(unsigned a, unsigned b)
+{
+	return a > b ? a : b;
+}
+
+/* Threads that wait for events: one more than there are processors, so that none is idle while one
+ * of these threads is preempted. Half of the threads at least are spare. */
+static unsigned pollers(void)
+{
+	return least(config.processors + 1, (config.threads + 1) / 2);
+}
+
+/* By default three threads wait on each epoll instance: if one is held up or preempted, the others
+ * serve its connections. */
 static unsigned listeners(void)
 {
-	unsigned count = config.listeners ? config.listeners : (config.threads + 1) / 2;
+	unsigned count = config.listeners ? config.listeners : most(pollers() / 3, 1);
 
-	if (count > config.threads)
-		count = config.threads;
-	return count < NET_LISTENERS_MAX ? count : NET_LISTENERS_MAX;
+	return least(least(count, config.threads), NET_LISTENERS_MAX);
 }
 
 static bool start_net(void)
@@ -127,6 +142,7 @@ static bool start_net(void)
 		.form = config.form,
 		.threads = config.threads,
 		.listeners = listeners(),
+		.pollers = most(pollers(), listeners()),
 		.addresses = addresses,
 		.address_count = config.listen_count ? config.listen_count : 1,
 		.limits = config.settings.net,

@@ -21,6 +21,7 @@ from server import PASSWORD, ROOT, SUFFIX, Server, person, until
 
 FORMS = ["inline", "handoff", "accept-thread", "multi"]
 PROCESSES = 6
+ROUNDS = 99999999  # of SHA-512: more than a minute
 NOTICE = b"1.3.6.1.4.1.1466.20036"
 
 
@@ -180,6 +181,28 @@ def a_client_that_does_not_read_delays_nobody(program, form):
         for stream in stalled:
             stream.close()
         until(lambda: monitored(watcher, "operationsInFlight") == 1, "the others were abandoned")
+
+
+def operations_that_take_long_delay_nobody(program, form):
+    """Half as many of them as the server has threads."""
+    slow = f"uid=slow,ou=people,{SUFFIX}"
+    people = server.LDIF + f"dn: {slow}\nobjectClass: inetOrgPerson\nuid: slow\ncn: s\nsn: s\n" \
+        f"userPassword: {{CRYPT}}$6$rounds={ROUNDS}$salt$x\n"
+    with Server(program, "--listener", form, "--threads", "6", ldif=people) as running:
+        streams = [connect(running) for _ in range(24)]
+        for stream in streams:
+            stream.sendall(search(1))
+            read_messages(stream, 2)
+        binding = streams[::8]
+        for stream in binding:
+            stream.sendall(bind(2, slow, b"wrong"))
+        others = [stream for stream in streams if stream not in binding]
+        for stream in others:
+            stream.sendall(search(2))
+            read_messages(stream, 2)
+        watcher = client(running)
+        assert monitored(watcher, "operationsInFlight") == 1 + len(binding)
+        running.kill()
 
 
 def a_client_that_does_not_read_is_disconnected(program, form):
@@ -484,6 +507,7 @@ TESTS = [
     garbage_is_disconnected,
     a_client_that_stops_sending_gets_its_answers,
     a_client_that_does_not_read_delays_nobody,
+    operations_that_take_long_delay_nobody,
     a_client_that_does_not_read_is_disconnected,
     more_connections_than_allowed_are_refused,
     thousands_of_idle_connections_cost_their_objects,

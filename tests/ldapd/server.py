@@ -112,6 +112,13 @@ class Server:
         if report:
             raise AssertionError(text[report.start():report.start() + 6000])
 
+    def kill(self):
+        """SIGKILL: for tests whose operations take longer than the test."""
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+        self.stopped = True
+
     def __enter__(self):
         return self
 

@@ -124,6 +124,8 @@ struct backend_search {
 				     before. Entries come in the order of their ids. 0: from the start */
 	/* Whether the client abandoned the search: it ends with LDAP_CANCELLED. NULL: never. */
 	bool (*abandoned)(void *arg);
+	/* Called, perhaps more than once, when the search turns out to take long. NULL: not. */
+	void (*lengthy)(void);
 	/*
 	 * Called for each entry that matches, without locks and outside of any transaction: it may
 	 * block without delaying others. The entry is valid during the call; dirsrv_entry_get()

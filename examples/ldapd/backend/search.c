@@ -45,6 +45,12 @@ static void count(uint64_t *counter, uint64_t more)
 	__atomic_fetch_add(counter, more, __ATOMIC_RELAXED);
 }
 
+static void note_lengthy(const struct walk *walk)
+{
+	if (walk->search->lengthy)
+		walk->search->lengthy();
+}
+
 /* --- one entry ------------------------------------------------------------------------------ */
 
 /* Whether the search has reached a limit, and its result then. */
@@ -164,9 +170,11 @@ static void visit_all(struct walk *walk)
 	bool more = true;
 	int error = 0;
 
-	while (more && !error) {
+	for (unsigned batches = 0; more && !error; batches++) {
 		unsigned n;
 
+		if (batches == 1)
+			note_lengthy(walk);
 		error = read_batch(walk, batch, &n);
 		for (unsigned i = 0; i < n; i++) {
 			more = more && visit(walk, batch[i]);
@@ -204,6 +212,7 @@ static int find_scope(struct walk *walk, struct store_txn *txn)
 	error = is_top(walk, txn, &walk->scan);
 	if (error || walk->scan)
 		return error;
+	note_lengthy(walk);
 	if (walk->search->scope == BACKEND_SUBTREE)
 		ids_append(&walk->ids, walk->base);
 	error = store_descendants(txn, walk->base, 0, &walk->ids);

@@ -31,7 +31,7 @@ struct address {
 struct net_thread {
 	struct net *net;
 	pthread_t id;
-	int epoll; /* the instance that it waits on */
+	int epoll; /* the instance whose events it takes; -1: none */
 };
 
 /* libslab opens up to three descriptors at any time, and may so take the place of a spare one. */
@@ -65,6 +65,10 @@ struct net {
 	struct net_thread threads[NET_THREADS_MAX + 2];
 	unsigned thread_count;
 	unsigned blocked; /* threads that wait for something outside, as a name server */
+	/* multi: instances whose events a thread may take, and threads that wait for one. */
+	int vacant[NET_THREADS_MAX];
+	unsigned vacant_count, spare_threads;
+	pthread_cond_t vacated;
 };
 
 /* Creating and destroying the caches: 0, or -errno. */
@@ -120,11 +124,17 @@ void *multi_thread(void *thread);
 
 /* threads.c. threads_start: start a thread; the caller holds threads_lock. 0; or -1 and errno. */
 int threads_start(struct net *net, void *(*run)(void *), int epoll);
+/* threads_begin: to be called first by each thread. */
+void threads_begin(struct net_thread *thread);
+/* threads_take: wait until there is an instance whose events the thread may take. Returns false when
+ * the threads have to stop. */
+bool threads_take(struct net_thread *thread);
 /* threads_block, threads_unblock: the calling thread will be held up, and is no more. With handoff
  * and multi another thread takes its place meanwhile, and stays for the next time; there are at
  * most NET_THREADS_MAX. */
 void threads_block(struct net *net);
 void threads_unblock(struct net *net);
+void threads_stop(struct net *net);
 /* listener_accept: what a worker does for an address, with handoff. */
 void listener_accept(struct work *work);
 

@@ -107,23 +107,13 @@ static void event(struct net *net, const struct epoll_event *event)
 	connection_put(connection);
 }
 
-static void loop(struct net *net, int epoll, int batch)
-{
-	struct epoll_event events[EVENTS];
-
-	while (!stopping(net)) {
-		int count = epoll_wait(epoll, events, batch, -1);
-
-		for (int i = 0; i < count; i++)
-			event(net, &events[i]);
-	}
-}
-
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void thread_begin(void)
+static struct net *thread_begin(struct net_thread *thread)
 {
+	threads_begin(thread);
 	urcu_memb_register_thread();
+	return thread->net;
 }
 
 static void thread_end(struct net *net)
@@ -134,34 +124,39 @@ static void thread_end(struct net *net)
 
 void *listener_thread(void *arg)
 {
-	const struct net_thread *thread = arg;
-	struct net *net = thread->net;
+	struct net_thread *thread = arg;
+	struct net *net = thread_begin(thread);
+	struct epoll_event events[EVENTS];
 
-	thread_begin();
-	loop(net, thread->epoll, EVENTS);
+	while (!stopping(net)) {
+		int count = epoll_wait(thread->epoll, events, EVENTS, -1);
+
+		for (int i = 0; i < count; i++)
+			event(net, &events[i]);
+	}
 	thread_end(net);
 	return NULL;
 }
 
-/* Several threads wait on one instance: each takes one event, and the others stay for other
- * threads. */
+/* A thread takes one event at a time: it may hand its place over while it handles that one. */
 void *multi_thread(void *arg)
 {
-	const struct net_thread *thread = arg;
-	struct net *net = thread->net;
+	struct net_thread *thread = arg;
+	struct net *net = thread_begin(thread);
+	struct epoll_event one;
 
-	thread_begin();
-	loop(net, thread->epoll, 1);
+	while (!stopping(net) && (thread->epoll >= 0 || threads_take(thread)))
+		if (epoll_wait(thread->epoll, &one, 1, -1) == 1)
+			event(net, &one);
 	thread_end(net);
 	return NULL;
 }
 
 void *worker_thread(void *arg)
 {
-	struct net *net = ((const struct net_thread *)arg)->net;
+	struct net *net = thread_begin(arg);
 	struct work *work;
 
-	thread_begin();
 	while ((work = work_queue_pop(&net->queue)))
 		work->run(work);
 	thread_end(net);
@@ -170,10 +165,9 @@ void *worker_thread(void *arg)
 
 void *accept_thread(void *arg)
 {
-	struct net *net = ((const struct net_thread *)arg)->net;
+	struct net *net = thread_begin(arg);
 	struct pollfd polled[NET_ADDRESSES_MAX + 1];
 
-	thread_begin();
 	for (unsigned i = 0; i < net->address_count; i++)
 		polled[i] = (struct pollfd){.fd = net->addresses[i].fd, .events = POLLIN};
 	polled[net->address_count] = (struct pollfd){.fd = net->wake, .events = POLLIN};

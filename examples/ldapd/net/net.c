@@ -122,8 +122,10 @@ static int open_addresses(struct net *net, char *error, size_t size)
 static int start_threads(struct net *net)
 {
 	net->run = net->config.form == NET_MULTI ? multi_thread : worker_thread;
+	for (unsigned i = 0; net->config.form == NET_MULTI && i < net->config.pollers; i++)
+		net->vacant[net->vacant_count++] = net->epolls[i % net->epoll_count];
 	for (unsigned i = 0; i < net->config.threads; i++)
-		if (threads_start(net, net->run, net->epolls[i % net->epoll_count]))
+		if (threads_start(net, net->run, -1))
 			return -1;
 	if (net->config.form != NET_MULTI && threads_start(net, listener_thread, net->epolls[0]))
 		return -1;
@@ -142,6 +144,7 @@ static void destroy(struct net *net)
 	spares_close(net);
 	work_queue_destroy(&net->queue);
 	pthread_rwlock_destroy(&net->spare_lock);
+	pthread_cond_destroy(&net->vacated);
 	pthread_mutex_destroy(&net->threads_lock);
 	slab_mfree(net->table);
 	slab_mfree(net);
@@ -180,6 +183,7 @@ struct net *net_start(const struct net_config *config, char *error, size_t size)
 	work_queue_init(&net->queue);
 	pthread_rwlock_init(&net->spare_lock, NULL);
 	pthread_mutex_init(&net->threads_lock, NULL);
+	pthread_cond_init(&net->vacated, NULL);
 	if (start(net, error, size)) {
 		net_pause(net);
 		net_stop(net);
@@ -287,9 +291,7 @@ void net_stop(struct net *net)
 	if (net->table)
 		net_each(net, disconnect, NULL);
 	/* From here on no thread is added. */
-	pthread_mutex_lock(&net->threads_lock);
-	atomic_store(&net->stopping, true);
-	pthread_mutex_unlock(&net->threads_lock);
+	threads_stop(net);
 	work_queue_stop(&net->queue);
 	if (net->wake >= 0 && write(net->wake, &one, sizeof(one)) < 0)
 		log_error("the listener threads cannot be woken: %s", strerror(errno));

@@ -7,8 +7,8 @@
  *   handoff        the listener thread only passes readiness to workers (EPOLLONESHOT), which
  *                  accept, read, parse and execute
  *   accept-thread  handoff, and a thread that does nothing but accept
- *   multi          every thread waits on one of several epoll instances, and serves the
- *                  connection that it gets from there from reading to the response
+ *   multi          several threads wait on one or more epoll instances, and each serves the
+ *                  connection that it gets from there, from reading to the response
  *
  * What a message means is not known here: struct net_handler has it.
  */
@@ -72,8 +72,9 @@ struct net_handler {
 
 struct net_config {
 	enum net_form form;
-	unsigned threads;   /* workers; multi: all threads */
+	unsigned threads; /* workers; multi: all threads */
 	unsigned listeners; /* multi: epoll instances */
+	unsigned pollers; /* multi: threads that wait for events at a time */
 	const char *const *addresses; /* ldap://HOST:PORT, ldapi://PATH */
 	unsigned address_count;
 	struct net_limits limits;
@@ -106,6 +107,10 @@ void net_each(struct net *net, void (*fn)(struct connection *connection, void *a
 
 /* net_tick: close the connections that have reached a time limit. To be called each second. */
 void net_tick(struct net *net);
+
+/* net_lengthy: the calling thread will be busy for longer than a short request takes. With multi, a
+ * spare thread, if there is one, waits for events in its place. MT-safe. */
+void net_lengthy(void);
 
 /* net_pause: accept and read nothing any more. What was read is executed and answered. */
 void net_pause(struct net *net);

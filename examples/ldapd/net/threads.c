@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Starting threads, and others in the place of those that are held up. */
+/*
+ * Starting threads, and others in the place of those that are held up.
+ *
+ * With multi, few more threads wait for events than there are processors: each event wakes one of
+ * them, and a thread that is woken beside one that is about to ask for the next event costs time
+ * for nothing. A thread that will be busy for long hands its place over to a spare thread.
+ */
 #include "net/internal.h"
 
 #include "base/log.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* The calling thread; NULL: not one of a network. */
+static _Thread_local struct net_thread *own;
+
+void threads_begin(struct net_thread *thread)
+{
+	own = thread;
+}
 
 int threads_start(struct net *net, void *(*run)(void *), int epoll)
 {
@@ -22,13 +36,44 @@ int threads_start(struct net *net, void *(*run)(void *), int epoll)
 	return 0;
 }
 
-/* The instance that the calling thread waits on. */
-static int own_epoll(const struct net *net)
+bool threads_take(struct net_thread *thread)
 {
-	for (unsigned i = 0; i < net->thread_count; i++)
-		if (pthread_equal(net->threads[i].id, pthread_self()))
-			return net->threads[i].epoll;
-	return net->epolls[0];
+	struct net *net = thread->net;
+	bool stopping;
+
+	pthread_mutex_lock(&net->threads_lock);
+	net->spare_threads++;
+	while (!net->vacant_count && !atomic_load(&net->stopping))
+		pthread_cond_wait(&net->vacated, &net->threads_lock);
+	net->spare_threads--;
+	stopping = atomic_load(&net->stopping);
+	if (!stopping)
+		thread->epoll = net->vacant[--net->vacant_count];
+	pthread_mutex_unlock(&net->threads_lock);
+	return !stopping;
+}
+
+/* The caller holds threads_lock. */
+static void vacate(struct net *net)
+{
+	if (!own || own->epoll < 0)
+		return;
+	net->vacant[net->vacant_count++] = own->epoll;
+	own->epoll = -1;
+	pthread_cond_signal(&net->vacated);
+}
+
+void net_lengthy(void)
+{
+	struct net *net = own ? own->net : NULL;
+
+	if (!net || net->config.form != NET_MULTI || own->epoll < 0)
+		return;
+	pthread_mutex_lock(&net->threads_lock);
+	/* Without a spare thread the place would stay empty, even when this one is ready again. */
+	if (net->spare_threads > net->vacant_count)
+		vacate(net);
+	pthread_mutex_unlock(&net->threads_lock);
 }
 
 void threads_block(struct net *net)
@@ -42,8 +87,10 @@ void threads_block(struct net *net)
 	workers = net->thread_count - !multi;
 	net->blocked++;
 	if (workers < net->config.threads + net->blocked && workers < NET_THREADS_MAX &&
-	    !atomic_load(&net->stopping) && threads_start(net, net->run, own_epoll(net)))
+	    !atomic_load(&net->stopping) && threads_start(net, net->run, -1))
 		log_warning("no thread takes the place of one that waits: %s", strerror(errno));
+	if (multi)
+		vacate(net);
 	pthread_mutex_unlock(&net->threads_lock);
 }
 
@@ -53,5 +100,13 @@ void threads_unblock(struct net *net)
 		return;
 	pthread_mutex_lock(&net->threads_lock);
 	net->blocked--;
+	pthread_mutex_unlock(&net->threads_lock);
+}
+
+void threads_stop(struct net *net)
+{
+	pthread_mutex_lock(&net->threads_lock);
+	atomic_store(&net->stopping, true);
+	pthread_cond_broadcast(&net->vacated);
 	pthread_mutex_unlock(&net->threads_lock);
 }

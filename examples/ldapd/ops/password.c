@@ -42,10 +42,14 @@ static bool as_string(struct dirsrv_bytes password, char *out, size_t size)
 /* struct crypt_data has 32 KiB: too much for the stack of a thread. */
 static bool crypt_to(const char *password, const char *setting, char *out, size_t size)
 {
-	struct crypt_data *data = slab_calloc(1, sizeof(*data));
-	const char *hash = data ? crypt_r(password, setting, data) : NULL;
-	bool good = hash && hash[0] != '*' && strlen(hash) < size;
+	struct crypt_data *data;
+	const char *hash;
+	bool good;
 
+	net_lengthy();
+	data = slab_calloc(1, sizeof(*data));
+	hash = data ? crypt_r(password, setting, data) : NULL;
+	good = hash && hash[0] != '*' && strlen(hash) < size;
 	if (good)
 		memcpy(out, hash, strlen(hash) + 1);
 	/* It has the password and what was computed from it. */

@@ -208,6 +208,7 @@ static void search_on(struct operation *operation, struct backend_result *result
 		.deadline_ns = progress->deadline_ns,
 		.after_id = progress->after_id,
 		.abandoned = is_abandoned,
+		.lengthy = net_lengthy,
 		.entry = take_entry,
 		.arg = operation,
 	};

@@ -6,11 +6,13 @@
 
 #include <ldap.h>
 
-/* Returns false if the operation has been refused. */
+/* Returns false if the operation has been refused. A change waits for others, and for the disk. */
 static bool may_write(struct operation *operation)
 {
-	if (access_write(operation))
+	if (access_write(operation)) {
+		net_lengthy();
 		return true;
+	}
 	access_refuse(operation);
 	return false;
 }
