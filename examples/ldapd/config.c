@@ -86,8 +86,15 @@ static const char *add_text(char *list, unsigned max, unsigned *count, size_t si
 	return NULL;
 }
 
+static bool begins(const char *value, const char *scheme)
+{
+	return strncasecmp(value, scheme, strlen(scheme)) == 0;
+}
+
 static const char *set_listen(struct config *config, const char *value)
 {
+	if (!begins(value, "ldap://") && !begins(value, "ldapi://"))
+		return "ldap://HOST[:PORT], or ldapi://PATH with %2F for each slash";
 	return add_text(config->listen[0], NET_ADDRESSES_MAX, &config->listen_count,
 			CONFIG_TEXT_MAX, value);
 }
@@ -106,6 +113,15 @@ static const char *set_root_dn(struct config *config, const char *value)
 	if (!is_dn(value) || strlen(value) >= sizeof(config->settings.root_dn))
 		return "a DN like cn=admin, of up to 1023 bytes";
 	memcpy(config->settings.root_dn, value, strlen(value) + 1);
+	return NULL;
+}
+
+static const char *set_root_password(struct config *config, const char *value)
+{
+	if (!password_supported(bytes_of(value)) ||
+	    strlen(value) >= sizeof(config->settings.root_password))
+		return "cleartext, or {CRYPT} and a hash of crypt(5), of up to 1023 bytes";
+	memcpy(config->settings.root_password, value, strlen(value) + 1);
 	return NULL;
 }
 
@@ -195,7 +211,7 @@ static const struct attribute attributes[] = {
 	{"acceptDelay", KIND_OTHER, 0, 0, 0, set_accept_delay},
 	{"stopSeconds", KIND_NUMBER, PLACE(stop_seconds), 0, 3600, NULL},
 	{"rootDN", KIND_OTHER, 0, 0, 0, set_root_dn},
-	TEXT("rootPassword", settings.root_password),
+	{"rootPassword", KIND_OTHER, 0, 0, 0, set_root_password},
 	{"anonymousRead", KIND_BOOLEAN, PLACE(settings.anonymous_read), 0, 0, NULL},
 	{"writeAccess", KIND_OTHER, 0, 0, 0, set_write_access},
 	{"hiddenAttribute", KIND_OTHER, 0, 0, 0, set_hidden},
@@ -347,7 +363,7 @@ bool config_set(struct config *config, const char *name, const char *value, char
 		if (set_value(config, &attributes[i], value, accepted, sizeof(accepted)))
 			return true;
 		snprintf(error, size, "%s: invalid value '%s'; accepted: %s", attributes[i].name,
-			 value, accepted);
+			 attributes[i].set == set_root_password ? "..." : value, accepted);
 		return false;
 	}
 	snprintf(error, size, "unknown setting '%s'; see ldapd(1)", name);
@@ -365,7 +381,7 @@ static bool is_setting(const char *type)
 static bool set_all(struct config *config, const char *path, const struct record *record,
 		    char *error, size_t size)
 {
-	char type[64], value[1024], why[512];
+	char type[64], value[2048], why[512]; /* a value that is cut off here is too long for all */
 
 	for (size_t i = 0; i < record->count; i++) {
 		snprintf(type, sizeof(type), "%.*s", (int)record->pairs[i].type_length,

@@ -49,9 +49,13 @@ def wrong_options_are_refused(program):
     assert "accepted: a DN" in refused(program, "--rootDN", "nonsense")
     assert "accepted: a DN" in refused(program, "--suffix", "nonsense")
     assert "rootPassword needs rootDN" in refused(program, "--rootPassword", "secret")
-    assert "without options" in refused(program, "--hiddenAttribute", "cn;lang-de")
-    assert "'-h' is no option" in refused(program, "-h")
-    assert "presence, equality and substring" in refused(program, "--index", "uid eq")
+    assert "accepted: ldap://HOST" in refused(program, "--listen", "127.0.0.1:3389")
+
+
+def a_root_password_that_cannot_match_is_refused(program):
+    for password in ("{SSHA}5en6G6MezRroT3XKqkdPOmY", "p" * 1024):
+        said = refused(program, "--rootDN", ROOT, "--rootPassword", password)
+        assert "{CRYPT}" in said and password not in said, said
 
 
 def a_wrong_configuration_is_refused(program):
@@ -316,6 +320,7 @@ def a_socket_that_was_left_behind_is_replaced(program):
 TESTS = [
     wrong_options_are_refused,
     a_wrong_configuration_is_refused,
+    a_root_password_that_cannot_match_is_refused,
     an_address_in_use_is_reported,
     options_replace_the_file,
     a_reload_changes_access_and_limits,

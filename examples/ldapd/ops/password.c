@@ -128,12 +128,17 @@ bool password_entry_matches(const struct dirsrv_entry *entry, struct dirsrv_byte
 	return false;
 }
 
+bool password_supported(struct dirsrv_bytes stored)
+{
+	return is_crypt(stored) || !has_scheme(stored);
+}
+
 bool password_entry_unsupported(const struct dirsrv_entry *entry)
 {
 	const struct dirsrv_value *value;
 
 	for (value = first_password(entry); value; value = dirsrv_value_next(value))
-		if (has_scheme(dirsrv_value_data(value)) && !is_crypt(dirsrv_value_data(value)))
+		if (!password_supported(dirsrv_value_data(value)))
 			return true;
 	return false;
 }

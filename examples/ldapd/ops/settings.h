@@ -5,6 +5,8 @@
 
 #include "net/net.h"
 
+#include <slab/dirsrv/entry.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +34,9 @@ struct settings {
 	unsigned long work_limit; /* entries that a search may evaluate; 0: none */
 	struct net_limits net;
 };
+
+/* password_supported: whether the server can check a stored password: cleartext, or {CRYPT} and a
+ * hash. Any other {SCHEME} is not supported. */
+bool password_supported(struct dirsrv_bytes stored);
 
 #endif /* LDAPD_OPS_SETTINGS_H */
