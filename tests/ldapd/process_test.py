@@ -58,6 +58,42 @@ def a_root_password_that_cannot_match_is_refused(program):
         assert "{CRYPT}" in said and password not in said, said
 
 
+def words_in_memory(pid, words):
+    """Those that the writable memory of a process has."""
+    found = set()
+    with open(f"/proc/{pid}/maps", encoding="ascii") as maps, \
+            open(f"/proc/{pid}/mem", "rb", 0) as mem:
+        for line in maps:
+            place, rights = line.split()[:2]
+            begin, end = (int(number, 16) for number in place.split("-"))
+            if not rights.startswith("rw"):
+                continue
+            mem.seek(begin)
+            content = mem.read(end - begin)
+            found |= {word for word in words if word.encode() in content}
+    return found
+
+
+def passwords_do_not_stay_in_memory(program):
+    """A core file has the hashes that entries have, not the passwords of clients."""
+    ann = f"uid=ann,ou=people,{SUFFIX}"
+    right, wrong = "correct" + "Horse7", "battery" + "Staple3"
+    with Server(program) as running:
+        client(running, ROOT).passwd_s(ann, None, right)
+        for password in (right, wrong):
+            try:
+                ldap.initialize(running.uri).simple_bind_s(ann, password)
+            except ldap.INVALID_CREDENTIALS:
+                assert password == wrong
+        # The test's own process has them: the search works.
+        assert words_in_memory(os.getpid(), {right, wrong}) == {right, wrong}
+        assert words_in_memory(running.process.pid, {right, wrong}) == set()
+        assert not running.logged(right) and not running.logged(wrong)
+    assert "without options" in refused(program, "--hiddenAttribute", "cn;lang-de")
+    assert "'-h' is no option" in refused(program, "-h")
+    assert "presence, equality and substring" in refused(program, "--index", "uid eq")
+
+
 def a_wrong_configuration_is_refused(program):
     with tempfile.NamedTemporaryFile("w", suffix=".ldif") as file:
         file.write(CONFIG + "threads: many\n")
@@ -321,6 +357,7 @@ TESTS = [
     wrong_options_are_refused,
     a_wrong_configuration_is_refused,
     a_root_password_that_cannot_match_is_refused,
+    passwords_do_not_stay_in_memory,
     an_address_in_use_is_reported,
     options_replace_the_file,
     a_reload_changes_access_and_limits,

@@ -127,7 +127,7 @@ void connection_put(struct connection *connection)
 	if (atomic_fetch_sub_explicit(&connection->references, 1, memory_order_acq_rel) != 1)
 		return;
 	output_free(connection);
-	slab_mfree(connection->partial);
+	pdu_free(connection->partial);
 	close(connection->fd);
 	slab_free(connections, connection);
 	atomic_fetch_sub(&net->connections, 1);

@@ -47,6 +47,13 @@ static struct pdu *pdu_new(size_t length)
 	return pdu;
 }
 
+void pdu_free(struct pdu *pdu)
+{
+	if (pdu)
+		explicit_bzero(pdu->data, pdu->length);
+	slab_mfree(pdu);
+}
+
 static void receive(struct connection *connection, struct pdu *pdu, struct works *works)
 {
 	counter_add(COUNTER_PDUS, 1);
@@ -194,13 +201,16 @@ static ssize_t read_some(struct connection *connection, size_t room)
 static bool take(struct connection *connection, size_t room, size_t bytes, struct works *works)
 {
 	size_t rest = bytes > room ? bytes - room : 0;
+	bool open;
 
 	if (room) {
 		connection->partial_used += bytes - rest;
 		if (!complete(connection, works))
 			return false;
 	}
-	return !rest || cut(connection, input, rest, works);
+	open = !rest || cut(connection, input, rest, works);
+	explicit_bzero(input, rest); /* as in pdu_free() */
+	return open;
 }
 
 static void end_of_input(struct connection *connection)

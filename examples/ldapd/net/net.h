@@ -40,11 +40,15 @@ struct work {
 	void (*run)(struct work *work);
 };
 
-/* A message as received, from slab_malloc(). One more byte follows `data`. */
+/* A message as received. One more byte follows `data`. */
 struct pdu {
 	size_t length;
 	unsigned char data[];
 };
+
+/* pdu_free: free a message; it may have a password, so nothing of it stays in memory. NULL is
+ * allowed. */
+void pdu_free(struct pdu *pdu);
 
 struct net_limits {
 	unsigned connections;
@@ -56,8 +60,7 @@ struct net_limits {
 };
 
 struct net_handler {
-	/* receive: a message has arrived; the handler owns it and frees it by slab_mfree(). It
-	 * returns what a worker has to do, one piece or several linked by `next`, or NULL. */
+	/* receive: a message has arrived; the handler owns it and frees it by pdu_free(). It returns what a worker has to do, one piece or several linked by `next`, or NULL. */
 	struct work *(*receive)(struct connection *connection, struct pdu *pdu);
 	/* refuse: a message has arrived, and there is no memory for it: the handler answers that
 	 * the server is busy. The bytes stay the network's; one more may be written behind them. */

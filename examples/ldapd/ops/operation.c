@@ -155,7 +155,7 @@ void operation_free(struct operation *operation)
 	struct connection *connection = operation->connection;
 
 	request_free(operation->request);
-	slab_mfree(operation->pdu);
+	pdu_free(operation->pdu);
 	identity_put(operation->identity);
 	slapi_pblock_destroy(operation->pb);
 	dirsrv_operation_set_pblock(operation->self, NULL);

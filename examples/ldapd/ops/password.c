@@ -62,11 +62,13 @@ static bool crypt_to(const char *password, const char *setting, char *out, size_
 static bool crypt_matches(struct dirsrv_bytes stored, struct dirsrv_bytes password)
 {
 	char text[PASSWORD_MAX], setting[CRYPT_OUTPUT_SIZE], hash[CRYPT_OUTPUT_SIZE];
+	bool matches = as_string(password, text, sizeof(text)) &&
+		       as_string(stored, setting, sizeof(setting)) &&
+		       crypt_to(text, setting, hash, sizeof(hash)) &&
+		       strlen(hash) == strlen(setting) && equal(hash, setting, strlen(hash));
 
-	return as_string(password, text, sizeof(text)) &&
-	       as_string(stored, setting, sizeof(setting)) &&
-	       crypt_to(text, setting, hash, sizeof(hash)) && strlen(hash) == strlen(setting) &&
-	       equal(hash, setting, strlen(hash));
+	explicit_bzero(text, sizeof(text));
+	return matches;
 }
 
 static bool is_crypt(struct dirsrv_bytes stored)
@@ -102,12 +104,14 @@ bool password_hash(struct dirsrv_bytes password, char *out, size_t size)
 {
 	size_t scheme = strlen(SCHEME_CRYPT);
 	char text[PASSWORD_MAX], setting[CRYPT_GENSALT_OUTPUT_SIZE];
+	bool hashed = size > scheme && as_string(password, text, sizeof(text)) &&
+		      crypt_gensalt_rn(NULL, 0, NULL, 0, setting, sizeof(setting)) &&
+		      crypt_to(text, setting, out + scheme, size - scheme);
 
-	if (size <= scheme || !as_string(password, text, sizeof(text)) ||
-	    !crypt_gensalt_rn(NULL, 0, NULL, 0, setting, sizeof(setting)))
-		return false;
-	memcpy(out, SCHEME_CRYPT, scheme);
-	return crypt_to(text, setting, out + scheme, size - scheme);
+	if (size > scheme)
+		memcpy(out, SCHEME_CRYPT, scheme);
+	explicit_bzero(text, sizeof(text));
+	return hashed;
 }
 
 static const struct dirsrv_value *first_password(const struct dirsrv_entry *entry)

@@ -202,7 +202,7 @@ static struct work *begin(struct connection *connection, struct request *request
 	if (!operation) {
 		busy(connection, request->message_id, request->tag, "the server has no memory");
 		request_free(request);
-		slab_mfree(pdu);
+		pdu_free(pdu);
 		return NULL;
 	}
 	refusal = enter(operation);
@@ -266,12 +266,12 @@ static struct work *receive(struct connection *connection, struct pdu *pdu)
 
 	switch (request_decode(pdu->data, pdu->length, &request, &message_id, &tag)) {
 	case REQUEST_MALFORMED:
-		slab_mfree(pdu);
+		pdu_free(pdu);
 		counter_add(COUNTER_MALFORMED, 1);
 		connection_disconnect(connection, LDAP_PROTOCOL_ERROR, "a malformed message");
 		return NULL;
 	case REQUEST_NO_MEMORY:
-		slab_mfree(pdu);
+		pdu_free(pdu);
 		busy(connection, message_id, tag, "the server has no memory");
 		return NULL;
 	default:
@@ -281,7 +281,7 @@ static struct work *receive(struct connection *connection, struct pdu *pdu)
 	if (!at_once(connection, request))
 		return begin(connection, request, pdu);
 	request_free(request);
-	slab_mfree(pdu);
+	pdu_free(pdu);
 	return NULL;
 }
 
