@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 # pylint: disable=wrong-import-position
 import bench
 import chart
-from compare import Comparison, server_environment
+from compare import Comparison, server_environment, turn_seconds
 from load import CONNECTIONS, IDLE, MIX, Load, end
 from options import parse
 from process import Failure, catch_signals, ignore_signals, run, uninterrupted
@@ -141,7 +141,8 @@ def other_work():
 
 def show_comparison(options, stack, load, busy):
     heading("the same server on malloc: medians of "
-            f"{options.rounds} round{'s' if options.rounds > 1 else ''} of {options.seconds:g} s")
+            f"{options.rounds} round{'s' if options.rounds > 1 else ''} of "
+            f"{turn_seconds(options.seconds):g} s")
     comparison = Comparison(options.build, options.ldif, stack)
     comparison.measure(load, options.rounds, options.seconds)
     say("ratio: libslab to the best of the others; higher is better for operations/s, lower\n"

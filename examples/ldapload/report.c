@@ -87,14 +87,20 @@ static void print_row(FILE *out, const struct line *line)
 	fputc('\n', out);
 }
 
+static const char *plural(unsigned count)
+{
+	return count == 1 ? "" : "s";
+}
+
 static void print_table(FILE *out, const struct results *results)
 {
 	const struct args *args = results->args;
 	const struct tally *tally = results->tally;
 
-	fprintf(out, "%s: %u connections, %u idle, %u threads, depth %u; measured for %.2f s\n",
-		args->uri, args->connections, args->idle, args->threads, args->depth,
-		results->seconds);
+	fprintf(out, "%s: %u connections, %u idle, %u thread%s, %u operation%s at a time on each; ",
+		args->uri, args->connections, args->idle, args->threads, plural(args->threads),
+		args->depth, plural(args->depth));
+	fprintf(out, "measured for %.2f s\n", results->seconds);
 	fprintf(out, "%-8s %11s %11s %11s", "", "count", "per second", "entries");
 	for (size_t i = 0; i < PERCENTILES; i++)
 		fprintf(out, " %6s us", percentiles[i].name);
