@@ -224,6 +224,8 @@ check 'move' 0 '' as_root ldapmodrdn -s dc=example,dc=com "uid=rob,$people" uid=
 check 'the new place' 0 '^dn: uid=rob,dc=example,dc=com' search -b uid=rob,dc=example,dc=com
 check 'delete a parent' 66 'not allowed on non-leaf' as_root ldapdelete "$people"
 check 'delete' 0 '' as_root ldapdelete uid=rob,dc=example,dc=com
+check 'compare on the root DSE' 53 'can only be searched' as_root ldapcompare '' vendorName:x
+check 'a change of cn=monitor' 53 'can only be searched' as_root ldapdelete cn=server,cn=monitor
 check 'delete again' 32 'No such object' as_root ldapdelete uid=rob,dc=example,dc=com
 
 # --- passwords ---

@@ -54,6 +54,9 @@ struct dirsrv_bytes select_entry(const struct operation *operation, struct dirsr
  * false if the base is none of them. */
 bool virtual_search(struct operation *operation);
 
+/* virtual_entry: whether an operation is about one of these entries, or one below it. */
+bool virtual_entry(struct operation *operation);
+
 /* An entry while it is made. */
 struct draft {
 	struct operation *operation;

@@ -17,6 +17,15 @@ static bool may_write(struct operation *operation)
 	return false;
 }
 
+static void answer(struct operation *operation, const struct backend_result *result)
+{
+	if (result->code == LDAP_NO_SUCH_OBJECT && virtual_entry(operation))
+		operation_result(operation, LDAP_UNWILLING_TO_PERFORM,
+				 "the root DSE, the subschema and cn=monitor can only be searched");
+	else
+		operation_answer_result(operation, result);
+}
+
 void compare_run(struct operation *operation)
 {
 	const struct compare_request *compare = &operation->request->compare;
@@ -32,7 +41,7 @@ void compare_run(struct operation *operation)
 	}
 	backend_compare(operation->server->backend, compare->dn, compare->type, compare->value,
 			&result);
-	operation_answer_result(operation, &result);
+	answer(operation, &result);
 }
 
 void add_run(struct operation *operation)
@@ -44,7 +53,7 @@ void add_run(struct operation *operation)
 		return;
 	backend_add(operation->server->backend, operation_actor(operation), add->dn, add->pairs,
 		    add->count, &result);
-	operation_answer_result(operation, &result);
+	answer(operation, &result);
 }
 
 void delete_run(struct operation *operation)
@@ -55,7 +64,7 @@ void delete_run(struct operation *operation)
 		return;
 	backend_delete(operation->server->backend, operation_actor(operation),
 		       operation->request->delete_dn, &result);
-	operation_answer_result(operation, &result);
+	answer(operation, &result);
 }
 
 /* Returns false if the operation has been refused. */
@@ -104,7 +113,7 @@ void modify_run(struct operation *operation)
 	backend_modify(operation->server->backend, operation_actor(operation), modify->dn,
 		       modifications, modify->count, &result);
 	slab_mfree(modifications);
-	operation_answer_result(operation, &result);
+	answer(operation, &result);
 }
 
 void modrdn_run(struct operation *operation)
@@ -116,5 +125,5 @@ void modrdn_run(struct operation *operation)
 		return;
 	backend_modrdn(operation->server->backend, operation_actor(operation), modrdn->dn,
 		       modrdn->new_rdn, modrdn->delete_old, modrdn->new_superior, &result);
-	operation_answer_result(operation, &result);
+	answer(operation, &result);
 }

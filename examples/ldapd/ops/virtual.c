@@ -79,11 +79,11 @@ static void send_subschema(struct operation *operation)
 	draft_send(&draft);
 }
 
-/* Whether the base is a DN, or one below it. */
-static bool base_below(struct operation *operation, const char *dn)
+/* Whether a request's DN is another one, or below it. */
+static bool dn_below(struct operation *operation, const char *dn)
 {
 	struct dirsrv_entry_pool *pool = backend_pool(operation->server->backend);
-	struct dirsrv_bytes base = operation->request->search.base;
+	struct dirsrv_bytes base = request_dn(operation->request);
 	struct dirsrv_dn *parsed = dirsrv_dn_make(pool, base.data, base.length);
 	size_t length = 0, suffix = strlen(dn);
 	const char *text = parsed ? dirsrv_dn_normalized(parsed, &length) : "";
@@ -101,9 +101,15 @@ static void (*sender(struct operation *operation))(struct operation *)
 
 	if (!search->base.length)
 		return search->scope == LDAP_SCOPE_BASE ? send_root_dse : NULL;
-	if (base_below(operation, BACKEND_SUBSCHEMA))
+	if (dn_below(operation, BACKEND_SUBSCHEMA))
 		return send_subschema;
-	return base_below(operation, MONITOR_DN) ? monitor_each : NULL;
+	return dn_below(operation, MONITOR_DN) ? monitor_each : NULL;
+}
+
+bool virtual_entry(struct operation *operation)
+{
+	return !request_dn(operation->request).length || dn_below(operation, BACKEND_SUBSCHEMA) ||
+	       dn_below(operation, MONITOR_DN);
 }
 
 bool virtual_search(struct operation *operation)
