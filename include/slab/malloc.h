@@ -58,7 +58,7 @@ SLAB_API_HOT void *slab_calloc(size_t n, size_t size) SLAB_ALLOCATOR_(slab_mfree
  * mapping, without a copy, and copies everything else. With ptr NULL the function is
  * slab_malloc(). With size 0 it frees the memory and returns NULL. On failure it returns NULL
  * and leaves the old memory unchanged; errno is ENOMEM as for slab_malloc(), or EINVAL if ptr
- * is no memory of these functions, which libslab reports.
+ * is not the start of memory of these functions, which libslab reports.
  */
 SLAB_API void *slab_realloc(void *ptr, size_t size) SLAB_ATTR_(warn_unused_result);
 
@@ -76,7 +76,8 @@ SLAB_API void *slab_memalign_from(size_t align, size_t size, const void *caller)
 	SLAB_ALLOCATOR_(slab_mfree, 1);
 
 /* slab_usable_size: the number of bytes at ptr that the program may use, at least the
- * requested size; 0 for NULL. For other memory it returns 0, and libslab reports the pointer. */
+ * requested size; 0 for NULL. For other memory, and for an address within an allocation, it
+ * returns 0, and libslab reports the pointer. */
 SLAB_API size_t slab_usable_size(const void *ptr);
 
 /* slab_free_sized: slab_mfree() for a caller that knows the requested size. If `size` is more

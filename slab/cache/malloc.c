@@ -239,9 +239,25 @@ static size_t usable(const struct slab *slab, const void *ptr)
 	return slab_size(slab);
 }
 
+/* The slab of an allocation by size that starts at ptr. NULL: none does, which was reported. */
+static struct slab *start_slab(void *ptr, const void *caller)
+{
+	struct slab *slab = size_slab(ptr, caller);
+
+	if (!slab)
+		return NULL;
+	if (slab->large)
+		return large_starts_at(slab, ptr, caller) ? slab : NULL;
+	if (SLAB_LIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG) ? debug_is_object(slab, ptr)
+							     : slab_is_object(slab, ptr)))
+		return slab;
+	debug_report_interior(slab_user(slab), slab, ptr, caller);
+	return NULL;
+}
+
 size_t slab_usable_size(const void *ptr)
 {
-	const struct slab *slab = ptr ? size_slab(ptr, __builtin_return_address(0)) : NULL;
+	const struct slab *slab = ptr ? start_slab((void *)ptr, __builtin_return_address(0)) : NULL;
 
 	return slab ? usable(slab, ptr) : 0;
 }
@@ -284,8 +300,8 @@ void *slab_realloc(void *ptr, size_t size)
 		free_for(ptr, caller);
 		return NULL;
 	}
-	slab = size_slab(ptr, caller);
-	if (!slab || (slab->large && !large_starts_at(slab, ptr, caller))) {
+	slab = start_slab(ptr, caller);
+	if (!slab) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -349,13 +365,12 @@ void *slab_memalign_from(size_t align, size_t size, const void *caller)
 void slab_free_sized(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
-	const struct slab *slab = ptr ? size_slab(ptr, caller) : NULL;
+	const struct slab *slab = ptr ? start_slab(ptr, caller) : NULL;
 	size_t has = slab ? usable(slab, ptr) : 0;
 
 	if (!slab)
 		return;
-	/* 0: ptr is not the start of an object; the free detects that and reports it better. */
-	if (SLAB_UNLIKELY(has && size > has))
+	if (SLAB_UNLIKELY(size > has))
 		debug_report_wrong_size(slab, ptr, size, has, caller);
 	else
 		free_for(ptr, caller);

@@ -42,6 +42,8 @@ bool debug_free(struct slab_cache *cache, void *obj, const void *caller);
 bool debug_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 bool debug_free_waited(struct slab_cache *cache, struct slab *slab, unsigned index);
+/* Is ptr the start of an object, allocated or free, of a slab with SLAB_TAG_DEBUG? */
+bool debug_is_object(const struct slab *slab, const void *ptr);
 /* The usable bytes of an object: the requested size if a red zone follows it. */
 size_t debug_usable_size(const struct slab *slab, const void *obj);
 /* Resize an object in place; false: obj is not an allocated object, or the size does not fit. */

@@ -9,6 +9,16 @@
 #include <slab/slab.h>
 #include <string.h>
 
+bool debug_is_object(const struct slab *slab, const void *ptr)
+{
+	unsigned index;
+	size_t into;
+
+	if (!slab->debug) /* a legacy slab, or an ordinary slab again */
+		return slab_is_object(slab, ptr);
+	return debug_find_object(slab, ptr, &index, &into) && !into;
+}
+
 size_t debug_usable_size(const struct slab *slab, const void *obj)
 {
 	unsigned index;

@@ -23,6 +23,7 @@
 #include <slab/malloc.h>
 #include <slab/stats.h>
 
+#include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
@@ -320,6 +321,58 @@ TEST(MallocTest, FreeSizedWithAnImpossibleSizeIsReported)
 		slab_mfree(memory);
 		EXPECT_EQ(reports.count(), 1u) << reports.text();
 	}
+}
+
+/* Pointers into an allocation */
+
+constexpr std::size_t into_sizes[] = {100, 5000, 32768, 100000, 3 * mib, 10 * mib};
+
+void expect_one_report(report_capture &reports, std::size_t size)
+{
+	EXPECT_EQ(reports.count(), 1u) << size << reports.text();
+	EXPECT_NE(reports.text().find("It points"), std::string::npos) << size << reports.text();
+}
+
+TEST(MallocTest, AnAddressWithinAnAllocationHasNoUsableSize)
+{
+	for (std::size_t size : into_sizes) {
+		report_capture reports;
+		char *memory = static_cast<char *>(slab_malloc(size));
+
+		EXPECT_EQ(slab_usable_size(hidden(memory + 16)), 0u) << size;
+		expect_one_report(reports, size);
+		slab_mfree(memory);
+	}
+}
+
+TEST(MallocTest, ReallocOfAnAddressWithinAnAllocationIsReported)
+{
+	for (std::size_t size : into_sizes)
+		for (std::size_t to : {size / 2, size, 2 * size}) {
+			report_capture reports;
+			char *memory = static_cast<char *>(slab_malloc(size));
+
+			fill(memory, size, 4);
+			errno = 0;
+			EXPECT_EQ(slab_realloc(hidden(memory + 16), to), nullptr) << size;
+			EXPECT_EQ(errno, EINVAL) << size;
+			expect_one_report(reports, size);
+			EXPECT_TRUE(intact(memory, size, 4)) << size;
+			slab_mfree(memory);
+		}
+}
+
+TEST(MallocTest, FreeSizedOfAnAddressWithinAnAllocationIsReported)
+{
+	for (std::size_t size : into_sizes)
+		for (std::size_t said : {std::size_t{1}, size, 4 * size}) {
+			report_capture reports;
+			char *memory = static_cast<char *>(slab_malloc(size));
+
+			slab_free_sized(hidden(memory + 16), said);
+			expect_one_report(reports, size);
+			slab_mfree(memory);
+		}
 }
 
 } /* namespace */

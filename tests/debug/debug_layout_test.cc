@@ -261,6 +261,21 @@ TEST_F(DebugTest, UsableIsWhatWasAskedForWhereARedZoneFollows)
 	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
+TEST_F(DebugTest, AddressesWithinAnObjectAreReportedBySizeFunctions)
+{
+	for (std::uint64_t flags : all_layouts()) {
+		flagged on(cache_of_size(64), flags);
+		char *memory = static_cast<char *>(slab_malloc(50));
+		const std::size_t before = reports_.count();
+
+		EXPECT_EQ(slab_usable_size(hidden(memory + 16)), 0u) << flags;
+		EXPECT_EQ(slab_realloc(hidden(memory + 16), 200), nullptr) << flags;
+		slab_free_sized(hidden(memory + 16), 20);
+		EXPECT_EQ(reports_.count(), before + 3) << flags << reports_.text();
+		slab_mfree(memory);
+	}
+}
+
 TEST_F(DebugTest, AlignedMemoryIsAlignedWithDebugFlags)
 {
 	std::vector<struct slab_cache *> caches;
