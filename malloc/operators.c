@@ -34,20 +34,45 @@ union operator
 	void *(*aligned_or_null)(size_t size, size_t align, const void *nothrow);
 };
 
-/* The operator of the C++ library. A plug-in may have loaded that for itself alone, so that the
- * search behind this library does not find it. */
-static union operator find_operator(const char *name)
+static void *find_in(const char *library, const char *name)
+{
+	void *handle = library ? dlopen(library, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *found = handle ? dlsym(handle, name) : NULL;
+
+	if (handle)
+		dlclose(handle);
+	return found;
+}
+
+static const char *library_of(const void *address)
+{
+	Dl_info info;
+
+	return dladdr(address, &info) ? info.dli_fname : NULL;
+}
+
+/* The operator of the C++ library; NULL: there is none. A plug-in may have loaded that for itself
+ * alone, or contain it (-static-libstdc++), so that the search behind this library does not find
+ * it. */
+static union operator find_operator(const char *name, const void *caller)
 {
 	static const char *const libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
-	static const char message[] = "libslab_malloc: operator new: out of memory\n";
 	union operator found = {.address = dlsym(RTLD_NEXT, name) };
 
-	for (size_t i = 0; !found.address && i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+	for (size_t i = 0; !found.address && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		found.address = find_in(libraries[i], name);
+	if (!found.address)
+		found.address = find_in(library_of(caller), name);
+	return found;
+}
 
-		if (library)
-			found.address = dlsym(library, name);
-	}
+/* For those that must not return NULL. */
+static union operator need_operator(const char *name, const void *caller)
+{
+	static const char message[] =
+		"libslab_malloc: operator new: out of memory, and no C++ library to throw bad_alloc\n";
+	const union operator found = find_operator(name, caller);
+
 	if (!found.address) {
 		if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
 			abort();
@@ -58,21 +83,22 @@ static union operator find_operator(const char *name)
 
 /* --- new ------------------------------------------------------------------------------ */
 
-static FAILURE void *new_failed(size_t size)
+static FAILURE void *new_failed(size_t size, const void *caller)
 {
-	return find_operator("_Znwm").plain(size);
+	return need_operator("_Znwm", caller).plain(size);
 }
 
-static FAILURE void *new_aligned_failed(size_t size, size_t align)
+static FAILURE void *new_aligned_failed(size_t size, size_t align, const void *caller)
 {
-	return find_operator("_ZnwmSt11align_val_t").aligned(size, align);
+	return need_operator("_ZnwmSt11align_val_t", caller).aligned(size, align);
 }
 
 void *new_object(size_t size)
 {
-	void *ptr = slab_malloc_from(size, __builtin_return_address(0));
+	const void *caller = __builtin_return_address(0);
+	void *ptr = slab_malloc_from(size, caller);
 
-	return LIKELY(ptr) ? ptr : new_failed(size);
+	return LIKELY(ptr) ? ptr : new_failed(size, caller);
 }
 
 void *new_array(size_t size)
@@ -82,9 +108,10 @@ void *new_array(size_t size)
 
 void *new_object_aligned(size_t size, size_t align)
 {
-	void *ptr = slab_memalign_from(align, size, __builtin_return_address(0));
+	const void *caller = __builtin_return_address(0);
+	void *ptr = slab_memalign_from(align, size, caller);
 
-	return LIKELY(ptr) ? ptr : new_aligned_failed(size, align);
+	return LIKELY(ptr) ? ptr : new_aligned_failed(size, align, caller);
 }
 
 void *new_array_aligned(size_t size, size_t align)
@@ -114,36 +141,54 @@ static bool are_own_aligned(void)
 		      new_array_aligned == own_array_aligned);
 }
 
+static FAILURE void *or_null_failed(const char *name, size_t size, const void *nothrow,
+				    const void *caller)
+{
+	const union operator found = find_operator(name, caller);
+
+	return found.address ? found.or_null(size, nothrow) : NULL;
+}
+
+static FAILURE void *aligned_or_null_failed(const char *name, size_t size, size_t align,
+					    const void *nothrow, const void *caller)
+{
+	const union operator found = find_operator(name, caller);
+
+	return found.address ? found.aligned_or_null(size, align, nothrow) : NULL;
+}
+
 void *new_object_or_null(size_t size, const void *nothrow)
 {
-	void *ptr = are_own() ? slab_malloc_from(size, __builtin_return_address(0)) : NULL;
+	const void *caller = __builtin_return_address(0);
+	void *ptr = are_own() ? slab_malloc_from(size, caller) : NULL;
 
-	return LIKELY(ptr) ? ptr : find_operator("_ZnwmRKSt9nothrow_t").or_null(size, nothrow);
+	return LIKELY(ptr) ? ptr : or_null_failed("_ZnwmRKSt9nothrow_t", size, nothrow, caller);
 }
 
 void *new_array_or_null(size_t size, const void *nothrow)
 {
-	void *ptr = are_own() ? slab_malloc_from(size, __builtin_return_address(0)) : NULL;
+	const void *caller = __builtin_return_address(0);
+	void *ptr = are_own() ? slab_malloc_from(size, caller) : NULL;
 
-	return LIKELY(ptr) ? ptr : find_operator("_ZnamRKSt9nothrow_t").or_null(size, nothrow);
+	return LIKELY(ptr) ? ptr : or_null_failed("_ZnamRKSt9nothrow_t", size, nothrow, caller);
 }
 
 void *new_object_aligned_or_null(size_t size, size_t align, const void *nothrow)
 {
 	static const char name[] = "_ZnwmSt11align_val_tRKSt9nothrow_t";
-	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, __builtin_return_address(0))
-				      : NULL;
+	const void *caller = __builtin_return_address(0);
+	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, caller) : NULL;
 
-	return LIKELY(ptr) ? ptr : find_operator(name).aligned_or_null(size, align, nothrow);
+	return LIKELY(ptr) ? ptr : aligned_or_null_failed(name, size, align, nothrow, caller);
 }
 
 void *new_array_aligned_or_null(size_t size, size_t align, const void *nothrow)
 {
 	static const char name[] = "_ZnamSt11align_val_tRKSt9nothrow_t";
-	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, __builtin_return_address(0))
-				      : NULL;
+	const void *caller = __builtin_return_address(0);
+	void *ptr = are_own_aligned() ? slab_memalign_from(align, size, caller) : NULL;
 
-	return LIKELY(ptr) ? ptr : find_operator(name).aligned_or_null(size, align, nothrow);
+	return LIKELY(ptr) ? ptr : aligned_or_null_failed(name, size, align, nothrow, caller);
 }
 
 /* --- delete ------------------------------------------------------------------------------- */

@@ -231,6 +231,13 @@ TEST(PreloadedProcess, MayBeStatic)
 }
 #endif
 
+TEST(PreloadedProcess, MayLoadALibraryThatContainsItsCxxLibrary)
+{
+	const result got = program("static_cxx", {"STATIC_CXX=" STATIC_CXX});
+
+	EXPECT_EQ(got.status, 0) << got.err;
+}
+
 /* Libslab reads files when it starts. */
 TEST(PreloadedProcess, MayHaveAnOpenThatAllocates)
 {

@@ -4,6 +4,7 @@
  * names, prints what it found, and ends with 0 unless something went wrong.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -138,6 +139,15 @@ static int decay(void)
 	return resident() < full / 4 ? 0 : 1;
 }
 
+static void filter_calls(struct sock_filter *code, size_t n)
+{
+	struct sock_fprog program = {(unsigned short)n, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
+		_exit(77);
+}
+
 /* From here on files, sockets and threads end the process. */
 static void enter_sandbox(void)
 {
@@ -150,11 +160,8 @@ static void enter_sandbox(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
-	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0)
-		_exit(77);
+	filter_calls(code, sizeof(code) / sizeof(code[0]));
 }
 
 static int sandbox(void)
@@ -340,15 +347,30 @@ static int vforks(void)
 	return twice != 0;
 }
 
+/* --- a library with a C++ library of its own ---------------------------------------------- */
+
+static int static_cxx(void)
+{
+	void *library = dlopen(getenv("STATIC_CXX"), RTLD_NOW | RTLD_LOCAL);
+	int (*failing_news)(size_t size);
+
+	if (!library)
+		fail("dlopen");
+	*(void **)&failing_news = dlsym(library, "failing_news");
+	return failing_news((size_t)PTRDIFF_MAX + 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
 	} tasks[] = {
-		{"grow", grow},         {"decay", decay},       {"sandbox", sandbox},
-		{"new_user", new_user}, {"limit", limit},       {"endure", endure},
-		{"overflow", overflow}, {"wait", wait_for_end}, {"vforks", vforks},
+		{"grow", grow},         {"decay", decay},
+		{"sandbox", sandbox},   {"new_user", new_user},
+		{"limit", limit},       {"endure", endure},
+		{"overflow", overflow}, {"wait", wait_for_end},
+		{"vforks", vforks},     {"static_cxx", static_cxx},
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof(tasks) / sizeof(tasks[0]); i++)
