@@ -7,18 +7,20 @@
 #include "control/server.h"
 #include "memory/maintain.h"
 #include "pages/huge.h"
+#include "pages/topology.h"
 #include "cpu_cache.h"
 
 static SLAB_EARLY bool replaces;
 static SLAB_EARLY bool constructed; /* the constructor below has run */
 
-/* Passes ask these files. A thread that opens one may get the number that another thread, which has
- * just closed it, expects for its own file; and a system call filter may end the process. So read
- * them before the program begins. */
+/* Passes ask these files, and the first allocation asks for the nodes. A thread that opens a file may
+ * get the number that another thread, which has just closed it, expects for its own; and a system
+ * call filter may end the process. So read them before the program begins. */
 static void learn_files(void)
 {
 	cpu_possible();
 	huge_learn();
+	topology_nodes();
 }
 
 /* The dynamic linker may call this before the C library's constructors, which store the

@@ -132,13 +132,23 @@ TEST(PreloadedProcess, MayEnterANewUserNamespace)
 	EXPECT_EQ(status, 0);
 }
 
-TEST(PreloadedProcess, WorksInASandboxWithoutFilesAndThreads)
+void expect_sandboxed(const std::string &task)
 {
-	const result got = program("sandbox", {"SLAB_DECAY_MS=200"});
+	const result got = program(task, {"SLAB_DECAY_MS=200"});
 
 	if (got.status == no_test)
 		GTEST_SKIP() << "no filters of system calls here";
 	EXPECT_EQ(got.status, 0) << got.err;
+}
+
+TEST(PreloadedProcess, WorksInASandboxWithoutFilesAndThreads)
+{
+	expect_sandboxed("sandbox");
+}
+
+TEST(PreloadedProcess, WorksThereWhereItMayNotAskForItsNodes)
+{
+	expect_sandboxed("hidden_nodes");
 }
 
 /* --- memory ------------------------------------------------------------------------------- */
