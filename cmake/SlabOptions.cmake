@@ -33,7 +33,8 @@ function(slab_shared_code target)
 endfunction()
 
 # libslab.so. nodelete: threads may be inside a restartable sequence when the program calls
-# dlclose().
+# dlclose(). static-libgcc: it contains the unwinder of its stacks, so a process on
+# libslab_malloc.so does not load libgcc_s.so.
 function(slab_shared_options target map)
 	slab_shared_code(${target})
 	target_compile_definitions(${target} PRIVATE SLAB_SHARED=1)
@@ -44,6 +45,7 @@ function(slab_shared_options target map)
 	target_link_options(${target} PRIVATE
 		LINKER:--version-script=${map}
 		LINKER:-Bsymbolic-functions
+		-static-libgcc
 		LINKER:-z,now
 		LINKER:-z,nodelete)
 	if(NOT SLAB_SANITIZE)

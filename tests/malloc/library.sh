@@ -14,6 +14,10 @@ check_library "$library" "$map"
 grep -q 'Library soname: \[libslab_malloc.so.0\]' "$tmp/dynamic" || fail "another soname"
 grep -q 'INITFIRST' "$tmp/dynamic" || fail "its constructor is not the first one"
 
+# Each further library would cost every process its loading.
+needed=$(readelf -dW "$slab" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p' | grep -v '^ld-linux' | tr '\n' ' ')
+[ "$needed" = "libc.so.6 " ] || fail "libslab needs $needed"
+
 for file in "$library" "$slab" "$archive"; do
 	check_thread_data "$file"
 done
