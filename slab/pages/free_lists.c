@@ -27,8 +27,8 @@
 static SLAB_EARLY struct slab_queue lists_of_node0[SLAB_SHIFTS];
 static struct slab_queue lists[SLAB_SHIFTS][SLAB_STATS_MAX_NODES];
 
-static uint32_t freed;                  /* slabs that were listed so far */
-static uint32_t
+static SLAB_EARLY uint32_t freed; /* slabs that were listed so far */
+static SLAB_EARLY uint32_t
 	join_from[SLAB_SHIFTS]; /* the value of `freed` from which on slabs may join again */
 
 struct slab_queue *free_list(unsigned shift, unsigned node)

@@ -18,7 +18,7 @@
 SLAB_EARLY uint32_t idle_active;
 static SLAB_EARLY uint32_t asleep = 1; /* no passes run, because nothing was freed for long */
 static SLAB_EARLY uint32_t epoch; /* number of the running pass, or of the last one; 0: none yet */
-static uint32_t active_epoch; /* the last pass that found the flag set */
+static SLAB_EARLY uint32_t active_epoch; /* the last pass that found the flag set */
 static SLAB_EARLY uint64_t next_pass; /* when the next pass is due, in µs; 0: not known yet */
 
 /* The decay time; -1: never. */

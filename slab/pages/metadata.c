@@ -65,10 +65,11 @@ struct metadata_class {
 	unsigned room; /* objects that stack and links have entries for */
 	size_t side;
 	struct geometry geometry[SLAB_SHIFTS]; /* by the size of slabs */
-	struct block_list blocks[SLAB_STATS_MAX_NODES];
 };
 
 static struct metadata_class classes[CLASSES_MAX];
+/* Apart from the classes: with one node, as most machines have, the classes share pages. */
+static struct block_list lists[SLAB_STATS_MAX_NODES][CLASSES_MAX];
 static SLAB_EARLY unsigned class_count;
 static SLAB_EARLY struct arena
 	*arenas[SLAB_STATS_MAX_NODES]; /* newest first; only the newest has room */
@@ -176,9 +177,14 @@ static char *block_start(const struct block *block)
 	return (char *)((uintptr_t)arena & ~(ARENA_BYTES - 1)) + (i + BLOCKS_BEFORE) * BLOCK_BYTES;
 }
 
+static struct block_list *list_of(const struct metadata_class *class, unsigned node)
+{
+	return &lists[node][class - classes];
+}
+
 static void list_add(struct block *block)
 {
-	struct block_list *list = &block->class->blocks[block->node];
+	struct block_list *list = list_of(block->class, block->node);
 
 	block->next = NULL;
 	block->prev = list->last;
@@ -191,7 +197,7 @@ static void list_add(struct block *block)
 
 static void list_remove(struct block *block)
 {
-	struct block_list *list = &block->class->blocks[block->node];
+	struct block_list *list = list_of(block->class, block->node);
 
 	if (block->prev)
 		block->prev->next = block->next;
@@ -262,12 +268,12 @@ static void clear(struct slab *slab)
 
 bool metadata_has(const struct metadata_class *class, unsigned node)
 {
-	return class->blocks[node].first || has_room(class, node);
+	return list_of(class, node)->first || has_room(class, node);
 }
 
 struct slab *metadata_take(struct metadata_class *class, unsigned node)
 {
-	struct block *block = class->blocks[node].first;
+	struct block *block = list_of(class, node)->first;
 	char *start, *links;
 	struct slab *slab;
 	unsigned i;

@@ -84,7 +84,7 @@ static void *map(void *hint, size_t bytes, int access)
 
 /* Where the last aligned mapping starts, or the end of a range that was unmapped since: the next
  * one goes below it. Atomic. */
-static char *next_end;
+static SLAB_EARLY char *next_end;
 
 static char *align_down(const void *address, size_t align)
 {

@@ -330,7 +330,7 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 
 /* Segments without memory for units, by next_room. Their heads stay: threads read them without a
  * lock. Of other segments, `orders` is 0 or their list is with_room. */
-static struct segment *unmapped;
+static SLAB_EARLY struct segment *unmapped;
 
 static char *units_of_segment(const struct segment *segment)
 {
