@@ -132,7 +132,7 @@ static void synchronize(struct cache_rcu *rcu)
 {
 	int cancel = cancel_disable();
 
-	rcu->flavor->update_synchronize_rcu();
+	rcu_functions(rcu->flavor)->update_synchronize_rcu();
 	cancel_restore(cancel);
 	recycle(rcu, ~rcu->phase & 1);
 }
@@ -162,7 +162,7 @@ static void stop_driving(struct cache_rcu *rcu)
 	__atomic_store_n(&rcu->driving, 0, __ATOMIC_RELEASE);
 }
 
-static void callback(struct rcu_head *head);
+static void callback(struct rcu_callback *called);
 
 void rcu_call(struct cache_rcu *rcu)
 {
@@ -171,7 +171,7 @@ void rcu_call(struct cache_rcu *rcu)
 
 	__atomic_store_n(&rcu->armed_phase, __atomic_load_n(&rcu->phase, __ATOMIC_RELAXED),
 			 __ATOMIC_RELEASE);
-	rcu->flavor->update_call_rcu(&rcu->head, callback);
+	rcu_functions(rcu->flavor)->update_call_rcu(&rcu->callback, callback);
 	cancel_restore(cancel);
 	rcu_leave(entered);
 }
@@ -202,9 +202,9 @@ static void catch_up(struct cache_rcu *rcu)
 		;
 }
 
-static void callback(struct rcu_head *head)
+static void callback(struct rcu_callback *called)
 {
-	struct cache_rcu *rcu = (struct cache_rcu *)head; /* its first member */
+	struct cache_rcu *rcu = (struct cache_rcu *)called; /* its first member */
 	uint64_t phase = __atomic_load_n(&rcu->armed_phase, __ATOMIC_ACQUIRE);
 
 	/* A helper drives, or rcu_stop() was called. */
@@ -269,7 +269,7 @@ SLAB_SLOWPATH void rcu_help(struct cache_rcu *rcu)
 
 	if (recycles || __atomic_load_n(&rcu->forked, __ATOMIC_RELAXED))
 		return;
-	if (rcu->flavor->read_ongoing()) {
+	if (rcu_functions(rcu->flavor)->read_ongoing()) {
 		if (!is_too_much(rcu))
 			return;
 		__atomic_store_n(&rcu->held_up, true, __ATOMIC_RELAXED);
@@ -298,7 +298,7 @@ void rcu_wait_a_moment(struct slab_cache *cache)
 {
 	struct cache_rcu *rcu = cache->rcu;
 
-	if (!rcu || recycles || rcu->flavor->read_ongoing())
+	if (!rcu || recycles || rcu_functions(rcu->flavor)->read_ongoing())
 		return;
 	for (unsigned n = 0; n < MOMENT_NS / HOLD_UP_NS; n++) {
 		if (!rcu_has_waiting(cache))
@@ -322,11 +322,11 @@ void rcu_fork_wait(struct slab_cache *cache)
 /* In the QSBR flavour, a thread that is online counts as a reader: it goes offline to wait. */
 static int leave_section(const struct rcu_flavor_struct *flavor, bool *ret_online)
 {
-	*ret_online = flavor->read_ongoing();
+	*ret_online = rcu_functions(flavor)->read_ongoing();
 	if (!*ret_online)
 		return 0;
-	flavor->thread_offline();
-	if (!flavor->read_ongoing())
+	rcu_functions(flavor)->thread_offline();
+	if (!rcu_functions(flavor)->read_ongoing())
 		return 0;
 	return with_errno(-EDEADLK);
 }
@@ -351,7 +351,7 @@ int rcu_drain(struct slab_cache *cache)
 		synchronize(rcu);
 	stop_driving(rcu);
 	if (online)
-		rcu->flavor->thread_online();
+		rcu_functions(rcu->flavor)->thread_online();
 	return 0;
 }
 

@@ -8,11 +8,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <urcu/call-rcu.h>
-#include <urcu/flavor.h>
 
 #include "cpu_cache.h"
 #include "pages/segment.h"
+#include "rcu/flavor.h"
 #include "rcu/free_rcu.h"
 
 struct slab_cache;
@@ -27,7 +26,7 @@ struct slab_cache;
  * NULL, and the callback frees the state. Its memory is never unmapped.
  */
 struct cache_rcu {
-	struct rcu_head head;
+	struct rcu_callback callback;
 	struct slab_cache *cache;
 	const struct rcu_flavor_struct *flavor;
 	char *slots;             /* their LIFOs have the CPUs' objects */

@@ -36,7 +36,7 @@ const struct rcu_flavor_struct *rcu_enter_flavor(const struct rcu_flavor_struct 
 {
 	if (!is_ours || is_known(flavor) || known_count == KNOWN_MAX)
 		return NULL;
-	flavor->register_thread();
+	rcu_functions(flavor)->register_thread();
 	known[known_count++] = flavor;
 	return flavor;
 }
@@ -50,6 +50,6 @@ void rcu_leave(const struct rcu_flavor_struct *entered)
 {
 	if (!entered)
 		return;
-	entered->unregister_thread();
+	rcu_functions(entered)->unregister_thread();
 	known_count--;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # All of the library compiles with musl, which has neither _dl_find_object() nor
-# strerrordesc_np(). The kernel's headers and liburcu's are the system's.
+# strerrordesc_np(). The kernel's headers are the system's.
 # usage: musl.sh MUSL-GCC SOURCE-FOLDER FILE...
 set -eu
 
@@ -11,7 +11,7 @@ shift 2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-for folder in linux asm asm-generic urcu; do
+for folder in linux asm asm-generic; do
 	for place in /usr/include "/usr/include/$(gcc -print-multiarch)"; do
 		[ ! -d "$place/$folder" ] || ln -sfn "$place/$folder" "$tmp/$folder"
 	done
