@@ -9,8 +9,14 @@ set(SLAB_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/slab)
 set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
-install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
-install(TARGETS slab slab_static slab_dirsrv EXPORT slab-targets)
+install(TARGETS slab slab_static EXPORT slab-targets)
+set(libraries libslab)
+if(SLAB_BUILD_DIRSRV)
+	install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
+	install(TARGETS slab_dirsrv EXPORT slab-dirsrv-targets)
+	install(EXPORT slab-dirsrv-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
+	list(APPEND libraries libslab_dirsrv)
+endif()
 if(NOT SLAB_SANITIZE)
 	install(TARGETS slab_malloc EXPORT slab-targets)
 	install(TARGETS slab_389ds LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -30,7 +36,7 @@ install(FILES ${PROJECT_BINARY_DIR}/slab-config.cmake
 file(RELATIVE_PATH SLAB_PC_PREFIX
 	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
-foreach(library libslab libslab_dirsrv)
+foreach(library IN LISTS libraries)
 	configure_file(${CMAKE_CURRENT_LIST_DIR}/${library}.pc.in
 		${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
 	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${SLAB_PC_DIR})
@@ -48,15 +54,30 @@ install(CODE "
 	file(INSTALL DESTINATION \"\${folder}\" TYPE FILE RENAME ${SLAB_GDB_SCRIPT}
 		FILES \"${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py\")")
 
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 # The manual, and what belongs to the programs.
 add_subdirectory(docs/man)
-if(PROJECT_IS_TOP_LEVEL)
-	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
-		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
-	foreach(program slabinfo slab-exporter slab-perf)
+
+function(slab_install_completions)
+	foreach(program IN LISTS ARGN)
 		install(FILES tools/completion/${program}.bash RENAME ${program}
 			DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 		install(FILES tools/completion/_${program}
 			DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 	endforeach()
+endfunction()
+
+if(SLAB_BUILD_TOOLS)
+	slab_install_completions(slabinfo slab-perf)
+	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
+endif()
+if(SLAB_BUILD_EXPORTER)
+	slab_install_completions(slab-exporter)
+	install(FILES tools/metrics/slab-alerts.yml tools/metrics/slab-dashboard.json
+		tools/metrics/prometheus.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/metrics)
+	set(SLAB_UNIT slab-exporter.service)
+	configure_file(tools/metrics/${SLAB_UNIT}.in ${PROJECT_BINARY_DIR}/${SLAB_UNIT} @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/${SLAB_UNIT} DESTINATION lib/systemd/system)
 endif()
