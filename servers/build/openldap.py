@@ -31,6 +31,7 @@ class OpenLdap:
     name, program, package = "openldap", "slapd", "openldap"
     repository, tag = "https://git.openldap.org/openldap/openldap.git", "OPENLDAP_REL_ENG_2_5_13"
     tested = ("2.5.13",)
+    preloads = ("libslab_malloc.so.0",)
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
 
@@ -85,3 +86,7 @@ class OpenLdap:
     def command(self, folder, port):
         return [self.binary(), "-f", os.path.join(folder, "slapd.conf"), "-h",
                 f"ldap://127.0.0.1:{port}", "-d", "0"]
+
+    def administer(self, _url, _password):
+        """Tools of its own, beside ldapsearch: none that works with slapd.conf."""
+        return []

@@ -13,10 +13,11 @@ import tempfile
 import time
 
 import sources
+from ds389 import Ds389
 from openldap import OpenLdap
 from steps import HERE, ROOT, Failure, Steps, as_user, die, give_to_user, last_line, say
 
-SERVERS = {"openldap": OpenLdap}
+SERVERS = {server.name: server for server in (Ds389, OpenLdap)}
 PASSWORD = "secret"
 MIX = "search=70,base=10,or=5,modify=5,add=10"
 PATIENCE_S = 60
@@ -27,10 +28,10 @@ def options():
                                      "libslab's typed caches below build/servers, and run it on the "
                                      "loopback interface under load, as a user without rights.")
     parser.add_argument("server", choices=sorted(SERVERS))
-    parser.add_argument("--preload", action="store_true", help="no typed caches: the server as it is, "
-                        "on libslab_malloc.so")
+    parser.add_argument("--preload", action="store_true", help="the server is not converted: "
+                        "libslab_malloc.so serves it, and libslab-389ds.so, too, a 389")
     parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks of the "
-                        "conversion: scan, untyped frees, leaks at exit, ldapsearch")
+                        "conversion: scan, untyped frees, leaks at exit, ldapsearch, dsconf")
     parser.add_argument("--source", metavar="FOLDER", help="convert a copy of this source instead of fetching one")
     parser.add_argument("--operations", type=int, default=30000, help="of the load (default: %(default)s)")
     parser.add_argument("--entries", type=int, default=10000, help="of the directory (default: %(default)s)")
@@ -55,6 +56,7 @@ class Run:
     def __init__(self, server, chosen, folder):
         self.server, self.chosen, self.folder = server, chosen, folder
         self.port = free_port()
+        self.url = f"ldap://127.0.0.1:{self.port}"
         self.log = os.path.join(folder, "log")
         self.process = None
 
@@ -67,7 +69,7 @@ class Run:
 
     def preloads(self):
         if self.chosen.preload:
-            return [os.path.join(ROOT, "build", "lib", "libslab_malloc.so")]
+            return [os.path.join(ROOT, "build", "lib", name) for name in self.server.preloads]
         return [self.server.steps.path("untyped.so")] if self.chosen.check else []
 
     def load(self):
@@ -98,7 +100,7 @@ class Run:
                 raise Failure(f"{self.server.program} did not start: {last_line(self.log)}")
             time.sleep(0.1)
         say(f"{self.server.program} {self.server.version()}, process {self.process.pid}, "
-            f"ldap://127.0.0.1:{self.port}, bind as {self.server.root}")
+            f"{self.url}, bind as {self.server.root}")
 
     def stop(self):
         if not self.process:
@@ -113,22 +115,37 @@ class Run:
     def put_under_load(self):
         count = max(self.chosen.operations, 100000) if self.chosen.check else self.chosen.operations
         say(f"{count} operations of ldapload: {MIX}")
-        return subprocess.run([ldapload(), "-H", f"ldap://127.0.0.1:{self.port}", "-D", self.server.root, "-w",
-                               PASSWORD, "-c", "32", "-t", "2", "--mix", MIX, "--values",
-                               f"user%06u:0-{self.chosen.entries - 1}", "--operations", str(count)],
-                              check=False).returncode == 0
+        return subprocess.run([ldapload(), "-H", self.url, "-D", self.server.root, "-w", PASSWORD, "-c", "32",
+                               "-t", "2", "--mix", MIX, "--values", f"user%06u:0-{self.chosen.entries - 1}",
+                               "--operations", str(count)], check=False).returncode == 0
 
     def search(self):
-        """What an administrator would try: one entry by ldapsearch."""
-        done = subprocess.run(["ldapsearch", "-x", "-LLL", "-H", f"ldap://127.0.0.1:{self.port}", "-D",
-                               self.server.root, "-w", PASSWORD, "-b", "dc=example,dc=com", "uid=user000007"],
-                              capture_output=True, text=True, check=False)
-        return "dn: uid=user000007" in done.stdout
+        """The first thing that an administrator would try: one entry by ldapsearch."""
+        return (["ldapsearch", "-x", "-LLL", "-H", self.url, "-D", self.server.root, "-w", PASSWORD, "-b",
+                 "dc=example,dc=com", "uid=user000007"], {}, "dn: uid=user000007")
+
+    def check_tools(self):
+        """Clients, each with what it must print."""
+        good = True
+        for command, variables, expected in (self.search(), *self.server.administer(self.url, PASSWORD)):
+            done = subprocess.run(command, env={**os.environ, "HOME": self.folder, **variables},
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+            good &= verdict(f"{command_name(command)} printed '{expected}'", expected in done.stdout)
+            if expected not in done.stdout:
+                print(done.stdout + done.stderr)
+        return good
 
     def slabinfo(self, *arguments):
         program = os.path.join(ROOT, "build", "bin", "slabinfo")
         return subprocess.run([program, "-p", str(self.process.pid), *arguments], capture_output=True,
                               text=True, check=False)
+
+
+def command_name(command):
+    """The program and its last words, without the interpreter and the address."""
+    program = command[1] if command[0].endswith("python3") else command[0]
+    words = command[command.index(PASSWORD) + 1:]
+    return " ".join([os.path.basename(program), *words])
 
 
 def ldapload():
@@ -213,7 +230,7 @@ def run_server(server, chosen):
             good &= verdict("the load had no error", run.put_under_load())
             print(run.slabinfo().stdout)
             if chosen.check:
-                good &= verdict("ldapsearch found an entry", run.search())
+                good &= run.check_tools()
         finally:
             status = run.stop()
         if chosen.check:

@@ -50,7 +50,8 @@ def debianize(folder, target):
     quietly(["tar", "-xf", archives[0], "-C", target], folder)
     with open(os.path.join(target, "debian", "patches", "series"), encoding="utf-8") as file:
         for name in file.read().split():
-            quietly(["patch", "-p1", "-s", "-i", os.path.join("debian", "patches", name)], target)
+            if not quietly(["patch", "-p1", "-s", "-i", os.path.join("debian", "patches", name)], target):
+                raise Failure(f"Debian's patch {name} does not apply to {target}")
 
 
 def get(server, target):

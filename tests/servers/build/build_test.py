@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""./run server, without a server: configuration and messages.
+
+usage: build_test.py SOURCE_FOLDER [TEST...]
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(sys.argv.pop(1), "servers", "build"))
+# pylint: disable=wrong-import-position
+import sources
+from ds389 import Ds389
+from steps import Failure, Steps
+
+TEMPLATE = """dn: cn=config
+nsslapd-port: %ds_port%
+nsslapd-rootpw: %ds_passwd%
+
+dn: cn=ACL Plugin,cn=plugins,cn=config
+nsslapd-pluginPath: libacl-plugin
+
+dn: cn=USN,cn=plugins,cn=config
+nsslapd-pluginPath: libusn-plugin
+"""
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Temporary(unittest.TestCase):
+    """A folder for each test."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.server = Ds389(Steps(self.folder), True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+
+class Configuration(Temporary):
+    """Of 389-ds, from a template like that of the server."""
+
+    def setUp(self):
+        super().setUp()
+        data = self.path("prefix", "share", "dirsrv", "data")
+        write(os.path.join(data, "template-dse.ldif"), TEMPLATE)
+        write(os.path.join(data, "template-suffix-db.ldif"), "dn: cn=%ds_bename%,cn=config\n")
+        write(self.path("prefix", "etc", "dirsrv", "schema", "99user.ldif"), "")
+        write(self.path("prefix", "etc", "dirsrv", "config", "slapd-collations.conf"), "")
+        write(self.path("prefix", "sbin", "ns-slapd"), "")
+        self.server.place(self.path("run"), "word")
+
+    def test_leaves_out_plug_ins_that_are_not_compiled(self):
+        text = read(self.path("run", "dse.ldif"))
+        self.assertIn("libacl-plugin", text)
+        self.assertNotIn("libusn-plugin", text)
+        self.assertIn("\n\ndn: cn=userroot,cn=config\n", text)
+
+    def test_has_the_password_and_listens_on_the_loopback_interface(self):
+        text = read(self.path("run", "dse.ldif"))
+        self.assertIn("nsslapd-rootpw: {CLEAR}word\n", text)
+        self.assertIn("nsslapd-listenhost: 127.0.0.1\n", text)
+
+    def test_has_the_port_of_the_start(self):
+        self.server.command(self.path("run"), 4711)
+        self.assertIn("nsslapd-port: 4711\n", read(self.path("run", "dse.ldif")))
+
+
+class Source(Temporary):
+    """What is wrong with a source is said in one line."""
+
+    def test_says_that_the_crates_are_missing(self):
+        os.mkdir(self.path("source"))
+        with self.assertRaisesRegex(Failure, "^the source has no debian/vendor.*apt-get source 389-ds-base"):
+            self.server.crates()
+
+    def debian(self, patch):
+        """Debian's part of a source package, with one patch."""
+        write(self.path("part", "debian", "patches", "series"), "one.patch\n")
+        write(self.path("part", "debian", "patches", "one.patch"), patch)
+        subprocess.run(["tar", "-caf", self.path("x.debian.tar.gz"), "-C", self.path("part"), "debian"], check=True)
+        write(self.path("source", "text"), "old\n")
+        sources.debianize(self.folder, self.path("source"))
+
+    @unittest.skipUnless(shutil.which("patch"), "patch is not installed")
+    def test_gets_debians_patches(self):
+        self.debian("--- a/text\n+++ b/text\n@@ -1 +1 @@\n-old\n+new\n")
+        self.assertEqual(read(self.path("source", "text")), "new\n")
+
+    @unittest.skipUnless(shutil.which("patch"), "patch is not installed")
+    def test_says_which_patch_does_not_apply(self):
+        with self.assertRaisesRegex(Failure, "^Debian's patch one.patch does not apply"):
+            self.debian("--- a/text\n+++ b/text\n@@ -1 +1 @@\n-other\n+new\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
