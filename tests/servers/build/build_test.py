@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "servers", "build"))
 # pylint: disable=wrong-import-position
+import server as command
 import sources
 from ds389 import Ds389
 from steps import Failure, Steps
@@ -106,6 +107,16 @@ class Source(Temporary):
     def test_says_which_patch_does_not_apply(self):
         with self.assertRaisesRegex(Failure, "^Debian's patch one.patch does not apply"):
             self.debian("--- a/text\n+++ b/text\n@@ -1 +1 @@\n-other\n+new\n")
+
+
+class Scan(Temporary):
+    """For allocations that are not typed."""
+
+    def test_takes_no_comment_for_an_allocation(self):
+        write(self.path("source", "ldap", "servers", "slapd", "a.c"),
+              "/* p = slapi_ch_calloc(1, sizeof(Slapi_Entry)); */\np = slapi_ch_calloc(1, sizeof(Slapi_Entry));\n")
+        found = command.scan(self.server)
+        self.assertEqual([line.split(":")[1] for line in found], ["2"])
 
 
 if __name__ == "__main__":
