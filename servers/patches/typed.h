@@ -65,33 +65,38 @@
 
 extern void typed_untyped_free(void *ptr) __asm__("free");
 
-static inline __attribute__((unused)) void typed_free_first(struct slab_cache **owner,
-							    const char *name, void *ptr)
+static inline __attribute__((unused)) int typed_free_first(struct slab_cache **owner,
+							   const char *name, void *ptr)
 {
 	struct slab_cache *cache = slab_cache_of(ptr);
 
-	if (!ptr)
-		return;
-	if (!cache || __builtin_strcmp(slab_cache_name(cache), name)) {
-		typed_untyped_free(ptr);
-		return;
-	}
+	if (!cache || __builtin_strcmp(slab_cache_name(cache), name))
+		return 0;
 	__atomic_store_n(owner, cache, __ATOMIC_RELAXED);
 	slab_free(cache, ptr);
+	return 1;
 }
 
-/* A server may have arrays of a type beside its single objects, and free both in the same place.
- * It may also free objects of a type that is not yet complete there: so the cache is found by name,
- * and *owner remembers it. */
-static inline __attribute__((always_inline, unused)) void typed_free(struct slab_cache **owner,
-								     const char *name, void *ptr)
+/* Is it an object of the cache? Then it is free now. A server may free objects of a type that is not
+ * yet complete there: so the cache is found by name, and *owner remembers it. */
+static inline __attribute__((always_inline, unused)) int typed_free_own(struct slab_cache **owner,
+									const char *name, void *ptr)
 {
 	struct slab_cache *cache = __atomic_load_n(owner, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(cache != NULL && slab_cache_of(ptr) == cache, 1))
+	if (__builtin_expect(cache != NULL && slab_cache_of(ptr) == cache, 1)) {
 		slab_free(cache, ptr);
-	else
-		typed_free_first(owner, name, ptr);
+		return 1;
+	}
+	return typed_free_first(owner, name, ptr);
+}
+
+/* A server may have arrays of a type beside its single objects, and free both in the same place. */
+static inline __attribute__((always_inline, unused)) void typed_free(struct slab_cache **owner,
+								     const char *name, void *ptr)
+{
+	if (!typed_free_own(owner, name, ptr))
+		typed_untyped_free(ptr);
 }
 
 static inline __attribute__((always_inline, unused)) struct slab_cache *typed_cache(

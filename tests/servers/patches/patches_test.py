@@ -45,6 +45,13 @@ class Generator(unittest.TestCase):
                                   capture_output=True, check=False)
             self.assertEqual(done.returncode == 0, found, line)
 
+    def test_context_scan_finds_an_untyped_allocation(self):
+        for line, found in (("x = e->get(sizeof(Leaf), c);", True), ("x = e->get_zeroed(1, sizeof(Leaf), c);", True),
+                            ("x = malloc(sizeof(Leaf));", False), ("x = e->get(sizeof(Plain), c);", False)):
+            done = subprocess.run(["grep", "-cE", generated("scan_context").strip()], input=line, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode == 0, found, line)
+
     def test_headers_of_the_servers_compile(self):
         for name in ("389", "openldap"):
             with tempfile.TemporaryDirectory() as folder:

@@ -159,6 +159,24 @@ static void cursors(void)
 	free(longer);
 }
 
+static void contexts(void)
+{
+	struct context *in = &context;
+	struct tree tree = {{in->get_zeroed(1, sizeof(Leaf), in)}};
+	Leaf value = {"value"}, *leaf = in->get(sizeof(value), in);
+	Leaf *array = in->get(2 * sizeof(Leaf), in);
+
+	*leaf = value;
+	expect(tree.branch.leaf, "leaf");
+	expect(leaf, "leaf");
+	expect(array, NULL);
+	in->put(tree.x_leaf, in);
+	in->put((char *)leaf, in);
+	in->put(array, in);
+	if (in->puts != 1)
+		abort();
+}
+
 int main(void)
 {
 	Plain *plain = calloc(1, sizeof(*plain));
@@ -176,6 +194,7 @@ int main(void)
 	locked_objects();
 	pairs();
 	cursors();
+	contexts();
 	for (chunk = item_chunks; chunk; chunk = item_chunks) {
 		item_chunks = chunk->next;
 		free(chunk);

@@ -31,6 +31,27 @@ typedef struct cursor {
 	char text[72];
 } Cursor;
 
+typedef struct leaf {
+	char text[56];
+} Leaf;
+
+/* A memory context, which frees all that was allocated in it. */
+struct context {
+	void *(*get)(size_t size, struct context *context);
+	void *(*get_zeroed)(size_t count, size_t size, struct context *context);
+	void (*put)(void *memory, struct context *context);
+	int puts;
+};
+
+union branch {
+	Leaf *leaf;
+};
+
+struct tree {
+	union branch branch;
+};
+#define x_leaf branch.leaf
+
 struct holder {
 	Plain *member;
 };
@@ -46,6 +67,7 @@ void lock_delete(void *lock);
 void *inner_new(int flags);
 void inner_free(void *inner, int with_buffer);
 void *get_memory(size_t size);
+extern struct context context;
 void free_in(void *memory, void *context);
 void release(void **where);
 void expect(const void *memory, const char *cache);

@@ -48,6 +48,26 @@ void *get_memory(size_t size)
 	return malloc(size);
 }
 
+static void *context_get(size_t size, struct context *in)
+{
+	(void)in;
+	return malloc(size);
+}
+
+static void *context_get_zeroed(size_t count, size_t size, struct context *in)
+{
+	(void)in;
+	return calloc(count, size);
+}
+
+static void context_put(void *memory, struct context *in)
+{
+	in->puts++;
+	free(memory);
+}
+
+struct context context = {context_get, context_get_zeroed, context_put, 0};
+
 void free_in(void *memory, void *context)
 {
 	if (!context)
