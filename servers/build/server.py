@@ -32,7 +32,10 @@ def options():
                         "libslab_malloc.so serves it, and libslab-389ds.so, too, a 389")
     parser.add_argument("--check", action="store_true", help="100,000 operations, and the checks of the "
                         "conversion: scan, untyped frees, leaks at exit, ldapsearch, dsconf")
-    parser.add_argument("--source", metavar="FOLDER", help="convert a copy of this source instead of fetching one")
+    parser.add_argument("--build", action="store_true", help="compile it, and do not run it")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--tag", help="this tag of the project's repository instead of Debian's source")
+    source.add_argument("--source", metavar="FOLDER", help="a copy of this source instead of fetching one")
     parser.add_argument("--operations", type=int, default=30000, help="of the load (default: %(default)s)")
     parser.add_argument("--entries", type=int, default=10000, help="of the directory (default: %(default)s)")
     return parser.parse_args()
@@ -163,7 +166,7 @@ def fetch(server, chosen):
     if chosen.source:
         shutil.copytree(chosen.source, server.source, symlinks=True)
     else:
-        sources.get(server, server.source)
+        sources.get(server, server.source, chosen.tag)
 
 
 def table(server):
@@ -200,9 +203,12 @@ def scan(server):
         return subprocess.run([sys.executable, generate, table(server), what], check=True,
                               capture_output=True, text=True).stdout.strip()
 
-    done = subprocess.run(["sh", "-c", f'grep -nE "$0" {ask("files").replace(chr(10), " ")} /dev/null',
-                           ask("scan")], cwd=server.source, capture_output=True, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if not is_comment(line)]
+    found = []
+    for pattern, files in (("scan", "files"), ("scan_context", "context_files")):
+        done = subprocess.run(["sh", "-c", f'grep -nE "$0" {ask(files).replace(chr(10), " ")} /dev/null',
+                               ask(pattern)], cwd=server.source, capture_output=True, text=True, check=False)
+        found += [line for line in done.stdout.splitlines() if not is_comment(line)]
+    return found
 
 
 def verdict(text, good):
@@ -247,13 +253,20 @@ def run_server(server, chosen):
         return good
 
 
+def place(chosen):
+    """Where everything of this server is: each source, and what is not converted, has its own."""
+    source = os.path.basename(os.path.abspath(chosen.source)) if chosen.source else chosen.tag
+    names = [chosen.server, source and source.replace("/", "-"), "stock" if chosen.preload else None]
+    return os.path.join(ROOT, "build", "servers", "-".join(filter(None, names)))
+
+
 def main():
     chosen = options()
-    folder = os.path.join(ROOT, "build", "servers", chosen.server + ("-stock" if chosen.preload else ""))
+    folder = place(chosen)
     server = SERVERS[chosen.server](Steps(folder), not chosen.preload)
     try:
         build(server, chosen)
-        good = run_server(server, chosen)
+        good = chosen.build or run_server(server, chosen)
     except Failure as error:
         die(str(error))
     except KeyboardInterrupt:

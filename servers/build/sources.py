@@ -54,18 +54,26 @@ def debianize(folder, target):
                 raise Failure(f"Debian's patch {name} does not apply to {target}")
 
 
-def get(server, target):
-    """The source in `target`. server: package, tag, repository."""
+def clone(server, tag, target, folder):
+    return quietly(["git", "clone", "-q", "--depth", "1", "--branch", tag, server.repository, target], folder)
+
+
+def get(server, target, tag=None):
+    """The source in `target`: of a tag, or Debian's. server: package, tag, repository."""
     folder = target + ".download"
     os.makedirs(folder, exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)
+    if tag:
+        if not clone(server, tag, target, folder):
+            raise Failure(f"no source: git clone --branch {tag} {server.repository} failed; --source names "
+                          "a folder that has it")
+        return
     if apt_source(server.package, folder):
         description = glob.glob(os.path.join(folder, "*.dsc"))[0]
         if quietly(["dpkg-source", "-x", description, target], folder):
             return
     shutil.rmtree(target, ignore_errors=True)
-    if quietly(["git", "clone", "-q", "--depth", "1", "--branch", server.tag, server.repository,
-                target], folder):
+    if clone(server, server.tag, target, folder):
         debianize(folder, target)
         return
     raise Failure(f"no source: apt-get source {server.package} from {MIRROR} failed, and so did "
