@@ -59,7 +59,7 @@ def svg(found, machine):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
            f'viewBox="0 0 {WIDTH} {height}">', f"<style>{STYLE}</style>",
            f'<rect width="{WIDTH}" height="{height}" class="page"/>',
-           text(MARGIN, 32, "Servers with libslab in the place of malloc", 20, weight="bold"),
+           text(MARGIN, 32, found.mode.title, 20, weight="bold"),
            text(MARGIN, 53, machine, 12, css="dim")]
     for i, server in enumerate(found.servers):
         y = HEAD_HEIGHT + i * (PANEL_HEIGHT + GAP)

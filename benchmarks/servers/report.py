@@ -6,11 +6,16 @@ import statistics
 import preload
 
 MIB = 1 << 20
+# file: of the results. goals: list of Goal. svg: function that draws the chart.
+Mode = collections.namedtuple("Mode", "file title goals svg")
+# how: "ratio" of ours to the best rival, "difference" from it, or our "value" alone
+Goal = collections.namedtuple("Goal", "metric limit ours rivals how", defaults=("ratio",))
 # metric: its column, the divisor, and digits
 Metric = collections.namedtuple("Metric", "title divisor digits")
 METRICS = {
     "time": Metric("op/s", 1, 0),  # the inverse is shown
     "cpu": Metric("CPU, µs/op", 1e-6, 1),
+    "share": Metric("allocator, % of CPU", 0.01, 2),
     "p50": Metric("p50, µs", 1e-6, 0),
     "p90": Metric("p90, µs", 1e-6, 0),
     "p99": Metric("p99, µs", 1e-6, 0),
@@ -22,36 +27,34 @@ METRICS = {
     "idle": Metric("idle, MiB", MIB, 1),
     "growth": Metric("second half, %", 1, 2),
 }
-# Ours over the best rival's; growth is in per cent.
+# Of libslab in malloc's place; growth is in per cent.
 LIMITS = {"time": 1.0, "cpu": 1.0, "start": 1.0, "peak": 1.0, "end": 1.0, "idle": 0.6,
           "growth": 1.0}
+GOALS = [Goal(metric, limit, "slab", preload.RIVALS, "value" if metric == "growth" else "ratio")
+         for metric, limit in LIMITS.items()]
 
 
 class Found:
     """Medians over rounds by (server, contestant, metric)."""
 
-    def __init__(self, runs, contestants):
-        self.runs, self.contestants = runs, contestants
+    def __init__(self, runs, contestants, mode):
+        self.runs, self.contestants, self.mode = runs, contestants, mode
         self.servers = list(dict.fromkeys(run.server.name for run in runs))
         values = collections.defaultdict(list)
         for run in runs:
             for metric, value in run.found.items():
                 values[run.server.name, run.contestant.name, metric].append(value)
         self.medians = {key: statistics.median(found) for key, found in values.items()}
-        self.rivals = [name for name in contestants if name in preload.RIVALS]
+        self.metrics = [metric for metric in METRICS if any(key[2] == metric for key in values)]
 
     def median(self, server, contestant, metric):
         return self.medians.get((server, contestant, metric))
 
-    def best(self, server, metric):
-        """(value, name) of the rival that has the least."""
-        found = [(self.medians[server, name, metric], name) for name in self.rivals
-                 if (server, name, metric) in self.medians]
+    def best(self, server, goal):
+        """(value, name) of the goal's rival that has the least."""
+        found = [(self.medians[server, name, goal.metric], name) for name in goal.rivals
+                 if (server, name, goal.metric) in self.medians]
         return min(found) if found else (None, None)
-
-    def ratio(self, server, metric):
-        ours, best = self.median(server, "slab", metric), self.best(server, metric)[0]
-        return ours / best if ours is not None and best else None
 
     def by_operation(self, server):
         """Kinds of operations whose 99th percentile is known."""
@@ -68,37 +71,53 @@ def shown(metric, value):
     return f"{value / kind.divisor:,.{kind.digits}f}"
 
 
+def held_against(goal, ours, theirs):
+    """What the limit of a goal is for; None: there is no rival."""
+    if goal.how == "value":
+        return ours
+    if not theirs:
+        return None
+    return ours - theirs if goal.how == "difference" else ours / theirs
+
+
 def judged(found):
-    """[(server, metric, ours, theirs, whose, value, limit, met)]"""
+    """[(server, goal, ours, theirs, whose, value, met)]"""
     lines = []
     for server in found.servers:
-        for metric, limit in LIMITS.items():
-            ours = found.median(server, "slab", metric)
-            theirs, whose = found.best(server, metric)
-            if ours is None or (theirs is None and metric != "growth"):
-                continue
-            value = ours if metric == "growth" else found.ratio(server, metric)
+        for goal in found.mode.goals:
+            ours = found.median(server, goal.ours, goal.metric)
+            theirs, whose = found.best(server, goal)
+            value = None if ours is None else held_against(goal, ours, theirs)
             if value is not None:
-                lines.append((server, metric, ours, theirs, whose, value, limit, value <= limit))
+                lines.append((server, goal, ours, theirs, whose, value, value <= goal.limit))
     return lines
 
 
+def compared(goal, value):
+    """A value as the goal wants it, and its limit."""
+    if goal.how == "difference":
+        return tuple(f"{sign}{shown(goal.metric, v)}" for sign, v in (("+", value), ("≤ +", goal.limit)))
+    return f"{value:.2f}", f"≤ {goal.limit:.2f}"
+
+
 def goals_table(found):
-    lines = ["| server | | slab | best rival | | ratio | goal | |",
+    lines = [f"| server | | {found.mode.goals[0].ours} | best rival | | ratio | goal | |",
              "|---|---|---:|---|---:|---:|---:|---|"]
-    for server, metric, ours, theirs, whose, value, limit, met in judged(found):
-        lines.append(f"| {server} | {METRICS[metric].title} | {shown(metric, ours)} "
-                     f"| {whose or ''} | {shown(metric, theirs)} | {value:.2f} | ≤ {limit:.2f} "
+    for server, goal, ours, theirs, whose, value, met in judged(found):
+        name = "" if goal.ours == found.mode.goals[0].ours else f" ({goal.ours})"
+        value, limit = compared(goal, value)
+        lines.append(f"| {server} | {METRICS[goal.metric].title}{name} | {shown(goal.metric, ours)} "
+                     f"| {whose or ''} | {shown(goal.metric, theirs)} | {value} | {limit} "
                      f"| {'met' if met else '**missed**'} |")
     return lines if len(lines) > 2 else []
 
 
 def server_table(found, server):
     lines = ["", f"## {server}", "",
-             "| | " + " | ".join(metric.title for metric in METRICS.values()) + " |",
-             "|---" + "|---:" * len(METRICS) + "|"]
+             "| | " + " | ".join(METRICS[metric].title for metric in found.metrics) + " |",
+             "|---" + "|---:" * len(found.metrics) + "|"]
     for name in found.contestants:
-        cells = [shown(metric, found.median(server, name, metric)) for metric in METRICS]
+        cells = [shown(metric, found.median(server, name, metric)) for metric in found.metrics]
         if any(cells):
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines + latency_table(found, server)
@@ -120,7 +139,7 @@ def latency_table(found, server):
 
 
 def markdown(found, head, rounds):
-    out = ["# Servers: libslab in the place of malloc", ""]
+    out = [f"# {found.mode.title}", ""]
     out += [f"- {line}" for line in head]
     of = f"Medians of {rounds} processes" if rounds > 1 else "One process each"
     out += ["", f"{of}. Memory is anonymous memory of the server. benchmarks/servers/README.md says "
@@ -136,9 +155,11 @@ def markdown(found, head, rounds):
 def summary(found):
     """The goals in short, for the terminal."""
     lines = judged(found)
-    out = [f"{server:<9} {METRICS[metric].title:<15} {shown(metric, ours):>10}  "
-           f"{whose or '':<9} {shown(metric, theirs):>10}  {value:6.2f} ≤ {limit:.2f}  "
-           f"{'met' if met else 'MISSED'}"
-           for server, metric, ours, theirs, whose, value, limit, met in lines]
+    out = []
+    for server, goal, ours, theirs, whose, value, met in lines:
+        value, limit = compared(goal, value)
+        out.append(f"{server:<9} {METRICS[goal.metric].title:<15} {shown(goal.metric, ours):>10}  "
+                   f"{whose or '':<9} {shown(goal.metric, theirs):>10}  {value:>6} {limit}  "
+                   f"{'met' if met else 'MISSED'}")
     met = sum(line[-1] for line in lines)
     return "\n".join(out + [f"{met} of {len(lines)} goals met"]) if lines else "no goal was judged"

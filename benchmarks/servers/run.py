@@ -5,6 +5,7 @@ A round starts each server once with each contestant's library in malloc's place
 The client sends a fixed number of operations; the runner watches the server from outside.
 """
 import argparse
+import contextlib
 import csv
 import os
 import shutil
@@ -21,16 +22,24 @@ import bench  # noqa: E402
 import chart  # noqa: E402
 import preload  # noqa: E402
 import report  # noqa: E402
+import samples  # noqa: E402
 import servers  # noqa: E402
+import typed  # noqa: E402
 
 IDLE_S = 15
 ROUNDS = 5
 SAMPLE_S = 0.1
 CLIENT_LIMIT_S = 7200
+SAMPLES_HZ = 499  # of perf; the load lasts long enough for some thousand samples
 DEFAULT = "slab,glibc,jemalloc,tcmalloc,mimalloc"
+REPLACED = report.Mode("servers", "Servers: libslab in the place of malloc", report.GOALS, chart.svg)
 
 SERVERS_HELP = """All servers take about 40 minutes with five contestants, with --quick 6 minutes.
 Results: build/bench/servers.md, servers.svg and servers.csv.
+
+--typed compares slapd and ns-slapd with typed caches (servers/README.md) and without them, each on
+every allocator: about 60 minutes, with --quick 10, and some minutes for compiling slapd before the
+first run. Results: build/bench/servers-typed.md, .svg and .csv.
 
 Packages of servers that are not installed are unpacked in build/servers; nothing is installed, and
 servers of the system stay as they are.
@@ -42,6 +51,8 @@ def make_parser():
                           "LD_PRELOAD: operations a second,\nCPU time, latencies, memory.")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = SERVERS_HELP
+    parser.add_argument("--typed", action="store_true",
+                        help="servers with typed caches and without, on each allocator")
     parser.add_argument("--quick", action="store_true", help="1 round of few operations")
     parser.add_argument("--rounds", help=f"processes per contestant and server (default {ROUNDS})")
     parser.add_argument("--times", help="multiply the measured operations, for a longer curve "
@@ -141,9 +152,9 @@ class Client:
 class Run:
     """One server with one contestant: `found` has its figures, `curve` [(share, bytes)]."""
 
-    def __init__(self, server, contestant, turn, client, idle_s):
+    def __init__(self, server, contestant, turn, client, idle_s, sampled):
         self.server, self.contestant, self.turn = server, contestant, turn
-        self.client, self.idle_s = client, idle_s
+        self.client, self.idle_s, self.sampled = client, idle_s, sampled
         self.found, self.curve = {}, []
 
     def run(self, folder):
@@ -154,10 +165,7 @@ class Run:
             if not self.contestant.is_in(process.pid):
                 raise servers.Failed(f"{self.contestant.library} is not in the server")
             self.found["start"] = bench.resident(process.pid)
-            for phase, operations in self.server.operations():
-                before = cpu_and_faults(process.pid)
-                done = Client(self.client, self.server, port, phase, operations, self.turn)
-            self.after(process.pid, before, done, operations, sampler)
+            self.load(process.pid, port, folder, sampler)
             if process.poll() is not None:
                 raise servers.Failed(f"it ended with status {process.returncode}")
         except OSError as error:
@@ -166,18 +174,36 @@ class Run:
             sampler.over = True
             servers.stop(process)
 
-    def after(self, pid, before, done, operations, sampler):
+    def load(self, pid, port, folder, sampler):
         """The last phase is the measured one."""
-        cpu, faults = cpu_and_faults(pid)
+        *earlier, (phase, operations) = self.server.operations()
+        for name, count in earlier:
+            Client(self.client, self.server, port, name, count, self.turn)
+        with self.perf(pid, folder) as perf:
+            before = cpu_and_faults(pid)
+            done = Client(self.client, self.server, port, phase, operations, self.turn)
+            cpu, faults = cpu_and_faults(pid)
+        if perf:
+            self.found["share"] = perf.share()
         self.found |= {"time": done.found["seconds"] / operations,
                        "cpu": (cpu - before[0]) / operations, "faults": faults - before[1]}
         self.found |= {name: done.found[f"all.{name}"] / 1e6 for name in ("p50", "p90", "p99", "max")}
         self.found |= {name: value / 1e6 for name, value in done.found.items()
                        if name.endswith(".p99") and not name.startswith("all.")}
         self.found["end"] = bench.resident(pid)
-        samples = list(sampler.samples)
-        self.found["peak"] = max([value for _, value in samples] + [self.found["end"]])
-        self.curve = stretched(samples, done.done)
+        self.after(pid, done, list(sampler.samples))
+
+    def perf(self, pid, folder):
+        """What samples the server while it is measured, or nothing."""
+        if not self.sampled:
+            return contextlib.nullcontext()
+        place = os.path.join(folder, "perf")
+        os.mkdir(place)
+        return samples.Perf(pid, place, SAMPLES_HZ)
+
+    def after(self, pid, done, memory):
+        self.found["peak"] = max([value for _, value in memory] + [self.found["end"]])
+        self.curve = stretched(memory, done.done)
         self.found["growth"] = bench.growth([v for share, v in self.curve if share > 0.5])
         if self.idle_s:
             time.sleep(self.idle_s)
@@ -198,26 +224,26 @@ def stretched(samples, done):
 
 
 class Rounds:
-    """All rounds of all servers."""
+    """All rounds of all groups: [[(server, contestant)]]."""
 
-    def __init__(self, able, contestants, args):
-        self.servers, self.contestants = able, contestants
-        self.rounds, self.idle_s, self.client = args
+    def __init__(self, groups, args):
+        self.groups = groups
+        self.rounds, self.settings = args[0], args[1:]
         self.runs, self.failures = [], {}
-        self.progress = bench.Progress(self.rounds * len(able) * len(contestants), self.rounds)
+        self.progress = bench.Progress(self.rounds * sum(map(len, groups)), self.rounds)
 
     def run(self, work):
         try:
             for turn in range(self.rounds):
-                for server in self.servers:
-                    for contestant in bench.order(self.contestants, turn):
+                for pairs in self.groups:
+                    for server, contestant in bench.order(pairs, turn):
                         self.one(turn, server, contestant, work)
         finally:
             self.progress.end()
 
     def one(self, turn, server, contestant, work):
         self.progress.show(turn, f"{server.name} {contestant.name}")
-        run = Run(server, contestant, turn, self.client, self.idle_s)
+        run = Run(server, contestant, turn, *self.settings)
         folder = tempfile.mkdtemp(dir=work)
         try:
             run.run(folder)
@@ -229,12 +255,19 @@ class Rounds:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def make_servers(parser, args, times, work):
+def replaced_groups(parser, args, times, work, contestants):
+    """Each server with each contestant, and messages about what is left out."""
     unpacked = os.path.abspath(os.path.join(args.build, "servers"))
     wanted = parser.cases(args.cases, [server.name for server in servers.ALL])
     made = [kind(unpacked, work, args.quick, times)
             for kind in servers.ALL if kind.name in wanted]
-    return servers.prepared(parser, made, bench.plain_environment(work))
+    able, left_out = servers.prepared(parser, made, bench.plain_environment(work))
+    return [[(server, contestant) for contestant in contestants] for server in able], left_out
+
+
+def names_of(groups):
+    """Of the contestants, each once."""
+    return list(dict.fromkeys(contestant.name for pairs in groups for _, contestant in pairs))
 
 
 def write(base, found, runs, head, rounds):
@@ -248,7 +281,7 @@ def write(base, found, runs, head, rounds):
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(report.markdown(found, head, rounds))
     with open(base + ".svg", "w", encoding="utf-8") as file:
-        file.write(chart.svg(found, head[0]))
+        file.write(found.mode.svg(found, head[0]))
 
 
 def main():
@@ -265,23 +298,27 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # stops the servers
     results = os.path.join(args.build, "bench")
     os.makedirs(results, exist_ok=True)
+    mode = typed.MODE if args.typed else REPLACED
+    why_no_samples = samples.why_not() if args.typed else None
     head = [bench.machine(), bench.huge_pages()]
     with servers.work_folder("servers") as work:
-        able, no_servers = make_servers(parser, args, times, work)
         contestants, left_out = parser.take_part(Contestant(n, args.build, work) for n in names)
+        groups, no_servers = (typed.groups if args.typed else replaced_groups)(
+            parser, args, times, work, contestants)
         head += [f"{c.name}: {c.library}" for c in contestants] + no_servers + left_out
-        measured = Rounds(able, contestants, (rounds, idle_s, client))
+        head += [f"no share of the allocator: {why_no_samples}"] if why_no_samples else []
+        measured = Rounds(groups, (rounds, client, idle_s, args.typed and not why_no_samples))
         measured.run(work)
     head += [f"{name} failed in {server}: {why}"
              for (name, server), why in measured.failures.items()]
 
-    found = report.Found(measured.runs, [c.name for c in contestants])
-    base = os.path.join(results, "servers")
+    found = report.Found(measured.runs, names_of(groups), mode)
+    base = os.path.join(results, mode.file)
     write(base, found, measured.runs, head, rounds)
     print(report.summary(found))
     shown = os.path.relpath(base)
     print(f"table: {shown}.md   chart: {shown}.svg   all figures: {shown}.csv")
-    return 1 if any(name == "slab" for name, _ in measured.failures) else 0
+    return 1 if any(name == mode.goals[0].ours for name, _ in measured.failures) else 0
 
 
 if __name__ == "__main__":

@@ -9,7 +9,16 @@ case " $* " in
 *' --help '* | *' -h '*) ;;
 *)
 	# A server that cannot be had is left out; the runner says so.
-	sh "$here/unpack" "$here/../../build/servers" redis-server slapd 389-ds-base || true
+	case " $* " in
+	*' --typed '*)
+		sh "$here/unpack" "$here/../../build/servers" 389-ds-base || true
+		"$here/../../run" server openldap --build || true
+		"$here/../../run" server openldap --preload --build || true
+		;;
+	*)
+		sh "$here/unpack" "$here/../../build/servers" redis-server slapd 389-ds-base || true
+		;;
+	esac
 	;;
 esac
 exec python3 "$here/run.py" --build "$here/../../build" "$@"

@@ -192,12 +192,10 @@ class Slapd(Server):
 
     name, program, package, protocol = "slapd", "slapd", "slapd", "ldap"
     phases = (("warm", 10504, 2504), ("mix", 300000, 20000))
-    CONFIG = """include {etc}/schema/core.schema
-include {etc}/schema/cosine.schema
-include {etc}/schema/inetorgperson.schema
-modulepath {modules}
-moduleload back_mdb
-pidfile {folder}/pid
+    CONFIG = """include {schema}/core.schema
+include {schema}/cosine.schema
+include {schema}/inetorgperson.schema
+{modules}pidfile {folder}/pid
 threads 16
 loglevel 0
 sockbuf_max_incoming_auth 4194303
@@ -211,14 +209,21 @@ dbnosync
 index objectClass,uid eq
 """
 
+    def schema(self):
+        return self.root() + "/etc/ldap/schema"
+
+    def modules(self):
+        """Lines of the configuration that load its database."""
+        return f"modulepath {self.root()}/usr/lib/ldap\nmoduleload back_mdb\n"
+
     def place(self, folder):
         """Its configuration and an empty directory for its data."""
         os.makedirs(os.path.join(folder, "data"), exist_ok=True)
         path = os.path.join(folder, "slapd.conf")
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.CONFIG.format(
-                etc=self.root() + "/etc/ldap", modules=self.root() + "/usr/lib/ldap",
-                folder=folder, suffix=SUFFIX, root=ROOT, password=PASSWORD))
+                schema=self.schema(), modules=self.modules(), folder=folder, suffix=SUFFIX,
+                root=ROOT, password=PASSWORD))
         return path
 
     def prepare(self, environment):

@@ -14,20 +14,24 @@ LEAST = 200  # samples
 LIMIT_S = 60
 LINE = re.compile(r"\s*[0-9a-f]+ (.*) \((.*)\)$")
 
-# (file, functions). libslab's: its library, and the bulk allocation of libslab_dirsrv, which both
-# programs have. Those of malloc() are the C library's, and in ldapd-malloc those that stand in
-# libslab's place.
+# (file, functions). Allocators that are libraries: all of them. libslab_dirsrv: the bulk allocation,
+# which both programs of the listener's benchmark have. malloc(): the C library's functions. Of the
+# programs: what stands in libslab's place in ldapd-malloc, and slapd's lists of free objects, which
+# are an allocator of its own.
 MALLOC = (r"(__libc_)?(malloc|free|calloc|realloc|memalign|aligned_alloc|posix_memalign)|_int_.*|"
           r"tcache_.*|malloc_.*|unlink_chunk.*|sysmalloc.*|systrim.*|sysfree.*|arena_.*|heap_.*|"
           r"_mid_memalign|alloc_perturb|free_perturb|mtrim|int_mallinfo|ptmalloc_.*|"
           r"reused_arena|detach_arena|get_free_list|new_heap|grow_heap|shrink_heap|top_check|"
           r"(__)?(morecore|default_morecore|glibc_morecore)")
 MALLOC_SIDE = r"slab_.*|allocate|front_of|free_deferred|or_abort"
+SLAPD_LISTS = r"(slap_op|entry|attrs?)_(alloc|prealloc|free)"
 ALLOCATING = [
-    (re.compile(r"libslab\.so.*"), re.compile(r".*")),
+    (re.compile(r"lib(slab|slab_malloc|slab-389ds|jemalloc|tcmalloc_minimal|mimalloc)\.so.*"),
+     re.compile(r".*")),
     (re.compile(r"libslab_dirsrv\.so.*"), re.compile(r"batch_.*")),
     (re.compile(r"libc\.so.*|libc-.*\.so"), re.compile(MALLOC)),
     (re.compile(r"ldapd-malloc"), re.compile(MALLOC_SIDE + r"|batch_.*")),
+    (re.compile(r"slapd"), re.compile(SLAPD_LISTS)),
 ]
 
 
@@ -46,7 +50,7 @@ def why_not():
     """None, or why perf cannot sample."""
     if not shutil.which("perf"):
         return "perf is not installed (package linux-perf)"
-    with tempfile.TemporaryDirectory(prefix="bench-listener-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-perf-") as folder:
         ran = perf(folder, "record", "-q", "-e", "cpu-clock", "-o", "try", "true")
     return None if ran.returncode == 0 else "perf cannot sample here: " + \
         (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -57,7 +61,7 @@ class Perf:
     takes a while.
     """
 
-    def __init__(self, pid, folder):
+    def __init__(self, pid, folder, hz=HZ):
         self.folder = folder
         for name in ("control", "ack"):
             os.mkfifo(os.path.join(folder, name))
@@ -65,7 +69,7 @@ class Perf:
         self.control, self.ack = (os.open(os.path.join(folder, name), os.O_RDWR)
                                   for name in ("control", "ack"))
         self.process = subprocess.Popen(
-            ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(HZ), "-p", str(pid), "-o", "samples",
+            ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-p", str(pid), "-o", "samples",
              "--delay", "-1", "--control", "fifo:control,ack"],
             cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)

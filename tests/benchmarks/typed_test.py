@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""What ./run bench servers --typed makes of figures."""
+import collections
+import os
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+BENCHMARKS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "benchmarks")
+sys.path += [os.path.join(BENCHMARKS, name) for name in ("servers", "support")]
+import report  # noqa: E402
+import samples  # noqa: E402
+import typed  # noqa: E402
+
+MIB = 1 << 20
+Named = collections.namedtuple("Named", "name")
+Run = collections.namedtuple("Run", "server contestant found")
+
+
+def made(**contestants):
+    """Figures of one round; a contestant's metrics by its name, with _ for the space."""
+    runs = [Run(Named("slapd"), Named(name.replace("_", " ")), figures)
+            for name, figures in contestants.items()]
+    return report.Found(runs, [run.contestant.name for run in runs], typed.MODE)
+
+
+def judged(found, metric):
+    """(value, whose, met) of a goal."""
+    return next((line[5], line[4], line[6]) for line in report.judged(found) if line[1].metric == metric)
+
+
+class Goals(unittest.TestCase):
+    """Typed caches over libslab_malloc against the servers without them."""
+
+    def test_the_best_stock_allocator_is_the_rival(self):
+        found = made(typed_slab={"cpu": 9.0}, stock_glibc={"cpu": 20.0}, stock_tcmalloc={"cpu": 12.0})
+        self.assertEqual(judged(found, "cpu"), (0.75, "stock tcmalloc", True))
+
+    def test_typed_caches_on_other_allocators_are_no_rivals(self):
+        found = made(typed_slab={"cpu": 10e-6}, typed_glibc={"cpu": 1e-6}, stock_glibc={"cpu": 10e-6})
+        self.assertEqual(judged(found, "cpu"), (1.0, "stock glibc", False))
+
+    def test_the_share_is_held_against_jemalloc(self):
+        found = made(typed_slab={"share": 0.03}, stock_jemalloc={"share": 0.06},
+                     stock_glibc={"share": 0.01})
+        self.assertEqual(judged(found, "share"), (0.5, "stock jemalloc", True))
+
+    def test_caches_cost_what_the_server_has_more_at_the_start(self):
+        found = made(typed_slab={}, typed_glibc={"start": 12 * MIB}, stock_glibc={"start": 10 * MIB})
+        self.assertEqual(judged(found, "start"), (2 * MIB, "stock glibc", False))
+
+    def test_goals_without_figures_are_left_out(self):
+        self.assertEqual(report.judged(made(typed_slab={"cpu": 1e-6})), [])
+
+
+class Shown(unittest.TestCase):
+    """Table and chart."""
+
+    def setUp(self):
+        figures = {"time": 1e-4, "cpu": 5e-5, "end": 20 * MIB, "start": 5 * MIB}
+        self.found = made(stock_glibc=figures, typed_glibc=figures, typed_slab=figures)
+
+    def test_the_table_has_a_goal_in_mib(self):
+        text = report.markdown(self.found, ["a machine"], 1)
+        self.assertIn("| slapd | start, MiB (typed glibc) | 5.0 | stock glibc | 5.0 | +0.0 | ≤ +1.0 | met |", text)
+
+    def test_the_chart_has_a_bar_for_each_contestant_and_figure(self):
+        drawn = typed.MODE.svg(self.found, "a machine")
+        for name in self.found.contestants:
+            self.assertEqual(drawn.count(f"<title>{name}: "), 3)  # op/s, CPU, end
+
+
+class Samples(unittest.TestCase):
+    """Whose CPU time is the allocator's."""
+
+    def test_libraries_and_lists_of_free_objects_count(self):
+        for library, function, counts in (
+                ("/usr/lib/libjemalloc.so.2", "[unknown]", True), ("/build/libslab.so.0.1.0", "slab_free", True),
+                ("/build/libslab-389ds.so", "free", True), ("/usr/lib/libc.so.6", "_int_malloc", True),
+                ("/usr/lib/libc.so.6", "memcpy", False), ("/build/slapd", "slap_op_alloc", True),
+                ("/build/slapd", "do_search", False)):
+            self.assertEqual(samples.is_allocation(library, function), counts, (library, function))
+
+
+if __name__ == "__main__":
+    unittest.main()
