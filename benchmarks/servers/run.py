@@ -41,6 +41,9 @@ Results: build/bench/servers.md, servers.svg and servers.csv.
 every allocator: about 60 minutes, with --quick 10, and some minutes for compiling slapd before the
 first run. Results: build/bench/servers-typed.md, .svg and .csv.
 
+--constructors, alone: how long ns-slapd takes for what constructors of typed caches would make once;
+two minutes, a table on stdout.
+
 Packages of servers that are not installed are unpacked in build/servers; nothing is installed, and
 servers of the system stay as they are.
 """
