@@ -23,6 +23,10 @@ maxsize 2147483648
 dbnosync
 index objectClass,uid eq
 """
+WANTED = "uid=user000007"
+# What the load's filters do not free. The last one is of the values to return.
+FILTERS = ([f"(&({WANTED})(|(uid=user*07)(!(nosuch=x))))"], [f"(&({WANTED})(|(sn=*)(nosuch=*x*)(sn>=a)))"],
+           [f"(&({WANTED})(uid:caseIgnoreMatch:=user000007))"], ["-E", "mv=(uid=user*)", WANTED])
 
 
 class OpenLdap:
@@ -30,7 +34,7 @@ class OpenLdap:
 
     name, program, package = "openldap", "slapd", "openldap"
     repository, tag = "https://git.openldap.org/openldap/openldap.git", "OPENLDAP_REL_ENG_2_5_13"
-    tested = ("2.5.13",)
+    tested = ("2.5.13", "2.7.0")
     preloads = ("libslab_malloc.so.0",)
     packages = "libsasl2-dev libltdl-dev libgnutls28-dev groff-base make"
     root = f"cn=root,{SUFFIX}"
@@ -87,6 +91,9 @@ class OpenLdap:
         return [self.binary(), "-f", os.path.join(folder, "slapd.conf"), "-h",
                 f"ldap://127.0.0.1:{port}", "-d", "0"]
 
-    def administer(self, _url, _password):
-        """Tools of its own, beside ldapsearch: none that works with slapd.conf."""
-        return []
+    def administer(self, url, password):
+        """(command, environment, text of its output): an entry by each kind of filter. dsconf's like
+        is not there: none works with slapd.conf.
+        """
+        return [(["ldapsearch", "-x", "-LLL", "-H", url, "-D", self.root, "-w", password, "-b", SUFFIX, *words],
+                 {}, f"dn: {WANTED}") for words in FILTERS]
