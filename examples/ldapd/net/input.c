@@ -38,22 +38,6 @@ static void works_add(struct works *works, struct work *work)
 		works->end = &(*works->end)->next;
 }
 
-static struct pdu *pdu_new(size_t length)
-{
-	struct pdu *pdu = slab_malloc(sizeof(*pdu) + length + 1);
-
-	if (pdu)
-		pdu->length = length;
-	return pdu;
-}
-
-void pdu_free(struct pdu *pdu)
-{
-	if (pdu)
-		explicit_bzero(pdu->data, pdu->length);
-	slab_mfree(pdu);
-}
-
 static void receive(struct connection *connection, struct pdu *pdu, struct works *works)
 {
 	counter_add(COUNTER_PDUS, 1);

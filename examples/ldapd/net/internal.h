@@ -83,6 +83,9 @@ struct connection *connection_new(struct net *net, int fd, bool local);
 bool connection_busy(const struct connection *connection);
 struct connection *connection_find(struct net *net, unsigned fd, uint32_t generation);
 
+/* pdu.c: a message of this length, which is not filled yet. NULL: there is no memory. */
+struct pdu *pdu_new(size_t length);
+
 /* input.c: read what has arrived, and return the work that it makes. */
 struct work *connection_read(struct connection *connection);
 
