@@ -10,6 +10,7 @@
 set -eu
 
 library=$1 description=$2 headers=$3
+root=$(cd "${0%/*}/../.." && pwd)
 now=$(mktemp)
 trap 'rm -f "$now"' EXIT
 
@@ -20,7 +21,7 @@ if [ "${UPDATE:-}" = 1 ]; then
 		sed -n 1p "$now"
 		echo "  <!-- SPDX-License-Identifier: MIT -->"
 		sed 1d "$now"
-	} >"$description"
+	} | sed "s|path='$root/|path='|" >"$description"
 	exit
 fi
 abidiff --no-added-syms --suppressions "${0%/*}/allowed.abignore" "$description" "$now" || {
