@@ -238,8 +238,8 @@ def results_folder(root, benchmark):
 
 
 def newest(root, benchmark):
-    """The results that the page has figures of."""
-    ending, kind = ("*.md", "table") if benchmark in TABLES else ("*.csv", "CSV")
+    """The results that the page has figures of: those named by their day alone."""
+    ending, kind = ("[0-9]*.md", "table") if benchmark in TABLES else ("[0-9]*.csv", "CSV")
     found = sorted(glob.glob(os.path.join(results_folder(root, benchmark), ending)))
     if not found:
         raise Refused(f"there is no {kind} in {os.path.relpath(results_folder(root, benchmark), root)}")
