@@ -269,3 +269,13 @@ SLAB_SLOWPATH void slab_free_slow(struct slab_cache *cache, void *obj, struct sl
 {
 	slab_free_from(cache, obj, slab, __builtin_return_address(0));
 }
+
+SLAB_SLOWPATH void slab_free_numbered(struct slab_cache *cache, void *obj, const void *caller)
+{
+	struct slab *slab = slab_of(obj);
+
+	if (slab_plain_user(slab) == cache)
+		slab_free_second(cache, obj, slab, caller);
+	else
+		slab_free_from(cache, obj, slab, caller);
+}

@@ -198,17 +198,6 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 	}
 }
 
-static SLAB_SLOWPATH void free_second(void *ptr, const void *caller)
-{
-	struct slab *slab = slab_of(ptr);
-	struct slab_cache *cache = slab_plain_user(slab);
-
-	if (cache)
-		slab_free_second(cache, ptr, slab, caller);
-	else
-		free_slow_for(ptr, caller);
-}
-
 static inline void free_for(void *ptr, const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
@@ -217,7 +206,7 @@ static inline void free_for(void *ptr, const void *caller)
 
 		if (SLAB_LIKELY(class - 1 < SIZE_NUMBERS)) {
 			if (SLAB_UNLIKELY(!numbered_push(&numbered_caches[class], ptr)))
-				free_second(ptr, caller);
+				slab_free_numbered(numbered_caches[class].cache, ptr, caller);
 			return;
 		}
 	}

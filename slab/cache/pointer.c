@@ -79,18 +79,6 @@ static SLAB_SLOWPATH bool free_slow(void *ptr, const void *caller)
 	return true;
 }
 
-/* The LIFO refused an object of a cache with a number. */
-static SLAB_SLOWPATH void free_second(void *ptr, const void *caller)
-{
-	struct slab *slab = slab_of(ptr);
-	struct slab_cache *cache = slab_plain_user(slab);
-
-	if (cache)
-		slab_free_second(cache, ptr, slab, caller);
-	else
-		free_slow(ptr, caller);
-}
-
 bool slab_free_any(void *ptr)
 {
 	enum segment_mark mark = segment_mark_of(ptr);
@@ -103,7 +91,8 @@ bool slab_free_any(void *ptr)
 		/* Every object starts at a multiple of 8. */
 		if (SLAB_LIKELY(numbered->lifos) && SLAB_LIKELY(!((uintptr_t)ptr % 8))) {
 			if (SLAB_UNLIKELY(!numbered_push(numbered, ptr)))
-				free_second(ptr, __builtin_return_address(0));
+				slab_free_numbered(numbered->cache, ptr,
+						   __builtin_return_address(0));
 			return true;
 		}
 	}
