@@ -57,7 +57,7 @@ def why_not():
 
 
 class Perf:
-    """perf record of a process, for a with statement; perf is told when to begin, since starting it
+    """perf record of a process, for a with statement; perf begins on a command, since starting it
     takes a while.
     """
 
@@ -65,7 +65,7 @@ class Perf:
         self.folder = folder
         for name in ("control", "ack"):
             os.mkfifo(os.path.join(folder, name))
-        # Opened for both directions: this waits for nobody.
+        # Opened for both directions: open() does not wait.
         self.control, self.ack = (os.open(os.path.join(folder, name), os.O_RDWR)
                                   for name in ("control", "ack"))
         self.process = subprocess.Popen(

@@ -23,6 +23,7 @@
 #include <slab/pointer.h>
 #include <slab/slab.h>
 
+#include "../support/behind.h"
 #include "../support/debugging.h"
 #include "../support/objects.h"
 #include "../support/process.h"
@@ -305,36 +306,6 @@ TEST_F(PointerTest, WildPointersAreNotLibslabs)
 	      UINT64_C(0x6b6b6b6b6b6b6b6b), UINT64_C(0xffffffffff600000), ~UINT64_C(0)})
 		expect_foreign(reinterpret_cast<const void *>(wild));
 }
-
-/* A page right behind a large allocation, in the same segment, as others may map it. */
-class Behind
-{
-public:
-	explicit Behind(void *large)
-	{
-		const struct segment *segment = segment_of(large);
-
-		page_ = mmap(segment_start(large) + segment->mapped, 4096, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	}
-
-	~Behind()
-	{
-		if (page_ != MAP_FAILED)
-			munmap(page_, 4096);
-	}
-
-	Behind(const Behind &) = delete;
-	Behind &operator=(const Behind &) = delete;
-
-	void *get() const
-	{
-		return page_ == MAP_FAILED ? nullptr : page_;
-	}
-
-private:
-	void *page_;
-};
 
 TEST_F(PointerTest, MemoryBehindALargeAllocationIsNotLibslabs)
 {

@@ -66,8 +66,8 @@ static void run_request(struct operation *operation)
 	}
 }
 
-/* Returns false if the operation was abandoned. A client that is told that its operation was
- * cancelled must be able to rely on it: a change that has begun cannot be cancelled. */
+/* Returns false if the operation was abandoned. The answer that an operation was cancelled
+ * must hold: a change that has begun cannot be cancelled. */
 static bool begin_run(struct operation *operation)
 {
 	struct connection *connection = operation->connection;

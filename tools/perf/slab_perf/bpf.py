@@ -25,7 +25,7 @@ def check():
     if not shutil.which("bpftrace"):
         raise Failure("bpftrace is missing: install the package bpftrace")
     if os.geteuid() != 0:
-        raise Failure("the probes need root: the kernel lets nobody else set uprobes")
+        raise Failure("the probes need root: the kernel lets no other user set uprobes")
     if not os.path.isdir(UPROBES):
         raise Failure(f"this kernel has no uprobes: {UPROBES} is missing")
 

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of others beside libslab's. */
+#ifndef TESTS_SUPPORT_BEHIND_H
+#define TESTS_SUPPORT_BEHIND_H
+
+#include <sys/mman.h>
+
+extern "C" {
+#include "pages/segment.h"
+}
+
+namespace slab_test
+{
+
+/* A page right behind a large allocation, in the same segment, as others may map it. */
+class Behind
+{
+public:
+	explicit Behind(void *large)
+	{
+		const struct segment *segment = segment_of(large);
+
+		page_ = mmap(segment_start(large) + segment->mapped, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	}
+
+	~Behind()
+	{
+		if (page_ != MAP_FAILED)
+			munmap(page_, 4096);
+	}
+
+	Behind(const Behind &) = delete;
+	Behind &operator=(const Behind &) = delete;
+
+	void *get() const
+	{
+		return page_ == MAP_FAILED ? nullptr : page_;
+	}
+
+private:
+	void *page_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_BEHIND_H */
