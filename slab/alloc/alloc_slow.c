@@ -18,6 +18,7 @@
 #include "base/probe.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
+#include "inject.h"
 #include "memory/growth.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
@@ -171,6 +172,7 @@ static inline void *refill_lifo(struct slab_cache *cache, int cpu)
 	for (size_t i = n; n <= REFILL_PREFETCH && i-- > 0;)
 		__builtin_prefetch(objs[i], 1);
 	n--;
+	cpu_inject(CPU_INJECT_LIFO_REFILLED);
 	if (n && SLAB_UNLIKELY(cpu_engine->lifo_push_bulk(cache->cpu_slots, cpu, n, objs,
 							  lifo_length(cache)) != CPU_DONE))
 		for (size_t i = 0; i < n; i++)

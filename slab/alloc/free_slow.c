@@ -21,6 +21,7 @@
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
+#include "inject.h"
 #include "pages/idle.h"
 
 /* A full slab is adopted at once, without the detour through the remote batch. */
@@ -41,6 +42,7 @@ static void flush_batch(struct slab_cache *cache, int cpu, const struct cpu_batc
 	__atomic_store_n(objects, __atomic_load_n(objects, __ATOMIC_RELAXED) + batch->count,
 			 __ATOMIC_RELAXED);
 	cache_event(cache, cpu, SLAB_EVENT_FREE_REMOTE_BATCH);
+	cpu_inject(CPU_INJECT_BATCH_TAKEN);
 	slab_free_remote(cache, slab_from_cpu(batch->slab), batch->count, batch->offset8);
 }
 

@@ -25,6 +25,7 @@
 #include "core/node.h"
 #include "core/isolated.h"
 #include "core/slab.h"
+#include "inject.h"
 #include "pages/idle.h"
 #include "pages/queue.h"
 #include "pages/topology.h"
@@ -348,6 +349,7 @@ static unsigned take_objects(struct slab_cache *cache, struct slab *slab, unsign
 		n = cpu_slab_take(&slab->cpu, max, offset8);
 	else if (!*ret_error)
 		return 0;
+	cpu_inject(CPU_INJECT_OBJECTS_TAKEN);
 	if (*ret_error || slab->initialized < slab->objects || slab_refill(cache, slab, ret_error))
 		put(cache, slab);
 	return n;

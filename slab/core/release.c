@@ -38,6 +38,7 @@
 #include "core/pin.h"
 #include "core/slab.h"
 #include "core/upcalls.h"
+#include "inject.h"
 #include "pages/free_slabs.h"
 #include "pages/idle.h"
 #include "pages/queue.h"
@@ -181,6 +182,7 @@ static void release(struct slab_cache *cache, struct slab *slab)
 	if (slab->debug)
 		slab_set_initialized(slab, 0);
 	segment_discard_at_once(slab);
+	cpu_inject(CPU_INJECT_SLAB_DESTROYED);
 	pthread_mutex_lock(&cache->flush_lock);
 	has_left(node, slab);
 	slab_free_pages(cache, slab);

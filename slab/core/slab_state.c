@@ -23,6 +23,7 @@
 #include "base/probe.h"
 #include "base/round.h"
 #include "config/options.h"
+#include "inject.h"
 #include "core/callback.h"
 #include "core/node.h"
 #include "core/pin.h"
@@ -74,6 +75,7 @@ unsigned slab_collect(struct slab *slab)
 	if (!REMOTE_FIRST(remote))
 		return 0;
 	remote = __atomic_exchange_n(&slab->remote, REMOTE_OWNED, __ATOMIC_ACQ_REL);
+	cpu_inject(CPU_INJECT_REMOTE_COLLECTED);
 	slab_put_chain(slab, REMOTE_FIRST(remote), REMOTE_COUNT(remote));
 	idle_clear_purged(slab);
 	return REMOTE_COUNT(remote);
@@ -174,6 +176,7 @@ static int initialize_objects(struct slab_cache *cache, struct slab *slab)
 	if (last == first)
 		return ENOMEM;
 	slab_set_initialized(slab, last);
+	cpu_inject(CPU_INJECT_INITIALIZED);
 	put_fresh(slab, first, last);
 	return 0;
 }
@@ -189,6 +192,7 @@ bool slab_refill(struct slab_cache *cache, struct slab *slab, int *ret_error)
 			*ret_error = initialize_objects(cache, slab);
 			return !*ret_error;
 		}
+		cpu_inject(CPU_INJECT_FULL_NEXT);
 		if (__atomic_compare_exchange_n(&slab->remote, &owned, 0, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED))
 			return false;

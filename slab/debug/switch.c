@@ -29,6 +29,7 @@
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
+#include "inject.h"
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
 #include "pages/topology.h"
@@ -65,7 +66,10 @@ static void sweep_full(struct slab *slab, void *arg)
 	if (!__atomic_compare_exchange_n(&slab->remote, &full, REMOTE_OWNED, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		sweep->left = true;
-	} else if (slab_user(slab) == sweep->cache) {
+		return;
+	}
+	cpu_inject(CPU_INJECT_FULL_SWEPT);
+	if (slab_user(slab) == sweep->cache) {
 		legacy_begin(sweep->cache, slab);
 	} else { /* the slab went to another cache before REMOTE_OWNED was set */
 		slab->next = NULL;
@@ -187,6 +191,7 @@ static bool set_debug_flags(struct slab_cache *cache, uint64_t debug_flags)
 	__atomic_store_n(&cache->debug_flags, debug_flags, __ATOMIC_SEQ_CST);
 	cache_gate_set(cache, GATE_DEBUG, debug_flags != 0);
 	flush_unlock(cache);
+	cpu_inject(CPU_INJECT_DEBUG_SET);
 	return debug_flags & DEBUG_FLAGS_SLAB && !(old & DEBUG_FLAGS_SLAB);
 }
 

@@ -55,6 +55,7 @@
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
+#include "inject.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
@@ -150,11 +151,13 @@ static void move(struct defrag *d, struct slab *slab, void *from)
 		d->full = true;
 		return;
 	}
+	cpu_inject(CPU_INJECT_ROOM_TAKEN);
 	if (cache->isolate(from, cache->arg) != 0 || cache->migrate(from, to, cache->arg) != 0) {
 		give_room(d);
 		return;
 	}
 	d->moved++;
+	cpu_inject(CPU_INJECT_OBJECT_MOVED);
 	free_moved(d, slab, from);
 }
 

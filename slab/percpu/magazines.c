@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "percpu/magazines.h"
 #include "percpu/lifo_length.h"
+#include "inject.h"
 #include "core/node.h"
 #include "pages/topology.h"
 
@@ -38,6 +39,7 @@ bool magazine_put(struct slab_cache *cache, int cpu)
 
 	if (n == MAGAZINES_MAX || !half || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
+	cpu_inject(CPU_INJECT_MAGAZINE_LOCKED);
 	if (full(node) == n &&
 	    cpu_engine->lifo_take(cache->cpu_slots, cpu, half, magazine->obj) == CPU_DONE) {
 		magazine->count = half;
@@ -57,6 +59,7 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 
 	if (!magazine || pthread_mutex_trylock(&node->lock) != 0)
 		return false;
+	cpu_inject(CPU_INJECT_MAGAZINE_LOCKED);
 	if (full(node) == n &&
 	    cpu_engine->lifo_push_bulk(cache->cpu_slots, cpu, magazine->count, magazine->obj,
 				       lifo_length(cache)) == CPU_DONE) {

@@ -7,6 +7,7 @@
  * slab was full; if it was, the freeing thread has isolated the slab and adopts it.
  */
 #include "core/upcalls.h"
+#include "inject.h"
 #include "base/probe.h"
 #include "core/node.h"
 #include "percpu/refill.h"
@@ -48,6 +49,7 @@ static bool push_partial(struct slab_cache *cache, int cpu, struct slab *first, 
 	while (result != CPU_DONE && still_on(cache, cpu));
 	if (result == CPU_DONE)
 		return true;
+	cpu_inject(CPU_INJECT_PARTIAL_MISSED);
 	while (n--) {
 		struct slab *next = slab_from_cpu(cpu_word_slab(first->cpu.next));
 
@@ -91,6 +93,7 @@ static void trim_partial(struct slab_cache *cache, int cpu)
 
 	if (cpu_engine->partial_take(cache->cpu_slots, cpu, &word) != CPU_DONE)
 		return;
+	cpu_inject(CPU_INJECT_PARTIAL_TAKEN);
 	while (word) {
 		struct slab *slab = slab_from_cpu(cpu_word_slab(word));
 
@@ -138,6 +141,7 @@ void slab_adopt(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	cpu_slab_set_owner(&slab->cpu, (uint32_t)cpu);
+	cpu_inject(CPU_INJECT_OWNER_SET);
 	SLAB_PROBE(slab_acquire, cache->name, cache, slab, cpu, cpu_slab_free_count(&slab->cpu));
 	slab_push_partial(cache, cpu, slab);
 }
@@ -178,11 +182,13 @@ static bool deliver(struct slab *slab, unsigned n, const uint16_t *offset8,
 		if (remote & REMOTE_OWNED)
 			value |= link_batch(slab, n, offset8, REMOTE_FIRST(remote)) |
 				 (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
+		cpu_inject(CPU_INJECT_REMOTE_LINKED);
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	idle_kick();
 	if (remote & REMOTE_OWNED)
 		return true;
+	cpu_inject(CPU_INJECT_FULL_ISOLATED);
 	cpu_slab_put(&slab->cpu, n, offset8);
 	*ret_isolated = slab;
 	return true;
@@ -250,6 +256,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 				 __ATOMIC_RELAXED);
 		if (remote & REMOTE_OWNED)
 			value |= first | (uint64_t)(REMOTE_COUNT(remote) + n) << 16;
+		cpu_inject(CPU_INJECT_CHAIN_LINKED);
 	} while (!__atomic_compare_exchange_n(&slab->remote, &remote, value, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 	idle_kick();

@@ -15,6 +15,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
+#include "inject.h"
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "base/probe.h"
@@ -78,10 +79,12 @@ static int retire_current(struct slab_cache *cache, int cpu, struct slab *slab)
 {
 	if (cpu_engine->retire(cache->cpu_slots, cpu, &slab->cpu) != CPU_DONE)
 		return REFILL_OK;
+	cpu_inject(CPU_INJECT_RETIRED);
 	if (cpu_engine->disown(cache->cpu_slots, cpu, &slab->cpu, true) != CPU_DONE) {
 		slab_push_partial(cache, cpu, slab);
 		return REFILL_OK;
 	}
+	cpu_inject(CPU_INJECT_DISOWNED);
 	if (__atomic_load_n(&slab->remote, __ATOMIC_RELAXED) != REMOTE_OWNED)
 		cache_event(cache, cpu, SLAB_EVENT_ALLOC_REFILL);
 	return reuse(cache, cpu, slab);
@@ -96,6 +99,7 @@ static bool take_handed_off(struct slab_cache *cache, int cpu)
 	if (!__atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED))
 		return false;
 	list = __atomic_exchange_n(&slot->handed_off, 0, __ATOMIC_ACQUIRE);
+	cpu_inject(CPU_INJECT_HANDED_OFF_TAKEN);
 	while (list) {
 		struct slab *slab = slab_from_cpu(cpu_word_slab(list));
 
@@ -115,6 +119,7 @@ static bool from_partial(struct slab_cache *cache, int cpu)
 	if (cpu_engine->partial_pop(cache->cpu_slots, cpu, &slab) != CPU_DONE)
 		return __atomic_load_n(&slot->partial, __ATOMIC_RELAXED) != 0;
 	cache_event(cache, cpu, SLAB_EVENT_ALLOC_FROM_PARTIAL);
+	cpu_inject(CPU_INJECT_PARTIAL_POPPED);
 	install(cache, cpu, slab_from_cpu(slab));
 	return true;
 }
@@ -127,6 +132,7 @@ static int from_node(struct slab_cache *cache, int cpu, unsigned node)
 	struct slab *slabs = node_take(cache, node, cpu_partial / 2 + 1);
 	int result = REFILL_NONE;
 
+	cpu_inject(CPU_INJECT_NODE_TAKEN);
 	while (slabs) {
 		struct slab *slab = slabs;
 
@@ -158,6 +164,7 @@ static int from_pages(struct slab_cache *cache, int cpu, unsigned node)
 	if (!slab)
 		return REFILL_ERROR;
 	cache_event(cache, cpu, SLAB_EVENT_ALLOC_SLAB);
+	cpu_inject(CPU_INJECT_PAGES_TAKEN);
 	return reuse(cache, cpu, slab);
 }
 
@@ -205,8 +212,10 @@ static void flush_remote_batch(struct slab_cache *cache, int cpu)
 {
 	struct cpu_batch batch;
 
-	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE)
+	if (cpu_engine->batch_take(cache->cpu_slots, cpu, &batch) == CPU_DONE) {
+		cpu_inject(CPU_INJECT_BATCH_TAKEN);
 		slab_free_remote(cache, slab_from_cpu(batch.slab), batch.count, batch.offset8);
+	}
 }
 
 /*

@@ -25,6 +25,7 @@
 #include "core/isolated.h"
 #include "core/node.h"
 #include "core/upcalls.h"
+#include "inject.h"
 #include "percpu/magazines.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
@@ -215,6 +216,7 @@ static bool deliver_magazines(struct slab_cache *cache, uint32_t idle_since,
 
 		if (!magazine_take(cache, &magazine))
 			break;
+		cpu_inject(CPU_INJECT_MAGAZINE_TAKEN);
 		for (size_t i = 0; i < magazine.count; i++)
 			*released += deliver_to_node(cache, magazine.obj[i], idle_since);
 		if (magazine_objects(cache) && !flush_lock_yield(cache, how))
@@ -278,6 +280,7 @@ static void open_slots(struct slab_cache *cache)
 
 		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
 			empty_lifo(cache, cpu_lifo(cache->cpu_lifos, cpu));
+			cpu_inject(CPU_INJECT_LIFO_EMPTIED);
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
@@ -292,15 +295,20 @@ static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t id
 
 	if (!close_slots(cache, over))
 		return 0;
+	cpu_inject(CPU_INJECT_SLOTS_CLOSED);
 	cpu_engine->fence(cache->cpu_slots);
+	cpu_inject(CPU_INJECT_SLOTS_FENCED);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
 			take_slot(cache, cpu);
 			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
 		}
+	cpu_inject(CPU_INJECT_SLOTS_TAKEN);
 	cache->taken_idle_since = idle_since;
 	slabs = revoke_some(cache);
+	cpu_inject(CPU_INJECT_OWNERS_CLEARED);
 	cpu_engine->fence(cache->cpu_slots);
+	cpu_inject(CPU_INJECT_REVOKED_FENCED);
 	open_slots(cache);
 	return put_revoked(cache, slabs);
 }

@@ -7,6 +7,7 @@
 #include "base/compiler.h"
 #include "base/probe.h"
 #include "core/slab.h"
+#include "inject.h"
 #include "rcu/grace_period.h"
 
 /* Runs under way at a time, one for each of as many neighbouring slabs. */
@@ -42,6 +43,7 @@ static void add_run(struct cache_rcu *rcu, unsigned phase, const struct run *run
 		value = run->first |
 			(uint64_t)(RCU_LAST(waiting) ? RCU_LAST(waiting) : run->last) << 16 |
 			(uint64_t)(RCU_COUNT(waiting) + run->count) << 32;
+		cpu_inject(CPU_INJECT_RUN_LINKED);
 	} while (!__atomic_compare_exchange_n(&slab->waiting[phase], &waiting, value, true,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 	if (!waiting)
@@ -192,8 +194,10 @@ bool rcu_collect(struct cache_rcu *rcu)
 	if (!rcu_begin_taking(rcu))
 		return false;
 	if (close_slots(rcu)) {
+		cpu_inject(CPU_INJECT_RCU_CLOSED);
 		cpu_engine->fence(rcu->slots);
 		close_lifos(rcu);
+		cpu_inject(CPU_INJECT_RCU_LIMITED);
 		cpu_engine->fence(rcu->slots);
 		empty_closed(rcu);
 		open_slots(rcu);

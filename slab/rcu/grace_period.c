@@ -4,6 +4,7 @@
  * recycling. A thread flips or recycles only while it has set `driving`; comments call it the
  * driver. free_rcu.c describes the protocol.
  */
+#include "inject.h"
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
 #include "base/compiler.h"
@@ -122,6 +123,7 @@ static bool flip_phase(struct cache_rcu *rcu)
 		return false;
 	SLAB_PROBE(rcu_grace_begin, rcu->cache->name, rcu->cache, (unsigned)rcu->phase & 1);
 	__atomic_store_n(&rcu->phase, rcu->phase + 1, __ATOMIC_SEQ_CST);
+	cpu_inject(CPU_INJECT_PHASE_FLIPPED);
 	return true;
 }
 
