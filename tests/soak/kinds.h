@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* The kinds of objects of the soak: a cache of each kind, and allocations by size. */
+#ifndef TESTS_SOAK_KINDS_H
+#define TESTS_SOAK_KINDS_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "oracle.h"
+
+struct slab_cache;
+
+namespace soak
+{
+
+enum way {
+	FROM_CACHE,  /* slab_alloc() and slab_free() */
+	FROM_DEFINED, /* a cache of SLAB_DEFINE_CACHE() */
+	FREED_RCU,   /* slab_free_rcu() */
+	BY_SIZE,     /* slab_malloc() */
+};
+
+struct kind {
+	const char *name;
+	enum way way;
+	std::size_t least, most; /* sizes */
+	std::uint64_t flags;
+	fresh state;      /* what an object holds when it is allocated */
+	unsigned weight;  /* how often a burst is of this kind */
+	std::size_t limit, reserve, align;
+	bool constructed, rcu, sampled;
+};
+
+extern const struct kind kinds[];
+extern const unsigned kinds_count;
+
+struct slab_cache *cache_of(unsigned kind); /* NULL: BY_SIZE */
+
+/* Of a kind with a single size. */
+inline std::uint32_t object_size(unsigned kind)
+{
+	return static_cast<std::uint32_t>(kinds[kind].least);
+}
+
+/* A kind at random, by weight. */
+unsigned choose_kind(chance &random);
+
+/* Create all caches; destroy them: errors if objects are left, or were lost. */
+void create_kinds();
+void destroy_kinds();
+
+/* --- objects: each call is checked by the oracle ----------------------------------------- */
+
+/* Objects of a kind into out[]; returns their number, which is less than n if memory is short. */
+unsigned obtain(unsigned kind, chance &random, std::uint64_t *stamps, unsigned n, held *out);
+
+void dispose(const held &object, chance &random);
+
+/* n objects of one kind. */
+void dispose_bulk(const held *objects, unsigned n);
+
+/* Change the size of an object of BY_SIZE. */
+void resize(held &object, chance &random);
+
+/* --- signals ------------------------------------------------------------------------------- */
+
+/* Is this thread in a call of libslab? A signal handler then leaves libslab alone. */
+extern thread_local volatile bool is_inside __attribute__((tls_model("initial-exec")));
+
+} /* namespace soak */
+
+#endif /* TESTS_SOAK_KINDS_H */
