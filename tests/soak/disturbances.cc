@@ -36,12 +36,13 @@ namespace soak
 namespace
 {
 
-/* How long shortages and delays last. */
+/* How long shortages and delays last. Few threads come by a step of a slow path in a moment. */
 constexpr long moment_ns = 3000000;
+constexpr int moments_for_steps = 10;
 
-void wait_a_moment()
+void wait_a_moment(int moments = 1)
 {
-	const struct timespec moment = {0, moment_ns};
+	const struct timespec moment = {0, moments * moment_ns};
 
 	nanosleep(&moment, nullptr);
 }
@@ -347,7 +348,7 @@ void delay(struct conductor *c)
 	__atomic_store_n(&cpu_inject_loops[point], lengths[c->random.below(choices)],
 			 __ATOMIC_RELAXED);
 	signal(c);
-	wait_a_moment();
+	wait_a_moment(point < CPU_INJECT_SECTIONS ? 1 : moments_for_steps);
 	__atomic_store_n(&cpu_inject_loops[point], 0, __ATOMIC_RELAXED);
 }
 

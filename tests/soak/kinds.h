@@ -49,6 +49,9 @@ unsigned choose_kind(chance &random);
 void create_kinds();
 void destroy_kinds();
 
+/* Errors if objects of the cache are in use, or it is damaged. */
+void expect_all_free(const char *name, struct slab_cache *cache);
+
 /* --- objects: each call is checked by the oracle ----------------------------------------- */
 
 /* Objects of a kind into out[]; returns their number, which is less than n if memory is short. */

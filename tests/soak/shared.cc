@@ -11,7 +11,6 @@
 #include <slab/memory.h>
 #include <slab/rcu.h>
 #include <slab/slab.h>
-#include <slab/stats.h>
 
 #include "../support/flavours.h"
 #include "../support/process.h"
@@ -228,13 +227,7 @@ void clear_board(std::atomic<void *> *board, unsigned kind)
 
 void destroy(const char *name, struct slab_cache *cache)
 {
-	struct slab_stats stats = {};
-
-	stats.struct_size = sizeof(stats);
-	if (slab_cache_stats(cache, &stats) != 0 || stats.objects != 0)
-		error("objects lost", name, cache, stats.objects);
-	if (slab_cache_validate(cache) != 0)
-		error("invalid", name, cache, 0);
+	expect_all_free(name, cache);
 	if (slab_cache_destroy(cache) != 0)
 		error("not destroyed", name, cache, 0);
 }
