@@ -17,7 +17,7 @@ if(SLAB_BUILD_DIRSRV)
 	install(EXPORT slab-dirsrv-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
 	list(APPEND libraries libslab_dirsrv)
 endif()
-if(NOT SLAB_SANITIZE)
+if(SLAB_BUILD_MALLOC)
 	install(TARGETS slab_malloc EXPORT slab-targets)
 	# Not among the libraries that programs are linked with: it has no version.
 	install(TARGETS slab_389ds LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/slab)

@@ -34,7 +34,8 @@ endfunction()
 
 # libslab.so. nodelete: threads may be inside a restartable sequence when the program calls
 # dlclose(). static-libgcc: it contains the unwinder of its stacks, so a process on
-# libslab_malloc.so does not load libgcc_s.so.
+# libslab_malloc.so does not load libgcc_s.so. eh-frame-hdr: what the unwinder reads, which gcc
+# links anyway and musl-gcc does not.
 function(slab_shared_options target map)
 	slab_shared_code(${target})
 	target_compile_definitions(${target} PRIVATE SLAB_SHARED=1)
@@ -46,6 +47,7 @@ function(slab_shared_options target map)
 		LINKER:--version-script=${map}
 		LINKER:-Bsymbolic-functions
 		-static-libgcc
+		LINKER:--eh-frame-hdr
 		LINKER:-z,now
 		LINKER:-z,nodelete)
 	if(NOT SLAB_SANITIZE)
@@ -62,6 +64,7 @@ function(slab_static_options target name)
 		OUTPUT_NAME ${name}
 		POSITION_INDEPENDENT_CODE ON)
 	target_link_options(${target} INTERFACE
+		LINKER:--eh-frame-hdr
 		$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>:LINKER:-z,nodelete>
 		$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>:LINKER:-z,nodelete>)
 endfunction()

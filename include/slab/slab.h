@@ -54,6 +54,10 @@
 #ifndef SLAB_SLAB_H
 #define SLAB_SLAB_H
 
+#if __SIZEOF_POINTER__ != 8
+#error "libslab needs 64-bit pointers: -m32 and -mx32 are not supported."
+#endif
+
 #include <stddef.h>
 
 /* <stdint.h> of the C library includes its <features.h>, behind which a program cannot define

@@ -1,24 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# All of the library compiles with musl, which has neither _dl_find_object() nor
-# strerrordesc_np(). The kernel's headers are the system's.
-# usage: musl.sh MUSL-GCC SOURCE-FOLDER FILE...
+# libslab builds with musl, as libslab.so and libslab.a, and a program works with both. musl has no
+# restartable sequences, so the engines are the other two. libslab_malloc is left out.
+# usage: musl.sh CMAKE SOURCE-FOLDER FOLDER    Exit status 77: musl-gcc is missing.
 set -eu
+# shellcheck source=SCRIPTDIR/core.sh
+. "$(dirname "$0")/core.sh"
 
-cc=$1 source=$2
-shift 2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+cmake=$1 source=$2 folder=$3
+command -v musl-gcc >/dev/null || {
+	echo "musl.sh: musl-gcc is missing (Debian: musl-tools)"
+	exit 77
+}
 
-for folder in linux asm asm-generic; do
+# The kernel's headers are the system's.
+mkdir -p "$folder/headers"
+for name in linux asm asm-generic; do
 	for place in /usr/include "/usr/include/$(gcc -print-multiarch)"; do
-		[ ! -d "$place/$folder" ] || ln -sfn "$place/$folder" "$tmp/$folder"
+		[ ! -d "$place/$name" ] || ln -sfn "$place/$name" "$folder/headers/$name"
 	done
 done
-for file in "$@"; do
-	"$cc" -std=gnu11 -fsyntax-only -mcx16 -Wall -Wextra -Wpedantic -Werror -isystem "$tmp" \
-		-I"$source/include" -I"$source/slab" -I"$source/cpu_cache" -D_GNU_SOURCE= \
-		-DSLAB_VERSION='"0"' -DSLAB_SYMBOLIZE_FROM_LIB='""' \
-		-DSLAB_SYMBOLIZE_INSTALLED='""' "$file"
-done
+core_build "$cmake" "$source" "$folder" -DCMAKE_C_COMPILER=musl-gcc \
+	"-DCMAKE_C_FLAGS=-isystem $folder/headers"
+grep -q 'libslab_malloc and libslab-389ds are left out' "$folder/log" ||
+	fail "it is not said that libslab_malloc is left out"
+[ ! -e "$folder/lib/libslab_malloc.so" ] || fail "libslab_malloc was built"
+
+compile()
+{
+	musl-gcc -O1 -g -Wall -Wextra -Werror -I"$source/include" \
+		"$source/tests/platform/use.c" -Wl,--eh-frame-hdr "$@"
+}
+compile -o "$folder/use_shared" -L"$folder/lib" -lslab -Wl,-rpath,"$folder/lib"
+# A group, because libgcc_eh, made for glibc, calls a function that libslab.a brings for it.
+compile -o "$folder/use_static" -static -Wl,--start-group "$folder/lib/libslab.a" -lgcc_eh -lc \
+	-Wl,--end-group
+use_library "$folder/use_shared" cmpxchg16b mutex
+use_library "$folder/use_static" cmpxchg16b mutex
