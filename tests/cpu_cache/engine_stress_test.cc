@@ -9,10 +9,12 @@
  * Each test works for half a second, or SLAB_STRESS_SECONDS.
  */
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -21,10 +23,13 @@
 #include <tuple>
 #include <vector>
 
+#include <sys/syscall.h>
+
 #include <gtest/gtest.h>
 
 #include "../support/plain_slab.h"
 #include "../support/process.h"
+#include "../support/refuse.h"
 #include "../support/slot_arena.h"
 
 extern "C" {
@@ -228,7 +233,8 @@ protected:
 		stop_ = true;
 	}
 
-	void run(bool revoke)
+	/* disturb() is called in a thread of its own, behind `before`. */
+	void run(bool revoke, const std::function<void()> &before = [] {})
 	{
 		std::vector<std::thread> threads;
 
@@ -238,7 +244,10 @@ protected:
 		for (unsigned i = 0; i < GetParam().threads; i++)
 			while (!tids_[i])
 				std::this_thread::yield();
-		disturb(revoke);
+		std::thread([&] {
+			before();
+			disturb(revoke);
+		}).join();
 		for (std::thread &thread : threads)
 			thread.join();
 		arena_->expect_whole();
@@ -280,6 +289,24 @@ INSTANTIATE_TEST_SUITE_P(
 			scene{"mutex", 5, 2}, scene{"mutex", 5, 16}, scene{"mutex", 6, 2},
 			scene{"mutex", 6, 16}),
 	scene_name);
+
+/* The fence of rseq where membarrier(2) is refused: it visits the CPUs. */
+class RefusedFenceTest : public EngineStressTest
+{
+};
+
+TEST_P(RefusedFenceTest, NoObjectIsLostOrDoubledBesideRevocation)
+{
+	bool refused = false;
+
+	run(true, [&refused] { refused = refuse(SYS_membarrier, EPERM); });
+	if (!refused)
+		GTEST_SKIP() << "no seccomp filter here";
+}
+
+/* The point where a fence that does nothing shows within half a second. */
+INSTANTIATE_TEST_SUITE_P(Sections, RefusedFenceTest,
+			 testing::Values(scene{"rseq", 6, 2}, scene{"rseq", 6, 16}), scene_name);
 
 /*
  * That a point is really where sections are aborted: a section that is held up

@@ -5,19 +5,16 @@
  * in which libslab starts there.
  */
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +26,7 @@
 
 #include "../support/flavours.h"
 #include "../support/process.h"
+#include "../support/refuse.h"
 
 extern "C" {
 #include "registry/init.h"
@@ -63,21 +61,6 @@ bool leave_file_system(const char *empty)
 	if (chroot(empty) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(empty) != 0))
 		return false;
 	return chdir("/") == 0;
-}
-
-/* System call `number` fails with EPERM from here on. */
-bool refuse(unsigned number)
-{
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
 /* Many objects there and back on this CPU; all are distinct, and none is left. */
@@ -162,7 +145,7 @@ TEST(CpuIds, WhereNothingBoundsTheIdsTheEngineHasLocks)
 	EXPECT_PASSED(run_without_files([]() -> int {
 		const char *canary = map_canary();
 
-		if (!refuse(SYS_sched_getaffinity))
+		if (!refuse(SYS_sched_getaffinity, EPERM))
 			return not_permitted;
 		return !(std::strcmp(slab_engine(), "rseq") != 0 && caches_work() &&
 			 is_intact(canary));

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernels without rseq(2) or membarrier(2), which return ENOSYS, and containers that refuse them,
+ * mostly with EPERM: from the start of the process or while it runs. Threads allocate and free
+ * under the ownership oracle while slabs are revoked. (A process to whose new threads rseq(2) is
+ * refused later is ended by glibc.)
+ */
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include <sched.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/slab.h>
+
+#include "../support/process.h"
+#include "../support/refuse.h"
+#include "../support/stress.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+cpu_set_t affinity()
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+	return set;
+}
+
+class RefusedTest : public ArenaTest, public testing::WithParamInterface<int>
+{
+protected:
+	RefusedTest() : ArenaTest({64, 712}) {}
+
+	unsigned error() const
+	{
+		return static_cast<unsigned>(GetParam());
+	}
+
+	/* Run the test again in a process, to which system call `number` is refused from its start
+	 * on if `from_the_start`. */
+	void again(unsigned number, bool from_the_start)
+	{
+		std::thread([this, number, from_the_start] {
+			if (from_the_start && !refuse(number, error()))
+				GTEST_SKIP() << "no seccomp filter here";
+			const second_run run = run_again({});
+
+			if (run.output.find("[  SKIPPED ] 1 test") != std::string::npos)
+				GTEST_SKIP() << "no rseq, or no seccomp filter here";
+			EXPECT_EQ(run.failure, "") << run.output;
+		}).join();
+	}
+
+	/* Objects change threads and CPUs; every shrink takes the slabs of all CPUs. */
+	void work_and_shrink()
+	{
+		std::atomic<unsigned> shrinks{0};
+
+		for (int i = 0; i < 4; i++)
+			add_worker();
+		add_helper([this, &shrinks] {
+			const int pages = slab_cache_shrink(arena_.cache(shrinks % arena_.kinds()));
+
+			EXPECT_GE(pages, 0);
+			shrinks++;
+		});
+		run_threads([&shrinks] { return shrinks >= 100; });
+		arena_.expect_whole();
+	}
+};
+
+INSTANTIATE_TEST_SUITE_P(Errors, RefusedTest, testing::Values(ENOSYS, EPERM),
+			 [](const auto &info) { return info.param == EPERM ? "EPERM" : "ENOSYS"; });
+
+TEST_P(RefusedTest, WithoutMembarrierAnotherEngineServes)
+{
+	if (!running_again()) {
+		again(SYS_membarrier, true);
+		return;
+	}
+	EXPECT_STRNE(slab_engine(), "rseq");
+	work_and_shrink();
+}
+
+TEST_P(RefusedTest, MembarrierRefusedLaterIsReplacedByVisitsOfTheCpus)
+{
+	if (!running_again()) {
+		again(SYS_membarrier, false);
+		return;
+	}
+	const cpu_set_t before = affinity();
+
+	if (std::strcmp(slab_engine(), "rseq") != 0 || !refuse(SYS_membarrier, error()))
+		GTEST_SKIP();
+	work_and_shrink();
+	const cpu_set_t after = affinity();
+
+	EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST_P(RefusedTest, WithoutRseqAnotherEngineServes)
+{
+	if (!running_again()) {
+		again(SYS_rseq, true);
+		return;
+	}
+	EXPECT_EQ(__rseq_size, 0u);
+	EXPECT_STRNE(slab_engine(), "rseq");
+	work_and_shrink();
+}
+
+} /* namespace */

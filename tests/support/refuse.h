@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernels and containers that refuse a system call, by a seccomp filter. */
+#ifndef TESTS_SUPPORT_REFUSE_H
+#define TESTS_SUPPORT_REFUSE_H
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+namespace slab_test
+{
+
+/* System call `number` fails with `error` from here on, in this thread, in threads that it starts
+ * and in programs that it runs. False: the machine does not permit it. */
+inline bool refuse(unsigned number, unsigned error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_REFUSE_H */
