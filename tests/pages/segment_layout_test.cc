@@ -79,7 +79,7 @@ TEST_P(SegmentLayoutTest, DescriptorsDescribeTheirSlabs)
 		EXPECT_EQ(address(slab->cpu.base) % bytes(), 0u);
 		EXPECT_EQ(slab->geometry, geometry_get(GetParam().slab_shift, GetParam().objects));
 		EXPECT_EQ(slab->node, 0u);
-		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
+		EXPECT_EQ(slab->cpu.owner, CPU_NONE);
 	}
 }
 
@@ -118,7 +118,7 @@ TEST_P(SegmentLayoutTest, AddressesOfTheHeadLeadNowhere)
 	     at < segment_start(segment_) + SEGMENT_HEAD_END; at += 64)
 		ASSERT_EQ(slab_of(at), &slab_none);
 	EXPECT_FALSE(slab_is_object(&slab_none, segment_));
-	EXPECT_EQ(cpu_slab_owner(&slab_none.cpu), CPU_NONE);
+	EXPECT_EQ(slab_none.cpu.owner, CPU_NONE);
 }
 
 using SegmentGuardDeathTest = SegmentTest;

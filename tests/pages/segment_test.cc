@@ -305,7 +305,7 @@ TEST_F(SegmentTest, LargeMappingsHaveAHeadOfTheirOwn)
 		EXPECT_EQ(address(slab->cpu.base) % align, 0u);
 		EXPECT_EQ(large_slab_of(slab->cpu.base), slab);
 		EXPECT_EQ(slab->cpu.user, nullptr);
-		EXPECT_EQ(cpu_slab_owner(&slab->cpu), CPU_NONE);
+		EXPECT_EQ(slab->cpu.owner, CPU_NONE);
 		EXPECT_EQ(slab->large, bytes);
 		EXPECT_EQ(process_stats().large_bytes,
 			  before + segment->mapped - SEGMENT_HEAD_OFFSET);

@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: MIT
 #
 # For other scripts to read: core_build CMAKE SOURCE-FOLDER BUILD-FOLDER [OPTION...] builds libslab

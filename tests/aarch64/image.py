@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""The file system of a machine that runs tests: an initramfs with programs, libraries and files.
+
+Programs find what they were built to run where it is on this machine, so all is at the same path.
+"""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+LOADER = "lib/ld-linux-aarch64.so.1"
+LIBRARY_FOLDERS = ("usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu")
+DATA = ("tests", "docs/man", "docs/schema", "tools/metrics", "benchmarks/pblock")
+
+
+def put(root, path, to=None):
+    """Copy a file, or what a link leads to."""
+    target = root / str(to or path).lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.exists():
+        shutil.copy2(path, target)
+
+
+def is_elf(path):
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def put_build(root, build):
+    """All programs and shared libraries of a build, which find each other by RPATH."""
+    for folder in (build / "bin", build / "lib", build / "tests"):
+        for path in folder.rglob("*"):
+            if path.suffix not in (".a", ".o", ".gch") and is_elf(path):
+                put(root, path)
+
+
+def put_system(root, sysroot):
+    """The C library and the others of Debian, and a shell."""
+    put(root, sysroot / LOADER, LOADER)
+    for folder in LIBRARY_FOLDERS:
+        for path in (sysroot / folder).glob("*.so*"):
+            if is_elf(path):
+                put(root, path, Path(folder) / path.name)
+    put(root, sysroot / "bin/busybox", "bin/busybox")
+    for name in ("sh", "cat", "ls", "sleep", "true", "kill"):
+        (root / "bin" / name).symlink_to("busybox")
+    (root / "etc").mkdir()
+    (root / "etc/passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
+
+
+def put_sources(root, source):
+    for folder in DATA:
+        for path in (source / folder).rglob("*"):
+            if path.is_file():
+                put(root, path)
+
+
+def make(folder, build, sysroot, source, tests):
+    """An initramfs in the folder, whose first process runs the tests, lines of init.c."""
+    root = folder / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    for name in ("bin", "proc", "sys", "dev", "tmp", "run"):
+        (root / name).mkdir(parents=True)
+    subprocess.run(["aarch64-linux-gnu-gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", root / "init",
+                    source / "tests/support/init.c"], check=True)
+    put_system(root, sysroot)
+    put_build(root, build)
+    put_sources(root, source)
+    (root / "tests").write_text("".join(tests))
+    archive = folder / "initramfs"
+    with archive.open("wb") as file:
+        names = subprocess.run(["find", "."], cwd=root, check=True, stdout=subprocess.PIPE).stdout
+        subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=root, check=True, input=names,
+                       stdout=file)
+    shutil.rmtree(root)
+    return archive
+
+
+def size(path):
+    return f"{os.path.getsize(path) >> 20} MiB"

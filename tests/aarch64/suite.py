@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: MIT
+"""The GoogleTest programs for aarch64, under qemu-user and in a machine that qemu makes up.
+
+usage: suite.py [OPTION...] [TEXT...]    (./run aarch64, which installs what this needs)
+  --user          only under qemu-user, with the engines that work there
+  --machine       only in the machine: four CPUs, Debian's kernel, every engine
+  --kernel FILE   another kernel for the machine, such as one with larger pages
+  --folder FOLDER where to build (build/aarch64)
+  TEXT            only the tests of ctest whose names contain one of these
+
+All that is built lies in the folder. Tests that are scripts are left out: what they run is on the
+machine that builds. Exit status: 0 all passed, 1 a test failed or the build did, 2 wrong usage,
+77 something is missing.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import image
+
+HERE = Path(__file__).resolve().parent
+SOURCE = HERE.parent.parent
+PROGRAMS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "cmake", "ninja", "dpkg-deb")
+CPUS = 4
+MEMORY = 4096  # MiB; the file system is in it
+SLOWER = 8  # of the time that a test has on a machine of its own
+ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3"}
+NO_RSEQ = "the engine rseq needs a kernel, and qemu-user has none"
+# Cases that qemu-user cannot run, and why.
+NOT_EMULATED = {
+    "DepotTest.WithoutMemoryNothingIsSavedUntilThereIsSome": "qemu-user has no RLIMIT_AS",
+}
+
+Test = collections.namedtuple("Test", "name command environment timeout")
+Result = collections.namedtuple("Result", "name end seconds output")
+
+
+def say(*words):
+    print("==", *words, flush=True)
+
+
+def missing(what):
+    print(f"aarch64: {what}", file=sys.stderr)
+    sys.exit(77)
+
+
+def script(name, folder):
+    """What one of the scripts beside this file prints: a path."""
+    call = subprocess.run([HERE / name, folder], stdout=subprocess.PIPE, text=True)
+    if call.returncode or not call.stdout.strip():
+        missing(f"{name} brought nothing")
+    return Path(call.stdout.strip())
+
+
+def build(folder, sysroot):
+    where = folder / "whole"
+    log = folder / "configure.log"
+    with log.open("w") as file:
+        status = subprocess.run(
+            ["cmake", "-S", SOURCE, "-B", where, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+             f"-DCMAKE_TOOLCHAIN_FILE={HERE / 'toolchain.cmake'}", f"-DSLAB_SYSROOT={sysroot}"],
+            stdout=file, stderr=file).returncode
+    if status:
+        print(log.read_text(), file=sys.stderr)
+        sys.exit(1)
+    quiet = [] if sys.stdout.isatty() else ["--quiet"]
+    if subprocess.run(["ninja", "-C", where, *quiet, "tested"]).returncode:
+        sys.exit(1)
+    return where
+
+
+def all_tests(where):
+    """Every test of ctest that is a program of the build, without the emulator before it."""
+    answer = subprocess.run(["ctest", "--test-dir", where, "--show-only=json-v1"], check=True,
+                            stdout=subprocess.PIPE).stdout
+    for test in json.loads(answer)["tests"]:
+        command = test.get("command", ())
+        if not command or Path(command[0]).name != "qemu-aarch64":
+            continue
+        properties = {item["name"]: item["value"] for item in test["properties"]}
+        yield Test(test["name"], command[1:],
+                   dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", ())),
+                   int(properties.get("TIMEOUT", 300)) * SLOWER)
+
+
+# ---- results ----
+
+class Tally:
+    """Results as they come, and what is said of them at the end."""
+
+    def __init__(self, place, count):
+        self.place, self.count = place, count
+        self.done, self.failed = 0, []
+        self.passed_cases = 0
+        self.skipped_cases = collections.Counter()
+        self.left_out = collections.Counter()
+
+    def leave_out(self, reason):
+        self.left_out[reason] += 1
+
+    def add(self, result):
+        self.done += 1
+        print(f"[{self.done}/{self.count}] {result.name}: {result.end}, {result.seconds} s",
+              flush=True)
+        for count in re.findall(r"^\[  PASSED  \] (\d+) tests?\.", result.output, re.M):
+            self.passed_cases += int(count)
+        for reason in re.findall(r": Skipped\n(.*)\n", result.output):
+            self.skipped_cases[reason.strip() or "no reason given"] += 1
+        if result.end != "passed":
+            self.failed.append(result)
+            print(result.output[-6000:], flush=True)
+
+    def conclude(self):
+        """Whether all passed."""
+        not_run = self.count - self.done
+        say(f"{self.place}: {self.done - len(self.failed)} tests passed with {self.passed_cases}"
+            f" cases, {len(self.failed)} failed, {sum(self.left_out.values())} left out,"
+            f" {sum(self.skipped_cases.values())} cases skipped")
+        for reason, count in self.left_out.most_common():
+            print(f"   {count:4} tests left out: {reason}")
+        for reason, count in self.skipped_cases.most_common():
+            print(f"   {count:4} cases skipped: {reason}")
+        for result in self.failed:
+            print(f"   failed: {result.name}: {result.end}")
+        if not_run:
+            print(f"   {not_run} tests did not end")
+        return not self.failed and not not_run
+
+
+# ---- qemu-user ----
+
+def emulated(folder, sysroot):
+    """The words before a command for aarch64, whose programs may run others."""
+    interpreter = folder / "interpreter"
+    qemu = script("qemu.sh", folder / "qemu")
+    subprocess.run(["cc", "-static", "-O1", f'-DQEMU="{qemu}"', f'-DSYSROOT="{sysroot}"',
+                    "-o", interpreter, HERE / "interpreter.c"], check=True)
+    words = ["unshare", "-Ur", "-m", HERE / "emulated.sh", interpreter]
+    if subprocess.run([*words, sysroot / "bin/busybox", "true"]).returncode:
+        missing("qemu-user needs Linux 6.7 and user namespaces; --machine does not")
+    return words
+
+
+def run_emulated(test, words):
+    begin = time.monotonic()
+    environment = {**os.environ, **ENVIRONMENT, **test.environment,
+                   "GTEST_FILTER": "-" + ":".join(NOT_EMULATED)}
+    try:
+        call = subprocess.run(words + test.command, env=environment, timeout=test.timeout,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, start_new_session=True)
+        end, output = f"exit status {call.returncode}", call.stdout
+        if call.returncode == 0:
+            end = "passed"
+    except subprocess.TimeoutExpired as late:
+        end, output = "timed out", late.stdout or b""
+    return Result(test.name, end, round(time.monotonic() - begin), output.decode(errors="replace"))
+
+
+def user_reason(test):
+    """Why qemu-user cannot run a test, or None."""
+    if test.environment.get("SLAB_ENGINE") == "rseq":
+        return NO_RSEQ
+    return None
+
+
+def under_user(tests, folder, sysroot):
+    words = emulated(folder, sysroot)
+    able = [test for test in tests if not user_reason(test)]
+    tally = Tally("qemu-user", len(able))
+    for test in tests:
+        if user_reason(test):
+            tally.leave_out(user_reason(test))
+    for case, reason in NOT_EMULATED.items():
+        tally.leave_out(f"{case}: {reason}")
+    say(f"qemu-user: {len(able)} tests")
+    with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
+        for done in concurrent.futures.as_completed(
+                pool.submit(run_emulated, test, words) for test in able):
+            tally.add(done.result())
+    return tally
+
+
+# ---- the machine ----
+
+def line_of(test):
+    """A test as init.c reads it."""
+    variables = [f"{name}={value}" for name, value in {**ENVIRONMENT, **test.environment}.items()]
+    return "\t".join([test.name, str(test.timeout), *variables, *test.command]) + "\n"
+
+
+def results_of(console):
+    """The results that the machine's console has, as they come."""
+    output = []
+    for line in console:
+        line = line.replace("\r", "")
+        end = re.match(r"init: (\S+): (.+), (\d+) s$", line)
+        if end:
+            yield Result(end[1], end[2], int(end[3]), "".join(output))
+            output = []
+        elif not re.match(r"init: (passed|\d+ failed)$", line):
+            output.append(line)
+    if output:
+        print("".join(output[-40:]))
+
+
+def in_machine(tests, folder, where, sysroot, kernel):
+    for program in ("qemu-system-aarch64", "cpio"):
+        shutil.which(program) or missing(f"{program} is missing")
+    kernel = kernel or script("kernel.sh", folder / "kernel")
+    archive = image.make(folder, where, sysroot, SOURCE, map(line_of, tests))
+    tally = Tally(f"machine, {kernel.name}", len(tests))
+    say(f"machine: {len(tests)} tests, {CPUS} CPUs, {kernel.name}, initramfs of"
+        f" {image.size(archive)}")
+    command = ["qemu-system-aarch64", "-machine", "virt", "-accel", "tcg,thread=multi", "-cpu", "max",
+               "-smp", str(CPUS), "-m", str(MEMORY), "-nographic", "-no-reboot", "-nic", "none",
+               "-kernel", kernel, "-initrd", archive,
+               "-append", f"console=ttyAMA0 quiet panic=-1 JOBS={CPUS}"]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
+        for result in results_of(machine.stdout):
+            tally.add(result)
+    archive.unlink()
+    return tally
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="./run aarch64", description=__doc__.split("\n\n")[0])
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--user", action="store_true", help="only under qemu-user")
+    place.add_argument("--machine", action="store_true", help="only in the machine")
+    parser.add_argument("--kernel", type=Path, help="another kernel for the machine")
+    parser.add_argument("--folder", type=Path, default=SOURCE / "build/aarch64")
+    parser.add_argument("texts", nargs="*", metavar="TEXT", help="tests whose names contain this")
+    return parser, parser.parse_args()
+
+
+def main():
+    parser, wanted = options()
+    if wanted.kernel and not wanted.kernel.is_file():
+        parser.error(f"there is no kernel '{wanted.kernel}'")
+    for program in PROGRAMS:
+        shutil.which(program) or missing(f"{program} is missing")
+    folder = wanted.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    sysroot = script("sysroot.sh", folder)
+    say("building for aarch64")
+    where = build(folder, sysroot)
+    tests = [test for test in all_tests(where)
+             if not wanted.texts or any(text in test.name for text in wanted.texts)]
+    if not tests:
+        parser.error(f"no test has {wanted.texts} in its name")
+    tallies = []
+    if not wanted.machine:
+        tallies.append(under_user(tests, folder, sysroot))
+    if not wanted.user:
+        tallies.append(in_machine(tests, folder, where, sysroot, wanted.kernel))
+    sys.exit(0 if all([tally.conclude() for tally in tallies]) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""What suite.py makes of the machine's console and of what tests print; its usage."""
+import contextlib
+import io
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import suite  # noqa: E402
+
+SUITE = Path(suite.__file__)
+CONSOLE = """boot
+a: Skipped
+no rseq
+[  PASSED  ] 7 tests.
+
+init: a_test.mutex: passed, 3 s
+x.cc:1: Failure
+[  PASSED  ] 1 test.
+
+init: b_test: exit status 1, 12 s
+init: c_test: timed out, 99 s
+init: 2 failed
+"""
+
+
+def results():
+    return list(suite.results_of(io.StringIO(CONSOLE)))
+
+
+def concluded(tally, found=()):
+    """Whether the tally of these results is one of success, and what it prints."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        for result in found:
+            tally.add(result)
+        passed = tally.conclude()
+    return passed, text.getvalue()
+
+
+class SuiteTest(unittest.TestCase):
+    def test_the_console_is_cut_into_results(self):
+        self.assertEqual([(r.name, r.end, r.seconds) for r in results()],
+                         [("a_test.mutex", "passed", 3), ("b_test", "exit status 1", 12),
+                          ("c_test", "timed out", 99)])
+        self.assertIn("x.cc:1: Failure", results()[1].output)
+        self.assertNotIn("x.cc:1: Failure", results()[0].output)
+
+    def test_failures_are_named_and_are_the_end(self):
+        passed, text = concluded(suite.Tally("here", 3), results())
+        self.assertFalse(passed)
+        self.assertIn("here: 1 tests passed with 8 cases, 2 failed, 0 left out, 1 cases skipped",
+                      text)
+        self.assertIn("failed: b_test: exit status 1", text)
+        self.assertIn("1 cases skipped: no rseq", text)
+
+    def test_a_machine_that_stops_early_has_not_passed(self):
+        passed, text = concluded(suite.Tally("here", 3), results()[:1])
+        self.assertFalse(passed)
+        self.assertIn("2 tests did not end", text)
+
+    def test_all_passed(self):
+        self.assertTrue(concluded(suite.Tally("here", 1), results()[:1])[0])
+
+    def test_what_is_left_out_has_a_reason(self):
+        tally = suite.Tally("here", 0)
+        rseq = suite.Test("x.rseq", ["/x"], {"SLAB_ENGINE": "rseq"}, 1)
+        tally.leave_out(suite.user_reason(rseq))
+        self.assertIn(f"1 tests left out: {suite.NO_RSEQ}", concluded(tally)[1])
+        self.assertIsNone(suite.user_reason(rseq._replace(environment={})))
+
+    def test_a_line_for_the_first_process(self):
+        line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9))
+        self.assertEqual(line.split("\t")[:2], ["x", "9"])
+        self.assertTrue(line.endswith("\tA=b c\t/bin/x\ty\n"))
+
+    def test_bad_options(self):
+        for options in (["--user", "--machine"], ["--kernel", "/nowhere"], ["--nothing"]):
+            call = subprocess.run([sys.executable, SUITE, *options], stderr=subprocess.PIPE)
+            self.assertEqual(call.returncode, 2, options)
+            self.assertIn(b"error: ", call.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
