@@ -39,7 +39,7 @@ _Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots 
 #define SPACE_SHORT ((rlim_t)1 << 30)
 
 /* Event words of the row of CPU -1, which counts no events. */
-enum { ROW_AREA, ROW_LIFOS };
+enum { ROW_AREA, ROW_LIFOS, ROW_START = CPU_ROW_START };
 
 static struct area {
 	char *row0;
@@ -211,6 +211,7 @@ static char *slots_init(unsigned number, unsigned i)
 	cpu_slot(slots, -1)->event[ROW_AREA] = number;
 	cpu_slot(slots, -1)->event[ROW_LIFOS] =
 		(uintptr_t)(areas[number].row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
+	cpu_slot(slots, -1)->event[ROW_START] = (uintptr_t)areas[number].row0;
 	return slots;
 }
 

@@ -147,6 +147,7 @@ void bug_info_slab(struct bug_info *bug, const struct slab *slab)
 	if (slab == &slab_none)
 		return;
 	bug->slab = slab;
+	bug->base = slab->cpu.base;
 	bug->objects = slab->objects;
 	bug->used = slab_used(slab);
 	if (slab->debug)
@@ -221,6 +222,7 @@ void bug_info_object(struct bug_info *bug, const struct slab *slab, unsigned ind
 	if (index >= slab->objects)
 		return;
 	bug->slab = slab;
+	bug->base = slab->cpu.base;
 	if (slab->debug)
 		object_with_debug_flags(bug, slab, index);
 	else
@@ -236,6 +238,7 @@ void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size)
 	if (bug->first >= zone && bug->first < before)
 		before = zone + (size_t)(bug->first - zone) / BUG_DUMP_LINE * BUG_DUMP_LINE;
 	bug->slab = slab;
+	bug->base = slab->cpu.base;
 	bug->debug_flags = SLAB_RED_ZONE;
 	bug->objects = bug->used = 1;
 	bug->object = object;
@@ -246,4 +249,28 @@ void bug_info_large(struct bug_info *bug, const struct slab *slab, size_t size)
 	copy_body(bug);
 	dump_copy(bug, &bug->red_zone, bug->bytes_red_zone, BUG_DUMP_EDGE, object + size,
 		  segment_start(segment) + segment->mapped);
+}
+
+/* --- copies of slabs -------------------------------------------------------------------- */
+
+static void move_pointer(const char **pointer, const char *local, size_t bytes, const char *base)
+{
+	if (*pointer >= local && *pointer <= local + bytes)
+		*pointer = base + (*pointer - local);
+}
+
+void bug_info_of_copy(struct bug_info *bug, const char *local, size_t bytes, const char *base,
+		      const struct slab *slab)
+{
+	const char **const pointers[] = {
+		&bug->first,        &bug->last,       &bug->base,           &bug->freelist,
+		&bug->object,       &bug->next_free,  &bug->before.start,   &bug->body.start,
+		&bug->red_zone.start, &bug->padding.start,
+	};
+
+	for (size_t i = 0; i < sizeof(pointers) / sizeof(pointers[0]); i++)
+		move_pointer(pointers[i], local, bytes, base);
+	if (bug->slab)
+		bug->slab = slab;
+	bug->fixes = 0;
 }

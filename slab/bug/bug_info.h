@@ -26,6 +26,9 @@ struct dump {
 	unsigned more; /* number of omitted bytes of the same kind */
 };
 
+/* The name of large allocations in SLAB_DEBUG and reports. */
+#define LARGE_NAME "size-large"
+
 struct bug_info {
 	enum slab_problem problem;
 	const char *cache;
@@ -33,8 +36,9 @@ struct bug_info {
 	/* the damaged bytes; first NULL: none */
 	const char *first, *last;
 	uint8_t found, expected;
-	/* the slab; NULL: none */
+	/* the slab and its memory; NULL: none */
 	const struct slab *slab;
+	const char *base;
 	uint64_t debug_flags;
 	unsigned objects, used;
 	bool lists_free;      /* a debug slab: freelist and next_free are known */
@@ -78,6 +82,20 @@ void bug_info_note(struct bug_info *bug, const char *format, ...)
 /* Add a repair, "FIX cache: …". A report has two at most. */
 void bug_info_fix(struct bug_info *bug, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The slab that was described is a copy at `local` of `bytes` bytes at `base`, and its descriptor is
+ * at `slab`: let the report have these addresses. Repairs of the copy are left out. */
+void bug_info_of_copy(struct bug_info *bug, const char *local, size_t bytes, const char *base,
+		      const struct slab *slab);
+
+/* The tracks of another process. */
+struct bug_tracks {
+	void (*describe)(void *arg, const struct track *track, struct slab_track *to);
+	void *arg;
+};
+/* Write the report of a problem in another process to `text`, with stacks as numbers; returns its
+ * length without the terminating zero. 0: there is no memory. */
+size_t bug_info_text(const struct bug_info *bug, const struct bug_tracks *tracks,
+		     char text[REPORT_MAX]);
 /* Write the report. The caller holds no lock. errno keeps its value. Async-signal-safe; uses
  * little stack, because that of a signal handler may be small. */
 void bug_info_report(const struct bug_info *bug);

@@ -46,6 +46,7 @@ enum { STACK_ALLOCATED, STACK_FREED, STACK_DETECTED, STACKS };
 
 /* Data that is too large for a small stack. */
 struct work {
+	const struct bug_tracks *tracks; /* NULL: the process is this one */
 	struct report report;
 	struct stack stack[STACKS];
 	const void *frames[2 * STACK_FRAMES + DETECTED_FRAMES];
@@ -64,11 +65,21 @@ static uintptr_t number(const void *address)
 static void take_stack(struct work *work, struct stack *stack, const struct track *track,
 		       unsigned most)
 {
-	track_describe(track, &stack->track);
+	if (work->tracks)
+		work->tracks->describe(work->tracks->arg, track, &stack->track);
+	else
+		track_describe(track, &stack->track);
 	stack->shown = stack->track.frames < most ? stack->track.frames : most;
 	stack->text = &work->text[work->n];
 	memcpy(&work->frames[work->n], stack->track.frame, stack->shown * sizeof(work->frames[0]));
 	work->n += stack->shown;
+}
+
+/* Only who knows the mappings of the other process can name its functions. */
+static void write_numbers(unsigned n, const void *const *frames, char (*text)[SYMBOL_TEXT])
+{
+	for (unsigned i = 0; i < n; i++)
+		snprintf(text[i], SYMBOL_TEXT, "0x%" PRIxPTR, (uintptr_t)frames[i]);
 }
 
 static void take_stacks(struct work *work, const struct bug_info *bug)
@@ -82,7 +93,9 @@ static void take_stacks(struct work *work, const struct bug_info *bug)
 	take_stack(work, &stack[STACK_ALLOCATED], &bug->allocated, STACK_FRAMES);
 	take_stack(work, &stack[STACK_FREED], &bug->freed, STACK_FRAMES);
 	take_stack(work, &stack[STACK_DETECTED], &bug->detected, DETECTED_FRAMES);
-	if (work->n)
+	if (work->n && work->tracks)
+		write_numbers(work->n, work->frames, work->text);
+	else if (work->n)
 		symbolize(work->n, work->frames, work->text);
 }
 
@@ -204,7 +217,7 @@ static void add_head(struct report *report, const struct bug_info *bug)
 	if (bug->first && bug->slab)
 		report_line(report, ADDRESSES " @offset=%zu. First byte 0x%02x instead of 0x%02x",
 			    number(bug->first), number(bug->last),
-			    (size_t)(bug->first - bug->slab->cpu.base), bug->found, bug->expected);
+			    (size_t)(bug->first - bug->base), bug->found, bug->expected);
 	if (bug->note[0])
 		report_line(report, "%s", bug->note);
 }
@@ -255,12 +268,18 @@ static void fill_info(struct work *work, const struct bug_info *bug)
 	info->detected = work->stack[STACK_DETECTED].track;
 }
 
-static void work_report(struct work *work, const struct bug_info *bug)
+static void compose(struct work *work, const struct bug_info *bug)
 {
 	add_head(&work->report, bug);
 	take_stacks(work, bug);
 	fill_info(work, bug);
 	add_rest(work, bug);
+}
+
+static void work_report(struct work *work, const struct bug_info *bug)
+{
+	work->tracks = NULL;
+	compose(work, bug);
 	report_emit(&work->report);
 }
 
@@ -285,4 +304,20 @@ void bug_info_report(const struct bug_info *bug)
 	}
 	cancel_restore(cancel);
 	errno = saved_errno;
+}
+
+size_t bug_info_text(const struct bug_info *bug, const struct bug_tracks *tracks,
+		     char text[REPORT_MAX])
+{
+	struct work *work = os_map(sizeof(*work), 1);
+	size_t length;
+
+	if (!work)
+		return 0;
+	work->tracks = tracks;
+	compose(work, bug);
+	length = work->report.len;
+	memcpy(text, work->report.text, length + 1);
+	os_unmap(work, sizeof(*work));
+	return length;
 }

@@ -49,8 +49,6 @@ void large_profile_again(void *ptr, size_t size, const void *caller);
 
 /* --- red zones (large_red.c) ------------------------------------------------------- */
 
-/* The name of large allocations in SLAB_DEBUG and reports. */
-#define LARGE_NAME "size-large"
 #define LARGE_RED_BYTES ((size_t)64)
 
 /* Bytes of red zone that a new allocation needs, or 0. */

@@ -26,7 +26,8 @@
 static const char accepted[] =
 	"ping, stats, shrink NAME, validate NAME, debug FLAGS NAME, "
 	"traces allocated|freed SINCE NAME, slabs NAME, mark, sample N NAME, "
-	"fail SPEC, profile [BYTES], set ATTRIBUTE VALUE NAME, reset NAME, trim, count US";
+	"fail SPEC, profile [BYTES], set ATTRIBUTE VALUE NAME, reset NAME, trim, count US, "
+	"objects [NAME], regions";
 
 /* Requests that only read are answered as for any other process, through a reader. */
 static void answer_inspection(struct slab_json *reply, const char *request)
@@ -142,7 +143,7 @@ static bool is_inspection(const char *command)
 		bool takes_words;
 	} reads[] = {
 		{"ping", false}, {"stats", false}, {"profile", false},
-		{"slabs", true}, {"traces", true},
+		{"slabs", true}, {"traces", true}, {"objects", true}, {"regions", false},
 	};
 
 	for (unsigned i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {

@@ -210,3 +210,26 @@ long debug_check(struct slab_cache *cache, struct slab *slab)
 	}
 	return problems;
 }
+
+/* --- copies ------------------------------------------------------------------------------- */
+
+static bool copy_next(struct slab_cache *cache, struct slab *slab, unsigned *at,
+		      struct bug_info *bug)
+{
+	if (debug_is_guarded(slab))
+		return guard_check_copy(cache, slab, bug);
+	return slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
+				    : check_next(cache, slab, at, bug);
+}
+
+long debug_check_copy(struct slab_cache *cache, struct slab *slab,
+		      void (*fn)(struct bug_info *bug, void *arg), void *arg)
+{
+	struct bug_info bug;
+	unsigned at = AT_SLAB;
+	long problems = 0;
+
+	for (; copy_next(cache, slab, &at, &bug); problems++)
+		fn(&bug, arg);
+	return problems;
+}

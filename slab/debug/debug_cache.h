@@ -104,6 +104,11 @@ void legacy_collect(struct slab *slab);
 
 /* Check a slab with any tag and report each problem; returns their number. */
 long debug_check(struct slab_cache *cache, struct slab *slab);
+/* Check a copy of a slab with SLAB_TAG_DEBUG, of which nothing else knows: repair it, and call fn for
+ * each problem. Returns their number. The memory of a guarded slab may be missing where its pages
+ * are inaccessible. */
+long debug_check_copy(struct slab_cache *cache, struct slab *slab,
+		      void (*fn)(struct bug_info *bug, void *arg), void *arg);
 /* Check an unused, withdrawn debug slab before its release. This is the last chance to detect
  * writes to its free objects. The caller holds no lock. */
 void debug_check_leaving(struct slab_cache *cache, struct slab *slab);

@@ -117,6 +117,11 @@ static bool is_in_use(const struct slab *slab)
 	return debug_record(slab, 0)->state != OBJECT_FREE;
 }
 
+bool guard_check_copy(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
+{
+	return is_in_use(slab) && !check_around(cache, slab, bug);
+}
+
 static bool check_once(struct slab_cache *cache, struct slab *slab, struct bug_info *bug)
 {
 	bool good;

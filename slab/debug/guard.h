@@ -61,6 +61,9 @@ bool guard_free(struct slab_cache *cache, struct slab *slab, void *obj, const vo
 bool guard_begin_waiting(struct slab_cache *cache, struct slab *slab, void *obj,
 			 const void *caller);
 void guard_free_waited(struct slab_cache *cache, struct slab *slab);
+/* Find, repair and describe the next damage in the copy of a guarded slab. false: there is none. */
+struct bug_info;
+bool guard_check_copy(struct slab_cache *cache, struct slab *slab, struct bug_info *bug);
 /* Check the bytes around a guarded object, and report each problem; returns their number. */
 long guard_check(struct slab_cache *cache, struct slab *slab);
 

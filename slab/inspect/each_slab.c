@@ -5,6 +5,7 @@
  */
 #include "bug/layout.h"
 #include "inspect/process.h"
+#include "inspect/regions.h"
 #include "inspect/walk.h"
 
 #include <errno.h>
@@ -204,23 +205,64 @@ static void see_each(struct inspection *in, const struct descriptors *from, see_
 	}
 }
 
-int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
+/* What a scan calls: for slabs of caches, for large allocations, and for segments. */
+struct scan {
+	see_slab *slab;
+	see_region *region;
+	void *arg;
+};
+
+static void see_large(const struct descriptors *from, const struct scan *scan)
+{
+	for (unsigned i = 0; i < from->count; i++) {
+		const struct slab *slab = &from->slab[i];
+
+		if (slab->large && !slab->cpu.user && !slab->is_free)
+			scan->region(REGION_LARGE, (uintptr_t)slab->cpu.base, slab->large,
+				     scan->arg);
+	}
+}
+
+/* Read the descriptors of a segment, some at a time. */
+static int scan_segment(struct inspection *in, uint64_t address, struct descriptors *from,
+			const struct scan *scan)
+{
+	int error;
+
+	do {
+		error = read_descriptors(in, address, from);
+		if (!error && scan->slab)
+			see_each(in, from, scan->slab, scan->arg);
+		if (!error && scan->region)
+			see_large(from, scan);
+	} while (!error && from->count);
+	return error;
+}
+
+static int scan_segments(struct inspection *in, const struct scan *scan)
 {
 	uint64_t address = (uintptr_t)in->pages.segments;
 	struct walk walk = {.remembered = 0};
 	struct descriptors from;
+	int error = 0;
 
-	for (; address; address = (uintptr_t)from.head.next) {
-		int error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
-
-		if (error)
-			return error;
-		do {
-			error = read_descriptors(in, address, &from);
-			if (error)
-				return error;
-			see_each(in, &from, fn, arg);
-		} while (from.count);
+	for (; address && !error; address = (uintptr_t)from.head.next) {
+		error = goes_round(&walk, address) ? -EFAULT : read_head(in, address, &from);
+		if (!error && scan->region)
+			scan->region(REGION_SEGMENT, address - SEGMENT_HEAD_OFFSET,
+				     from.head.mapped, scan->arg);
+		if (!error)
+			error = scan_segment(in, address, &from, scan);
 	}
-	return 0;
+	return error;
+}
+
+int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
+{
+	return scan_segments(in, &(struct scan){.slab = fn, .arg = arg});
+}
+
+int inspect_each_segment(struct inspection *in, see_region *fn, void *arg)
+{
+	return scan_segments(in, &(struct scan){.region = fn, .arg = arg});
 }

@@ -112,6 +112,9 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
+/* inspect_node: read a node of a loaded cache. */
+int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
+		 struct cache_node *node);
 /* inspect_read_sequence: read a sequence counter (base/seqcount.h) between barriers, so that no
  * read of this process's memory before or after it is reordered with it. */
 int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence);

@@ -21,6 +21,8 @@ struct slab_root slab_root __attribute__((used)) = {
 	.slot_areas = &cpu_area_count,
 	.cpus = &cpu_possible_count,
 	.profile = &heap_profile,
+	.arenas = metadata_arenas,
+	.thread_names = (const uint64_t(*)[2])track_names,
 };
 
 /*

@@ -18,7 +18,9 @@
 #include "core/slab.h"
 #include "inspect/counters.h"
 #include "pages/account.h"
+#include "pages/metadata.h"
 #include "registry/init.h"
+#include "registry/reserve.h"
 #include "report/depot.h"
 #include "report/profile.h"
 #include "report/track.h"
@@ -26,7 +28,7 @@
 #define ROOT_MAGIC UINT64_C(0x30746f6f72626c73) /* "slbroot0" */
 
 /* magic, bytes and version keep their places in all versions. */
-#define ROOT_FIELDS_MAX 136
+#define ROOT_FIELDS_MAX 168
 
 struct slab_root {
 	uint64_t magic;
@@ -42,6 +44,8 @@ struct slab_root {
 	const struct depot *stacks;
 	const unsigned *slot_areas, *cpus;
 	const struct profile *profile;
+	struct arena *const *arenas; /* of each node */
+	const uint64_t (*thread_names)[2];
 };
 
 /* Nothing writes to it, but it is not const: core files contain the writable data of a process, and
@@ -182,6 +186,40 @@ extern struct slab_root slab_root;
 		FIELD(struct profile_site, period),                                                \
 		FIELD(struct profile_site, allocated),                                             \
 		FIELD(struct profile_site, freed),                                                 \
+		FIELD(struct slab, links),                                                         \
+		FIELD(struct slab, next),                                                          \
+		FIELD(struct slab, large),                                                         \
+		FIELD(struct slab, waiting),                                                       \
+		CPU_SLAB_STACK,                                                                    \
+		FIELD(struct segment, mapped),                                                     \
+		FIELD(struct segment, red_zone),                                                   \
+		FIELD(struct segment, base),                                                       \
+		METADATA_ARENA_BYTES,                                                              \
+		CPU_ROW_START,                                                                     \
+		FIELD(struct cpu_lifo, obj),                                                       \
+		FIELD(struct cpu_slot, remote_batch_buf),                                          \
+		FIELD(struct cpu_slot, partial),                                                   \
+		FIELD(struct cpu_slot, handed_off),                                                \
+		FIELD(struct cpu_slot, closed),                                                    \
+		FIELD(struct cpu_slot, lock),                                                      \
+		FIELD(struct slab, prev),                                                          \
+		offsetof(struct slab_cache, node),                                                 \
+		sizeof(struct cache_node),                                                         \
+		FIELD(struct cache_node, lock),                                                    \
+		FIELD(struct cache_node, partial),                                                 \
+		FIELD(struct cache_node, sparse),                                                  \
+		FIELD(struct cache_node, debug),                                                   \
+		FIELD(struct cache_node, sort),                                                    \
+		FIELD(struct node_rest, profile),                                                  \
+		FIELD(struct cache_node, nr_slabs),                                                \
+		FIELD(struct cache_node, magazines),                                               \
+		FIELD(struct cache_node, rest),                                                    \
+		sizeof(struct node_rest),                                                          \
+		FIELD(struct node_rest, magazine),                                                 \
+		sizeof(struct magazine),                                                           \
+		FIELD(struct slab_cache, reserve),                                                 \
+		offsetof(struct cache_reserve, obj),                                               \
+		FIELD(struct slab_cache, by_size),                                                 \
 		FIELD(struct slab_process, started),                                               \
 		FIELD(struct slab_process, mark),                                                  \
 		sizeof(struct slab_process),                                                       \

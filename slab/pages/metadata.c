@@ -29,7 +29,7 @@
 #include "pages/segment.h"
 #include "pages/topology.h"
 
-#define ARENA_BYTES ((size_t)4 << 20)
+#define ARENA_BYTES ((size_t)METADATA_ARENA_BYTES)
 #define BLOCK_BYTES ((size_t)1 << 16)
 /* One before the blocks has the guard, another one struct arena. */
 #define BLOCKS_BEFORE 2u
@@ -67,12 +67,13 @@ struct metadata_class {
 	struct geometry geometry[SLAB_SHIFTS]; /* by the size of slabs */
 };
 
+_Static_assert(offsetof(struct arena, next) == 0, "readers follow the list");
+
 static struct metadata_class classes[CLASSES_MAX];
 /* Apart from the classes: with one node, as most machines have, the classes share pages. */
 static struct block_list lists[SLAB_STATS_MAX_NODES][CLASSES_MAX];
 static SLAB_EARLY unsigned class_count;
-static SLAB_EARLY struct arena
-	*arenas[SLAB_STATS_MAX_NODES]; /* newest first; only the newest has room */
+SLAB_EARLY struct arena *metadata_arenas[SLAB_STATS_MAX_NODES]; /* only the newest has room */
 
 /* --- classes -------------------------------------------------------------------------- */
 
@@ -212,13 +213,13 @@ static void list_remove(struct block *block)
 /* Has the newest arena of the node room for a block of this class? */
 static bool has_room(const struct metadata_class *class, unsigned node)
 {
-	return arenas[node] && arenas[node]->used + units_of(class) <= BLOCKS;
+	return metadata_arenas[node] && metadata_arenas[node]->used + units_of(class) <= BLOCKS;
 }
 
 /* Make a block; NULL: the arena has no room. */
 static struct block *make_block(struct metadata_class *class, unsigned node)
 {
-	struct arena *arena = arenas[node];
+	struct arena *arena = metadata_arenas[node];
 	struct block *block;
 	unsigned n = count_of(class);
 
@@ -317,8 +318,8 @@ static struct arena *publish(struct arena *arena, struct metadata_class *class, 
 {
 	if (metadata_has(class, node))
 		return arena;
-	arena->next = arenas[node];
-	arenas[node] = arena;
+	arena->next = metadata_arenas[node];
+	metadata_arenas[node] = arena;
 	slab_pages.metadata_bytes += sizeof(*arena);
 	return NULL;
 }
@@ -420,7 +421,7 @@ void metadata_decay(uint32_t epoch, bool all)
 		struct walk walk = {.epoch = epoch, .all = all};
 
 		segment_lock();
-		walk.arena = arenas[node];
+		walk.arena = metadata_arenas[node];
 		segment_unlock();
 		/* Each arena by itself: the lock is held for a short time, however many there are. */
 		for (; walk.arena; walk.arena = walk.arena->next, walk.i = 0)
@@ -433,7 +434,7 @@ void metadata_decay(uint32_t epoch, bool all)
 void metadata_after_fork_child(void)
 {
 	for (unsigned node = 0; node < SLAB_STATS_MAX_NODES; node++)
-		for (struct arena *arena = arenas[node]; arena; arena = arena->next)
+		for (struct arena *arena = metadata_arenas[node]; arena; arena = arena->next)
 			for (unsigned i = 0; i < BLOCKS; i++)
 				if (arena->block[i].returning)
 					list_again(&arena->block[i], false);

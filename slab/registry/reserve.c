@@ -12,12 +12,6 @@
 
 #define OBJECTS_MAX ((size_t)1 << 40)
 
-/* The store. Its capacity and the number of objects are in cache->memory, for statistics. */
-struct cache_reserve {
-	pthread_mutex_t lock;
-	void *obj[];
-};
-
 static size_t room(const struct slab_cache *cache)
 {
 	return cache->memory.reserve;

@@ -28,6 +28,13 @@
 #include <stdbool.h>
 
 struct slab_cache;
+
+/* The store. Its capacity and the number of objects are in cache->memory, for statistics. */
+__extension__ struct cache_reserve { /* for C++: a flexible array member */
+	pthread_mutex_t lock;
+	void *obj[];
+};
+
 /* Map the store of a new cache's reserve, for memory.reserve objects. false and ENOMEM: there is
  * no memory. */
 bool reserve_map(struct slab_cache *cache);

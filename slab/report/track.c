@@ -35,16 +35,13 @@ static __thread struct {
 
 /* --- names of threads ------------------------------------------------------------ */
 
-#define NAMES 4096u
-/* Set in the last byte of the second word, where a name has its zero. */
-#define NAME_COMPLETE (UINT64_C(1) << 63)
 
 /*
  * A hash table of thread names of two words each. An entry whose first word is set belongs to
  * the names that begin with that word; the second word makes it the entry of one name. Entry 0
  * stays unused.
  */
-static uint64_t names[NAMES][2];
+uint64_t track_names[TRACK_NAMES][2];
 
 /* Set a word unless it has another value. Returns whether it has this value now. */
 static bool claim(uint64_t *word, uint64_t value)
@@ -65,12 +62,12 @@ static uint32_t intern_name(const char name[16])
 	memcpy(word, name, sizeof(word));
 	if (word[0] == 0)
 		return 0;
-	word[1] |= NAME_COMPLETE;
+	word[1] |= TRACK_NAME_COMPLETE;
 	hash = (uint32_t)(((word[0] ^ word[1] >> 1) * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
-	for (uint32_t i = 0; i < NAMES; i++) {
-		uint32_t at = (hash + i) % NAMES;
+	for (uint32_t i = 0; i < TRACK_NAMES; i++) {
+		uint32_t at = (hash + i) % TRACK_NAMES;
 
-		if (at && claim(&names[at][0], word[0]) && claim(&names[at][1], word[1]))
+		if (at && claim(&track_names[at][0], word[0]) && claim(&track_names[at][1], word[1]))
 			return at;
 	}
 	return 0;
@@ -81,8 +78,8 @@ static void name_text(uint32_t name, char text[16])
 	uint64_t word[2] = {0, 0};
 
 	if (name) {
-		word[0] = __atomic_load_n(&names[name][0], __ATOMIC_ACQUIRE);
-		word[1] = __atomic_load_n(&names[name][1], __ATOMIC_ACQUIRE) & ~NAME_COMPLETE;
+		word[0] = __atomic_load_n(&track_names[name][0], __ATOMIC_ACQUIRE);
+		word[1] = __atomic_load_n(&track_names[name][1], __ATOMIC_ACQUIRE) & ~TRACK_NAME_COMPLETE;
 	}
 	memcpy(text, word, sizeof(word));
 }
@@ -214,7 +211,7 @@ void track_fill(struct track *track, const void *caller)
 	track->tid = thread_id();
 	track->when = track_now() & ((UINT64_C(1) << TRACK_WHEN_BITS) - 1);
 	track->cpu = this_cpu() & CPU_UNKNOWN;
-	track->name = thread_name() & (NAMES - 1);
+	track->name = thread_name() & (TRACK_NAMES - 1);
 	errno = saved;
 }
 

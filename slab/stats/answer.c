@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers to the requests of the control protocol that only read: ping, stats, slabs, traces and
- * profile (docs/control.md). The process is inspected through a reader, so it may be this one,
+ * Answers to the requests of the control protocol that only read (docs/control.md): ping, stats, slabs
+ * and traces; the others are in files of their own. The process is inspected through a reader, so it may be this one,
  * another one, or a core file.
  */
 #include <errno.h>
@@ -113,8 +113,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 
 /* --- slabs ---------------------------------------------------------------------------- */
 
-/* Load the cache with this name, and drop the others. */
-static int load_named(struct inspection *in, const char *name, struct slab_json *json)
+int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json)
 {
 	struct inspect_cache *cache;
 	int error = inspect_load(in);
@@ -193,7 +192,7 @@ static int answer_slabs(struct inspection *in, const char *name, struct slab_jso
 
 	if (!*name)
 		return refuse(json, -EINVAL, "slabs needs the name of a cache");
-	error = load_named(in, name, json);
+	error = inspect_load_named(in, name, json);
 	if (error)
 		return error;
 	control_begin(json, true);
@@ -318,7 +317,7 @@ static int answer_traces(struct inspection *in, const char *rest, struct slab_js
 			      "\"%.*s\" is no mark; accepted: what \"mark\" answered, and 0 for "
 			      "all",
 			      WORD_SHOWN(since_len), since);
-	error = load_named(in, rest, json);
+	error = inspect_load_named(in, rest, json);
 	return error ? error : put_traces(in, rest, kind, mark, json);
 }
 
@@ -334,6 +333,9 @@ static const struct {
 	{"slabs", true, answer_slabs},
 	{"traces", true, answer_traces},
 	{"profile", false, inspect_put_profile},
+	{"objects", true, inspect_put_objects},
+	{"regions", false, inspect_put_regions},
+	{"validate", true, inspect_put_verified},
 };
 
 static int answer_request(struct inspection *in, const char *request, struct slab_json *json)
@@ -348,7 +350,7 @@ static int answer_request(struct inspection *in, const char *request, struct sla
 	}
 	return refuse(json, -EINVAL,
 		      "\"%.64s\" cannot be read from memory; that can be: ping, stats, slabs, "
-		      "traces, profile",
+		      "traces, profile, objects, regions, validate",
 		      request);
 }
 

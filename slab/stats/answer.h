@@ -19,6 +19,18 @@ void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cach
 void inspect_put_cache(struct slab_json *json, struct inspection *in,
 		       const struct inspect_cache *cache);
 
+/* Load the cache with this name, and drop the others. Returns 0 or -errno, -ENOENT with the refusal in
+ * the document. */
+int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json);
+
+/* --- objects and memory (answer_objects.c) ----------------------------------------------- */
+
+/* Answer the requests "objects [NAME]", "regions" and "validate NAME". The last is for a process that
+ * stands still, or a core file. */
+int inspect_put_objects(struct inspection *in, const char *name, struct slab_json *json);
+int inspect_put_regions(struct inspection *in, const char *rest, struct slab_json *json);
+int inspect_put_verified(struct inspection *in, const char *name, struct slab_json *json);
+
 /* --- stacks (answer_stacks.c) ----------------------------------------------------------- */
 
 /* Write the member `stack`: addresses, and where they lie in files if the inspection can tell. */

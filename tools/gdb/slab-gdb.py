@@ -297,7 +297,7 @@ def age_text(when):
 def thread_name(name):
     if not name:
         return "?"
-    names = static_variable("names", "track.c")
+    names = global_variable("track_names")
     low, high = (int(names[name][i]) & (1 << 64) - 1 for i in (0, 1))
     raw = low.to_bytes(8, "little") + (high & ~(1 << 63)).to_bytes(8, "little")
     return raw.split(b"\0")[0].decode(errors="replace")

@@ -139,6 +139,21 @@ int attach_choose(const struct choice *choice, struct process *process)
 	return -1;
 }
 
+bool attach_stand_still(struct process *process, struct snapshot *snapshot)
+{
+	struct memory *memory;
+
+	if (process->way == WAY_CORE)
+		return true;
+	memory = memory_open_snapshot(process->pid, snapshot);
+	if (!memory)
+		return false;
+	attach_close(process);
+	process->memory = memory;
+	process->way = WAY_MEMORY;
+	return true;
+}
+
 int attach_list(const struct choice *choice)
 {
 	struct choice all = *choice;

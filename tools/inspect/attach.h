@@ -83,6 +83,12 @@ int attach_list(const struct choice *choice);
  */
 struct json_object *attach_query(struct process *process, const char *request, const char *name);
 
+/* attach_stand_still: let all further queries see the process as it is at one moment: stop it, copy its
+ * memory, and let it go on (memory.h). A core file is such a moment already. false after an error
+ * message by fail(). */
+struct snapshot;
+bool attach_stand_still(struct process *process, struct snapshot *snapshot);
+
 /* attach_report_silent: report with fail() that a process does not answer and is read from
  * its memory; or, for a request that changes the process, that this is impossible: false. */
 bool attach_report_silent(const struct process *process);

@@ -191,8 +191,16 @@ static int by_start(const void *a, const void *b)
 	return (left->start > right->start) - (left->start < right->start);
 }
 
+/* The kernel lists inaccessible memory, too, as segments without contents. */
+static bool is_guard(const GElf_Phdr *header)
+{
+	return header->p_type == PT_LOAD && !header->p_filesz && !(header->p_flags & (PF_R | PF_W));
+}
+
 static bool add_segments(struct core_file *core)
 {
+	uint64_t guard_end = 0;
+
 	core->segment = calloc(core->elf.segments, sizeof(*core->segment));
 	if (!core->segment)
 		return false;
@@ -200,11 +208,19 @@ static bool add_segments(struct core_file *core)
 		GElf_Phdr header;
 		uint64_t end;
 
-		if (gelf_getphdr(core->elf.elf, (int)i, &header) && header.p_type == PT_LOAD &&
-		    header.p_filesz &&
+		if (!gelf_getphdr(core->elf.elf, (int)i, &header))
+			continue;
+		if (is_guard(&header))
+			guard_end = header.p_vaddr + header.p_memsz;
+		if (header.p_type == PT_LOAD && header.p_filesz &&
 		    !__builtin_add_overflow(header.p_vaddr, header.p_filesz, &end))
-			core->segment[core->segments++] =
-				(struct core_segment){header.p_vaddr, end, header.p_offset};
+			core->segment[core->segments++] = (struct core_segment){
+				.start = header.p_vaddr,
+				.end = end,
+				.offset = header.p_offset,
+				.writable = header.p_flags & PF_W,
+				.is_stack = guard_end == header.p_vaddr,
+			};
 	}
 	qsort(core->segment, core->segments, sizeof(*core->segment), by_start);
 	for (size_t i = 1; i < core->segments; i++) {
@@ -247,6 +263,8 @@ static void take_vector(struct core_file *core, const struct elf_note *note)
 		memcpy(&entry, note->descriptor + at, sizeof(entry));
 		if (entry.a_type == AT_PHDR)
 			core->program_headers = entry.a_un.a_val;
+		if (entry.a_type == AT_RANDOM) /* which the kernel puts there */
+			core->first_stack = entry.a_un.a_val;
 	}
 }
 
@@ -263,6 +281,72 @@ static bool take_note(const struct elf_note *note, void *arg)
 	return false;
 }
 
+static void mark_first_stack(struct core_file *core)
+{
+	const size_t i = find_segment(core, core->first_stack);
+
+	if (i < core->segments && holds(&core->segment[i], core->first_stack))
+		core->segment[i].is_stack = true;
+}
+
+/* Registers */
+
+struct registers_walk {
+	int (*fn)(const struct core_registers *registers, void *arg);
+	void *arg;
+	int result;
+};
+
+static void take_status(const struct elf_note *note, struct core_registers *registers)
+{
+	struct elf_prstatus status;
+
+	if (note->size < sizeof(status))
+		return;
+	memcpy(&status, note->descriptor, sizeof(status));
+	registers->tid = status.pr_pid;
+#if defined(__x86_64__)
+	registers->sp = status.pr_reg[19]; /* RSP of <sys/reg.h> */
+#elif defined(__aarch64__)
+	registers->sp = status.pr_reg[31];
+#endif
+}
+
+/* The words of a note are aligned to four bytes only. */
+static bool take_registers(const struct elf_note *note, void *arg)
+{
+	struct registers_walk *walk = arg;
+	const bool is_status = elf_note_is(note, "CORE", NT_PRSTATUS);
+	struct core_registers registers = {.count = note->size / sizeof(uint64_t)};
+	uint64_t *words;
+
+	if (!is_status && !elf_note_is(note, "CORE", NT_PRFPREG) &&
+	    !elf_note_is(note, "LINUX", NT_X86_XSTATE))
+		return false;
+	words = malloc(note->size ? note->size : 1);
+	if (!words) {
+		walk->result = -ENOMEM;
+		return true;
+	}
+	memcpy(words, note->descriptor, note->size);
+	registers.words = words;
+	if (is_status)
+		take_status(note, &registers);
+	walk->result = walk->fn(&registers, walk->arg);
+	free(words);
+	return walk->result != 0;
+}
+
+int core_file_each_registers(const struct core_file *core,
+			     int (*fn)(const struct core_registers *registers, void *arg),
+			     void *arg)
+{
+	struct registers_walk walk = {.fn = fn, .arg = arg};
+
+	elf_file_each_note(&core->elf, take_registers, &walk);
+	return walk.result;
+}
+
 bool core_file_open(struct core_file *core, const char *path)
 {
 	memset(core, 0, sizeof(*core));
@@ -273,6 +357,7 @@ bool core_file_open(struct core_file *core, const char *path)
 		return false;
 	}
 	elf_file_each_note(&core->elf, take_note, core);
+	mark_first_stack(core);
 	return true;
 }
 

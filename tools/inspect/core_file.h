@@ -12,6 +12,8 @@
 /* Addresses start … end are in the core file from `offset` on. */
 struct core_segment {
 	uint64_t start, end, offset;
+	bool writable;
+	bool is_stack; /* of one thread: a guard page lies below, or it is the first thread's */
 };
 
 struct core_file {
@@ -22,6 +24,7 @@ struct core_file {
 	int pid;
 	char command[17];
 	uint64_t program_headers; /* an address inside the program, 0: not known */
+	uint64_t first_stack; /* an address inside the first thread's stack, 0: not known */
 };
 
 /* A file that was mapped. */
@@ -39,6 +42,20 @@ void core_file_close(struct core_file *core);
  * while it returns true. False after an error message by fail(). */
 bool core_file_each_mapping(const struct core_file *core, const char *path,
 			    bool (*fn)(const struct core_mapping *mapping, void *arg), void *arg);
+
+/* Registers of a thread: those of one note, as words. */
+struct core_registers {
+	int tid;     /* 0: the thread of the note before */
+	uint64_t sp; /* 0: the note has none */
+	const uint64_t *words;
+	size_t count;
+};
+
+/* core_file_each_registers: call fn for each note with registers, while it returns 0. Returns what fn
+ * returned, or -ENOMEM. */
+int core_file_each_registers(const struct core_file *core,
+			     int (*fn)(const struct core_registers *registers, void *arg),
+			     void *arg);
 
 /* core_file_read_some: read up to `size` bytes from an address on, until a byte is missing in the
  * file. Returns their number, or -EFAULT: the file could not be read. */

@@ -198,6 +198,7 @@ static int query_root(struct memory *memory, uint64_t root, const char *request,
 	struct timespec now;
 
 	memory->trouble[0] = '\0';
+	reader.now_ms = memory->now_ms;
 	if (memory->source->live && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
 		reader.now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	*answer = (struct slab_answer){.text = NULL};
@@ -283,4 +284,19 @@ int memory_query(struct memory *memory, const char *request, struct slab_answer 
 const char *memory_trouble(const struct memory *memory)
 {
 	return memory->trouble;
+}
+
+int memory_read(struct memory *memory, uint64_t address, size_t size, void *to)
+{
+	return memory->source->read(memory, address, size, to);
+}
+
+int memory_each_range(struct memory *memory, memory_range_fn *fn, void *arg)
+{
+	return memory->source->each_range ? memory->source->each_range(memory, fn, arg) : -EBUSY;
+}
+
+int memory_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg)
+{
+	return memory->source->each_thread ? memory->source->each_thread(memory, fn, arg) : -EBUSY;
 }

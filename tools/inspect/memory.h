@@ -50,6 +50,46 @@ bool memory_mapped_at(const struct memory *memory, uint64_t address, struct memo
  * a message: they cannot be read. */
 struct memory *memory_open_maps(pid_t pid);
 
+/* memory_read: copy contiguous bytes. Returns 0 or -errno. */
+int memory_read(struct memory *memory, uint64_t address, size_t size, void *to);
+
+/* --- searching a process that stands still, or a core file ------------------------------------ */
+
+/* A range of memory that the program may write to. */
+struct memory_range {
+	uint64_t start, end;
+	bool is_stack; /* it belongs to one thread: its bytes below the stack pointer are not in use */
+};
+typedef int memory_range_fn(const struct memory_range *range, void *arg);
+
+/* A thread, with all its registers as words. */
+struct memory_thread {
+	pid_t tid;
+	uint64_t sp;
+	const uint64_t *words;
+	size_t count;
+};
+typedef int memory_thread_fn(const struct memory_thread *thread, void *arg);
+
+/* memory_each_range: call fn for each range that may hold pointers of the program, in order of
+ * addresses, while it returns 0. memory_each_thread: for each thread. Both return what fn returned, or
+ * -errno; -EBUSY: the process runs. */
+int memory_each_range(struct memory *memory, memory_range_fn *fn, void *arg);
+int memory_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg);
+
+/* How a process is copied. */
+struct snapshot {
+	double limit_s; /* the process stands still for no longer than this */
+	void (*progress)(const char *what, uint64_t done, uint64_t all); /* NULL: no calls */
+	/* Results. */
+	uint64_t still_us; /* for how long it stood still */
+	uint64_t bytes;    /* that were copied */
+};
+
+/* memory_open_snapshot: stop a live process, copy its memory, and let it go on. NULL after an error
+ * message by fail(). */
+struct memory *memory_open_snapshot(pid_t pid, struct snapshot *snapshot);
+
 /* memory_uses_libslab: has a live process created caches with a libslab of a known layout? Cheap
  * enough to call for all processes. */
 bool memory_uses_libslab(pid_t pid);

@@ -195,6 +195,46 @@ static int core_read_pieces(struct memory *memory, uint64_t address, size_t size
 	return error;
 }
 
+/* Searching */
+
+/* What no file has, and what the program could write to. */
+static int core_each_range(struct memory *memory, memory_range_fn *fn, void *arg)
+{
+	const struct core *core = core_of(memory);
+	int result = 0;
+
+	for (size_t i = 0; i < core->file.segments && !result; i++) {
+		const struct core_segment *segment = &core->file.segment[i];
+
+		if (segment->writable || !memory_find_mapping(memory, segment->start))
+			result = fn(&(struct memory_range){segment->start, segment->end,
+							   segment->is_stack},
+				    arg);
+	}
+	return result;
+}
+
+struct thread_walk {
+	memory_thread_fn *fn;
+	void *arg;
+};
+
+static int see_registers(const struct core_registers *registers, void *arg)
+{
+	const struct thread_walk *walk = arg;
+
+	return walk->fn(&(struct memory_thread){registers->tid, registers->sp, registers->words,
+						registers->count},
+			walk->arg);
+}
+
+static int core_each_thread(struct memory *memory, memory_thread_fn *fn, void *arg)
+{
+	struct thread_walk walk = {fn, arg};
+
+	return core_file_each_registers(&core_of(memory)->file, see_registers, &walk);
+}
+
 static void core_close(struct memory *memory)
 {
 	struct core *core = core_of(memory);
@@ -214,6 +254,8 @@ static void core_close(struct memory *memory)
 static const struct memory_source core_source = {
 	.read = core_read,
 	.read_pieces = core_read_pieces,
+	.each_range = core_each_range,
+	.each_thread = core_each_thread,
 	.close = core_close,
 	.live = false,
 };

@@ -26,6 +26,10 @@ struct memory_source {
 	int (*read_pieces)(struct memory *memory, uint64_t address, size_t size, size_t stride,
 			   size_t count, void *to);
 	void (*close)(struct memory *memory); /* frees the memory */
+	/* What may hold pointers of the program: see memory_each_range() and memory_each_thread(). NULL:
+	 * the process runs, and cannot be searched. */
+	int (*each_range)(struct memory *memory, memory_range_fn *fn, void *arg);
+	int (*each_thread)(struct memory *memory, memory_thread_fn *fn, void *arg);
 	bool live; /* the process is alive: its time goes on, and it may end */
 };
 
@@ -36,6 +40,7 @@ struct memory {
 	struct mapping *mapping; /* of files alone, ordered by address */
 	size_t mappings, capacity;
 	uint64_t root;
+	uint64_t now_ms; /* unless it is live: when its memory was copied; 0: not known */
 	char trouble[512];
 };
 

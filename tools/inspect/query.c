@@ -39,7 +39,8 @@ static void describe(const struct process *process, char text[128])
 /* Can memory answer the request? */
 static bool is_readable(const char *request)
 {
-	static const char *const words[] = {"ping", "stats", "slabs", "traces"};
+	static const char *const words[] = {"ping",   "stats",   "slabs",
+					     "traces", "objects", "regions"};
 	const size_t length = strcspn(request, " ");
 
 	if (strcmp(request, "profile") == 0) /* with a word it acts */
@@ -49,6 +50,12 @@ static bool is_readable(const char *request)
 			return true;
 	}
 	return false;
+}
+
+/* Can memory alone answer it, while the process stands still? */
+static bool is_for_memory(const char *request)
+{
+	return strncmp(request, "validate ", 9) == 0;
 }
 
 /* The socket */
@@ -337,7 +344,7 @@ struct json_object *attach_query(struct process *process, const char *request, c
 	}
 	if (process->way == WAY_SOCKET)
 		return query_socket(process, line);
-	if (is_readable(line))
+	if (is_readable(line) || is_for_memory(line))
 		return query_memory(process, line);
 	report_only_read(process);
 	return NULL;

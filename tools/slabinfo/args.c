@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool set_view(struct options *options, enum view view)
 {
@@ -155,18 +156,29 @@ static bool set_attribute(struct options *options, const char *text)
 	return set_view(options, VIEW_SET);
 }
 
-/* Seconds, with a fraction. */
-static bool set_interval(struct options *options, const char *text)
+/* Seconds, with a fraction: 0.01 to 86400. */
+static bool parse_seconds(const char *text, double *seconds)
 {
 	char *end;
 
-	options->interval = strtod(text, &end);
-	if (!isdigit((unsigned char)*text) || *end || options->interval < 0.01 ||
-	    options->interval > 86400) {
-		fail("\"%s\" is not an interval; accepted are 0.01 to 86400 seconds", text);
-		return false;
-	}
-	return true;
+	*seconds = strtod(text, &end);
+	return isdigit((unsigned char)*text) && !*end && *seconds >= 0.01 && *seconds <= 86400;
+}
+
+static bool set_interval(struct options *options, const char *text)
+{
+	if (parse_seconds(text, &options->interval))
+		return true;
+	fail("\"%s\" is not an interval; accepted are 0.01 to 86400 seconds", text);
+	return false;
+}
+
+static bool set_stop_limit(struct options *options, const char *text)
+{
+	if (parse_seconds(text, &options->stop_limit))
+		return true;
+	fail("\"%s\" is no time for --stop-limit; accepted are 0.01 to 86400 seconds", text);
+	return false;
 }
 
 static bool set_order(struct options *options, enum order order)
@@ -269,6 +281,8 @@ static bool set_option(struct options *options, int option)
 		return set_lines(options, optarg);
 	case OPTION_INTERVAL:
 		return set_interval(options, optarg);
+	case OPTION_STOP_LIMIT:
+		return set_stop_limit(options, optarg);
 	case OPTION_SAMPLE:
 		return set_sample(options, optarg);
 	case OPTION_SET:
@@ -339,6 +353,35 @@ static bool settle_interval(const struct options *options)
 		return true;
 	fail("--interval is the time between two looks; it goes with --top and --record");
 	return false;
+}
+
+static bool settle_stop_limit(const struct options *options)
+{
+	if (options->stop_limit == 0 || options->view == VIEW_FIND_LEAKS ||
+	    options->view == VIEW_VALIDATE)
+		return true;
+	fail("--stop-limit is how long a process may stand still; it goes with --find-leaks and -v");
+	return false;
+}
+
+/* --find-leaks PID, --find-leaks CORE: an operand that is no REGEXP, where no process is named. Returns
+ * the operands that are left. */
+static char **take_target(struct options *options, char **words)
+{
+	struct choice *choice = &options->choice;
+	struct stat status;
+	long pid;
+
+	if (options->view != VIEW_FIND_LEAKS || !words[0] || choice->pid || choice->name ||
+	    choice->core)
+		return words;
+	if (parse_number(words[0], 1, INT_MAX, &pid))
+		choice->pid = (pid_t)pid;
+	else if (stat(words[0], &status) == 0)
+		choice->core = words[0];
+	else
+		return words;
+	return words + 1;
 }
 
 static bool set_operands(struct options *options, char **words)
@@ -420,7 +463,9 @@ static bool set_pattern(struct options *options, char **words)
 
 static bool settle(struct options *options, char **words)
 {
-	if (!settle_json(options) || !settle_choice(options) || !settle_interval(options))
+	words = take_target(options, words);
+	if (!settle_json(options) || !settle_choice(options) || !settle_interval(options) ||
+	    !settle_stop_limit(options))
 		return false;
 	if (view_rules(options->view)->with & WITH_OPERANDS)
 		return set_operands(options, words);

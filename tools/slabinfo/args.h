@@ -29,6 +29,7 @@ enum view {
 	VIEW_TRACKING,
 	VIEW_MARK,
 	VIEW_SINCE_MARK,
+	VIEW_FIND_LEAKS,
 	VIEW_JSON,
 	VIEW_OPENMETRICS,
 	VIEW_TOP,
@@ -67,6 +68,7 @@ struct options {
 	bool zero; /* show empty caches too */
 	bool empty; /* show empty caches only */
 	size_t lines; /* number of rows or call sites, 0: not given */
+	double stop_limit; /* seconds, of --find-leaks and -v; 0: not given */
 	double interval; /* seconds, of --top and --record; 0: not given */
 	char debug_flags[DEBUG_FLAGS_TEXT]; /* of -d, "-": off */
 	long sample; /* N of --sample */

@@ -29,7 +29,8 @@ static int act(const struct options *options, struct process *process, const str
 	case VIEW_SHRINK:
 		return action_shrink(process, model);
 	case VIEW_VALIDATE:
-		return action_validate(process, model);
+		return process->way == WAY_SOCKET ? action_validate(process, model)
+						  : action_verify(options, process, model);
 	case VIEW_DEBUG:
 		return action_debug(options, process, model);
 	case VIEW_SAMPLE:
@@ -194,6 +195,8 @@ static int run_on_process(struct options *options)
 		status = action_profile(options, &process);
 	else if (options->view == VIEW_PPROF)
 		status = view_pprof(options, &process);
+	else if (options->view == VIEW_FIND_LEAKS)
+		status = view_find_leaks(options, &process);
 	else if (options->view == VIEW_FLAME)
 		status = view_flame(options, &process);
 	else

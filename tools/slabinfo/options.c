@@ -63,6 +63,8 @@ const struct option long_options[] = {
 	{"profile", required_argument, NULL, OPTION_PROFILE},
 	{"pprof", required_argument, NULL, OPTION_PPROF},
 	{"flame", required_argument, NULL, OPTION_FLAME},
+	{"find-leaks", no_argument, NULL, OPTION_FIND_LEAKS},
+	{"stop-limit", required_argument, NULL, OPTION_STOP_LIMIT},
 	{"version", no_argument, NULL, OPTION_VERSION},
 	{NULL, 0, NULL, 0},
 };
@@ -89,7 +91,8 @@ static const struct view_option views[] = {
 	{OPTION_TOP, VIEW_TOP, "--top", WITH_REGEXP},
 	{OPTION_RECORD, VIEW_RECORD, "--record", WITH_REGEXP},
 	{'s', VIEW_SHRINK, "-s", WITH_REGEXP | ACTS},
-	{'v', VIEW_VALIDATE, "-v", WITH_REGEXP | ACTS},
+	{'v', VIEW_VALIDATE, "-v", WITH_REGEXP | WITH_CORE},
+	{OPTION_FIND_LEAKS, VIEW_FIND_LEAKS, "--find-leaks", WITH_ALL},
 	{'d', VIEW_DEBUG, "-d", WITH_REGEXP | ACTS},
 	{OPTION_SAMPLE, VIEW_SAMPLE, "--sample", WITH_REGEXP | ACTS},
 	{OPTION_RESET, VIEW_RESET, "--reset", WITH_REGEXP | ACTS},

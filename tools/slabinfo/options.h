@@ -36,6 +36,8 @@ enum long_option {
 	OPTION_PROFILE,
 	OPTION_PPROF,
 	OPTION_FLAME,
+	OPTION_FIND_LEAKS,
+	OPTION_STOP_LIMIT,
 };
 
 /* For getopt_long(). */

@@ -124,7 +124,7 @@ void site_print_stack(struct symbolizer *symbolizer, const struct site *site, si
 		printf("        %s\n", site_symbol(symbolizer, site, i, text));
 }
 
-static void add_symbols(struct symbolizer *symbolizer, const struct site *site)
+void site_add_symbols(struct symbolizer *symbolizer, const struct site *site)
 {
 	struct json_object *stack = model_member(site->json, "stack");
 	char text[SITE_TEXT];
@@ -142,7 +142,7 @@ static void add_symbols(struct symbolizer *symbolizer, const struct site *site)
 void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		add_symbols(symbolizer, &list->sites[i]);
+		site_add_symbols(symbolizer, &list->sites[i]);
 	puts(list->answers ? json_object_to_json_string_ext(list->answers, JSON_STYLE) : "[ ]");
 }
 

@@ -47,6 +47,9 @@ const char *site_symbol(struct symbolizer *symbolizer, const struct site *site, 
 /* site_print_stack: the callers from number `first` on, a line each. */
 void site_print_stack(struct symbolizer *symbolizer, const struct site *site, size_t first);
 
+/* site_add_symbols: add a "symbol" to each address. */
+void site_add_symbols(struct symbolizer *symbolizer, const struct site *site);
+
 /* sites_print_json: the process's answers, with a "symbol" for each address. */
 void sites_print_json(struct symbolizer *symbolizer, const struct site_list *list);
 

@@ -33,6 +33,11 @@ int view_map(const struct options *options, struct process *process, const struc
 int view_pprof(const struct options *options, struct process *process);
 int view_flame(const struct options *options, struct process *process);
 
+/* These look at the process while it stands still, or at a core file. */
+int view_find_leaks(const struct options *options, struct process *process);
+int action_verify(const struct options *options, struct process *process,
+		  const struct model *model);
+
 /* These send queries repeatedly. */
 int view_top(const struct options *options, struct process *process);
 int view_record(const struct options *options, struct process *process);

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Collecting the free objects that lie beside their slabs, in one sorted list. */
+#include <errno.h>
+#include <string.h>
+
+#include "inspect/held.h"
+#include "pages/os.h"
+#include "percpu/magazines.h"
+
+#define ROOM_FIRST ((size_t)4096)
+
+static size_t bytes_of(size_t room)
+{
+	return room * sizeof(struct held);
+}
+
+static bool grow(struct held_list *list)
+{
+	const size_t room = list->room ? list->room * 2 : ROOM_FIRST;
+	struct held *larger = os_map(bytes_of(room), 1);
+
+	if (!larger)
+		return false;
+	if (list->room) {
+		memcpy(larger, list->held, bytes_of(list->count));
+		os_unmap(list->held, bytes_of(list->room));
+	}
+	list->held = larger;
+	list->room = room;
+	return true;
+}
+
+static int add(struct held_list *list, size_t cache, enum held_by by, uint64_t address)
+{
+	if (list->count == list->room && !grow(list))
+		return -ENOMEM;
+	list->held[list->count++] = (struct held){address, (uint32_t)cache, by};
+	return 0;
+}
+
+static int add_all(struct held_list *list, size_t cache, enum held_by by, void *const *obj, size_t n)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++)
+		error = add(list, cache, by, (uintptr_t)obj[i]);
+	return error;
+}
+
+static uint64_t row(const char *first, unsigned cpu)
+{
+	return (uintptr_t)first + ((uint64_t)cpu << CPU_AREA_SHIFT);
+}
+
+static int add_lifo(const struct inspection *in, struct held_list *list, size_t cache,
+		    const char *lifos, unsigned cpu, enum held_by by)
+{
+	struct cpu_lifo lifo;
+	int error = inspect_read(in, row(lifos, cpu), sizeof(lifo), &lifo);
+
+	if (error)
+		return error;
+	return add_all(list, cache, by, lifo.obj, lifo.count <= CPU_LIFO_MAX ? lifo.count : 0);
+}
+
+/* A batch has offsets in a slab, of which only the address of its first object is needed. */
+static int add_batch(const struct inspection *in, struct held_list *list, size_t cache,
+		     const struct cpu_slot *slot)
+{
+	const unsigned n = cpu_word_count(slot->remote_batch);
+	uint64_t slab = slot->remote_batch & CPU_WORD_POINTER, base;
+	int error;
+
+	if (!n || n > CPU_BATCH_MAX || slab % CPU_CACHELINE)
+		return 0;
+	error = inspect_read(in, slab + offsetof(struct slab, cpu.base), sizeof(base), &base);
+	for (unsigned i = 0; i < n && !error; i++)
+		error = add(list, cache, HELD_BY_CPU,
+			    base + (uint64_t)slot->remote_batch_buf[i] * 8);
+	return error;
+}
+
+static int add_cpus(const struct inspection *in, struct held_list *list, size_t i)
+{
+	const struct slab_cache *cache = in->caches[i].copy;
+	struct cpu_slot slot;
+	int error = 0;
+
+	for (unsigned cpu = 0; cpu < in->cpus && !error; cpu++) {
+		error = add_lifo(in, list, i, cache->cpu_lifos, cpu, HELD_BY_CPU);
+		if (!error && cache->rcu)
+			error = add_lifo(in, list, i, cache->rcu_lifos, cpu, HELD_WAITING);
+		if (!error)
+			error = inspect_read(in, row(cache->cpu_slots, cpu), sizeof(slot), &slot);
+		if (!error)
+			error = add_batch(in, list, i, &slot);
+	}
+	return error;
+}
+
+static int add_magazines(const struct inspection *in, struct held_list *list, size_t i)
+{
+	struct cache_node node;
+	struct magazine magazine;
+	int error = 0;
+
+	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
+		error = inspect_node(in, &in->caches[i], n, &node);
+		for (unsigned m = 0; m < node.magazines && m < MAGAZINES_MAX && !error; m++) {
+			const uint64_t at = (uintptr_t)node.rest +
+					    offsetof(struct node_rest, magazine) +
+					    m * sizeof(magazine);
+
+			error = inspect_read(in, at, sizeof(magazine), &magazine);
+			if (!error && magazine.count <= CPU_LIFO_MAX / 2)
+				error = add_all(list, i, HELD_IN_MAGAZINE, magazine.obj,
+						magazine.count);
+		}
+	}
+	return error;
+}
+
+static int add_reserve(const struct inspection *in, struct held_list *list, size_t i)
+{
+	const struct slab_cache *cache = in->caches[i].copy;
+	uint64_t at = (uintptr_t)cache->reserve + offsetof(struct cache_reserve, obj);
+	void *obj[64];
+	int error = 0;
+
+	for (size_t left = cache->reserve ? cache->memory.reserve_left : 0; left && !error;) {
+		const size_t n = left < 64 ? left : 64;
+
+		error = inspect_read(in, at, n * sizeof(obj[0]), obj);
+		if (!error)
+			error = add_all(list, i, HELD_IN_RESERVE, obj, n);
+		at += sizeof(obj);
+		left -= n;
+	}
+	return error;
+}
+
+/* --- sorting, without memory -------------------------------------------------------------- */
+
+static void sift(struct held *held, size_t i, size_t n)
+{
+	for (;;) {
+		size_t most = i;
+		struct held swap;
+
+		for (size_t c = 2 * i + 1; c < n && c < 2 * i + 3; c++)
+			if (held[c].address > held[most].address)
+				most = c;
+		if (most == i)
+			return;
+		swap = held[i];
+		held[i] = held[most];
+		held[most] = swap;
+		i = most;
+	}
+}
+
+static void sort(struct held *held, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(held, i, n);
+	for (size_t end = n; end-- > 1;) {
+		const struct held swap = held[0];
+
+		held[0] = held[end];
+		held[end] = swap;
+		sift(held, 0, end);
+	}
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+int inspect_held(const struct inspection *in, struct held_list *list)
+{
+	int error = 0;
+
+	*list = (struct held_list){.held = NULL};
+	for (size_t i = 0; i < in->count && !error; i++) {
+		error = add_cpus(in, list, i);
+		if (!error)
+			error = add_magazines(in, list, i);
+		if (!error)
+			error = add_reserve(in, list, i);
+	}
+	sort(list->held, list->count);
+	return error;
+}
+
+void inspect_held_free(struct held_list *list)
+{
+	if (list->room)
+		os_unmap(list->held, bytes_of(list->room));
+	*list = (struct held_list){.held = NULL};
+}
+
+size_t inspect_held_from(const struct held_list *list, uint64_t address)
+{
+	size_t low = 0, high = list->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (list->held[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects of slabs and their states, from the freelists of a slab, the records of a debug slab,
+ * and the lists of objects that lie beside their slabs (held.h).
+ */
+#ifndef SLAB_INSPECT_OBJECTS_H
+#define SLAB_INSPECT_OBJECTS_H
+
+#include "inspect/held.h"
+#include "inspect/process.h"
+
+/* States of objects, which are also characters in answers. */
+enum object_seen {
+	SEEN_ALLOCATED = 'a', /* the program has it */
+	SEEN_FREE = 'f',      /* on a freelist of its slab */
+	SEEN_HELD = 'h',      /* free: a CPU or a magazine holds it */
+	SEEN_WAITING = 'w',   /* freed by the program, waits for a grace period */
+	SEEN_RESERVE = 'r',   /* in the reserve of its cache */
+	SEEN_LOST = 'l',      /* damaged, never allocated again */
+	SEEN_FRESH = '-',     /* never on a freelist so far */
+};
+
+#define SLAB_OBJECTS_MAX 65536u
+
+/* Entries of freelists that are wrong, and objects that are held wrongly. */
+struct list_faults {
+	unsigned entries; /* lead to no object, or to one twice */
+	unsigned counts;  /* lists with another length than their count says */
+	unsigned held;    /* held objects that are free, or twice, or of another cache */
+};
+
+/* The objects of one slab. */
+struct inspect_objects {
+	const struct inspect_slab *slab;
+	uint64_t first, stride; /* addresses of the objects */
+	unsigned count;
+	const char *state;     /* of each object */
+	const uint32_t *stack; /* ids of the stacks that allocated them; NULL: not recorded */
+	const char *records;   /* debug slabs: struct debug_object and what follows it */
+	struct list_faults faults;
+};
+
+/* inspect_each_objects: call fn for the objects of each slab of the loaded caches. Returns 0,
+ * -EFAULT or -ENOMEM. *ret_strays: held objects that belong to no slab of the loaded caches. */
+int inspect_each_objects(struct inspection *in,
+			 void (*fn)(struct inspection *in, struct inspect_cache *cache,
+				    const struct inspect_objects *seen, void *arg),
+			 void *arg, size_t *ret_strays);
+
+#endif /* SLAB_INSPECT_OBJECTS_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The memory that libslab has in a process: where its segments, descriptors, slots and stacks lie, and
+ * the large allocations. */
+#ifndef SLAB_INSPECT_REGIONS_H
+#define SLAB_INSPECT_REGIONS_H
+
+#include "inspect/process.h"
+
+enum region_kind {
+	REGION_SEGMENT, /* of slabs, or of one large allocation; with its head */
+	REGION_LARGE,   /* the bytes of one large allocation, in a segment */
+	REGION_ARENA,   /* descriptors */
+	REGION_SLOTS,   /* slots and LIFOs of CPUs */
+	REGION_STACKS,  /* a chunk of the stack depot */
+	REGION_HANDLES, /* of a cache: magazines and what few nodes use */
+};
+
+typedef void see_region(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg);
+
+/* inspect_each_region: call fn for each region; those of handles belong to the loaded caches. Returns
+ * 0 or -EFAULT. */
+int inspect_each_region(struct inspection *in, see_region *fn, void *arg);
+/* inspect_each_segment: for each segment, and then for each large allocation in it. */
+int inspect_each_segment(struct inspection *in, see_region *fn, void *arg);
+
+#endif /* SLAB_INSPECT_REGIONS_H */

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --find-leaks: allocated objects that the process cannot reach any more, by cache and, where debug flag
+ * U recorded it, by call site. reach.c searches.
+ */
+#include "reach.h"
+#include "select.h"
+#include "sites.h"
+#include "standing.h"
+#include "views.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_SHOWN 20
+#define ADDRESSES_SHOWN 3
+
+static const char large_name[] = "size-large";
+
+/* Leaks of one cache and call site: neighbours in the sorted list. */
+struct group {
+	const struct reach_leak *leak;
+	size_t count;
+	uint64_t bytes, held, held_bytes;
+};
+
+struct groups {
+	struct group *group;
+	size_t count;
+	struct group all;
+	size_t without_stack;
+};
+
+static struct json_object *cache_of(const struct reach *reach, uint32_t cache)
+{
+	return json_object_array_get_idx(model_member(reach->objects, "caches"), cache);
+}
+
+static const char *cache_name(const struct reach *reach, uint32_t cache)
+{
+	return cache == REACH_LARGE ? large_name : model_text(cache_of(reach, cache), "name");
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static int by_site(const void *a, const void *b)
+{
+	const struct reach_leak *left = a, *right = b;
+
+	if (left->cache != right->cache)
+		return left->cache < right->cache ? -1 : 1;
+	if (left->stack != right->stack)
+		return left->stack < right->stack ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct group *left = a, *right = b;
+	const uint64_t l = left->bytes + left->held_bytes, r = right->bytes + right->held_bytes;
+
+	if (l != r)
+		return l < r ? 1 : -1;
+	return (left->leak > right->leak) - (left->leak < right->leak);
+}
+
+static void add_leak(struct group *group, const struct reach_leak *leak)
+{
+	group->count++;
+	group->bytes += leak->size;
+	group->held += leak->held;
+	group->held_bytes += leak->held_bytes;
+}
+
+static bool is_meant(const struct options *options, const struct reach *reach,
+		     const struct reach_leak *leak)
+{
+	return args_matches(options, cache_name(reach, leak->cache));
+}
+
+static bool make_groups(const struct options *options, struct reach *reach, struct groups *groups)
+{
+	struct group *last = NULL;
+
+	*groups = (struct groups){.group = calloc(reach->leaks + 1, sizeof(*groups->group))};
+	if (!groups->group)
+		return false;
+	if (reach->leaks)
+		qsort(reach->leak, reach->leaks, sizeof(*reach->leak), by_site);
+	for (size_t i = 0; i < reach->leaks; i++) {
+		const struct reach_leak *leak = &reach->leak[i];
+
+		if (!is_meant(options, reach, leak))
+			continue;
+		if (!last || last->leak->cache != leak->cache || last->leak->stack != leak->stack) {
+			last = &groups->group[groups->count++];
+			last->leak = leak;
+		}
+		add_leak(last, leak);
+		add_leak(&groups->all, leak);
+		groups->without_stack += !leak->stack;
+	}
+	if (groups->count)
+		qsort(groups->group, groups->count, sizeof(*groups->group), by_bytes);
+	return true;
+}
+
+/* --- call sites ----------------------------------------------------------------------------------- */
+
+/* The site with this stack; false: none. The list of sites is ordered by id. */
+static bool find_site(const struct reach *reach, uint32_t stack, struct site *site)
+{
+	struct json_object *sites = model_member(reach->objects, "sites");
+	size_t low = 0, high = model_length(sites);
+
+	while (stack && low < high) {
+		const size_t middle = low + (high - low) / 2;
+		struct json_object *json = json_object_array_get_idx(sites, middle);
+		const uint64_t id = model_number(json, "id");
+
+		if (id == stack) {
+			*site = (struct site){.json = json};
+			return true;
+		}
+		if (id < stack)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+/* --- text --------------------------------------------------------------------------------------- */
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void print_group(const struct options *options, const struct reach *reach,
+			struct symbolizer *symbolizer, const struct group *group)
+{
+	const size_t shown = group->count < ADDRESSES_SHOWN ? group->count : ADDRESSES_SHOWN;
+	char bytes[SIZE_TEXT], held[SIZE_TEXT];
+	struct site site;
+
+	printf("%7zu %9s %9" PRIu64 " %9s  %s ", group->count,
+	       size_shown(options, bytes, group->bytes), group->held,
+	       size_shown(options, held, group->held_bytes),
+	       cache_name(reach, group->leak->cache));
+	for (size_t i = 0; i < shown; i++)
+		printf(" 0x%" PRIx64, group->leak[i].address);
+	puts(shown < group->count ? " ..." : "");
+	if (find_site(reach, group->leak->stack, &site))
+		site_print_stack(symbolizer, &site, 0);
+}
+
+static void print_notes(const struct process *process, const struct groups *groups, size_t shown)
+{
+	if (shown < groups->count)
+		printf("and %zu more; -N %zu shows all\n", groups->count - shown, groups->count);
+	if (groups->without_stack && process->way != WAY_CORE)
+		printf("\n%zu of them %s no call site; slabinfo -p %d -du REGEXP records that of "
+		       "objects that are\nallocated from then on.\n",
+		       groups->without_stack, groups->without_stack == 1 ? "has" : "have",
+		       process->pid);
+}
+
+static void print_heading(const struct reach *reach, const struct process *process,
+			  const struct snapshot *snapshot)
+{
+	char text[STANDING_TEXT], bytes[SIZE_TEXT], roots[SIZE_TEXT];
+	const char *still = standing_text(text, snapshot);
+
+	printf("Process %d (%s)%s%s\n", process->pid, process->command, still, *still ? "." : "");
+	printf("%" PRIu64 " object%s of %s; searched from %s of other memory.\n",
+	       reach->allocated, plural(reach->allocated),
+	       size_text(bytes, reach->bytes), size_text(roots, reach->root_bytes));
+}
+
+static void print_leaks(const struct options *options, const struct reach *reach,
+			const struct process *process, struct symbolizer *symbolizer,
+			const struct groups *groups)
+{
+	const size_t limit = options->lines ? options->lines : GROUPS_SHOWN;
+	const size_t shown = groups->count < limit ? groups->count : limit;
+	char bytes[SIZE_TEXT], held[SIZE_TEXT];
+
+	if (!groups->count) {
+		puts("No leaks found.");
+		return;
+	}
+	printf("%zu object%s of %s cannot be reached", groups->all.count, plural(groups->all.count),
+	       size_text(bytes, groups->all.bytes));
+	if (groups->all.held)
+		printf(", and %" PRIu64 " of %s only from there", groups->all.held,
+		       size_text(held, groups->all.held_bytes));
+	puts(".\n\nObjects     Bytes   Holding     Bytes  Cache");
+	for (size_t i = 0; i < shown; i++)
+		print_group(options, reach, symbolizer, &groups->group[i]);
+	print_notes(process, groups, shown);
+}
+
+/* --- JSON ---------------------------------------------------------------------------------------- */
+
+static void add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_uint64(number));
+}
+
+static struct json_object *addresses_json(const struct group *group)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (size_t i = 0; i < group->count; i++)
+		json_object_array_add(list, json_object_new_uint64(group->leak[i].address));
+	return list;
+}
+
+static struct json_object *stack_json(const struct reach *reach, struct symbolizer *symbolizer,
+				      uint32_t stack)
+{
+	struct site site;
+
+	if (!find_site(reach, stack, &site))
+		return json_object_new_array();
+	site_add_symbols(symbolizer, &site);
+	return json_object_get(model_member(site.json, "stack"));
+}
+
+static struct json_object *group_json(const struct reach *reach, struct symbolizer *symbolizer,
+				      const struct group *group)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "cache",
+			       json_object_new_string(cache_name(reach, group->leak->cache)));
+	add_number(object, "objects", group->count);
+	add_number(object, "bytes", group->bytes);
+	add_number(object, "held_objects", group->held);
+	add_number(object, "held_bytes", group->held_bytes);
+	json_object_object_add(object, "addresses", addresses_json(group));
+	json_object_object_add(object, "stack",
+			       stack_json(reach, symbolizer, group->leak->stack));
+	return object;
+}
+
+static void print_json(const struct reach *reach, const struct process *process,
+		       const struct snapshot *snapshot, struct symbolizer *symbolizer,
+		       const struct groups *groups)
+{
+	struct json_object *document = json_object_new_object();
+	struct json_object *leaks = json_object_new_array();
+
+	add_number(document, "pid", (uint64_t)process->pid);
+	json_object_object_add(document, "command", json_object_new_string(process->command));
+	add_number(document, "still_us", snapshot->still_us);
+	add_number(document, "copied_bytes", snapshot->bytes);
+	add_number(document, "objects", reach->allocated);
+	add_number(document, "object_bytes", reach->bytes);
+	add_number(document, "root_bytes", reach->root_bytes);
+	for (size_t i = 0; i < groups->count; i++)
+		json_object_array_add(leaks, group_json(reach, symbolizer, &groups->group[i]));
+	json_object_object_add(document, "leaks", leaks);
+	puts(json_object_to_json_string_ext(document, JSON_STYLE));
+	json_object_put(document);
+}
+
+/* --- the view ------------------------------------------------------------------------------------ */
+
+static void show(const struct options *options, const struct reach *reach,
+		 const struct process *process, const struct snapshot *snapshot,
+		 struct symbolizer *symbolizer, const struct groups *groups)
+{
+	progress_clear();
+	if (options->json) {
+		print_json(reach, process, snapshot, symbolizer, groups);
+		return;
+	}
+	print_heading(reach, process, snapshot);
+	print_leaks(options, reach, process, symbolizer, groups);
+}
+
+static int search(const struct options *options, const struct process *process,
+		  const struct snapshot *snapshot, struct reach *reach)
+{
+	struct symbolizer *symbolizer = symbols_open();
+	struct groups groups = {.group = NULL};
+	int status = EXIT_USAGE;
+
+	reach->progress = progress_show;
+	if (symbolizer && reach_search(reach) && make_groups(options, reach, &groups)) {
+		show(options, reach, process, snapshot, symbolizer, &groups);
+		status = groups.count ? EXIT_NOTHING : EXIT_DONE;
+	}
+	free(groups.group);
+	symbols_close(symbolizer);
+	return status;
+}
+
+int view_find_leaks(const struct options *options, struct process *process)
+{
+	struct json_object *objects, *regions;
+	struct snapshot snapshot;
+	struct reach reach;
+	int status = EXIT_USAGE;
+
+	if (!standing_take(options, process, &snapshot))
+		return EXIT_USAGE;
+	objects = attach_query(process, "objects", NULL);
+	regions = objects ? attach_query(process, "regions", NULL) : NULL;
+	if (!regions) {
+		json_object_put(objects);
+		return EXIT_USAGE;
+	}
+	if (reach_load(&reach, process->memory, objects, regions))
+		status = search(options, process, &snapshot, &reach);
+	reach_free(&reach);
+	return status;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * -v without the help of the process: of a core file, or of a process that stands still. The reports are
+ * libslab's own; libslab leaves stacks in them as numbers, which are looked up here.
+ */
+#include "printable.h"
+#include "sites.h"
+#include "standing.h"
+#include "views.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char large_name[] = "size-large";
+
+/* --- reports -------------------------------------------------------------------------------------- */
+
+/* The function at a return address, or the file and the offset in it; false: neither is known. */
+static bool name_address(struct process *process, struct symbolizer *symbolizer, uint64_t address,
+			 char text[SITE_TEXT])
+{
+	uint64_t offset;
+	const char *file = memory_locate(process->memory, address - 1, &offset), *slash;
+
+	if (!file)
+		return false;
+	slash = strrchr(file, '/');
+	if (!*symbolizer_lookup(symbolizer, file, offset + 1, text, SYMBOLIZER_TEXT))
+		snprintf(text, SITE_TEXT, "%.*s+0x%" PRIx64, SITE_TEXT - 24,
+			 slash ? slash + 1 : file, offset + 1);
+	make_printable(text);
+	return true;
+}
+
+/* Where a line of a report has a return address: a frame, or "Allocated in 0x… age=…". NULL: it has
+ * none. */
+static const char *address_in(const char *line, size_t length)
+{
+	static const char *const starts[] = {"\t0x", "Allocated in 0x", "Freed in 0x"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		const size_t n = strlen(starts[i]);
+
+		if (length >= n && memcmp(line, starts[i], n) == 0)
+			return line + n - 2;
+	}
+	return NULL;
+}
+
+static void print_line(struct process *process, struct symbolizer *symbolizer, const char *line,
+		       size_t length)
+{
+	const char *at = address_in(line, length);
+	char text[SITE_TEXT];
+	char *end;
+
+	if (at && name_address(process, symbolizer, strtoull(at, &end, 16), text))
+		printf("%.*s%s%.*s\n", (int)(at - line), line, text,
+		       (int)(line + length - end), end);
+	else
+		printf("%.*s\n", (int)length, line);
+}
+
+static void print_report(struct process *process, struct symbolizer *symbolizer,
+			 const char *report)
+{
+	while (*report) {
+		const size_t length = strcspn(report, "\n");
+
+		print_line(process, symbolizer, report, length);
+		report += length + (report[length] == '\n');
+	}
+	putchar('\n');
+}
+
+/* --- caches -------------------------------------------------------------------------------------- */
+
+static void print_left_out(struct json_object *answer)
+{
+	const uint64_t slabs = model_number(answer, "left_out");
+	const uint64_t locked = model_number(answer, "locked");
+
+	if (slabs)
+		printf("; %" PRIu64 " debug slab%s left out, which a thread may be changing", slabs,
+		       slabs == 1 ? "" : "s");
+	else if (locked)
+		printf("; the lists of %" PRIu64
+		       " node%s or CPU%s left out, which a thread may be changing",
+		       locked, locked == 1 ? "" : "s", locked == 1 ? "" : "s");
+	putchar('\n');
+}
+
+/* *problems grows by those of the cache. false after an error message. */
+static bool verify(struct process *process, struct symbolizer *symbolizer, const char *name,
+		   uint64_t *problems)
+{
+	struct json_object *answer = attach_query(process, "validate", name), *reports;
+	uint64_t found, shown;
+
+	if (!answer)
+		return false;
+	reports = model_member(answer, "reports");
+	found = model_number(answer, "problems");
+	shown = model_length(reports);
+	for (size_t i = 0; i < shown; i++)
+		print_report(process, symbolizer,
+			     json_object_get_string(json_object_array_get_idx(reports, i)));
+	if (!found)
+		printf("%-21s no problems found", name);
+	else
+		printf("%-21s %8" PRIu64 " problem%s found", name, found, found == 1 ? "" : "s");
+	if (shown < found)
+		printf("; the first %" PRIu64 " are reported", shown);
+	print_left_out(answer);
+	*problems += found;
+	json_object_put(answer);
+	return true;
+}
+
+/* Large allocations have red zones only with the debug flag Z of the environment. */
+static bool verify_large(const struct options *options, struct process *process,
+			 struct symbolizer *symbolizer, uint64_t *problems)
+{
+	struct json_object *answer;
+	bool any;
+
+	if (!args_matches(options, large_name))
+		return true;
+	answer = attach_query(process, "validate", large_name);
+	any = answer && model_number(answer, "slabs");
+	json_object_put(answer);
+	return answer && (!any || verify(process, symbolizer, large_name, problems));
+}
+
+static void print_still(const struct process *process, const struct snapshot *snapshot)
+{
+	char text[STANDING_TEXT];
+
+	if (*standing_text(text, snapshot))
+		printf("Process %d (%s)%s.\n", process->pid, process->command, text);
+}
+
+int action_verify(const struct options *options, struct process *process,
+		  const struct model *model)
+{
+	struct symbolizer *symbolizer = symbols_open();
+	struct snapshot snapshot;
+	uint64_t problems = 0;
+	bool answered = true;
+
+	if (!symbolizer || !standing_take(options, process, &snapshot)) {
+		symbols_close(symbolizer);
+		return EXIT_USAGE;
+	}
+	print_still(process, &snapshot);
+	for (size_t i = 0; i < model->count; i++)
+		answered &= verify(process, symbolizer, model->caches[i].name, &problems);
+	answered &= verify_large(options, process, symbolizer, &problems);
+	symbols_close(symbolizer);
+	return answered && !problems ? EXIT_DONE : EXIT_NOTHING;
+}
