@@ -147,6 +147,7 @@ int inspect_put_regions(struct inspection *in, const char *rest, struct slab_jso
 	slab_json_open(json, "regions", '[');
 	error = inspect_each_region(in, put_region, json);
 	slab_json_close(json, ']');
+	slab_json_number(json, "head_bytes", SEGMENT_HEAD_END);
 	control_end(json);
 	return error;
 }

@@ -77,8 +77,10 @@ static int show(const struct options *options, struct process *process, struct m
 	case VIEW_DEFAULT:
 	case VIEW_TABLE:
 		view_table(options, model);
-		if (!options->pattern && !options->activity)
+		if (!options->pattern && !options->activity) {
 			view_memory(options, model);
+			view_resident(options, process, model);
+		}
 		break;
 	case VIEW_TOTALS:
 		view_totals(options, model);

@@ -13,6 +13,9 @@
 void view_table(const struct options *options, const struct model *model);
 /* The process as a whole: a line below the table. */
 void view_memory(const struct options *options, const struct model *model);
+/* Its resident memory: further lines, if it is alive and can be asked. */
+void view_resident(const struct options *options, struct process *process,
+		   const struct model *model);
 void view_totals(const struct options *options, const struct model *model);
 /* -X: the totals, and the first lines of three orders; sorts the model. */
 void view_extended_totals(const struct options *options, struct model *model);
