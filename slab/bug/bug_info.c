@@ -263,8 +263,8 @@ void bug_info_of_copy(struct bug_info *bug, const char *local, size_t bytes, con
 		      const struct slab *slab)
 {
 	const char **const pointers[] = {
-		&bug->first,        &bug->last,       &bug->base,           &bug->freelist,
-		&bug->object,       &bug->next_free,  &bug->before.start,   &bug->body.start,
+		&bug->first,          &bug->last,          &bug->base,         &bug->freelist,
+		&bug->object,         &bug->next_free,     &bug->before.start, &bug->body.start,
 		&bug->red_zone.start, &bug->padding.start,
 	};
 

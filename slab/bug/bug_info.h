@@ -91,6 +91,7 @@ void bug_info_of_copy(struct bug_info *bug, const char *local, size_t bytes, con
 struct bug_tracks {
 	void (*describe)(void *arg, const struct track *track, struct slab_track *to);
 	void *arg;
+	bool has_ages; /* it is known what time it was */
 };
 /* Write the report of a problem in another process to `text`, with stacks as numbers; returns its
  * length without the terminating zero. 0: there is no memory. */

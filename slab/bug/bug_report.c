@@ -85,9 +85,10 @@ static void write_numbers(unsigned n, const void *const *frames, char (*text)[SY
 static void take_stacks(struct work *work, const struct bug_info *bug)
 {
 	struct stack *stack = work->stack;
+	const bool aged = !work->tracks || work->tracks->has_ages;
 
-	stack[STACK_ALLOCATED] = (struct stack){.verb = "Allocated", .aged = true};
-	stack[STACK_FREED] = (struct stack){.verb = "Freed", .aged = true};
+	stack[STACK_ALLOCATED] = (struct stack){.verb = "Allocated", .aged = aged};
+	stack[STACK_FREED] = (struct stack){.verb = "Freed", .aged = aged};
 	stack[STACK_DETECTED] = (struct stack){.verb = "Detected"};
 	work->n = 0;
 	take_stack(work, &stack[STACK_ALLOCATED], &bug->allocated, STACK_FRAMES);
@@ -216,8 +217,8 @@ static void add_head(struct report *report, const struct bug_info *bug)
 	report_begin(report, bug->problem, bug->cache, "%s", bug->reason);
 	if (bug->first && bug->slab)
 		report_line(report, ADDRESSES " @offset=%zu. First byte 0x%02x instead of 0x%02x",
-			    number(bug->first), number(bug->last),
-			    (size_t)(bug->first - bug->base), bug->found, bug->expected);
+			    number(bug->first), number(bug->last), (size_t)(bug->first - bug->base),
+			    bug->found, bug->expected);
 	if (bug->note[0])
 		report_line(report, "%s", bug->note);
 }

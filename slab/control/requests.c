@@ -142,8 +142,8 @@ static bool is_inspection(const char *command)
 		const char *word;
 		bool takes_words;
 	} reads[] = {
-		{"ping", false}, {"stats", false}, {"profile", false},
-		{"slabs", true}, {"traces", true}, {"objects", true}, {"regions", false},
+		{"ping", false},  {"stats", false},  {"profile", false}, {"slabs", true},
+		{"traces", true}, {"objects", true}, {"regions", false},
 	};
 
 	for (unsigned i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {

@@ -38,7 +38,8 @@ static int add(struct held_list *list, size_t cache, enum held_by by, uint64_t a
 	return 0;
 }
 
-static int add_all(struct held_list *list, size_t cache, enum held_by by, void *const *obj, size_t n)
+static int add_all(struct held_list *list, size_t cache, enum held_by by, void *const *obj,
+		   size_t n)
 {
 	int error = 0;
 

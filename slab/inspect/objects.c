@@ -53,8 +53,8 @@ static bool is_plausible(const struct inspect_slab *slab)
 static int read_own(const struct inspection *in, const struct inspect_slab *slab,
 		    struct lists *lists)
 {
-	const size_t bytes = CPU_SLAB_STACK - CPU_SLAB_FREELIST +
-			     slab->slab.objects * sizeof(uint16_t);
+	const size_t bytes =
+		CPU_SLAB_STACK - CPU_SLAB_FREELIST + slab->slab.objects * sizeof(uint16_t);
 
 	return inspect_read(in, slab->descriptor + CPU_SLAB_FREELIST, bytes, lists->own);
 }
@@ -63,8 +63,7 @@ static uint16_t own_entry(const struct lists *lists, unsigned i)
 {
 	uint16_t entry;
 
-	memcpy(&entry,
-	       lists->own + CPU_SLAB_STACK - CPU_SLAB_FREELIST + (size_t)i * sizeof(entry),
+	memcpy(&entry, lists->own + CPU_SLAB_STACK - CPU_SLAB_FREELIST + (size_t)i * sizeof(entry),
 	       sizeof(entry));
 	return entry;
 }
@@ -206,9 +205,7 @@ static void mark_records(struct scan *scan, const struct inspect_slab *slab)
 
 static char state_held(enum held_by by)
 {
-	return by == HELD_WAITING      ? SEEN_WAITING
-	       : by == HELD_IN_RESERVE ? SEEN_RESERVE
-				       : SEEN_HELD;
+	return by == HELD_WAITING ? SEEN_WAITING : by == HELD_IN_RESERVE ? SEEN_RESERVE : SEEN_HELD;
 }
 
 static void mark_held(struct scan *scan, const struct inspection *in,

@@ -270,10 +270,9 @@ static int load_cache(struct inspection *in, uint64_t address)
 int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
 		 struct cache_node *node)
 {
-	return inspect_read(in,
-			    cache->address + offsetof(struct slab_cache, node) +
-				    number * sizeof(*node),
-			    sizeof(*node), node);
+	return inspect_read(
+		in, cache->address + offsetof(struct slab_cache, node) + number * sizeof(*node),
+		sizeof(*node), node);
 }
 
 int inspect_read_sequence(const struct inspection *in, uint64_t address, uint64_t *sequence)

@@ -8,10 +8,10 @@
 
 enum region_kind {
 	REGION_SEGMENT, /* of slabs, or of one large allocation; with its head */
-	REGION_LARGE,   /* the bytes of one large allocation, in a segment */
-	REGION_ARENA,   /* descriptors */
-	REGION_SLOTS,   /* slots and LIFOs of CPUs */
-	REGION_STACKS,  /* a chunk of the stack depot */
+	REGION_LARGE, /* the bytes of one large allocation, in a segment */
+	REGION_ARENA, /* descriptors */
+	REGION_SLOTS, /* slots and LIFOs of CPUs */
+	REGION_STACKS, /* a chunk of the stack depot */
 	REGION_HANDLES, /* of a cache: magazines and what few nodes use */
 };
 

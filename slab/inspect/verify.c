@@ -23,7 +23,7 @@ struct verify {
 	struct verify_counts counts;
 	struct verify_lists lists;
 	char *memory; /* a copy of the slab's memory */
-	char *side;   /* a copy of its struct slab_debug and records */
+	char *side; /* a copy of its struct slab_debug and records */
 	size_t side_room;
 	see_problem *fn;
 	void *arg;
@@ -104,8 +104,7 @@ static int read_guarded(const struct verify *verify, const struct inspect_slab *
 
 	if (seen->slab.initialized == 0 || end > seen->bytes)
 		return -EFAULT;
-	return inspect_read(verify->in, seen->address + start, end - start,
-			    verify->memory + start);
+	return inspect_read(verify->in, seen->address + start, end - start, verify->memory + start);
 }
 
 static int read_memory(const struct verify *verify, const struct inspect_slab *seen)
@@ -172,8 +171,8 @@ static void check_debug(struct verify *verify, struct inspect_cache *cache,
 	int error;
 
 	if (!is_plausible(seen)) {
-		tell_of_list(verify, cache, seen, "Slab descriptor corrupt",
-			     seen->slab.objects, "objects do not fit its sizes");
+		tell_of_list(verify, cache, seen, "Slab descriptor corrupt", seen->slab.objects,
+			     "objects do not fit its sizes");
 		return;
 	}
 	error = read_side(verify, seen);
@@ -187,7 +186,8 @@ static void check_debug(struct verify *verify, struct inspect_cache *cache,
 		check_copy(verify, cache, seen);
 }
 
-/* A legacy slab has nothing but the states of its objects and their count. */
+/* A legacy slab has nothing but the states of its objects and their count. Objects that CPUs hold are in
+ * use to it. */
 static void check_legacy(struct verify *verify, const struct inspect_cache *cache,
 			 const struct inspect_objects *seen)
 {
@@ -195,7 +195,7 @@ static void check_legacy(struct verify *verify, const struct inspect_cache *cach
 	struct bug_info bug;
 
 	for (unsigned i = 0; i < seen->count; i++)
-		counted += seen->state[i] == SEEN_ALLOCATED;
+		counted += seen->state[i] != SEEN_FREE && seen->state[i] != SEEN_FRESH;
 	if (counted == seen->slab->used)
 		return;
 	bug_info_begin(&bug, SLAB_PROBLEM_COUNT, cache->copy->name,
@@ -231,8 +231,7 @@ static void check_slab(struct inspection *in, struct inspect_cache *cache,
 		check_legacy(verify, cache, seen);
 }
 
-static void tell_of_strays(struct verify *verify, const struct inspect_cache *cache,
-			   size_t strays)
+static void tell_of_strays(struct verify *verify, const struct inspect_cache *cache, size_t strays)
 {
 	struct bug_info bug;
 

@@ -222,8 +222,8 @@ static void check_current(const struct check *check, const struct cpu_slot *slot
 
 static int check_cpu(const struct check *check, unsigned cpu)
 {
-	const uint64_t at = (uintptr_t)check->cache->copy->cpu_slots +
-			    ((uint64_t)cpu << CPU_AREA_SHIFT);
+	const uint64_t at =
+		(uintptr_t)check->cache->copy->cpu_slots + ((uint64_t)cpu << CPU_AREA_SHIFT);
 	struct cpu_slot slot;
 	int error = inspect_read(check->lists->in, at, sizeof(slot), &slot);
 

@@ -35,7 +35,6 @@ static __thread struct {
 
 /* --- names of threads ------------------------------------------------------------ */
 
-
 /*
  * A hash table of thread names of two words each. An entry whose first word is set belongs to
  * the names that begin with that word; the second word makes it the entry of one name. Entry 0
@@ -67,7 +66,8 @@ static uint32_t intern_name(const char name[16])
 	for (uint32_t i = 0; i < TRACK_NAMES; i++) {
 		uint32_t at = (hash + i) % TRACK_NAMES;
 
-		if (at && claim(&track_names[at][0], word[0]) && claim(&track_names[at][1], word[1]))
+		if (at && claim(&track_names[at][0], word[0]) &&
+		    claim(&track_names[at][1], word[1]))
 			return at;
 	}
 	return 0;
@@ -79,7 +79,8 @@ static void name_text(uint32_t name, char text[16])
 
 	if (name) {
 		word[0] = __atomic_load_n(&track_names[name][0], __ATOMIC_ACQUIRE);
-		word[1] = __atomic_load_n(&track_names[name][1], __ATOMIC_ACQUIRE) & ~TRACK_NAME_COMPLETE;
+		word[1] = __atomic_load_n(&track_names[name][1], __ATOMIC_ACQUIRE) &
+			  ~TRACK_NAME_COMPLETE;
 	}
 	memcpy(text, word, sizeof(word));
 }

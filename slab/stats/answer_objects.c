@@ -124,8 +124,9 @@ int inspect_put_objects(struct inspection *in, const char *name, struct slab_jso
 static void put_region(enum region_kind kind, uint64_t address, uint64_t bytes, void *arg)
 {
 	static const char *const kinds[] = {
-		[REGION_SEGMENT] = "segment", [REGION_LARGE] = "large",   [REGION_ARENA] = "arena",
-		[REGION_SLOTS] = "slots",     [REGION_STACKS] = "stacks", [REGION_HANDLES] = "handles",
+		[REGION_SEGMENT] = "segment", [REGION_LARGE] = "large",
+		[REGION_ARENA] = "arena",     [REGION_SLOTS] = "slots",
+		[REGION_STACKS] = "stacks",   [REGION_HANDLES] = "handles",
 	};
 	struct slab_json *json = arg;
 
@@ -166,7 +167,8 @@ struct report_list {
 static void put_report(const struct bug_info *bug, void *arg)
 {
 	struct report_list *list = arg;
-	const struct bug_tracks tracks = {inspect_describe_track, list->in};
+	const struct bug_tracks tracks = {inspect_describe_track, list->in,
+					  list->in->reader->now_ms != 0};
 	char text[REPORT_MAX];
 
 	if (list->count++ < REPORTS_MAX && bug_info_text(bug, &tracks, text))

@@ -27,7 +27,7 @@ found=$(sed -n '1s/^libslab (\([^)]*\)).*/\1/p' debian/changelog)
 # beside the library elsewhere, is in /usr/share.
 "$cmake" --install "$build" --prefix "$tmp/usr" >/dev/null
 mkdir -p "$tmp/arch" "$tmp/usr/share/gdb/auto-load"
-mv "$tmp"/usr/lib/*-gdb.py "$tmp/usr/share/gdb/auto-load"
+mv "$tmp"/usr/lib/*-gdb*.py "$tmp/usr/share/gdb/auto-load"
 mv "$tmp/usr/lib/systemd" "$tmp"
 mv "$tmp/usr/lib" "$tmp/arch/ARCH"
 mv "$tmp/arch" "$tmp/usr/lib"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gdb commands `slab info` and `slab object ADDRESS`.
+"""The gdb commands `slab info` and `slab object ADDRESS`; slab-gdb-objects.py has the others.
 
 They work in a live process and in a core file, and only read memory: they call no function of
 the program, take no lock and need no running thread. They take the layout of structs from
@@ -8,8 +8,12 @@ libslab's debug information, which must be available.
     (gdb) source slab-gdb.py        if gdb did not load it automatically (README.md)
     (gdb) slab info [REGEXP]        list the caches
     (gdb) slab object ADDRESS       identify a pointer
+    (gdb) slab objects CACHE        list the objects of a cache
+    (gdb) slab verify [CACHE]       check freelists, red zones and poison
+    (gdb) slab traces CACHE         call sites of its objects
 """
 
+import os
 import re
 import time
 
@@ -403,7 +407,8 @@ def one_line_errors(invoke):
 
 
 class SlabCommand(gdb.Command):
-    """Objects and caches of libslab: slab info, slab object ADDRESS."""
+    """Objects and caches of libslab: slab info, slab object ADDRESS, slab objects CACHE,
+    slab verify [CACHE], slab traces CACHE."""
 
     def __init__(self):
         super().__init__("slab", gdb.COMMAND_DATA, prefix=True)
@@ -444,6 +449,14 @@ class SlabObject(gdb.Command):
         describe_object(int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long"))))
 
 
+def load_objects():
+    """The other commands are in a file beside this one."""
+    name = os.path.realpath(__file__).removesuffix(".py") + "-objects.py"
+    with open(name, encoding="utf-8") as file:
+        exec(compile(file.read(), name, "exec"), globals())
+
+
 SlabCommand()
 SlabInfo()
 SlabObject()
+load_objects()

@@ -83,7 +83,7 @@ struct snapshot {
 	void (*progress)(const char *what, uint64_t done, uint64_t all); /* NULL: no calls */
 	/* Results. */
 	uint64_t still_us; /* for how long it stood still */
-	uint64_t bytes;    /* that were copied */
+	uint64_t bytes; /* that were copied */
 };
 
 /* memory_open_snapshot: stop a live process, copy its memory, and let it go on. NULL after an error

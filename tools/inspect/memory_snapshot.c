@@ -148,8 +148,8 @@ static void copy_piece(const struct copy *copy, uint64_t address, uint64_t bytes
 }
 
 /* The next pieces of extents; *from and *into say where they begin. */
-static size_t take_pieces(const struct copy *copy, struct iovec *piece, size_t *from, uint64_t *into,
-			  size_t *ret_bytes)
+static size_t take_pieces(const struct copy *copy, struct iovec *piece, size_t *from,
+			  uint64_t *into, size_t *ret_bytes)
 {
 	size_t n = 0;
 
@@ -179,8 +179,7 @@ static int copy_all(struct copy *copy)
 
 	while ((n = take_pieces(copy, piece, &from, &into, &bytes))) {
 		struct iovec local = {copy->pool + at, bytes};
-		const ssize_t got =
-			process_vm_readv(copy->memory.pid, &local, 1, piece, n, 0);
+		const ssize_t got = process_vm_readv(copy->memory.pid, &local, 1, piece, n, 0);
 
 		for (size_t i = 0, next = at; i < n && got != (ssize_t)bytes; i++) {
 			copy_piece(copy, (uintptr_t)piece[i].iov_base, piece[i].iov_len, next);
@@ -430,6 +429,8 @@ static struct copy *new_copy(struct memory *live, struct snapshot *about)
 	copy->memory.pid = live->pid;
 	memcpy(copy->memory.command, live->command, sizeof(copy->memory.command));
 	copy->memory.root = live->root;
+	copy->memory.mapping = live->mapping; /* which stay those of `live` */
+	copy->memory.mappings = live->mappings;
 	copy->live = live;
 	copy->about = about;
 	copy->page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -40,7 +40,7 @@ static void describe(const struct process *process, char text[128])
 static bool is_readable(const char *request)
 {
 	static const char *const words[] = {"ping",   "stats",   "slabs",
-					     "traces", "objects", "regions"};
+					    "traces", "objects", "regions"};
 	const size_t length = strcspn(request, " ");
 
 	if (strcmp(request, "profile") == 0) /* with a word it acts */

@@ -148,8 +148,7 @@ static void print_group(const struct options *options, const struct reach *reach
 
 	printf("%7zu %9s %9" PRIu64 " %9s  %s ", group->count,
 	       size_shown(options, bytes, group->bytes), group->held,
-	       size_shown(options, held, group->held_bytes),
-	       cache_name(reach, group->leak->cache));
+	       size_shown(options, held, group->held_bytes), cache_name(reach, group->leak->cache));
 	for (size_t i = 0; i < shown; i++)
 		printf(" 0x%" PRIx64, group->leak[i].address);
 	puts(shown < group->count ? " ..." : "");
@@ -175,9 +174,9 @@ static void print_heading(const struct reach *reach, const struct process *proce
 	const char *still = standing_text(text, snapshot);
 
 	printf("Process %d (%s)%s%s\n", process->pid, process->command, still, *still ? "." : "");
-	printf("%" PRIu64 " object%s of %s; searched from %s of other memory.\n",
-	       reach->allocated, plural(reach->allocated),
-	       size_text(bytes, reach->bytes), size_text(roots, reach->root_bytes));
+	printf("%" PRIu64 " object%s of %s; searched from %s of other memory.\n", reach->allocated,
+	       plural(reach->allocated), size_text(bytes, reach->bytes),
+	       size_text(roots, reach->root_bytes));
 }
 
 static void print_leaks(const struct options *options, const struct reach *reach,
@@ -242,8 +241,7 @@ static struct json_object *group_json(const struct reach *reach, struct symboliz
 	add_number(object, "held_objects", group->held);
 	add_number(object, "held_bytes", group->held_bytes);
 	json_object_object_add(object, "addresses", addresses_json(group));
-	json_object_object_add(object, "stack",
-			       stack_json(reach, symbolizer, group->leak->stack));
+	json_object_object_add(object, "stack", stack_json(reach, symbolizer, group->leak->stack));
 	return object;
 }
 

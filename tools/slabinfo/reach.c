@@ -76,8 +76,8 @@ static void look_through(struct reach *reach, uint64_t start, uint64_t end, meet
 {
 	start = (start + 7) & ~UINT64_C(7);
 	while (start + sizeof(uint64_t) <= end) {
-		const size_t n = end - start < REACH_BUFFER ? (end - start) & ~UINT64_C(7)
-							    : REACH_BUFFER;
+		const size_t n =
+			end - start < REACH_BUFFER ? (end - start) & ~UINT64_C(7) : REACH_BUFFER;
 
 		if (memory_read(reach->memory, start, n, reach->buffer) == 0)
 			look(reach, reach->buffer, n / sizeof(uint64_t), fn, arg);
@@ -121,8 +121,8 @@ static bool stays_constructed(const struct reach *reach, const struct reach_slab
 	struct json_object *caches = model_member(reach->objects, "caches");
 
 	return slab->cache != REACH_LARGE &&
-	       json_object_get_boolean(model_member(
-		       json_object_array_get_idx(caches, slab->cache), "has_ctor"));
+	       json_object_get_boolean(
+		       model_member(json_object_array_get_idx(caches, slab->cache), "has_ctor"));
 }
 
 static bool is_root(char state, bool constructed)

@@ -40,9 +40,9 @@ static uint64_t count_range(struct resident *resident, uint64_t start, uint64_t 
 		const uint64_t left = (end - 1) / resident->page - first + 1;
 		const size_t n = left < ENTRIES_AT_ONCE ? (size_t)left : ENTRIES_AT_ONCE;
 
-		resident->failed = pread(resident->pagemap, entry, n * sizeof(entry[0]),
-					 (off_t)(first * sizeof(entry[0]))) !=
-				   (ssize_t)(n * sizeof(entry[0]));
+		resident->failed =
+			pread(resident->pagemap, entry, n * sizeof(entry[0]),
+			      (off_t)(first * sizeof(entry[0]))) != (ssize_t)(n * sizeof(entry[0]));
 		for (size_t i = 0; i < n && !resident->failed; i++) {
 			const uint64_t next = least((first + i + 1) * resident->page, end);
 

@@ -57,14 +57,13 @@ static void print_line(struct process *process, struct symbolizer *symbolizer, c
 	char *end;
 
 	if (at && name_address(process, symbolizer, strtoull(at, &end, 16), text))
-		printf("%.*s%s%.*s\n", (int)(at - line), line, text,
-		       (int)(line + length - end), end);
+		printf("%.*s%s%.*s\n", (int)(at - line), line, text, (int)(line + length - end),
+		       end);
 	else
 		printf("%.*s\n", (int)length, line);
 }
 
-static void print_report(struct process *process, struct symbolizer *symbolizer,
-			 const char *report)
+static void print_report(struct process *process, struct symbolizer *symbolizer, const char *report)
 {
 	while (*report) {
 		const size_t length = strcspn(report, "\n");
@@ -142,8 +141,7 @@ static void print_still(const struct process *process, const struct snapshot *sn
 		printf("Process %d (%s)%s.\n", process->pid, process->command, text);
 }
 
-int action_verify(const struct options *options, struct process *process,
-		  const struct model *model)
+int action_verify(const struct options *options, struct process *process, const struct model *model)
 {
 	struct symbolizer *symbolizer = symbols_open();
 	struct snapshot snapshot;

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process whose objects are reachable in every way, until it is told to lose or to damage some. It
+ * prints "ready 0"; each character of its input is a thing to do, "done" says that it did.
+ */
+#include "core/cache.h"
+#include "core/slab.h"
+#include "pages/segment.h"
+
+#include <pthread.h>
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+#define LISTED 50
+#define BUFFER 48
+
+struct node {
+	struct node *next;
+	char text[56];
+};
+
+static struct slab_cache *nodes, *tracked, *plain, *holders, *buffers;
+
+/* What keeps objects reachable; the compiler must not leave it out. */
+static struct node *volatile list;
+static char *volatile inside;                /* leads into an object, not to its start */
+static struct node *volatile *volatile in_malloc; /* a block of malloc() with the only pointer */
+static struct node *volatile *volatile in_large; /* a large allocation with the only pointer */
+static __thread struct node *volatile local; /* thread-local storage */
+static void *volatile kept[2];
+static pthread_barrier_t started;
+
+static NOINLINE struct node *node_new(struct node *next)
+{
+	struct node *node = slab_zalloc(nodes);
+
+	node->next = next;
+	return node;
+}
+
+/* The stack of this thread has the only pointer to a node. */
+static void *hold_on_stack(void *arg)
+{
+	struct node *volatile mine = node_new(NULL);
+
+	pthread_barrier_wait(&started);
+	for (;;)
+		pause();
+	return mine->next ? arg : NULL;
+}
+
+/* A constructed object owns a buffer, also while it is free. */
+static int construct(void *obj, void *arg)
+{
+	(void)arg;
+	*(void **)obj = slab_alloc(buffers);
+	return 0;
+}
+
+static void create_caches(void)
+{
+	struct slab_cache_args args = {.ctor = construct};
+
+	nodes = slab_cache_create("node", sizeof(struct node), NULL, SLAB_NO_MERGE | SLAB_PANIC);
+	tracked = slab_cache_create("tracked", 64, NULL, SLAB_DEBUG_DEFAULT | SLAB_PANIC);
+	plain = slab_cache_create("plain", 4096, NULL, SLAB_NO_MERGE | SLAB_PANIC);
+	buffers = slab_cache_create("buffer", BUFFER, NULL, SLAB_NO_MERGE | SLAB_PANIC);
+	holders = slab_cache_create("holder", 32, &args, SLAB_NO_MERGE | SLAB_PANIC);
+}
+
+static NOINLINE void reach_everything(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < LISTED; i++)
+		list = node_new(list);
+	inside = (char *)node_new(NULL) + 9;
+	in_malloc = calloc(10, sizeof(*in_malloc));
+	in_malloc[3] = node_new(NULL);
+	in_large = slab_malloc(200000);
+	memset((void *)in_large, 0, 200000);
+	in_large[20000] = node_new(NULL);
+	local = node_new(NULL);
+	kept[0] = slab_alloc(tracked);
+	slab_free(holders, slab_alloc(holders));
+	pthread_barrier_init(&started, NULL, 2);
+	pthread_create(&thread, NULL, hold_on_stack, NULL);
+	pthread_barrier_wait(&started);
+}
+
+/* --- losing --------------------------------------------------------------------------- */
+
+/* Three nodes in a chain, of which the first is lost. */
+static NOINLINE void lose_chain(void)
+{
+	node_new(node_new(node_new(NULL)));
+}
+
+static NOINLINE void lose_circle(void)
+{
+	struct node *node = node_new(NULL);
+
+	node->next = node_new(node);
+}
+
+static NOINLINE void lose_large(void)
+{
+	memset(slab_malloc(300000), 0, 300000);
+}
+
+static NOINLINE void lose_tracked(void)
+{
+	for (int i = 0; i < 5; i++)
+		((char *volatile)slab_alloc(tracked))[0] = 0;
+}
+
+/* --- damaging -------------------------------------------------------------------------- */
+
+static NOINLINE void overflow(void)
+{
+	((char *volatile)kept[0])[64] = 'x';
+}
+
+static NOINLINE void write_after_free(void)
+{
+	char *volatile object = slab_alloc(tracked);
+
+	slab_free(tracked, object);
+	object[10] = 'y';
+}
+
+/* One object is on the freelist of its slab twice, whatever the engine. */
+static NOINLINE void damage_freelist(void)
+{
+	void *object[4];
+	struct slab *slab;
+	uint16_t *stack;
+
+	for (int i = 0; i < 4; i++)
+		object[i] = slab_alloc(plain);
+	kept[1] = object[3];
+	for (int i = 0; i < 3; i++)
+		slab_free(plain, object[i]);
+	slab_cache_shrink(plain);
+	slab = slab_of(kept[1]);
+	stack = cpu_slab_stack(&slab->cpu);
+	if (slab->freelist.local >> 32) /* links */
+		stack[(slab->freelist.local & 0xffff) - 1] =
+			(uint16_t)(slab->freelist.local & 0xffff);
+	else
+		stack[0] = stack[1];
+}
+
+static NOINLINE void damage_count(void)
+{
+	plain->node[0].partial.count += 3;
+}
+
+static NOINLINE void hold_lock(void)
+{
+	pthread_mutex_lock(&tracked->node[0].lock);
+}
+
+/* The stack below may still have pointers to what was lost. */
+static NOINLINE void clear_stack(void)
+{
+	char below[16384];
+
+	memset(below, 0, sizeof(below));
+	__asm__ volatile("" : : "r"(below) : "memory");
+}
+
+static void do_task(char task)
+{
+	switch (task) {
+	case 'c':
+		lose_chain();
+		break;
+	case 'o':
+		lose_circle();
+		break;
+	case 'L':
+		lose_large();
+		break;
+	case 't':
+		lose_tracked();
+		break;
+	case 'z':
+		overflow();
+		break;
+	case 'w':
+		write_after_free();
+		break;
+	case 'f':
+		damage_freelist();
+		break;
+	case 'n':
+		damage_count();
+		break;
+	case 'k':
+		hold_lock();
+		break;
+	default:
+		break;
+	}
+}
+
+int main(void)
+{
+	char task[2];
+
+	create_caches();
+	reach_everything();
+	clear_stack();
+	puts("ready 0");
+	fflush(stdout);
+	while (read(STDIN_FILENO, task, sizeof(task)) == sizeof(task)) {
+		do_task(task[0]);
+		clear_stack();
+		puts("done");
+		fflush(stdout);
+	}
+	return inside && local ? 0 : 1;
+}
