@@ -16,6 +16,11 @@ find . \( -name .git -o -name build -o -name '.cache' \) -prune -o -type f -prin
 grep -E '\.md$|^docs/man/|^include/.*\.(h|hpp)$' "$tmp/files" >"$tmp/documents"
 [ "$(wc -l <"$tmp/documents")" -gt 60 ]
 
+# Listings of a document are files beside it: the first line is a comment with the name.
+while read -r document; do
+	sed -n "s,^/\* \([a-z_]*\.c\): .*,$(dirname "$document")/\1,p" "$document"
+done <"$tmp/documents" >>"$tmp/files"
+
 # DOCUMENT NAME, for each name in backquotes and each path from a top folder; not products of a
 # build, and not memory.trace, which is a row of a benchmark.
 while read -r document; do

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What the commands of a document need beside them: commands that run before the first one, what
+stands in the document for something else (a process id, an endless command), and the exit
+status of commands that are meant to fail."""
+
+
+class Scene:
+    def __init__(self, before=(), replace=(), status=None):
+        self.before, self.replace, self.status = before, replace, status or {}
+
+    def as_run(self, command):
+        for text, other in self.replace:
+            command = command.replace(text, other)
+        return command
+
+
+DIRECTORY = "directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 & server=$!"
+# Until its workers work.
+WORKS = "slabinfo -r db.entry | grep -q '^cache_hits  *[1-9]'"
+# A program that knows nothing of libslab, in the place of the reader's.
+OTHER = "python3 -c 'import time; time.sleep(60)'"
+
+SCENES = {
+    "README.md": Scene(
+        replace=[("./program", "python3 -c 'list(range(100000))'"), ("./server", OTHER),
+                 ("& slabinfo --pid $!", "& until slabinfo --pid $!; do sleep 0.1; done"),
+                 ("127.0.0.1:3389", "127.0.0.1:13389"), ("13389 &", "13389 & ldapd=$!"),
+                 ("$(pidof ldapd)", "$ldapd")]),
+    "docs/slabinfo.md": Scene(
+        before=[DIRECTORY, WORKS],
+        replace=[("--top", "--top=0.1 -N 1 | head -n 3"),
+                 ("--interval=60", "--interval=0.1 -N 2"),
+                 (" a b ", " before.json after.json "),
+                 ("slabinfo --core core.27963",
+                  "gcore -o core $server >/dev/null 2>&1 && slabinfo --core core.$server"),
+                 ("slab-exporter", "slab-exporter --listen 127.0.0.1:19716"),
+                 ("127.0.0.1:9716/", "127.0.0.1:19716/")],
+        status={"slabinfo --set db.entry.objects=3": 2}),
+    "docs/hunting-corruption.md": Scene(
+        # One server at a time, so that slabinfo chooses it.
+        replace=[("corruption leak", "kill $!; corruption leak"),
+                 ("corruption use", "kill $!; corruption use"),
+                 ("*:10000' server", "*:10000' corruption none")],
+        status={"corruption overflow --seconds 60": 139,
+                "SLAB_FAIL=interval=5,times=1,cache=entry corruption none": 1}),
+    "docs/heap-profile.md": Scene(replace=[("./server", OTHER)]),
+    "docs/memory.md": Scene(replace=[("FILE.c", "idle.c")]),
+    "docs/control.md": Scene(
+        before=[DIRECTORY, WORKS],
+        replace=[("/run/slab/4711.sock", "run/slab/$server.sock")]),
+}
