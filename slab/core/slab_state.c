@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <slab/stats.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/compiler.h"
 #include "base/probe.h"
@@ -109,16 +110,39 @@ static unsigned initialize_target(struct slab_cache *cache, struct slab *slab)
 	return target < slab->objects ? target : slab->objects;
 }
 
-/* splitmix64 on a counter: unpredictable enough for a stray pointer. */
-static uint64_t random_number(void)
+/* The finalizer of splitmix64. */
+static uint64_t mixed(uint64_t x)
 {
-	static uint64_t state;
-	uint64_t x = __atomic_add_fetch(&state, UINT64_C(0x9e3779b97f4a7c15), __ATOMIC_RELAXED);
-
-	x ^= (uintptr_t)&state;
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
 	return x ^ x >> 31;
+}
+
+/* The kernel gives each program 16 random bytes. The C library takes its stack canary and its
+ * pointer guard from them; from their mix neither can be computed. */
+static uint64_t random_seed(void)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	uint64_t words[2] = {0, 0};
+
+	if (random)
+		memcpy(words, random, sizeof(words));
+	return mixed(words[0]) ^ mixed(~words[1]);
+}
+
+/* Unpredictable enough for a stray pointer; no cryptography. A forked child goes on with its
+ * parent's sequence. */
+static uint64_t random_number(void)
+{
+	static uint64_t state, seed;
+	uint64_t x = __atomic_add_fetch(&state, UINT64_C(0x9e3779b97f4a7c15), __ATOMIC_RELAXED);
+	uint64_t known = __atomic_load_n(&seed, __ATOMIC_RELAXED);
+
+	if (!known) {
+		known = random_seed() | 1;
+		__atomic_store_n(&seed, known, __ATOMIC_RELAXED);
+	}
+	return mixed(x ^ known);
 }
 
 void slab_shuffle(uint16_t *numbers, unsigned n)

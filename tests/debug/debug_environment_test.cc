@@ -7,8 +7,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
+
+#include <sys/personality.h>
 
 #include <gtest/gtest.h>
 
@@ -156,6 +159,40 @@ TEST_F(DebugTest, RandomOrderHandsOutEveryObjectOnce)
 		free_many(cache, objs);
 		EXPECT_EQ(slab_cache_validate(cache), 0);
 	}
+}
+
+std::string order_line(const std::string &output)
+{
+	const std::size_t start = output.find("order:");
+
+	EXPECT_NE(start, std::string::npos) << output;
+	return output.substr(start, output.find('\n', start) - start);
+}
+
+/* With all addresses the same, the kernel's random bytes are what differs. */
+TEST_F(DebugTest, RandomOrderIsAnotherOneInEachProcess)
+{
+	if (!running_again()) {
+		const int before = personality(0xffffffff);
+
+		personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
+		const second_run first = run_again({"SLAB_RANDOM=on"});
+		const second_run second = run_again({"SLAB_RANDOM=on"});
+		personality(static_cast<unsigned long>(before));
+
+		EXPECT_EQ(first.failure, "") << first.output;
+		EXPECT_EQ(second.failure, "") << second.output;
+		EXPECT_NE(order_line(first.output), order_line(second.output));
+		return;
+	}
+	test_cache cache(100, SLAB_NO_MERGE);
+	const std::vector<void *> objs = alloc_many(cache, 30);
+
+	std::cout << "order:";
+	for (std::ptrdiff_t distance : order_of(objs))
+		std::cout << ' ' << distance;
+	std::cout << ".\n";
+	free_many(cache, objs);
 }
 
 TEST_F(DebugTest, OrderIsThatOfAddressesOtherwise)
