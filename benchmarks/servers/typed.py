@@ -49,7 +49,8 @@ class Slapd(servers.Slapd):
         return False
 
     def schema(self):
-        return os.path.join(self.built, "source", "servers", "slapd", "schema")
+        source = "converted" if self.typed else "source"
+        return os.path.join(self.built, source, "servers", "slapd", "schema")
 
     def modules(self):
         """None: mdb is part of the program."""

@@ -49,13 +49,13 @@ class Ds389:
 
     def __init__(self, steps: Steps, typed):
         self.steps = steps
-        self.source = steps.path("source")
+        self.original = steps.path("source")
+        self.source = steps.path("converted") if typed else self.original
         self.prefix = steps.path("prefix")
-        self.typed = typed
 
     def version(self):
         """Of the source."""
-        with open(os.path.join(self.source, "VERSION.sh"), encoding="utf-8") as file:
+        with open(os.path.join(self.original, "VERSION.sh"), encoding="utf-8") as file:
             text = file.read()
         numbers = [re.search(rf"^VERSION_{part}=(\S+)", text, re.M) for part in ("MAJOR", "MINOR", "MAINT")]
         return ".".join(number.group(1) for number in numbers if number)

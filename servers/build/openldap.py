@@ -41,13 +41,13 @@ class OpenLdap:
 
     def __init__(self, steps: Steps, typed):
         self.steps = steps
-        self.source = steps.path("source")
+        self.original = steps.path("source")
+        self.source = steps.path("converted") if typed else self.original
         self.build_folder = steps.path("build")
-        self.typed = typed
 
     def version(self):
         """Of the source."""
-        with open(os.path.join(self.source, "build", "version.var"), encoding="utf-8") as file:
+        with open(os.path.join(self.original, "build", "version.var"), encoding="utf-8") as file:
             text = file.read()
         numbers = [re.search(rf"^ol_{part}=(\S+)", text, re.M) for part in ("major", "minor", "patch")]
         return ".".join(number.group(1) for number in numbers if number)

@@ -162,11 +162,17 @@ def flags(steps):
             "TYPED_LIBS": f"-L{library} -lslab -Wl,-rpath,{library}"}
 
 
+def copy_tree(source, target):
+    """What an interrupted copy left in the target goes."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target, symlinks=True)
+
+
 def fetch(server, chosen):
     if chosen.source:
-        shutil.copytree(chosen.source, server.source, symlinks=True)
+        copy_tree(chosen.source, server.original)
     else:
-        sources.get(server, server.source, chosen.tag)
+        sources.get(server, server.original, chosen.tag)
 
 
 def table(server):
@@ -174,7 +180,10 @@ def table(server):
 
 
 def convert(server):
+    """A fresh copy of the source: an interrupted conversion begins anew."""
     steps = server.steps
+    copy_tree(server.original, server.source)
+    shutil.rmtree(steps.path("typed"), ignore_errors=True)
     steps.run([os.path.join(ROOT, "servers", "patches", "convert"), table(server), server.source,
                steps.path("typed")], "convert.log")
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, os.path.join(sys.argv.pop(1), "servers", "build"))
 # pylint: disable=wrong-import-position
@@ -86,7 +87,7 @@ class Source(Temporary):
     """What is wrong with a source is said in one line."""
 
     def test_says_that_the_crates_are_missing(self):
-        os.mkdir(self.path("source"))
+        os.mkdir(self.path("converted"))
         with self.assertRaisesRegex(Failure, "^the source has no debian/vendor.*apt-get source 389-ds-base"):
             self.server.crates()
 
@@ -109,11 +110,32 @@ class Source(Temporary):
             self.debian("--- a/text\n+++ b/text\n@@ -1 +1 @@\n-other\n+new\n")
 
 
+class Conversion(Temporary):
+    """By an spatch that adds a line to its file, and then fails or not."""
+
+    def convert(self, status):
+        path = self.path("bin", "spatch")
+        write(path, f'#!/bin/sh\nfor file; do :; done\necho converted >>"$file"\nexit {status}\n')
+        os.chmod(path, 0o755)
+        with unittest.mock.patch.dict(os.environ, PATH=f"{self.path('bin')}:{os.environ['PATH']}"):
+            command.convert(self.server)
+
+    def test_begins_anew_after_an_interruption(self):
+        name = os.path.join("ldap", "servers", "slapd", "a.c")
+        text = "p = slapi_ch_calloc(1, sizeof(Slapi_Entry));\n"
+        write(self.path("source", name), text)
+        with self.assertRaises(Failure):
+            self.convert(1)
+        self.convert(0)
+        self.assertEqual(read(self.path("converted", name)), text + "converted\n")
+        self.assertEqual(read(self.path("source", name)), text)
+
+
 class Scan(Temporary):
     """For allocations that are not typed."""
 
     def test_takes_no_comment_for_an_allocation(self):
-        write(self.path("source", "ldap", "servers", "slapd", "a.c"),
+        write(self.path("converted", "ldap", "servers", "slapd", "a.c"),
               "/* p = slapi_ch_calloc(1, sizeof(Slapi_Entry)); */\np = slapi_ch_calloc(1, sizeof(Slapi_Entry));\n")
         found = command.scan(self.server)
         self.assertEqual([line.split(":")[1] for line in found], ["2"])

@@ -62,6 +62,25 @@ class Generator(unittest.TestCase):
                                 f"-I{PATCHES}", "-include", path, "-x", "c", "/dev/null"], check=True)
 
 
+class Interruption(unittest.TestCase):
+    """Of a conversion, by an spatch that fails."""
+
+    def test_half_converted_source_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server, program = os.path.join(folder, "server"), os.path.join(folder, "spatch")
+            os.mkdir(server)
+            shutil.copy(os.path.join(HERE, "patterns.c"), server)
+            for status, error in ((1, ""), (0, f"convert: {server} is half converted")):
+                with open(program, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\nexit {status}\n")
+                os.chmod(program, 0o755)
+                done = subprocess.run([os.path.join(PATCHES, "convert"), TABLE, server, os.path.join(folder, "output")],
+                                      env=dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}"), text=True,
+                                      capture_output=True, check=False)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertEqual(done.stderr[:len(error)], error)
+
+
 @unittest.skipUnless(shutil.which("spatch"), "spatch is not installed (package coccinelle)")
 class Conversion(unittest.TestCase):
     """The small server, converted, compiled and run."""
