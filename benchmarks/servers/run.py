@@ -39,7 +39,8 @@ Results: build/bench/servers.md, servers.svg and servers.csv.
 
 --typed compares slapd and ns-slapd with typed caches (servers/README.md) and without them, each on
 every allocator: about 60 minutes, with --quick 10, and some minutes for compiling slapd before the
-first run. Results: build/bench/servers-typed.md, .svg and .csv.
+first run. A third server, ns-slapd-source, takes part when it was compiled: ./run server 389 --build,
+and ./run server 389 --preload --build. Results: build/bench/servers-typed.md, .svg and .csv.
 
 --constructors, alone: how long ns-slapd takes for what constructors of typed caches would make once;
 two minutes, a table on stdout.

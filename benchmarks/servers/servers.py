@@ -276,9 +276,19 @@ class NsSlapd(Server):
             "ldapi": os.path.join(folder, "socket"), "ds_suffix": SUFFIX, "db_lib": "mdb",
             "db_home_dir": folders["db_dir"], "ds_bename": self.BACKEND}
 
+    def data(self):
+        """Where its templates are."""
+        return f"{self.root()}/usr/share/dirsrv/data"
+
+    def etc(self):
+        return f"{self.root()}/etc/dirsrv"
+
+    def adapted(self, text, folder):
+        """The configuration, for where the server is."""
+        return self.elsewhere(text, folder) if self.is_unpacked() else text
+
     def template(self, name, values):
-        path = f"{self.root()}/usr/share/dirsrv/data/{name}"
-        with open(path, encoding="utf-8") as file:
+        with open(os.path.join(self.data(), name), encoding="utf-8") as file:
             text = file.read()
         for key, value in values.items():
             text = text.replace(f"%{key}%", value)
@@ -293,11 +303,10 @@ class NsSlapd(Server):
         text += self.template("template-suffix-db.ldif", values)
         for entry, settings in self.SETTINGS.items():
             text = text.replace(f"dn: {entry}\n", "\n".join([f"dn: {entry}", *settings, ""]), 1)
-        if self.is_unpacked():
-            text = self.elsewhere(text, folder)
+        text = self.adapted(text, folder)
         for path in ("schema/99user.ldif", "config/slapd-collations.conf"):
             place = folder if path.startswith("config") else os.path.join(folder, "schema")
-            shutil.copy(f"{self.root()}/etc/dirsrv/{path}", place)
+            shutil.copy(os.path.join(self.etc(), path), place)
         with open(os.path.join(folder, "dse.ldif"), "w", encoding="utf-8") as file:
             file.write(text)
 

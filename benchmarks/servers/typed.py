@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: MIT
 """--typed: servers with typed caches and the same servers without, each on every allocator.
 
-slapd: compiled from one source, converted and as it is (./run server). ns-slapd: Debian's, with
-libslab-389ds.so and without.
+slapd and ns-slapd-source: compiled from one source, converted and as it is (./run server). ns-slapd:
+Debian's, with libslab-389ds.so and without.
 """
 import os
+import sys
 
 import bench
 import preload
 import report
 import servers
 import typed_chart
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "servers", "build"))
+import ds389  # noqa: E402
 
 OURS = "typed slab"
 STOCK = tuple(f"stock {name}" for name in preload.RIVALS)
@@ -28,25 +32,33 @@ CACHES = "/libslab.so"
 SETTINGS = {"SLAB_CONTROL": "on"}
 
 
-class Slapd(servers.Slapd):
-    """slapd as ./run server has compiled it."""
+class Compiled:
+    """A server as ./run server has compiled it; mixed into one of servers.py."""
+
+    source, binary = None, ()  # its name for ./run server; where the program is
 
     def __init__(self, typed, build, work, *chosen):
         self.typed = typed
         self.built = os.path.join(os.path.abspath(build), "servers",
-                                  "openldap" if typed else "openldap-stock")
+                                  self.source if typed else f"{self.source}-stock")
         super().__init__("", os.path.join(work, "typed" if typed else "stock"), *chosen)
 
-    def find(self, program):
-        path = os.path.join(self.built, "build", "servers", "slapd", program)
+    def find(self, _program):
+        path = os.path.join(self.built, *self.binary)
         return path if os.access(path, os.X_OK) else None
 
     def missing(self):
         options = "--build" if self.typed else "--preload --build"
-        return None if self.path else f"it is not compiled; ./run server openldap {options}"
+        return None if self.path else f"it is not compiled; ./run server {self.source} {options}"
 
     def is_unpacked(self):
         return False
+
+
+class Slapd(Compiled, servers.Slapd):
+    """OpenLDAP's."""
+
+    source, binary = "openldap", ("build", "servers", "slapd", "slapd")
 
     def schema(self):
         source = "converted" if self.typed else "source"
@@ -55,6 +67,21 @@ class Slapd(servers.Slapd):
     def modules(self):
         """None: mdb is part of the program."""
         return ""
+
+
+class NsSlapdSource(Compiled, servers.NsSlapd):
+    """389-ds's, in a prefix of its own."""
+
+    name, source, binary = "ns-slapd-source", "389", ("prefix", "sbin", "ns-slapd")
+
+    def data(self):
+        return os.path.join(self.built, "prefix", "share", "dirsrv", "data")
+
+    def etc(self):
+        return os.path.join(self.built, "prefix", "etc", "dirsrv")
+
+    def adapted(self, text, _folder):
+        return ds389.without_absent(text)
 
 
 class Contestant:
@@ -75,8 +102,11 @@ class Contestant:
         return self.allocator.is_in(pid) and all(name in maps for name in self.expected)
 
 
-def slapd(args, times, work):
-    return {typed: Slapd(typed, args.build, work, args.quick, times) for typed in (False, True)}
+def compiled(kind):
+    """A function that makes both of a kind."""
+    def make(args, times, work):
+        return {typed: kind(typed, args.build, work, args.quick, times) for typed in (False, True)}
+    return make
 
 
 def ns_slapd(args, times, work):
@@ -85,7 +115,8 @@ def ns_slapd(args, times, work):
     return dict.fromkeys((False, True), servers.NsSlapd(unpacked, work, args.quick, times))
 
 
-MAKE = {servers.Slapd.name: (slapd, None),
+MAKE = {servers.Slapd.name: (compiled(Slapd), None),
+        NsSlapdSource.name: (compiled(NsSlapdSource), None),
         servers.NsSlapd.name: (ns_slapd, os.path.join("lib", "libslab-389ds.so"))}
 
 

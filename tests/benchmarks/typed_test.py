@@ -3,6 +3,7 @@
 import collections
 import os
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -13,6 +14,15 @@ import samples  # noqa: E402
 import typed  # noqa: E402
 
 MIB = 1 << 20
+TEMPLATE = """dn: cn=config
+nsslapd-port: %ds_port%
+
+dn: cn=ACL Plugin,cn=plugins,cn=config
+nsslapd-pluginPath: libacl-plugin
+
+dn: cn=USN,cn=plugins,cn=config
+nsslapd-pluginPath: libusn-plugin
+"""
 Named = collections.namedtuple("Named", "name")
 Run = collections.namedtuple("Run", "server contestant found")
 
@@ -51,6 +61,33 @@ class Goals(unittest.TestCase):
 
     def test_goals_without_figures_are_left_out(self):
         self.assertEqual(report.judged(made(typed_slab={"cpu": 1e-6})), [])
+
+
+class Compiled(unittest.TestCase):
+    """Servers that ./run server compiles."""
+
+    def test_a_server_that_is_not_compiled_says_how_to_compile_it(self):
+        for is_typed, options in ((True, "--build"), (False, "--preload --build")):
+            server = typed.NsSlapdSource(is_typed, "/nonexistent", "/nonexistent", True, 1)
+            self.assertEqual(server.missing(), f"it is not compiled; ./run server 389 {options}")
+
+    def test_ns_slapd_has_its_configuration_from_its_prefix(self):
+        with tempfile.TemporaryDirectory() as folder:
+            prefix = os.path.join(folder, "servers", "389", "prefix")
+            for path, text in (("share/dirsrv/data/template-dse.ldif", TEMPLATE),
+                               ("share/dirsrv/data/template-suffix-db.ldif", ""),
+                               ("etc/dirsrv/schema/99user.ldif", ""),
+                               ("etc/dirsrv/config/slapd-collations.conf", "")):
+                os.makedirs(os.path.dirname(os.path.join(prefix, path)), exist_ok=True)
+                with open(os.path.join(prefix, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            server = typed.NsSlapdSource(True, folder, os.path.join(folder, "work"), True, 1)
+            server.place(os.path.join(folder, "run"), 4711)
+            with open(os.path.join(folder, "run", "dse.ldif"), encoding="utf-8") as file:
+                text = file.read()
+            self.assertIn("nsslapd-port: 4711\n", text)
+            self.assertIn("libacl-plugin", text)
+            self.assertNotIn("libusn-plugin", text)
 
 
 class Shown(unittest.TestCase):
