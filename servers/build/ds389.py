@@ -11,11 +11,12 @@ ROOT_DN = "cn=Directory Manager"
 BACKEND = "userroot"
 FOLDERS = ("schema", "lock", "tmp", "cert", "ldif", "bak", "run", "inst", "logs", "db")
 LIBRARIES = ("libslapd", "libldaputil", "libns-dshttpd")
-# What the server's template switches on, and what the server loads without being told to.
-PLUGINS = tuple(f"lib{name}-plugin" for name in (
+# What the server's template switches on, and what the server loads without being told to. The database
+# comes first: libtool links the replication plug-in anew when it installs it, with the installed database.
+PLUGINS = ("libback-ldbm",) + tuple(f"lib{name}-plugin" for name in (
     "acctusability", "acl", "attr-unique", "automember", "bitwise", "chainingdb", "collation", "cos", "deref",
     "entryuuid", "entryuuid-syntax", "linkedattrs", "managedentries", "pbe", "pwdchan", "pwdstorage",
-    "replication", "roles", "schemareload", "statechange", "syntax", "views", "whoami")) + ("libback-ldbm",)
+    "replication", "roles", "schemareload", "statechange", "syntax", "views", "whoami"))
 # Added to entries of the template.
 SETTINGS = {
     "cn=config": ("nsslapd-listenhost: 127.0.0.1", "nsslapd-accesslog-logging-enabled: off",
