@@ -66,9 +66,10 @@ class Run:
     def environment(self, **more):
         theirs = self.server.environment()
         paths = [os.path.join(ROOT, "build", "lib"), theirs.pop("LD_LIBRARY_PATH", "")]
-        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        return {**inherited, "HOME": self.folder, "LD_LIBRARY_PATH": ":".join(filter(None, paths)), "SLAB_CONTROL": "on",
-                **theirs, **more}
+        inherited = {name: value for name, value in os.environ.items()
+                     if name in ("PATH", "LANG") or name.startswith("SLAB_")}
+        return {"SLAB_CONTROL": "on", **inherited, "HOME": self.folder, **theirs, **more,
+                "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
 
     def preloads(self):
         if self.chosen.preload:

@@ -131,6 +131,16 @@ class Conversion(Temporary):
         self.assertEqual(read(self.path("source", name)), text)
 
 
+class Environment(Temporary):
+    """Of a server."""
+
+    def test_has_the_variables_of_libslab(self):
+        run = command.Run(self.server, None, self.folder)
+        with unittest.mock.patch.dict(os.environ, SLAB_DEBUG="U", OTHER="x"):
+            found = run.environment()
+        self.assertEqual((found["SLAB_DEBUG"], found["SLAB_CONTROL"], "OTHER" in found), ("U", "on", False))
+
+
 class Scan(Temporary):
     """For allocations that are not typed."""
 
