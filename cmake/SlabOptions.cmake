@@ -92,3 +92,12 @@ function(slab_asan_options target)
 		-fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
 	target_link_options(${target} INTERFACE -fsanitize=address,undefined)
 endfunction()
+
+# An archive that counts what is executed, for the programs NAME.coverage. Counts are written when
+# a process ends; tests/coverage/counts.c has them written as well when it ends by abort() or
+# _exit().
+function(slab_coverage_options target)
+	target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic -g1)
+	target_link_options(${target} INTERFACE --coverage
+		LINKER:-u,__wrap_abort,--wrap=abort,--wrap=_exit)
+endfunction()

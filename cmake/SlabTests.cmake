@@ -56,50 +56,52 @@ function(slab_test_options target)
 	endif()
 endfunction()
 
-# A build without sanitizers has each unit and stress test once more as NAME.asan: the objects
-# of NAME, linked with archives that have AddressSanitizer. What is compiled twice is so the
-# library, not the tests. They are built (asan_programs) and run when asked for:
-# ctest -C asan. The preset "asan" has all code instrumented, that of the tests included.
+# A build without sanitizers has each unit and stress test once more as NAME.asan, and those of
+# slab/ and cpu_cache/ (SLAB_COUNTED) as NAME.coverage: the objects of NAME, linked with
+# archives that have AddressSanitizer, or count for gcov. What is compiled again is so the library, not the tests. They are built
+# (asan_programs, coverage_programs) and run when asked for: ctest -C variants.
+# The preset "asan" has all code instrumented, that of the tests included.
 if(NOT SLAB_SANITIZE)
 	add_custom_target(asan_programs)
+	add_custom_target(coverage_programs)
 endif()
 
-# slab_add_asan_test(TEST NAME LABELS label… ENVIRONMENT variable…): the test asan.TEST of
-# NAME.asan, which takes as many processors as TEST.
-function(slab_add_asan_test test name)
-	cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "LABELS;ENVIRONMENT")
-	if(NOT TARGET ${name}.asan)
-		add_executable(${name}.asan EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}>)
+# slab_add_variant_test(VARIANT TEST NAME LABELS label… ENVIRONMENT variable…): the test
+# VARIANT.TEST of NAME.VARIANT, which takes as many processors as TEST.
+function(slab_add_variant_test variant test name)
+	cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "LABELS;ENVIRONMENT")
+	if(NOT TARGET ${name}.${variant})
+		add_executable(${name}.${variant} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${name}>)
 		# Reports name the program; slab-symbolize is found in ../bin.
-		set_target_properties(${name}.asan PROPERTIES LINKER_LANGUAGE CXX
+		set_target_properties(${name}.${variant} PROPERTIES LINKER_LANGUAGE CXX
 			OUTPUT_NAME ${name}
-			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin-asan)
-		add_dependencies(asan_programs ${name}.asan)
+			RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin-${variant})
+		add_dependencies(${variant}_programs ${name}.${variant})
 		# When all is known that NAME is linked with.
-		cmake_language(EVAL CODE "cmake_language(DEFER CALL slab_link_asan_program ${name})")
+		cmake_language(EVAL CODE
+			"cmake_language(DEFER CALL slab_link_variant ${variant} ${name})")
 	endif()
-	add_test(NAME asan.${test} CONFIGURATIONS asan COMMAND ${name}.asan)
+	add_test(NAME ${variant}.${test} CONFIGURATIONS variants COMMAND ${name}.${variant})
 	get_test_property(${test} PROCESSORS processors)
-	set_tests_properties(asan.${test} PROPERTIES LABELS "asan;${arg_LABELS}" TIMEOUT 1500
-		PROCESSORS ${processors}
-		ENVIRONMENT "${SLAB_ASAN_ENVIRONMENT};${arg_ENVIRONMENT}")
+	set_tests_properties(${variant}.${test} PROPERTIES LABELS "${variant};${arg_LABELS}"
+		TIMEOUT 1500 PROCESSORS ${processors} ENVIRONMENT "${arg_ENVIRONMENT}")
 endfunction()
 
-function(slab_link_asan_program name)
+function(slab_link_variant variant name)
 	get_target_property(libraries ${name} LINK_LIBRARIES)
 	foreach(library IN LISTS libraries)
-		if(TARGET ${library}_asan)
-			set(library ${library}_asan)
+		if(TARGET ${library}_${variant})
+			set(library ${library}_${variant})
 		endif()
-		target_link_libraries(${name}.asan PRIVATE ${library})
+		target_link_libraries(${name}.${variant} PRIVATE ${library})
 	endforeach()
 	get_target_property(options ${name} LINK_OPTIONS)
 	if(options)
-		target_link_options(${name}.asan PRIVATE ${options})
+		target_link_options(${name}.${variant} PRIVATE ${options})
 	endif()
 	get_target_property(needed ${name} MANUALLY_ADDED_DEPENDENCIES)
 	if(needed)
-		add_dependencies(${name}.asan ${needed})
+		add_dependencies(${name}.${variant} ${needed})
 	endif()
 endfunction()
 
@@ -195,11 +197,17 @@ function(slab_add_test name)
 	if(SLAB_SANITIZE OR NOT ("unit" IN_LIST arg_LABELS OR "stress" IN_LIST arg_LABELS))
 		return()
 	endif()
+	set(test ${name})
+	set(environment "")
 	if(arg_ENGINES)
-		slab_add_asan_test(${name}.rseq ${name} LABELS ${arg_LABELS}
-			ENVIRONMENT SLAB_ENGINE=rseq)
-	else()
-		slab_add_asan_test(${name} ${name} LABELS ${arg_LABELS})
+		set(test ${name}.rseq)
+		set(environment SLAB_ENGINE=rseq)
+	endif()
+	slab_add_variant_test(asan ${test} ${name} LABELS ${arg_LABELS}
+		ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT} ${environment})
+	if(SLAB_COUNTED)
+		slab_add_variant_test(coverage ${test} ${name} LABELS ${arg_LABELS}
+			ENVIRONMENT GCOV_ERROR_FILE=/dev/null ${environment})
 	endif()
 endfunction()
 

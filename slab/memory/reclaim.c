@@ -22,11 +22,6 @@
 
 static __thread bool reclaiming;
 
-bool reclaim_is_running(void)
-{
-	return reclaiming;
-}
-
 /* --- the choice --------------------------------------------------------------------------- */
 
 static bool was_called(const struct reclaim_round *round, const struct slab_cache *cache)

@@ -44,9 +44,6 @@ struct reclaim_round {
  */
 bool reclaim_next(struct reclaim_round *round, struct slab_cache *only, unsigned *ret_slabs);
 
-/* Is a callback running in this thread? */
-bool reclaim_is_running(void);
-
 /* An allocation that failed. Initialize it with {.cache, .bytes, .placement}. */
 struct retry {
 	struct slab_cache *cache;   /* NULL: a large allocation */

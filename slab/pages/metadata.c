@@ -120,11 +120,6 @@ struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t
 	return class ? metadata_geometry_of(class, slab_shift) : NULL;
 }
 
-size_t metadata_side(const struct metadata_class *class)
-{
-	return class->side;
-}
-
 static size_t stride_of(const struct metadata_class *class)
 {
 	return round_up(CPU_SLAB_STACK + class->room * sizeof(uint16_t), CPU_CACHELINE);

@@ -32,8 +32,6 @@ struct geometry {
 struct geometry *metadata_geometry(unsigned slab_shift, unsigned objects, size_t side);
 /* The geometry of slabs of another size with descriptors of this class. */
 struct geometry *metadata_geometry_of(struct metadata_class *class, unsigned slab_shift);
-/* The bytes that a descriptor of this class has for struct slab_debug; 0: none. */
-size_t metadata_side(const struct metadata_class *class);
 /* Take a descriptor of a class. All members are 0 except owner, remote, links, debug, side and
  * node. NULL: the class has none; then metadata_map() makes some. */
 struct slab *metadata_take(struct metadata_class *class, unsigned node);

