@@ -15,8 +15,10 @@ enum trap_access {
 	TRAP_WRITE,
 };
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
 #include "arch/x86_64/trap.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/trap.h"
 #else
 #include "arch/generic/trap.h"
 #endif

@@ -23,7 +23,7 @@
 
 #include "vfork.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -51,6 +51,7 @@ int vfork_failed(int error)
 }
 
 /* clang-format off */
+#ifdef __x86_64__
 __asm__(
 	".pushsection .data.rel.ro, \"aw\"\n\t"
 	".balign 32\n"
@@ -107,6 +108,65 @@ __asm__(
 	"4: jmp 5b\n\t"
 	".cfi_endproc\n\t"
 	".size vfork, . - vfork\n\t");
+#else
+__asm__(
+	".pushsection .data.rel.ro, \"aw\"\n\t"
+	".balign 32\n"
+	"vfork_section: .long 0, 0\n\t"
+	".quad 1f, 2f - 1f, 4f\n\t"
+	".popsection\n\t"
+
+	".text\n\t"
+	".globl vfork\n\t"
+	".type vfork, %function\n\t"
+	".p2align 4\n"
+	"vfork:\n\t"
+	".cfi_startproc\n\t"
+	"hint #34\n\t"                           /* bti c */
+	"adrp x2, vfork_rseq\n\t"
+	"ldr x2, [x2, #:lo12:vfork_rseq]\n\t"
+	"mrs x3, tpidr_el0\n\t"
+	"adrp x4, :gottprel:vfork_cpu\n\t"
+	"ldr x4, [x4, #:gottprel_lo12:vfork_cpu]\n\t"
+	"add x4, x4, x3\n\t"                     /* vfork_cpu */
+	"add x5, x3, x2\n\t"                     /* struct rseq */
+	"mov w9, #-1\n\t"
+	"cbz x2, 3f\n\t"
+	"ldr w9, [x5, #4]\n"                     /* negative: a child of vfork() itself */
+	"3: mov x0, #0x4111\n\t"                 /* CLONE_VFORK | CLONE_VM | SIGCHLD */
+	"mov x1, #0\n\t"
+	"mov x8, #220\n\t"                       /* SYS_clone; it preserves all registers but x0 */
+	"svc #0\n\t"
+	"tbnz w9, #31, 6f\n\t"
+	"cbnz x0, 5f\n\t"
+
+	/* The child. The parent may have changed its CPU before the system call. */
+	"ldr w10, [x5, #4]\n\t"
+	"str w10, [x4]\n\t"
+	"mov w10, #-1\n\t"
+	"str w10, [x5, #4]\n\t"
+	"ret\n"
+
+	/* The parent. */
+	"5: adrp x11, vfork_section\n\t"
+	"add x11, x11, #:lo12:vfork_section\n\t"
+	"str x11, [x5, #8]\n"
+	"1: ldr w10, [x5, #4]\n\t"
+	"cmn w10, #1\n\t"
+	"b.ne 6f\n\t"
+	"ldr w12, [x4]\n\t"
+	"str w12, [x5, #4]\n"
+	"2:\n"
+	"6: cmn x0, #4095\n\t"
+	"b.hs 7f\n\t"
+	"ret\n"
+	"7: b vfork_failed\n\t"
+
+	".inst 0xd428bc00\n"
+	"4: b 5b\n\t"
+	".cfi_endproc\n\t"
+	".size vfork, . - vfork\n\t");
+#endif
 /* clang-format on */
 
 #else

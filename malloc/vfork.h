@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vfork(), where it needs a definition of its own (vfork.c): on x86-64. */
+/* vfork(), where it needs a definition of its own (vfork.c): on x86-64 and aarch64. */
 #ifndef MALLOC_VFORK_H
 #define MALLOC_VFORK_H
 

@@ -49,7 +49,7 @@
  * vfork(), or by clone() with CLONE_VM but without CLONE_THREAD. It may execute a program or
  * exit; posix_spawn() is safe. With SLAB_ENGINE=cmpxchg16b or mutex such a child may call
  * slab_alloc() and slab_free(). In a process with libslab_malloc.so, children of vfork() may do
- * so with every engine (x86-64).
+ * so with every engine.
  */
 #ifndef SLAB_SLAB_H
 #define SLAB_SLAB_H
@@ -315,7 +315,7 @@ SLAB_API long slab_cache_validate(struct slab_cache *cache);
  * SLAB_HARDEN_FREE: there libslab reports the pointer and does nothing else. SLAB_HARDEN=on
  * in the environment sets this flag for all caches. Frees of such a cache leave the fast
  * path. The first such cache installs a handler of SIGSEGV and SIGBUS, as
- * slab_cache_sample() does; on x86-64 the handler catches pointers to unmapped memory. In
+ * slab_cache_sample() does; the handler catches pointers to unmapped memory. In
  * caches with debug flags (<slab/debug.h>) libslab reports every invalid free.
  * docs/hunting-corruption.md has a table of the invalid frees that each of these detects.
  * MT-safe, fork-safe, cancel-safe; async-signal-safe on the fast path (see above).

@@ -107,7 +107,7 @@ class BadPointerTest : public testing::TestWithParam<bad_pointer>
 protected:
 	void SetUp() override
 	{
-#ifndef __x86_64__
+#if !defined(__x86_64__) && !defined(__aarch64__)
 		GTEST_SKIP() << "no fix-ups on this machine";
 #endif
 		if (under_tsan)

@@ -246,7 +246,7 @@ TEST_F(FaultTest, InstallingTwiceChangesNothing)
 
 TEST_F(FaultTest, AFixedUpFaultIsNotPassedOn)
 {
-#ifndef __x86_64__
+#if !defined(__x86_64__) && !defined(__aarch64__)
 	GTEST_SKIP() << "no fix-ups on this machine";
 #endif
 	EXPECT_FINE(IN_CHILD(handle_by(SIGSEGV, see_and_leave), {

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* For machines on which only the address of the faulting instruction is known, or not even that.
- * The loads of fixup.h are plain loads here. */
+/* For machines on which nothing is known of a fault but its address. The loads of fixup.h are plain
+ * loads here. */
 #ifndef CPU_CACHE_TRAP_H
 #error "never include arch/generic/trap.h directly; include trap.h of cpu_cache"
 #endif
 
 static inline const void *trap_pc(const ucontext_t *context)
 {
-#ifdef __aarch64__
-	return (const void *)context->uc_mcontext.pc;
-#else
 	(void)context;
 	return NULL;
-#endif
 }
 
 static inline enum trap_access trap_access(const ucontext_t *context)

@@ -38,22 +38,3 @@ static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user
 	*ret_other = other;
 	return slab;
 }
-
-/* An entry of the table, which the linker joins from all sections of this name. */
-struct fixup {
-	int32_t fault, resume;
-};
-
-/* Weak, because a program that links none of these loads has no table. */
-extern const struct fixup __start_slab_fixups[] __attribute__((weak, visibility("hidden")));
-extern const struct fixup __stop_slab_fixups[] __attribute__((weak, visibility("hidden")));
-
-/* The address at which a thread resumes whose instruction at pc has faulted; 0: pc is not in the
- * table. */
-static inline uintptr_t fixup_find(uintptr_t pc)
-{
-	for (const struct fixup *f = __start_slab_fixups; f < __stop_slab_fixups; f++)
-		if ((uintptr_t)&f->fault + (uintptr_t)(intptr_t)f->fault == pc)
-			return (uintptr_t)&f->resume + (uintptr_t)(intptr_t)f->resume;
-	return 0;
-}
