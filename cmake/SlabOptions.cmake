@@ -24,6 +24,12 @@ if(SLAB_SANITIZE)
 	add_link_options(-fsanitize=${SLAB_SANITIZE})
 endif()
 
+# libFuzzer follows which code an input reaches.
+option(SLAB_FUZZ "the targets of tests/fuzz as programs of libFuzzer: needs clang" OFF)
+if(SLAB_FUZZ)
+	add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Code of a shared library: calls inside the library go straight to their target (a program
 # cannot put another slab_alloc() between), calls out of it through no stub. An archive can have
 # the same objects.

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -19,6 +22,7 @@ extern "C" {
 #include "config/debug_spec.h"
 #include "config/names.h"
 #include "config/options.h"
+#include "config/text.h"
 }
 
 namespace slab_test
@@ -139,6 +143,39 @@ inline verdict reference(const std::string &text, const std::string &name)
 		}
 	}
 	return {named ? for_name.debug_flags : for_all.debug_flags, no_growth};
+}
+
+/* A second reader of SLAB_SAMPLE: -1 when the line is bad. */
+inline long reference_interval(const std::string &text, const std::string &name)
+{
+	long interval = -1;
+
+	for (const std::string &item : split(text, ',')) {
+		const std::size_t colon = item.rfind(':');
+		const std::string pattern = item.substr(0, colon);
+		const std::string number = colon == std::string::npos ? "" : item.substr(colon + 1);
+		const bool digits = !number.empty() &&
+				    number.find_first_not_of("0123456789") == std::string::npos;
+
+		if (!digits || !name_is_pattern(pattern.c_str(), pattern.size()))
+			return -1;
+		errno = 0;
+		const long n = std::strtol(number.c_str(), nullptr, 10);
+
+		if (errno == ERANGE)
+			return -1;
+		if (interval < 0 && matches(pattern, name))
+			interval = n;
+	}
+	return interval < 0 ? 0 : interval;
+}
+
+/* --- SLAB_FAIL ------------------------------------------------------------- */
+
+inline bool is_equal(const struct slab_fail &a, const struct slab_fail &b)
+{
+	return a.probability == b.probability && a.interval == b.interval && a.times == b.times &&
+	       a.set == b.set && std::memcmp(a.names, b.names, sizeof(a.names)) == 0;
 }
 
 } /* namespace slab_test */

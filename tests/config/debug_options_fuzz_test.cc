@@ -98,31 +98,6 @@ TEST(DebugOptionsFuzz, DebugFlagsAreKnownOnesAndTheMatchersAgree)
 	EXPECT_LT(complained, debug_rounds);
 }
 
-/* A second reader of SLAB_SAMPLE: -1 when the line is bad. */
-long reference_interval(const std::string &text, const std::string &name)
-{
-	long interval = -1;
-
-	for (const std::string &item : split(text, ',')) {
-		const std::size_t colon = item.rfind(':');
-		const std::string pattern = item.substr(0, colon);
-		const std::string number = colon == std::string::npos ? "" : item.substr(colon + 1);
-		const bool digits = !number.empty() &&
-				    number.find_first_not_of("0123456789") == std::string::npos;
-
-		if (!digits || !name_is_pattern(pattern.c_str(), pattern.size()))
-			return -1;
-		errno = 0;
-		const long n = std::strtol(number.c_str(), nullptr, 10);
-
-		if (errno == ERANGE)
-			return -1;
-		if (interval < 0 && matches(pattern, name))
-			interval = n;
-	}
-	return interval < 0 ? 0 : interval;
-}
-
 TEST(SampleOptionsFuzz, ALineIsGoodOrRefusedAndTheReadersAgree)
 {
 	const std::vector<std::string> pieces = {
@@ -147,12 +122,6 @@ TEST(SampleOptionsFuzz, ALineIsGoodOrRefusedAndTheReadersAgree)
 	}
 	EXPECT_GT(good_lines, sample_rounds / 100);
 	EXPECT_GT(matched, sample_rounds / 500);
-}
-
-bool is_equal(const struct slab_fail &a, const struct slab_fail &b)
-{
-	return a.probability == b.probability && a.interval == b.interval && a.times == b.times &&
-	       a.set == b.set && std::memcmp(a.names, b.names, sizeof(a.names)) == 0;
 }
 
 TEST(FailOptionsFuzz, ALineIsGoodWithinItsLimitsOrChangesNothing)

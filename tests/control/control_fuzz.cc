@@ -9,6 +9,7 @@
  * requests follow from its seed alone: the seed of a round that fails is printed,
  * and repeats it.
  */
+#include "../support/answer_line.h"
 #include "../support/server.h"
 
 #include <chrono>
@@ -186,27 +187,6 @@ private:
 
 	std::mt19937 random_;
 };
-
-/* One line, which is an answer of the protocol. */
-bool is_answer(const std::string &text)
-{
-	struct json_tokener *tokener = json_tokener_new();
-	bool good = !text.empty() && text.find('\n') == text.size() - 1;
-
-	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	json document(json_tokener_parse_ex(tokener, text.data(), static_cast<int>(text.size())));
-	json_tokener_free(tokener);
-
-	struct json_object *version, *ok, *error;
-
-	good = good && json_object_object_get_ex(document.get(), "slab", &version) &&
-	       json_object_get_int(version) == 2 &&
-	       json_object_object_get_ex(document.get(), "ok", &ok);
-	if (good && !json_object_get_boolean(ok))
-		good = json_object_object_get_ex(document.get(), "error", &error) &&
-		       json_object_is_type(error, json_type_string);
-	return good;
-}
 
 std::string printable(const std::string &text)
 {

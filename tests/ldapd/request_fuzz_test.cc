@@ -2,18 +2,13 @@
 /* Decoding malformed messages, for SLAB_STRESS_SECONDS, 2 by default, from LDAPD_FUZZ_SEED on. */
 #include <gtest/gtest.h>
 
-extern "C" {
-#include "proto/request.h"
-}
-
-#include <ldap.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 
 #include "fuzzer.h"
+#include "request_reader.h"
 
 namespace
 {
@@ -38,109 +33,14 @@ protected:
 	}
 };
 
-/* Reads bytes that the decoder has found. They must be within the message. */
-class Reader
-{
-public:
-	explicit Reader(const Message &message) : message(message) {}
-
-	void read(struct dirsrv_bytes bytes)
-	{
-		const unsigned char *data = static_cast<const unsigned char *>(bytes.data);
-
-		if (!bytes.length)
-			return;
-		ASSERT_GE(data, message.data());
-		ASSERT_LE(bytes.length,
-			  static_cast<size_t>(message.data() + message.size() - data));
-		for (size_t i = 0; i < bytes.length; i++)
-			sum += data[i];
-	}
-
-	void read(const struct filter *filter)
-	{
-		for (; filter; filter = filter->next) {
-			read(filter->type);
-			read(filter->value);
-			read(filter->final);
-			for (const struct filter_part *part = filter->any; part; part = part->next)
-				read(part->value);
-			read(filter->children);
-		}
-	}
-
-	void read(const struct request *request)
-	{
-		read(request_dn(request));
-		read(request->controls.cookie);
-		switch (request->tag) {
-		case LDAP_REQ_BIND:
-			read(request->bind.credentials);
-			read(request->bind.mechanism);
-			break;
-		case LDAP_REQ_SEARCH:
-			for (size_t i = 0; i < request->search.attribute_count; i++)
-				read(request->search.attributes[i]);
-			read(request->search.filter);
-			break;
-		case LDAP_REQ_COMPARE:
-			read(request->compare.type);
-			read(request->compare.value);
-			break;
-		case LDAP_REQ_ADD:
-			for (size_t i = 0; i < request->add.count; i++) {
-				read(request->add.pairs[i].type);
-				read(request->add.pairs[i].value);
-			}
-			break;
-		case LDAP_REQ_MODIFY:
-			for (size_t i = 0; i < request->modify.count; i++)
-				read(request->modify.items[i]);
-			break;
-		case LDAP_REQ_MODRDN:
-			read(request->modrdn.new_rdn);
-			read(request->modrdn.new_superior);
-			break;
-		case LDAP_REQ_EXTENDED:
-			read(request->extended.name);
-			read(request->extended.value);
-			break;
-		default:
-			break;
-		}
-	}
-
-private:
-	void read(const struct modify_item &item)
-	{
-		read(item.type);
-		for (size_t i = 0; i < item.count; i++)
-			read(item.values[i]);
-	}
-
-	const Message &message;
-	volatile unsigned sum = 0;
-};
-
-/* The message in memory of its own size, so that AddressSanitizer sees what is read behind it. */
 enum request_status decode(const Message &made, std::map<std::pair<uint32_t, int>, long> &decoded)
 {
-	Message bytes;
-	struct request *request = nullptr;
-	uint32_t id = 0, tag = 0;
-	enum request_status status;
+	const Decoded one = decode_message(made);
 
-	bytes.reserve(made.size() + 1);
-	bytes = made;
-	bytes.push_back(0xee);
-	status = request_decode(bytes.data(), made.size(), &request, &id, &tag);
-	if (status == REQUEST_DECODED) {
-		decoded[{request->tag, request->code}]++;
-		if (request->code == LDAP_SUCCESS)
-			Reader(bytes).read(request);
-	}
-	request_free(request);
-	return status;
+	EXPECT_TRUE(one.within);
+	if (one.status == REQUEST_DECODED)
+		decoded[{one.tag, one.code}]++;
+	return one.status;
 }
 
 std::chrono::duration<double> fuzz_time()

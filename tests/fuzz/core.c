@@ -10,9 +10,9 @@
  * then the list of segments is another one, of the
  * core file or of a library in it: thousands of segments of notes, all of them huge.
  *
- * usage: core_fuzz SECONDS [SEED [CORE]]
- * Seed and core file together say what is done. Without CORE one is made, with
- * gcore; exit status 77: that cannot be done here.
+ * Input and core file together say what is done. FUZZ_CORE names the core file; one that is not
+ * there is made, with gcore. Without FUZZ_CORE it is made for this run alone. Exit status 77: that
+ * cannot be done here.
  */
 #include "fail.h"
 #include "memory.h"
@@ -27,12 +27,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+/* The functions that libFuzzer, or replay.cc, calls. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 
 #define SKIPPED 77
 #define CHANGES_MAX 6
-#define HANG_SECONDS 60
 #define FORGED_EVERY 64
 
 static const char root_magic[] = "slbroot0";
@@ -57,24 +59,30 @@ static size_t segments;
 static size_t forged;
 static size_t library; /* the header of one that is in memory */
 
-/* What the worker reports to its parent. */
-static struct progress {
-	unsigned long rounds, opened, answered, slowest_ms;
-} *progress;
+/* What is left of the input. Behind its end there are zeros. */
+static const uint8_t *input, *input_end;
 
-static uint64_t random_state;
+static uint64_t number_of(unsigned octets)
+{
+	uint64_t number = 0;
+
+	while (octets--)
+		number = number << 8 | (input < input_end ? *input++ : 0);
+	return number;
+}
 
 static uint64_t random_number(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	return number_of(8);
 }
 
 static uint64_t below(uint64_t limit)
 {
-	return limit ? random_number() % limit : 0;
+	unsigned octets = 1;
+
+	while (octets < 8 && limit >> 8 * octets)
+		octets++;
+	return limit ? number_of(octets) % limit : 0;
 }
 
 /* Places */
@@ -263,7 +271,7 @@ static void check(const struct slab_answer *answer)
 		return; /* no memory for it */
 	document = json_tokener_parse(answer->text);
 	if (!document || !json_object_object_get_ex(document, "ok", &ok)) {
-		fprintf(stderr, "core_fuzz: no JSON: %s\n", answer->text);
+		fprintf(stderr, "no JSON: %s\n", answer->text);
 		abort();
 	}
 	json_object_put(document);
@@ -285,55 +293,31 @@ static void query_all(struct memory *memory)
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
 		struct slab_answer answer;
 
-		progress->answered += memory_query(memory, requests[i], &answer) == 0;
+		memory_query(memory, requests[i], &answer);
 		check(&answer);
 		slab_answer_free(&answer);
 	}
 	memory_locate(memory, random_number() >> below(64), &offset);
 }
 
-static unsigned long milliseconds(void)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (unsigned long)now.tv_sec * 1000 + (unsigned long)now.tv_nsec / 1000000;
-}
-
-static void one_round(uint64_t seed)
-{
-	unsigned long started = milliseconds(), took;
-	size_t count;
 	struct memory *memory;
+	size_t count;
 
-	random_state = (seed * 1000003 + progress->rounds + 1) * UINT64_C(0x9e3779b97f4a7c15);
-	count = progress->rounds % FORGED_EVERY == 1 ? forge() : 0;
+	input = data;
+	input_end = data + length;
+	count = below(FORGED_EVERY) == FORGED_EVERY - 1 ? forge() : 0;
 	for (size_t more = count ? 0 : 1 + below(CHANGES_MAX); more; more--)
 		change(&changes[count++]);
-	alarm(HANG_SECONDS);
 	memory = memory_open_core(path, NULL);
-	if (memory) {
-		progress->opened++;
+	if (memory)
 		query_all(memory);
-	}
 	memory_close(memory);
 	while (count-- > 0)
 		memcpy(bytes + changes[count].place, &changes[count].before,
 		       sizeof(changes[count].before));
-	took = milliseconds() - started;
-	if (took > progress->slowest_ms)
-		progress->slowest_ms = took;
-	progress->rounds++;
-}
-
-static void work(unsigned long seconds, uint64_t seed)
-{
-	const unsigned long end = milliseconds() + seconds * 1000;
-	static char said[1024];
-
-	fail_capture(said, sizeof(said));
-	while (milliseconds() < end)
-		one_round(seed);
+	return 0;
 }
 
 /* The core file */
@@ -367,16 +351,17 @@ static pid_t start_server(void)
 	return pid;
 }
 
-static bool make_core(char made[128])
+/* Make a core file with this name. */
+static bool make_core(const char *name)
 {
-	char command[256];
+	char command[512];
 	pid_t pid = start_server();
 	bool ok;
 
 	if (pid < 0)
 		return false;
-	snprintf(made, 128, "%s.%d", path, pid);
-	snprintf(command, sizeof(command), "gcore -o %s %d >/dev/null 2>&1", path, pid);
+	snprintf(command, sizeof(command), "gcore -o %s %d >/dev/null 2>&1 && mv %s.%d %s", name,
+		 pid, name, pid, name);
 	ok = system(command) == 0;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -442,7 +427,6 @@ static bool load(const char *core)
 	close(fd);
 	if (bytes == MAP_FAILED || !load_segments() || !find_library())
 		return false;
-	random_state = 1;
 	write_forged(address_of(library));
 	for (size_t at = 0; at + COUNTERS_BYTES < forged; at += 8) {
 		if (memcmp(bytes + at, root_magic, 8) == 0)
@@ -454,59 +438,37 @@ static bool load(const char *core)
 	return root != 0;
 }
 
-static int report(int status, uint64_t seed, const char *core)
+static void remove_copy(void)
 {
-	printf("seed %lu: %lu rounds, %lu core files accepted, %lu answers, slowest round %lu "
-	       "ms\n",
-	       (unsigned long)seed, progress->rounds, progress->opened, progress->answered,
-	       progress->slowest_ms);
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		return 0;
-	fprintf(stderr, "core_fuzz: round %lu of seed %lu failed (%s %d) with the core file %s\n",
-		progress->rounds, (unsigned long)seed, WIFSIGNALED(status) ? "signal" : "status",
-		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), core);
-	return 1;
-}
-
-static int run(unsigned long seconds, uint64_t seed, const char *core)
-{
-	int status;
-	pid_t pid;
-
-	progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
-	if (!load(core) || progress == MAP_FAILED) {
-		fprintf(stderr, "core_fuzz: %s is no core file that can be used\n", core);
-		return 2;
-	}
-	pid = fork();
-	if (pid == 0) {
-		work(seconds, seed);
-		exit(0);
-	}
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		return 2;
-	return report(status, seed, core);
-}
-
-int main(int argc, char **argv)
-{
-	const unsigned long seconds = argc > 1 ? strtoul(argv[1], NULL, 10) : 2;
-	const uint64_t seed = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
-	char made[128] = "";
-	int status, fd = mkstemp(path);
-
-	if (fd < 0)
-		return 2;
-	close(fd);
-	if (argc <= 3 && !make_core(made)) {
-		fprintf(stderr, "core_fuzz: gcore makes no core file here\n");
-		status = SKIPPED;
-	} else {
-		status = run(seconds, seed, argc > 3 ? argv[3] : made);
-	}
 	unlink(path);
-	if (*made && status != 1)
-		unlink(made);
-	return status;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	static char said[1024], made[sizeof(path) + 8];
+	const char *core = getenv("FUZZ_CORE");
+	const int fd = mkstemp(path);
+	bool usable;
+
+	(void)argc;
+	(void)argv;
+	if (fd < 0)
+		exit(2);
+	close(fd);
+	atexit(remove_copy);
+	snprintf(made, sizeof(made), "%s.core", path);
+	if (!core || access(core, F_OK) != 0) {
+		if (!make_core(core ? core : made)) {
+			fprintf(stderr, "gcore makes no core file here\n");
+			exit(SKIPPED);
+		}
+	}
+	usable = load(core ? core : made);
+	unlink(made);
+	if (!usable) {
+		fprintf(stderr, "%s is no core file that can be used\n", core ? core : made);
+		exit(2);
+	}
+	fail_capture(said, sizeof(said));
+	return 0;
 }
