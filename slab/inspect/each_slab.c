@@ -262,7 +262,7 @@ int inspect_each_slab(struct inspection *in, see_slab *fn, void *arg)
 	return scan_segments(in, &(struct scan){.slab = fn, .arg = arg});
 }
 
-int inspect_each_segment(struct inspection *in, see_region *fn, void *arg)
+int inspect_each_listed_segment(struct inspection *in, see_region *fn, void *arg)
 {
 	return scan_segments(in, &(struct scan){.region = fn, .arg = arg});
 }

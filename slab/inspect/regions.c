@@ -6,6 +6,66 @@
 #include "inspect/walk.h"
 #include "pages/metadata.h"
 
+/* --- large allocations that are mappings of their own ----------------------------------------- */
+
+#define MARKS_AT_ONCE 512u
+
+struct mapped_large {
+	struct inspection *in;
+	see_region *fn;
+	void *arg;
+};
+
+/* A segment with one large allocation, whose descriptor every entry of the table leads to. If the
+ * allocation is freed meanwhile, the memory is gone, or is that of another one. */
+static void see_mapped(const struct mapped_large *mapped, uint64_t start)
+{
+	struct segment segment;
+	struct slab slab;
+	uint64_t descriptor;
+
+	if (inspect_read(mapped->in, start + SEGMENT_HEAD_OFFSET, sizeof(segment), &segment) ||
+	    segment.magic != SEGMENT_MAGIC || !segment.base ||
+	    inspect_read(mapped->in, start + SEGMENT_TABLE_OFFSET, sizeof(descriptor),
+			 &descriptor) ||
+	    descriptor < start || inspect_read(mapped->in, descriptor, sizeof(slab), &slab))
+		return;
+	mapped->fn(REGION_SEGMENT, start, segment.mapped, mapped->arg);
+	if (slab.large)
+		mapped->fn(REGION_LARGE, (uintptr_t)slab.cpu.base, slab.large, mapped->arg);
+}
+
+static void see_marks(const struct mapped_large *mapped, uint64_t word, uint64_t first)
+{
+	for (unsigned i = 0; i < SEGMENT_MARKS_PER_WORD; i++)
+		if ((word >> i * 2 & 3) == SEGMENT_MARK_LARGE)
+			see_mapped(mapped, (first + i) << SEGMENT_SHIFT);
+}
+
+static int each_mapped(struct inspection *in, see_region *fn, void *arg)
+{
+	const struct mapped_large mapped = {in, fn, arg};
+	uint64_t word[MARKS_AT_ONCE];
+	int error = 0;
+
+	for (uint64_t at = 0; at < SEGMENT_MARK_WORDS && !error; at += MARKS_AT_ONCE) {
+		error = inspect_read(in, (uintptr_t)(in->root.marks + at), sizeof(word), word);
+		for (unsigned i = 0; i < MARKS_AT_ONCE && !error; i++)
+			if (word[i])
+				see_marks(&mapped, word[i], (at + i) * SEGMENT_MARKS_PER_WORD);
+	}
+	return error;
+}
+
+int inspect_each_segment(struct inspection *in, see_region *fn, void *arg)
+{
+	int error = inspect_each_listed_segment(in, fn, arg);
+
+	return error ? error : each_mapped(in, fn, arg);
+}
+
+/* --- libslab's own memory -------------------------------------------------------------------- */
+
 static int each_arena(const struct inspection *in, see_region *fn, void *arg)
 {
 	const uint64_t lists = (uintptr_t)in->root.arenas;

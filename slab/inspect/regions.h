@@ -20,7 +20,9 @@ typedef void see_region(enum region_kind kind, uint64_t address, uint64_t bytes,
 /* inspect_each_region: call fn for each region; those of handles belong to the loaded caches. Returns
  * 0 or -EFAULT. */
 int inspect_each_region(struct inspection *in, see_region *fn, void *arg);
-/* inspect_each_segment: for each segment, and then for each large allocation in it. */
+/* inspect_each_segment: for each segment, and then for each large allocation in it.
+ * inspect_each_listed_segment: the same, without large allocations that are mappings of their own. */
 int inspect_each_segment(struct inspection *in, see_region *fn, void *arg);
+int inspect_each_listed_segment(struct inspection *in, see_region *fn, void *arg);
 
 #endif /* SLAB_INSPECT_REGIONS_H */

@@ -22,6 +22,7 @@ struct slab_root slab_root __attribute__((used)) = {
 	.cpus = &cpu_possible_count,
 	.profile = &heap_profile,
 	.arenas = metadata_arenas,
+	.marks = segment_marks,
 	.thread_names = (const uint64_t (*)[2])track_names,
 };
 

@@ -46,6 +46,7 @@ struct slab_root {
 	const struct profile *profile;
 	struct arena *const *arenas; /* of each node */
 	const uint64_t (*thread_names)[2];
+	const uint64_t *marks; /* of segments */
 };
 
 /* Nothing writes to it, but it is not const: core files contain the writable data of a process, and
@@ -195,6 +196,9 @@ extern struct slab_root slab_root;
 		FIELD(struct segment, red_zone),                                                   \
 		FIELD(struct segment, base),                                                       \
 		METADATA_ARENA_BYTES,                                                              \
+		SEGMENT_MARK_WORDS,                                                                \
+		SEGMENT_MARKS_PER_WORD,                                                            \
+		SEGMENT_MARK_LARGE,                                                                \
 		CPU_ROW_START,                                                                     \
 		FIELD(struct cpu_lifo, obj),                                                       \
 		FIELD(struct cpu_slot, remote_batch_buf),                                          \

@@ -81,6 +81,11 @@ TEST_F(FindLeaksTest, ALargeAllocationIsFound)
 
 	EXPECT_EQ(got.status, 1);
 	EXPECT_TRUE(has_leak(got.out, "1", "0", "size-large"));
+	process.do_task('M');
+	const std::string both = slabinfo({"--find-leaks", pid_of(process)}).out;
+
+	EXPECT_TRUE(contains(both, "\n      2   19.3MiB         0         0  size-large  0x"))
+		<< both;
 }
 
 TEST_F(FindLeaksTest, CallSitesAreNamed)
@@ -153,7 +158,31 @@ TEST_F(FindLeaksTest, JsonHasAddressesAndStacks)
 	EXPECT_TRUE(contains(got.out, "\"symbol\": \"lose_tracked+0x")) << got.out;
 }
 
-TEST_F(FindLeaksTest, TheTimeLimitIsKept)
+TEST_F(FindLeaksTest, AtTheTimeLimitTheProcessGoesOn)
+{
+	process.do_task('b');
+	const result got = slabinfo({"--find-leaks", pid_of(process), "--stop-limit=0.01"});
+
+	EXPECT_EQ(got.status, 2);
+	EXPECT_EQ(got.out, "");
+	EXPECT_TRUE(contains(got.err, "slabinfo: process " + pid_of(process) +
+					      " (standing_server) went on after 0."))
+		<< got.err;
+	process.do_task('t');
+	EXPECT_EQ(status_line("/proc/" + pid_of(process), "TracerPid"), "0");
+}
+
+TEST_F(FindLeaksTest, HundredsOfThousandsOfObjectsAreSearched)
+{
+	process.do_task('b');
+	process.do_task('c');
+	const result got = slabinfo({"--find-leaks", pid_of(process)});
+
+	EXPECT_EQ(got.status, 1);
+	EXPECT_TRUE(has_leak(got.out, "1", "2", "node"));
+}
+
+TEST_F(FindLeaksTest, BadTimeLimitsAreRefused)
 {
 	const result got = slabinfo({"--find-leaks", pid_of(process), "--stop-limit", "0.0"});
 

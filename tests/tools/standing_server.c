@@ -115,10 +115,40 @@ static NOINLINE void lose_large(void)
 	memset(slab_malloc(300000), 0, 300000);
 }
 
+/* Too large for a slab: it gets a mapping of its own. */
+static NOINLINE void lose_mapped(void)
+{
+	memset(slab_malloc(20000000), 0, 20000000);
+}
+
 static NOINLINE void lose_tracked(void)
 {
 	for (int i = 0; i < 5; i++)
 		((char *volatile)slab_alloc(tracked))[0] = 0;
+}
+
+/* --- growing -------------------------------------------------------------------------- */
+
+#define MANY_NODES 500000
+#define MANY_PLAIN 12000
+#define HALF_TOUCHED ((size_t)32 << 20)
+
+/* Some hundred megabytes, nearly all of them libslab's. */
+static NOINLINE void grow(void)
+{
+	char *half = slab_malloc(HALF_TOUCHED);
+
+	in_large[0] = (struct node *)(void *)half;
+	memset(half, 0, HALF_TOUCHED / 2);
+	for (int i = 0; i < MANY_NODES; i++)
+		list = node_new(list);
+	for (int i = 0; i < MANY_PLAIN; i++) {
+		struct node *block = slab_alloc(plain);
+
+		memset(block, 0, 4096);
+		block->next = list;
+		list = block;
+	}
 }
 
 /* --- damaging -------------------------------------------------------------------------- */
@@ -189,8 +219,14 @@ static void do_task(char task)
 	case 'L':
 		lose_large();
 		break;
+	case 'M':
+		lose_mapped();
+		break;
 	case 't':
 		lose_tracked();
+		break;
+	case 'b':
+		grow();
 		break;
 	case 'z':
 		overflow();

@@ -11,7 +11,7 @@ _slabinfo_options='-l --slabs -r --report -T --totals -X --xtotals -a --aliases 
 	-N --lines -z --zero -e --empty -U --unreclaim -1 --1ref -B --bytes
 	-D --display-activity -f --first-alias
 	-s --shrink -v --validate -d --debug --set --reset --trim --sample --profile --fail
-	--mark --since-mark --record --interval --plot --diff
+	--mark --since-mark --find-leaks --stop-limit --record --interval --plot --diff
 	-p --pid --process --memory --core --exe -h --help --version'
 
 # The numbers of the processes that can be looked at, a line for each, and their names,
@@ -107,12 +107,22 @@ _slabinfo_value()
 	--fail)
 		_slabinfo_words "$2" "- interval= probability= times= cache="
 		;;
-	-N | --lines | --sample | --interval) # a number
+	-N | --lines | --sample | --interval | --stop-limit) # a number
 		;;
 	*)
 		return 1
 		;;
 	esac
+}
+
+# The operand of --find-leaks: a process, a core file, or caches.
+_slabinfo_targets()
+{
+	if [[ $1 == */* || -e $1 ]]; then
+		_slabinfo_files "$1"
+	else
+		_slabinfo_lines "$1" < <(_slabinfo_pids "$2"; _slabinfo_caches "$2")
+	fi
 }
 
 _slabinfo()
@@ -134,6 +144,9 @@ _slabinfo()
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		if [[ $word == --diff || $word == --plot ]]; then
 			_slabinfo_files "$cur"
+			return
+		elif [[ $word == --find-leaks ]]; then
+			_slabinfo_targets "$cur" "$1"
 			return
 		fi
 	done

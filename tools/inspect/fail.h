@@ -6,7 +6,7 @@
 /* Exit statuses, as documented in slabinfo(1). */
 enum exit_status {
 	EXIT_DONE = 0,
-	EXIT_NOTHING = 1, /* no cache matched, or a validation found damage */
+	EXIT_NOTHING = 1, /* no cache matched, or a search found damage or leaks */
 	EXIT_USAGE = 2,   /* bad usage, or no such process */
 };
 

@@ -129,9 +129,9 @@ const char help_text[] =
 	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
 	"Process  -p --pid=PID  --process=NAME  --list  --memory read its memory\n"
-	"         --core=FILE [--exe=FILE]\n"
+	"         --core=FILE [--exe=FILE]  --find-leaks [PID|CORE] [--stop-limit=S]\n"
 	"Other    --pprof=FILE  --flame=SVG  write the heap profile  -h --help  --version\n"
-	"Exit status: 0 done, 1 nothing matched or damage, 2 bad usage, no such process\n";
+	"Exit status: 0 done, 1 no match, damage, leaks, 2 bad usage, no such process\n";
 
 const struct view_option *view_of_option(int option)
 {
