@@ -391,4 +391,28 @@ TEST_F(RealNodesTest, ObjectsLieOnTheNodeOfTheCpuThatAllocates)
 	}
 }
 
+class DenseTest : public SlabStateTest
+{
+};
+
+/* Objects that move go to the first slab that has any, not to an empty one before it. */
+TEST_F(DenseTest, EmptySlabsAtTheBeginningOfTheListAreSkipped)
+{
+	const std::vector<void *> first = alloc_slab(), second = alloc_slab();
+	struct slab *taken = nullptr;
+	std::uint16_t offset8 = 0;
+
+	free_all({first.back(), second[0], second[1]});
+	slab_cache_shrink(cache_);
+	ASSERT_EQ(cache_->node[slab_of(first[0])->node].partial.slabs.first, slab_of(first[0]));
+	free_all({first.begin(), first.end() - 1});
+	free(second[2]); /* which returns the batch of the others */
+	ASSERT_EQ(slab_used(slab_of(first[0])), 0u);
+	ASSERT_TRUE(is_on_node(slab_of(first[0])));
+	ASSERT_EQ(node_take_dense(cache_, slab_of(first[0])->node, 1, &offset8, &taken), 1u);
+	EXPECT_EQ(taken, slab_of(second[3]));
+	held_.push_back(cpu_slab_object(&taken->cpu, offset8));
+	slab_cache_shrink(cache_);
+}
+
 } /* namespace */
