@@ -125,9 +125,11 @@ def make_sandbox(folder, source, build):
     (folder / "build").symlink_to(build)
     (folder / "run").mkdir()
     (folder / "pkgconfig").mkdir()
-    (folder / "pkgconfig/libslab.pc").write_text(
-        f"Name: libslab\nDescription: the build tree\nVersion: 0\nCflags: -I{source}/include\n"
-        f"Libs: -L{build}/lib -lslab -Wl,-rpath,{build}/lib\n")
+    for library, flag in (("libslab", "-lslab"), ("libslab_dirsrv", "-lslab_dirsrv")):
+        (folder / f"pkgconfig/{library}.pc").write_text(
+            f"Name: {library}\nDescription: the build tree\nVersion: 0\n"
+            f"Cflags: -I{source}/include\n"
+            f"Libs: -L{build}/lib {flag} -Wl,-rpath,{build}/lib\n")
 
 
 def environment_of(folder, build):
