@@ -14,6 +14,9 @@ import sys
 
 GOALS = {"lines": 92.0, "branches": 82.0}
 TOLERATED = 40
+# Rooms that other processes look through or talk to. Their tests run slabinfo and servers, with
+# the libraries that users get, which do not count. The goals are for the others.
+SEEN_FROM_OUTSIDE = ("slab/control", "slab/inspect", "slab/stats")
 
 
 class Counts:
@@ -88,24 +91,36 @@ def percent(pair):
     return 100.0 * pair[0] / pair[1] if pair[1] else 100.0
 
 
+def folder_of(file):
+    return str(pathlib.PurePath(file.path).parent)
+
+
 def print_table(files):
+    """Returns what the goals are for."""
     folders = collections.defaultdict(Counts)
-    whole = Counts()
+    whole, judged = Counts(), Counts()
     for file in files:
-        folders[str(pathlib.PurePath(file.path).parent)].add(file.counts)
+        folders[folder_of(file)].add(file.counts)
         whole.add(file.counts)
-    print(f"{'folder':24} {'lines':>16} {'branches':>16}")
-    for name, counts in [*sorted(folders.items()), ("all", whole)]:
-        cells = (f"{p[0]:5}/{p[1]:<5} {percent(p):4.1f}%" for p in (counts.lines, counts.branches))
-        print(f"{name:24} " + " ".join(f"{cell:>16}" for cell in cells))
-    return whole
+        if folder_of(file) not in SEEN_FROM_OUTSIDE:
+            judged.add(file.counts)
+    rows = [(f"{name} *" if name in SEEN_FROM_OUTSIDE else name, counts)
+            for name, counts in sorted(folders.items())]
+    print(f"{'folder':24} {'lines':>18} {'branches':>18}")
+    for name, counts in [*rows, ("all", whole), ("all but *", judged)]:
+        cells = (f"{p[0]:5}/{p[1]:<5} {percent(p):5.1f}%" for p in (counts.lines, counts.branches))
+        print(f"{name:24} " + " ".join(f"{cell:>18}" for cell in cells))
+    print("* mostly executed by tests of programs, on libraries that do not count")
+    return judged
 
 
 def unexplained(files, patterns):
     """Lines that no test executed and the list does not name, by function."""
     found = collections.defaultdict(list)
     for file in files:
-        for line in file.missed:
+        if folder_of(file) in SEEN_FROM_OUTSIDE:
+            continue
+        for line in sorted(set(file.missed)):
             place = f"{file.path}:{file.function_at(line)}"
             if not is_explained(place, patterns):
                 found[place].append(line)
@@ -116,7 +131,7 @@ def is_there(pattern, root):
     """Whether the file of a pattern exists, and has the function that the pattern names."""
     name, _, function = pattern.partition(":")
     paths = list(root.glob(name))
-    return bool(paths) and (not function or any(function in p.read_text() for p in paths))
+    return bool(paths) and any(function.rstrip("*") in p.read_text() for p in paths)
 
 
 def main():
@@ -125,11 +140,11 @@ def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     files = read_info(sys.argv[1], root)
     patterns = read_list(sys.argv[2])
-    whole = print_table(files)
+    judged = print_table(files)
     failed = False
 
     for name, goal in GOALS.items():
-        if percent(getattr(whole, name)) < goal:
+        if percent(getattr(judged, name)) < goal:
             print(f"coverage: {name} are below the goal of {goal} %")
             failed = True
     missed = unexplained(files, patterns)
