@@ -37,7 +37,7 @@ public:
 		move_to_cpu(0);
 		while (live_.size())
 			release(live_.size() - 1);
-		debug_all(0);
+		calm_caches();
 	}
 
 private:
@@ -135,7 +135,7 @@ private:
 
 	void resize(std::size_t i)
 	{
-		const std::size_t size = some_size() + 1;
+		const std::size_t size = std::max<std::size_t>(some_size(), 1);
 		const block before = live_.take(i);
 		block kept = before;
 		void *at = in_.below(2) ? layer_realloc(before.at, size)
@@ -158,7 +158,7 @@ private:
 	{
 		const block b = live_.take(i);
 
-		switch (b.byte % 4) {
+		switch (b.byte % 5) {
 		case 0:
 			layer_free_sized(b.at, b.size);
 			break;
@@ -168,18 +168,24 @@ private:
 		case 2:
 			layer_cfree(b.at);
 			break;
+		case 3:
+			FUZZ_CHECK(!layer_realloc(b.at, 0));
+			break;
 		default:
 			layer_free(b.at);
 		}
 	}
 
-	static void debug_all(std::uint64_t flags)
+	/* What was set on caches, the next input does not find. */
+	static void calm_caches()
 	{
 		slab_for_each_cache(
-			[](struct slab_cache *cache, void *arg) {
-				return slab_cache_debug(cache, *static_cast<std::uint64_t *>(arg));
+			[](struct slab_cache *cache, void *) {
+				FUZZ_CHECK(slab_cache_debug(cache, 0) == 0);
+				FUZZ_CHECK(slab_cache_sample(cache, 0) == 0);
+				return 0;
 			},
-			&flags);
+			nullptr);
 	}
 
 	/* One of the caches that exist. */
