@@ -28,11 +28,13 @@ def is_elf(path):
         return file.read(4) == b"\x7fELF"
 
 
-def put_build(root, build):
-    """All programs and shared libraries of a build, which find each other by RPATH."""
+def put_build(root, build, programs):
+    """These programs, what they may run (all programs but other tests) and the shared libraries,
+    which they find by RPATH."""
     for folder in (build / "bin", build / "lib", build / "tests"):
         for path in folder.rglob("*"):
-            if path.suffix not in (".a", ".o", ".gch") and is_elf(path):
+            other_test = path.name.endswith("_test") and str(path) not in programs
+            if path.suffix not in (".a", ".o", ".gch") and not other_test and is_elf(path):
                 put(root, path)
 
 
@@ -57,8 +59,9 @@ def put_sources(root, source):
                 put(root, path)
 
 
-def make(folder, build, sysroot, source, tests):
-    """An initramfs in the folder, whose first process runs the tests, lines of init.c."""
+def make(folder, build, sysroot, source, tests, programs):
+    """An initramfs in the folder, whose first process runs the tests, lines of init.c; they are
+    these programs."""
     root = folder / "root"
     shutil.rmtree(root, ignore_errors=True)
     for name in ("bin", "proc", "sys", "dev", "tmp", "run"):
@@ -66,7 +69,7 @@ def make(folder, build, sysroot, source, tests):
     subprocess.run(["aarch64-linux-gnu-gcc", "-static", "-O2", "-D_GNU_SOURCE", "-o", root / "init",
                     source / "tests/support/init.c"], check=True)
     put_system(root, sysroot)
-    put_build(root, build)
+    put_build(root, build, programs)
     put_sources(root, source)
     (root / "tests").write_text("".join(tests))
     archive = folder / "initramfs"

@@ -200,7 +200,6 @@ TEST(Rcu, AChildWithoutMemoryFreesWithoutWaiting)
 	ASSERT_EQ(slab_set_fail("interval=1"), 0);
 	EXPECT_EQ(run_in_child([&] {
 			  slab_set_fail(nullptr);
-			  alarm(10);
 			  for (struct slab_cache *cache : caches)
 				  for (int n = 0; n < 10000; n++)
 					  slab_free_rcu(cache, slab_alloc(cache));
