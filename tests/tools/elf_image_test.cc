@@ -195,7 +195,8 @@ int read_no_pieces(struct memory *, std::uint64_t, std::size_t, std::size_t, std
 
 TEST(ElfImageTest, WhatIsSearchedOfAProcessIsBounded)
 {
-	const struct memory_source source = {read_forged, read_no_pieces, nullptr, false};
+	const struct memory_source source = {read_forged, read_no_pieces, nullptr,
+					     nullptr,     nullptr,        false};
 	forged_process process = {{}, {1000, 1000, UINT64_C(1) << 32}};
 
 	process.memory.source = &source;

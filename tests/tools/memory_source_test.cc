@@ -39,7 +39,8 @@ TEST(MemorySourceTest, WhetherThereAreCachesIsKnownWithoutReadingThem)
 	runtime_dir dir;
 	server process("plain", PROGRAMS "silent_server");
 	struct memory *memory = memory_open_process(process.pid());
-	struct memory_source source = {read_data_alone, read_no_pieces, nullptr, true};
+	struct memory_source source = {read_data_alone, read_no_pieces, nullptr,
+				       nullptr,         nullptr,        true};
 	struct slab_answer answer;
 
 	ASSERT_NE(memory, nullptr);
