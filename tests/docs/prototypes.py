@@ -61,7 +61,8 @@ def prototypes_of_page(path):
             name = words_of(line)[0]
             found[name] = (kind, [])
         elif macro == ".Fa":
-            found[name][1].extend(plain(word) for word in words_of(line))
+            # Words may be parts of one argument, a callback: mdoc breaks lines between words.
+            found[name][1].extend(arguments_of(", ".join(words_of(line))))
     return found, headers
 
 

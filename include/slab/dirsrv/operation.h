@@ -69,20 +69,20 @@ struct dirsrv_operation_handle {
 /* dirsrv_operation_handle_load, dirsrv_operation_handle_store: read and write a handle that
  * other threads read meanwhile; one thread at a time writes. */
 static inline struct dirsrv_operation_handle dirsrv_operation_handle_load(
-	const struct dirsrv_operation_handle *place)
+	const struct dirsrv_operation_handle *at)
 {
 	struct dirsrv_operation_handle handle;
 
-	handle.operation = __atomic_load_n(&place->operation, __ATOMIC_ACQUIRE);
-	handle.generation = __atomic_load_n(&place->generation, __ATOMIC_RELAXED);
+	handle.operation = __atomic_load_n(&at->operation, __ATOMIC_ACQUIRE);
+	handle.generation = __atomic_load_n(&at->generation, __ATOMIC_RELAXED);
 	return handle;
 }
 
-static inline void dirsrv_operation_handle_store(struct dirsrv_operation_handle *place,
+static inline void dirsrv_operation_handle_store(struct dirsrv_operation_handle *at,
 						 struct dirsrv_operation_handle handle)
 {
-	__atomic_store_n(&place->generation, handle.generation, __ATOMIC_RELAXED);
-	__atomic_store_n(&place->operation, handle.operation, __ATOMIC_RELEASE);
+	__atomic_store_n(&at->generation, handle.generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&at->operation, handle.operation, __ATOMIC_RELEASE);
 }
 
 /* The listener's data of a request. */
