@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <slab/malloc.h>
+#include <slab/memory.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
 
@@ -89,6 +90,27 @@ bool runs_with_limit()
 	else
 		[] { GTEST_SKIP() << "the sanitizer needs the address space"; }();
 	return false;
+}
+
+/* Trimming returned their memory; their addresses are what a mapping lacks. */
+TEST(MemoryTest, FreeSegmentsAreUnmappedForALargeAllocation)
+{
+	constexpr std::size_t large = 16 * mib;
+
+	if (!runs_with_limit())
+		return;
+	{
+		test_cache cache(4096);
+
+		free_many(cache, alloc_many(cache, 4 * large / 4096));
+	}
+	slab_trim();
+	limit_address_space(mib);
+
+	void *ptr = slab_malloc(large);
+
+	EXPECT_NE(ptr, nullptr);
+	slab_mfree(ptr);
 }
 
 TEST(MemoryTest, OutOfMemoryIsNullAndEnomem)
