@@ -4,7 +4,6 @@
 
 #include "inspect/regions.h"
 #include "inspect/walk.h"
-#include "pages/metadata.h"
 
 /* --- large allocations that are mappings of their own ----------------------------------------- */
 

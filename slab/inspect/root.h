@@ -18,7 +18,6 @@
 #include "core/slab.h"
 #include "inspect/counters.h"
 #include "pages/account.h"
-#include "pages/metadata.h"
 #include "registry/init.h"
 #include "registry/reserve.h"
 #include "report/depot.h"

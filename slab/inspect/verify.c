@@ -16,6 +16,8 @@
 #include "report/track.h"
 
 #define SLAB_BYTES_MAX (UINT64_C(1) << SLAB_SHIFT_MAX)
+/* Bytes of struct slab_debug and the records, copies of objects included. */
+#define SIDE_BYTES_MAX (UINT32_C(64) << 20)
 
 /* The name and the flags of the cache, for reports that the code of `bug` and `debug` makes. */
 struct verify {
@@ -90,7 +92,8 @@ static bool is_plausible(const struct inspect_slab *seen)
 		stride += 2 * sizeof(struct track);
 	if (debug->copies)
 		stride += debug->object_size;
-	return debug->object_size && debug->object_size <= debug->inuse &&
+	return seen->bytes <= SLAB_BYTES_MAX && seen->side <= SIDE_BYTES_MAX &&
+	       debug->object_size && debug->object_size <= debug->inuse &&
 	       (uint64_t)debug->red_left + debug->inuse <= size && debug->stride >= stride &&
 	       sizeof(*debug) + seen->bytes / size * debug->stride <= seen->side;
 }

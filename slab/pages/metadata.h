@@ -11,14 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct arena;
 struct metadata_class;
 struct slab;
-
-/* An arena is aligned to its size. Its struct begins SEGMENT_HEAD_OFFSET bytes behind its start, with
- * the pointer to the next older arena of the node. */
-#define METADATA_ARENA_BYTES (UINT64_C(4) << 20)
-extern struct arena *metadata_arenas[] __attribute__((visibility("hidden"))); /* of each node */
 
 /* The size of slabs and the class of their descriptors. */
 struct geometry {

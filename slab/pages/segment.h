@@ -148,6 +148,12 @@ static inline struct slab *segment_slab(const struct segment *segment, unsigned 
 
 extern struct slab slab_none;
 
+/* An arena, which has descriptors (metadata.c). It is aligned to its size. Its struct begins
+ * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node. */
+struct arena;
+#define METADATA_ARENA_BYTES (UINT64_C(4) << 20)
+extern struct arena *metadata_arenas[] __attribute__((visibility("hidden"))); /* of each node */
+
 /* --- a slab's memory --------------------------------------------------------------------- */
 
 static inline size_t slab_size(const struct slab *slab)

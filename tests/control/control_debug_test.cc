@@ -413,7 +413,7 @@ TEST_F(ControlDebugTest, WrongRequestsGetOneErrorMessage)
 		 "request \"dance\" is not known; accepted: ping, stats, shrink NAME, "
 		 "validate NAME, debug FLAGS NAME, traces allocated|freed SINCE NAME, "
 		 "slabs NAME, mark, sample N NAME, fail SPEC, profile [BYTES], set ATTRIBUTE "
-		 "VALUE NAME, reset NAME, trim, count US"},
+		 "VALUE NAME, reset NAME, trim, count US, objects [NAME], regions"},
 		{"profile often", "\"often\" is not a number of bytes between samples; accepted: 0 "
 				  "for off, or a number, also in K, M, G, KiB, MiB or GiB"},
 	};

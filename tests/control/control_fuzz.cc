@@ -132,8 +132,10 @@ private:
 		static const char *const attributes[] = {
 			"min_partial", "cpu_partial", "limit", "sample",
 			"alloc_slab",  "objects",     "name",  ""};
-		static const char *const plain[] = {"ping", "stats", "mark", "trim"};
-		static const char *const on_cache[] = {"shrink", "validate", "reset", "slabs"};
+		static const char *const plain[] = {"ping", "stats",   "mark",
+						    "trim", "objects", "regions"};
+		static const char *const on_cache[] = {"shrink", "validate", "reset", "slabs",
+						       "objects"};
 		static const char *const kinds[] = {"allocated", "freed", "lost"};
 
 		switch (below(12)) {

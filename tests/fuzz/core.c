@@ -287,6 +287,11 @@ static void query_all(struct memory *memory)
 		"traces allocated 0 entry",
 		"traces freed 0 entry",
 		"slabs second",
+		"objects",
+		"regions",
+		"validate entry",
+		"validate pblock",
+		"validate size-large",
 	};
 	uint64_t offset;
 

@@ -98,7 +98,8 @@ TEST(InspectTest, RequestsThatAreNotForReadingAreRefused)
 	EXPECT_EQ(all.result, -EINVAL);
 	EXPECT_EQ(all.text,
 		  "{\"slab\":2,\"ok\":false,\"error\":\"\\\"shrink entry\\\" cannot be read from "
-		  "memory; that can be: ping, stats, slabs, traces, profile\"}");
+		  "memory; that can be: ping, stats, slabs, traces, profile, objects, regions, "
+		  "validate\"}");
 }
 
 TEST(InspectTest, AnUnknownCacheIsNamed)
@@ -177,16 +178,22 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 	ASSERT_EQ(slab_cache_attach_counters(plain, counters, 2), 0);
 	unsigned answers = 0, refusals = 0;
 
-	for (unsigned round = 0; round < 600; round++) {
+	for (unsigned round = 0; round < 1400; round++) {
 		const std::uint64_t rarity = UINT64_C(1) << random() % 14;
-		const char *requests[] = {"stats", "slabs ", "traces allocated 0 "};
-		const std::string request = requests[round % 3];
-		const std::string name = round % 3 ? flagged.name() : "";
-		const answered all = inspect(request + name, [&](char *bytes, std::size_t size) {
-			if (random() % rarity == 0)
-				bytes[random() % size] ^= static_cast<char>(1 << random() % 8);
-			return true;
-		});
+		const std::string requests[] = {"stats",
+						"slabs " + flagged.name(),
+						"traces allocated 0 " + flagged.name(),
+						"objects",
+						"regions",
+						"validate " + plain.name(),
+						"validate " + flagged.name()};
+		const answered all =
+			inspect(requests[round % 7], [&](char *bytes, std::size_t size) {
+				if (random() % rarity == 0)
+					bytes[random() % size] ^=
+						static_cast<char>(1 << random() % 8);
+				return true;
+			});
 
 		answers += all.result == 0;
 		refusals += all.result != 0;

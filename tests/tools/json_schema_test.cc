@@ -109,6 +109,22 @@ TEST_F(JsonSchemaTest, CallSites)
 	expect_valid(document + json_of({"--json", "--since-mark"}));
 }
 
+TEST_F(JsonSchemaTest, Leaks)
+{
+	if (under_asan || under_tsan)
+		GTEST_SKIP() << "a process with sanitizers has terabytes of shadow";
+	server process;
+
+	EXPECT_EQ(slabinfo({"-du", "entry"}).status, 0);
+	process.do_task('k');
+	process.do_task('k');
+	const result got = slabinfo({"--find-leaks", "--json"});
+
+	EXPECT_EQ(got.status, 1) << got.err;
+	EXPECT_TRUE(contains(got.out, "\"symbol\": \"keep_one+0x")) << got.out;
+	expect_valid(got.out);
+}
+
 TEST_F(JsonSchemaTest, Processes)
 {
 	server one, other;
@@ -148,7 +164,8 @@ TEST_F(JsonSchemaTest, AnswersOfTheSocket)
 	expect_valid(ask(socket, "slab/2 stats\n") + ask(socket, "slab/2 slabs entry\n") +
 		     ask(socket, "slab/2 slabs empty\n") +
 		     ask(socket, "slab/2 traces freed 0 entry\n") +
-		     ask(socket, "slab/2 slabs nobody\n"));
+		     ask(socket, "slab/2 objects\n") + ask(socket, "slab/2 objects entry\n") +
+		     ask(socket, "slab/2 regions\n") + ask(socket, "slab/2 slabs nobody\n"));
 }
 
 /* --- what is refused -------------------------------------------------------------- */

@@ -64,9 +64,15 @@ static int construct(void *obj, void *arg)
 	return 0;
 }
 
+static void destroy(void *obj, void *arg)
+{
+	(void)arg;
+	slab_free(buffers, *(void **)obj);
+}
+
 static void create_caches(void)
 {
-	struct slab_cache_args args = {.ctor = construct};
+	struct slab_cache_args args = {.ctor = construct, .dtor = destroy};
 
 	nodes = slab_cache_create("node", sizeof(struct node), NULL, SLAB_NO_MERGE | SLAB_PANIC);
 	tracked = slab_cache_create("tracked", 64, NULL, SLAB_DEBUG_DEFAULT | SLAB_PANIC);

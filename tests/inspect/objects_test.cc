@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* States of objects, and validation, of this process by itself. */
+#include <algorithm>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/objects.h"
+#include "inspection.h"
+
+extern "C" {
+#include "core/cache.h"
+#include "core/slab.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+/* How many objects of a cache are in a state. */
+unsigned count_state(const std::string &cache, char state)
+{
+	const answered all = inspect("objects " + cache);
+	static const std::regex row("\\[[0-9]+,[0-9]+,[0-9]+,\"([^\"]*)\",\\[");
+	unsigned count = 0;
+
+	EXPECT_EQ(all.result, 0) << all.text;
+	for (std::sregex_iterator at(all.text.begin(), all.text.end(), row), end; at != end; ++at) {
+		const std::string states = (*at)[1];
+
+		count += static_cast<unsigned>(std::count(states.begin(), states.end(), state));
+	}
+	return count;
+}
+
+TEST(ObjectsTest, AllocatedOnesAreThoseOfTheProgram)
+{
+	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
+	const objects many(plain, 5000), few(flagged, 300);
+
+	EXPECT_EQ(count_state(plain.name(), 'a'), 5000u);
+	EXPECT_EQ(count_state(flagged.name(), 'a'), 300u);
+}
+
+/* Wherever they are: in a LIFO, a magazine, a freelist of a slab. */
+TEST(ObjectsTest, FreedOnesAreFree)
+{
+	test_cache cache(64);
+	std::vector<void *> objs = alloc_many(cache, 5000);
+
+	for (std::size_t i = 0; i < objs.size(); i += 2)
+		slab_free(cache, objs[i]);
+	EXPECT_EQ(count_state(cache.name(), 'a'), 2500u);
+	EXPECT_GE(count_state(cache.name(), 'f') + count_state(cache.name(), 'h'), 2500u);
+	slab_cache_shrink(cache);
+	EXPECT_EQ(count_state(cache.name(), 'a'), 2500u);
+	EXPECT_EQ(count_state(cache.name(), 'h'), 0u);
+	for (std::size_t i = 1; i < objs.size(); i += 2)
+		slab_free(cache, objs[i]);
+}
+
+TEST(ObjectsTest, AReserveIsNotAllocated)
+{
+	struct slab_cache_args args = {};
+
+	args.reserve = 37;
+	test_cache cache(64, SLAB_NO_MERGE, &args);
+
+	EXPECT_EQ(count_state(cache.name(), 'r'), 37u);
+	EXPECT_EQ(count_state(cache.name(), 'a'), 0u);
+}
+
+/* After a switch of debug flags, slabs of the old layout have the states of their objects. */
+TEST(ObjectsTest, LegacySlabsHaveStates)
+{
+	test_cache cache(64);
+	const objects held(cache, 500);
+
+	ASSERT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE), 0);
+	EXPECT_EQ(count_state(cache.name(), 'a'), 500u);
+	expect_has(inspect("validate " + std::string(cache.name())).text, "\"problems\":0,");
+}
+
+TEST(ObjectsTest, AHealthyCacheIsValid)
+{
+	test_cache plain(64), flagged(100, SLAB_DEBUG_DEFAULT);
+	const objects many(plain, 5000), few(flagged, 300);
+
+	expect_has(inspect("validate " + std::string(plain.name())).text, "\"problems\":0,");
+	expect_has(inspect("validate " + std::string(flagged.name())).text, "\"problems\":0,");
+}
+
+TEST(ObjectsTest, EveryByteAroundAnObjectIsChecked)
+{
+	test_cache cache(104, SLAB_RED_ZONE | SLAB_POISON);
+	char *object = static_cast<char *>(slab_alloc(cache));
+	struct slab *slab = slab_of(object);
+	const std::string request = "validate " + std::string(cache.name());
+	const std::size_t behind = slab_size(slab) - slab->debug->red_left;
+
+	for (std::size_t at = 104; at < behind; at++) {
+		object[at] ^= 1;
+		expect_has(inspect(request).text, "\"problems\":1,");
+		object[at] ^= 1;
+	}
+	for (std::size_t at = 1; at <= slab->debug->red_left; at++) {
+		*(object - at) ^= 1;
+		expect_has(inspect(request).text, "Left Redzone overwritten");
+		*(object - at) ^= 1;
+	}
+	expect_has(inspect(request).text, "\"problems\":0,");
+	char *volatile stale = object; /* which the compiler does not know */
+
+	slab_free(cache, object);
+	stale[50] ^= 1;
+	expect_has(inspect(request).text, "Poison overwritten");
+	stale[50] ^= 1;
+}
+
+/* The bytes beside a guarded object, which lies alone between guard pages. */
+TEST(ObjectsTest, AGuardedObjectIsChecked)
+{
+	test_cache cache(100);
+
+	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
+	char *object = static_cast<char *>(slab_alloc(cache));
+	const std::size_t page_left = reinterpret_cast<std::uintptr_t>(object) % 4096;
+	char *beside = page_left ? object - 1 : object + 100;
+	const std::string request = "validate " + std::string(cache.name());
+
+	ASSERT_TRUE(slab_of(object)->debug && slab_of(object)->debug->guarded);
+	expect_has(inspect(request).text, "\"problems\":0,");
+	*beside ^= 1;
+	expect_has(inspect(request).text, "Redzone overwritten");
+	*beside ^= 1;
+	slab_free(cache, object);
+}
+
+TEST(ObjectsTest, LargeAllocationsAreListed)
+{
+	void *slab = slab_malloc(100000), *mapped = slab_malloc(20000000);
+	const std::string text = inspect("regions").text;
+
+	expect_has(text, "[\"large\"," + std::to_string(reinterpret_cast<std::uintptr_t>(slab)) +
+				 ",100000]");
+	expect_has(text, "[\"large\"," + std::to_string(reinterpret_cast<std::uintptr_t>(mapped)) +
+				 ",20000000]");
+	slab_mfree(slab);
+	slab_mfree(mapped);
+}
+
+} /* namespace */
