@@ -54,7 +54,7 @@ private:
 	std::thread thread_;
 };
 
-void work(arena &place, unsigned threads)
+void work(slab_test::arena &place, unsigned threads)
 {
 	std::vector<std::thread> workers;
 
@@ -71,7 +71,7 @@ void work(arena &place, unsigned threads)
 
 TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhilePassesRun)
 {
-	arena place({16, 200, 1000, 4096, 8000});
+	slab_test::arena place({16, 200, 1000, 4096, 8000});
 
 	{
 		over_and_over passes([] { run_pass(); });
@@ -83,7 +83,7 @@ TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhilePassesRun)
 
 TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhileAllIsTrimmed)
 {
-	arena place({24, 600, 3000});
+	slab_test::arena place({24, 600, 3000});
 
 	{
 		over_and_over trims([] { slab_trim(); });
@@ -95,7 +95,7 @@ TEST(DecayStressTest, EveryObjectKeepsItsOwnerWhileAllIsTrimmed)
 
 TEST(DecayStressTest, PassesTrimsShrinksAndValidationsDoNotMeet)
 {
-	arena place({48, 700, 5000});
+	slab_test::arena place({48, 700, 5000});
 
 	{
 		over_and_over passes([] { run_pass(); });
@@ -115,7 +115,7 @@ TEST(DecayStressTest, PassesTrimsShrinksAndValidationsDoNotMeet)
 /* A child finds whole caches and locks that it can take, whatever slabs were isolated. */
 TEST(DecayStressTest, ForksWhilePassesRun)
 {
-	arena place({100, 1000});
+	slab_test::arena place({100, 1000});
 	std::atomic<bool> done{false};
 	std::thread busy([&] {
 		worker me(place, 9, 2000);
