@@ -296,4 +296,23 @@ TEST(Rcu, DestructionWaitsForWhatACallbackFreesMeanwhile)
 	EXPECT_EQ(late, nullptr);
 }
 
+/* A thread of QSBR that is online counts as a reader, so it goes offline while it waits. */
+TEST(RcuQsbrTest, AThreadThatIsOnlineMayWait)
+{
+	const struct rcu_flavor_struct &flavor = urcu_qsbr_flavor;
+	struct slab_cache_args args = {};
+
+	args.rcu = &flavor;
+	flavor.register_thread();
+	EXPECT_TRUE(flavor.read_ongoing());
+	struct slab_cache *cache = slab_cache_create("qsbr", 64, &args, SLAB_NO_MERGE);
+
+	slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_TRUE(flavor.read_ongoing());
+	EXPECT_EQ(stats_of(cache).objects, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	flavor.unregister_thread();
+}
+
 } /* namespace */
