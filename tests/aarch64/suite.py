@@ -34,11 +34,14 @@ MEMORY = 4096  # MiB; the file system is in it
 SLOWER = 8  # of the time that a test has on a machine of its own
 ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3"}
 NO_RSEQ = "the engine rseq needs a kernel, and qemu-user has none"
+OF_TOOLS = "tools read other processes by process_vm_readv(2), which qemu-user does not have"
 # What qemu-user does not do, and the cases that need it.
 NOT_EMULATED = {
     "qemu-user has no RLIMIT_AS": ["DepotTest.WithoutMemoryNothingIsSavedUntilThereIsSome"],
     "qemu-user has no process_vm_readv(2)": [
-        "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject"],
+        "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject",
+        "InspectTest.*", "CountersTest.FromOutside*", "CountersTest.AnswersShowAllThatIsKnownOfThem",
+        "CountersTest.ACacheWithoutAnyHasAnEmptyList", "CountersTest.HelpIsAShortLineOfText"],
     "qemu-user has no MADV_POPULATE_WRITE": ["SegmentTest.PopulateBringsMemoryUpToThatPage"],
     "qemu-user does not say whether a fault was a read or a write": [
         "GuardHandlerTest.IsCalledWithTheAddressAfterTheReport",
@@ -50,7 +53,7 @@ NOT_EMULATED = {
         "BadPointerFaultTest.WithoutTheHandlerABadPointerIsAFault"],
 }
 
-Test = collections.namedtuple("Test", "name command environment timeout")
+Test = collections.namedtuple("Test", "name command environment timeout labels")
 Result = collections.namedtuple("Result", "name end seconds output")
 
 
@@ -99,7 +102,7 @@ def all_tests(where):
         properties = {item["name"]: item["value"] for item in test["properties"]}
         yield Test(test["name"], command[1:],
                    dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", ())),
-                   int(properties.get("TIMEOUT", 300)) * SLOWER)
+                   int(properties.get("TIMEOUT", 300)) * SLOWER, properties.get("LABELS", ()))
 
 
 # ---- results ----
@@ -183,7 +186,7 @@ def user_reason(test):
     """Why qemu-user cannot run a test, or None."""
     if test.environment.get("SLAB_ENGINE") == "rseq":
         return NO_RSEQ
-    return None
+    return OF_TOOLS if "tools" in test.labels else None
 
 
 def under_user(tests, folder, sysroot):

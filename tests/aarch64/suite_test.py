@@ -66,13 +66,15 @@ class SuiteTest(unittest.TestCase):
 
     def test_what_is_left_out_has_a_reason(self):
         tally = suite.Tally("here", 0)
-        rseq = suite.Test("x.rseq", ["/x"], {"SLAB_ENGINE": "rseq"}, 1)
+        rseq = suite.Test("x.rseq", ["/x"], {"SLAB_ENGINE": "rseq"}, 1, ["unit"])
         tally.leave_out(suite.user_reason(rseq))
         self.assertIn(f"1 tests left out: {suite.NO_RSEQ}", concluded(tally)[1])
-        self.assertIsNone(suite.user_reason(rseq._replace(environment={})))
+        mutex = rseq._replace(environment={"SLAB_ENGINE": "mutex"})
+        self.assertIsNone(suite.user_reason(mutex))
+        self.assertEqual(suite.user_reason(mutex._replace(labels=["tools"])), suite.OF_TOOLS)
 
     def test_a_line_for_the_first_process(self):
-        line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9))
+        line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9, []))
         self.assertEqual(line.split("\t")[:2], ["x", "9"])
         self.assertTrue(line.endswith("\tA=b c\t/bin/x\ty\n"))
 
