@@ -32,7 +32,7 @@ PROGRAMS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "cmake", "ninja", 
 CPUS = 4
 MEMORY = 4096  # MiB; the file system is in it
 SLOWER = 8  # of the time that a test has on a machine of its own
-ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3"}
+ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3", "SLAB_TEST_SLOWER": str(SLOWER)}
 NO_RSEQ = "the engine rseq needs a kernel, and qemu-user has none"
 OF_TOOLS = "tools read other processes by process_vm_readv(2), which qemu-user does not have"
 # What qemu-user does not do, and the cases that need it.

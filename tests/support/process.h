@@ -52,7 +52,16 @@ constexpr bool under_tsan = true;
 constexpr bool under_tsan = false;
 #endif
 
-constexpr unsigned child_seconds = 120;
+/* SLAB_TEST_SLOWER is how many times as long as usual a test may take, where a machine is emulated. */
+inline unsigned seconds_of_children()
+{
+	const char *factor = std::getenv("SLAB_TEST_SLOWER");
+	const int slower = factor ? std::atoi(factor) : 1;
+
+	return 120 * static_cast<unsigned>(std::max(slower, 1));
+}
+
+inline const unsigned child_seconds = seconds_of_children();
 
 /* Death tests run the binary again instead of forking among threads. */
 inline void use_threadsafe_death_tests()
