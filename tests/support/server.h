@@ -77,6 +77,12 @@ inline result slabinfo(const std::vector<std::string> &words = {})
 	return run_tool(SLABINFO, words);
 }
 
+/* The default table without the lines about resident memory, which changes all the time. */
+inline std::string caches_part(const std::string &table)
+{
+	return table.substr(0, table.find("\nResident "));
+}
+
 /* --- threads of a server ------------------------------------------------------------ */
 
 /* The directory in /proc of the thread called `name`, "" when there is none. */

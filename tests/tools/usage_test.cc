@@ -97,7 +97,6 @@ TEST(CoreUsageTest, NothingThatChangesOrRepeatsGoesWithACoreFile)
 	runtime_dir dir;
 	const std::vector<std::vector<std::string>> cases = {
 		{"-s"},
-		{"-v"},
 		{"-d"},
 		{"-dz"},
 		{"--set=a.b=1"},

@@ -13,7 +13,7 @@ TEST(ViewsOfOthersTest, AProcessThatIsOnlyReadHasOneErrorMessage)
 	server process;
 	const std::string pid = std::to_string(process.pid());
 
-	for (const char *action : {"-s", "-v", "-d", "--sample=1", "--mark", "--reset", "--trim"}) {
+	for (const char *action : {"-s", "-d", "--sample=1", "--mark", "--reset", "--trim"}) {
 		const result got = slabinfo({"--memory", "-p", pid, action});
 
 		EXPECT_EQ(got.status, 2) << action;
