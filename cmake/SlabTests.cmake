@@ -236,3 +236,9 @@ function(slab_add_tools_test name)
 		CONTROL_SERVER="$<TARGET_FILE:control_server>")
 	add_dependencies(${name} slabinfo control_server)
 endfunction()
+
+# slab_test_uses_go(TEST): Go compiles its library once for all tests, one after the other.
+function(slab_test_uses_go test)
+	set_tests_properties(${test} PROPERTIES RESOURCE_LOCK go
+		ENVIRONMENT "SLAB_TEST_GOCACHE=${PROJECT_BINARY_DIR}/go")
+endfunction()

@@ -223,7 +223,7 @@ END
 smoke_go()
 {
 	need go gcc
-	export GOCACHE="$tmp/cache" GOPATH="$tmp/path" GO111MODULE=off CGO_ENABLED=1
+	export GOCACHE="${SLAB_TEST_GOCACHE:-$tmp/cache}" GOPATH="$tmp/path" GO111MODULE=off CGO_ENABLED=1
 	cat >main.go <<'END'
 package main
 

@@ -74,7 +74,7 @@ java)
 	;;
 go)
 	need go gcc
-	export GOCACHE="$tmp/cache" GOPATH="$tmp/path" GO111MODULE=off CGO_ENABLED=1
+	export GOCACHE="${SLAB_TEST_GOCACHE:-$tmp/cache}" GOPATH="$tmp/path" GO111MODULE=off CGO_ENABLED=1
 	cat >main.go <<-'GO'
 	package main
 
