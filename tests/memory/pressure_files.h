@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dirent.h>
@@ -86,6 +88,8 @@ protected:
 			std::size_t n = self->ready ? self->held.size() / 10 : 0;
 
 			self->calls++;
+			if (self->on_call)
+				std::exchange(self->on_call, nullptr)();
 			for (std::size_t i = 0; i < n; i++) {
 				slab_free(cache, self->held.back());
 				self->held.pop_back();
@@ -178,6 +182,7 @@ protected:
 	std::vector<void *> held;
 	std::atomic<bool> ready{false}; /* for another thread: all of the above is */
 	std::atomic<unsigned> calls{0};
+	std::function<void()> on_call; /* called by the next call, once */
 };
 
 } /* namespace slab_test */

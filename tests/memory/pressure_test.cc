@@ -182,4 +182,23 @@ TEST_F(PressureTest, AChildLooksItself)
 	EXPECT_EQ(calls, 0U);
 }
 
+/* The thread that looked in the parent does not hold up the child. */
+TEST_F(PressureTest, NoThreadLooksInTheChildOfAReclaimFunction)
+{
+	std::string failure = "not called";
+
+	on_call = [&] {
+		failure = run_in_child([&] {
+			alarm(20);
+			pressure_set_paths(psi.c_str(), folder.c_str()); /* waits for others */
+			return 0;
+		});
+	};
+	write_events(0, 0);
+	pressure_poll();
+	write_events(1, 0);
+	pressure_poll();
+	EXPECT_EQ(failure, "");
+}
+
 } /* namespace */
