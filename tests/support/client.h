@@ -114,7 +114,7 @@ public:
 		char buffer[4096];
 		ssize_t n = 1;
 
-		while (n > 0 && poll(&wait, 1, child_seconds * 1000) == 1) {
+		while (n > 0 && poll(&wait, 1, static_cast<int>(child_seconds * 1000)) == 1) {
 			n = recv(fd_, buffer, sizeof(buffer), 0);
 			if (n > 0)
 				text.append(buffer, static_cast<std::size_t>(n));
