@@ -22,7 +22,7 @@
  *    else: it can do that at any time, so the model has no step for a try that fails.
  *  - After a step that several operations share, `ret` says which one goes on: 0 none, 1 an
  *    allocation, 2 and 3 a revocation, 4 the walk over handed-off slabs, 5 the free of an object
- *    that found another slab's remote batch.
+ *    that found another slab's remote batch, 6 the object of a magazine, whose slab goes to the node.
  *  - Memory is sequentially consistent; BUG=WEAK_x lets the machine exchange two loads, and WEAK
  *    lets rseq_pop and rseq_push load in any order.
  */
