@@ -100,9 +100,10 @@ static inline size_t link_objects(struct run *run, size_t n, void *const *objs)
 uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs)
 {
 	struct run runs[RUNS] = {0};
-	/* Sequentially consistent: the objects are freed before the phase is read. */
+	/* Both sequentially consistent: the objects are unlinked and freed before the phase is read. An
+	 * acquire alone may come before the store of the sum (ldapr of ARMv8.3). */
 	uint64_t pending = __atomic_add_fetch(&rcu->cache->memory.rcu_pending, n, __ATOMIC_SEQ_CST);
-	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
+	unsigned phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
 
 	SLAB_PROBE(rcu_defer, rcu->cache->name, rcu->cache, n, pending);
 	for (size_t i = 0; i < n;)

@@ -71,7 +71,7 @@ static void retire(struct slab_cache *cache, struct slab *slab)
 	unsigned phase;
 
 	__atomic_fetch_add(&cache->memory.rcu_pending, 1, __ATOMIC_SEQ_CST);
-	phase = __atomic_load_n(&rcu->phase, __ATOMIC_ACQUIRE) & 1;
+	phase = __atomic_load_n(&rcu->phase, __ATOMIC_SEQ_CST) & 1;
 	rcu_push(&rcu->retired[phase], slab, &slab->next);
 	rcu_arm(rcu);
 }
