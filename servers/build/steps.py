@@ -2,6 +2,7 @@
 """Steps with their programs, logs and times, as a user who is not root where servers run."""
 import os
 import pwd
+import re
 import subprocess
 import sys
 import time
@@ -22,6 +23,13 @@ def last_line(path):
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.strip() for line in file if line.strip()]
     return lines[-1] if lines else "no output"
+
+
+def reason(path):
+    """The last line of a log that speaks of an error, else the last one: make ends other jobs after it."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        errors = [line.strip() for line in file if re.search(r"\berror\b|\*\*\*", line, re.IGNORECASE)]
+    return errors[-1] if errors else last_line(path)
 
 
 class Steps:
@@ -55,7 +63,7 @@ class Steps:
                                   stdout=file, stderr=file, check=False,
                                   env=dict(os.environ, **environment))
         if done.returncode != 0:
-            raise Failure(f"{os.path.basename(command[0])} failed: {last_line(path)} (all of it: {path})")
+            raise Failure(f"{os.path.basename(command[0])} failed: {reason(path)} (all of it: {path})")
 
 
 def user():

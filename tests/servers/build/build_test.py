@@ -131,6 +131,14 @@ class Conversion(Temporary):
         self.assertEqual(read(self.path("source", name)), text)
 
 
+class Reason(Temporary):
+    """Why a step failed."""
+
+    def test_is_the_error_and_not_what_make_did_after_it(self):
+        with self.assertRaisesRegex(Failure, r"^sh failed: make: \*\*\* Error 1 \(all"):
+            self.server.steps.run(["sh", "-c", "echo 'make: *** Error 1'; echo mv a b; exit 2"], "build.log")
+
+
 class Environment(Temporary):
     """Of a server."""
 
