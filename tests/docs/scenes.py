@@ -33,6 +33,8 @@ SCENES = {
                  (" a b ", " before.json after.json "),
                  ("slabinfo --core core.27963",
                   "gcore -o core $server >/dev/null 2>&1 && slabinfo --core core.$server"),
+                 ("core.28331", "core.$server"), ("28331", "$server"), ("'^request$'", "db.entry"),
+                 ("core.$server entry", "core.$server db.entry"),
                  ("slab-exporter", "slab-exporter --listen 127.0.0.1:19716"),
                  ("127.0.0.1:9716/", "127.0.0.1:19716/")],
         status={"slabinfo --set db.entry.objects=3": 2}),
