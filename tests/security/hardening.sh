@@ -54,8 +54,8 @@ aarch64) mark='AArch64 feature: BTI, PAC' ;;
 esac
 objects=$(ar t "$archive" | wc -l)
 marked=$(readelf -nW "$archive" | grep -c "$mark") || true
-[ "$objects" -gt 100 ] && [ "$objects" = "$marked" ] || {
+if [ "$objects" -le 100 ] || [ "$objects" != "$marked" ]; then
 	echo "hardening: $archive: $marked of $objects objects have the mark $mark"
 	failed=1
-}
+fi
 exit $failed
