@@ -16,6 +16,7 @@
 
 #include <slab/malloc.h>
 #include <slab/memory.h>
+#include <slab/pointer.h>
 #include <slab/stats.h>
 
 #include "../support/limits.h"
@@ -395,6 +396,24 @@ TEST(MallocTest, ManyLargeOnesAreReused)
 	if (!under_asan && !under_tsan) {
 		EXPECT_LT(resident_memory(), before + 32 * mib);
 	}
+}
+
+/* Each has a mapping of its own, and something behind it: growing moves it. */
+TEST(LargeTest, MemoryThatMovedIsStillKnown)
+{
+	char *grows = static_cast<char *>(slab_malloc(20 * mib));
+
+	for (std::size_t size = 40 * mib; size <= 160 * mib; size *= 2) {
+		void *behind = slab_malloc(20 * mib);
+
+		grows = static_cast<char *>(slab_realloc(grows, size));
+		ASSERT_NE(grows, nullptr);
+		EXPECT_TRUE(slab_owns(grows)) << size;
+		EXPECT_TRUE(slab_owns(grows + size - 1)) << size;
+		slab_mfree(behind);
+	}
+	EXPECT_TRUE(slab_free_any(grows));
+	EXPECT_FALSE(slab_owns(grows));
 }
 
 } /* namespace */
