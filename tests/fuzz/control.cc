@@ -150,8 +150,11 @@ int LLVMFuzzerInitialize(int *, char ***)
 	FUZZ_CHECK(mkdtemp(folder));
 	setenv("SLAB_RUNTIME_DIR", folder, 1);
 	std::atexit([] {
-		/* libslab has removed its socket. */
-		rmdir((std::string(folder) + "/slab").c_str());
+		const std::string slab = std::string(folder) + "/slab";
+
+		/* libslab removes its socket later, and then the folder would be left. */
+		unlink((slab + "/" + std::to_string(getpid()) + ".sock").c_str());
+		rmdir(slab.c_str());
 		rmdir(folder);
 	});
 	FUZZ_CHECK(slab_control_fd() >= 0);
