@@ -64,7 +64,9 @@ struct slab_answer {
  *
  * @root     address of the root
  * @request  without the leading "slab/VERSION": "ping", "stats", "slabs NAME",
- *           "traces allocated|freed SINCE NAME", or "profile"
+ *           "traces allocated|freed SINCE NAME", "profile", "objects [NAME]", "regions", or
+ *           "validate NAME", which needs a process that stands still, or a core file: `problems`
+ *           is the number of problems found, and `reports` has the text of each
  * @answer   set by the function; the caller frees it with slab_answer_free(), also after an
  *           error
  *

@@ -6,6 +6,7 @@
  * where it means nothing, as in the kernel's tool.
  */
 #include "options.h"
+#include "target.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool set_view(struct options *options, enum view view)
 {
@@ -364,26 +364,6 @@ static bool settle_stop_limit(const struct options *options)
 	return false;
 }
 
-/* --find-leaks PID, --find-leaks CORE: an operand that is no REGEXP, where no process is named. Returns
- * the operands that are left. */
-static char **take_target(struct options *options, char **words)
-{
-	struct choice *choice = &options->choice;
-	struct stat status;
-	long pid;
-
-	if (options->view != VIEW_FIND_LEAKS || !words[0] || choice->pid || choice->name ||
-	    choice->core)
-		return words;
-	if (parse_number(words[0], 1, INT_MAX, &pid))
-		choice->pid = (pid_t)pid;
-	else if (stat(words[0], &status) == 0)
-		choice->core = words[0];
-	else
-		return words;
-	return words + 1;
-}
-
 static bool set_operands(struct options *options, char **words)
 {
 	size_t count = 0;
@@ -463,7 +443,7 @@ static bool set_pattern(struct options *options, char **words)
 
 static bool settle(struct options *options, char **words)
 {
-	words = take_target(options, words);
+	words = target_take(options, words);
 	if (!settle_json(options) || !settle_choice(options) || !settle_interval(options) ||
 	    !settle_stop_limit(options))
 		return false;

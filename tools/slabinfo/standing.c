@@ -18,7 +18,7 @@ void progress_show(const char *what, uint64_t done, uint64_t all)
 	const uint64_t now_us = freeze_now();
 	char size[SIZE_TEXT];
 
-	if (!isatty(STDERR_FILENO) || (now_us - last_us < SHOW_EVERY_US && done < all))
+	if (!isatty(STDERR_FILENO) || (now_us - last_us < SHOW_EVERY_US && (!all || done < all)))
 		return;
 	last_us = now_us;
 	shown = true;
