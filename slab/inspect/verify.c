@@ -95,6 +95,7 @@ static bool is_plausible(const struct inspect_slab *seen)
 	return seen->bytes <= SLAB_BYTES_MAX && seen->side <= SIDE_BYTES_MAX &&
 	       debug->object_size && debug->object_size <= debug->inuse &&
 	       (uint64_t)debug->red_left + debug->inuse <= size && debug->stride >= stride &&
+	       debug->stride % sizeof(uint64_t) == 0 &&
 	       sizeof(*debug) + seen->bytes / size * debug->stride <= seen->side;
 }
 

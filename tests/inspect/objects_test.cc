@@ -12,6 +12,7 @@
 #include <slab/slab.h>
 
 #include "../support/objects.h"
+#include "../support/process.h"
 #include "inspection.h"
 
 extern "C" {
@@ -99,6 +100,8 @@ TEST(ObjectsTest, AHealthyCacheIsValid)
 
 TEST(ObjectsTest, EveryByteAroundAnObjectIsChecked)
 {
+	if (under_asan)
+		GTEST_SKIP() << "AddressSanitizer forbids what this test writes";
 	test_cache cache(104, SLAB_RED_ZONE | SLAB_POISON);
 	char *object = static_cast<char *>(slab_alloc(cache));
 	struct slab *slab = slab_of(object);
@@ -127,6 +130,8 @@ TEST(ObjectsTest, EveryByteAroundAnObjectIsChecked)
 /* The bytes beside a guarded object, which lies alone between guard pages. */
 TEST(ObjectsTest, AGuardedObjectIsChecked)
 {
+	if (under_asan)
+		GTEST_SKIP() << "AddressSanitizer forbids what this test writes";
 	test_cache cache(100);
 
 	ASSERT_EQ(slab_cache_sample(cache, 1), 0);
