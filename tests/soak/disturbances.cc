@@ -36,13 +36,12 @@ namespace soak
 namespace
 {
 
-/* How long shortages and delays last. Few threads come by a step of a slow path in a moment. */
+/* How long shortages last, and delays before something else happens. */
 constexpr long moment_ns = 3000000;
-constexpr int moments_for_steps = 10;
 
-void wait_a_moment(int moments = 1)
+void wait_a_moment()
 {
-	const struct timespec moment = {0, moments * moment_ns};
+	const struct timespec moment = {0, moment_ns};
 
 	nanosleep(&moment, nullptr);
 }
@@ -59,7 +58,9 @@ struct slab_cache *some_size_cache(chance &random)
 
 struct slab_cache *some_cache(chance &random)
 {
-	struct slab_cache *cache = cache_of(random.below(kinds_count));
+	const unsigned focused = focus.load(), any = random.below(kinds_count);
+	struct slab_cache *cache =
+		cache_of(focused < kinds_count && random.below(2) ? focused : any);
 
 	if (cache)
 		return cache;
@@ -319,12 +320,14 @@ void create_and_destroy(struct conductor *c)
 
 std::atomic<bool> passed[CPU_INJECT_POINTS];
 
-/* Points of sections in assembly spin by themselves. */
+/* Points of sections in assembly spin by themselves, each time. Here other threads pass the one that
+ * is held up. */
 void spin_at(int point)
 {
+	static thread_local unsigned passes;
 	unsigned loops = __atomic_load_n(&cpu_inject_loops[point], __ATOMIC_RELAXED);
 
-	if (!loops)
+	if (!loops || passes++ % 2)
 		return;
 	passed[point].store(true, std::memory_order_relaxed);
 	if (loops % 3 == 0) {
@@ -335,21 +338,68 @@ void spin_at(int point)
 		std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-/* Hold threads up at a point, and interrupt some there: that aborts a section. Sections of the other
- * engines hold a lock that is not fair. */
+/* Without a system call, in which another thread would take the CPU. */
+void busy_wait(unsigned ns)
+{
+	struct timespec begun, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begun.tv_sec) * 1000000000L + now.tv_nsec - begun.tv_nsec <
+	       static_cast<long>(ns));
+}
+
+/* Take the slabs of a kind from their CPUs, again and again. Between two times the CPUs get slabs
+ * and fill their LIFOs. */
+void revoke_often(struct conductor *c, unsigned kind)
+{
+	struct slab_cache *cache = cache_of(kind);
+
+	for (unsigned left = 10 + c->random.below(40); cache && left; left--) {
+		slab_cache_shrink(cache);
+		busy_wait(c->random.below(300000));
+	}
+}
+
+/* How long threads stay at a point. Sections of engines other than rseq hold a lock that is not
+ * fair. */
+unsigned choose_loops(chance &random, unsigned point)
+{
+	static const unsigned lengths[] = {20, 100, 999, 3000, 30000};
+	const bool has_locks = std::strcmp(slab_engine(), "rseq") != 0;
+
+	if (point >= CPU_INJECT_SECTIONS)
+		return lengths[1 + random.below(4)];
+	return lengths[random.below(has_locks ? 3 : 4)];
+}
+
+void set_loops(unsigned point, unsigned loops)
+{
+	__atomic_store_n(&cpu_inject_loops[point], loops, __ATOMIC_RELAXED);
+}
+
+/* Hold threads up at a point of a section and at a step of a slow path, with objects of one kind,
+ * while slabs of this kind are revoked; and interrupt some there, which aborts a section. */
 void delay(struct conductor *c)
 {
-	static const unsigned lengths[] = {100, 999, 5000, 60000};
-	const bool has_locks = std::strcmp(slab_engine(), "rseq") != 0;
-	const unsigned point = c->random.below(CPU_INJECT_POINTS);
-	const unsigned choices = point < CPU_INJECT_SECTIONS ? (has_locks ? 2 : 3) : 4;
+	const unsigned section = c->random.below(CPU_INJECT_SECTIONS);
+	const unsigned step =
+		CPU_INJECT_SECTIONS + c->random.below(CPU_INJECT_POINTS - CPU_INJECT_SECTIONS);
+	const unsigned kind = choose_kind(c->random);
 
+	focus = kind;
 	__atomic_store_n(&cpu_inject_hook, &spin_at, __ATOMIC_RELAXED);
-	__atomic_store_n(&cpu_inject_loops[point], lengths[c->random.below(choices)],
-			 __ATOMIC_RELAXED);
-	signal(c);
-	wait_a_moment(point < CPU_INJECT_SECTIONS ? 1 : moments_for_steps);
-	__atomic_store_n(&cpu_inject_loops[point], 0, __ATOMIC_RELAXED);
+	if (c->random.below(4))
+		set_loops(section, choose_loops(c->random, section));
+	set_loops(step, choose_loops(c->random, step));
+	wait_a_moment();
+	if (c->random.below(4) == 0)
+		signal(c);
+	revoke_often(c, kind);
+	set_loops(section, 0);
+	set_loops(step, 0);
+	focus = no_focus;
 }
 
 const char *step_name(unsigned point)

@@ -60,6 +60,7 @@ const struct kind kinds[] = {
 /* clang-format on */
 const unsigned kinds_count = sizeof(kinds) / sizeof(kinds[0]);
 
+std::atomic<unsigned> focus{no_focus};
 thread_local volatile bool is_inside __attribute__((tls_model("initial-exec")));
 
 const char *kind_name(unsigned kind)

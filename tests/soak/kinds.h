@@ -3,6 +3,7 @@
 #ifndef TESTS_SOAK_KINDS_H
 #define TESTS_SOAK_KINDS_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,6 +41,17 @@ struct slab_cache *cache_of(unsigned kind); /* NULL: BY_SIZE */
 inline std::uint32_t object_size(unsigned kind)
 {
 	return static_cast<std::uint32_t>(kinds[kind].least);
+}
+
+/* The kind that threads use for now instead of their own. */
+constexpr unsigned no_focus = ~0u;
+extern std::atomic<unsigned> focus;
+
+inline unsigned focused(unsigned kind)
+{
+	const unsigned now = focus.load(std::memory_order_relaxed);
+
+	return now == no_focus ? kind : now;
 }
 
 /* A kind at random, by weight. */

@@ -144,6 +144,8 @@ void worker::pairs(unsigned kind)
 			continue;
 		dispose(object, random);
 		count(2);
+		if (focused(kind) != kind)
+			break;
 	}
 }
 
@@ -177,7 +179,7 @@ void worker::burst()
 		else if (dice == 2)
 			count(use_published(random, &stamps));
 		else
-			step(kind);
+			step(focused(kind));
 	}
 	if (!n)
 		return;
