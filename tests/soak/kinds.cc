@@ -72,7 +72,7 @@ namespace
 {
 
 constexpr unsigned weights_most = 256, bulk_most = 48;
-constexpr unsigned settle_tries = 500, settle_us = 20000;
+constexpr unsigned settle_tries = 150, settle_us = 20000;
 /* One mapping of its own in so many allocations of size-large. */
 constexpr unsigned huge_one_in = 512;
 constexpr std::size_t huge_size = std::size_t{9} << 20;
