@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# Configuring and compiling.
+
+# configure PRESET: quietly; what CMake says is shown when it fails.
+configure()
+{
+	log=$(mktemp)
+	if ! cmake --preset "$1" >"$log" 2>&1; then
+		cat "$log" >&2
+		rm -f "$log"
+		exit 1
+	fi
+	rm -f "$log"
+}
+
+# build PRESET [TARGET...]: configure, then compile those targets, or all, with progress on a
+# terminal.
+build()
+{
+	preset=$1
+	shift
+	say "building: $preset${*:+, $*}"
+	configure "$preset"
+	[ $# -eq 0 ] || set -- --target "$@"
+	if [ -t 1 ]; then
+		cmake --build --preset "$preset" "$@"
+	else
+		cmake --build --preset "$preset" "$@" -- --quiet
+	fi
+}
+
+cmd_build()
+{
+	# shellcheck disable=SC2086
+	need "building" $compile_packages
+	build release
+}
+
+# build_beside FOLDER TARGET: compile in the background what is needed later. Tests mostly
+# wait, so the CPUs have time for it; and it has none that a test wants. Errors are shown by
+# the build that follows in the foreground.
+build_beside()
+{
+	nice -n 19 ninja -C "$1" "$2" >/dev/null 2>&1 </dev/null &
+	beside=$!
+	trap 'kill $beside 2>/dev/null' EXIT
+	trap 'exit 130' HUP INT TERM
+}
+
+# build_finish PRESET TARGET: the end of what build_beside() began.
+build_finish()
+{
+	say "building: $1: $2, begun beside the tests"
+	wait "$beside" || true
+	trap - EXIT HUP INT TERM
+	build "$@"
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# Tests, and which lines they execute.
+
+# tests PRESET OPTION...: those that wait longest start first, and each takes as many of the
+# places as its PROCESSORS say (cmake/SlabTests.cmake).
+tests()
+{
+	SLAB_STRESS_SECONDS=0.3 ctest -j $(($(nproc) * 3)) --preset "$@"
+}
+
+counted=build/CMakeFiles/slab_testing_coverage.dir
+
+# forget_counts: those of tests that ran before.
+forget_counts()
+{
+	find "$counted" -name '*.gcda' -delete
+}
+
+# coverage_report: what the tests NAME.coverage have counted, and the lines without an explanation.
+coverage_report()
+{
+	lcov --quiet --rc lcov_branch_coverage=1 --capture --no-external --base-directory . \
+		--directory "$counted" --output-file build/coverage.info 2>build/coverage.log ||
+		{ cat build/coverage.log >&2; exit 1; }
+	python3 tests/coverage/report.py build/coverage.info tests/coverage/uncovered.txt
+}
+
+cmd_coverage()
+{
+	# shellcheck disable=SC2086
+	need "the tests" $test_packages
+	build release coverage_programs
+	forget_counts
+	say "testing: release, unit and stress tests that count what they execute"
+	tests release -C variants -L '^coverage$'
+	coverage_report || status=$?
+	genhtml --quiet --branch-coverage --output-directory build/coverage build/coverage.info
+	say "build/coverage/index.html"
+	return "${status:-0}"
+}
+
+cmd_test()
+{
+	# shellcheck disable=SC2086
+	need "the tests" $test_packages
+	wish "the test of servers/patches" coccinelle
+	if [ $# -gt 0 ]; then
+		for name in "$@"; do
+			case $name in
+			-*) die "test takes names of tests, not '$name'" ;;
+			*[[:alnum:]]*) ;;
+			*) die "test takes names of tests, not '$name'" ;;
+			esac
+		done
+		configure release
+		python3 tests/by_name.py "$@"
+		return
+	fi
+	build release tested asan_programs coverage_programs
+	configure tsan
+	build_beside build/tsan unit_and_stress
+	forget_counts
+	say "testing: release, all tests; unit and stress tests also with AddressSanitizer,"
+	say "         and once more with counts of what they execute"
+	tests release -C variants
+	coverage_report
+	build_finish tsan unit_and_stress
+	build_beside build all
+	say "testing: tsan, unit and stress tests that start threads"
+	tests tsan -L 'unit|stress'
+	build_finish release all
+}
+
+cmd_aarch64()
+{
+	case " $* " in
+	*' --help '* | *' -h '*) ;;
+	*)
+		# shellcheck disable=SC2086
+		need "aarch64" $aarch64_packages
+		;;
+	esac
+	python3 tests/aarch64/suite.py "$@"
+}
