@@ -47,6 +47,9 @@ NOT_EMULATED = {
         "StressTest.ThreadsThatAreInterruptedBySignals"],
     "qemu-user has no MADV_POPULATE_WRITE": ["SegmentTest.PopulateBringsMemoryUpToThatPage"],
     "qemu-user does not say whether a fault was a read or a write": [
+        "GuardTest.UseAfterFreeRead", "GuardTest.UseAfterFreeWrite", "GuardTest.ReadBeyondTheEnd",
+        "GuardTest.WriteBeyondTheEnd", "GuardTest.AccessBeforeTheStart",
+        "GuardTest.ASmallAlternateStackIsEnough",
         "GuardHandlerTest.IsCalledWithTheAddressAfterTheReport",
         "GuardHandlerTest.ReportsOfSeveralThreadsDoNotMix"],
     "qemu-user writes a line when a signal ends a program": [
