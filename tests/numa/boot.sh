@@ -28,7 +28,8 @@ cp "$init" "$root/fs/init"
 for test in "$@"; do
 	cp "$test" "$root/fs/bin/"
 	for engine in rseq cmpxchg16b mutex; do
-		echo "$engine /bin/$(basename "$test")" >>"$root/fs/tests"
+		name=$(basename "$test")
+		printf '%s\t200\tSLAB_ENGINE=%s\t%s\n' "$name.$engine" "$engine" "/bin/$name" >>"$root/fs/tests"
 	done
 	# Their libraries, where the loader looks for them.
 	ldd "$test" | grep -o '/[^ ]*' | while read -r library; do
