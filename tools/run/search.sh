@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2154 # the lists of packages.sh
 #
 # Searches for defects: fuzzing, models, mutation.
 
