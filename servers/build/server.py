@@ -119,9 +119,11 @@ class Run:
     def put_under_load(self):
         count = max(self.chosen.operations, 100000) if self.chosen.check else self.chosen.operations
         say(f"{count} operations of ldapload: {MIX}")
-        return subprocess.run([ldapload(), "-H", self.url, "-D", self.server.root, "-w", PASSWORD, "-c", "32",
+        done = subprocess.run([ldapload(), "-H", self.url, "-D", self.server.root, "-w", PASSWORD, "-c", "32",
                                "-t", "2", "--mix", MIX, "--values", f"user%06u:0-{self.chosen.entries - 1}",
-                               "--operations", str(count)], check=False).returncode == 0
+                               "--operations", str(count)], stdout=subprocess.PIPE, text=True, check=False)
+        print(done.stdout, end="")
+        return done.returncode == 0 and is_complete(done.stdout, count)
 
     def search(self):
         """The first thing that an administrator would try: one entry by ldapsearch."""
@@ -143,6 +145,11 @@ class Run:
         program = os.path.join(ROOT, "build", "bin", "slabinfo")
         return subprocess.run([program, "-p", str(self.process.pid), *arguments], capture_output=True,
                               text=True, check=False)
+
+
+def is_complete(table, count):
+    """Whether ldapload's line of all operations has this number; one that is interrupted ends well, too."""
+    return re.search(rf"^all +{count} ", table, re.MULTILINE) is not None
 
 
 def command_name(command):
@@ -248,7 +255,7 @@ def run_server(server, chosen):
         try:
             run.load()
             run.start()
-            good &= verdict("the load had no error", run.put_under_load())
+            good &= verdict("the load is complete, without an error", run.put_under_load())
             print(run.slabinfo().stdout)
             if chosen.check:
                 good &= run.check_tools()

@@ -113,20 +113,6 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 
 /* --- slabs ---------------------------------------------------------------------------- */
 
-int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json)
-{
-	struct inspect_cache *cache;
-	int error = inspect_load(in);
-
-	if (error)
-		return error;
-	cache = inspect_find(in, name);
-	if (!cache)
-		return refuse(json, -ENOENT, "no cache is called \"%.100s\"", name);
-	inspect_keep(in, cache);
-	return 0;
-}
-
 struct rows {
 	struct slab_json *json;
 	uint64_t total;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The statistics of one cache as JSON, with the member names of docs/control.md. */
+#include <errno.h>
+
 #include <slab/debug.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -169,4 +171,20 @@ void inspect_put_cache(struct slab_json *json, struct inspection *in,
 	put_counters(json, in, cache);
 	put_nodes(json, &cache->stats);
 	slab_json_close(json, '}');
+}
+
+int inspect_load_named(struct inspection *in, const char *name, struct slab_json *json)
+{
+	struct inspect_cache *cache;
+	int error = inspect_load(in);
+
+	if (error)
+		return error;
+	cache = inspect_find(in, name);
+	if (!cache) {
+		slab_control_refuse(json, "no cache is called \"%.100s\"", name);
+		return -ENOENT;
+	}
+	inspect_keep(in, cache);
+	return 0;
 }

@@ -54,6 +54,18 @@ class Temporary(unittest.TestCase):
         return os.path.join(self.folder, *names)
 
 
+class Load(unittest.TestCase):
+    """What ldapload prints at the end."""
+
+    TABLE = "search        70000   31872.9\nall          100000   31872.9\n"
+
+    def test_all_operations(self):
+        self.assertTrue(command.is_complete(self.TABLE, 100000))
+
+    def test_an_interrupted_load_is_not_complete(self):
+        self.assertFalse(command.is_complete(self.TABLE.replace("100000", "98885"), 100000))
+
+
 class Configuration(Temporary):
     """Of 389-ds, from a template like that of the server."""
 
