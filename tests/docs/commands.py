@@ -178,7 +178,7 @@ def check_list(source, tested):
             wrong.append(f"{document}: neither a test nor not_run.txt has: {left[0]}")
     wrong += [f"not_run.txt: {document} has no command: {command}"
               for document, command in excluded.keys() - seen]
-    usage = Path(source, "run").read_text()
+    usage = "\n".join(path.read_text() for path in sorted(source.glob("tools/run/*.sh")))
     for document, command in seen:
         word = re.match(r"\./run (\w+)", command)
         if word and f"\ncmd_{word[1]}()" not in usage:

@@ -69,7 +69,8 @@ class Run(unittest.TestCase):
         self.page("")
         self.excluded("")
         (self.source / "CONTRIBUTING.md").write_text("")
-        (self.source / "run").write_text("cmd\ncmd_build()\n")
+        (self.source / "tools/run").mkdir(parents=True)
+        (self.source / "tools/run/build.sh").write_text("cmd\ncmd_build()\n")
 
     def page(self, text):
         (self.source / "README.md").write_text(text)
