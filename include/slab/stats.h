@@ -129,7 +129,9 @@ struct slab_process_stats {
  *                     knows
  *   -ENOENT           another thread destroyed the cache during the call
  *   -EFAULT, -EPROTO  libslab's own data was overwritten
- * The function allocates no memory and needs 32 KiB of stack.
+ * The function allocates no memory and needs 32 KiB of stack. It reads while other threads
+ * allocate and free, and takes no snapshot: while any thread, the control thread included,
+ * moves free objects between lists, `objects` may include some of them.
  */
 SLAB_API int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats);
 
