@@ -205,7 +205,8 @@ function(slab_add_test name)
 	endif()
 	slab_add_variant_test(asan ${test} ${name} LABELS ${arg_LABELS}
 		ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT} ${environment})
-	if(SLAB_COUNTED)
+	# Stress tests execute what the others do, again and again.
+	if(SLAB_COUNTED AND NOT "stress" IN_LIST arg_LABELS)
 		slab_add_variant_test(coverage ${test} ${name} LABELS ${arg_LABELS}
 			ENVIRONMENT GCOV_ERROR_FILE=/dev/null ${environment})
 	endif()

@@ -33,7 +33,7 @@ cmd_coverage()
 	need "the tests" $test_packages
 	build release coverage_programs
 	forget_counts
-	say "testing: release, unit and stress tests that count what they execute"
+	say "testing: release, unit tests that count what they execute"
 	tests release -C variants -L '^coverage$'
 	coverage_report || status=$?
 	genhtml --quiet --branch-coverage --output-directory build/coverage build/coverage.info
