@@ -14,6 +14,15 @@
 
 #include "cpu_cache.h"
 
+/*
+ * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both
+ * are relative to their own position, so the table needs no relocation. "R": the linker keeps the
+ * section even if it drops unreferenced sections.
+ */
+#define FIXUP(fault, resume)                                                                       \
+	".pushsection slab_fixups, \"aR\", @progbits\n\t.balign 4\n\t"                             \
+	".long " #fault " - ., " #resume " - .\n\t.popsection\n\t"
+
 #if defined(__x86_64__)
 #include "arch/x86_64/fixup.h"
 #elif defined(__aarch64__)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process whose objects are reachable in every way, until it is told to lose or to damage some. It
+ * A process whose objects are reachable in every way, until a test has it lose or damage some. It
  * prints "ready 0"; each character of its input is a thing to do, "done" says that it did.
  */
 #include "core/cache.h"

@@ -162,25 +162,14 @@ void view_resident(const struct options *options, struct process *process,
 	if (process->way == WAY_CORE || !count_regions(&resident, process))
 		return;
 
-	const struct {
-		const char *name;
-		uint64_t bytes;
-	} parts[] = {
+	const struct memory_part parts[] = {
 		{": objects", objects},
 		{", slab overhead", slabs - objects},
 		{", free slabs", model_number(about, "cached_bytes")},
 		{", large", resident.large},
 		{", metadata", resident.metadata},
 	};
-	const size_t count = sizeof(parts) / sizeof(parts[0]);
-	char text[SIZE_TEXT];
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += parts[i].bytes;
-	printf("Resident %s", size_shown(options, text, sum));
-	for (size_t i = 0; i < count; i++)
-		printf("%s %s", parts[i].name, size_shown(options, text, parts[i].bytes));
-	putchar('\n');
-	print_other(options, process->pid, sum);
+	print_other(options, process->pid,
+		    print_parts(options, "Resident", parts, sizeof(parts) / sizeof(parts[0])));
 }

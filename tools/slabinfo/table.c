@@ -159,30 +159,35 @@ static uint64_t minus(uint64_t from, uint64_t what)
 	return from > what ? from - what : 0;
 }
 
+uint64_t print_parts(const struct options *options, const char *title,
+		     const struct memory_part *parts, size_t count)
+{
+	char text[SIZE_TEXT];
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += parts[i].bytes;
+	printf("%s %s", title, size_shown(options, text, sum));
+	for (size_t i = 0; i < count; i++)
+		printf("%s %s", parts[i].name, size_shown(options, text, parts[i].bytes));
+	putchar('\n');
+	return sum;
+}
+
 /* Parts of resident memory. Pages of large allocations and of slots that were never
  * touched are not resident, but libslab does not know which: the sum is an upper bound. */
 void view_memory(const struct options *options, const struct model *model)
 {
 	struct json_object *process = model_member(model->document, "process");
 	const uint64_t slots = model_number(process, "slot_bytes");
-	const struct {
-		const char *name;
-		uint64_t bytes;
-	} parts[] = {
+	const struct memory_part parts[] = {
 		{": slabs", model_number(process, "populated_bytes")},
 		{", free slabs", model_number(process, "cached_bytes")},
 		{", large", model_number(process, "large_bytes")},
 		{", heads+stacks+links", minus(model_number(process, "metadata_bytes"), slots)},
 		{", slots", slots},
 	};
-	const size_t count = sizeof(parts) / sizeof(parts[0]);
-	char text[SIZE_TEXT];
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += parts[i].bytes;
-	printf("\nMemory %s", size_shown(options, text, sum));
-	for (size_t i = 0; i < count; i++)
-		printf("%s %s", parts[i].name, size_shown(options, text, parts[i].bytes));
 	putchar('\n');
+	print_parts(options, "Memory", parts, sizeof(parts) / sizeof(parts[0]));
 }

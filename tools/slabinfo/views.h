@@ -72,6 +72,15 @@ const char *count_text(char text[SIZE_TEXT], uint64_t count);
 
 /* size_shown: the same, or with -B the exact number. */
 const char *size_shown(const struct options *options, char text[SIZE_TEXT], uint64_t bytes);
+
+struct memory_part {
+	const char *name; /* what stands before the bytes */
+	uint64_t bytes;
+};
+
+/* A line with the sum of these parts and each of them. Returns the sum. */
+uint64_t print_parts(const struct options *options, const char *title,
+		     const struct memory_part *parts, size_t count);
 const char *count_shown(const struct options *options, char text[SIZE_TEXT], uint64_t count);
 
 /* --- Parts of views, which several have ----------------------------------------- */

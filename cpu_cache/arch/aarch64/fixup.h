@@ -2,18 +2,11 @@
 /*
  * Fix-ups for aarch64.
  *
- * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both
- * are relative to their own position, so the table needs no relocation. All these instructions
- * leave the slab in x2, where slab_free_slow() expects its third argument.
+ * All these instructions leave the slab in x2, where slab_free_slow() expects its third argument.
  */
 #ifndef CPU_CACHE_FIXUP_H
 #error "never include arch/aarch64/fixup.h directly; include fixup.h of cpu_cache"
 #endif
-
-/* "R": the linker keeps the section even if it drops unreferenced sections. */
-#define FIXUP(fault, resume)                                                                       \
-	".pushsection slab_fixups, \"aR\", @progbits\n\t.balign 4\n\t"                             \
-	".long " #fault " - ., " #resume " - .\n\t.popsection\n\t"
 
 /* The slab that *entry names. *ret_other: it belongs to another user. The operand is the address: the
  * compiler may copy a memory operand, by a load of its own that nothing fixes up. */

@@ -2,9 +2,7 @@
 /*
  * Fix-ups for x86-64.
  *
- * The section slab_fixups is a table of {instruction that may fault, address to resume at}. Both
- * are relative to their own position, so the table needs no relocation. All these instructions
- * leave the slab in rdx, where slab_free_slow() expects its third argument. The
+ * All these instructions leave the slab in rdx, where slab_free_slow() expects its third argument. The
  * user is fixed to rdi, where that function's first argument is. If the compiler chose its
  * register, it could choose rdx. To exclude that, the address would have to avoid rdx as well,
  * which costs a move.
@@ -12,11 +10,6 @@
 #ifndef CPU_CACHE_FIXUP_H
 #error "never include arch/x86_64/fixup.h directly; include fixup.h of cpu_cache"
 #endif
-
-/* "R": the linker keeps the section even if it drops unreferenced sections. */
-#define FIXUP(fault, resume)                                                                       \
-	".pushsection slab_fixups, \"aR\", @progbits\n\t.balign 4\n\t"                             \
-	".long " #fault " - ., " #resume " - .\n\t.popsection\n\t"
 
 /* The slab that *entry names. *ret_other: it belongs to another user. */
 static inline __attribute__((always_inline)) struct cpu_slab *fixup_slab_of_user(
