@@ -5,6 +5,7 @@
  * with it; it gets the signal when it goes on.
  */
 #include "freeze.h"
+#include "proc.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -32,19 +33,9 @@ uint64_t freeze_now(void)
 
 pid_t freeze_tracer(pid_t pid)
 {
-	char name[64], line[128];
-	int tracer = 0;
-	FILE *file;
+	const long tracer = proc_status_number(pid, "TracerPid:", 1);
 
-	snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	file = fopen(name, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "TracerPid: %d", &tracer) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return tracer;
+	return tracer > 0 ? (pid_t)tracer : 0;
 }
 
 /* Stopping */

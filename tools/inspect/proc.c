@@ -60,8 +60,7 @@ bool proc_is_gone(pid_t pid)
 	return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
-/* The last of up to `most` numbers in a line of /proc/PID/status; -1: there is none. */
-static long status_number(pid_t pid, const char *key, int most)
+long proc_status_number(pid_t pid, const char *key, int most)
 {
 	FILE *file = open_proc(pid, "status");
 	const size_t length = strlen(key);
@@ -88,12 +87,12 @@ static long status_number(pid_t pid, const char *key, int most)
 /* The line has the real, effective, saved and file-system user; the second is the effective one. */
 long proc_user(pid_t pid)
 {
-	return status_number(pid, "Uid:", 2);
+	return proc_status_number(pid, "Uid:", 2);
 }
 
 pid_t proc_inner_pid(pid_t pid)
 {
-	return (pid_t)status_number(pid, "NSpid:", INT_MAX);
+	return (pid_t)proc_status_number(pid, "NSpid:", INT_MAX);
 }
 
 bool proc_has_name(pid_t pid, const char *name)

@@ -19,6 +19,10 @@ bool proc_is_stopped(pid_t pid);
 /* proc_is_gone: has the process ended, even if its parent has not waited for it yet? */
 bool proc_is_gone(pid_t pid);
 
+/* proc_status_number: the last of up to `most` numbers in the line of /proc/PID/status that begins with
+ * key, "RssAnon:"; -1: there is none. */
+long proc_status_number(pid_t pid, const char *key, int most);
+
 /* proc_user: the effective user of a process; -1: unknown. */
 long proc_user(pid_t pid);
 

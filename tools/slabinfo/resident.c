@@ -6,10 +6,10 @@
  * the address space; the kernel says which of their pages are resident (/proc/PID/pagemap). The rest of
  * the process's anonymous memory is its own: stacks, data, another malloc().
  */
+#include "proc.h"
 #include "views.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,21 +104,11 @@ static bool count_regions(struct resident *resident, struct process *process)
 }
 
 /* A line of /proc/PID/status, in bytes; 0: there is none. */
-static uint64_t status_bytes(pid_t pid, const char *format)
+static uint64_t status_bytes(pid_t pid, const char *key)
 {
-	char name[64], line[128];
-	uint64_t kib = 0;
-	FILE *file;
+	const long kib = proc_status_number(pid, key, 1);
 
-	snprintf(name, sizeof(name), "/proc/%d/status", pid);
-	file = fopen(name, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, format, &kib) == 1)
-			break;
-	}
-	if (file)
-		fclose(file);
-	return kib << 10;
+	return kib > 0 ? (uint64_t)kib << 10 : 0;
 }
 
 /* All caches, also those that are not shown. */
@@ -137,8 +127,8 @@ static uint64_t object_bytes(const struct model *model)
 
 static void print_other(const struct options *options, pid_t pid, uint64_t sum)
 {
-	const uint64_t anonymous = status_bytes(pid, "RssAnon: %" SCNu64);
-	const uint64_t swapped = status_bytes(pid, "VmSwap: %" SCNu64);
+	const uint64_t anonymous = status_bytes(pid, "RssAnon:");
+	const uint64_t swapped = status_bytes(pid, "VmSwap:");
 	char text[SIZE_TEXT];
 
 	printf("RssAnon %s: ", size_shown(options, text, anonymous));
