@@ -154,29 +154,45 @@ class Client:
 
 
 class Run:
-    """One server with one contestant: `found` has its figures, `curve` [(share, bytes)]."""
+    """One server with one contestant: `found` has its figures, `curve` [(share, bytes)].
+
+    After run() the server goes on without a request until rest() stops it.
+    """
 
     def __init__(self, server, contestant, turn, client, idle_s, sampled):
         self.server, self.contestant, self.turn = server, contestant, turn
         self.client, self.idle_s, self.sampled = client, idle_s, sampled
         self.found, self.curve = {}, []
+        self.process, self.folder, self.loaded = None, None, None
 
-    def run(self, folder):
+    def run(self, work):
+        self.folder = tempfile.mkdtemp(dir=work)
         port = servers.free_port()
-        process = self.server.start(self.contestant.environment, folder, port)
-        sampler = Sampler(process.pid)
+        self.process = self.server.start(self.contestant.environment, self.folder, port)
+        sampler = Sampler(self.process.pid)
         try:
-            if not self.contestant.is_in(process.pid):
+            if not self.contestant.is_in(self.process.pid):
                 raise servers.Failed(f"{self.contestant.library} is not in the server")
-            self.found["start"] = bench.resident(process.pid)
-            self.load(process.pid, port, folder, sampler)
-            if process.poll() is not None:
-                raise servers.Failed(f"it ended with status {process.returncode}")
+            self.found["start"] = bench.resident(self.process.pid)
+            self.load(self.process.pid, port, self.folder, sampler)
         except OSError as error:
             raise servers.Failed(f"it has ended: {error}") from None
         finally:
             sampler.over = True
-            servers.stop(process)
+        self.loaded = time.monotonic()
+
+    def rest(self):
+        """Memory after the idle time."""
+        time.sleep(max(0, self.loaded + self.idle_s - time.monotonic()))
+        if self.process.poll() is not None:
+            raise servers.Failed(f"it ended with status {self.process.returncode}")
+        if self.idle_s:
+            self.found["idle"] = bench.resident(self.process.pid)
+
+    def stop(self):
+        if self.process:
+            servers.stop(self.process)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def load(self, pid, port, folder, sampler):
         """The last phase is the measured one."""
@@ -195,7 +211,7 @@ class Run:
         self.found |= {name: value / 1e6 for name, value in done.found.items()
                        if name.endswith(".p99") and not name.startswith("all.")}
         self.found["end"] = bench.resident(pid)
-        self.after(pid, done, list(sampler.samples))
+        self.after(done, list(sampler.samples))
 
     def perf(self, pid, folder):
         """What samples the server while it is measured, or nothing."""
@@ -205,13 +221,10 @@ class Run:
         os.mkdir(place)
         return samples.Perf(pid, place, SAMPLES_HZ)
 
-    def after(self, pid, done, memory):
+    def after(self, done, memory):
         self.found["peak"] = max([value for _, value in memory] + [self.found["end"]])
         self.curve = stretched(memory, done.done)
         self.found["growth"] = bench.growth([v for share, v in self.curve if share > 0.5])
-        if self.idle_s:
-            time.sleep(self.idle_s)
-            self.found["idle"] = bench.resident(pid)
 
 
 def stretched(samples, done):
@@ -228,12 +241,15 @@ def stretched(samples, done):
 
 
 class Rounds:
-    """All rounds of all groups: [[(server, contestant)]]."""
+    """All rounds of all groups: [[(server, contestant)]]. A server is idle while the next one is
+    measured.
+    """
 
     def __init__(self, groups, args):
         self.groups = groups
         self.rounds, self.settings = args[0], args[1:]
         self.runs, self.failures = [], {}
+        self.resting = None
         self.progress = bench.Progress(self.rounds * sum(map(len, groups)), self.rounds)
 
     def run(self, work):
@@ -242,21 +258,39 @@ class Rounds:
                 for pairs in self.groups:
                     for server, contestant in bench.order(pairs, turn):
                         self.one(turn, server, contestant, work)
+            self.finish()
         finally:
+            if self.resting:
+                self.resting.stop()
             self.progress.end()
 
     def one(self, turn, server, contestant, work):
         self.progress.show(turn, f"{server.name} {contestant.name}")
         run = Run(server, contestant, turn, *self.settings)
-        folder = tempfile.mkdtemp(dir=work)
+        measured = self.attempt(run, run.run, work)
+        self.finish()
+        self.resting = run if measured else None
+
+    def finish(self):
+        """Of the server that is idle: its memory, and its end."""
+        if self.resting and self.attempt(self.resting, self.resting.rest):
+            self.runs.append(self.resting)
+            self.resting.stop()
+        self.resting = None
+
+    def attempt(self, run, action, *values):
+        """Did it succeed? If not, the server is stopped."""
         try:
-            run.run(folder)
-            self.runs.append(run)
+            action(*values)
+            return True
         except servers.Failed as error:
-            self.failures.setdefault((contestant.name, server.name), str(error))
-            self.progress.say(f"{contestant.name} failed in {server.name}: {error}")
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            self.failures.setdefault((run.contestant.name, run.server.name), str(error))
+            self.progress.say(f"{run.contestant.name} failed in {run.server.name}: {error}")
+            run.stop()
+            return False
+        except BaseException:
+            run.stop()
+            raise
 
 
 def replaced_groups(parser, args, times, work, contestants):
