@@ -5,6 +5,7 @@
  * with it; it gets the signal when it goes on.
  */
 #include "freeze.h"
+#include "array.h"
 #include "proc.h"
 
 #include <dirent.h>
@@ -51,15 +52,12 @@ static struct frozen_thread *find(struct frozen *frozen, pid_t tid)
 
 static bool add(struct frozen *frozen, pid_t tid)
 {
-	if (frozen->threads == frozen->room) {
-		const size_t room = frozen->room ? frozen->room * 2 : 64;
-		struct frozen_thread *larger = reallocarray(frozen->thread, room, sizeof(*larger));
+	struct frozen_thread *threads =
+		array_with_room(frozen->thread, frozen->threads, &frozen->room, sizeof(*threads));
 
-		if (!larger)
-			return false;
-		frozen->thread = larger;
-		frozen->room = room;
-	}
+	if (!threads)
+		return false;
+	frozen->thread = threads;
 	frozen->thread[frozen->threads++] = (struct frozen_thread){.tid = tid};
 	return true;
 }

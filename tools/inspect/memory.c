@@ -9,6 +9,7 @@
  * distance of 256 bytes and 225 ns at 2176; at 4096 there is no difference.
  */
 #include "memory_source.h"
+#include "array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -77,15 +78,12 @@ int memory_read_pieces(void *arg, uint64_t address, size_t size, size_t stride, 
 
 bool memory_add_mapping(struct memory *memory, const struct mapping *mapping, const char *path)
 {
-	if (memory->mappings == memory->capacity) {
-		size_t capacity = memory->capacity ? memory->capacity * 2 : 64;
-		struct mapping *larger = reallocarray(memory->mapping, capacity, sizeof(*larger));
+	struct mapping *mappings = array_with_room(memory->mapping, memory->mappings,
+						   &memory->capacity, sizeof(*mappings));
 
-		if (!larger)
-			return false;
-		memory->mapping = larger;
-		memory->capacity = capacity;
-	}
+	if (!mappings)
+		return false;
+	memory->mapping = mappings;
 	memory->mapping[memory->mappings] = *mapping;
 	memory->mapping[memory->mappings].path = strdup(path);
 	return memory->mapping[memory->mappings++].path;

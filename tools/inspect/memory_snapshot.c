@@ -9,6 +9,7 @@
  * While the process stands still nothing else is done: the room for the copy is made before, and its
  * ranges are searched afterwards.
  */
+#include "array.h"
 #include "fail.h"
 #include "freeze.h"
 #include "memory_source.h"
@@ -66,6 +67,7 @@ static bool is_late(const struct copy *copy)
 static int add_extent(struct copy *copy, uint64_t start, uint64_t bytes)
 {
 	struct extent *last = copy->extents ? &copy->extent[copy->extents - 1] : NULL;
+	struct extent *extents;
 
 	if (bytes > copy->pool_room - copy->pool_used)
 		return -ENOMEM;
@@ -74,15 +76,11 @@ static int add_extent(struct copy *copy, uint64_t start, uint64_t bytes)
 		copy->pool_used += bytes;
 		return 0;
 	}
-	if (copy->extents == copy->extent_room) {
-		const size_t room = copy->extent_room ? copy->extent_room * 2 : 1024;
-		struct extent *larger = reallocarray(copy->extent, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		copy->extent = larger;
-		copy->extent_room = room;
-	}
+	extents =
+		array_with_room(copy->extent, copy->extents, &copy->extent_room, sizeof(*extents));
+	if (!extents)
+		return -ENOMEM;
+	copy->extent = extents;
 	copy->extent[copy->extents++] = (struct extent){start, bytes, copy->pool_used};
 	copy->pool_used += bytes;
 	return 0;

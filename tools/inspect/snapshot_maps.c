@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Choosing the mappings of a process that hold what it has written. */
 #include "snapshot_maps.h"
+#include "array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,15 +42,12 @@ static bool is_wanted(const char *modes, const char *path)
 
 static bool add(struct snapshot_maps *maps, const struct snapshot_range *range)
 {
-	if (maps->count == maps->room) {
-		const size_t room = maps->room ? maps->room * 2 : 256;
-		struct snapshot_range *larger = reallocarray(maps->range, room, sizeof(*larger));
+	struct snapshot_range *ranges =
+		array_with_room(maps->range, maps->count, &maps->room, sizeof(*ranges));
 
-		if (!larger)
-			return false;
-		maps->range = larger;
-		maps->room = room;
-	}
+	if (!ranges)
+		return false;
+	maps->range = ranges;
 	maps->range[maps->count++] = *range;
 	return true;
 }

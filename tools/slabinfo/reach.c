@@ -7,6 +7,7 @@
  * a reserve, and free objects that stay constructed, which own what their constructor allocated.
  */
 #include "reach.h"
+#include "array.h"
 #include "fail.h"
 #include "model.h"
 #include "reach_roots.h"
@@ -212,15 +213,12 @@ static uint32_t stack_of(const struct reach_slab *slab, uint32_t index)
 
 static struct reach_leak *new_leak(struct reach *reach)
 {
-	if (reach->leaks == reach->leak_room) {
-		const size_t room = reach->leak_room ? reach->leak_room * 2 : 256;
-		struct reach_leak *larger = reallocarray(reach->leak, room, sizeof(*larger));
+	struct reach_leak *leaks =
+		array_with_room(reach->leak, reach->leaks, &reach->leak_room, sizeof(*leaks));
 
-		if (!larger)
-			return NULL;
-		reach->leak = larger;
-		reach->leak_room = room;
-	}
+	if (!leaks)
+		return NULL;
+	reach->leak = leaks;
 	return &reach->leak[reach->leaks++];
 }
 

@@ -2,6 +2,7 @@
 /* The objects of a process, from the answers to "objects" and "regions", and a table from addresses to
  * slabs. */
 #include "reach.h"
+#include "array.h"
 #include "fail.h"
 #include "model.h"
 
@@ -14,17 +15,14 @@
 
 static bool add(struct reach *reach, const struct reach_slab *slab)
 {
+	struct reach_slab *slabs;
+
 	if (slab->end <= slab->first || !slab->count)
 		return true;
-	if (reach->slabs == reach->slab_room) {
-		const size_t room = reach->slab_room ? reach->slab_room * 2 : 1024;
-		struct reach_slab *larger = reallocarray(reach->slab, room, sizeof(*larger));
-
-		if (!larger)
-			return false;
-		reach->slab = larger;
-		reach->slab_room = room;
-	}
+	slabs = array_with_room(reach->slab, reach->slabs, &reach->slab_room, sizeof(*slabs));
+	if (!slabs)
+		return false;
+	reach->slab = slabs;
 	reach->slab[reach->slabs++] = *slab;
 	return true;
 }

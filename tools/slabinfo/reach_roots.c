@@ -5,6 +5,7 @@
  * handles of caches stay in, since a cache keeps the pointer for its constructor.
  */
 #include "reach_roots.h"
+#include "array.h"
 #include "fail.h"
 #include "model.h"
 
@@ -80,19 +81,15 @@ static bool take_own(struct roots *roots, struct json_object *regions)
 static int see_thread(const struct memory_thread *thread, void *arg)
 {
 	struct roots *roots = arg;
+	uint64_t *sp;
 
 	roots->visitor->words(thread->words, thread->count, roots->visitor->arg);
 	if (!thread->sp)
 		return 0;
-	if (roots->sps == roots->sp_room) {
-		const size_t room = roots->sp_room ? roots->sp_room * 2 : 64;
-		uint64_t *larger = reallocarray(roots->sp, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		roots->sp = larger;
-		roots->sp_room = room;
-	}
+	sp = array_with_room(roots->sp, roots->sps, &roots->sp_room, sizeof(*sp));
+	if (!sp)
+		return -ENOMEM;
+	roots->sp = sp;
 	roots->sp[roots->sps++] = thread->sp;
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* Reading recordings of --record: each line is a sample, one JSON object. A damaged line ends the
  * reading with an error message; an incomplete last line is named and ignored. */
 #include "recording.h"
+#include "array.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
  * name was last time is tried first. */
 static bool find_name(struct samples *samples, const char *name, size_t *place)
 {
-	char **larger;
+	char **names;
 
 	if (*place < samples->names_count && strcmp(samples->names[*place], name) == 0)
 		return true;
@@ -22,13 +23,11 @@ static bool find_name(struct samples *samples, const char *name, size_t *place)
 		if (strcmp(samples->names[*place], name) == 0)
 			return true;
 	}
-	if (samples->names_count == samples->names_capacity) {
-		samples->names_capacity = samples->names_capacity * 2 + 64;
-		larger = reallocarray(samples->names, samples->names_capacity, sizeof(*larger));
-		if (!larger)
-			return false;
-		samples->names = larger;
-	}
+	names = array_with_room(samples->names, samples->names_count, &samples->names_capacity,
+				sizeof(*names));
+	if (!names)
+		return false;
+	samples->names = names;
 	samples->names[samples->names_count] = strdup(name);
 	if (!samples->names[samples->names_count])
 		return false;
@@ -38,19 +37,15 @@ static bool find_name(struct samples *samples, const char *name, size_t *place)
 
 static struct sample *add_sample(struct samples *samples)
 {
-	struct sample *larger;
+	struct sample *sample = array_with_room(samples->samples, samples->count,
+						&samples->capacity, sizeof(*sample));
 
-	if (samples->count == samples->capacity) {
-		samples->capacity = samples->capacity * 2 + 64;
-		larger = reallocarray(samples->samples, samples->capacity, sizeof(*larger));
-		if (!larger)
-			return NULL;
-		samples->samples = larger;
-	}
-	larger = &samples->samples[samples->count];
-	memset(larger, 0, sizeof(*larger));
-	larger->line = samples->count;
-	return larger;
+	if (!sample)
+		return NULL;
+	samples->samples = sample;
+	sample += samples->count;
+	*sample = (struct sample){.line = samples->count};
+	return sample;
 }
 
 /* What is wrong with a line, NULL when nothing is; then it is a sample more. */

@@ -4,6 +4,7 @@
  * there is looked up here, with the symbolizer that libslab's reports use.
  */
 #include "sites.h"
+#include "array.h"
 #include "printable.h"
 
 #include <inttypes.h>
@@ -13,18 +14,13 @@
 
 static bool add_site(struct site_list *list, const struct cache *cache, struct json_object *json)
 {
-	struct site *site;
+	struct site *site =
+		array_with_room(list->sites, list->count, &list->capacity, sizeof(*site));
 
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 64;
-		struct site *larger = reallocarray(list->sites, capacity, sizeof(*larger));
-
-		if (!larger)
-			return false;
-		list->sites = larger;
-		list->capacity = capacity;
-	}
-	site = &list->sites[list->count++];
+	if (!site)
+		return false;
+	list->sites = site;
+	site += list->count++;
 	*site = (struct site){.cache = cache, .json = json, .count = model_number(json, "count")};
 	site->bytes = site->count * cache->object_size;
 	list->objects += site->count;
