@@ -339,8 +339,7 @@ PLAIN = """
 	(({ctype} *)__builtin_memset(typed_{name}_alloc(), 0, sizeof({object})))
 """
 
-FREE = """#define typed_{name}_free(p) \\
-	__extension__({{ static struct slab_cache *typed_owner; typed_free(&typed_owner, "{name}", (p)); }})
+FREE = """#define typed_{name}_free(p) typed_free(p)
 #define typed_{name}_release(pp) TYPED_RELEASE({name}, pp)
 """
 

@@ -77,8 +77,9 @@ static inline __attribute__((unused)) int typed_free_first(struct slab_cache **o
 	return 1;
 }
 
-/* Is it an object of the cache? Then it is free now. A server may free objects of a type that is not
- * yet complete there: so the cache is found by name, and *owner remembers it. */
+/* Is it an object of the cache? Then it is free now. If not, it may lie within memory that another
+ * function of the server has to free. A server may free objects of a type that is not yet complete
+ * there: so the cache is found by name, and *owner remembers it. */
 static inline __attribute__((always_inline, unused)) int typed_free_own(struct slab_cache **owner,
 									const char *name, void *ptr)
 {
@@ -92,10 +93,9 @@ static inline __attribute__((always_inline, unused)) int typed_free_own(struct s
 }
 
 /* A server may have arrays of a type beside its single objects, and free both in the same place. */
-static inline __attribute__((always_inline, unused)) void typed_free(struct slab_cache **owner,
-								     const char *name, void *ptr)
+static inline __attribute__((always_inline, unused)) void typed_free(void *ptr)
 {
-	if (!typed_free_own(owner, name, ptr))
+	if (!slab_free_any(ptr))
 		typed_untyped_free(ptr);
 }
 
