@@ -379,8 +379,10 @@ void set_loops(unsigned point, unsigned loops)
 	__atomic_store_n(&cpu_inject_loops[point], loops, __ATOMIC_RELAXED);
 }
 
-/* Hold threads up at a point of a section and at a step of a slow path, with objects of one kind,
- * while slabs of this kind are revoked; and interrupt some there, which aborts a section. */
+/* Hold threads up at a point of a section and at a step of a slow path, with objects of one kind.
+ * Either slabs of this kind are revoked meanwhile; or they stay where they are, so that one thread
+ * can find a slab as another one left it long before. Some threads are interrupted there, which
+ * aborts a section. */
 void delay(struct conductor *c)
 {
 	const unsigned section = c->random.below(CPU_INJECT_SECTIONS);
@@ -396,7 +398,10 @@ void delay(struct conductor *c)
 	wait_a_moment();
 	if (c->random.below(4) == 0)
 		signal(c);
-	revoke_often(c, kind);
+	if (c->random.below(2))
+		revoke_often(c, kind);
+	else
+		wait_a_moment();
 	set_loops(section, 0);
 	set_loops(step, 0);
 	focus = no_focus;
