@@ -42,7 +42,10 @@
  *                    the call takes effect at the thread's next cancellation point after the
  *                    call. libslab calls callbacks and handlers with cancellation disabled;
  *                    they must not enable it. A thread with asynchronous cancellation
- *                    (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab.
+ *                    (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab. With glibc before
+ *                    2.41 this includes a signal handler that interrupts a cancellation
+ *                    point, such as nanosleep(): it disables cancellation before it calls
+ *                    libslab, and restores it afterwards.
  *
  * vfork: with the engine rseq, a child process that shares its parent's memory must not call
  * libslab: it would get objects that threads of the parent have. Such a child is made by

@@ -66,4 +66,15 @@ bool seen(const char *words)
 	return false;
 }
 
+const char *ownership_of(const void *obj)
+{
+	const std::uint64_t tag = load_word(obj, 0);
+
+	if (tag == live_tag(obj))
+		return "has an owner";
+	if (tag == idle_tag(obj))
+		return "has no owner";
+	return tag == waiting_tag(obj) ? "waits for a grace period" : "has no tag";
+}
+
 } /* namespace soak */

@@ -98,6 +98,9 @@ inline std::uint64_t waiting_tag(const void *obj)
 	return live_tag(obj) ^ UINT64_C(0x5555555555555555);
 }
 
+/* What its tag says of an object's owner. */
+const char *ownership_of(const void *obj);
+
 inline std::uint64_t *words_of(void *obj)
 {
 	return static_cast<std::uint64_t *>(obj);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <pthread.h>
 #include <time.h>
@@ -49,12 +50,28 @@ double now()
 	return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
+/* Objects that remain in a cache: those with an owner were lost by the soak, the others by libslab. */
+void write_owners(const char *text)
+{
+	static const char before[] = "\nObject 0x";
+
+	for (; (text = std::strstr(text, before)); text++) {
+		const auto address = std::strtoull(text + sizeof(before) - 1, nullptr, 16);
+		const void *obj = reinterpret_cast<const void *>(address);
+
+		dprintf(STDERR_FILENO, "soak: object %p %s\n", obj, ownership_of(obj));
+	}
+}
+
 /* Nothing is reported in a soak. */
 void take_report(const struct slab_report *report, void *)
 {
 	error(report->reason, report->cache, report->object, 0);
-	if (!is_silent() && errors() <= 3)
-		dprintf(STDERR_FILENO, "%s", report->text);
+	if (is_silent() || errors() > 3)
+		return;
+	dprintf(STDERR_FILENO, "%s", report->text);
+	if (std::strncmp(report->reason, "Objects remaining", 17) == 0)
+		write_owners(report->text);
 }
 
 /* Checked operations of this round. */

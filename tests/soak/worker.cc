@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -271,18 +272,23 @@ void allocate_in_handler(struct worker *worker)
 	worker->in_handler.fetch_add(2, std::memory_order_relaxed);
 }
 
+/* The handler may interrupt nanosleep(), where glibc before 2.41 lets the thread be cancelled at any
+ * instruction. A cancellation waits until the handler is done with libslab. */
 void handle(int)
 {
 	const int saved = errno;
+	int cancel;
 
 	if (!self || handling.busy)
 		return;
 	handling.busy = true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (is_inside)
 		sched_yield();
 	else
 		allocate_in_handler(self);
 	handling.busy = false;
+	pthread_setcancelstate(cancel, nullptr);
 	errno = saved;
 }
 
