@@ -308,7 +308,7 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 	{
 		busy_threads threads(cache);
 
-		for (int i = 0; i < 200 && !HasFailure(); i++)
+		for (int i = 0; i < 60 && !HasFailure(); i++)
 			EXPECT_EQ(run_in_child_now([&] { return live(cache, objs); }), "") << i;
 	}
 	expect_stamped(objs);
@@ -372,14 +372,14 @@ TEST_F(ForkTest, AHandlerForksWhileItsThreadForks)
 			  const interruptions often(2000, [](int) {
 				  const int saved = errno;
 
-				  if (forked < 300) {
+				  if (forked < 100) {
 					  failed += fork_nothing() != 0;
 					  forked++;
 				  }
 				  errno = saved;
 			  });
 
-			  for (int i = 0; i < 200; i++)
+			  for (int i = 0; i < 60; i++)
 				  if (fork_nothing() != 0)
 					  return 1;
 			  return failed || !forked ? 2 : 0;
