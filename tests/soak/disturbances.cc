@@ -356,7 +356,7 @@ void revoke_often(struct conductor *c, unsigned kind)
 {
 	struct slab_cache *cache = cache_of(kind);
 
-	for (unsigned left = 10 + c->random.below(40); cache && left; left--) {
+	for (unsigned left = 10 + c->random.below(40); cache && left && !conductors_leave; left--) {
 		slab_cache_shrink(cache);
 		busy_wait(c->random.below(300000));
 	}
