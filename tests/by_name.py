@@ -15,20 +15,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ctest_files
+
 BUILD = Path("build").resolve()
 CASE = re.compile(r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", re.M)
 PARAMETER = re.compile(r'"([\w.]+)"')
-ADD_TEST = re.compile(r'^add_test\(\[=\[(.+?)\]=\] (".*")\)$', re.M)
 LONGEST_FILTER = 100_000  # bytes: an environment variable holds 128 KiB
 
 
 def ctest_tests():
-    """The words of each test's command, by the name of the test."""
-    tests = {}
-    for path in BUILD.rglob("CTestTestfile.cmake"):
-        for name, command in ADD_TEST.findall(path.read_text()):
-            tests[name] = re.findall(r'"((?:[^"\\]|\\.)*)"', command)
-    return tests
+    """The words of each test's command, by the name of the test. Other builds lie below this one."""
+    return {test.name: test.command for folder in ("tests", "models")
+            for path in (BUILD / folder).rglob("CTestTestfile.cmake")
+            for test in ctest_files.tests_in(path)}
 
 
 def program_sources():

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A copy of the tree in build/mutation, with a build of its own, and the tests that judge it."""
 import os
-import re
 import resource
 import signal
 import subprocess
@@ -10,16 +9,15 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+import ctest_files
+
 TREE = Path("build/mutation").resolve()
 BUILD = TREE / "build"
 # A mutant that allocates without end is stopped at this many bytes of resident memory.
 MEMORY_MAX = 2 << 30
 FOLDERS = ["cpu_cache", "base", "config", "pages", "core", "percpu", "registry", "bug", "debug",
            "rcu", "memory", "alloc", "inspect", "stats", "control", "cache"]
-ADD_TEST = re.compile(r'^\s*add_test\(\[=\[(.+?)\]=\] "([^"]*/bin/[^"]+)"\)$', re.M)
-ENVIRONMENT = re.compile(r'^\s*set_tests_properties\(\[=\[(.+?)\]=\] PROPERTIES .*?ENVIRONMENT "([^"]*)"',
-                         re.M)
-
 
 class Test(NamedTuple):
     name: str
@@ -27,6 +25,7 @@ class Test(NamedTuple):
     program: str      # what ninja builds
     command: tuple
     environment: tuple
+    is_stress: bool
 
 
 def listed_files():
@@ -77,12 +76,11 @@ def machine_code(path):
 def tests():
     """The tests of the rooms of slab/ and of cpu_cache, as ctest runs them."""
     for folder in FOLDERS:
-        text = (BUILD / "tests" / folder / "CTestTestfile.cmake").read_text()
-        environment = dict(ENVIRONMENT.findall(text))
-        for name, program in ADD_TEST.findall(text):
-            if not name.startswith("asan."):
-                yield Test(name, folder, str(Path(program).relative_to(BUILD)), (program,),
-                           tuple(filter(None, environment.get(name, "").split(";"))))
+        for test in ctest_files.tests_in(BUILD / "tests" / folder / "CTestTestfile.cmake"):
+            program = Path(test.command[0])
+            if program.parent == BUILD / "bin" and len(test.command) == 1:
+                yield Test(test.name, folder, str(program.relative_to(BUILD)), test.command,
+                           test.listed("ENVIRONMENT"), "stress" in test.listed("LABELS"))
 
 
 def resident(pid):
@@ -103,7 +101,7 @@ class Run:
         self.test = test
         self.started = time.monotonic()
         self.deadline = self.started + seconds
-        environment = {"SLAB_STRESS_SECONDS": "0.3", **os.environ,
+        environment = {"SLAB_STRESS_SECONDS": "0.3", "GTEST_FAIL_FAST": "1", **os.environ,
                        **dict(item.split("=", 1) for item in test.environment)}
         self.process = subprocess.Popen(test.command, env=environment, cwd=BUILD / "tests",
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

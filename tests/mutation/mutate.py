@@ -5,13 +5,15 @@
 usage: ./run mutate [N [SEED]]    N changes, 60 by default; the same SEED, 1 by default, draws the same
 
 Works in a copy of the tree, build/mutation. The tests of the changed file's room come first, then
-the others, from the fastest to the slowest; the first failure ends it. A test that fails is run
-again, since chance may fail it; one that takes ten times as long as without the change, and 20
-seconds more, hangs. What the compiler rejects, or turns into the same machine code,
-is not counted; nor what equivalent.txt lists. Exit status 1: less than nine in ten were caught.
+the others, stress tests last, each from the fastest to the slowest; the first failure ends it. A
+test that fails is run again, since chance may fail it; one that takes five times as long as without
+the change, and 10 seconds more, hangs. What the compiler rejects, or turns into the same machine
+code, is not counted; nor what equivalent.txt lists. Exit status 1: less than nine in ten were
+caught. The table, build/mutation.md, is written after each change; SIGINT and SIGTERM end the run.
 """
 import os
 import random
+import signal
 import sys
 import time
 from pathlib import Path
@@ -81,12 +83,12 @@ class Baseline:
         return False
 
     def limit(self, test):
-        return 20 + 10 * self.seconds[test]
+        return 10 + 5 * self.seconds[test]
 
     def order(self, path):
-        """First the room's own tests, then those of others, each from the fastest on. Other engines
-        than the machine's and other page sizes are for the files that know of them; the tests of
-        cpu_cache know nothing of slab/."""
+        """First the room's own tests, then those of others, then stress tests, each from the
+        fastest on. Other engines than the machine's and other page sizes are for the files that
+        know of them; the tests of cpu_cache know nothing of slab/."""
         folder = Path(path).parent.name
 
         def is_of_use(test):
@@ -95,7 +97,8 @@ class Baseline:
             if ".page" in test.name:
                 return folder == "pages"
             return test.folder == folder or test.folder != "cpu_cache"
-        return sorted(filter(is_of_use, self.tests), key=lambda test: test.folder != folder)
+        return sorted(filter(is_of_use, self.tests),
+                      key=lambda test: (test.is_stress, test.folder != folder))
 
 
 def verdict(change, baseline):
@@ -154,34 +157,43 @@ class Mutant:
             and copied.machine_code(self.change.path) != self.code
 
 
-def row(change, result):
-    text = change.text().replace("|", "\\|")
-    return f"| {change.path}:{change.line} | {change.kind} | {text} | {result} |"
+class Table:
+    """The changes so far, and what became of them: written anew with each."""
+
+    def __init__(self):
+        self.rows = ["| line | kind | change | result |", "|---|---|---|---|"]
+        self.tried = self.caught = 0
+
+    def add(self, change, result):
+        text = change.text().replace("|", "\\|")
+        self.rows.append(f"| {change.path}:{change.line} | {change.kind} | {text} | {result} |")
+        RESULT.write_text("\n".join(self.rows) + "\n")
+
+    def add_tried(self, change, result, is_caught):
+        self.tried += 1
+        self.caught += is_caught
+        self.add(change, result)
 
 
-def try_all(count, seed, baseline):
-    rows, caught, tried = [], 0, 0
+def try_all(count, seed, baseline, table):
     reasons = equivalents()
     for change in changes.drawn(copied.TREE, random.Random(seed)):
-        if tried == count:
-            break
+        if table.tried == count:
+            return
         started = time.monotonic()
         reason = reason_of(change, reasons)
         if reason:
-            rows.append(row(change, f"equivalent: {reason}"))
+            table.add(change, f"equivalent: {reason}")
             continue
         with Mutant(change) as mutant:
             if not mutant.counts():
                 continue
-            tried += 1
-            test = verdict(change, baseline)
-        caught += bool(test)
-        result = f"{test[0].name} {test[1]}" if test else "SURVIVED"
-        rows.append(row(change, result))
+            found = verdict(change, baseline)
+        result = f"{found[0].name} {found[1]}" if found else "SURVIVED"
+        table.add_tried(change, result, bool(found))
         copied.progress("")
-        print(f"{tried}/{count} {change.path}:{change.line} {change.text()}: {result}, "
+        print(f"{table.tried}/{count} {change.path}:{change.line} {change.text()}: {result}, "
               f"{time.monotonic() - started:.0f} s", flush=True)
-    return rows, caught, tried
 
 
 def main(words):
@@ -190,16 +202,19 @@ def main(words):
     count = number(words[0] if words else "60", "number of changes")
     seed = number(words[1] if len(words) > 1 else "1", "seed")
     os.nice(5)
+    for stops in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stops, signal.default_int_handler)
     print(f"== copying the tree to {copied.TREE}", flush=True)
     copied.update()
     copied.configure()
     baseline = Baseline()
     print(f"== trying {count} changes, seed {seed}", flush=True)
-    rows, caught, tried = try_all(count, seed, baseline)
-    head = ["| line | kind | change | result |", "|---|---|---|---|"]
-    RESULT.write_text("\n".join(head + rows) + "\n")
-    print(f"== {caught} of {tried} caught; the table is {RESULT}")
-    return 0 if caught >= WANTED * tried else 1
+    table = Table()
+    try:
+        try_all(count, seed, baseline, table)
+    finally:
+        print(f"== {table.caught} of {table.tried} caught; the table is {RESULT}")
+    return 0 if table.caught >= WANTED * table.tried else 1
 
 
 if __name__ == "__main__":
