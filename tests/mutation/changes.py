@@ -4,6 +4,7 @@
 A change replaces a part of one line within a function. Comments, strings, preprocessor lines,
 assertions, reports, notes, probes and statistics are left alone: no test is asked to see them.
 """
+import functools
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -144,6 +145,7 @@ def sources(root):
                 yield name
 
 
+@functools.cache
 def by_line(root):
     """All changes, in lists of those of one line."""
     lines = {}
@@ -155,7 +157,7 @@ def by_line(root):
 
 def drawn(root, random):
     """Random changes without end: each line is as likely as the others, and none comes twice."""
-    lines = by_line(root)
+    lines = list(by_line(root))
     random.shuffle(lines)
     for line in lines:
         yield random.choice(line)

@@ -5,11 +5,14 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 import changes
+import mutate
 
 ROOT = Path(sys.argv.pop())
 FUNCTION = """/* a < b, 1 + 1: a comment */
@@ -76,6 +79,20 @@ class ChangesTest(unittest.TestCase):
     def test_every_room_has_changes(self):
         rooms = {os.path.dirname(line[0].path) for line in changes.by_line(ROOT)}
         self.assertEqual(rooms, set(changes.ROOMS))
+
+    def test_equivalent_changes_are_of_the_code_as_it_is(self):
+        sources = {path for path, _, _ in mutate.equivalents()}
+        found = {(change.path, *mutate.sides_of(change)) for path in sources
+                 for change in changes.changes_of(path, (ROOT / path).read_text())}
+        self.assertEqual(set(mutate.equivalents()) - found, set())
+
+    def test_the_table_is_written_with_each_change(self):
+        change = changes.Change("slab/a.c", 7, "operator", "\ta || b;", "\ta && b;")
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch("mutate.RESULT", Path(folder) / "table.md") as result:
+            mutate.Table().add_tried(change, "SURVIVED", False)
+            self.assertEqual(result.read_text().splitlines()[2:], [
+                r"| slab/a.c:7 | operator | `a \|\| b;` -> `a && b;` | SURVIVED |"])
 
     def test_bad_arguments_are_refused_with_one_line(self):
         for words in (["x"], ["0"], ["3", "y"], ["1", "2", "3"]):

@@ -51,9 +51,9 @@ def equivalents():
     return reasons
 
 
-def reason_of(change, reasons):
-    before, after = change.before.strip("- \t"), change.after.strip("+ \t")
-    return reasons.get((change.path, before, after))
+def sides_of(change):
+    """The line before and after, as equivalent.txt has them."""
+    return change.before.strip("- \t"), change.after.strip("+ \t")
 
 
 class Baseline:
@@ -181,7 +181,7 @@ def try_all(count, seed, baseline, table):
         if table.tried == count:
             return
         started = time.monotonic()
-        reason = reason_of(change, reasons)
+        reason = reasons.get((change.path, *sides_of(change)))
         if reason:
             table.add(change, f"equivalent: {reason}")
             continue
