@@ -196,6 +196,34 @@ TEST_F(StartTest, AFailureAfterTheSignalIsReported)
 	unsetenv("SLAB_CONTROL");
 }
 
+/* Where no variable says where: the child's first step makes it the user's. */
+int socket_is_in(const std::string &directory, uid_t user)
+{
+	const std::string path = directory + "/slab/" + std::to_string(getpid()) + ".sock";
+
+	unsetenv("SLAB_RUNTIME_DIR");
+	unsetenv("XDG_RUNTIME_DIR");
+	if (seteuid(user) != 0)
+		return 1;
+	if (!slab_cache_create("start", 100, nullptr, 0))
+		return 2;
+	return unlink(path.c_str()) != 0 ? 3 : 0;
+}
+
+TEST_F(StartTest, TheSocketOfRootIsInRun)
+{
+	if (geteuid() != 0 || access("/run", W_OK) != 0)
+		GTEST_SKIP() << "needs root and a writable /run";
+	expect_in_child([] { return socket_is_in("/run", 0); });
+}
+
+TEST_F(StartTest, TheSocketOfAnotherUserIsInADirectoryInTmp)
+{
+	const uid_t user = geteuid() ? geteuid() : 65534;
+
+	expect_in_child([user] { return socket_is_in("/tmp/slab-" + std::to_string(user), user); });
+}
+
 /* A thread of the program may have a stack that is too small for a handler. */
 TEST_F(StartTest, TheHandlerOfTheSignalRunsOnTheAlternateStack)
 {

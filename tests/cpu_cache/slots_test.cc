@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
 #include <unistd.h>
@@ -30,6 +31,16 @@ extern "C" {
 }
 
 using namespace slab_test;
+
+static bool cpu_is_unknown;
+
+/* In place of glibc's. */
+extern "C" int sched_getcpu() noexcept
+{
+	unsigned cpu;
+
+	return cpu_is_unknown || getcpu(&cpu, nullptr) ? -1 : static_cast<int>(cpu);
+}
 
 namespace
 {
@@ -307,6 +318,16 @@ TEST(EngineChoice, EachNameGivesThatEngine)
 		EXPECT_GE(cpu_engine->cpu(), 0) << name;
 	}
 	EXPECT_TRUE(cpu_engine_init("mutex"));
+}
+
+TEST(EngineChoice, AThreadWhoseCpuTheKernelDoesNotTellUsesTheFirst)
+{
+	ASSERT_TRUE(cpu_engine_init("mutex"));
+	cpu_is_unknown = true;
+	const int cpu = cpu_engine->cpu();
+
+	cpu_is_unknown = false;
+	EXPECT_EQ(cpu, 0);
 }
 
 /* A broken engine must not pass for one that the machine does not have. */

@@ -78,6 +78,12 @@ void see_and_repair(int signal, siginfo_t *info, void *context)
 	page->open();
 }
 
+void repair_and_change_errno(int, siginfo_t *, void *)
+{
+	page->open();
+	errno = 78;
+}
+
 void see_and_leave(int signal, siginfo_t *info, void *context)
 {
 	see(signal, info, context);
@@ -147,6 +153,16 @@ TEST_F(FaultTest, AHandlerThatRepairsIsCalledWithTheAddress)
 		CHECK_OR_FAIL(seen.signal == SIGSEGV);
 		CHECK_OR_FAIL(seen.code == SEGV_ACCERR);
 		CHECK_OR_FAIL(seen.address == page->get() + 5);
+		return FINE;
+	}));
+}
+
+TEST_F(FaultTest, ErrnoIsAsBeforeAHandlerThatChangesIt)
+{
+	EXPECT_FINE(IN_CHILD(handle_by(SIGSEGV, repair_and_change_errno), {
+		errno = 77;
+		write_byte(page->get(), 'x');
+		CHECK_OR_FAIL(errno == 77);
 		return FINE;
 	}));
 }

@@ -76,6 +76,23 @@ TEST_F(DebugTest, ADamagedFreelistOfAPlainSlabIsReported)
 	EXPECT_EQ(slab_cache_destroy(cache), -EBUSY);
 }
 
+/* A descriptor that a stray write hit. Its freelist is empty, and nothing can be right with it. */
+TEST_F(DebugTest, ASlabWithMoreObjectsThanFitHasAWrongEntry)
+{
+	struct slab_cache *cache = create_lasting("more");
+	std::vector<void *> held;
+
+	make_partial(cache, held);
+	struct slab *slab = slab_of(held[0]);
+	std::vector<std::uint16_t> taken(cpu_slab_free_count(&slab->cpu));
+
+	cpu_slab_take(&slab->cpu, static_cast<unsigned>(taken.size()), taken.data());
+	slab->initialized = static_cast<std::uint16_t>(slab->objects + 1);
+	EXPECT_EQ(slab_cache_validate(cache), 1);
+	const std::string text = reported().text;
+	EXPECT_NE(text.find("\n1 of its entries lead to no object"), std::string::npos) << text;
+}
+
 TEST_F(DebugTest, ADamagedFreelistIsNeverAllocatedFrom)
 {
 	struct slab_cache *cache = create_lasting("isolated");

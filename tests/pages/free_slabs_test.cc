@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Slabs that no cache uses: the order they are taken in, decay and trim. */
+#include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -7,6 +8,8 @@
 #include <sys/mman.h>
 
 #include <gtest/gtest.h>
+
+#include <slab/debug.h>
 
 #include "segments.h"
 
@@ -35,6 +38,17 @@ TEST_F(FreeSlabs, TheSlabFreedLastIsTakenFirst)
 	give_back();
 	EXPECT_EQ(slab->cpu.user, nullptr);
 	EXPECT_EQ(take(17, 300), slab);
+}
+
+TEST_F(FreeSlabs, WhereAllocationsOfPagesAreToFailNoneIsTaken)
+{
+	take(17, 300);
+	give_back();
+	ASSERT_EQ(slab_set_fail("times=1"), 0);
+	errno = 0;
+	EXPECT_EQ(segment_take_slab(geometry_get(17, 300), 0), nullptr);
+	EXPECT_EQ(errno, ENOMEM);
+	slab_set_fail(nullptr);
 }
 
 /* Memory that a cache has freed serves every other one at once. */

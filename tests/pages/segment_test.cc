@@ -5,6 +5,7 @@
  */
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -81,6 +82,23 @@ TEST_F(SegmentTest, AddressesOfUnitsWithoutASlabLeadNowhere)
 			EXPECT_EQ(segment_slab(segment, unit), &slab_none);
 		}
 	EXPECT_EQ(slab_of(slab->cpu.base), slab);
+}
+
+/* Threads that take slabs change the segment's map under it. */
+TEST_F(SegmentTest, WhetherAUnitIsFreeIsLookedUpUnderTheLock)
+{
+	const struct slab *slab = take(17, 4567);
+	std::atomic<bool> is_known{false};
+
+	segment_lock();
+	std::thread asking([&] {
+		segment_unit_is_free(slab->cpu.base);
+		is_known = true;
+	});
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(is_known);
+	segment_unlock();
+	asking.join();
 }
 
 /* 0 under sanitizers, which map memory of their own meanwhile. */
