@@ -90,12 +90,12 @@ class ChangesTest(unittest.TestCase):
         change = changes.Change("slab/a.c", 7, "operator", "\ta || b;", "\ta && b;")
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch("mutate.RESULT", Path(folder) / "table.md") as result:
-            mutate.Table().add_tried(change, "SURVIVED", False)
+            mutate.Table().add(change, "SURVIVED")
             self.assertEqual(result.read_text().splitlines()[2:], [
                 r"| slab/a.c:7 | operator | `a \|\| b;` -> `a && b;` | SURVIVED |"])
 
     def test_bad_arguments_are_refused_with_one_line(self):
-        for words in (["x"], ["0"], ["3", "y"], ["1", "2", "3"]):
+        for words in (["x"], ["0"], ["3", "y"], ["1", "2", "z"], ["1", "2", "3", "4"]):
             run = subprocess.run([sys.executable, Path(__file__).parent / "mutate.py", *words],
                                  capture_output=True, text=True, check=False)
             self.assertEqual(run.returncode, 2, words)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A copy of the tree in build/mutation, with a build of its own, and the tests that judge it."""
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -18,6 +19,9 @@ BUILD = TREE / "build"
 MEMORY_MAX = 2 << 30
 FOLDERS = ["cpu_cache", "base", "config", "pages", "core", "percpu", "registry", "bug", "debug",
            "rcu", "memory", "alloc", "inspect", "stats", "control", "cache"]
+BEGINS = re.compile(r"\[ RUN      \] (\S+)$")
+ENDS = re.compile(r"\[ *(OK|FAILED|SKIPPED) *\] (\S+?)(, where .*)? \(\d+ ms\)$")
+
 
 class Test(NamedTuple):
     name: str
@@ -55,11 +59,10 @@ def configure():
                    stdout=subprocess.DEVNULL)
 
 
-def build(targets, jobs, quiet=True):
+def build(targets, jobs):
     """Whether these targets could be built."""
-    output = subprocess.DEVNULL if quiet else None
     return subprocess.run(["ninja", "-C", BUILD, f"-j{jobs}", *sorted(set(targets))],
-                          stdout=output, stderr=output).returncode == 0
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def object_of(path):
@@ -95,18 +98,24 @@ def limits():
 
 
 class Run:
-    """A test that runs: in a session of its own, so that nothing of it stays."""
+    """A test that runs: in a session of its own, so that nothing of it stays. limit: the seconds
+    that a case of it may take, or what comes between two; only: the one case that runs."""
 
-    def __init__(self, test, seconds):
-        self.test = test
-        self.started = time.monotonic()
-        self.deadline = self.started + seconds
+    def __init__(self, test, limit, only=None):
+        self.test, self.limit = test, limit
+        self.case = self.failed = None
+        self.text = ""
+        self.started = self.since = time.monotonic()
         environment = {"SLAB_STRESS_SECONDS": "0.3", "GTEST_FAIL_FAST": "1", **os.environ,
                        **dict(item.split("=", 1) for item in test.environment)}
+        if only:
+            environment["GTEST_FILTER"] = only
+            environment.pop("GTEST_TOTAL_SHARDS", None)
         self.process = subprocess.Popen(test.command, env=environment, cwd=BUILD / "tests",
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, start_new_session=True,
                                         preexec_fn=limits)
+        os.set_blocking(self.process.stdout.fileno(), False)
 
     def stop(self):
         try:
@@ -114,31 +123,53 @@ class Run:
         except ProcessLookupError:
             pass
         self.process.wait()
+        self.process.stdout.close()
+
+    def read(self):
+        """Which case begins or ends, as the program says. false: it says no more for now."""
+        try:
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+        except BlockingIOError:
+            return False
+        *lines, rest = (self.text + more.decode(errors="replace")).split("\n")
+        self.text = rest[-1000:]
+        for line in lines:
+            begins, ends = BEGINS.match(line), ENDS.match(line)
+            if begins or ends:
+                self.since = time.monotonic()
+                self.case = begins[1] if begins else None
+            if ends and ends[1] == "FAILED":
+                self.failed = self.failed or ends[2]
+        return bool(more)
+
+    def suspect(self):
+        """The case that fails, hangs or ends the program; None: what comes between them."""
+        return self.failed or self.case
 
     def ended(self):
         """None while it runs; then "passed", "failed", "hung" or "took memory without end"."""
         status = self.process.poll()
+        while self.read() and status is not None:
+            pass
         if status is not None:
-            self.stop()
-            return "passed" if status == 0 else "failed"
-        if time.monotonic() > self.deadline:
-            self.stop()
-            return "hung"
-        if resident(self.process.pid) > MEMORY_MAX:
-            self.stop()
-            return "took memory without end"
-        return None
+            how = "passed" if status == 0 else "failed"
+        elif time.monotonic() > self.since + self.limit:
+            how = "hung"
+        elif resident(self.process.pid) > MEMORY_MAX:
+            how = "took memory without end"
+        else:
+            return None
+        self.stop()
+        return how
 
 
-def run_all(queue, seconds, jobs, each):
-    """Run tests in this order, `jobs` at a time; each(run, how) ends it with True. seconds(test)
-    is the time that one may take."""
+def run_all(queue, limit, jobs, each, only=None):
+    """Run tests in this order, `jobs` at a time; each(run, how) ends it with True."""
     queue, running = list(queue), []
     try:
         while queue or running:
             while queue and len(running) < jobs:
-                test = queue.pop(0)
-                running.append(Run(test, seconds(test)))
+                running.append(Run(queue.pop(0), limit, only))
             time.sleep(0.02)
             for run in list(running):
                 how = run.ended()

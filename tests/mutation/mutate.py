@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Change lines of the allocator at random, one at a time, and see whether a test notices.
 
-usage: ./run mutate [N [SEED]]    N changes, 60 by default; the same SEED, 1 by default, draws the same
+usage: ./run mutate [N [SEED [FIRST]]]
+N changes, 60 by default, are in the table; the same SEED, 1 by default, draws the same. FIRST goes
+on with an earlier run, which was stopped, from the FIRST-th change that was drawn.
 
 Works in a copy of the tree, build/mutation. The tests of the changed file's room come first, then
-the others, stress tests last, each from the fastest to the slowest; the first failure ends it. A
-test that fails is run again, since chance may fail it; one that takes five times as long as without
-the change, and 10 seconds more, hangs. What the compiler rejects, or turns into the same machine
-code, is not counted; nor what equivalent.txt lists. Exit status 1: less than nine in ten were
-caught. The table, build/mutation.md, is written after each change; SIGINT and SIGTERM end the run.
+the others, stress tests last, each from the fastest to the slowest as far as they have been run;
+the first failure ends it. A case that fails is run again, since chance may fail it, and once without
+the change; if it fails there, too, its program is left out from then on. A case that takes a minute
+hangs. What the compiler rejects, or turns into the same machine code, is not counted; nor what
+equivalent.txt lists. Exit status 1: less than nine in ten were caught. The table, build/mutation.md,
+is written after each change; SIGINT and SIGTERM end the run.
 """
 import os
 import random
@@ -24,6 +27,8 @@ import copied
 HERE = Path(__file__).parent
 JOBS = 2
 RUNS = 4   # tests at a time, which mostly wait
+CALL_ENGINES = {"percpu", "alloc"}  # folders whose tests are run on other engines, too
+CASE_SECONDS = 60
 WANTED = 0.9
 CHUNK = 6  # programs that are linked at a time
 RESULT = Path("build/mutation.md")
@@ -56,34 +61,25 @@ def sides_of(change):
     return change.before.strip("- \t"), change.after.strip("+ \t")
 
 
-class Baseline:
-    """The tests that pass without a change, and the seconds that each takes."""
+def is_other_engine(test):
+    """Than the machine's."""
+    return test.name.endswith((".cmpxchg16b", ".mutex"))
+
+
+class Tests:
+    """The tests, and the seconds that each took when it passed last."""
 
     def __init__(self):
+        self.all = [test for test in copied.tests()
+                    if not is_other_engine(test) or test.folder in CALL_ENGINES]
         self.seconds = {}
-        found = list(copied.tests())
-        print(f"== building the {len({test.program for test in found})} programs of "
-              f"{len(found)} tests", flush=True)
-        if not copied.build([test.program for test in found], JOBS, quiet=False):
-            sys.exit("run: the tests cannot be built")
-        print("== running them without a change", flush=True)
-        copied.run_all(found, lambda test: 300, RUNS, self.note)
-        self.tests = sorted((test for test in found if test in self.seconds),
-                            key=lambda test: self.seconds[test])
-        for test in found:
-            if test not in self.seconds:
-                print(f"   {test.name} fails without a change: left out")
-        total = sum(self.seconds.values())
-        print(f"   {len(self.tests)} tests, {total:.0f} s in all", flush=True)
 
-    def note(self, run, how):
-        if how == "passed":
-            self.seconds[run.test] = time.monotonic() - run.started
-        copied.progress(f"{run.test.name} {how}")
-        return False
+    def passed(self, run):
+        self.seconds[run.test] = time.monotonic() - run.started
 
-    def limit(self, test):
-        return 10 + 5 * self.seconds[test]
+    def leave_out(self, test):
+        print(f"   {test.name} fails without a change: left out", flush=True)
+        self.all.remove(test)
 
     def order(self, path):
         """First the room's own tests, then those of others, then stress tests, each from the
@@ -92,44 +88,69 @@ class Baseline:
         folder = Path(path).parent.name
 
         def is_of_use(test):
-            if test.name.endswith((".cmpxchg16b", ".mutex")):
+            if is_other_engine(test):
                 return folder == "cpu_cache"
             if ".page" in test.name:
                 return folder == "pages"
             return test.folder == folder or test.folder != "cpu_cache"
-        return sorted(filter(is_of_use, self.tests),
-                      key=lambda test: (test.is_stress, test.folder != folder))
+
+        def rank(test):
+            return test.is_stress, test.folder != folder, self.seconds.get(test, 0)
+        return sorted(filter(is_of_use, self.all), key=rank)
 
 
-def verdict(change, baseline):
-    """The test that notices and how, or None: none does."""
-    queue = baseline.order(change.path)
+def link(programs, change):
+    if not copied.build(programs, JOBS):
+        sys.exit(f"run: {change.path} with {change.text()}: the tests cannot be linked")
+
+
+def verdict(change, tests):
+    """The run of a test that notices, and how; None: none does."""
+    queue = tests.order(change.path)
     found = []
 
     def note(run, how):
-        if how != "passed":
-            found.append((run.test, how))
+        if how == "passed":
+            tests.passed(run)
+        else:
+            found.append((run, how))
         return bool(found)
 
     while queue:
         chunk = queue[:CHUNK]
         del queue[:CHUNK]
         copied.progress(f"{change.path}:{change.line}: {len(queue)} tests to go")
-        if not copied.build([test.program for test in chunk], JOBS):
-            sys.exit(f"run: {change.path} with {change.text()}: the tests cannot be linked")
-        copied.run_all(chunk, baseline.limit, RUNS, note)
-        if found and failed_again(found[0][0], baseline):
-            return found[0]
+        link([test.program for test in chunk], change)
+        copied.run_all(chunk, CASE_SECONDS, RUNS, note)
         if found:
-            queue = chunk[chunk.index(found[0][0]) + 1:] + queue
-            found.clear()
+            run, how = found.pop()
+            if not passes(run.test, run.suspect()) or not passes(run.test):
+                return run, how
+            queue = chunk[chunk.index(run.test) + 1:] + queue
     return None
 
 
-def failed_again(test, baseline):
-    again = []
-    copied.run_all([test], baseline.limit, 1, lambda run, how: again.append(how) or True)
-    return again[0] != "passed"
+def passes(test, only=None):
+    """Whether a test passes now, or one case of it."""
+    how = []
+    copied.run_all([test], CASE_SECONDS, 1, lambda _, end: how.append(end), only)
+    return how == ["passed"]
+
+
+def judged(change, tests):
+    """What becomes of a change; None: it does not count."""
+    while True:
+        with Mutant(change) as mutant:
+            if not mutant.counts():
+                return None
+            found = verdict(change, tests)
+        if not found:
+            return "SURVIVED"
+        run, how = found
+        link([run.test.program], change)
+        if passes(run.test, run.suspect()):
+            return f"{run.test.name} {how}: {run.suspect() or 'no case'}"
+        tests.leave_out(run.test)
 
 
 class Mutant:
@@ -144,6 +165,7 @@ class Mutant:
         lines = self.source.split("\n")
         assert lines[self.change.line - 1] == self.change.before
         lines[self.change.line - 1] = self.change.after
+        link([copied.object_of(self.change.path)], self.change)
         self.code = copied.machine_code(self.change.path)
         self.file.write_text("\n".join(lines))
         return self
@@ -158,63 +180,70 @@ class Mutant:
 
 
 class Table:
-    """The changes so far, and what became of them: written anew with each."""
+    """What became of the changes so far, after these rows of an earlier run: written with each."""
 
-    def __init__(self):
-        self.rows = ["| line | kind | change | result |", "|---|---|---|---|"]
-        self.tried = self.caught = 0
+    def __init__(self, rows=()):
+        self.rows = list(rows)
 
     def add(self, change, result):
         text = change.text().replace("|", "\\|")
         self.rows.append(f"| {change.path}:{change.line} | {change.kind} | {text} | {result} |")
-        RESULT.write_text("\n".join(self.rows) + "\n")
+        head = ["| line | kind | change | result |", "|---|---|---|---|"]
+        RESULT.write_text("\n".join(head + self.rows) + "\n")
 
-    def add_tried(self, change, result, is_caught):
-        self.tried += 1
-        self.caught += is_caught
-        self.add(change, result)
+    def tried(self):
+        return sum("| equivalent: " not in row for row in self.rows)
+
+    def caught(self):
+        return self.tried() - sum(row.endswith("| SURVIVED |") for row in self.rows)
 
 
-def try_all(count, seed, baseline, table):
+def earlier_rows():
+    return RESULT.read_text().splitlines()[2:] if RESULT.exists() else []
+
+
+def try_all(count, seed, first, tests, table):
     reasons = equivalents()
-    for change in changes.drawn(copied.TREE, random.Random(seed)):
-        if table.tried == count:
+    drawn = changes.drawn(copied.TREE, random.Random(seed))
+    for at, change in enumerate(drawn, 1):
+        if table.tried() >= count:
             return
+        if at < first:
+            continue
         started = time.monotonic()
         reason = reasons.get((change.path, *sides_of(change)))
         if reason:
             table.add(change, f"equivalent: {reason}")
             continue
-        with Mutant(change) as mutant:
-            if not mutant.counts():
-                continue
-            found = verdict(change, baseline)
-        result = f"{found[0].name} {found[1]}" if found else "SURVIVED"
-        table.add_tried(change, result, bool(found))
+        result = judged(change, tests)
+        if not result:
+            continue
+        table.add(change, result)
         copied.progress("")
-        print(f"{table.tried}/{count} {change.path}:{change.line} {change.text()}: {result}, "
-              f"{time.monotonic() - started:.0f} s", flush=True)
+        print(f"{table.tried()}/{count} {change.path}:{change.line} {change.text()}: {result}, "
+              f"{time.monotonic() - started:.0f} s, drawn as {at}", flush=True)
 
 
 def main(words):
-    if len(words) > 2:
-        refuse("mutate takes a number of changes and a seed")
+    if len(words) > 3:
+        refuse("mutate takes a number of changes, a seed and the first change")
     count = number(words[0] if words else "60", "number of changes")
     seed = number(words[1] if len(words) > 1 else "1", "seed")
+    first = number(words[2] if len(words) > 2 else "1", "number of a change")
     os.nice(5)
     for stops in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stops, signal.default_int_handler)
     print(f"== copying the tree to {copied.TREE}", flush=True)
     copied.update()
     copied.configure()
-    baseline = Baseline()
+    tests = Tests()
     print(f"== trying {count} changes, seed {seed}", flush=True)
-    table = Table()
+    table = Table(earlier_rows() if first > 1 else ())
     try:
-        try_all(count, seed, baseline, table)
+        try_all(count, seed, first, tests, table)
     finally:
-        print(f"== {table.caught} of {table.tried} caught; the table is {RESULT}")
-    return 0 if table.caught >= WANTED * table.tried else 1
+        print(f"== {table.caught()} of {table.tried()} caught; the table is {RESULT}")
+    return 0 if table.caught() >= WANTED * table.tried() else 1
 
 
 if __name__ == "__main__":
