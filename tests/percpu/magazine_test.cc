@@ -19,6 +19,7 @@
 #include "../support/slab_state.h"
 
 extern "C" {
+#include "base/maintenance.h"
 #include "percpu/magazines.h"
 }
 
@@ -81,6 +82,26 @@ TEST_F(MagazineTest, AFreeIntoAFullLifoMovesItsNewerHalfThere)
 	EXPECT_EQ(lifo(cpu_)->obj[2], objs[4]);
 	EXPECT_EQ(state(objs[0]), at::full);
 	EXPECT_EQ(event(SLAB_EVENT_FREE_SLOWPATH), 0u);
+}
+
+unsigned polls;
+
+/* In a process without the maintenance thread. */
+TEST_F(MagazineTest, AFreeThatFillsOneDoesTheWorkThatIsDue)
+{
+	if (!has_magazines())
+		GTEST_SKIP() << "no magazines";
+	EXPECT_EQ(run_in_child([&] {
+			  static const struct maintenance_driver driver = {[] {}, [] { polls++; }};
+			  const std::vector<void *> objs = alloc_full_slab();
+
+			  free_first(objs, lifo_max);
+			  maintenance_set_driver(&driver);
+			  maintenance_polls = true;
+			  slab_free(cache_, objs[lifo_max]);
+			  return full() != 1 ? 1 : polls != 1 ? 2 : 0;
+		  }),
+		  "");
 }
 
 TEST_F(MagazineTest, TheirObjectsAreFreeInTheStatistics)
