@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #define TICKS_PER_BUCKET 4
 #define BUCKETS 4096 /* the last one has all that took longer */
@@ -39,6 +38,18 @@ void *ber_alloc_t(int options);
 void ber_free(void *ber, int with_buffer);
 void *slapi_entry_alloc(void);
 
+static inline uint64_t ticks_now(void)
+{
+#ifdef __x86_64__
+	return __builtin_ia32_rdtsc();
+#else
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#endif
+}
+
 /* Writes the pointer to the function itself to *function. */
 static void next_of(struct timed *timed, void *function)
 {
@@ -49,7 +60,7 @@ static void next_of(struct timed *timed, void *function)
 
 static void record(struct timed *timed, uint64_t begin)
 {
-	uint64_t bucket = (__rdtsc() - begin) / TICKS_PER_BUCKET;
+	uint64_t bucket = (ticks_now() - begin) / TICKS_PER_BUCKET;
 
 	atomic_fetch_add_explicit(&timed->calls, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&timed->buckets[bucket < BUCKETS ? bucket : BUCKETS - 1], 1,
@@ -63,7 +74,7 @@ SLAB_API void *slapi_new_rwlock(void)
 	void *lock;
 
 	next_of(&new_lock, &next);
-	begin = __rdtsc();
+	begin = ticks_now();
 	lock = next();
 	record(&new_lock, begin);
 	return lock;
@@ -75,7 +86,7 @@ SLAB_API void slapi_destroy_rwlock(void *lock)
 	uint64_t begin;
 
 	next_of(&destroy_lock, &next);
-	begin = __rdtsc();
+	begin = ticks_now();
 	next(lock);
 	record(&destroy_lock, begin);
 }
@@ -87,7 +98,7 @@ SLAB_API void *ber_alloc_t(int options)
 	void *ber;
 
 	next_of(&alloc_ber, &next);
-	begin = __rdtsc();
+	begin = ticks_now();
 	ber = next(options);
 	record(&alloc_ber, begin);
 	return ber;
@@ -99,7 +110,7 @@ SLAB_API void ber_free(void *ber, int with_buffer)
 	uint64_t begin;
 
 	next_of(&free_ber, &next);
-	begin = __rdtsc();
+	begin = ticks_now();
 	next(ber, with_buffer);
 	record(&free_ber, begin);
 }
@@ -111,7 +122,7 @@ SLAB_API void *slapi_entry_alloc(void)
 	void *entry;
 
 	next_of(&alloc_entry, &next);
-	begin = __rdtsc();
+	begin = ticks_now();
 	entry = next();
 	record(&alloc_entry, begin);
 	return entry;
@@ -128,11 +139,11 @@ static double now_ns(void)
 static double ticks_per_ns(void)
 {
 	double begin = now_ns(), end = begin;
-	uint64_t ticks = __rdtsc();
+	uint64_t ticks = ticks_now();
 
 	while (end - begin < RATE_NS)
 		end = now_ns();
-	return (double)(__rdtsc() - ticks) / (end - begin);
+	return (double)(ticks_now() - ticks) / (end - begin);
 }
 
 static int median(const struct timed *timed)
@@ -162,7 +173,7 @@ __attribute__((destructor)) static void at_exit(void)
 	double rate = ticks_per_ns();
 
 	for (int i = 0; i < EMPTY_CALLS; i++)
-		record(&nothing, __rdtsc());
+		record(&nothing, ticks_now());
 	show(&new_lock, rate);
 	show(&destroy_lock, rate);
 	show(&alloc_ber, rate);
