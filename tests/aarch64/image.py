@@ -10,6 +10,11 @@ from pathlib import Path
 
 LOADER = "lib/ld-linux-aarch64.so.1"
 LIBRARY_FOLDERS = ("usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu")
+# Commands of busybox, and Debian's programs, which tests name by their paths.
+COMMANDS = ("sh", "cat", "ls", "sleep", "true", "kill", "cp", "mkdir", "rm", "mktemp", "grep", "gzip",
+            "sed", "head", "cmp", "env")
+PROGRAMS = ("bin/bash", "usr/bin/setpriv", "usr/bin/tmux")
+TERMINALS = "lib/terminfo"
 DATA = ("tests", "docs/man", "docs/schema", "tools/metrics", "benchmarks/pblock")
 
 
@@ -39,15 +44,19 @@ def put_build(root, build, programs):
 
 
 def put_system(root, sysroot):
-    """The C library and the others of Debian, and a shell."""
+    """The C library and the others of Debian, a shell and its commands."""
     put(root, sysroot / LOADER, LOADER)
     for folder in LIBRARY_FOLDERS:
         for path in (sysroot / folder).glob("*.so*"):
             if is_elf(path):
                 put(root, path, Path(folder) / path.name)
     put(root, sysroot / "bin/busybox", "bin/busybox")
-    for name in ("sh", "cat", "ls", "sleep", "true", "kill"):
+    for name in COMMANDS:
         (root / "bin" / name).symlink_to("busybox")
+    for path in PROGRAMS:
+        put(root, sysroot / path, path)
+    (root / "usr/bin/env").symlink_to("/bin/busybox")
+    shutil.copytree(sysroot / TERMINALS, root / TERMINALS, symlinks=True)
     (root / "etc").mkdir()
     (root / "etc/passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
 

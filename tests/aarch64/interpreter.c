@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel starts for a program for aarch64 (emulated.sh): QEMU, with the folder SYSROOT for
- * the program's libraries. As arguments, because programs of tests run others without an
+ * What the kernel starts for a program for aarch64 (emulated.sh): QEMU with the CPU, and the folder
+ * SYSROOT for the program's libraries. As arguments, because programs of tests run others without an
  * environment. Arguments: path and argv[0] of the program, then its arguments.
  */
 #include <stdio.h>
@@ -10,12 +10,14 @@
 
 int main(int argc, char **argv)
 {
-	char **words = calloc((size_t)argc + 5, sizeof(*words));
+	char **words = calloc((size_t)argc + 7, sizeof(*words));
 	int n = 0;
 
 	if (!words || argc < 3)
 		return 126;
 	words[n++] = (char *)QEMU;
+	words[n++] = (char *)"-cpu";
+	words[n++] = (char *)CPU;
 	words[n++] = (char *)"-L";
 	words[n++] = (char *)SYSROOT;
 	words[n++] = (char *)"-0";

@@ -31,10 +31,16 @@ SOURCE = HERE.parent.parent
 PROGRAMS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "cmake", "ninja", "dpkg-deb")
 CPUS = 4
 MEMORY = 4096  # MiB; the file system is in it
+# Return addresses are signed and checked; the architecture's own algorithm takes QEMU far longer.
+CPU = "max,pauth-impdef=on"
 HUGE_PAGES = "transparent_hugepage=madvise"  # Debian's default, always, is not what tests expect
-SLOWER = 8  # of the time that a test has on a machine of its own
+SLOWER = 8  # than usual a child of a test may be
+LATE = 1800  # seconds, after which a test hangs
+LONGEST = 12  # tests whose time the end says
 ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3", "SLAB_TEST_SLOWER": str(SLOWER)}
 NO_RSEQ = "the engine rseq needs a kernel, and qemu-user has none"
+OF_DOCUMENTS = "documents are the same for each machine"
+OF_PAGES = "other sizes of pages are simulated under qemu-user"
 OF_TOOLS = "tools read other processes by process_vm_readv(2), which qemu-user does not have"
 # What qemu-user does not do, and the cases that need it.
 NOT_EMULATED = {
@@ -62,6 +68,9 @@ NOT_EMULATED = {
         "NofailDeathTest.AFailureWithinTheHandlerEndsIt",
         "NofailDeathTest.AnImpossibleSizeEndsItAtOnce",
         "NofailDeathTest.ADestroyedCacheEndsItAtOnce"],
+}
+# What the machine does not have, and the cases that need it.
+NOT_IN_MACHINE = {
 }
 
 Test = collections.namedtuple("Test", "name command environment timeout labels")
@@ -108,12 +117,12 @@ def all_tests(where):
                             stdout=subprocess.PIPE).stdout
     for test in json.loads(answer)["tests"]:
         command = test.get("command", ())
-        if not command or Path(command[0]).name != "qemu-aarch64":
+        if not command or Path(command[0]).name != "emulated.sh":
             continue
         properties = {item["name"]: item["value"] for item in test["properties"]}
         yield Test(test["name"], command[1:],
                    dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", ())),
-                   int(properties.get("TIMEOUT", 300)) * SLOWER, properties.get("LABELS", ()))
+                   LATE, properties.get("LABELS", ()))
 
 
 # ---- results ----
@@ -123,7 +132,8 @@ class Tally:
 
     def __init__(self, place, count):
         self.place, self.count = place, count
-        self.done, self.failed = 0, []
+        self.begin = self.end = time.monotonic()
+        self.results, self.failed = [], []
         self.passed_cases = 0
         self.skipped_cases = collections.Counter()
         self.left_out = collections.Counter()
@@ -133,8 +143,9 @@ class Tally:
         self.left_out[reason] += 1
 
     def add(self, result):
-        self.done += 1
-        print(f"[{self.done}/{self.count}] {result.name}: {result.end}, {result.seconds} s",
+        self.results.append(result)
+        self.end = time.monotonic()
+        print(f"[{len(self.results)}/{self.count}] {result.name}: {result.end}, {result.seconds} s",
               flush=True)
         for count in re.findall(r"^\[  PASSED  \] (\d+) tests?\.", result.output, re.M):
             self.passed_cases += int(count)
@@ -146,8 +157,8 @@ class Tally:
 
     def conclude(self):
         """Whether all passed."""
-        not_run = self.count - self.done
-        say(f"{self.place}: {self.done - len(self.failed)} tests passed with {self.passed_cases}"
+        done = len(self.results)
+        say(f"{self.place}: {done - len(self.failed)} tests passed with {self.passed_cases}"
             f" cases, {len(self.failed)} failed, {sum(self.left_out.values())} left out,"
             f" {sum(self.skipped_cases.values())} cases skipped")
         for reason, count in self.left_out.most_common():
@@ -158,9 +169,31 @@ class Tally:
             print(f"   {count:4} cases skipped: {reason}")
         for result in self.failed:
             print(f"   failed: {result.name}: {result.end}")
-        if not_run:
-            print(f"   {not_run} tests did not end")
-        return not self.failed and not not_run
+        if done < self.count:
+            print(f"   {self.count - done} tests did not end")
+        self.say_longest()
+        return not self.failed and done == self.count
+
+    def say_longest(self):
+        longest = sorted(self.results, key=lambda result: -result.seconds)[:LONGEST]
+        print(f"   {round(self.end - self.begin)} s, of which the longest tests:",
+              ", ".join(f"{result.name} {result.seconds} s" for result in longest))
+
+
+def able_tests(place, tests, reason_of, filtered):
+    """A tally, and the tests that can run there."""
+    reasons = [reason_of(test) for test in tests]
+    able = [test for test, reason in zip(tests, reasons) if not reason]
+    tally = Tally(place, len(able))
+    tally.filtered = filtered
+    for reason in filter(None, reasons):
+        tally.leave_out(reason)
+    return tally, able
+
+
+def all_but(cases):
+    """What has GoogleTest leave out these cases, which are listed by their reasons."""
+    return {"GTEST_FILTER": "*-" + ":".join(sum(cases.values(), []))}
 
 
 # ---- qemu-user ----
@@ -169,8 +202,8 @@ def emulated(folder, sysroot):
     """The words before a command for aarch64, whose programs may run others."""
     interpreter = folder / "interpreter"
     qemu = script("qemu.sh", folder / "qemu")
-    subprocess.run(["cc", "-static", "-O1", f'-DQEMU="{qemu}"', f'-DSYSROOT="{sysroot}"',
-                    "-o", interpreter, HERE / "interpreter.c"], check=True)
+    subprocess.run(["cc", "-static", "-O1", f'-DQEMU="{qemu}"', f'-DCPU="{CPU}"',
+                    f'-DSYSROOT="{sysroot}"', "-o", interpreter, HERE / "interpreter.c"], check=True)
     words = ["unshare", "-Ur", "-m", HERE / "emulated.sh", interpreter]
     if subprocess.run([*words, sysroot / "bin/busybox", "true"]).returncode:
         missing("qemu-user needs Linux 6.7 and user namespaces; --machine does not")
@@ -179,8 +212,8 @@ def emulated(folder, sysroot):
 
 def run_emulated(test, words):
     begin = time.monotonic()
-    environment = {**os.environ, **ENVIRONMENT, **test.environment,
-                   "GTEST_FILTER": "-" + ":".join(sum(NOT_EMULATED.values(), []))}
+    environment = {**os.environ, **ENVIRONMENT, **all_but(NOT_EMULATED),
+                   **test.environment}
     try:
         call = subprocess.run(words + test.command, env=environment, timeout=test.timeout,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -195,6 +228,8 @@ def run_emulated(test, words):
 
 def user_reason(test):
     """Why qemu-user cannot run a test, or None."""
+    if "docs" in test.labels:
+        return OF_DOCUMENTS
     if test.environment.get("SLAB_ENGINE") == "rseq":
         return NO_RSEQ
     return OF_TOOLS if "tools" in test.labels else None
@@ -202,12 +237,7 @@ def user_reason(test):
 
 def under_user(tests, folder, sysroot):
     words = emulated(folder, sysroot)
-    able = [test for test in tests if not user_reason(test)]
-    tally = Tally("qemu-user", len(able))
-    tally.filtered = NOT_EMULATED
-    for test in tests:
-        if user_reason(test):
-            tally.leave_out(user_reason(test))
+    tally, able = able_tests("qemu-user", tests, user_reason, NOT_EMULATED)
     say(f"qemu-user: {len(able)} tests")
     with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         for done in concurrent.futures.as_completed(
@@ -218,9 +248,17 @@ def under_user(tests, folder, sysroot):
 
 # ---- the machine ----
 
+def machine_reason(test):
+    """Why the machine does not run a test, or None."""
+    if "docs" in test.labels:
+        return OF_DOCUMENTS
+    return OF_PAGES if "SLAB_TEST_PAGE_SIZE" in test.environment else None
+
+
 def line_of(test):
     """A test as init.c reads it."""
-    variables = [f"{name}={value}" for name, value in {**ENVIRONMENT, **test.environment}.items()]
+    environment = {**ENVIRONMENT, **all_but(NOT_IN_MACHINE), **test.environment}
+    variables = [f"{name}={value}" for name, value in environment.items()]
     return "\t".join([test.name, str(test.timeout), *variables, *test.command]) + "\n"
 
 
@@ -243,12 +281,12 @@ def in_machine(tests, folder, where, sysroot, kernel):
     for program in ("qemu-system-aarch64", "cpio"):
         shutil.which(program) or missing(f"{program} is missing")
     kernel = kernel or script("kernel.sh", folder / "kernel")
-    archive = image.make(folder, where, sysroot, SOURCE, map(line_of, tests),
-                         {test.command[0] for test in tests})
-    tally = Tally(f"machine, {kernel.name}", len(tests))
-    say(f"machine: {len(tests)} tests, {CPUS} CPUs, {kernel.name}, initramfs of"
+    tally, able = able_tests(f"machine, {kernel.name}", tests, machine_reason, NOT_IN_MACHINE)
+    archive = image.make(folder, where, sysroot, SOURCE, map(line_of, able),
+                         {test.command[0] for test in able})
+    say(f"machine: {len(able)} tests, {CPUS} CPUs, {kernel.name}, initramfs of"
         f" {image.size(archive)}")
-    command = ["qemu-system-aarch64", "-machine", "virt", "-accel", "tcg,thread=multi", "-cpu", "max",
+    command = ["qemu-system-aarch64", "-machine", "virt", "-accel", "tcg,thread=multi", "-cpu", CPU,
                "-smp", str(CPUS), "-m", str(MEMORY), "-nographic", "-no-reboot", "-nic", "none",
                "-kernel", kernel, "-initrd", archive,
                "-append", f"console=ttyAMA0 quiet panic=-1 {HUGE_PAGES} JOBS={CPUS}"]

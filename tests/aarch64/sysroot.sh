@@ -11,7 +11,7 @@ folder=$(cd "$1" && pwd)
 root=$folder/sysroot
 packages="libc6-dev libstdc++6 libgtest-dev libjson-c-dev libdw-dev libncurses-dev zlib1g-dev
 	libmicrohttpd-dev liburcu-dev liblmdb-dev libldap-dev libcrypt-dev systemtap-sdt-dev valgrind
-	busybox-static"
+	busybox-static bash util-linux tmux ncurses-base"
 
 if [ ! -e "$root/complete" ]; then
 	apt_for_arm64 "$folder"

@@ -199,6 +199,7 @@ int main(void)
 	mount_at("proc", "/proc");
 	mount_at("sysfs", "/sys");
 	mount_at("devtmpfs", "/dev");
+	mount_at("devpts", "/dev/pts");
 	mount_at("tmpfs", "/dev/shm");
 	mount_at("tmpfs", "/tmp");
 	loopback_up();
