@@ -14,6 +14,7 @@
 #include <slab/rcu.h>
 #include <slab/slab.h>
 
+#include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 
@@ -172,6 +173,7 @@ TEST_P(RcuWrongFree, OfTheAllocatorsOwnPages)
 
 TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 {
+	const on_one_cpu here; /* whose LIFO has it as its newest object */
 	char *obj = hidden(slab_alloc(cache_));
 
 	slab_free_rcu(cache_, obj);
