@@ -15,12 +15,15 @@ machine that builds. Exit status: 0 all passed, 1 a test failed or the build did
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -34,7 +37,7 @@ MEMORY = 4096  # MiB; the file system is in it
 # Return addresses are signed and checked; the architecture's own algorithm takes QEMU far longer.
 CPU = "max,pauth-impdef=on"
 HUGE_PAGES = "transparent_hugepage=madvise"  # Debian's default, always, is not what tests expect
-SLOWER = 8  # than usual a child of a test may be
+SLOWER = 4  # than usual a child of a test may be
 LATE = 1800  # seconds, after which a test hangs
 LONGEST = 12  # tests whose time the end says
 ENVIRONMENT = {"GTEST_BRIEF": "1", "SLAB_STRESS_SECONDS": "0.3", "SLAB_TEST_SLOWER": str(SLOWER)}
@@ -133,7 +136,7 @@ class Tally:
     def __init__(self, place, count):
         self.place, self.count = place, count
         self.begin = self.end = time.monotonic()
-        self.results, self.failed = [], []
+        self.results, self.failed, self.again = [], [], []
         self.passed_cases = 0
         self.skipped_cases = collections.Counter()
         self.left_out = collections.Counter()
@@ -142,8 +145,11 @@ class Tally:
     def leave_out(self, reason):
         self.left_out[reason] += 1
 
-    def add(self, result):
+    def add(self, result, again=False):
+        """A result; again: the test hung before, and this is its second run."""
         self.results.append(result)
+        if again:
+            self.again.append(result.name)
         self.end = time.monotonic()
         print(f"[{len(self.results)}/{self.count}] {result.name}: {result.end}, {result.seconds} s",
               flush=True)
@@ -169,6 +175,8 @@ class Tally:
             print(f"   {count:4} cases skipped: {reason}")
         for result in self.failed:
             print(f"   failed: {result.name}: {result.end}")
+        for name in self.again:
+            print(f"   run twice: {name}: hung in its first run")
         if done < self.count:
             print(f"   {self.count - done} tests did not end")
         self.say_longest()
@@ -210,20 +218,39 @@ def emulated(folder, sysroot):
     return words
 
 
-def run_emulated(test, words):
+def run_once(test, words):
     begin = time.monotonic()
-    environment = {**os.environ, **ENVIRONMENT, **all_but(NOT_EMULATED),
-                   **test.environment}
-    try:
-        call = subprocess.run(words + test.command, env=environment, timeout=test.timeout,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, start_new_session=True)
-        end, output = f"exit status {call.returncode}", call.stdout
-        if call.returncode == 0:
-            end = "passed"
-    except subprocess.TimeoutExpired as late:
-        end, output = "timed out", late.stdout or b""
-    return Result(test.name, end, round(time.monotonic() - begin), output.decode(errors="replace"))
+    environment = {**os.environ, **ENVIRONMENT, **all_but(NOT_EMULATED), **test.environment}
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(words + test.command, env=environment, start_new_session=True,
+                                   stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.STDOUT)
+        try:
+            status = process.wait(test.timeout)
+            end = f"exit status {status}" if status else "passed"
+        except subprocess.TimeoutExpired:
+            end = "timed out"
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # it, or what it left behind
+        process.wait()
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    return Result(test.name, end, round(time.monotonic() - begin), text)
+
+
+def hung(result):
+    """Whether a process waited without end: the test's own, or a child of it (process.h)."""
+    return (result.end in ("timed out", f"exit status -{signal.SIGALRM}")
+            or f"killed by signal {signal.SIGALRM}" in result.output)
+
+
+def run_emulated(test, words):
+    """A test, once more if it hung: when one thread forks while another one holds a lock of QEMU
+    itself, the child waits for that lock."""
+    result = run_once(test, words)
+    if not hung(result):
+        return result, False
+    return run_once(test, words), True
 
 
 def user_reason(test):
@@ -242,7 +269,7 @@ def under_user(tests, folder, sysroot):
     with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1)) as pool:
         for done in concurrent.futures.as_completed(
                 pool.submit(run_emulated, test, words) for test in able):
-            tally.add(done.result())
+            tally.add(*done.result())
     return tally
 
 

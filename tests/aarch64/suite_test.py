@@ -2,8 +2,10 @@
 """What suite.py makes of the machine's console and of what tests print; its usage."""
 import contextlib
 import io
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -35,7 +37,7 @@ def concluded(tally, found=()):
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         for result in found:
-            tally.add(result)
+            tally.add(*result)
         passed = tally.conclude()
     return passed, text.getvalue()
 
@@ -49,7 +51,7 @@ class SuiteTest(unittest.TestCase):
         self.assertNotIn("x.cc:1: Failure", results()[0].output)
 
     def test_failures_are_named_and_are_the_end(self):
-        passed, text = concluded(suite.Tally("here", 3), results())
+        passed, text = concluded(suite.Tally("here", 3), [(result,) for result in results()])
         self.assertFalse(passed)
         self.assertIn("here: 1 tests passed with 8 cases, 2 failed, 0 left out, 1 cases skipped",
                       text)
@@ -57,12 +59,12 @@ class SuiteTest(unittest.TestCase):
         self.assertIn("1 cases skipped: no rseq", text)
 
     def test_a_machine_that_stops_early_has_not_passed(self):
-        passed, text = concluded(suite.Tally("here", 3), results()[:1])
+        passed, text = concluded(suite.Tally("here", 3), [(results()[0],)])
         self.assertFalse(passed)
         self.assertIn("2 tests did not end", text)
 
     def test_all_passed(self):
-        self.assertTrue(concluded(suite.Tally("here", 1), results()[:1])[0])
+        self.assertTrue(concluded(suite.Tally("here", 1), [(results()[0],)])[0])
 
     def test_what_is_left_out_has_a_reason(self):
         tally = suite.Tally("here", 0)
@@ -72,6 +74,31 @@ class SuiteTest(unittest.TestCase):
         mutex = rseq._replace(environment={"SLAB_ENGINE": "mutex"})
         self.assertIsNone(suite.user_reason(mutex))
         self.assertEqual(suite.user_reason(mutex._replace(labels=["tools"])), suite.OF_TOOLS)
+
+    def test_what_hangs_is_run_twice(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = os.path.join(folder, "mark")
+            program = (f"import os, sys, time\nif not os.path.exists({mark!r}):\n"
+                       f"    open({mark!r}, 'w').close()\n    print('killed by signal 14')\n"
+                       f"    if not os.fork(): time.sleep(1000)\n    sys.exit(1)\nprint('fine')")
+            test = suite.Test("x", [sys.executable, "-c", program], {}, 60, [])
+            tally = suite.Tally("here", 1)
+            result, again = suite.run_emulated(test, [])
+            passed, text = concluded(tally, [(result, again)])
+        self.assertEqual((result.end, result.output, again), ("passed", "fine\n", True))
+        self.assertTrue(passed)
+        self.assertIn("run twice: x: hung in its first run", text)
+
+    def test_a_failure_is_not_run_twice(self):
+        test = suite.Test("x", [sys.executable, "-c", "import sys; sys.exit(3)"], {}, 60, [])
+        result, again = suite.run_emulated(test, [])
+        self.assertEqual((result.end, again), ("exit status 3", False))
+        late = suite.Test("x", ["/bin/sleep", "1000"], {}, 0.1, [])
+        self.assertEqual(suite.run_once(late, []).end, "timed out")
+
+    def test_the_longest_tests_are_named(self):
+        text = concluded(suite.Tally("here", 3), [(result,) for result in results()])[1]
+        self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
 
     def test_a_line_for_the_first_process(self):
         line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9, []))
