@@ -100,6 +100,17 @@ class SuiteTest(unittest.TestCase):
         text = concluded(suite.Tally("here", 3), [(result,) for result in results()])[1]
         self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
 
+    def test_the_machine_leaves_out_what_runs_elsewhere(self):
+        mutex = suite.Test("x.mutex", ["/x"], {"SLAB_ENGINE": "mutex"}, 1, ["unit"])
+        self.assertEqual(suite.machine_reason(mutex), suite.OF_ENGINES)
+        self.assertIsNone(suite.machine_reason(mutex._replace(labels=["stress"])))
+        self.assertIsNone(suite.machine_reason(mutex._replace(environment={})))
+        pages = mutex._replace(environment={"SLAB_TEST_PAGE_SIZE": "65536"})
+        self.assertEqual(suite.machine_reason(pages), suite.OF_PAGES)
+        self.assertIsNone(suite.user_reason(pages))
+        self.assertEqual(suite.machine_reason(pages._replace(labels=["tools", "docs"])),
+                         suite.OF_DOCUMENTS)
+
     def test_a_line_for_the_first_process(self):
         line = suite.line_of(suite.Test("x", ["/bin/x", "y"], {"A": "b c"}, 9, []))
         self.assertEqual(line.split("\t")[:2], ["x", "9"])
