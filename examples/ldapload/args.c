@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,13 +191,12 @@ static int parse_stall(const char *option, struct stall *stall)
 static int parse_accepted(struct accepted *accepted)
 {
 	for (const char *at = optarg;; at++) {
-		char *end;
-		long code = strncmp(at, "empty", 5) == 0 ? CODE_EMPTY : strtol(at, &end, 10);
+		const bool empty = strncmp(at, "empty", 5) == 0;
+		char *end = (char *)at + 5;
+		const long code = empty ? CODE_EMPTY : strtol(at, &end, 10);
 
-		if (code == CODE_EMPTY)
-			end = (char *)at + 5;
-		if (end == at || (*end && *end != ',') || code > 4096 ||
-		    (code < 0 && code != CODE_EMPTY) || accepted->count == CODES_MAX)
+		if (end == at || (*end && *end != ',') || code > 4096 || (code < 0 && !empty) ||
+		    accepted->count == CODES_MAX)
 			return wrong("--accept", optarg,
 				     "result codes from 0 to 4096 and 'empty', at most 32 of them");
 		accepted->codes[accepted->count++] = (int)code;

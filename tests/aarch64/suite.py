@@ -57,12 +57,16 @@ NOT_EMULATED = {
         "MemoryTest.CreationWithoutMemoryIsEnomem", "MemoryTest.MallocWithoutMemoryIsEnomem"],
     "qemu-user has no process_vm_readv(2)": [
         "BugInfoTest.LeavesOutWhatCannotBeRead", "BugInfoTest.ShowsDamageFarFromAGuardedObject",
-        "InspectTest.*", "ObjectsTest.*", "CountersTest.FromOutside*", "CountersTest.AnswersShowAllThatIsKnownOfThem",
+        "InspectTest.*", "ObjectsTest.*", "CountersTest.FromOutside*",
+        "CountersTest.AnswersShowAllThatIsKnownOfThem",
         "CountersTest.ACacheWithoutAnyHasAnEmptyList", "CountersTest.HelpIsAShortLineOfText"],
     "under qemu-user the next signal comes before the thread got any further": [
         "StressTest.ThreadsThatAreInterruptedBySignals"],
     "when threads fork at once, a child may wait for a lock of QEMU itself": [
         "ForkTest.SeveralThreadsForkAtOnce"],
+    "children of vfork() share no memory with their parent under qemu-user": [
+        "VforkTest.AChildMayAllocateFromEnginesThatLock"],
+    "qemu-user has no epoll_pwait2(2)": ["LdapLoadBehaviour.*"],
     "qemu-user has no MADV_POPULATE_WRITE": ["SegmentTest.PopulateBringsMemoryUpToThatPage"],
     "qemu-user does not say whether a fault was a read or a write": [
         "GuardTest.UseAfterFreeRead", "GuardTest.UseAfterFreeWrite", "GuardTest.ReadBeyondTheEnd",

@@ -112,7 +112,8 @@ TEST_F(LdapLoadArgs, WrongValuesAreRefusedWithWhatIsAccepted)
 	expect_refused({"--stall-connections", "3/2:1"}, "N/M:SECONDS with N at most M");
 	expect_refused({"--stall-operations", "1/2:0"}, "--stall-operations takes N/M:SECONDS");
 	expect_refused({"--accept", "x"}, "--accept takes result codes");
-	expect_refused({"--accept", "-100"}, "--accept takes result codes");
+	/* The number that stands for "empty"; nothing behind its end is read. */
+	expect_refused({"--accept", "-100\0"}, "--accept takes result codes");
 	expect_refused({"--mix", "x"}, "accepted: KIND=WEIGHT");
 	expect_refused({"--values", "x"}, "accepted: FORMAT:FIRST-LAST");
 	expect_refused({"--values-from", "/nonexistent"}, "/nonexistent: No such file");
