@@ -152,7 +152,7 @@ class Tally:
     def __init__(self, place, count):
         self.place, self.count = place, count
         self.begin = self.end = time.monotonic()
-        self.results, self.failed, self.again = [], [], []
+        self.results, self.failed, self.skipped, self.again = [], [], [], []
         self.passed_cases = 0
         self.skipped_cases = collections.Counter()
         self.left_out = collections.Counter()
@@ -173,7 +173,9 @@ class Tally:
             self.passed_cases += int(count)
         for reason in re.findall(r": Skipped\n(.*)\n", result.output):
             self.skipped_cases[reason.strip() or "no reason given"] += 1
-        if result.end != "passed":
+        if result.end == "exit status 77":
+            self.skipped.append(result)
+        elif result.end != "passed":
             self.failed.append(result)
             print(result.output[-6000:])
             print("failed:", *failed_cases(result.output), flush=True)
@@ -181,8 +183,10 @@ class Tally:
     def conclude(self):
         """Whether all passed."""
         done = len(self.results)
-        say(f"{self.place}: {done - len(self.failed)} tests passed with {self.passed_cases}"
-            f" cases, {len(self.failed)} failed, {sum(self.left_out.values())} left out,"
+        passed = done - len(self.failed) - len(self.skipped)
+        say(f"{self.place}: {passed} tests passed with {self.passed_cases} cases,"
+            f" {len(self.failed)} failed, {len(self.skipped)} skipped,"
+            f" {sum(self.left_out.values())} left out,"
             f" {sum(self.skipped_cases.values())} cases skipped")
         for reason, count in self.left_out.most_common():
             print(f"   {count:4} tests left out: {reason}")
@@ -190,6 +194,8 @@ class Tally:
             print(f"   {len(cases):4} cases left out: {reason}: {', '.join(cases)}")
         for reason, count in self.skipped_cases.most_common():
             print(f"   {count:4} cases skipped: {reason}")
+        for result in self.skipped:
+            print(f"   skipped: {result.name}: {result.output.strip()}")
         for result in self.failed:
             print(f"   failed: {result.name}: {result.end}", *failed_cases(result.output))
         for name in self.again:

@@ -24,6 +24,9 @@ x.cc:1: Failure
 
 init: b_test: exit status 1, 12 s
 init: c_test: timed out, 99 s
+no such area
+
+init: d_test: exit status 77, 1 s
 init: 2 failed
 """
 
@@ -46,17 +49,19 @@ class SuiteTest(unittest.TestCase):
     def test_the_console_is_cut_into_results(self):
         self.assertEqual([(r.name, r.end, r.seconds) for r in results()],
                          [("a_test.mutex", "passed", 3), ("b_test", "exit status 1", 12),
-                          ("c_test", "timed out", 99)])
+                          ("c_test", "timed out", 99), ("d_test", "exit status 77", 1)])
         self.assertIn("x.cc:1: Failure", results()[1].output)
         self.assertNotIn("x.cc:1: Failure", results()[0].output)
 
     def test_failures_are_named_and_are_the_end(self):
-        passed, text = concluded(suite.Tally("here", 3), [(result,) for result in results()])
+        passed, text = concluded(suite.Tally("here", 4), [(result,) for result in results()])
         self.assertFalse(passed)
-        self.assertIn("here: 1 tests passed with 8 cases, 2 failed, 0 left out, 1 cases skipped",
+        self.assertIn("here: 1 tests passed with 8 cases, 2 failed, 1 skipped, 0 left out,"
+                      " 1 cases skipped",
                       text)
         self.assertIn("failed: b_test: exit status 1", text)
         self.assertIn("1 cases skipped: no rseq", text)
+        self.assertIn("skipped: d_test: no such area", text)
 
     def test_a_machine_that_stops_early_has_not_passed(self):
         passed, text = concluded(suite.Tally("here", 3), [(results()[0],)])
@@ -97,7 +102,7 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(suite.run_once(late, []).end, "timed out")
 
     def test_the_longest_tests_are_named(self):
-        text = concluded(suite.Tally("here", 3), [(result,) for result in results()])[1]
+        text = concluded(suite.Tally("here", 4), [(result,) for result in results()])[1]
         self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
 
     def test_the_machine_leaves_out_what_runs_elsewhere(self):
