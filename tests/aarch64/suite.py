@@ -308,7 +308,9 @@ def machine_reason(test):
         return OF_DOCUMENTS
     if "SLAB_TEST_PAGE_SIZE" in test.environment:
         return OF_PAGES
-    return OF_ENGINES if "unit" in test.labels and of_other_engine(test) else None
+    if of_other_engine(test) and "unit" in test.labels and "fork" not in test.labels:
+        return OF_ENGINES
+    return None
 
 
 def of_other_engine(test):

@@ -109,6 +109,7 @@ class SuiteTest(unittest.TestCase):
         mutex = suite.Test("x.mutex", ["/x"], {"SLAB_ENGINE": "mutex"}, 1, ["unit"])
         self.assertEqual(suite.machine_reason(mutex), suite.OF_ENGINES)
         self.assertIsNone(suite.machine_reason(mutex._replace(labels=["stress"])))
+        self.assertIsNone(suite.machine_reason(mutex._replace(labels=["fork", "unit"])))
         self.assertIsNone(suite.machine_reason(mutex._replace(environment={})))
         pages = mutex._replace(environment={"SLAB_TEST_PAGE_SIZE": "65536"})
         self.assertEqual(suite.machine_reason(pages), suite.OF_PAGES)
