@@ -110,7 +110,7 @@ static const struct view_option views[] = {
 /* Together with the command line, the text fits a terminal of 80 columns and 24 lines. */
 const char help_text[] =
 	"usage: slabinfo [OPTION]... [REGEXP]    slab caches of a process: slabinfo(1)\n"
-	"Show     -l --slabs    one line per cache      -r --report    details of caches\n"
+	"Show     -l --slabs    one per line (default)  -r --report    details of caches\n"
 	"         -T --totals   sums over all caches    -X --xtotals   -T and the largest\n"
 	"         -a --aliases  names of merged caches  -n --numa      slabs on each node\n"
 	"         -o --ops      constructors            -t --tracking  call sites (-du)\n"
@@ -118,20 +118,20 @@ const char help_text[] =
 	"         --top[=SECONDS]  live screen          --map=SVG      draw all slabs\n"
 	"Order    -A --activity  -L --loss  -P --partial  -S --size  -i --inverted\n"
 	"Lines    -N --lines=K first K  -z --zero also empty  -e --empty only empty ones\n"
-	"         -U --unreclaim only unreclaimable caches  -1 --1ref with -a, all caches\n"
+	"         -U --unreclaim only unreclaimable ones  -1 --1ref with -a, unmerged too\n"
 	"Columns  -B --bytes exact numbers  -D --display-activity slow-path operations\n"
 	"         -f --first-alias show the first alias as the name\n"
 	"Act      -s --shrink  return empty slabs       -v --validate  check all slabs\n"
 	"         --trim  return all free memory        --reset  clear event counters\n"
 	"         --set=CACHE.ATTRIBUTE=VALUE  --profile=BYTES heap profile, 0: off\n"
-	"Debug    -d --debug[=FLAGS] f checks, z red zones, p poison, u user tracking,\n"
-	"         a fzpu, t trace, A fault injection; none: off     --fail=SPEC, -: off\n"
-	"         --sample=N guard one in N, 0: off  --mark  --since-mark[=MARK] leaks\n"
+	"Debug    -d --debug[=FLAGS] f checks, z red zones, p poison, u stacks for -t,\n"
+	"         a: fzpu, t trace, A --fail; none: off  --fail=SPEC fail, --fail=- off\n"
+	"         --sample=N guard 1 in N, 0: off  --mark  --since-mark[=MARK] growth\n"
 	"Files    --record=FILE [--interval=SECONDS]  --plot=SVG FILE...  --diff A B\n"
 	"Process  -p --pid=PID  --process=NAME  --list  --memory read its memory\n"
 	"         --core=FILE [--exe=FILE]  --find-leaks [PID|CORE] [--stop-limit=S]\n"
 	"Other    --pprof=FILE  --flame=SVG  write the heap profile  -h --help  --version\n"
-	"Exit status: 0 done, 1 no match, damage, leaks, 2 bad usage, no such process\n";
+	"Exit status: 0 done; 1 no match, damage or leaks; 2 bad usage, no such process\n";
 
 const struct view_option *view_of_option(int option)
 {
