@@ -289,7 +289,7 @@ TEST_F(ProcessMemoryTest, ProcessesOfOtherRuntimeDirectoriesAreNotListed)
 	server process("plain", silent_server);
 	const runtime_dir other;
 
-	EXPECT_EQ(slabinfo({"--list"}).err, "slabinfo: no process exports caches\n");
+	EXPECT_EQ(slabinfo({"--list"}).err, "slabinfo: no process has slab caches\n");
 	/* Its number is enough. */
 	EXPECT_EQ(objects_of(slabinfo({"-p", pid(process)})), "300");
 }
@@ -388,7 +388,7 @@ TEST_F(ProcessMemoryTest, AProcessWithoutCachesIsRefused)
 
 	EXPECT_EQ(got.status, 2);
 	EXPECT_EQ(got.err, "slabinfo: " + name(process) +
-				   " exports no caches: it has libslab, but no cache\n");
+				   " has no slab caches: it has libslab, but no cache\n");
 }
 
 TEST_F(ProcessMemoryTest, AProcessWithoutLibslabIsRefused)
@@ -401,7 +401,7 @@ TEST_F(ProcessMemoryTest, AProcessWithoutLibslabIsRefused)
 
 	EXPECT_EQ(got.status, 2);
 	EXPECT_EQ(got.err, "slabinfo: " + name(process, "cat") +
-				   " exports no caches: it does not use libslab\n");
+				   " has no slab caches: it does not use libslab\n");
 	EXPECT_EQ(slabinfo({"--list"}).status, 2);
 }
 
@@ -414,7 +414,7 @@ TEST_F(ProcessMemoryTest, NotesWithoutEndAreNotRead)
 
 	EXPECT_EQ(got.status, 2);
 	EXPECT_EQ(got.err, "slabinfo: " + name(hostile, "hostile_server") +
-				   " exports no caches: it does not use libslab\n");
+				   " has no slab caches: it does not use libslab\n");
 	EXPECT_EQ(lines_of(slabinfo({"--list"}).out).size(), 2U);
 }
 

@@ -131,7 +131,7 @@ protected:
 
 		EXPECT_EQ(got.status, 2);
 		EXPECT_EQ(got.out, "");
-		EXPECT_EQ(got.err, "slabinfo: no process exports caches\n");
+		EXPECT_EQ(got.err, "slabinfo: no process has slab caches\n");
 	}
 
 	runtime_dir dir;

@@ -188,17 +188,17 @@ TEST_F(SlabinfoTest, NoProcess)
 	const result none = slabinfo();
 
 	EXPECT_EQ(none.status, 2);
-	EXPECT_EQ(none.err, "slabinfo: no process exports caches\n");
+	EXPECT_EQ(none.err, "slabinfo: no process has slab caches\n");
 	EXPECT_EQ(slabinfo({"--list"}).status, 2);
 	EXPECT_EQ(slabinfo({"--list", "--json"}).status, 2);
 	EXPECT_EQ(slabinfo({"--process", "nobody"}).err,
-		  "slabinfo: no process called \"nobody\" exports caches; --list shows those that "
+		  "slabinfo: no process called \"nobody\" has slab caches; --list shows those that "
 		  "do\n");
 	EXPECT_EQ(slabinfo({"-p", "2147483647"}).err, "slabinfo: there is no process 2147483647\n");
 	const result mine = slabinfo({"--pid", std::to_string(getpid())});
 
 	EXPECT_EQ(mine.status, 2);
-	EXPECT_TRUE(contains(mine.err, "exports no caches")) << mine.err;
+	EXPECT_TRUE(contains(mine.err, "has no slab caches")) << mine.err;
 }
 
 TEST_F(SlabinfoTest, TheOnlyOneWithoutASocketIsChosen)
@@ -213,7 +213,8 @@ TEST_F(SlabinfoTest, TheOnlyOneWithoutASocketIsChosen)
 	const result two = slabinfo();
 
 	EXPECT_EQ(two.status, 2);
-	EXPECT_TRUE(contains(two.err, "several processes export caches; choose one with --pid\n"));
+	EXPECT_TRUE(
+		contains(two.err, "several processes have slab caches; choose one with --pid\n"));
 	EXPECT_TRUE(contains(two.err, std::to_string(process.pid())));
 	EXPECT_TRUE(contains(two.err, std::to_string(other.pid())));
 	unsetenv("SLAB_CONTROL");
@@ -231,8 +232,9 @@ TEST_F(SlabinfoTest, OneOfSeveralIsChosen)
 	const result several = slabinfo();
 
 	EXPECT_EQ(several.status, 2);
-	EXPECT_TRUE(contains(several.err,
-			     "slabinfo: several processes export caches; choose one with --pid\n"));
+	EXPECT_TRUE(
+		contains(several.err,
+			 "slabinfo: several processes have slab caches; choose one with --pid\n"));
 	EXPECT_TRUE(
 		contains(several.err, std::to_string(first.pid()) + "  control_server   socket\n"));
 	EXPECT_EQ(slabinfo({"--pid", pid}).status, 0);

@@ -38,12 +38,12 @@ void attach_close(struct process *process)
 static int fail_none(const struct choice *choice)
 {
 	if (choice->pid)
-		fail("process %d exports no caches, or belongs to another user", choice->pid);
+		fail("process %d has no slab caches, or belongs to another user", choice->pid);
 	else if (choice->name)
-		fail("no process called \"%s\" exports caches; --list shows those that do",
+		fail("no process called \"%s\" has slab caches; --list shows those that do",
 		     choice->name);
 	else
-		fail("no process exports caches");
+		fail("no process has slab caches");
 	return EXIT_USAGE;
 }
 
@@ -106,7 +106,7 @@ static int take_one(const struct choice *choice, struct process *process)
 	if (list.count == 1) {
 		*process = list.processes[0];
 	} else if (list.count > 1) {
-		fail("several processes export caches; choose one with --pid");
+		fail("several processes have slab caches; choose one with --pid");
 		print_processes(stderr, &list);
 		status = EXIT_USAGE;
 	} else if (choice->pid) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding and querying a process that exports caches, or its core file. Requests and answers are
+ * Finding and querying a process that has slab caches, or its core file. Requests and answers are
  * those of the control protocol (docs/control.md), whether the socket answers or the memory is
  * read.
  */
@@ -17,7 +17,7 @@
 
 struct memory;
 
-/* Which process to choose. All zero: the only one that exports caches. */
+/* Which process to choose. All zero: the only one that has slab caches. */
 struct choice {
 	pid_t pid;        /* 0: not given */
 	const char *name; /* of the process, NULL: not given */
@@ -52,7 +52,7 @@ struct process_list {
 };
 
 /*
- * attach_choose: the chosen process, or the only one that exports caches. Returns -1
+ * attach_choose: the chosen process, or the only one that has slab caches. Returns -1
  * with *process filled, which the caller closes; or the exit status, after fail() reported
  * why there is none. A process that has no socket or is stopped is read from its memory;
  * fail() reports a stopped one. If the caller chose none and no process has a socket, the

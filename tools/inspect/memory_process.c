@@ -160,11 +160,11 @@ static void report(const struct memory *memory, int error, char why[WHY_TEXT])
 		report_refusal(memory, why);
 	else if (error == -ENOENT)
 		snprintf(why, WHY_TEXT,
-			 "process %d (%s) exports no caches: it does not use libslab", pid,
+			 "process %d (%s) has no slab caches: it does not use libslab", pid,
 			 memory->command);
 	else if (error == -ENODATA)
 		snprintf(why, WHY_TEXT,
-			 "process %d (%s) exports no caches: it has libslab, but no cache", pid,
+			 "process %d (%s) has no slab caches: it has libslab, but no cache", pid,
 			 memory->command);
 	else
 		snprintf(why, WHY_TEXT, "the memory of process %d (%s) cannot be read: %s", pid,

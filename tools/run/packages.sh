@@ -64,7 +64,7 @@ need()
 	done
 	[ -n "$missing" ] || return 0
 
-	say "installing for $why:$missing"
+	say "installing with apt for $why; this can take minutes:$missing"
 	if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
 		die "packages are missing, and installing them takes root or sudo: apt-get install$missing"
 	fi
