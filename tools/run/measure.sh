@@ -5,14 +5,15 @@
 
 cmd_demo()
 {
-	# shellcheck disable=SC2086
-	need "the demo" $demo_packages
+	need "the demo's options" python3
 	python3 examples/demo/options.py "$@"
 	for option in "$@"; do
 		case $option in
 		-h | --help) return ;;
 		esac
 	done
+	# shellcheck disable=SC2086
+	need "the demo" $demo_packages
 	# shellcheck disable=SC2086
 	wish "the comparison" $allocator_packages
 	build release ldapd ldapd-malloc ldapload slabinfo slab-symbolize corruption
