@@ -15,13 +15,21 @@ configure()
 	rm -f "$log"
 }
 
-# build PRESET [TARGET...]: configure, then compile those targets, or all, with progress on a
-# terminal.
+# build PRESET [TARGET...]: say what is built, and compile it.
 build()
 {
 	preset=$1
 	shift
 	say "building: $preset${*:+, $*}"
+	compile "$preset" "$@"
+}
+
+# compile PRESET [TARGET...]: configure, then compile those targets, or all, with progress on a
+# terminal.
+compile()
+{
+	preset=$1
+	shift
 	configure "$preset"
 	[ $# -eq 0 ] || set -- --target "$@"
 	if [ -t 1 ]; then
@@ -31,11 +39,17 @@ build()
 	fi
 }
 
+# All but the tests, which take longer to compile than the rest; ./run test builds them.
+programs="slab slab_static slab_lto slab_dirsrv docs/man/all dirsrv/all malloc/all servers/all
+	tools/all examples/all benchmarks/all"
+
 cmd_build()
 {
 	# shellcheck disable=SC2086
 	need "building" $compile_packages
-	build release
+	say "building: release, without the tests"
+	# shellcheck disable=SC2086
+	compile release $programs
 }
 
 # build_beside FOLDER TARGET: compile in the background what is needed later. Tests mostly
