@@ -5,6 +5,7 @@
  */
 #include "core_files.h"
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -24,7 +25,10 @@ namespace
 
 TEST_F(CoreTest, NumbersAreThoseOfTheRunningProcess)
 {
+	setenv("SLAB_DECAY_MS", "never", 1); /* none between the two looks */
 	server process;
+
+	unsetenv("SLAB_DECAY_MS");
 	const std::string core = core_of(process);
 	const std::string asked = quiet_json(slabinfo({"--json"}));
 
