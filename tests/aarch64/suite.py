@@ -4,7 +4,7 @@
 usage: suite.py [OPTION...] [TEXT...]    (./run aarch64, which installs what this needs)
   --user          only under qemu-user, with the engines that work there
   --machine       only in the machine: four CPUs, Debian's kernel; unit tests on the engine rseq,
-                  stress tests on every engine
+                  stress and fork tests on every engine
   --kernel FILE   another kernel for the machine, such as one with larger pages
   --folder FOLDER where to build (build/aarch64)
   TEXT            only the tests of ctest whose names contain one of these
@@ -90,6 +90,7 @@ NOT_IN_MACHINE = {
     "libslab gives up waiting for a lock or a reader, who may be slower in the machine": [
         "Of/ReportsAtOnceTest.DoNotMix/ManyThreadsInANonBlockingPipe",
         "Stealing.WaitsForAThreadThatHoldsTheLock", "Stealing.WaitsWhileTheSlotIsClosed"],
+    "a decay pass comes between two calls of slabinfo": ["SlabinfoTest.TableIsTheDefault"],
 }
 
 Test = collections.namedtuple("Test", "name command environment timeout labels")

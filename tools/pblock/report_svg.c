@@ -284,8 +284,8 @@ int report_svg(const struct study *study, const char *path)
 		for (size_t i = 0; i < study->count; i++)
 			draw_label(&heat, i);
 		draw_brackets(&heat);
-		bottom = fmax(draw_bars(&heat, heat.top + heat.side),
-			      draw_structs(&heat, heat.top + heat.side));
+		bottom = draw_structs(&heat, heat.top + heat.side);
+		bottom = fmax(bottom, draw_bars(&heat, heat.top + heat.side));
 		width = heat.left + MARGIN +
 			fmax(heat.side + SHARE, BAR_WIDTH + BAR_TEXT + STRUCT_WIDTH);
 		status = svg_write(&heat.svg, path, &style, width, bottom + MARGIN,
