@@ -220,8 +220,11 @@ TEST_F(StartTest, TheSocketOfRootIsInRun)
 TEST_F(StartTest, TheSocketOfAnotherUserIsInADirectoryInTmp)
 {
 	const uid_t user = geteuid() ? geteuid() : 65534;
+	const std::string directory = "/tmp/slab-" + std::to_string(user);
 
-	expect_in_child([user] { return socket_is_in("/tmp/slab-" + std::to_string(user), user); });
+	expect_in_child([&] { return socket_is_in(directory, user); });
+	rmdir((directory + "/slab").c_str());
+	rmdir(directory.c_str());
 }
 
 /* A thread of the program may have a stack that is too small for a handler. */
