@@ -87,7 +87,7 @@ NOT_EMULATED = {
 }
 # What the machine does not have, and the cases that need it.
 NOT_IN_MACHINE = {
-    "libslab gives up waiting for a lock or a reader, who may be slower in the machine": [
+    "libslab gives up waiting for a lock or a reader, which may be slower in the machine": [
         "Of/ReportsAtOnceTest.DoNotMix/ManyThreadsInANonBlockingPipe",
         "Stealing.WaitsForAThreadThatHoldsTheLock", "Stealing.WaitsWhileTheSlotIsClosed"],
     "a decay pass comes between two calls of slabinfo": ["SlabinfoTest.TableIsTheDefault"],
