@@ -81,7 +81,7 @@ if [ -s /var/lib/dpkg/status ]; then
 fi
 
 # The hunt: switched on, reported, switched off, and all is sound.
-expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 1
+expect 0 --hunt --ldif "$folder/good.ldif" --entries 2000 --seconds 3
 says '^\$ slabinfo --pid [0-9]* -da db.entry$'
 says '^db.entry .*debug flags: none -> FZPU'
 says '^\$ kill -USR1 '
