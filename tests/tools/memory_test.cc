@@ -126,7 +126,7 @@ TEST_F(ProcessMemoryTest, NumbersAreThoseOfTheSocket)
 
 	EXPECT_EQ(quiet_json(read), asked);
 	EXPECT_EQ(read.err, "");
-	EXPECT_EQ(slabinfo({"--memory"}).out, slabinfo().out);
+	EXPECT_EQ(caches_part(slabinfo({"--memory"}).out), caches_part(slabinfo().out));
 }
 
 TEST_F(ProcessMemoryTest, NumbersOfDebuggedCachesAreThoseOfTheSocket)
@@ -178,7 +178,7 @@ TEST_F(ProcessMemoryTest, AStoppedProcessIsRead)
 	const result got = slabinfo();
 
 	EXPECT_EQ(got.status, 0);
-	EXPECT_EQ(got.out, before.out);
+	EXPECT_EQ(caches_part(got.out), caches_part(before.out));
 	EXPECT_EQ(got.err, "slabinfo: " + name(process, "control_server") +
 				   " does not answer; reading its memory\n");
 }
