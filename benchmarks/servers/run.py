@@ -156,7 +156,7 @@ class Client:
 class Run:
     """One server with one contestant: `found` has its figures, `curve` [(share, bytes)].
 
-    After run() the server goes on without a request until rest() stops it.
+    After run() the server goes on without a request until stop(); rest() waits for the idle time.
     """
 
     def __init__(self, server, contestant, turn, client, idle_s, sampled):

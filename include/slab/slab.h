@@ -42,17 +42,15 @@
  *                    the call takes effect at the thread's next cancellation point after the
  *                    call. libslab calls callbacks and handlers with cancellation disabled;
  *                    they must not enable it. A thread with asynchronous cancellation
- *                    (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab. With glibc before
- *                    2.41 this includes a signal handler that interrupts a cancellation
- *                    point, such as nanosleep(): it disables cancellation before it calls
- *                    libslab, and restores it afterwards.
+ *                    (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab, nor, with glibc
+ *                    before 2.41, a signal handler that interrupts a cancellation point:
+ *                    it disables cancellation first, and restores it afterwards.
  *
  * vfork: with the engine rseq, a child process that shares its parent's memory must not call
  * libslab: it would get objects that threads of the parent have. Such a child is made by
  * vfork(), or by clone() with CLONE_VM but without CLONE_THREAD. It may execute a program or
  * exit; posix_spawn() is safe. With SLAB_ENGINE=cmpxchg16b or mutex such a child may call
- * slab_alloc() and slab_free(). In a process with libslab_malloc.so, children of vfork() may do
- * so with every engine.
+ * slab_alloc() and slab_free(); with libslab_malloc.so a child of vfork() may with each engine.
  */
 #ifndef SLAB_SLAB_H
 #define SLAB_SLAB_H
