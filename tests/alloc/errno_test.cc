@@ -17,6 +17,7 @@
 #include <slab/memory.h>
 #include <slab/stats.h>
 
+#include "../support/folder.h"
 #include "../support/process.h"
 
 using namespace slab_test;
@@ -79,14 +80,11 @@ TEST_P(FirstCall, LeavesErrno)
 TEST_P(FirstCall, LeavesErrnoWhereThereAreNoFiles)
 {
 	if (!running_again()) {
-		char root[] = "/tmp/slab-errno-XXXXXX";
-
-		ASSERT_NE(mkdtemp(root), nullptr);
+		const folder root;
 		const second_run run =
-			run_again({std::string("ROOT=") + root,
+			run_again({"ROOT=" + root.path,
 				   "HOME=", "XDG_RUNTIME_DIR=", "PATH=", without_leak_check});
 
-		rmdir(root);
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}

@@ -2,10 +2,12 @@
 /* The entry cache's numbers as others see them: libslab by their names, and slabinfo. */
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include <json-c/json.h>
 #include <unistd.h>
 
+#include "../support/folder.h"
 #include "entry_caches.h"
 
 using namespace dirsrv_test;
@@ -19,17 +21,17 @@ class RuntimeDir : public testing::Environment
 public:
 	void SetUp() override
 	{
-		ASSERT_NE(mkdtemp(path), nullptr);
-		setenv("SLAB_RUNTIME_DIR", path, 1);
+		folder_.emplace();
+		setenv("SLAB_RUNTIME_DIR", folder_->path.c_str(), 1);
 	}
 
 	void TearDown() override
 	{
-		EXPECT_EQ(std::system(("rm -rf " + std::string(path)).c_str()), 0);
+		folder_.reset();
 	}
 
 private:
-	char path[32] = "/tmp/slab-test-XXXXXX";
+	std::optional<slab_test::folder> folder_;
 };
 
 testing::Environment *const runtime_dir = testing::AddGlobalTestEnvironment(new RuntimeDir);

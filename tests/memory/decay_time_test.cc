@@ -16,6 +16,7 @@
 
 #include <slab/memory.h>
 
+#include "../support/folder.h"
 #include "../support/passes.h"
 
 extern "C" {
@@ -192,12 +193,9 @@ unsigned long wakeups()
 
 std::vector<std::string> with_thread()
 {
-	static const std::string dir = [] {
-		char name[] = "/tmp/decay-XXXXXX";
-		return std::string(mkdtemp(name) ? name : "");
-	}();
+	static const folder dir;
 
-	return {"SLAB_CONTROL=on", "SLAB_DECAY_MS=40", "SLAB_RUNTIME_DIR=" + dir};
+	return {"SLAB_CONTROL=on", "SLAB_DECAY_MS=40", "SLAB_RUNTIME_DIR=" + dir.path};
 }
 
 /* Until the alarm of the second run. */

@@ -24,6 +24,7 @@
 
 #include <slab/memory.h>
 
+#include "../support/folder.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
@@ -71,14 +72,10 @@ class PressureTest : public testing::Test
 protected:
 	void SetUp() override
 	{
-		char name[] = "/tmp/slab-pressure-XXXXXX";
 		struct slab_cache_args args = {};
 
 		ASSERT_EQ(without_thread, 0);
-		ASSERT_NE(mkdtemp(name), nullptr);
-		folder = name;
-		psi = folder + "/psi";
-		pressure_set_paths(psi.c_str(), folder.c_str());
+		pressure_set_paths(psi.c_str(), files.path.c_str());
 		if (running_again()) /* before the thread looks for it */
 			write_events(0, 0);
 		ASSERT_EQ(watch_open(&watch, DESCRIPTORS_FROM), 0);
@@ -110,15 +107,11 @@ protected:
 		pressure_close(&watch);
 		pressure_set_paths(nullptr, nullptr);
 		watch_close(&watch);
-		for (const char *file :
-		     {"psi", "memory.pressure", "memory.events", "memory.high", "memory.current"})
-			unlink((folder + "/" + file).c_str());
-		EXPECT_EQ(rmdir(folder.c_str()), 0);
 	}
 
 	void write(const std::string &file, const std::string &text) const
 	{
-		std::ofstream(folder + "/" + file) << text;
+		std::ofstream(files.path + "/" + file) << text;
 	}
 
 	void write_events(unsigned high, unsigned max) const
@@ -136,7 +129,7 @@ protected:
 
 	std::string contents(const std::string &file) const
 	{
-		std::ifstream in(folder + "/" + file);
+		std::ifstream in(files.path + "/" + file);
 
 		return {std::istreambuf_iterator<char>(in), {}};
 	}
@@ -176,7 +169,8 @@ protected:
 		}
 	}
 
-	std::string folder, psi;
+	const folder files;
+	const std::string psi = files.path + "/psi";
 	struct watch watch = WATCH_NONE;
 	struct slab_cache *cache = nullptr;
 	std::vector<void *> held;

@@ -72,7 +72,7 @@ TEST_F(PressureTest, StallsArePressureWhileTheyGoOn)
 	for (const char *file : {"psi", "memory.pressure"}) {
 		const unsigned before = calls;
 
-		pressure_set_paths(psi.c_str(), folder.c_str());
+		pressure_set_paths(psi.c_str(), files.path.c_str());
 		write_psi(file, "50.00", 1000);
 		pressure_poll();
 		EXPECT_EQ(calls, before) << "the first look";
@@ -84,7 +84,7 @@ TEST_F(PressureTest, StallsArePressureWhileTheyGoOn)
 		write_psi(file, "7.50", 3000);
 		pressure_poll();
 		EXPECT_GT(calls, before) << file;
-		unlink((folder + "/" + file).c_str());
+		unlink((files.path + "/" + file).c_str());
 	}
 }
 
@@ -190,7 +190,7 @@ TEST_F(PressureTest, NoThreadLooksInTheChildOfAReclaimFunction)
 	on_call = [&] {
 		failure = run_in_child([&] {
 			alarm(20);
-			pressure_set_paths(psi.c_str(), folder.c_str()); /* waits for others */
+			pressure_set_paths(psi.c_str(), files.path.c_str()); /* waits for others */
 			return 0;
 		});
 	};

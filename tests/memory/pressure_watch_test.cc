@@ -142,15 +142,9 @@ TEST_F(PressureTest, TheControlThreadWatches)
 		_exit(HasFailure());
 	}
 
-	char name[] = "/tmp/slab-pressure-XXXXXX";
-
-	ASSERT_NE(mkdtemp(name), nullptr);
-
-	const second_run run =
-		run_again({"SLAB_CONTROL=on", std::string("SLAB_RUNTIME_DIR=") + name});
+	const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_RUNTIME_DIR=" + files.path});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-	EXPECT_EQ(system(("rm -rf " + std::string(name)).c_str()), 0);
 }
 
 TEST_F(PressureTest, AChildsControlThreadWatches)
@@ -169,20 +163,15 @@ TEST_F(PressureTest, AChildsControlThreadWatches)
 		_exit(HasFailure());
 	}
 
-	char name[] = "/tmp/slab-pressure-XXXXXX";
-
-	ASSERT_NE(mkdtemp(name), nullptr);
-
-	const second_run run = run_again({"SLAB_CONTROL=on", "SLAB_DECAY_MS=never",
-					  std::string("SLAB_RUNTIME_DIR=") + name});
+	const second_run run = run_again(
+		{"SLAB_CONTROL=on", "SLAB_DECAY_MS=never", "SLAB_RUNTIME_DIR=" + files.path});
 
 	EXPECT_EQ(run.failure, "") << run.output;
-	EXPECT_EQ(system(("rm -rf " + std::string(name)).c_str()), 0);
 }
 
 TEST_F(PressureTest, TheMachinesPsiTakesTheTrigger)
 {
-	pressure_set_paths(nullptr, folder.c_str());
+	pressure_set_paths(nullptr, files.path.c_str());
 	const int fd = open("/proc/pressure/memory", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)

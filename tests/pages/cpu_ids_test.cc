@@ -25,6 +25,7 @@
 #include <slab/stats.h>
 
 #include "../support/flavours.h"
+#include "../support/folder.h"
 #include "../support/process.h"
 #include "../support/refuse.h"
 
@@ -84,18 +85,6 @@ bool caches_work()
 	return slab_cache_validate(cache) == 0 && slab_cache_destroy(cache) == 0;
 }
 
-struct folder {
-	folder()
-	{
-		EXPECT_NE(mkdtemp(name), nullptr);
-	}
-	~folder()
-	{
-		rmdir(name);
-	}
-	char name[32] = "/tmp/slab-no-files-XXXXXX";
-};
-
 constexpr int not_permitted = 77;
 
 /* body() is run where there are no files, on the highest CPU alone. */
@@ -105,7 +94,7 @@ template <typename Body> std::string run_without_files(Body body)
 
 	return run_in_child([&] {
 		pin(allowed_cpus().size() - 1);
-		return leave_file_system(empty.name) ? body() : not_permitted;
+		return leave_file_system(empty.path.c_str()) ? body() : not_permitted;
 	});
 }
 

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/folder.h"
 #include "../support/process.h"
 
 extern "C" {
@@ -169,7 +170,8 @@ TEST(SymbolTest, NothingIsMadeOfNothing)
 /* A path that does not fit is left out. */
 TEST(SymbolTest, ALongPathIsLeftOut)
 {
-	char self[4096] = {}, folder[] = "/tmp/slab-symbol-test-XXXXXX";
+	const folder dir;
+	char self[4096] = {};
 
 	if (running_again()) {
 		EXPECT_EQ(text_of(static_function()).compare(0, 15, "long_program+0x"), 0)
@@ -178,18 +180,16 @@ TEST(SymbolTest, ALongPathIsLeftOut)
 		return;
 	}
 	ASSERT_GT(readlink("/proc/self/exe", self, sizeof(self) - 1), 0);
-	ASSERT_NE(mkdtemp(folder), nullptr);
-	const std::string longer = std::string(folder) + "/" + std::string(140, 'f');
+	const std::string longer = dir.path + "/" + std::string(140, 'f');
 	const std::string program = longer + "/long_program";
 
 	ASSERT_EQ(std::system(("mkdir " + longer + " && cp " + self + " " + program).c_str()), 0);
 	EXPECT_EQ(std::system((std::string(again_variable) + "=1 LD_LIBRARY_PATH=" +
 			       std::string(self, std::strrchr(self, '/')) + "/../lib " + program +
-			       " --gtest_filter=SymbolTest.ALongPathIsLeftOut >" + folder +
-			       "/log 2>&1 || { cat " + folder + "/log; false; }")
+			       " --gtest_filter=SymbolTest.ALongPathIsLeftOut >" + dir.path +
+			       "/log 2>&1 || { cat " + dir.path + "/log; false; }")
 				      .c_str()),
 		  0);
-	EXPECT_EQ(std::system(("rm -rf " + std::string(folder)).c_str()), 0);
 }
 
 TEST(SymbolTest, LibrariesWithRelativeNamesAreFoundFromAnotherFolder)

@@ -22,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include "folder.h"
 #include "process.h"
 
 namespace slab_test
@@ -34,18 +35,12 @@ class runtime_dir
 public:
 	runtime_dir()
 	{
-		char name[] = "/tmp/slab-test-XXXXXX";
-
-		path_ = mkdtemp(name);
-		setenv("SLAB_RUNTIME_DIR", path_.c_str(), 1);
+		setenv("SLAB_RUNTIME_DIR", path().c_str(), 1);
 		setenv("SLAB_TOOLS", "off", 1);
 	}
 
 	~runtime_dir()
 	{
-		const std::string command = "rm -rf " + path_;
-
-		EXPECT_EQ(std::system(command.c_str()), 0);
 		unsetenv("SLAB_RUNTIME_DIR");
 	}
 
@@ -54,16 +49,16 @@ public:
 
 	std::string socket(pid_t pid) const
 	{
-		return path_ + "/slab/" + std::to_string(pid) + ".sock";
+		return path() + "/slab/" + std::to_string(pid) + ".sock";
 	}
 
 	const std::string &path() const
 	{
-		return path_;
+		return folder_.path;
 	}
 
 private:
-	std::string path_;
+	const folder folder_;
 };
 
 /* A connection to a control socket. */

@@ -18,6 +18,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/folder.h"
+
 extern "C" {
 #include "name.h"
 #include "symbolizer.h"
@@ -67,18 +69,6 @@ std::string own_path()
 class SymbolizeTest : public testing::Test
 {
 protected:
-	SymbolizeTest()
-	{
-		char name[] = "/tmp/slab-symbolize-test-XXXXXX";
-
-		folder_ = mkdtemp(name);
-	}
-
-	~SymbolizeTest() override
-	{
-		EXPECT_EQ(std::system(("rm -rf " + folder_).c_str()), 0);
-	}
-
 	struct result {
 		int status;
 		std::string out, err;
@@ -87,10 +77,10 @@ protected:
 	/* Run slab-symbolize with this on stdin. */
 	struct result run(const std::string &input, const std::string &arguments = "") const
 	{
-		std::ofstream(folder_ + "/in") << input;
+		std::ofstream(folder_.path + "/in") << input;
 
-		const std::string command =
-			"cd " + folder_ + " && " SLAB_SYMBOLIZE " " + arguments + " <in >out 2>err";
+		const std::string command = "cd " + folder_.path + " && " SLAB_SYMBOLIZE " " +
+					    arguments + " <in >out 2>err";
 		const int status = std::system(command.c_str());
 
 		return {WEXITSTATUS(status), file("out"), file("err")};
@@ -100,7 +90,7 @@ protected:
 	{
 		std::stringstream text;
 
-		text << std::ifstream(folder_ + "/" + name).rdbuf();
+		text << std::ifstream(folder_.path + "/" + name).rdbuf();
 		return text.str();
 	}
 
@@ -115,7 +105,8 @@ protected:
 
 	void shell(const std::string &command) const
 	{
-		ASSERT_EQ(std::system(("cd " + folder_ + " && " + command).c_str()), 0) << command;
+		ASSERT_EQ(std::system(("cd " + folder_.path + " && " + command).c_str()), 0)
+			<< command;
 	}
 
 	/* The text for an address in known_function() when all is known. */
@@ -137,7 +128,7 @@ protected:
 		return text.substr(0, text.find(" ("));
 	}
 
-	std::string folder_;
+	const slab_test::folder folder_;
 	const struct call call_ = known_function();
 };
 
@@ -161,8 +152,8 @@ TEST_F(SymbolizeTest, AddressesInALogAreReplaced)
 
 TEST_F(SymbolizeTest, WhatIsNoProgramStaysAsItIs)
 {
-	std::ofstream(folder_ + "/text") << "no program";
-	const std::string text = request(folder_ + "/text", 4) + request(folder_, 4) +
+	std::ofstream(folder_.path + "/text") << "no program";
+	const std::string text = request(folder_.path + "/text", 4) + request(folder_.path, 4) +
 				 request(own_path(), 0) + request(own_path(), UINT64_MAX);
 
 	EXPECT_EQ(run(text).out, text);
@@ -171,12 +162,13 @@ TEST_F(SymbolizeTest, WhatIsNoProgramStaysAsItIs)
 TEST_F(SymbolizeTest, WithoutDebugInformationTheSymbolTableIsEnough)
 {
 	shell("strip -g -o copy " + own_path());
-	EXPECT_EQ(run(request(folder_ + "/copy", call_.offset)).out, without_place(call_) + "\n");
+	EXPECT_EQ(run(request(folder_.path + "/copy", call_.offset)).out,
+		  without_place(call_) + "\n");
 }
 
 TEST_F(SymbolizeTest, SeparateDebugInformationIsFound)
 {
-	const std::string text = request(folder_ + "/copy", call_.offset);
+	const std::string text = request(folder_.path + "/copy", call_.offset);
 
 	shell("objcopy --only-keep-debug " + own_path() + " apart.debug");
 	shell("strip -s -o copy " + own_path());
@@ -217,7 +209,7 @@ TEST_F(SymbolizeTest, ExplainsItself)
 
 TEST_F(SymbolizeTest, ReportsThatTheAnswerCannotBeWritten)
 {
-	std::ofstream(folder_ + "/in") << request(own_path(), call_.offset);
+	std::ofstream(folder_.path + "/in") << request(own_path(), call_.offset);
 	shell(SLAB_SYMBOLIZE " <in >/dev/full 2>err; [ $? = 1 ]");
 	EXPECT_EQ(file("err"), "slab-symbolize: the answer could not be written\n");
 }

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <ftw.h>
 #include <gtest/gtest.h>
 #include <ldap.h>
 #include <unistd.h>
@@ -21,40 +20,15 @@ extern "C" {
 }
 
 #include "../../dirsrv/entries.h"
+#include "../../support/folder.h"
 #include "filter_text.h"
 
 namespace ldapd_test
 {
 
 using dirsrv_test::pair;
+using slab_test::folder;
 using strings = std::vector<std::string>;
-
-/* A folder that goes with all that is in it. */
-class folder
-{
-public:
-	folder()
-	{
-		const char *tmp = getenv("TMPDIR");
-		std::string name = std::string(tmp ? tmp : "/tmp") + "/ldapd-test-XXXXXX";
-
-		EXPECT_NE(mkdtemp(name.data()), nullptr);
-		path = name;
-	}
-	~folder()
-	{
-		nftw(
-			path.c_str(),
-			[](const char *name, const struct stat *, int, struct FTW *) {
-				return remove(name);
-			},
-			8, FTW_DEPTH | FTW_PHYS);
-	}
-	folder(const folder &) = delete;
-	folder &operator=(const folder &) = delete;
-
-	std::string path;
-};
 
 inline struct dirsrv_bytes bytes(const std::string &text)
 {

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Folders of tests. */
+#ifndef TESTS_SUPPORT_FOLDER_H
+#define TESTS_SUPPORT_FOLDER_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <ftw.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace slab_test
+{
+
+/* The environment variable that names the folder in which folders are made; /tmp without it. */
+constexpr const char *folder_variable = "SLAB_TEST_FOLDER";
+
+/*
+ * A folder that is removed with all that is in it, by the process that made it. Meanwhile
+ * folders of this process and of its children are made in it, so those of children that end
+ * without destructors go with it.
+ */
+class folder
+{
+public:
+	folder()
+	{
+		const char *outer = std::getenv(folder_variable);
+
+		outer_ = outer ? outer : "/tmp";
+		path = outer_ +
+		       "/slab-XXXXXX"; /* short: 80 bytes are the most for SLAB_RUNTIME_DIR */
+		EXPECT_NE(mkdtemp(path.data()), nullptr) << path;
+		setenv(folder_variable, path.c_str(), 1);
+	}
+
+	~folder()
+	{
+		if (getpid() != owner_)
+			return;
+		setenv(folder_variable, outer_.c_str(), 1);
+		nftw(
+			path.c_str(),
+			[](const char *name, const struct stat *, int, struct FTW *) {
+				return remove(name);
+			},
+			8, FTW_DEPTH | FTW_PHYS);
+	}
+
+	folder(const folder &) = delete;
+	folder &operator=(const folder &) = delete;
+
+	std::string path;
+
+private:
+	const pid_t owner_ = getpid();
+	std::string outer_;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_FOLDER_H */
