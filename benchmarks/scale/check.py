@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 
 import model
+import operations
 
 # Errors beyond this are named in docs/scale.md.
 MOST_ERROR = 0.25
@@ -60,7 +61,7 @@ def counted_exchanges(values):
     names = ("free_remote_batch", "free_own", "deactivate_full", "alloc_refill")
     events = sum(values.get(name, 0) for name in names)
     accounts = 6 * values.get("alloc_slab", 0)
-    return (model.MUTEX * mutexes + magazines + events + accounts) / values["operations"]
+    return (operations.MUTEX * mutexes + magazines + events + accounts) / values["operations"]
 
 
 def memory_rows(case, values):
@@ -84,12 +85,12 @@ def memory_rows(case, values):
 def operation_rows(case, values):
     """Rows of a run of another load."""
     machine = model.Machine(case["cpus"], case["nodes"])
-    load = model.Load(case["size"], case["batch"])
+    load = operations.Load(case["size"], case["batch"])
     name = load_name(case)
     if case["allocator"] == "sheaves":
-        cost = model.sheaves_cost(name, load, machine, SHEAF_EXCHANGES)
+        cost = operations.sheaves_cost(name, load, machine, SHEAF_EXCHANGES)
     else:
-        cost = model.COSTS[case["allocator"]](name, load, machine)
+        cost = operations.COSTS[case["allocator"]](name, load, machine)
     if "stepped" in values:
         measured = values["locked"] / values["stepped"]
     else:

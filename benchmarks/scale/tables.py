@@ -7,6 +7,7 @@ import math
 import os
 
 import model
+import operations
 import queueing
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -85,16 +86,16 @@ def memory_table(cpus_of_cache, peak=PEAK, size=SIZE, caches=CACHES):
 
 def load_of(name):
     """The load of a row."""
-    return model.Load(SIZE, BURST if name == "burst" else 64)
+    return operations.Load(SIZE, BURST if name == "burst" else 64)
 
 
 def exchange_table(machine):
     """Exchanges for each operation."""
     rows = []
     for name, what in LOADS.items():
-        costs = [cost(name, load_of(name), machine) for cost in model.COSTS.values()]
+        costs = [cost(name, load_of(name), machine) for cost in operations.COSTS.values()]
         rows.append([f"{name}: {what}"] + [f"{cost.exchanges:.3f}" for cost in costs])
-    return markdown(["load", *model.COSTS], rows)
+    return markdown(["load", *operations.COSTS], rows)
 
 
 @dataclass(frozen=True)
@@ -124,8 +125,8 @@ def locks(inputs):
     moving = 1e9 / inputs["pair_of_cpus"]
     bursts = 1e9 / inputs["burst_operation"]
     batch = model.batch_of_slab(SIZE)
-    large = model.libslab_burst(model.Load(SIZE, LARGE_BURST), MACHINES[-1])
-    pairs = model.libslab_pairs(model.Load(SIZE), True)
+    large = operations.libslab_burst(operations.Load(SIZE, LARGE_BURST), MACHINES[-1])
+    pairs = operations.libslab_pairs(operations.Load(SIZE), True)
     copied = SHORT_HOLD + (NODE_LINES + batch / POINTERS_OF_LINE) * line
     listed = SHORT_HOLD + NODE_LINES * line + batch * SLAB_OBJECT
     barn = SHORT_HOLD + NODE_LINES * line

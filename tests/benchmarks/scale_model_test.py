@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../benchmarks/scale"))
 import check
 import model
+import operations
 import queueing
 import runs
 import tables
@@ -82,20 +83,20 @@ class Costs(unittest.TestCase):
     """Exchanges and locks of an operation."""
 
     def test_local_operations_need_no_exchange(self):
-        for cost in model.COSTS.values():
-            self.assertEqual(cost("local", model.Load(240), model.Machine(64, 2)).exchanges, 0)
+        for cost in operations.COSTS.values():
+            self.assertEqual(cost("local", operations.Load(240), model.Machine(64, 2)).exchanges, 0)
 
     def test_a_magazine_serves_half_a_lifo(self):
-        cost = model.libslab_cost("pairs", model.Load(240), model.Machine(8, 1))
+        cost = operations.libslab_cost("pairs", operations.Load(240), model.Machine(8, 1))
         self.assertAlmostEqual(cost.exchanges, 3 / 68)
         self.assertAlmostEqual(cost.node, 1 / 68)
 
     def test_a_batch_crosses_nodes_in_one_exchange(self):
-        cost = model.libslab_cost("pairs-remote", model.Load(240), model.Machine(8, 2))
+        cost = operations.libslab_cost("pairs-remote", operations.Load(240), model.Machine(8, 2))
         self.assertAlmostEqual(cost.exchanges, (1 / 64 + 1 / 128) / 2)
 
     def test_lifos_become_longer_while_frees_miss_them(self):
-        cost = model.libslab_cost("elsewhere", model.Load(712), model.Machine(8, 1))
+        cost = operations.libslab_cost("elsewhere", operations.Load(712), model.Machine(8, 1))
         self.assertLess(cost.exchanges, 0.05)
 
 
