@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -234,8 +235,10 @@ void watch_wait(const struct watch *watch, const struct descriptor *const *more)
 
 void watch_wake(const struct watch *watch)
 {
+	/* A system call, because send() is a cancellation point. */
 	if (descriptor_is_ours(&watch->far_end))
-		send(descriptor_number(&watch->far_end), "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		syscall(SYS_sendto, descriptor_number(&watch->far_end), "", (size_t)1,
+			MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
 }
 
 void watch_answer(const struct watch *watch)

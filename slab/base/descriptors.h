@@ -107,7 +107,8 @@ void watch_drop(const struct watch *watch, struct descriptor *descriptor);
  * the wait even if the epoll is lost. */
 #define WATCH_WAITS 2
 void watch_wait(const struct watch *watch, const struct descriptor *const *more);
-/* End watch_wait() of another thread. If far_end was lost, that has ended the wait already. */
+/* End watch_wait() of another thread. If far_end was lost, that has ended the wait already. No
+ * cancellation point: slow paths call this. */
 void watch_wake(const struct watch *watch);
 /* Discard the bytes of watch_wake(), after an event with WATCH_TAG. */
 void watch_answer(const struct watch *watch);

@@ -52,7 +52,7 @@ static bool report_begin_alone(void)
 	for (int waited = 0; waited < REPORT_WAIT_MS; waited++) {
 		if (!__atomic_exchange_n(&reporting, 1, __ATOMIC_ACQUIRE))
 			return true;
-		nanosleep(&ms, NULL);
+		syscall(SYS_nanosleep, &ms, NULL); /* no cancellation point */
 	}
 	return false;
 }

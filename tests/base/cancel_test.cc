@@ -27,6 +27,10 @@
 #include "../support/process.h"
 #include "../support/readers.h"
 
+extern "C" {
+#include "base/descriptors.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -332,6 +336,17 @@ TEST_F(CancelTest, IsolateAndMigrate)
 	EXPECT_GT(reached, 1u);
 	EXPECT_EQ(slab_cache_defrag(cache), 0);
 	free_many(cache, rest);
+}
+
+/* An allocation or a free does so where the control thread has no timer, since it starts or the
+ * program closed its descriptors. */
+TEST_F(CancelTest, WakingTheControlThread)
+{
+	struct watch watch = WATCH_NONE;
+
+	ASSERT_EQ(watch_open(&watch, DESCRIPTORS_FROM), 0);
+	expect_not_cancelled_within([&] { watch_wake(&watch); });
+	watch_close(&watch);
 }
 
 TEST_F(CancelTest, ForEachCache)

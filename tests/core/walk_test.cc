@@ -75,22 +75,15 @@ TEST(WalkTest, LooksAtASlabTwiceAtMost)
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 
-/* A walk that wants nothing, beside a thread that wants the node's lock. */
+/* A walk that wants nothing, beside a thread that takes a slab under the node's lock. */
 struct beside {
 	struct slab_cache *cache;
-	unsigned wants = 0, wants_before_lock = 0;
-	std::atomic<bool> locked{false};
+	unsigned wants = 0, wants_before_other = 0;
 	std::thread other;
-
-	void lock()
-	{
-		struct slab *slab = node_take(cache, 0, 1);
-
-		locked = true;
-		slab->next = nullptr;
-		node_put_last(cache, 0, slab);
-	}
+	struct slab *taken = nullptr;
 };
+
+constexpr unsigned walked = 3000;
 
 bool wants_none(struct slab *, void *arg)
 {
@@ -98,18 +91,18 @@ bool wants_none(struct slab *, void *arg)
 	struct cache_node &node = beside.cache->node[0];
 
 	if (!beside.wants++)
-		beside.other = std::thread([&] { beside.lock(); });
+		beside.other = std::thread([&] { beside.taken = node_take(beside.cache, 0, 1); });
 	while (beside.wants == 1 && !__atomic_load_n(&node.waiting, __ATOMIC_RELAXED))
 		std::this_thread::yield();
-	if (!beside.locked)
-		beside.wants_before_lock++;
+	if (node.partial.count == walked)
+		beside.wants_before_other++;
 	return false;
 }
 
 /* Allocations wait for that lock: they must not wait for a million slabs. */
 TEST(WalkTest, HoldsTheNodesLockForSomeSlabsOnly)
 {
-	full_cache full(3000);
+	full_cache full(walked);
 	struct beside beside;
 	struct list_walk walk = {};
 
@@ -119,8 +112,10 @@ TEST(WalkTest, HoldsTheNodesLockForSomeSlabsOnly)
 	walk.arg = &beside;
 	list_walk(&walk);
 	beside.other.join();
-	EXPECT_GE(beside.wants, 3000u);
-	EXPECT_LT(beside.wants_before_lock, 1500u);
+	EXPECT_GE(beside.wants, walked - 1);
+	EXPECT_LT(beside.wants_before_other, walked / 2);
+	beside.taken->next = nullptr;
+	node_put_last(full.cache(), 0, beside.taken);
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 

@@ -166,11 +166,13 @@ TEST_F(GuardTest, TheReportHandlerGetsTheReportOfTheFault)
 TEST_F(GuardTest, ASmallAlternateStackIsEnough)
 {
 	char *obj = object_at(true);
+	/* A frame of a signal, whose size depends on the CPU, and a page. */
+	const std::size_t size =
+		(static_cast<std::size_t>(sysconf(_SC_MINSIGSTKSZ)) + 2 * page) & ~(page - 1);
 
 	free(obj);
-	const child_end end = end_of_child([obj] {
-		constexpr std::size_t size = 8192;
-		static closed_memory memory(3 * page);
+	const child_end end = end_of_child([obj, size] {
+		static closed_memory memory(size + 2 * page);
 		stack_t stack = {};
 
 		mprotect(memory.get() + page, size, PROT_READ | PROT_WRITE);
