@@ -112,7 +112,7 @@ TEST(MallocTest, NullIsFreedAndHasNoSize)
 
 TEST(MallocTest, HugeSizesAreNoMemory)
 {
-	for (std::size_t size : {no_size, no_size - 4096, no_size / 2, std::size_t{1} << 47}) {
+	for (std::size_t size : {no_size, no_size - 4096, no_size / 2, std::size_t{1} << 52}) {
 		errno = 0;
 		EXPECT_EQ(slab_malloc(opaque(size)), nullptr) << size;
 		EXPECT_EQ(errno, ENOMEM) << size;
