@@ -95,7 +95,7 @@ endfunction()
 # the programs NAME.asan of cmake/SlabTests.cmake.
 function(slab_asan_options target)
 	target_compile_options(${target} PRIVATE -fsanitize=address,undefined
-		-fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+		-fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
 	target_link_options(${target} INTERFACE -fsanitize=address,undefined)
 endfunction()
 

@@ -91,6 +91,9 @@ NOT_IN_MACHINE = {
         "Of/ReportsAtOnceTest.DoNotMix/ManyThreadsInANonBlockingPipe",
         "Stealing.WaitsForAThreadThatHoldsTheLock", "Stealing.WaitsWhileTheSlotIsClosed"],
     "a decay pass comes between two calls of slabinfo": ["SlabinfoTest.TableIsTheDefault"],
+    "the machine has no strip and objcopy": [
+        "SymbolizeTest.WithoutDebugInformationTheSymbolTableIsEnough",
+        "SymbolizeTest.SeparateDebugInformationIsFound"],
 }
 
 Test = collections.namedtuple("Test", "name command environment timeout labels")
