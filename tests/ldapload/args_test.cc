@@ -128,7 +128,8 @@ TEST_F(LdapLoadArgs, OptionsThatContradictEachOtherAreRefused)
 {
 	expect_refused({"-c", "2", "-t", "3"}, "more threads than connections");
 	expect_refused({"--mix", "bind,search", "--depth", "2"}, "--mix with bind takes --depth 1");
-	expect_refused({"--make-ldif", "1", "--values-from", "/proc/self/comm"}, "--make-ldif takes");
+	expect_refused({"--make-ldif", "1", "--values-from", "/proc/self/comm"},
+		       "--make-ldif takes");
 }
 
 /* Every --option in the text; `mark` stands before its name. */
