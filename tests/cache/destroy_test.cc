@@ -6,6 +6,7 @@
  */
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -30,6 +31,7 @@
 #include "../support/reports.h"
 
 extern "C" {
+#include "registry/registry.h"
 #include "report/report.h"
 }
 
@@ -266,6 +268,24 @@ TEST_F(DestroyTest, ARefusedCacheGoesOn)
 	EXPECT_GE(slab_cache_shrink(cache), 0);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	slab_free(cache, object);
+}
+
+TEST_F(DestroyTest, WaitsForTheLockOfTheListOfCaches)
+{
+	struct slab_cache *cache = slab_cache_create("waits", object_size, nullptr, SLAB_NO_MERGE);
+	std::atomic<bool> is_destroyed{false};
+
+	pthread_mutex_lock(&registry_lock);
+	std::thread destroying([&] {
+		EXPECT_EQ(slab_cache_destroy(cache), 0);
+		is_destroyed = true;
+	});
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(is_destroyed);
+	EXPECT_TRUE(cache_is_registered(cache));
+	pthread_mutex_unlock(&registry_lock);
+	destroying.join();
+	EXPECT_TRUE(is_destroyed);
 }
 
 /* --- callbacks ---------------------------------------------------------------------------- */
