@@ -16,9 +16,9 @@
  * are closed, and their LIFOs have the limit 0.
  */
 #include "cpu_cache.h"
+#include "sys_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -60,18 +60,12 @@ static CPU_EARLY bool rows_cover_all;
 static unsigned read_sys(void)
 {
 	char text[256];
-	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	unsigned count = 0;
 
-	if (fd >= 0)
-		close(fd);
-	if (n > 0) {
-		text[n] = '\0';
-		for (char *p = text; *p; p++)
-			if ((*p >= '0' && *p <= '9') && (p == text || p[-1] < '0' || p[-1] > '9'))
-				count = (unsigned)strtoul(p, NULL, 10) + 1;
-	}
+	sys_file_read("/sys/devices/system/cpu/possible", text, sizeof(text));
+	for (char *p = text; *p; p++)
+		if ((*p >= '0' && *p <= '9') && (p == text || p[-1] < '0' || p[-1] > '9'))
+			count = (unsigned)strtoul(p, NULL, 10) + 1;
 	return count;
 }
 

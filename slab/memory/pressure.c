@@ -13,6 +13,7 @@
 #include "base/descriptors.h"
 #include "base/maintenance.h"
 #include "pages/account.h"
+#include "sys_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,13 +77,7 @@ static void end_looking(void)
 
 static bool read_text(const char *path, char text[TEXT_MAX])
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return sys_file_read(path, text, TEXT_MAX) > 0;
 }
 
 /* The directory of the process's control group (version 2). */

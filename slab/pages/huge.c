@@ -13,19 +13,17 @@
  * small pages. So SLAB_HUGE=auto stops at the first huge page that takes HUGE_SLOW_US.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "pages/huge.h"
 #include "base/clock.h"
 #include "config/options.h"
 #include "pages/account.h"
 #include "pages/os.h"
+#include "sys_file.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
@@ -76,14 +74,7 @@ static bool is_learned;
 
 static void read_setting(char text[SETTING_MAX])
 {
-	/* open() is a cancellation point, and a program's own open() may allocate. */
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/sys/kernel/mm/transparent_hugepage/enabled",
-			      O_RDONLY | O_CLOEXEC);
-	long n = fd < 0 ? 0 : syscall(SYS_read, fd, text, SETTING_MAX - 1);
-
-	text[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		syscall(SYS_close, fd);
+	sys_file_read("/sys/kernel/mm/transparent_hugepage/enabled", text, SETTING_MAX);
 }
 
 /* Is this the word that the system has chosen? */
@@ -103,11 +94,8 @@ static bool system_setting_is(const char *word)
 
 void huge_learn(void)
 {
-	int saved = errno;
-
 	read_setting(learned);
 	is_learned = true;
-	errno = saved;
 }
 
 bool huge_is_system_always(void)

@@ -5,7 +5,6 @@
  * Other processes read sysfs once. SLAB_FAKE_NODES=n distributes the CPUs over n nodes round-robin, for tests of
  * everything except the binding of pages.
  */
-#include <fcntl.h>
 #include <slab/stats.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "pages/topology.h"
 #include "base/compiler.h"
 #include "config/options.h"
+#include "sys_file.h"
 
 #define MPOL_OF_CPUSET 4 /* MPOL_F_MEMS_ALLOWED: the nodes that the cpuset allows */
 
@@ -25,20 +25,6 @@ SLAB_EARLY unsigned topology_node_count;
 bool topology_is_real(void)
 {
 	return slab_options()->fake_nodes == 0;
-}
-
-/* Read a short file into text[]. */
-static bool read_file(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 0)
-		return false;
-	text[n] = '\0';
-	return true;
 }
 
 /* Call fn for each range of a list, such as "0-3,8,10-11". */
@@ -67,7 +53,7 @@ static void read_cpus(unsigned node)
 	char path[64], text[4096];
 
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
-	if (read_file(path, text, sizeof(text)))
+	if (sys_file_read(path, text, sizeof(text)))
 		each_range(text, set_node, &node);
 }
 
@@ -105,7 +91,7 @@ static unsigned read_nodes(void)
 	}
 	if (is_node_0_alone())
 		return 1;
-	if (read_file("/sys/devices/system/node/online", text, sizeof(text)))
+	if (sys_file_read("/sys/devices/system/node/online", text, sizeof(text)))
 		each_range(text, add_nodes, &count);
 	return count ? count : 1;
 }

@@ -29,6 +29,7 @@
 
 extern "C" {
 #include "base/descriptors.h"
+#include "slots.h"
 }
 
 using namespace slab_test;
@@ -419,6 +420,18 @@ TEST_F(CancelTest, TheFirstAllocationOfAll)
 		return;
 	}
 	expect_not_cancelled_within([] { slab_mfree(slab_malloc(24)); });
+}
+
+/* The first revocation reads it, on the slow path of an allocation or a free. */
+TEST_F(CancelTest, ReadingTheNumberOfCpus)
+{
+	if (!running_again()) {
+		const second_run run = run_again({});
+
+		EXPECT_EQ(run.failure, "") << run.output;
+		return;
+	}
+	expect_not_cancelled_within([] { EXPECT_GT(cpu_possible(), 0U); });
 }
 
 TEST_F(CancelTest, AForkAndItsChild)

@@ -10,10 +10,15 @@
 #include <cstdarg>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "oracle.h"
 
 namespace
 {
@@ -32,6 +37,23 @@ bool is_to_fail(int error)
 	return true;
 }
 
+thread_local bool may_be_cancelled __attribute__((tls_model("initial-exec")));
+
+void reach_cancellation_point(const char *call)
+{
+	int state;
+
+	if (!may_be_cancelled)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_setcancelstate(state, nullptr);
+	if (state != PTHREAD_CANCEL_ENABLE)
+		return;
+	may_be_cancelled = false; /* error() writes */
+	soak::error("a cancellation point", call, nullptr, 0);
+	may_be_cancelled = true;
+}
+
 } /* namespace */
 
 /* The names are those of ld --wrap. */
@@ -47,6 +69,16 @@ bool is_to_fail(int error)
 		return is_to_fail(error) ? (failure) : REAL(call) arguments;                       \
 	}
 
+/* A wrapper of a cancellation point. */
+#define POINT(type, call, parameters, arguments)                                                   \
+	type REAL(call) parameters;                                                                \
+	type WRAP(call) parameters;                                                                \
+	type WRAP(call) parameters                                                                 \
+	{                                                                                          \
+		reach_cancellation_point(#call);                                                   \
+		return REAL(call) arguments;                                                       \
+	}
+
 extern "C" {
 WRAPPER(void *, mmap, MAP_FAILED, ENOMEM,
 	(void *at, size_t bytes, int access, int flags, int fd, off_t offset),
@@ -56,6 +88,13 @@ WRAPPER(int, madvise, -1, EAGAIN, (void *at, size_t bytes, int advice), (at, byt
 WRAPPER(int, socket, -1, EMFILE, (int domain, int type, int protocol), (domain, type, protocol))
 WRAPPER(int, socketpair, -1, EMFILE, (int domain, int type, int protocol, int *pair),
 	(domain, type, protocol, pair))
+POINT(int, close, (int fd), (fd))
+POINT(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes))
+POINT(ssize_t, write, (int fd, const void *from, size_t bytes), (fd, from, bytes))
+POINT(ssize_t, send, (int fd, const void *from, size_t bytes, int flags), (fd, from, bytes, flags))
+POINT(ssize_t, recv, (int fd, void *to, size_t bytes, int flags), (fd, to, bytes, flags))
+POINT(int, poll, (struct pollfd * polled, nfds_t n, int ms), (polled, n, ms))
+POINT(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WRAPPER(int, accept4, -1, EMFILE, (int fd, struct sockaddr *from, socklen_t *length, int flags),
 	(fd, from, length, flags))
 WRAPPER(int, epoll_create1, -1, EMFILE, (int flags), (flags))
@@ -81,6 +120,7 @@ int REAL(open)(const char *path, int flags, unsigned mode);
 int WRAP(open)(const char *path, int flags, unsigned mode);
 int WRAP(open)(const char *path, int flags, unsigned mode)
 {
+	reach_cancellation_point("open");
 	return is_to_fail(EMFILE) ? -1 : REAL(open)(path, flags, mode);
 }
 
@@ -102,6 +142,16 @@ namespace soak
 void fail_calls(unsigned every)
 {
 	interval = every;
+}
+
+void watch_cancellation_points()
+{
+	may_be_cancelled = true;
+}
+
+void nap(const struct timespec *time)
+{
+	REAL(nanosleep)(time, nullptr);
 }
 
 unsigned long failed_calls()

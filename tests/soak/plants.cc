@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <slab/pointer.h>
 
@@ -82,6 +83,8 @@ void plant_after(const held &object)
 {
 	if (is_planted(DAMAGED, object.kind))
 		static_cast<char *>(object.obj)[object.size - 3] ^= 4;
+	if (is_planted(POINT, object.kind))
+		close(-1);
 	if (is_planted(EMPTIED, object.kind)) {
 		const auto start = reinterpret_cast<std::uintptr_t>(object.obj);
 		void *page = reinterpret_cast<void *>((start + 3 * 4096 - 1) / 4096 * 4096);

@@ -19,6 +19,7 @@ enum plant {
 	EMPTIED,       /* a page of an object in use loses its contents */
 	FAILED,        /* an allocation fails, although there is memory */
 	UNCONSTRUCTED, /* an object is not in its constructed state */
+	POINT,         /* a call is a cancellation point */
 	HALTED,        /* a child of a fork does not end well */
 };
 

@@ -94,6 +94,11 @@ TEST(SoakOracleTest, SeesAnObjectThatIsNotInItsConstructedState)
 	expect_seen(soak::UNCONSTRUCTED, "not in its constructed state");
 }
 
+TEST(SoakOracleTest, SeesACancellationPoint)
+{
+	expect_seen(soak::POINT, "a cancellation point");
+}
+
 TEST(SoakOracleTest, SeesAChildThatEndsBadly)
 {
 	expect_seen(soak::HALTED, "child ended badly");

@@ -13,6 +13,7 @@
 #include <slab/slab.h>
 
 #include "../support/cpus.h"
+#include "faults.h"
 #include "shared.h"
 
 namespace soak
@@ -233,15 +234,17 @@ void *work(void *arg)
 {
 	self = static_cast<struct worker *>(arg);
 	self->tid = slab_test::thread_id();
+	watch_cancellation_points();
 	while (!self->leave.load(std::memory_order_relaxed)) {
 		if (become_active()) {
 			for (unsigned left = 1 + self->random.below(bursts_most); left; left--)
 				self->burst();
 			active.fetch_sub(1);
 		}
-		const struct timespec nap = {0, static_cast<long>(self->random.below(nap_most_ns))};
+		const struct timespec time = {0,
+					      static_cast<long>(self->random.below(nap_most_ns))};
 
-		nanosleep(&nap, nullptr);
+		nap(&time);
 	}
 	return nullptr;
 }
