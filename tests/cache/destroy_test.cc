@@ -270,6 +270,20 @@ TEST_F(DestroyTest, ARefusedCacheGoesOn)
 	slab_free(cache, object);
 }
 
+/* slabinfo, which takes no lock, reads the list until it finds the counter even and the same. */
+TEST_F(DestroyTest, AChangeOfTheListIsMarkedAndEnds)
+{
+	const std::uint64_t before = registry_changes;
+	struct slab_cache *cache = slab_cache_create("listed", object_size, nullptr, SLAB_NO_MERGE);
+	const std::uint64_t with = registry_changes;
+
+	EXPECT_GT(with, before);
+	EXPECT_EQ(with % 2, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	EXPECT_GT(registry_changes, with);
+	EXPECT_EQ(registry_changes % 2, 0u);
+}
+
 TEST_F(DestroyTest, WaitsForTheLockOfTheListOfCaches)
 {
 	struct slab_cache *cache = slab_cache_create("waits", object_size, nullptr, SLAB_NO_MERGE);

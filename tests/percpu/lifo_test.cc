@@ -10,6 +10,10 @@
 #include "../support/lifo_fixture.h"
 #include "../support/reports.h"
 
+extern "C" {
+#include "pages/idle.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -311,6 +315,22 @@ TEST_F(LifoTest, WhenItIsFullObjectsOfAnotherCpuAreGathered)
 	EXPECT_EQ(cpu_word_count(slot(other_cpu())->remote_batch), 4u);
 	EXPECT_EQ(slot(other_cpu())->event[SLAB_EVENT_FREE_SLOWPATH], 4u);
 	EXPECT_EQ(stats_of(cache_).cpu_objects, objs.size());
+}
+
+TEST_F(LifoTest, WhenItIsFullFreesOfAnotherCpusObjectsLetDecayPassesGoOn)
+{
+	if (!has_lifo() || one_cpu())
+		GTEST_SKIP() << "no LIFO, or one CPU";
+	const std::vector<void *> objs = alloc(max + 3);
+
+	without_magazines();
+	elsewhere([&] {
+		for (unsigned i = 0; i < objs.size(); i++) {
+			idle_active = 0;
+			free(objs[i]);
+			EXPECT_TRUE(idle_active || i < max) << i;
+		}
+	});
 }
 
 TEST_F(LifoTest, WhenItIsFullASecondFreeOfAnotherCpusObjectIsReported)

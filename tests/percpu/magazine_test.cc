@@ -20,6 +20,7 @@
 
 extern "C" {
 #include "base/maintenance.h"
+#include "pages/idle.h"
 #include "percpu/magazines.h"
 }
 
@@ -102,6 +103,19 @@ TEST_F(MagazineTest, AFreeThatFillsOneDoesTheWorkThatIsDue)
 			  return full() != 1 ? 1 : polls != 1 ? 2 : 0;
 		  }),
 		  "");
+}
+
+TEST_F(MagazineTest, AFreeThatFillsOneLetsDecayPassesGoOn)
+{
+	if (!has_magazines())
+		GTEST_SKIP() << "no magazines";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	free_first(objs, lifo_max);
+	idle_active = 0;
+	free(objs[lifo_max]);
+	EXPECT_EQ(full(), 1u);
+	EXPECT_EQ(idle_active, 1u);
 }
 
 TEST_F(MagazineTest, TheirObjectsAreFreeInTheStatistics)

@@ -56,6 +56,17 @@ TEST_F(DebugTest, RcuFreesWithDebugFlags)
 	EXPECT_EQ(reports_.count(), 0u) << reports_.text();
 }
 
+TEST_F(DebugTest, RcuFreesAreTraced)
+{
+	test_cache cache(64, all_debug_flags | SLAB_TRACE, with_rcu());
+	void *obj = slab_alloc(cache);
+
+	slab_free_rcu(cache, obj);
+	testing::internal::CaptureStderr();
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	EXPECT_NE(testing::internal::GetCapturedStderr().find(" free 0x"), std::string::npos);
+}
+
 TEST_F(DebugTest, RcuPoisonsAfterTheGracePeriodOnly)
 {
 	test_cache cache(64, all_debug_flags, with_rcu());
