@@ -31,6 +31,9 @@ init: 2 failed
 """
 
 
+NAMES = ["a_test.mutex", "b_test", "c_test", "d_test"]
+
+
 def results():
     return list(suite.results_of(io.StringIO(CONSOLE)))
 
@@ -54,7 +57,7 @@ class SuiteTest(unittest.TestCase):
         self.assertNotIn("x.cc:1: Failure", results()[0].output)
 
     def test_failures_are_named_and_are_the_end(self):
-        passed, text = concluded(suite.Tally("here", 4), [(result,) for result in results()])
+        passed, text = concluded(suite.Tally("here", NAMES), [(result,) for result in results()])
         self.assertFalse(passed)
         self.assertIn("here: 1 tests passed with 8 cases, 2 failed, 1 skipped, 0 left out,"
                       " 1 cases skipped",
@@ -64,15 +67,15 @@ class SuiteTest(unittest.TestCase):
         self.assertIn("skipped: d_test: no such area", text)
 
     def test_a_machine_that_stops_early_has_not_passed(self):
-        passed, text = concluded(suite.Tally("here", 3), [(results()[0],)])
+        passed, text = concluded(suite.Tally("here", NAMES[:3]), [(results()[0],)])
         self.assertFalse(passed)
-        self.assertIn("2 tests did not end", text)
+        self.assertIn("did not end: b_test\n   did not end: c_test\n", text)
 
     def test_all_passed(self):
-        self.assertTrue(concluded(suite.Tally("here", 1), [(results()[0],)])[0])
+        self.assertTrue(concluded(suite.Tally("here", NAMES[:1]), [(results()[0],)])[0])
 
     def test_what_is_left_out_has_a_reason(self):
-        tally = suite.Tally("here", 0)
+        tally = suite.Tally("here", [])
         rseq = suite.Test("x.rseq", ["/x"], {"SLAB_ENGINE": "rseq"}, 1, ["unit"])
         tally.leave_out(suite.user_reason(rseq))
         self.assertIn(f"1 tests left out: {suite.NO_RSEQ}", concluded(tally)[1])
@@ -87,7 +90,7 @@ class SuiteTest(unittest.TestCase):
                        f"    open({mark!r}, 'w').close()\n    print('killed by signal 14')\n"
                        f"    if not os.fork(): time.sleep(1000)\n    sys.exit(1)\nprint('fine')")
             test = suite.Test("x", [sys.executable, "-c", program], {}, 60, [])
-            tally = suite.Tally("here", 1)
+            tally = suite.Tally("here", ["x"])
             result, again = suite.run_emulated(test, [])
             passed, text = concluded(tally, [(result, again)])
         self.assertEqual((result.end, result.output, again), ("passed", "fine\n", True))
@@ -102,7 +105,7 @@ class SuiteTest(unittest.TestCase):
         self.assertEqual(suite.run_once(late, []).end, "timed out")
 
     def test_the_longest_tests_are_named(self):
-        text = concluded(suite.Tally("here", 4), [(result,) for result in results()])[1]
+        text = concluded(suite.Tally("here", NAMES), [(result,) for result in results()])[1]
         self.assertIn("longest tests: c_test 99 s, b_test 12 s, a_test.mutex 3 s", text)
 
     def test_the_machine_leaves_out_what_runs_elsewhere(self):

@@ -34,7 +34,7 @@ protected:
 	server process{"plain", PROGRAMS "standing_server"};
 };
 
-/* Half of a large allocation is touched; the process has little else. */
+/* Half of a large allocation is written, the rest was only read; the process has little else. */
 TEST_F(ResidentTest, TheSumIsWithinThreePerCentOfTheProcess)
 {
 	process.do_task('b');

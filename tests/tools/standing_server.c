@@ -146,6 +146,8 @@ static NOINLINE void grow(void)
 
 	in_large[0] = (struct node *)(void *)half;
 	memset(half, 0, HALF_TOUCHED / 2);
+	for (size_t at = HALF_TOUCHED / 2; at < HALF_TOUCHED; at += 4096)
+		*(const volatile char *)(half + at); /* maps the zero page */
 	for (int i = 0; i < MANY_NODES; i++)
 		list = node_new(list);
 	for (int i = 0; i < MANY_PLAIN; i++) {

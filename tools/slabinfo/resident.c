@@ -6,19 +6,24 @@
  * the address space; the kernel says which of their pages are resident (/proc/PID/pagemap). The rest of
  * the process's anonymous memory is its own: stacks, data, another malloc().
  */
+#define _GNU_SOURCE
 #include "proc.h"
 #include "views.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define ENTRIES_AT_ONCE 1024u
 #define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_EXCLUSIVE (UINT64_C(1) << 56) /* this process alone maps it */
+#define PAGE_BYTES_MAX 65536u
 #define MESSAGE_TEXT 256
 
 struct resident {
+	pid_t pid;
 	int pagemap;
 	uint64_t page;
 	uint64_t large, metadata;
@@ -28,6 +33,25 @@ struct resident {
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Where a process has read a page that it never wrote, the kernel maps the zero page, which is no
+ * memory of the process. A page of zeros that it shares with a child is taken for it, too. */
+static bool is_zero_page(const struct resident *resident, uint64_t entry, uint64_t page)
+{
+	static char bytes[PAGE_BYTES_MAX];
+	const size_t size = (size_t)resident->page;
+	const struct iovec to = {bytes, size};
+	const struct iovec from = {(void *)(uintptr_t)(page * size), size};
+
+	return !(entry & PAGE_EXCLUSIVE) && size <= sizeof(bytes) &&
+	       process_vm_readv(resident->pid, &to, 1, &from, 1, 0) == (ssize_t)size &&
+	       bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
+static bool is_resident(const struct resident *resident, uint64_t entry, uint64_t page)
+{
+	return entry & PAGE_PRESENT && !is_zero_page(resident, entry, page);
 }
 
 /* The bytes from `start` on, up to `end`, that lie on resident pages. */
@@ -46,7 +70,7 @@ static uint64_t count_range(struct resident *resident, uint64_t start, uint64_t 
 		for (size_t i = 0; i < n && !resident->failed; i++) {
 			const uint64_t next = least((first + i + 1) * resident->page, end);
 
-			bytes += entry[i] & PAGE_PRESENT ? next - start : 0;
+			bytes += is_resident(resident, entry[i], first + i) ? next - start : 0;
 			start = next;
 		}
 	}
@@ -145,7 +169,7 @@ void view_resident(const struct options *options, struct process *process,
 		   const struct model *model)
 {
 	struct json_object *about = model_member(model->document, "process");
-	struct resident resident = {.page = (uint64_t)sysconf(_SC_PAGESIZE)};
+	struct resident resident = {.pid = process->pid, .page = (uint64_t)sysconf(_SC_PAGESIZE)};
 	const uint64_t slabs = model_number(about, "populated_bytes");
 	const uint64_t objects = least(object_bytes(model), slabs);
 
