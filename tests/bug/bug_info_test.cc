@@ -253,6 +253,15 @@ TEST_F(BugInfoTest, CarriesANoteAndTwoFixes)
 					   "FIX entry: Marking all objects used\n");
 }
 
+TEST_F(BugInfoTest, TheLastObjectOfASlabMayBeTheFirstFreeOne)
+{
+	lone_slab slab(entry_layout);
+
+	slab.debug()->first = 512;
+	begin(slab, 0, slab.object(0), POISON_FREE);
+	EXPECT_NE(text(slab).find("used=512 fp=BASE+65424 flags"), std::string::npos) << text(slab);
+}
+
 TEST_F(BugInfoTest, IgnoresAFreelistThatLeadsNowhere)
 {
 	lone_slab slab(entry_layout);

@@ -224,6 +224,27 @@ TEST_F(DescriptorsTest, NumbersAreHigh)
 		  "");
 }
 
+/* Nor that of a client. The client's own end has a low number. */
+TEST_F(DescriptorsTest, NoSocketOfLibslabBlocks)
+{
+	EXPECT_EQ(run_served([this](struct slab_cache *) {
+			  const auto sockets = [](int with_flag) {
+				  const std::vector<int> all = descriptors_of_libslab();
+
+				  return std::count_if(all.begin(), all.end(), [=](int fd) {
+					  return fd >= 100 && fcntl(fd, F_GETFL) & with_flag &&
+						 file_behind(fd).compare(0, 7, "socket:") == 0;
+				  });
+			  };
+			  wait_until([=] { return sockets(O_RDWR) == 3; });
+			  const client connected(own_socket());
+
+			  wait_until([=] { return sockets(O_RDWR) == 4; });
+			  return sockets(O_NONBLOCK) == 4 ? 0 : 1;
+		  }),
+		  "");
+}
+
 TEST_F(DescriptorsTest, AnApplicationThatSelectsCanWatchTheLoopsDescriptor)
 {
 	EXPECT_EQ(run_in_child([] {
