@@ -26,6 +26,11 @@
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
 
+extern "C" {
+#include "core/cache.h"
+#include "rcu/grace_period.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -45,6 +50,19 @@ TEST_P(RcuTest, ObjectIsFreeAfterTheBarrier)
 	EXPECT_EQ(stats(cache).objects, 0u);
 	EXPECT_EQ(stats(cache).rcu_pending, 0u);
 	EXPECT_EQ(stats(cache).rcu_freed, 1u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+TEST_P(RcuTest, NoCallbackIsQueuedWhenNothingWaits)
+{
+	struct slab_cache *cache = create();
+
+	alarm(child_seconds);
+	slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_rcu_barrier(cache), 0);
+	while (__atomic_load_n(&cache->rcu->armed, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	alarm(0);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
