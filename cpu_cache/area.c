@@ -119,8 +119,8 @@ void cpu_learn_rows(void)
 
 /*
  * Returns the number of CPUs. One thread reads the file; meanwhile the number of rows serves the
- * others, and that thread itself, if open() allocates. Another thread may prove the number wrong. A
- * number that excludes CPUs of the mask is wrong.
+ * others. Another thread may prove the number wrong. A number that excludes CPUs of the mask is
+ * wrong.
  */
 static unsigned learn_possible(void)
 {

@@ -47,7 +47,7 @@ OF_DOCUMENTS = "documents are the same for each machine"
 OF_PAGES = "other sizes of pages are simulated under qemu-user"
 OF_ENGINES = "qemu-user runs the unit tests of the engines that need nothing of the kernel"
 OF_TOOLS = "tools read other processes by process_vm_readv(2), which qemu-user does not have"
-OF_TERMINALS = "tmux, in which slabinfo --top runs, does not end in the machine"
+OF_TERMINALS = "its tests run slabinfo --top in tmux, which does not end in the machine"
 # What qemu-user does not do, and the cases that need it.
 NOT_EMULATED = {
     "qemu-user has no RLIMIT_AS": [
@@ -210,7 +210,7 @@ class Tally:
             if name not in ended:
                 print(f"   did not end: {name}")
         self.say_longest()
-        return not self.failed and done == self.count
+        return not self.failed and ended >= set(self.names)
 
     def say_longest(self):
         longest = sorted(self.results, key=lambda result: -result.seconds)[:LONGEST]

@@ -287,13 +287,16 @@ TEST_F(DestroyTest, AChangeOfTheListIsMarkedAndEnds)
 TEST_F(DestroyTest, WaitsForTheLockOfTheListOfCaches)
 {
 	struct slab_cache *cache = slab_cache_create("waits", object_size, nullptr, SLAB_NO_MERGE);
-	std::atomic<bool> is_destroyed{false};
+	std::atomic<bool> begins{false}, is_destroyed{false};
 
 	pthread_mutex_lock(&registry_lock);
 	std::thread destroying([&] {
+		begins = true;
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 		is_destroyed = true;
 	});
+	while (!begins)
+		std::this_thread::yield();
 	std::this_thread::sleep_for(std::chrono::milliseconds(20));
 	EXPECT_FALSE(is_destroyed);
 	EXPECT_TRUE(cache_is_registered(cache));

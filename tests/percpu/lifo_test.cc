@@ -8,11 +8,8 @@
 #include <slab/stats.h>
 
 #include "../support/lifo_fixture.h"
+#include "../support/passes.h"
 #include "../support/reports.h"
-
-extern "C" {
-#include "pages/idle.h"
-}
 
 using namespace slab_test;
 
@@ -326,9 +323,10 @@ TEST_F(LifoTest, WhenItIsFullFreesOfAnotherCpusObjectsLetDecayPassesGoOn)
 	without_magazines();
 	elsewhere([&] {
 		for (unsigned i = 0; i < objs.size(); i++) {
-			idle_active = 0;
+			__atomic_store_n(&idle_active, 0, __ATOMIC_RELAXED);
 			free(objs[i]);
-			EXPECT_TRUE(idle_active || i < max) << i;
+			EXPECT_TRUE(__atomic_load_n(&idle_active, __ATOMIC_RELAXED) || i < max)
+				<< i;
 		}
 	});
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "../support/cpus.h"
+#include "faults.h"
 
 namespace soak
 {
@@ -36,7 +37,7 @@ void rest(long ns)
 					  : wanted > rest_most_ns ? rest_most_ns
 								  : wanted};
 
-	nanosleep(&pause, nullptr);
+	nap(&pause);
 }
 
 struct disturbance &choose(chance &random)
@@ -81,6 +82,7 @@ void *conduct(void *arg)
 {
 	auto *self = static_cast<struct conductor *>(arg);
 
+	watch_cancellation_points();
 	fill_seat(self->seat);
 	while (!conductors_leave.load(std::memory_order_relaxed))
 		self->disturb();

@@ -43,7 +43,7 @@ void wait_a_moment()
 {
 	const struct timespec moment = {0, moment_ns};
 
-	nanosleep(&moment, nullptr);
+	nap(&moment);
 }
 
 /* A cache of slab_malloc(); if memory is short, that of movable objects. */

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -93,6 +94,9 @@ POINT(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes))
 POINT(ssize_t, write, (int fd, const void *from, size_t bytes), (fd, from, bytes))
 POINT(ssize_t, send, (int fd, const void *from, size_t bytes, int flags), (fd, from, bytes, flags))
 POINT(ssize_t, recv, (int fd, void *to, size_t bytes, int flags), (fd, to, bytes, flags))
+POINT(int, connect, (int fd, const struct sockaddr *to, socklen_t length), (fd, to, length))
+POINT(int, epoll_wait, (int epoll, struct epoll_event *events, int most, int ms),
+      (epoll, events, most, ms))
 POINT(int, poll, (struct pollfd * polled, nfds_t n, int ms), (polled, n, ms))
 POINT(int, nanosleep, (const struct timespec *time, struct timespec *left), (time, left))
 WRAPPER(int, accept4, -1, EMFILE, (int fd, struct sockaddr *from, socklen_t *length, int flags),

@@ -37,13 +37,14 @@ TEST(SoakTest, NoObjectIsLostDoubledOrDamaged)
 	struct soak::result result = {};
 
 	options.threads = threads;
-	for (double seconds = stress_seconds(); !result.disturbances && !result.errors;
-	     seconds *= 2) {
-		options.seconds = seconds;
+	options.seconds = stress_seconds();
+	for (int run = 0; run < 6 && !result.disturbances && !result.errors; run++) {
 		result = soak::run(options);
 		EXPECT_GT(result.operations, 0u);
+		options.seconds *= 3;
 	}
 	EXPECT_EQ(result.errors, 0u);
+	EXPECT_GT(result.disturbances, 0u);
 }
 
 /* The errors that a soak in a child sees if one of this kind is made. */

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <ftw.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ constexpr const char *folder_variable = "SLAB_TEST_FOLDER";
 /*
  * A folder that is removed with all that is in it, by the process that made it. Meanwhile
  * folders of this process and of its children are made in it, so those of children that end
- * without destructors go with it.
+ * without destructors go with it. The one that was made last goes first.
  */
 class folder
 {
@@ -42,12 +43,15 @@ public:
 		if (getpid() != owner_)
 			return;
 		setenv(folder_variable, outer_.c_str(), 1);
+		/* A server may remove its socket at the same time. */
 		nftw(
 			path.c_str(),
 			[](const char *name, const struct stat *, int, struct FTW *) {
-				return remove(name);
+				remove(name);
+				return 0;
 			},
 			8, FTW_DEPTH | FTW_PHYS);
+		EXPECT_NE(access(path.c_str(), F_OK), 0) << path;
 	}
 
 	folder(const folder &) = delete;

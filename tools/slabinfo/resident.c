@@ -36,7 +36,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Where a process has read a page that it never wrote, the kernel maps the zero page, which is no
- * memory of the process. A page of zeros that it shares with a child is taken for it, too. */
+ * memory of the process. A page of zeros that the process shares with a child counts as one, too. */
 static bool is_zero_page(const struct resident *resident, uint64_t entry, uint64_t page)
 {
 	static char bytes[PAGE_BYTES_MAX];
