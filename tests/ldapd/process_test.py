@@ -201,8 +201,7 @@ def acknowledged_changes_survive_kill(program):
             for number in range(first, first + 50):
                 entry = {"objectClass": [b"person"], "cn": [b"x"], "sn": [b"%d" % number]}
                 connection.add_s(f"cn=x+sn={number},{SUFFIX}", ldap.modlist.addModlist(entry))
-            running.process.kill()
-            running.process.wait()
+            running.kill()
         with Server(program, "--db", folder) as running:
             found = client(running).search_s(SUFFIX, ldap.SCOPE_ONELEVEL, "(cn=x)", ["sn"])
             assert sorted(int(entry["sn"][0]) for _, entry in found) == list(range(150))
