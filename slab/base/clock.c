@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutex_lock_timed(). pthread_mutex_timedlock() uses the realtime clock, so a step of that clock
- * may shorten or lengthen one wait.
+ * clock_sleep(), mutex_lock_timed(). pthread_mutex_timedlock() uses the realtime clock, so a step
+ * of that clock may shorten or lengthen one wait.
  */
 #include "base/clock.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECOND_NS 1000000000L
+
+/* A system call, because nanosleep() is a cancellation point. */
+void clock_sleep(long ns)
+{
+	const struct timespec time = {.tv_nsec = ns};
+	const int saved = errno;
+
+	syscall(SYS_nanosleep, &time, NULL);
+	errno = saved;
+}
 
 bool mutex_lock_timed(pthread_mutex_t *lock)
 {

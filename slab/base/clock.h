@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The monotonic clock, and a mutex lock with a bounded wait. */
+/* The monotonic clock, a sleep, and a mutex lock with a bounded wait. */
 #ifndef SLAB_BASE_CLOCK_H
 #define SLAB_BASE_CLOCK_H
 
@@ -24,6 +24,10 @@ static inline uint64_t clock_ns(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
+
+/* Sleep for some nanoseconds, less than a second, or until a signal comes. No cancellation point;
+ * errno keeps its value. */
+void clock_sleep(long ns);
 
 /* A flush takes some 10 µs, a round of isolated slabs less than 1 ms. A thread that holds the lock
  * for longer was preempted, or is itself allocating under it. */

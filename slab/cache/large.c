@@ -19,6 +19,7 @@
  * `populated`. large_calloc() clears only the rest.
  */
 #include "cache/large.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/maintenance.h"
 #include "base/probe.h"
@@ -39,9 +40,6 @@
 #include <errno.h>
 #include <slab/debug.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* A segment has room for one slab of this size. */
 #define LARGE_SLAB_MAX ((size_t)1 << LARGE_SHIFT_MAX)
@@ -335,11 +333,13 @@ static void end_growth(size_t size)
 static SLAB_SLOWPATH void report_inside(const struct slab *slab, const void *ptr,
 					const void *caller)
 {
+	const size_t size = __atomic_load_n(&slab->large, __ATOMIC_RELAXED);
 	struct bug_info bug;
 
 	bug_info_begin(&bug, SLAB_PROBLEM_INVALID_POINTER, "slab_malloc",
 		       "Invalid object pointer %p", ptr);
-	bug_info_note(&bug, "It points into %zu bytes at %p", slab->large, (void *)slab->cpu.base);
+	if (size) /* another thread may just have freed it */
+		bug_info_note(&bug, "It points into %zu bytes at %p", size, (void *)slab->cpu.base);
 	report_bad_free(NULL, &bug, ptr, caller);
 }
 
@@ -386,7 +386,6 @@ size_t large_usable(const struct slab *slab)
 
 static bool resize_slab(struct slab *slab, size_t size)
 {
-	const struct timespec step = {.tv_nsec = 50000};
 	size_t before = os_pages(slab->large),
 	       more = os_pages(size) > before ? os_pages(size) - before : 0;
 
@@ -397,7 +396,7 @@ static bool resize_slab(struct slab *slab, size_t size)
 		return false;
 	/* Wait while another thread cuts the tail: one system call. */
 	while (!unfit(slab, slab->large, false))
-		syscall(SYS_nanosleep, &step, NULL);
+		clock_sleep(50000);
 	fit(slab, size);
 	segment_count_large((long)(os_pages(size) - before));
 	account_release(NULL, before + more - os_pages(size));

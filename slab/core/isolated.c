@@ -11,11 +11,7 @@
 #include "core/slab.h"
 #include "pages/queue.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 /* How long a thread lets urgent threads go first: about 10 ms. These wait that long at most. */
 #define STEPS 100u
@@ -32,20 +28,10 @@ static bool has_waiters(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->waiting, __ATOMIC_RELAXED);
 }
 
-/* A system call, because nanosleep() is a cancellation point. */
-static void sleep_a_step(void)
-{
-	const struct timespec step = {.tv_nsec = STEP_NS};
-	int saved = errno;
-
-	syscall(SYS_nanosleep, &step, NULL);
-	errno = saved;
-}
-
 void flush_lock(struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && has_waiters(cache); steps--)
-		sleep_a_step();
+		clock_sleep(STEP_NS);
 	pthread_mutex_lock(&cache->flush_lock);
 	flush_lock_set_held(true);
 }
@@ -129,7 +115,7 @@ void purge_end(struct slab_cache *cache, struct slab *slab)
 void purge_wait(const struct slab_cache *cache)
 {
 	for (unsigned steps = STEPS; steps && is_purging(cache); steps--)
-		sleep_a_step();
+		clock_sleep(STEP_NS);
 }
 
 bool flush_lock_purged(struct slab_cache *cache)

@@ -18,11 +18,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <slab/stats.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "core/node.h"
+#include "base/clock.h"
 #include "core/isolated.h"
 #include "core/slab.h"
 #include "inject.h"
@@ -52,16 +50,11 @@ void node_unlock(struct cache_node *node)
 
 void node_lock_again(struct cache_node *node)
 {
-	const struct timespec step = {.tv_nsec = STEP_NS};
-	int saved = errno;
-
-	/* A system call, because nanosleep() is a cancellation point. */
 	for (unsigned steps = STEPS; steps; steps--) {
 		if (!__atomic_load_n(&node->waiting, __ATOMIC_RELAXED))
 			break;
-		syscall(SYS_nanosleep, &step, NULL);
+		clock_sleep(STEP_NS);
 	}
-	errno = saved;
 	pthread_mutex_lock(&node->lock);
 }
 

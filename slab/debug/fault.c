@@ -16,11 +16,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "debug/fault.h"
 #include "trap.h"
+#include "base/clock.h"
 #include "debug/guard.h"
 #include "pages/os.h"
 #include "pages/segment.h"
@@ -47,12 +47,10 @@ static struct sigaction *found_for(int signal)
 
 static bool report_begin_alone(void)
 {
-	const struct timespec ms = {.tv_nsec = 1000000};
-
 	for (int waited = 0; waited < REPORT_WAIT_MS; waited++) {
 		if (!__atomic_exchange_n(&reporting, 1, __ATOMIC_ACQUIRE))
 			return true;
-		syscall(SYS_nanosleep, &ms, NULL); /* no cancellation point */
+		clock_sleep(1000000);
 	}
 	return false;
 }

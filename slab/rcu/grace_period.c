@@ -7,6 +7,7 @@
 #include "inject.h"
 #include "rcu/grace_period.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/probe.h"
@@ -16,9 +17,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define HOLD_UP_NS 100000L
 /* If too many objects wait, a thread within a section is delayed once for every 128 that it adds. */
@@ -237,9 +235,7 @@ static void callback(struct rcu_callback *called)
 
 static void hold_up(void)
 {
-	const struct timespec time = {.tv_nsec = HOLD_UP_NS};
-
-	syscall(SYS_nanosleep, &time, NULL); /* no cancellation point */
+	clock_sleep(HOLD_UP_NS);
 }
 
 static bool is_too_much(const struct cache_rcu *rcu)

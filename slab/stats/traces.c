@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <slab/debug.h>
 #include <slab/inspect.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "inspect/process.h"
 #include "report/track.h"
@@ -39,11 +37,10 @@ long slab_cache_traces(struct slab_cache *cache, enum slab_traces kind, uint64_t
 
 uint64_t slab_mark(void)
 {
-	static const struct timespec moment = {.tv_nsec = 100000};
 	uint64_t mark = track_now();
 
 	/* Wait for the next millisecond: everything that is allocated later has a later time. */
 	while (track_now() == mark)
-		syscall(SYS_nanosleep, &moment, NULL); /* no cancellation point */
+		clock_sleep(100000);
 	return mark;
 }

@@ -155,7 +155,7 @@ class Tally:
     """Results as they come, and what is said of them at the end."""
 
     def __init__(self, place, names):
-        self.place, self.names, self.count = place, names, len(names)
+        self.place, self.names = place, names
         self.begin = self.end = time.monotonic()
         self.results, self.failed, self.skipped, self.again = [], [], [], []
         self.passed_cases = 0
@@ -172,7 +172,7 @@ class Tally:
         if again:
             self.again.append(result.name)
         self.end = time.monotonic()
-        print(f"[{len(self.results)}/{self.count}] {result.name}: {result.end}, {result.seconds} s",
+        print(f"[{len(self.results)}/{len(self.names)}] {result.name}: {result.end}, {result.seconds} s",
               flush=True)
         for count in re.findall(r"^\[  PASSED  \] (\d+) tests?\.", result.output, re.M):
             self.passed_cases += int(count)
@@ -206,11 +206,11 @@ class Tally:
         for name in self.again:
             print(f"   run twice: {name}: hung in its first run")
         ended = {result.name for result in self.results}
-        for name in self.names:
-            if name not in ended:
-                print(f"   did not end: {name}")
+        missing = [name for name in self.names if name not in ended]
+        for name in missing:
+            print(f"   did not end: {name}")
         self.say_longest()
-        return not self.failed and ended >= set(self.names)
+        return not self.failed and not missing
 
     def say_longest(self):
         longest = sorted(self.results, key=lambda result: -result.seconds)[:LONGEST]

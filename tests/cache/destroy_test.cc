@@ -6,8 +6,6 @@
  */
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -29,9 +27,9 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/without_thread.h"
 
 extern "C" {
-#include "registry/registry.h"
 #include "report/report.h"
 }
 
@@ -40,10 +38,6 @@ using namespace slab_test;
 namespace
 {
 
-/* Before libslab reads its environment: only threads of the tests call constructors and
- * destructors, not a pass of the control thread. */
-const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
-
 constexpr std::size_t object_size = 480;
 
 class DestroyTest : public testing::Test
@@ -51,7 +45,7 @@ class DestroyTest : public testing::Test
 protected:
 	void SetUp() override
 	{
-		ASSERT_TRUE(without_thread);
+		ASSERT_TRUE(without_thread); /* its passes call destructors, too */
 		alarm(child_seconds);
 	}
 
@@ -268,41 +262,6 @@ TEST_F(DestroyTest, ARefusedCacheGoesOn)
 	EXPECT_GE(slab_cache_shrink(cache), 0);
 	EXPECT_EQ(slab_cache_validate(cache), 0);
 	slab_free(cache, object);
-}
-
-/* slabinfo, which takes no lock, reads the list until it finds the counter even and the same. */
-TEST_F(DestroyTest, AChangeOfTheListIsMarkedAndEnds)
-{
-	const std::uint64_t before = registry_changes;
-	struct slab_cache *cache = slab_cache_create("listed", object_size, nullptr, SLAB_NO_MERGE);
-	const std::uint64_t with = registry_changes;
-
-	EXPECT_GT(with, before);
-	EXPECT_EQ(with % 2, 0u);
-	EXPECT_EQ(slab_cache_destroy(cache), 0);
-	EXPECT_GT(registry_changes, with);
-	EXPECT_EQ(registry_changes % 2, 0u);
-}
-
-TEST_F(DestroyTest, WaitsForTheLockOfTheListOfCaches)
-{
-	struct slab_cache *cache = slab_cache_create("waits", object_size, nullptr, SLAB_NO_MERGE);
-	std::atomic<bool> begins{false}, is_destroyed{false};
-
-	pthread_mutex_lock(&registry_lock);
-	std::thread destroying([&] {
-		begins = true;
-		EXPECT_EQ(slab_cache_destroy(cache), 0);
-		is_destroyed = true;
-	});
-	while (!begins)
-		std::this_thread::yield();
-	std::this_thread::sleep_for(std::chrono::milliseconds(20));
-	EXPECT_FALSE(is_destroyed);
-	EXPECT_TRUE(cache_is_registered(cache));
-	pthread_mutex_unlock(&registry_lock);
-	destroying.join();
-	EXPECT_TRUE(is_destroyed);
 }
 
 /* --- callbacks ---------------------------------------------------------------------------- */

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -18,6 +17,7 @@
 #include <slab/slab.h>
 
 #include "../support/orders.h"
+#include "../support/without_thread.h"
 
 extern "C" {
 #include "core/cache.h"
@@ -25,9 +25,6 @@ extern "C" {
 
 namespace slab_test
 {
-
-/* A control thread would isolate slabs as well. */
-inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 constexpr std::size_t object_size = 480;
 

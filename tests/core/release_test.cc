@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <functional>
 #include <set>
 #include <thread>
@@ -25,6 +24,7 @@
 #include "../support/orders.h"
 #include "../support/process.h"
 #include "../support/readers.h"
+#include "../support/without_thread.h"
 
 extern "C" {
 #include "core/isolated.h"
@@ -36,10 +36,6 @@ using namespace slab_test;
 
 namespace
 {
-
-/* Before libslab reads its environment: its thread would call destructors, too, once a test
- * takes longer than the decay time. */
-const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 constexpr std::size_t count = 2000;
 

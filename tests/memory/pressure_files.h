@@ -28,6 +28,7 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/units.h"
+#include "../support/without_thread.h"
 
 extern "C" {
 #include "base/descriptors.h"
@@ -38,9 +39,6 @@ namespace slab_test
 {
 
 constexpr unsigned tag = 7;
-
-/* Before the library reads it. A second run has a setting of its own. */
-inline const int without_thread = setenv("SLAB_CONTROL", "off", 0);
 
 using std::chrono::steady_clock;
 
@@ -74,7 +72,7 @@ protected:
 	{
 		struct slab_cache_args args = {};
 
-		ASSERT_EQ(without_thread, 0);
+		ASSERT_TRUE(without_thread);
 		pressure_set_paths(psi.c_str(), files.path.c_str());
 		if (running_again()) /* before the thread looks for it */
 			write_events(0, 0);

@@ -20,6 +20,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/without_thread.h" /* one thread at a time may count */
 
 extern "C" {
 #include "alloc/count_cost.h"
@@ -29,9 +30,6 @@ using namespace slab_test;
 
 namespace
 {
-
-/* Ticks are the test's: one thread at a time may count. */
-const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 constexpr std::uint64_t hour = 3600000000U; /* µs */
 

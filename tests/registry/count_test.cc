@@ -4,7 +4,6 @@
  * nothing else is. count_rate_test.cc has the rates.
  */
 #include <atomic>
-#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +14,7 @@
 
 #include "../support/objects.h"
 #include "../support/process.h"
+#include "../support/without_thread.h" /* one thread at a time may count */
 
 extern "C" {
 #include "alloc/count_cost.h"
@@ -26,9 +26,6 @@ using namespace slab_test;
 
 namespace
 {
-
-/* Ticks are the test's: one thread at a time may count. */
-const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 constexpr std::uint64_t hour = 3600000000U; /* µs */
 constexpr unsigned quiet_us = 100000; /* in which a few allocations are as good as none */

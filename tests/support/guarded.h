@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,7 @@
 
 #include "faults.h"
 #include "objects.h"
+#include "without_thread.h"
 
 extern "C" {
 #include "core/debug_record.h"
@@ -31,9 +31,6 @@ extern "C" {
 
 namespace slab_test
 {
-
-/* Before libslab reads its environment: ticks are those of the tests alone. */
-inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 inline const std::size_t page = os_page_size();
 constexpr std::size_t object_size = 64;

@@ -7,13 +7,13 @@
 #define TESTS_SUPPORT_PASSES_H
 
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "objects.h"
 #include "process.h"
+#include "without_thread.h"
 
 extern "C" {
 #include "base/clock.h"
@@ -24,9 +24,6 @@ extern "C" {
 
 namespace slab_test
 {
-
-/* Before libslab reads its environment; a test that runs again may have its own. */
-inline const bool without_thread = setenv("SLAB_CONTROL", "off", 0) == 0;
 
 /* Epochs of a decay time, and epochs after which memory is returned that was used just before. */
 constexpr unsigned decay_epochs = DECAY_EPOCHS;
