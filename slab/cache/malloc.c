@@ -171,14 +171,16 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
 	report_bad_free(cache, &bug, ptr, caller);
 }
 
-/* The slab of an allocation by size: a large one, or of a cache by size. NULL: ptr is neither,
- * which was reported. */
-static struct slab *size_slab(const void *ptr, const void *caller)
+/* The slab of an allocation by size, and its cache; *ret_cache == NULL: it is a large one. NULL: ptr
+ * is neither, which was reported. Callers do not ask again what it is: if two threads free the
+ * allocation at once, the answer changes. */
+static struct slab *size_slab(const void *ptr, struct slab_cache **ret_cache, const void *caller)
 {
 	struct slab *slab = large_slab_of(ptr);
 	struct slab_cache *cache = slab_user(slab);
 
-	if (SLAB_LIKELY(cache && cache->by_size) || slab->large)
+	*ret_cache = cache;
+	if (SLAB_LIKELY(cache && cache->by_size) || (!cache && slab->large))
 		return slab;
 	report_foreign(cache, ptr, caller);
 	return NULL;
@@ -186,15 +188,16 @@ static struct slab *size_slab(const void *ptr, const void *caller)
 
 static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 {
-	struct slab *slab = size_slab(ptr, caller);
+	struct slab_cache *cache;
+	struct slab *slab = size_slab(ptr, &cache, caller);
 
 	if (!slab)
 		return;
-	if (slab->large) {
+	if (cache) {
+		slab_free_from(cache, ptr, slab, caller);
+	} else {
 		large_free(slab, ptr, caller);
 		maintenance_poll();
-	} else {
-		slab_free_from(slab_user(slab), ptr, slab, caller);
 	}
 }
 
@@ -231,16 +234,17 @@ static size_t usable(const struct slab *slab, const void *ptr)
 /* The slab of an allocation by size that starts at ptr. NULL: none does, which was reported. */
 static struct slab *start_slab(void *ptr, const void *caller)
 {
-	struct slab *slab = size_slab(ptr, caller);
+	struct slab_cache *cache;
+	struct slab *slab = size_slab(ptr, &cache, caller);
 
 	if (!slab)
 		return NULL;
-	if (slab->large)
+	if (!cache)
 		return large_starts_at(slab, ptr, caller) ? slab : NULL;
 	if (SLAB_LIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG) ? debug_is_object(slab, ptr)
 							     : slab_is_object(slab, ptr)))
 		return slab;
-	debug_report_interior(slab_user(slab), slab, ptr, caller);
+	debug_report_interior(cache, slab, ptr, caller);
 	return NULL;
 }
 
@@ -267,11 +271,13 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 /* Try to change the size without a copy. NULL: that is impossible. */
 static void *resize(struct slab *slab, void *ptr, size_t size)
 {
-	if (slab->large)
+	struct slab_cache *cache = slab_user(slab);
+
+	if (!cache)
 		return size > SLAB_MALLOC_MAX_CACHED ? large_resize(slab, size) : NULL;
-	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != slab_user(slab)->size)
+	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != cache->size)
 		return NULL;
-	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(slab_user(slab), slab, ptr, size))
+	if (slab_is_tagged(slab, SLAB_TAG_DEBUG) && !debug_resize(cache, slab, ptr, size))
 		return NULL;
 	return ptr;
 }

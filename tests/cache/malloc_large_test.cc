@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include <sys/resource.h>
@@ -354,23 +353,6 @@ TEST(MallocTest, AMappingStaysOneWhileHalfOfItIsUsed)
 	EXPECT_EQ(process_stats().large_bytes, os_pages(3200000));
 	slab_mfree(same);
 	EXPECT_EQ(process_stats().large_bytes, 0u);
-}
-
-/* A program's mistake, so ThreadSanitizer has a right to complain. */
-TEST(MallocTest, ALargeOneThatTwoThreadsFreeAtOnceIsFreedOnce)
-{
-	if (under_tsan)
-		GTEST_SKIP() << "two frees of one object are a race";
-	for (unsigned i = 0; i < 200; i++) {
-		report_capture reports;
-		void *memory = slab_malloc(100000);
-		std::thread other([memory] { slab_mfree(memory); });
-
-		slab_mfree(memory);
-		other.join();
-		EXPECT_EQ(reports.count(), 1u) << reports.text();
-		EXPECT_EQ(process_stats().large_bytes, 0u);
-	}
 }
 
 TEST(MallocTest, ManyLargeOnesAreReused)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two threads free one large allocation at once: a mistake of the program, which is reported once.
+ * The first thread is stopped behind each of its instructions in turn, and the second one frees there.
+ */
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <thread>
+
+#include <sched.h>
+#include <ucontext.h>
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/pointer.h>
+#include <slab/stats.h>
+
+#include "../support/process.h"
+#include "../support/reports.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr std::size_t size = 100000;
+
+void free_sized(void *memory)
+{
+	slab_free_sized(memory, size);
+}
+
+void free_any(void *memory)
+{
+	EXPECT_TRUE(slab_free_any(memory));
+}
+
+using function = void (*)(void *);
+
+class LargeFreedTwice : public testing::TestWithParam<function>
+{
+};
+
+/* A program's mistake, so ThreadSanitizer has a right to complain. */
+TEST_P(LargeFreedTwice, IsReportedOnce)
+{
+	if (under_tsan)
+		GTEST_SKIP() << "two frees of one object are a race";
+	for (unsigned i = 0; i < 200; i++) {
+		report_capture reports;
+		void *memory = slab_malloc(size);
+		std::thread other([memory] { slab_mfree(memory); });
+
+		GetParam()(memory);
+		other.join();
+		EXPECT_EQ(reports.count(), 1u) << reports.text();
+		EXPECT_EQ(process_stats().large_bytes, 0u);
+	}
+}
+
+#ifdef __x86_64__
+
+constexpr unsigned trap_flag = 0x100;
+
+std::atomic<unsigned> steps;    /* instructions until the first thread stops */
+std::atomic<bool> is_stopped, is_freed; /* by the second thread */
+
+/* The first thread may hold a lock that the second one needs, so it does not wait for long. */
+void wait_for_free()
+{
+	const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
+
+	while (!is_freed && std::chrono::steady_clock::now() < until)
+		sched_yield();
+}
+
+void on_step(int /* signal */, siginfo_t * /* info */, void *context)
+{
+	if (--steps)
+		return;
+	static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_EFL] &=
+		~static_cast<long>(trap_flag);
+	is_stopped = true;
+	wait_for_free();
+}
+
+/* Call a function that frees the memory, and stop behind this many of its instructions, if it has as
+ * many. */
+void free_with_a_stop(function free, void *memory, unsigned after)
+{
+	steps = after;
+	__writeeflags(__readeflags() | trap_flag);
+	free(memory);
+	__writeeflags(__readeflags() & ~static_cast<unsigned long long>(trap_flag));
+}
+
+TEST_P(LargeFreedTwice, IsReportedOnceAtEachInstruction)
+{
+	struct sigaction action = {}, former;
+	bool stopped = true;
+
+	if (under_tsan)
+		GTEST_SKIP() << "two frees of one object are a race";
+	action.sa_sigaction = on_step;
+	action.sa_flags = SA_SIGINFO;
+	sigaction(SIGTRAP, &action, &former);
+	for (unsigned after = 1; stopped && !HasFailure(); after++) {
+		report_capture reports;
+		void *memory = slab_malloc(size);
+
+		is_stopped = is_freed = false;
+		std::thread other([memory] {
+			while (!is_stopped)
+				sched_yield();
+			slab_mfree(memory);
+			is_freed = true;
+		});
+		free_with_a_stop(GetParam(), memory, after);
+		stopped = is_stopped.exchange(true);
+		other.join();
+		EXPECT_EQ(reports.count(), 1u) << after << reports.text();
+		EXPECT_EQ(process_stats().large_bytes, 0u);
+	}
+	sigaction(SIGTRAP, &former, nullptr);
+}
+
+#endif
+
+INSTANTIATE_TEST_SUITE_P(Functions, LargeFreedTwice,
+			 testing::Values(slab_mfree, free_sized, free_any));
+
+} /* namespace */
