@@ -104,8 +104,8 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(60)
         text = self.text()
-        shutil.rmtree(self.folder)
         self.stopped = True
+        shutil.rmtree(self.folder)
         if status != 0:
             raise AssertionError(f"exit status {status}\n{text[-3000:]}")
         report = REPORT.search(text)
@@ -123,10 +123,10 @@ class Server:
         return self
 
     def __exit__(self, kind, value, trace):
+        if self.stopped:
+            return
         if kind:
             print(self.text()[-3000:])
-            self.process.kill()
-            self.process.wait()
-            shutil.rmtree(self.folder, ignore_errors=True)
-        elif not self.stopped:
+            self.kill()
+        else:
             self.stop()

@@ -133,7 +133,6 @@ static void add(struct address *address, int fd)
 	counter_add(COUNTER_ACCEPTED, 1);
 	note_peer(connection);
 	log_info("conn=%lu accepted on %s", (unsigned long)connection->id, address->text);
-	connection_get(connection);
 	/* The first request has often arrived by now. */
 	event_begin(connection, net->config.form == NET_MULTI ? EPOLLIN : 0);
 	event_serve(connection);

@@ -77,7 +77,8 @@ int connections_stop(void);
 int output_start(void);
 int output_stop(void);
 
-/* connection.c */
+/* connection.c. connection_new: the caller drops a reference when it has done with the connection.
+ * connection_find: with a reference, too; NULL: it is another one, or none. */
 struct connection *connection_new(struct net *net, int fd, bool local);
 /* Whether operations or output are unfinished; the caller holds the lock. */
 bool connection_busy(const struct connection *connection);
