@@ -37,11 +37,18 @@ function(slab_starts_threads result)
 	endforeach()
 endfunction()
 
-# How GoogleTest programs are compiled. What is tried is the library; the tests
-# themselves are to be compiled fast.
+# How GoogleTest programs are compiled and linked. What is tried is the library; the tests
+# themselves are to be built fast. Where there is gold, linking takes half the time.
+include(CheckLinkerFlag)
+if(NOT CMAKE_CROSSCOMPILING)
+	check_linker_flag(CXX -fuse-ld=gold SLAB_HAVE_GOLD)
+endif()
 function(slab_test_options target)
 	slab_warnings(${target})
 	target_compile_options(${target} PRIVATE -O0 -g1)
+	if(SLAB_HAVE_GOLD)
+		target_link_options(${target} PRIVATE -fuse-ld=gold)
+	endif()
 	if(SLAB_SANITIZE)
 		target_compile_options(${target} PRIVATE -fno-sanitize=undefined)
 	endif()
@@ -122,11 +129,13 @@ function(slab_add_tested)
 endfunction()
 
 # slab_add_test(NAME SOURCES file… LABELS label… [OPTIONS option…] [ENGINES | SHARDS n]
-#               [LIBRARIES library…] [DEFINITIONS definition…] [NEEDS target…]):
+#               [LIBRARIES library…] [DEFINITIONS definition…] [NEEDS target…]
+#               [WITHOUT variant…]):
 # a GoogleTest program over the archive slab_testing; with ENGINES it is one test for
 # each engine, NAME.rseq and so on. What is compiled with OPTIONS other than -g reads its
 # own headers: gcc takes precompiled ones of other options, and crashes. NEEDS are the
-# targets that the program runs.
+# targets that the program runs. WITHOUT: the test takes long, and a variant of it would find nothing
+# that those of other tests do not find.
 #
 # ./run test lets ctest run three times as many tests as there are CPUs: those of programs
 # mostly wait for each other and for clocks, so they start first (COST); of those that
@@ -134,7 +143,7 @@ endfunction()
 # two, stress tests those of four (PROCESSORS).
 function(slab_add_test name)
 	cmake_parse_arguments(PARSE_ARGV 1 arg "ENGINES" "SHARDS"
-		"SOURCES;LABELS;OPTIONS;LIBRARIES;DEFINITIONS;NEEDS")
+		"SOURCES;LABELS;OPTIONS;LIBRARIES;DEFINITIONS;NEEDS;WITHOUT")
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE slab_testing GTest::gtest_main Threads::Threads
 		${arg_LIBRARIES})
@@ -199,10 +208,12 @@ function(slab_add_test name)
 		set(test ${name}.rseq)
 		set(environment SLAB_ENGINE=rseq)
 	endif()
-	slab_add_variant_test(asan ${test} ${name} LABELS ${arg_LABELS}
-		ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT} ${environment})
+	if(NOT "asan" IN_LIST arg_WITHOUT)
+		slab_add_variant_test(asan ${test} ${name} LABELS ${arg_LABELS}
+			ENVIRONMENT ${SLAB_ASAN_ENVIRONMENT} ${environment})
+	endif()
 	# Stress tests execute what the others do, again and again.
-	if(SLAB_COUNTED AND NOT "stress" IN_LIST arg_LABELS)
+	if(SLAB_COUNTED AND NOT "stress" IN_LIST arg_LABELS AND NOT "coverage" IN_LIST arg_WITHOUT)
 		slab_add_variant_test(coverage ${test} ${name} LABELS ${arg_LABELS}
 			ENVIRONMENT GCOV_ERROR_FILE=/dev/null ${environment})
 	endif()

@@ -308,7 +308,7 @@ TEST_F(ForkTest, AChildOfABusyProcessGoesOn)
 	{
 		busy_threads threads(cache);
 
-		for (int i = 0; i < 60 && !HasFailure(); i++)
+		for (int i = 0; i < (under_asan ? 10 : 60) && !HasFailure(); i++)
 			EXPECT_EQ(run_in_child_now([&] { return live(cache, objs); }), "") << i;
 	}
 	expect_stamped(objs);
@@ -331,7 +331,7 @@ TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 		}
 	});
 
-	for (int i = 0; i < 50 && !HasFailure(); i++)
+	for (int i = 0; i < (under_asan ? 10 : 50) && !HasFailure(); i++)
 		EXPECT_EQ(run_in_child_now([&] {
 				  free_many(cache, objs);
 				  return slab_cache_destroy(cache) == 0 ? CHILD_FINE

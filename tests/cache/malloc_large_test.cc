@@ -92,7 +92,8 @@ TEST_P(LargeSizes, GiveBackWhatShrinkingLeavesOver)
 }
 
 INSTANTIATE_TEST_SUITE_P(Bytes, LargeSizes,
-			 testing::Values(100u << 10, 1536u << 10, 20u << 20, 300u << 20),
+			 testing::Values(100u << 10, 1536u << 10, 20u << 20,
+					 under_tsan ? 40u << 20 : 300u << 20),
 			 testing::PrintToStringParamName());
 
 /* Each in a process of its own: large allocations that were freed before matter. */

@@ -173,7 +173,7 @@ void expect_no_child_to_miss_any(full_cache &full, std::size_t lack,
 {
 	const std::size_t free = full.places() - full.used() - lack;
 
-	for (unsigned i = 0; i < (under_tsan ? 10 : 100); i++) {
+	for (unsigned i = 0; i < (under_tsan || under_asan ? 10 : 100); i++) {
 		between();
 		EXPECT_EQ(run_in_child_now([&] { return room(full.cache()) < free; }), "") << i;
 	}

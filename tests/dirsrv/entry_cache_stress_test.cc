@@ -22,7 +22,7 @@ namespace
 /* The work is counted, not timed. There are so few entries that threads meet at them, and
  * room for two thirds of them, so that they come and go. */
 constexpr unsigned numbers = 48;
-const unsigned steps = under_tsan || under_asan ? 6000 : 60000;
+const unsigned steps = under_tsan || under_asan ? 6000 : 30000;
 constexpr std::size_t limit = 60000;
 
 /* --- a flavour without grace periods --------------------------------------------------- */

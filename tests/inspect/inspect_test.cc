@@ -178,7 +178,7 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 	ASSERT_EQ(slab_cache_attach_counters(plain, counters, 2), 0);
 	unsigned answers = 0, refusals = 0;
 
-	for (unsigned round = 0; round < 1400; round++) {
+	for (unsigned round = 0; round < (under_tsan ? 280 : 1400); round++) {
 		const std::uint64_t rarity = UINT64_C(1) << random() % 14;
 		const std::string requests[] = {"stats",
 						"slabs " + flagged.name(),
@@ -199,8 +199,8 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 		refusals += all.result != 0;
 		EXPECT_TRUE(all.result == -ENOMEM || all.text.front() == '{');
 	}
-	EXPECT_GT(answers, 50u);
-	EXPECT_GT(refusals, 50u);
+	EXPECT_GT(answers, 10u);
+	EXPECT_GT(refusals, 10u);
 }
 
 /* The same of what stands in a table of counters alone, so that the rest is read. */
@@ -210,6 +210,7 @@ TEST(InspectTest, DamagedTablesOfCountersAreReadToTheirEnd)
 	static std::uint64_t words[64];
 	struct slab_counter counter = {};
 	std::mt19937_64 random(20261122);
+	const unsigned rounds = under_tsan ? 200 : 2000;
 	unsigned shown = 0;
 
 	counter.name = "striped";
@@ -217,7 +218,7 @@ TEST(InspectTest, DamagedTablesOfCountersAreReadToTheirEnd)
 	counter.stride = sizeof(words[0]);
 	counter.value = words;
 	ASSERT_EQ(slab_cache_attach_counters(cache, &counter, 1), 0);
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
 			if (size == sizeof(struct counter_table))
 				for (unsigned flips = 1 + random() % 3; flips; flips--)
@@ -229,8 +230,8 @@ TEST(InspectTest, DamagedTablesOfCountersAreReadToTheirEnd)
 		ASSERT_EQ(all.result, 0) << all.text;
 		shown += all.text.find("striped") != std::string::npos;
 	}
-	EXPECT_GT(shown, 100u);
-	EXPECT_LT(shown, 1900u);
+	EXPECT_GT(shown, rounds / 20);
+	EXPECT_LT(shown, rounds - rounds / 20);
 }
 
 TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)

@@ -164,7 +164,7 @@ def a_reload_changes_access_and_limits(program):
             until(lambda: running.logged("stay as they were"), "the wrong reload")
 
 
-def the_service_manager_is_told(program):
+def the_service_manager_gets_notices(program):
     folder = tempfile.mkdtemp()
     path = os.path.join(folder, "notify")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -360,7 +360,7 @@ TESTS = [
     an_address_in_use_is_reported,
     options_replace_the_file,
     a_reload_changes_access_and_limits,
-    the_service_manager_is_told,
+    the_service_manager_gets_notices,
     statistics_are_written_each_second,
     the_log_names_the_memory,
     acknowledged_changes_survive_kill,

@@ -127,7 +127,7 @@ TEST(DecayStressTest, ForksWhilePassesRun)
 	{
 		over_and_over trims([] { slab_trim(); });
 
-		for (unsigned i = 0; i < (under_tsan ? 5 : 40); i++)
+		for (unsigned i = 0; i < (under_tsan || under_asan ? 5 : 40); i++)
 			EXPECT_EQ(run_in_child([&] {
 					  static void *objs[2000]; /* no malloc: sanitizers */
 

@@ -15,8 +15,8 @@ core_build()
 	shift 3
 	mkdir -p "$core_folder"
 	if ! "$core_cmake" -S "$core_source" -B "$core_folder" -G Ninja \
-		-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1 -DNDEBUG" -DSLAB_BUILD_DIRSRV=OFF -DSLAB_BUILD_TOOLS=OFF \
-		-DSLAB_BUILD_EXPORTER=OFF -DSLAB_BUILD_EXAMPLES=OFF "$@" \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG" \
+		-DSLAB_BUILD_DIRSRV=OFF -DSLAB_BUILD_TOOLS=OFF -DSLAB_BUILD_EXPORTER=OFF -DSLAB_BUILD_EXAMPLES=OFF "$@" \
 		>"$core_folder/log" 2>&1; then
 		cat "$core_folder/log"
 		fail "it is not configured"
