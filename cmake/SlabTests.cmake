@@ -38,9 +38,10 @@ function(slab_starts_threads result)
 endfunction()
 
 # How GoogleTest programs are compiled and linked. What is tried is the library; the tests
-# themselves are to be built fast. Where there is gold, linking takes half the time.
+# themselves are to be built fast. Where there is gold, and no flag chooses another linker, linking
+# takes half the time.
 include(CheckLinkerFlag)
-if(NOT CMAKE_CROSSCOMPILING)
+if(NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_EXE_LINKER_FLAGS MATCHES "-fuse-ld")
 	check_linker_flag(CXX -fuse-ld=gold SLAB_HAVE_GOLD)
 endif()
 function(slab_test_options target)

@@ -23,7 +23,7 @@ import samples  # noqa: E402
 import servers  # noqa: E402
 
 ROUNDS, SECONDS, WARM_UP, IDLE_S = 3, 5, 1, 15
-QUICK_SECONDS, QUICK_WARM_UP, QUICK_IDLE_S = 0.5, 0.2, 2
+QUICK_SECONDS, QUICK_WARM_UP, QUICK_IDLE_S = 1, 0.3, 2
 CONNECTIONS, IDLE, ENTRIES = 100, 4000, 10000
 
 HELP = """All servers and cases take about 23 minutes, with --quick 3 minutes.

@@ -454,6 +454,8 @@ void *large_resize(struct slab *slab, size_t size)
 	int saved = errno;
 	struct slab *done;
 
+	if (!old) /* another thread has just freed it: slab_realloc() reports that */
+		return NULL;
 	while (!(done = resize(slab, size)))
 		if (!alloc_retry(&retry))
 			return NULL;

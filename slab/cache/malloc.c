@@ -172,8 +172,8 @@ static SLAB_SLOWPATH void report_foreign(struct slab_cache *cache, const void *p
 }
 
 /* The slab of an allocation by size, and its cache; *ret_cache == NULL: it is a large one. NULL: ptr
- * is neither, which was reported. Callers do not ask again what it is: if two threads free the
- * allocation at once, the answer changes. */
+ * is neither, which was reported. Callers keep the cache, because the slab loses it when another
+ * thread frees the allocation at the same time. */
 static struct slab *size_slab(const void *ptr, struct slab_cache **ret_cache, const void *caller)
 {
 	struct slab *slab = large_slab_of(ptr);
@@ -222,37 +222,39 @@ void slab_mfree(void *ptr)
 		free_for(ptr, __builtin_return_address(0));
 }
 
-static size_t usable(const struct slab *slab, const void *ptr)
+/* 0: another thread has just freed it. */
+static size_t usable(const struct slab_cache *cache, const struct slab *slab, const void *ptr)
 {
-	if (slab->large)
+	if (!cache)
 		return large_usable(slab);
 	if (SLAB_UNLIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG)))
 		return debug_usable_size(slab, ptr);
 	return slab_size(slab);
 }
 
-/* The slab of an allocation by size that starts at ptr. NULL: none does, which was reported. */
-static struct slab *start_slab(void *ptr, const void *caller)
+/* As size_slab(), of an allocation that starts at ptr. */
+static struct slab *start_slab(void *ptr, struct slab_cache **ret_cache, const void *caller)
 {
-	struct slab_cache *cache;
-	struct slab *slab = size_slab(ptr, &cache, caller);
+	struct slab *slab = size_slab(ptr, ret_cache, caller);
 
 	if (!slab)
 		return NULL;
-	if (!cache)
+	if (!*ret_cache)
 		return large_starts_at(slab, ptr, caller) ? slab : NULL;
 	if (SLAB_LIKELY(slab_is_tagged(slab, SLAB_TAG_DEBUG) ? debug_is_object(slab, ptr)
 							     : slab_is_object(slab, ptr)))
 		return slab;
-	debug_report_interior(cache, slab, ptr, caller);
+	debug_report_interior(*ret_cache, slab, ptr, caller);
 	return NULL;
 }
 
 size_t slab_usable_size(const void *ptr)
 {
-	const struct slab *slab = ptr ? start_slab((void *)ptr, __builtin_return_address(0)) : NULL;
+	const void *caller = __builtin_return_address(0);
+	struct slab_cache *cache;
+	const struct slab *slab = ptr ? start_slab((void *)ptr, &cache, caller) : NULL;
 
-	return slab ? usable(slab, ptr) : 0;
+	return slab ? usable(cache, slab, ptr) : 0;
 }
 
 static void *move(void *ptr, size_t old, size_t size, const void *caller)
@@ -269,10 +271,8 @@ static void *move(void *ptr, size_t old, size_t size, const void *caller)
 }
 
 /* Try to change the size without a copy. NULL: that is impossible. */
-static void *resize(struct slab *slab, void *ptr, size_t size)
+static void *resize(struct slab_cache *cache, struct slab *slab, void *ptr, size_t size)
 {
-	struct slab_cache *cache = slab_user(slab);
-
 	if (!cache)
 		return size > SLAB_MALLOC_MAX_CACHED ? large_resize(slab, size) : NULL;
 	if (size > SLAB_MALLOC_MAX_CACHED || class_size(class_of(size)) != cache->size)
@@ -286,6 +286,7 @@ void *slab_realloc(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
 	const int saved = errno;
+	struct slab_cache *cache;
 	struct slab *slab;
 	void *resized;
 
@@ -295,18 +296,18 @@ void *slab_realloc(void *ptr, size_t size)
 		free_for(ptr, caller);
 		return NULL;
 	}
-	slab = start_slab(ptr, caller);
+	slab = start_slab(ptr, &cache, caller);
 	if (!slab) {
 		errno = EINVAL;
 		return NULL;
 	}
-	resized = resize(slab, ptr, size);
+	resized = resize(cache, slab, ptr, size);
 	if (resized) {
 		large_profile_again(resized, size, caller);
 		return resized;
 	}
 	errno = saved;
-	return move(ptr, usable(slab, ptr), size, caller);
+	return move(ptr, usable(cache, slab, ptr), size, caller);
 }
 
 /* A slab starts at a multiple of its size, so the objects of a class whose size is a multiple of
@@ -360,12 +361,13 @@ void *slab_memalign_from(size_t align, size_t size, const void *caller)
 void slab_free_sized(void *ptr, size_t size)
 {
 	const void *caller = __builtin_return_address(0);
-	const struct slab *slab = ptr ? start_slab(ptr, caller) : NULL;
-	size_t has = slab ? usable(slab, ptr) : 0;
+	struct slab_cache *cache;
+	const struct slab *slab = ptr ? start_slab(ptr, &cache, caller) : NULL;
+	size_t has = slab ? usable(cache, slab, ptr) : 0;
 
 	if (!slab)
 		return;
-	if (SLAB_UNLIKELY(size > has))
+	if (SLAB_UNLIKELY(has && size > has))
 		debug_report_wrong_size(slab, ptr, size, has, caller);
 	else
 		free_for(ptr, caller);

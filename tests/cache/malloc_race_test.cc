@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two threads free one large allocation at once: a mistake of the program, which is reported once.
- * The first thread is stopped behind each of its instructions in turn, and the second one frees there.
+ * Two threads free one large allocation at once: a mistake of the program, which is reported
+ * once. The first thread is stopped behind each of its instructions in turn; the second one frees
+ * there.
  */
 #include <atomic>
 #include <csignal>
@@ -24,6 +25,7 @@
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
+#include "../support/without_thread.h"
 
 using namespace slab_test;
 
@@ -73,12 +75,13 @@ std::atomic<unsigned> steps; /* instructions until the first thread stops */
 std::atomic<bool> is_freed;  /* by the second thread */
 sem_t stopped;
 
-/* The first thread may hold a lock that the second one needs, so it does not wait for long. */
+/* Wait until the second thread has freed the memory, or sleeps: the first one may hold a lock that it
+ * needs. */
 void wait_for_free()
 {
 	const struct timespec pause = {0, 20000};
 
-	for (unsigned i = 0; i < 10 && !is_freed; i++)
+	for (unsigned i = 0; i < 1000 && !is_freed && !other_threads_sleep(); i++)
 		nanosleep(&pause, nullptr);
 }
 
@@ -92,8 +95,8 @@ void on_step(int /* signal */, siginfo_t * /* info */, void *context)
 	wait_for_free();
 }
 
-/* Call a function that frees the memory, and stop behind this many of its instructions. false: it has
- * fewer. */
+/* Call a function that frees the memory, and stop behind this many of its instructions. false: it
+ * has fewer. */
 bool free_with_a_stop(function free, void *memory, unsigned after)
 {
 	steps = after;
@@ -109,6 +112,7 @@ TEST_P(LargeFreedTwice, IsReportedOnceAtEachInstruction)
 	struct sigaction action = {}, former;
 	bool has_stopped = true;
 
+	ASSERT_TRUE(without_thread);
 	if (under_tsan)
 		GTEST_SKIP() << "two frees of one object are a race";
 	if (under_asan || under_gcov)

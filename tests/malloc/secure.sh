@@ -48,8 +48,10 @@ int main(void)
 END
 cp "$malloc" "$tmp/libslab_malloc.so.0"
 cp "$slab" "$tmp/libslab.so.0"
-"$cc" -fno-builtin "$tmp/program.c" -o "$tmp/program" "$tmp/libslab_malloc.so.0" "$tmp/libslab.so.0" \
-	-Wl,-rpath,"$tmp"
+# The program itself needs libslab.so.0, or libslab_malloc.so.0 would look for it where it was built,
+# in a folder that the other user may not read.
+"$cc" -fno-builtin "$tmp/program.c" -o "$tmp/program" -Wl,--no-as-needed "$tmp/libslab_malloc.so.0" \
+	"$tmp/libslab.so.0" -Wl,-rpath,"$tmp"
 chmod 755 "$tmp" "$tmp"/lib* "$tmp/program"
 
 run() # SETTING…
@@ -60,7 +62,10 @@ run() # SETTING…
 
 unset SLAB_CONTROL SLAB_DEBUG
 expected=$(run | sed 's/secure 0/secure 1/')
-plain=$(run SLAB_CONTROL=on SLAB_DEBUG=FZPU)
+plain=$(run SLAB_CONTROL=on SLAB_DEBUG=FZPU) || {
+	cat "$tmp/stderr"
+	exit 1
+}
 chmod 4755 "$tmp/program"
 secure=$(run SLAB_CONTROL=on SLAB_DEBUG=FZPU)
 [ ! -s "$tmp/stderr" ] || { cat "$tmp/stderr"; exit 1; }

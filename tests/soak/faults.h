@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls and mappings of libslab that fail, and those that are cancellation points: the linker
- * sends its calls to wrappers here (--wrap, CMakeLists.txt). The C library's own calls, and liburcu's,
- * are not affected.
+ * System calls and mappings of libslab that fail, and those that are cancellation points: the
+ * linker sends its calls to wrappers here (--wrap, CMakeLists.txt). The C library's own calls, and
+ * liburcu's, are not affected.
  */
 #ifndef TESTS_SOAK_FAULTS_H
 #define TESTS_SOAK_FAULTS_H

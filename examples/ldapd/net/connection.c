@@ -80,8 +80,8 @@ struct connection *connection_new(struct net *net, int fd, bool local)
 	do
 		connection->generation = atomic_fetch_add(&net->next_generation, 1);
 	while (!connection->generation);
-	/* One for the table, one for the caller. A thread that found the object in an earlier life may
-	 * be about to take another. */
+	/* One for the table, one for the caller. A thread that found the object in an earlier life
+	 * may be about to take another. */
 	atomic_store_explicit(&connection->references, 2, memory_order_release);
 	atomic_store_explicit(&net->table[fd], connection, memory_order_release);
 	atomic_fetch_add(&net->connections, 1);

@@ -77,8 +77,8 @@ int connections_stop(void);
 int output_start(void);
 int output_stop(void);
 
-/* connection.c. connection_new: the caller drops a reference when it has done with the connection.
- * connection_find: with a reference, too; NULL: it is another one, or none. */
+/* connection.c. Both functions return a connection with a reference for the caller.
+ * connection_find() returns NULL if the descriptor has another connection, or none. */
 struct connection *connection_new(struct net *net, int fd, bool local);
 /* Whether operations or output are unfinished; the caller holds the lock. */
 bool connection_busy(const struct connection *connection);

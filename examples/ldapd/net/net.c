@@ -284,7 +284,7 @@ static void disconnect(struct connection *connection, void *arg)
 	connection_disconnect(connection, LDAP_UNAVAILABLE, "the server stops");
 }
 
-/* Workers end once the queue is empty; a listener that was about to add work may do so after that. */
+/* Workers end once the queue is empty; a listener may add work after that. */
 static void run_rest(struct net *net)
 {
 	struct work *work;

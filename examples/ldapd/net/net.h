@@ -119,7 +119,7 @@ void net_lengthy(void);
 void net_pause(struct net *net);
 
 /* net_stop: close all connections with a notice of disconnection, end the threads, and free
- * everything. */
+ * everything. The caller, which is registered with urcu-memb, runs the work that is left. */
 void net_stop(struct net *net);
 
 #endif /* LDAPD_NET_NET_H */
