@@ -18,9 +18,9 @@ DIRECTORY = "directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 & s
 # Until its workers work.
 WORKS = "slabinfo -r db.entry | grep -q '^cache_hits  *[1-9]'"
 # A program that knows nothing of libslab, in the place of the reader's.
-OTHER = "python3 -c 'import time; time.sleep(60)'"
+OTHER = "python3 -c 'import time; time.sleep(600)'"
 # The same with 20 MB, of which a heap profile at 512 KiB takes samples for certain.
-OTHER_THAT_ALLOCATES = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(60)'"
+OTHER_THAT_ALLOCATES = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(600)'"
 
 SCENES = {
     "README.md": Scene(
