@@ -281,7 +281,8 @@ TEST_F(NofailTest, AChildOfAForkHasTheHandler)
 	fill_up();
 	release_at(1, [this] { free_one(); });
 	EXPECT_EQ(run_in_child([this] {
-			  return slab_alloc_nofail(cache_) && calls_.size() == 1 ? 0 : 1;
+			  objs_.push_back(slab_alloc_nofail(cache_));
+			  return calls_.size() == 1 ? 0 : 1;
 		  }),
 		  "");
 }
@@ -335,7 +336,10 @@ TEST_F(NofailDeathTest, AFailureWithinTheHandlerEndsIt)
 	fill_up();
 	slab_set_oom_handler(
 		[](const struct slab_oom *, void *arg) {
-			return slab_alloc_nofail(static_cast<struct slab_cache *>(arg)) != nullptr;
+			auto *cache = static_cast<struct slab_cache *>(arg);
+
+			slab_free(cache, slab_alloc_nofail(cache));
+			return true;
 		},
 		cache_);
 	EXPECT_DEATH(
