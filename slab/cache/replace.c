@@ -11,7 +11,9 @@
 #include "cpu_cache.h"
 
 static SLAB_EARLY bool replaces;
-static SLAB_EARLY bool constructed; /* the constructor below has run */
+/* The constructor below has run. Volatile: clang executes stores of constructors when it compiles,
+ * and this would be true from the start. */
+static SLAB_EARLY volatile bool constructed;
 
 /* Passes ask these files, and the first allocation asks for the nodes. A thread that opens a file may
  * get the number that another thread, which has just closed it, expects for its own; and a system
