@@ -116,7 +116,7 @@ TEST_P(LargeFreedTwice, IsReportedOnceAtEachInstruction)
 	if (under_tsan)
 		GTEST_SKIP() << "two frees of one object are a race";
 	if (under_asan || under_gcov)
-		GTEST_SKIP() << "thousands of instructions that users do not have";
+		GTEST_SKIP() << "stepping takes long in instrumented code, which users do not run";
 	sem_init(&stopped, 0, 0);
 	action.sa_sigaction = on_step;
 	action.sa_flags = SA_SIGINFO;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The end of the network, with a handler of the test's. */
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <thread>
 
 #include <arpa/inet.h>

@@ -16,7 +16,8 @@ core_build()
 	mkdir -p "$core_folder"
 	if ! "$core_cmake" -S "$core_source" -B "$core_folder" -G Ninja \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG" \
-		-DSLAB_BUILD_DIRSRV=OFF -DSLAB_BUILD_TOOLS=OFF -DSLAB_BUILD_EXPORTER=OFF -DSLAB_BUILD_EXAMPLES=OFF "$@" \
+		-DSLAB_BUILD_DIRSRV=OFF -DSLAB_BUILD_TOOLS=OFF \
+		-DSLAB_BUILD_EXPORTER=OFF -DSLAB_BUILD_EXAMPLES=OFF "$@" \
 		>"$core_folder/log" 2>&1; then
 		cat "$core_folder/log"
 		fail "it is not configured"

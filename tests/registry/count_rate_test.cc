@@ -184,7 +184,7 @@ void expect_rate(struct slab_cache *cache, const workers &of, std::uint64_t leas
 	verdict verdict = {};
 
 	usleep(300000);
-	for (int tries = 0; tries < (quiet ? 1 : 10); tries++) {
+	for (int tries = 0; tries < (quiet ? 1 : 4); tries++) {
 		verdict = judge_some(cache, of, least, quiet ? 600 : 30);
 		if (is_right(verdict))
 			break;

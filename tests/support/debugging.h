@@ -17,8 +17,8 @@
 #include <slab/stats.h>
 
 #include "objects.h"
-#include "process.h"
 #include "place.h"
+#include "process.h"
 #include "reports.h"
 
 extern "C" {

@@ -155,10 +155,8 @@ void *multi_thread(void *arg)
 void *worker_thread(void *arg)
 {
 	struct net *net = thread_begin(arg);
-	struct work *work;
 
-	while ((work = work_queue_pop(&net->queue)))
-		work->run(work);
+	work_queue_run(&net->queue);
 	thread_end(net);
 	return NULL;
 }

@@ -284,15 +284,6 @@ static void disconnect(struct connection *connection, void *arg)
 	connection_disconnect(connection, LDAP_UNAVAILABLE, "the server stops");
 }
 
-/* Workers end once the queue is empty; a listener may add work after that. */
-static void run_rest(struct net *net)
-{
-	struct work *work;
-
-	while ((work = work_queue_pop(&net->queue)))
-		work->run(work);
-}
-
 void net_stop(struct net *net)
 {
 	uint64_t one = 1;
@@ -306,7 +297,8 @@ void net_stop(struct net *net)
 		log_error("the listener threads cannot be woken: %s", strerror(errno));
 	for (unsigned i = 0; i < net->thread_count; i++)
 		pthread_join(net->threads[i].id, NULL);
-	run_rest(net);
+	/* Workers end once the queue is empty; a listener may have added work after that. */
+	work_queue_run(&net->queue);
 	/* A thread may have accepted one more connection meanwhile. */
 	if (net->table)
 		net_each(net, disconnect, NULL);

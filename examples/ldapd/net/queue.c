@@ -32,7 +32,8 @@ void work_queue_push(struct work_queue *queue, struct work *work)
 		pthread_cond_signal(&queue->filled);
 }
 
-struct work *work_queue_pop(struct work_queue *queue)
+/* Wait for work; NULL: the queue was stopped and is empty. */
+static struct work *pop(struct work_queue *queue)
 {
 	struct work *work;
 
@@ -51,6 +52,14 @@ struct work *work_queue_pop(struct work_queue *queue)
 	}
 	pthread_mutex_unlock(&queue->lock);
 	return work;
+}
+
+void work_queue_run(struct work_queue *queue)
+{
+	struct work *work;
+
+	while ((work = pop(queue)))
+		work->run(work);
 }
 
 void work_queue_stop(struct work_queue *queue)

@@ -22,8 +22,8 @@ void work_queue_destroy(struct work_queue *queue);
 /* work_queue_push: add work, one piece or several linked by `next`. NULL is allowed. */
 void work_queue_push(struct work_queue *queue, struct work *work);
 
-/* work_queue_pop: wait for work; NULL: the queue was stopped and is empty. */
-struct work *work_queue_pop(struct work_queue *queue);
+/* work_queue_run: run work until the queue was stopped and is empty. */
+void work_queue_run(struct work_queue *queue);
 
 /* work_queue_stop: let the workers end once the queue is empty. */
 void work_queue_stop(struct work_queue *queue);
