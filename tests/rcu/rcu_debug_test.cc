@@ -13,9 +13,14 @@
 #include <slab/rcu.h>
 #include <slab/slab.h>
 
+#include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
 #include "../support/process.h"
+
+extern "C" {
+#include "rcu/free_rcu.h"
+}
 
 using namespace slab_test;
 
@@ -61,8 +66,8 @@ TEST_F(DebugTest, RcuFreesAreTraced)
 	test_cache cache(64, all_debug_flags | SLAB_TRACE, with_rcu());
 	void *obj = slab_alloc(cache);
 
-	slab_free_rcu(cache, obj);
 	testing::internal::CaptureStderr();
+	slab_free_rcu(cache, obj);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_NE(testing::internal::GetCapturedStderr().find(" free 0x"), std::string::npos);
 }
@@ -181,11 +186,14 @@ TEST_F(DebugTest, RcuFreeOfTheInsideIsReported)
 
 TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 {
+	const on_one_cpu here; /* whose LIFO has it as its newest object */
 	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
 	void *obj = slab_alloc(cache);
 
+	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
 	slab_free_rcu(cache, hidden(obj));
 	slab_free_rcu(cache, hidden(obj));
+	rcu_fork_unlock();
 	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_DOUBLE_FREE);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(stats_of(cache).objects, 0u);

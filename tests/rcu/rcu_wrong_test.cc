@@ -20,6 +20,7 @@
 
 extern "C" {
 #include "pages/segment.h"
+#include "rcu/free_rcu.h"
 }
 
 using namespace slab_test;
@@ -73,6 +74,13 @@ protected:
 		const unsigned before = reports_.count();
 
 		slab_free_rcu(cache_, hidden(pointer));
+		expect_report(before, pointer, problem, reason);
+	}
+
+	/* The one after the first BEFORE. */
+	void expect_report(unsigned before, void *pointer, enum slab_problem problem,
+			   const std::string &reason)
+	{
 		ASSERT_EQ(reports_.count(), before + 1) << reports_.text();
 		EXPECT_EQ(reports_.last().info.problem, problem);
 		EXPECT_EQ(reports_.last().reason, reason);
@@ -176,8 +184,11 @@ TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 	const on_one_cpu here; /* whose LIFO has it as its newest object */
 	char *obj = hidden(slab_alloc(cache_));
 
-	slab_free_rcu(cache_, obj);
-	expect_refused(obj, SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
+	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
+	slab_free_rcu(cache_, hidden(obj));
+	slab_free_rcu(cache_, hidden(obj));
+	rcu_fork_unlock();
+	expect_report(0, obj, SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
 }
 
 INSTANTIATE_TEST_SUITE_P(Beside, RcuWrongFree,
