@@ -4,10 +4,15 @@
 # Tests, and which lines they execute.
 
 # tests PRESET OPTION...: those that wait longest start first, and each takes as many of the
-# places as its PROCESSORS say (cmake/SlabTests.cmake).
+# places as its PROCESSORS say (cmake/SlabTests.cmake). What failed is shown once more at the end.
 tests()
 {
-	SLAB_STRESS_SECONDS=0.3 ctest -j $(($(nproc) * 3)) --preset "$@"
+	junit=$PWD/build/$1.xml
+	SLAB_STRESS_SECONDS=0.3 ctest -j $(($(nproc) * 3)) --output-junit "$junit" --preset "$@" || {
+		failed=$?
+		python3 tests/failures.py "$junit"
+		return $failed
+	}
 }
 
 counted=build/CMakeFiles/slab_testing_coverage.dir
