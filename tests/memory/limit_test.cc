@@ -282,6 +282,42 @@ TEST_F(LimitTest, CachesReclaimForWhatALargeOneGrowsInPlace)
 	slab_mfree(ptr);
 }
 
+/* The thread's last allocation failed at a limit, which is higher now. That a slab is full of its
+ * object is no shortage of memory. */
+TEST_F(LimitTest, NoCacheReclaimsForWhatCannotGrowInPlace)
+{
+	void *ptr = slab_malloc(1000 << 10);
+	giving_cache giving;
+	unsigned calls;
+
+	{
+		process_limit limit(100 << 10);
+
+		EXPECT_EQ(slab_malloc(2 * mib), nullptr);
+		calls = giving.calls;
+	}
+	process_limit limit(1024 * mib);
+
+	ptr = slab_realloc(ptr, 3 * mib);
+	EXPECT_NE(ptr, nullptr);
+	EXPECT_EQ(giving.calls, calls);
+	slab_mfree(ptr);
+}
+
+TEST_F(LimitTest, AMappingGrowsInPlaceUpToTheLimit)
+{
+	void *ptr = slab_realloc(slab_malloc(10 * mib), 20 * mib), *same;
+
+	ptr = slab_realloc(ptr, 10 * mib); /* addresses above it are free now */
+	ASSERT_NE(ptr, nullptr);
+	process_limit limit(6 * mib);
+
+	same = slab_realloc(ptr, 16 * mib);
+	EXPECT_EQ(same, ptr);
+	EXPECT_EQ(used_bytes(), limit.bytes);
+	slab_mfree(same);
+}
+
 TEST_F(LimitTest, EmptySlabsOfOtherCachesAreTakenBack)
 {
 	test_cache holder(1000), cache(500);
