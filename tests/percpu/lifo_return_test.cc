@@ -242,14 +242,14 @@ TEST_F(LifoTest, WhenItIsFullAPointerIntoAnObjectOfAFullSlabIsReported)
 
 TEST_F(LifoTest, ObjectsOfAnotherNodeGoToTheirSlabs)
 {
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
 	if (!running_again()) {
 		const second_run run = run_again({"SLAB_FAKE_NODES=2"});
 
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	if (!has_lifo())
-		GTEST_SKIP() << "no LIFO";
 	const unsigned here = topology_node_of_cpu(cpu_);
 	const std::vector<void *> near = alloc_full_slab();
 	void *far = slab_alloc_node(cache_, static_cast<int>((1 - here) | SLAB_NODE_STRICT));

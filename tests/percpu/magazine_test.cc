@@ -322,14 +322,14 @@ TEST_F(MagazineTest, TheChildOfAForkAllocatesTheirObjects)
 
 TEST_F(MagazineTest, EachNodeHasItsOwn)
 {
+	if (!has_magazines())
+		GTEST_SKIP() << "no magazines";
 	if (!running_again()) {
 		const second_run run = run_again({"SLAB_FAKE_NODES=2"});
 
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}
-	if (!has_magazines())
-		GTEST_SKIP() << "no magazines";
 	const unsigned here = topology_node_of_cpu(cpu_);
 	const std::vector<void *> near = alloc_full_slab();
 	void *far = slab_alloc_node(cache_, static_cast<int>((1 - here) | SLAB_NODE_STRICT));

@@ -60,27 +60,47 @@ inline void unpin()
 	(void)sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* Keeps the caller on one CPU while this object lives: a slab's free objects are its
- * owner's, and another CPU would begin slabs of its own. */
-class on_one_cpu
+/* Puts the caller back where it was when this object goes. */
+class keeps_affinity
 {
 public:
-	on_one_cpu()
+	keeps_affinity(const keeps_affinity &) = delete;
+	keeps_affinity &operator=(const keeps_affinity &) = delete;
+
+protected:
+	keeps_affinity()
 	{
 		(void)sched_getaffinity(0, sizeof(before_), &before_);
-		pin(0);
 	}
 
-	~on_one_cpu()
+	~keeps_affinity()
 	{
 		(void)sched_setaffinity(0, sizeof(before_), &before_);
 	}
 
-	on_one_cpu(const on_one_cpu &) = delete;
-	on_one_cpu &operator=(const on_one_cpu &) = delete;
-
 private:
 	cpu_set_t before_;
+};
+
+/* Keeps the caller on one CPU while this object lives: a slab's free objects are its
+ * owner's, and another CPU would begin slabs of its own. */
+class on_one_cpu : keeps_affinity
+{
+public:
+	on_one_cpu()
+	{
+		pin(0);
+	}
+};
+
+/* Lets the caller use all CPUs of the process while this object lives. */
+class on_all_cpus : keeps_affinity
+{
+public:
+	on_all_cpus()
+	{
+		unpin();
+	}
 };
 
 /*
