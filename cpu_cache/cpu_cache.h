@@ -170,6 +170,8 @@ extern long cpu_rseq_offset __attribute__((visibility("hidden")));
  * not available. Called once.
  */
 bool cpu_engine_init(const char *wanted);
+/* Do all operations of the engine in use work, on slots of their own? */
+bool cpu_engine_self_test(void);
 
 /* For fork: lock the slots, with engines that have locks. The caller prevents the creation and
  * destruction of slots meanwhile. */

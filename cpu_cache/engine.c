@@ -83,7 +83,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 }
 
 /* A section may be aborted at any time, so the test has several attempts. */
-static bool self_test(void)
+bool cpu_engine_self_test(void)
 {
 	static CPU_EARLY _Alignas(CPU_CACHELINE) char room[CPU_SLAB_STACK + 3 * sizeof(uint16_t)];
 	struct cpu_slab *slab = (struct cpu_slab *)room;
@@ -125,7 +125,7 @@ static bool try_engine(const struct cpu_engine *engine)
 	/* The fast path does not check the CPU's id, so every id needs a row. */
 	if (engine == &cpu_engine_rseq && !cpu_rows_cover(engine->cpu()))
 		return false;
-	return self_test();
+	return cpu_engine_self_test();
 }
 
 bool cpu_engine_init(const char *wanted)
