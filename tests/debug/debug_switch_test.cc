@@ -189,6 +189,22 @@ TEST_F(SwitchTest, LegacySlabsAreCountedAndNotAllocatedFrom)
 	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
 }
 
+TEST_F(SwitchTest, AWrongCountOfALegacySlabIsReportedOnce)
+{
+	test_cache cache(object_size);
+
+	expected_reports_ = 1;
+	allocate(cache, 10);
+	set(cache, all_debug_flags);
+	slab_of(objs_[0])->legacy_used++;
+	EXPECT_EQ(slab_cache_validate(cache), 1);
+	EXPECT_TRUE(reports_.contains("Wrong object count. Counter is 11 but counted were 10"))
+		<< reports_.text();
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	free_all(cache);
+	EXPECT_EQ(stats_of(cache).legacy_slabs, 0u);
+}
+
 /* Slabs of former debug flags become legacy like those without. */
 TEST_F(SwitchTest, SlabsOfFormerDebugFlagsAreLegacy)
 {

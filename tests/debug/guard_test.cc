@@ -27,6 +27,7 @@
 #include "../support/reports.h"
 
 extern "C" {
+#include "core/cache.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "debug/guard.h"
@@ -365,6 +366,28 @@ TEST_F(GuardTest, ATickSamplesFrequentAllocations)
 	EXPECT_EQ(closed, 50U);
 	sample_every(cache_, 0);
 	EXPECT_FALSE(sample_wants_ticks());
+}
+
+/* Ticks are wanted as long as a cache has such an interval, however many threads set it. */
+TEST_F(GuardTest, AnIntervalIsSetUnderTheLockOfTheCache)
+{
+	test_cache cache(object_size);
+	struct slab_cache *inside = cache;
+	std::atomic<bool> begins{false}, is_set{false};
+
+	pthread_mutex_lock(&inside->flush_lock);
+	std::thread setting([&] {
+		begins = true;
+		EXPECT_EQ(slab_cache_sample(cache, 1000000), 0);
+		is_set = true;
+	});
+	while (!begins)
+		std::this_thread::yield();
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	EXPECT_FALSE(is_set);
+	pthread_mutex_unlock(&inside->flush_lock);
+	setting.join();
+	EXPECT_EQ(slab_cache_sample(cache, 0), 0);
 }
 
 TEST_F(GuardTest, ATickLeavesRareAllocationsAlone)

@@ -14,6 +14,7 @@ core_build()
 	core_cmake=$1 core_source=$2 core_folder=$3
 	shift 3
 	mkdir -p "$core_folder"
+	rm -f "$core_folder/CMakeCache.txt" # with another compiler it would lose the options
 	if ! "$core_cmake" -S "$core_source" -B "$core_folder" -G Ninja \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O0 -DNDEBUG" \
 		-DSLAB_BUILD_DIRSRV=OFF -DSLAB_BUILD_TOOLS=OFF \
