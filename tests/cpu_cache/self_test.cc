@@ -73,27 +73,28 @@ const fault faults[] = {
 class SelfTest : public testing::TestWithParam<fault>
 {
 protected:
+	SelfTest()
+	{
+		EXPECT_TRUE(cpu_engine_init("mutex"));
+		cpu_engine = &engine_;
+	}
+
 	~SelfTest() override
 	{
-		cpu_engine = before_;
+		cpu_engine = &cpu_engine_mutex;
 	}
 
 	struct cpu_engine engine_ = cpu_engine_mutex;
-
-private:
-	const struct cpu_engine *before_ = cpu_engine;
 };
 
 TEST_F(SelfTest, OfAnEngineThatWorksPasses)
 {
-	cpu_engine = &engine_;
 	EXPECT_TRUE(cpu_engine_self_test());
 }
 
 TEST_P(SelfTest, FailsIf)
 {
 	GetParam().put_in(&engine_);
-	cpu_engine = &engine_;
 	EXPECT_FALSE(cpu_engine_self_test());
 }
 
