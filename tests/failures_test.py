@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import failures
 
 JUNIT = """<?xml version="1.0" encoding="UTF-8"?>
-<testsuite tests="3" failures="2">
+<testsuite tests="7" failures="4">
  <testcase name="good" status="run"><system-out>fine</system-out></testcase>
  <testcase name="gtest" status="fail"><failure message=""/><system-out>[==========] Running 3 tests
 [ RUN      ] A.Passes
@@ -25,7 +25,15 @@ Expected equality
 [       OK ] A.PassesToo (0 ms)
 [  FAILED  ] 1 test, listed below:
 </system-out></testcase>
- <testcase name="script" status="fail"><failure message=""/><system-out>%s</system-out></testcase>
+ <testcase name="race" status="fail"><failure message=""/><system-out>[ RUN      ] A.Races
+WARNING: ThreadSanitizer: data race (pid=1)
+[       OK ] A.Races (1 ms)
+</system-out></testcase>
+ <testcase name="hung" time="1500" status="fail"><failure message=""/><system-out>[==========] Running 1 test
+[ RUN      ] A.Hangs</system-out></testcase>
+ <testcase name="gone" status="notrun"><skipped message="Unable to find executable"/></testcase>
+ <testcase name="left_out" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+ <testcase name="script" time="12.3" status="fail"><failure message=""/><system-out>%s</system-out></testcase>
 </testsuite>
 """
 
@@ -42,20 +50,33 @@ class FailuresTest(unittest.TestCase):
                 failures.main()
         self.lines = text.getvalue().split("\n")
 
-    def test_tests_that_passed_are_left_out(self):
-        self.assertNotIn("failed: good", self.lines)
+    def test_tests_that_passed_or_were_skipped_are_left_out(self):
+        self.assertNotIn("failed: good, 0 s", self.lines)
+        self.assertNotIn("failed: left_out, 0 s", self.lines)
+
+    def test_a_program_that_is_missing_is_a_failure(self):
+        self.assertIn("failed: gone, 0 s", self.lines)
+
+    def test_the_report_of_a_sanitizer_is_shown(self):
+        start = self.lines.index("failed: race, 0 s") + 1
+        self.assertEqual(self.lines[start:start + 2],
+                         ["  WARNING: ThreadSanitizer: data race (pid=1)", ""])
 
     def test_cases_that_passed_are_left_out(self):
-        start = self.lines.index("failed: gtest") + 1
+        start = self.lines.index("failed: gtest, 0 s") + 1
         self.assertEqual(self.lines[start:start + 5],
                          ["  a_test.cc:3: Failure", "  Expected equality",
                           "  [  FAILED  ] A.Fails (1 ms)",
                           "  [  FAILED  ] 1 test, listed below:", ""])
 
     def test_the_end_of_a_script_is_shown(self):
-        start = self.lines.index("failed: script") + 1
+        start = self.lines.index("failed: script, 12 s") + 1
         self.assertEqual(self.lines[start], f"  step {100 - failures.LINES}")
         self.assertEqual(self.lines[-2], "  step 99")
+
+    def test_a_program_that_ended_amid_a_case_is_said_to_have_crashed_or_hung(self):
+        start = self.lines.index("failed: hung, 1500 s") + 1
+        self.assertEqual(self.lines[start + 2], "  (it crashed or hung)")
 
 
 if __name__ == "__main__":

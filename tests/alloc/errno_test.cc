@@ -85,6 +85,8 @@ TEST_P(FirstCall, LeavesErrnoWhereThereAreNoFiles)
 			run_again({"ROOT=" + root.path,
 				   "HOME=", "XDG_RUNTIME_DIR=", "PATH=", without_leak_check});
 
+		if (run.failure == was_skipped)
+			GTEST_SKIP() << "this process may not chroot";
 		EXPECT_EQ(run.failure, "") << run.output;
 		return;
 	}

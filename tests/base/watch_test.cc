@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that stay open, one by one. Those of a running process: tests/control/descriptors_test.cc. */
-#include <cstring>
 #include <string>
 
 #include <sys/eventfd.h>
@@ -27,7 +26,7 @@ TEST(DescriptorStreamTest, ATextIsSent)
 	int reader = -1;
 
 	ASSERT_EQ(descriptor_stream(&stream, &reader, 3), 0);
-	EXPECT_TRUE(descriptor_send(&stream, text.c_str(), text.size()));
+	ASSERT_TRUE(descriptor_send(&stream, text.c_str(), text.size()));
 	EXPECT_EQ(read(reader, received, sizeof(received)), static_cast<ssize_t>(text.size()));
 	EXPECT_EQ(received, text);
 	close(reader);
@@ -57,6 +56,8 @@ TEST(WatchTest, AFurtherDescriptorEndsTheWait)
 			  if (watch_open(&watch, 3) != 0 ||
 			      descriptor_take(&ready, eventfd(1, EFD_CLOEXEC), 3) != 0)
 				  return 1;
+			  if (!watch_is_whole(&watch))
+				  return 2;
 			  watch_wait(&watch, more); /* or the alarm of the child ends it */
 			  return 0;
 		  }),

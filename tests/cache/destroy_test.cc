@@ -23,6 +23,7 @@
 #include <slab/malloc.h>
 #include <slab/memory.h>
 #include <slab/slab.h>
+#include <slab/stats.h>
 
 #include "../support/objects.h"
 #include "../support/process.h"
@@ -445,6 +446,29 @@ TEST_P(CallbackTest, AChildHasTheCacheAndDestroysTheRest)
 			  }),
 			  "");
 	});
+}
+
+/* The first destructor of many slabs forks: the others are still listed. */
+TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
+{
+	static struct slab_cache *ending;
+	static pid_t child;
+	struct slab_cache_args args = {};
+
+	args.dtor = [](void *, void *) {
+		if (child)
+			return;
+		child = fork();
+		if (child == 0)
+			_exit(stats_of(ending).partial > stats_of(ending).slabs / 2 ? 0 : 1);
+	};
+	ending = slab_cache_create("ending", object_size, &args, SLAB_NO_MERGE);
+	ASSERT_EQ(slab_stat_write(ending, "min_partial", 1000), 0);
+	child = -1; /* no fork before the destruction */
+	free_many(ending, alloc_many(ending, 5000));
+	child = 0;
+	EXPECT_EQ(slab_cache_destroy(ending), 0);
+	EXPECT_EQ(child_failure(child), "");
 }
 
 TEST_F(DestroyTest, ForEachCachesFunctionUsesOtherCaches)

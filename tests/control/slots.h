@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The server's state, whose header is C's alone. */
+/* Clients of the control server. C++ cannot include control/clients.h, because of <stdatomic.h>. */
 #ifndef TESTS_CONTROL_SLOTS_H
 #define TESTS_CONTROL_SLOTS_H
 

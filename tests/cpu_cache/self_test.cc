@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The self-test of an engine notices each operation that does not do what it says. */
+/* The self-test of an engine notices these faults. */
 #include <cstddef>
-#include <cstdint>
 
 #include <gtest/gtest.h>
 

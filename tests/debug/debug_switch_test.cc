@@ -11,6 +11,7 @@
 #include <slab/debug.h>
 #include <slab/slab.h>
 
+#include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/switching.h"
 
@@ -191,6 +192,7 @@ TEST_F(SwitchTest, LegacySlabsAreCountedAndNotAllocatedFrom)
 
 TEST_F(SwitchTest, AWrongCountOfALegacySlabIsReportedOnce)
 {
+	const on_one_cpu here; /* so the objects are in one slab */
 	test_cache cache(object_size);
 
 	expected_reports_ = 1;

@@ -368,22 +368,21 @@ TEST_F(GuardTest, ATickSamplesFrequentAllocations)
 	EXPECT_FALSE(sample_wants_ticks());
 }
 
-/* Ticks are wanted as long as a cache has such an interval, however many threads set it. */
+/* slab_cache_sample() counts the sampled caches under flush_lock. Without it, two threads could make the
+ * count wrong. */
 TEST_F(GuardTest, AnIntervalIsSetUnderTheLockOfTheCache)
 {
 	test_cache cache(object_size);
 	struct slab_cache *inside = cache;
-	std::atomic<bool> begins{false}, is_set{false};
+	std::atomic<bool> is_set{false};
 
 	pthread_mutex_lock(&inside->flush_lock);
 	std::thread setting([&] {
-		begins = true;
 		EXPECT_EQ(slab_cache_sample(cache, 1000000), 0);
 		is_set = true;
 	});
-	while (!begins)
+	while (!is_set && !other_threads_sleep()) /* it ends, or waits for the lock */
 		std::this_thread::yield();
-	std::this_thread::sleep_for(std::chrono::milliseconds(20));
 	EXPECT_FALSE(is_set);
 	pthread_mutex_unlock(&inside->flush_lock);
 	setting.join();

@@ -282,8 +282,8 @@ TEST_F(LimitTest, CachesReclaimForWhatALargeOneGrowsInPlace)
 	slab_mfree(ptr);
 }
 
-/* The thread's last allocation failed at a limit, which is higher now. That a slab is full of its
- * object is no shortage of memory. */
+/* The object fills its slab, so it cannot grow in place. This is not a lack of memory, though the
+ * thread's last allocation failed at a limit, which is higher now. */
 TEST_F(LimitTest, NoCacheReclaimsForWhatCannotGrowInPlace)
 {
 	void *ptr = slab_malloc(1000 << 10);

@@ -5,6 +5,8 @@
  */
 #include <cerrno>
 #include <chrono>
+#include <climits>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,23 @@ TEST_F(PressureTest, BeingHeldUpAtHighIsPressure)
 	write_events(11, 0);
 	pressure_poll();
 	EXPECT_GT(calls, 0U);
+}
+
+/* Nor does a name that was cut to fit: "memory.events" is "memory." here. */
+TEST_F(PressureTest, AFileWhosePathIsTooLongIsLeftOut)
+{
+	std::string path = files.path;
+
+	while (path.size() < PATH_MAX - 1 - std::strlen("/memory."))
+		path += path.size() % 2 ? "/" : "/.";
+	path.resize(PATH_MAX - 1 - std::strlen("/memory."));
+	pressure_set_paths(psi.c_str(), path.c_str());
+	for (unsigned high : {10, 11}) {
+		write("memory.", "high " + std::to_string(high) + "\nmax 0\n");
+		pressure_poll();
+		pressure_poll();
+	}
+	EXPECT_EQ(calls, 0U);
 }
 
 TEST_F(PressureTest, SoItIsAtMax)

@@ -191,6 +191,7 @@ TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 	void *obj = slab_alloc(cache);
 
 	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
+	rcu_fork_wait(cache);
 	slab_free_rcu(cache, hidden(obj));
 	slab_free_rcu(cache, hidden(obj));
 	rcu_fork_unlock();

@@ -185,6 +185,7 @@ TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 	char *obj = hidden(slab_alloc(cache_));
 
 	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
+	rcu_fork_wait(cache_);
 	slab_free_rcu(cache_, hidden(obj));
 	slab_free_rcu(cache_, hidden(obj));
 	rcu_fork_unlock();

@@ -58,8 +58,8 @@ static void attach_counters(void)
 	slab_cache_attach_counters(entry, counters, 3);
 }
 
-/* libslab calls it in place of the C library's: a program that this process starts must not get a file
- * that libslab has open. */
+/* libslab's calls of open() come here. Each must set O_CLOEXEC, so that no program that this process
+ * starts inherits the file. */
 int open(const char *path, int flags, ...)
 {
 	va_list more;

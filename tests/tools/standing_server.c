@@ -210,7 +210,8 @@ static NOINLINE void hold_lock(void)
 #ifdef __x86_64__
 #define CLEAR(r) "pxor %%xmm" #r ", %%xmm" #r "\n\t"
 
-/* Those that a function need not preserve: compilers move addresses in vectors, too. */
+/* Vector registers, and r8 to r11: compilers leave addresses there. Those of arguments get other values
+ * soon. */
 static void clear_registers(void)
 {
 	__asm__ volatile(CLEAR(0) CLEAR(1) CLEAR(2) CLEAR(3) CLEAR(4) CLEAR(5) CLEAR(6) CLEAR(7)
