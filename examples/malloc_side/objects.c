@@ -102,11 +102,12 @@ static void free_deferred(struct rcu_head *head)
 
 void *slab_alloc(struct slab_cache *cache)
 {
+	const bool deferred = cache->deferred;
 	void *object = allocate(cache);
 
 	if (!object || !cache->args.ctor || !cache->args.ctor(object, cache->args.arg))
 		return object;
-	free(cache->deferred ? (void *)front_of(object) : object);
+	free(deferred ? (void *)front_of(object) : object);
 	return NULL;
 }
 

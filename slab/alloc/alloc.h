@@ -19,7 +19,8 @@ void *slab_alloc_requested(struct slab_cache *cache, size_t requested, const voi
 void slab_free_second(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 void slab_free_slow(struct slab_cache *cache, void *obj, struct slab *slab);
 /* The LIFO refused an object whose slab had the number of this cache; it may have got a tag since. */
-void slab_free_numbered(struct slab_cache *cache, void *obj, const void *caller);
+__attribute__((nonnull(1))) void slab_free_numbered(struct slab_cache *cache, void *obj,
+						    const void *caller);
 /* The complete slow path of a free; reports name `caller`. */
 void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, const void *caller);
 /* Allocate without reclaim, sampling, zeroing or counting. NULL: there is no memory, or fault

@@ -143,8 +143,8 @@ void report_emit(struct report *report)
 	struct handler handler;
 	int saved_errno = errno, cancel = cancel_disable();
 
-	SLAB_PROBE(bug_report, report->info.cache, report->info.problem, report->info.object,
-		   report->info.reason);
+	SLAB_PROBE(bug_report, report->info.cache, (unsigned)report->info.problem,
+		   report->info.object, report->info.reason);
 	atomic_fetch_add(&reports, 1);
 	if (handler_get(&report_handler, &handler))
 		((report_fn)handler.fn)(&report->info, handler.arg);

@@ -103,6 +103,7 @@ __attribute__((noinline)) void vfork_child()
 {
 	const bool may_allocate = std::strcmp(slab_engine(), "rseq") != 0;
 	struct slab_cache *cache = cache_of(0);
+	/* NOLINTNEXTLINE(bugprone-unsafe-functions): what is tested */
 	const pid_t child = vfork();
 
 	if (child == 0) {

@@ -119,8 +119,10 @@ static int write_all(struct dump *dump, struct store_txn *txn, backend_progress_
 			error = write_entry(dump, &row);
 		if (!error)
 			error = expand(txn, &stack, id);
-		if (!error && ++*written % PROGRESS == 0 && progress &&
-		    !progress((uint64_t)*written, arg))
+		if (error)
+			break;
+		++*written;
+		if (*written % PROGRESS == 0 && progress && !progress((uint64_t)*written, arg))
 			error = ECANCELED;
 	}
 	ids_free(&stack);

@@ -77,7 +77,7 @@ static void log_operation(const struct operation *operation)
 	slapi_pblock_get(operation->pb, SLAPI_RESULT_CODE, &code);
 	slapi_pblock_get(operation->pb, SLAPI_NENTRIES, &entries);
 	if (operation->request->tag == LDAP_REQ_SEARCH && operation->request->search.filter) {
-		memcpy(filter, " filter=", 8);
+		snprintf(filter, sizeof(filter), " filter=");
 		filter_print(operation->request->search.filter, filter + 8, sizeof(filter) - 8);
 	}
 	log_write(LOG_LEVEL_INFO, "conn=%lu op=%u %s dn=\"%.*s\"%s code=%d entries=%d us=%lu",

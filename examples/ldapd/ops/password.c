@@ -104,12 +104,14 @@ bool password_hash(struct dirsrv_bytes password, char *out, size_t size)
 {
 	size_t scheme = strlen(SCHEME_CRYPT);
 	char text[PASSWORD_MAX], setting[CRYPT_GENSALT_OUTPUT_SIZE];
-	bool hashed = size > scheme && as_string(password, text, sizeof(text)) &&
-		      crypt_gensalt_rn(NULL, 0, NULL, 0, setting, sizeof(setting)) &&
-		      crypt_to(text, setting, out + scheme, size - scheme);
+	bool hashed;
 
-	if (size > scheme)
-		memcpy(out, SCHEME_CRYPT, scheme);
+	if (size <= scheme)
+		return false;
+	snprintf(out, size, "%s", SCHEME_CRYPT);
+	hashed = as_string(password, text, sizeof(text)) &&
+		 crypt_gensalt_rn(NULL, 0, NULL, 0, setting, sizeof(setting)) &&
+		 crypt_to(text, setting, out + scheme, size - scheme);
 	explicit_bzero(text, sizeof(text));
 	return hashed;
 }
