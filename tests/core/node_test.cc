@@ -205,6 +205,23 @@ TEST_F(TwoNodesTest, StrictlyIsNotAtAllWhenTheNodeHasNoMemory)
 	ASSERT_EQ(slab_cache_debug(cache_, 0), 0);
 }
 
+TEST_F(TwoNodesTest, WithoutMemoryADebugSlabOfTheOtherNodeServes)
+{
+	if (!with_two_nodes())
+		return;
+	ASSERT_EQ(slab_cache_debug(cache_, SLAB_RED_ZONE), 0);
+	held_.push_back(slab_alloc_node(cache_, static_cast<int>(there())));
+	ASSERT_EQ(slab_set_fail("times=-1"), 0);
+	held_.push_back(slab_alloc(cache_));
+	slab_set_fail(nullptr);
+	ASSERT_NE(held_.back(), nullptr);
+	EXPECT_EQ(node(held_.back()), there());
+	for (void *obj : held_)
+		slab_free(cache_, obj);
+	held_.clear();
+	ASSERT_EQ(slab_cache_debug(cache_, 0), 0);
+}
+
 /* It could not use one of the other node; so that is left where others find it. */
 TEST_F(TwoNodesTest, AtTheLimitStrictlyTakesNoSlabOfTheOtherNode)
 {

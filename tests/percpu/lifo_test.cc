@@ -70,6 +70,20 @@ TEST_F(LifoTest, BulkFreesFillItAndPutTheRestOfARunIntoTheSlab)
 	check();
 }
 
+TEST_F(LifoTest, BulkFreesFillTheRoomThatIsLeft)
+{
+	if (!has_lifo())
+		GTEST_SKIP() << "no LIFO";
+	const std::vector<void *> objs = alloc_full_slab();
+
+	fill_lifo(objs, 1);
+	slab_free_bulk(cache_, max, objs.data() + 1);
+	EXPECT_EQ(held_by_lifo(), max);
+	EXPECT_EQ(local(slab_of(objs[0])), 1u);
+	forget({objs[1], objs[2], objs[3]});
+	check();
+}
+
 TEST_F(LifoTest, BulkAllocationsTakeItsNewestBeforeTheCurrentSlab)
 {
 	if (!has_lifo())
