@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that stay open, one by one. Those of a running process: tests/control/descriptors_test.cc. */
+#include <cstddef>
 #include <string>
 
 #include <sys/eventfd.h>
@@ -43,6 +44,21 @@ TEST(DescriptorStreamTest, WithoutAReaderNothingIsSent)
 	EXPECT_FALSE(descriptor_send(&stream, "a", 1));
 	descriptor_close(&stream);
 	EXPECT_FALSE(descriptor_send(&stream, "a", 1));
+}
+
+/* The socket holds less than this, and nothing takes it out. */
+TEST(DescriptorStreamTest, AReaderThatDoesNotReadIsNotWaitedForLong)
+{
+	EXPECT_EQ(run_in_child([] {
+			  struct descriptor stream = DESCRIPTOR_NONE;
+			  const std::string text(std::size_t{64} << 20, 'x');
+			  int reader = -1;
+
+			  if (descriptor_stream(&stream, &reader, 3) != 0)
+				  return 1;
+			  return descriptor_send(&stream, text.c_str(), text.size()) ? 2 : 0;
+		  }),
+		  "");
 }
 
 /* The epoll of this watch has no entry for the descriptor, as if the application had taken it out. */

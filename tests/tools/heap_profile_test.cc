@@ -326,8 +326,9 @@ TEST_F(HeapProfileTest, TheVariableSwitchesItOn)
 #ifdef LIBSLAB_MALLOC
 TEST_F(HeapProfileTest, AProgramThatKnowsNothingOfLibslabHasAProfile)
 {
-	child_process process({"/usr/bin/env", "LD_PRELOAD=" LIBSLAB_MALLOC, "SLAB_PROFILE=1",
-			       "/bin/bash", "-c", "echo ready; read line"});
+	const std::string preload = "LD_PRELOAD=" LIBSLAB_MALLOC;
+	child_process process({"/usr/bin/env", preload, "SLAB_PROFILE=1", "/bin/bash", "-c",
+			       "echo ready; read line"});
 
 	EXPECT_EQ(process.line(), "ready");
 	EXPECT_EQ(output_of({"-p", std::to_string(process.pid()), "--pprof=heap.pb.gz"}), "");
