@@ -4,6 +4,7 @@
  * threads without a CPU, and the choice of an engine.
  */
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <set>
 #include <string>
@@ -328,6 +329,29 @@ TEST(EngineChoice, AThreadWhoseCpuTheKernelDoesNotTellUsesTheFirst)
 
 	cpu_is_unknown = false;
 	EXPECT_EQ(cpu, 0);
+}
+
+/* With links, the list ends at its last link, and after as many objects as it counts. */
+TEST(EngineChoice, DamagedLinksAreNoEndlessList)
+{
+	if (!cpu_engine_init("cmpxchg16b"))
+		GTEST_SKIP() << "no cmpxchg16b";
+	const plain_slab memory(3);
+	struct cpu_slab *slab = memory.get();
+	const auto objects_of = [slab](std::uint64_t first_plus_1, std::uint64_t count) {
+		unsigned n = 0;
+
+		cpu_slab_freelist(slab)->local = first_plus_1 | count << 16;
+		cpu_slab_each(
+			slab, [](void *arg, std::uint16_t) { ++*static_cast<unsigned *>(arg); },
+			&n);
+		return n;
+	};
+
+	cpu_slab_stack(slab)[0] = 1; /* leads to itself */
+	EXPECT_EQ(objects_of(1, 2), 2u);
+	EXPECT_EQ(objects_of(0, 2), 0u);
+	EXPECT_TRUE(cpu_engine_init("mutex"));
 }
 
 /* A broken engine must not pass for one that the machine does not have. */
