@@ -271,17 +271,18 @@ static void set_all_free(struct segment *segment)
 		set_free(segment, u, 1, false);
 }
 
-/* Let the kernel prefer the segment's node for its units. */
-static void bind_to_node(const struct segment *segment)
+/* Let the kernel prefer the node for a segment's pages. */
+static void bind_to_node(char *start, unsigned node)
 {
 	if (topology_is_real() && topology_nodes() > 1)
-		os_bind(segment_start(segment), SEGMENT_SIZE, segment->node);
+		os_bind(start, SEGMENT_SIZE, node);
 }
 
 /* Fill in the head of a fresh segment. */
-static void format(struct segment *segment)
+static void format(struct segment *segment, unsigned node)
 {
 	segment->magic = SEGMENT_MAGIC;
+	segment->node = node;
 	segment->mapped = SEGMENT_SIZE;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		segment_table(segment)[u] = &slab_none;
@@ -297,13 +298,13 @@ static struct segment *map_segment(unsigned node)
 
 	if (!start)
 		return NULL;
-	segment->node = node;
-	bind_to_node(segment);
-	/* The guard in front of the head is necessary too: another segment may end where this one
-	 * starts. */
+	/* Before the first write, which may populate a huge page: the kernel prefers the node, and
+	 * the guards keep the huge page from the head. The guard in front of the head is necessary
+	 * too: another segment may end where this one starts. */
+	bind_to_node(start, node);
 	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
-		format(segment);
+		format(segment, node);
 		return segment;
 	}
 	os_unmap(start, SEGMENT_SIZE);
@@ -421,7 +422,7 @@ static bool map_again(unsigned node)
 	if (!done && errno == EEXIST)
 		return false;
 	if (done)
-		bind_to_node(segment);
+		bind_to_node(segment_start(segment), segment->node);
 	segment_lock();
 	if (done) {
 		set_all_free(segment);
