@@ -18,7 +18,7 @@ ROOMS = ["cpu_cache", "slab/base", "slab/config", "slab/pages", "slab/core", "sl
 LEFT_OUT = {"slab/alloc/count_cost.c", "slab/bug/bug_report.c", "slab/registry/count_window.c",
             "slab/cache/leaks.c"}
 SAYS = re.compile(r"\b(assert|_Static_assert|note\w*|report\w*|SLAB_PROBE\w*|probe\w*|"
-                  r"\w*refuse\w*|annotate\w*|tally\w*|\w*stat(istic)?s?_\w*|SLAB_STAT\w*|inject\w*)\s*\(|"
+                  r"\w*refuse\w*|annotate\w*|tally\w*|\w*stat(istic)?s?_\w*|SLAB_STAT\w*|\w*inject\w*)\s*\(|"
                   r"\b(asm|__asm__)\b|\bstats?\b|->stat\b")
 
 OPERATORS = [("<", "<="), ("<=", "<"), (">", ">="), (">=", ">"), ("==", "!="), ("!=", "=="),
