@@ -17,10 +17,9 @@ class Scene:
 DIRECTORY = "directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 & server=$!"
 # Until its workers work.
 WORKS = "slabinfo -r db.entry | grep -q '^cache_hits  *[1-9]'"
-# A program that knows nothing of libslab, in the place of the reader's.
-OTHER = "python3 -c 'import time; time.sleep(600)'"
-# The same with 20 MB, of which a heap profile at 512 KiB takes samples for certain.
-OTHER_THAT_ALLOCATES = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(600)'"
+# A program that knows nothing of libslab, in the place of the reader's, with 20 MB, of which a heap
+# profile at 512 KiB takes samples for certain.
+OTHER = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(600)'"
 
 SCENES = {
     "README.md": Scene(
@@ -51,7 +50,7 @@ SCENES = {
                  ("*:10000' server", "*:10000' corruption none")],
         status={"corruption overflow --seconds 60": 139,
                 "SLAB_FAIL=interval=5,times=1,cache=entry corruption none": 1}),
-    "docs/heap-profile.md": Scene(replace=[("./server", OTHER_THAT_ALLOCATES)]),
+    "docs/heap-profile.md": Scene(replace=[("./server", OTHER)]),
     "docs/memory.md": Scene(replace=[("FILE.c", "idle.c")]),
     "docs/control.md": Scene(
         before=[DIRECTORY, WORKS],
