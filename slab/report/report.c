@@ -143,6 +143,7 @@ void report_emit(struct report *report)
 	struct handler handler;
 	int saved_errno = errno, cancel = cancel_disable();
 
+	/* No enum: <sys/sdt.h> converts -1 to the type of an argument. */
 	SLAB_PROBE(bug_report, report->info.cache, (unsigned)report->info.problem,
 		   report->info.object, report->info.reason);
 	atomic_fetch_add(&reports, 1);

@@ -456,17 +456,13 @@ TEST_F(DestroyTest, AChildOfADestructorHasTheSlabsThatAreLeft)
 	struct slab_cache_args args = {};
 
 	args.dtor = [](void *, void *) {
-		if (child)
-			return;
-		child = fork();
-		if (child == 0)
+		if (!child && (child = fork()) == 0)
 			_exit(stats_of(ending).partial > stats_of(ending).slabs / 2 ? 0 : 1);
 	};
 	ending = slab_cache_create("ending", object_size, &args, SLAB_NO_MERGE);
 	ASSERT_EQ(slab_stat_write(ending, "min_partial", 1000), 0);
-	child = -1; /* no fork before the destruction */
-	free_many(ending, alloc_many(ending, 5000));
-	child = 0;
+	free_many(ending, alloc_many(ending, 5000)); /* destroys none: min_partial */
+	ASSERT_EQ(child, 0);
 	EXPECT_EQ(slab_cache_destroy(ending), 0);
 	EXPECT_EQ(child_failure(child), "");
 }

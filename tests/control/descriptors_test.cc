@@ -24,7 +24,6 @@
 #include <slab/stats.h>
 
 #include "../support/objects.h"
-#include "slots.h"
 
 using namespace slab_test;
 
@@ -317,21 +316,6 @@ TEST_F(DescriptorsTest, AChildClosesWhatItInherited)
 			return child_failure(child) == "" && ours.size() >= 3 ? 0 : 1;
 		}),
 		"");
-}
-
-TEST_F(DescriptorsTest, AChildHasNoClientsOfItsParent)
-{
-	EXPECT_EQ(run_served([this](struct slab_cache *) {
-			  const client connected(own_socket());
-
-			  wait_until([] { return client_slots_in_use() == 1; });
-			  const pid_t child = fork();
-
-			  if (child == 0)
-				  _exit(static_cast<int>(client_slots_in_use()));
-			  return child_failure(child) == "" ? 0 : 1;
-		  }),
-		  "");
 }
 
 TEST_F(DescriptorsTest, TheApplicationsTimersAreNotSet)

@@ -18,6 +18,8 @@
 #include <slab/malloc.h>
 #include <slab/slab.h>
 
+#include "slots.h"
+
 using namespace slab_test;
 
 namespace
@@ -121,6 +123,21 @@ TEST_F(StartTest, OnStartsItAtOnce)
 	setenv("SLAB_CONTROL", "on", 1);
 	expect_in_child([this] { return !slab_malloc(100) ? 1 : !is_served() ? 2 : 0; });
 	unsetenv("SLAB_CONTROL");
+}
+
+TEST_F(StartTest, AChildHasNoClientsOfItsParent)
+{
+	expect_in_child([this] {
+		if (!slab_cache_create("start", 100, nullptr, 0) || !is_served())
+			return 1;
+		const client connected(dir.socket(getpid()));
+
+		while (client_slots_in_use() != 1)
+			usleep(10000);
+		return run_in_child([] { return static_cast<int>(client_slots_in_use()); }).empty()
+			       ? 0
+			       : 2;
+	});
 }
 
 /* It would have the child's descriptors, and a thread that ends with the child. */

@@ -27,7 +27,6 @@
 #include "../support/reports.h"
 
 extern "C" {
-#include "core/cache.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "debug/guard.h"
@@ -366,27 +365,6 @@ TEST_F(GuardTest, ATickSamplesFrequentAllocations)
 	EXPECT_EQ(closed, 50U);
 	sample_every(cache_, 0);
 	EXPECT_FALSE(sample_wants_ticks());
-}
-
-/* slab_cache_sample() counts the sampled caches under flush_lock. Without it, two threads could make the
- * count wrong. */
-TEST_F(GuardTest, AnIntervalIsSetUnderTheLockOfTheCache)
-{
-	test_cache cache(object_size);
-	struct slab_cache *inside = cache;
-	std::atomic<bool> is_set{false};
-
-	pthread_mutex_lock(&inside->flush_lock);
-	std::thread setting([&] {
-		EXPECT_EQ(slab_cache_sample(cache, 1000000), 0);
-		is_set = true;
-	});
-	while (!is_set && !other_threads_sleep()) /* it ends, or waits for the lock */
-		std::this_thread::yield();
-	EXPECT_FALSE(is_set);
-	pthread_mutex_unlock(&inside->flush_lock);
-	setting.join();
-	EXPECT_EQ(slab_cache_sample(cache, 0), 0);
 }
 
 TEST_F(GuardTest, ATickLeavesRareAllocationsAlone)

@@ -16,11 +16,8 @@
 #include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
+#include "../support/no_collection.h"
 #include "../support/process.h"
-
-extern "C" {
-#include "rcu/free_rcu.h"
-}
 
 using namespace slab_test;
 
@@ -190,11 +187,12 @@ TEST_F(DebugTest, RcuDoubleFreeInARowIsSeenWithoutDebugFlags)
 	test_cache cache(64, SLAB_NO_MERGE, with_rcu());
 	void *obj = slab_alloc(cache);
 
-	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
-	rcu_fork_wait(cache);
-	slab_free_rcu(cache, hidden(obj));
-	slab_free_rcu(cache, hidden(obj));
-	rcu_fork_unlock();
+	{
+		const no_collection meanwhile(cache);
+
+		slab_free_rcu(cache, hidden(obj));
+		slab_free_rcu(cache, hidden(obj));
+	}
 	EXPECT_EQ(reported().info.problem, SLAB_PROBLEM_DOUBLE_FREE);
 	EXPECT_EQ(slab_rcu_barrier(cache), 0);
 	EXPECT_EQ(stats_of(cache).objects, 0u);

@@ -17,10 +17,10 @@
 #include "../support/cpus.h"
 #include "../support/debugging.h"
 #include "../support/flavours.h"
+#include "../support/no_collection.h"
 
 extern "C" {
 #include "pages/segment.h"
-#include "rcu/free_rcu.h"
 }
 
 using namespace slab_test;
@@ -184,11 +184,12 @@ TEST_P(RcuWrongFree, OfWhatWaitsAlready)
 	const on_one_cpu here; /* whose LIFO has it as its newest object */
 	char *obj = hidden(slab_alloc(cache_));
 
-	rcu_fork_lock(); /* no thread empties the LIFO meanwhile */
-	rcu_fork_wait(cache_);
-	slab_free_rcu(cache_, hidden(obj));
-	slab_free_rcu(cache_, hidden(obj));
-	rcu_fork_unlock();
+	{
+		const no_collection meanwhile(cache_);
+
+		slab_free_rcu(cache_, hidden(obj));
+		slab_free_rcu(cache_, hidden(obj));
+	}
 	expect_report(0, obj, SLAB_PROBLEM_DOUBLE_FREE, "Object already free");
 }
 

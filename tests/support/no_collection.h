@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TESTS_SUPPORT_NO_COLLECTION_H
+#define TESTS_SUPPORT_NO_COLLECTION_H
+
+extern "C" {
+#include "rcu/free_rcu.h"
+}
+
+namespace slab_test
+{
+
+/* While this object lives, no thread takes objects that wait for a grace period out of a CPU's LIFO. */
+class no_collection
+{
+public:
+	explicit no_collection(struct slab_cache *cache)
+	{
+		rcu_fork_lock();
+		rcu_fork_wait(cache);
+	}
+
+	~no_collection()
+	{
+		rcu_fork_unlock();
+	}
+
+	no_collection(const no_collection &) = delete;
+	no_collection &operator=(const no_collection &) = delete;
+};
+
+} /* namespace slab_test */
+
+#endif /* TESTS_SUPPORT_NO_COLLECTION_H */
