@@ -79,6 +79,25 @@ TEST(SmallProcess, TheFirstAllocationOpensNoFile)
 		  "");
 }
 
+/* Before any other test makes libslab read this file. */
+TEST(SmallProcess, ReplacingMallocReadsTheFilesAtOnce)
+{
+	if (under_asan || under_tsan || under_gcov)
+		GTEST_SKIP() << "a sanitizer, or counts that go to files";
+	const auto possible_without_files = []() -> int {
+		forbid_files();
+		return cpu_possible() ? 0 : 1;
+	};
+
+	if (run_in_child(possible_without_files) == "")
+		GTEST_SKIP() << "no filter can be set, or the engine has read the file";
+	EXPECT_EQ(run_in_child([&]() -> int {
+			  slab_replace_malloc();
+			  return possible_without_files();
+		  }),
+		  "");
+}
+
 constexpr unsigned caches = 20;
 
 std::vector<struct slab_cache *> create_caches()

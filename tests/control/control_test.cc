@@ -148,9 +148,14 @@ TEST_F(ControlTest, ClientsThatDoNotReadKeepNoClientOut)
 	EXPECT_TRUE(alive(process.pid()));
 }
 
+/* In a process whose control thread has nothing else to wake up for. */
 TEST_F(ControlTest, IdleClientsAreDropped)
 {
+	setenv("SLAB_DECAY_MS", "never", 1);
+
 	server process;
+
+	unsetenv("SLAB_DECAY_MS");
 	client idle(dir.socket(process.pid()));
 
 	idle.send("slab/2 pi");

@@ -75,6 +75,19 @@ TEST(WalkTest, LooksAtASlabTwiceAtMost)
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 
+/* Another thread may empty the list after its slabs were counted. */
+TEST(WalkTest, SplittingAListEndsWhereItHasFewerSlabsThanCounted)
+{
+	test_cache cache(64);
+	unsigned &count = static_cast<struct slab_cache *>(cache)->node[0].partial.count;
+
+	alarm(child_seconds);
+	count = 1;
+	EXPECT_EQ(node_split(cache, 0), 0u);
+	count = 0;
+	alarm(0);
+}
+
 /* A walk that wants nothing, beside a thread that takes a slab under the node's lock. */
 struct beside {
 	struct slab_cache *cache;

@@ -195,6 +195,23 @@ TEST_F(ProfileTest, EveryWayToAllocateAnObjectIsSampled)
 	expect_sample("slab_alloc_node(-1)", [&] { return slab_alloc_node(cache, -1); });
 }
 
+TEST_F(ProfileTest, AllocationsOfANodeAreSampledWhenTheProfileIsOnAndTheyAreNotStrict)
+{
+	test_cache cache(object_size);
+	const auto is_sampled = [&](int node) {
+		void *obj = slab_alloc_node(cache, node);
+		const bool sampled = is_profiled(obj);
+
+		slab_free(cache, obj);
+		return sampled;
+	};
+
+	EXPECT_FALSE(is_sampled(0));
+	profile_every(every_one);
+	EXPECT_TRUE(is_sampled(0));
+	EXPECT_FALSE(is_sampled(0 | SLAB_NODE_STRICT));
+}
+
 TEST_F(ProfileTest, BulkAllocationsAreSampled)
 {
 	test_cache cache(object_size);

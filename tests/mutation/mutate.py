@@ -28,6 +28,9 @@ HERE = Path(__file__).parent
 JOBS = 2
 RUNS = 4   # tests at a time, which mostly wait
 CALL_ENGINES = {"percpu", "alloc"}  # folders whose tests are run on other engines, too
+# On a busy machine its estimates may be wrong whatever was changed, so it judges changes of these
+# rooms alone.
+STATISTICAL, STATISTICAL_FOR = "count_rate_test", {"registry"}
 CASE_SECONDS = 60
 WANTED = 0.9
 CHUNK = 6  # programs that are linked at a time
@@ -84,7 +87,8 @@ class Tests:
     def order(self, path):
         """First the room's own tests, then those of others, then stress tests, each from the
         fastest on. Other engines than the machine's and other page sizes are for the files that
-        know of them; the tests of cpu_cache know nothing of slab/."""
+        know of them, the statistical test for its room; the tests of cpu_cache know nothing of
+        slab/."""
         folder = Path(path).parent.name
 
         def is_of_use(test):
@@ -92,6 +96,8 @@ class Tests:
                 return folder == "cpu_cache"
             if ".page" in test.name:
                 return folder == "pages"
+            if test.name.startswith(STATISTICAL):
+                return folder in STATISTICAL_FOR
             return test.folder == folder or test.folder != "cpu_cache"
 
         def rank(test):

@@ -221,6 +221,14 @@ TEST_F(SplitAndJoin, ALargerFreeSlabServesSmallerOnes)
 	EXPECT_EQ(take(small, 700)->cpu.base, base + (1u << small));
 }
 
+TEST_F(SplitAndJoin, ThePieceAtTheStartKeepsItsDescriptor)
+{
+	const struct slab *slab = take_populated(large);
+
+	give_back();
+	EXPECT_EQ(take(small, 300), slab);
+}
+
 TEST_F(SplitAndJoin, OnlyThePopulatedPartIsFreeMemory)
 {
 	struct slab *slab = take(large, 300);

@@ -214,6 +214,21 @@ TEST(Lifo, IsHalvedByAPassAfterFewMisses)
 	EXPECT_EQ(c->lifo_max, c->lifo_least);
 }
 
+TEST(Lifo, IsHalvedByAPassAfterOneMissTooFew)
+{
+	test_cache cache(4096);
+	struct slab_cache *c = cache;
+
+	miss_until_longer(c);
+	const std::uint64_t length = c->lifo_max;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
+		cpu_slot(c->cpu_slots, static_cast<int>(cpu))->event[SLAB_EVENT_FREE_SLOWPATH] = 0;
+	cpu_slot(c->cpu_slots, 0)->event[SLAB_EVENT_FREE_SLOWPATH] = LIFO_KEEP_AFTER - 1;
+	lifo_review(c);
+	EXPECT_EQ(c->lifo_max, length / 2);
+}
+
 TEST_F(LifoTest, ASecondFreeOfTheNewestIsReported)
 {
 	const std::vector<void *> objs = alloc_full_slab();

@@ -218,6 +218,26 @@ TEST_P(RcuTest, ManyCachesComeAndGoWithCallbacksUnderWay)
 	}
 }
 
+/* By the callback that was pending when the cache was destroyed. */
+TEST_P(RcuTest, TheStateOfADestroyedCacheIsReused)
+{
+	struct slab_cache *cache = create();
+	const struct cache_rcu *state = cache->rcu;
+	std::vector<struct slab_cache *> later;
+
+	slab_free_rcu(cache, slab_alloc(cache));
+	ASSERT_EQ(slab_cache_destroy(cache), 0);
+	alarm(child_seconds);
+	do {
+		usleep(1000);
+		later.push_back(create(0, std::to_string(later.size()).c_str()));
+		ASSERT_NE(later.back(), nullptr);
+	} while (later.back()->rcu != state);
+	alarm(0);
+	for (struct slab_cache *each : later)
+		EXPECT_EQ(slab_cache_destroy(each), 0);
+}
+
 /* --- the backlog ---------------------------------------------------------------------- */
 
 /* 96 bytes: 174762 objects may wait; each turn and each CPU may have some more. */
