@@ -404,6 +404,26 @@ TEST_P(RcuTest, StatisticsCountObjectsThatACpuHolds)
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
+/* A reader keeps the callback, which would empty the LIFO, too. */
+TEST_P(RcuTest, AFullLifoIsPassedOnAsAWhole)
+{
+	const on_one_cpu here_only;
+	struct slab_cache *cache = create();
+	reader other(rcu);
+	const struct cpu_lifo *lifo =
+		cpu_lifo(cpu_slots_lifos(cache->rcu->slots), cpu_engine->cpu());
+
+	for (std::uint64_t n = 0; n < cache->rcu_max; n++)
+		slab_free_rcu(cache, slab_alloc(cache));
+	if (lifo->count) {
+		EXPECT_EQ(lifo->count, cache->rcu_max);
+		slab_free_rcu(cache, slab_alloc(cache));
+		EXPECT_EQ(lifo->count, 1u);
+	}
+	other.leave();
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
 /* --- sampled objects ----------------------------------------------------------------------- */
 
 TEST_P(RcuTest, AGuardedObjectWaitsToo)
