@@ -18,6 +18,7 @@
 #include "../support/process.h"
 
 extern "C" {
+#include "pages/os.h"
 #include "pages/segment.h"
 }
 
@@ -198,7 +199,7 @@ TEST_P(LargeRedTest, OtherNamesAndNoGrowthLeaveThemOut)
 	if (running_again()) {
 		char *memory = allocate(GetParam());
 
-		EXPECT_EQ(slab_usable_size(memory), (GetParam() + 4095) / 4096 * 4096);
+		EXPECT_EQ(slab_usable_size(memory), os_pages(GetParam()));
 		memory[GetParam()] = 1;
 		slab_mfree(hidden(memory));
 		EXPECT_EQ(reports_.count(), 0u) << reports_.text();

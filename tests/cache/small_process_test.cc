@@ -30,6 +30,7 @@
 
 extern "C" {
 #include "core/cache.h"
+#include "pages/os.h"
 #include "pages/topology.h"
 #include "slots.h"
 }
@@ -148,7 +149,10 @@ TEST(SmallProcess, OneObjectTakesNoMagazineAndNoLifo)
 	for (unsigned i = 2; i < caches; i++) {
 		const struct node_rest *rest = made[i]->node[0].rest;
 
-		EXPECT_EQ(resident_pages(rest, sizeof(*rest)), 0U) << i;
+		/* In a larger page it has neighbours. */
+		if (os_page_size() == 4096) {
+			EXPECT_EQ(resident_pages(rest, sizeof(*rest)), 0U) << i;
+		}
 		for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 			EXPECT_EQ(std::memcmp(cpu_lifo(made[i]->cpu_lifos, cpu), &untouched,
 					      sizeof(untouched)),

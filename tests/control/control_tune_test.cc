@@ -92,7 +92,9 @@ TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 			  "of bytes, at least one slab"));
 	EXPECT_EQ(request("set limit 1 entry"),
 		  refusal("limit of this cache cannot be 1; accepted: 0 for no limit, or at "
-			  "least 16384 bytes, one slab"));
+			  "least " +
+			  std::to_string(std::max(16384L, sysconf(_SC_PAGESIZE))) +
+			  " bytes, one slab"));
 	EXPECT_EQ(stat("entry", "limit"), 0U);
 	EXPECT_EQ(request("set alloc_slab 1 entry"),
 		  refusal("alloc_slab cannot be \\\"1\\\"; accepted: 0, which clears it"));

@@ -33,6 +33,7 @@
 
 extern "C" {
 #include "debug/fault.h"
+#include "pages/os.h"
 }
 
 using namespace slab_test;
@@ -276,17 +277,25 @@ TEST_F(FaultTest, AFixedUpFaultIsNotPassedOn)
 	}));
 }
 
+/* A mapped address behind the end of a file, where reads are bus errors. */
+char *behind_mapped_file()
+{
+	const std::size_t bytes = os_page_size();
+	char *file = mapped_file(bytes);
+
+	return static_cast<char *>(mremap(file, bytes, 3 * bytes, MREMAP_MAYMOVE)) + 2 * bytes;
+}
+
 TEST_F(FaultTest, ABusErrorIsPassedOn)
 {
 	EXPECT_FINE(IN_CHILD(handle_by(SIGBUS, see_and_leave), {
-		char *file = mapped_file(0x1000);
+		char *behind = behind_mapped_file();
 
-		file = static_cast<char *>(mremap(file, 0x1000, 0x3000, MREMAP_MAYMOVE));
 		if (!sigsetjmp(back, 1))
-			read_byte(file + 0x2000);
+			read_byte(behind);
 		CHECK_OR_FAIL(seen.calls == 1);
 		CHECK_OR_FAIL(seen.signal == SIGBUS);
-		CHECK_OR_FAIL(seen.address == file + 0x2000);
+		CHECK_OR_FAIL(seen.address == behind);
 		return FINE;
 	}));
 }
@@ -304,11 +313,7 @@ TEST_F(FaultTest, WithoutAHandlerTheProcessDies)
 TEST_F(FaultTest, ABusErrorKills)
 {
 	EXPECT_KILLED(SIGBUS, IN_CHILD(signal(SIGBUS, SIG_DFL), {
-			      char *file = mapped_file(0x1000);
-
-			      file = static_cast<char *>(
-				      mremap(file, 0x1000, 0x3000, MREMAP_MAYMOVE));
-			      read_byte(file + 0x2000);
+			      read_byte(behind_mapped_file());
 			      return FINE;
 		      }));
 }

@@ -22,6 +22,7 @@
 
 extern "C" {
 #include "core/slab.h"
+#include "pages/free_slabs.h"
 }
 
 using namespace slab_test;
@@ -360,7 +361,7 @@ TEST_F(ProfileTest, WithoutMemoryForASampleTheObjectIsAnOrdinaryOne)
 {
 	struct slab_cache_args args = {};
 
-	args.limit = 16 << 10;
+	args.limit = UINT64_C(1) << slab_least_shift();
 	test_cache cache(object_size, SLAB_NO_MERGE, &args);
 	std::vector<void *> objs = {slab_alloc(cache)}; /* its slab fills the limit */
 	const std::uint64_t missed = heap_profile.missed;

@@ -13,6 +13,7 @@
 extern "C" {
 #include "core/slab.h"
 #include "memory/decay.h"
+#include "pages/os.h"
 #include "pages/segment.h"
 #include "percpu/refill.h"
 }
@@ -48,6 +49,7 @@ std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned i
 {
 	static struct slab slab;
 	std::uint64_t map[SLAB_MAP_WORDS], used[2];
+	std::map<unsigned, unsigned> units;
 	std::set<unsigned> pages;
 
 	std::memset(map, 0xff, sizeof(map));
@@ -58,25 +60,39 @@ std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned i
 	decay_used_pages(&slab, map, used);
 	for (unsigned i = 0; i < 128; i++)
 		if (used[i / 64] >> i % 64 & 1)
-			pages.insert(i);
+			units[i * UNBACKED_BYTES / os_page_size()]++;
+	for (const auto &[page, count] : units) {
+		EXPECT_EQ(count, os_page_size() / UNBACKED_BYTES);
+		pages.insert(page);
+	}
 	return pages;
 }
 
 TEST(DecayRuleTest, APageIsInUseWhereAnObjectBeginsGoesOnOrEnds)
 {
-	EXPECT_EQ(used_pages({}, 600), std::set<unsigned>());
-	EXPECT_EQ(used_pages({0}, 600), std::set<unsigned>({0}));
-	EXPECT_EQ(used_pages({38}, 600), std::set<unsigned>({0})); /* 3952 … 4055 */
-	EXPECT_EQ(used_pages({39}, 600), std::set<unsigned>({0, 1})); /* 4056 … 4159 */
-	EXPECT_EQ(used_pages({40, 599}, 600), std::set<unsigned>({1, 15}));
-	/* Page 65: beyond the first word. */
+	const auto page = static_cast<unsigned>(os_page_size());
+	const unsigned across = page / 104; /* begins on the first page and ends on the second */
+	const unsigned objects = 8 * page / 104;
+
+	EXPECT_EQ(used_pages({}, objects), std::set<unsigned>());
+	EXPECT_EQ(used_pages({0}, objects), std::set<unsigned>({0}));
+	EXPECT_EQ(used_pages({across - 1}, objects), std::set<unsigned>({0}));
+	EXPECT_EQ(used_pages({across}, objects), std::set<unsigned>({0, 1}));
+	EXPECT_EQ(used_pages({across + 1, objects - 1}, objects), std::set<unsigned>({1, 7}));
+}
+
+TEST(DecayRuleTest, PagesBeyondTheFirstWordAreInUseToo)
+{
+	if (os_page_size() != 4096)
+		GTEST_SKIP() << "no slab has more than 64 pages";
 	EXPECT_EQ(used_pages({2570}, 5000), std::set<unsigned>({65}));
 }
 
 TEST(DecayRuleTest, ObjectsThatWereNeverMadeAreNotInUse)
 {
 	EXPECT_EQ(used_pages({500}, 500), std::set<unsigned>());
-	EXPECT_EQ(used_pages({500}, 501), std::set<unsigned>({12}));
+	EXPECT_EQ(used_pages({500}, 501),
+		  std::set<unsigned>({static_cast<unsigned>(500 * 104 / os_page_size())}));
 }
 
 /* Frees all but every step-th object of these; the others are returned. */

@@ -98,8 +98,22 @@ protected:
 	unsigned was_;
 };
 
+/* Huge pages have 2 MiB where small ones have 4 KiB; larger ones are not populated. */
+TEST_F(HugeTest, WithLargerPagesNoneIsWanted)
+{
+	if (os_page_size() != 4096) {
+		EXPECT_FALSE(huge_is_wanted());
+		return;
+	}
+	const second_run again = run_again({"SLAB_TEST_PAGE_SIZE=65536"});
+
+	EXPECT_EQ(again.failure, "") << again.output;
+}
+
 TEST_F(HugeTest, TheSystemsSettingDecides)
 {
+	if (os_page_size() != 4096)
+		GTEST_SKIP() << "no huge pages of 2 MiB";
 	EXPECT_TRUE(huge_is_wanted());
 	for (const char *text : {"[never]", "[always]", ""}) {
 		setting(text);
@@ -118,6 +132,8 @@ TEST_F(HugeTest, NeverIsNever)
 
 TEST_F(HugeTest, AutoLeavesSmallHeapsAlone)
 {
+	if (os_page_size() != 4096)
+		GTEST_SKIP() << "no huge pages of 2 MiB";
 	options_->huge = SLAB_HUGE_AUTO;
 	EXPECT_FALSE(huge_is_wanted());
 	EXPECT_TRUE(wanted_with(HUGE_LEAST));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,18 +38,19 @@ constexpr unsigned possible = 512, caches = 200;
 /* Before the first cache. */
 const bool believes = (cpu_set_possible(possible), true);
 
-std::size_t resident(const void *start, std::size_t bytes)
+const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+
+/* The bytes of these pages, given by their numbers, that hold memory. */
+std::size_t resident(const std::set<std::uintptr_t> &pages)
 {
-	const std::uintptr_t page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-	const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(start) / page * page;
-	std::vector<unsigned char> pages((bytes + page - 1) / page + 1);
-	const std::size_t n =
-		(reinterpret_cast<std::uintptr_t>(start) + bytes - first + page - 1) / page;
 	std::size_t in_memory = 0;
 
-	EXPECT_EQ(mincore(reinterpret_cast<void *>(first), n * page, pages.data()), 0);
-	for (std::size_t i = 0; i < n; i++)
-		in_memory += pages[i] & 1;
+	for (const std::uintptr_t number : pages) {
+		unsigned char state = 0;
+
+		EXPECT_EQ(mincore(reinterpret_cast<void *>(number * page), page, &state), 0);
+		in_memory += state & 1;
+	}
 	return in_memory * page;
 }
 
@@ -98,7 +100,7 @@ std::size_t anonymous_kb(const void *address)
 std::size_t bytes_per_cache(const struct slab_cache_args *args)
 {
 	std::vector<struct slab_cache *> made;
-	std::size_t bytes = 0;
+	std::set<std::uintptr_t> handles;
 
 	for (unsigned i = 0; i < caches; i++) {
 		const std::string name = "cache" + std::to_string(i);
@@ -116,10 +118,15 @@ std::size_t bytes_per_cache(const struct slab_cache_args *args)
 					slab_free_rcu(cache, slab_alloc(cache));
 			}
 		}).join();
-	for (const struct slab_cache *cache : made)
-		bytes += resident(cache, sizeof(*cache));
-	/* The slots of all caches. */
-	bytes += anonymous_kb(made.front()->cpu_slots) * 1024;
+	for (const struct slab_cache *cache : made) {
+		const auto start = reinterpret_cast<std::uintptr_t>(cache);
+
+		for (std::uintptr_t at = start; at < start + sizeof(*cache); at++)
+			handles.insert(at / page);
+	}
+	/* The handles, and the slots of all caches. */
+	const std::size_t bytes = resident(handles) + anonymous_kb(made.front()->cpu_slots) * 1024;
+
 	for (struct slab_cache *cache : made)
 		EXPECT_EQ(slab_cache_destroy(cache), 0);
 	return bytes / caches;

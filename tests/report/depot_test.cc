@@ -353,6 +353,7 @@ TEST(DepotTest, ASignalHandlerCanSaveTheSameStackInTheMiddleOfASave)
 	interrupted = &depot;
 	saved_now = 0;
 	handled = 0;
+	depot.add_address(saved_now); /* the first signal may come before the loop begins */
 	{
 		const interruptions timer(2000, save_in_handler);
 
@@ -361,7 +362,7 @@ TEST(DepotTest, ASignalHandlerCanSaveTheSameStackInTheMiddleOfASave)
 			depot.add_address(saved_now);
 		} while (handled < 200);
 	}
-	EXPECT_EQ(depot.count(), saved_now);
+	EXPECT_EQ(depot.count(), saved_now + 1);
 }
 
 } /* namespace */
