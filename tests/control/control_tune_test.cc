@@ -101,6 +101,13 @@ TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 	EXPECT_EQ(stat("entry", "min_partial"), 5U);
 }
 
+TEST_F(TuneTest, TheProfileAnswersBeforeAndAfter)
+{
+	EXPECT_EQ(request("profile 512K"),
+		  "{\"slab\":2,\"ok\":true,\"before\":0,\"after\":524288}\n");
+	EXPECT_EQ(request("profile 0"), "{\"slab\":2,\"ok\":true,\"before\":524288,\"after\":0}\n");
+}
+
 /* --- reset, trim ---------------------------------------------------------------------- */
 
 TEST_F(TuneTest, ResetClearsTheEventsOfOneCache)

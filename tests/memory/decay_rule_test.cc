@@ -44,6 +44,38 @@ TEST(DecayRuleTest, WhatIsIdleForADecayTimeIsRipe)
 	EXPECT_FALSE(decay_is_ripe(UINT32_MAX - 1, 1));
 }
 
+void fall_asleep()
+{
+	idle_kick();
+	run_all_passes();
+	ASSERT_TRUE(decay_is_asleep());
+}
+
+/* So that no memory that was freed just then waits for the next operation. */
+TEST(DecayRuleTest, AnOperationWhilePassesEndKeepsThemRunning)
+{
+	fall_asleep();
+	__atomic_store_n(&idle_active, 1, __ATOMIC_SEQ_CST);
+	decay_end_pass();
+	EXPECT_FALSE(decay_is_asleep());
+	fall_asleep();
+}
+
+TEST(DecayRuleTest, PassesStayOnAGrid)
+{
+	constexpr long step = 10000 / DECAY_EPOCHS; /* ms, as SLAB_DECAY_MS says by default */
+
+	fall_asleep();
+	idle_kick();
+	const long first = decay_wait_from(0);
+
+	for (int i = 1; i <= 10; i++) {
+		EXPECT_TRUE(decay_take_due(static_cast<std::uint64_t>(decay_wait_from(0)) * 1000));
+		EXPECT_EQ(decay_wait_from(0), first + i * step);
+	}
+	fall_asleep();
+}
+
 /* A slab of 100-byte objects of which none but these are in use. */
 std::set<unsigned> used_pages(const std::set<unsigned> &used_objects, unsigned initialized)
 {

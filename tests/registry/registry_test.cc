@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <thread>
 
 #include <pthread.h>
@@ -32,25 +33,47 @@ TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
 	EXPECT_EQ(registry_changes % 2, 0u);
 }
 
-TEST(RegistryTest, ADestructionWaitsForTheLock)
+/* Does this call wait for the lock? It runs to its end. `meanwhile` runs while it waits. */
+bool waits_for_lock(
+	const std::function<void()> &call, const std::function<void()> &meanwhile = [] {})
 {
-	struct slab_cache *cache = slab_cache_create("waits", 64, nullptr, SLAB_NO_MERGE);
-	std::atomic<bool> begins{false}, is_destroyed{false};
+	std::atomic<bool> begins{false}, ended{false};
 
 	pthread_mutex_lock(&registry_lock);
-	std::thread destroying([&] {
+	std::thread caller([&] {
 		begins = true;
-		EXPECT_EQ(slab_cache_destroy(cache), 0);
-		is_destroyed = true;
+		call();
+		ended = true;
 	});
 	while (!begins)
 		std::this_thread::yield();
 	std::this_thread::sleep_for(std::chrono::milliseconds(20));
-	EXPECT_FALSE(is_destroyed);
-	EXPECT_TRUE(cache_is_registered(cache));
+	const bool waits = !ended;
+
+	meanwhile();
 	pthread_mutex_unlock(&registry_lock);
-	destroying.join();
-	EXPECT_TRUE(is_destroyed);
+	caller.join();
+	return waits;
+}
+
+TEST(RegistryTest, ADestructionWaitsForTheLock)
+{
+	struct slab_cache *cache = slab_cache_create("waits", 64, nullptr, SLAB_NO_MERGE);
+
+	EXPECT_TRUE(waits_for_lock([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); },
+				   [&] { EXPECT_TRUE(cache_is_registered(cache)); }));
+}
+
+TEST(RegistryTest, ASearchWaitsForTheLock)
+{
+	const auto is_first = [](struct slab_cache *, void *) { return true; };
+	struct slab_cache *cache = slab_cache_create("found", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *found = nullptr;
+
+	EXPECT_TRUE(waits_for_lock([&] { found = registry_find_pinned(is_first, nullptr); }));
+	ASSERT_NE(found, nullptr);
+	cache_unpin(found);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
 
 } /* namespace */
