@@ -98,7 +98,8 @@ static void remove_if_stale(const char *dir, const char *name)
 	char *end;
 	long pid = strtol(name, &end, 10);
 
-	if (name[0] < '1' || name[0] > '9' || pid > INT_MAX || strcmp(end, ".sock") != 0)
+	/* No space, sign or zero before the number. */
+	if (name[0] < '1' || pid > INT_MAX || strcmp(end, ".sock") != 0)
 		return;
 	if (pid != getpid() && (kill((pid_t)pid, 0) == 0 || errno != ESRCH))
 		return;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <functional>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,10 +25,12 @@
 #include "../support/orders.h"
 #include "../support/process.h"
 #include "../support/readers.h"
+#include "../support/reports.h"
 #include "../support/without_thread.h"
 
 extern "C" {
 #include "core/isolated.h"
+#include "inject.h"
 #include "pages/segment.h"
 #include "rcu/free_rcu.h"
 }
@@ -243,6 +246,47 @@ INSTANTIATE_TEST_SUITE_P(
 			kind{"Defrag", [](auto *cache) { EXPECT_GE(slab_cache_defrag(cache), 0); }},
 			kind{"Trim", [](auto *) { slab_trim(); }}),
 	[](const testing::TestParamInfo<kind> &info) { return info.param.name; });
+
+/* --- debug slabs ------------------------------------------------------------------- */
+
+struct slab_cache *forking;
+const report_capture *child_reports;
+std::string of_child;
+
+/* Another thread forks: in its child the thread that destroys the slab does not exist. */
+void fork_where_a_slab_is_destroyed(int point)
+{
+	if (point != CPU_INJECT_SLAB_DESTROYED)
+		return;
+	cpu_inject_hook = nullptr;
+	std::thread([] {
+		of_child = run_in_child_now([] {
+			slab_cache_shrink(forking);
+			return child_reports->count() == 0 ? 0 : 1;
+		});
+	}).join();
+}
+
+TEST(Release, AChildChecksNoSlabWhoseMemoryIsGone)
+{
+	if (!running_again()) {
+		const second_run again = run_again({"SLAB_DECAY_MS=0"});
+
+		EXPECT_EQ(again.failure, "") << again.output;
+		return;
+	}
+	test_cache cache(480, SLAB_NO_MERGE | SLAB_RED_ZONE | SLAB_POISON);
+	const report_capture reports;
+
+	forking = cache;
+	child_reports = &reports;
+	of_child = "no fork";
+	slab_free(cache, slab_alloc(cache));
+	cpu_inject_hook = fork_where_a_slab_is_destroyed;
+	slab_cache_shrink(cache);
+	EXPECT_EQ(of_child, "");
+	EXPECT_EQ(reports.count(), 0u);
+}
 
 /* --- what destructors free ---------------------------------------------------------- */
 
