@@ -39,7 +39,7 @@ namespace
 /* Free memory holds no pages, or such as are shown as cached. */
 void expect_given_back(const void *memory, std::size_t size)
 {
-	EXPECT_LE(resident_pages(memory, size) * 4096, process_stats().cached_bytes);
+	EXPECT_LE(resident_bytes(memory, size), process_stats().cached_bytes);
 }
 
 class LargeSizes : public testing::TestWithParam<std::size_t>
@@ -53,7 +53,7 @@ TEST_P(LargeSizes, GoBackToTheSystem)
 
 	ASSERT_NE(memory, nullptr);
 	std::memset(memory, 0x5c, size);
-	EXPECT_GE(resident_pages(memory, size), size / 4096);
+	EXPECT_GE(resident_bytes(memory, size), size);
 	EXPECT_GE(process_stats().large_bytes, size);
 	slab_mfree(memory);
 	EXPECT_EQ(process_stats().large_bytes, 0u);
@@ -214,7 +214,7 @@ TEST(CallocTest, AFreshMappingTakesTheMemoryThatIsTouched)
 
 	ASSERT_NE(memory, nullptr);
 	EXPECT_EQ(memory[size / 2], 0);
-	EXPECT_LT(resident_pages(const_cast<unsigned char *>(memory), size) * 4096, mib);
+	EXPECT_LT(resident_bytes(const_cast<unsigned char *>(memory), size), mib);
 	slab_mfree(const_cast<unsigned char *>(memory));
 }
 

@@ -68,11 +68,11 @@ protected:
 
 	std::size_t resident() const
 	{
-		std::size_t pages = 0;
+		std::size_t bytes = 0;
 
 		for (void *memory : all_)
-			pages += resident_pages(memory, slab);
-		return pages * 4096;
+			bytes += resident_bytes(memory, slab);
+		return bytes;
 	}
 
 	std::vector<void *> all_;

@@ -20,8 +20,9 @@
 #include "../support/passes.h"
 
 extern "C" {
-#include "percpu/refill.h"
+#include "pages/free_slabs.h"
 #include "pages/segment.h"
+#include "percpu/refill.h"
 }
 
 using namespace slab_test;
@@ -226,6 +227,22 @@ TEST(DecayTest, StatisticsShowWhatSlabsInUseHold)
 	EXPECT_EQ(stats_of(cache).populated, pages_of(s.live).size() * page);
 	EXPECT_EQ(stats_of(cache).objects, s.live.size());
 	free_all(cache, s.live);
+}
+
+/* So that objects that are made there later find their pages populated in batches. */
+TEST(DecayTest, PagesBehindTheLastObjectThatWasMadeAreForgotten)
+{
+	SKIP_WITH_LARGE_PAGES();
+	test_cache cache(object_size);
+	void *obj = slab_alloc(cache);
+	struct slab *slab = slab_of(obj);
+
+	slab_populate(slab, slab_bytes(slab));
+	slab_cache_shrink(cache);
+	EXPECT_GT(slab_trim(), 0u);
+	EXPECT_EQ(slab->populated, os_pages(slab->initialized * object_size));
+	EXPECT_EQ(slab_held(slab), slab->populated);
+	slab_free(cache, obj);
 }
 
 TEST(DecayTest, PagesThatWentServeAgain)

@@ -34,8 +34,7 @@ inline std::uintptr_t address(const void *ptr)
 /* Of a slab's memory, whatever this machine's pages are. */
 inline std::size_t resident_bytes(const struct slab *slab)
 {
-	return resident_pages(slab->cpu.base, slab_bytes(slab)) *
-	       static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+	return resident_bytes(slab->cpu.base, slab_bytes(slab));
 }
 
 class SegmentTest : public testing::Test

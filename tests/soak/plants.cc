@@ -85,12 +85,12 @@ void plant_after(const held &object)
 		static_cast<char *>(object.obj)[object.size - 3] ^= 4;
 	if (is_planted(POINT, object.kind))
 		close(-1);
-	if (is_planted(EMPTIED, object.kind)) {
-		const auto start = reinterpret_cast<std::uintptr_t>(object.obj);
-		void *page = reinterpret_cast<void *>((start + 3 * 4096 - 1) / 4096 * 4096);
+	const auto start = reinterpret_cast<std::uintptr_t>(object.obj);
+	const std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+	const std::uintptr_t page = (start + 2 * bytes - 1) / bytes * bytes;
 
-		madvise(page, 4096, MADV_DONTNEED);
-	}
+	if (page + bytes <= start + object.size && is_planted(EMPTIED, object.kind))
+		madvise(reinterpret_cast<void *>(page), bytes, MADV_DONTNEED);
 }
 
 } /* namespace soak */

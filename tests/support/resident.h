@@ -34,6 +34,11 @@ inline std::size_t resident_pages(const void *start, std::size_t size)
 	return pages;
 }
 
+inline std::size_t resident_bytes(const void *start, std::size_t size)
+{
+	return resident_pages(start, size) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
 /* A number of /proc/self/statm, in bytes: 0 address space, 1 resident. */
 inline std::size_t statm(unsigned field)
 {
