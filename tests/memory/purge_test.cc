@@ -3,6 +3,7 @@
  * Memory is returned to the operating system with no lock held: what other threads do, and
  * what the child of a fork finds, while one is in madvise(2).
  */
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -23,6 +24,7 @@
 
 extern "C" {
 #include "core/cache.h"
+#include "core/isolated.h"
 #include "pages/segment.h"
 }
 
@@ -165,6 +167,34 @@ TEST(PurgeTest, NoAllocationIsRefusedMeanwhile)
 	other.join();
 	EXPECT_NE(obj, nullptr);
 	slab_free(thin.get(), obj);
+}
+
+/* An allocation at its limit takes the lock when the slabs are back, or after 20 ms. */
+TEST(PurgeTest, TheLockIsTakenWhenNoSlabIsBeingPurged)
+{
+	const thin_cache thin;
+	struct slab_cache *cache = thin.get();
+	std::atomic<bool> begins{false};
+	std::thread other;
+	unsigned purging = 0;
+	std::uint64_t us = 0;
+
+	on_discard = [&] {
+		other = std::thread([&] {
+			us = clock_us();
+			begins = true;
+			ASSERT_TRUE(flush_lock_purged(cache));
+			us = clock_us() - us;
+			purging = cache->nr_purging;
+			flush_unlock(cache);
+		});
+		while (!begins)
+			std::this_thread::yield();
+		std::this_thread::sleep_for(std::chrono::milliseconds(2));
+	};
+	EXPECT_GT(slab_trim(), 0u);
+	other.join();
+	EXPECT_TRUE(purging == 0 || us >= 20000) << us;
 }
 
 /* Threads that walk the lists wait until the slabs are back. */
