@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lock.h"
 
@@ -229,10 +230,21 @@ void pages_give(struct frame *frame)
 	lock_drop(&node->lock);
 }
 
-/* The next free block whose memory is resident, taken off its list. */
+/* The smallest block that consists of whole pages of the system. */
+static unsigned least_order(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned order = 0;
+
+	while (FRAME_BYTES << order < page)
+		order++;
+	return order;
+}
+
+/* The next free block whose memory is resident and can go, taken off its list. */
 static struct frame *take_resident(struct node *node)
 {
-	for (unsigned order = 0; order <= PAGES_MAX_ORDER; order++) {
+	for (unsigned order = least_order(); order <= PAGES_MAX_ORDER; order++) {
 		struct frame_list *list = &node->free[order];
 
 		for (struct frame *f = frame_list_first(list); f; f = frame_list_next(list, f))

@@ -182,11 +182,11 @@ TEST(StoreTest, AMapAtItsLimitRefusesWritesAndServesReads)
 	directory d;
 	int added = 0;
 
-	d.config.map_limit = 1 << 20;
+	d.config.map_limit = 256 * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 	ASSERT_TRUE(d.open(db.path)) << d.error;
 	d.plant();
-	while (added < 1000 && d.person("u" + std::to_string(added),
-					{{"description", std::string(5000, 'x')}}) == 0)
+	while (added < 10000 && d.person("u" + std::to_string(added),
+					 {{"description", std::string(5000, 'x')}}) == 0)
 		added++;
 	EXPECT_GT(added, 10);
 	EXPECT_EQ(d.result.code, LDAP_UNWILLING_TO_PERFORM);
@@ -272,7 +272,7 @@ TEST_F(BadDatabaseTest, AFileThatIsNotOfLmdbIsNamed)
 
 TEST_F(BadDatabaseTest, AFileWithoutItsEndIsNamed)
 {
-	ASSERT_EQ(truncate(data.c_str(), 3 * 4096), 0);
+	ASSERT_EQ(truncate(data.c_str(), 3 * sysconf(_SC_PAGESIZE)), 0);
 	EXPECT_EQ(refusal(db.path),
 		  db.path + ": data.mdb is shorter than it says: its end was lost");
 }
