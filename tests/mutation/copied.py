@@ -110,7 +110,8 @@ class Run:
                        **dict(item.split("=", 1) for item in test.environment)}
         if only:
             environment["GTEST_FILTER"] = only
-            environment.pop("GTEST_TOTAL_SHARDS", None)
+            for variable in ("GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX"):
+                environment.pop(variable, None)
         self.process = subprocess.Popen(test.command, env=environment, cwd=BUILD / "tests",
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, start_new_session=True,
