@@ -11,3 +11,9 @@ unsigned client_slots_in_use(void)
 		used += control_server.client[i].used;
 	return used;
 }
+
+bool accept_mutes(void)
+{
+	control_accept();
+	return control_server.muted;
+}

@@ -3,11 +3,15 @@
 #ifndef TESTS_CONTROL_SLOTS_H
 #define TESTS_CONTROL_SLOTS_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 unsigned client_slots_in_use(void);
+/* Accept a connection; does the server then leave the others waiting for a moment? */
+bool accept_mutes(void);
 
 #ifdef __cplusplus
 }

@@ -125,6 +125,16 @@ TEST_F(StartTest, OnStartsItAtOnce)
 	unsetenv("SLAB_CONTROL");
 }
 
+/* Where the system lacks descriptors, connections wait for a moment; not after another error. */
+TEST_F(StartTest, WithoutAConnectionTheServerListensOn)
+{
+	expect_in_child([] {
+		if (slab_control_fd() < 0)
+			return 1;
+		return accept_mutes() ? 2 : 0;
+	});
+}
+
 TEST_F(StartTest, AChildHasNoClientsOfItsParent)
 {
 	expect_in_child([this] {
