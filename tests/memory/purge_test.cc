@@ -3,6 +3,7 @@
  * Memory is returned to the operating system with no lock held: what other threads do, and
  * what the child of a fork finds, while one is in madvise(2).
  */
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -53,11 +54,14 @@ extern "C" int madvise(void *start, std::size_t bytes, int advice) noexcept
 namespace
 {
 
+/* So large that a slab with one object in use has pages to give back. */
+const std::size_t thin_size = std::min(page, std::size_t{SLAB_MAX_OBJECT_SIZE});
+
 /* A cache at its limit with one object in use in each slab, and no slab is a CPU's. */
 class thin_cache
 {
 public:
-	thin_cache() : cache_(object_size)
+	thin_cache() : cache_(thin_size)
 	{
 		struct slab_cache *cache = cache_;
 		objects all;
@@ -72,7 +76,7 @@ public:
 				continue;
 			}
 			live_.push_back(all[i]);
-			fill(all[i], object_size, live_.size());
+			fill(all[i], thin_size, live_.size());
 		}
 		slab_cache_shrink(cache);
 		free_ = all.size() - live_.size();
@@ -97,11 +101,11 @@ public:
 		std::size_t n = 0;
 
 		while (void *obj = slab_alloc(cache_)) {
-			fill(obj, object_size, SIZE_MAX);
+			fill(obj, thin_size, SIZE_MAX);
 			n++;
 		}
 		for (std::size_t i = 0; i < live_.size(); i++)
-			if (!intact(live_[i], object_size, i + 1))
+			if (!intact(live_[i], thin_size, i + 1))
 				return false;
 		return n == free_ && slab_cache_validate(cache_) == 0;
 	}
