@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 GOALS = {"lines": 92.0, "branches": 82.0}
-TOLERATED = 40
+TOLERATED = 15
 
 
 class Counts:
