@@ -9,7 +9,8 @@ on with an earlier run, which was stopped, from the FIRST-th change that was dra
 Works in a copy of the tree, build/mutation. The tests of the changed file's room come first, then
 the others, stress tests last, each from the fastest to the slowest as far as they have been run;
 the first failure ends it. A case that fails is run again, since chance may fail it, and once without
-the change; if it fails there, too, its program is left out from then on. A case that takes a minute
+the change, alone and with the other cases of its program; if one fails there, too, the program is
+left out from then on. A case that takes a minute
 hangs. What the compiler rejects, or turns into the same machine code, is not counted; nor what
 equivalent.txt lists. Exit status 1: less than nine in ten were caught. The table, build/mutation.md,
 is written after each change; SIGINT and SIGTERM end the run.
@@ -154,7 +155,7 @@ def judged(change, tests):
             return "SURVIVED"
         run, how = found
         link([run.test.program], change)
-        if passes(run.test, run.suspect()):
+        if passes(run.test, run.suspect()) and passes(run.test):
             return f"{run.test.name} {how}: {run.suspect() or 'no case'}"
         tests.leave_out(run.test)
 
