@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # large_pages.sh FOLDER: a kernel for aarch64 with pages of 64 KiB, which Debian 12 does not have, made
-# in FOLDER from Debian's source with the options of large_pages.config alone; prints its path.
+# in FOLDER from Debian's source with the options of large_pages.config and what they need; prints its path.
 # Needs the packages linux-source-6.1, flex, bison, bc and gcc-aarch64-linux-gnu.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

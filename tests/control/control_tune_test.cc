@@ -2,6 +2,11 @@
 /* Tuning a process from outside: set, reset, trim and count over the socket. */
 #include "../support/server.h"
 
+#include <algorithm>
+#include <string>
+
+#include <unistd.h>
+
 #include <slab/stats.h>
 
 using namespace slab_test;

@@ -125,7 +125,8 @@ TEST_F(StartTest, OnStartsItAtOnce)
 	unsetenv("SLAB_CONTROL");
 }
 
-/* Where the system lacks descriptors, connections wait for a moment; not after another error. */
+/* The server stops accepting for a moment where the system lacks descriptors or memory, and after no
+ * other error. */
 TEST_F(StartTest, WithoutAConnectionTheServerListensOn)
 {
 	expect_in_child([] {

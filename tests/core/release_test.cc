@@ -284,6 +284,7 @@ TEST(Release, AChildChecksNoSlabWhoseMemoryIsGone)
 	slab_free(cache, slab_alloc(cache));
 	cpu_inject_hook = fork_where_a_slab_is_destroyed;
 	slab_cache_shrink(cache);
+	cpu_inject_hook = nullptr;
 	EXPECT_EQ(of_child, "");
 	EXPECT_EQ(reports.count(), 0u);
 }

@@ -196,7 +196,7 @@ TEST_F(ProfileTest, EveryWayToAllocateAnObjectIsSampled)
 	expect_sample("slab_alloc_node(-1)", [&] { return slab_alloc_node(cache, -1); });
 }
 
-TEST_F(ProfileTest, AllocationsOfANodeAreSampledWhenTheProfileIsOnAndTheyAreNotStrict)
+TEST_F(ProfileTest, AllocationsOfANodeAreSampledUnlessTheyAreStrict)
 {
 	test_cache cache(object_size);
 	const auto is_sampled = [&](int node) {

@@ -229,7 +229,7 @@ TEST(DecayTest, StatisticsShowWhatSlabsInUseHold)
 	free_all(cache, s.live);
 }
 
-/* So that objects that are made there later find their pages populated in batches. */
+/* The pages of objects that are made later are populated in batches, from `populated` on. */
 TEST(DecayTest, PagesBehindTheLastObjectThatWasMadeAreForgotten)
 {
 	SKIP_WITH_LARGE_PAGES();

@@ -121,8 +121,8 @@ std::size_t bytes_per_cache(const struct slab_cache_args *args)
 	for (const struct slab_cache *cache : made) {
 		const auto start = reinterpret_cast<std::uintptr_t>(cache);
 
-		for (std::uintptr_t at = start; at < start + sizeof(*cache); at++)
-			handles.insert(at / page);
+		for (std::uintptr_t n = start / page; n * page < start + sizeof(*cache); n++)
+			handles.insert(n);
 	}
 	/* The handles, and the slots of all caches. */
 	const std::size_t bytes = resident(handles) + anonymous_kb(made.front()->cpu_slots) * 1024;

@@ -214,7 +214,7 @@ TEST(Lifo, IsHalvedByAPassAfterFewMisses)
 	EXPECT_EQ(c->lifo_max, c->lifo_least);
 }
 
-TEST(Lifo, IsHalvedByAPassAfterOneMissTooFew)
+TEST(Lifo, IsHalvedByAPassWithOneMissLessThanKeepsIt)
 {
 	test_cache cache(4096);
 	struct slab_cache *c = cache;
