@@ -75,6 +75,24 @@ TEST(WalkTest, LooksAtASlabTwiceAtMost)
 	EXPECT_EQ(slab_cache_validate(full.cache()), 0);
 }
 
+/* A count that goes on begins anew by that. */
+TEST(WalkTest, EachSlabThatIsListedOrNotChangesTheList)
+{
+	full_cache full(3);
+	struct node_list &list = full.cache()->node[0].partial;
+
+	slab_cache_shrink(full.cache());
+	struct slab *slab = list.slabs.first;
+	unsigned before = list.changes;
+
+	ASSERT_NE(slab, nullptr);
+	node_list_remove(&list, slab);
+	EXPECT_NE(list.changes, before);
+	before = list.changes;
+	node_list_add_tail(&list, slab);
+	EXPECT_NE(list.changes, before);
+}
+
 /* Another thread may empty the list after its slabs were counted. */
 TEST(WalkTest, SplittingAListEndsWhereItHasFewerSlabsThanCounted)
 {

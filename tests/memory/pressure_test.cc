@@ -77,6 +77,15 @@ TEST_F(PressureTest, SoItIsAtMax)
 	EXPECT_GT(calls, 0U);
 }
 
+TEST_F(PressureTest, SoItIsAtMaxAfterItWasThrottled)
+{
+	write_events(5, 1);
+	pressure_poll();
+	write_events(5, 2);
+	pressure_poll();
+	EXPECT_GT(calls, 0U);
+}
+
 TEST_F(PressureTest, OtherEventsAreNone)
 {
 	write("memory.events", "low 1\nhigh 2\nmax 3\noom 4\n");

@@ -97,6 +97,21 @@ TEST_F(SlabStateTest, ShrinkGivesEmptySlabsToThePageLayerAndTheirMemoryBack)
 	EXPECT_EQ(slab_cache_shrink(cache_), 0);
 }
 
+/* It takes nothing, and says so. */
+TEST_F(SlabStateTest, AFlushWithATimeLimitGivesUpWhereTheLockIsHeld)
+{
+	unsigned released = 1;
+	bool flushed = true;
+
+	alloc();
+	pthread_mutex_lock(&cache_->flush_lock);
+	std::thread([&] { flushed = cache_flush_as(cache_, FLUSH_LOCK_TIMED, &released); }).join();
+	pthread_mutex_unlock(&cache_->flush_lock);
+	EXPECT_FALSE(flushed);
+	EXPECT_EQ(released, 0u);
+	EXPECT_NE(slot()->current, nullptr);
+}
+
 TEST_F(SlabStateTest, WhileASlotIsClosedAllocationsGoToTheNode)
 {
 	slot()->closed = 1;
