@@ -21,6 +21,7 @@
 
 #include <gtest/gtest.h>
 
+#include <slab/debug.h>
 #include <slab/malloc.h>
 #include <slab/slab.h>
 #include <slab/stats.h>
@@ -30,6 +31,7 @@
 
 extern "C" {
 #include "core/cache.h"
+#include "memory/decay.h"
 #include "pages/os.h"
 #include "pages/topology.h"
 #include "slots.h"
@@ -95,6 +97,24 @@ TEST(SmallProcess, ReplacingMallocReadsTheFilesAtOnce)
 	EXPECT_EQ(run_in_child([&]() -> int {
 			  slab_replace_malloc();
 			  return possible_without_files();
+		  }),
+		  "");
+}
+
+/* Otherwise it would begin with the next decay pass. */
+TEST(SmallProcess, SamplingBeginsAtOnceWhereSlowPathsDoWhatIsDue)
+{
+	EXPECT_EQ(run_in_child([]() -> int {
+			  slab_replace_malloc();
+			  struct slab_cache *cache = slab_cache_create("sampled", 64, nullptr, 0);
+
+			  slab_free(cache, slab_alloc(cache));
+			  slab_maintain_due();
+			  if (!decay_wait())
+				  return 1;
+			  slab_cache_sample(cache, 100000);
+			  slab_maintain_due();
+			  return cache->sample.opened ? 0 : 2;
 		  }),
 		  "");
 }

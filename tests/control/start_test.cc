@@ -125,6 +125,19 @@ TEST_F(StartTest, OnStartsItAtOnce)
 	unsetenv("SLAB_CONTROL");
 }
 
+/* A child process of the program may have a copy of the descriptor. */
+TEST_F(StartTest, AClientThatWasDroppedHasNoEvents)
+{
+	expect_in_child([this] {
+		if (slab_control_fd() < 0)
+			return 1;
+		const client connected(dir.socket(getpid()));
+
+		accept_mutes();
+		return client_slots_in_use() != 1 ? 2 : events_of_dropped() != 0 ? 3 : 0;
+	});
+}
+
 /* The server stops accepting for a moment where the system lacks descriptors or memory, and after no
  * other error. */
 TEST_F(StartTest, WithoutAConnectionTheServerListensOn)
