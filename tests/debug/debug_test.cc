@@ -407,6 +407,21 @@ TEST_F(DebugTest, FreechainInACircleIsFound)
 	expect_contained(cache, 2);
 }
 
+/* The end is not compared with anything: a check of a sound freelist sets it. */
+TEST_F(DebugTest, AValidationFindsTheEndOfTheFreelist)
+{
+	test_cache cache(64, all_debug_flags);
+	const place entry(slab_alloc(cache));
+	struct slab_debug *debug = slab_of(entry.object)->debug;
+	const std::uint16_t last = debug->last;
+
+	ASSERT_NE(last, 0u);
+	debug->last = 0;
+	EXPECT_EQ(slab_cache_validate(cache), 0);
+	EXPECT_EQ(debug->last, last);
+	slab_free(cache, entry.object);
+}
+
 TEST_F(DebugTest, AllocationFindsAFreelistThatLeadsNowhere)
 {
 	test_cache cache(64, all_debug_flags);

@@ -25,8 +25,8 @@ using namespace slab_test;
 namespace
 {
 
-/* How many objects of a cache are in a state. */
-unsigned count_state(const std::string &cache, char state)
+/* How many objects of a cache are in one of these states. */
+unsigned count_state(const std::string &cache, const std::string &wanted)
 {
 	const answered all = inspect("objects " + cache);
 	static const std::regex row("\\[[0-9]+,[0-9]+,[0-9]+,\"([^\"]*)\",\\[");
@@ -36,7 +36,10 @@ unsigned count_state(const std::string &cache, char state)
 	for (std::sregex_iterator at(all.text.begin(), all.text.end(), row), end; at != end; ++at) {
 		const std::string states = (*at)[1];
 
-		count += static_cast<unsigned>(std::count(states.begin(), states.end(), state));
+		count += static_cast<unsigned>(
+			std::count_if(states.begin(), states.end(), [&](char state) {
+				return wanted.find(state) != std::string::npos;
+			}));
 	}
 	return count;
 }
@@ -46,8 +49,8 @@ TEST(ObjectsTest, AllocatedOnesAreThoseOfTheProgram)
 	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects many(plain, 5000), few(flagged, 300);
 
-	EXPECT_EQ(count_state(plain.name(), 'a'), 5000u);
-	EXPECT_EQ(count_state(flagged.name(), 'a'), 300u);
+	EXPECT_EQ(count_state(plain.name(), "a"), 5000u);
+	EXPECT_EQ(count_state(flagged.name(), "a"), 300u);
 }
 
 /* Wherever they are: in a LIFO, a magazine, a freelist of a slab. */
@@ -58,11 +61,12 @@ TEST(ObjectsTest, FreedOnesAreFree)
 
 	for (std::size_t i = 0; i < objs.size(); i += 2)
 		slab_free(cache, objs[i]);
-	EXPECT_EQ(count_state(cache.name(), 'a'), 2500u);
-	EXPECT_GE(count_state(cache.name(), 'f') + count_state(cache.name(), 'h'), 2500u);
+	EXPECT_EQ(count_state(cache.name(), "a"), 2500u);
+	/* At once: a decay pass may take objects from a CPU between two looks. */
+	EXPECT_GE(count_state(cache.name(), "fh"), 2500u);
 	slab_cache_shrink(cache);
-	EXPECT_EQ(count_state(cache.name(), 'a'), 2500u);
-	EXPECT_EQ(count_state(cache.name(), 'h'), 0u);
+	EXPECT_EQ(count_state(cache.name(), "a"), 2500u);
+	EXPECT_EQ(count_state(cache.name(), "h"), 0u);
 	for (std::size_t i = 1; i < objs.size(); i += 2)
 		slab_free(cache, objs[i]);
 }
@@ -74,8 +78,8 @@ TEST(ObjectsTest, AReserveIsNotAllocated)
 	args.reserve = 37;
 	test_cache cache(64, SLAB_NO_MERGE, &args);
 
-	EXPECT_EQ(count_state(cache.name(), 'r'), 37u);
-	EXPECT_EQ(count_state(cache.name(), 'a'), 0u);
+	EXPECT_EQ(count_state(cache.name(), "r"), 37u);
+	EXPECT_EQ(count_state(cache.name(), "a"), 0u);
 }
 
 /* After a switch of debug flags, slabs of the old layout have the states of their objects. */
@@ -85,7 +89,7 @@ TEST(ObjectsTest, LegacySlabsHaveStates)
 	const objects held(cache, 500);
 
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_RED_ZONE), 0);
-	EXPECT_EQ(count_state(cache.name(), 'a'), 500u);
+	EXPECT_EQ(count_state(cache.name(), "a"), 500u);
 	expect_has(inspect("validate " + std::string(cache.name())).text, "\"problems\":0,");
 }
 
