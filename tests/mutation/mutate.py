@@ -29,9 +29,9 @@ HERE = Path(__file__).parent
 JOBS = 2
 RUNS = 4   # tests at a time, which mostly wait
 CALL_ENGINES = {"percpu", "alloc"}  # folders whose tests are run on other engines, too
-# On a busy machine its estimates may be wrong whatever was changed, so it judges changes of these
-# rooms alone.
-STATISTICAL, STATISTICAL_FOR = "count_rate_test", {"registry"}
+# On a busy machine its estimates may be wrong whatever was changed, so it judges changes of its own
+# room alone.
+STATISTICAL = "count_rate_test"
 CASE_SECONDS = 60
 WANTED = 0.9
 CHUNK = 6  # programs that are linked at a time
@@ -98,7 +98,7 @@ class Tests:
             if ".page" in test.name:
                 return folder == "pages"
             if test.name.startswith(STATISTICAL):
-                return folder in STATISTICAL_FOR
+                return folder == test.folder
             return test.folder == folder or test.folder != "cpu_cache"
 
         def rank(test):

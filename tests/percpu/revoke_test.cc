@@ -104,9 +104,9 @@ TEST_F(SlabStateTest, AFlushWithATimeLimitGivesUpWhereTheLockIsHeld)
 	bool flushed = true;
 
 	alloc();
-	pthread_mutex_lock(&cache_->flush_lock);
+	flush_lock(cache_);
 	std::thread([&] { flushed = cache_flush_as(cache_, FLUSH_LOCK_TIMED, &released); }).join();
-	pthread_mutex_unlock(&cache_->flush_lock);
+	flush_unlock(cache_);
 	EXPECT_FALSE(flushed);
 	EXPECT_EQ(released, 0u);
 	EXPECT_NE(slot()->current, nullptr);

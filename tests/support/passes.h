@@ -100,17 +100,6 @@ inline std::size_t resident(const objects &objs)
 	return n;
 }
 
-/* Is the given promise one of this process's environment? Else run it there. */
-inline bool in_environment(const std::vector<std::string> &settings)
-{
-	if (running_again())
-		return true;
-	const second_run run = run_again(settings);
-
-	EXPECT_EQ(run.failure, "") << run.output;
-	return false;
-}
-
 /* One object in each of `step`. Two may share a page: a thread that gets to another CPU
  * begins another slab in between, and so it does after a pass took its slab. */
 struct survivors {

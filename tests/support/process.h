@@ -239,6 +239,17 @@ inline second_run run_again(const std::vector<std::string> &settings)
 	return run;
 }
 
+/* Does the test run with these settings in its environment? If not, it runs a second time, there. */
+inline bool in_environment(const std::vector<std::string> &settings)
+{
+	if (running_again())
+		return true;
+	const second_run run = run_again(settings);
+
+	EXPECT_EQ(run.failure, "") << run.output;
+	return false;
+}
+
 } /* namespace slab_test */
 
 #endif /* TESTS_SUPPORT_PROCESS_H */
