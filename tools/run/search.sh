@@ -5,8 +5,8 @@
 
 fuzz_names()
 {
-	for folder in tests/fuzz/corpus/*/; do
-		basename "$folder"
+	for archive in tests/fuzz/corpus/*.tar.xz; do
+		basename "$archive" .tar.xz
 	done | tr '\n' ' ' | sed 's/ $//'
 }
 
@@ -60,7 +60,7 @@ fuzz_run()
 	# shellcheck disable=SC2046
 	"build/fuzz/bin/fuzz_$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3000 \
 		-print_final_stats=1 $(fuzz_options "$target") -artifact_prefix="$found/" \
-		"$corpus" "tests/fuzz/corpus/$target" >"$log" 2>&1 || status=$?
+		"$corpus" "build/fuzz/fuzz-corpus/$target" >"$log" 2>&1 || status=$?
 	if [ $status = 0 ]; then
 		say "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, nothing found"
 		return
