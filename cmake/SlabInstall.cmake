@@ -62,22 +62,15 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # The manual, and what belongs to the programs.
 add_subdirectory(docs/man)
 
-function(slab_install_completions)
-	foreach(program IN LISTS ARGN)
-		install(FILES tools/completion/${program}.bash RENAME ${program}
-			DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-		install(FILES tools/completion/_${program}
-			DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-	endforeach()
-endfunction()
-
 if(SLAB_BUILD_TOOLS)
-	slab_install_completions(slabinfo slab-perf)
+	install(FILES tools/completion/slabinfo.bash RENAME slabinfo
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+	install(FILES tools/completion/_slabinfo
+		DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
 endif()
 if(SLAB_BUILD_EXPORTER)
-	slab_install_completions(slab-exporter)
 	install(FILES tools/metrics/slab-alerts.yml tools/metrics/slab-dashboard.json
 		tools/metrics/prometheus.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/metrics)
 	set(SLAB_UNIT slab-exporter.service)

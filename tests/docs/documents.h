@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of the manual and of the completions share: files of the source
- * tree, the options that a program reads, programs of the machine.
+ * What the test of the manual reads: files of the source tree, the options that a
+ * program has, programs of the machine.
  */
 #ifndef TESTS_DOCS_DOCUMENTS_H
 #define TESTS_DOCS_DOCUMENTS_H

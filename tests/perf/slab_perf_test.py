@@ -58,50 +58,6 @@ class Usage(unittest.TestCase):
         self.refused(1, "there is no program /no/program", "count", "--", "/no/program")
 
 
-COMMANDS = ("stat", "record", "report", "flame", "count")
-COMPLETION = os.path.join(TOOLS, "../completion")
-
-
-def options_of(command):
-    """Those that --help lists."""
-    return set(re.findall(r"(?<![\w-])--?[a-z]+", run(command, "--help")[1].split("options:")[1]))
-
-
-class Completion(unittest.TestCase):
-    def offered(self, *words):
-        script = ('source "$1"; COMP_WORDS=(slab-perf "${@:2}"); COMP_CWORD=$(($# - 1)); _slab_perf; '
-                  'printf "%s\\n" "${COMPREPLY[@]}"')
-        done = subprocess.run(["bash", "--norc", "-c", script, "bash",
-                               os.path.join(COMPLETION, "slab-perf.bash"), *words], text=True,
-                              capture_output=True, check=True)
-        self.assertEqual(done.stderr, "")
-        return set(done.stdout.split())
-
-    def test_bash_offers_the_commands_and_their_options(self):
-        self.assertEqual(self.offered(""), set(COMMANDS))
-        for command in COMMANDS:
-            with self.subTest(command=command):
-                self.assertEqual(self.offered(command, "-") - {"--"}, options_of(command))
-
-    def test_bash_offers_values(self):
-        self.assertEqual(self.offered("report", "--sort", "ca"), {"cache", "caller"})
-        self.assertIn(str(os.getpid()), self.offered("stat", "-p", ""))
-        self.assertIn("true", self.offered("stat", "--", "tru"))
-        self.assertEqual(self.offered("stat", "-t", ""), set())
-
-    @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
-    def test_zsh_offers_the_options_of_each_command(self):
-        for command in COMMANDS:
-            script = ("_arguments() { print -rl -- $@ }; words=(slab-perf $2); CURRENT=3; "
-                      "complete() { source $1 }; complete $1")
-            done = subprocess.run(["zsh", "-f", "-c", script, "zsh",
-                                   os.path.join(COMPLETION, "_slab-perf"), command], text=True,
-                                  capture_output=True, check=True)
-            found = set(re.findall(r"^(?:\([^)]*\)|\*)?(--?[a-z]+)=?\[", done.stdout, re.MULTILINE))
-            with self.subTest(command=command):
-                self.assertEqual((found, done.stderr), (options_of(command), ""))
-
-
 class Report(unittest.TestCase):
     def test_the_sample_gives_the_expected_tables(self):
         status, out, err = run("report", "-i", SAMPLE)

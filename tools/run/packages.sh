@@ -9,7 +9,7 @@ build_packages="g++ cmake ninja-build pkg-config libjson-c-dev libdw-dev libncur
 compile_packages="$build_packages libgtest-dev"
 test_packages="$compile_packages gdb tmux prometheus mandoc man-db python3-jsonschema shellcheck codespell
 	clang-format-19 git abigail-tools debhelper lcov musl-tools
-	bash zsh spin
+	bash spin
 	perl sqlite3 ldap-utils python3-ldap python3-scipy
 	curl jq netcat-openbsd procps"
 lint_packages="$test_packages clang-19 clang-tidy-19"
