@@ -5,7 +5,7 @@ usage: suite.py [OPTION...] [TEXT...]    (./run aarch64, which installs what thi
   --user          only under qemu-user, with the engines that work there
   --machine       only in the machine: four CPUs, Debian's kernel; unit tests on the engine rseq,
                   stress and fork tests on every engine
-  --kernel FILE   another kernel for the machine; large_pages.sh makes one with pages of 64 KiB
+  --kernel FILE   another kernel for the machine
   --folder FOLDER where to build (build/aarch64)
   TEXT            only the tests of ctest whose names contain one of these
 
