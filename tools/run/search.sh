@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # the lists of packages.sh
 #
-# Searches for defects: fuzzing, models, mutation.
+# Searches for defects: fuzzing, models.
 
 fuzz_names()
 {
@@ -82,11 +82,4 @@ cmd_models()
 	need "the models" spin gcc
 	models/run --names
 	models/run --full "$@"
-}
-
-cmd_mutate()
-{
-	# shellcheck disable=SC2086
-	need "the tests" $test_packages
-	python3 tests/mutation/mutate.py "$@"
 }
