@@ -16,15 +16,12 @@ import bench  # noqa: E402
 import everything  # noqa: E402
 import interleave  # noqa: E402
 import machine  # noqa: E402
-import render  # noqa: E402
 import samples  # noqa: E402
 import table  # noqa: E402
 
 USAGE = """./run bench [--quick]
        ./run bench NAME [OPTION]...
        ./run bench --list
-       ./run bench --render [RESULTS]
-       ./run bench --check-page
        ./run bench --compare A B [--threshold PERCENT] [--all] [--shortest]
                                  [--rounds N] [--cases REGEX] [--sizes LIST]"""
 EPILOG = """Without NAME, all benchmarks run, one after the other, and write tables, figures, charts and the
@@ -55,14 +52,6 @@ def make_parser():
                       help=f"all benchmarks with less work, in {table.QUICK_LIMIT_S // 60} minutes")
     what.add_argument("--list", action="store_true",
                       help="the benchmarks, how long they take, and their cases")
-    what.add_argument("--render", metavar="RESULTS", nargs="?", const="",
-                      help="copy the figures of a run, build/bench/DATE or build/bench, to "
-                      f"benchmarks/*/results ({', '.join(render.BENCHMARKS)}), and write the "
-                      "tables of docs/performance.md; without RESULTS, write them from the newest "
-                      "there")
-    what.add_argument("--check-page", action="store_true",
-                      help="show what --render would change in docs/performance.md; the exit "
-                      "status is then 1")
     what.add_argument("--compare", metavar=("A", "B"), nargs=2,
                       help="say of each row whether run B differs from run A: folders of results "
                       "(build/bench/DATE), files, or two builds, which the object benchmark then "
@@ -108,11 +97,6 @@ def run_all(quick):
         print(f"\nrun bench: interrupted; {len(run.outcomes)} of {len(run.benchmarks)} benchmarks "
               f"are finished, in {shown}", file=sys.stderr)
         return 130
-    try:
-        render.page_beside(ROOT, run.folder)
-        print(f"page: {shown}/performance.md; ./run bench --render {shown} takes the figures over")
-    except render.Refused as error:
-        print(f"no page: {error}")
     print(f"results: {shown}/run.md")
     hint = samples.hint(run.folder)
     if hint:
@@ -121,20 +105,6 @@ def run_all(quick):
         if outcome.failure:
             print(f"{outcome.name} failed: {outcome.failure}; {shown}/{outcome.name}.log")
     return 0 if good else 1
-
-
-def render_page(folder):
-    if folder:
-        render.adopt(ROOT, folder)
-    render.render(ROOT)
-    print(f"{render.PAGE} has the figures of benchmarks/*/results")
-    return 0
-
-
-def check_page():
-    difference = render.difference(ROOT)
-    print(difference, end="")
-    return 1 if difference else 0
 
 
 def compare_runs(parser, args):
@@ -166,13 +136,9 @@ def main():
         if args.list:
             print(table.listed())
             return 0
-        if args.render is not None:
-            return render_page(args.render)
-        if args.check_page:
-            return check_page()
         if args.compare:
             return compare_runs(parser, args)
-    except (render.Refused, samples.Bad) as error:
+    except samples.Bad as error:
         parser.refuse(str(error))
     except samples.Failed as error:
         print(f"run bench: {error}", file=sys.stderr)
