@@ -14,8 +14,6 @@ Benchmark = collections.namedtuple("Benchmark", "name question cases quick quick
 TABLE = [
     Benchmark("debug", "the cost of debugging", "pair many memory", ("1",), 4, 30),
     Benchmark("eviction", "policies of the entry cache", "directory dependencies zipf", (), 3, 3),
-    Benchmark("scale", "machines of 64 to 512 CPUs: a model, with its check",
-              "memory exchanges locks check", (), 3, 3),
     Benchmark("latency", "the cost of a large heap for other threads",
               "shrink validate trim caches cold destroy decay", ("100000",), 6, 60),
     Benchmark("inspect", "the cost of being inspected", "none top=1 top=0.1 openmetrics",
