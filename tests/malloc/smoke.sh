@@ -153,6 +153,32 @@ smoke_perl()
 	[ $status -lt 128 ] || { cat limited; fail "perl at 40000 KiB ends with $status"; }
 }
 
+# PHP loads its extensions with RTLD_DEEPBIND.
+smoke_php()
+{
+	need php
+	same php -v
+	same php -m
+	cat >script.php <<-'END'
+		<?php
+		$text = str_repeat("a line of text, ", 20000);
+		echo strlen(gzcompress($text)), " ", md5($text), " ", count(preg_split("/[, ]+/", $text)), "\n";
+		$rows = array_map(fn($i) => ["id" => $i, "name" => "n" . $i * 7919], range(1, 5000));
+		echo strlen(json_encode(json_decode(json_encode($rows), true))), "\n";
+		if (!in_array("sqlite", class_exists("PDO") ? PDO::getAvailableDrivers() : []))
+			exit("no PDO for SQLite\n");
+		$db = new PDO("sqlite::memory:");
+		$db->exec("create table t (id integer primary key, name text)");
+		$insert = $db->prepare("insert into t values (:id, :name)");
+		foreach ($rows as $row)
+			$insert->execute($row);
+		foreach ($db->query("select count(*), sum(length(name)), max(name) from t") as $row)
+			echo implode(" ", array_unique($row)), "\n";
+	END
+	same php script.php
+	! grep -q "no PDO" plain || skip "php has no PDO for SQLite"
+}
+
 smoke_sqlite()
 {
 	need sqlite3
