@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocking all signals of the calling thread, so that no handler runs while the thread holds a
- * lock. It uses the system call, because sigprocmask() leaves out the C library's own signals.
+ * Blocking signals of the calling thread: all, so that no handler runs while the thread holds a
+ * lock, or those that a write may cause. It uses the system call, because sigprocmask() leaves out the C library's own signals.
  * Async-signal-safe; not a cancellation point.
  */
 #ifndef SLAB_BASE_SIGNALS_H
@@ -13,13 +13,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Block the signals of a set (signal N is bit N - 1). Returns the mask for signals_restore(). */
+static inline uint64_t signals_block_set(uint64_t set)
+{
+	uint64_t before = 0;
+
+	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &set, &before, sizeof(set));
+	return before;
+}
+
 /* signals_block: returns the mask for signals_restore(). */
 static inline uint64_t signals_block(void)
 {
-	uint64_t all = UINT64_MAX, before = 0;
-
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
-	return before;
+	return signals_block_set(UINT64_MAX);
 }
 
 static inline void signals_restore(uint64_t mask)
