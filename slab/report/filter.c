@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "report/filter.h"
 #include "base/descriptors.h"
+#include "base/note.h"
 #include "report/symbol.h"
 
 #include <errno.h>
@@ -33,20 +34,71 @@ static const char *const places[] = {
 	SLAB_SYMBOLIZE_FROM_LIB,
 };
 
-/* Trust only files of root or the user that others cannot write. The program may lie in a
- * directory in which others can write, such as /tmp. */
-static bool is_trusted(const char *path)
+/* Why the last slab-symbolize that was found is not used. Only the constructor uses these; they are
+ * too large for the stack of a thread that loads libslab. */
+static char refused[PATH_MAX];
+static const char *refusal;
+
+static bool refuse(const char *path, const char *why)
+{
+	snprintf(refused, sizeof(refused), "%s", path);
+	refusal = why;
+	return false;
+}
+
+/* Can only root or the user change this file, or this folder's entries for such a file? In a folder
+ * with the sticky bit, others cannot replace it. */
+static bool is_safe(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & S_IWOTH) &&
-	       (st.st_uid == 0 || st.st_uid == geteuid());
+	if (stat(path, &st) != 0)
+		return refuse(path, strerror(errno));
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return refuse(path, "it belongs to another user");
+	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX))
+		return refuse(path, "its group or others may write it");
+	return true;
+}
+
+/* The path without symbolic links. realpath() may call malloc. false: there is no such file. */
+static bool resolve(char path[PATH_MAX])
+{
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	ssize_t len;
+
+	if (fd < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, PATH_MAX - 1);
+	close(fd);
+	path[len > 0 ? len : 0] = '\0';
+	return len > 0 && path[0] == '/';
+}
+
+/* The program may lie in a directory in which others can write, such as /tmp. */
+static bool is_trusted(char path[PATH_MAX])
+{
+	if (!resolve(path) || !is_safe(path) || !is_safe("/"))
+		return false;
+	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+		bool safe;
+
+		*slash = '\0';
+		safe = is_safe(path);
+		*slash = '/';
+		if (!safe)
+			return false;
+	}
+	refusal = NULL;
+	return true;
 }
 
 static bool find_program(char path[PATH_MAX])
 {
 	const char *code = (const char *)(uintptr_t)find_program;
-	char library[PATH_MAX];
+	static char library[PATH_MAX];
 	uint64_t offset;
 	char *slash = NULL;
 
@@ -105,21 +157,28 @@ static int start(const char *path)
 	return error;
 }
 
+static void complain(int error)
+{
+	if (refusal)
+		slab_note("SLAB_SYMBOLS=on: slab-symbolize is not used, because of %s: %s", refused,
+			  refusal);
+	else
+		slab_note("SLAB_SYMBOLS=on: slab-symbolize cannot be run: %s", strerror(error));
+}
+
 /* This reads only SLAB_SYMBOLS. slab_options() would read the whole environment, too early for a
  * program that sets some of libslab's variables itself. */
 __attribute__((constructor)) static void start_filter(void)
 {
 	const char *symbols = secure_getenv("SLAB_SYMBOLS");
 	int saved_errno = errno, error;
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 
 	if (!symbols || strcmp(symbols, "on") != 0)
 		return;
 	error = find_program(path) ? start(path) : ENOENT;
 	if (error)
-		dprintf(STDERR_FILENO,
-			"libslab: SLAB_SYMBOLS=on: slab-symbolize cannot be run: %s\n",
-			strerror(error));
+		complain(error);
 	errno = saved_errno;
 }
 

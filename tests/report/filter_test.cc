@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* SLAB_SYMBOLS: reports that name functions and lines, and what the program notices of it. */
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <sstream>
 #include <string>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +156,142 @@ TEST(FilterTest, TheFileOfSlabLogHasThem)
 	EXPECT_FALSE(has(run.output, "BUG entry"));
 	close(fd);
 	unlink(path);
+}
+
+/* --- which slab-symbolize is trusted ------------------------------------------------------- */
+
+/* The test and slab-symbolize in /tmp/slab-filter-XXXXXX/folder. */
+class copies
+{
+public:
+	copies()
+	{
+		char name[] = "/tmp/slab-filter-XXXXXX";
+		const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe");
+
+		top = mkdtemp(name);
+		folder = top / "folder";
+		symbolize = folder / "slab-symbolize";
+		std::filesystem::create_directory(folder);
+		std::filesystem::copy_file(here, folder / "test");
+		std::filesystem::copy_file(here.parent_path() / "slab-symbolize", symbolize);
+		for (const std::filesystem::path &path : {top, folder, symbolize})
+			EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+	}
+	~copies()
+	{
+		std::filesystem::remove_all(top);
+	}
+	copies(const copies &) = delete;
+	copies &operator=(const copies &) = delete;
+
+	std::string output() const
+	{
+		const std::string command =
+			"SLAB_TEST_AGAIN=1 SLAB_SYMBOLS=on SLAB_LOG= '" +
+			(folder / "test").string() +
+			"' --gtest_filter=FilterTest.ByDefaultReportsHaveOffsets 2>&1";
+		FILE *reader = popen(command.c_str(), "r");
+		std::string text;
+
+		for (int c; (c = getc(reader)) != EOF;)
+			text += static_cast<char>(c);
+		EXPECT_EQ(pclose(reader), 0) << text;
+		return text;
+	}
+
+	std::filesystem::path top, folder, symbolize;
+};
+
+struct place {
+	const char *name;
+	void (*change)(const copies &files);
+	std::string (*refused)(const copies &files); /* nullptr: trusted */
+};
+
+void PrintTo(const place &place, std::ostream *out)
+{
+	*out << place.name;
+}
+
+class TrustTest : public testing::TestWithParam<place>
+{
+};
+
+std::string may_write(const std::filesystem::path &path)
+{
+	return path.string() + ": its group or others may write it\n";
+}
+
+void set_mode(const std::filesystem::path &path, mode_t mode)
+{
+	ASSERT_EQ(chmod(path.c_str(), mode), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+	Of, TrustTest,
+	testing::Values(place{"AFileOfTheUser", [](const copies &) {}, nullptr},
+			place{"AFileThatItsGroupMayWrite",
+			      [](const copies &files) { set_mode(files.symbolize, 0775); },
+			      [](const copies &files) { return may_write(files.symbolize); }},
+			place{"AFileThatOthersMayWrite",
+			      [](const copies &files) { set_mode(files.symbolize, 0757); },
+			      [](const copies &files) { return may_write(files.symbolize); }},
+			place{"AFolderThatItsGroupMayWrite",
+			      [](const copies &files) { set_mode(files.folder, 0775); },
+			      [](const copies &files) { return may_write(files.folder); }},
+			place{"AFolderAboveThatOthersMayWrite",
+			      [](const copies &files) { set_mode(files.top, 0757); },
+			      [](const copies &files) { return may_write(files.top); }},
+			place{"AFolderAboveWithTheStickyBit",
+			      [](const copies &files) { set_mode(files.top, 01777); }, nullptr},
+			place{"ALinkToAFileThatOthersMayWrite",
+			      [](const copies &files) {
+				      std::filesystem::rename(files.symbolize, files.top / "other");
+				      std::filesystem::create_symlink("../other", files.symbolize);
+				      set_mode(files.top / "other", 0757);
+			      },
+			      [](const copies &files) { return may_write(files.top / "other"); }},
+			place{"AFileOfAnotherUser",
+			      [](const copies &files) {
+				      ASSERT_EQ(chown(files.symbolize.c_str(), 12345, 0), 0);
+			      },
+			      [](const copies &files) {
+				      return files.symbolize.string() +
+					     ": it belongs to another user\n";
+			      }},
+			place{"AFolderOfAnotherUser",
+			      [](const copies &files) {
+				      ASSERT_EQ(chown(files.folder.c_str(), 12345, 0), 0);
+			      },
+			      [](const copies &files) {
+				      return files.folder.string() +
+					     ": it belongs to another user\n";
+			      }}),
+	[](const auto &info) { return std::string(info.param.name); });
+
+TEST_P(TrustTest, IsOneThatOnlyTheUserAndRootCanChange)
+{
+	const copies files;
+
+	if (has(GetParam().name, "AnotherUser") && geteuid() != 0)
+		GTEST_SKIP() << "only root gives files away";
+	if (std::filesystem::exists(SLAB_SYMBOLIZE_INSTALLED))
+		GTEST_SKIP() << "an installed slab-symbolize is used instead";
+	GetParam().change(files);
+	const std::string output = files.output();
+
+	if (GetParam().refused) {
+		EXPECT_TRUE(
+			has(output,
+			    "libslab: SLAB_SYMBOLS=on: slab-symbolize is not used, because of " +
+				    GetParam().refused(files)))
+			<< output;
+		EXPECT_FALSE(has(output, "(filter_test.cc:")) << output;
+	} else {
+		EXPECT_FALSE(has(output, "is not used")) << output;
+		EXPECT_TRUE(has(output, "(filter_test.cc:")) << output;
+	}
 }
 
 } /* namespace */
