@@ -143,8 +143,9 @@ struct cpu_engine {
 	enum cpu_result (*batch_add)(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 	/* Move the remote batch to *batch. Miss: it was empty. */
 	enum cpu_result (*batch_take)(char *slots, int cpu, struct cpu_batch *batch);
-	/* Wait until no section on these slots that began before the call can commit. */
-	void (*fence)(char *slots);
+	/* Wait until no section on these slots that began before the call can commit. false: the
+	 * kernel refuses what this takes, and such a section may still commit. */
+	bool (*fence)(char *slots);
 	bool links; /* freelists are links, not stacks (cpu_slab.c) */
 	bool locks; /* sections take the slot's lock */
 	bool lifos; /* allocations take objects from LIFOs */

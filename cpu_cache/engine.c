@@ -77,8 +77,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 	    e->lifo_push(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
 	    e->lifo_take(slots, cpu, 1, objs) != CPU_DONE || objs[0] != slab->base)
 		return false;
-	e->fence(slots);
-	return e->disown(slots, cpu, slab, true) == CPU_DONE &&
+	return e->fence(slots) && e->disown(slots, cpu, slab, true) == CPU_DONE &&
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;
 }
 

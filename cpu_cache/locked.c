@@ -186,7 +186,7 @@ enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *ba
  * read saw it free also sees what the caller stored before: both threads have a full barrier
  * between their write and their read.
  */
-void cpu_locked_fence(char *slots)
+bool cpu_locked_fence(char *slots)
 {
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		const struct cpu_slot *slot = cpu_slot(slots, cpu);
@@ -194,4 +194,5 @@ void cpu_locked_fence(char *slots)
 		while (__atomic_load_n(&slot->lock, __ATOMIC_SEQ_CST))
 			sched_yield();
 	}
+	return true;
 }

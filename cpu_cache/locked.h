@@ -31,7 +31,7 @@ enum cpu_result cpu_locked_partial_pop(char *slots, int cpu, struct cpu_slab **r
 enum cpu_result cpu_locked_partial_take(char *slots, int cpu, uint64_t *ret_word);
 enum cpu_result cpu_locked_batch_add(char *slots, int cpu, struct cpu_slab *slab, uint16_t offset8);
 enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *batch);
-/* Waits until it has seen the lock of each slot free. */
-void cpu_locked_fence(char *slots);
+/* Waits until it has seen the lock of each slot free. Never fails. */
+bool cpu_locked_fence(char *slots);
 
 #endif /* CPU_CACHE_LOCKED_H */

@@ -51,7 +51,8 @@
  *                 section on c: not closed(c); batch(c) is of s and not full, or empty;
  *                 buf(c)[count] = obj;                          commit batch(c) = s, count + 1
  * batch_take      section on c: not closed(c); copy buf(c);     commit batch(c) = none
- * fence           returns when no section that read anything before the call can commit
+ * fence           returns true when no section that read anything before the call can commit;
+ *                 false if the kernel refuses. The caller then takes nothing from the slots.
  *
  * exhausted(s)    height(s) = 0
  *
@@ -89,6 +90,8 @@
  *      slab. The thread may take the objects of the LIFO. If it cleared the owners of slabs before this
  *      fence, these slabs are isolated.
  *   3. closed(c) = 0. The limit stays 0 until lifo_push or lifo_push_bulk on c.
+ * If a fence fails, the thread takes nothing more and goes on with step 3. Slabs whose owners it
+ * cleared before a fence of step 2 that failed are not isolated.
  *
  * Only lifo_push and lifo_push_bulk raise the limit, and both require that the slot is open. So it
  * stays 0 after the fence of step 1, and rseq_pop() and rseq_push(), which read the limit and not closed,

@@ -12,11 +12,6 @@
  */
 #include "rseq.h"
 
-#include <errno.h>
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 CPU_EARLY long cpu_rseq_offset;
 
 /* A condition that always holds. It fills the unused comparisons of a section. */
@@ -431,45 +426,6 @@ static enum cpu_result engine_batch_take(char *slots, int cpu, struct cpu_batch 
 	return commit(&op);
 }
 
-/*
- * A fence without membarrier, which a system call filter may forbid: when this thread runs on a
- * CPU, the thread that ran there was preempted, so its section restarts. System calls, because
- * their wrappers' masks end at 1024 CPUs.
- */
-static void slow_fence(void)
-{
-	const unsigned bits = 8 * sizeof(unsigned long);
-	unsigned long before[CPU_MASK_WORDS], one[CPU_MASK_WORDS] = {0};
-	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(before), before);
-
-	if (bytes <= 0)
-		return;
-	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		one[cpu / bits] = 1UL << cpu % bits;
-		syscall(SYS_sched_setaffinity, 0, sizeof(one), one);
-		one[cpu / bits] = 0;
-	}
-	syscall(SYS_sched_setaffinity, 0, bytes, before);
-}
-
-/* The kernel interrupts every CPU that runs a thread of the process and restarts the section
- * that the thread may be in. The child of a fork may have to register again. */
-static void engine_fence(char *slots)
-{
-	int saved = errno;
-
-	(void)slots;
-	for (int tries = 0; tries < 3; tries++) {
-		if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0) {
-			errno = saved;
-			return;
-		}
-		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0);
-	}
-	slow_fence();
-	errno = saved;
-}
-
 const struct cpu_engine cpu_engine_rseq = {
 	.name = "rseq",
 	.cpu = rseq_cpu,
@@ -491,5 +447,5 @@ const struct cpu_engine cpu_engine_rseq = {
 	.partial_take = engine_partial_take,
 	.batch_add = engine_batch_add,
 	.batch_take = engine_batch_take,
-	.fence = engine_fence,
+	.fence = rseq_fence,
 };

@@ -47,4 +47,7 @@ static inline int cpu_rseq_number(void)
 	return *(const volatile int *)(area + 4);
 }
 
+/* The fence of this engine. false: the kernel refuses both membarrier(2) and visits of all CPUs. */
+bool rseq_fence(char *slots);
+
 #endif /* CPU_CACHE_RSEQ_H */

@@ -94,6 +94,8 @@ SLAB_API_HOT void slab_free_rcu(struct slab_cache *cache, void *obj);
  * Returns 0, or
  *   -EINVAL   the cache was destroyed, or has no args.rcu
  *   -EDEADLK  the caller is within a read-side critical section
+ *   -EPERM    CPUs hold some of the objects, and a system call filter that was installed
+ *             later refuses membarrier(2) and sched_setaffinity(2)
  * MT-safe, fork-safe (see above), cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_rcu_barrier(struct slab_cache *cache);

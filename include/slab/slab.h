@@ -278,6 +278,8 @@ SLAB_API const char *slab_create_error(void);
  *             cache uses its memory; it does not reuse that of the 256 caches that were
  *             destroyed last
  *   -EDEADLK  args.rcu is set and the caller is within a read-side critical section
+ *   -EPERM    args.rcu is set, CPUs hold freed objects, and a system call filter that was
+ *             installed later refuses membarrier(2) and sched_setaffinity(2)
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API int slab_cache_destroy(struct slab_cache *cache);

@@ -213,3 +213,60 @@ void list_walk(const struct list_walk *walk)
 		walk_lists(walk);
 	}
 }
+
+/* --- release -------------------------------------------------------------------------- */
+
+/* Release of surplus empty slabs of a node. */
+struct release {
+	struct slab_cache *cache;
+	struct cache_node *node;
+	unsigned kept; /* number of slabs that stay listed */
+	unsigned released;
+};
+
+bool slab_is_surplus(struct slab *slab, void *arg)
+{
+	const struct release *release = arg;
+
+	return release->node->partial.count > release->kept && !slab_used(slab);
+}
+
+/* `wants` found the slabs empty under the lock, and no thread allocates from them since. A damaged
+ * freelist may have misled it, so look again; slabs with objects stay listed for validation. */
+static void release(struct slab *isolated, void *arg)
+{
+	struct release *release = arg;
+	struct slab *empty = NULL, *others = NULL, *next;
+
+	for (; isolated; isolated = next) {
+		struct slab **chain;
+
+		next = isolated->next;
+		slab_collect(isolated);
+		chain = slab_is_empty(isolated) ? &empty : &others;
+		isolated->next = *chain;
+		*chain = isolated;
+	}
+	if (others)
+		node_put_last(release->cache, others->node, others);
+	release->released += node_release(release->cache, empty);
+}
+
+unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
+			      bool (*wants)(struct slab *, void *))
+{
+	struct release arg = {
+		.cache = cache,
+		.node = &cache->node[n],
+		.kept = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED),
+	};
+
+	list_walk(&(struct list_walk){.cache = cache,
+				      .node = n,
+				      .lock = lock,
+				      .sparse = true,
+				      .wants = wants,
+				      .look = release,
+				      .arg = &arg});
+	return arg.released;
+}

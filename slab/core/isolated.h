@@ -105,5 +105,7 @@ void flush_lock_set_held(bool is_locked);
  * slabs. Returns the number of released slabs. */
 unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
 			      bool (*wants)(struct slab *, void *));
+/* `wants` of that function: the slab is empty and its node has more listed slabs than stay. */
+bool slab_is_surplus(struct slab *slab, void *arg);
 
 #endif /* SLAB_CORE_ISOLATED_H */

@@ -52,7 +52,7 @@ void slab_free_chain(struct slab_cache *cache, struct slab *slab, unsigned first
 
 /* --- back from CPUs ---------------------------------------------------------------------- */
 
-/* Revoke the slabs and objects of all CPUs. The slabs go to node lists, become full slabs, or are
+/* Revoke the slabs and objects of all CPUs, unless the kernel refuses the fence. The slabs go to node lists, become full slabs, or are
  * released. Each node keeps min_partial empty slabs. Returns the number of released slabs. */
 unsigned cache_flush(struct slab_cache *cache);
 /* cache_flush() with flush_lock taken as `how` says (isolated.h). false: the lock was not free in
@@ -69,7 +69,8 @@ bool cpu_holds(const struct slab_cache *cache, unsigned cpu);
  * slabs. Returns the number of empty slabs that were released. */
 unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated);
 /* Wait for a thread that takes slabs from CPUs, 10 ms at most, and put some of them on their nodes'
- * lists. false: the thread still holds the lock, or it is the calling one. */
+ * lists. false: the thread still holds the lock, or it is the calling one, or the kernel refuses the
+ * fence. */
 bool cache_list_taken(struct slab_cache *cache);
 /* Revoke slabs of CPUs that hold too many. true: the nodes may have got some; look again. */
 bool cache_steal(struct slab_cache *cache);

@@ -17,6 +17,9 @@
  * free into them. A loop processes TAKEN_PIECE slabs at a time: it clears their owners, fences,
  * puts the isolated slabs on their nodes' lists, and unlocks flush_lock for a moment.
  *
+ * If the kernel refuses a fence, CPUs keep what they hold: the slots open again, and slabs that were
+ * taken stay in the chains until a later fence succeeds.
+ *
  * A thread that takes flush_lock finds every slab on a list or in the chains. So the child of a
  * fork, an allocation at a limit, and an allocation that needs a fresh slab (cache_steal()) can
  * continue where another thread stopped.
@@ -24,6 +27,7 @@
 #include "base/clock.h"
 #include "core/isolated.h"
 #include "core/node.h"
+#include "core/pin.h"
 #include "core/upcalls.h"
 #include "inject.h"
 #include "percpu/magazines.h"
@@ -54,6 +58,12 @@ bool cpu_holds(const struct slab_cache *cache, unsigned cpu)
 	       __atomic_load_n(&slot->handed_off, __ATOMIC_RELAXED) ||
 	       __atomic_load_n(&slot->remote_batch, __ATOMIC_RELAXED) ||
 	       lifo_is_used(cpu_lifo(cache->cpu_lifos, cpu));
+}
+
+/* A cache that is being destroyed has no other users, so it needs no fence. */
+static bool fence(const struct slab_cache *cache)
+{
+	return cpu_engine->fence(cache->cpu_slots) || cache_is_dying(cache);
 }
 
 static unsigned partial_count(const struct cpu_slot *slot)
@@ -134,22 +144,37 @@ static unsigned put_revoked(struct slab_cache *cache, struct slab *slabs)
 	return slab_put_back(cache, slabs);
 }
 
-static unsigned put_some(struct slab_cache *cache)
+/* The slabs are not isolated, because the fence failed. */
+static void take_again(struct slab_cache *cache, struct slab *slabs)
+{
+	struct slab *next;
+
+	for (struct slab *slab = slabs; slab; slab = next) {
+		next = slab->next;
+		slab->cpu.next = 0;
+		keep_chain(cache, cpu_word(&slab->cpu, 1));
+	}
+}
+
+/* false: the fence failed, and nothing was put on lists. */
+static bool put_some(struct slab_cache *cache, unsigned *released)
 {
 	struct slab *slabs = revoke_some(cache);
 
-	cpu_engine->fence(cache->cpu_slots);
-	return put_revoked(cache, slabs);
+	if (!fence(cache)) {
+		take_again(cache, slabs);
+		return false;
+	}
+	*released += put_revoked(cache, slabs);
+	return true;
 }
 
 /* Unlocks flush_lock between pieces. false: the lock could not be retaken and is not held. */
 static bool put_taken(struct slab_cache *cache, enum flush_lock_mode how, unsigned *released)
 {
-	while (cache->taken) {
-		*released += put_some(cache);
+	while (cache->taken && put_some(cache, released))
 		if (cache->taken && !flush_lock_yield(cache, how))
 			return false;
-	}
 	return true;
 }
 
@@ -273,44 +298,65 @@ unsigned slab_put_back(struct slab_cache *cache, struct slab *isolated)
 	return node_put(cache, partial);
 }
 
-static void open_slots(struct slab_cache *cache)
+/* Open the closed slots, after their LIFOs were emptied if the slots are `fenced`. */
+static void open_slots(struct slab_cache *cache, bool fenced)
 {
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
 		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
 
 		if (__atomic_load_n(&slot->closed, __ATOMIC_RELAXED)) {
-			empty_lifo(cache, cpu_lifo(cache->cpu_lifos, cpu));
+			if (fenced)
+				empty_lifo(cache, cpu_lifo(cache->cpu_lifos, cpu));
 			cpu_inject(CPU_INJECT_LIFO_EMPTIED);
 			__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
 		}
 	}
 }
 
-/* Revoke the slots; returns the number of released slabs. The first piece of slabs shares the
- * second fence with the slots, which saves a fence for caches with few slabs. idle_since is for
- * slabs that CPUs held; 0 means that they are not idle. */
-static unsigned flush_slots(struct slab_cache *cache, unsigned over, uint32_t idle_since)
+static void take_slots(struct slab_cache *cache)
 {
-	struct slab *slabs;
-
-	if (!close_slots(cache, over))
-		return 0;
-	cpu_inject(CPU_INJECT_SLOTS_CLOSED);
-	cpu_engine->fence(cache->cpu_slots);
-	cpu_inject(CPU_INJECT_SLOTS_FENCED);
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
 		if (__atomic_load_n(&cpu_slot(cache->cpu_slots, cpu)->closed, __ATOMIC_RELAXED)) {
 			take_slot(cache, cpu);
 			cache_event(cache, (int)cpu, SLAB_EVENT_FLUSH);
 		}
 	cpu_inject(CPU_INJECT_SLOTS_TAKEN);
-	cache->taken_idle_since = idle_since;
-	slabs = revoke_some(cache);
+}
+
+/* The slots are closed and their slabs taken. The first piece of slabs shares the second fence with
+ * the slots, which saves a fence for caches with few slabs. */
+static bool put_slots(struct slab_cache *cache, unsigned *released)
+{
+	struct slab *slabs = revoke_some(cache);
+	bool fenced;
+
 	cpu_inject(CPU_INJECT_OWNERS_CLEARED);
-	cpu_engine->fence(cache->cpu_slots);
+	fenced = fence(cache);
 	cpu_inject(CPU_INJECT_REVOKED_FENCED);
-	open_slots(cache);
-	return put_revoked(cache, slabs);
+	open_slots(cache, fenced);
+	if (fenced)
+		*released += put_revoked(cache, slabs);
+	else
+		take_again(cache, slabs);
+	return fenced;
+}
+
+/* Revoke the slots. idle_since is for slabs that CPUs held; 0 means that they are not idle. false: a
+ * fence failed. */
+static bool flush_slots(struct slab_cache *cache, unsigned over, uint32_t idle_since,
+			unsigned *released)
+{
+	if (!close_slots(cache, over))
+		return true;
+	cpu_inject(CPU_INJECT_SLOTS_CLOSED);
+	if (!fence(cache)) {
+		open_slots(cache, false);
+		return false;
+	}
+	cpu_inject(CPU_INJECT_SLOTS_FENCED);
+	take_slots(cache);
+	cache->taken_idle_since = idle_since;
+	return put_slots(cache, released);
 }
 
 /* Revoke everything, twice: an object that is delivered may make a CPU own another slab. The caller
@@ -321,7 +367,7 @@ static bool revoke(struct slab_cache *cache, uint32_t idle_since, enum flush_loc
 	for (unsigned round = 0; round < 2; round++) {
 		if (!deliver_magazines(cache, idle_since, how, released))
 			return false;
-		*released += flush_slots(cache, 0, idle_since);
+		flush_slots(cache, 0, idle_since, released);
 		if (!put_taken(cache, how, released))
 			return false;
 	}
@@ -344,61 +390,6 @@ bool cache_has_taken(const struct slab_cache *cache)
 	return __atomic_load_n(&cache->taken, __ATOMIC_RELAXED);
 }
 
-/* Release of surplus empty slabs of a node. */
-struct release {
-	struct slab_cache *cache;
-	struct cache_node *node;
-	unsigned kept; /* number of slabs that stay listed */
-	unsigned released;
-};
-
-static bool is_surplus(struct slab *slab, void *arg)
-{
-	const struct release *release = arg;
-
-	return release->node->partial.count > release->kept && !slab_used(slab);
-}
-
-/* `wants` found the slabs empty under the lock, and no thread allocates from them since. A damaged
- * freelist may have misled it, so look again; slabs with objects stay listed for validation. */
-static void release(struct slab *isolated, void *arg)
-{
-	struct release *release = arg;
-	struct slab *empty = NULL, *others = NULL, *next;
-
-	for (; isolated; isolated = next) {
-		struct slab **chain;
-
-		next = isolated->next;
-		slab_collect(isolated);
-		chain = slab_is_empty(isolated) ? &empty : &others;
-		isolated->next = *chain;
-		*chain = isolated;
-	}
-	if (others)
-		node_put_last(release->cache, others->node, others);
-	release->released += node_release(release->cache, empty);
-}
-
-unsigned cache_release_listed(struct slab_cache *cache, unsigned n, enum flush_lock_mode lock,
-			      bool (*wants)(struct slab *, void *))
-{
-	struct release arg = {
-		.cache = cache,
-		.node = &cache->node[n],
-		.kept = __atomic_load_n(&cache->min_partial, __ATOMIC_RELAXED),
-	};
-
-	list_walk(&(struct list_walk){.cache = cache,
-				      .node = n,
-				      .lock = lock,
-				      .sparse = true,
-				      .wants = wants,
-				      .look = release,
-				      .arg = &arg});
-	return arg.released;
-}
-
 bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned *ret_released)
 {
 	bool done;
@@ -413,7 +404,7 @@ bool cache_flush_as(struct slab_cache *cache, enum flush_lock_mode how, unsigned
 	if (!done)
 		return false;
 	for (unsigned n = 0; n < topology_nodes(); n++)
-		*ret_released += cache_release_listed(cache, n, how, is_surplus);
+		*ret_released += cache_release_listed(cache, n, how, slab_is_surplus);
 	return true;
 }
 
@@ -436,12 +427,14 @@ static bool lock_to_steal(struct slab_cache *cache)
 
 bool cache_list_taken(struct slab_cache *cache)
 {
+	unsigned released = 0;
+	bool done;
+
 	if (!lock_to_steal(cache))
 		return false;
-	if (cache->taken)
-		put_some(cache);
+	done = !cache->taken || put_some(cache, &released);
 	flush_unlock(cache);
-	return true;
+	return done;
 }
 
 /* The most slabs that a CPU may keep on its list while another one needs a slab. Another thread may
@@ -473,8 +466,8 @@ bool cache_steal(struct slab_cache *cache)
 {
 	const unsigned cpus = cpu_possible();
 	const uint64_t now = clock_us();
-	unsigned over, cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
-	bool found = false;
+	unsigned over, released = 0, cpu = __atomic_load_n(&cache->steal_cpu, __ATOMIC_RELAXED);
+	bool found = false, done = true;
 
 	if (cache_has_taken(cache))
 		return cache_list_taken(cache);
@@ -487,13 +480,13 @@ bool cache_steal(struct slab_cache *cache)
 	if (!found || !lock_to_steal(cache))
 		return false;
 	if (cache->taken) {
-		put_some(cache);
+		done = put_some(cache, &released);
 	} else if (may_keep(cache, now) <= over) { /* else another thread has just stolen */
 		if (over == 1)
 			__atomic_store_n(&cache->stolen, now, __ATOMIC_RELAXED);
-		flush_slots(cache, over, 0);
+		done = flush_slots(cache, over, 0, &released);
 	}
 	flush_unlock(cache);
 	report_refused(cache);
-	return true;
+	return done;
 }

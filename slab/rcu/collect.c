@@ -10,6 +10,8 @@
 #include "inject.h"
 #include "rcu/grace_period.h"
 
+#include <errno.h>
+
 /* Runs under way at a time, one for each of as many neighbouring slabs. */
 #define RUNS 128u
 
@@ -190,19 +192,30 @@ static void open_slots(struct cache_rcu *rcu)
 	}
 }
 
-bool rcu_collect(struct cache_rcu *rcu)
+/* No section uses the LIFOs of closed slots any more. false: the kernel refuses the fences. */
+static bool end_use(struct cache_rcu *rcu)
 {
-	if (!rcu_begin_taking(rcu))
+	cpu_inject(CPU_INJECT_RCU_CLOSED);
+	if (!cpu_engine->fence(rcu->slots))
 		return false;
+	close_lifos(rcu);
+	cpu_inject(CPU_INJECT_RCU_LIMITED);
+	return cpu_engine->fence(rcu->slots);
+}
+
+int rcu_collect(struct cache_rcu *rcu)
+{
+	int error = 0;
+
+	if (!rcu_begin_taking(rcu))
+		return -EAGAIN;
 	if (close_slots(rcu)) {
-		cpu_inject(CPU_INJECT_RCU_CLOSED);
-		cpu_engine->fence(rcu->slots);
-		close_lifos(rcu);
-		cpu_inject(CPU_INJECT_RCU_LIMITED);
-		cpu_engine->fence(rcu->slots);
-		empty_closed(rcu);
+		if (end_use(rcu))
+			empty_closed(rcu);
+		else
+			error = -EPERM;
 		open_slots(rcu);
 	}
 	rcu_end_taking(rcu);
-	return true;
+	return error;
 }

@@ -177,14 +177,16 @@ void rcu_call(struct cache_rcu *rcu)
 }
 
 /* Declare that no callback is pending, and queue one if a thread freed an object before it could
- * see that. Called by the driver, since rcu_destroy() may free the struct as soon as there is no
+ * see that. Without a fence, a callback could not take what CPUs hold. Called by the driver, since rcu_destroy() may free the struct as soon as there is no
  * driver. */
 static void disarm(struct cache_rcu *rcu)
 {
+	bool fenced;
+
 	__atomic_store_n(&rcu->armed, 0, __ATOMIC_SEQ_CST);
-	cpu_engine->fence(rcu->slots);
+	fenced = cpu_engine->fence(rcu->slots);
 	if (__atomic_load_n(&rcu->cache->memory.rcu_pending, __ATOMIC_SEQ_CST) ||
-	    rcu_cpus_hold(rcu))
+	    (fenced && rcu_cpus_hold(rcu)))
 		rcu_arm(rcu);
 }
 
@@ -341,7 +343,7 @@ int rcu_drain(struct slab_cache *cache)
 		hold_up();
 	synchronize(rcu);
 	/* An object is in a LIFO, or a thread has taken it and is adding it to the phase. */
-	while (!rcu_collect(rcu))
+	while ((error = rcu_collect(rcu)) == -EAGAIN)
 		hold_up();
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
 		sched_yield();
@@ -350,7 +352,7 @@ int rcu_drain(struct slab_cache *cache)
 	stop_driving(rcu);
 	if (online)
 		rcu_functions(rcu->flavor)->thread_online();
-	return 0;
+	return with_errno(error);
 }
 
 int slab_rcu_barrier(struct slab_cache *cache)

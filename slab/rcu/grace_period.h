@@ -47,9 +47,9 @@ struct cache_rcu {
 void rcu_push(struct slab **stack, struct slab *slab, struct slab **next);
 /* Add objects to the phase that collects; returns the number that now wait. */
 uint64_t rcu_wait_for(struct cache_rcu *rcu, size_t n, void *const *objs);
-/* Move the objects of all CPUs to the phase that collects. false: a fork is under way, and nothing
- * was moved. Called by the driver. */
-bool rcu_collect(struct cache_rcu *rcu);
+/* Move the objects of all CPUs to the phase that collects. If nothing was moved, returns -EAGAIN (a
+ * fork is under way) or -EPERM (the kernel refuses the fence). Called by the driver. */
+int rcu_collect(struct cache_rcu *rcu);
 /* Around everything that takes objects out of a LIFO and adds them to a phase. false: a fork is under
  * way; its child would lack such objects. */
 bool rcu_begin_taking(struct cache_rcu *rcu);

@@ -108,6 +108,17 @@ TEST_P(RefusedTest, MembarrierRefusedLaterIsReplacedByVisitsOfTheCpus)
 	EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
+TEST_P(RefusedTest, WithoutAnyFenceShrinksTakeNothingFromCpus)
+{
+	if (!running_again()) {
+		again(SYS_membarrier, false);
+		return;
+	}
+	if (std::strcmp(slab_engine(), "rseq") != 0 || !refuse_fences(error()))
+		GTEST_SKIP();
+	work_and_shrink();
+}
+
 TEST_P(RefusedTest, WithoutRseqAnotherEngineServes)
 {
 	if (!running_again()) {

@@ -305,6 +305,15 @@ TEST_P(RefusedFenceTest, NoObjectIsLostOrDoubledBesideRevocation)
 		GTEST_SKIP() << "no seccomp filter here";
 }
 
+TEST_P(RefusedFenceTest, NoObjectIsLostOrDoubledWithoutAnyFence)
+{
+	bool refused = false;
+
+	run(true, [&refused] { refused = refuse_fences(); });
+	if (!refused)
+		GTEST_SKIP() << "no seccomp filter here";
+}
+
 /* The point where a fence that does nothing shows within half a second. */
 INSTANTIATE_TEST_SUITE_P(Sections, RefusedFenceTest,
 			 testing::Values(scene{"rseq", 6, 2}, scene{"rseq", 6, 16}), scene_name);

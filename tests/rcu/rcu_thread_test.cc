@@ -21,6 +21,7 @@
 
 #include "../support/process.h"
 #include "../support/rcu_caches.h"
+#include "../support/refuse.h"
 
 extern "C" {
 #include "rcu/free_rcu.h"
@@ -66,6 +67,35 @@ struct slab_cache *create_with_callbacks()
 		return 1;
 	};
 	return slab_cache_create("called", 512, &args, 0);
+}
+
+/* The call_rcu() thread begins later, so its fences fail, too. */
+TEST_P(RcuThreadTest, WithoutAFenceTheBarrierAndDestructionSayWhatCpusHold)
+{
+	bool refused = false;
+
+	if (rcu == &urcu_memb_flavor || rcu == &urcu_bp_flavor)
+		GTEST_SKIP() << "liburcu aborts without membarrier(2)";
+	std::thread([&refused] { refused = refuse_fences(); }).join();
+	if (std::strcmp(slab_engine(), "rseq") != 0 || !refused)
+		GTEST_SKIP() << "no rseq, or no seccomp filter here";
+	if (!in_environment({}))
+		return;
+	std::thread([] {}).join();
+	ASSERT_TRUE(refuse_fences());
+	struct slab_cache *cache = create();
+
+	slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_rcu_barrier(cache), -EPERM);
+	EXPECT_EQ(slab_cache_destroy(cache), -EPERM);
+	EXPECT_EQ(stats(cache).objects, 1u);
+	while (__atomic_load_n(&cache->rcu->armed,
+			       __ATOMIC_ACQUIRE)) /* no callback queues another */
+		usleep(1000);
+	for (std::uint64_t n = 0; n <= 2 * cache->rcu_max; n++)
+		slab_free_rcu(cache, slab_alloc(cache));
+	EXPECT_EQ(slab_rcu_barrier(cache), -EPERM);
+	EXPECT_GE(stats(cache).rcu_freed, cache->rcu_max);
 }
 
 TEST(Rcu, CallbacksInOurThreadFindItRegistered)

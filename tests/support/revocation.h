@@ -39,10 +39,15 @@ public:
 		each_slot(slots_, [](struct cpu_slot *slot, int) {
 			__atomic_store_n(&slot->closed, 1, __ATOMIC_SEQ_CST);
 		});
-		engine_->fence(slots_);
+		if (!engine_->fence(slots_)) {
+			each_slot(slots_, [](struct cpu_slot *slot, int) {
+				__atomic_store_n(&slot->closed, 0, __ATOMIC_RELEASE);
+			});
+			return;
+		}
 		each_slot(slots_,
 			  [&](struct cpu_slot *slot, int cpu) { take_slot(slot, cpu, isolated); });
-		engine_->fence(slots_);
+		ASSERT_TRUE(engine_->fence(slots_));
 		each_slot(slots_, [&](struct cpu_slot *slot, int cpu) {
 			struct cpu_lifo *lifo = cpu_lifo(cpu_slots_lifos(slots_), cpu);
 
