@@ -92,7 +92,6 @@ struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *p
 		errno = error;
 		return NULL;
 	}
-	numbers_attach(cache);
 	return cache;
 }
 
@@ -167,8 +166,6 @@ int dirsrv_entry_cache_destroy(struct dirsrv_entry_cache *cache,
 	cache_unlock(cache);
 	victims_retire(&victims);
 	if (empty) {
-		/* Detach first, so that the pool's next cache can attach its counters. */
-		numbers_detach(cache);
 		leave_pool(cache);
 		cache_free(cache);
 		return 0;

@@ -26,7 +26,6 @@ struct dirsrv_entry_cache {
 	struct cds_lfht *by_name;
 	struct lookups *lookups;
 	unsigned cpus;
-	bool attached; /* its counters are attached, unless the application detached them */
 	/* The members below are under the lock. */
 	size_t limit;
 	struct policy policy;
@@ -64,14 +63,6 @@ static inline uint64_t cache_entries(const struct dirsrv_entry_cache *cache)
 
 /* The number of buckets of a cache with these arguments. */
 size_t cache_buckets(size_t limit, size_t expected);
-
-/* --- statistics.c ----------------------------------------------------------------------- */
-
-/* Attach the counters to the pool's cache of entries (<slab/stats.h>), if possible, and detach them
- * before the cache leaves its pool. The caller does not hold the lock: libslab's locks come
- * first. */
-void numbers_attach(struct dirsrv_entry_cache *cache);
-void numbers_detach(struct dirsrv_entry_cache *cache);
 
 /* --- table.c: the tables ------------------------------------------------------------- */
 

@@ -69,13 +69,3 @@ int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 	(void)value;
 	return -ENOENT;
 }
-
-int slab_cache_attach_counters_sized(struct slab_cache *cache, const struct slab_counter *counters,
-				     unsigned n, size_t counter_size)
-{
-	(void)cache;
-	(void)counters;
-	(void)n;
-	(void)counter_size;
-	return 0;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Statistics of caches and of the process, as slabinfo shows them, and counters that the
- * program attaches to a cache. slab(7) explains each number.
+ * Statistics of caches and of the process, as slabinfo shows them.
+ * slab(7) explains each number.
  *
  * The functions read slab descriptors and do not stop other threads. In a busy process each
  * number is right for some moment during the call, and numbers that belong together may
@@ -164,11 +164,9 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
  * One number by its name, for servers that show the numbers in their own monitoring (as
  * 389-ds does under cn=monitor). The names are those of the numeric members of struct
  * slab_stats (without struct_size and the arrays), "sample", "remote_node_defrag_ratio", and
- * those of the events; slab(7) explains each. A cache also has the names of attached counters
- * (see below), which the program can only read.
+ * those of the events; slab(7) explains each.
  *
- * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. It does
- * not return names of attached counters. Async-signal-safe.
+ * slab_stat_name: the name with the number i, from 0 on, and NULL after the last one. Async-signal-safe.
  *
  * slab_stat_read: store one number in *value; slab_cache_stats() is faster for many numbers.
  * Returns 0, or -ENOENT: the name does not exist; or an error as slab_cache_stats().
@@ -190,77 +188,6 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
-
-/* --- counters of the program -------------------------------------------------------- */
-
-#define SLAB_COUNTERS_MAX 24            /* counters of one cache */
-#define SLAB_COUNTERS_WORDS_MAX 65536   /* words of all counters of one cache */
-#define SLAB_COUNTER_NAME_MAX 31        /* characters of a name */
-#define SLAB_COUNTER_HELP_MAX 79        /* characters of a description */
-
-enum slab_counter_kind {
-	SLAB_COUNTER_EVENTS, /* events so far: a number that only grows */
-	SLAB_COUNTER_GAUGE,  /* a current number */
-	SLAB_COUNTER_BYTES,  /* a current number of bytes; UINT64_MAX: no limit */
-};
-
-/*
- * A counter of the program, shown with a cache. It is the sum of words in the program's
- * memory, which the program writes: one word for each CPU or thread, on separate cache
- * lines, avoids contention.
- */
-struct slab_counter {
-	const char *name; /* a letter a-z, followed by letters a-z, digits and _ */
-	const char *help; /* a short description in printable ASCII; NULL: none */
-	enum slab_counter_kind kind;
-	unsigned copies;       /* number of words, 1 to 8192; 0 means 1 */
-	const uint64_t *value; /* the first word */
-	size_t stride; /* bytes from word to word, a multiple of 8; ignored for one word */
-};
-
-/* slab_cache_attach_counters_sized: the function that slab_cache_attach_counters() calls;
- * counter_size is the caller's sizeof(struct slab_counter). */
-SLAB_API int slab_cache_attach_counters_sized(struct slab_cache *cache,
-					      const struct slab_counter *counters, unsigned n,
-					      size_t counter_size);
-
-/*
- * slab_cache_attach_counters: show counters of the program with a cache, in slabinfo, on the
- * control socket, and by slab_stat_read().
- *
- * @counters  n descriptions, which libslab copies. The words belong to the program. libslab
- *            reads them without calling the program and without a lock of the program;
- *            slabinfo can read them in a process that hangs and in a core file. The program
- *            writes each word by stores of 8 bytes, as relaxed atomics do. For an
- *            _Atomic uint64_t or a std::atomic<uint64_t> it passes the address with a cast.
- * @n         0 detaches the attached counters, also those that another part of the program
- *            attached. The destruction of the cache detaches them, too. The program may free
- *            the words after that, not before. Detaching waits for a thread of the process
- *            that is reading the words.
- *
- * A name must not be one of slab_stat_name(). Later versions may have more of these names, so
- * counters should have names with a prefix. For two counters named "hits" and "misses", both
- * with the same prefix or both without one, slabinfo also shows the hit ratio.
- *
- * libslab does not merge a cache that has counters with other caches. In the child of a fork
- * the counters stay attached, to the child's copy of the words.
- *
- * If the function fails, it changes nothing. Returns 0, or
- *   -EINVAL  the cache was destroyed; more than SLAB_COUNTERS_MAX, or more words than
- *            SLAB_COUNTERS_WORDS_MAX; an invalid name, help, kind, number of copies or
- *            stride; value is NULL or not aligned to 8 bytes; a member that this library
- *            does not know is not 0; counter_size is too small
- *   -EEXIST  a name is one of slab_stat_name(), or occurs twice
- *   -EBUSY   the cache has counters already, or is merged with another cache; SLAB_NO_MERGE
- *            at its creation prevents merging
- *   -ENOMEM  no memory
- * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
- */
-static inline int slab_cache_attach_counters(struct slab_cache *cache,
-					     const struct slab_counter *counters, unsigned n)
-{
-	return slab_cache_attach_counters_sized(cache, counters, n, sizeof(struct slab_counter));
-}
 
 /*
  * slab_process_stats: read the statistics of the process.

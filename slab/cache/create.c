@@ -33,7 +33,6 @@
 #include "debug/fault.h"
 #include "debug/guard.h"
 #include "bug/layout.h"
-#include "inspect/counters.h"
 #include "memory/pressure.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"

@@ -36,7 +36,6 @@
 #include "registry/numbers.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"
-#include "stats/counters_attach.h"
 
 static bool waits(const struct slab_cache *cache)
 {
@@ -165,7 +164,6 @@ static void give_up(struct slab_cache *cache)
 static void remove_cache(struct slab_cache *cache)
 {
 	count_close(cache);
-	counters_detach(cache);
 	merge_remove(cache);
 	registry_remove(cache);
 	number_take(cache);

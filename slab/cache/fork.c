@@ -26,7 +26,6 @@
 #include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "inspect/counters.h"
 #include "memory/decay.h"
 #include "memory/defrag.h"
 #include "memory/growth.h"
@@ -56,7 +55,6 @@ static uint64_t signal_mask;
  *                           one at a time
  *   6 guard lock            guarded objects (guard_slabs.c)
  *   7 pages_lock            free slabs and segments (segment.c)
- *   8 counters lock         counters that applications attach to caches (counters.c)
  *   9 free_lock             unused struct cache_rcu (rcu_pool.c)
  *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
@@ -84,7 +82,6 @@ static void prepare(void)
 			pthread_mutex_lock(&c->node[n].lock);
 	guard_lock();
 	segment_lock();
-	counters_lock();
 	rcu_fork_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		rcu_fork_wait(c);
@@ -96,7 +93,6 @@ static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
 	rcu_fork_unlock();
-	counters_unlock();
 	segment_unlock();
 	guard_unlock();
 	validate_unlock();

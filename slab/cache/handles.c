@@ -69,14 +69,12 @@ static struct slab_cache *reuse_cache(void)
 {
 	struct slab_cache *cache = free_caches;
 	char(*alias)[SLAB_MAX_NAME + 1] = cache->alias;
-	struct counter_table *counters = cache->counters;
 	struct node_rest *rest = cache->node[0].rest;
 
 	free_caches = cache->next;
 	free_cache_count--;
 	memset(cache, 0, cache_bytes());
 	cache->alias = alias;
-	cache->counters = counters;
 	place_rests(cache, rest);
 	return cache;
 }

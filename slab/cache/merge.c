@@ -10,7 +10,6 @@
 #include "core/cache.h"
 #include "core/pin.h"
 #include "debug/guard.h"
-#include "inspect/counters.h"
 
 #define LISTS 256u
 
@@ -38,7 +37,7 @@ static bool is_plain_now(const struct slab_cache *cache)
 {
 	return !cache_is_dying(cache) &&
 	       !__atomic_load_n(&cache->account.limit, __ATOMIC_RELAXED) &&
-	       !cache_has_counters(cache) && !(cache_debug_flags(cache) & SLAB_DEBUG_FLAGS);
+	       !(cache_debug_flags(cache) & SLAB_DEBUG_FLAGS);
 }
 
 struct slab_cache *merge_find(size_t size, size_t align, uint64_t flags)

@@ -24,7 +24,6 @@ struct cache_checks;
 struct cache_deferral;
 struct cache_rcu;
 struct cache_reserve;
-struct counter_table;
 struct geometry;
 struct slab;
 
@@ -216,9 +215,6 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	uint64_t reclaim_seq; /* number of the last reclaim call; grows over all caches */
 	uint32_t defragging; /* atomic: a thread is moving objects of this cache */
 	struct defrag_state isolated; /* the slabs that this thread has isolated */
-
-	/* stats: protected by the counters lock (inspect/counters.h). */
-	struct counter_table *counters; /* a mapping of its own */
 
 	/* Held while a thread has isolated listed slabs or slabs of CPUs (core/isolated.h), and for
 	 * the members above that name it. */

@@ -18,7 +18,6 @@
 
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "inspect/counters.h"
 #include "inspect/root.h"
 #include "pages/account.h"
 
@@ -51,7 +50,6 @@ struct inspection {
 	size_t mapped;           /* bytes of caches, index and copies */
 	size_t found;            /* number of the last slab's cache */
 	uint64_t slab_bytes, populated_bytes, metadata_bytes, slot_bytes;
-	uint64_t counter_words[2]; /* read so far: of counters with few words, and of others */
 	inspect_locate locate; /* for stacks; NULL: files are not looked up */
 };
 
@@ -148,19 +146,5 @@ struct inspect_profile {
 /* inspect_profile: fill in *seen and call fn for each site with samples. Returns 0 or -errno. */
 int inspect_profile(struct inspection *in, struct inspect_profile *seen,
 		    void (*fn)(const struct profile_site *site, void *arg), void *arg);
-
-/* --- the application's counters (counters_read.c) ----------------------------------------- */
-
-/* The counters of one cache: the copy of their descriptions, and their values. */
-struct inspect_counters {
-	unsigned count;
-	struct counter_table table;
-	uint64_t sum[SLAB_COUNTERS_MAX];
-};
-
-/* Read the counters of a cache. `cache` is a copy, or, if the process inspects itself, the cache.
- * `name`: read only this counter; NULL: all. */
-void inspect_counters(struct inspection *in, const struct slab_cache *cache, const char *name,
-		      struct inspect_counters *seen);
 
 #endif /* SLAB_INSPECT_PROCESS_H */

@@ -16,7 +16,6 @@
 
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "inspect/counters.h"
 #include "pages/account.h"
 #include "registry/init.h"
 #include "registry/reserve.h"
@@ -139,16 +138,6 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, prev_next),                                               \
 		FIELD(struct slab_cache, aliases),                                                 \
 		FIELD(struct slab_cache, alias),                                                   \
-		FIELD(struct slab_cache, counters),                                                \
-		sizeof(struct counter_table),                                                      \
-		FIELD(struct counter_table, count),                                                \
-		FIELD(struct counter_table, row),                                                  \
-		sizeof(struct counter_row),                                                        \
-		FIELD(struct counter_row, help),                                                   \
-		FIELD(struct counter_row, value),                                                  \
-		FIELD(struct counter_row, stride),                                                 \
-		FIELD(struct counter_row, copies),                                                 \
-		FIELD(struct counter_row, kind),                                                   \
 		FIELD(struct slab_cache, name),                                                    \
 		sizeof(struct cpu_slot),                                                           \
 		FIELD(struct cpu_slot, current),                                                   \

@@ -105,7 +105,7 @@ static int answer_stats(struct inspection *in, const char *rest, struct slab_jso
 	put_process(json, in);
 	slab_json_open(json, "caches", '[');
 	for (size_t i = 0; i < in->count; i++)
-		inspect_put_cache(json, in, &in->caches[i]);
+		inspect_put_cache(json, &in->caches[i]);
 	slab_json_close(json, ']');
 	control_end(json);
 	return 0;

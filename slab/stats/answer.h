@@ -16,8 +16,7 @@ int inspect_answer(const struct slab_reader *reader, uint64_t root, inspect_loca
 /* Write the members `legacy` and `legacy_slabs`. */
 void inspect_put_legacy(struct slab_json *json, const struct inspect_cache *cache);
 /* Write all statistics of a cache, as an element of an array. */
-void inspect_put_cache(struct slab_json *json, struct inspection *in,
-		       const struct inspect_cache *cache);
+void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache);
 
 /* Load the cache with this name, and drop the others. Returns 0 or -errno, -ENOENT with the refusal in
  * the document. */

@@ -135,29 +135,7 @@ static void put_nodes(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_close(json, ']');
 }
 
-static void put_counters(struct slab_json *json, struct inspection *in,
-			 const struct inspect_cache *cache)
-{
-	static const char *const kinds[] = {[SLAB_COUNTER_EVENTS] = "events",
-					    [SLAB_COUNTER_GAUGE] = "gauge",
-					    [SLAB_COUNTER_BYTES] = "bytes"};
-	struct inspect_counters seen;
-
-	inspect_counters(in, cache->copy, NULL, &seen);
-	slab_json_open(json, "counters", '[');
-	for (unsigned i = 0; i < seen.count; i++) {
-		slab_json_open(json, NULL, '{');
-		slab_json_string(json, "name", seen.table.row[i].name);
-		slab_json_string(json, "kind", kinds[seen.table.row[i].kind]);
-		slab_json_number(json, "value", seen.sum[i]);
-		slab_json_string(json, "help", seen.table.row[i].help);
-		slab_json_close(json, '}');
-	}
-	slab_json_close(json, ']');
-}
-
-void inspect_put_cache(struct slab_json *json, struct inspection *in,
-		       const struct inspect_cache *cache)
+void inspect_put_cache(struct slab_json *json, const struct inspect_cache *cache)
 {
 	slab_json_open(json, NULL, '{');
 	slab_json_string(json, "name", cache->stats.name);
@@ -168,7 +146,6 @@ void inspect_put_cache(struct slab_json *json, struct inspection *in,
 	put_memory(json, &cache->stats);
 	put_debug(json, cache);
 	put_events(json, &cache->stats);
-	put_counters(json, in, cache);
 	put_nodes(json, &cache->stats);
 	slab_json_close(json, '}');
 }

@@ -219,28 +219,13 @@ static uint64_t number_at(const struct slab_stats *stats, const struct attribute
 	return number;
 }
 
-/* Read a counter that the application attached. */
-static int read_counter(struct slab_cache *cache, const char *name, uint64_t *value)
-{
-	struct inspection in = {.reader = &inspect_self};
-	struct inspect_counters seen;
-
-	if (!cache || cache->magic != CACHE_MAGIC)
-		return with_errno(-EINVAL);
-	inspect_counters(&in, cache, name, &seen);
-	if (!seen.count)
-		return with_errno(-ENOENT);
-	*value = seen.sum[0];
-	return 0;
-}
-
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 {
 	struct slab_stats stats = {.struct_size = sizeof(stats)};
 	int i = find(name), error;
 
 	if (i < 0)
-		return read_counter(cache, name, value);
+		return with_errno(-ENOENT);
 	error = cache_stats(cache, &stats, is_event((unsigned)i) || attributes[i].is_sum);
 	if (error)
 		return error;
@@ -268,10 +253,9 @@ int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value)
 {
 	int i = find(name);
 	bool event = i >= 0 && is_event((unsigned)i);
-	uint64_t counter;
 
 	if (i < 0)
-		return read_counter(cache, name, &counter) ? -errno : with_errno(-EACCES);
+		return with_errno(-ENOENT);
 	if (!cache || cache->magic != CACHE_MAGIC)
 		return with_errno(-EINVAL);
 	if (!event && !attributes[i].write)

@@ -85,8 +85,6 @@ TEST_F(TuneTest, WrongSettingsGetOneErrorMessage)
 	EXPECT_EQ(request("set objects 5 entry"), refusal("objects can only be read; " + settable));
 	EXPECT_EQ(request("set size 5 entry"),
 		  refusal("no attribute is called \\\"size\\\"; " + settable));
-	EXPECT_EQ(request("set hits 5 entry"), refusal("hits can only be read; " + settable))
-		<< "a counter of the program";
 	EXPECT_EQ(request("set limit 5 nobody"), refusal("no cache is called \\\"nobody\\\""));
 	EXPECT_EQ(request("set min_partial 65536 entry"),
 		  refusal("min_partial cannot be \\\"65536\\\"; accepted: 0 to 65535 slabs"));

@@ -16,7 +16,7 @@ class Scene:
 
 DIRECTORY = "directory --seconds 900 --entries 2000 --slabinfo off >log 2>&1 & server=$!"
 # Until its workers work.
-WORKS = "slabinfo -r db.entry | grep -q '^cache_hits  *[1-9]'"
+WORKS = "slabinfo -z pblock | grep -q '^pblock_update  *[1-9]'"
 # A program that knows nothing of libslab, in the place of the reader's, with 20 MB, of which a heap
 # profile at 512 KiB takes samples for certain.
 OTHER = "python3 -c 'import time; kept = [bytes(1000) for _ in range(20000)]; time.sleep(600)'"

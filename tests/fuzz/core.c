@@ -6,8 +6,7 @@
  *
  * What is changed: the headers, the notes, and what can be reached from
  * libslab's root by following words that are addresses, so that most changes hit
- * something that is read; and the table of counters that the process attached. Now and
- * then the list of segments is another one, of the
+ * something that is read. Now and then the list of segments is another one, of the
  * core file or of a library in it: thousands of segments of notes, all of them huge.
  *
  * Input and core file together say what is done. FUZZ_CORE names the core file; one that is not
@@ -38,16 +37,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 #define FORGED_EVERY 64
 
 static const char root_magic[] = "slbroot0";
-/* The first counter's name and help, 32 bytes apart, as control_server attaches it. */
-static const char first_name[32] = "hits", first_help[] = "found";
-#define COUNTERS_BYTES 512 /* of the table's beginning, in which they stand */
 
 /* The file that is changed, and its segments as they were. */
 static char path[] = "/tmp/core-fuzz-XXXXXX";
 static unsigned char *bytes;
 static size_t size;
 static size_t root;
-static size_t counters; /* 0: there are none */
 static Elf64_Phdr *segment;
 static size_t segments;
 
@@ -157,8 +152,6 @@ static size_t some_place(void)
 		return place_in_notes();
 	case 2:
 		return below(forged);
-	case 3:
-		return counters ? counters + below(COUNTERS_BYTES) : place_in_memory();
 	default:
 		return place_in_memory();
 	}
@@ -433,13 +426,9 @@ static bool load(const char *core)
 	if (bytes == MAP_FAILED || !load_segments() || !find_library())
 		return false;
 	write_forged(address_of(library));
-	for (size_t at = 0; at + COUNTERS_BYTES < forged; at += 8) {
+	for (size_t at = 0; at + sizeof(root_magic) < forged; at += 8)
 		if (memcmp(bytes + at, root_magic, 8) == 0)
 			root = at;
-		if (memcmp(bytes + at, first_name, sizeof(first_name)) == 0 &&
-		    memcmp(bytes + at + sizeof(first_name), first_help, sizeof(first_help)) == 0)
-			counters = at - 2 * sizeof(uint64_t); /* with what stands before the rows */
-	}
 	return root != 0;
 }
 

@@ -26,7 +26,6 @@
 extern "C" {
 #include "control/server.h"
 #include "core/debug_record.h"
-#include "inspect/counters.h"
 #include "inspect/root.h"
 #include "pages/segment.h"
 #include "report/depot.h"
@@ -166,16 +165,8 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 {
 	test_cache plain(64), flagged(100, SLAB_RED_ZONE | SLAB_STORE_USER);
 	const objects many(plain, 5000), few(flagged, 300);
-	static std::uint64_t words[64];
-	struct slab_counter counters[] = {{}, {}};
 	std::mt19937_64 random(20261121);
 
-	counters[0].name = "striped";
-	counters[0].copies = 64;
-	counters[0].stride = sizeof(words[0]);
-	counters[1].name = "single";
-	counters[0].value = counters[1].value = words;
-	ASSERT_EQ(slab_cache_attach_counters(plain, counters, 2), 0);
 	const unsigned rounds = under_tsan ? 280 : 1400;
 	unsigned answers = 0, refusals = 0;
 
@@ -202,37 +193,6 @@ TEST(InspectTest, DamagedMemoryEndsInAnAnswerOrARefusal)
 	}
 	EXPECT_GT(answers, rounds / 28);
 	EXPECT_GT(refusals, rounds / 28);
-}
-
-/* The same of what stands in a table of counters alone, so that the rest is read. */
-TEST(InspectTest, DamagedTablesOfCountersAreReadToTheirEnd)
-{
-	test_cache cache(64);
-	static std::uint64_t words[64];
-	struct slab_counter counter = {};
-	std::mt19937_64 random(20261122);
-	const unsigned rounds = under_tsan ? 200 : 2000;
-	unsigned shown = 0;
-
-	counter.name = "striped";
-	counter.copies = 64;
-	counter.stride = sizeof(words[0]);
-	counter.value = words;
-	ASSERT_EQ(slab_cache_attach_counters(cache, &counter, 1), 0);
-	for (unsigned round = 0; round < rounds; round++) {
-		const answered all = inspect("stats", [&](char *bytes, std::size_t size) {
-			if (size == sizeof(struct counter_table))
-				for (unsigned flips = 1 + random() % 3; flips; flips--)
-					bytes[random() % (16 + sizeof(struct counter_row))] ^=
-						static_cast<char>(1 << random() % 8);
-			return true;
-		});
-
-		ASSERT_EQ(all.result, 0) << all.text;
-		shown += all.text.find("striped") != std::string::npos;
-	}
-	EXPECT_GT(shown, rounds / 20);
-	EXPECT_LT(shown, rounds - rounds / 20);
 }
 
 TEST(InspectTest, ABusyProcessIsReadWithoutStoppingIt)

@@ -43,21 +43,6 @@ static struct slab_cache *create(const char *name, size_t size, uint64_t flags)
 	return slab_cache_create(name, size, NULL, flags | SLAB_PANIC);
 }
 
-/* Found: one word each for four CPUs, a line apart. */
-static void attach_counters(void)
-{
-	static uint64_t found[4 * 8], missed = 25, held = 712000;
-	const struct slab_counter counters[] = {
-		{.name = "hits", .help = "found", .copies = 4, .value = found, .stride = 64},
-		{.name = "misses", .help = "not found", .value = &missed},
-		{.name = "held", .kind = SLAB_COUNTER_BYTES, .value = &held},
-	};
-
-	for (int i = 0; i < 4; i++)
-		found[8 * i] = 30 * (i == 2) + 15;
-	slab_cache_attach_counters(entry, counters, 3);
-}
-
 /* libslab's calls of open() come here. Each must set O_CLOEXEC, so that no program that this process
  * starts inherits the file. */
 int open(const char *path, int flags, ...)
@@ -80,7 +65,6 @@ static void use_caches(void)
 	static void *kept[ENTRIES];
 
 	entry = create("entry", 712, SLAB_NO_MERGE);
-	attach_counters();
 	pblock = create("pblock", 200, SLAB_NO_MERGE | SLAB_HWCACHE_ALIGN);
 	create("empty", 64, SLAB_NO_MERGE);
 	for (int i = 0; i < ENTRIES; i++)

@@ -59,12 +59,6 @@ const std::vector<counted> more = {
 	{"new_index", 512, 8192, 0}, {"attribute", 300, 299000, 0},
 };
 
-std::string without_blanks(std::string text)
-{
-	text.erase(std::remove_if(text.begin(), text.end(), isspace), text.end());
-	return text;
-}
-
 class DiffTest : public testing::Test
 {
 protected:
@@ -169,111 +163,6 @@ TEST_F(DiffTest, TheSameFileTwiceHasNoChanges)
 	EXPECT_EQ(words_of(lines_of(diff()).back()),
 		  (list{"Total", "of", "8", "caches", "391512", "391512", "0", "8.1MiB", "8.1MiB",
 			"0"}));
-}
-
-/* --- counters of programs ----------------------------------------------------------------- */
-
-/* One attached counter. */
-std::string counter(const char *name, const char *kind, const char *value)
-{
-	return std::string("{\"name\":\"") + name + "\",\"kind\":\"" + kind +
-	       "\",\"value\":" + value + "}";
-}
-
-std::string hits(const char *value)
-{
-	return counter("hits", "events", value);
-}
-
-constexpr const char *no_limit = "18446744073709551615";
-
-/* Two files of one cache that has these counters; its slabs and objects are the same. */
-class DiffCountersTest : public DiffTest
-{
-protected:
-	static std::string with_counters(const about &process, const std::string &counters,
-					 unsigned objects)
-	{
-		std::string text = stats(process, {{"entry", 1, objects, 0}});
-
-		return text.insert(text.find("}]}"), ",\"counters\":[" + counters + "]");
-	}
-
-	static void write(const std::string &before, const std::string &after,
-			  unsigned objects_after = 10)
-	{
-		write_file("before.json", with_counters(morning, before, 10));
-		write_file("after.json", with_counters(later, after, objects_after));
-	}
-
-	/* Lines between the heads of the columns and the sum. */
-	static std::vector<std::string> rows(std::vector<std::string> words = {})
-	{
-		const std::vector<std::string> lines = lines_of(diff(std::move(words)));
-
-		return {lines.begin() + 4, lines.end() - 1};
-	}
-};
-
-TEST_F(DiffCountersTest, CountersOfProgramsAreInTheJson)
-{
-	write(hits("100"), hits("350"), 20);
-	const std::string text = without_blanks(diff({"--json"}));
-
-	EXPECT_TRUE(contains(text, "\"counters\":{\"hits\":{\"before\":100,\"after\":350,"
-				   "\"growth\":250}}"))
-		<< text;
-}
-
-TEST_F(DiffCountersTest, ACacheOfWhichOnlyTheyGrewHasChanged)
-{
-	write(hits("100"), hits("350"));
-	EXPECT_TRUE(contains(without_blanks(diff({"--json"})),
-			     "\"name\":\"entry\",\"change\":\"changed\""));
-	write(hits("100"), hits("100"));
-	EXPECT_FALSE(contains(diff({"--json"}), "\"entry\""));
-	EXPECT_TRUE(contains(without_blanks(diff({"--json", "-z"})), "\"change\":\"same\""));
-}
-
-TEST_F(DiffCountersTest, EachThatChangedHasALineUnderItsCache)
-{
-	write(hits("100") + "," + counter("held", "bytes", "4096") + "," +
-		      counter("steady", "gauge", "5"),
-	      hits("350") + "," + counter("held", "bytes", "1000") + "," +
-		      counter("steady", "gauge", "5"));
-	EXPECT_EQ(
-		rows(),
-		(std::vector<std::string>{
-			"entry                       10       10         0  4.0KiB  4.0KiB        0",
-			"  hits                                       100            350            "
-			"+250",
-			"  held                                    4.0KiB           1000         "
-			"-3.0KiB"}));
-	EXPECT_TRUE(contains(diff({"-B"}), "          4096           1000           -3096\n"));
-}
-
-TEST_F(DiffCountersTest, WhatIsNotAttachedAnyMoreIsReported)
-{
-	write(hits("100") + "," + counter("old", "events", "0"), hits("100"));
-	EXPECT_EQ(
-		rows()[1],
-		"  old                                          0              -               0");
-	EXPECT_TRUE(contains(without_blanks(diff({"--json"})),
-			     "\"old\":{\"before\":0,\"after\":null,\"growth\":0}"));
-	write("", hits("7"));
-	EXPECT_TRUE(contains(without_blanks(diff({"--json"})),
-			     "\"hits\":{\"before\":null,\"after\":7,\"growth\":7}"));
-}
-
-TEST_F(DiffCountersTest, FromNoLimitToOneThereIsNoGrowth)
-{
-	write(counter("most", "bytes", no_limit), counter("most", "bytes", "4096"));
-	EXPECT_TRUE(contains(without_blanks(diff({"--json"})),
-			     std::string("\"most\":{\"before\":") + no_limit +
-				     ",\"after\":4096,\"growth\":null}"));
-	EXPECT_EQ(
-		rows()[1],
-		"  most                                 unlimited         4.0KiB               -");
 }
 
 /* --- the head ------------------------------------------------------------------------- */

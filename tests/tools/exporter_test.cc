@@ -68,20 +68,6 @@ TEST_F(ExporterTest, SlabinfoPrintsTheSameFamilies)
 	EXPECT_EQ(lines_of(got.out).back(), "# EOF");
 }
 
-TEST_F(ExporterTest, ServesWhatProgramsCount)
-{
-	server process;
-	exporter serving({"--max-caches=2"});
-	const std::string text = serving.get().body;
-	std::string of = labels(process.pid(), "entry");
-
-	of.pop_back();
-	EXPECT_EQ(sample(text, "slab_cache_attached_events_total" + of + ",counter=\"hits\"}"), 90);
-	EXPECT_EQ(sample(text, "slab_cache_attached_events_total" + of + ",counter=\"misses\"}"),
-		  25);
-	EXPECT_EQ(sample(text, "slab_cache_attached_bytes" + of + ",counter=\"held\"}"), 712000);
-}
-
 TEST_F(ExporterTest, SlabinfoPrintsOnlyTheCachesThatAreMeant)
 {
 	server process;

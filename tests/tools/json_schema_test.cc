@@ -132,30 +132,6 @@ TEST_F(JsonSchemaTest, Processes)
 	expect_valid(json_of({"--json", "--list"}));
 }
 
-/* Counters that grew, that came, and that had no limit. */
-TEST_F(JsonSchemaTest, DifferencesOfCounters)
-{
-	const auto file = [this](const char *name, const std::string &counters) {
-		const std::string path = dir.path() + "/" + name;
-
-		std::ofstream(path) << "{\"slab\":2,\"ok\":true,\"process\":{\"pid\":1,"
-				       "\"command\":\"a\",\"uptime\":1,\"now\":1},\"caches\":[{"
-				       "\"name\":\"entry\",\"order\":0,\"slabs\":1,\"objects\":1,"
-				       "\"flags\":0,\"counters\":["
-				    << counters << "]}]}\n";
-		return path;
-	};
-	const std::string text = json_of(
-		{"--diff", "--json",
-		 file("before", "{\"name\":\"limit\",\"kind\":\"bytes\",\"value\":"
-				"18446744073709551615},{\"name\":\"old\",\"kind\":\"events\","
-				"\"value\":1}"),
-		 file("after", "{\"name\":\"limit\",\"kind\":\"bytes\",\"value\":4096}")});
-
-	EXPECT_TRUE(contains(text, "null")) << text;
-	expect_valid(text);
-}
-
 TEST_F(JsonSchemaTest, AnswersOfTheSocket)
 {
 	server process;

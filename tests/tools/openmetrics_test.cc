@@ -45,11 +45,7 @@ const char full_answer[] = R"({"slab":2,"ok":true,"process":{"pid":42,"command":
 "alloc_slowpath":1,"alloc_refill":2,"alloc_from_partial":3,"alloc_from_node":4,"alloc_slab":5,
 "alloc_node_mismatch":6,"free_slowpath":7,"free_remote":8,"free_remote_batch":9,"free_own":10,
 "free_add_partial":11,"free_slab":12,"deactivate_full":13,"cpu_partial_drain":14,"flush":15,
-"handed_off":18446744073709551615},"counters":[
-{"name":"cache_hits","kind":"events","value":31,"help":"found"},
-{"name":"cache_entries","kind":"gauge","value":32,"help":""},
-{"name":"cache_limit","kind":"bytes","value":18446744073709551615,"help":""},
-{"name":"cache_misses","kind":"events","value":33,"help":""}]}]})";
+"handed_off":18446744073709551615}}]})";
 
 class processes
 {
@@ -282,74 +278,6 @@ TEST(OpenMetricsTest, SumHasNoCounters)
 				     "{process=\"dir\",pid=\"1\",cache=\"other\""),
 			  strings{})
 			<< name;
-}
-
-std::string counters_json(const std::string &name, int slabs,
-			  const std::vector<std::string> &counters)
-{
-	std::string text = cache_json(name, slabs);
-
-	text.back() = ',';
-	text += "\"counters\":[";
-	for (std::size_t i = 0; i < counters.size(); i++)
-		text += (i ? "," : "") + counters[i];
-	return text + "]}";
-}
-
-std::string counter_json(const std::string &name, const std::string &kind = "events")
-{
-	return "{\"name\":\"" + name + "\",\"kind\":\"" + kind + "\",\"value\":5}";
-}
-
-/* Counters of programs are summed up as little as our own. */
-TEST(OpenMetricsTest, WhatProgramsCountIsOfCachesWithNames)
-{
-	processes list;
-
-	list.add(1,
-		 {counters_json("a", 9, {counter_json("hits")}),
-		  counters_json("b", 4, {counter_json("hits"), counter_json("misses")}),
-		  counters_json("c", 3, {counter_json("open", "gauge")})},
-		 2);
-	EXPECT_EQ(list.lines("slab_cache_attached_events_total{process=\"dir\",pid=\"1\",cache="),
-		  (strings{"\"a\",counter=\"hits\"} 5", "\"b\",counter=\"hits\"} 5",
-			   "\"b\",counter=\"misses\"} 5"}));
-	EXPECT_EQ(list.lines("slab_cache_attached_number{"), strings{});
-	list.fold(0);
-	EXPECT_EQ(list.lines("slab_cache_attached_events_total{"), strings{});
-}
-
-/* A process may answer anything; labels are what libslab takes for names, once each. */
-TEST(OpenMetricsTest, CountersWithoutANameOfTheirOwnAreLeftOut)
-{
-	processes list;
-	std::vector<std::string> counters = {counter_json("hits"),
-					     counter_json("hits"),
-					     counter_json("Hits"),
-					     counter_json(""),
-					     counter_json("a\\u0000b"),
-					     counter_json("a-b"),
-					     counter_json("_a"),
-					     counter_json(std::string(32, 'n')),
-					     "7",
-					     "null",
-					     "{}"};
-
-	list.add(1, {counters_json("a", 9, counters)});
-	EXPECT_EQ(list.lines("slab_cache_attached_events_total{process=\"dir\",pid=\"1\",cache="),
-		  (strings{"\"a\",counter=\"hits\"} 5", "\"a\",counter=\"a\"} 5"}));
-}
-
-TEST(OpenMetricsTest, NoMoreCountersThanACacheCanHave)
-{
-	processes list;
-	std::vector<std::string> counters;
-
-	for (unsigned i = 0; i < 100; i++)
-		counters.push_back(counter_json("n" + std::to_string(i), "odd"));
-	list.add(1, {counters_json("a", 9, counters)});
-	EXPECT_EQ(list.lines("slab_cache_attached_number{").size(),
-		  static_cast<std::size_t>(SLAB_COUNTERS_MAX));
 }
 
 TEST(OpenMetricsTest, CacheThatIsCalledOtherIsInTheSum)

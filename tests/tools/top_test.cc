@@ -93,22 +93,6 @@ TEST_F(TopTest, DetailsHaveAMapOfAllSlabs)
 	screen.expect("NAME ");
 }
 
-TEST_F(TopTest, DetailsHaveTheCountersOfTheProgram)
-{
-	scripted_process process(dir, say_counters);
-	terminal screen(dir, 160, 24, command(process.pid(), "--top=0.1 alpha"));
-
-	screen.expect("alpha");
-	screen.press("Enter");
-	const std::vector<std::string> lines = lines_of(screen.expect("hit_ratio 90.0%"));
-
-	ASSERT_EQ(lines.size(), 24U);
-	EXPECT_TRUE(matches(lines[9],
-			    "^Counters hits [0-9]+ \\([0-9.KM]+/s\\)  hit_ratio 90\\.0%  misses "
-			    "[0-9]+ \\([0-9.KM]+/s\\)  held 160KiB  most unlimited  open 12$"))
-		<< lines[9];
-}
-
 TEST_F(TopTest, RefusalsAreShownOnThePage)
 {
 	scripted_process process(dir, say_little);

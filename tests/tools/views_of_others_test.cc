@@ -55,21 +55,6 @@ TEST(ViewsOfOthersTest, WhatIsMoreThanAllHasNoPercentage)
 	EXPECT_TRUE(contains(report, "(1000 counted in 5.0 ms)\n")) << report;
 }
 
-TEST(ViewsOfOthersTest, NumbersOfCountersStandBelowEachOtherBehindTheLongestName)
-{
-	runtime_dir dir;
-	constant_process process(
-		dir,
-		"{\"slab\":2,\"ok\":true,\"caches\":[{\"name\":\"a\",\"counters\":["
-		"{\"name\":\"a_name_of_thirty_one_characters\",\"kind\":\"events\",\"value\":7},"
-		"{\"name\":\"short\",\"kind\":\"gauge\",\"value\":123}]}]}\n");
-	const std::string report = slabinfo({"-r"}).out;
-
-	EXPECT_TRUE(contains(report, "\na_name_of_thirty_one_characters            7\n"
-				     "short                                    123\n"))
-		<< report;
-}
-
 TEST(ViewsOfOthersTest, MemoryThatComesBackIsReported)
 {
 	runtime_dir dir;

@@ -87,22 +87,18 @@ static void note_failed_query(struct scrape *scrape, const struct found *process
 
 /* --- steps ------------------------------------------------------------------- */
 
-/* The arrays behind a struct metrics; false: they are incomplete, or there is no memory. */
-static bool take_arrays(struct metrics *metrics, const char *data, size_t length)
+/* The caches behind a struct metrics; false: the array is incomplete, or there is no memory. */
+static bool take_array(struct metrics *metrics, const char *data, size_t length)
 {
 	size_t caches = metrics->count * sizeof(metrics->cache[0]);
-	size_t counters = metrics->counters * sizeof(metrics->counter[0]);
 
 	metrics->cache = NULL;
-	metrics->counter = NULL;
-	if (length != caches + counters)
+	if (length != caches)
 		return false;
 	metrics->cache = malloc(caches + 1);
-	metrics->counter = malloc(counters + 1);
-	if (!metrics->cache || !metrics->counter)
+	if (!metrics->cache)
 		return false;
 	memcpy(metrics->cache, data, caches);
-	memcpy(metrics->counter, data + caches, counters);
 	return true;
 }
 
@@ -114,7 +110,7 @@ static bool take_numbers(struct scrape *scrape, const char *data, size_t length)
 	if (length < sizeof(*metrics))
 		return false;
 	memcpy(metrics, data, sizeof(*metrics));
-	if (!take_arrays(metrics, data + sizeof(*metrics), length - sizeof(*metrics))) {
+	if (!take_array(metrics, data + sizeof(*metrics), length - sizeof(*metrics))) {
 		metrics_free(metrics);
 		return false;
 	}
@@ -144,8 +140,7 @@ static void take_answer(struct scrape *scrape, const struct query *query)
 static size_t most_bytes(const struct settings *settings)
 {
 	return 1 + sizeof(struct metrics) +
-	       (settings->max_caches + 1) * sizeof(struct metrics_cache) +
-	       settings->max_caches * SLAB_COUNTERS_MAX * sizeof(struct metrics_counter);
+	       (settings->max_caches + 1) * sizeof(struct metrics_cache);
 }
 
 /* Start queries in all free slots. Returns whether any query runs. */

@@ -119,7 +119,6 @@ void query_process(const void *arg, int fd)
 		return;
 	}
 	answer[0] = ANSWER_METRICS;
-	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)) &&
-	    job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0])))
-		job_write(fd, metrics.counter, metrics.counters * sizeof(metrics.counter[0]));
+	if (job_write(fd, answer, 1) && job_write(fd, &metrics, sizeof(metrics)))
+		job_write(fd, metrics.cache, metrics.count * sizeof(metrics.cache[0]));
 }

@@ -60,29 +60,6 @@ static void take_cache(struct metrics_cache *to, const struct cache *from)
 		to->events[i] = model_event(from, slab_event_name(i));
 }
 
-/* Take the attached counters of cache number i. */
-static bool take_counters(struct metrics *metrics, size_t i, const struct cache *from)
-{
-	struct attached list[SLAB_COUNTERS_MAX];
-	size_t count = attached_take(from, list), room = metrics->counters + count;
-	struct metrics_counter *counter;
-
-	if (!count)
-		return true;
-	counter = realloc(metrics->counter, room * sizeof(*counter));
-	if (!counter)
-		return false;
-	metrics->counter = counter;
-	for (size_t k = 0; k < count; k++) {
-		counter = &metrics->counter[metrics->counters++];
-		memcpy(counter->name, list[k].name, strlen(list[k].name) + 1);
-		counter->kind = list[k].kind;
-		counter->cache = i;
-		counter->value = list[k].value;
-	}
-	return true;
-}
-
 /* Add up the gauges of two caches that are amounts. */
 static void add_cache(struct metrics_cache *sum, const struct metrics_cache *one)
 {
@@ -147,17 +124,14 @@ static bool take_caches(struct metrics *metrics, const struct model *model, size
 	bool sums = max_caches && model->count > max_caches;
 	size_t shown = sums ? max_caches : model->count;
 	const struct cache **list = ranked(model, sums);
-	bool enough = true;
 
 	metrics->cache = calloc(shown + 1, sizeof(*metrics->cache));
 	if (!list || !metrics->cache) {
 		free(list);
 		return false;
 	}
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < shown; i++)
 		take_cache(&metrics->cache[i], list[i]);
-		enough &= take_counters(metrics, i, list[i]);
-	}
 	metrics->count = shown;
 	if (sums)
 		begin_sum(&metrics->cache[metrics->count++]);
@@ -170,7 +144,7 @@ static bool take_caches(struct metrics *metrics, const struct model *model, size
 	metrics->caches = model->count;
 	metrics->folded_caches = model->count - shown;
 	free(list);
-	return enough;
+	return true;
 }
 
 /* --- processes --------------------------------------------------------------- */
@@ -202,10 +176,8 @@ bool metrics_take(struct metrics *metrics, const struct process *process, const 
 void metrics_free(struct metrics *metrics)
 {
 	free(metrics->cache);
-	free(metrics->counter);
 	metrics->cache = NULL;
-	metrics->counter = NULL;
-	metrics->count = metrics->counters = 0;
+	metrics->count = 0;
 }
 
 static int compare_processes(const void *a, const void *b)

@@ -118,16 +118,6 @@ static const struct series cache_series[] = {
 	 .flags = ALONE | WHEN_SET},
 };
 
-/* A family for each kind of attached counters. */
-static const struct family attached_families[] = {
-	[SLAB_COUNTER_EVENTS] = {"slab_cache_attached_events", FAMILY_COUNTER, NULL,
-				 "Events that the program counts, by the name it gave them."},
-	[SLAB_COUNTER_GAUGE] = {"slab_cache_attached_number", FAMILY_GAUGE, NULL,
-				"Numbers that the program attached, by name."},
-	[SLAB_COUNTER_BYTES] = {"slab_cache_attached_bytes", FAMILY_GAUGE, "bytes",
-				"Bytes that the program counts, by the name it gave them."},
-};
-
 static const struct series process_series[] = {
 	{.family = {"slab_process_uptime_seconds", FAMILY_GAUGE, "seconds",
 		    "Time since the process initialized libslab."},
@@ -272,31 +262,6 @@ static void write_caches(FILE *out, const struct series *series, const struct me
 	}
 }
 
-static void put_attached_value(FILE *out, const struct metrics_counter *counter)
-{
-	if (counter->kind == SLAB_COUNTER_BYTES && counter->value == UINT64_MAX)
-		fputs("} +Inf\n", out); /* no limit */
-	else
-		fprintf(out, "} %" PRIu64 "\n", counter->value);
-}
-
-/* Write the attached counters of one kind. */
-static void write_attached(FILE *out, unsigned kind, const struct metrics *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		for (size_t k = 0; k < list[i].counters; k++) {
-			const struct metrics_counter *counter = &list[i].counter[k];
-
-			if (counter->kind != kind)
-				continue;
-			put_name(out, &attached_families[kind], &list[i]);
-			put_label(out, ',', "cache", list[i].cache[counter->cache].name);
-			put_label(out, ',', "counter", counter->name);
-			put_attached_value(out, counter);
-		}
-	}
-}
-
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 void openmetrics_write(FILE *out, enum exposition exposition, const struct metrics *list,
@@ -315,9 +280,5 @@ void openmetrics_write(FILE *out, enum exposition exposition, const struct metri
 	for (size_t s = 0; s < LENGTH(cache_series); s++) {
 		openmetrics_head(out, exposition, &cache_series[s].family);
 		write_caches(out, &cache_series[s], list, count);
-	}
-	for (unsigned k = 0; k < LENGTH(attached_families); k++) {
-		openmetrics_head(out, exposition, &attached_families[k]);
-		write_attached(out, k, list, count);
 	}
 }

@@ -12,7 +12,6 @@
 #define INSPECT_OPENMETRICS_H
 
 #include "attach.h"
-#include "attached.h"
 #include "model.h"
 
 #include <slab/stats.h>
@@ -38,14 +37,6 @@ struct metrics_cache {
 	uint64_t is_sum; /* 1: several caches, called METRICS_OTHER */
 };
 
-/* A counter that the application attached to a cache. */
-struct metrics_counter {
-	char name[SLAB_COUNTER_NAME_MAX + 1];
-	enum slab_counter_kind kind;
-	size_t cache; /* number in struct metrics */
-	uint64_t value;
-};
-
 struct metrics {
 	char process[METRICS_NAME], version[METRICS_NAME], engine[METRICS_NAME];
 	uint64_t pid;
@@ -56,8 +47,6 @@ struct metrics {
 	uint64_t errors;        /* of all caches */
 	size_t count;
 	struct metrics_cache *cache; /* of `count` entries */
-	size_t counters;
-	struct metrics_counter *counter; /* of caches that are not summed up */
 };
 
 /*

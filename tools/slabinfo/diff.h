@@ -4,7 +4,7 @@
 #define SLABINFO_DIFF_H
 
 #include "args.h"
-#include "attached.h"
+#include "model.h"
 
 /* One of the two files. */
 struct snapshot {
@@ -26,17 +26,6 @@ struct change {
 struct growth {
 	uint64_t before, after;
 };
-
-/* A counter that the program attached to a cache, in both files or in one of them. */
-struct counter_change {
-	const char *name;
-	enum slab_counter_kind kind;
-	bool is_before, is_after;
-	struct growth values; /* 0 where it is not */
-	bool has_growth;      /* false: one of both is no limit */
-};
-
-#define COUNTER_CHANGES_MAX (2 * SLAB_COUNTERS_MAX)
 
 struct diff {
 	struct snapshot before, after;
@@ -65,17 +54,6 @@ struct growth change_bytes(const struct change *change);
 /* change_is_same: nothing changed. change_name: "new", "gone", "changed" or "same". */
 bool change_is_same(const struct change *change);
 const char *change_name(const struct change *change);
-
-/*
- * change_counters: the counters of a cache, in the order of the later file, then those only in
- * the earlier one; returns their number.
- * counter_is_same: whether a counter did not change.
- * change_has_same_counters: whether no counter changed.
- */
-size_t change_counters(const struct change *change,
-		       struct counter_change list[COUNTER_CHANGES_MAX]);
-bool counter_is_same(const struct change *change, const struct counter_change *counter);
-bool change_has_same_counters(const struct change *change);
 
 /* The changes for people, and for programs. */
 void diff_print(const struct options *options, const struct diff *diff);

@@ -56,40 +56,6 @@ static void print_row(const struct options *options, const char *name, struct gr
 	       growth_text(options, more_bytes, &bytes), mark);
 }
 
-static const char *value_text(const struct options *options, char text[VALUE_TEXT], bool is_there,
-			      const struct counter_change *counter, uint64_t value)
-{
-	if (!is_there)
-		return "-";
-	if (counter->kind == SLAB_COUNTER_BYTES)
-		return value == UINT64_MAX ? "unlimited" : size_shown(options, text, value);
-	snprintf(text, VALUE_TEXT, "%" PRIu64, value);
-	return text;
-}
-
-static void print_counter(const struct options *options, const struct counter_change *counter)
-{
-	const struct options exact = {.bytes = true};
-	const bool is_bytes = counter->kind == SLAB_COUNTER_BYTES;
-	char before[VALUE_TEXT], after[VALUE_TEXT], more[GROWTH_TEXT] = "-";
-
-	if (counter->has_growth)
-		growth_text(is_bytes ? options : &exact, more, &counter->values);
-	printf("  %-31s %14s %14s %15s\n", counter->name,
-	       value_text(options, before, counter->is_before, counter, counter->values.before),
-	       value_text(options, after, counter->is_after, counter, counter->values.after), more);
-}
-
-static void print_counters(const struct options *options, const struct change *change)
-{
-	struct counter_change list[COUNTER_CHANGES_MAX];
-	const size_t count = change_counters(change, list);
-
-	for (size_t i = 0; i < count; i++)
-		if (!counter_is_same(change, &list[i]))
-			print_counter(options, &list[i]);
-}
-
 static void print_changes(const struct options *options, const struct diff *diff)
 {
 	char total[64];
@@ -101,7 +67,6 @@ static void print_changes(const struct options *options, const struct diff *diff
 
 		print_row(options, change->name, change_objects(change), change_bytes(change),
 			  mark);
-		print_counters(options, change);
 	}
 	snprintf(total, sizeof(total), "Total of %zu cache%s", diff->caches,
 		 diff->caches == 1 ? "" : "s");
@@ -176,33 +141,6 @@ static void add_growth(struct json_object *object, const char *key, struct growt
 	json_object_object_add(object, key, json);
 }
 
-static struct json_object *number_if(bool is_there, uint64_t number)
-{
-	return is_there ? json_object_new_uint64(number) : NULL;
-}
-
-/* Counters that the program attached; null is what there is no number for. */
-static void add_counters(struct json_object *object, const struct change *change)
-{
-	struct counter_change list[COUNTER_CHANGES_MAX];
-	const size_t count = change_counters(change, list);
-	struct json_object *counters = json_object_new_object();
-
-	for (size_t i = 0; i < count; i++) {
-		struct json_object *json = json_object_new_object(), *growth = NULL;
-
-		if (list[i].has_growth)
-			growth = json_object_new_int64(growth_of(&list[i].values));
-		json_object_object_add(json, "before",
-				       number_if(list[i].is_before, list[i].values.before));
-		json_object_object_add(json, "after",
-				       number_if(list[i].is_after, list[i].values.after));
-		json_object_object_add(json, "growth", growth);
-		json_object_object_add(counters, list[i].name, json);
-	}
-	json_object_object_add(object, "counters", counters);
-}
-
 static struct json_object *make_change(const struct change *change)
 {
 	struct json_object *json = json_object_new_object();
@@ -211,7 +149,6 @@ static struct json_object *make_change(const struct change *change)
 	add_text(json, "change", change_name(change));
 	add_growth(json, "objects", change_objects(change));
 	add_growth(json, "bytes", change_bytes(change));
-	add_counters(json, change);
 	return json;
 }
 

@@ -5,7 +5,6 @@
  * fast path are. So the rows Fastpath and Total, and rows of what else libslab does not
  * count or does not do, are left out; percentages are of the row Slowpath.
  */
-#include "attached.h"
 #include "select.h"
 #include "views.h"
 
@@ -234,60 +233,6 @@ static void print_memory(const struct cache *cache)
 	}
 }
 
-/* Columns of names. */
-static int attached_width(const struct attached *list, size_t count)
-{
-	struct hit_ratio ratio;
-	size_t width = 24;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *name =
-			attached_ratio(list, count, i, &ratio) ? ratio.name : list[i].name;
-
-		width = strlen(name) > width ? strlen(name) : width;
-	}
-	return (int)width;
-}
-
-static void print_ratio(const struct hit_ratio *ratio, int width)
-{
-	const uint64_t hits = ratio->hits->value, misses = ratio->misses->value;
-	const double part = hit_percent(hits, misses);
-
-	printf("%-*s %11.1f%% of %" PRIu64 "\n", width, ratio->name, part, hits + misses);
-}
-
-static const char *attached_text(const struct options *options, char text[SIZE_TEXT],
-				 const struct attached *one)
-{
-	if (one->kind == SLAB_COUNTER_BYTES)
-		return one->value == UINT64_MAX ? "unlimited"
-						: size_shown(options, text, one->value);
-	snprintf(text, SIZE_TEXT, "%" PRIu64, one->value);
-	return text;
-}
-
-/* What the program itself has to say. */
-static void print_attached(const struct options *options, const struct cache *cache)
-{
-	struct attached list[SLAB_COUNTERS_MAX];
-	const size_t count = attached_take(cache, list);
-	const int width = attached_width(list, count);
-	struct hit_ratio ratio;
-	char text[SIZE_TEXT];
-
-	if (count)
-		puts("\nCounters of the program\n"
-		     "--------------------------------------------------");
-	for (size_t i = 0; i < count; i++) {
-		printf("%-*s %12s%s%s\n", width, list[i].name,
-		       attached_text(options, text, &list[i]), list[i].help[0] ? " " : "",
-		       list[i].help);
-		if (attached_ratio(list, count, i, &ratio))
-			print_ratio(&ratio, width);
-	}
-}
-
 void view_report(const struct options *options, const struct model *model)
 {
 	for (size_t i = 0; i < model->count; i++) {
@@ -302,6 +247,5 @@ void view_report(const struct options *options, const struct model *model)
 		print_rate(options, cache);
 		print_deactivation(cache);
 		print_memory(cache);
-		print_attached(options, cache);
 	}
 }

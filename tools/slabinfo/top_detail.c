@@ -6,7 +6,6 @@
 #include "top_draw.h"
 #include "top_map.h"
 
-#include "attached.h"
 #include "select.h"
 
 #include <inttypes.h>
@@ -180,66 +179,6 @@ static void draw_events(struct sheet *sheet)
 	end_line(sheet);
 }
 
-/* The previous value; 0: there was none. */
-static uint64_t value_before(const struct attached *before, size_t count, const char *name)
-{
-	const struct attached *one = attached_find(before, count, name);
-
-	return one ? one->value : 0;
-}
-
-static void draw_counter(struct sheet *sheet, const struct attached *one, uint64_t before)
-{
-	char text[NUMBER_TEXT];
-
-	if (one->kind == SLAB_COUNTER_BYTES && one->value == UINT64_MAX)
-		add(sheet, STYLE_PLAIN, "%s unlimited", one->name);
-	else if (one->kind == SLAB_COUNTER_BYTES)
-		add(sheet, STYLE_PLAIN, "%s %s", one->name,
-		    top_size_text(sheet->top, text, one->value));
-	else if (one->kind == SLAB_COUNTER_EVENTS && one->value > before && sheet->chosen->before)
-		add(sheet, STYLE_PLAIN, "%s %" PRIu64 " (%s/s)", one->name, one->value,
-		    top_rate_text(text, top_rate(sheet->top, sheet->chosen, one->value, before)));
-	else
-		add(sheet, STYLE_PLAIN, "%s %" PRIu64, one->name, one->value);
-}
-
-/* The ratio since the previous look, or of all lookups if there were none since. */
-static void draw_ratio(struct sheet *sheet, const struct hit_ratio *ratio,
-		       const struct attached *before, size_t count)
-{
-	uint64_t hits = ratio->hits->value, misses = ratio->misses->value;
-	uint64_t hits_before = value_before(before, count, ratio->hits->name);
-	uint64_t misses_before = value_before(before, count, ratio->misses->name);
-
-	if (hits >= hits_before && misses >= misses_before &&
-	    hits + misses > hits_before + misses_before) {
-		hits -= hits_before;
-		misses -= misses_before;
-	}
-	add(sheet, STYLE_STRONG, "%s %.1f%%", ratio->name, hit_percent(hits, misses));
-}
-
-/* The counters of the program. */
-static void draw_attached(struct sheet *sheet)
-{
-	struct attached now[SLAB_COUNTERS_MAX], before[SLAB_COUNTERS_MAX];
-	const struct top_row *row = sheet->chosen;
-	const size_t count = attached_take(row->cache, now);
-	const size_t count_before = row->before ? attached_take(row->before, before) : 0;
-	struct hit_ratio ratio;
-
-	if (!count)
-		return;
-	start_line(sheet, "Counters");
-	for (size_t i = 0; i < count; i++) {
-		draw_counter(sheet, &now[i], value_before(before, count_before, now[i].name));
-		if (attached_ratio(now, count, i, &ratio))
-			draw_ratio(sheet, &ratio, before, count_before);
-	}
-	end_line(sheet);
-}
-
 /* The map, on the rest of the screen. */
 static void draw_map(struct sheet *sheet, int rows)
 {
@@ -265,7 +204,6 @@ static void draw_sheet(struct sheet *sheet, int rows)
 	draw_slabs(sheet);
 	draw_debugging(sheet);
 	draw_rates(sheet);
-	draw_attached(sheet);
 	draw_nodes(sheet);
 	draw_map(sheet, rows);
 	draw_events(sheet);

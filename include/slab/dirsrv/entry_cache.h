@@ -60,12 +60,6 @@ struct dirsrv_entry_cache;
  *            this number of buckets (at least 1024, at most 2^24) and keeps them: with more
  *            entries lookups become slower.
  *
- * slabinfo shows the cache's numbers (below) with the pool's cache of entries, to which they
- * are attached as counters (<slab/stats.h>) until this cache is destroyed. Their names are
- * those below with "cache_" before them. If they cannot be attached, because the program
- * attached other counters or there is no memory for their names, slabinfo does not show
- * them, and everything else works.
- *
  * Returns the cache, or NULL and errno: EBUSY: the pool has a cache; ENOMEM.
  */
 SLAB_API struct dirsrv_entry_cache *dirsrv_entry_cache_create(struct dirsrv_entry_pool *pool,
