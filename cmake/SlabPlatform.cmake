@@ -12,6 +12,7 @@ endif()
 list(APPEND CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
 check_symbol_exists(_dl_find_object dlfcn.h SLAB_HAVE_DL_FIND_OBJECT)
 check_symbol_exists(strerrordesc_np string.h SLAB_HAVE_STRERRORDESC)
+check_symbol_exists(pthread_mutex_clocklock pthread.h SLAB_HAVE_MUTEX_CLOCKLOCK)
 check_symbol_exists(__GLIBC__ features.h SLAB_HAVE_GLIBC)
 list(REMOVE_ITEM CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
 
@@ -29,6 +30,7 @@ endif()
 
 set(SLAB_PLATFORM_DEFINITIONS
 	$<$<BOOL:${SLAB_USE_DL_FIND_OBJECT}>:SLAB_HAVE_DL_FIND_OBJECT=1>
+	$<$<BOOL:${SLAB_HAVE_MUTEX_CLOCKLOCK}>:SLAB_HAVE_MUTEX_CLOCKLOCK=1>
 	$<$<BOOL:${SLAB_HAVE_STRERRORDESC}>:SLAB_HAVE_STRERRORDESC=1>)
 
 # libslab_malloc stands for the malloc() of glibc, down to mallinfo2().

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_sleep(), mutex_lock_timed(). pthread_mutex_timedlock() uses the realtime clock, so a step
- * of that clock may shorten or lengthen one wait.
+ * clock_sleep(), mutex_lock_timed(). A step of the realtime clock changes no wait, except on musl,
+ * which lacks pthread_mutex_clocklock().
  */
+#define _GNU_SOURCE
 #include "base/clock.h"
 
 #include <errno.h>
@@ -23,15 +24,22 @@ void clock_sleep(long ns)
 	errno = saved;
 }
 
+#ifndef SLAB_HAVE_MUTEX_CLOCKLOCK
+#define pthread_mutex_clocklock(lock, clock, until) pthread_mutex_timedlock(lock, until)
+#define LOCK_CLOCK CLOCK_REALTIME
+#else
+#define LOCK_CLOCK CLOCK_MONOTONIC
+#endif
+
 bool mutex_lock_timed(pthread_mutex_t *lock)
 {
 	struct timespec until;
 
 	if (pthread_mutex_trylock(lock) == 0)
 		return true;
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(LOCK_CLOCK, &until);
 	until.tv_nsec += MUTEX_LOCK_TIMED_NS;
 	until.tv_sec += until.tv_nsec / SECOND_NS;
 	until.tv_nsec %= SECOND_NS;
-	return pthread_mutex_timedlock(lock, &until) == 0;
+	return pthread_mutex_clocklock(lock, LOCK_CLOCK, &until) == 0;
 }
