@@ -10,7 +10,8 @@
  * control thread, "slab-control", serves the socket. SLAB_CONTROL=off switches socket and
  * thread off; where libslab is malloc(), that is the default (slab_replace_malloc()). With
  * SLAB_CONTROL=signal:N libslab opens the socket after signal number N. If libslab cannot open
- * the socket, caches work without it. docs/control.md describes the protocol.
+ * the socket, caches work without it, the control thread returns memory, and libslab tries again
+ * later. docs/control.md describes the protocol.
  *
  * A program that wants no such thread serves the socket in its own loop: it calls
  * slab_control_fd() before libslab opens the socket, watches the descriptor for input and
@@ -48,8 +49,9 @@ extern "C" {
  * On failure it returns
  *   -EPERM  SLAB_CONTROL=off
  *   -EBUSY  the control thread already serves the socket
- * or the negative error number with which the socket could not be opened. Then the process
- * has no socket, and later calls return the same error.
+ * or the negative error number with which the socket could not be opened. Then the process has
+ * no socket, slow paths of allocations and frees return unused memory, and a later call tries
+ * again.
  * Only one thread at a time may call this function or slab_control_dispatch(). Fork-safe,
  * cancel-safe, not async-signal-safe.
  */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The state of the control socket's server, shared by its timer (timer.c), clients (clients.c),
- * descriptors (listener.c) and thread (server.c). Only the serving thread uses it, which is the
- * control thread or the caller of slab_control_dispatch(), except where a comment says otherwise.
+ * descriptors (listener.c), events (serve.c), thread (thread.c) and starter (server.c). Only the
+ * serving thread uses it, which is the control thread or the caller of slab_control_dispatch(),
+ * except where a comment says otherwise.
  */
 #ifndef SLAB_CONTROL_CLIENTS_H
 #define SLAB_CONTROL_CLIENTS_H
@@ -34,6 +35,8 @@ enum control_state { IDLE, STARTING, THREAD, LOOP, OFF, FAILED };
 extern atomic_int control_state;
 /* Set when the main thread has ended by pthread_exit(); see watch_main_thread(). */
 extern atomic_bool control_main_thread_gone;
+/* A futex: control_start_timer() changes it if there is no timer. */
+extern uint32_t control_wakes;
 
 struct client {
 	bool used;
@@ -55,7 +58,7 @@ extern struct control_server {
 	long period;
 	pid_t pid; /* the process that created the socket and unlinks it; 0: none */
 	struct stat made; /* identifies that socket in the file system */
-	int error; /* why the state is FAILED, as -errno */
+	atomic_int error; /* why the socket could not be opened, or the thread started, as -errno */
 	unsigned clients;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct client client[MAX_CLIENTS];
@@ -98,5 +101,21 @@ void control_drop_clients(void);
 void control_forget_clients(void);
 /* Drop clients that were idle for too long, and accept new ones again. */
 void control_drop_idle(void);
+
+/* --- serve.c ---------------------------------------------------------------------------- */
+
+/* Serve all descriptors that are ready. Returns the number of requests answered, or -errno.
+ * -EBADF: some descriptors do not belong to libslab any more. */
+int control_serve(void);
+/* The periodic work that is due, in a thread without descriptors. */
+void control_tick_closed(void);
+
+/* --- thread.c --------------------------------------------------------------------------- */
+
+/* Close everything after an error. The first time in a process, write a note. */
+void control_give_up(int error);
+/* Start the thread, with the descriptors or without. Returns 0 or -errno. */
+int control_start_thread(void);
+void control_thread_after_fork_child(void);
 
 #endif /* SLAB_CONTROL_CLIENTS_H */

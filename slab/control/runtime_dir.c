@@ -131,9 +131,11 @@ int slab_runtime_dir_prepare(char *path, size_t size)
 	int error = find_runtime_dir(runtime, sizeof(runtime));
 	int fd;
 
+	snprintf(path, size, "%s", runtime);
 	if (error)
 		return error;
 	snprintf(dir, sizeof(dir), "%s/slab", runtime);
+	snprintf(path, size, "%s", dir);
 	fd = open_own_dir(dir);
 	if (fd < 0)
 		return fd;

@@ -12,7 +12,8 @@
 /*
  * slab_runtime_dir_prepare: ensure that the directory exists and is safe, remove the sockets
  * of dead processes, and store the path of this process's socket in `path`. Returns 0 or
- * -errno; -EPERM: the directory belongs to another user, or another user may write to it.
+ * -errno; -EPERM: the directory belongs to another user, or another user may write to it. After
+ * an error `path` is that of the directory.
  */
 int slab_runtime_dir_prepare(char *path, size_t size);
 

@@ -11,8 +11,12 @@
 #include "memory/pressure.h"
 #include "registry/count_window.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 struct control_server control_server = {
 	.watch = WATCH_NONE,
@@ -22,10 +26,19 @@ struct control_server control_server = {
 
 atomic_int control_state;
 atomic_bool control_main_thread_gone;
+uint32_t control_wakes;
 
 uint64_t control_now(void)
 {
 	return clock_us() / 1000;
+}
+
+/* The thread waits for far_end of the watch, or without descriptors on control_wakes. */
+static void wake_server(void)
+{
+	watch_wake(&control_server.watch);
+	__atomic_fetch_add(&control_wakes, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &control_wakes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Set the timer. Any thread may call this. If the timer's descriptor was closed, wake the server,
@@ -38,7 +51,7 @@ static void set_timer(long us)
 	if (watch_has(&control_server.watch, &control_server.timer))
 		timerfd_settime(descriptor_number(&control_server.timer), 0, &spec, NULL);
 	else
-		watch_wake(&control_server.watch);
+		wake_server();
 }
 
 /* The shorter of two periods, where 0 means off. */
@@ -49,7 +62,9 @@ static long shorter(long a, long b)
 
 long control_common_period(void)
 {
-	long period = shorter(decay_wait(), pressure_period()) * 1000;
+	const bool closed = descriptor_number(&control_server.watch.epoll) < 0;
+	const long pressure = closed ? pressure_poll_period() : pressure_period();
+	long period = shorter(decay_wait(), pressure) * 1000;
 
 	period = shorter(period, count_period());
 	if (sample_wants_ticks())

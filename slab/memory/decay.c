@@ -44,8 +44,8 @@
  * even if the thread is delayed in between, passes go on for longer than a decay time. The child
  * of a fork has no control thread. Its first slow path starts one (server.c), and passes go on. A
  * process that only calls slab_malloc() starts one when it becomes large; before that only
- * slab_maintain() runs passes. In a process whose malloc() is libslab, slow paths run the passes
- * that are due (maintain.c).
+ * slab_maintain() runs passes. In a process whose malloc() is libslab, or whose thread cannot start,
+ * slow paths run the passes that are due (maintain.c).
  *
  * Only one pass runs at a time. A pass holds no lock while it runs destructors (release.c) or
  * returns pages (isolated.h); it pins the caches that it visits (registry.h).

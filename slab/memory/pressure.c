@@ -302,6 +302,11 @@ long pressure_period(void)
 	return is_deaf(MACHINE) || is_deaf(GROUP) || is_deaf(EVENTS) ? PAUSE_MS : 0;
 }
 
+long pressure_poll_period(void)
+{
+	return __atomic_load_n(&wanted, __ATOMIC_RELAXED) ? POLL_MS : 0;
+}
+
 void pressure_tick(const struct watch *watch, unsigned tag)
 {
 	int saved = errno;

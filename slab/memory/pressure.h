@@ -16,9 +16,9 @@
  * can free anything, or other processes may cause it, and the watching thread must not spin.
  *
  * libslab opens no file before a cache with args.reclaim exists: without such a cache, decay
- * alone returns free memory. The server of the control socket watches the files with epoll;
- * without a server, slab_maintain() reads them. Files that do not exist or cannot be opened
- * are skipped.
+ * alone returns free memory. The server of the control socket watches the files with epoll.
+ * Without a server, slab_maintain() reads them; without descriptors, the control thread does. Files
+ * that do not exist or cannot be opened are skipped.
  */
 #ifndef SLAB_MEMORY_PRESSURE_H
 #define SLAB_MEMORY_PRESSURE_H
@@ -38,6 +38,8 @@ void pressure_start(void);
 
 /* Milliseconds between calls of pressure_tick(); 0: no calls are needed now. */
 long pressure_period(void);
+/* The same for pressure_poll(), of a thread without descriptors. */
+long pressure_poll_period(void);
 /* Begin to watch, or watch a file again that reported pressure. */
 void pressure_tick(const struct watch *watch, unsigned tag);
 /* epoll reports that file number `which` is ready. */

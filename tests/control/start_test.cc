@@ -229,7 +229,7 @@ TEST_F(StartTest, AFailureAfterTheSignalIsReported)
 		if (!slab_malloc(100) || raise(12) != 0 || !slab_malloc(200))
 			return 2;
 		return read(fds[0], text, sizeof(text) - 1) <= 0 ? 3
-		       : std::string(text) != "libslab: no control socket after signal 12: "
+		       : std::string(text) != "libslab: no control socket: /proc/self/slab: "
 					      "No such file or directory\n"
 			       ? 4
 			       : 0;
