@@ -171,6 +171,17 @@ extern long cpu_rseq_offset __attribute__((visibility("hidden")));
  * not available. Called once.
  */
 bool cpu_engine_init(const char *wanted);
+/* What cpu_engine_init() found missing for the engine rseq, if it tried that engine. */
+enum cpu_rseq_lack {
+	CPU_RSEQ_LACKS_NOTHING,
+	CPU_RSEQ_UNREGISTERED,
+	CPU_RSEQ_NOT_RESTARTED,
+	CPU_RSEQ_NOT_FENCED,
+};
+
+extern enum cpu_rseq_lack cpu_rseq_lack __attribute__((visibility("hidden")));
+/* NULL: nothing is missing. */
+const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack);
 /* Do all operations of the engine in use work, on slots of their own? */
 bool cpu_engine_self_test(void);
 

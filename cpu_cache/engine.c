@@ -35,11 +35,29 @@ static long stand_in_offset(void)
 	return (char *)&no_rseq - (char *)__builtin_thread_pointer();
 }
 
-static bool rseq_available(void)
+static enum cpu_rseq_lack find_lack(void)
 {
 	if (!RSEQ_ARCH || !&__rseq_size || !&__rseq_offset || !__rseq_size)
-		return false;
-	return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) == 0;
+		return CPU_RSEQ_UNREGISTERED;
+	if (!rseq_kernel_restarts())
+		return CPU_RSEQ_NOT_RESTARTED;
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ, 0, 0) != 0)
+		return CPU_RSEQ_NOT_FENCED;
+	return CPU_RSEQ_LACKS_NOTHING;
+}
+
+enum cpu_rseq_lack cpu_rseq_lack;
+
+const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack)
+{
+	static const char *const texts[] = {
+		[CPU_RSEQ_UNREGISTERED] = "the C library registers no threads for rseq(2)",
+		[CPU_RSEQ_NOT_RESTARTED] = "Linux 6.19 to 7.0.13 does not restart sequences on "
+					   "aarch64 when it preempts a thread",
+		[CPU_RSEQ_NOT_FENCED] = "the kernel refuses membarrier(2)",
+	};
+
+	return lack < sizeof(texts) / sizeof(texts[0]) ? texts[lack] : NULL;
 }
 
 /* Push and pop on a scratch slab, and check each case in which a section must fail. */
@@ -116,7 +134,7 @@ static void use_engine(const struct cpu_engine *engine)
 
 static bool try_engine(const struct cpu_engine *engine)
 {
-	if (engine == &cpu_engine_rseq && !rseq_available())
+	if (engine == &cpu_engine_rseq && (cpu_rseq_lack = find_lack()) != CPU_RSEQ_LACKS_NOTHING)
 		return false;
 	if (engine == &cpu_engine_cmpxchg16b && !cas16_available())
 		return false;

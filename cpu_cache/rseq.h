@@ -47,6 +47,10 @@ static inline int cpu_rseq_number(void)
 	return *(const volatile int *)(area + 4);
 }
 
+/* Does this kernel restart each sequence that it interrupts? On x86-64, every one does. */
+bool rseq_kernel_restarts(void);
+/* The same for the kernel of aarch64 with this release, as in struct utsname. */
+bool rseq_release_restarts(const char *release);
 /* The fence of this engine. false: the kernel refuses both membarrier(2) and visits of all CPUs. */
 bool rseq_fence(char *slots);
 

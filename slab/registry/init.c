@@ -31,6 +31,7 @@ static void process_init(void)
 	struct slab_process *process = &slab_process;
 
 	process->nodes = topology_nodes();
+	process->rseq_lack = cpu_rseq_lack;
 	strncpy(process->engine, cpu_engine->name, sizeof(process->engine) - 1);
 	__atomic_store_n(&process->started, track_now(), __ATOMIC_RELEASE);
 }
@@ -55,6 +56,16 @@ void process_after_fork_child(void)
 	__atomic_store_n(&slab_process.started, track_now(), __ATOMIC_RELAXED);
 }
 
+static void note_other_engine(const char *wanted)
+{
+	const char *why = strcmp(wanted, cpu_engine_rseq.name) == 0
+				  ? cpu_rseq_lack_text(cpu_rseq_lack)
+				  : NULL;
+
+	slab_note("SLAB_ENGINE=%s is not available here%s%s; using %s", wanted, why ? ": " : "",
+		  why ? why : "", cpu_engine->name);
+}
+
 static void init_once(void)
 {
 	static const char *const names[] = {NULL, "rseq", "cmpxchg16b", "mutex"};
@@ -62,8 +73,7 @@ static void init_once(void)
 	int cancel = cancel_disable();
 
 	if (!cpu_engine_init(wanted))
-		slab_note("SLAB_ENGINE=%s is not available here; using %s", wanted,
-			  cpu_engine->name);
+		note_other_engine(wanted);
 	topology_nodes();
 	process_init();
 	account_init();

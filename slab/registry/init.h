@@ -17,7 +17,8 @@ struct slab_process {
 	uint64_t started; /* ms of the monotonic clock; 0: libslab is not in use */
 	char engine[16];
 	uint32_t nodes;
-	uint32_t spare;
+	uint32_t
+		rseq_lack; /* enum cpu_rseq_lack: why the engine is not rseq; 0: it was not tried */
 	uint64_t mark; /* the last mark that a client has set; 0: none; atomic */
 };
 

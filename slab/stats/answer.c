@@ -54,10 +54,13 @@ static void put_identity(struct slab_json *json, const struct inspection *in)
 static void put_process(struct slab_json *json, const struct inspection *in)
 {
 	uint64_t now = in->reader->now_ms, started = in->process.started;
+	const char *why = cpu_rseq_lack_text(in->process.rseq_lack);
 
 	slab_json_open(json, "process", '{');
 	put_identity(json, in);
 	slab_json_string(json, "engine", in->process.engine);
+	if (why)
+		slab_json_string(json, "why_not_rseq", why);
 	slab_json_number(json, "uptime", now > started ? (now - started) / 1000 : 0);
 	slab_json_number(json, "cpus", in->cpus);
 	slab_json_number(json, "nodes", in->process.nodes);

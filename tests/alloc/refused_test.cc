@@ -22,6 +22,10 @@
 #include "../support/refuse.h"
 #include "../support/stress.h"
 
+extern "C" {
+#include "cpu_cache.h"
+}
+
 using namespace slab_test;
 
 namespace
@@ -89,6 +93,7 @@ TEST_P(RefusedTest, WithoutMembarrierAnotherEngineServes)
 		return;
 	}
 	EXPECT_STRNE(slab_engine(), "rseq");
+	EXPECT_EQ(cpu_rseq_lack, CPU_RSEQ_NOT_FENCED);
 	work_and_shrink();
 }
 
@@ -127,6 +132,7 @@ TEST_P(RefusedTest, WithoutRseqAnotherEngineServes)
 	}
 	EXPECT_EQ(__rseq_size, 0u);
 	EXPECT_STRNE(slab_engine(), "rseq");
+	EXPECT_EQ(cpu_rseq_lack, CPU_RSEQ_UNREGISTERED);
 	work_and_shrink();
 }
 
