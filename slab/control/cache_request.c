@@ -3,21 +3,15 @@
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"
-#include "registry/name_table.h"
 #include "registry/registry.h"
 #include "stats/reply.h"
 
 #include <stdint.h>
 #include <string.h>
 
-static bool is_called_as(struct slab_cache *cache, void *name)
-{
-	return cache_is_called(cache, name);
-}
-
 struct slab_cache *control_find(struct slab_json *reply, const char *name)
 {
-	struct slab_cache *cache = registry_find_pinned(is_called_as, (void *)(uintptr_t)name);
+	struct slab_cache *cache = registry_find_pinned(name);
 
 	if (!cache)
 		slab_control_refuse(reply, "no cache is called \"%s\"", name);

@@ -107,19 +107,35 @@ struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
 	return next;
 }
 
-struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
-					void *arg)
+/* Under registry_lock. */
+static bool try_pin(struct slab_cache *cache)
+{
+	if (!cache_is_registered(cache) || cache_is_dying(cache))
+		return false;
+	cache_pin(cache);
+	return true;
+}
+
+struct slab_cache *registry_find_pinned(const char *name)
 {
 	struct slab_cache *cache;
 
 	pthread_mutex_lock(&registry_lock);
-	cache = registry_first;
-	while (cache && (cache_is_dying(cache) || !is_it(cache, arg)))
-		cache = cache->next;
-	if (cache)
-		cache_pin(cache);
+	cache = name_table_find(name);
+	if (!try_pin(cache))
+		cache = NULL;
 	pthread_mutex_unlock(&registry_lock);
 	return cache;
+}
+
+bool registry_pin(struct slab_cache *cache)
+{
+	bool done;
+
+	pthread_mutex_lock(&registry_lock);
+	done = try_pin(cache);
+	pthread_mutex_unlock(&registry_lock);
+	return done;
 }
 
 void pin_dying(struct slab_cache *cache, bool dying)

@@ -44,10 +44,11 @@ bool cache_is_registered(const struct slab_cache *cache);
  */
 struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
 
-/* Find and pin the first cache for which `is_it` returns true. Skips caches that are being
- * destroyed. NULL: there is none. */
-struct slab_cache *registry_find_pinned(bool (*is_it)(struct slab_cache *cache, void *arg),
-					void *arg);
+/* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
+struct slab_cache *registry_find_pinned(const char *name);
+
+/* Pin the cache of a handle. false: it was destroyed, or is being destroyed. */
+bool registry_pin(struct slab_cache *cache);
 
 /*
  * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.
