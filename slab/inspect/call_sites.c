@@ -204,17 +204,19 @@ unsigned inspect_stack(const struct inspection *in, uint32_t id, const void **fr
 	uint64_t at = (uintptr_t)depot + offsetof(struct depot, chunk) +
 		      ((uint64_t)id * DEPOT_UNIT >> DEPOT_CHUNK_SHIFT) * sizeof(char *);
 	struct stack_record record;
-	uint64_t chunk;
+	uint64_t chunk, end;
 	unsigned n;
 
 	if (!id || (uint64_t)id * DEPOT_UNIT >> DEPOT_CHUNK_SHIFT >= DEPOT_CHUNKS_MAX ||
 	    inspect_read(in, at, sizeof(chunk), &chunk) || !chunk)
 		return 0;
+	end = chunk + (UINT64_C(1) << DEPOT_CHUNK_SHIFT);
 	at = chunk + ((uint64_t)id * DEPOT_UNIT & ((1u << DEPOT_CHUNK_SHIFT) - 1));
 	if (inspect_read(in, at, sizeof(record), &record))
 		return 0;
 	n = record.signature & ((1u << DEPOT_COUNT_BITS) - 1);
-	if (!n || n > SLAB_STACK_MAX ||
+	/* The id may come from a record that was half written: keep within the chunk. */
+	if (!n || n > SLAB_STACK_MAX || at + sizeof(record) + n * sizeof(*frames) > end ||
 	    inspect_read(in, at + sizeof(record), n * sizeof(*frames), frames))
 		return 0;
 	return n;

@@ -6,6 +6,7 @@
 #include "inspect/held.h"
 #include "pages/os.h"
 #include "percpu/magazines.h"
+#include "registry/registry.h"
 
 #define ROOM_FIRST ((size_t)4096)
 
@@ -107,7 +108,9 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
 		error = inspect_node(in, &in->caches[i], n, &node);
-		for (unsigned m = 0; m < node.magazines && m < MAGAZINES_MAX && !error; m++) {
+		/* No rest: another thread is making a cache in this handle. */
+		for (unsigned m = 0; node.rest && m < node.magazines && m < MAGAZINES_MAX && !error;
+		     m++) {
 			const uint64_t at = (uintptr_t)node.rest +
 					    offsetof(struct node_rest, magazine) +
 					    m * sizeof(magazine);
@@ -121,14 +124,14 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 	return error;
 }
 
-static int add_reserve(const struct inspection *in, struct held_list *list, size_t i)
+static int add_store(const struct inspection *in, struct held_list *list, size_t i,
+		     const struct cache_reserve *reserve, size_t left)
 {
-	const struct slab_cache *cache = in->caches[i].copy;
-	uint64_t at = (uintptr_t)cache->reserve + offsetof(struct cache_reserve, obj);
+	uint64_t at = (uintptr_t)reserve + offsetof(struct cache_reserve, obj);
 	void *obj[64];
 	int error = 0;
 
-	for (size_t left = cache->reserve ? cache->memory.reserve_left : 0; left && !error;) {
+	while (left && !error) {
 		const size_t n = left < 64 ? left : 64;
 
 		error = inspect_read(in, at, n * sizeof(obj[0]), obj);
@@ -138,6 +141,35 @@ static int add_reserve(const struct inspection *in, struct held_list *list, size
 		left -= n;
 	}
 	return error;
+}
+
+/* In this process slab_cache_destroy() may have unmapped the store since the cache was copied. A pin
+ * keeps the store that the handle has now. A cache that is being destroyed has an empty one. */
+static int add_own_store(const struct inspection *in, struct held_list *list, size_t i)
+{
+	struct slab_cache *cache = (struct slab_cache *)(uintptr_t)in->caches[i].address;
+	const struct cache_reserve *reserve;
+	int error = 0;
+
+	if (!registry_pin(cache))
+		return 0;
+	reserve = __atomic_load_n(&cache->reserve, __ATOMIC_ACQUIRE);
+	if (reserve)
+		error = add_store(in, list, i, reserve,
+				  __atomic_load_n(&cache->memory.reserve_left, __ATOMIC_RELAXED));
+	cache_unpin(cache);
+	return error;
+}
+
+static int add_reserve(const struct inspection *in, struct held_list *list, size_t i)
+{
+	const struct slab_cache *copy = in->caches[i].copy;
+
+	if (!copy->reserve)
+		return 0;
+	return inspect_is_self(in)
+		       ? add_own_store(in, list, i)
+		       : add_store(in, list, i, copy->reserve, copy->memory.reserve_left);
 }
 
 /* --- sorting, without memory -------------------------------------------------------------- */

@@ -51,6 +51,11 @@ __attribute__((no_sanitize("thread"))) static int read_self(void *arg, uint64_t 
 const struct slab_reader inspect_self = {.struct_size = sizeof(struct slab_reader),
 					 .read = read_self};
 
+bool inspect_is_self(const struct inspection *in)
+{
+	return in->reader->read == read_self;
+}
+
 /* --- reading -------------------------------------------------------------------- */
 
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
@@ -246,6 +251,12 @@ static bool is_possible(const struct slab_order *order)
 	return order->shift >= SLAB_SHIFT_MIN && order->shift <= SLAB_SHIFT_MAX;
 }
 
+/* Another thread may be making a cache in this handle, after it was copied in part. */
+static bool has_rows(const struct slab_cache *copy)
+{
+	return copy->cpu_slots && copy->cpu_lifos && copy->rcu_lifos;
+}
+
 /* Load the cache at this address, after those already loaded. -ENOENT: there is no cache. */
 static int load_cache(struct inspection *in, uint64_t address)
 {
@@ -256,7 +267,7 @@ static int load_cache(struct inspection *in, uint64_t address)
 	if (error)
 		return error;
 	if (cache->copy->magic != CACHE_MAGIC || !is_possible(&cache->copy->small) ||
-	    !is_possible(&cache->copy->large))
+	    !is_possible(&cache->copy->large) || !has_rows(cache->copy))
 		return -ENOENT;
 	tidy_copy(cache->copy);
 	error = in->mapped ? read_aliases(in, cache->copy) : 0;

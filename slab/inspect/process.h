@@ -69,7 +69,11 @@ struct inspect_slab {
 	uint32_t owner; /* CPU_NONE: no owner */
 };
 
-/* The reader of this process. */
+/*
+ * The reader of this process. It loads from memory that is never unmapped; a load from other memory
+ * would end the program, and process_vm_readv(2) is not for every sandbox. So what a thread may unmap
+ * is read through it under the lock, or with the pin, that keeps it (inspect_is_self()).
+ */
 extern const struct slab_reader inspect_self;
 
 /*
@@ -110,6 +114,8 @@ int inspect_each_slab(struct inspection *in,
 int inspect_read(const struct inspection *in, uint64_t address, size_t size, void *to);
 int inspect_read_pieces(const struct inspection *in, uint64_t address, size_t size, size_t stride,
 			size_t count, void *to);
+/* inspect_is_self: does the reader read this process, so that locks and pins keep its memory? */
+bool inspect_is_self(const struct inspection *in);
 /* inspect_node: read a node of a loaded cache. */
 int inspect_node(const struct inspection *in, const struct inspect_cache *cache, unsigned number,
 		 struct cache_node *node);

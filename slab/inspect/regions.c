@@ -15,19 +15,39 @@ struct mapped_large {
 	void *arg;
 };
 
-/* A segment with one large allocation, whose descriptor every entry of the table leads to. If the
- * allocation is freed meanwhile, the memory is gone, or is that of another one. */
+/* A segment with one large allocation, whose descriptor every entry of the table leads to. */
+static bool read_mapped(const struct inspection *in, uint64_t start, struct segment *segment,
+			struct slab *slab)
+{
+	uint64_t descriptor;
+
+	return !inspect_read(in, start + SEGMENT_HEAD_OFFSET, sizeof(*segment), segment) &&
+	       segment->magic == SEGMENT_MAGIC && segment->base &&
+	       !inspect_read(in, start + SEGMENT_TABLE_OFFSET, sizeof(descriptor), &descriptor) &&
+	       descriptor >= start && !inspect_read(in, descriptor, sizeof(*slab), slab);
+}
+
+/* In this process: a thread that unmaps or moves the allocation first takes its mark away, under
+ * the lock. In another process the reader fails if the memory is gone. */
+static bool read_own_mapped(const struct inspection *in, uint64_t start, struct segment *segment,
+			    struct slab *slab)
+{
+	bool done;
+
+	segment_lock();
+	done = segment_mark_of((const void *)(uintptr_t)start) == SEGMENT_MARK_LARGE &&
+	       read_mapped(in, start, segment, slab);
+	segment_unlock();
+	return done;
+}
+
 static void see_mapped(const struct mapped_large *mapped, uint64_t start)
 {
 	struct segment segment;
 	struct slab slab;
-	uint64_t descriptor;
 
-	if (inspect_read(mapped->in, start + SEGMENT_HEAD_OFFSET, sizeof(segment), &segment) ||
-	    segment.magic != SEGMENT_MAGIC || !segment.base ||
-	    inspect_read(mapped->in, start + SEGMENT_TABLE_OFFSET, sizeof(descriptor),
-			 &descriptor) ||
-	    descriptor < start || inspect_read(mapped->in, descriptor, sizeof(slab), &slab))
+	if (!(inspect_is_self(mapped->in) ? read_own_mapped : read_mapped)(mapped->in, start,
+									   &segment, &slab))
 		return;
 	mapped->fn(REGION_SEGMENT, start, segment.mapped, mapped->arg);
 	if (slab.large)

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every request of the control socket, answered over and over while other threads allocate and free
+ * blocks of all sizes and create and destroy caches with reserves.
+ *
+ * A look at memory that is gone would end the program. How long each test works is
+ * SLAB_STRESS_SECONDS, 2 by default.
+ */
+#include <atomic>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <slab/malloc.h>
+#include <slab/slab.h>
+
+#include "../support/objects.h"
+#include "../support/stress.h"
+
+extern "C" {
+#include "control/server.h"
+#include "stats/json.h"
+}
+
+using namespace slab_test;
+
+namespace
+{
+
+constexpr unsigned allocators = 5, creators = 2; /* the eighth thread looks */
+
+std::string answer_to(const std::string &request)
+{
+	struct slab_json json = {};
+
+	slab_control_answer(&json, request.c_str());
+
+	std::string text = json.text ? std::string(json.text, json.len) : "";
+
+	slab_json_free(&json);
+	return text;
+}
+
+/* A size of 1 byte to 64 MiB; each power of two is as likely as the others. */
+std::size_t any_size(std::mt19937 &random)
+{
+	const std::size_t most = std::size_t(1) << random() % 27;
+
+	return 1 + random() % most;
+}
+
+class LookTest : public testing::Test
+{
+protected:
+	void TearDown() override
+	{
+		answer_to("slab/2 profile 0");
+		answer_to("slab/2 fail ");
+		answer_to("slab/2 count 0");
+	}
+
+	/* The threads run until the time is over; this one calls `look` meanwhile. */
+	void look_while(const std::function<void(std::mt19937 &, std::size_t)> &look)
+	{
+		const unsigned seed = std::random_device()();
+		const auto end = std::chrono::steady_clock::now() + stress_time();
+		std::mt19937 random(seed);
+		std::vector<std::thread> threads;
+
+		std::printf("seed %u\n", seed);
+		std::fflush(stdout); /* before it dies, if it does */
+		for (unsigned i = 0; i < allocators; i++)
+			threads.emplace_back([this, seed, i] { allocate(seed + i); });
+		for (unsigned i = 0; i < creators; i++)
+			threads.emplace_back([this, seed, i] { create(seed + 100 + i, i); });
+		for (std::size_t n = 0; std::chrono::steady_clock::now() < end; n++)
+			look(random, n);
+		stop_ = true;
+		for (std::thread &thread : threads)
+			thread.join();
+	}
+
+	test_cache cache_{64, SLAB_NO_MERGE}, tracked_{100, SLAB_STORE_USER | SLAB_NO_MERGE};
+
+private:
+	void allocate(unsigned seed)
+	{
+		std::mt19937 random(seed);
+		std::vector<char *> blocks(8);
+
+		while (!stop_) {
+			char *&block = blocks[random() % blocks.size()];
+			const std::size_t size = any_size(random);
+
+			if (random() % 4) {
+				slab_mfree(block);
+				block = static_cast<char *>(slab_malloc(size));
+			} else if (void *moved = slab_realloc(block, size)) {
+				block = static_cast<char *>(moved);
+			}
+			slab_free(tracked_, slab_alloc(tracked_));
+		}
+		for (char *block : blocks)
+			slab_mfree(block);
+	}
+
+	void create(unsigned seed, unsigned number)
+	{
+		const std::string name = "look" + std::to_string(number);
+		std::mt19937 random(seed);
+		struct slab_cache_args args = {};
+
+		while (!stop_) {
+			args.reserve = 1 + random() % 3000;
+			struct slab_cache *cache =
+				slab_cache_create(name.c_str(), 32, &args, SLAB_NO_MERGE);
+
+			EXPECT_EQ(slab_cache_destroy(cache), 0); /* NULL: it failed on purpose */
+		}
+	}
+
+	std::atomic<bool> stop_{false};
+};
+
+TEST_F(LookTest, MappingsOfLargeAllocationsComeAndGo)
+{
+	look_while([](std::mt19937 &, std::size_t) {
+		EXPECT_EQ(answer_to("slab/2 regions").find("{\"slab\":2,\"ok\":true"), 0u);
+	});
+}
+
+TEST_F(LookTest, ReservesComeAndGo)
+{
+	look_while([](std::mt19937 &, std::size_t) { answer_to("slab/2 objects"); });
+}
+
+TEST_F(LookTest, EveryRequestIsAnswered)
+{
+	const std::string names[] = {cache_.name(), tracked_.name(), "look0", "look1", "size-64"};
+	const std::vector<std::string> requests = {"ping",
+						   "stats",
+						   "slabs ",
+						   "shrink ",
+						   "validate ",
+						   "debug ZPU ",
+						   "debug - ",
+						   "traces allocated 0 ",
+						   "traces freed 0 ",
+						   "objects",
+						   "objects ",
+						   "regions",
+						   "mark",
+						   "sample 3 ",
+						   "sample 0 ",
+						   "profile",
+						   "profile 10000",
+						   "profile 0",
+						   "fail probability=1,interval=10,times=100",
+						   "fail ",
+						   "set cpu_partial 3 ",
+						   "reset ",
+						   "trim",
+						   "count 1000"};
+
+	look_while([&](std::mt19937 &random, std::size_t n) {
+		const std::string &request = requests[n % requests.size()];
+		const std::string name =
+			request.back() == ' ' ? names[random() % std::size(names)] : "";
+
+		EXPECT_EQ(answer_to("slab/2 " + request + name).find("{\"slab\":2,\"ok\":"), 0u)
+			<< request << name;
+	});
+}
+
+} /* namespace */
