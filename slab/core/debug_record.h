@@ -84,7 +84,9 @@ static inline struct debug_object *debug_record(const struct slab *slab, unsigne
 
 static inline bool debug_is_guarded(const struct slab *slab)
 {
-	return slab->debug && __atomic_load_n(&slab->debug->guarded, __ATOMIC_RELAXED);
+	const struct slab_debug *debug = __atomic_load_n(&slab->debug, __ATOMIC_RELAXED);
+
+	return debug && __atomic_load_n(&debug->guarded, __ATOMIC_RELAXED);
 }
 
 static inline void debug_set_used(const struct slab *slab, unsigned used)

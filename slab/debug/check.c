@@ -168,8 +168,10 @@ static bool check_step(struct slab_cache *cache, struct slab *slab, unsigned *at
 	bool found = false;
 
 	pthread_mutex_lock(&node->lock);
-	/* The slab may have been released, or may have changed its kind, in the meantime. */
-	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG)) {
+	/* The slab may have been released, or may have changed its kind, in the meantime. The memory
+	 * of a guarded one may be inaccessible. */
+	if (slab_user(slab) == cache && slab_is_tagged(slab, SLAB_TAG_DEBUG) &&
+	    !debug_is_guarded(slab)) {
 		found = slab_is_legacy(slab) ? check_legacy(cache, slab, bug)
 					     : check_next(cache, slab, at, bug);
 		if (found && slab->debug && slab->debug->used)

@@ -105,10 +105,11 @@ static bool check_around(struct slab_cache *cache, struct slab *slab, struct bug
 	return false;
 }
 
-/* Is this still a guarded slab of this cache? The caller holds the guard lock. */
+/* Is this still a guarded slab of this cache? The caller holds the guard lock. If not, the slab may be
+ * any other by now, even one without debug flags. */
 static bool is_ours(const struct slab_cache *cache, const struct slab *slab)
 {
-	return slab->debug->guarded && slab_user(slab) == cache;
+	return slab_user(slab) == cache && debug_is_guarded(slab);
 }
 
 /* Is the object allocated, or waiting for a grace period? Then its pages are accessible. */
