@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -62,6 +63,23 @@ TEST(RegistryTest, ADestructionWaitsForTheLock)
 
 	EXPECT_TRUE(waits_for_lock([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); },
 				   [&] { EXPECT_TRUE(cache_is_registered(cache)); }));
+}
+
+/* The table knows an older cache by another name than its handle has: a search of the list would stop
+ * there. */
+TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
+{
+	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *wanted = slab_cache_create("wanted", 64, nullptr, SLAB_NO_MERGE);
+
+	std::strcpy(other->name, "wanted");
+	struct slab_cache *found = registry_find_pinned("wanted");
+	std::strcpy(other->name, "other");
+
+	EXPECT_EQ(found, wanted);
+	cache_unpin(found);
+	EXPECT_EQ(slab_cache_destroy(other), 0);
+	EXPECT_EQ(slab_cache_destroy(wanted), 0);
 }
 
 TEST(RegistryTest, ASearchWaitsForTheLock)
