@@ -1,23 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Data that any thread reads without a lock while another thread replaces it: a handler with its
- * argument, or settings. A fork finds no lock held, and no reader sees half of a change.
+ * argument, or settings. No reader sees half of a change or waits for a writer.
  *
- * A writer fills the next slot of a ring and publishes it by one store. The slot is reused after
- * PUBLISH_SLOTS replacements, so a reader must have used its data by then.
+ * Replacements are numbered, and a ring has the last PUBLISH_SLOTS of them. A writer, one at a time,
+ * says that it begins, fills in the next slot, and publishes its number. A reader uses what it has
+ * read from the slot of the published number only if no writer has begun to reuse that slot.
  */
 #ifndef SLAB_PUBLISH_H
 #define SLAB_PUBLISH_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#define PUBLISH_SLOTS 16
+#define PUBLISH_SLOTS 2u
 
-/* The slot for the next replacement. *changes counts the replacements. */
-static inline unsigned publish_slot(unsigned *changes)
+/* The numbers of replacements. All zero: nothing has been published. */
+struct published {
+	uint64_t begun, current;
+};
+
+/* One lock for the writers of all rings. A thread that holds it takes no other lock; a fork holds it. */
+void publish_lock(void);
+void publish_unlock(void);
+
+/* Under the lock: begin a replacement. Returns its slot. */
+static inline unsigned publish_begin(struct published *published)
 {
-	return __atomic_fetch_add(changes, 1, __ATOMIC_RELAXED) % PUBLISH_SLOTS;
+	const uint64_t number = published->begun + 1;
+
+	__atomic_store_n(&published->begun, number, __ATOMIC_RELAXED);
+	__sync_synchronize(); /* before the first write to the slot */
+	return number % PUBLISH_SLOTS;
+}
+
+static inline void publish_end(struct published *published)
+{
+	__atomic_store_n(&published->current, published->begun, __ATOMIC_RELEASE);
+}
+
+/* The number whose slot a reader reads. 0: nothing has been published. */
+static inline uint64_t publish_current(const struct published *published)
+{
+	return __atomic_load_n(&published->current, __ATOMIC_ACQUIRE);
+}
+
+/* Is what was read from the slot of this number whole? If not, the reader begins again. */
+static inline bool publish_was_whole(const struct published *published, uint64_t number)
+{
+	__sync_synchronize(); /* after the last read of the slot */
+	return __atomic_load_n(&published->begun, __ATOMIC_RELAXED) - number < PUBLISH_SLOTS;
 }
 
 /* --- handlers ----------------------------------------------------------------------- */
@@ -33,33 +66,12 @@ struct handler {
 /* All zero: no handler. */
 struct handler_ring {
 	struct handler slot[PUBLISH_SLOTS];
-	struct handler *current;
-	unsigned changes;
+	struct published published;
 };
 
 /* handler_set: replace the handler. fn NULL: no handler from now on. */
-static inline void handler_set(struct handler_ring *ring, handler_fn fn, void *arg)
-{
-	struct handler *slot = NULL;
-
-	if (fn) {
-		slot = &ring->slot[publish_slot(&ring->changes)];
-		__atomic_store_n(&slot->fn, fn, __ATOMIC_RELAXED);
-		__atomic_store_n(&slot->arg, arg, __ATOMIC_RELAXED);
-	}
-	__atomic_store_n(&ring->current, slot, __ATOMIC_RELEASE);
-}
-
+void handler_set(struct handler_ring *ring, handler_fn fn, void *arg);
 /* handler_get: read the handler. false: there is none. */
-static inline bool handler_get(const struct handler_ring *ring, struct handler *ret_handler)
-{
-	const struct handler *slot = __atomic_load_n(&ring->current, __ATOMIC_ACQUIRE);
-
-	if (!slot)
-		return false;
-	ret_handler->fn = __atomic_load_n(&slot->fn, __ATOMIC_RELAXED);
-	ret_handler->arg = __atomic_load_n(&slot->arg, __ATOMIC_RELAXED);
-	return true;
-}
+bool handler_get(const struct handler_ring *ring, struct handler *ret_handler);
 
 #endif /* SLAB_PUBLISH_H */

@@ -18,6 +18,7 @@
 
 #include "base/cancel.h"
 #include "base/compiler.h"
+#include "base/publish.h"
 #include "base/signals.h"
 #include "cache/create.h"
 #include "cache/large.h"
@@ -55,7 +56,8 @@ static uint64_t signal_mask;
  *                           one at a time
  *   6 guard lock            guarded objects (guard_slabs.c)
  *   7 pages_lock            free slabs and segments (segment.c)
- *   9 free_lock             unused struct cache_rcu (rcu_pool.c)
+ *   8 free_lock             unused struct cache_rcu (rcu_pool.c)
+ *   9 publish lock          handlers and settings that a thread replaces (publish.c)
  *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
  * A thread that holds one of 6 to 10 takes no other lock, except over fork. A thread that holds
@@ -85,6 +87,7 @@ static void prepare(void)
 	rcu_fork_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		rcu_fork_wait(c);
+	publish_lock();
 	cpu_slots_lock_all();
 	signal_mask = mask;
 }
@@ -92,6 +95,7 @@ static void prepare(void)
 static void unlock_all(void)
 {
 	cpu_slots_unlock_all();
+	publish_unlock();
 	rcu_fork_unlock();
 	segment_unlock();
 	guard_unlock();

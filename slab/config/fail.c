@@ -3,7 +3,7 @@
  * Fault injection: the settings, and how many calls they have decided.
  *
  * Settings and their counters are one unit, an injection. A thread fills in an injection and
- * publishes it by one store, so no reader sees half of a change and a fork finds no lock held.
+ * publishes it (base/publish.h), so no decision uses half of a change.
  * Chance is a hash of the call's number, so a program that repeats its calls fails at the same
  * ones.
  */
@@ -23,17 +23,7 @@ struct injection {
 
 static struct injection environment; /* its settings are in slab_options() */
 static struct injection slots[PUBLISH_SLOTS];
-static struct injection *current = &environment;
-
-/* The current injection; NULL: no allocation fails. */
-static struct injection *injection(const struct slab_fail **ret_settings)
-{
-	struct injection *now = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
-	const struct slab_fail *fail = now == &environment ? &slab_options()->fail : &now->settings;
-
-	*ret_settings = fail;
-	return fail->set ? now : NULL;
-}
+static struct published published; /* nothing: the environment's injection */
 
 /* --- deciding -------------------------------------------------------------------- */
 
@@ -46,53 +36,81 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 32;
 }
 
-static bool decide(struct injection *now, const struct slab_fail *fail)
+/* The numbers of the settings. */
+struct numbers {
+	unsigned probability, interval;
+	long times;
+};
+
+/* Do the settings concern an allocation? `flagged` decides unless they name caches. */
+static bool concern(const struct slab_fail *fail, const char *cache_name, bool flagged)
+{
+	if (!fail->set || !*fail->names)
+		return fail->set && flagged;
+	return cache_name && name_in_list(fail->names, strlen(fail->names), cache_name);
+}
+
+/* The present injection and its numbers if it concerns an allocation, or else NULL. Its names are read
+ * in place: they are too many for the stack of a thread that allocates. */
+static struct injection *find(const char *cache_name, bool flagged, struct numbers *ret_numbers)
+{
+	struct injection *now;
+	uint64_t number;
+	bool found;
+
+	do {
+		const struct slab_fail *fail;
+
+		number = publish_current(&published);
+		now = number ? &slots[number % PUBLISH_SLOTS] : &environment;
+		fail = number ? &now->settings : &slab_options()->fail;
+		found = concern(fail, cache_name, flagged);
+		*ret_numbers = (struct numbers){fail->probability, fail->interval, fail->times};
+	} while (number && !publish_was_whole(&published, number));
+	return found ? now : NULL;
+}
+
+static bool decide(struct injection *now, const struct numbers *numbers)
 {
 	uint64_t call = __atomic_add_fetch(&now->calls, 1, __ATOMIC_RELAXED);
 
-	if (call % fail->interval != 0 || mix(call) % 100 >= fail->probability)
+	if (call % numbers->interval != 0 || mix(call) % 100 >= numbers->probability)
 		return false;
-	return fail->times < 0 ||
-	       __atomic_fetch_add(&now->failures, 1, __ATOMIC_RELAXED) < (uint64_t)fail->times;
+	return numbers->times < 0 ||
+	       __atomic_fetch_add(&now->failures, 1, __ATOMIC_RELAXED) < (uint64_t)numbers->times;
 }
 
-static bool is_named(const struct slab_fail *fail, const char *cache_name)
+static bool fails(const char *cache_name, bool flagged)
 {
-	return name_in_list(fail->names, strlen(fail->names), cache_name);
+	struct numbers numbers;
+	struct injection *now = find(cache_name, flagged, &numbers);
+
+	return now && decide(now, &numbers);
 }
 
 bool fail_pages(void)
 {
-	const struct slab_fail *fail;
-	struct injection *now = injection(&fail);
-
-	return now && !*fail->names && decide(now, fail);
+	return fails(NULL, true);
 }
 
 bool fail_object(const char *cache_name, bool flagged)
 {
-	const struct slab_fail *fail;
-	struct injection *now = injection(&fail);
-
-	if (!now)
-		return false;
-	return (*fail->names ? is_named(fail, cache_name) : flagged) && decide(now, fail);
+	return fails(cache_name, flagged);
 }
 
 bool fail_wants(const char *cache_name)
 {
-	const struct slab_fail *fail;
+	struct numbers numbers;
 
-	return injection(&fail) && is_named(fail, cache_name);
+	return find(cache_name, false, &numbers);
 }
 
 /* --- changing the settings ---------------------------------------------------------- */
 
 void fail_set(const struct slab_fail *settings)
 {
-	static unsigned changes;
-	struct injection *slot = &slots[publish_slot(&changes)];
-
-	*slot = (struct injection){.settings = *settings};
-	__atomic_store_n(&current, slot, __ATOMIC_RELEASE);
+	publish_lock();
+	slots[publish_begin(&published)] = (struct injection){.settings = *settings};
+	publish_end(&published);
+	publish_unlock();
 }
