@@ -10,15 +10,6 @@
 
 #include "rseq.h"
 
-static inline void cpu_tally(uint32_t *count)
-{
-#if defined(__x86_64__) && !defined(CPU_SANITIZED)
-	__asm__ volatile("incl %0" : "+m"(*count) : : "cc");
-#else
-	__atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-#endif
-}
-
 /* Add n to such a counter. */
 static inline void cpu_tally_add(uint64_t *count, uint64_t n)
 {

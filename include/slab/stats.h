@@ -85,9 +85,8 @@ struct slab_stats {
 	uint64_t errors;          /* problems found: misuse and damage, as reported */
 	uint64_t limit;           /* the most bytes of slabs; 0: no limit */
 	/* Allocations, while a client of the control socket counts (docs/control.md): */
-	uint64_t counted;    /* allocations while counting was on; of busy caches an estimate */
+	uint64_t counted;    /* allocations while counting was on */
 	uint64_t counted_us; /* microseconds for which counting was on */
-	uint64_t counted_variance; /* of the estimate in `counted`; 0: `counted` is exact */
 	uint64_t rcu_pending; /* objects (and slabs) that wait for a grace period */
 	uint64_t rcu_freed; /* objects freed after a grace period (<slab/rcu.h>) */
 	uint64_t rcu_helped; /* frees that were delayed because too many objects waited */

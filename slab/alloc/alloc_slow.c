@@ -24,7 +24,7 @@
 #include "pages/account.h"
 #include "pages/topology.h"
 #include "percpu/lifo_length.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 #include "report/profile.h"
 
 /* The first attempt failed, and alloc_failure has the cause. Make room and retry. At last take an
@@ -110,7 +110,7 @@ static inline bool is_sampled(const struct slab_cache *cache)
 	       SLAB_UNLIKELY(profile_is_due(cache->object_size));
 }
 
-/* While a counting window is open or the heap profile is on, this is the path of every allocation.
+/* While a client asks for counts or the heap profile is on, this is the path of every allocation.
  * So it is not marked as a cold function. */
 __attribute__((noinline)) void *slab_alloc_requested(struct slab_cache *cache, size_t requested,
 						     const void *caller)

@@ -27,7 +27,7 @@
 #include "memory/limit.h"
 #include "pages/account.h"
 #include "pages/topology.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 #include "registry/gate.h"
 #include "registry/reserve.h"
 #include "report/profile.h"

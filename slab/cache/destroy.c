@@ -31,7 +31,7 @@
 #include "debug/guard.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 #include "registry/name_table.h"
 #include "registry/numbers.h"
 #include "registry/registry.h"

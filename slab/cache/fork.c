@@ -34,7 +34,7 @@
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 #include "registry/init.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"

@@ -12,12 +12,11 @@
 #include <slab/stats.h>
 #include <string.h>
 
-#include "alloc/count_cost.h"
 #include "config/text.h"
 #include "control/cache_request.h"
 #include "core/cache.h"
 #include "memory/decay.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 #include "stats/attributes.h"
 #include "stats/reply.h"
 
@@ -163,7 +162,7 @@ void control_answer_count(struct slab_json *reply, const char *rest)
 				    rest, COUNT_US_MIN, COUNT_US_MAX);
 		return;
 	}
-	count_start((uint64_t)us, count_measure_cost);
+	count_start((uint64_t)us);
 	control_begin(reply, true);
 	slab_json_number(reply, "counting", (uint64_t)us);
 	control_end(reply);

@@ -9,7 +9,7 @@
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -72,18 +72,12 @@ struct sample {
 	uint64_t opened; /* when the gate was opened, in µs; 0: it is closed */
 };
 
-/* Counting of a cache's allocations (count_window.h). Members are protected by registry_lock,
- * except `opened`, which is atomic and changes under flush_lock. Times are of the monotonic clock,
- * in microseconds. */
+/* Counting of a cache's allocations (count.h). registry_lock protects the members; `since` is atomic
+ * and changes under flush_lock, too. Times are of the monotonic clock, in microseconds. */
 struct count {
-	uint64_t opened; /* when the window was opened; 0: it is closed */
-	bool busy; /* allocated from so often that its windows must be short */
-	uint64_t last; /* the counts are complete up to this time; 0: counting starts again */
-	uint64_t slow; /* slow-path allocations counted up to `last` */
-	double rate; /* fast-path allocations per microsecond, in the last window */
-	double mean; /* the same, averaged over the last second */
-	double rest; /* fraction of an allocation that is not in `counted` yet */
-	uint64_t counted, counted_us, counted_variance; /* see slab/stats.h */
+	uint64_t since; /* the counts are complete up to this time; 0: the cache is not counted */
+	uint64_t slow; /* slow-path allocations counted up to then */
+	uint64_t counted, counted_us; /* see slab/stats.h */
 };
 
 /* Counts of objects and slabs that wait, are in reserve, were reclaimed or moved (slab/stats.h).

@@ -230,7 +230,6 @@ static void begin_stats(const struct inspection *in, struct inspect_cache *cache
 		.limit = copy->account.limit,
 		.counted = copy->count.counted,
 		.counted_us = copy->count.counted_us,
-		.counted_variance = copy->count.counted_variance,
 		.rcu_pending = copy->memory.rcu_pending,
 		.rcu_freed = copy->memory.rcu_freed,
 		.rcu_helped = copy->memory.rcu_helped,

@@ -129,7 +129,6 @@ extern struct slab_root slab_root;
 		FIELD(struct slab_cache, sample.interval),                                         \
 		FIELD(struct slab_cache, count.counted),                                           \
 		FIELD(struct slab_cache, count.counted_us),                                        \
-		FIELD(struct slab_cache, count.counted_variance),                                  \
 		FIELD(struct slab_cache, memory),                                                  \
 		sizeof(struct memory_counts),                                                      \
 		FIELD(struct slab, unbacked),                                                      \

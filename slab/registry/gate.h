@@ -18,7 +18,7 @@ enum cache_gate {
 	GATE_ZERO = 1,    /* SLAB_ZERO: allocations zero objects; set at creation */
 	GATE_DEBUG = 2,   /* the cache has debug flags, or fault injection (switch.c) */
 	GATE_SAMPLE = 4,  /* the next allocation may be a sample (sample.c) */
-	GATE_COUNT = 8,   /* a counting window is open (count_window.c) */
+	GATE_COUNT = 8,   /* a client asks for counts (count.c) */
 	GATE_RESERVE = 16, /* the reserve is short (reserve.h) */
 	GATE_PROFILE = 32 /* the heap profile counts allocations (report/profile.h) */
 };

@@ -53,7 +53,6 @@ static void put_counts(struct slab_json *json, const struct slab_stats *stats)
 	slab_json_number(json, "populated", stats->populated);
 	slab_json_number(json, "counted", stats->counted);
 	slab_json_number(json, "counted_us", stats->counted_us);
-	slab_json_number(json, "counted_variance", stats->counted_variance);
 }
 
 static void put_memory(struct slab_json *json, const struct slab_stats *stats)

@@ -136,7 +136,6 @@ static const struct attribute attributes[] = {
 	 .least = least_limit},
 	NUMBER(counted),
 	NUMBER(counted_us),
-	NUMBER(counted_variance),
 	NUMBER(rcu_pending),
 	NUMBER(rcu_freed),
 	NUMBER(rcu_helped),

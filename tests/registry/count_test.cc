@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counting: what is allocated meanwhile is counted, whichever way it is allocated, and
- * nothing else is. count_rate_test.cc has the rates.
+ * nothing else is.
  */
 #include <atomic>
 #include <string>
@@ -17,10 +17,9 @@
 #include "../support/without_thread.h" /* one thread at a time may count */
 
 extern "C" {
-#include "alloc/count_cost.h"
 #include "base/clock.h"
 #include "cpu_cache.h"
-#include "registry/count_window.h"
+#include "registry/count.h"
 }
 using namespace slab_test;
 
@@ -41,13 +40,7 @@ void allocate(struct slab_cache *cache, int n)
 		slab_free(cache, slab_alloc(cache));
 }
 
-/* Counts are corrected for the time that counting takes. Without one they are exact. */
-void cost_nothing(struct count_cost *cost)
-{
-	cost->us = 0;
-}
-
-/* What was counted so far; its window is closed then. */
+/* What was counted so far; counting has ended then. */
 std::uint64_t counted(struct slab_cache *cache)
 {
 	usleep(quiet_us);
@@ -78,7 +71,7 @@ TEST_F(CountTest, WithoutARequestNothingIsCounted)
 	test_cache cache(64);
 
 	allocate(cache, 1000);
-	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_FALSE(count_is_on(cache));
 	EXPECT_EQ(count_period(), 0);
 	EXPECT_EQ(counted(cache), 0U);
 }
@@ -88,11 +81,11 @@ TEST_F(CountTest, AllAllocationsAreCounted)
 	test_cache cache(64);
 
 	allocate(cache, 10);
-	count_start(hour, cost_nothing);
-	EXPECT_TRUE(count_is_open(cache));
+	count_start(hour);
+	EXPECT_TRUE(count_is_on(cache));
 	allocate(cache, 1000);
 	EXPECT_EQ(counted(cache), 1000U);
-	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_FALSE(count_is_on(cache));
 	allocate(cache, 10);
 	EXPECT_EQ(counted(cache), 1000U);
 }
@@ -102,7 +95,7 @@ TEST_F(CountTest, BeingCountedIsNoSlowAllocation)
 	test_cache cache(64);
 
 	allocate(cache, 10);
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	const std::uint64_t slow = stats_of(cache).event[SLAB_EVENT_ALLOC_SLOWPATH];
 	allocate(cache, 1000);
 	if (cpu_engine == &cpu_engine_rseq) {
@@ -116,15 +109,14 @@ TEST_F(CountTest, ATickAddsUpWhatWasCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	allocate(cache, 70);
 	EXPECT_EQ(stats_of(cache).counted, 0U);
 	usleep(quiet_us);
 	tick(1);
 	EXPECT_EQ(stats_of(cache).counted, 70U);
 	EXPECT_GE(stats_of(cache).counted_us, quiet_us);
-	EXPECT_EQ(stats_of(cache).counted_variance, 0U);
-	EXPECT_TRUE(count_is_open(cache));
+	EXPECT_TRUE(count_is_on(cache));
 }
 
 TEST_F(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
@@ -132,7 +124,7 @@ TEST_F(CountTest, BulkNodeAndZeroedAllocationsAreCounted)
 	test_cache cache(64);
 	std::vector<void *> objects(100);
 
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	ASSERT_EQ(slab_alloc_bulk(cache, SLAB_ALLOC_FULL, 100, objects.data()), 100U);
 	slab_free_bulk(cache, 100, objects.data());
 	slab_free(cache, slab_alloc_node(cache, 0));
@@ -158,7 +150,7 @@ TEST_F(CountTest, CachesThatAreSlowAnywayAreCounted)
 
 	ASSERT_EQ(slab_cache_debug(flagged, SLAB_POISON), 0);
 	ASSERT_EQ(slab_cache_sample(sampled, 10), 0);
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	for (struct slab_cache *cache :
 	     {static_cast<struct slab_cache *>(zeroed), static_cast<struct slab_cache *>(flagged),
 	      static_cast<struct slab_cache *>(sampled)}) {
@@ -176,7 +168,7 @@ TEST_F(CountTest, DebugFlagsAreHonouredWhileItIsCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	allocate(cache, 10);
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_POISON), 0);
 	void *object = slab_alloc(cache);
@@ -193,7 +185,7 @@ TEST_F(CountTest, FailedAllocationsAreNot)
 
 	ASSERT_EQ(slab_cache_debug(cache, SLAB_FAILSLAB), 0);
 	ASSERT_EQ(slab_set_fail("probability=100"), 0);
-	count_start(hour, count_measure_cost);
+	count_start(hour);
 	EXPECT_EQ(slab_alloc(cache), nullptr);
 	slab_set_fail(nullptr);
 	EXPECT_EQ(counted(cache), 0U);
@@ -203,12 +195,12 @@ TEST_F(CountTest, CountingEndsAfterTheLastRequest)
 {
 	test_cache cache(64);
 
-	count_start(1000, count_measure_cost);
+	count_start(1000);
 	allocate(cache, 3);
-	EXPECT_TRUE(count_is_open(cache));
+	EXPECT_TRUE(count_is_on(cache));
 	usleep(quiet_us);
 	tick(1);
-	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_FALSE(count_is_on(cache));
 	EXPECT_EQ(count_period(), 0);
 	EXPECT_EQ(stats_of(cache).counted, 3U);
 	EXPECT_GE(stats_of(cache).counted_us, quiet_us);
@@ -220,67 +212,44 @@ TEST_F(CountTest, ALongerRequestPrevails)
 {
 	test_cache cache(64);
 
-	count_start(hour, count_measure_cost);
-	count_start(1000, count_measure_cost);
+	count_start(hour);
+	count_start(1000);
 	usleep(2000);
 	tick(2);
-	EXPECT_TRUE(count_is_open(cache));
+	EXPECT_TRUE(count_is_on(cache));
 }
 
 TEST_F(CountTest, TimeWithoutRequestsIsLeftOut)
 {
 	test_cache cache(64);
 
-	count_start(1000, count_measure_cost);
+	count_start(1000);
 	usleep(quiet_us);
 	tick(1);
 	const std::uint64_t us = stats_of(cache).counted_us;
 	allocate(cache, 500);
 	usleep(10 * quiet_us);
 	const std::uint64_t again = clock_us();
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	allocate(cache, 5);
 	EXPECT_EQ(counted(cache), 5U);
 	EXPECT_LE(stats_of(cache).counted_us - us, clock_us() - again);
-}
-
-/* As fast as it goes: its window is closed most of the time. */
-TEST_F(CountTest, ABusyCacheIsOnTheFastPathMostOfTheTime)
-{
-	test_cache cache(64);
-	std::atomic<bool> ends{false};
-	std::thread busy([&cache, &ends] {
-		while (!ends)
-			allocate(cache, 100);
-	});
-	unsigned closed = 0;
-
-	if (cpu_engine == &cpu_engine_rseq) {
-		count_start(hour, count_measure_cost);
-		for (unsigned i = 0; i < 1000 && closed < 20; i++) {
-			tick(1);
-			closed += !count_is_open(cache);
-		}
-		EXPECT_EQ(closed, 20U);
-	}
-	ends = true;
-	busy.join();
 }
 
 TEST_F(CountTest, ACacheCanBeDestroyedWhileItIsCounted)
 {
 	test_cache other(64);
 
-	count_start(hour, count_measure_cost);
+	count_start(hour);
 	{
 		test_cache cache(128);
 
 		allocate(cache, 5);
 		tick(1);
-		EXPECT_TRUE(count_is_open(cache));
+		EXPECT_TRUE(count_is_on(cache));
 	}
 	tick(3);
-	EXPECT_TRUE(count_is_open(other));
+	EXPECT_TRUE(count_is_on(other));
 }
 
 TEST_F(CountTest, ACacheThatIsBeingFlushedIsCountedLater)
@@ -288,21 +257,21 @@ TEST_F(CountTest, ACacheThatIsBeingFlushedIsCountedLater)
 	test_cache cache(64);
 
 	pthread_mutex_lock(&inside(cache)->flush_lock);
-	count_start(hour, count_measure_cost);
+	count_start(hour);
 	pthread_mutex_unlock(&inside(cache)->flush_lock);
-	EXPECT_FALSE(count_is_open(cache));
+	EXPECT_FALSE(count_is_on(cache));
 	tick(1);
-	EXPECT_TRUE(count_is_open(cache));
+	EXPECT_TRUE(count_is_on(cache));
 }
 
 TEST_F(CountTest, AChildIsNotCounted)
 {
 	test_cache cache(64);
 
-	count_start(hour, cost_nothing);
+	count_start(hour);
 	allocate(cache, 5);
 	EXPECT_EQ(run_in_child([&] {
-			  return count_period() == 0 && !count_is_open(cache) &&
+			  return count_period() == 0 && !count_is_on(cache) &&
 						 inside(cache)->slots == inside(cache)->cpu_slots
 					 ? 0
 					 : 1;
@@ -313,22 +282,19 @@ TEST_F(CountTest, AChildIsNotCounted)
 
 TEST_F(CountTest, ThreadsAreAllCounted)
 {
-	if (under_gcov)
-		GTEST_SKIP() << "counting what is executed makes more threads meet at a counter";
 	test_cache cache(64);
 	std::vector<std::thread> threads;
 
-	count_start(hour, count_measure_cost);
+	count_start(hour);
 	for (int t = 0; t < 4; t++)
 		threads.emplace_back([&cache] { allocate(cache, 10000); });
 	for (std::thread &thread : threads)
 		thread.join();
-	/* A CPU's counter is not locked, so one in a thread's move may get lost. */
-	EXPECT_NEAR(static_cast<double>(counted(cache)), 40000, 800);
+	EXPECT_EQ(counted(cache), 40000U);
 }
 
-/* Windows come and go while threads allocate: nothing else may come of it. */
-TEST_F(CountTest, WindowsUnderLoadDoNoHarm)
+/* Counting begins and ends while threads allocate: nothing else may come of it. */
+TEST_F(CountTest, BeginningAndEndingUnderLoadDoNoHarm)
 {
 	test_cache cache(64);
 	std::vector<std::thread> threads;
@@ -339,9 +305,10 @@ TEST_F(CountTest, WindowsUnderLoadDoNoHarm)
 			while (!ends)
 				allocate(cache, 100);
 		});
-	count_start(hour, count_measure_cost);
 	for (int i = 0; i < 100; i++) {
-		tick(1);
+		count_start(1);
+		usleep(1000);
+		count_tick();
 		if (i % 10 == 0)
 			slab_cache_shrink(cache);
 	}

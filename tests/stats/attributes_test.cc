@@ -78,10 +78,9 @@ TEST(AttributesTest, NumbersOfTheCacheItselfAreReadWithoutLookingAtItsSlabs)
 	std::uint64_t value = 0;
 
 	slab_pages.segments = &no_segment;
-	for (const char *name :
-	     {"flags", "object_size", "slab_size", "align", "objects_per_slab", "order", "has_ctor",
-	      "merged", "min_partial", "cpu_partial", "errors", "limit", "counted", "counted_us",
-	      "counted_variance", "nodes", "sample"})
+	for (const char *name : {"flags", "object_size", "slab_size", "align", "objects_per_slab",
+				 "order", "has_ctor", "merged", "min_partial", "cpu_partial",
+				 "errors", "limit", "counted", "counted_us", "nodes", "sample"})
 		EXPECT_EQ(slab_stat_read(cache, name, &value), 0) << name;
 	EXPECT_EQ(slab_stat_read(cache, "objects", &value), -EFAULT);
 	EXPECT_EQ(errno, EFAULT);

@@ -130,19 +130,13 @@ uint64_t cache_loss(const struct cache *cache)
 	return bytes > used ? bytes - used : 0;
 }
 
-/* A standard error of 5 %. */
-#define RATE_VARIANCE_MAX 0.0025
-
 bool cache_rate(const struct cache *cache, uint64_t *ret_rate)
 {
 	uint64_t counted = model_number(cache->json, "counted");
 	uint64_t us = model_number(cache->json, "counted_us");
-	uint64_t variance = model_number(cache->json, "counted_variance");
-	bool certain =
-		us && (double)variance <= RATE_VARIANCE_MAX * (double)counted * (double)counted;
 
-	*ret_rate = certain ? (uint64_t)((double)counted * 1e6 / (double)us) : 0;
-	return certain;
+	*ret_rate = us ? (uint64_t)((double)counted * 1e6 / (double)us) : 0;
+	return us;
 }
 
 static uint64_t left_fast_path(const struct cache *cache)

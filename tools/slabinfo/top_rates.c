@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocations and frees per second, over the last look, or over several looks if one is too
- * short for a reliable rate.
- *
- * The process sums up its allocations, the time for which it counted, and the variance
- * (docs/control.md, "count"). A rate is shown if its standard error is at most ERROR_MAX of
- * it: then it is within 20 % of the true rate. It must also agree with the allocations off
- * the fast path, which are all counted.
+ * Allocations and frees per second, over the last look, or over several looks if the process
+ * has not added up its counts for most of one (docs/control.md, "count").
  */
 #include "top.h"
 
@@ -16,15 +11,12 @@
 #include <string.h>
 
 #define LOOKS 12 /* that are remembered */
-#define ERROR_MAX 0.05
-#define KNOWN_LEAST 0.5    /* of the time that must have been counted */
-#define SLOW_MORE 1.2      /* … more of them than allocations are an error, but for */
-#define SLOW_MORE_COUNT 16 /* … a few, since both are not of the same moment */
+#define KNOWN_LEAST 0.5 /* of the time that must have been counted */
 
 /* A cache's counts in a look. */
 struct moment {
 	double at;
-	uint64_t counted, us, variance, slow, objects;
+	uint64_t counted, us, objects;
 };
 
 struct top_history {
@@ -43,8 +35,6 @@ static void remember(struct top_history *history, const struct cache *cache, dou
 		.at = at,
 		.counted = model_number(cache->json, "counted"),
 		.us = model_number(cache->json, "counted_us"),
-		.variance = model_number(cache->json, "counted_variance"),
-		.slow = model_event(cache, "alloc_slowpath"),
 		.objects = cache->objects,
 	};
 }
@@ -92,8 +82,7 @@ void top_rates_free(struct top_rates *rates)
 /* The differences between two looks. */
 struct span {
 	double seconds, known; /* in all, and in how many of them it was counted */
-	double counted, error; /* allocations, and their standard error */
-	double slow, more;     /* … off the fast path; objects that stayed */
+	double counted, more;  /* allocations; objects that stayed */
 };
 
 /* False: the counts fell, since a client reset them. */
@@ -103,33 +92,20 @@ static bool make_span(struct span *span, const struct moment *from, const struct
 		.seconds = to->at - from->at,
 		.known = (double)(to->us - from->us) / 1e6,
 		.counted = (double)(to->counted - from->counted),
-		.error = sqrt((double)(to->variance - from->variance)),
-		.slow = (double)(to->slow - from->slow),
 		.more = (double)to->objects - (double)from->objects,
 	};
-	return to->us >= from->us && to->counted >= from->counted && to->slow >= from->slow &&
-	       span->seconds > 0;
+	return to->us >= from->us && to->counted >= from->counted && span->seconds > 0;
 }
 
-static bool is_certain(const struct span *span)
+static bool is_known(const struct span *span)
 {
-	return span->known > 0 && span->known >= KNOWN_LEAST * span->seconds &&
-	       span->error <= ERROR_MAX * span->counted &&
-	       span->slow <= SLOW_MORE * span->counted + SLOW_MORE_COUNT;
+	return span->known > 0 && span->known >= KNOWN_LEAST * span->seconds;
 }
 
-/* Frees are allocations minus the growth in objects; NO_RATE: the two numbers are too close
- * for a reliable difference. */
+/* Frees are allocations minus the growth in objects. */
 static double free_rate(const struct span *span, double alloc)
 {
-	double late = fabs(span->seconds - span->known) / span->seconds;
-	double freed = alloc * span->seconds - span->more;
-	double error = span->error * span->seconds / span->known +
-		       (alloc > 0 ? late * fabs(span->more) : 0);
-
-	if (freed <= 0 && error == 0)
-		return 0;
-	return error <= ERROR_MAX * freed ? freed / span->seconds : NO_RATE;
+	return fmax(alloc - span->more / span->seconds, 0);
 }
 
 void top_rates_find(const struct top_rates *rates, const char *name, size_t *near,
@@ -142,9 +118,9 @@ void top_rates_find(const struct top_rates *rates, const char *name, size_t *nea
 	for (unsigned i = 1; history && i < history->count; i++) {
 		if (!make_span(&span, &history->moments[i], &history->moments[0]))
 			return;
-		if (!is_certain(&span))
+		if (!is_known(&span))
 			continue;
-		*ret_alloc = fmax(span.counted / span.known, span.slow / span.seconds);
+		*ret_alloc = span.counted / span.known;
 		*ret_free = free_rate(&span, *ret_alloc);
 		return;
 	}
