@@ -45,17 +45,15 @@ endforeach()
 
 # gdb finds a script beside the library, wherever that was moved, and asks its user once
 # for leave (auto-load safe-path); of libraries below /usr it trusts those in its own folder.
-set(SLAB_GDB_SCRIPT libslab.so.${PROJECT_VERSION}-gdb)
+set(SLAB_GDB_SCRIPT libslab.so.${PROJECT_VERSION}-gdb.py)
 install(CODE "
 	set(folder \"${CMAKE_INSTALL_LIBDIR}\")
 	cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")
 	if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
 		set(folder \"/usr/share/gdb/auto-load\${folder}\")
 	endif()
-	foreach(end .py -objects.py)
-		file(INSTALL DESTINATION \"\${folder}\" TYPE FILE RENAME \"${SLAB_GDB_SCRIPT}\${end}\"
-			FILES \"${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb\${end}\")
-	endforeach()")
+	file(INSTALL DESTINATION \"\${folder}\" TYPE FILE RENAME \"${SLAB_GDB_SCRIPT}\"
+		FILES \"${PROJECT_SOURCE_DIR}/tools/gdb/slab-gdb.py\")")
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -49,8 +49,8 @@ if command -v gdb >/dev/null; then
 	step "gdb loads its commands by itself"
 	libdir=$(dirname "$(find "$prefix" -name libslab.so.0)")
 	gdb -nx -q -batch -iex "add-auto-load-safe-path $libdir" -ex 'break main' -ex run \
-		-ex 'help slab info' -ex 'help slab objects' "$tmp/cmake/consumer_c" >"$tmp/log" 2>&1 </dev/null
-	for command in 'info \[REGEXP\]' 'objects CACHE'; do
+		-ex 'help slab info' -ex 'help slab object' "$tmp/cmake/consumer_c" >"$tmp/log" 2>&1 </dev/null
+	for command in 'info \[REGEXP\]' 'object ADDRESS'; do
 		grep -q "^slab $command" "$tmp/log" || { cat "$tmp/log"; fail "it does not"; }
 	done
 fi

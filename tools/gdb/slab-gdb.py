@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The gdb commands `slab info` and `slab object ADDRESS`; slab-gdb-objects.py has the others.
+"""The gdb commands `slab info` and `slab object ADDRESS`.
 
 They work in a live process and in a core file, and only read memory: they call no function of
 the program, take no lock and need no running thread. They take the layout of structs from
@@ -8,12 +8,8 @@ libslab's debug information, which must be available.
     (gdb) source slab-gdb.py        if gdb did not load it automatically (README.md)
     (gdb) slab info [REGEXP]        list the caches
     (gdb) slab object ADDRESS       identify a pointer
-    (gdb) slab objects CACHE        list the objects of a cache
-    (gdb) slab verify [CACHE]       check freelists, red zones and poison
-    (gdb) slab traces CACHE         call sites of its objects
 """
 
-import os
 import re
 import time
 
@@ -36,16 +32,6 @@ MAGAZINES_MAX = 4
 DEPOT_UNITS = (1 << 20) // 8
 DEBUG_FLAGS = (("F", 0), ("Z", 1), ("P", 2), ("U", 3), ("T", 4), ("A", 5))
 OBJECT_FREE, OBJECT_ALLOCATED, OBJECT_LOST = 0x46, 0x41, 0x4C
-
-
-def static_variable(name, file):
-    """A static variable of libslab; another library may have one of its name."""
-    for symbol in gdb.lookup_static_symbols(name):
-        if symbol.symtab.filename.endswith(file):
-            return symbol.value()
-    raise gdb.GdbError(
-        "libslab's debug information is not here: install it, or build with -g"
-    )
 
 
 def global_variable(name):
@@ -449,14 +435,6 @@ class SlabObject(gdb.Command):
         describe_object(int(gdb.parse_and_eval(argument).cast(gdb.lookup_type("unsigned long"))))
 
 
-def load_objects():
-    """The other commands are in a file beside this one."""
-    name = os.path.realpath(__file__).removesuffix(".py") + "-objects.py"
-    with open(name, encoding="utf-8") as file:
-        exec(compile(file.read(), name, "exec"), globals())
-
-
 SlabCommand()
 SlabInfo()
 SlabObject()
-load_objects()
