@@ -47,23 +47,31 @@ cmd_coverage()
 	return "${status:-0}"
 }
 
+# test_by_name NAME...: a test whose program is missing skips and says so.
+test_by_name()
+{
+	for name in "$@"; do
+		case $name in
+		-*) die "test takes names of tests, not '$name'" ;;
+		*[[:alnum:]]*) ;;
+		*) die "test takes names of tests, not '$name'" ;;
+		esac
+	done
+	# shellcheck disable=SC2086
+	need "these tests" $compile_packages python3
+	configure release
+	python3 tests/by_name.py "$@"
+}
+
 cmd_test()
 {
+	if [ $# -gt 0 ]; then
+		test_by_name "$@"
+		return
+	fi
 	# shellcheck disable=SC2086
 	need "the tests" $test_packages
 	wish "the test of servers/patches" coccinelle
-	if [ $# -gt 0 ]; then
-		for name in "$@"; do
-			case $name in
-			-*) die "test takes names of tests, not '$name'" ;;
-			*[[:alnum:]]*) ;;
-			*) die "test takes names of tests, not '$name'" ;;
-			esac
-		done
-		configure release
-		python3 tests/by_name.py "$@"
-		return
-	fi
 	build release tested asan_programs coverage_programs
 	configure tsan
 	build_beside build/tsan unit_and_stress
