@@ -41,15 +41,42 @@ static void op_check(struct rseq_op *op, unsigned n, const uint64_t *word, uint6
 	op->expect[n] = expect;
 }
 
+/*
+ * A debugger that single-steps a thread interrupts every sequence, so no retry ends. A thread whose
+ * sections were aborted RESTARTS_MAX times in a row counts as on no CPU, for which the layer above
+ * has other ways. After WITHOUT_CPU questions for its CPU it tries sections again. Only sections
+ * off the fast path count.
+ */
+#define RESTARTS_MAX 16u
+#define WITHOUT_CPU 1024u
+
+static __thread unsigned restarts __attribute__((tls_model("initial-exec")));
+
+static enum cpu_result moved(void)
+{
+	if (restarts < RESTARTS_MAX)
+		restarts++;
+	return CPU_MOVED;
+}
+
 static enum cpu_result commit(const struct rseq_op *op)
 {
-	return rseq_commit(op, cpu_rseq_offset);
+	enum cpu_result result = rseq_commit(op, cpu_rseq_offset);
+
+	if (result == CPU_MOVED)
+		return moved();
+	restarts = 0;
+	return result;
 }
 
 static int rseq_cpu(void)
 {
 	int cpu = cpu_rseq_number();
 
+	if (__builtin_expect(restarts >= RESTARTS_MAX, 0)) {
+		restarts = restarts < RESTARTS_MAX + WITHOUT_CPU ? restarts + 1 : 0;
+		return -1;
+	}
 	cpu_seen(cpu);
 	return cpu;
 }
@@ -111,7 +138,7 @@ static enum cpu_result why_not_pushed(const char *slots, int cpu, const struct c
 	void *newest = NULL;
 
 	if (!n || __atomic_load_n(&lifo->obj[n - 1], __ATOMIC_RELAXED) != obj)
-		return n < max && !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) ? CPU_MOVED
+		return n < max && !__atomic_load_n(&slot->closed, __ATOMIC_RELAXED) ? moved()
 										    : CPU_MISS;
 	result = read_newest(slot, cpu, lifo, n, &newest);
 	if (result != CPU_DONE)
@@ -139,8 +166,10 @@ static enum cpu_result engine_lifo_push(char *slots, int cpu, void *obj, uint64_
 
 	if (result != CPU_DONE)
 		return result;
-	if (rseq_push(&lifos, obj, cpu_rseq_offset))
+	if (rseq_push(&lifos, obj, cpu_rseq_offset)) {
+		restarts = 0;
 		return CPU_DONE;
+	}
 	return why_not_pushed(slots, cpu, lifo, obj, max);
 }
 

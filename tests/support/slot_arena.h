@@ -67,7 +67,7 @@ public:
 		const std::uint16_t offset8 = cpu_slab_offset8(slab, obj);
 
 		for (;;) {
-			const int cpu = engine_->cpu();
+			const int cpu = cpu_here();
 			enum cpu_result result =
 				engine_->lifos ? engine_->lifo_push(slots_, cpu, obj, lifo_max)
 					       : CPU_MISS;
@@ -95,7 +95,7 @@ public:
 		}
 		for (;;) {
 			const enum cpu_result result = engine_->push_bulk(
-				slots_, engine_->cpu(), s->slab.get(),
+				slots_, cpu_here(), s->slab.get(),
 				static_cast<unsigned>(offsets.size()), offsets.data());
 
 			if (result == CPU_DONE)
@@ -109,7 +109,7 @@ public:
 	/* Some objects of the LIFO, and everything on our CPU's list, go to the pool. */
 	void drain()
 	{
-		const int cpu = engine_->cpu();
+		const int cpu = cpu_here();
 		std::uint64_t word;
 		void *objs[2];
 
@@ -153,11 +153,21 @@ public:
 	}
 
 private:
+	/* After many aborted sections the engine claims for a while that there is none. */
+	int cpu_here() const
+	{
+		int cpu;
+
+		while ((cpu = engine_->cpu()) < 0)
+			;
+		return cpu;
+	}
+
 	/* One object of the current slab, while some more of it go to the LIFO, which was empty. */
 	void *refill_lifo()
 	{
 		void *objs[3];
-		const int cpu = engine_->cpu();
+		const int cpu = cpu_here();
 		const std::size_t n = engine_->pop_bulk(slots_, 3, objs);
 
 		if (!n)
@@ -228,7 +238,7 @@ private:
 
 	void refill()
 	{
-		const int cpu = engine_->cpu();
+		const int cpu = cpu_here();
 		struct cpu_slab *slab =
 			__atomic_load_n(&cpu_slot(slots_, cpu)->current, __ATOMIC_ACQUIRE);
 
