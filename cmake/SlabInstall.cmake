@@ -10,12 +10,12 @@ set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
 install(TARGETS slab slab_static EXPORT slab-targets)
-set(libraries libslab)
+set(pkgconfig cmake/libslab)
 if(SLAB_BUILD_DIRSRV)
 	install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
 	install(TARGETS slab_dirsrv EXPORT slab-dirsrv-targets)
 	install(EXPORT slab-dirsrv-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
-	list(APPEND libraries libslab_dirsrv)
+	list(APPEND pkgconfig dirsrv/libslab_dirsrv)
 endif()
 if(SLAB_BUILD_MALLOC)
 	install(TARGETS slab_malloc EXPORT slab-targets)
@@ -37,8 +37,9 @@ install(FILES ${PROJECT_BINARY_DIR}/slab-config.cmake
 file(RELATIVE_PATH SLAB_PC_PREFIX
 	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
-foreach(library IN LISTS libraries)
-	configure_file(${CMAKE_CURRENT_LIST_DIR}/${library}.pc.in
+foreach(path IN LISTS pkgconfig)
+	cmake_path(GET path FILENAME library)
+	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in
 		${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
 	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${SLAB_PC_DIR})
 endforeach()
@@ -65,7 +66,7 @@ if(SLAB_BUILD_TOOLS)
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 	install(FILES tools/completion/_slabinfo
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-	install(FILES docs/schema/slabinfo.schema.json docs/schema/pblock.schema.json
+	install(FILES docs/schema/slabinfo.schema.json dirsrv/docs/schema/pblock.schema.json
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
 endif()
 if(SLAB_BUILD_EXPORTER)

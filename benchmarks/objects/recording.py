@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The trace that the case `trace` replays: recorded from examples/directory at first use."""
+"""The trace that the case `trace` replays: recorded from dirsrv/directory at first use."""
 import os
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CATALOGUE = "/var/lib/dpkg/status"  # what the directory loads
-LDIF = os.path.join(HERE, "../../examples/directory/people.ldif")
+LDIF = os.path.join(HERE, "../../dirsrv/directory/people.ldif")
 EVENTS = 4000000  # a third of them loads the directory
 MAX_WORKERS = 16
 LOAD_S = 600      # the recording ends the directory long before

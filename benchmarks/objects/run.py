@@ -63,7 +63,7 @@ def make_parser():
     parser.add_argument("--cases", metavar="REGEX", help="only these cases, e.g. 'ring|^pair'")
     parser.add_argument("--sizes", metavar="LIST", help="object sizes in bytes, e.g. 64,240")
     parser.add_argument("--trace", metavar="FILE", help="what the case trace replays (default: "
-                        "examples/directory, recorded at first use)")
+                        "dirsrv/directory, recorded at first use)")
     parser.add_argument("--contestants", metavar="LIST", help="of " + ",".join(CONTESTANTS) +
                         "; and " + ",".join(DESIGNS))
     parser.add_argument("--build", default="build", help=argparse.SUPPRESS)

@@ -28,7 +28,7 @@ fi
 
 OBJECTS_TRACE=$trace OBJECTS_TRACE_EVENTS=200000 SLAB_CONTROL=off \
 	LD_PRELOAD=$bin/../lib/record_objects.so "$bin/directory" --slabinfo off \
-	--ldif "$(dirname "$0")/../../examples/directory/people.ldif" --entries 1000 \
+	--ldif "$(dirname "$0")/../../dirsrv/directory/people.ldif" --entries 1000 \
 	--threads 2 --seconds 300 >/dev/null 2>&1
 for program in objects-malloc objects-slab objects-empty; do
 	text=$("$bin/$program" --trace "$trace" --laps 2 --cases trace,trace.elapsed)

@@ -112,6 +112,8 @@ class Everything:
 
     def command(self, benchmark):
         script = os.path.join(self.root, "benchmarks", benchmark.name, "run.sh")
+        if not os.path.exists(script):
+            script = os.path.join(self.root, "dirsrv", "benchmarks", benchmark.name, "run.sh")
         return ["sh", script, *(benchmark.quick if self.quick else ())]
 
     def run(self):

@@ -14,5 +14,5 @@ list(APPEND SLAB_DIRSRV_ENTRY_SOURCES
 	entry/table.c
 )
 list(APPEND SLAB_DIRSRV_HEADERS
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry.h
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/entry_cache.h)
+	${CMAKE_CURRENT_SOURCE_DIR}/include/slab/dirsrv/entry.h
+	${CMAKE_CURRENT_SOURCE_DIR}/include/slab/dirsrv/entry_cache.h)

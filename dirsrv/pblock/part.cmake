@@ -5,5 +5,5 @@ list(APPEND SLAB_DIRSRV_PBLOCK_SOURCES pblock/clone.c pblock/slapi_ch.c pblock/v
 set(SLAB_PBLOCK_V1_SOURCES pblock/v1.c)
 set(SLAB_PBLOCK_V3_SOURCES pblock/v3.c pblock/v3_part.c pblock/v3_life.c)
 list(APPEND SLAB_DIRSRV_HEADERS
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/pblock.h
-	${PROJECT_SOURCE_DIR}/include/slab/dirsrv/slapi_ch.h)
+	${CMAKE_CURRENT_SOURCE_DIR}/include/slab/dirsrv/pblock.h
+	${CMAKE_CURRENT_SOURCE_DIR}/include/slab/dirsrv/slapi_ch.h)

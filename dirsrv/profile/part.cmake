@@ -4,4 +4,4 @@
 list(APPEND SLAB_DIRSRV_PBLOCK_SOURCES
 	profile/record.c profile/switch.c profile/lives.c profile/profile_write.c
 	profile/calls.c profile/file.c)
-list(APPEND SLAB_DIRSRV_HEADERS ${PROJECT_SOURCE_DIR}/include/slab/dirsrv/profile.h)
+list(APPEND SLAB_DIRSRV_HEADERS ${CMAKE_CURRENT_SOURCE_DIR}/include/slab/dirsrv/profile.h)

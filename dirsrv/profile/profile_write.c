@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing the profile as JSON (docs/schema/pblock.schema.json). The same lives give the same file,
+ * Writing the profile as JSON (dirsrv/docs/schema/pblock.schema.json). The same lives give the same file,
  * in whatever order they ended: the most frequent kinds come first, and parameters are ordered by
  * number.
  */

@@ -15,7 +15,7 @@ COMMANDS = ("sh", "cat", "ls", "sleep", "true", "kill", "cp", "mkdir", "rm", "mk
             "sed", "head", "cmp", "env")
 PROGRAMS = ("bin/bash", "usr/bin/setpriv", "usr/bin/tmux")
 TERMINALS = "lib/terminfo"
-DATA = ("tests", "docs/man", "docs/schema", "tools/metrics", "benchmarks/pblock")
+DATA = ("tests", "docs/man", "docs/schema", "dirsrv/docs", "dirsrv/tests", "tools/metrics", "dirsrv/benchmarks/pblock")
 
 
 def put(root, path, to=None):

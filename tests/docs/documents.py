@@ -27,9 +27,10 @@ class Command:
 
 
 def documents(source):
-    """README.md, CONTRIBUTING.md and all of docs/, as paths from the top folder."""
+    """README.md, CONTRIBUTING.md and all of docs/ and dirsrv/docs/, as paths from the top folder."""
     return ["README.md", "CONTRIBUTING.md"] + sorted(
-        str(path.relative_to(source)) for path in Path(source, "docs").glob("*.md"))
+        str(path.relative_to(source)) for folder in ("docs", "dirsrv/docs")
+        for path in Path(source, folder).glob("*.md"))
 
 
 def blocks(text):

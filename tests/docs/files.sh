@@ -13,7 +13,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 find . \( -name .git -o -name build -o -name '.cache' \) -prune -o -type f -print | sed 's,^\./,,' | sort >"$tmp/files"
-grep -E '\.md$|^docs/man/|^include/.*\.(h|hpp)$' "$tmp/files" >"$tmp/documents"
+grep -E '\.md$|^(dirsrv/)?docs/man/|^(dirsrv/)?include/.*\.(h|hpp)$' "$tmp/files" >"$tmp/documents"
 [ "$(wc -l <"$tmp/documents")" -gt 60 ]
 
 # Listings of a document are files beside it: the first line is a comment with the name.

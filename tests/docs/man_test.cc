@@ -23,8 +23,9 @@ std::vector<std::string> pages()
 {
 	std::vector<std::string> all;
 
-	for (const char *section : {"man1", "man3", "man7"})
-		for (const std::string &file : files_in(in_source("docs/man/") + section))
+	for (const char *section : {"docs/man/man1", "docs/man/man3", "docs/man/man7",
+				    "dirsrv/docs/man/man1", "dirsrv/docs/man/man3"})
+		for (const std::string &file : files_in(in_source(section)))
 			all.push_back(file);
 	return all;
 }
@@ -81,7 +82,7 @@ names functions_of(const std::string &map)
 {
 	names functions;
 
-	for (const std::string &line : lines_of(content(in_source("cmake/" + map)))) {
+	for (const std::string &line : lines_of(content(in_source(map)))) {
 		const std::vector<std::string> words = words_of(line);
 
 		if (words.size() == 1 && std::isalpha(words[0][0]) && words[0].back() == ';')
@@ -93,9 +94,9 @@ names functions_of(const std::string &map)
 
 names exported_functions()
 {
-	names functions = functions_of("libslab.map");
+	names functions = functions_of("cmake/libslab.map");
 
-	functions.merge(functions_of("libslab_dirsrv.map"));
+	functions.merge(functions_of("dirsrv/libslab_dirsrv.map"));
 	return functions;
 }
 
@@ -124,7 +125,7 @@ TEST(ManTest, APageShowsHowSafeItsFunctionsAre)
 		EXPECT_TRUE(contains(text, "fork-safe")) << function;
 		EXPECT_TRUE(contains(text, "async-signal-safe")) << function;
 	}
-	for (const std::string &function : functions_of("libslab.map"))
+	for (const std::string &function : functions_of("cmake/libslab.map"))
 		EXPECT_TRUE(contains(content(man_dir + "/man3/" + function + ".3"), "cancel-safe"))
 			<< function;
 }

@@ -73,12 +73,12 @@ def shown(name, prototype):
 def main():
     source = Path(sys.argv[1])
     pages, wrong, count = {}, [], 0
-    for path in sorted((source / "docs/man/man3").glob("*.3")):
+    for path in sorted(source.glob("**/docs/man/man3/*.3")):
         found, headers = prototypes_of_page(path)
         for name, prototype in found.items():
             pages[name] = (prototype, headers, path.name)
-    for path in sorted((source / "include/slab").rglob("*.h")):
-        header = str(path.relative_to(source / "include"))
+    for path in sorted((*source.glob("include/slab/*.h"), *source.glob("dirsrv/include/slab/*/*.h"))):
+        header = str(path)[str(path).rindex("include/") + len("include/"):]
         for name, prototype in prototypes_of_header(path).items():
             count += 1
             if name not in pages:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ldapd's decoder of requests, on the bytes of one message. */
-#include "../ldapd/request_reader.h"
+#include "../../dirsrv/tests/ldapd/request_reader.h"
 #include "input.h"
 
 namespace

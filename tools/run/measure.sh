@@ -6,7 +6,7 @@
 cmd_demo()
 {
 	need "the demo's options" python3
-	python3 examples/demo/options.py "$@"
+	python3 dirsrv/demo/options.py "$@"
 	for option in "$@"; do
 		case $option in
 		-h | --help) return ;;
@@ -17,16 +17,16 @@ cmd_demo()
 	# shellcheck disable=SC2086
 	wish "the comparison" $allocator_packages
 	build release ldapd ldapd-malloc ldapload slabinfo slab-symbolize corruption
-	say "examples/demo/demo.py${*:+ $*}"
-	python3 examples/demo/demo.py "$@"
+	say "dirsrv/demo/demo.py${*:+ $*}"
+	python3 dirsrv/demo/demo.py "$@"
 }
 
 bench_names()
 {
-	for script in benchmarks/*/run.sh; do
+	for script in benchmarks/*/run.sh dirsrv/benchmarks/*/run.sh; do
 		[ -e "$script" ] || continue
 		basename "$(dirname "$script")"
-	done | tr '\n' ' ' | sed 's/ $//'
+	done | sort | tr '\n' ' ' | sed 's/ $//'
 }
 
 # bench_needs: what the benchmarks run, and nothing of the tests.
@@ -35,7 +35,7 @@ bench_needs()
 	# shellcheck disable=SC2086
 	need "the benchmark" $compile_packages $bench_packages
 	wish "the allocators' share of CPU time" linux-perf
-	build release benchmarks/all examples/all tools/all malloc/all servers/all
+	build release benchmarks/all examples/all tools/all malloc/all dirsrv/all dirsrv/servers/all
 }
 
 cmd_bench()
@@ -58,14 +58,16 @@ cmd_bench()
 		;;
 	esac
 	name=$1
-	[ -e "benchmarks/$name/run.sh" ] || die "no benchmark '$name'; there are: $(bench_names)"
+	script=benchmarks/$name/run.sh
+	[ -e "$script" ] || script=dirsrv/$script
+	[ -e "$script" ] || die "no benchmark '$name'; there are: $(bench_names)"
 	shift
 	case " $* " in
 	*' --help '* | *' -h '*) ;;
 	*) bench_needs ;;
 	esac
-	say "benchmarks/$name/run.sh $*"
-	sh "benchmarks/$name/run.sh" "$@"
+	say "$script $*"
+	sh "$script" "$@"
 }
 
 cmd_server()
@@ -82,5 +84,5 @@ cmd_server()
 		build release slab slab_malloc slab_389ds ldapload slabinfo
 		;;
 	esac
-	python3 servers/build/server.py "$@"
+	python3 dirsrv/servers/build/server.py "$@"
 }

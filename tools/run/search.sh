@@ -77,9 +77,9 @@ fuzz_run()
 cmd_models()
 {
 	[ $# -le 1 ] || die "models takes the name of one model, or no argument"
-	[ $# -eq 0 ] || [ -e "models/$1.pml" ] ||
-		die "there is no model '$1'; there are: $(cd models && echo *.pml | sed 's/\.pml//g')"
+	[ $# -eq 0 ] || [ -e "tests/models/$1.pml" ] ||
+		die "there is no model '$1'; there are: $(cd tests/models && echo *.pml | sed 's/\.pml//g')"
 	need "the models" spin gcc
-	models/run --names
-	models/run --full "$@"
+	tests/models/run --names
+	tests/models/run --full "$@"
 }

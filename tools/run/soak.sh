@@ -49,7 +49,7 @@ ldapd_checked()
 	SLAB_DEBUG=FZPU tests release -R ldapd
 	seed=$(date +%s)
 	say "fuzzing: ldapd with AddressSanitizer, 10 minutes, seed $seed"
-	/usr/bin/python3 tests/ldapd/fuzz_test.py build/asan/bin/ldapd \
+	/usr/bin/python3 dirsrv/tests/ldapd/fuzz_test.py build/asan/bin/ldapd \
 		build/asan/bin/ldapd_fuzz_messages 600 "$seed"
 	say "fuzzing: its decoder alone, 10 minutes, seed $seed"
 	SLAB_STRESS_SECONDS=600 LDAPD_FUZZ_SEED=$seed build/asan/bin/ldapd_request_fuzz_test

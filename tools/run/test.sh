@@ -71,7 +71,7 @@ cmd_test()
 	fi
 	# shellcheck disable=SC2086
 	need "the tests" $test_packages
-	wish "the test of servers/patches" coccinelle
+	wish "the test of dirsrv/servers/patches" coccinelle
 	build release tested asan_programs coverage_programs
 	configure tsan
 	build_beside build/tsan unit_and_stress

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* A directory in tests: a backend on a folder of its own, with operations on words. */
+#ifndef TESTS_LDAPD_DIRECTORY_H
+#define TESTS_LDAPD_DIRECTORY_H
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <ldap.h>
+#include <unistd.h>
+
+extern "C" {
+#include "backend/backend.h"
+}
+
+#include "../../library/entries.h"
+#include "../../../../tests/support/folder.h"
+#include "filter_text.h"
+
+namespace ldapd_test
+{
+
+using dirsrv_test::pair;
+using slab_test::folder;
+using strings = std::vector<std::string>;
+
+inline struct dirsrv_bytes bytes(const std::string &text)
+{
+	return {text.data(), text.size()};
+}
+
+inline struct dirsrv_bytes bytes(const char *text)
+{
+	return {text, strlen(text)};
+}
+
+struct modification {
+	enum backend_change change;
+	std::string type;
+	strings values;
+};
+
+/* The thread is known to liburcu as long as one of these lives. */
+class known_thread
+{
+public:
+	known_thread()
+	{
+		if (!uses++)
+			dirsrv_test::flavour()->register_thread();
+	}
+	~known_thread()
+	{
+		if (!--uses)
+			dirsrv_test::flavour()->unregister_thread();
+	}
+	known_thread(const known_thread &) = delete;
+	known_thread &operator=(const known_thread &) = delete;
+
+private:
+	static inline thread_local unsigned uses;
+};
+
+/* An open backend. */
+class directory
+{
+public:
+	directory() = default;
+	explicit directory(const std::string &db)
+	{
+		open(db);
+	}
+	~directory()
+	{
+		close();
+	}
+	directory(const directory &) = delete;
+	directory &operator=(const directory &) = delete;
+
+	bool open(const std::string &db)
+	{
+		char text[256] = "";
+		const char *suffixes[] = {"dc=example", nullptr};
+
+		config.db = db.empty() ? nullptr : db.c_str();
+		if (!config.suffixes && !any_suffix)
+			config.suffixes = suffixes;
+		config.rcu = dirsrv_test::flavour();
+		backend = backend_open(&config, text, sizeof(text));
+		config.suffixes = nullptr;
+		config.db = nullptr;
+		error = text;
+		return backend != nullptr;
+	}
+
+	void close()
+	{
+		EXPECT_EQ(backend_close(backend), 0);
+		backend = nullptr;
+	}
+
+	int add(const std::string &dn, const std::vector<pair> &pairs)
+	{
+		std::vector<struct dirsrv_pair> all;
+
+		for (const pair &p : pairs)
+			all.push_back({bytes(p.first), bytes(p.second)});
+		backend_add(backend, "cn=admin,dc=example", bytes(dn), all.data(), all.size(),
+			    &result);
+		return result.code;
+	}
+
+	int remove(const std::string &dn)
+	{
+		backend_delete(backend, "cn=admin,dc=example", bytes(dn), &result);
+		return result.code;
+	}
+
+	int modify(const std::string &dn, const std::vector<modification> &modifications)
+	{
+		std::vector<std::vector<struct dirsrv_bytes>> values;
+		std::vector<struct backend_modification> all;
+
+		for (const modification &m : modifications) {
+			values.emplace_back();
+			for (const std::string &value : m.values)
+				values.back().push_back(bytes(value));
+		}
+		for (size_t i = 0; i < modifications.size(); i++)
+			all.push_back({modifications[i].change, bytes(modifications[i].type),
+				       values[i].data(), values[i].size()});
+		backend_modify(backend, "cn=editor,dc=example", bytes(dn), all.data(), all.size(),
+			       &result);
+		return result.code;
+	}
+
+	int rename(const std::string &dn, const std::string &rdn, bool delete_old = true,
+		   const std::string *superior = nullptr)
+	{
+		struct dirsrv_bytes none = {nullptr, 0};
+
+		backend_modrdn(backend, "cn=editor,dc=example", bytes(dn), bytes(rdn), delete_old,
+			       superior ? bytes(*superior) : none, &result);
+		return result.code;
+	}
+
+	int compare(const std::string &dn, const std::string &type, const std::string &value)
+	{
+		backend_compare(backend, bytes(dn), bytes(type), bytes(value), &result);
+		return result.code;
+	}
+
+	/* The DNs of what is found, in the order in which it comes. */
+	strings search(const std::string &base, enum backend_scope scope, const std::string &filter,
+		       const std::function<void(struct backend_search &)> &set = nullptr)
+	{
+		filter_text parsed(filter);
+		struct found {
+			strings dns;
+		} found;
+		struct backend_search search = {};
+
+		search.base = bytes(base);
+		search.scope = scope;
+		search.filter = parsed.get();
+		search.arg = &found;
+		search.entry = [](struct dirsrv_entry *entry, void *arg) {
+			static_cast<struct found *>(arg)->dns.push_back(
+				dirsrv_dn_text(dirsrv_entry_dn(entry), nullptr));
+			return BACKEND_CONTINUE;
+		};
+		if (set)
+			set(search);
+		backend_search(backend, &search, &result);
+		candidates = search.candidates;
+		return found.dns;
+	}
+
+	strings values(const std::string &dn, const std::string &type)
+	{
+		struct dirsrv_entry *entry = backend_get(backend, dn.data(), dn.size());
+		strings all = entry ? dirsrv_test::values(entry, type) : strings{"(no entry)"};
+
+		dirsrv_entry_put(entry);
+		return all;
+	}
+
+	bool has(const std::string &dn)
+	{
+		struct dirsrv_entry *entry = backend_get(backend, dn.data(), dn.size());
+
+		dirsrv_entry_put(entry);
+		return entry != nullptr;
+	}
+
+	/* dc=example, ou=people and ou=groups below it. */
+	void plant()
+	{
+		ASSERT_EQ(add("dc=example", {{"objectClass", "domain"}, {"dc", "example"}}), 0)
+			<< result.message;
+		for (const char *ou : {"people", "groups"})
+			ASSERT_EQ(add("ou=" + std::string(ou) + ",dc=example",
+				      {{"objectClass", "organizationalUnit"}, {"ou", ou}}),
+				  0)
+				<< result.message;
+	}
+
+	int person(const std::string &uid, const std::vector<pair> &more = {},
+		   const std::string &below = "ou=people,dc=example")
+	{
+		std::vector<pair> pairs = {{"objectClass", "inetOrgPerson"},
+					   {"uid", uid},
+					   {"cn", "Person " + uid},
+					   {"sn", uid}};
+
+		pairs.insert(pairs.end(), more.begin(), more.end());
+		return add("uid=" + uid + "," + below, pairs);
+	}
+
+	struct backend_stats stats()
+	{
+		struct backend_stats stats;
+
+		backend_stats_read(backend, &stats);
+		return stats;
+	}
+
+	known_thread known;
+	struct backend_config config = {};
+	bool any_suffix = false; /* those of the database */
+	struct backend *backend = nullptr;
+	struct backend_result result = {};
+	unsigned long candidates = 0;
+	std::string error;
+};
+
+} // namespace ldapd_test
+
+#endif /* TESTS_LDAPD_DIRECTORY_H */

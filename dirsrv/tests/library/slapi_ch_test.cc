@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The slapi_ch_* names: what they promise beyond slab_ch_*, which malloc_test tries. */
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <slab/debug.h>
+#include <slab/dirsrv/slapi_ch.h>
+#include <slab/malloc.h>
+#include <slab/nofail.h>
+#include <slab/pointer.h>
+
+#include "../../../tests/support/process.h"
+
+using namespace slab_test;
+
+namespace
+{
+
+TEST(SlapiChTest, MemoryIsOfLibslab)
+{
+	void *block = slapi_ch_malloc(100);
+
+	EXPECT_GE(slab_usable_size(block), 100u);
+	slab_mfree(block);
+}
+
+TEST(SlapiChTest, FreeClearsThePointer)
+{
+	void *block = slapi_ch_malloc(100);
+	char *string = slapi_ch_strdup("text");
+
+	slapi_ch_free(&block);
+	slapi_ch_free_string(&string);
+	EXPECT_EQ(block, nullptr);
+	EXPECT_EQ(string, nullptr);
+	slapi_ch_free(&block);
+	slapi_ch_free_string(&string);
+	slapi_ch_free(nullptr);
+	slapi_ch_free_string(nullptr);
+}
+
+TEST(SlapiChTest, CallocGivesZeros)
+{
+	void *block = slapi_ch_malloc(1000);
+
+	std::memset(block, 0xff, 1000);
+	slapi_ch_free(&block);
+	block = slapi_ch_calloc(10, 100);
+	for (unsigned i = 0; i < 1000; i++)
+		ASSERT_EQ(static_cast<char *>(block)[i], 0) << i;
+	slapi_ch_free(&block);
+}
+
+TEST(SlapiChTest, ReallocKeepsTheContent)
+{
+	auto *block = static_cast<char *>(slapi_ch_realloc(nullptr, 8));
+
+	std::memcpy(block, "content", 8);
+	block = static_cast<char *>(slapi_ch_realloc(block, 5000));
+	EXPECT_STREQ(block, "content");
+	slapi_ch_free_string(&block);
+}
+
+TEST(SlapiChTest, MemalignAligns)
+{
+	void *block = slapi_ch_memalign(100, 4096);
+
+	EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 4096, 0u);
+	slapi_ch_free(&block);
+}
+
+TEST(SlapiChTest, StrdupOfNullIsNull)
+{
+	char *string = slapi_ch_strdup("a string");
+
+	EXPECT_STREQ(string, "a string");
+	slapi_ch_free_string(&string);
+	EXPECT_EQ(slapi_ch_strdup(nullptr), nullptr);
+}
+
+/* What the functions write for a size of 0. */
+template <typename Function> std::string lines_of(Function function)
+{
+	testing::internal::CaptureStderr();
+	function();
+	return testing::internal::GetCapturedStderr();
+}
+
+TEST(SlapiChTest, ASizeOfZeroIsNullAndALine)
+{
+	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_malloc(0), nullptr); }),
+		  "libslab: slapi_ch_malloc: a size of 0 is not allowed\n");
+	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_calloc(0, 8), nullptr); }),
+		  "libslab: slapi_ch_calloc: a size of 0 is not allowed\n");
+	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_calloc(8, 0), nullptr); }),
+		  "libslab: slapi_ch_calloc: a size of 0 is not allowed\n");
+	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_memalign(0, 64), nullptr); }),
+		  "libslab: slapi_ch_memalign: a size of 0 is not allowed\n");
+	EXPECT_EQ(lines_of([] { EXPECT_EQ(slapi_ch_realloc(nullptr, 0), nullptr); }),
+		  "libslab: slapi_ch_malloc: a size of 0 is not allowed\n");
+}
+
+TEST(SlapiChTest, ReallocToASizeOfZeroKeepsTheBlock)
+{
+	char *block = slapi_ch_strdup("content");
+
+	EXPECT_EQ(lines_of([block] { EXPECT_EQ(slapi_ch_realloc(block, 0), block); }),
+		  "libslab: slapi_ch_realloc: a size of 0 is not allowed\n");
+	EXPECT_STREQ(block, "content");
+	slapi_ch_free_string(&block);
+}
+
+TEST(SlapiChTest, TheHandlerForAProcessWithoutMemoryServesThem)
+{
+	static unsigned calls;
+
+	slab_set_oom_handler(
+		[](const struct slab_oom *, void *) {
+			calls++;
+			return slab_set_fail(nullptr) == 0;
+		},
+		nullptr);
+	for (std::size_t size : {100u, 5000u, 100000u}) {
+		calls = 0;
+		ASSERT_EQ(slab_set_fail("interval=1,cache=size-*"), 0);
+		char *block = slapi_ch_malloc(size);
+		slab_set_fail(nullptr);
+		EXPECT_NE(block, nullptr);
+		EXPECT_EQ(calls, size <= SLAB_MALLOC_MAX_CACHED ? 1u : 0u) << size;
+		slapi_ch_free_string(&block);
+	}
+	slab_set_oom_handler(nullptr, nullptr);
+}
+
+/* The call site of the only object in the cache of 1,234 bytes. */
+const void *only_call_site(struct slab_cache *cache)
+{
+	const void *frame = nullptr;
+
+	EXPECT_EQ(slab_cache_traces(
+			  cache, SLAB_TRACES_ALLOCATED, 0,
+			  [](const struct slab_call_site *site, void *arg) {
+				  *static_cast<const void **>(arg) = site->frame[0];
+				  return 0;
+			  },
+			  &frame),
+		  1);
+	return frame;
+}
+
+template <typename Function> __attribute__((noinline)) const void *call(Function function)
+{
+	char *block = function();
+	const void *site = only_call_site(slab_cache_of(block));
+
+	slapi_ch_free_string(&block);
+	return site;
+}
+
+/* Each has a place of its own, and none of them is in the functions themselves. */
+TEST(SlapiChTest, CallSitesAreThoseOfTheCaller)
+{
+	const std::string text(1233, 's');
+	char *first = slapi_ch_malloc(1234);
+	struct slab_cache *cache = slab_cache_of(first);
+	std::set<const void *> sites;
+
+	slapi_ch_free_string(&first);
+	ASSERT_EQ(slab_cache_debug(cache, SLAB_STORE_USER), 0);
+	for (int i = 0; i < 2; i++) {
+		sites.insert(call([] { return slapi_ch_malloc(1234); }));
+		sites.insert(call([] { return slapi_ch_malloc(1235); }));
+		sites.insert(call([] { return slapi_ch_calloc(1, 1234); }));
+		sites.insert(call([] { return slapi_ch_realloc(nullptr, 1234); }));
+		sites.insert(call([&text] { return slapi_ch_strdup(text.c_str()); }));
+	}
+	EXPECT_EQ(sites.size(), 5u);
+	ASSERT_EQ(slab_cache_debug(cache, 0), 0);
+}
+
+TEST(SlapiChDeathTest, WithoutMemoryTheProcessEndsWithAMessage)
+{
+	use_threadsafe_death_tests();
+	EXPECT_DEATH((void)slapi_ch_malloc(SIZE_MAX), std::to_string(SIZE_MAX));
+	EXPECT_DEATH((void)slapi_ch_calloc(SIZE_MAX, 2), "2");
+	EXPECT_DEATH((void)slapi_ch_memalign(100, 24), "24");
+}
+
+} // namespace
