@@ -48,6 +48,8 @@
  * all its memory. If one is freed that a slab had room for, others of its size will not grow beyond
  * slabs either, and from then on take slabs, whose pages are reused. */
 static SLAB_EARLY size_t growing_from = (size_t)2 << 20;
+/* No process has so many addresses, whatever memory others release. */
+#define ADDRESSES ((size_t)1 << 48)
 /* A tail is long if it is more than 1/TAIL_PART of its slab. */
 #define TAIL_PART 8u
 /* The most bytes of long tails that are kept. */
@@ -262,7 +264,7 @@ static SLAB_SLOWPATH struct slab *attempt_again(struct large_request *request)
 	};
 	struct slab *slab = NULL;
 
-	while (!slab && alloc_retry(&retry))
+	while (!slab && request->size < ADDRESSES && alloc_retry(&retry))
 		slab = attempt(request);
 	if (!slab)
 		limit_failed(NULL);
@@ -454,6 +456,8 @@ void *large_resize(struct slab *slab, size_t size)
 	int saved = errno;
 	struct slab *done;
 
+	if (size >= ADDRESSES)
+		return NULL;
 	if (!old) /* another thread has just freed it: slab_realloc() reports that */
 		return NULL;
 	while (!(done = resize(slab, size)))

@@ -30,7 +30,7 @@ static inline struct slab *find(const void *ptr)
 {
 	enum segment_mark mark = segment_mark_of(ptr);
 
-	if (mark == SEGMENT_MARK_NONE)
+	if (mark == SEGMENT_MARK_NONE && !segment_has_giants())
 		return NULL;
 	if (SLAB_LIKELY(mark == SEGMENT_MARK_SLABS)) {
 		struct slab *slab = slab_of(ptr);
@@ -83,7 +83,7 @@ bool slab_free_any(void *ptr)
 {
 	enum segment_mark mark = segment_mark_of(ptr);
 
-	if (mark == SEGMENT_MARK_NONE)
+	if (mark == SEGMENT_MARK_NONE && (!ptr || !segment_has_giants()))
 		return !ptr;
 	if (SLAB_LIKELY(mark == SEGMENT_MARK_SLABS)) {
 		const struct numbered_cache *numbered = &numbered_caches[segment_number(ptr)];

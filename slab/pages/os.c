@@ -75,9 +75,11 @@ size_t os_page_size(void)
 	return known;
 }
 
+/* Without MAP_NORESERVE: the kernel refuses memory that the machine does not have, as it does for the
+ * C library. Pages that are inaccessible count when os_protect() makes them accessible. */
 static void *map(void *hint, size_t bytes, int access)
 {
-	void *start = mmap(hint, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *start = mmap(hint, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return start == MAP_FAILED ? NULL : start;
 }
@@ -167,7 +169,7 @@ bool os_map_at(void *start, size_t bytes)
 		return false;
 	}
 	at = mmap(start, bytes, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (at == start)
 		return true;
 	if (at == MAP_FAILED)

@@ -33,7 +33,8 @@ void os_populate(void *start, size_t bytes);
 /* Return the memory to the OS and keep the address space. false: the memory is locked
  * (mlock(2)). */
 bool os_discard(void *start, size_t bytes);
-/* Make whole pages inaccessible, or accessible again. false: the process has too many mappings. */
+/* Make whole pages inaccessible, or accessible. false: the process has too many mappings, or may
+ * not have so much memory. */
 bool os_protect(void *start, size_t bytes, bool access);
 #ifdef SLAB_TESTING
 /* N: the N-th call of os_protect() from now on fails; 0: no call fails. */

@@ -99,7 +99,7 @@ struct segment {
 	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 	char *base; /* large allocations: the first byte */
-	struct segment *next_room, *prev_room; /* a list of segments with free units */
+	struct segment *next_room, *prev_room; /* a list of segments with free units, or giants */
 	uint32_t node;
 	uint32_t orders; /* the largest free range has 1 << (orders - 1) units; 0: none is free */
 	uint64_t free[SEGMENT_UNITS / 64]; /* units that no slab has; they hold no memory */
@@ -250,6 +250,17 @@ static inline bool segment_known(const void *ptr)
 
 /* Mark the segment of slabs that was mapped at this address. */
 void segment_mark_slabs(const char *start);
+/* The most bytes of a large allocation that have marks: so marking takes the same time whatever its
+ * size is. Larger ones, the giants, are on a list, by next_room: under the lock. */
+#define SEGMENT_MARKED_MAX (64 * SEGMENT_SIZE)
+extern struct segment *segment_giants __attribute__((visibility("hidden")));
+
+/* May an address without a mark lie in a large allocation? Lock-free. */
+static inline bool segment_has_giants(void)
+{
+	return __atomic_load_n(&segment_giants, __ATOMIC_ACQUIRE);
+}
+
 /* Under the lock: a large allocation at `start` has grown from `from` to `to` bytes or shrunk. 0:
  * it did not exist, or is about to be unmapped. */
 void segment_mark_large(const char *start, size_t from, size_t to);

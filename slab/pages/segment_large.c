@@ -78,10 +78,10 @@ static struct slab *format_large(char *start, size_t bytes, size_t align)
 	return slab;
 }
 
-/* Map segments of which the second is aligned to `align`, which is more than SEGMENT_SIZE. */
-static char *map_second_aligned(size_t mapped, size_t align)
+/* Reserve segments of which the second is aligned to `align`, which is more than SEGMENT_SIZE. */
+static char *reserve_second_aligned(size_t mapped, size_t align)
 {
-	char *range = mapped + align > mapped ? os_map(mapped + align, SEGMENT_SIZE) : NULL;
+	char *range = mapped + align > mapped ? os_reserve(mapped + align, SEGMENT_SIZE) : NULL;
 	size_t before, behind;
 
 	if (!range) {
@@ -96,13 +96,14 @@ static char *map_second_aligned(size_t mapped, size_t align)
 	return range + before;
 }
 
-/* Map a large allocation with its guard in front; NULL and ENOMEM. */
+/* Map a large allocation with its guard in front; NULL and ENOMEM. What only aligns it does not
+ * count as memory. */
 static char *map_large(size_t mapped, size_t align)
 {
-	char *start = align > SEGMENT_SIZE ? map_second_aligned(mapped, align)
-					   : os_map(mapped, SEGMENT_SIZE);
+	char *start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
+					   : os_reserve(mapped, SEGMENT_SIZE);
 
-	if (!start || os_protect(start, SEGMENT_HEAD_OFFSET, false))
+	if (!start || os_protect(start + SEGMENT_HEAD_OFFSET, large_counted(mapped), true))
 		return start;
 	os_unmap(start, mapped);
 	errno = ENOMEM;
@@ -237,6 +238,18 @@ void segment_count_large(long bytes)
 	__atomic_fetch_add(&slab_pages.large_bytes, (uint64_t)bytes, __ATOMIC_RELAXED);
 }
 
+/* The start of the giant that has this address behind its marks, or NULL. */
+static const char *giant_with(const void *ptr)
+{
+	for (const struct segment *giant = segment_giants; giant; giant = giant->next_room) {
+		const char *start = segment_start(giant);
+
+		if ((const char *)ptr > start && (const char *)ptr < start + giant->mapped)
+			return start;
+	}
+	return NULL;
+}
+
 struct slab *segment_find_large(const void *ptr)
 {
 	const char *start = segment_start(ptr);
@@ -245,7 +258,9 @@ struct slab *segment_find_large(const void *ptr)
 	segment_lock();
 	while (segment_mark_of(start) == SEGMENT_MARK_LARGE_REST)
 		start -= SEGMENT_SIZE;
-	if (segment_mark_of(start) == SEGMENT_MARK_LARGE &&
+	if (segment_mark_of(start) == SEGMENT_MARK_NONE)
+		start = giant_with(ptr);
+	if (start && segment_mark_of(start) == SEGMENT_MARK_LARGE &&
 	    (const char *)ptr < start + segment_of(start)->mapped)
 		slab = slab_of(start);
 	segment_unlock();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -124,6 +125,45 @@ TEST(MallocFamily, SizesThatNoMachineHasFail)
 			EXPECT_EQ(allocate(hidden(size)), nullptr) << name << " " << size;
 			EXPECT_EQ(errno, ENOMEM) << name << " " << size;
 		}
+}
+
+/* Does the kernel promise any memory that is asked for? */
+bool overcommits()
+{
+	std::ifstream file("/proc/sys/vm/overcommit_memory");
+
+	return file.get() == '1';
+}
+
+TEST(MallocFamily, SizesThatTheMachineDoesNotHaveFail)
+{
+	void *before = std::malloc(20 << 20);
+
+	if (overcommits())
+		GTEST_SKIP() << "/proc/sys/vm/overcommit_memory is 1";
+	for (const std::size_t size : {std::size_t(1) << 45, std::size_t(1) << 46}) {
+		for (const auto &[name, allocate] : allocators) {
+			errno = 0;
+			EXPECT_EQ(allocate(hidden(size)), nullptr) << name << " " << size;
+			EXPECT_EQ(errno, ENOMEM) << name << " " << size;
+		}
+		EXPECT_EQ(std::realloc(before, hidden(size)), nullptr) << size;
+		EXPECT_EQ(aligned_alloc(std::size_t(1) << 30, hidden(size)), nullptr) << size;
+	}
+	std::free(before);
+}
+
+/* The alignment takes no memory. */
+TEST(MallocFamily, AnAlignmentMayBeLargerThanTheMachinesMemory)
+{
+	const std::size_t align = std::size_t(1) << 42;
+	char *ptr = static_cast<char *>(aligned_alloc(align, 4096));
+
+	if (!ptr)
+		GTEST_SKIP() << "the address space has no room for it";
+	EXPECT_TRUE(is_aligned(ptr, align));
+	std::memset(ptr, 1, 4096);
+	std::free(ptr);
 }
 
 TEST(MallocFamily, ProductsThatOverflowFail)

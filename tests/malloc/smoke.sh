@@ -123,6 +123,10 @@ smoke_python()
 		    for method in ("fork", "spawn"):
 		        with multiprocessing.get_context(method).Pool(3) as pool:
 		            print(sum(pool.map(square, range(2000))))
+		    try:
+		        bytearray(2**45)
+		    except MemoryError:
+		        print("no memory")
 		    print(len(re.findall(r"\d+", " ".join(map(str, range(20000))))))
 	END
 	same python3 script.py

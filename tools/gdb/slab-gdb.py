@@ -98,6 +98,12 @@ def slab_at(address):
     start = address & ~(SEGMENT_SIZE - 1)
     while mark_of(start) == MARK_LARGE_REST:
         start -= SEGMENT_SIZE
+    giant = global_variable("segment_giants")  # giant_with()
+    while not mark_of(start) and int(giant):
+        first = int(giant) - SEGMENT_HEAD_OFFSET
+        if first < address < first + int(giant["mapped"]):
+            start = first
+        giant = giant["next_room"]
     segment = pointer_to("struct segment", start + SEGMENT_HEAD_OFFSET)
     if not mark_of(start) or address >= start + int(segment["mapped"]):
         return None
