@@ -40,7 +40,8 @@ SLAB_API size_t slab_trim(void);
  * loop. It calls reclaim functions in the calling thread.
  *
  * Returns the milliseconds until the next call is due, or -1: no call is due before the
- * program frees an object or creates a cache with args.reclaim.
+ * program frees an object or creates a cache with args.reclaim. Once exit() has begun, the
+ * function does nothing and returns -1.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API long slab_maintain(void);

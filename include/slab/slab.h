@@ -147,7 +147,8 @@ struct slab_cache_args {
 	/*
 	 * Destructor: libslab calls it once per constructed object before it releases the
 	 * object's slab. Every thread that releases memory may call it: a thread that frees,
-	 * allocates, trims or destroys a cache, or libslab's control thread.
+	 * allocates, trims or destroys a cache, or libslab's control thread. The control thread
+	 * calls no callback once exit() runs the program's handlers and destructors.
 	 *
 	 * libslab holds no lock while a constructor or a destructor runs. Both may create,
 	 * allocate from, free into, shrink, validate and destroy other caches. A destructor

@@ -415,6 +415,8 @@ static const char *create(const char *name, size_t size, const struct slab_cache
 		errno = ENOMEM;
 		return "out of memory for its reserve";
 	}
+	if (args->dtor || args->reclaim || args->migrate)
+		slab_control_watch_exit();
 	slab_control_start();
 	*ret_cache = cache;
 	return NULL;

@@ -18,6 +18,7 @@
 
 #include "base/cancel.h"
 #include "base/compiler.h"
+#include "base/own_work.h"
 #include "base/publish.h"
 #include "base/signals.h"
 #include "cache/create.h"
@@ -137,6 +138,7 @@ static void child(void)
 
 	unlock_all();
 	process_after_fork_child();
+	own_work_after_fork_child();
 	segment_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);

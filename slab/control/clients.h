@@ -117,5 +117,7 @@ void control_give_up(int error);
 /* Start the thread, with the descriptors or without. Returns 0 or -errno. */
 int control_start_thread(void);
 void control_thread_after_fork_child(void);
+/* In the main thread: end libslab's own work when the thread calls exit(). */
+void control_watch_exit_of_main_thread(void);
 
 #endif /* SLAB_CONTROL_CLIENTS_H */

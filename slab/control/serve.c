@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/maintenance.h"
+#include "base/own_work.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
@@ -38,11 +39,14 @@ void control_tick_closed(void)
 	static uint64_t poll_due;
 	const uint64_t now = clock_us();
 
-	tick_all();
-	if (now < poll_due)
+	if (!own_work_begin())
 		return;
-	poll_due = now + (uint64_t)pressure_poll_period() * 1000;
-	pressure_poll();
+	tick_all();
+	if (now >= poll_due) {
+		poll_due = now + (uint64_t)pressure_poll_period() * 1000;
+		pressure_poll();
+	}
+	own_work_end();
 }
 
 static void tick(void)
@@ -93,7 +97,9 @@ int control_serve(void)
 	n = epoll_wait(control_server.watch.epoll.fd, events, 16, 0);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && own_work_begin(); i++) {
 		answered += serve_event(&events[i]);
+		own_work_end();
+	}
 	return answered;
 }

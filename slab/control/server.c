@@ -47,6 +47,7 @@
 #include "base/libc.h"
 #include "base/maintenance.h"
 #include "base/note.h"
+#include "base/own_work.h"
 #include "config/options.h"
 #include "control/clients.h"
 #include "memory/maintain.h"
@@ -250,6 +251,14 @@ void slab_control_start_if_large(void)
 			return;
 	}
 	slab_control_start();
+}
+
+/* glibc ends the process if it cannot allocate a thread-local destructor. */
+void slab_control_watch_exit(void)
+{
+	own_work_watch_exit();
+	if (!__atomic_load_n(&on_request, __ATOMIC_RELAXED))
+		control_watch_exit_of_main_thread();
 }
 
 void slab_control_after_fork_child(void)

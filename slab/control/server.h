@@ -30,6 +30,12 @@ void slab_control_start_if_large(void);
 void slab_control_on_request(void);
 
 /*
+ * slab_control_watch_exit: the program has a cache with callbacks. From exit() on, libslab calls
+ * none of them by itself (own_work.h). The caller holds no lock.
+ */
+void slab_control_watch_exit(void);
+
+/*
  * slab_control_after_fork_child: close the parent's socket and clients in the child of a fork.
  * The next slab_control_start() opens a socket of the child.
  */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/libc.h"
 #include "base/note.h"
+#include "base/own_work.h"
 #include "pages/os.h"
 #include "rcu/free_rcu.h"
 
@@ -72,6 +73,7 @@ static bool last_thread(void)
 static void main_thread_ends(void *unused)
 {
 	(void)unused;
+	own_work_resume();
 	atomic_store(&control_main_thread_gone, true);
 	control_start_timer();
 }
@@ -82,6 +84,12 @@ static void watch_main_thread(void)
 		return;
 	main_thread_watched = true;
 	pthread_setspecific(main_thread_key, &control_state);
+}
+
+void control_watch_exit_of_main_thread(void)
+{
+	if (main_thread_watched && gettid() == getpid())
+		own_work_watch_main_thread();
 }
 
 void control_thread_after_fork_child(void)
@@ -183,6 +191,7 @@ static void *control_thread(void *unused)
 	rcu_this_thread_is_ours();
 	retry_after(RETRY_US);
 	while (!atomic_load(&control_main_thread_gone) || !last_thread()) {
+		own_work_wait_while_exiting();
 		if (is_closed()) {
 			work_closed();
 			continue;

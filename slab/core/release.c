@@ -32,6 +32,7 @@
 #include <pthread.h>
 #include <slab/slab.h>
 
+#include "base/own_work.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
 #include "core/isolated.h"
@@ -112,6 +113,16 @@ static void has_left(struct cache_node *node, struct slab *slab)
 	pthread_mutex_unlock(&node->lock);
 }
 
+/* The destructors ended early, since exit() began. */
+static void leave_to_others(struct cache_node *node, struct slab *slab)
+{
+	pthread_mutex_lock(&node->lock);
+	queue_remove(&node->leaving, slab);
+	slab->destroyer = 0;
+	queue_add_head(&node->leaving, slab);
+	pthread_mutex_unlock(&node->lock);
+}
+
 static __thread bool destroys __attribute__((tls_model("initial-exec")));
 
 static void *object_at(const struct slab *slab, unsigned index)
@@ -147,7 +158,7 @@ void debug_destroy_objects(struct slab_cache *cache, struct slab *slab)
 	if (!cache->dtor)
 		return;
 	callback = callback_begin(cache);
-	for (unsigned i = slab->initialized; i-- > 0;) {
+	for (unsigned i = slab->initialized; i-- > 0 && !own_work_must_end();) {
 		slab_set_initialized(slab, i);
 		debug_destroy_object(cache, object_at(slab, i));
 	}
@@ -177,6 +188,10 @@ static void release(struct slab_cache *cache, struct slab *slab)
 		return;
 	}
 	debug_destroy_objects(cache, slab);
+	if (cache->dtor && slab->initialized) {
+		leave_to_others(node, slab);
+		return;
+	}
 	/* The slab was checked above: the child of a fork must not check it again after its memory
 	 * was discarded. */
 	if (slab->debug)
@@ -195,7 +210,7 @@ void slab_release_leaving(struct slab_cache *cache)
 	struct slab *slab;
 
 	if (!__atomic_load_n(&cache->leaves, __ATOMIC_RELAXED) || was == cache ||
-	    flush_lock_is_held())
+	    flush_lock_is_held() || own_work_must_end())
 		return;
 	slab = take(cache);
 	if (!slab)
@@ -204,7 +219,7 @@ void slab_release_leaving(struct slab_cache *cache)
 	releasing = cache;
 	do
 		release(cache, slab);
-	while ((slab = take(cache)));
+	while (!own_work_must_end() && (slab = take(cache)));
 	releasing = was;
 	cache_unpin(cache);
 }

@@ -18,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/maintenance.h"
+#include "base/own_work.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
@@ -27,13 +28,17 @@
 
 long slab_maintain(void)
 {
-	int cancel = cancel_disable();
+	int cancel;
 	long decay, pressure;
 
+	if (!own_work_begin())
+		return -1;
+	cancel = cancel_disable();
 	slab_init();
 	decay = decay_maintain(clock_us());
 	pressure = pressure_poll();
 	cancel_restore(cancel);
+	own_work_end();
 	return decay < 0 || (pressure >= 0 && pressure < decay) ? pressure : decay;
 }
 
@@ -83,7 +88,7 @@ static void poll_work(void)
 	int saved, cancel;
 	long wait;
 
-	if (now < __atomic_load_n(&next_poll, __ATOMIC_RELAXED))
+	if (now < __atomic_load_n(&next_poll, __ATOMIC_RELAXED) || !own_work_begin())
 		return;
 	saved = errno;
 	cancel = cancel_disable();
@@ -93,6 +98,7 @@ static void poll_work(void)
 	else
 		__atomic_store_n(&next_poll, now + (uint64_t)wait * 1000, __ATOMIC_RELAXED);
 	cancel_restore(cancel);
+	own_work_end();
 	errno = saved;
 }
 

@@ -6,6 +6,7 @@
 #include "memory/reclaim.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "base/own_work.h"
 #include "base/probe.h"
 #include "core/callback.h"
 #include "core/slab.h"
@@ -73,7 +74,7 @@ static struct slab_cache *pick(struct reclaim_round *round, const struct slab_ca
 	static uint64_t last_seq;
 	struct slab_cache *cache;
 
-	if (round->count == RECLAIM_MAX)
+	if (round->count == RECLAIM_MAX || own_work_must_end())
 		return NULL;
 	if (round->wait)
 		pthread_mutex_lock(&registry_lock);

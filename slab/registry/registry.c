@@ -8,6 +8,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/compiler.h"
+#include "base/own_work.h"
 #include "base/seqcount.h"
 #include "core/cache.h"
 #include "registry/name_table.h"
@@ -95,7 +96,7 @@ struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
 	else
 		locked = mutex_lock_timed(&registry_lock);
 	if (locked) {
-		next = cache ? cache->next : registry_first;
+		next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
 		while (next && cache_is_dying(next))
 			next = next->next;
 		if (next)

@@ -39,8 +39,9 @@ bool cache_is_registered(const struct slab_cache *cache);
 
 /*
  * registry_next_pinned: iterate over all caches. Unpins `cache` and pins the next one; cache
- * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, or,
- * unless `wait`, if another thread holds registry_lock for too long.
+ * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, if work of
+ * libslab must end (own_work.h), or, unless `wait`, if another thread holds registry_lock for too
+ * long.
  */
 struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
 

@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "base/cancel.h"
 #include "base/note.h"
+#include "base/own_work.h"
 #include "base/probe.h"
 #include "base/publish.h"
 #include "config/options.h"
@@ -33,6 +34,7 @@ static atomic_ulong reports;
 
 void slab_set_report_handler(report_fn call, void *arg)
 {
+	own_work_watch_exit();
 	handler_set(&report_handler, (handler_fn)call, arg);
 }
 
