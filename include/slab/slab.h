@@ -261,7 +261,7 @@ SLAB_API const char *slab_create_error(void);
  * The caller guarantees that no thread uses the cache any more. If objects are still
  * allocated, libslab reports them ("Objects remaining in NAME on slab_cache_destroy"), and
  * the cache stays usable. A merged cache loses one reference and the name that was added
- * last, whichever of its creators calls the function.
+ * last. If the program then creates a cache by another of its names, it loses that one instead.
  * The name stays in use until the call returns. libslab holds no lock while it runs
  * destructors or writes reports. Other threads can create and destroy caches, and fork,
  * meanwhile; the child of such a fork still has the cache. With args.rcu the call waits
@@ -406,8 +406,8 @@ SLAB_API size_t slab_alloc_bulk(struct slab_cache *cache, unsigned mode, size_t 
 SLAB_API void slab_free_bulk(struct slab_cache *cache, size_t n, void *const *objs);
 
 /*
- * slab_cache_name: the name that a cache was created with; of a merged cache, the first name.
- *                  It is valid as long as the cache.
+ * slab_cache_name: the name that a cache was created with; of a merged cache, the first name
+ *                  that is left. It is valid as long as the cache.
  * slab_cache_size: the object size in bytes that a cache was created with; of a merged cache,
  *                  the largest of these sizes.
  * Both: MT-safe, fork-safe, cancel-safe, async-signal-safe.

@@ -4,8 +4,7 @@
  * has their memory.
  *
  * Caches of the same layout share their slabs: the creation of the second returns the first, with
- * one more reference and one more name (an alias). So a handle does not determine a name: the
- * destruction of a merged cache removes the alias that was added last.
+ * one more reference and one more name (an alias).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,7 +35,6 @@
 #include "memory/pressure.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
-#include "pages/os.h"
 #include "pages/topology.h"
 #include "percpu/lifo_length.h"
 #include "rcu/free_rcu.h"
@@ -227,22 +225,6 @@ static struct slab_cache *cache_new(const char *name, size_t object_size, size_t
 	return cache;
 }
 
-static struct slab_cache *add_alias(struct slab_cache *cache, const char *name, size_t object_size)
-{
-	if (!cache->alias)
-		cache->alias = os_map(CACHE_ALIAS_BYTES, 1);
-	if (!cache->alias)
-		return NULL;
-	registry_write_begin();
-	memcpy(cache->alias[cache->aliases++], name, strlen(name) + 1);
-	registry_write_end();
-	name_table_add(name, cache);
-	cache->refs++;
-	if (object_size > cache->object_size)
-		cache->object_size = object_size;
-	return cache;
-}
-
 /* Flags from the environment: debug flags, zeroing, hardening. */
 static uint64_t wanted_flags(const char *name, const struct slab_cache_args *args)
 {
@@ -307,6 +289,8 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	size_t stride = (size + align - 1) & ~(align - 1);
 	struct slab_cache *cache = name_table_find(name);
 
+	if (cache && merge_give_name(cache, name))
+		cache = NULL;
 	*ret_new = !cache;
 	flags |= wanted_flags(name, args);
 	if (args->reclaim)
@@ -321,9 +305,13 @@ static struct slab_cache *create_locked(const char *name, size_t size,
 	*ret_reason = "out of memory";
 	if (!name_table_reserve())
 		return NULL;
+	merge_forget_name(name);
 	cache = merge_is_allowed(name, flags, args) ? merge_find(stride, align, flags) : NULL;
 	if (cache) {
-		cache = add_alias(cache, name, size);
+		if (!merge_add_name(cache, name))
+			return NULL;
+		if (size > cache->object_size)
+			cache->object_size = size;
 	} else {
 		cache = cache_new(name, size, align, args, flags);
 		if (cache)

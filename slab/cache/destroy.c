@@ -32,7 +32,6 @@
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
 #include "registry/count.h"
-#include "registry/name_table.h"
 #include "registry/numbers.h"
 #include "registry/registry.h"
 #include "registry/reserve.h"
@@ -61,18 +60,6 @@ static int lock_for_destruction(struct slab_cache *cache)
 		}
 	} while (error == EAGAIN);
 	return with_errno(-error);
-}
-
-static bool drop_alias(struct slab_cache *cache)
-{
-	if (cache->refs == 1)
-		return false;
-	cache->refs--;
-	name_table_remove(cache->alias[cache->aliases - 1], cache);
-	registry_write_begin();
-	cache->aliases--;
-	registry_write_end();
-	return true;
 }
 
 /* Release a slab that was on no partial list: a debug slab, a legacy slab, or, in the child of a
@@ -145,7 +132,7 @@ static int begin(struct slab_cache *cache)
 		return -errno;
 	if (!cache_is_registered(cache) || cache->by_size || cache->defined)
 		result = -EINVAL;
-	else if (drop_alias(cache))
+	else if (merge_drop_name(cache))
 		result = OTHER_NAMES;
 	else
 		pin_dying(cache, true);

@@ -10,6 +10,11 @@
 #include "core/cache.h"
 #include "core/pin.h"
 #include "debug/guard.h"
+#include "pages/os.h"
+#include "registry/name_table.h"
+#include "registry/registry.h"
+
+#include <string.h>
 
 #define LISTS 256u
 
@@ -31,6 +36,12 @@ static struct slab_cache **list_of(size_t size)
 	return &mergeable[size / sizeof(void *) % LISTS];
 }
 
+/* Behind the aliases lie the names that were dropped, the newest first. */
+static char *dropped_name(const struct slab_cache *cache, unsigned i)
+{
+	return cache->alias[cache->aliases + i];
+}
+
 /* Does the cache still have its initial settings? The application may have set a limit, attached
  * counters, or switched on debug flags since its creation. */
 static bool is_plain_now(const struct slab_cache *cache)
@@ -45,7 +56,7 @@ struct slab_cache *merge_find(size_t size, size_t align, uint64_t flags)
 	for (struct slab_cache *c = *list_of(size); c; c = c->next_mergeable)
 		if (c->size == size && c->align % align == 0 &&
 		    (c->flags & FLAGS_SAME) == (flags & FLAGS_SAME) &&
-		    c->aliases < SLAB_STATS_MAX_ALIASES && is_plain_now(c))
+		    c->aliases + c->dropped < SLAB_STATS_MAX_ALIASES && is_plain_now(c))
 			return c;
 	return NULL;
 }
@@ -66,9 +77,78 @@ void merge_add(struct slab_cache *cache)
 
 void merge_remove(struct slab_cache *cache)
 {
+	while (cache->dropped)
+		name_table_remove(dropped_name(cache, --cache->dropped), cache);
 	if (!cache->prev_mergeable)
 		return;
 	*cache->prev_mergeable = cache->next_mergeable;
 	if (cache->next_mergeable)
 		cache->next_mergeable->prev_mergeable = cache->prev_mergeable;
+}
+
+/* --- names ----------------------------------------------------------------------------- */
+
+void merge_forget_name(const char *name)
+{
+	struct slab_cache *cache = name_table_find_dropped(name);
+	unsigned i = 0;
+
+	if (!cache)
+		return;
+	while (strcmp(dropped_name(cache, i), name) != 0)
+		i++;
+	name_table_remove(name, cache);
+	memmove(dropped_name(cache, i), dropped_name(cache, --cache->dropped),
+		sizeof(*cache->alias));
+}
+
+bool merge_add_name(struct slab_cache *cache, const char *name)
+{
+	if (!cache->alias)
+		cache->alias = os_map(CACHE_ALIAS_BYTES, 1);
+	if (!cache->alias)
+		return false;
+	/* There is room (merge_find()): the newest dropped name moves to the end. */
+	memmove(dropped_name(cache, cache->dropped), dropped_name(cache, 0), sizeof(*cache->alias));
+	registry_write_begin();
+	strcpy(cache->alias[cache->aliases++], name);
+	registry_write_end();
+	cache->refs++;
+	name_table_add(name, cache);
+	return true;
+}
+
+bool merge_drop_name(struct slab_cache *cache)
+{
+	if (cache->refs == 1)
+		return false;
+	cache->refs--;
+	registry_write_begin();
+	cache->aliases--;
+	registry_write_end();
+	cache->dropped++;
+	return true;
+}
+
+/* The place of a name that the cache has. */
+static char *place_of(struct slab_cache *cache, const char *name)
+{
+	unsigned i = 0;
+
+	if (strcmp(cache->name, name) == 0)
+		return cache->name;
+	while (strcmp(cache->alias[i], name) != 0)
+		i++;
+	return cache->alias[i];
+}
+
+bool merge_give_name(struct slab_cache *cache, const char *name)
+{
+	if (!cache->dropped || cache_is_dying(cache))
+		return false;
+	name_table_remove(name, cache);
+	registry_write_begin();
+	strcpy(place_of(cache, name), dropped_name(cache, --cache->dropped));
+	registry_write_end();
+	return true;
 }

@@ -182,6 +182,7 @@ __extension__ struct slab_cache { /* for C++: a flexible array member */
 	unsigned pins; /* number of pins (core/pin.h) */
 	unsigned refs; /* 1 + aliases */
 	unsigned aliases;
+	unsigned dropped; /* names of destroyed aliases that are kept behind `alias` (merge.c) */
 	char (*alias)[SLAB_MAX_NAME + 1]; /* a mapping of its own: few caches have aliases */
 	char name[SLAB_MAX_NAME + 1];
 	unsigned gates; /* reasons to keep allocations off the fast path (gate.h): flush_lock */

@@ -113,12 +113,31 @@ bool cache_is_called(const struct slab_cache *cache, const char *name)
 	return false;
 }
 
-struct slab_cache *name_table_find(const char *name)
+static bool has_dropped(const struct slab_cache *cache, const char *name)
+{
+	for (unsigned i = 0; i < cache->dropped; i++)
+		if (strcmp(cache->alias[cache->aliases + i], name) == 0)
+			return true;
+	return false;
+}
+
+static struct slab_cache *find(const char *name,
+			       bool (*has)(const struct slab_cache *cache, const char *name))
 {
 	const uint32_t hash = hash_of(name);
 
 	for (uint32_t i = hash & (room - 1); entries[i].cache; i = behind(i))
-		if (entries[i].hash == hash && cache_is_called(entries[i].cache, name))
+		if (entries[i].hash == hash && has(entries[i].cache, name))
 			return entries[i].cache;
 	return NULL;
+}
+
+struct slab_cache *name_table_find(const char *name)
+{
+	return find(name, cache_is_called);
+}
+
+struct slab_cache *name_table_find_dropped(const char *name)
+{
+	return find(name, has_dropped);
 }

@@ -14,9 +14,11 @@ bool cache_is_called(const struct slab_cache *cache, const char *name);
 bool name_table_reserve(void);
 /* Add a name after name_table_reserve(). The cache must already have it (cache_is_called()). */
 void name_table_add(const char *name, struct slab_cache *cache);
-/* Remove a name that the cache has. */
+/* Remove a name that the cache has, or has dropped: a dropped name stays in the table. */
 void name_table_remove(const char *name, const struct slab_cache *cache);
 /* Returns NULL if no cache has the name. */
 struct slab_cache *name_table_find(const char *name);
+/* The cache that has dropped this name (cache/merge.h), or NULL. */
+struct slab_cache *name_table_find_dropped(const char *name);
 
 #endif /* SLAB_REGISTRY_NAME_TABLE_H */

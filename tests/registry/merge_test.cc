@@ -4,6 +4,7 @@
  * something speaks against it.
  */
 #include <cerrno>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -122,6 +123,133 @@ TEST(MergeTest, AnAliasesNameIsTaken)
 
 	EXPECT_EQ(slab_cache_create(second.name().c_str(), 96, nullptr, 0), nullptr);
 	EXPECT_EQ(errno, EEXIST);
+}
+
+/* Of a size that no other test uses. */
+struct slab_cache *create_1096(const char *name)
+{
+	return slab_cache_create(name, 1096, nullptr, 0);
+}
+
+TEST(MergeTest, AMergedCacheIsDestroyedAndCreatedAgain)
+{
+	struct slab_cache *first = create_1096("first"), *second = create_1096("second");
+
+	ASSERT_EQ(first, second);
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+	first = create_1096("first");
+	ASSERT_NE(first, nullptr) << errno;
+	EXPECT_TRUE(has_name(first, "first"));
+	EXPECT_TRUE(has_name(first, "second"));
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+	EXPECT_EQ(slab_cache_destroy(second), 0);
+	EXPECT_EQ(slab_cache_destroy(second), -EINVAL);
+}
+
+TEST(MergeTest, AMergedCacheIsDestroyedAndCreatedWithAnotherLayout)
+{
+	struct slab_cache *first = create_1096("first"), *second = create_1096("second");
+
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+	first = slab_cache_create("first", 2048, nullptr, SLAB_NO_MERGE);
+	ASSERT_NE(first, nullptr) << errno;
+	EXPECT_FALSE(has_name(second, "first"));
+	EXPECT_STREQ(slab_cache_name(second), "second");
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+	EXPECT_EQ(slab_cache_destroy(second), 0);
+}
+
+/* A name that the destruction dropped, and that another cache has by now, does not come back. */
+TEST(MergeTest, ANameOfAnotherCacheIsNotTakenBack)
+{
+	struct slab_cache *first = create_1096("first"), *second = create_1096("second");
+
+	EXPECT_EQ(slab_cache_destroy(second), 0);
+	second = slab_cache_create("second", 2048, nullptr, SLAB_NO_MERGE);
+	ASSERT_NE(second, nullptr);
+	EXPECT_EQ(create_1096("first"), nullptr);
+	EXPECT_EQ(errno, EEXIST);
+	EXPECT_STREQ(slab_cache_name(first), "first");
+	EXPECT_EQ(slab_cache_destroy(second), 0);
+	EXPECT_EQ(slab_cache_destroy(first), 0);
+}
+
+/* The parts of a program, each of which creates and destroys a cache of its own, in any order. */
+class parts
+{
+public:
+	explicit parts(std::size_t n) : caches_(n) {}
+
+	/* Each step creates or destroys one cache. In the end all are there. */
+	void run(int steps)
+	{
+		const unsigned seed = std::random_device()();
+		std::mt19937 random(seed);
+
+		SCOPED_TRACE("seed " + std::to_string(seed));
+		for (int step = 0; step < steps; step++) {
+			const std::size_t i = random() % caches_.size();
+
+			if (caches_[i])
+				destroy(i);
+			else
+				create(i);
+		}
+		for (std::size_t i = 0; i < caches_.size(); i++)
+			if (!caches_[i])
+				create(i);
+	}
+
+	void expect_all_names() const
+	{
+		for (std::size_t i = 0; i < caches_.size(); i++)
+			EXPECT_TRUE(has_name(caches_[i], name(i))) << i;
+	}
+
+	~parts()
+	{
+		for (std::size_t i = 0; i < caches_.size(); i++)
+			destroy(i);
+	}
+
+	parts(const parts &) = delete;
+	parts &operator=(const parts &) = delete;
+
+private:
+	static std::string name(std::size_t i)
+	{
+		return "part" + std::to_string(i);
+	}
+
+	void create(std::size_t i)
+	{
+		caches_[i] = create_1096(name(i).c_str());
+		EXPECT_NE(caches_[i], nullptr) << name(i) << ": " << errno;
+	}
+
+	void destroy(std::size_t i)
+	{
+		EXPECT_EQ(slab_cache_destroy(caches_[i]), 0);
+		caches_[i] = nullptr;
+	}
+
+	std::vector<struct slab_cache *> caches_;
+};
+
+TEST(MergeTest, MergedCachesComeAndGoInAnyOrder)
+{
+	parts all(20);
+
+	all.run(5000);
+	all.expect_all_names();
+}
+
+TEST(MergeTest, MoreMergedCachesThanOneHasNamesForComeAndGo)
+{
+	parts all(SLAB_STATS_MAX_ALIASES + 30);
+
+	all.run(5000);
+	all.expect_all_names();
 }
 
 TEST(MergeTest, DestroyingAMergedCacheDropsOneReference)
