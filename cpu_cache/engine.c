@@ -64,7 +64,7 @@ const char *cpu_rseq_lack_text(enum cpu_rseq_lack lack)
 static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct cpu_slab *slab)
 {
 	static const uint16_t three[] = {0, 8, 16};
-	void *objs[CPU_LIFO_MAX];
+	void *obj;
 	struct cpu_batch batch;
 	struct cpu_slab *popped;
 
@@ -93,7 +93,7 @@ static bool slab_test(const struct cpu_engine *e, char *slots, int cpu, struct c
 		return false;
 	if (e->lifo_push(slots, cpu, slab->base, 1) != CPU_DONE ||
 	    e->lifo_push(slots, cpu, slab->base + 64, 1) == CPU_DONE ||
-	    e->lifo_take(slots, cpu, 1, objs) != CPU_DONE || objs[0] != slab->base)
+	    e->lifo_take(slots, cpu, 1, &obj) != CPU_DONE || obj != slab->base)
 		return false;
 	return e->fence(slots) && e->disown(slots, cpu, slab, true) == CPU_DONE &&
 	       e->push(slots, cpu, slab, 0) != CPU_DONE;

@@ -128,7 +128,7 @@ struct slab_process_stats {
  *                     knows
  *   -ENOENT           another thread destroyed the cache during the call
  *   -EFAULT, -EPROTO  libslab's own data was overwritten
- * The function allocates no memory and needs 32 KiB of stack. It reads while other threads
+ * The function allocates no memory and needs 8 KiB of stack. It reads while other threads
  * allocate and free, and takes no snapshot: while any thread, the control thread included,
  * moves free objects between lists, `objects` may include some of them.
  */

@@ -24,6 +24,7 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "control/server.h"
+#include "core/free_map.h"
 #include "core/isolated.h"
 #include "core/slab.h"
 #include "debug/fault.h"
@@ -52,16 +53,16 @@ static uint64_t signal_mask;
  *                           took from CPUs (revoke.c);
  *                           a thread holds the flush_lock of one cache only
  *   3 reserve lock          a cache's list of reserved objects (reserve.c)
- *   4 map_lock              the map of a validation (validate.c)
- *   5 node->lock            a node's lists and magazines (node.c, debug_objects.c, magazines.c),
+ *   4 node->lock            a node's lists and magazines (node.c, debug_objects.c, magazines.c),
  *                           one at a time
+ *   5 map_lock              the map of free objects (free_map.c)
  *   6 guard lock            guarded objects (guard_slabs.c)
  *   7 pages_lock            free slabs and segments (segment.c)
  *   8 free_lock             unused struct cache_rcu (rcu_pool.c)
  *   9 publish lock          handlers and settings that a thread replaces (publish.c)
  *  10 slot->lock            a CPU's slot, of engines other than rseq (cpu_cache/locked.c)
  *
- * A thread that holds one of 6 to 10 takes no other lock, except over fork. A thread that holds
+ * A thread that holds one of 5 to 10 takes no other lock, except over fork. A thread that holds
  * any lock must not do anything that may call libslab or wait for a thread that does:
  *
  *   - call the application: constructors, destructors, reclaim, isolate, migrate, the
@@ -79,10 +80,10 @@ static void prepare(void)
 		flush_lock_urgent(c);
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		reserve_lock(c);
-	validate_lock();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_lock(&c->node[n].lock);
+	free_map_lock();
 	guard_lock();
 	segment_lock();
 	rcu_fork_lock();
@@ -100,7 +101,7 @@ static void unlock_all(void)
 	rcu_fork_unlock();
 	segment_unlock();
 	guard_unlock();
-	validate_unlock();
+	free_map_unlock();
 	for (struct slab_cache *c = registry_first; c; c = c->next) {
 		for (unsigned n = 0; n < topology_nodes(); n++)
 			pthread_mutex_unlock(&c->node[n].lock);

@@ -128,9 +128,6 @@ bool cache_charge(struct slab_cache *cache, unsigned *shift);
 unsigned cache_count_slabs(const struct slab_cache *cache);
 /* Call fn for each slab of a cache, found by a scan of descriptors. */
 void cache_each_slab(const struct slab_cache *cache, void (*fn)(struct slab *, void *), void *arg);
-/* A fork holds this lock, which follows flush_lock in the lock order. */
-void validate_lock(void);
-void validate_unlock(void);
 
 /* --- slabs with debug flags, and legacy slabs -------------------------------------------- */
 

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "core/free_map.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 
@@ -27,24 +28,35 @@ static void set_legacy_used(struct slab *slab, unsigned used)
 	__atomic_store_n(&slab->legacy_used, used, __ATOMIC_RELAXED);
 }
 
-void legacy_begin(struct slab_cache *cache, struct slab *slab)
+/* Replace the freelist by the states of the objects, unless all are free. Returns the number of
+ * objects in use. */
+static unsigned freelist_to_states(struct slab *slab)
 {
-	uint64_t map[SLAB_MAP_WORDS];
+	uint64_t *map = free_map_lock();
 	uint16_t taken[CPU_BATCH_MAX];
 	unsigned used = slab->initialized;
 
-	slab_collect(slab);
 	slab_map_free(slab, map);
 	for (unsigned i = 0; i < slab->initialized; i++)
-		used -= map[i / 64] >> i % 64 & 1;
+		used -= free_map_has(map, i);
+	while (used && cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
+		;
+	for (unsigned i = 0; used && i < slab->objects; i++)
+		set_free(slab, i, free_map_has(map, i));
+	free_map_unlock();
+	return used;
+}
+
+void legacy_begin(struct slab_cache *cache, struct slab *slab)
+{
+	unsigned used;
+
+	slab_collect(slab);
+	used = freelist_to_states(slab);
 	if (!used) {
 		slab_release(cache, slab);
 		return;
 	}
-	while (cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
-		;
-	for (unsigned i = 0; i < slab->objects; i++)
-		set_free(slab, i, map[i / 64] >> i % 64 & 1);
 	set_legacy_used(slab, used);
 	slab->next = slab->prev = NULL;
 	segment_set_number(slab, 0);
@@ -53,16 +65,18 @@ void legacy_begin(struct slab_cache *cache, struct slab *slab)
 
 void legacy_end(struct slab_cache *cache, struct slab *slab)
 {
-	uint64_t map[SLAB_MAP_WORDS] = {0};
+	uint64_t *map = free_map_lock();
 
+	memset(map, 0, SLAB_MAP_WORDS * sizeof(map[0]));
 	for (unsigned i = 0; i < slab->initialized; i++)
 		map[i / 64] |= (uint64_t)legacy_is_free(slab, i) << i % 64;
 	for (unsigned i = slab->initialized; i-- > 0;) {
 		uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
-		if (map[i / 64] >> i % 64 & 1)
+		if (free_map_has(map, i))
 			cpu_slab_put(&slab->cpu, 1, &offset8);
 	}
+	free_map_unlock();
 	__atomic_store_n(&slab->cpu.user, cache_user(cache), __ATOMIC_RELEASE);
 	segment_set_number(slab, cache_plain_number(cache));
 }

@@ -16,6 +16,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "core/free_map.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
@@ -23,20 +24,6 @@
 #include "bug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "pages/topology.h"
-
-/* The map is too large for a stack, so one thread at a time uses it. */
-static pthread_mutex_t map_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t map[SLAB_MAP_WORDS];
-
-void validate_lock(void)
-{
-	pthread_mutex_lock(&map_lock);
-}
-
-void validate_unlock(void)
-{
-	pthread_mutex_unlock(&map_lock);
-}
 
 /* Drop a damaged freelist: its objects are never allocated again. */
 static void isolate(struct slab *slab)
@@ -64,9 +51,8 @@ static long bad_entries(struct slab *slab)
 
 	if (count > slab->initialized || slab->initialized > slab->objects)
 		return bad ? bad : 1;
-	validate_lock();
-	bad = slab_map_free(slab, map);
-	validate_unlock();
+	bad = slab_map_free(slab, free_map_lock());
+	free_map_unlock();
 	return bad;
 }
 

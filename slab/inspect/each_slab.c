@@ -11,8 +11,8 @@
 #include <errno.h>
 
 /* Read at once; they are on the stack, which may be small. */
-#define DESCRIPTORS_MAX 16u
-#define ENTRIES_MAX 64u
+#define DESCRIPTORS_MAX 4u
+#define ENTRIES_MAX 32u
 
 static struct inspect_cache *last_found(const struct inspection *in)
 {

@@ -7,7 +7,7 @@
 
 #include "inspect/process.h"
 
-#define SLOTS_AT_ONCE 16u
+#define SLOTS_AT_ONCE 4u
 
 static const uint64_t layout_flags[] = {SLAB_RED_ZONE, SLAB_POISON, SLAB_STORE_USER};
 

@@ -56,6 +56,7 @@
 #include "base/signals.h"
 #include "base/clock.h"
 #include "config/options.h"
+#include "core/free_map.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/lifo_length.h"
@@ -135,18 +136,13 @@ static void set_units(uint64_t units[2], size_t first, size_t end)
 		units[unit / 64] |= UINT64_C(1) << unit % 64;
 }
 
-static bool is_set(const uint64_t *map, size_t i)
-{
-	return map[i / 64] >> i % 64 & 1;
-}
-
 void decay_used_pages(const struct slab *slab, const uint64_t *free_map, uint64_t used[2])
 {
 	const size_t size = slab_size(slab), in_page = os_page_size() - 1;
 
 	used[0] = used[1] = 0;
 	for (unsigned i = 0; i < slab_initialized(slab); i++)
-		if (!is_set(free_map, i))
+		if (!free_map_has(free_map, i))
 			set_units(used, (i * size & ~in_page) / UNBACKED_BYTES,
 				  os_pages((i + 1) * size) / UNBACKED_BYTES);
 }
@@ -158,11 +154,12 @@ static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 	size_t units = slab->populated / UNBACKED_BYTES, bytes = 0, end;
 
 	for (size_t unit = 0; unit < units; unit = end) {
-		bool idle = !is_set(used, unit) && !is_set(slab->unbacked, unit);
+		bool idle = !free_map_has(used, unit) && !free_map_has(slab->unbacked, unit);
 		size_t length;
 
 		for (end = unit + 1; end < units; end++)
-			if (idle != (!is_set(used, end) && !is_set(slab->unbacked, end)))
+			if (idle !=
+			    (!free_map_has(used, end) && !free_map_has(slab->unbacked, end)))
 				break;
 		length = (end - unit) * UNBACKED_BYTES;
 		if (idle && os_discard(slab->cpu.base + unit * UNBACKED_BYTES, length)) {
@@ -175,21 +172,25 @@ static size_t discard_pages(struct slab *slab, const uint64_t used[2])
 }
 
 /* Move free objects on unbacked pages to the bottom of the freelist. */
-static void put_unbacked_last(struct slab *slab, const uint64_t *free_map)
+static void put_unbacked_last(struct slab *slab)
 {
 	const size_t size = slab_size(slab);
+	uint64_t *free_map = free_map_lock();
 	uint16_t taken[CPU_BATCH_MAX];
 
+	slab_map_free(slab, free_map);
 	while (cpu_slab_take(&slab->cpu, CPU_BATCH_MAX, taken))
 		;
 	for (int is_unbacked = 1; is_unbacked >= 0; is_unbacked--)
 		for (unsigned i = slab->initialized; i-- > 0;) {
 			uint16_t offset8 = (uint16_t)(i * slab->cpu.size8);
 
-			if (is_set(free_map, i) &&
-			    is_set(slab->unbacked, i * size / UNBACKED_BYTES) == (bool)is_unbacked)
+			if (free_map_has(free_map, i) &&
+			    free_map_has(slab->unbacked, i * size / UNBACKED_BYTES) ==
+				    (bool)is_unbacked)
 				cpu_slab_put(&slab->cpu, 1, &offset8);
 		}
+	free_map_unlock();
 }
 
 /*
@@ -204,7 +205,7 @@ static void forget_end(struct slab *slab)
 	uint64_t unbacked[2] = {slab->unbacked[0], slab->unbacked[1]};
 	size_t units = slab->populated / UNBACKED_BYTES;
 
-	for (; units > made && is_set(unbacked, units - 1); units--)
+	for (; units > made && free_map_has(unbacked, units - 1); units--)
 		unbacked[(units - 1) / 64] &= ~(UINT64_C(1) << (units - 1) % 64);
 	slab_set_unbacked(slab, unbacked[0], unbacked[1]);
 	__atomic_store_n(&slab->populated, (uint32_t)(units * UNBACKED_BYTES), __ATOMIC_RELAXED);
@@ -225,7 +226,6 @@ struct visit {
 	bool all;     /* also slabs whose decay time is not over */
 	uint32_t epoch;
 	size_t bytes; /* returned to the OS */
-	uint64_t map[SLAB_MAP_WORDS]; /* free objects of the slab that is being purged */
 };
 
 /* Called under the node's lock. */
@@ -245,12 +245,17 @@ static bool is_due(struct slab *slab, void *arg)
  * number of bytes returned. */
 static size_t give_pages(struct visit *visit, struct slab *slab)
 {
-	uint64_t used[2];
+	uint64_t used[2], *map;
+	bool may;
 
-	if (keeps_contents(visit->cache) || slab_map_free(slab, visit->map))
+	if (keeps_contents(visit->cache))
 		return 0;
-	decay_used_pages(slab, visit->map, used);
-	return discard_pages(slab, used);
+	map = free_map_lock();
+	may = !slab_map_free(slab, map);
+	if (may)
+		decay_used_pages(slab, map, used);
+	free_map_unlock();
+	return may ? discard_pages(slab, used) : 0;
 }
 
 /* Purge a slab that has objects in use. If a huge page should stay whole, the slab keeps its
@@ -263,7 +268,7 @@ static void purge(struct visit *visit, struct slab *slab)
 
 	pthread_mutex_lock(&visit->cache->flush_lock);
 	if (bytes && !slab_options()->random)
-		put_unbacked_last(slab, visit->map);
+		put_unbacked_last(slab);
 	if (bytes)
 		forget_end(slab);
 	slab_set_idle_since(slab, may ? IDLE_PURGED : visit->epoch);

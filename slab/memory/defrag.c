@@ -51,6 +51,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "core/callback.h"
+#include "core/free_map.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "percpu/refill.h"
@@ -68,6 +69,9 @@
 #include <slab/slab.h>
 #include <string.h>
 
+/* The number of objects of a slab whose states are read at once: most slabs have fewer. */
+#define MAP_PART 1024u
+
 /* The defragmentation of one node. */
 struct defrag {
 	struct slab_cache *cache;
@@ -76,7 +80,7 @@ struct defrag {
 	bool full;  /* no free object to move to is left */
 	long moved;
 	unsigned released;
-	uint64_t map[SLAB_MAP_WORDS];
+	uint64_t map[MAP_PART / 64]; /* free objects of a part of the slab that is being emptied */
 };
 
 /* Take a batch of free objects. Without flush_lock, since a constructor may run. */
@@ -161,7 +165,7 @@ static void move(struct defrag *d, struct slab *slab, void *from)
 	free_moved(d, slab, from);
 }
 
-/* Isolate the sparsest slab, and find its free objects; NULL: there is none. */
+/* Isolate the sparsest slab; NULL: there is none. */
 static struct slab *take_sparse(struct defrag *d)
 {
 	struct slab *slab;
@@ -169,23 +173,38 @@ static struct slab *take_sparse(struct defrag *d)
 	flush_lock(d->cache);
 	slab = node_take_sparse(d->cache, d->node);
 	d->cache->isolated.slab = slab;
-	/* If its freelist is damaged, move nothing: validation will report it. */
-	if (slab) {
+	if (slab)
 		slab_collect(slab);
-		if (slab_map_free(slab, d->map))
-			memset(d->map, 0xff, sizeof(d->map));
-	}
 	flush_unlock(d->cache);
 	return slab;
+}
+
+/* Find the free ones of the objects from `first` on. If the freelist is damaged, move nothing:
+ * validation will report it. */
+static void read_map(struct defrag *d, struct slab *slab, unsigned first)
+{
+	uint64_t *map;
+
+	flush_lock(d->cache);
+	map = free_map_lock();
+	if (slab_map_free(slab, map))
+		memset(d->map, 0xff, sizeof(d->map));
+	else
+		memcpy(d->map, map + first / 64, sizeof(d->map));
+	free_map_unlock();
+	flush_unlock(d->cache);
 }
 
 static void empty(struct defrag *d, struct slab *slab)
 {
 	struct callback callback = callback_begin(d->cache);
 
-	for (unsigned i = 0; i < slab->initialized && !d->full; i++)
-		if (!(d->map[i / 64] >> i % 64 & 1))
+	for (unsigned i = 0; i < slab->initialized && !d->full; i++) {
+		if (i % MAP_PART == 0)
+			read_map(d, slab, i);
+		if (!free_map_has(d->map, i % MAP_PART))
 			move(d, slab, slab->cpu.base + i * slab_size(slab));
+	}
 	callback_end(&callback);
 }
 

@@ -63,6 +63,11 @@ static uint64_t relieved; /* µs: when the last reclaim ended; 0: there was none
 static uint64_t seen_events, seen_total[2];
 static bool events_seen, total_seen[2];
 
+/* Used by the thread that set `looking`. They are too large for the stack of a program's thread. */
+static struct {
+	char path[PATH_MAX], text[TEXT_MAX], group[TEXT_MAX];
+} room;
+
 static bool begin_looking(void)
 {
 	return !__atomic_exchange_n(&looking, true, __ATOMIC_ACQUIRE);
@@ -83,7 +88,7 @@ static bool read_text(const char *path, char text[TEXT_MAX])
 /* The directory of the process's control group (version 2). */
 static bool find_group(char *path, size_t size)
 {
-	char text[TEXT_MAX], *line;
+	char *text = room.group, *line;
 
 	if (paths.group)
 		return snprintf(path, size, "%s", paths.group) < (int)size;
@@ -136,12 +141,11 @@ static bool number_of(const char *text, const char *name, uint64_t *ret_number)
 /* Was the group throttled, or at its limit, since the last call? */
 static bool events_show_pressure(void)
 {
-	char path[PATH_MAX], text[TEXT_MAX];
 	uint64_t high = 0, max = 0, events;
 	bool shows;
 
-	if (!group_path("memory.events", path) || !read_text(path, text) ||
-	    !number_of(text, "high", &high) || !number_of(text, "max", &max))
+	if (!group_path("memory.events", room.path) || !read_text(room.path, room.text) ||
+	    !number_of(room.text, "high", &high) || !number_of(room.text, "max", &max))
 		return false;
 	events = high + max;
 	shows = events_seen && events > seen_events;
@@ -154,14 +158,15 @@ static bool events_show_pressure(void)
  * since it falls slowly after the pressure has ended. */
 static bool psi_shows_pressure(unsigned which)
 {
-	char path[PATH_MAX], text[TEXT_MAX], *hundredths;
+	char *hundredths;
 	uint64_t percent, total;
 	bool shows;
 
-	if (!psi_path(which, path) || !read_text(path, text) || strncmp(text, "some ", 5) != 0 ||
-	    !number_of(text, "avg10", &percent) || !number_of(text, "total", &total))
+	if (!psi_path(which, room.path) || !read_text(room.path, room.text) ||
+	    strncmp(room.text, "some ", 5) != 0 || !number_of(room.text, "avg10", &percent) ||
+	    !number_of(room.text, "total", &total))
 		return false;
-	hundredths = strstr(text, "avg10=");
+	hundredths = strstr(room.text, "avg10=");
 	hundredths += strcspn(hundredths, ". ");
 	percent *= 100;
 	if (*hundredths == '.')
@@ -175,16 +180,15 @@ static bool psi_shows_pressure(unsigned which)
 /* Bytes of the group in excess of memory.high. */
 static size_t excess(void)
 {
-	char path[PATH_MAX], text[TEXT_MAX];
 	uint64_t high, current;
 
-	if (!group_path("memory.high", path) || !read_text(path, text) || *text < '0' ||
-	    *text > '9') /* "max" */
+	if (!group_path("memory.high", room.path) || !read_text(room.path, room.text) ||
+	    *room.text < '0' || *room.text > '9') /* "max" */
 		return 0;
-	high = strtoull(text, NULL, 10);
-	if (!group_path("memory.current", path) || !read_text(path, text))
+	high = strtoull(room.text, NULL, 10);
+	if (!group_path("memory.current", room.path) || !read_text(room.path, room.text))
 		return 0;
-	current = strtoull(text, NULL, 10);
+	current = strtoull(room.text, NULL, 10);
 	return current > high ? current - high : 0;
 }
 
@@ -225,9 +229,9 @@ long pressure_poll(void)
 
 static int open_psi(unsigned which)
 {
-	char path[PATH_MAX], trigger[64];
+	char trigger[64];
 	int len = snprintf(trigger, sizeof(trigger), "some %d %d", STALL_US, WINDOW_US);
-	int fd = psi_path(which, path) ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = psi_path(which, room.path) ? open(room.path, O_RDWR | O_CLOEXEC | O_NONBLOCK) : -1;
 
 	if (fd >= 0 && write(fd, trigger, (size_t)len + 1) < 0) {
 		close(fd);
@@ -238,10 +242,10 @@ static int open_psi(unsigned which)
 
 static int open_events(void)
 {
-	char path[PATH_MAX];
-	int fd = group_path("memory.events", path) ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC) : -1;
+	int fd = group_path("memory.events", room.path) ? inotify_init1(IN_NONBLOCK | IN_CLOEXEC)
+							: -1;
 
-	if (fd >= 0 && inotify_add_watch(fd, path, IN_MODIFY) < 0) {
+	if (fd >= 0 && inotify_add_watch(fd, room.path, IN_MODIFY) < 0) {
 		close(fd);
 		return -1;
 	}
@@ -324,7 +328,7 @@ void pressure_tick(const struct watch *watch, unsigned tag)
 
 static void drain(int fd)
 {
-	char events[TEXT_MAX];
+	char events[512];
 
 	for (unsigned tries = 0; tries < 16 && read(fd, events, sizeof(events)) > 0; tries++)
 		;

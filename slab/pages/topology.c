@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pages/os.h"
 #include "pages/topology.h"
 #include "base/compiler.h"
 #include "config/options.h"
@@ -48,13 +49,18 @@ static void set_node(unsigned long first, unsigned long last, unsigned *node)
 		topology_cpu_node[cpu] = (uint8_t)*node;
 }
 
+/* Not on the stack: the thread may have called malloc() with little of it. */
 static void read_cpus(unsigned node)
 {
-	char path[64], text[4096];
+	const size_t bytes = 4096;
+	char path[64], *text = os_map(bytes, 1);
 
+	if (!text)
+		return;
 	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist", node);
-	if (sys_file_read(path, text, sizeof(text)))
+	if (sys_file_read(path, text, bytes))
 		each_range(text, set_node, &node);
+	os_unmap(text, bytes);
 }
 
 /* CPUs belong to node 0 if no other node has them, so its file is not read. */

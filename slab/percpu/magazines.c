@@ -71,19 +71,20 @@ bool magazine_get(struct slab_cache *cache, int cpu)
 }
 
 /* With the node's lock. */
-static void take_last(struct slab_cache *cache, struct cache_node *node,
-		      struct magazine *ret_magazine)
+static size_t take_last(struct slab_cache *cache, struct cache_node *node, size_t most, void **obj)
 {
-	const struct magazine *magazine = &node->rest->magazine[full(node) - 1];
+	struct magazine *magazine = &node->rest->magazine[full(node) - 1];
+	size_t n = magazine->count < most ? magazine->count : most;
 
-	ret_magazine->count = magazine->count;
-	memcpy(ret_magazine->obj, magazine->obj, magazine->count * sizeof(magazine->obj[0]));
-	set_full(cache, node, full(node) - 1, -(long)magazine->count);
+	magazine->count -= n;
+	memcpy(obj, magazine->obj + magazine->count, n * sizeof(obj[0]));
+	set_full(cache, node, full(node) - !magazine->count, -(long)n);
+	return n;
 }
 
-bool magazine_take(struct slab_cache *cache, struct magazine *ret_magazine)
+size_t magazine_take(struct slab_cache *cache, size_t most, void **obj)
 {
-	bool found = false;
+	size_t found = 0;
 
 	for (unsigned i = 0; i < topology_nodes() && !found; i++) {
 		struct cache_node *node = &cache->node[i];
@@ -91,9 +92,8 @@ bool magazine_take(struct slab_cache *cache, struct magazine *ret_magazine)
 		if (!full(node))
 			continue;
 		node_lock(node);
-		found = full(node);
-		if (found)
-			take_last(cache, node, ret_magazine);
+		if (full(node))
+			found = take_last(cache, node, most, obj);
 		node_unlock(node);
 	}
 	return found;

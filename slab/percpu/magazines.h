@@ -30,9 +30,9 @@ bool magazine_put(struct slab_cache *cache, int cpu);
 /* Move a full magazine of this CPU's node to its LIFO. false: there is none, the lock is taken, the
  * LIFO has no room, the slot is closed, or the thread has left the CPU. */
 bool magazine_get(struct slab_cache *cache, int cpu);
-/* Take a magazine of any node away, to return its objects to their slabs. false: all magazines are
- * empty. Under flush_lock, so that a fork loses no objects. */
-bool magazine_take(struct slab_cache *cache, struct magazine *ret_magazine);
+/* Take up to `most` objects out of a magazine of any node, to return them to their slabs. Returns
+ * their number; 0: all magazines are empty. Under flush_lock, so that a fork loses no objects. */
+size_t magazine_take(struct slab_cache *cache, size_t most, void **obj);
 
 /* The number of objects in the magazines of all nodes. It may change at any moment. */
 static inline size_t magazine_objects(const struct slab_cache *cache)

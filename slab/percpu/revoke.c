@@ -231,19 +231,24 @@ static unsigned deliver_to_node(struct slab_cache *cache, void *obj, uint32_t id
 	return slab_put_back(cache, isolated);
 }
 
-/* Unlocks flush_lock between magazines. false: the lock could not be retaken and is not held. Other
+/* A magazine is too large for the stack of a thread that calls malloc(). */
+#define MAGAZINE_PART 64u
+#define PARTS_OF_MAGAZINE (CPU_LIFO_MAX / 2 / MAGAZINE_PART)
+
+/* Unlocks flush_lock between parts of magazines. false: the lock could not be retaken and is not held. Other
  * threads may fill magazines at the same time, hence the limit. */
 static bool deliver_magazines(struct slab_cache *cache, uint32_t idle_since,
 			      enum flush_lock_mode how, unsigned *released)
 {
-	for (unsigned left = topology_nodes() * MAGAZINES_MAX; left; left--) {
-		struct magazine magazine;
+	for (unsigned left = topology_nodes() * MAGAZINES_MAX * PARTS_OF_MAGAZINE; left; left--) {
+		void *obj[MAGAZINE_PART];
+		size_t n = magazine_take(cache, MAGAZINE_PART, obj);
 
-		if (!magazine_take(cache, &magazine))
+		if (!n)
 			break;
 		cpu_inject(CPU_INJECT_MAGAZINE_TAKEN);
-		for (size_t i = 0; i < magazine.count; i++)
-			*released += deliver_to_node(cache, magazine.obj[i], idle_since);
+		for (size_t i = 0; i < n; i++)
+			*released += deliver_to_node(cache, obj[i], idle_since);
 		if (magazine_objects(cache) && !flush_lock_yield(cache, how))
 			return false;
 	}

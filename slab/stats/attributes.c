@@ -220,18 +220,18 @@ static uint64_t number_at(const struct slab_stats *stats, const struct attribute
 
 int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value)
 {
-	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	struct inspect_cache room;
 	int i = find(name), error;
 
 	if (i < 0)
 		return with_errno(-ENOENT);
-	error = cache_stats(cache, &stats, is_event((unsigned)i) || attributes[i].is_sum);
+	error = cache_stats(cache, &room, is_event((unsigned)i) || attributes[i].is_sum);
 	if (error)
 		return error;
 	if (is_event((unsigned)i))
-		*value = stats.event[(unsigned)i - ATTRIBUTES];
+		*value = room.stats.event[(unsigned)i - ATTRIBUTES];
 	else if (attributes[i].size)
-		*value = number_at(&stats, &attributes[i]);
+		*value = number_at(&room.stats, &attributes[i]);
 	else
 		*value = attributes[i].read(cache);
 	return 0;

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct inspect_cache;
 struct slab_cache;
-struct slab_stats;
 /* Is there an attribute or event with this name? */
 bool attribute_is_known(const char *name);
 /* The values that slab_stat_write() accepts for this name, as text for messages: "0 to 65535
@@ -15,8 +15,9 @@ bool attribute_is_known(const char *name);
 const char *attribute_accepted(const char *name);
 /* The least value except 0 that slab_stat_write() accepts for this cache; 0: no such limit. */
 uint64_t attribute_least(const struct slab_cache *cache, const char *name);
-/* cache_stats: the work of slab_cache_stats(). Without `sums`, slabs are not scanned, and only the
- * numbers in the cache itself are filled in. */
-int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums);
+/* cache_stats: the work of slab_cache_stats(): fills in room->stats. Without `sums`, slabs are not
+ * scanned, and only the numbers in the cache itself are filled in. `room` is too large for the stack
+ * to have two of it. */
+int cache_stats(struct slab_cache *cache, struct inspect_cache *room, bool sums);
 
 #endif /* SLAB_STATS_ATTRIBUTES_H */

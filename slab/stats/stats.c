@@ -13,29 +13,34 @@
 #include "registry/registry.h"
 #include "stats/attributes.h"
 
-int cache_stats(struct slab_cache *cache, struct slab_stats *stats, bool sums)
+int cache_stats(struct slab_cache *cache, struct inspect_cache *room, bool sums)
 {
-	struct inspect_cache room;
 	struct slab_cache copy;
 	struct inspection in;
 	int error;
 
-	if (!cache || cache->magic != CACHE_MAGIC || stats->struct_size != sizeof(*stats))
+	if (!cache || cache->magic != CACHE_MAGIC)
 		return with_errno(-EINVAL);
 	error = inspect_open(&in, &inspect_self, (uintptr_t)&slab_root);
 	if (!error)
-		error = inspect_load_one(&in, (uintptr_t)cache, &room, &copy);
+		error = inspect_load_one(&in, (uintptr_t)cache, room, &copy);
 	if (!error && sums)
 		error = inspect_count(&in);
-	if (!error)
-		*stats = in.caches[0].stats;
 	inspect_close(&in);
 	return with_errno(error);
 }
 
 int slab_cache_stats(struct slab_cache *cache, struct slab_stats *stats)
 {
-	return cache_stats(cache, stats, true);
+	struct inspect_cache room;
+	int error;
+
+	if (stats->struct_size != sizeof(*stats))
+		return with_errno(-EINVAL);
+	error = cache_stats(cache, &room, true);
+	if (!error)
+		*stats = room.stats;
+	return error;
 }
 
 int slab_process_stats(struct slab_process_stats *stats)
