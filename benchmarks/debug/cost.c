@@ -3,11 +3,10 @@
  * What debugging costs: the time of an allocation and its free, and the memory of
  * an object, for debug flags, alone and together, for sampling and for the heap profile.
  *
- *   debug-cost [ROUNDS [CSV]]
+ *   debug-cost WAY
  *
- * Every figure comes from a fresh process, pinned to one CPU. A round takes each
- * way once and rounds go forwards and backwards in turn, so that all ways see the
- * same weather; the table shows the median over the rounds and the lowest.
+ * Every figure comes from a fresh process, pinned to one CPU, and is printed as a line of
+ * case,size,metric,value.
  */
 #define _GNU_SOURCE /* sched_setaffinity() */
 #include <slab/debug.h>
@@ -22,8 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS_DEFAULT 7
-#define ROUNDS_MAX 99
 #define OBJECTS 10000u      /* allocated, then freed */
 #define LIVE_OBJECTS 50000u /* for the memory of one */
 #define PAIRS 1000u         /* between two looks at the clock */
@@ -49,8 +46,8 @@ static const struct way {
 	{"FZ", F | Z, 0, 0},
 	{"FZP", F | Z | P, 0, 0},
 	{"FZPU", F | Z | P | U, 0, 0},
-	{"sampling, 1 in 10000", 0, 10000, 0},
-	{"heap profile, 512 KiB", 0, 0, 512 << 10},
+	{"sampling", 0, 10000, 0},
+	{"profile", 0, 0, 512 << 10},
 };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -61,8 +58,6 @@ static const size_t sizes[] = {64, 712};
 
 /* ns of a pair, ns of an allocation and a free of many, bytes of an object */
 enum figure { PAIR, MANY, BYTES, FIGURES };
-
-static double results[WAYS][SIZES][FIGURES][ROUNDS_MAX];
 
 static void die(const char *what)
 {
@@ -202,7 +197,7 @@ static void run_way(const struct way *way, size_t size, enum figure figure, int 
 		die("write");
 }
 
-/* --- all of them ------------------------------------------------------------------ */
+/* --- all figures of it -------------------------------------------------------------- */
 
 static double run_child(const struct way *way, size_t size, enum figure figure)
 {
@@ -233,81 +228,24 @@ static double run_child(const struct way *way, size_t size, enum figure figure)
 	return value;
 }
 
-static void run_round(unsigned round)
-{
-	for (size_t i = 0; i < WAYS; i++) {
-		size_t w = round % 2 ? WAYS - 1 - i : i;
-
-		for (size_t s = 0; s < SIZES; s++)
-			for (unsigned f = 0; f < FIGURES; f++)
-				results[w][s][f][round] =
-					run_child(&ways[w], sizes[s], (enum figure)f);
-	}
-}
-
-/* Every figure, before the table sorts those of a cell. */
-static void write_csv(const char *path, unsigned rounds)
-{
-	static const char *const names[FIGURES] = {"pair.ns", "many.ns", "memory.bytes"};
-	FILE *file = fopen(path, "we");
-
-	if (!file)
-		die(path);
-	fprintf(file, "round,flags,bytes,figure,value\n");
-	for (unsigned round = 0; round < rounds; round++)
-		for (size_t w = 0; w < WAYS; w++)
-			for (size_t s = 0; s < SIZES; s++)
-				for (unsigned f = 0; f < FIGURES; f++)
-					fprintf(file, "%u,\"%s\",%zu,%s,%.3f\n", round + 1,
-						ways[w].name, sizes[s], names[f],
-						results[w][s][f][round]);
-	if (fclose(file))
-		die(path);
-}
-
-/* "median (lowest)": qsort() leaves the lowest first. */
-static void cell(double *values, unsigned rounds)
-{
-	double middle = median(values, rounds);
-
-	printf(" %.1f (%.1f) |", middle, values[0]);
-}
-
-static void table(unsigned rounds)
-{
-	printf("Median of %u rounds (lowest); ns, bytes.\n\n", rounds);
-	printf("| debug flags |");
-	for (size_t s = 0; s < SIZES; s++)
-		printf(" %zu bytes: pair | %u, then free | memory |", sizes[s], OBJECTS);
-	printf("\n|---|");
-	for (size_t s = 0; s < SIZES * FIGURES; s++)
-		printf("---:|");
-	putchar('\n');
-	for (size_t w = 0; w < WAYS; w++) {
-		printf("| %s |", ways[w].name);
-		for (size_t s = 0; s < SIZES; s++) {
-			cell(results[w][s][PAIR], rounds);
-			cell(results[w][s][MANY], rounds);
-			printf(" %.0f |", median(results[w][s][BYTES], rounds));
-		}
-		putchar('\n');
-	}
-}
-
 int main(int argc, char **argv)
 {
-	char *end;
-	unsigned long rounds = argc > 1 ? strtoul(argv[1], &end, 10) : ROUNDS_DEFAULT;
+	static const char *const cases[FIGURES] = {"pair", "many", "memory"};
+	const struct way *way = ways;
 
-	if (argc > 3 || (argc > 1 && (*end || !rounds || rounds > ROUNDS_MAX))) {
-		fprintf(stderr, "debug-cost: takes the number of rounds, from 1 to %d, not '%s'\n",
-			ROUNDS_MAX, argc > 3 ? argv[argc - 1] : argv[1]);
+	while (way < ways + WAYS && (argc != 2 || strcmp(way->name, argv[1]) != 0))
+		way++;
+	if (way == ways + WAYS) {
+		fprintf(stderr, "usage: debug-cost WAY, one of:");
+		for (way = ways; way < ways + WAYS; way++)
+			fprintf(stderr, " %s", way->name);
+		fputc('\n', stderr);
 		return 2;
 	}
-	for (unsigned round = 0; round < rounds; round++)
-		run_round(round);
-	if (argc > 2)
-		write_csv(argv[2], (unsigned)rounds);
-	table((unsigned)rounds);
+	for (size_t s = 0; s < SIZES; s++)
+		for (unsigned f = 0; f < FIGURES; f++)
+			printf("%s,%zu,%s,%.3f\n", cases[f], sizes[s],
+			       f == BYTES ? "memory" : "time",
+			       run_child(way, sizes[s], (enum figure)f));
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * The cost of a large heap for other threads. For each operation on a cache of many slabs, the
  * program measures how long locks of libslab were held, by the place of the unlock, and the
- * longest stall of another thread that allocates and frees all the time. It prints a line
- * per operation: the name, its time in ms, the longest stall in µs, and for each place in
- * libslab the longest hold in µs, the duration that 999 of 1000 holds do not exceed, the
- * number of holds, and the number above 50 µs.
+ * longest stall of another thread that allocates and frees all the time. It prints lines
+ * of case,size,metric,value: for each operation its time and the longest stall, and for
+ * each place in libslab (operation@offset) the longest hold, the duration that 999 of 1000
+ * holds do not exceed, and the number above 50 µs.
  *
  * The program defines the lock functions that libslab calls; they measure and call the real
  * ones. It measures a hold in CPU time of the thread, so that a busy machine does not count
@@ -243,18 +243,27 @@ static unsigned usual(const struct site *site)
 	return us + 1;
 }
 
-static void print_sites(void)
+static void print_figure(const char *what, size_t at, const char *metric, double value)
+{
+	if (at)
+		printf("%s@%#zx,0,%s,%.9f\n", what, at, metric, value);
+	else
+		printf("%s,0,%s,%.9f\n", what, metric, value);
+}
+
+static void print_sites(const char *what)
 {
 	for (unsigned i = 0; i < SITES && sites[i].at; i++) {
 		Dl_info info;
+		size_t at;
 
-		if (dladdr(sites[i].at, &info) && info.dli_fbase)
-			printf(" %#zx %.1f %u %u %u",
-			       (size_t)((char *)sites[i].at - (char *)info.dli_fbase) - 1,
-			       (double)sites[i].ns / 1e3, usual(&sites[i]), sites[i].holds,
-			       sites[i].long_holds);
+		if (!dladdr(sites[i].at, &info) || !info.dli_fbase)
+			continue;
+		at = (size_t)((char *)sites[i].at - (char *)info.dli_fbase) - 1;
+		print_figure(what, at, "hold", (double)sites[i].ns / 1e9);
+		print_figure(what, at, "hold99.9", usual(&sites[i]) / 1e6);
+		print_figure(what, at, "above50", sites[i].long_holds);
 	}
-	printf("\n");
 	fflush(stdout);
 }
 
@@ -278,8 +287,10 @@ static void measure(const char *what, void (*act)(void), bool beside)
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	if (beside)
 		pthread_join(other, NULL);
-	printf("%s|%.1f|%.1f|", what, (double)before / 1e6, beside ? (double)stall / 1e3 : 0.0);
-	print_sites();
+	print_figure(what, 0, "time", (double)before / 1e9);
+	if (beside)
+		print_figure(what, 0, "stall", (double)stall / 1e9);
+	print_sites(what);
 }
 
 /* One object in each slab. */
@@ -316,15 +327,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (getenv("SLAB_DECAY_MS")) {
-		measure("decay passes", decay, true);
+		measure("decay", decay, true);
 		return 0;
 	}
-	measure("shrink, first", shrink, true);
+	measure("first", shrink, true);
 	measure("shrink", shrink, true);
 	measure("validate", validate, true);
 	measure("trim", trim, true);
-	measure("500 caches", create_caches, true);
-	measure("20000 cold objects", allocate_cold, true);
+	measure("caches", create_caches, true);
+	measure("cold", allocate_cold, true);
 	measure("destroy", destroy, false);
 	return 0;
 }

@@ -101,7 +101,7 @@ static void say_allocator(void)
 
 	if (function)
 		dladdr(function, &info);
-	bench_say("allocator %s", info.dli_fname);
+	bench_say("# %s", info.dli_fname);
 }
 
 static void measure(const struct bench_case *c)

@@ -65,14 +65,14 @@ int main(int argc, char **argv)
 
 		if (!contestant_begin(movable ? &record_movers : NULL))
 			return EXIT_FAILURE;
-		bench_say("allocator %s", contestant_allocator());
+		bench_say("# %s", contestant_allocator());
 		peak_run(argv[2], bytes);
 	} else if (argc == 3 && strcmp(argv[1], "churn") == 0) {
 		unsigned seconds = number(argv[2], MAX_SECONDS);
 
 		if (!contestant_begin(movable ? &record_movers : NULL))
 			return EXIT_FAILURE;
-		bench_say("allocator %s", contestant_allocator());
+		bench_say("# %s", contestant_allocator());
 		churn_run(seconds);
 	} else if (argc == 3 && !movable && strcmp(argv[1], "small") == 0 && small(argv[2])) {
 		small_run(argv[2]); /* the contestant begins with the first object */

@@ -63,23 +63,28 @@ static const char *row_name(const struct team *team, unsigned row)
 
 static long grown(const struct team *team)
 {
-	return team->contestant->has_memory ? bench_resident() - team->rss_base : -1;
+	return bench_resident() - team->rss_base;
 }
 
-/* CSV: row,bytes,threads,ns,ns_min,cycles,cycles_min,resident */
+static void print_figure(const struct team *team, const char *row, const char *metric, double value)
+{
+	printf("%s,%zu,%s,%.3f\n", row, team->size, metric, value);
+}
+
+/* The median lap, and the shortest one. */
 static void print_row(struct team *team, unsigned row)
 {
 	unsigned n = sample_count[row];
+	const char *name = row_name(team, row);
 	double *v = samples[row];
 
-	if (n == 0 || !bench_row_selected(row_name(team, row)))
+	if (n == 0 || !bench_row_selected(name))
 		return;
 	qsort(v, n, sizeof(*v), compare_samples);
-	printf("%s,%zu,%u,%.3f,%.3f,%.2f,%.2f,", row_name(team, row), team->size, team->threads,
-	       v[n / 2] / bench_cycles_per_ns, v[0] / bench_cycles_per_ns, v[n / 2], v[0]);
-	if (team->contestant->has_memory)
-		printf("%ld", grown(team));
-	printf("\n");
+	print_figure(team, name, "ns", v[n / 2] / bench_cycles_per_ns);
+	print_figure(team, name, "ns_min", v[0] / bench_cycles_per_ns);
+	print_figure(team, name, "cycles", v[n / 2]);
+	print_figure(team, name, "cycles_min", v[0]);
 }
 
 void team_memory(struct team *team, unsigned row)
@@ -87,7 +92,7 @@ void team_memory(struct team *team, unsigned row)
 	const char *name = team->c->rows[row];
 
 	if (team->contestant->has_memory && bench_row_selected(name))
-		printf("%s,%zu,%u,,,,,%ld\n", name, team->size, team->threads, grown(team));
+		print_figure(team, name, "resident", (double)grown(team));
 }
 
 static bool phase_selected(const struct team *team)

@@ -125,7 +125,7 @@ class Progress:
         self.total, self.rounds, self.done = total, rounds, 0
         self.begin = time.monotonic()
         self.tty = sys.stderr.isatty()
-        self.last_round = None
+        self.last_round, self.line = None, ""
 
     def show(self, turn, text):
         """Before the next of `total` steps."""
@@ -134,11 +134,16 @@ class Progress:
         self.done += 1
         left = f"{elapsed / share - elapsed:4.0f} s left" if share > 0.01 else " ... s left"
         where = f"round {turn + 1}/{self.rounds}"
-        if self.tty:
-            print(f"\r{where}  {share:4.0%}  {left}  {text:<44}", end="", file=sys.stderr, flush=True)
-        elif where != self.last_round:
+        self.line = f"{where}  {share:4.0%}  {left}"
+        self.detail(text)
+        if not self.tty and where != self.last_round:
             print(f"{where}, {left.strip()}", file=sys.stderr, flush=True)
         self.last_round = where
+
+    def detail(self, text):
+        """Where the step is."""
+        if self.tty:
+            print(f"\r{self.line}  {text:<44}", end="", file=sys.stderr, flush=True)
 
     def say(self, text):
         """A line that stays."""

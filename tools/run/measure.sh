@@ -21,14 +21,6 @@ cmd_demo()
 	python3 dirsrv/demo/demo.py "$@"
 }
 
-bench_names()
-{
-	for script in benchmarks/*/run.sh dirsrv/benchmarks/*/run.sh; do
-		[ -e "$script" ] || continue
-		basename "$(dirname "$script")"
-	done | sort | tr '\n' ' ' | sed 's/ $//'
-}
-
 # bench_needs: what the benchmarks run, and nothing of the tests.
 bench_needs()
 {
@@ -40,34 +32,19 @@ bench_needs()
 
 cmd_bench()
 {
-	case $* in
-	'' | --quick)
-		bench_needs
-		python3 benchmarks/suite/main.py "$@"
-		return
-		;;
-	--compare*)
-		need "the comparison" python3 python3-scipy
-		# Another python of the user's does not see Debian's packages.
-		PATH=/usr/bin:$PATH python3 benchmarks/suite/main.py "$@"
-		return
-		;;
-	-*)
-		python3 benchmarks/suite/main.py "$@"
-		return
-		;;
-	esac
-	name=$1
-	script=benchmarks/$name/run.sh
-	[ -e "$script" ] || script=dirsrv/$script
-	[ -e "$script" ] || die "no benchmark '$name'; there are: $(bench_names)"
-	shift
 	case " $* " in
-	*' --help '* | *' -h '*) ;;
+	*' --help '* | *' -h '* | *' --list '*) ;;
+	*' --compare '*) need "the comparison" python3 python3-scipy ;;
 	*) bench_needs ;;
 	esac
-	say "$script $*"
-	sh "$script" "$@"
+	script=dirsrv/benchmarks/${1-}/run.sh
+	if [ $# -gt 0 ] && [ -e "$script" ]; then
+		shift
+		sh "$script" "$@"
+		return
+	fi
+	# Another python of the user's does not see Debian's packages.
+	PATH=/usr/bin:$PATH python3 benchmarks/run.py "$@"
 }
 
 cmd_server()

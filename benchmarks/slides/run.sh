@@ -1,7 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: MIT
-#
-# The slides' tables, called by ./run bench slides after a build; --help says what it takes.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-exec python3 "$here/run.py" --build "$here/../../build" "$@"
