@@ -156,7 +156,7 @@ def run_one(name, parser, args, folder, short=False):
     found = table.Table(run.rows, module, [one.name for one in able])
     with open(path + ".md", "w", encoding="utf-8") as file:
         file.write(found.markdown(name, head, run.rounds))
-    none = chart.draw(found, f"{name}: {module.QUESTION}", path + os.environ.get("FMT", ".svg"))
+    none = chart.draw(found, f"{name}: {module.QUESTION}", path + ".svg")
     print(found.summary())
     shown = os.path.relpath(path)
     print(f"table: {shown}.md   all figures: {shown}.csv   " + (none or f"picture: {shown}.svg"))

@@ -34,7 +34,7 @@ def record(build, path):
     command = [os.path.join(build, "bin/directory"), "--slabinfo", "off", "--seconds", str(LOAD_S),
                "--threads", str(workers())]
     if not os.path.exists(CATALOGUE):
-        command += ["--ldif", *glob.glob(os.path.join(ROOT, "*/directory/people.ldif"))]
+        command += ["--ldif", os.path.join(ROOT, "dirsrv/directory/people.ldif")]
     done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, check=False)
     if done.returncode or not os.path.exists(path):
