@@ -2,16 +2,47 @@
 /* Sections under a slot's lock; see locked.h and pseudocode.h. */
 #include "locked.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "inject.h"
 
+/* SLEEPERS: locked, and threads may sleep until it is free. */
+enum { FREE, LOCKED, SLEEPERS };
+
+/* Looks at a lock before a thread sleeps: most holders have the CPU and need a few instructions. */
+#define LOOKS 64u
+
+static void futex(struct cpu_slot *slot, int op, uint32_t value)
+{
+	int saved = errno;
+
+	syscall(SYS_futex, &slot->lock, op, value, NULL, NULL, 0);
+	errno = saved;
+}
+
+/* The holder may be preempted by this thread, which may have a real-time priority. So spinning, or
+ * sched_yield(), could last for ever. */
+static __attribute__((noinline, cold)) void lock_slowly(struct cpu_slot *slot)
+{
+	for (unsigned looks = 0; looks < LOOKS; looks++)
+		if (__atomic_load_n(&slot->lock, __ATOMIC_RELAXED) == FREE)
+			break;
+	while (__atomic_exchange_n(&slot->lock, SLEEPERS, __ATOMIC_ACQUIRE) != FREE)
+		futex(slot, FUTEX_WAIT_PRIVATE, SLEEPERS);
+}
+
 void cpu_slot_lock(struct cpu_slot *slot)
 {
-	for (unsigned spins = 0; __atomic_exchange_n(&slot->lock, 1, __ATOMIC_ACQUIRE); spins++)
-		if (spins % 64 == 63)
-			sched_yield();
+	uint32_t expected = FREE;
+
+	if (!__atomic_compare_exchange_n(&slot->lock, &expected, LOCKED, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		lock_slowly(slot);
 #ifndef __x86_64__ /* on x86-64 the exchange is a full barrier */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
@@ -19,7 +50,8 @@ void cpu_slot_lock(struct cpu_slot *slot)
 
 void cpu_slot_unlock(struct cpu_slot *slot)
 {
-	__atomic_store_n(&slot->lock, 0, __ATOMIC_RELEASE);
+	if (__atomic_exchange_n(&slot->lock, FREE, __ATOMIC_RELEASE) == SLEEPERS)
+		futex(slot, FUTEX_WAKE_PRIVATE, 1);
 }
 
 int cpu_locked_cpu(void)
@@ -182,17 +214,19 @@ enum cpu_result cpu_locked_batch_take(char *slots, int cpu, struct cpu_batch *ba
 }
 
 /*
- * Only read, because slots of unused CPUs have no memory. A thread that takes a lock after this
+ * First only read, because slots of unused CPUs have no memory. A thread that takes a lock after this
  * read saw it free also sees what the caller stored before: both threads have a full barrier
  * between their write and their read.
  */
 bool cpu_locked_fence(char *slots)
 {
 	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
-		const struct cpu_slot *slot = cpu_slot(slots, cpu);
+		struct cpu_slot *slot = cpu_slot(slots, cpu);
 
-		while (__atomic_load_n(&slot->lock, __ATOMIC_SEQ_CST))
-			sched_yield();
+		if (__atomic_load_n(&slot->lock, __ATOMIC_SEQ_CST) == FREE)
+			continue;
+		cpu_slot_lock(slot);
+		cpu_slot_unlock(slot);
 	}
 	return true;
 }

@@ -4,8 +4,8 @@
  * cmpxchg16b. The thread may be migrated, so a section on CPU c may run on any CPU; the thread
  * chose c by looking where it ran.
  *
- * The lock is a word in the slot, held for a few instructions. A waiting thread calls
- * sched_yield(), because the thread that holds the lock may be preempted.
+ * The lock is a word in the slot, held for a few instructions. A waiting thread sleeps (futex(2)),
+ * because the thread that holds the lock may be preempted.
  */
 #ifndef CPU_CACHE_LOCKED_H
 #define CPU_CACHE_LOCKED_H

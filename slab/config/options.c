@@ -8,13 +8,13 @@
  */
 #define _GNU_SOURCE
 #include "config/options.h"
+#include "base/clock.h"
 #include "base/compiler.h"
 #include "base/note.h"
 #include "config/text.h"
 #include "config/debug_spec.h"
 #include "config/fail.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -405,6 +405,8 @@ static void complain_on_stderr(const char *message)
  * pid is the parent's then, so the child reads again.
  */
 enum { UNREAD = 0, READY = -1 };
+/* How long a waiting thread sleeps at a time. It may have a higher priority than the other one. */
+#define READS_NS 100000L
 static SLAB_EARLY atomic_int state;
 /* Never without texts: a signal handler may read it before the first value is parsed. */
 static struct slab_options process_options = DEFAULTS;
@@ -419,7 +421,7 @@ static void read_environment(void)
 
 	while (seen != READY && !reads) {
 		if (seen == me) {
-			sched_yield();
+			clock_sleep(READS_NS);
 			seen = atomic_load(&state);
 		} else if (atomic_compare_exchange_weak(&state, &seen, me)) {
 			reads = true;

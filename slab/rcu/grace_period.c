@@ -16,7 +16,6 @@
 #include "debug/debug_cache.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #define HOLD_UP_NS 100000L
 /* If too many objects wait, a thread within a section is delayed once for every 128 that it adds. */
@@ -346,7 +345,7 @@ int rcu_drain(struct slab_cache *cache)
 	while ((error = rcu_collect(rcu)) == -EAGAIN)
 		hold_up();
 	while (__atomic_load_n(&rcu->taking, __ATOMIC_SEQ_CST))
-		sched_yield();
+		hold_up();
 	if (flip_phase(rcu))
 		synchronize(rcu);
 	stop_driving(rcu);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <gtest/gtest.h>
 
@@ -126,6 +128,124 @@ TEST_P(EngineTest, FenceWaitsForSectionsUnderLocks)
 	EXPECT_TRUE(fenced);
 	EXPECT_EQ(slot_->current, slab.get());
 	cpu_inject_hook = nullptr;
+}
+
+/* A section of another thread that holds the slot's lock until the test lets it go. */
+class held_section
+{
+public:
+	explicit held_section(const std::function<void()> &section)
+	{
+		inside = let_go = false;
+		cpu_inject_hook = hold_up;
+		thread_ = std::thread(section);
+		while (!inside)
+			std::this_thread::yield();
+	}
+
+	~held_section()
+	{
+		let_go = true;
+		thread_.join();
+		cpu_inject_hook = nullptr;
+	}
+
+	held_section(const held_section &) = delete;
+	held_section &operator=(const held_section &) = delete;
+
+private:
+	std::thread thread_;
+};
+
+/* Does this thread sleep within ten seconds? */
+bool comes_to_sleep(pid_t tid)
+{
+	const std::string name = "/proc/self/task/" + std::to_string(tid) + "/stat";
+
+	for (int i = 0; i < 10000; i++) {
+		std::string line;
+
+		std::getline(std::ifstream(name), line);
+		if (line.find(") S ") != std::string::npos)
+			return true;
+		std::this_thread::sleep_for(std::chrono::milliseconds(1));
+	}
+	return false;
+}
+
+/* Start a thread that does `act`, which needs the lock of a held section. */
+void expect_sleeps(const std::function<void()> &act)
+{
+	std::atomic<pid_t> tid{0};
+	std::thread waiter([&] {
+		tid = thread_id();
+		act();
+	});
+
+	while (!tid)
+		std::this_thread::yield();
+	EXPECT_TRUE(comes_to_sleep(tid));
+	let_go = true;
+	waiter.join();
+}
+
+TEST_P(EngineTest, SectionsThatWaitForALockSleep)
+{
+	if (is("rseq"))
+		GTEST_SKIP() << "rseq has no locks";
+	plain_slab &slab = make_owned({0}), &other = make_owned({0});
+	const held_section held([&] { engine_->install(slots_, cpu_, slab.get()); });
+
+	expect_sleeps([&] { list(other); });
+	EXPECT_EQ(cpu_slot(slots_, cpu_)->lock, 0u);
+}
+
+TEST_P(EngineTest, FencesThatWaitForALockSleep)
+{
+	if (is("rseq"))
+		GTEST_SKIP() << "rseq has no locks";
+	plain_slab &slab = make_owned({0});
+	const held_section held([&] { engine_->install(slots_, cpu_, slab.get()); });
+
+	expect_sleeps([&] { engine_->fence(slots_); });
+}
+
+double cpu_seconds()
+{
+	struct timespec time = {};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+/* On the CPU of the holder, which runs only while the thread with the real-time priority sleeps. */
+TEST_P(EngineTest, AThreadWithARealTimePriorityLetsTheHolderOfALockRun)
+{
+	if (is("rseq"))
+		GTEST_SKIP() << "rseq has no locks";
+	plain_slab &slab = make_owned({0}), &other = make_owned({0});
+	std::atomic<bool> permitted{false};
+	double seconds = 0;
+	const held_section held([&] {
+		pin(0);
+		engine_->install(slots_, cpu_, slab.get());
+	});
+	std::thread first([&] {
+		const struct sched_param priority = {1};
+
+		pin(0);
+		permitted = sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
+		let_go = true;
+		const double before = cpu_seconds();
+
+		engine_->partial_push(slots_, cpu_, other.get(), other.get(), 1);
+		seconds = cpu_seconds() - before;
+	});
+
+	first.join();
+	if (!permitted)
+		GTEST_SKIP() << "no real-time priorities here";
+	EXPECT_LT(seconds, 0.1);
 }
 
 long preemptions()
