@@ -9,8 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Weak, because C libraries have it only since glibc 2.32. */
-extern char __libc_single_threaded __attribute__((weak));
+#include "one_thread.h"
 
 /* Run on this CPU: the thread that ran there was preempted, so its section restarts. A system
  * call, because its wrapper's mask ends at 1024 CPUs. */
@@ -60,7 +59,7 @@ bool rseq_fence(char *slots)
 	bool fenced;
 
 	(void)slots;
-	if (&__libc_single_threaded && __libc_single_threaded) {
+	if (process_has_one_thread()) {
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		return true;
 	}

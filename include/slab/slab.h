@@ -37,7 +37,10 @@
  *                    continue to use every cache. The child does not get the free objects
  *                    of slabs that other threads were allocating from or freeing into at
  *                    that moment. A signal handler may fork if it interrupts fork(), but
- *                    not if it interrupts a call of libslab.
+ *                    not if it interrupts a call of libslab, unless the process has never
+ *                    had another thread: then parent and child return from the handler
+ *                    and go on with the call. libslab's control thread is a thread, too.
+ *                    glibc before 2.32 and musl do not tell how many threads there are.
  *   cancel-safe      The function is no cancellation point. A cancellation request during
  *                    the call takes effect at the thread's next cancellation point after the
  *                    call. libslab calls callbacks and handlers with cancellation disabled;

@@ -8,6 +8,10 @@
  * too. The lock of the options is not taken: it records the process that holds it, so a child
  * can ignore it.
  *
+ * A process with one thread takes no lock: what is locked there, the thread itself has locked when
+ * a signal interrupted it, and the handler forks. The child has that thread, too. It returns from
+ * the handler and goes on with the interrupted call, so nothing of that is repaired.
+ *
  * Lock-free operations need nothing here. A section that did not commit has no effect. A slab that
  * another thread had isolated to allocate or to free stays isolated: the child loses its free
  * objects, but never allocates one twice. So it is with objects between a slab and a LIFO. A thread
@@ -42,6 +46,8 @@
 #include "registry/reserve.h"
 #include "report/track.h"
 
+/* Does the thread hold all locks for its fork? */
+static __thread bool locked __attribute__((tls_model("initial-exec")));
 /* The mask of the thread that forks, before it blocked signals. Under registry_lock. */
 static uint64_t signal_mask;
 
@@ -73,8 +79,11 @@ static uint64_t signal_mask;
  */
 static void prepare(void)
 {
-	uint64_t mask = signals_block();
+	uint64_t mask;
 
+	if (process_has_one_thread())
+		return;
+	mask = signals_block();
 	pthread_mutex_lock(&registry_lock);
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		flush_lock_urgent(c);
@@ -92,10 +101,12 @@ static void prepare(void)
 	publish_lock();
 	cpu_slots_lock_all();
 	signal_mask = mask;
+	locked = true;
 }
 
 static void unlock_all(void)
 {
+	locked = false;
 	cpu_slots_unlock_all();
 	publish_unlock();
 	rcu_fork_unlock();
@@ -115,6 +126,8 @@ static void parent(void)
 {
 	uint64_t mask = signal_mask;
 
+	if (!locked)
+		return;
 	unlock_all();
 	signals_restore(mask);
 }
@@ -132,27 +145,37 @@ static void after_fork_child(struct slab_cache *cache)
 	rcu_after_fork_child(cache);
 }
 
-static void child(void)
+/* Repair what threads of the parent left that do not exist in the child. */
+static void repair(void)
 {
-	uint64_t mask = signal_mask;
-	int cancel = cancel_disable(); /* close() is a cancellation point */
-
-	unlock_all();
-	process_after_fork_child();
 	own_work_after_fork_child();
 	segment_after_fork_child();
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		after_fork_child(c);
-	count_after_fork_child();
 	decay_after_fork_child();
 	growth_after_fork_child();
 	large_after_fork_child();
-	track_after_fork_child();
 	fault_after_fork_child();
 	pressure_after_fork_child();
+}
+
+static void child(void)
+{
+	const bool was_locked = locked;
+	uint64_t mask = signal_mask;
+	int cancel = cancel_disable(); /* close() is a cancellation point */
+
+	if (was_locked)
+		unlock_all();
+	process_after_fork_child();
+	if (was_locked)
+		repair();
+	count_after_fork_child();
+	track_after_fork_child();
 	slab_control_after_fork_child();
 	cancel_restore(cancel);
-	signals_restore(mask);
+	if (was_locked)
+		signals_restore(mask);
 }
 
 void slab_fork_init(void)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes with one thread: nobody runs beside the caller, except a signal handler on top of it.
+ *
+ * glibc says so until the first pthread_create(), and never again. A C library that does not say
+ * (glibc before 2.32, musl) counts as one with threads.
+ */
+#ifndef CPU_CACHE_ONE_THREAD_H
+#define CPU_CACHE_ONE_THREAD_H
+
+#include <stdbool.h>
+
+extern char __libc_single_threaded __attribute__((weak));
+
+static inline bool process_has_one_thread(void)
+{
+	return &__libc_single_threaded && __libc_single_threaded;
+}
+
+#endif /* CPU_CACHE_ONE_THREAD_H */
