@@ -52,8 +52,37 @@ static __thread bool locked __attribute__((tls_model("initial-exec")));
 static uint64_t signal_mask;
 
 /*
+ * glibc's lock of all streams, a recursive one. glibc takes it over a fork, after the handlers. A
+ * thread in fflush(NULL) has it and waits for a stream, whose owner allocates in getline() and may
+ * need a lock of libslab. So it comes before these.
+ */
+extern void _IO_list_lock(void) __attribute__((weak));
+extern void _IO_list_unlock(void) __attribute__((weak));
+extern void _IO_list_resetlock(void) __attribute__((weak));
+
+static void streams_lock(void)
+{
+	if (_IO_list_lock)
+		_IO_list_lock();
+}
+
+static void streams_unlock(void)
+{
+	if (_IO_list_unlock)
+		_IO_list_unlock();
+}
+
+/* glibc may have done so already. */
+static void streams_after_fork_child(void)
+{
+	if (_IO_list_resetlock)
+		_IO_list_resetlock();
+}
+
+/*
  * The order of locks. A thread takes them in this order; prepare() takes them line by line:
  *
+ *   0 streams_lock()        glibc's list of streams: only over a fork
  *   1 registry_lock         the list of caches (registry.c)
  *   2 cache->flush_lock     slabs that the holder has isolated (isolated.h), and those that it
  *                           took from CPUs (revoke.c);
@@ -84,6 +113,7 @@ static void prepare(void)
 	if (process_has_one_thread())
 		return;
 	mask = signals_block();
+	streams_lock();
 	pthread_mutex_lock(&registry_lock);
 	for (struct slab_cache *c = registry_first; c; c = c->next)
 		flush_lock_urgent(c);
@@ -129,6 +159,7 @@ static void parent(void)
 	if (!locked)
 		return;
 	unlock_all();
+	streams_unlock();
 	signals_restore(mask);
 }
 
@@ -165,8 +196,10 @@ static void child(void)
 	uint64_t mask = signal_mask;
 	int cancel = cancel_disable(); /* close() is a cancellation point */
 
-	if (was_locked)
+	if (was_locked) {
 		unlock_all();
+		streams_after_fork_child();
+	}
 	process_after_fork_child();
 	if (was_locked)
 		repair();

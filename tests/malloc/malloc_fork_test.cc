@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Forks beside busy threads, with fork handlers that allocate: of a library whose constructor
- * registers them before main() (hooks.c), and of the program, even before all constructors. A hang ends by SIGALRM.
+ * registers them before main() (hooks.c), and of the program, even before all constructors. Forks
+ * beside threads that allocate within stdio, and in signal handlers. A hang ends by SIGALRM.
  */
 #include "preloaded.h"
 
 #include <atomic>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -166,6 +172,132 @@ TEST(PreloadedFork, ChildrenStartThreadsAndFork)
 			  }),
 			  "");
 	alarm(0);
+}
+
+/* --- stdio ---------------------------------------------------------------------------------- */
+
+constexpr unsigned stdio_forks = 120;
+
+/* The C library's locks are not fair: who locks them without a pause keeps them from others. */
+void pause_briefly()
+{
+	usleep(100);
+}
+
+/* A stream with one line, which getline() enlarges its buffer for several times. */
+FILE *long_line()
+{
+	FILE *file = std::tmpfile();
+
+	if (!file)
+		std::abort();
+	for (unsigned i = 0; i < 60000; i++)
+		std::fputc('x', file);
+	std::fputc('\n', file);
+	return file;
+}
+
+void read_until(const std::atomic<bool> &stop)
+{
+	FILE *file = long_line();
+
+	while (!stop) {
+		char *line = nullptr;
+		std::size_t size = 0;
+
+		std::rewind(file);
+		if (getline(&line, &size, file) < 0)
+			std::abort();
+		free(line);
+		pause_briefly();
+	}
+	std::fclose(file);
+}
+
+/* Children read and flush, too: no stream of theirs is locked. */
+int use_stdio()
+{
+	FILE *file = long_line();
+	char *line = nullptr;
+	std::size_t size = 0;
+
+	std::rewind(file);
+	if (getline(&line, &size, file) < 0 || std::fflush(nullptr) != 0)
+		return 1;
+	free(line);
+	return std::fclose(file);
+}
+
+TEST(PreloadedFork, WaitsForNoStreamThatWaitsForIt)
+{
+	std::atomic<bool> stop{false};
+	std::atomic<unsigned> forked{0}, failures{0};
+	std::vector<std::thread> threads, forking;
+
+	alarm(child_seconds);
+	for (unsigned i = 0; i < 2 * busy_threads; i++)
+		threads.emplace_back([&stop] { read_until(stop); });
+	threads.emplace_back([&stop] {
+		while (!stop) {
+			std::fflush(nullptr);
+			pause_briefly();
+		}
+	});
+	for (unsigned i = 0; i < busy_threads; i++)
+		forking.emplace_back([&] {
+			while (forked++ < stdio_forks)
+				failures += !run_in_child_now([&] {
+						     return forked % 50 == 0 ? use_stdio() : 0;
+					     }).empty();
+		});
+	for (std::thread &thread : forking)
+		thread.join();
+	stop = true;
+	for (std::thread &thread : threads)
+		thread.join();
+	alarm(0);
+	EXPECT_EQ(failures, 0U);
+}
+
+/* --- handlers ------------------------------------------------------------------------------- */
+
+/* fork() without fork handlers, from glibc 2.34 on: the only one for handlers in a process with threads. */
+pid_t (*const fork_alone)() = find_function<pid_t()>("_Fork");
+std::atomic<unsigned> forked_in_handler, failed_in_handler;
+
+void fork_in_handler(int)
+{
+	const int saved = errno;
+	const pid_t child = fork_alone();
+	int status = 0;
+
+	if (child == 0)
+		_exit(0);
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	failed_in_handler += child < 0 || status != 0;
+	forked_in_handler++;
+	errno = saved;
+}
+
+TEST(PreloadedFork, HandlersForkAloneBesideThreads)
+{
+	const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {};
+
+	if (!fork_alone)
+		GTEST_SKIP() << "a C library without _Fork()";
+	alarm(child_seconds);
+	signal(SIGPROF, fork_in_handler);
+	{
+		const busy threads;
+
+		setitimer(ITIMER_PROF, &often, nullptr);
+		for (unsigned i = 0; forked_in_handler < forks; i++)
+			allocate_some(i);
+		setitimer(ITIMER_PROF, &never, nullptr);
+	}
+	alarm(0);
+	EXPECT_EQ(failed_in_handler, 0U);
 }
 
 } /* namespace */
