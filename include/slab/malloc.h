@@ -94,7 +94,8 @@ SLAB_API void slab_free_sized(void *ptr, size_t size);
  *  - libslab opens no control socket and starts no thread, unless SLAB_CONTROL is set or the
  *    program calls slab_control_fd(): the program knows of no thread and of no descriptors
  *    but its own. After the constructors, libslab opens no file unless it has to report
- *    something.
+ *    something. As long as the process has one thread, it makes few system calls at all
+ *    (libslab_malloc(7)).
  *  - Slow paths do the work of the control thread that is due: decay and sampling, not the
  *    watch on memory pressure. So free memory returns while the process allocates and frees.
  *

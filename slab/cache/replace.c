@@ -7,7 +7,7 @@
 #include "control/server.h"
 #include "memory/maintain.h"
 #include "pages/huge.h"
-#include "pages/topology.h"
+#include "registry/init.h"
 #include "cpu_cache.h"
 
 static SLAB_EARLY bool replaces;
@@ -15,14 +15,14 @@ static SLAB_EARLY bool replaces;
  * and this would be true from the start. */
 static SLAB_EARLY volatile bool constructed;
 
-/* Passes ask these files, and the first allocation asks for the nodes. A thread that opens a file may
- * get the number that another thread, which has just closed it, expects for its own; and a system
- * call filter may end the process. So read them before the program begins. */
-static void learn_files(void)
+/* Passes ask files and the kernel for these, and so does the first allocation. A thread that opens a
+ * file may get the number that another thread, which has just closed it, expects for its own; and a
+ * system call filter may end the process. So learn all of it before the program begins. */
+static void learn_system(void)
 {
 	cpu_possible();
 	huge_learn();
-	topology_nodes();
+	slab_init();
 }
 
 /* The dynamic linker may call this before the C library's constructors, which store the
@@ -35,12 +35,12 @@ void slab_replace_malloc(void)
 	slab_control_on_request();
 	maintain_in_slow_paths();
 	if (constructed)
-		learn_files();
+		learn_system();
 }
 
 static __attribute__((constructor)) void construct(void)
 {
 	constructed = true;
 	if (replaces)
-		learn_files();
+		learn_system();
 }

@@ -68,13 +68,17 @@ static uint64_t pretended_time(uint64_t us)
 }
 #endif
 
-/* The system's setting, for a process that must not open files later. */
+/* The system's setting, for a process that must not ask later; empty: its words do not hold for this
+ * process. */
 static char learned[SETTING_MAX];
 static bool is_learned;
 
 static void read_setting(char text[SETTING_MAX])
 {
-	sys_file_read("/sys/kernel/mm/transparent_hugepage/enabled", text, SETTING_MAX);
+	if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
+		*text = '\0';
+	else
+		sys_file_read("/sys/kernel/mm/transparent_hugepage/enabled", text, SETTING_MAX);
 }
 
 /* Is this the word that the system has chosen? */
@@ -84,8 +88,6 @@ static bool system_setting_is(const char *word)
 
 	if (pretended_setting())
 		return strcmp(pretended_setting(), word) == 0;
-	if (prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1)
-		return false;
 	if (is_learned)
 		return strstr(learned, word) != NULL;
 	read_setting(text);

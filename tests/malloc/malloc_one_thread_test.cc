@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process with one thread. Its signal handlers may fork at any moment: the children return from
- * them, as the parent does.
+ * them, as the parent does. Its children may have a system call filter that forbids nearly all calls.
  * No test here starts a thread. A hang ends by SIGALRM.
  */
 #include "preloaded.h"
@@ -9,12 +9,20 @@
 #include <cerrno>
 #include <cstring>
 #include <random>
+#include <vector>
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+
+#include <slab/stats.h>
 
 #include "../support/process.h"
 
@@ -129,6 +137,87 @@ TEST(OneThread, ForksInHandlersWhereverTheyInterruptIt)
 	EXPECT_FALSE(failed);
 	blocks.free_all();
 	alarm(0);
+}
+
+/* --- few system calls --------------------------------------------------------------------- */
+
+/* Other calls than these kill the process from here on. The clock is a call where the kernel maps no
+ * function for it, and the last two are the test's own. */
+bool allow_few_calls()
+{
+	const unsigned allowed[] = {SYS_mmap,    SYS_munmap,    SYS_mremap,        SYS_mprotect,
+				    SYS_madvise, SYS_futex,     SYS_clock_gettime, SYS_getcpu,
+				    SYS_write,   SYS_exit_group};
+	std::vector<struct sock_filter> code = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+	struct sock_fprog program;
+
+	for (const unsigned number : allowed) {
+		code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
+		code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	}
+	code.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	program = {static_cast<unsigned short>(code.size()), code.data()};
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+std::uint64_t cached_bytes()
+{
+	struct slab_process_stats stats = {};
+
+	stats.struct_size = sizeof(stats);
+	slab_process_stats(&stats);
+	return stats.cached_bytes;
+}
+
+/* More than is needed for huge pages (SLAB_HUGE=auto). */
+void grow_and_shrink()
+{
+	constexpr std::size_t size = 2000, count = (std::size_t{160} << 20) / size;
+	static void *blocks[count];
+
+	for (void *&block : blocks) {
+		block = malloc(size);
+		if (!block)
+			std::abort();
+		std::memset(block, 1, 1);
+	}
+	for (void *&block : blocks)
+		free(block);
+}
+
+/* Until decay has returned what was free, at least once. */
+int live_with_few_calls(unsigned seed)
+{
+	constexpr unsigned rounds = 3;
+	churn blocks(seed);
+
+	if (!allow_few_calls())
+		return 77;
+	for (unsigned round = 0; round < rounds; round++) {
+		std::uint64_t cached;
+
+		grow_and_shrink();
+		cached = cached_bytes();
+		do
+			blocks.step();
+		while (cached_bytes() > cached / 2);
+	}
+	blocks.free_all();
+	return 0;
+}
+
+TEST(OneThread, AChildNeedsFewSystemCalls)
+{
+	const unsigned seed = std::random_device()();
+	std::string failure;
+
+	SCOPED_TRACE("seed " + std::to_string(seed));
+	failure = run_in_child_now([seed] { return live_with_few_calls(seed); });
+	if (failure == "exit status 77")
+		GTEST_SKIP() << "no system call filter here";
+	EXPECT_EQ(failure, "");
 }
 
 } /* namespace */
