@@ -35,7 +35,8 @@
 _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
 _Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots end before LIFOs");
 
-/* With less address space (RLIMIT_AS) there are no rows for CPUs that do not exist. */
+/* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs that
+ * do not exist. */
 #define SPACE_SHORT ((rlim_t)1 << 30)
 
 /* Event words of the row of CPU -1, which counts no events. */
@@ -54,6 +55,7 @@ static CPU_EARLY bool
 	possible_is_known; /* cpu_possible_count is not only that of the first thread's mask */
 static CPU_EARLY unsigned rows;
 static CPU_EARLY bool rows_cover_all;
+static CPU_EARLY bool space_is_short;
 
 /* The number of CPUs in /sys: the last number of the list + 1. "0-3,8" has CPU 8 as the highest.
  * 0: unknown. */
@@ -85,16 +87,21 @@ static void set_possible(unsigned count)
 	__atomic_store_n(&possible_is_known, true, __ATOMIC_RELEASE);
 }
 
+static bool is_low(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) == 0 && limit.rlim_cur < SPACE_SHORT;
+}
+
+bool cpu_space_is_short(void)
+{
+	return space_is_short;
+}
+
 /* Rows of CPUs that do not exist take address space, 32 MiB for each area where the mask has 256
  * bits. A process with little of that gets the rows of /sys, and so an engine that checks the CPU's
  * id. */
-static bool space_is_short(void)
-{
-	struct rlimit space;
-
-	return getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < SPACE_SHORT;
-}
-
 /* The system call, because unlike its wrapper it returns the size of the kernel's mask. A system
  * call filter may forbid it; then the number of rows is that of /sys. */
 void cpu_learn_rows(void)
@@ -105,8 +112,9 @@ void cpu_learn_rows(void)
 
 	if (rows)
 		return;
+	space_is_short = is_low(RLIMIT_AS) || is_low(RLIMIT_DATA);
 	bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	if (bytes > 0 && !space_is_short()) {
+	if (bytes > 0 && !space_is_short) {
 		cpu_possible_count = highest(mask, (unsigned)bytes / sizeof(*mask)) + 1;
 		rows_cover_all = true;
 		rows = (unsigned)bytes * 8;

@@ -47,6 +47,9 @@ static inline struct cpu_lifo *cpu_lifo(char *lifos, long cpu)
  * run a thread?
  */
 void cpu_learn_rows(void);
+/* Did the process start with a low limit of its address space or its writable memory? false before
+ * cpu_learn_rows(). */
+bool cpu_space_is_short(void);
 unsigned cpu_possible(void);
 void cpu_possible_is_wrong(void);
 bool cpu_rows_cover(int cpu);

@@ -279,8 +279,9 @@ static struct slab *find_memory(struct large_request *request)
 	if (!fits_in_slab(request))
 		maintenance_poll();
 	slab = attempt(request);
-	if (SLAB_UNLIKELY(!slab && request->grows)) {
-		request->grows = false;
+	/* A mapping takes less space than a slab of the next power of two. */
+	if (SLAB_UNLIKELY(!slab && (request->grows || cpu_space_is_short()))) {
+		request->grows = !request->grows;
 		slab = attempt(request);
 	}
 	return SLAB_LIKELY(slab) ? slab : attempt_again(request);

@@ -88,7 +88,7 @@ int inspect_each_segment(struct inspection *in, see_region *fn, void *arg)
 static int each_arena(const struct inspection *in, see_region *fn, void *arg)
 {
 	const uint64_t lists = (uintptr_t)in->root.arenas;
-	uint64_t arena = 0;
+	uint64_t arena = 0, head[2]; /* the next one, the bytes */
 	int error = 0;
 
 	for (unsigned node = 0; node < in->process.nodes && !error; node++) {
@@ -98,9 +98,11 @@ static int each_arena(const struct inspection *in, see_region *fn, void *arg)
 		while (!error && arena) {
 			if (goes_round(&walk, arena))
 				return -EFAULT;
-			fn(REGION_ARENA, arena & ~(METADATA_ARENA_BYTES - 1), METADATA_ARENA_BYTES,
-			   arg);
-			error = inspect_read(in, arena, sizeof(arena), &arena);
+			error = inspect_read(in, arena, sizeof(head), head);
+			if (error)
+				break;
+			fn(REGION_ARENA, arena & ~(METADATA_ARENA_BYTES - 1), head[1], arg);
+			arena = head[0];
 		}
 	}
 	return error;

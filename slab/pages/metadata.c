@@ -57,7 +57,8 @@ struct block {
 
 struct arena {
 	struct arena *next; /* older */
-	unsigned used;     /* blocks that belong to a class */
+	uint64_t mapped; /* bytes: all of ARENA_BYTES, or less where space is short */
+	unsigned used; /* blocks that belong to a class */
 	struct block block[BLOCKS];
 };
 
@@ -205,10 +206,18 @@ static void list_remove(struct block *block)
 		list->last = block->prev;
 }
 
+/* The bytes of an arena with this number of blocks. */
+static size_t bytes_with(unsigned blocks)
+{
+	return (BLOCKS_BEFORE + blocks) * BLOCK_BYTES;
+}
+
 /* Has the newest arena of the node room for a block of this class? */
 static bool has_room(const struct metadata_class *class, unsigned node)
 {
-	return metadata_arenas[node] && metadata_arenas[node]->used + units_of(class) <= BLOCKS;
+	const struct arena *arena = metadata_arenas[node];
+
+	return arena && bytes_with(arena->used + units_of(class)) <= arena->mapped;
 }
 
 /* Make a block; NULL: the arena has no room. */
@@ -319,30 +328,63 @@ static struct arena *publish(struct arena *arena, struct metadata_class *class, 
 	return NULL;
 }
 
-bool metadata_map(struct metadata_class *class, unsigned node)
+/* Where space is short: map a block behind those of the newest arena. */
+static bool grow(const struct metadata_class *class, unsigned node)
 {
 	struct arena *arena;
-	char *start;
+	bool done = false;
+
+	segment_lock();
+	arena = metadata_arenas[node];
+	if (arena && arena->used + units_of(class) <= BLOCKS) {
+		const size_t more = bytes_with(arena->used + units_of(class)) - arena->mapped;
+		char *start = (char *)arena - SEGMENT_HEAD_OFFSET;
+
+		done = has_room(class, node) || os_map_at(start + arena->mapped, more);
+		if (!has_room(class, node) && done)
+			arena->mapped += more;
+	}
+	segment_unlock();
+	return done;
+}
+
+/* Map an arena, or its first bytes, with its guard in front. */
+static struct arena *map_arena(size_t bytes, unsigned node)
+{
+	char *start = os_map(bytes, ARENA_BYTES);
+
+	if (!start)
+		return NULL;
+	if (!os_protect(start, SEGMENT_HEAD_OFFSET, false)) {
+		os_unmap(start, bytes);
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (topology_is_real() && topology_nodes() > 1)
+		os_bind(start, bytes, node);
+	arena_of(start)->mapped = bytes;
+	return arena_of(start);
+}
+
+bool metadata_map(struct metadata_class *class, unsigned node)
+{
+	const bool parts = cpu_space_is_short();
+	struct arena *arena;
 
 	if (units_of(class) > BLOCKS) {
 		errno = ENOMEM;
 		return false;
 	}
-	start = os_map(ARENA_BYTES, ARENA_BYTES);
-	if (!start)
+	if (parts && grow(class, node))
+		return true;
+	arena = map_arena(parts ? bytes_with(units_of(class)) : ARENA_BYTES, node);
+	if (!arena)
 		return false;
-	if (!os_protect(start, SEGMENT_HEAD_OFFSET, false)) {
-		os_unmap(start, ARENA_BYTES);
-		errno = ENOMEM;
-		return false;
-	}
-	if (topology_is_real() && topology_nodes() > 1)
-		os_bind(start, ARENA_BYTES, node);
 	segment_lock();
-	arena = publish(arena_of(start), class, node);
+	arena = publish(arena, class, node);
 	segment_unlock();
 	if (arena)
-		os_unmap(start, ARENA_BYTES);
+		os_unmap((char *)arena - SEGMENT_HEAD_OFFSET, arena->mapped);
 	return true;
 }
 

@@ -21,6 +21,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 #define MPOL_PREFERRED_POLICY 1
+#define FAR_TRIES 16u
 #define PAGES_MAX 16 /* of an object: more than an object of SLAB_MAX_OBJECT_SIZE has */
 
 #ifdef SLAB_TESTING
@@ -120,6 +121,16 @@ static char *map_within(size_t bytes, size_t align, int access)
 	return start + before;
 }
 
+/* Where there is no space to map more than needed: try aligned addresses further and further below. */
+static char *map_far_below(char *preferred, size_t bytes, size_t align, int access)
+{
+	char *start = NULL, *ignored;
+
+	for (unsigned i = 1; !start && i <= FAR_TRIES && (uintptr_t)preferred > i * align; i++)
+		start = map_below(preferred - i * align, bytes, align, access, &ignored);
+	return start;
+}
+
 /* The kernel maps one below the other. So in most cases the address below the last mapping is free;
  * otherwise the one below the address that the kernel chooses. */
 static char *map_aligned(size_t bytes, size_t align, int access)
@@ -132,6 +143,8 @@ static char *map_aligned(size_t bytes, size_t align, int access)
 		start = map_below(preferred, bytes, align, access, &preferred);
 	if (!start)
 		start = map_within(bytes, align, access);
+	if (!start && preferred)
+		start = map_far_below(preferred, bytes, align, access);
 	if (start && align > os_page_size())
 		__atomic_store_n(&next_end, start, __ATOMIC_RELAXED);
 	return start;

@@ -20,7 +20,7 @@
  * pages_lock protects the segments and what the rest of the page layer has, for a few instructions
  * at a time. A thread maps a segment without the lock, before other threads know the segment. If
  * two threads do this at once, the second one unmaps its segment again. A fork may leave the child
- * a mapping that is never used.
+ * a mapping that is never used. Where space is short, a segment is mapped in parts, from its start.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -36,6 +36,7 @@
 
 /* Free ranges have 1, 2, 4 … units, at most as many as the largest slab. */
 #define ORDERS (LARGE_SHIFT_MAX - SEGMENT_UNIT_SHIFT + 1)
+#define PART_SHIFT_MIN 16u /* of the parts of segments */
 #define WORD_ORDERS 7u /* of ranges within a word of segment->free */
 
 static SLAB_EARLY pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -264,35 +265,35 @@ static size_t units_offset(void)
 
 static void set_all_free(struct segment *segment)
 {
-	const unsigned first = (unsigned)(units_offset() >> SEGMENT_UNIT_SHIFT);
+	const unsigned end = (unsigned)(segment->mapped >> SEGMENT_UNIT_SHIFT);
 
-	memset(segment->free, 0xff, sizeof(segment->free));
-	for (unsigned u = 0; u < first; u++)
-		set_free(segment, u, 1, false);
+	memset(segment->free, 0, sizeof(segment->free));
+	for (unsigned u = (unsigned)(units_offset() >> SEGMENT_UNIT_SHIFT); u < end; u++)
+		set_free(segment, u, 1, true);
 }
 
 /* Let the kernel prefer the node for a segment's pages. */
-static void bind_to_node(char *start, unsigned node)
+static void bind_to_node(char *start, size_t bytes, unsigned node)
 {
 	if (topology_is_real() && topology_nodes() > 1)
-		os_bind(start, SEGMENT_SIZE, node);
+		os_bind(start, bytes, node);
 }
 
 /* Fill in the head of a fresh segment. */
-static void format(struct segment *segment, unsigned node)
+static void format(struct segment *segment, size_t bytes, unsigned node)
 {
 	segment->magic = SEGMENT_MAGIC;
 	segment->node = node;
-	segment->mapped = SEGMENT_SIZE;
+	segment->mapped = bytes;
 	for (unsigned u = 0; u < SEGMENT_UNITS; u++)
 		segment_table(segment)[u] = &slab_none;
 	set_all_free(segment);
 }
 
-/* Map a segment that no other thread knows; NULL and ENOMEM. */
-static struct segment *map_segment(unsigned node)
+/* Map a segment that no other thread knows, or its first bytes; NULL and ENOMEM. */
+static struct segment *map_segment(size_t bytes, unsigned node)
 {
-	char *start = os_map(SEGMENT_SIZE, SEGMENT_SIZE);
+	char *start = os_map(bytes, SEGMENT_SIZE);
 	size_t head_end = os_pages(SEGMENT_HEAD_END);
 	struct segment *segment = (struct segment *)(start + SEGMENT_HEAD_OFFSET);
 
@@ -301,15 +302,45 @@ static struct segment *map_segment(unsigned node)
 	/* Before the first write, which may populate a huge page: the kernel prefers the node, and
 	 * the guards keep the huge page from the head. The guard in front of the head is necessary
 	 * too: another segment may end where this one starts. */
-	bind_to_node(start, node);
+	bind_to_node(start, bytes, node);
 	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
-		format(segment, node);
+		format(segment, bytes, node);
 		return segment;
 	}
-	os_unmap(start, SEGMENT_SIZE);
+	os_unmap(start, bytes);
 	errno = ENOMEM;
 	return NULL;
+}
+
+/* A process with little space gets segments in parts: the newest segment grows while the addresses
+ * behind it are free. NULL: it has been unmapped. */
+static SLAB_EARLY struct segment *growing;
+
+/* Where a segment ends that had `bytes` and gets a part with a range of 1 << shift bytes. */
+static size_t end_of_part(size_t bytes, unsigned shift)
+{
+	const size_t range = (size_t)1 << (shift > PART_SHIFT_MIN ? shift : PART_SHIFT_MIN);
+
+	return round_up(bytes, range) + range;
+}
+
+/* With the lock, which is held during a system call, in such processes alone. false: the segment
+ * cannot grow. */
+static bool grow(unsigned shift, unsigned node)
+{
+	struct segment *segment = growing;
+	const size_t from = segment ? segment->mapped : 0, to = end_of_part(from, shift);
+	char *part = segment_start(segment) + from;
+
+	if (!segment || segment->node != node || to > SEGMENT_SIZE || !os_map_at(part, to - from))
+		return false;
+	bind_to_node(part, to - from, node);
+	segment->mapped = to;
+	for (size_t at = from; at < to; at += (size_t)1 << SEGMENT_UNIT_SHIFT)
+		set_free(segment, (unsigned)(at >> SEGMENT_UNIT_SHIFT), 1, true);
+	list_room(segment, orders_of(segment, ORDERS));
+	return true;
 }
 
 /* With the lock. Returns NULL, or the segment if it is not needed because another thread was
@@ -324,6 +355,8 @@ static struct segment *publish(struct segment *segment, unsigned shift)
 	slab_pages.metadata_bytes += SEGMENT_HEAD_END - SEGMENT_HEAD_OFFSET;
 	segment_mark_slabs(segment_start(segment));
 	list_room(segment, orders_of(segment, ORDERS));
+	if (segment->mapped < SEGMENT_SIZE)
+		growing = segment;
 	return NULL;
 }
 
@@ -338,9 +371,9 @@ static char *units_of_segment(const struct segment *segment)
 	return segment_start(segment) + units_offset();
 }
 
-static size_t units_bytes(void)
+static size_t units_bytes(const struct segment *segment)
 {
-	return SEGMENT_SIZE - units_offset();
+	return segment->mapped - units_offset();
 }
 
 static unsigned free_units(const struct segment *segment)
@@ -355,10 +388,10 @@ static unsigned free_units(const struct segment *segment)
 /* With the lock: take a segment whose units are all free; NULL: there is none. */
 static struct segment *take_free_segment(void)
 {
-	const unsigned all = (unsigned)(units_bytes() >> SEGMENT_UNIT_SHIFT);
-
 	for (struct segment *s = slab_pages.segments; s; s = s->next)
-		if (free_units(s) == all) {
+		if (free_units(s) == units_bytes(s) >> SEGMENT_UNIT_SHIFT) {
+			if (s == growing)
+				growing = NULL;
 			memset(s->free, 0, sizeof(s->free));
 			list_room(s, 0);
 			return s;
@@ -384,8 +417,8 @@ size_t segment_unmap_free(void)
 		segment_unlock();
 		if (!segment)
 			break;
-		os_unmap(units_of_segment(segment), units_bytes());
-		bytes += units_bytes();
+		os_unmap(units_of_segment(segment), units_bytes(segment));
+		bytes += units_bytes(segment);
 		segment_lock();
 		add_unmapped(segment);
 		segment_unlock();
@@ -418,11 +451,11 @@ static bool map_again(unsigned node)
 	segment_unlock();
 	if (!segment)
 		return false;
-	done = os_map_at(units_of_segment(segment), units_bytes());
+	done = os_map_at(units_of_segment(segment), units_bytes(segment));
 	if (!done && errno == EEXIST)
 		return false;
 	if (done)
-		bind_to_node(segment_start(segment), segment->node);
+		bind_to_node(segment_start(segment), segment->mapped, segment->node);
 	segment_lock();
 	if (done) {
 		set_all_free(segment);
@@ -434,19 +467,31 @@ static bool map_again(unsigned node)
 	return done;
 }
 
+/* Let the newest segment grow, or map the first part of a new one. NULL: it has grown, or there is no
+ * memory. */
+static struct segment *map_part(unsigned shift, unsigned node, bool *ret_grown)
+{
+	segment_lock();
+	*ret_grown = grow(shift, node);
+	segment_unlock();
+	return *ret_grown ? NULL : map_segment(end_of_part(units_offset(), shift), node);
+}
+
 bool segment_map(unsigned shift, unsigned node)
 {
 	struct segment *segment;
+	bool grown = false;
 
 	if (map_again(node))
 		return true;
-	segment = map_segment(node);
+	segment = cpu_space_is_short() ? map_part(shift, node, &grown)
+				       : map_segment(SEGMENT_SIZE, node);
 	if (!segment)
-		return false;
+		return grown;
 	segment_lock();
 	segment = publish(segment, shift);
 	segment_unlock();
 	if (segment)
-		os_unmap(segment_start(segment), SEGMENT_SIZE);
+		os_unmap(segment_start(segment), segment->mapped);
 	return true;
 }

@@ -96,7 +96,8 @@ static_assert(offsetof(struct slab, links) == CPU_CACHELINE, "the first line is 
 struct segment {
 	uint64_t magic;
 	struct segment *next; /* list of all segments, newest first; none is removed */
-	uint64_t mapped; /* bytes: SEGMENT_SIZE, or more for a large allocation */
+	uint64_t
+		mapped; /* bytes: SEGMENT_SIZE, less of one in parts, or more for a large allocation */
 	uint64_t red_zone; /* bytes before a large allocation (large_red.c); 0: none */
 	char *base; /* large allocations: the first byte */
 	struct segment *next_room, *prev_room; /* a list of segments with free units, or giants */
@@ -149,7 +150,7 @@ static inline struct slab *segment_slab(const struct segment *segment, unsigned 
 extern struct slab slab_none;
 
 /* An arena, which has descriptors (metadata.c). It is aligned to its size. Its struct begins
- * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node. */
+ * SEGMENT_HEAD_OFFSET bytes behind its start, with the pointer to the next older arena of the node and the number of its bytes. */
 struct arena;
 #define METADATA_ARENA_BYTES (UINT64_C(4) << 20)
 extern struct arena *metadata_arenas[] __attribute__((visibility("hidden"))); /* of each node */
@@ -226,7 +227,13 @@ enum segment_mark {
 };
 
 #define SEGMENT_MARKS_PER_WORD 32u
-#define SEGMENT_MARK_WORDS (UINT32_C(1) << (48 - SEGMENT_SHIFT - 5))
+/* Of addresses that the kernel gives to a process that asks for none. */
+#ifdef __x86_64__
+#define SEGMENT_ADDRESS_BITS 47
+#else
+#define SEGMENT_ADDRESS_BITS 48
+#endif
+#define SEGMENT_MARK_WORDS (UINT32_C(1) << (SEGMENT_ADDRESS_BITS - SEGMENT_SHIFT - 5))
 extern uint64_t segment_marks[SEGMENT_MARK_WORDS] __attribute__((visibility("hidden")));
 
 /* Any address may be looked up. Lock-free; async-signal-safe. */
