@@ -178,7 +178,7 @@ TEST(PreloadedFork, ChildrenStartThreadsAndFork)
 
 constexpr unsigned stdio_forks = 120;
 
-/* The C library's locks are not fair: who locks them without a pause keeps them from others. */
+/* The C library's locks are not fair: a thread that locks them without a pause keeps them from others. */
 void pause_briefly()
 {
 	usleep(100);
