@@ -113,9 +113,10 @@ struct slab_report {
  *           and popen() fork).
  * @arg      passed to the handler
  *
- * Another thread may still be in a call of the previous handler when the function returns.
- * The child of a fork has its parent's handler. With SLAB_DEBUG_ABORT=1 libslab aborts the
- * program after the handler returned. The lines of the debug flag T are no reports.
+ * Another thread may still be in a call of the previous handler when the function returns. So a
+ * library with a handler must stay loaded. The child of a fork has its parent's handler. With
+ * SLAB_DEBUG_ABORT=1 libslab aborts the program after the handler returned. The lines of the debug
+ * flag T are no reports.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_set_report_handler(void (*handler)(const struct slab_report *report, void *arg),

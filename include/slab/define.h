@@ -11,8 +11,9 @@
  * The cache is created at its first use, by whichever thread comes first, also before main().
  * A definition may be in a header, and in several libraries of a process: all definitions with
  * the same name and the same properties have one cache, and each may free what another
- * allocated. The cache is never destroyed; it stays when a library is unloaded. For caches that
- * the program creates and destroys, <slab/slab.h> has SLAB_DEFINE_TYPED().
+ * allocated. The cache is never destroyed; it stays when a library is unloaded. If the definition
+ * has callbacks, libslab keeps the library with the callbacks loaded: dlclose() does not unload it.
+ * For caches that the program creates and destroys, <slab/slab.h> has SLAB_DEFINE_TYPED().
  *
  * <slab/slab.h> defines the conventions of errors and safety.
  */
@@ -51,7 +52,8 @@ struct slab_definition {
  * handle from which every allocation fails with this errno, and the next call tries again. With
  * SLAB_PANIC the process aborts instead, as in slab_cache_create().
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe before the cache exists. A program may
- * call the function before main().
+ * call the function before main(). If callbacks are in a library, the first call takes the dynamic
+ * linker's lock: a thread must not hold a lock then that a constructor of a library waits for.
  */
 SLAB_API struct slab_cache *slab_cache_defined(struct slab_definition *definition, uint64_t flags);
 

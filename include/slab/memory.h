@@ -95,6 +95,8 @@ SLAB_API size_t slab_limit(void);
  *       libslab does not call it for an allocation that fails within fn.
  * @arg  passed to fn
  *
+ * Another thread may still be in a call of the previous handler when the function returns. So a
+ * library with a handler must stay loaded.
  * MT-safe, fork-safe, cancel-safe, not async-signal-safe.
  */
 SLAB_API void slab_set_limit_handler(void (*fn)(struct slab_cache *cache, size_t limit, void *arg),

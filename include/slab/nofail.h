@@ -51,8 +51,8 @@ struct slab_oom {
  *           process.
  * @arg      passed to the handler
  *
- * Another thread may still be in a call of the previous handler when the function returns. The
- * child of a fork has its parent's handler.
+ * Another thread may still be in a call of the previous handler when the function returns. So a
+ * library with a handler must stay loaded. The child of a fork has its parent's handler.
  */
 SLAB_API void slab_set_oom_handler(bool (*handler)(const struct slab_oom *oom, void *arg),
 				   void *arg);

@@ -160,7 +160,12 @@ struct slab_cache_args {
 	 * allocation within a destructor fails, libslab calls no reclaim function for it.
 	 */
 	void (*dtor)(void *obj, void *arg);
-	void *arg; /* passed to every callback */
+	/*
+	 * Passed to every callback. The code of callbacks, and what arg points to, must stay
+	 * until slab_cache_destroy() has returned: a library destroys its caches before it is
+	 * unloaded, for instance in its destructor.
+	 */
+	void *arg;
 	/*
 	 * Reclaim: the function frees objects of the cache and returns their number.
 	 * libslab calls it before an allocation from this cache fails. It also calls it

@@ -7,14 +7,23 @@
  * cache. No definition owns it, and it is never destroyed: objects may outlive the library that
  * allocated them. It is not merged, since slab_cache_destroy() of a merged cache could remove its
  * name.
+ *
+ * The cache keeps the callbacks, too. So the library that has them stays loaded. dlopen() may
+ * allocate and takes the dynamic linker's lock: the caller holds no lock of libslab.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <slab/define.h>
+#include <stdint.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"
 #include "base/note.h"
 #include "cache/create.h"
+#include "cache/create_args.h"
 #include "core/cache.h"
 #include "registry/registry.h"
 
@@ -41,6 +50,55 @@ static struct slab_cache *no_cache(void)
 	return &none;
 }
 
+/* A static program has no dlopen(), and other C libraries than glibc unload none. */
+extern __typeof(dlopen) dlopen __attribute__((weak));
+
+/* "" for the program itself; NULL: address is in no object. */
+static const char *object_of(uintptr_t address)
+{
+#if SLAB_HAVE_DL_FIND_OBJECT
+	struct dl_find_object found;
+
+	if (_dl_find_object((void *)address, &found) == 0 && found.dlfo_link_map)
+		return found.dlfo_link_map->l_name;
+#elif defined(RTLD_DL_LINKMAP)
+	struct link_map *map;
+	Dl_info found;
+
+	if (dladdr1((void *)address, &found, (void **)&map, RTLD_DL_LINKMAP) && map)
+		return map->l_name;
+#else
+	(void)address;
+#endif
+	return NULL;
+}
+
+static void keep_loaded(uintptr_t address)
+{
+	const char *object = address ? object_of(address) : NULL;
+
+	if (object && *object && dlopen)
+		dlopen(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void keep_callbacks(const struct slab_definition *definition)
+{
+	int saved = errno, cancel = cancel_disable();
+	struct slab_cache_args args;
+
+	if (!create_args_read(&args, definition->args, definition->args_size)) {
+		keep_loaded((uintptr_t)args.ctor);
+		keep_loaded((uintptr_t)args.dtor);
+		keep_loaded((uintptr_t)args.reclaim);
+		keep_loaded((uintptr_t)args.isolate);
+		keep_loaded((uintptr_t)args.migrate);
+		keep_loaded((uintptr_t)args.arg);
+		keep_loaded((uintptr_t)args.rcu);
+	}
+	cancel_restore(cancel);
+	errno = saved;
+}
+
 SLAB_SLOWPATH struct slab_cache *slab_cache_defined(struct slab_definition *definition,
 						    uint64_t flags)
 {
@@ -60,6 +118,7 @@ SLAB_SLOWPATH struct slab_cache *slab_cache_defined(struct slab_definition *defi
 	cache = cache_create(&request, __builtin_return_address(0));
 	if (!cache)
 		return no_cache();
+	keep_callbacks(definition);
 	__atomic_store_n(&definition->cache, cache, __ATOMIC_RELEASE);
 	return cache;
 }
