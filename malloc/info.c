@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <slab/memory.h>
 #include <slab/slab.h>
@@ -18,16 +17,16 @@
 
 struct heap {
 	struct slab_process_stats process;
-	uint64_t used; /* bytes of objects in use */
+	uint64_t used; /* bytes of slabs but for free objects that CPUs hold: an upper bound */
 };
 
 static int add_used(struct slab_cache *cache, void *arg)
 {
-	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	struct slab_usage usage = {.struct_size = sizeof(usage)};
 	struct heap *heap = arg;
 
-	if (slab_cache_stats(cache, &stats) == 0)
-		heap->used += stats.objects * stats.slab_size;
+	if (slab_cache_usage(cache, &usage) == 0)
+		heap->used += usage.slab_bytes - usage.free_objects * usage.slab_size;
 	return 0;
 }
 
@@ -80,11 +79,10 @@ struct mallinfo mallinfo(void)
 	};
 }
 
-/* A write to the descriptor: stderr may be locked by the caller, and its buffer allocated. */
+/* Not to the stream: stderr may be locked by the caller, and its buffer allocated. */
 void malloc_stats(void)
 {
-	const int saved = errno;
-	char text[320];
+	char text[400];
 	struct heap heap;
 	int len;
 
@@ -94,24 +92,38 @@ void malloc_stats(void)
 		       "slab bytes       = %10" PRIu64 "\n"
 		       "free slab bytes  = %10" PRIu64 "\n"
 		       "in use bytes     = %10" PRIu64 "\n"
-		       "large bytes      = %10" PRIu64 "\n",
+		       "large bytes      = %10" PRIu64 "\n"
+		       /* The C library's last line, which programs look for. */
+		       "max mmap bytes   = %10" PRIu64 " (present, no maximum is kept)\n",
 		       slab_version(), heap.process.engine, heap.process.caches,
 		       heap.process.slab_bytes, heap.process.cached_bytes, heap.used,
-		       heap.process.large_bytes);
-	if (write(STDERR_FILENO, text, (size_t)len) < 0)
-		errno = saved;
+		       heap.process.large_bytes, heap.process.large_bytes);
+	slab_write_stderr(text, (size_t)len);
+}
+
+/* Names of caches may have characters that XML gives a meaning. */
+static void write_name(const char *name, FILE *file)
+{
+	for (; *name; name++)
+		if (strchr("<>&\"'", *name))
+			fprintf(file, "&#%d;", *name);
+		else
+			putc(*name, file);
 }
 
 static int write_cache(struct slab_cache *cache, void *file)
 {
-	struct slab_stats stats = {.struct_size = sizeof(stats)};
+	struct slab_usage usage = {.struct_size = sizeof(usage)};
 
-	if (slab_cache_stats(cache, &stats) == 0)
-		fprintf(file,
-			"<cache name=\"%s\" size=\"%zu\" used=\"%" PRIu64 "\" count=\"%" PRIu64
-			"\" slabs=\"%" PRIu64 "\" bytes=\"%" PRIu64 "\"/>\n",
-			stats.name, stats.slab_size, stats.objects, stats.total_objects,
-			stats.slabs, stats.slab_bytes);
+	if (slab_cache_usage(cache, &usage) != 0)
+		return 0;
+	fputs("<cache name=\"", file);
+	write_name(usage.name, file);
+	fprintf(file,
+		"\" size=\"%zu\" used=\"%" PRIu64 "\" count=\"%" PRIu64 "\" slabs=\"%" PRIu64
+		"\" bytes=\"%" PRIu64 "\"/>\n",
+		usage.slab_size, usage.objects, usage.objects + usage.free_objects, usage.slabs,
+		usage.slab_bytes);
 	return 0;
 }
 

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <slab/malloc.h>
+#include <slab/stats.h>
 
 #include "family.h"
 #include "tick.h"
@@ -74,8 +74,7 @@ static union operator need_operator(const char *name, const void *caller)
 	const union operator found = find_operator(name, caller);
 
 	if (!found.address) {
-		if (write(STDERR_FILENO, message, sizeof(message) - 1) < 0)
-			abort();
+		slab_write_stderr(message, sizeof(message) - 1);
 		abort();
 	}
 	return found;

@@ -112,7 +112,7 @@ struct slab_process_stats {
 	unsigned caches;
 	uint64_t segments; /* number of segments, blocks of address space of segment_size bytes */
 	uint64_t segment_size;
-	uint64_t slab_bytes; /* bytes of slabs in use by caches */
+	uint64_t slab_bytes; /* bytes of slabs in use by caches, with one that is just being made */
 	uint64_t cached_bytes; /* bytes of free slabs that still hold memory */
 	uint64_t large_bytes; /* bytes of large allocations of <slab/malloc.h> */
 	uint64_t metadata_bytes; /* descriptors, index stacks, per-CPU areas: an upper bound */
@@ -187,6 +187,33 @@ SLAB_API size_t slab_cache_aliases(struct slab_cache *cache, const char **names,
 SLAB_API const char *slab_stat_name(unsigned i);
 SLAB_API int slab_stat_read(struct slab_cache *cache, const char *name, uint64_t *value);
 SLAB_API int slab_stat_write(struct slab_cache *cache, const char *name, uint64_t value);
+
+/* What counters tell of a cache (slab_cache_usage()). */
+struct slab_usage {
+	size_t struct_size; /* set by the caller: sizeof(struct slab_usage) */
+	const char *name; /* valid until the cache is destroyed */
+	size_t slab_size; /* bytes from one object to the next */
+	uint64_t slabs;
+	uint64_t slab_bytes; /* of all slabs, with one that a thread is just making */
+	uint64_t free_objects; /* that CPUs, their current slabs, magazines and the reserve hold */
+	uint64_t objects; /* the objects that fit into slab_bytes, less free_objects */
+};
+
+/*
+ * slab_cache_usage: slab_cache_stats() for a process with many slabs. It looks at no slab: its time
+ * grows with the CPUs and nodes alone. `objects` is an upper bound: free objects of slabs that no
+ * CPU allocates from count as objects, and so does the rest of each slab that is smaller than one.
+ *
+ * Returns 0, or -EINVAL: the cache was destroyed, or struct_size is not one that this library knows.
+ */
+SLAB_API int slab_cache_usage(struct slab_cache *cache, struct slab_usage *usage);
+
+/*
+ * slab_write_stderr: write text to stderr as libslab writes its reports: without a signal such as
+ * SIGPIPE, and for a second at most, if a pipe is full; the rest is dropped. errno keeps its value.
+ * Async-signal-safe.
+ */
+SLAB_API void slab_write_stderr(const char *text, size_t length);
 
 /*
  * slab_process_stats: read the statistics of the process.

@@ -3,6 +3,8 @@
 #include "preloaded.h"
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -14,6 +16,11 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <slab/slab.h>
+
+#include "../support/cancelled.h"
+#include "../support/process.h"
+#include "../support/stack_depth.h"
 
 using namespace slab_test;
 
@@ -405,6 +412,81 @@ TEST(MallocInfo, IsXml)
 	errno = 0;
 	EXPECT_EQ(malloc_info(1, stderr), -1);
 	EXPECT_EQ(errno, EINVAL);
+}
+
+TEST(MallocInfo, EscapesNames)
+{
+	struct slab_cache *cache = slab_cache_create("a<b>&\"c'", 64, nullptr, SLAB_NO_MERGE);
+	char *text = nullptr;
+	std::size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	ASSERT_NE(cache, nullptr);
+	EXPECT_EQ(malloc_info(0, file), 0);
+	fclose(file);
+	EXPECT_NE(std::string(text).find("<cache name=\"a&#60;b&#62;&#38;&#34;c&#39;\" "),
+		  std::string::npos)
+		<< text;
+	free(text);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+/* The shortest of some calls, in nanoseconds. */
+long time_of_mallinfo()
+{
+	long shortest = LONG_MAX;
+
+	for (int i = 0; i < 200; i++) {
+		struct timespec before, after;
+
+		clock_gettime(CLOCK_MONOTONIC, &before);
+		mallinfo2();
+		clock_gettime(CLOCK_MONOTONIC, &after);
+		shortest = std::min(shortest, (after.tv_sec - before.tv_sec) * 1000000000 +
+						      after.tv_nsec - before.tv_nsec);
+	}
+	return shortest;
+}
+
+TEST(MallocInfo, TakesNoLongerWithAHundredTimesTheHeap)
+{
+	std::vector<void *> blocks(std::size_t{64} << 10);
+	const long before = time_of_mallinfo();
+
+	for (void *&block : blocks)
+		block = malloc(2000);
+	EXPECT_LT(time_of_mallinfo(), 3 * before);
+	for (void *block : blocks)
+		free(block);
+}
+
+TEST(MallocInfo, StatsIsNoCancellationPoint)
+{
+	expect_not_cancelled_within(malloc_stats);
+}
+
+TEST(MallocInfo, StatsOnAPipeWithoutAReaderDoNotEndTheProgram)
+{
+	EXPECT_EQ(run_in_child([] {
+			  std::array<int, 2> fd = {-1, -1};
+
+			  if (pipe(fd.data()) != 0 || dup2(fd[1], STDERR_FILENO) < 0)
+				  return 1;
+			  close(fd[0]);
+			  malloc_stats();
+			  return 0;
+		  }),
+		  "");
+}
+
+TEST(MallocInfo, Takes8KiBOfStackAtMost)
+{
+	if (under_asan || under_tsan || under_gcov)
+		GTEST_SKIP() << "instrumented frames are larger";
+	for (const auto &call : {+[] { mallinfo2(); }, +[] { malloc_stats(); }}) {
+		call();
+		EXPECT_LE(painted_stack::depth(call), 8192U);
+	}
 }
 
 TEST(MallocInfo, StatsGoToStandardError)
