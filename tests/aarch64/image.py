@@ -15,7 +15,7 @@ COMMANDS = ("sh", "cat", "ls", "sleep", "true", "kill", "cp", "mkdir", "rm", "mk
             "sed", "head", "cmp", "env")
 PROGRAMS = ("bin/bash", "usr/bin/setpriv", "usr/bin/tmux")
 TERMINALS = "lib/terminfo"
-DATA = ("tests", "docs/man", "docs/schema", "dirsrv/docs", "dirsrv/tests", "tools/metrics", "dirsrv/benchmarks/pblock")
+DATA = ("tests", "docs/man", "docs/schema", "dirsrv/docs", "dirsrv/tests", "tools/metrics")
 
 
 def put(root, path, to=None):
@@ -61,8 +61,8 @@ def put_system(root, sysroot):
     (root / "etc/passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
 
 
-def put_sources(root, source):
-    for folder in DATA:
+def put_folders(root, source, folders):
+    for folder in folders:
         for path in (source / folder).rglob("*"):
             if path.is_file():
                 put(root, path)
@@ -79,7 +79,8 @@ def make(folder, build, sysroot, source, tests, programs):
                     source / "tests/support/init.c"], check=True)
     put_system(root, sysroot)
     put_build(root, build, programs)
-    put_sources(root, source)
+    put_folders(root, source, DATA)
+    put_folders(root, build, ["pblock"])
     (root / "tests").write_text("".join(tests))
     archive = folder / "initramfs"
     with archive.open("wb") as file:

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of pblock_life: life.c measures lives, traces.c weighs the pblocks of traces,
- * blocks.c measures blocks of memory, main.c prints the results. */
+/* The parts of pblock_life: life.c measures lives, blocks.c measures blocks of memory, main.c prints the results. */
 #ifndef PBLOCK_LIFE_H
 #define PBLOCK_LIFE_H
 
@@ -46,20 +45,6 @@ struct result {
 };
 
 void measure_lives(unsigned rounds, struct result results[CONTESTANTS][WORKLOADS]);
-
-/* --- traces --------------------------------------------------------------------- */
-
-#define MAX_TRACES 64
-
-/* All pblocks of a trace. */
-struct trace_result {
-	char workload[64];
-	unsigned pblocks;
-	struct weight weights[LAYOUTS];
-};
-
-/* weigh_trace: false after an error message on stderr. */
-bool weigh_trace(const char *path, struct trace_result *result);
 
 /* --- blocks --------------------------------------------------------------------- */
 

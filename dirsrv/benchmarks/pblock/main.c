@@ -8,21 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fail.h"
 #include "life.h"
 
 #define DEFAULT_ROUNDS 101
 #define DEFAULT_BLOCK_ROUNDS 5
+#define EXIT_USAGE 2
 
 static struct result results[CONTESTANTS][WORKLOADS];
-static bool json;
 static unsigned rounds = DEFAULT_ROUNDS, block_rounds = DEFAULT_BLOCK_ROUNDS;
 
 #define OURS results[0]
 static struct block_result block_results[BLOCK_RESULTS];
-static struct trace_result trace_results[MAX_TRACES];
-static unsigned traces;
-static char **trace_paths;
 
 static int by_value(const void *a, const void *b)
 {
@@ -89,90 +85,19 @@ static double mean_ratio(cost_of *cost, const struct result *of, const struct re
 }
 
 static const struct {
-	const char *name, *json;
+	const char *json;
 	cost_of *cost;
 } costs[] = {
-	{"life, median", "life_median", life},
-	{"life, least", "life_least", life_least},
-	{"without accesses, least", "without_accesses_least", memory_least},
+	{"life_median", life},
+	{"life_least", life_least},
+	{"without_accesses_least", memory_least},
 };
 #define COSTS (sizeof(costs) / sizeof(costs[0]))
-
-static void print_weight(const struct weight *weight)
-{
-	printf("%7u %7u %7u %7u\n", weight->pieces, weight->bytes, weight->lines, weight->filled);
-}
-
-static void print_traces(void)
-{
-	if (traces)
-		printf("\n%-20s %-9s %7s %7s %7s %7s %7s\n", "trace", "pblock", "pblocks", "pieces",
-		       "bytes", "lines", "filled");
-	for (unsigned i = 0; i < traces; i++)
-		for (unsigned number = 0; number < LAYOUTS; number++) {
-			printf("%-20s %-9s %7u ", trace_results[i].workload,
-			       results[number][0].contestant, trace_results[i].pblocks);
-			print_weight(&trace_results[i].weights[number]);
-		}
-}
-
-static void print_lives(void)
-{
-	printf("%-18s %-15s %9s %9s %9s %7s %7s %7s %7s\n", "workload", "pblock", "ns median",
-	       "ns least", "accesses", "pieces", "bytes", "lines", "filled");
-	for (unsigned work = 0; work < WORKLOADS; work++)
-		for (unsigned number = 0; number < CONTESTANTS; number++) {
-			const struct result *r = &results[number][work];
-
-			printf("%-18s %-15s %9.1f %9.1f %9.1f ", r->workload, r->contestant,
-			       life(r), life_least(r), least(r->access_ns, rounds));
-			print_weight(&r->weight_at_end);
-		}
-	printf("\n%-24s %-15s %11s %9s %13s\n", "weighted", "pblock", "ns", "v3 / it",
-	       "mean of ratios");
-	for (unsigned i = 0; i < COSTS; i++)
-		for (unsigned number = 0; number < CONTESTANTS; number++)
-			printf("%-24s %-15s %11.1f %9.2f %13.2f\n", costs[i].name,
-			       results[number][0].contestant,
-			       weighted(costs[i].cost, results[number]),
-			       weighted(costs[i].cost, OURS) /
-				       weighted(costs[i].cost, results[number]),
-			       mean_ratio(costs[i].cost, OURS, results[number]));
-}
-
-static void print_blocks(void)
-{
-	printf("\n%-6s %-5s %-12s %9s %9s %12s %12s\n", "order", "size", "allocator", "ms first",
-	       "ms median", "faults first", "faults last");
-	for (unsigned i = 0; i < BLOCK_RESULTS; i++) {
-		const struct block_result *r = &block_results[i];
-
-		printf("%-6s %-5u %-12s %9.1f %9.1f %12lu %12lu\n", r->order, r->size, r->allocator,
-		       r->ms[0], median(r->ms, block_rounds), r->faults[0],
-		       r->faults[block_rounds - 1]);
-	}
-}
 
 static void json_weight(const struct weight *weight)
 {
 	printf("\"pieces\": %u, \"bytes\": %u, \"lines\": %u, \"filled\": %u}", weight->pieces,
 	       weight->bytes, weight->lines, weight->filled);
-}
-
-static void json_traces(void)
-{
-	const char *comma = "";
-
-	printf(",\n \"traces\": [");
-	for (unsigned i = 0; i < traces; i++)
-		for (unsigned number = 0; number < LAYOUTS; number++) {
-			printf("%s\n  {\"workload\": \"%s\", \"pblock\": \"%s\", \"pblocks\": %u, ",
-			       comma, trace_results[i].workload, results[number][0].contestant,
-			       trace_results[i].pblocks);
-			json_weight(&trace_results[i].weights[number]);
-			comma = ",";
-		}
-	printf("\n ]");
 }
 
 static void json_lives(void)
@@ -226,11 +151,9 @@ static void json_blocks(void)
 	printf("\n ]");
 }
 
-static const char help[] = "usage: pblock_life [--rounds=N] [--blocks=N] [--json] [TRACE...]\n"
+static const char help[] = "usage: pblock_life [--rounds=N] [--blocks=N]    prints JSON\n"
 			   "  --rounds=N  measure each life N times, 1 to 1000 (101)\n"
-			   "  --blocks=N  measure a million blocks N times, 0 to 50 (5)\n"
-			   "  --json      print JSON instead of tables\n"
-			   "  TRACE       weigh the pblocks of a trace of pblock-replay(1), too\n";
+			   "  --blocks=N  measure a million blocks N times, 0 to 50 (5)\n";
 
 static unsigned number(const char *option, const char *text, unsigned low, unsigned high)
 {
@@ -249,7 +172,6 @@ static void parse(int argc, char **argv)
 	static const struct option options[] = {
 		{"rounds", required_argument, NULL, 'r'},
 		{"blocks", required_argument, NULL, 'b'},
-		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
@@ -260,8 +182,6 @@ static void parse(int argc, char **argv)
 			rounds = number("--rounds", optarg, 1, MAX_ROUNDS);
 		} else if (option == 'b') {
 			block_rounds = number("--blocks", optarg, 0, MAX_BLOCK_ROUNDS);
-		} else if (option == 'j') {
-			json = true;
 		} else if (option == 'h') {
 			fputs(help, stdout);
 			exit(0);
@@ -269,33 +189,20 @@ static void parse(int argc, char **argv)
 			exit(EXIT_USAGE); /* getopt_long() has written the message */
 		}
 	}
-	if (argc - optind > MAX_TRACES) {
-		fprintf(stderr, "pblock_life: there may be %d traces, not %d\n", MAX_TRACES,
-			argc - optind);
-		exit(EXIT_USAGE);
-	}
-	traces = (unsigned)(argc - optind);
-	trace_paths = argv + optind;
 }
 
 int main(int argc, char **argv)
 {
-	fail_name("pblock_life");
 	parse(argc, argv);
 	/* First, while this process has little free memory that its children could reuse. */
 	if (block_rounds && measure_blocks(block_rounds, block_results)) {
 		fputs("pblock_life: there is no memory for a million blocks\n", stderr);
 		return 1;
 	}
-	for (unsigned i = 0; i < traces; i++)
-		if (!weigh_trace(trace_paths[i], &trace_results[i]))
-			return EXIT_USAGE;
 	measure_lives(rounds, results);
-	(json ? json_lives : print_lives)();
-	(json ? json_traces : print_traces)();
+	json_lives();
 	if (block_rounds)
-		(json ? json_blocks : print_blocks)();
-	if (json)
-		puts("\n}");
+		json_blocks();
+	puts("\n}");
 	return 0;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Write profiles/ns-slapd.json and traces/*.trace from the counts in profiles/ns-slapd.txt.
+"""Write ns-slapd.json and *.trace from the counts in ns-slapd.txt.
 
-usage: make_workloads.py [FOLDER]    FOLDER is where profiles/ and traces/ are, this one
-                                     unless given; the same input gives the same files
+usage: make_workloads.py FOLDER    the same input gives the same files; the build writes them to
+                                   build/pblock
 
 The counts give how often each parameter was read and set, and how many pblocks used which
 parts, but not which accesses went to the same pblock. This script infers that.
@@ -276,18 +276,18 @@ def plugin_lines():
 
 
 def main():
-    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.abspath(__file__))
-    counts = read_counts(os.path.join(folder, "profiles/ns-slapd.txt"))
+    folder = sys.argv[1]
+    counts = read_counts(os.path.join(os.path.dirname(os.path.abspath(__file__)), "ns-slapd.txt"))
     kinds = per_operation(counts)
-    traces = os.path.join(folder, "traces")
-    write_profile(os.path.join(folder, "profiles/ns-slapd.json"), profile(counts))
+    os.makedirs(folder, exist_ok=True)
+    write_profile(os.path.join(folder, "ns-slapd.json"), profile(counts))
     for operation, uses in kinds.items():
         name = NAMES[operation]
         about = f"One {name.replace('-', ' ')} as ns-slapd does it on average."
-        write_trace(traces, name, OPERATIONS[operation], operation_lines(operation, uses), about)
-    write_trace(traces, "bind", 32, bind_lines(kinds),
+        write_trace(folder, name, OPERATIONS[operation], operation_lines(operation, uses), about)
+    write_trace(folder, "bind", 32, bind_lines(kinds),
                 "One simple bind; one for each of 32 connections.")
-    write_trace(traces, "plugin-registration", 1, plugin_lines(),
+    write_trace(folder, "plugin-registration", 1, plugin_lines(),
                 "Registration of one plug-in of each kind, once in the life of a server.")
 
 

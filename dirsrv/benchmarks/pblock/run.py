@@ -5,7 +5,6 @@ A round runs one process of each, in a different order each time, so that a busy
 machine does not always affect the same one. The result is the median of the rounds.
 """
 import argparse
-import glob
 import json
 import os
 import statistics
@@ -16,7 +15,6 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(HERE, "..", "..", "..", "benchmarks", "support"))
 import bench  # noqa: E402
-import chart  # noqa: E402
 
 PROCESS_TIMEOUT_S = 600
 RIVALS = {
@@ -65,8 +63,7 @@ def run_all(program, rounds, quick):
         print(f"bench pblock: {RIVALS[name]} is not installed: no {name}", file=sys.stderr)
         del found[name]
     results = {name: [] for name in found}
-    arguments = ["--json"] + (["--rounds=21", "--blocks=3"] if quick else []) + \
-        sorted(glob.glob(os.path.join(HERE, "traces", "*.trace")))
+    arguments = ["--rounds=21", "--blocks=3"] if quick else []
     for turn in range(rounds):
         for name in bench.order(list(found), turn):
             print(f"round {turn + 1}/{rounds}  {name}", file=sys.stderr, flush=True)
@@ -119,13 +116,6 @@ def memory(results):
             goals.append(["pblock of a search", "bytes", str(row["bytes"]),
                           f"≤ {GOAL_SEARCH_BYTES}", verdict(row["bytes"] <= GOAL_SEARCH_BYTES)])
     return rows, goals
-
-
-def traces(results):
-    """What the pblocks of each operation take; the goal is about a single one of a search."""
-    rows = [[row["workload"], row["pblock"], str(row["pblocks"])] +
-            [str(row[key]) for key in WEIGHT] for row in results["glibc"][0]["traces"]]
-    return rows, []
 
 
 def block_row(runs, order, size, allocator):
@@ -184,8 +174,6 @@ def report(machine, results, lookups, found):
     lines += ["At the end of a life: lines are cache lines of all pieces, filled those of them",
               "in which anything but zeros stands.", ""]
     lines += table(["workload", "pblock", *WEIGHT], found["memory"])
-    lines += ["All pblocks of an operation (workloads.md), each at its end:", ""]
-    lines += table(["trace", "pblock", "pblocks", *WEIGHT], found["traces"])
     lines += ["A million blocks, zeroed; each row is a process of its own:", ""]
     lines += table(["order", "bytes", "", "ms first", "ms", "faults first", "faults"],
                    found["blocks"])
@@ -213,7 +201,7 @@ def main():
     results = run_all(programs[0], rounds, args.quick)
     lookups, goals = entries(programs[1], args.quick)
     found = {}
-    for name, part in (("lives", lives), ("memory", memory), ("traces", traces), ("blocks", blocks)):
+    for name, part in (("lives", lives), ("memory", memory), ("blocks", blocks)):
         found[name], more = part(results)
         goals += more
     found["goals"] = goals
@@ -221,13 +209,11 @@ def main():
     os.makedirs(os.path.dirname(base), exist_ok=True)
     with open(base + ".md", "w", encoding="utf-8") as file:
         file.write(report(machine, results, lookups, found))
-    with open(base + ".svg", "w", encoding="utf-8") as file:
-        file.write(chart.svg(results["glibc"], machine))
     with open(base + ".json", "w", encoding="utf-8") as file:
         json.dump(results, file)
     print(plain(goals))
     shown = os.path.relpath(base)
-    print(f"table: {shown}.md   chart: {shown}.svg   all figures: {shown}.json")
+    print(f"table: {shown}.md   all figures: {shown}.json")
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ inline void expect_manual_of_options(const std::string &program, const std::stri
 		EXPECT_LE(line.size(), 84U) << line;
 }
 
-inline std::string benchmarks(const std::string &name)
+inline std::string workloads(const std::string &name)
 {
-	return std::string(BENCHMARKS) + "/" + name;
+	return std::string(WORKLOADS) + "/" + name;
 }
 
 inline std::vector<std::string> all_traces()
@@ -69,7 +69,7 @@ inline std::vector<std::string> all_traces()
 
 	for (const char *name : {"add", "bind", "delete", "internal-search", "modify",
 				 "plugin-registration", "search"})
-		all.push_back(benchmarks("traces/") + name + ".trace");
+		all.push_back(workloads(name) + ".trace");
 	return all;
 }
 
