@@ -6,6 +6,7 @@ same server on malloc.
 import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from server import Server, operations, search
 
 EXIT_FAILURE, EXIT_INTERRUPTED = 1, 130
 CACHE = "ldapd.operation"
+OWN = "^(pblock|ldapd.entry|ldapd.operation)$"  # small beside those of attributes and values
 CACHES_SHOWN = 12
 SITES_SHOWN = 16  # lines
 PROGRAMS = ("ldapd", "ldapd-malloc", "ldapload", "slabinfo", "corruption")
@@ -62,7 +64,7 @@ def wait(duration, what):
 
 def slabinfo(options, server, *arguments, lines=None):
     """Run it as an operator does, and show what it prints."""
-    say(f"\n$ slabinfo --pid {server.pid} {' '.join(arguments)}")
+    say(f"\n$ slabinfo --pid {server.pid} {shlex.join(arguments)}")
     output = run([f"{options.build}/bin/slabinfo", "--pid", str(server.pid), *arguments]).rstrip()
     output = output.split("\n")
     if lines and len(output) > lines:
@@ -101,6 +103,7 @@ def show_debugging(options, server, load):
         heading("under load: which objects have the memory")
         wait(options.seconds / 2, "the load goes on")
         slabinfo(options, server, "-S", "-N", str(CACHES_SHOWN))
+        slabinfo(options, server, "-S", OWN)
 
         heading("under load: debugging is switched on for one cache, and off again")
         phases = [phase(server, options.seconds, "before")]

@@ -71,6 +71,7 @@ def every_part_is_shown(build):
              r"^all +\d+ ",
              r"^\$ slabinfo --pid \d+ -S -N 12$",
              r"^ldapd\.\w+ +\d+ +\d+ ",
+             r"^\$ slabinfo --pid \d+ -S '.*'$",
              r"^ldapd\.operation .*debug flags: none -> FZPU",
              r"^ldapd\.operation: freed objects by call site$",
              r"^ *\d+ operation_free\+0x\w+ \(operation\.c:\d+\)",
@@ -88,6 +89,9 @@ def every_part_is_shown(build):
         found = re.compile(part, re.MULTILINE).search(out, at)
         assert found, f"{part} is not in its place\n{out}{err}"
         at = found.start()
+    own = out[out.index("-S '^(pblock"):out.index("== under load: debugging")]
+    for name in ("pblock", "ldapd.entry", "ldapd.operation"):
+        assert re.search(rf"^{name} +\d+ +\d+ ", own, re.MULTILINE), own
     with open(f"{build}/demo.svg", encoding="utf-8") as file:
         assert file.read().rstrip().endswith("</svg>")
     check_columns(out)
