@@ -5,22 +5,11 @@
 
 include(CMakePackageConfigHelpers)
 
-set(SLAB_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/slab)
-set(SLAB_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-
 install(FILES ${SLAB_PUBLIC_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab)
 install(TARGETS slab slab_static EXPORT slab-targets)
-set(pkgconfig cmake/libslab)
-if(SLAB_BUILD_DIRSRV)
-	install(FILES ${SLAB_DIRSRV_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/slab/dirsrv)
-	install(TARGETS slab_dirsrv EXPORT slab-dirsrv-targets)
-	install(EXPORT slab-dirsrv-targets NAMESPACE slab:: DESTINATION ${SLAB_CMAKE_DIR})
-	list(APPEND pkgconfig dirsrv/libslab_dirsrv)
-endif()
+slab_install_pkgconfig(cmake/libslab.pc)
 if(SLAB_BUILD_MALLOC)
 	install(TARGETS slab_malloc EXPORT slab-targets)
-	# Not among the libraries that programs are linked with: it has no version.
-	install(TARGETS slab_389ds LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/slab)
 endif()
 if(SLAB_LTO)
 	install(TARGETS slab_lto EXPORT slab-targets)
@@ -33,16 +22,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/slab-config-version.cmake
 	COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/slab-config.cmake
 	${PROJECT_BINARY_DIR}/slab-config-version.cmake DESTINATION ${SLAB_CMAKE_DIR})
-
-file(RELATIVE_PATH SLAB_PC_PREFIX
-	${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
-foreach(path IN LISTS pkgconfig)
-	cmake_path(GET path FILENAME library)
-	configure_file(${PROJECT_SOURCE_DIR}/${path}.pc.in
-		${PROJECT_BINARY_DIR}/${library}.pc @ONLY)
-	install(FILES ${PROJECT_BINARY_DIR}/${library}.pc DESTINATION ${SLAB_PC_DIR})
-endforeach()
 
 # gdb finds a script beside the library, wherever that was moved, and asks its user once
 # for leave (auto-load safe-path); of libraries below /usr it trusts those in its own folder.

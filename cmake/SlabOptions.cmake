@@ -107,3 +107,15 @@ function(slab_coverage_options target)
 	target_link_options(${target} INTERFACE --coverage
 		LINKER:-u,__wrap_abort,--wrap=abort,--wrap=_exit)
 endfunction()
+
+# Where the files of find_package(slab) go, and those of pkg-config: slab_install_pkgconfig(FILE)
+# configures FILE.in, which finds its prefix from its own place.
+set(SLAB_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/slab)
+function(slab_install_pkgconfig path)
+	set(places ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+	file(RELATIVE_PATH SLAB_PC_PREFIX ${places})
+	string(REGEX REPLACE "/$" "" SLAB_PC_PREFIX "${SLAB_PC_PREFIX}")
+	cmake_path(GET path FILENAME name)
+	configure_file(${path}.in ${PROJECT_BINARY_DIR}/${name} @ONLY)
+	install(FILES ${PROJECT_BINARY_DIR}/${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()

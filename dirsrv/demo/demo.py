@@ -13,8 +13,8 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                "../../benchmarks/support"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                             "../../benchmarks/support"))
 
 # pylint: disable=wrong-import-position
 import bench

@@ -28,7 +28,7 @@ extern const struct contestant *const contestants[CONTESTANTS];
 /* The memory of pblocks at the end of their lives. */
 struct weight {
 	unsigned pieces, bytes;
-	unsigned lines;  /* cache lines of the pieces: calloc() writes to all of them */
+	unsigned lines; /* cache lines of the pieces: calloc() writes to all of them */
 	unsigned filled; /* those of them with a byte that is not zero */
 };
 
