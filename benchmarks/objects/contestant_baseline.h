@@ -7,9 +7,7 @@
 
 #include <stdio.h>
 
-#include <queued/queued.h>
-#include <sheaves/sheaf.h>
-#include <slob/slob.h>
+#include <baseline.h>
 
 #include "bench.h"
 
@@ -25,21 +23,17 @@ static struct BASELINE_CALL(cache) * contestant_cache;
 
 #define OBJ_ALLOC() BASELINE_CALL(alloc)(contestant_cache)
 #define OBJ_FREE(obj) BASELINE_CALL(free)(contestant_cache, (obj))
-#define OBJ_ALLOC_MODE(mode, n, objs)                                                              \
-	BASELINE_CALL(alloc_bulk)(contestant_cache, (mode), (n), (objs))
-#define OBJ_ALLOC_BULK(n, objs) OBJ_ALLOC_MODE(BASELINE_FULL, n, objs)
+#define OBJ_ALLOC_BULK(n, objs) BASELINE_CALL(alloc_bulk)(contestant_cache, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) BASELINE_CALL(free_bulk)(contestant_cache, (n), (objs))
-#define OBJ_SHRINK() BASELINE_CALL(shrink)(contestant_cache)
 
 static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
 {
-	const struct baseline_args args = {.size = size};
 	static char why[64];
 
 	(void)live;
 	(void)threads;
 	(void)cpu;
-	contestant_cache = BASELINE_CALL(create)(&args);
+	contestant_cache = BASELINE_CALL(create)(size);
 	if (contestant_cache)
 		return NULL;
 	snprintf(why, sizeof(why), "no cache of %zu bytes", size);
@@ -54,10 +48,7 @@ static void contestant_thread_end(void) {}
 
 static const char *contestant_allocator(void)
 {
-	static char text[64];
-
-	snprintf(text, sizeof(text), "%s of benchmarks/baselines", BASELINE_CALL(baseline).name);
-	return text;
+	return BASELINE_TITLE " of benchmarks/baselines";
 }
 
 #endif /* OBJECTS_CONTESTANT_H */

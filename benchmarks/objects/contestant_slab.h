@@ -27,10 +27,8 @@ static size_t contestant_sizes[TRACE_MAX_TYPES];
 #define TYPED_FREE(type, obj) slab_free(contestant_caches[type], (obj))
 #define SIZED_ALLOC(type) slab_malloc(contestant_sizes[type])
 #define SIZED_FREE(type, obj) slab_mfree(obj)
-#define OBJ_ALLOC_MODE(mode, n, objs) slab_alloc_bulk(contestant_cache, (mode), (n), (objs))
-#define OBJ_ALLOC_BULK(n, objs) OBJ_ALLOC_MODE(SLAB_ALLOC_FULL, n, objs)
+#define OBJ_ALLOC_BULK(n, objs) slab_alloc_bulk(contestant_cache, SLAB_ALLOC_FULL, (n), (objs))
 #define OBJ_FREE_BULK(n, objs) slab_free_bulk(contestant_cache, (n), (objs))
-#define OBJ_SHRINK() ((void)slab_cache_shrink(contestant_cache))
 
 static const char *contestant_open(size_t size, size_t live, unsigned threads, int cpu)
 {

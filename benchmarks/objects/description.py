@@ -94,7 +94,7 @@ def contestants(build):
                                [name for name in RIVALS if name != "gslice"], probe=PROBE),
         one("gslice", "objects-gslice", serves="GLib"), one("dpdk", "objects-dpdk", serves="DPDK"),
         one("empty", "objects-empty", serves="empty"),
-        one("SLAB", "objects-queued", serves="SLAB"), one("sheaves", "objects-sheaf", serves="sheaves"),
+        one("SLAB", "objects-queued", serves="queued"), one("sheaves", "objects-sheaf", serves="sheaf"),
         one("slob", "objects-slob", serves="slob")]
 
 

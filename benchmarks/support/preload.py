@@ -17,11 +17,8 @@ LIBRARIES = {
     "mimalloc3": "rivals/mimalloc3.so",
     "snmalloc": "rivals/snmalloc.so",
 }
+ALL = list(LIBRARIES)
 RIVALS = tuple(name for name in LIBRARIES if name != "slab")
-# Experiments that are compared when they are named, but are no rivals.
-BASELINES = {name: f"lib/lib{name.replace('-', '_')}.so"
-             for name in ("pool-1-1", "pool-1-2", "pool-1-3", "pool-2")}
-ALL = list(LIBRARIES) + list(BASELINES)
 
 
 class Contestant:
@@ -41,9 +38,6 @@ class Contestant:
             return next((path for path in paths if os.path.exists(path)), None)
         if self.name == "glibc":
             return bench.line_from("/proc/self/maps", r" (/.*/libc\.so\.6)$")
-        if self.name in BASELINES:
-            path = os.path.abspath(os.path.join(build, BASELINES[self.name]))
-            return path if os.path.exists(path) else None
         return bench.find_preload(LIBRARIES[self.name], build)
 
     def missing(self):
@@ -52,8 +46,6 @@ class Contestant:
             return None
         if self.name == "slab":
             return f"none of {', '.join(OURS)} is built; run ./run build first"
-        if self.name in BASELINES:
-            return f"{BASELINES[self.name]} is not built; run ./run build first"
         if LIBRARIES[self.name].startswith("rivals/"):
             return f"{LIBRARIES[self.name]} is not built; run benchmarks/rivals/build"
         return f"{LIBRARIES[self.name]} is not installed"

@@ -1,64 +1,160 @@
 /* SPDX-License-Identifier: MIT */
-/* What every allocator promises to one thread. */
-#include "contestants.h"
+/* What the object caches of benchmarks/baselines promise, and libslab beside them. */
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
 
-#include <algorithm>
+#include <gtest/gtest.h>
+
+#include <baseline.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
 
 namespace baselines_test
 {
 
-const std::size_t sizes[] = {1,   8,    13,   16,   24,   64,   100,  240,  256,  500,
-			     712, 1000, 1024, 2000, 2112, 4000, 4096, 5000, 8192, 32768};
-
-INSTANTIATE_TEST_SUITE_P(All, BaselineTest, contestants(), contestant_name);
-
-TEST_P(BaselineTest, ObjectsAreAligned)
+namespace
 {
-	for (std::size_t align : {0, 8, 16, 64, 256, 4096}) {
-		for (std::size_t size : {8, 24, 100, 712, 5000}) {
-			object_cache cache(GetParam(), {size, align, nullptr, nullptr});
-			const std::vector<void *> objs = cache.alloc_many(50);
 
-			for (void *obj : objs)
-				EXPECT_EQ(reinterpret_cast<std::uintptr_t>(obj) %
-						  std::max<std::size_t>(align, 8),
-					  0u)
-					<< size << " " << align;
-			cache.free_all(objs);
+/* A design as a class. */
+#define DESIGN(name, prefix)                                                                       \
+	struct name {                                                                              \
+		prefix##_cache *cache;                                                             \
+		explicit name(std::size_t size) : cache(prefix##_create(size)) {}                  \
+		~name()                                                                            \
+		{                                                                                  \
+			prefix##_destroy(cache);                                                   \
+		}                                                                                  \
+		void *alloc()                                                                      \
+		{                                                                                  \
+			return prefix##_alloc(cache);                                              \
+		}                                                                                  \
+		void free(void *obj)                                                               \
+		{                                                                                  \
+			prefix##_free(cache, obj);                                                 \
+		}                                                                                  \
+		std::size_t bulk(std::size_t n, void **objs)                                       \
+		{                                                                                  \
+			return prefix##_alloc_bulk(cache, n, objs);                                \
+		}                                                                                  \
+		void free_bulk(std::size_t n, void **objs)                                         \
+		{                                                                                  \
+			prefix##_free_bulk(cache, n, objs);                                        \
+		}                                                                                  \
+		void shrink()                                                                      \
+		{                                                                                  \
+			prefix##_shrink(cache);                                                    \
+		}                                                                                  \
+		std::size_t bytes()                                                                \
+		{                                                                                  \
+			return prefix##_bytes(cache);                                              \
+		}                                                                                  \
+	}
+
+DESIGN(slob, slob);
+DESIGN(queued, queued);
+DESIGN(sheaves, sheaf);
+
+/* libslab behind the same functions. */
+using libslab_cache = slab_cache;
+
+slab_cache *libslab_create(std::size_t size)
+{
+	return slab_cache_create("baseline", size, nullptr, SLAB_NO_MERGE);
+}
+
+std::size_t libslab_alloc_bulk(slab_cache *cache, std::size_t n, void **objs)
+{
+	return slab_alloc_bulk(cache, SLAB_ALLOC_FULL, n, objs);
+}
+
+std::size_t libslab_bytes(slab_cache *cache)
+{
+	struct slab_stats stats = {};
+
+	stats.struct_size = sizeof(stats);
+	EXPECT_EQ(slab_cache_stats(cache, &stats), 0);
+	return stats.slab_bytes;
+}
+
+constexpr auto libslab_destroy = slab_cache_destroy;
+constexpr auto libslab_alloc = slab_alloc;
+constexpr auto libslab_free = slab_free;
+constexpr auto libslab_free_bulk = slab_free_bulk;
+constexpr auto libslab_shrink = slab_cache_shrink;
+DESIGN(libslab, libslab);
+
+const std::size_t sizes[] = {1, 8, 13, 64, 100, 240, 500, 712, 1024, 2112, 4096, 5000, 32768};
+
+void stamp(void *obj, std::size_t size, unsigned value)
+{
+	for (std::size_t i = 0; i < size; i++)
+		static_cast<unsigned char *>(obj)[i] = static_cast<unsigned char>(value + i * 7);
+}
+
+bool has_stamp(const void *obj, std::size_t size, unsigned value)
+{
+	for (std::size_t i = 0; i < size; i++)
+		if (static_cast<const unsigned char *>(obj)[i] !=
+		    static_cast<unsigned char>(value + i * 7))
+			return false;
+	return true;
+}
+
+void run_threads(unsigned n, const std::function<void(unsigned)> &body)
+{
+	std::vector<std::thread> threads;
+
+	for (unsigned i = 0; i < n; i++)
+		threads.emplace_back(body, i);
+	for (std::thread &thread : threads)
+		thread.join();
+}
+
+} // namespace
+
+template <typename Cache> class BaselineTest : public ::testing::Test
+{
+};
+
+using caches = ::testing::Types<slob, queued, sheaves, libslab>;
+TYPED_TEST_SUITE(BaselineTest, caches);
+
+TYPED_TEST(BaselineTest, ObjectsOfAllSizesAreAlignedAndDoNotOverlap)
+{
+	for (std::size_t size : sizes) {
+		TypeParam cache(size);
+		std::vector<void *> objs(300);
+
+		for (unsigned i = 0; i < objs.size(); i++) {
+			objs[i] = cache.alloc();
+			EXPECT_EQ(reinterpret_cast<std::uintptr_t>(objs[i]) % 8, 0u);
+			stamp(objs[i], size, i);
+		}
+		for (unsigned i = 0; i < objs.size(); i++) {
+			EXPECT_TRUE(has_stamp(objs[i], size, i)) << size;
+			cache.free(objs[i]);
 		}
 	}
 }
 
-TEST_P(BaselineTest, ObjectsOfAllSizesDoNotOverlap)
+TYPED_TEST(BaselineTest, NoObjectIsHandedOutTwiceInARandomOrder)
 {
-	for (std::size_t size : sizes) {
-		object_cache cache(GetParam(), size);
-		const std::vector<void *> objs = cache.alloc_many(300);
-
-		for (std::size_t i = 0; i < objs.size(); i++)
-			stamp_object(objs[i], size, static_cast<std::uint32_t>(i * 2654435761u));
-		for (std::size_t i = 0; i < objs.size(); i++)
-			EXPECT_TRUE(has_stamp(objs[i], size,
-					      static_cast<std::uint32_t>(i * 2654435761u)))
-				<< size;
-		cache.free_all(objs);
-	}
-}
-
-TEST_P(BaselineTest, NoObjectIsHandedOutTwiceInARandomOrder)
-{
-	std::mt19937 random(1);
-
 	for (std::size_t size : {16, 64, 712, 2112}) {
-		object_cache cache(GetParam(), size);
-		std::vector<std::pair<void *, std::uint32_t>> live;
+		std::vector<std::pair<void *, unsigned>> live;
+		std::mt19937 random(1);
+		TypeParam cache(size);
 
-		for (std::uint32_t i = 0; i < 24000; i++) {
-			const unsigned allocs_of_3 = i / 6000 % 2 ? 1 : 2;
+		for (unsigned i = 0; i < 24000 || !live.empty(); i++) {
+			const bool alloc = i < 24000 && random() % 3 < (i / 6000 % 2 ? 1 : 2);
 
-			if (live.empty() || random() % 3 < allocs_of_3) {
+			if (alloc || live.empty()) {
 				live.emplace_back(cache.alloc(), i);
-				stamp_object(live.back().first, size, i);
+				stamp(live.back().first, size, i);
 				continue;
 			}
 			std::swap(live[random() % live.size()], live.back());
@@ -66,110 +162,95 @@ TEST_P(BaselineTest, NoObjectIsHandedOutTwiceInARandomOrder)
 			cache.free(live.back().first);
 			live.pop_back();
 		}
-		for (const auto &one : live)
-			cache.free(one.first);
 	}
 }
 
-TEST_P(BaselineTest, CachesOfTwoSizesDoNotShareObjects)
+TYPED_TEST(BaselineTest, BulkDeliversAllAndDifferentObjects)
 {
-	object_cache small(GetParam(), 40), large(GetParam(), 900);
-	std::vector<void *> smalls, larges;
+	for (std::size_t size : {64, 712, 4096}) {
+		TypeParam cache(size);
+		std::vector<void *> objs(1000);
 
-	for (int i = 0; i < 2000; i++) {
-		smalls.push_back(small.alloc());
-		stamp_object(smalls.back(), 40, 0x01020304);
-		larges.push_back(large.alloc());
-		stamp_object(larges.back(), 900, 0x05060708);
+		ASSERT_EQ(cache.bulk(objs.size(), objs.data()), objs.size());
+		for (unsigned i = 0; i < objs.size(); i++)
+			stamp(objs[i], size, i);
+		for (unsigned i = 0; i < objs.size(); i++)
+			EXPECT_TRUE(has_stamp(objs[i], size, i));
+		cache.free_bulk(objs.size(), objs.data());
 	}
-	for (void *obj : smalls)
-		EXPECT_TRUE(has_stamp(obj, 40, 0x01020304));
-	small.free_all(smalls);
-	for (void *obj : larges)
-		EXPECT_TRUE(has_stamp(obj, 900, 0x05060708));
-	large.free_all(larges);
 }
 
-TEST_P(BaselineTest, AFreedObjectServesAgain)
+TYPED_TEST(BaselineTest, MemoryReturnsAfterAShrink)
 {
-	object_cache cache(GetParam(), 64);
+	for (std::size_t size : sizes) {
+		TypeParam cache(size);
+		std::vector<void *> objs(2000);
+
+		for (void *&obj : objs)
+			obj = cache.alloc();
+		EXPECT_GE(cache.bytes(), objs.size() * size);
+		for (void *obj : objs)
+			cache.free(obj);
+		cache.shrink();
+		EXPECT_EQ(cache.bytes(), 0u) << size;
+	}
+}
+
+TYPED_TEST(BaselineTest, AFreedObjectServesAgain)
+{
+	TypeParam cache(64);
 
 	for (int i = 0; i < 10000; i++)
 		cache.free(cache.alloc());
-	EXPECT_LE(cache.stats().bytes, 1u << 20);
+	EXPECT_LE(cache.bytes(), 1u << 20);
 }
 
-TEST_P(BaselineTest, ObjectsComeConstructed)
+/* Threads exchange each new object for one that another thread left, which is freed. */
+TYPED_TEST(BaselineTest, ThreadsThatFreeEachOthersObjectsBesideShrinksLoseNone)
 {
-	const auto construct = [](void *obj, void *arg) {
-		stamp_object(obj, 100, 0xabcdef01);
-		++*static_cast<int *>(arg);
+	std::atomic<unsigned char *> place[64] = {};
+	std::atomic<bool> done{false};
+	TypeParam cache(120);
+	const auto check = [&](unsigned char *old) {
+		EXPECT_TRUE(!old || has_stamp(old + 8, 112, old[0]));
+		if (old)
+			cache.free(old);
 	};
-	int calls = 0;
-	object_cache cache(GetParam(), {100, 0, construct, &calls});
+	std::thread shrinker([&] {
+		while (!done)
+			cache.shrink();
+	});
 
-	for (int round = 0; round < 3; round++) {
-		const std::vector<void *> objs = cache.alloc_many(500);
+	run_threads(4, [&](unsigned self) {
+		std::mt19937 random(self);
 
-		EXPECT_GE(calls, 500);
-		for (void *obj : objs)
-			EXPECT_TRUE(has_stamp(obj, 100, 0xabcdef01));
-		cache.free_all(objs);
-	}
-}
+		for (unsigned i = 0; i < 10000; i++) {
+			auto *obj = static_cast<unsigned char *>(cache.alloc());
 
-TEST_P(BaselineTest, MemoryReturnsAfterAShrink)
-{
-	for (std::size_t size : sizes) {
-		object_cache cache(GetParam(), size);
-
-		cache.free_all(cache.alloc_many(2000));
-		cache.shrink();
-		EXPECT_EQ(cache.stats().bytes, 0u) << size;
-		EXPECT_EQ(cache.stats().queued, 0u) << size;
-	}
-}
-
-TEST_P(BaselineTest, AShrinkLeavesObjectsInUseAlone)
-{
-	object_cache cache(GetParam(), 240);
-	std::vector<void *> objs = cache.alloc_many(3000), kept;
-
-	for (std::size_t i = 0; i < objs.size(); i++) {
-		stamp_object(objs[i], 240, 0x11223344);
-		if (i % 10 == 0)
-			kept.push_back(objs[i]);
-		else
-			cache.free(objs[i]);
-	}
+			obj[0] = static_cast<unsigned char>(i);
+			stamp(obj + 8, 112, obj[0]);
+			check(place[random() % 64].exchange(obj));
+		}
+	});
+	done = true;
+	shrinker.join();
+	for (auto &one : place)
+		check(one.exchange(nullptr));
 	cache.shrink();
-	const std::vector<void *> more = cache.alloc_many(3000);
-	for (void *obj : more)
-		stamp_object(obj, 240, 0x55667788);
-	for (void *obj : kept)
-		EXPECT_TRUE(has_stamp(obj, 240, 0x11223344));
-	cache.free_all(kept);
-	cache.free_all(more);
+	EXPECT_EQ(cache.bytes(), 0u);
 }
 
-TEST_P(BaselineTest, ImpossibleArgumentsAreRefused)
+template <typename Cache> class BaselineDeathTest : public ::testing::Test
 {
-	for (const struct baseline_args &args :
-	     {baseline_args{0, 0, nullptr, nullptr}, baseline_args{32769, 0, nullptr, nullptr},
-	      baseline_args{8, 8192, nullptr, nullptr}})
-		EXPECT_EQ(GetParam()->create(&args), nullptr);
-}
+};
 
-using BaselineDeathTest = BaselineTest;
+using others = ::testing::Types<slob, queued, sheaves>;
+TYPED_TEST_SUITE(BaselineDeathTest, others);
 
-INSTANTIATE_TEST_SUITE_P(All, BaselineDeathTest,
-			 ::testing::Values(&slob_baseline, &queued_baseline, &sheaf_baseline),
-			 contestant_name);
-
-TEST_P(BaselineDeathTest, AnObjectThatIsFreedTwiceInARowEndsTheProcess)
+TYPED_TEST(BaselineDeathTest, AnObjectThatIsFreedTwiceInARowEndsTheProcess)
 {
 	::testing::FLAGS_gtest_death_test_style = "threadsafe";
-	object_cache cache(GetParam(), 64);
+	TypeParam cache(64);
 
 	EXPECT_DEATH(
 		{
@@ -179,6 +260,15 @@ TEST_P(BaselineDeathTest, AnObjectThatIsFreedTwiceInARowEndsTheProcess)
 			cache.free(obj);
 		},
 		"an object was freed twice");
+}
+
+TEST(BaselineSizes, ImpossibleOnesAreRefused)
+{
+	for (std::size_t size : {std::size_t{0}, BASELINE_MAX_OBJECT + 1}) {
+		EXPECT_EQ(slob_create(size), nullptr);
+		EXPECT_EQ(queued_create(size), nullptr);
+		EXPECT_EQ(sheaf_create(size), nullptr);
+	}
 }
 
 } // namespace baselines_test

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page layer of the allocators in this folder: blocks of 2^order frames of 4 KiB, from one
- * reservation of address space for each node, by a binary buddy system. It is the same for all of
- * them, so that a comparison shows their designs.
+ * The page layer of all three: blocks of 2^order frames of 4 KiB out of one reservation of address
+ * space, and free blocks of each order. It is the same for all, so that a comparison shows their designs.
  *
  * A frame has a descriptor, struct frame, as the kernel's struct page: an allocator keeps what it
  * knows of a slab there. The descriptors lie in an array, so that every address of a block leads to
@@ -17,27 +16,23 @@
 
 #define FRAME_SHIFT 12
 #define FRAME_BYTES ((size_t)1 << FRAME_SHIFT)
-#define PAGES_MAX_ORDER 9u
-#define PAGES_MAX_NODES 8u
-#define PAGES_NODE_SHIFT 35 /* 32 GiB of address space for each node */
+#define PAGES_ORDERS 4u
 
 struct frame_link {
 	struct frame_link *next, *prev;
 };
 
-/* The descriptor of a frame. Members up to `free` are the allocator's. */
+/* The descriptor of a frame. Members up to `order` are the allocator's. */
 struct frame {
-	struct frame_link link;    /* of one list */
-	uint64_t pair[2];          /* words for a double compare-and-exchange */
-	void *cache;
-	char *first;               /* the first object */
+	struct frame_link link; /* of one list */
+	uint64_t pair[2];       /* words for a double compare-and-exchange */
+	void *owner;
+	char *first;            /* the first object */
+	uint16_t *index;        /* a freelist outside of the slab */
 	uint32_t in_use;
 	bool listed;
-	bool free;                 /* first frame of a free block */
-	uint8_t order;             /* of the block that this frame begins */
-	uint8_t node;
-	uint32_t head;             /* frames back to the first frame of the block */
-	uint32_t untouched;        /* a free block: its memory is not resident */
+	uint8_t order;          /* of the block that this frame begins */
+	uint16_t head;          /* frames back to the first frame of the block */
 } __attribute__((aligned(64)));
 
 /* A circular list with a head. `length` may be read without the lock of the list. */
@@ -48,21 +43,20 @@ struct frame_list {
 
 extern char *pages_base __attribute__((visibility("hidden")));
 extern struct frame *pages_frames __attribute__((visibility("hidden")));
-/* The number of nodes: BASELINE_NODES of the environment, or 1. CPU c is of node c modulo that. */
-extern unsigned pages_nodes __attribute__((visibility("hidden")));
 
-/* pages_init: reserve the address space. Called once, before the other functions. false: there is
- * none, and errno says why. */
+/* pages_init: reserve the address space, once. false: there is none. */
 bool pages_init(void);
-/* pages_take: a block of a node with 2^order frames. NULL and ENOMEM: there is no memory. */
-struct frame *pages_take(unsigned node, unsigned order);
+/* pages_take: a block of 2^order frames, order < PAGES_ORDERS. NULL: there is no memory. */
+struct frame *pages_take(unsigned order);
 /* pages_give: give a block back. Its memory stays resident until pages_trim(). */
 void pages_give(struct frame *frame);
 /* pages_trim: return the memory of free blocks to the system. */
-__attribute__((visibility("default"))) void pages_trim(void);
+void pages_trim(void);
+/* pages_order: the least order of a block of so many bytes. */
+unsigned pages_order(size_t bytes);
 
 void frame_list_init(struct frame_list *list);
-void frame_list_add(struct frame_list *list, struct frame *frame);      /* in front */
+void frame_list_add(struct frame_list *list, struct frame *frame); /* in front */
 void frame_list_add_last(struct frame_list *list, struct frame *frame);
 void frame_list_remove(struct frame_list *list, struct frame *frame);
 /* Make a frame of the list its first one, and those in front of it the last ones. */
@@ -88,11 +82,6 @@ static inline char *frame_start(const struct frame *frame)
 static inline size_t frame_bytes(const struct frame *frame)
 {
 	return FRAME_BYTES << frame->order;
-}
-
-static inline unsigned pages_node_of_cpu(int cpu)
-{
-	return pages_nodes == 1 || cpu < 0 ? 0 : (unsigned)cpu % pages_nodes;
 }
 
 #endif /* BASELINES_PAGES_H */

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arrays of pointers, one for each CPU and cache: libslab's per-CPU layer (cpu_cache/) as the
- * allocators of this folder use it.
- *
- * An array is a LIFO of that layer. percpu_pop() and percpu_push() are the restartable sequences
- * that libslab's own fast paths inline, on memory of the same layout: the per-CPU arrays of two
- * designs cost the same. They miss if the array is empty or full, and in builds and on machines
- * without restartable sequences; the other functions work everywhere.
+ * Arrays of pointers, one for each CPU and cache: LIFOs of libslab's per-CPU layer (cpu_cache/), with
+ * the restartable sequences that libslab's own fast paths inline. The arrays of two designs therefore
+ * cost the same. percpu_pop() and percpu_push() miss if the array is empty or full, and without
+ * restartable sequences; the other functions work everywhere.
  */
 #ifndef BASELINES_PERCPU_H
 #define BASELINES_PERCPU_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "rseq.h"
 
 #define PERCPU_MAX CPU_LIFO_MAX
-
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* Functions with a fast path begin a cache line, as libslab's. */
+#define FASTPATH __attribute__((aligned(CPU_CACHELINE)))
 
 struct percpu {
 	char *lifos;  /* of CPU 0 */
@@ -28,20 +24,15 @@ struct percpu {
 	size_t limit; /* objects of an array at most */
 };
 
-/* percpu_start: make page layer and per-CPU layer ready. Every creation of a cache calls it; the
- * first call does the work. false: there is no memory. */
-bool percpu_start(void);
 /* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they are
- * freed. false: there is no memory. */
+ * freed. The first call makes the page layer ready, too. false: there is no memory. */
 bool percpu_init(struct percpu *array, size_t limit);
 void percpu_destroy(struct percpu *array);
 
-/* The number of CPUs on which threads may run; the CPU of this thread. */
+/* The number of CPUs on which threads may run; the CPU of this thread, or -1: on none, see
+ * cpu_cache/rseq.c. */
 unsigned percpu_cpus(void);
 int percpu_cpu(void);
-
-/* Functions with a fast path begin a cache line, as libslab's. */
-#define FASTPATH __attribute__((aligned(CPU_CACHELINE)))
 
 static inline __attribute__((always_inline)) bool percpu_pop(const struct percpu *array,
 							     void **ret_obj)
@@ -54,8 +45,7 @@ static inline __attribute__((always_inline)) bool percpu_push(const struct percp
 	return rseq_push(&array->lifos, obj, cpu_rseq_offset);
 }
 
-/* After a miss: the same once more, on every engine. false: the array is full. The second aborts the
- * process if the object is the array's newest already: it was freed twice. */
+/* After a miss: the same once more, on every engine. false: the array is full. */
 void *percpu_pop_again(const struct percpu *array);
 bool percpu_push_again(const struct percpu *array, void *obj);
 /* Take the n newest objects of a CPU, the newest last, or all if there are fewer. Returns their
@@ -63,10 +53,7 @@ bool percpu_push_again(const struct percpu *array, void *obj);
 size_t percpu_take(const struct percpu *array, int cpu, size_t n, void **objs);
 /* Put n objects into the array of a CPU. false: there is no room, or the thread is not on that CPU. */
 bool percpu_fill(const struct percpu *array, int cpu, size_t n, void *const *objs);
-/* The number of objects in the array of a CPU, which may change at any moment. */
-size_t percpu_count(const struct percpu *array, int cpu);
-/* Call fn on each CPU, as the kernel's workers run on each: the calling thread visits those on which
- * it may run, and returns to its own affinity. */
+/* Call fn on each CPU: the thread visits those on which it may run, and returns to its affinity. */
 void percpu_each(void (*fn)(void *arg, int cpu), void *arg);
 
 /* End the process because of a misuse or a broken invariant. */
