@@ -2,21 +2,20 @@
 /*
  * libslab: typed object caches for servers, with the design of Linux's SLUB.
  *
- * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. Each CPU owns
- * some slabs. A CPU allocates from its own slabs, and frees into them, by restartable
- * sequences (rseq(2)): without a lock and without an atomic instruction. libslab keeps no
- * free objects per thread. docs/design.md explains the design; docs/glossary.md defines the
- * terms.
+ * A cache allocates objects of one size from slabs, blocks of 16 to 512 KiB. A CPU allocates
+ * and frees by restartable sequences (rseq(2)), without a lock and without an atomic
+ * instruction. docs/design.md explains the design; docs/glossary.md defines the terms.
  *
  * Conventions of all headers, unless a function says otherwise
  *   sizes            A size is a number of bytes.
  *   errors           On failure, a function that returns a pointer returns NULL and sets
  *                    errno. A function that returns a number returns -errno and sets errno.
- *   caches           A cache argument is what slab_cache_create() returned. It must not be
- *                    NULL. Functions that return -EINVAL for a destroyed cache return it
- *                    for NULL, too.
+ *   caches           A cache argument is what slab_cache_create() returned, not NULL. Functions
+ *                    that return -EINVAL for a destroyed cache return it for NULL, too.
  *   output           libslab writes nothing to stdout. It writes to stderr only when it finds
  *                    a problem, and for the debug flag T.
+ *   stack            Allocations and frees need at most 4 KiB of stack, the other functions
+ *                    8 KiB, and the report of an error 16 KiB; callbacks come on top.
  *
  * The comment of each function, or of its header, has these words on safety:
  *   MT-safe          Any thread may call the function at any time. Threads need no
@@ -24,36 +23,29 @@
  *                    after its destruction.
  *   async-signal-safe
  *                    A signal handler may call the function. slab_alloc(), slab_zalloc()
- *                    and slab_free() are async-signal-safe on their fast path alone, and
- *                    only the engine rseq has a fast path (slab_engine()). The other engines
- *                    take spinlocks: the engine mutex in every call, the engine cmpxchg16b
- *                    in all calls except an allocation from the CPU's current slab and a
- *                    free into a slab that the CPU owns. If a handler interrupts the thread
- *                    that holds such a lock, and needs the lock, it waits forever. The
- *                    caller cannot know in advance whether a call stays on the fast path
- *                    (with debug flags, no call does). So a handler should allocate or free
- *                    only if the interrupted code cannot be inside libslab.
+ *                    and slab_free() are async-signal-safe on the fast path of the engine
+ *                    rseq alone (slab_engine()). Elsewhere they take locks: if a handler
+ *                    interrupts the thread that holds one and needs it, it waits forever.
+ *                    The caller cannot know in advance whether a call stays on the fast
+ *                    path (with debug flags, no call does). So a handler should allocate or
+ *                    free only if the interrupted code cannot be inside libslab.
  *   fork-safe        Another thread may fork during the call. Parent and child may both
  *                    continue to use every cache. The child does not get the free objects
- *                    of slabs that other threads were allocating from or freeing into at
- *                    that moment. A signal handler may fork if it interrupts fork(), but
- *                    not if it interrupts a call of libslab, unless the process has never
- *                    had another thread: then parent and child return from the handler
- *                    and go on with the call. libslab's control thread is a thread, too.
- *                    glibc before 2.32 and musl do not tell how many threads there are.
- *   cancel-safe      The function is no cancellation point. A cancellation request during
- *                    the call takes effect at the thread's next cancellation point after the
- *                    call. libslab calls callbacks and handlers with cancellation disabled;
- *                    they must not enable it. A thread with asynchronous cancellation
- *                    (PTHREAD_CANCEL_ASYNCHRONOUS) must not call libslab, nor, with glibc
- *                    before 2.41, a signal handler that interrupts a cancellation point:
- *                    it disables cancellation first, and restores it afterwards.
+ *                    of slabs that other threads were using at that moment. A signal
+ *                    handler may fork if it interrupts fork(); if it interrupts a call of
+ *                    libslab, only while the process has never had another thread. The
+ *                    control thread is one; glibc before 2.32 and musl count as threaded.
+ *   cancel-safe      The function is no cancellation point; a request takes effect at the
+ *                    thread's next one. Callbacks and handlers run with cancellation
+ *                    disabled and must not enable it. A thread with asynchronous
+ *                    cancellation must not call libslab. With glibc before 2.41, a signal
+ *                    handler that interrupts a cancellation point disables cancellation
+ *                    before it calls libslab, and restores it afterwards.
  *
- * vfork: with the engine rseq, a child process that shares its parent's memory must not call
- * libslab: it would get objects that threads of the parent have. Such a child is made by
- * vfork(), or by clone() with CLONE_VM but without CLONE_THREAD. It may execute a program or
- * exit; posix_spawn() is safe. With SLAB_ENGINE=cmpxchg16b or mutex such a child may call
- * slab_alloc() and slab_free(); with libslab_malloc.so a child of vfork() may with each engine.
+ * vfork: with the engine rseq, a child that shares its parent's memory (vfork(), or clone() with
+ * CLONE_VM alone) must not call libslab: it would get objects of the parent's threads. It may
+ * execute a program or exit; posix_spawn() is safe. With another engine it may call slab_alloc()
+ * and slab_free(); with libslab_malloc.so a child of vfork() may with each engine.
  */
 #ifndef SLAB_SLAB_H
 #define SLAB_SLAB_H

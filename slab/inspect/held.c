@@ -9,6 +9,7 @@
 #include "registry/registry.h"
 
 #define ROOM_FIRST ((size_t)4096)
+#define OBJECTS_AT_ONCE 64u
 
 static size_t bytes_of(size_t room)
 {
@@ -39,30 +40,47 @@ static int add(struct held_list *list, size_t cache, enum held_by by, uint64_t a
 	return 0;
 }
 
-static int add_all(struct held_list *list, size_t cache, enum held_by by, void *const *obj,
-		   size_t n)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < n && !error; i++)
-		error = add(list, cache, by, (uintptr_t)obj[i]);
-	return error;
-}
-
 static uint64_t row(const char *first, unsigned cpu)
 {
 	return (uintptr_t)first + ((uint64_t)cpu << CPU_AREA_SHIFT);
 }
 
+/* The objects whose addresses stand one after another in the process. */
+static int add_array(const struct inspection *in, struct held_list *list, size_t cache,
+		     enum held_by by, uint64_t at, size_t n)
+{
+	void *obj[OBJECTS_AT_ONCE];
+	int error = 0;
+
+	for (size_t done = 0; done < n && !error; done += OBJECTS_AT_ONCE) {
+		const size_t left = n - done,
+			     part = left < OBJECTS_AT_ONCE ? left : OBJECTS_AT_ONCE;
+
+		error = inspect_read(in, at + done * sizeof(obj[0]), part * sizeof(obj[0]), obj);
+		for (size_t i = 0; i < part && !error; i++)
+			error = add(list, cache, by, (uintptr_t)obj[i]);
+	}
+	return error;
+}
+
+/* A LIFO or a magazine: it begins with its count, and `objects` bytes behind are the addresses of at
+ * most `most` objects. */
+static int add_counted(const struct inspection *in, struct held_list *list, size_t cache,
+		       enum held_by by, uint64_t at, size_t objects, uint64_t most)
+{
+	uint64_t count;
+	int error = inspect_read(in, at, sizeof(count), &count);
+
+	if (error || count > most)
+		return error;
+	return add_array(in, list, cache, by, at + objects, count);
+}
+
 static int add_lifo(const struct inspection *in, struct held_list *list, size_t cache,
 		    const char *lifos, unsigned cpu, enum held_by by)
 {
-	struct cpu_lifo lifo;
-	int error = inspect_read(in, row(lifos, cpu), sizeof(lifo), &lifo);
-
-	if (error)
-		return error;
-	return add_all(list, cache, by, lifo.obj, lifo.count <= CPU_LIFO_MAX ? lifo.count : 0);
+	return add_counted(in, list, cache, by, row(lifos, cpu), offsetof(struct cpu_lifo, obj),
+			   CPU_LIFO_MAX);
 }
 
 /* A batch has offsets in a slab, of which only the address of its first object is needed. */
@@ -103,23 +121,16 @@ static int add_cpus(const struct inspection *in, struct held_list *list, size_t 
 static int add_magazines(const struct inspection *in, struct held_list *list, size_t i)
 {
 	struct cache_node node;
-	struct magazine magazine;
 	int error = 0;
 
 	for (unsigned n = 0; n < in->process.nodes && !error; n++) {
 		error = inspect_node(in, &in->caches[i], n, &node);
 		/* No rest: another thread is making a cache in this handle. */
 		for (unsigned m = 0; node.rest && m < node.magazines && m < MAGAZINES_MAX && !error;
-		     m++) {
-			const uint64_t at = (uintptr_t)node.rest +
-					    offsetof(struct node_rest, magazine) +
-					    m * sizeof(magazine);
-
-			error = inspect_read(in, at, sizeof(magazine), &magazine);
-			if (!error && magazine.count <= CPU_LIFO_MAX / 2)
-				error = add_all(list, i, HELD_IN_MAGAZINE, magazine.obj,
-						magazine.count);
-		}
+		     m++)
+			error = add_counted(in, list, i, HELD_IN_MAGAZINE,
+					    (uintptr_t)&node.rest->magazine[m],
+					    offsetof(struct magazine, obj), CPU_LIFO_MAX / 2);
 	}
 	return error;
 }
@@ -127,20 +138,8 @@ static int add_magazines(const struct inspection *in, struct held_list *list, si
 static int add_store(const struct inspection *in, struct held_list *list, size_t i,
 		     const struct cache_reserve *reserve, size_t left)
 {
-	uint64_t at = (uintptr_t)reserve + offsetof(struct cache_reserve, obj);
-	void *obj[64];
-	int error = 0;
-
-	while (left && !error) {
-		const size_t n = left < 64 ? left : 64;
-
-		error = inspect_read(in, at, n * sizeof(obj[0]), obj);
-		if (!error)
-			error = add_all(list, i, HELD_IN_RESERVE, obj, n);
-		at += sizeof(obj);
-		left -= n;
-	}
-	return error;
+	return add_array(in, list, i, HELD_IN_RESERVE,
+			 (uintptr_t)reserve + offsetof(struct cache_reserve, obj), left);
 }
 
 /* In this process slab_cache_destroy() may have unmapped the store since the cache was copied. A pin

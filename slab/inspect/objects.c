@@ -16,7 +16,7 @@
 
 /* What is read of a slab. It is mapped once for a whole scan. */
 struct lists {
-	char state[SLAB_OBJECTS_MAX];
+	char state[SLAB_OBJECTS_MAX + 1]; /* a string */
 	uint32_t stack[SLAB_OBJECTS_MAX];
 	uint16_t links[SLAB_OBJECTS_MAX];
 	char own[STACK_BYTES]; /* from CPU_SLAB_FREELIST on */
@@ -280,6 +280,7 @@ static void see_slab(struct inspection *in, struct inspect_cache *cache,
 	}
 	seen.count = slab->slab.objects;
 	scan->error = fill(scan, in, slab, &seen);
+	scan->lists->state[seen.count] = '\0';
 	if (scan->error)
 		return;
 	if (has_records)

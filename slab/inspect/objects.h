@@ -34,7 +34,7 @@ struct inspect_objects {
 	const struct inspect_slab *slab;
 	uint64_t first, stride; /* addresses of the objects */
 	unsigned count;
-	const char *state;     /* of each object */
+	const char *state;     /* of each object; a string */
 	const uint32_t *stack; /* ids of the stacks that allocated them; NULL: not recorded */
 	const char *records;   /* debug slabs: struct debug_object and what follows it */
 	struct list_faults faults;

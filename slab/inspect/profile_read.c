@@ -6,13 +6,29 @@
 #include "inspect/process.h"
 #include "report/profile.h"
 
-#define SITES_AT_ONCE 64u
+#define SITES_AT_ONCE 4u
 
-/* Read the members in front of the buckets. */
-static int read_head(const struct inspection *in, struct profile *head)
+/* struct profile without its buckets, which are too large for a stack. */
+struct head {
+	uint64_t period, sites, missed;
+	uint32_t count;
+};
+
+static int read_head(const struct inspection *in, struct head *head)
 {
-	return inspect_read(in, (uintptr_t)in->root.profile, offsetof(struct profile, bucket),
-			    head);
+	const struct profile *from = in->root.profile;
+	int error = inspect_read(in, (uintptr_t)&from->period, sizeof(head->period), &head->period);
+
+	if (!error)
+		error = inspect_read(in, (uintptr_t)&from->missed, sizeof(head->missed),
+				     &head->missed);
+	if (!error)
+		error = inspect_read(in, (uintptr_t)&from->count, sizeof(head->count),
+				     &head->count);
+	if (!error)
+		error = inspect_read(in, (uintptr_t)&from->sites, sizeof(head->sites),
+				     &head->sites);
+	return error;
 }
 
 static int read_sites(const struct inspection *in, uint64_t address, uint32_t count,
@@ -38,7 +54,7 @@ static int read_sites(const struct inspection *in, uint64_t address, uint32_t co
 int inspect_profile(struct inspection *in, struct inspect_profile *seen,
 		    void (*fn)(const struct profile_site *site, void *arg), void *arg)
 {
-	struct profile head;
+	struct head head;
 	int error = read_head(in, &head);
 
 	if (error)
@@ -52,5 +68,5 @@ int inspect_profile(struct inspection *in, struct inspect_profile *seen,
 		return 0;
 	if (head.count >= PROFILE_SITES_MAX)
 		head.count = PROFILE_SITES_MAX - 1;
-	return read_sites(in, (uintptr_t)head.sites, head.count, fn, arg);
+	return read_sites(in, head.sites, head.count, fn, arg);
 }

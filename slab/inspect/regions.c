@@ -7,7 +7,7 @@
 
 /* --- large allocations that are mappings of their own ----------------------------------------- */
 
-#define MARKS_AT_ONCE 512u
+#define MARKS_AT_ONCE 64u
 
 struct mapped_large {
 	struct inspection *in;

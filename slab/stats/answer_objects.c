@@ -40,15 +40,12 @@ static void put_objects(struct inspection *in, struct inspect_cache *cache,
 {
 	struct object_rows *rows = arg;
 	struct slab_json *json = rows->json;
-	char state[SLAB_OBJECTS_MAX + 1];
 
-	memcpy(state, seen->state, seen->count);
-	state[seen->count] = '\0';
 	slab_json_open(json, NULL, '[');
 	slab_json_number(json, NULL, (uint64_t)(cache - in->caches));
 	slab_json_number(json, NULL, seen->first);
 	slab_json_number(json, NULL, seen->stride);
-	slab_json_string(json, NULL, state);
+	slab_json_string(json, NULL, seen->state);
 	put_stack_ids(rows, seen);
 	slab_json_close(json, ']');
 }
