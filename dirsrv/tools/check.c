@@ -2,30 +2,18 @@
 /*
  * The checked round of a replay. Each set has a serial number, from which its value is made. So the
  * model of a pblock is one number per parameter; 0 is the default.
- *
- * The bytes of a pblock are measured when it is destroyed: the bytes in use in the caches named
- * pblock… before the call, minus those after it, plus the bytes that the call passes to free().
- * Strings that the pblock owns are in other caches and do not count.
  */
 #include "fail.h"
 #include "replay.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <slab/dirsrv/pblock.h>
 #include <slab/malloc.h>
-#include <slab/stats.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define VALUE_TEXT 32
-
-/* The linker's --wrap sends free() in this program and its archives here. */
-void __real_free(void *ptr);
-void __wrap_free(void *ptr);
-
-static uint64_t heap_freed; /* bytes passed to free() so far */
 
 struct checker {
 	const struct trace *trace;
@@ -180,51 +168,21 @@ static bool begin(struct checker *checker)
 	return checker->pblocks[checker->call->pblock] || stop(checker, "the new fails");
 }
 
-static int add_bytes(struct slab_cache *cache, void *arg)
-{
-	struct slab_stats stats = {.struct_size = sizeof(stats)};
-	uint64_t *bytes = arg;
-
-	if (slab_cache_stats(cache, &stats) == 0 && strncmp(stats.name, "pblock", 6) == 0)
-		*bytes += stats.objects * stats.object_size;
-	return 0;
-}
-
-/* Bytes in the caches, minus the bytes passed to free(). Only differences are meaningful. */
-static uint64_t bytes_in_use(void)
-{
-	uint64_t bytes = 0;
-
-	slab_for_each_cache(add_bytes, &bytes);
-	return bytes - heap_freed;
-}
-
-void __wrap_free(void *ptr)
-{
-	heap_freed += malloc_usable_size(ptr);
-	__real_free(ptr);
-}
-
-static void end(struct checker *checker, bool is_init, struct measures *measures)
+static bool end(struct checker *checker)
 {
 	Slapi_PBlock **pblock = &checker->pblocks[checker->call->pblock];
-	uint64_t before = bytes_in_use(), bytes;
 
-	if (is_init) {
+	if (checker->call->verb == VERB_INIT) {
 		slapi_pblock_init(*pblock);
 	} else {
 		slapi_pblock_destroy(*pblock);
 		*pblock = NULL;
 	}
-	bytes = before - bytes_in_use();
-	measures->bytes += bytes;
-	if (bytes > measures->largest)
-		measures->largest = bytes;
-	measures->pblocks += !is_init;
 	forget(checker, checker->call->pblock);
+	return true;
 }
 
-static bool make_call(struct checker *checker, struct measures *measures)
+static bool make_call(struct checker *checker)
 {
 	switch (checker->call->verb) {
 	case VERB_NEW:
@@ -236,17 +194,15 @@ static bool make_call(struct checker *checker, struct measures *measures)
 	case VERB_CLONE:
 		return clone(checker);
 	default:
-		end(checker, checker->call->verb == VERB_INIT, measures);
-		return true;
+		return end(checker);
 	}
 }
 
-bool replay_check(const struct trace *trace, struct measures *ret)
+bool replay_check(const struct trace *trace)
 {
 	struct checker checker = {.trace = trace};
 	bool done = true;
 
-	*ret = (struct measures){0};
 	checker.pblocks = calloc(trace->pblocks + 1, sizeof(Slapi_PBlock *));
 	checker.serials = calloc(trace->pblocks * parameters_count + 1, sizeof(uint64_t));
 	if (!checker.pblocks || !checker.serials) {
@@ -255,7 +211,7 @@ bool replay_check(const struct trace *trace, struct measures *ret)
 	}
 	for (size_t i = 0; done && i < trace->count; i++) {
 		checker.call = &trace->calls[i];
-		done = make_call(&checker, ret);
+		done = make_call(&checker);
 	}
 	for (uint32_t i = 0; checker.pblocks && i < trace->pblocks; i++)
 		slapi_pblock_destroy(checker.pblocks[i]);

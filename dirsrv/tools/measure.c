@@ -71,14 +71,14 @@ static void replay(const struct trace *trace, Slapi_PBlock **pblocks)
 	}
 }
 
-bool replay_measure(const struct trace *trace, uint64_t rounds, struct measures *ret)
+double replay_measure(const struct trace *trace, uint64_t rounds)
 {
 	Slapi_PBlock **pblocks = calloc(trace->pblocks + 1, sizeof(Slapi_PBlock *));
-	double start;
+	double start, end;
 
 	if (!pblocks) {
 		fail("%s: no memory for its pblocks", trace->path);
-		return false;
+		return -1;
 	}
 	/* A value that is never a default, since setting a default may store nothing. */
 	for (size_t i = 0; i < sizeof(variable.words) / sizeof(variable.words[0]); i++)
@@ -86,7 +86,7 @@ bool replay_measure(const struct trace *trace, uint64_t rounds, struct measures 
 	start = now_ns();
 	for (uint64_t i = 0; i < rounds; i++)
 		replay(trace, pblocks);
-	ret->ns = rounds ? (now_ns() - start) / (double)rounds : 0;
+	end = now_ns();
 	free(pblocks);
-	return true;
+	return (end - start) / (double)rounds;
 }

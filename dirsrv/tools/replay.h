@@ -9,18 +9,11 @@
 
 #include "trace.h"
 
-/* The measures of one round. */
-struct measures {
-	uint64_t bytes;   /* of all pblocks, each at its end */
-	uint64_t largest; /* bytes of the largest pblock */
-	uint64_t pblocks; /* the number of pblocks that ended */
-	double ns;        /* 0: no round was measured */
-};
-
 /* replay_check: make a checked round. false after fail() has reported a wrong value. */
-bool replay_check(const struct trace *trace, struct measures *ret);
+bool replay_check(const struct trace *trace);
 
-/* replay_measure: make `rounds` timed rounds. false after fail() has reported a lack of memory. */
-bool replay_measure(const struct trace *trace, uint64_t rounds, struct measures *ret);
+/* replay_measure: make `rounds` timed rounds. Returns the nanoseconds of one; less than 0 after
+ * fail() has reported a lack of memory. */
+double replay_measure(const struct trace *trace, uint64_t rounds);
 
 #endif /* PBLOCK_REPLAY_H */

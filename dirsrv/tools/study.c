@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The counts of a study: accesses of each parameter, and how many pblocks touch two of them.
- * cluster.c and cut.c make the tree and the clumps.
- */
+/* The counts of a study: accesses of each parameter, and how many pblocks touch two of them. */
 #include "study.h"
 #include "fail.h"
 
@@ -10,31 +7,15 @@
 
 /* Subjects */
 
-static bool is_countable(const struct study *study)
+static void count_uses(struct subject *all, const struct kind_of_life *kind)
 {
-	return study->pblocks <= COUNT_MAX && study->gets <= COUNT_MAX && study->sets <= COUNT_MAX;
-}
+	for (size_t i = 0; i < kind->count; i++) {
+		struct subject *subject = &all[kind->uses[i].number];
 
-static void count_totals(struct study *study, struct subject *all)
-{
-	for (size_t w = 0; w < study->workload_count && is_countable(study); w++) {
-		const struct workload *workload = &study->workloads[w];
-
-		study->pblocks += workload->pblocks;
-		study->gets += workload->gets;
-		study->sets += workload->sets;
-		for (size_t k = 0; k < workload->count; k++) {
-			const struct kind_of_life *kind = &workload->kinds[k];
-
-			for (size_t i = 0; i < kind->count; i++) {
-				struct subject *subject = &all[kind->uses[i].number];
-
-				subject->gets += kind->uses[i].gets;
-				subject->sets += kind->uses[i].sets;
-				subject->pblocks += kind->whole ? kind->pblocks : 0;
-				subject->is_touched = true;
-			}
-		}
+		subject->gets += kind->uses[i].gets;
+		subject->sets += kind->uses[i].sets;
+		subject->pblocks += kind->whole ? kind->pblocks : 0;
+		subject->is_touched = true;
 	}
 }
 
@@ -44,7 +25,8 @@ static bool make_subjects(struct study *study)
 
 	if (!all)
 		return false;
-	count_totals(study, all);
+	for (size_t k = 0; k < study->workload->count; k++)
+		count_uses(all, &study->workload->kinds[k]);
 	for (uint32_t number = 0; number < SLAB_PBLOCK_NUMBERS; number++) {
 		all[number].number = number;
 		all[number].parameter = parameter_find(number);
@@ -55,17 +37,48 @@ static bool make_subjects(struct study *study)
 	return true;
 }
 
+static int compare_number(const void *number, const void *subject)
+{
+	uint32_t a = *(const uint32_t *)number, b = ((const struct subject *)subject)->number;
+
+	return (a > b) - (a < b);
+}
+
+struct subject *study_subject(const struct study *study, uint32_t number)
+{
+	return bsearch(&number, study->subjects, study->count, sizeof(*study->subjects),
+		       compare_number);
+}
+
+size_t size_of_subject(const struct subject *subject)
+{
+	if (subject->sets == 0)
+		return 0;
+	return subject->parameter ? subject->parameter->size : POINTER_SIZE;
+}
+
+const char *subject_name(const struct subject *subject)
+{
+	return subject->parameter ? subject->parameter->name : "unknown";
+}
+
+double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
 /* Co-use */
 
 static void count_kind(struct study *study, const struct kind_of_life *kind)
 {
 	for (size_t i = 0; i < kind->count; i++) {
-		size_t one = study_find(study, kind->uses[i].number);
+		size_t one = (size_t)(study_subject(study, kind->uses[i].number) - study->subjects);
 
 		for (size_t j = 0; j < kind->count; j++) {
-			size_t other = study_find(study, kind->uses[j].number);
+			const struct subject *other = study_subject(study, kind->uses[j].number);
 
-			study->both[one * study->count + other] += kind->pblocks;
+			study->both[one * study->count + (size_t)(other - study->subjects)] +=
+				kind->pblocks;
 		}
 	}
 }
@@ -75,23 +88,25 @@ static bool count_both(struct study *study)
 	study->both = calloc(study->count * study->count + 1, sizeof(*study->both));
 	if (!study->both)
 		return false;
-	for (size_t w = 0; w < study->workload_count; w++) {
-		for (size_t k = 0; k < study->workloads[w].count; k++) {
-			if (study->workloads[w].kinds[k].whole)
-				count_kind(study, &study->workloads[w].kinds[k]);
-		}
+	for (size_t k = 0; k < study->workload->count; k++) {
+		if (study->workload->kinds[k].whole)
+			count_kind(study, &study->workload->kinds[k]);
 	}
 	return true;
 }
 
-bool study_make(struct study *study, const struct workload *workloads, size_t count)
+double study_likeness(const struct study *study, size_t one, size_t other)
 {
-	*study = (struct study){.workloads = workloads, .workload_count = count};
-	if (make_subjects(study) && !is_countable(study)) {
-		fail("the counts of all profiles have a sum of more than 2^53");
-		return false;
-	}
-	if (study->subjects && count_both(study) && study_cluster(study) && study_cut(study))
+	uint64_t both = study->both[one * study->count + other];
+	uint64_t any = study->subjects[one].pblocks + study->subjects[other].pblocks - both;
+
+	return any ? (double)both / (double)any : 0;
+}
+
+bool study_make(struct study *study, const struct workload *workload)
+{
+	*study = (struct study){.workload = workload};
+	if (make_subjects(study) && count_both(study) && study_cluster(study) && study_cut(study))
 		return true;
 	fail("no memory for %zu parameters", study->count);
 	return false;

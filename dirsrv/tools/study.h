@@ -4,8 +4,8 @@
  *
  * The distance of two parameters is their Jaccard distance: 1 minus the number of pblocks that
  * touch both, by a get or a set, divided by the number that touch at least one. Hierarchical
- * clustering with average linkage joins the nearest parameters first, until all are in one tree.
- * The tree is cut into clumps so that a pblock made of them needs the fewest bytes (cut.c).
+ * clustering with average linkage joins the nearest parameters first, until all are in one tree
+ * (cluster.c). Each largest subtree whose parts are nearer than CLUMP_DISTANCE is a clump.
  */
 #ifndef PBLOCK_STUDY_H
 #define PBLOCK_STUDY_H
@@ -13,6 +13,8 @@
 #include "workload.h"
 
 #define CLUMP_NAME 4
+#define CLUMP_DISTANCE 0.5
+#define POINTER_SIZE 8
 
 /* One parameter that was touched. */
 struct subject {
@@ -37,40 +39,42 @@ struct clump {
 	size_t first, count;   /* a range of the study's `order` */
 	uint64_t pblocks;      /* the pblocks that set one of its parameters */
 	size_t size;           /* bytes of a struct of those parameters that are set */
-	bool in_top;           /* it is part of the top and needs no pointer */
-	double distance;       /* of its last two trees, when they were joined */
 };
 
 struct study {
-	const struct workload *workloads;
-	size_t workload_count;
-	uint64_t pblocks, gets, sets; /* of all workloads */
-	struct subject *subjects;     /* by number */
+	const struct workload *workload;
+	struct subject *subjects; /* by number */
 	size_t count;
 	uint64_t *both;     /* count x count: pblocks that touch both */
 	struct join *joins; /* count - 1 */
 	size_t *order;      /* the subjects in the order of the tree's leaves */
 	struct clump *clumps;
 	size_t clump_count;
-	size_t top_size; /* bytes of the proposed top */
 };
 
 /* study_make: false after an error message by fail(). The caller calls study_free() in both
  * cases. */
-bool study_make(struct study *study, const struct workload *workloads, size_t count);
+bool study_make(struct study *study, const struct workload *workload);
 void study_free(struct study *study);
 
-/* study_find: the index of a subject; study->count: it was never touched. */
-size_t study_find(const struct study *study, uint32_t number);
+/* study_subject: the subject of a parameter that was touched. */
+struct subject *study_subject(const struct study *study, uint32_t number);
 
 /* study_likeness: the pblocks that touch both, divided by those that touch at least one: 0 to 1. */
 double study_likeness(const struct study *study, size_t one, size_t other);
 
-/* The steps of study_make(): cluster.c and cut.c. */
+/* sets_clump: do these pblocks set a parameter of this clump? */
+bool sets_clump(const struct study *study, const struct kind_of_life *kind, size_t clump);
+
+/* share: percent. */
+double share(uint64_t part, uint64_t whole);
+
+/* The steps of study_make(): cluster.c and clumps.c. */
 bool study_cluster(struct study *study);
 bool study_cut(struct study *study);
 
-/* size_of_subject: its bytes in a pblock; 0: it is never set. */
+/* size_of_subject: its bytes in a pblock; 0: it is never set. subject_name: "SLAPI_OPERATION". */
 size_t size_of_subject(const struct subject *subject);
+const char *subject_name(const struct subject *subject);
 
 #endif /* PBLOCK_STUDY_H */

@@ -11,32 +11,29 @@
 
 #include <stdbool.h>
 
+#define PBLOCKS_MAX 1000000
+
 enum verb { VERB_NEW, VERB_INIT, VERB_SET, VERB_GET, VERB_CLONE, VERB_DESTROY, VERBS };
 
 struct call {
 	enum verb verb;
 	uint32_t line;
-	uint32_t pblock, clone;            /* indexes of names */
+	uint32_t pblock, clone;            /* numbers */
 	const struct parameter *parameter; /* of sets and gets */
 };
 
 struct trace {
 	const char *path;
-	char *workload; /* the name that the trace gives, or the file's name */
-	uint64_t weight;
 	struct call *calls;
 	size_t count, room;
-	char **names; /* of pblocks */
+	size_t verbs[VERBS]; /* the number of calls of each verb */
 	uint32_t *alive; /* the line in which each pblock began; 0: it does not exist now */
-	uint32_t pblocks, pblocks_room;
+	uint32_t pblocks; /* the highest number, plus 1 */
 };
 
 /* trace_read: false after an error message by fail(), which begins with FILE:LINE. The caller calls
  * trace_free() in both cases. */
 bool trace_read(struct trace *trace, const char *path);
 void trace_free(struct trace *trace);
-
-/* trace_count: the number of calls of one verb. */
-size_t trace_count(const struct trace *trace, enum verb verb);
 
 #endif /* PBLOCK_TRACE_H */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading profiles that libslab_dirsrv writes (dirsrv/docs/schema/pblock.schema.json). */
+/* Reading a profile that libslab_dirsrv wrote (dirsrv/docs/schema/pblock.schema.json). */
 #ifndef PBLOCK_WORKLOAD_H
 #define PBLOCK_WORKLOAD_H
 
 #include "parameters.h"
 
 #include <stdbool.h>
-
-/* The largest count and the largest sum of counts: the largest that JSON readers keep exactly. */
-#define COUNT_MAX (UINT64_C(1) << 53)
 
 struct use {
 	uint32_t number;
@@ -25,7 +22,6 @@ struct kind_of_life {
 
 struct workload {
 	const char *path;
-	char *name; /* of the file, without directory and .json */
 	uint64_t pblocks, gets, sets;
 	uint64_t earlier, dropped;
 	struct kind_of_life *kinds;
@@ -36,8 +32,5 @@ struct workload {
  * cases. */
 bool workload_read(struct workload *workload, const char *path);
 void workload_free(struct workload *workload);
-
-/* kind_use: how often these pblocks read and set a parameter; NULL: never. */
-const struct use *kind_use(const struct kind_of_life *kind, uint32_t number);
 
 #endif /* PBLOCK_WORKLOAD_H */

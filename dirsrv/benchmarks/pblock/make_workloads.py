@@ -175,25 +175,6 @@ def as_list(uses):
     ]
 
 
-def write_profile(path, document):
-    """Write a profile in the layout of libslab_dirsrv."""
-    uses = ",\n".join(f"    {json.dumps(use)}" for use in document["parameters"])
-    kinds = []
-    for kind in document["kinds"]:
-        of_kind = ",\n".join(f"      {json.dumps(use)}" for use in kind["parameters"])
-        head = json.dumps({"pblocks": kind["pblocks"], "whole": kind["whole"]})[:-1]
-        kinds.append(f"    {head}, \"parameters\": [\n{of_kind}]}}")
-    members = [
-        f"  {json.dumps(name)}: {json.dumps(value)}"
-        for name, value in document.items()
-        if name not in ("parameters", "kinds")
-    ]
-    members.append(f'  "parameters": [\n{uses}\n  ]')
-    members.append('  "kinds": [\n' + ",\n".join(kinds) + "\n  ]")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("{\n" + ",\n".join(members) + "\n}\n")
-
-
 def rounded(part, pblocks):
     """The number of times in one operation."""
     return max(1, (2 * part + pblocks) // (2 * pblocks)) if part else 0
@@ -223,7 +204,7 @@ def values_of(operation):
             continue
         for _ in range(rounded(pblocks, sum(OPERATIONS[other] for other in operations))):
             number += 1
-            lives.append(life(f"value{number}", gets, sets))
+            lives.append(life(number, gets, sets))
     return lives
 
 
@@ -237,11 +218,10 @@ def insert_evenly(lines, lives):
     return result + lines[done:]
 
 
-def write_trace(folder, name, weight, lines, about):
+def write_trace(folder, name, lines, about):
     """One file."""
     with open(os.path.join(folder, f"{name}.trace"), "w", encoding="utf-8") as file:
         file.write(f"# {about}\n# Made by make_workloads.py, which says how.\n")
-        file.write(f"workload {name}\nweight {weight}\n")
         file.write("\n".join(lines) + "\n")
 
 
@@ -250,7 +230,7 @@ def operation_lines(operation, uses):
     pblocks = OPERATIONS[operation]
     gets = {n: rounded(both[0], pblocks) for n, both in uses.items()}
     sets = {n: rounded(both[1], pblocks) for n, both in uses.items()}
-    return insert_evenly(life("operation", gets, sets), values_of(operation))
+    return insert_evenly(life(0, gets, sets), values_of(operation))
 
 
 def bind_lines(kinds):
@@ -264,13 +244,13 @@ def bind_lines(kinds):
     for verb, counts in (("get", gets), ("set", sets)):
         for number in BIND[verb]:
             counts[number] = max(1, counts.get(number, 0))
-    return life("operation", gets, sets)
+    return life(0, gets, sets)
 
 
 def plugin_lines():
     """Registration of one plug-in of each kind."""
     lines = []
-    for name, sets in PLUGINS:
+    for name, (_, sets) in enumerate(PLUGINS):
         lines += life(name, dict.fromkeys(PLUGIN_GETS, 1), dict.fromkeys([3] + sets, 1))
     return lines
 
@@ -280,14 +260,15 @@ def main():
     counts = read_counts(os.path.join(os.path.dirname(os.path.abspath(__file__)), "ns-slapd.txt"))
     kinds = per_operation(counts)
     os.makedirs(folder, exist_ok=True)
-    write_profile(os.path.join(folder, "ns-slapd.json"), profile(counts))
+    with open(os.path.join(folder, "ns-slapd.json"), "w", encoding="utf-8") as file:
+        json.dump(profile(counts), file)
     for operation, uses in kinds.items():
         name = NAMES[operation]
         about = f"One {name.replace('-', ' ')} as ns-slapd does it on average."
-        write_trace(folder, name, OPERATIONS[operation], operation_lines(operation, uses), about)
-    write_trace(folder, "bind", 32, bind_lines(kinds),
+        write_trace(folder, name, operation_lines(operation, uses), about)
+    write_trace(folder, "bind", bind_lines(kinds),
                 "One simple bind; one for each of 32 connections.")
-    write_trace(folder, "plugin-registration", 1, plugin_lines(),
+    write_trace(folder, "plugin-registration", plugin_lines(),
                 "Registration of one plug-in of each kind, once in the life of a server.")
 
 
