@@ -27,7 +27,7 @@ void slab_free_from(struct slab_cache *cache, void *obj, struct slab *slab, cons
  * injection made the allocation fail. */
 void *cache_alloc_plain(struct slab_cache *cache, const void *caller);
 
-/* --- a cache's reserve (reserve_fill.c, registry/reserve.h) ------------------------------ */
+/* --- a cache's reserve (reserve_fill.c, core/reserve.h) ---------------------------------- */
 
 /* Give a new cache its reserve of memory.reserve objects. false and ENOMEM: the caller destroys the
  * cache again. */

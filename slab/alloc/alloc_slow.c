@@ -24,7 +24,7 @@
 #include "pages/account.h"
 #include "pages/topology.h"
 #include "percpu/lifo_length.h"
-#include "registry/count.h"
+#include "core/count.h"
 #include "report/profile.h"
 
 /* The first attempt failed, and alloc_failure has the cause. Make room and retry. At last take an

@@ -7,7 +7,7 @@
 #include "alloc/attempt.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
-#include "config/fail.h"
+#include "base/fail.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
 #include "core/node.h"

@@ -27,9 +27,9 @@
 #include "memory/limit.h"
 #include "pages/account.h"
 #include "pages/topology.h"
-#include "registry/count.h"
-#include "registry/gate.h"
-#include "registry/reserve.h"
+#include "core/count.h"
+#include "core/gate.h"
+#include "core/reserve.h"
 #include "report/profile.h"
 
 #define MODES (SLAB_ALLOC_LOCAL | SLAB_ALLOC_PARTIAL | SLAB_ALLOC_NEW | SLAB_ALLOC_FULL)

@@ -6,7 +6,7 @@
  * leads out of line: first to a second sequence, on a slab, then to the slow path.
  *
  * One test covers everything unusual: the LIFO has the limit 0. This is so for a new cache, a cache
- * with a gate set (registry/gate.h), a slot under revocation, and engines other than rseq.
+ * with a gate set (core/gate.h), a slot under revocation, and engines other than rseq.
  */
 #include "rseq.h"
 #include "alloc/alloc.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Filling a cache's reserve and allocating from it. registry/reserve.c has the store itself; this
+/* Filling a cache's reserve and allocating from it. core/reserve.c has the store itself; this
  * file is above it because it allocates objects. */
 #include "alloc/alloc.h"
 #include "base/clock.h"
 #include "core/cache.h"
+#include "core/reserve.h"
 #include "debug/debug_cache.h"
 #include "memory/reclaim.h"
 #include "pages/account.h"
 #include "pages/segment.h"
-#include "registry/reserve.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -25,7 +25,7 @@
 #include "cache/create.h"
 #include "cache/create_args.h"
 #include "core/cache.h"
-#include "registry/registry.h"
+#include "core/registry.h"
 
 /* What stands for a cache that could not be created. Its slots have no objects, as those of a
  * destroyed cache, so each allocation comes to the slow path and fails there. */

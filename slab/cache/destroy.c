@@ -31,10 +31,10 @@
 #include "debug/guard.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/count.h"
-#include "registry/numbers.h"
-#include "registry/registry.h"
-#include "registry/reserve.h"
+#include "core/count.h"
+#include "core/numbers.h"
+#include "core/registry.h"
+#include "core/reserve.h"
 
 static bool waits(const struct slab_cache *cache)
 {

@@ -28,8 +28,12 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "control/server.h"
+#include "core/count.h"
 #include "core/free_map.h"
+#include "core/init.h"
 #include "core/isolated.h"
+#include "core/registry.h"
+#include "core/reserve.h"
 #include "core/slab.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
@@ -40,10 +44,6 @@
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/count.h"
-#include "registry/init.h"
-#include "registry/registry.h"
-#include "registry/reserve.h"
 #include "report/track.h"
 
 /* Does the thread hold all locks for its fork? */

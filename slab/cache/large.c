@@ -23,7 +23,7 @@
 #include "base/compiler.h"
 #include "base/maintenance.h"
 #include "base/probe.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "memory/decay.h"
 #include "memory/growth.h"
@@ -34,7 +34,7 @@
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
 #include "pages/topology.h"
-#include "registry/init.h"
+#include "core/init.h"
 #include "report/annotate.h"
 
 #include <errno.h>

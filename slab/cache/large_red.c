@@ -15,12 +15,12 @@
 #include <string.h>
 
 #include "cache/large.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "core/debug_record.h"
-#include "bug/bug_info.h"
-#include "bug/damage.h"
+#include "debug/bug_info.h"
+#include "debug/damage.h"
 #include "debug/debug_cache.h"
-#include "bug/layout.h"
+#include "debug/layout.h"
 #include "pages/queue.h"
 #include "pages/segment.h"
 #include "report/annotate.h"

@@ -19,9 +19,9 @@
 #include "cache/create.h"
 #include "cache/large.h"
 #include "core/slab.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
-#include "registry/numbers.h"
+#include "core/numbers.h"
 
 #define SMALL_CLASSES 8u /* 16, 32, … 128 */
 

@@ -6,13 +6,13 @@
 #include "cache/merge.h"
 
 #include "base/compiler.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "core/cache.h"
+#include "core/name_table.h"
 #include "core/pin.h"
+#include "core/registry.h"
 #include "debug/guard.h"
 #include "pages/os.h"
-#include "registry/name_table.h"
-#include "registry/registry.h"
 
 #include <string.h>
 

@@ -10,12 +10,12 @@
 #include "rseq.h"
 #include "alloc/alloc.h"
 #include "base/compiler.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "cache/large.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
 #include "pages/segment.h"
-#include "registry/numbers.h"
+#include "core/numbers.h"
 
 static SLAB_SLOWPATH struct slab *find_apart(const void *ptr, enum segment_mark mark)
 {

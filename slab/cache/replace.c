@@ -7,7 +7,7 @@
 #include "control/server.h"
 #include "memory/maintain.h"
 #include "pages/huge.h"
-#include "registry/init.h"
+#include "core/init.h"
 #include "cpu_cache.h"
 
 static SLAB_EARLY bool replaces;

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "control/cache_request.h"
 #include "base/libc.h"
-#include "registry/registry.h"
+#include "core/registry.h"
 #include "stats/reply.h"
 
 #include <stdint.h>

@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/names.h"
-#include "config/text.h"
-#include "config/debug_spec.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "base/debug_spec.h"
 #include "control/cache_request.h"
 #include "inspect/process.h"
-#include "registry/init.h"
+#include "core/init.h"
 #include "report/track.h"
 #include "stats/answer.h"
 #include "stats/reply.h"

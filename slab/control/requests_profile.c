@@ -4,7 +4,7 @@
 #include <slab/debug.h>
 #include <string.h>
 
-#include "config/text.h"
+#include "base/text.h"
 #include "control/cache_request.h"
 #include "report/profile.h"
 #include "stats/reply.h"

@@ -12,11 +12,11 @@
 #include <slab/stats.h>
 #include <string.h>
 
-#include "config/text.h"
+#include "base/text.h"
 #include "control/cache_request.h"
 #include "core/cache.h"
+#include "core/count.h"
 #include "memory/decay.h"
-#include "registry/count.h"
 #include "stats/attributes.h"
 #include "stats/reply.h"
 

@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "control/runtime_dir.h"
-#include "config/options.h"
+#include "base/options.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,10 +5,10 @@
 #include "base/clock.h"
 #include "base/maintenance.h"
 #include "base/own_work.h"
+#include "core/count.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
-#include "registry/count.h"
 
 #include <errno.h>
 #include <slab/debug.h>

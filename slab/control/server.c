@@ -47,12 +47,12 @@
 #include "base/libc.h"
 #include "base/maintenance.h"
 #include "base/note.h"
+#include "base/options.h"
 #include "base/own_work.h"
-#include "config/options.h"
 #include "control/clients.h"
+#include "core/init.h"
 #include "memory/maintain.h"
 #include "pages/account.h"
-#include "registry/init.h"
 
 #include <slab/control.h>
 

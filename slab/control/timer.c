@@ -6,10 +6,10 @@
  */
 #include "base/clock.h"
 #include "control/clients.h"
+#include "core/count.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
-#include "registry/count.h"
 
 #include <limits.h>
 #include <linux/futex.h>

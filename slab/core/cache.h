@@ -121,14 +121,14 @@ struct defrag_state {
 /* A cache. Each room that writes members has a group of its own, in the order of the rooms. Other
  * processes read some members (inspect/root.h). */
 __extension__ struct slab_cache { /* for C++: a flexible array member */
-	/* The fast paths read these members. registry/gate.c changes `lifos` and `slots` under
+	/* The fast paths read these members. core/gate.c changes `lifos` and `slots` under
 	 * flush_lock; the others are constant. */
 	char *lifos; /* allocations use them; cpu_slots_none() sends them all to the slow path */
 	char *slots;
 	char *cpu_lifos; /* frees and the slow paths use them: the LIFOs of cpu_slots */
 	char *cpu_slots;
 	char *rcu_lifos; /* frees that wait for a grace period; without RCU cpu_slots_none() */
-	uint16_t number; /* of its slabs: registry/numbers.h */
+	uint16_t number; /* of its slabs: core/numbers.h */
 	bool by_size; /* of <slab/malloc.h> */
 	bool defined; /* by SLAB_DEFINE_CACHE(): all definitions of its name share it */
 

@@ -23,7 +23,7 @@
 #include "base/compiler.h"
 #include "base/probe.h"
 #include "base/round.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "inject.h"
 #include "core/callback.h"
 #include "core/node.h"

@@ -6,7 +6,7 @@
  */
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 
 #include <slab/debug.h>

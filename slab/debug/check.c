@@ -12,11 +12,11 @@
 
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "bug/bug_info.h"
-#include "bug/damage.h"
+#include "debug/bug_info.h"
+#include "debug/damage.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
-#include "bug/layout.h"
+#include "debug/layout.h"
 
 enum { AT_SLAB, AT_FREELIST, AT_COUNT, AT_OBJECTS };
 

@@ -15,14 +15,14 @@
 #include <string.h>
 
 #include "base/probe.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "core/callback.h"
 #include "core/debug_record.h"
 #include "core/isolated.h"
 #include "core/node.h"
 #include "core/slab.h"
 #include "debug/debug_cache.h"
-#include "bug/layout.h"
+#include "debug/layout.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
 #include "pages/queue.h"

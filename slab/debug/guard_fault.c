@@ -8,7 +8,7 @@
 
 #include "core/debug_record.h"
 #include "core/slab.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "debug/guard.h"
 

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bug/damage.h"
 #include "core/cache.h"
+#include "debug/damage.h"
 
 #define GUARD_PATTERN RED_ACTIVE
 

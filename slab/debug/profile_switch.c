@@ -14,10 +14,10 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "core/cache.h"
+#include "core/gate.h"
+#include "core/init.h"
+#include "core/registry.h"
 #include "debug/debug_cache.h"
-#include "registry/gate.h"
-#include "registry/init.h"
-#include "registry/registry.h"
 #include "report/profile.h"
 
 /* Under registry_lock. */

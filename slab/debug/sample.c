@@ -22,10 +22,10 @@
 #include "base/maintenance.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
+#include "core/gate.h"
+#include "core/registry.h"
 #include "debug/fault.h"
 #include "debug/guard.h"
-#include "registry/gate.h"
-#include "registry/registry.h"
 
 #define TICK_US UINT64_C(100000)
 #define PAUSE_US UINT64_C(1000) /* least time between two samples if the interval is not exact */

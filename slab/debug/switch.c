@@ -23,7 +23,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "config/fail.h"
+#include "base/fail.h"
 #include "core/debug_record.h"
 #include "core/isolated.h"
 #include "core/node.h"
@@ -33,7 +33,7 @@
 #include "debug/debug_cache.h"
 #include "debug/fault.h"
 #include "pages/topology.h"
-#include "registry/gate.h"
+#include "core/gate.h"
 
 /* The flags change only under flush_lock. */
 static bool has_debug_flags(const struct slab_cache *cache)

@@ -21,7 +21,7 @@
 #include "core/node.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "debug/debug_cache.h"
 #include "pages/topology.h"
 

@@ -3,7 +3,7 @@
  * The scan of slabs: reads the descriptors of a process segment by segment, and calls a function
  * for each slab of the loaded caches.
  */
-#include "bug/layout.h"
+#include "debug/layout.h"
 #include "inspect/process.h"
 #include "inspect/regions.h"
 #include "inspect/walk.h"

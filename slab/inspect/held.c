@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "inspect/held.h"
+#include "core/registry.h"
 #include "pages/os.h"
 #include "percpu/magazines.h"
-#include "registry/registry.h"
 
 #define ROOM_FIRST ((size_t)4096)
 #define OBJECTS_AT_ONCE 64u

@@ -5,11 +5,11 @@
  */
 #include "inspect/process.h"
 #include "base/seqcount.h"
-#include "bug/layout.h"
+#include "core/name_table.h"
+#include "core/registry.h"
+#include "debug/layout.h"
 #include "inspect/walk.h"
 #include "pages/os.h"
-#include "registry/name_table.h"
-#include "registry/registry.h"
 
 #include <errno.h>
 #include <slab/debug.h>

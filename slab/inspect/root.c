@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The root, and the ELF note that leads to it (root.h). */
 #include "inspect/root.h"
+#include "core/registry.h"
 #include "pages/account.h"
-#include "registry/registry.h"
 #include "report/depot.h"
 #include "report/profile.h"
 

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "core/debug_record.h"
+#include "core/init.h"
+#include "core/reserve.h"
 #include "core/slab.h"
 #include "pages/account.h"
-#include "registry/init.h"
-#include "registry/reserve.h"
 #include "report/depot.h"
 #include "report/profile.h"
 #include "report/track.h"

@@ -6,7 +6,7 @@
 #include <slab/debug.h>
 #include <string.h>
 
-#include "bug/damage.h"
+#include "debug/damage.h"
 #include "debug/debug_cache.h"
 #include "inspect/objects.h"
 #include "inspect/regions.h"

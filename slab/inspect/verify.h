@@ -10,7 +10,7 @@
 #ifndef SLAB_INSPECT_VERIFY_H
 #define SLAB_INSPECT_VERIFY_H
 
-#include "bug/bug_info.h"
+#include "debug/bug_info.h"
 #include "inspect/process.h"
 
 /* Called for each problem. */

@@ -55,7 +55,7 @@
 #include "base/probe.h"
 #include "base/signals.h"
 #include "base/clock.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "core/free_map.h"
 #include "core/isolated.h"
 #include "core/node.h"
@@ -70,8 +70,8 @@
 #include "pages/idle.h"
 #include "pages/os.h"
 #include "pages/topology.h"
-#include "registry/init.h"
-#include "registry/registry.h"
+#include "core/init.h"
+#include "core/registry.h"
 
 #include <pthread.h>
 #include <slab/memory.h>

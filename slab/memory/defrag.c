@@ -61,7 +61,7 @@
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/registry.h"
+#include "core/registry.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -6,12 +6,12 @@
 #include "memory/growth.h"
 #include "base/cancel.h"
 #include "core/isolated.h"
+#include "core/registry.h"
 #include "core/slab.h"
 #include "memory/shrink.h"
 #include "pages/free_slabs.h"
 #include "pages/topology.h"
 #include "percpu/refill.h"
-#include "registry/registry.h"
 
 #include <errno.h>
 

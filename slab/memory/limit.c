@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/publish.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "core/cache.h"
 #include "core/debug_record.h"
 #include "core/isolated.h"
@@ -21,8 +21,8 @@
 #include "pages/segment.h"
 #include "pages/topology.h"
 #include "rcu/free_rcu.h"
-#include "registry/init.h"
-#include "registry/registry.h"
+#include "core/init.h"
+#include "core/registry.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -19,10 +19,10 @@
 #include "base/clock.h"
 #include "base/maintenance.h"
 #include "base/own_work.h"
+#include "core/init.h"
 #include "debug/guard.h"
 #include "memory/decay.h"
 #include "memory/pressure.h"
-#include "registry/init.h"
 
 #define SAMPLE_TICK_MS 100L
 

@@ -9,10 +9,10 @@
 #include "base/own_work.h"
 #include "base/probe.h"
 #include "core/callback.h"
+#include "core/registry.h"
 #include "core/slab.h"
 #include "pages/account.h"
 #include "pages/free_slabs.h"
-#include "registry/registry.h"
 
 #include <pthread.h>
 #include <slab/memory.h>

@@ -10,7 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/maintenance.h"
-#include "config/options.h"
+#include "base/options.h"
 
 _Static_assert(LIMIT_LEAST_OF_PROCESS == (size_t)1 << SLAB_SHIFT_MIN, "the smallest slab");
 

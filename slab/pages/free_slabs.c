@@ -21,8 +21,8 @@
 
 #include "pages/free_slabs.h"
 #include "base/compiler.h"
+#include "base/fail.h"
 #include "base/signals.h"
-#include "config/fail.h"
 #include "pages/account.h"
 #include "pages/free_lists.h"
 #include "pages/huge.h"

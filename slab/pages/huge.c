@@ -20,7 +20,7 @@
 
 #include "pages/huge.h"
 #include "base/clock.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "pages/account.h"
 #include "pages/os.h"
 #include "sys_file.h"

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/maintenance.h"
-#include "config/options.h"
+#include "base/options.h"
 
 /* More than DECAY_EPOCHS, because a pass looks at a busy cache only once in that time. */
 #define QUIET_EPOCHS (2 * DECAY_EPOCHS)

@@ -15,7 +15,7 @@
 #include "pages/os.h"
 #include "base/probe.h"
 #include "base/compiler.h"
-#include "config/fail.h"
+#include "base/fail.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -15,7 +15,7 @@
 #include "pages/os.h"
 #include "pages/topology.h"
 #include "base/compiler.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "sys_file.h"
 
 #define MPOL_OF_CPUSET 4 /* MPOL_F_MEMS_ALLOWED: the nodes that the cpuset allows */

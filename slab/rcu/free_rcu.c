@@ -38,7 +38,7 @@
 #include "core/user_pointer.h"
 #include "debug/debug_cache.h"
 #include "rcu/grace_period.h"
-#include "registry/gate.h"
+#include "core/gate.h"
 
 #include <errno.h>
 

@@ -5,7 +5,7 @@
  * built with it.
  */
 #include "report/annotate.h"
-#include "config/options.h"
+#include "base/options.h"
 
 #ifdef SLAB_HAVE_VALGRIND
 #include <valgrind/memcheck.h>

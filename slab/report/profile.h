@@ -12,7 +12,7 @@
  * allocations. The sums of these weights are unbiased estimates of objects and bytes.
  *
  * Every allocation must be counted, and the fast path counts nothing. So all caches have
- * GATE_PROFILE (registry/gate.h) while the profile is on: an allocation leaves the fast path, counts
+ * GATE_PROFILE (core/gate.h) while the profile is on: an allocation leaves the fast path, counts
  * its bytes, and pops the same object. Counting at refills would cost less, but it misses objects
  * that are freed and allocated again between two refills, and a profile of these would be wrong.
  *

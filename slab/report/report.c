@@ -9,10 +9,10 @@
 #include "report/report.h"
 #include "base/cancel.h"
 #include "base/note.h"
+#include "base/options.h"
 #include "base/own_work.h"
 #include "base/probe.h"
 #include "base/publish.h"
-#include "config/options.h"
 #include "report/filter.h"
 
 #include <slab/debug.h>

@@ -6,7 +6,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "config/names.h"
+#include "base/names.h"
 #include "inspect/process.h"
 #include "stats/answer.h"
 #include "stats/reply.h"

@@ -6,7 +6,7 @@
  */
 #include "stats/attributes.h"
 #include "base/error.h"
-#include "config/options.h"
+#include "base/options.h"
 #include "percpu/refill.h"
 #include "debug/debug_cache.h"
 #include "inspect/process.h"

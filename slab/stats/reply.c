@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/names.h"
+#include "base/names.h"
 
 void control_begin(struct slab_json *reply, bool ok)
 {

@@ -7,10 +7,10 @@
 #include <slab/stats.h>
 
 #include "base/error.h"
+#include "core/init.h"
+#include "core/registry.h"
 #include "inspect/process.h"
 #include "pages/topology.h"
-#include "registry/init.h"
-#include "registry/registry.h"
 #include "stats/attributes.h"
 
 int cache_stats(struct slab_cache *cache, struct inspect_cache *room, bool sums)

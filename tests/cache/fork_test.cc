@@ -27,7 +27,7 @@
 #include "../support/process.h"
 
 extern "C" {
-#include "registry/init.h"
+#include "core/init.h"
 #include "report/track.h"
 }
 

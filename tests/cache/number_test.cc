@@ -15,9 +15,9 @@
 #include "../support/objects.h"
 
 extern "C" {
+#include "core/numbers.h"
 #include "core/slab.h"
 #include "pages/segment.h"
-#include "registry/numbers.h"
 }
 
 using namespace slab_test;

@@ -21,7 +21,7 @@
 
 extern "C" {
 #include "core/debug_record.h"
-#include "bug/layout.h"
+#include "debug/layout.h"
 #include "pages/segment.h"
 }
 

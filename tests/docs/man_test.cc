@@ -8,7 +8,7 @@
 #include <slab/stats.h>
 
 extern "C" {
-#include "config/options.h"
+#include "base/options.h"
 }
 
 using namespace slab_test;

@@ -4,14 +4,14 @@
  * read, too; all variables at once; numbers. The first byte of an input says which; the names,
  * values and texts are separated by newlines.
  */
-#include "../config/debug_lines.h"
+#include "../base/debug_lines.h"
 #include "input.h"
 
 #include <map>
 
 extern "C" {
-#include "config/fail.h"
-#include "config/text.h"
+#include "base/fail.h"
+#include "base/text.h"
 }
 
 using namespace slab_fuzz;

@@ -11,7 +11,7 @@
 #include "../support/passes.h"
 
 extern "C" {
-#include "config/options.h"
+#include "base/options.h"
 #include "core/slab.h"
 #include "memory/decay.h"
 #include "pages/os.h"

@@ -20,7 +20,7 @@
 #include "../support/passes.h"
 
 extern "C" {
-#include "config/options.h"
+#include "base/options.h"
 #include "percpu/refill.h"
 #include "core/slab.h"
 #include "memory/decay.h"

@@ -20,7 +20,7 @@
 #include "../support/units.h"
 
 extern "C" {
-#include "config/options.h"
+#include "base/options.h"
 #include "pages/os.h"
 #include "pages/segment.h"
 }

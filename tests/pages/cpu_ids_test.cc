@@ -30,7 +30,7 @@
 #include "../support/refuse.h"
 
 extern "C" {
-#include "registry/init.h"
+#include "core/init.h"
 #include "rseq.h"
 #include "slots.h"
 }

@@ -16,8 +16,8 @@
 #include "segments.h"
 
 extern "C" {
-#include "config/fail.h"
-#include "config/options.h"
+#include "base/fail.h"
+#include "base/options.h"
 #include "core/slab.h"
 #include "pages/huge.h"
 }

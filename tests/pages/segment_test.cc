@@ -32,7 +32,7 @@ extern "C" {
 #include "pages/os.h"
 #include "pages/free_slabs.h"
 #include "pages/segment.h"
-#include "registry/init.h"
+#include "core/init.h"
 }
 
 using namespace slab_test;

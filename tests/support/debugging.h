@@ -22,7 +22,7 @@
 #include "reports.h"
 
 extern "C" {
-#include "config/debug_spec.h"
+#include "base/debug_spec.h"
 }
 
 namespace slab_test

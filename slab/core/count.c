@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Beginning and ending to count, and adding up.
+ *
+ * Two threads add up counts, both with registry_lock: the one that serves the control socket,
+ * and one that destroys a cache. Counting begins and ends under flush_lock, together with
+ * GATE_COUNT (gate.h). The control thread only tries that lock: if a flush holds it, a later tick
+ * does it.
+ */
+#include "core/count.h"
+#include "base/clock.h"
+#include "core/cache.h"
+#include "core/gate.h"
+#include "core/registry.h"
+
+#include <pthread.h>
+#include <slab/stats.h>
+
+/* A CPU's counter has 32 bits, so it must be read every few seconds. */
+#define PERIOD_US 50000l
+
+static struct {
+	long period;    /* atomic (count_period()) */
+	uint64_t until; /* when the last request ends; registry_lock */
+} counting;
+
+bool count_is_on(const struct slab_cache *cache)
+{
+	return __atomic_load_n(&cache->count.since, __ATOMIC_RELAXED) != 0;
+}
+
+long count_period(void)
+{
+	return __atomic_load_n(&counting.period, __ATOMIC_RELAXED);
+}
+
+static void set_period(long us)
+{
+	__atomic_store_n(&counting.period, us, __ATOMIC_RELAXED);
+}
+
+/* What a CPU has counted since the last call. The function stores only to slots of CPUs on which
+ * a thread ran; other slots would take memory. */
+static uint32_t take_counted(struct cpu_slot *slot)
+{
+	uint32_t counted = __atomic_load_n(&slot->counted, __ATOMIC_RELAXED);
+	uint32_t n = counted - __atomic_load_n(&slot->counted_before, __ATOMIC_RELAXED);
+
+	if (n)
+		__atomic_store_n(&slot->counted_before, counted, __ATOMIC_RELAXED);
+	return n;
+}
+
+/* The allocations since the last call. Events may have been reset, so that their sum is smaller. */
+static uint64_t take(struct slab_cache *cache)
+{
+	uint64_t light = 0, slow = 0, before = cache->count.slow;
+
+	for (unsigned cpu = 0; cpu < cpu_possible(); cpu++) {
+		struct cpu_slot *slot = cpu_slot(cache->cpu_slots, cpu);
+
+		light += take_counted(slot);
+		slow += __atomic_load_n(&slot->event[SLAB_EVENT_ALLOC_SLOWPATH], __ATOMIC_RELAXED);
+	}
+	cache->count.slow = slow;
+	return light + (slow > before ? slow - before : 0);
+}
+
+static void add_up(struct slab_cache *cache)
+{
+	struct count *count = &cache->count;
+	const uint64_t now = clock_us();
+
+	__atomic_fetch_add(&count->counted, take(cache), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&count->counted_us, now - count->since, __ATOMIC_RELAXED);
+	__atomic_store_n(&count->since, now, __ATOMIC_RELAXED);
+}
+
+static void begin(struct slab_cache *cache)
+{
+	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return;
+	cache_gate_set(cache, GATE_COUNT, true);
+	take(cache);
+	__atomic_store_n(&cache->count.since, clock_us(), __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+/* The caller holds flush_lock. */
+static void end(struct slab_cache *cache)
+{
+	__atomic_store_n(&cache->count.since, 0, __ATOMIC_RELAXED);
+	cache_gate_set(cache, GATE_COUNT, false);
+}
+
+void count_close(struct slab_cache *cache)
+{
+	if (!count_is_on(cache))
+		return;
+	pthread_mutex_lock(&cache->flush_lock);
+	add_up(cache);
+	end(cache);
+	pthread_mutex_unlock(&cache->flush_lock);
+}
+
+/* Counting of a cache that cannot end now ends by a later tick. */
+static bool try_end(struct slab_cache *cache)
+{
+	if (!count_is_on(cache))
+		return true;
+	add_up(cache);
+	if (pthread_mutex_trylock(&cache->flush_lock) != 0)
+		return false;
+	end(cache);
+	pthread_mutex_unlock(&cache->flush_lock);
+	return true;
+}
+
+static void tick(void)
+{
+	const bool ends = clock_us() >= counting.until;
+	bool all = true;
+
+	for (struct slab_cache *cache = registry_first; cache; cache = cache->next) {
+		if (ends)
+			all &= try_end(cache);
+		else if (count_is_on(cache))
+			add_up(cache);
+		else
+			begin(cache);
+	}
+	set_period(ends && all ? 0 : PERIOD_US);
+}
+
+void count_tick(void)
+{
+	if (!count_period())
+		return;
+	pthread_mutex_lock(&registry_lock);
+	tick();
+	pthread_mutex_unlock(&registry_lock);
+}
+
+void count_start(uint64_t us)
+{
+	const uint64_t until = clock_us() + us;
+
+	pthread_mutex_lock(&registry_lock);
+	if (counting.until < until)
+		counting.until = until;
+	if (!count_period())
+		tick();
+	pthread_mutex_unlock(&registry_lock);
+}
+
+void count_after_fork_child(void)
+{
+	counting.until = 0;
+	set_period(0);
+	for (struct slab_cache *cache = registry_first; cache; cache = cache->next)
+		if (count_is_on(cache))
+			end(cache);
+}

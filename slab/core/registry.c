@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The list of caches and the waiting side of pins. Readers without the lock check
+ * registry_changes, so every change stands between registry_write_begin() and
+ * registry_write_end().
+ */
+#include "core/registry.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/compiler.h"
+#include "base/own_work.h"
+#include "base/seqcount.h"
+#include "core/cache.h"
+#include "core/name_table.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <slab/slab.h>
+#include <slab/stats.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Protects the list, the names and aliases, and the memory of destroyed caches. */
+SLAB_EARLY pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+SLAB_EARLY struct slab_cache *registry_first;
+static struct slab_cache **registry_end = &registry_first;
+SLAB_EARLY uint64_t registry_changes;
+
+void registry_write_begin(void)
+{
+	seqcount_write_begin(&registry_changes);
+}
+
+void registry_write_end(void)
+{
+	seqcount_write_end(&registry_changes);
+}
+
+void registry_add(struct slab_cache *cache)
+{
+	registry_write_begin();
+	cache->prev_next = registry_end;
+	*registry_end = cache;
+	registry_end = &cache->next;
+	registry_write_end();
+	name_table_add(cache->name, cache);
+}
+
+void registry_remove(struct slab_cache *cache)
+{
+	name_table_remove(cache->name, cache);
+	registry_write_begin();
+	*cache->prev_next = cache->next;
+	if (cache->next)
+		cache->next->prev_next = cache->prev_next;
+	else
+		registry_end = cache->prev_next;
+	registry_write_end();
+}
+
+bool cache_is_registered(const struct slab_cache *cache)
+{
+	return cache && cache->magic == CACHE_MAGIC;
+}
+
+int slab_for_each_cache(int (*fn)(struct slab_cache *cache, void *arg), void *arg)
+{
+	int cancel = cancel_disable(), result = 0;
+	struct slab_cache *cache = NULL;
+
+	while (!result && (cache = registry_next_pinned(cache, true)))
+		result = fn(cache, arg);
+	if (result)
+		cache_unpin(cache);
+	cancel_restore(cancel);
+	return result;
+}
+
+size_t slab_cache_aliases(struct slab_cache *cache, const char **names, size_t max)
+{
+	for (size_t i = 0; i < cache->aliases && i < max; i++)
+		names[i] = cache->alias[i];
+	return cache->aliases;
+}
+
+/* --- pins -------------------------------------------------------------------------------- */
+
+struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait)
+{
+	struct slab_cache *next = NULL;
+	bool locked = true;
+
+	if (wait)
+		pthread_mutex_lock(&registry_lock);
+	else
+		locked = mutex_lock_timed(&registry_lock);
+	if (locked) {
+		next = own_work_must_end() ? NULL : cache ? cache->next : registry_first;
+		while (next && cache_is_dying(next))
+			next = next->next;
+		if (next)
+			cache_pin(next);
+		pthread_mutex_unlock(&registry_lock);
+	}
+	if (cache)
+		cache_unpin(cache);
+	return next;
+}
+
+/* Under registry_lock. */
+static bool try_pin(struct slab_cache *cache)
+{
+	if (!cache_is_registered(cache) || cache_is_dying(cache))
+		return false;
+	cache_pin(cache);
+	return true;
+}
+
+struct slab_cache *registry_find_pinned(const char *name)
+{
+	struct slab_cache *cache;
+
+	pthread_mutex_lock(&registry_lock);
+	cache = name_table_find(name);
+	if (!try_pin(cache))
+		cache = NULL;
+	pthread_mutex_unlock(&registry_lock);
+	return cache;
+}
+
+bool registry_pin(struct slab_cache *cache)
+{
+	bool done;
+
+	pthread_mutex_lock(&registry_lock);
+	done = try_pin(cache);
+	pthread_mutex_unlock(&registry_lock);
+	return done;
+}
+
+void pin_dying(struct slab_cache *cache, bool dying)
+{
+	__atomic_store_n(&cache->dying, dying, __ATOMIC_RELAXED);
+	if (dying)
+		cache_pin(cache);
+	else
+		cache_unpin(cache);
+}
+
+int pin_wait(struct slab_cache *cache)
+{
+	unsigned pins = __atomic_load_n(&cache->pins, __ATOMIC_ACQUIRE);
+	bool is_mine = cache_pins_of_mine(cache) != 0;
+
+	if (!pins)
+		return 0;
+	pthread_mutex_unlock(&registry_lock);
+	if (is_mine)
+		return EBUSY;
+	syscall(SYS_futex, &cache->pins, FUTEX_WAIT_PRIVATE, pins, NULL, NULL, 0);
+	return EAGAIN;
+}
+
+void pin_after_fork_child(struct slab_cache *cache)
+{
+	cache->pins = cache_pins_of_mine(cache);
+	cache->dying &= cache->pins != 0;
+}

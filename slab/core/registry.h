@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The list of caches, and pins on them.
+ *
+ * Work that may take long or calls the application runs on a pinned cache (cache_pin(),
+ * cache_unpin()) and not under registry_lock, so that meanwhile caches can be created and the
+ * process can fork. slab_cache_destroy() waits for the pins of other threads. A thread that has
+ * pinned a cache and destroys it from a callback gets an error: it would wait for itself.
+ *
+ * Only work that ends may hold a pin. A thread remembers its own pins; in the child of a fork
+ * the pins of other threads are gone.
+ */
+#ifndef SLAB_CORE_REGISTRY_H
+#define SLAB_CORE_REGISTRY_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "core/cache.h"
+#include "core/pin.h"
+
+extern pthread_mutex_t registry_lock;
+extern struct slab_cache *registry_first;
+extern uint64_t registry_changes; /* a sequence counter: odd while a thread changes the list */
+
+/* Append a cache to the list, after name_table_reserve(); remove it. The caller holds
+ * registry_lock. */
+void registry_add(struct slab_cache *cache);
+void registry_remove(struct slab_cache *cache);
+/* Changes of the list and of names stand between these two, with registry_lock. A reader without
+ * the lock, in this process or another, compares registry_changes before and after. */
+void registry_write_begin(void);
+void registry_write_end(void);
+/* Is this the handle of a cache? The caller holds registry_lock. The handle of a destroyed cache
+ * stays readable and has no magic until another cache reuses it (cache/handles.c). */
+bool cache_is_registered(const struct slab_cache *cache);
+
+/* --- pins -------------------------------------------------------------------------------- */
+
+/*
+ * registry_next_pinned: iterate over all caches. Unpins `cache` and pins the next one; cache
+ * NULL: the first one. Skips caches that are being destroyed. Returns NULL at the end, if work of
+ * libslab must end (own_work.h), or, unless `wait`, if another thread holds registry_lock for too
+ * long.
+ */
+struct slab_cache *registry_next_pinned(struct slab_cache *cache, bool wait);
+
+/* Pin the cache of this name or alias. NULL: there is none, or it is being destroyed. */
+struct slab_cache *registry_find_pinned(const char *name);
+
+/* Pin the cache of a handle. false: it was destroyed, or is being destroyed. */
+bool registry_pin(struct slab_cache *cache);
+
+/*
+ * pin_wait: wait for the pins of a cache before its destruction. The caller holds registry_lock.
+ * 0: the cache is not pinned, and the lock is still held. EAGAIN: it was pinned; the lock is
+ * free, and the caller looks up the cache again. EBUSY: this thread has pinned it; the lock is
+ * free.
+ */
+int pin_wait(struct slab_cache *cache);
+
+/*
+ * pin_dying: the caller holds registry_lock. true, after pin_wait(): pin the cache for its
+ * destruction, so that no other thread pins it. false: the destruction has ended. In the child
+ * of a fork the destructions by other threads have ended.
+ */
+void pin_dying(struct slab_cache *cache, bool dying);
+
+/* In the child of a fork, for each cache: drop the pins of other threads. */
+void pin_after_fork_child(struct slab_cache *cache);
+
+#endif /* SLAB_CORE_REGISTRY_H */

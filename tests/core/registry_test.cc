@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The list of caches while it changes. */
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include <pthread.h>
+
+#include <gtest/gtest.h>
+
+#include <slab/slab.h>
+
+extern "C" {
+#include "core/registry.h"
+}
+
+namespace
+{
+
+/* slabinfo, which takes no lock, reads the list until it finds the counter even and the same. */
+TEST(RegistryTest, AChangeOfTheListIsMarkedAndEnds)
+{
+	const std::uint64_t before = registry_changes;
+	struct slab_cache *cache = slab_cache_create("listed", 64, nullptr, SLAB_NO_MERGE);
+	const std::uint64_t with = registry_changes;
+
+	EXPECT_GT(with, before);
+	EXPECT_EQ(with % 2, 0u);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+	EXPECT_GT(registry_changes, with);
+	EXPECT_EQ(registry_changes % 2, 0u);
+}
+
+/* Does this call wait for the lock? It runs to its end. `meanwhile` runs while it waits. */
+bool waits_for_lock(
+	const std::function<void()> &call, const std::function<void()> &meanwhile = [] {})
+{
+	std::atomic<bool> begins{false}, ended{false};
+
+	pthread_mutex_lock(&registry_lock);
+	std::thread caller([&] {
+		begins = true;
+		call();
+		ended = true;
+	});
+	while (!begins)
+		std::this_thread::yield();
+	std::this_thread::sleep_for(std::chrono::milliseconds(20));
+	const bool waits = !ended;
+
+	meanwhile();
+	pthread_mutex_unlock(&registry_lock);
+	caller.join();
+	return waits;
+}
+
+TEST(RegistryTest, ADestructionWaitsForTheLock)
+{
+	struct slab_cache *cache = slab_cache_create("waits", 64, nullptr, SLAB_NO_MERGE);
+
+	EXPECT_TRUE(waits_for_lock([&] { EXPECT_EQ(slab_cache_destroy(cache), 0); },
+				   [&] { EXPECT_TRUE(cache_is_registered(cache)); }));
+}
+
+/* The table knows an older cache by another name than its handle has: a search of the list would stop
+ * there. */
+TEST(RegistryTest, ASearchByNameGoesThroughTheTable)
+{
+	struct slab_cache *other = slab_cache_create("other", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *wanted = slab_cache_create("wanted", 64, nullptr, SLAB_NO_MERGE);
+
+	std::strcpy(other->name, "wanted");
+	struct slab_cache *found = registry_find_pinned("wanted");
+	std::strcpy(other->name, "other");
+
+	EXPECT_EQ(found, wanted);
+	cache_unpin(found);
+	EXPECT_EQ(slab_cache_destroy(other), 0);
+	EXPECT_EQ(slab_cache_destroy(wanted), 0);
+}
+
+TEST(RegistryTest, ASearchWaitsForTheLock)
+{
+	struct slab_cache *cache = slab_cache_create("found", 64, nullptr, SLAB_NO_MERGE);
+	struct slab_cache *found = nullptr;
+
+	EXPECT_TRUE(waits_for_lock([&] { found = registry_find_pinned("found"); }));
+	ASSERT_NE(found, nullptr);
+	cache_unpin(found);
+	EXPECT_EQ(slab_cache_destroy(cache), 0);
+}
+
+} /* namespace */
