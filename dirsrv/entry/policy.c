@@ -18,7 +18,6 @@
  * the lookups, in a cache that holds 10 % of the entries:
  *
  *                                             S3-FIFO   CLOCK   LRU
- *   lookups that dirsrv/directory makes         9.6     9.7    9.7
  *   packages and all that they depend on         56.8    43.7   41.1
  *     with searches through all entries          57.2    40.4   38.3
  *   by Zipf's law, exponent 0.9                  65.3    58.5   57.4

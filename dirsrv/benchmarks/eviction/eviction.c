@@ -2,14 +2,15 @@
 /*
  * eviction: how many lookups hit, by the policy that chooses which entry goes.
  *
- *   eviction NAME [TRACE]
+ *   eviction POLICY CASE [TRACE]
  *
  * A trace has a lookup on each line, a number in hexadecimal; without one, the lookups are
  * random, by Zipf's law with exponent 0.9. They are repeated with a search through
  * all entries after as many lookups as there are entries; hits are counted among the
  * other lookups. S3-FIFO is the entry cache's own policy.c; CLOCK, with one bit, and LRU
  * stand here. All entries have one size.
- * Prints "NAME ENTRIES LOOKUPS SHARE S3-FIFO CLOCK LRU" for each size of the cache.
+ * Prints case,size,metric,value: the size is that of the cache in percent of the entries, and the
+ * value the hits in percent.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -298,32 +299,33 @@ static double hits(const struct cache *cache, const struct lookups *lookups, uin
 	return 100.0 * (double)hit / (double)lookups->count;
 }
 
-static void compare(const char *name, const struct lookups *lookups, bool searches)
+static void measure(const struct cache *cache, const char *name, const struct lookups *lookups)
 {
 	static const unsigned shares[] = {1, 5, 10, 20, 40, 80};
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		uint32_t most = lookups->entries * shares[i] / 100 + 1;
 
-		printf("%s%s %" PRIu32 " %zu %u", name, searches ? "+searches" : "",
-		       lookups->entries, lookups->count, shares[i]);
-		for (size_t c = 0; c < sizeof(caches) / sizeof(caches[0]); c++)
-			printf(" %.1f", hits(&caches[c], lookups, most, searches));
-		printf("\n");
+		printf("%s,%u,hit_rate,%.1f\n", name, shares[i], hits(cache, lookups, most, false));
+		printf("%s+searches,%u,hit_rate,%.1f\n", name, shares[i],
+		       hits(cache, lookups, most, true));
 	}
 }
 
 int main(int argc, char **argv)
 {
+	const size_t count = sizeof(caches) / sizeof(caches[0]);
 	struct lookups lookups;
+	size_t cache = 0;
 
-	if (argc != 2 && argc != 3) {
-		fprintf(stderr, "usage: eviction NAME [TRACE]\n");
+	while (argc > 1 && cache < count && strcmp(caches[cache].name, argv[1]) != 0)
+		cache++;
+	if ((argc != 3 && argc != 4) || cache == count) {
+		fprintf(stderr, "usage: eviction S3-FIFO|CLOCK|LRU CASE [TRACE]\n");
 		return EXIT_USAGE;
 	}
-	lookups = argc == 3 ? read_lookups(argv[2]) : random_lookups();
-	compare(argv[1], &lookups, false);
-	compare(argv[1], &lookups, true);
+	lookups = argc == 4 ? read_lookups(argv[3]) : random_lookups();
+	measure(&caches[cache], argv[2], &lookups);
 	free(lookups.entry);
 	return EXIT_SUCCESS;
 }

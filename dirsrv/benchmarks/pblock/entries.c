@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry_cache_bench: the cost of a hit, and the memory left after a cache was evicted.
+ * entry-cache-bench CASE ENTRIES THREADS SECONDS: the cost of a hit in the entry cache.
  *
- *   entry_cache_bench THREADS SECONDS ROUNDS
- *
- * For each number of threads from 1 to THREADS, the threads look up entries at random, first
- * among a few entries, then among all; each lookup is a critical section of its own. Then
- * all entries are evicted and created again, ROUNDS times. The output has the lines
- * "lookup THREADS NS NS", where NS is the time of a lookup in one thread, and
- * "refill ROUND RESIDENT_BYTES".
+ * One thread, then THREADS threads look up entries at random; each lookup is a critical section of
+ * its own. The output has lines of case,size,metric,value: the number of threads, and the time of a
+ * lookup in one thread.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <urcu/urcu-memb.h>
 
@@ -26,10 +21,8 @@
 
 #include <slab/dirsrv/entry.h>
 #include <slab/dirsrv/entry_cache.h>
-#include <slab/memory.h>
 
 #define ENTRIES 10000u
-#define FEW 64u
 #define THREADS_MAX 64
 #define BATCH 256
 #define EXIT_USAGE 2
@@ -48,7 +41,7 @@ struct worker {
 
 static void fail(const char *what)
 {
-	fprintf(stderr, "entry_cache_bench: %s failed\n", what);
+	fprintf(stderr, "entry-cache-bench: %s failed\n", what);
 	exit(EXIT_FAILURE);
 }
 
@@ -129,34 +122,6 @@ static double measure(unsigned threads, unsigned entries, double seconds)
 	return ns;
 }
 
-static size_t resident(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long pages = 0;
-
-	if (!file || fscanf(file, "%*u %lu", &pages) != 1)
-		fail("reading /proc/self/statm");
-	fclose(file);
-	return pages * (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static void fill(void)
-{
-	for (unsigned i = 0; i < ENTRIES; i++)
-		add(i);
-}
-
-static void refill(unsigned rounds)
-{
-	for (unsigned round = 1; round <= rounds; round++) {
-		dirsrv_entry_cache_evict(cache, SIZE_MAX);
-		dirsrv_entry_pool_barrier(pool);
-		fill();
-		printf("refill %u %zu\n", round, resident());
-		fflush(stdout);
-	}
-}
-
 static void begin(void)
 {
 	char text[80];
@@ -171,25 +136,26 @@ static void begin(void)
 		if (!names[i])
 			fail("making a DN");
 	}
-	fill();
+	for (unsigned i = 0; i < ENTRIES; i++)
+		add(i);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned threads = argc == 4 ? (unsigned)atoi(argv[1]) : 0;
+	unsigned entries = argc == 5 ? (unsigned)atoi(argv[2]) : 0;
+	unsigned threads = argc == 5 ? (unsigned)atoi(argv[3]) : 0;
 
-	if (threads < 1 || threads > THREADS_MAX || atof(argv[2]) <= 0 || atoi(argv[3]) < 0) {
-		fprintf(stderr,
-			"usage: entry_cache_bench THREADS SECONDS ROUNDS (THREADS: 1 to %d)\n",
-			THREADS_MAX);
+	if (!entries || entries > ENTRIES || !threads || threads > THREADS_MAX ||
+	    atof(argv[4]) <= 0) {
+		fprintf(stderr, "usage: entry-cache-bench CASE ENTRIES THREADS SECONDS\n");
 		return EXIT_USAGE;
 	}
 	urcu_memb_register_thread();
 	begin();
-	for (unsigned t = 1; t <= threads; t++)
-		printf("lookup %u %.1f %.1f\n", t, measure(t, FEW, atof(argv[2])),
-		       measure(t, ENTRIES, atof(argv[2])));
-	refill((unsigned)atoi(argv[3]));
+	printf("%s,1,time,%.2f\n", argv[1], measure(1, entries, atof(argv[4])));
+	if (threads > 1)
+		printf("%s,%u,time,%.2f\n", argv[1], threads,
+		       measure(threads, entries, atof(argv[4])));
 	urcu_memb_unregister_thread();
 	return EXIT_SUCCESS;
 }
