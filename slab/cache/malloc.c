@@ -204,7 +204,7 @@ static SLAB_SLOWPATH void free_slow_for(void *ptr, const void *caller)
 static inline void free_for(void *ptr, const void *caller)
 {
 	/* Every object of a cache by size starts at a multiple of 16. */
-	if (SLAB_LIKELY(segment_known(ptr)) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
+	if (SLAB_LIKELY(segment_near_mark(ptr) & 1) && SLAB_LIKELY(!((uintptr_t)ptr % 16))) {
 		const unsigned class = segment_number(ptr);
 
 		if (SLAB_LIKELY(class - 1 < SIZE_NUMBERS)) {

@@ -81,11 +81,9 @@ static SLAB_SLOWPATH bool free_slow(void *ptr, const void *caller)
 
 bool slab_free_any(void *ptr)
 {
-	enum segment_mark mark = segment_mark_of(ptr);
-
-	if (mark == SEGMENT_MARK_NONE && (!ptr || !segment_has_giants()))
-		return !ptr;
-	if (SLAB_LIKELY(mark == SEGMENT_MARK_SLABS)) {
+	if (!ptr)
+		return true;
+	if (SLAB_LIKELY(segment_near_mark(ptr) == SEGMENT_MARK_SLABS)) {
 		const struct numbered_cache *numbered = &numbered_caches[segment_number(ptr)];
 
 		/* Every object starts at a multiple of 8. */

@@ -7,7 +7,7 @@
 
 /* --- large allocations that are mappings of their own ----------------------------------------- */
 
-#define MARKS_AT_ONCE 64u
+#define MARKS_AT_ONCE 512u
 
 struct mapped_large {
 	struct inspection *in;
@@ -54,24 +54,36 @@ static void see_mapped(const struct mapped_large *mapped, uint64_t start)
 		mapped->fn(REGION_LARGE, (uintptr_t)slab.cpu.base, slab.large, mapped->arg);
 }
 
-static void see_marks(const struct mapped_large *mapped, uint64_t word, uint64_t first)
+/* The marks of a table whose first one is that of segment number `first`. */
+static int each_mark(struct mapped_large *mapped, uint64_t table, uint64_t first)
 {
-	for (unsigned i = 0; i < SEGMENT_MARKS_PER_WORD; i++)
-		if ((word >> i * 2 & 3) == SEGMENT_MARK_LARGE)
-			see_mapped(mapped, (first + i) << SEGMENT_SHIFT);
+	uint64_t word[MARKS_AT_ONCE / 8];
+	const uint8_t *mark = (const uint8_t *)word;
+
+	for (uint64_t at = 0; at < SEGMENT_MARKS; at += MARKS_AT_ONCE) {
+		int error = inspect_read(mapped->in, table + at, sizeof(word), word);
+
+		if (error)
+			return error;
+		for (unsigned i = 0; i < MARKS_AT_ONCE; i++)
+			if (mark[i] == SEGMENT_MARK_LARGE)
+				see_mapped(mapped, (first + at + i) << SEGMENT_SHIFT);
+	}
+	return 0;
 }
 
 static int each_mapped(struct inspection *in, see_region *fn, void *arg)
 {
-	const struct mapped_large mapped = {in, fn, arg};
-	uint64_t word[MARKS_AT_ONCE];
-	int error = 0;
+	struct mapped_large mapped = {in, fn, arg};
+	uint64_t window, far;
+	int error = inspect_read(in, (uintptr_t)in->root.window, sizeof(window), &window);
 
-	for (uint64_t at = 0; at < SEGMENT_MARK_WORDS && !error; at += MARKS_AT_ONCE) {
-		error = inspect_read(in, (uintptr_t)(in->root.marks + at), sizeof(word), word);
-		for (unsigned i = 0; i < MARKS_AT_ONCE && !error; i++)
-			if (word[i])
-				see_marks(&mapped, word[i], (at + i) * SEGMENT_MARKS_PER_WORD);
+	if (!error)
+		error = each_mark(&mapped, (uintptr_t)in->root.marks, window);
+	for (uint64_t i = 0; i < SEGMENT_FAR_TABLES && !error; i++) {
+		error = inspect_read(in, (uintptr_t)(in->root.far_marks + i), sizeof(far), &far);
+		if (!error && far)
+			error = each_mark(&mapped, far, i * SEGMENT_MARKS);
 	}
 	return error;
 }

@@ -23,6 +23,8 @@ struct slab_root slab_root __attribute__((used)) = {
 	.profile = &heap_profile,
 	.arenas = metadata_arenas,
 	.marks = segment_marks,
+	.window = &segment_window,
+	.far_marks = segment_far_marks,
 	.thread_names = (const uint64_t (*)[2])track_names,
 };
 

@@ -44,7 +44,9 @@ struct slab_root {
 	const struct profile *profile;
 	struct arena *const *arenas; /* of each node */
 	const uint64_t (*thread_names)[2];
-	const uint64_t *marks; /* of segments */
+	const uint8_t *marks; /* of segments in the window */
+	const uintptr_t *window;
+	uint8_t *const *far_marks;
 };
 
 /* Nothing writes to it, but it is not const: core files contain the writable data of a process, and
@@ -183,8 +185,8 @@ extern struct slab_root slab_root;
 		FIELD(struct segment, red_zone),                                                   \
 		FIELD(struct segment, base),                                                       \
 		METADATA_ARENA_BYTES,                                                              \
-		SEGMENT_MARK_WORDS,                                                                \
-		SEGMENT_MARKS_PER_WORD,                                                            \
+		SEGMENT_MARKS,                                                                     \
+		SEGMENT_FAR_TABLES,                                                                \
 		SEGMENT_MARK_LARGE,                                                                \
 		CPU_ROW_START,                                                                     \
 		FIELD(struct cpu_lifo, obj),                                                       \

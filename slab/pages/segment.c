@@ -303,7 +303,7 @@ static struct segment *map_segment(size_t bytes, unsigned node)
 	 * the guards keep the huge page from the head. The guard in front of the head is necessary
 	 * too: another segment may end where this one starts. */
 	bind_to_node(start, bytes, node);
-	if (os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
+	if (segment_marks_ready(start, bytes) && os_protect(start, SEGMENT_HEAD_OFFSET, false) &&
 	    os_protect(start + head_end, units_offset() - head_end, false)) {
 		format(segment, bytes, node);
 		return segment;

@@ -214,10 +214,9 @@ bool segment_map(unsigned shift, unsigned node);
 size_t segment_unmap_free(void);
 
 /*
- * What SEGMENT_SIZE bytes of the address space have: two bits for each. Bit 0 is set if a segment
- * starts there. Segments of slabs keep their heads for ever. Those of large allocations are
- * unmapped, and behind their last byte may be memory of others, so their marks change under the
- * lock (segment_find_large()).
+ * What SEGMENT_SIZE bytes of the address space have. Bit 0 is set if a segment starts there. Segments
+ * of slabs keep their heads for ever. Those of large allocations are unmapped, and behind their last
+ * byte may be memory of others, so their marks change under the lock (segment_find_large()).
  */
 enum segment_mark {
 	SEGMENT_MARK_NONE,
@@ -226,26 +225,42 @@ enum segment_mark {
 	SEGMENT_MARK_LARGE,
 };
 
-#define SEGMENT_MARKS_PER_WORD 32u
-/* Of addresses that the kernel gives to a process that asks for none. */
-#ifdef __x86_64__
-#define SEGMENT_ADDRESS_BITS 47
-#else
-#define SEGMENT_ADDRESS_BITS 48
-#endif
-#define SEGMENT_MARK_WORDS (UINT32_C(1) << (SEGMENT_ADDRESS_BITS - SEGMENT_SHIFT - 5))
-extern uint64_t segment_marks[SEGMENT_MARK_WORDS] __attribute__((visibility("hidden")));
+/*
+ * The marks, a byte each. The kernel gives out addresses close to each other, so a table of 2 TiB of
+ * them, the window, has nearly all. It starts at the address segment_window << SEGMENT_SHIFT, which
+ * the first segment of the process decides. Marks elsewhere are in tables for 2 TiB each, mapped
+ * when they are needed.
+ */
+#define SEGMENT_MARKS (UINT32_C(1) << 17)
+#define SEGMENT_FAR_TABLES (UINT32_C(1) << (48 - SEGMENT_SHIFT - 17))
+extern uintptr_t segment_window __attribute__((visibility("hidden")));
+extern uint8_t segment_marks[SEGMENT_MARKS] __attribute__((visibility("hidden")));
+extern uint8_t *segment_far_marks[SEGMENT_FAR_TABLES] __attribute__((visibility("hidden")));
+/* The mark of an address outside the window. */
+enum segment_mark segment_far_mark(const void *ptr);
+
+/* The index of an address in segment_marks; SEGMENT_MARKS or more: it is outside the window. */
+static inline uintptr_t segment_in_window(const void *ptr)
+{
+	return ((uintptr_t)ptr >> SEGMENT_SHIFT) -
+	       __atomic_load_n(&segment_window, __ATOMIC_RELAXED);
+}
+
+/* segment_mark_of() for fast paths: SEGMENT_MARK_NONE if the address is outside the window. */
+static inline enum segment_mark segment_near_mark(const void *ptr)
+{
+	const uintptr_t i = segment_in_window(ptr);
+
+	if (i >= SEGMENT_MARKS)
+		return SEGMENT_MARK_NONE;
+	return (enum segment_mark)__atomic_load_n(&segment_marks[i], __ATOMIC_ACQUIRE);
+}
 
 /* Any address may be looked up. Lock-free; async-signal-safe. */
 static inline enum segment_mark segment_mark_of(const void *ptr)
 {
-	uintptr_t n = (uintptr_t)ptr >> SEGMENT_SHIFT;
-	uint64_t word;
-
-	if (n / SEGMENT_MARKS_PER_WORD >= SEGMENT_MARK_WORDS)
-		return SEGMENT_MARK_NONE;
-	word = __atomic_load_n(&segment_marks[n / SEGMENT_MARKS_PER_WORD], __ATOMIC_ACQUIRE);
-	return (enum segment_mark)(word >> n % SEGMENT_MARKS_PER_WORD * 2 & 3);
+	return segment_in_window(ptr) < SEGMENT_MARKS ? segment_near_mark(ptr)
+						      : segment_far_mark(ptr);
 }
 
 /* Does this address lie in the first SEGMENT_SIZE bytes of a segment? If so, segment_of() and
@@ -255,6 +270,8 @@ static inline bool segment_known(const void *ptr)
 	return segment_mark_of(ptr) & 1;
 }
 
+/* Before a segment at `start` is marked: map the tables of its marks. false and ENOMEM. */
+bool segment_marks_ready(const char *start, size_t bytes);
 /* Mark the segment of slabs that was mapped at this address. */
 void segment_mark_slabs(const char *start);
 /* The most bytes of a large allocation that have marks: so marking takes the same time whatever its

@@ -1,20 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /* The marks of the address space, which segment_known() reads. */
+#include <errno.h>
+
+#include "base/compiler.h"
+#include "pages/os.h"
 #include "pages/segment.h"
 
-uint64_t segment_marks[SEGMENT_MARK_WORDS];
+/* No address is in this window. */
+#define WINDOW_UNSET (UINTPTR_MAX / 2)
+/* Most kernels give out addresses from the highest to the lowest. */
+#define BELOW_FIRST ((uintptr_t)SEGMENT_MARKS / 8 * 7)
 
-/* A mark changes from none to another one, or back. */
+SLAB_EARLY uintptr_t segment_window = WINDOW_UNSET;
+uint8_t segment_marks[SEGMENT_MARKS];
+uint8_t *segment_far_marks[SEGMENT_FAR_TABLES];
+
+static uint8_t **far_table(const void *ptr)
+{
+	const uintptr_t i = (uintptr_t)ptr >> SEGMENT_SHIFT;
+
+	return i / SEGMENT_MARKS < SEGMENT_FAR_TABLES ? &segment_far_marks[i / SEGMENT_MARKS]
+						      : NULL;
+}
+
+/* The place of a mark outside the window; NULL: it has none. */
+static uint8_t *far_at(const void *ptr)
+{
+	uint8_t **const table = far_table(ptr);
+	uint8_t *const marks = table ? __atomic_load_n(table, __ATOMIC_ACQUIRE) : NULL;
+
+	return marks ? &marks[((uintptr_t)ptr >> SEGMENT_SHIFT) % SEGMENT_MARKS] : NULL;
+}
+
+enum segment_mark segment_far_mark(const void *ptr)
+{
+	const uint8_t *const at = far_at(ptr);
+
+	return at ? (enum segment_mark)__atomic_load_n(at, __ATOMIC_ACQUIRE) : SEGMENT_MARK_NONE;
+}
+
+/* Map the table of a mark outside the window. If two threads do so, the first exchange wins. */
+static bool far_ready(const char *start)
+{
+	uint8_t **const table = far_table(start);
+	uint8_t *marks, *none = NULL;
+
+	if (!table)
+		errno = ENOMEM;
+	if (!table || __atomic_load_n(table, __ATOMIC_ACQUIRE))
+		return table;
+	marks = (uint8_t *)os_map(SEGMENT_MARKS, 1);
+	if (!marks)
+		return false;
+	if (!__atomic_compare_exchange_n(table, &none, marks, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		os_unmap((char *)marks, SEGMENT_MARKS);
+	return true;
+}
+
+static size_t marked(size_t bytes)
+{
+	return bytes < SEGMENT_MARKED_MAX ? bytes : SEGMENT_MARKED_MAX;
+}
+
+bool segment_marks_ready(const char *start, size_t bytes)
+{
+	const uintptr_t first = (uintptr_t)start >> SEGMENT_SHIFT;
+	uintptr_t unset = WINDOW_UNSET;
+
+	__atomic_compare_exchange_n(&segment_window, &unset,
+				    first > BELOW_FIRST ? first - BELOW_FIRST : 0, false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	for (size_t at = 0; at < marked(bytes); at += SEGMENT_SIZE)
+		if (segment_in_window(start + at) >= SEGMENT_MARKS && !far_ready(start + at))
+			return false;
+	return true;
+}
+
+/* A mark changes from none to another one, or back. Its table is mapped. */
 static void set_mark(const char *start, enum segment_mark mark)
 {
-	uintptr_t n = (uintptr_t)start >> SEGMENT_SHIFT;
-	uint64_t *word = &segment_marks[n / SEGMENT_MARKS_PER_WORD];
-	unsigned shift = (unsigned)(n % SEGMENT_MARKS_PER_WORD * 2);
+	const uintptr_t i = segment_in_window(start);
 
-	if (mark)
-		__atomic_fetch_or(word, (uint64_t)mark << shift, __ATOMIC_RELEASE);
-	else
-		__atomic_fetch_and(word, ~(UINT64_C(3) << shift), __ATOMIC_RELEASE);
+	__atomic_store_n(i < SEGMENT_MARKS ? &segment_marks[i] : far_at(start), (uint8_t)mark,
+			 __ATOMIC_RELEASE);
 }
 
 void segment_mark_slabs(const char *start)
@@ -37,11 +106,6 @@ static void remove_giant(const struct segment *giant)
 	while (*at != giant)
 		at = &(*at)->next_room;
 	__atomic_store_n(at, giant->next_room, __ATOMIC_RELEASE);
-}
-
-static size_t marked(size_t bytes)
-{
-	return bytes < SEGMENT_MARKED_MAX ? bytes : SEGMENT_MARKED_MAX;
 }
 
 void segment_mark_large(const char *start, size_t from, size_t to)

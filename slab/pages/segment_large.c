@@ -103,7 +103,8 @@ static char *map_large(size_t mapped, size_t align)
 	char *start = align > SEGMENT_SIZE ? reserve_second_aligned(mapped, align)
 					   : os_reserve(mapped, SEGMENT_SIZE);
 
-	if (!start || os_protect(start + SEGMENT_HEAD_OFFSET, large_counted(mapped), true))
+	if (!start || (segment_marks_ready(start, mapped) &&
+		       os_protect(start + SEGMENT_HEAD_OFFSET, large_counted(mapped), true)))
 		return start;
 	os_unmap(start, mapped);
 	errno = ENOMEM;
@@ -163,7 +164,8 @@ bool segment_resize_large(struct slab *slab, size_t bytes)
 	size_t mapped = mapped_for(segment, bytes);
 	size_t before = segment->mapped, more = mapped > before ? mapped - before : 0;
 
-	if (mapped < bytes || (more && !account_charge(NULL, more)))
+	if (mapped < bytes || !segment_marks_ready(segment_start(segment), mapped) ||
+	    (more && !account_charge(NULL, more)))
 		return false;
 	/* What is cut off may be memory of others at once. */
 	if (mapped < before)
@@ -223,7 +225,7 @@ struct slab *segment_move_large(struct slab *slab, size_t bytes)
 	if (mapped < bytes || (more && !account_charge(NULL, more)))
 		return NULL;
 	to = reserve_to_grow(mapped);
-	moved = to ? move_to(to, segment, mapped) : NULL;
+	moved = to && segment_marks_ready(to, mapped) ? move_to(to, segment, mapped) : NULL;
 	if (moved)
 		count_change(before, mapped, more);
 	else

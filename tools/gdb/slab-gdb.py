@@ -87,10 +87,13 @@ def slabs(segment):
 
 def mark_of(address):
     """segment_mark_of()"""
-    marks = global_variable("segment_marks")
-    n = address >> SEGMENT_SHIFT
-    last = marks.type.range()[1]
-    return int(marks[n // 32]) >> n % 32 * 2 & 3 if n // 32 <= last else 0
+    marks, n = global_variable("segment_marks"), address >> SEGMENT_SHIFT
+    window, size = int(global_variable("segment_window")), marks.type.range()[1] + 1
+    if window <= n < window + size:
+        return int(marks[n - window])
+    far = global_variable("segment_far_marks")
+    table = far[n // size] if n // size <= far.type.range()[1] else 0
+    return int(table[n % size]) if int(table) else 0
 
 
 def slab_at(address):
