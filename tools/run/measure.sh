@@ -37,12 +37,6 @@ cmd_bench()
 	*' --compare '*) need "the comparison" python3 python3-scipy ;;
 	*) bench_needs ;;
 	esac
-	script=dirsrv/benchmarks/${1-}/run.sh
-	if [ $# -gt 0 ] && [ -e "$script" ]; then
-		shift
-		sh "$script" "$@"
-		return
-	fi
 	# Another python of the user's does not see Debian's packages.
 	PATH=/usr/bin:$PATH python3 benchmarks/run.py "$@"
 }

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-import servers
+from runner import Failed
 
 HZ = 1999
 LEAST = 200  # samples
@@ -77,7 +77,7 @@ class Perf:
     def tell(self, command):
         os.write(self.control, command + b"\n")
         if not select.select([self.ack], [], [], LIMIT_S)[0]:
-            raise servers.Failed(f"perf does not answer to {command.decode()}")
+            raise Failed(f"perf does not answer to {command.decode()}")
         os.read(self.ack, 64)
 
     def close(self):
@@ -89,7 +89,7 @@ class Perf:
     def __enter__(self):
         try:
             self.tell(b"enable")
-        except servers.Failed:
+        except Failed:
             self.close()
             raise
         return self
@@ -99,7 +99,7 @@ class Perf:
             self.tell(b"stop")
             self.process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
-            raise servers.Failed("perf does not end") from None
+            raise Failed("perf does not end") from None
         finally:
             self.close()
 
@@ -109,5 +109,5 @@ class Perf:
         found = [LINE.match(line) for line in ran.stdout.splitlines()]
         found = [is_allocation(line[2], line[1]) for line in found if line]
         if len(found) < LEAST:
-            raise servers.Failed(f"perf has taken {len(found)} samples only")
+            raise Failed(f"perf has taken {len(found)} samples only")
         return sum(found) / len(found)

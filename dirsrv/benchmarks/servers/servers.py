@@ -12,9 +12,10 @@ import resource
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
+
+from runner import Failed
 
 SUFFIX = "dc=example,dc=com"
 ROOT, PASSWORD = f"cn=root,{SUFFIX}", "secret"
@@ -37,14 +38,10 @@ def free_port():
         return probe.getsockname()[1]
 
 
-class Failed(Exception):
-    """A server or its client did not do what it was asked for; the text says why."""
-
-
-def limit_descriptors():
+def limit_descriptors(most=DESCRIPTORS):
     """Of this process and all that it starts."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
@@ -64,20 +61,15 @@ def entries_ldif(path, entries):
 
 
 class Server:
-    """What all servers share. `phases`: [(name, operations, part of a quick run)], the last one
-    is measured.
-    """
+    """What all servers share."""
 
-    program = package = protocol = None
-    phases = ()
-    connections = 32
-    entries, quick_entries = 10000, 2000
+    program = package = None
+    entries = 10000
 
-    def __init__(self, unpacked, work, quick, times):
-        self.unpacked, self.work, self.quick, self.times = unpacked, work, quick, times
+    def __init__(self, unpacked, work, entries=None):
+        self.unpacked, self.work = unpacked, work
         self.path = self.find(self.program)
-        if quick:
-            self.entries = self.quick_entries
+        self.entries = entries or self.entries
 
     def find(self, program):
         """Its path; that of the system first."""
@@ -104,12 +96,6 @@ class Server:
         folders = [f"{self.unpacked}/usr/lib/{os.uname().machine}-linux-gnu"]
         folders += [folders[0] + "/dirsrv", folders[0] + "/dirsrv/plugins"]
         return dict(environment, LD_LIBRARY_PATH=os.pathsep.join(folders))
-
-    def operations(self):
-        """[(phase, operations)]; the last one is repeated."""
-        found = [(name, quick if self.quick else whole) for name, whole, quick in self.phases]
-        name, last = found[-1]
-        return found[:-1] + [(name, last * self.times)]
 
     def prepare(self, environment):
         """Once: data that each run begins with. May raise Failed."""
@@ -184,9 +170,7 @@ def stop(process):
 class Redis(Server):
     """Everything in memory; saves to its directory when it is asked to."""
 
-    name, program, package, protocol = "redis", "redis-server", "redis-server", "redis"
-    phases = (("fill", 141000, 51000), ("mix", 1000000, 50000))
-    entries, quick_entries = 100000, 10000
+    name, program, package = "redis-server", "redis-server", "redis-server"
 
     def command(self, folder, port):
         return [self.path, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
@@ -196,8 +180,7 @@ class Redis(Server):
 class Slapd(Server):
     """OpenLDAP with an mdb database that is not synced."""
 
-    name, program, package, protocol = "slapd", "slapd", "slapd", "ldap"
-    phases = (("warm", 10504, 2504), ("mix", 300000, 20000))
+    name, program, package = "slapd", "slapd", "slapd"
     CONFIG = """include {schema}/core.schema
 include {schema}/cosine.schema
 include {schema}/inetorgperson.schema
@@ -250,8 +233,7 @@ index objectClass,uid eq
 class NsSlapd(Server):
     """389-ds with an mdb backend. Its configuration is the package's template, filled in."""
 
-    name, program, package, protocol = "ns-slapd", "ns-slapd", "389-ds-base", "ldap"
-    phases = (("warm", 10504, 2504), ("mix", 60000, 5000))
+    name, program, package = "ns-slapd", "389-ds-base", "389-ds-base"
     FOLDERS = ("schema", "lock", "tmp", "cert", "ldif", "bak", "run", "inst", "logs", "db")
     BACKEND = "userroot"
     # Plug-ins that the server adds itself, but from the place where they would be installed.
@@ -338,26 +320,3 @@ class NsSlapd(Server):
         self.place(folder, port)
         copy_data(os.path.join(self.work, "ns-slapd", "db"), os.path.join(folder, "db"))
         return [self.path, "-D", folder, "-i", os.path.join(folder, "run", "pid"), "-d", "0"]
-
-
-ALL = (Redis, Slapd, NsSlapd)
-
-
-def prepared(parser, wanted, environment):
-    """Those of the servers that are there, with their data; and a message for each other one."""
-    able, left_out = [], []
-    for server in wanted:
-        why = server.missing()
-        try:
-            if not why:
-                server.prepare(environment)
-        except Failed as error:
-            why = str(error)
-        if why:
-            left_out.append(f"{server.name} is left out: {why}")
-            print(left_out[-1], file=sys.stderr)
-        else:
-            able.append(server)
-    if not able:
-        parser.refuse("no server can run")
-    return able, left_out
