@@ -15,7 +15,7 @@ class Benchmarks(unittest.TestCase):
     def bench(self, name, *arguments):
         """{(contestant, case, metric): value} of one quick round."""
         with tempfile.TemporaryDirectory() as build:
-            for part in ("bin", "lib"):
+            for part in ("bin", "lib", "pblock"):
                 os.symlink(os.path.join(BUILD, part), os.path.join(build, part))
             ran = subprocess.run([sys.executable, os.path.join(ROOT, "benchmarks/run.py"), name, "--build", build,
                                   "--quick", *arguments], text=True, capture_output=True, check=False)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ldapd's decoder of requests, on the bytes of one message. */
-#include "../../dirsrv/tests/ldapd/request_reader.h"
 #include "input.h"
+#include "request_reader.h"
 
 namespace
 {

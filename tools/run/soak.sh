@@ -50,9 +50,10 @@ ldapd_checked()
 	seed=$(date +%s)
 	say "fuzzing: ldapd with AddressSanitizer, 10 minutes, seed $seed"
 	/usr/bin/python3 dirsrv/tests/ldapd/fuzz_test.py build/asan/bin/ldapd \
-		build/asan/bin/ldapd_fuzz_messages 600 "$seed"
+		build/asan/fuzz-corpus/ber 600 "$seed"
 	say "fuzzing: its decoder alone, 10 minutes, seed $seed"
-	SLAB_STRESS_SECONDS=600 LDAPD_FUZZ_SEED=$seed build/asan/bin/ldapd_request_fuzz_test
+	build asan fuzz_ber
+	build/asan/bin/fuzz_ber --random 600 "$seed" build/asan/fuzz-corpus/ber
 }
 
 # ownership LIMIT...: the soak of tests/soak on each engine, all with the same seed.

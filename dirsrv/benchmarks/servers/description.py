@@ -41,7 +41,6 @@ GOALS += [Goal(case, metric, limit, ours="slab-typed") for case in ("ns-slapd", 
 GOALS += [Goal(case, "share", 0.7, ("jemalloc", case), ours="slab-typed")
           for case in ("ns-slapd", "slapd-source", "ns-slapd-source")]
 SHOWN = ("slab", "slab-typed")
-NAMED = tuple(preload.BASELINES)
 TYPED = "slab-typed"
 MIX = "search=60,base=10,or=10,compare=6,modify=8,add=6"
 IDLE_S, PERF_HZ = 15, 499
@@ -65,7 +64,7 @@ class Beneath(Contestant):
 
 
 def contestants(_build):
-    return [Beneath(name) for name in ("slab", TYPED, *preload.RIVALS, *NAMED)]
+    return [Beneath(name) for name in ("slab", TYPED, *preload.RIVALS)]
 
 
 class Compiled:
@@ -184,10 +183,9 @@ def load(case, server, pid, port, folder, run):
         return
     words = ["--connections", 32, "--bind-dn", servers.ROOT, "--password", servers.PASSWORD, "--mix", MIX, "--base",
              f"ou=People,{servers.SUFFIX}", "--values", f"user%u:0-{server.entries - 1}", "--operations", operations]
-    sampled = samples.why_not() is None
     before = loads.cpu_seconds(pid)
     with loads.Ldapload(run.build, port, *words) as client:
-        if sampled:
+        if samples.why_not() is None and not run.quick:  # a quick run has too few samples
             with samples.Perf(pid, folder, PERF_HZ) as perf:
                 said = client.said()
             yield "share", perf.share() * 100

@@ -170,7 +170,7 @@ def stop(process):
 class Redis(Server):
     """Everything in memory; saves to its directory when it is asked to."""
 
-    name, program, package = "redis-server", "redis-server", "redis-server"
+    name, program, package = "redis", "redis-server", "redis-server"
 
     def command(self, folder, port):
         return [self.path, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
@@ -233,7 +233,7 @@ index objectClass,uid eq
 class NsSlapd(Server):
     """389-ds with an mdb backend. Its configuration is the package's template, filled in."""
 
-    name, program, package = "ns-slapd", "389-ds-base", "389-ds-base"
+    name, program, package = "ns-slapd", "ns-slapd", "389-ds-base"
     FOLDERS = ("schema", "lock", "tmp", "cert", "ldif", "bak", "run", "inst", "logs", "db")
     BACKEND = "userroot"
     # Plug-ins that the server adds itself, but from the place where they would be installed.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Malformed requests, sent to a running ldapd in each form of the listener.
 
-usage: fuzz_test.py LDAPD FUZZ-MESSAGES [SECONDS [SEED]]
+usage: fuzz_test.py LDAPD CORPUS [SECONDS [SEED]]
 Rounds of at most 20 seconds, each with a fresh server. Meanwhile another client is answered; after
 a round the memory of requests has returned, and the server ends without a report.
 """
@@ -9,9 +9,9 @@ import random
 import select
 import socket
 import struct
-import subprocess
 import sys
 import time
+from pathlib import Path
 
 import ldap
 
@@ -28,18 +28,26 @@ LARGE_BYTES_MAX = 4 << 20
 
 
 class Messages:
-    """Malformed messages that follow from a seed."""
+    """The fuzzer's corpus of messages, most of them changed at random."""
 
-    def __init__(self, program, seed):
-        self.process = subprocess.Popen([program, str(seed)], stdout=subprocess.PIPE)
+    def __init__(self, folder, seed):
+        self.random = random.Random(seed)
+        self.corpus = [path.read_bytes() for path in sorted(Path(folder).iterdir())]
 
     def take(self):
-        length, = struct.unpack(">I", self.process.stdout.read(4))
-        return self.process.stdout.read(length)
-
-    def end(self):
-        self.process.stdout.close()
-        self.process.wait()
+        data = bytearray(self.random.choice(self.corpus))
+        for _ in range(self.random.choice([0, 1, 1, 2, 4])):
+            at = self.random.randrange(len(data) or 1)
+            kind = self.random.randrange(4)
+            if kind == 0:
+                data[at:at + 1] = bytes([self.random.randrange(256)])
+            elif kind == 1:
+                del data[at:at + self.random.randrange(1, 9)]
+            elif kind == 2:
+                data[at:at] = data[at:at + self.random.randrange(1, 65)] * self.random.randrange(1, 9)
+            else:
+                data[at:at] = self.random.randbytes(self.random.randrange(1, 9))
+        return bytes(data) or b"\x30"
 
 
 class Fuzzer:
@@ -114,9 +122,9 @@ def monitored(watcher, dn, name):
     return int(entry[name][0])
 
 
-def fuzz(program, fuzz_messages, form, seconds, seed):
+def fuzz(program, corpus, form, seconds, seed):
     """One round. Returns the number of messages that the server has read."""
-    messages = Messages(fuzz_messages, seed)
+    messages = Messages(corpus, seed)
     with Server(program, "--listener", form, "--cacheBytes", ENTRY_CACHE) as running:
         watcher = ldap.initialize(running.uri)
         watcher.set_option(ldap.OPT_TIMEOUT, 60)
@@ -133,12 +141,11 @@ def fuzz(program, fuzz_messages, form, seconds, seed):
         until(lambda: monitored(watcher, "cn=memory,cn=monitor", "largeBytes") < LARGE_BYTES_MAX,
               "large memory returns")
         done = monitored(watcher, "cn=server,cn=monitor", "pdus")
-    messages.end()
     return done
 
 
 def main():
-    program, fuzz_messages = sys.argv[1:3]
+    program, corpus = sys.argv[1:3]
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 6
     seed = int(sys.argv[4]) if len(sys.argv) > 4 else 3835
     end, done, rounds = time.monotonic() + seconds, 0, 0
@@ -146,7 +153,7 @@ def main():
     while rounds == 0 or time.monotonic() + length / 2 < end:
         form = FORMS[rounds % len(FORMS)]
         try:
-            done += fuzz(program, fuzz_messages, form, length, seed + rounds)
+            done += fuzz(program, corpus, form, length, seed + rounds)
         except Exception:
             print(f"seed {seed + rounds}, {form}: failed")
             raise

@@ -9,7 +9,7 @@ extern "C" {
 
 #include <ldap.h>
 
-#include "message.h"
+#include "../../dirsrv/tests/ldapd/message.h"
 
 /* Reads all bytes that the decoder has found. */
 class RequestReader
