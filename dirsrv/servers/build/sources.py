@@ -2,31 +2,37 @@
 """The source of a server: Debian's source package, else a tag of the project's repository."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 
 from steps import Failure
 
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-MIRROR = "http://deb.debian.org/debian"
+
+def system_lists():
+    """The files from which apt takes the machine's packages."""
+    shown = subprocess.run(["apt-config", "shell", "list", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d"],
+                           capture_output=True, text=True, check=True).stdout
+    place = dict(re.findall(r"(\w+)='(.*)'", shown))
+    files = [place["list"], *glob.glob(place["parts"] + "*.list"), *glob.glob(place["parts"] + "*.sources")]
+    return [file for file in files if os.path.isfile(file)]
 
 
-def release():
-    with open("/etc/os-release", encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("VERSION_CODENAME="):
-                return line.strip().split("=")[1]
-    raise Failure("/etc/os-release has no code name of a Debian release")
+def with_sources(text):
+    """What a list says of binary packages, said of their sources."""
+    return re.sub(r"^(deb|Types:.*\bdeb)(?=\s)(?!-src)", lambda found: found[0] + "-src", text, flags=re.MULTILINE)
 
 
 def apt_options(folder):
     """apt with lists of its own: the system's configuration stays as it is."""
-    lists = os.path.join(folder, "lists")
+    lists, parts = os.path.join(folder, "lists"), os.path.join(folder, "parts")
     os.makedirs(os.path.join(lists, "partial"), exist_ok=True)
-    path = os.path.join(folder, "sources.list")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"deb-src [signed-by={KEYRING}] {MIRROR} {release()} main\n")
-    return ["-q", "-o", f"Dir::Etc::sourcelist={path}", "-o", "Dir::Etc::sourceparts=-",
+    os.makedirs(parts, exist_ok=True)
+    for file in system_lists():
+        with open(file, encoding="utf-8") as system, \
+                open(os.path.join(parts, os.path.basename(file)), "w", encoding="utf-8") as ours:
+            ours.write(with_sources(system.read()))
+    return ["-q", "-o", "Dir::Etc::sourcelist=-", "-o", f"Dir::Etc::sourceparts={parts}",
             "-o", f"Dir::State::lists={lists}", "-o", "APT::Sandbox::User=root"]
 
 
@@ -38,8 +44,8 @@ def quietly(command, folder):
 def apt_source(package, folder):
     """The files of a source package in folder; True if all of them came."""
     options = apt_options(folder)
-    return (quietly(["apt-get", *options, "update"], folder)
-            and quietly(["apt-get", *options, "--download-only", "source", package], folder))
+    quietly(["apt-get", *options, "update"], folder)  # fails, too, where one of the archives has no sources
+    return quietly(["apt-get", *options, "--download-only", "source", package], folder)
 
 
 def debianize(folder, target):
@@ -76,5 +82,5 @@ def get(server, target, tag=None):
     if clone(server, server.tag, target, folder):
         debianize(folder, target)
         return
-    raise Failure(f"no source: apt-get source {server.package} from {MIRROR} failed, and so did "
+    raise Failure(f"no source: apt-get source {server.package} failed, and so did "
                   f"git clone --branch {server.tag} {server.repository}; --source names a folder that has it")
