@@ -45,7 +45,7 @@ if(SLAB_BUILD_TOOLS)
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 	install(FILES tools/completion/_slabinfo
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
-	install(FILES docs/schema/slabinfo.schema.json dirsrv/docs/schema/pblock.schema.json
+	install(FILES docs/schema/slabinfo.schema.json
 		DESTINATION ${CMAKE_INSTALL_DATADIR}/slab/schema)
 endif()
 if(SLAB_BUILD_EXPORTER)

@@ -97,6 +97,6 @@ Slapi_PBlock *slapi_pblock_clone(Slapi_PBlock *pb)
 		return NULL;
 	}
 	if (clone && pblock_is_recording())
-		pblock_record_clone(pb, clone);
+		pblock_record(CALL_CLONE, pb, (uintptr_t)clone);
 	return clone;
 }

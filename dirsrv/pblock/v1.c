@@ -134,7 +134,7 @@ int slapi_pblock_get(Slapi_PBlock *pb, int parameter, void *value)
 	if (!pb || !value || !is_parameter(parameter))
 		return -1;
 	if (pblock_is_recording())
-		pblock_record_access(pb, parameter, false);
+		pblock_record(CALL_GET, pb, (uintptr_t)parameter);
 
 	struct entry entry = entries[parameter];
 	const char *part = pb->flat.part[entry.part];
@@ -167,7 +167,7 @@ int slapi_pblock_set(Slapi_PBlock *pb, int parameter, void *value)
 	if (!pb || !is_parameter(parameter))
 		return -1;
 	if (pblock_is_recording())
-		pblock_record_access(pb, parameter, true);
+		pblock_record(CALL_SET, pb, (uintptr_t)parameter);
 
 	struct entry entry = entries[parameter];
 	char *part = pb->flat.part[entry.part];
@@ -195,7 +195,7 @@ Slapi_PBlock *slapi_pblock_new(void)
 	Slapi_PBlock *pb = pblock_make();
 
 	if (pb && pblock_is_recording())
-		pblock_record_new(pb);
+		pblock_record(CALL_NEW, pb, 0);
 	return pb;
 }
 
@@ -211,7 +211,7 @@ void slapi_pblock_init(Slapi_PBlock *pb)
 	if (!pb)
 		return;
 	if (pblock_is_recording())
-		pblock_record_init(pb);
+		pblock_record(CALL_INIT, pb, 0);
 	empty(pb);
 	memset(pb, 0, sizeof(*pb));
 	pb->flat.part[FLAT] = pb;
@@ -222,7 +222,7 @@ void slapi_pblock_destroy(Slapi_PBlock *pb)
 	if (!pb)
 		return;
 	if (pblock_is_recording())
-		pblock_record_end(pb);
+		pblock_record(CALL_DESTROY, pb, 0);
 	empty(pb);
 	free(pb);
 }

@@ -147,7 +147,7 @@ static __attribute__((noinline)) int get_slow(Slapi_PBlock *pb, int number, void
 	if (!pb || !value || !is_parameter(number))
 		return -1;
 	if (pblock_is_recording())
-		pblock_record_access(pb, number, false);
+		pblock_record(CALL_GET, pb, (uintptr_t)number);
 
 	struct entry entry = entries[number];
 
@@ -178,7 +178,7 @@ static __attribute__((noinline)) int set_slow(Slapi_PBlock *pb, int number, void
 	if (!pb || !is_parameter(number))
 		return -1;
 	if (pblock_is_recording())
-		pblock_record_access(pb, number, true);
+		pblock_record(CALL_SET, pb, (uintptr_t)number);
 
 	struct entry entry = entries[number];
 	char *part = part_of(pb, entry);

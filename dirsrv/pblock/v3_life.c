@@ -58,7 +58,7 @@ static __attribute__((noinline)) Slapi_PBlock *new_recorded(void)
 	Slapi_PBlock *pb = pblock_make();
 
 	if (pb)
-		pblock_record_new(pb);
+		pblock_record(CALL_NEW, pb, 0);
 	return pb;
 }
 
@@ -74,14 +74,14 @@ void slapi_pblock_init(Slapi_PBlock *pb)
 	if (!pb)
 		return;
 	if (pblock_is_recording())
-		pblock_record_init(pb);
+		pblock_record(CALL_INIT, pb, 0);
 	clear(pb);
 }
 
 static __attribute__((noinline)) void destroy_slow(Slapi_PBlock *pb)
 {
 	if (pblock_is_recording())
-		pblock_record_end(pb);
+		pblock_record(CALL_DESTROY, pb, 0);
 	clear(pb);
 	slab_free(pblock_caches[PBLOCK_PART_top], pb);
 }

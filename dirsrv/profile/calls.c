@@ -5,7 +5,7 @@
  */
 #include "calls.h"
 #include "file.h"
-#include "switch.h"
+#include "record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,13 +68,13 @@ void calls_close(void)
 	calls = NULL;
 }
 
-void calls_add(enum call_verb verb, const void *pblock, uintptr_t detail)
+void pblock_record(enum call_verb verb, const struct slapi_pblock *pb, uintptr_t detail)
 {
-	uintptr_t key = (uintptr_t)pblock;
+	uintptr_t key = (uintptr_t)pb;
 	pthread_mutex_t *lock = &locks[(key >> 6 ^ key >> 12) % LOCKS].lock;
 
 	pthread_mutex_lock(lock);
-	if (__atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE) & RECORD_CALLS) {
+	if (__atomic_load_n(&pblock_recording, __ATOMIC_ACQUIRE)) {
 		uint64_t number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 
 		if (number < CALLS_MAX)

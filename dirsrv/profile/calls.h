@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace of single calls of pblock functions, which pblock-replay(1) repeats.
+ * The recorded calls of pblock functions.
  *
  * There are slots for a fixed number of calls. One counter assigns them, so calls are ordered
  * across threads: a call that happens before another one has the lower number. Calls without a
@@ -13,11 +13,7 @@
 #ifndef PBLOCK_CALLS_H
 #define PBLOCK_CALLS_H
 
-#include <stdint.h>
-
 #define CALLS_MAX 1000000 /* of 24 bytes */
-
-enum call_verb { CALL_NEW, CALL_INIT, CALL_SET, CALL_GET, CALL_CLONE, CALL_DESTROY };
 
 /* calls_prepare: initialize the locks. Called once, before all other functions. */
 void calls_prepare(void);
@@ -25,10 +21,6 @@ void calls_prepare(void);
 /* calls_open, calls_close: map and unmap the slots. Returns 0 or -ENOMEM. */
 int calls_open(void);
 void calls_close(void);
-
-/* calls_add: record a call. Does nothing unless pblock_recording has RECORD_CALLS, which is read
- * under the lock. `detail` is the parameter's number, or the address of the clone. */
-void calls_add(enum call_verb verb, const void *pblock, uintptr_t detail);
 
 /* Take and release all locks. The caller of the functions below holds them. */
 void calls_lock(void);

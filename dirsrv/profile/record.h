@@ -1,28 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that pblock functions call while pblock_recording is set; record.c describes
- * recording. They do nothing if recording has ended in the meantime, never fail, and keep errno.
+ * What pblock functions do while calls are recorded:
  *
- *	slapi_pblock_new                       pblock_record_new()
- *	slapi_pblock_clone                     pblock_record_clone(), after success
- *	slapi_pblock_init                      pblock_record_init()
- *	slapi_pblock_get, _set                 pblock_record_access(), for known parameters
- *	slapi_pblock_destroy                   pblock_record_end(), before the memory is freed
+ *	slapi_pblock_new        pblock_record(CALL_NEW, pb, 0)
+ *	slapi_pblock_clone      pblock_record(CALL_CLONE, pb, the clone), after success
+ *	slapi_pblock_init       pblock_record(CALL_INIT, pb, 0)
+ *	slapi_pblock_get, _set  pblock_record(CALL_GET or CALL_SET, pb, the number), if it is known
+ *	slapi_pblock_destroy    pblock_record(CALL_DESTROY, pb, 0), before the memory is freed
  */
 #ifndef PBLOCK_RECORD_H
 #define PBLOCK_RECORD_H
 
-#include <stdbool.h>
 #include <stdint.h>
-
-#include "switch.h"
 
 struct slapi_pblock;
 
-void pblock_record_new(const struct slapi_pblock *pb);
-void pblock_record_clone(const struct slapi_pblock *pb, const struct slapi_pblock *clone);
-void pblock_record_init(const struct slapi_pblock *pb);
-void pblock_record_access(const struct slapi_pblock *pb, int parameter, bool set);
-void pblock_record_end(const struct slapi_pblock *pb);
+enum call_verb { CALL_NEW, CALL_INIT, CALL_SET, CALL_GET, CALL_CLONE, CALL_DESTROY };
+
+#pragma GCC visibility push(hidden)
+
+/* Is anything recorded? Only record.c writes it. */
+extern uint32_t pblock_recording;
+
+/* SLAB_PBLOCK_NUMBERS, or 0 while calls are recorded. An access has to check that its number is in
+ * range. It compares the number with this variable, and so need not read pblock_recording. Only
+ * record.c writes it. */
+extern uint32_t pblock_quick_numbers;
+
+#pragma GCC visibility pop
+
+/* pblock_record: record a call. Does nothing if recording has ended in the meantime, never fails,
+ * and keeps errno. */
+void pblock_record(enum call_verb verb, const struct slapi_pblock *pb, uintptr_t detail);
 
 #endif /* PBLOCK_RECORD_H */

@@ -64,11 +64,12 @@ static void cut(struct study *study, size_t tree, bool in_clump)
 	cut(study, swap ? join->one : join->other, in_clump);
 }
 
-bool sets_clump(const struct study *study, const struct kind_of_life *kind, size_t clump)
+bool sets_clump(const struct study *study, const struct life *life, size_t clump)
 {
-	for (size_t i = 0; i < kind->count; i++) {
-		if (kind->uses[i].sets &&
-		    study_subject(study, kind->uses[i].number)->clump == clump)
+	for (size_t i = 0; i < life->count; i++) {
+		size_t subject = study_find(study, life->uses[i].parameter);
+
+		if (life->uses[i].sets && study->subjects[subject].clump == clump)
 			return true;
 	}
 	return false;
@@ -79,11 +80,10 @@ static void measure_clump(struct study *study, size_t index)
 	struct clump *clump = &study->clumps[index];
 
 	clump->size = (clump->size + POINTER_SIZE - 1) / POINTER_SIZE * POINTER_SIZE;
-	for (size_t k = 0; k < study->workload->count; k++) {
-		const struct kind_of_life *kind = &study->workload->kinds[k];
+	for (size_t i = 0; i < study->workload->count; i++) {
+		const struct life *life = &study->workload->lives[i];
 
-		if (kind->whole && sets_clump(study, kind, index))
-			clump->pblocks += kind->pblocks;
+		clump->pblocks += sets_clump(study, life, index) ? life->pblocks : 0;
 	}
 }
 

@@ -13,12 +13,6 @@ const char *layout_name(enum layout layout)
 	return names[layout];
 }
 
-/* The parameter that a use sets; NULL: it only reads, or this library does not know it. */
-static const struct parameter *is_set(const struct use *use)
-{
-	return use->sets ? parameter_find(use->number) : NULL;
-}
-
 /* The bytes of all parameters of a group that is a separate struct; 0: it is in the flat one. */
 static size_t group_size(enum group group)
 {
@@ -32,15 +26,15 @@ static size_t group_size(enum group group)
 	return (size + POINTER_SIZE - 1) / POINTER_SIZE * POINTER_SIZE;
 }
 
-static size_t flat_bytes(const struct kind_of_life *kind)
+static size_t flat_bytes(const struct life *life)
 {
 	size_t bytes = FLAT_SIZE;
 	unsigned there = 0;
 
-	for (size_t i = 0; i < kind->count; i++) {
-		const struct parameter *parameter = is_set(&kind->uses[i]);
+	for (size_t i = 0; i < life->count; i++) {
+		const struct parameter *parameter = life->uses[i].parameter;
 
-		if (!parameter || there >> parameter->group & 1)
+		if (!life->uses[i].sets || there >> parameter->group & 1)
 			continue;
 		bytes += group_size(parameter->group);
 		there |= 1U << parameter->group;
@@ -48,14 +42,14 @@ static size_t flat_bytes(const struct kind_of_life *kind)
 	return bytes;
 }
 
-static size_t proposed_bytes(const struct study *study, const struct kind_of_life *kind)
+static size_t proposed_bytes(const struct study *study, const struct life *life)
 {
 	size_t bytes = 0;
 
 	for (size_t c = 0; c < study->clump_count; c++) {
 		if (study->clumps[c].size)
 			bytes += POINTER_SIZE;
-		if (sets_clump(study, kind, c))
+		if (sets_clump(study, life, c))
 			bytes += study->clumps[c].size;
 	}
 	return bytes;
@@ -71,15 +65,15 @@ static size_t part_size(unsigned part)
 	return size;
 }
 
-static size_t our_bytes(const struct kind_of_life *kind)
+static size_t our_bytes(const struct life *life)
 {
 	size_t bytes = OUR_TOP;
 	uint64_t there = UINT64_C(1) << PART_top;
 
-	for (size_t i = 0; i < kind->count; i++) {
-		const struct parameter *parameter = is_set(&kind->uses[i]);
+	for (size_t i = 0; i < life->count; i++) {
+		const struct parameter *parameter = life->uses[i].parameter;
 
-		if (!parameter || there >> parameter->part & 1)
+		if (!life->uses[i].sets || there >> parameter->part & 1)
 			continue;
 		if (parameter->part >= PART_FIRST_RARE && !(there >> PART_FIRST_RARE))
 			bytes += OUR_POINTERS;
@@ -94,13 +88,13 @@ double layout_bytes(const struct study *study, enum layout layout)
 	const struct workload *workload = study->workload;
 	double bytes = 0;
 
-	for (size_t k = 0; k < workload->count; k++) {
-		const struct kind_of_life *kind = &workload->kinds[k];
-		size_t one = layout == LAYOUT_FLAT       ? flat_bytes(kind)
-			     : layout == LAYOUT_PROPOSED ? proposed_bytes(study, kind)
-							 : our_bytes(kind);
+	for (size_t i = 0; i < workload->count; i++) {
+		const struct life *life = &workload->lives[i];
+		size_t one = layout == LAYOUT_FLAT       ? flat_bytes(life)
+			     : layout == LAYOUT_PROPOSED ? proposed_bytes(study, life)
+							 : our_bytes(life);
 
-		bytes += kind->whole ? (double)one * (double)kind->pblocks : 0;
+		bytes += (double)one * (double)life->pblocks;
 	}
 	return workload->pblocks ? bytes / (double)workload->pblocks : 0;
 }

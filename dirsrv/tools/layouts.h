@@ -19,7 +19,7 @@ enum layout { LAYOUT_FLAT, LAYOUT_PROPOSED, LAYOUT_OURS, LAYOUTS };
 /* layout_name: the layout's name, one word. */
 const char *layout_name(enum layout layout);
 
-/* layout_bytes: the mean bytes per pblock, of the pblocks whose whole life was recorded. */
+/* layout_bytes: the mean bytes per pblock. */
 double layout_bytes(const struct study *study, enum layout layout);
 
 #endif /* PBLOCK_LAYOUTS_H */

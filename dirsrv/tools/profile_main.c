@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pblock-profile: reads a profile of pblocks and reports which layout it suggests. */
+/* pblock-profile: reads traces of pblocks and reports which layout they suggest. */
 #include "fail.h"
 #include "report.h"
 
@@ -16,10 +16,10 @@ static const struct option long_options[] = {
 };
 
 static const char help_text[] =
-	"usage: pblock-profile [--svg=FILE] PROFILE    pblock-profile(1)\n"
+	"usage: pblock-profile [--svg=FILE] TRACE...    pblock-profile(1)\n"
 	"Parameters of pblocks: how often they are used, which are used together, and\n"
-	"what sub-structs would need. Programs that use libslab_dirsrv write a profile\n"
-	"with SLAB_PBLOCK_PROFILE=FILE in their environment.\n"
+	"what sub-structs would need. Programs that use libslab_dirsrv write a trace\n"
+	"with SLAB_PBLOCK_TRACE=FILE in their environment.\n"
 	"  --svg=FILE   draw which parameters are used together; - is standard output\n"
 	"  -h --help  --version\n"
 	"Exit status: 0 done, 2 bad usage, a file that cannot be used\n";
@@ -30,13 +30,16 @@ static int usage(const char *word, const char *what)
 	return EXIT_USAGE;
 }
 
-static int read_and_show(const char *path, const char *svg)
+static int read_and_show(char **paths, const char *svg)
 {
-	struct workload workload;
+	struct workload workload = {0};
 	struct study study = {0};
 	int status = EXIT_USAGE;
+	bool done = true;
 
-	if (workload_read(&workload, path) && study_make(&study, &workload))
+	for (; done && *paths; paths++)
+		done = workload_add(&workload, *paths);
+	if (done && study_make(&study, &workload))
 		status = svg ? report_svg(&study, svg) : report_text(&study);
 	study_free(&study);
 	workload_free(&workload);
@@ -65,9 +68,9 @@ static int run(int argc, char **argv)
 			return usage(argv[optind - 1], "no such option, or it takes no value");
 		}
 	}
-	if (optind + 1 != argc)
-		return usage("PROFILE", "name one file");
-	return read_and_show(argv[optind], svg);
+	if (optind == argc)
+		return usage("TRACE", "no file is named");
+	return read_and_show(argv + optind, svg);
 }
 
 int main(int argc, char **argv)

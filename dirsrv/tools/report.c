@@ -9,22 +9,12 @@
 
 #define NAME_WIDTH 38
 
-static void print_head(const struct workload *workload)
-{
-	printf("%" PRIu64 " pblock%s, %" PRIu64 " gets, %" PRIu64 " sets", workload->pblocks,
-	       workload->pblocks == 1 ? "" : "s", workload->gets, workload->sets);
-	if (workload->earlier)
-		printf("; %" PRIu64 " began before", workload->earlier);
-	if (workload->dropped)
-		printf("; %" PRIu64 " events dropped for want of memory", workload->dropped);
-	putchar('\n');
-}
-
 static void print_subject(const struct study *study, const struct subject *subject)
 {
-	printf("%6" PRIu32 " %-*s %-13s %5zu %12" PRIu64 " %12" PRIu64 " %6.1f\n", subject->number,
-	       NAME_WIDTH, subject_name(subject),
-	       subject->parameter ? group_name(subject->parameter->group) : "-",
+	const struct parameter *parameter = subject->parameter;
+
+	printf("%6" PRIu32 " %-*s %-13s %5zu %12" PRIu64 " %12" PRIu64 " %6.1f\n",
+	       parameter->number, NAME_WIDTH, parameter->name, group_name(parameter->group),
 	       size_of_subject(subject), subject->gets, subject->sets,
 	       share(subject->pblocks, study->workload->pblocks));
 }
@@ -43,7 +33,8 @@ static void print_clump(const struct study *study, const struct clump *clump)
 
 int report_text(const struct study *study)
 {
-	print_head(study->workload);
+	printf("%" PRIu64 " pblocks, %" PRIu64 " gets, %" PRIu64 " sets\n",
+	       study->workload->pblocks, study->workload->gets, study->workload->sets);
 	if (study->count == 0) {
 		printf("No parameter was touched.\n");
 		return EXIT_DONE;

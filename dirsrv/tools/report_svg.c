@@ -76,17 +76,17 @@ static void draw_row(struct heat *heat, size_t row)
 static void draw_label(struct heat *heat, size_t place)
 {
 	const struct subject *subject = &heat->study->subjects[heat->study->order[place]];
-	const char *name = subject_name(subject), *classes = subject->sets ? "h4" : "h4 dim";
+	const char *name = subject->parameter->name + strlen("SLAPI_"),
+		   *classes = subject->sets ? "h4" : "h4 dim";
 	double middle = ((double)place + 0.5) * CELL + 3.5;
 	struct svg *svg = &heat->svg;
 
-	name += strncmp(name, "SLAPI_", 6) == 0 ? 6 : 0;
 	fprintf(svg->out, "<text x=\"%g\" y=\"%g\" class=\"%s e\">%" PRIu32 " %s</text>",
-		heat->left - 6, heat->top + middle, classes, subject->number, name);
+		heat->left - 6, heat->top + middle, classes, subject->parameter->number, name);
 	fprintf(svg->out,
 		"<text transform=\"translate(%g,%g)rotate(-90)\" class=\"%s\">%" PRIu32
 		" %s</text>\n",
-		heat->left + middle, heat->top - 6, classes, subject->number, name);
+		heat->left + middle, heat->top - 6, classes, subject->parameter->number, name);
 	svg_text(svg, heat->left + heat->side + SHARE - 4, heat->top + middle, "h4 e dim",
 		 "%.1f %%", share(subject->pblocks, heat->study->workload->pblocks));
 }

@@ -7,59 +7,45 @@
 
 /* Subjects */
 
-static void count_uses(struct subject *all, const struct kind_of_life *kind)
+size_t study_find(const struct study *study, const struct parameter *parameter)
 {
-	for (size_t i = 0; i < kind->count; i++) {
-		struct subject *subject = &all[kind->uses[i].number];
-
-		subject->gets += kind->uses[i].gets;
-		subject->sets += kind->uses[i].sets;
-		subject->pblocks += kind->whole ? kind->pblocks : 0;
-		subject->is_touched = true;
-	}
+	return study->index[parameter - parameters];
 }
 
 static bool make_subjects(struct study *study)
 {
-	struct subject *all = calloc(SLAB_PBLOCK_NUMBERS, sizeof(*all));
+	study->subjects = calloc(parameters_count, sizeof(*study->subjects));
+	study->index = calloc(parameters_count, sizeof(*study->index));
+	return study->subjects && study->index;
+}
 
-	if (!all)
-		return false;
-	for (size_t k = 0; k < study->workload->count; k++)
-		count_uses(all, &study->workload->kinds[k]);
-	for (uint32_t number = 0; number < SLAB_PBLOCK_NUMBERS; number++) {
-		all[number].number = number;
-		all[number].parameter = parameter_find(number);
-		if (all[number].is_touched)
-			all[study->count++] = all[number];
+static void count_use(struct study *study, const struct life *life, const struct use *use)
+{
+	size_t *index = &study->index[use->parameter - parameters];
+	struct subject *subject;
+
+	if (study->subjects[*index].parameter != use->parameter)
+		*index = study->count++;
+	subject = &study->subjects[*index];
+	subject->parameter = use->parameter;
+	subject->gets += use->gets;
+	subject->sets += use->sets;
+	subject->pblocks += life->pblocks;
+}
+
+static void count_uses(struct study *study)
+{
+	for (size_t i = 0; i < study->workload->count; i++) {
+		const struct life *life = &study->workload->lives[i];
+
+		for (size_t u = 0; u < life->count; u++)
+			count_use(study, life, &life->uses[u]);
 	}
-	study->subjects = all;
-	return true;
-}
-
-static int compare_number(const void *number, const void *subject)
-{
-	uint32_t a = *(const uint32_t *)number, b = ((const struct subject *)subject)->number;
-
-	return (a > b) - (a < b);
-}
-
-struct subject *study_subject(const struct study *study, uint32_t number)
-{
-	return bsearch(&number, study->subjects, study->count, sizeof(*study->subjects),
-		       compare_number);
 }
 
 size_t size_of_subject(const struct subject *subject)
 {
-	if (subject->sets == 0)
-		return 0;
-	return subject->parameter ? subject->parameter->size : POINTER_SIZE;
-}
-
-const char *subject_name(const struct subject *subject)
-{
-	return subject->parameter ? subject->parameter->name : "unknown";
+	return subject->sets ? subject->parameter->size : 0;
 }
 
 double share(uint64_t part, uint64_t whole)
@@ -69,29 +55,27 @@ double share(uint64_t part, uint64_t whole)
 
 /* Co-use */
 
-static void count_kind(struct study *study, const struct kind_of_life *kind)
+static void count_life(struct study *study, const struct life *life)
 {
-	for (size_t i = 0; i < kind->count; i++) {
-		size_t one = (size_t)(study_subject(study, kind->uses[i].number) - study->subjects);
+	for (size_t i = 0; i < life->count; i++) {
+		size_t one = study_find(study, life->uses[i].parameter);
 
-		for (size_t j = 0; j < kind->count; j++) {
-			const struct subject *other = study_subject(study, kind->uses[j].number);
+		for (size_t j = 0; j < life->count; j++) {
+			size_t other = study_find(study, life->uses[j].parameter);
 
-			study->both[one * study->count + (size_t)(other - study->subjects)] +=
-				kind->pblocks;
+			study->both[one * study->count + other] += life->pblocks;
 		}
 	}
 }
 
 static bool count_both(struct study *study)
 {
+	count_uses(study);
 	study->both = calloc(study->count * study->count + 1, sizeof(*study->both));
 	if (!study->both)
 		return false;
-	for (size_t k = 0; k < study->workload->count; k++) {
-		if (study->workload->kinds[k].whole)
-			count_kind(study, &study->workload->kinds[k]);
-	}
+	for (size_t i = 0; i < study->workload->count; i++)
+		count_life(study, &study->workload->lives[i]);
 	return true;
 }
 
@@ -115,6 +99,7 @@ bool study_make(struct study *study, const struct workload *workload)
 void study_free(struct study *study)
 {
 	free(study->subjects);
+	free(study->index);
 	free(study->both);
 	free(study->joins);
 	free(study->order);

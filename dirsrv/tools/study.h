@@ -18,11 +18,9 @@
 
 /* One parameter that was touched. */
 struct subject {
-	uint32_t number;
-	const struct parameter *parameter; /* NULL: this library does not know it */
+	const struct parameter *parameter;
 	uint64_t gets, sets;
-	uint64_t pblocks; /* the pblocks that touched it and were recorded from their beginning */
-	bool is_touched;
+	uint64_t pblocks; /* the pblocks that touched it */
 	size_t clump;
 };
 
@@ -43,8 +41,9 @@ struct clump {
 
 struct study {
 	const struct workload *workload;
-	struct subject *subjects; /* by number */
+	struct subject *subjects;
 	size_t count;
+	size_t *index;      /* of each parameter's subject */
 	uint64_t *both;     /* count x count: pblocks that touch both */
 	struct join *joins; /* count - 1 */
 	size_t *order;      /* the subjects in the order of the tree's leaves */
@@ -57,14 +56,14 @@ struct study {
 bool study_make(struct study *study, const struct workload *workload);
 void study_free(struct study *study);
 
-/* study_subject: the subject of a parameter that was touched. */
-struct subject *study_subject(const struct study *study, uint32_t number);
+/* study_find: the index of a parameter that was touched. */
+size_t study_find(const struct study *study, const struct parameter *parameter);
 
 /* study_likeness: the pblocks that touch both, divided by those that touch at least one: 0 to 1. */
 double study_likeness(const struct study *study, size_t one, size_t other);
 
-/* sets_clump: do these pblocks set a parameter of this clump? */
-bool sets_clump(const struct study *study, const struct kind_of_life *kind, size_t clump);
+/* sets_clump: does this pblock set a parameter of this clump? */
+bool sets_clump(const struct study *study, const struct life *life, size_t clump);
 
 /* share: percent. */
 double share(uint64_t part, uint64_t whole);
@@ -73,8 +72,7 @@ double share(uint64_t part, uint64_t whole);
 bool study_cluster(struct study *study);
 bool study_cut(struct study *study);
 
-/* size_of_subject: its bytes in a pblock; 0: it is never set. subject_name: "SLAPI_OPERATION". */
+/* size_of_subject: its bytes in a pblock; 0: it is never set. */
 size_t size_of_subject(const struct subject *subject);
-const char *subject_name(const struct subject *subject);
 
 #endif /* PBLOCK_STUDY_H */

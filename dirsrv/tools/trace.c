@@ -11,6 +11,7 @@
 
 #define WORDS 4 /* one more than any valid line has, to detect longer lines */
 #define WORD_MAX_SHOWN 64
+#define WEIGHT_MAX 1000000000
 
 struct reader {
 	struct trace *trace;
@@ -112,6 +113,17 @@ static bool add_call(struct trace *trace, const struct call *call)
 	return true;
 }
 
+/* How often the trace happens, before the first call. */
+static bool read_weight(struct reader *reader, char **words, size_t count)
+{
+	uint32_t weight;
+
+	if (count != 2 || reader->trace->count || !read_number(words[1], WEIGHT_MAX, &weight))
+		return wrong(reader, words[0], "is a number up to 10^9, before the first call");
+	reader->trace->weight = weight;
+	return true;
+}
+
 static bool read_line(struct reader *reader, char *line)
 {
 	char *words[WORDS] = {NULL}, *rest = line, *word;
@@ -123,6 +135,8 @@ static bool read_line(struct reader *reader, char *line)
 		words[count++] = word;
 	if (count == 0)
 		return true;
+	if (strcmp(words[0], "weight") == 0)
+		return read_weight(reader, words, count);
 	while (call.verb < VERBS && strcmp(words[0], verbs[call.verb].word) != 0)
 		call.verb++;
 	if (call.verb == VERBS)
@@ -172,7 +186,7 @@ bool trace_read(struct trace *trace, const char *path)
 	FILE *file = fopen(path, "r");
 	bool done = false;
 
-	*trace = (struct trace){.path = path};
+	*trace = (struct trace){.path = path, .weight = 1};
 	if (!file) {
 		fail("%s cannot be read: %s", path, strerror(errno));
 		return false;

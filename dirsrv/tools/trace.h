@@ -24,6 +24,7 @@ struct call {
 
 struct trace {
 	const char *path;
+	uint64_t weight; /* how often it happens, compared with other traces */
 	struct call *calls;
 	size_t count, room;
 	size_t verbs[VERBS]; /* the number of calls of each verb */

@@ -1,36 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a profile that libslab_dirsrv wrote (dirsrv/docs/schema/pblock.schema.json). */
+/* The pblocks of traces: which parameters each read and set, from its beginning to its end. */
 #ifndef PBLOCK_WORKLOAD_H
 #define PBLOCK_WORKLOAD_H
 
-#include "parameters.h"
-
-#include <stdbool.h>
+#include "trace.h"
 
 struct use {
-	uint32_t number;
+	const struct parameter *parameter;
 	uint64_t gets, sets;
 };
 
-/* Pblocks in which the same parameters were read and set. */
-struct kind_of_life {
+/* A pblock that ended; a trace of weight N has N of them. */
+struct life {
 	uint64_t pblocks;
-	bool whole; /* their beginning was recorded */
 	struct use *uses;
-	size_t count;
+	size_t count, room;
 };
 
 struct workload {
-	const char *path;
 	uint64_t pblocks, gets, sets;
-	uint64_t earlier, dropped;
-	struct kind_of_life *kinds;
-	size_t count;
+	struct life *lives;
+	size_t count, room;
 };
 
-/* workload_read: false after an error message by fail(). The caller calls workload_free() in both
- * cases. */
-bool workload_read(struct workload *workload, const char *path);
+/* workload_add: add the pblocks of a trace. false after an error message by fail(). The caller
+ * calls workload_free() in both cases. */
+bool workload_add(struct workload *workload, const char *path);
 void workload_free(struct workload *workload);
 
 #endif /* PBLOCK_WORKLOAD_H */

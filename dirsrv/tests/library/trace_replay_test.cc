@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pblock-replay: all traces on both layouts, what is recorded of them in a profile, a pblock that
- * is broken, and traces that are.
+ * pblock-replay: all traces on both layouts, a pblock that is broken, and traces that are.
  */
-#include "profile_tools.h"
+#include "trace_tools.h"
 
 using namespace slab_test;
 
@@ -26,11 +25,9 @@ INSTANTIATE_TEST_SUITE_P(Layouts, ReplayTest, testing::Values(PBLOCK_REPLAY, PBL
 
 TEST_P(ReplayTest, AllTraces)
 {
-	std::vector<std::string> words{"--rounds=3"};
+	std::vector<std::string> words = all_traces();
 
-	for (const char *name : {"add", "bind", "delete", "internal-search", "modify",
-				 "plugin-registration", "search"})
-		words.push_back(workloads(name) + ".trace");
+	words.insert(words.begin(), "--rounds=3");
 	const std::string table = tool_output(GetParam(), words);
 
 	EXPECT_EQ(lines_of(table).size(), words.size()) << table;
@@ -68,19 +65,6 @@ protected:
 	work_dir dir;
 };
 
-TEST_F(TraceReaderTest, WhatIsReplayedCanBeRecordedAsAProfile)
-{
-	const result got = run_tool({"/usr/bin/env", "SLAB_PBLOCK_PROFILE=p.json", PBLOCK_REPLAY,
-				     "--rounds=1", workloads("search.trace")});
-
-	EXPECT_EQ(got.status, 0) << got.err;
-	const std::string profile = file_text("p.json");
-
-	expect_valid(profile);
-	expect_not_valid(replaced(profile, "\"whole\": true", "\"whole\": 1"));
-	EXPECT_TRUE(contains(tool_output(PBLOCK_PROFILE, {"p.json"}), "28 pblocks"));
-}
-
 TEST_F(TraceReaderTest, AGetThatGivesSomethingElseIsFound)
 {
 	if (under_asan || under_tsan)
@@ -105,6 +89,10 @@ TEST_F(TraceReaderTest, LinesThatAreNoCalls)
 	expect_refused("new 1\nfree 1\n",
 		       ":2: \"free\" is no call: new, init, set, get, clone or destroy");
 	expect_refused("new\n", ":1: \"new\" wants one number");
+	for (const char *weight : {"weight\n", "weight x\n", "new 1\nweight 2\n"})
+		expect_refused(weight, std::string(weight[0] == 'n' ? ":2" : ":1") +
+					       ": \"weight\" is a number up to 10^9, before the "
+					       "first call");
 	expect_refused("new 1 2\n", ":1: \"new\" wants one number");
 	expect_refused("new 1\nset 1\n", ":2: \"set\" wants two numbers");
 	expect_refused("new 1\nset 1 3 4\n", ":2: \"set\" wants two numbers");

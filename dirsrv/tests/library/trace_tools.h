@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tests of pblock-profile and pblock-replay share: running them. */
-#ifndef TESTS_DIRSRV_PROFILE_TOOLS_H
-#define TESTS_DIRSRV_PROFILE_TOOLS_H
+#ifndef TESTS_DIRSRV_TRACE_TOOLS_H
+#define TESTS_DIRSRV_TRACE_TOOLS_H
 
 #include "../../../tests/tools/pictures.h"
 
@@ -43,11 +43,16 @@ inline void expect_manual_of_options(const std::string &program, const std::stri
 	}
 }
 
-inline std::string workloads(const std::string &name)
+inline std::vector<std::string> all_traces()
 {
-	return std::string(WORKLOADS) + "/" + name;
+	std::vector<std::string> all;
+
+	for (const char *name : {"add", "bind", "delete", "internal-search", "modify",
+				 "plugin-registration", "search"})
+		all.push_back(std::string(WORKLOADS) + "/" + name + ".trace");
+	return all;
 }
 
 } /* namespace slab_test */
 
-#endif /* TESTS_DIRSRV_PROFILE_TOOLS_H */
+#endif /* TESTS_DIRSRV_TRACE_TOOLS_H */

@@ -1,18 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces: each call is a line, in the order in which it was made, and what is written can
- * be replayed whatever was going on when recording began and ended.
+ * Recording: each call is a line, in the order in which it was made, and what is written can be
+ * replayed whatever was going on when recording began and ended; files, forked children, and the
+ * end of a process.
  */
 #include "../../../tests/support/cancelled.h"
-#include "profile_tools.h"
-#include "profiles.h"
+#include "../../../tests/support/server.h"
+#include "trace_tools.h"
 
 #include <thread>
+
+#include <slab/dirsrv/pblock.h>
+#include <slab/dirsrv/profile.h>
+
+extern "C" {
+#include "profile/record.h"
+}
 
 using namespace slab_test;
 
 namespace
 {
+
+void set_int(Slapi_PBlock *pblock, int parameter, int value)
+{
+	EXPECT_EQ(slapi_pblock_set(pblock, parameter, &value), 0);
+}
+
+int get_int(Slapi_PBlock *pblock, int parameter)
+{
+	int value = -1;
+
+	EXPECT_EQ(slapi_pblock_get(pblock, parameter, &value), 0);
+	return value;
+}
+
+/* An address that stands for a pblock: recording never looks into it. */
+const struct slapi_pblock *stand_in(std::uintptr_t number)
+{
+	return reinterpret_cast<const struct slapi_pblock *>((number + 1) * 64);
+}
 
 class TraceTest : public testing::Test
 {
@@ -55,8 +82,10 @@ protected:
 
 TEST_F(TraceTest, HasALineForEachCall)
 {
+	EXPECT_EQ(pblock_quick_numbers, unsigned(SLAB_PBLOCK_NUMBERS));
 	start();
-	EXPECT_EQ(pblock_recording, RECORD_CALLS);
+	EXPECT_EQ(pblock_recording, 1U);
+	EXPECT_EQ(pblock_quick_numbers, 0U);
 	Slapi_PBlock *pblock = slapi_pblock_new();
 
 	set_int(pblock, SLAPI_SEARCH_SCOPE, 2);
@@ -70,6 +99,7 @@ TEST_F(TraceTest, HasALineForEachCall)
 	EXPECT_EQ(stop(), "new 1\nset 1 110\nget 1 110\nclone 1 2\nget 2 881\ninit 1\n"
 			  "destroy 1\ndestroy 2\n");
 	EXPECT_EQ(pblock_recording, 0U);
+	EXPECT_EQ(pblock_quick_numbers, unsigned(SLAB_PBLOCK_NUMBERS));
 }
 
 TEST_F(TraceTest, IsWrittenByAThreadWithAPendingCancellation)
@@ -121,22 +151,18 @@ TEST_F(TraceTest, NamesAreUsedAgain)
 	EXPECT_EQ(stop(), "new 1\ndestroy 1\nnew 1\ndestroy 1\nnew 1\ndestroy 1\n");
 }
 
-TEST_F(TraceTest, GoesTogetherWithAProfile)
+TEST_F(TraceTest, ParametersThatDoNotExistAreNotRecorded)
 {
-	const std::string profile_file = dir.path() + "/profile.json";
-
 	start();
-	ASSERT_EQ(slab_pblock_profile_start(profile_file.c_str()), 0);
-	EXPECT_EQ(slab_pblock_trace_start("/nowhere"), -EBUSY);
-	EXPECT_EQ(pblock_recording, RECORD_CALLS | RECORD_LIVES);
 	Slapi_PBlock *pblock = slapi_pblock_new();
+	int value = 0;
 
-	set_int(pblock, SLAPI_SEARCH_SCOPE, 2);
-	EXPECT_EQ(slab_pblock_profile_stop(), 0);
-	set_int(pblock, SLAPI_SEARCH_SCOPE, 1);
+	for (int parameter : {-1, 0, 2047, 2048, 1 << 30}) {
+		EXPECT_EQ(slapi_pblock_get(pblock, parameter, &value), -1);
+		EXPECT_EQ(slapi_pblock_set(pblock, parameter, &value), -1);
+	}
 	slapi_pblock_destroy(pblock);
-	EXPECT_EQ(stop(), "new 1\nset 1 110\nset 1 110\ndestroy 1\n");
-	EXPECT_EQ(read_profile(profile_file).parameters, (uses{{SLAPI_SEARCH_SCOPE, {0, 1}}}));
+	EXPECT_EQ(stop(), "new 1\ndestroy 1\n");
 }
 
 TEST_F(TraceTest, ASecondTraceKnowsNothingOfTheFirst)
@@ -152,10 +178,10 @@ TEST_F(TraceTest, ASecondTraceKnowsNothingOfTheFirst)
 TEST_F(TraceTest, HasRoomForAMillionCalls)
 {
 	start();
-	pblock_record_new(stand_in(0));
+	pblock_record(CALL_NEW, stand_in(0), 0);
 	for (int i = 0; i < 1000000 + 5; i++)
-		pblock_record_access(stand_in(0), 110, true);
-	pblock_record_end(stand_in(0));
+		pblock_record(CALL_SET, stand_in(0), 110);
+	pblock_record(CALL_DESTROY, stand_in(0), 0);
 	const std::string calls = stop();
 
 	EXPECT_EQ(lines_of(calls).size(), 1000001U);
@@ -240,13 +266,13 @@ TEST_F(TraceTest, AForkedChildRecordsWhatItDoesItself)
 	if (under_tsan)
 		GTEST_SKIP() << "children of threads call malloc";
 	start();
-	pblock_record_new(stand_in(0));
+	pblock_record(CALL_NEW, stand_in(0), 0);
 	const pid_t child = fork();
 
 	if (child == 0) {
 		alarm(child_seconds);
-		pblock_record_new(stand_in(1));
-		pblock_record_access(stand_in(1), 3, true);
+		pblock_record(CALL_NEW, stand_in(1), 0);
+		pblock_record(CALL_SET, stand_in(1), 3);
 		_exit(slab_pblock_trace_stop() == 0 ? 0 : 1);
 	}
 	EXPECT_EQ(child_failure(child), "");
@@ -266,11 +292,72 @@ TEST_F(TraceTest, TheEnvironmentRecordsAWholeProcess)
 	EXPECT_EQ(calls_of(file), "new 1\ndestroy 1\n");
 }
 
+/* --- files ------------------------------------------------------------------------- */
+
 TEST_F(TraceTest, WantsAName)
 {
 	EXPECT_EQ(slab_pblock_trace_start(nullptr), -EINVAL);
 	EXPECT_EQ(slab_pblock_trace_start(""), -EINVAL);
+	EXPECT_EQ(errno, EINVAL);
 	EXPECT_EQ(slab_pblock_trace_start(std::string(5000, 'a').c_str()), -ENAMETOOLONG);
+}
+
+TEST_F(TraceTest, StartsOnceAtATime)
+{
+	start();
+	EXPECT_EQ(slab_pblock_trace_start("/nowhere"), -EBUSY);
+	EXPECT_EQ(errno, EBUSY);
+	stop();
+	EXPECT_FALSE(exists("/nowhere"));
+}
+
+TEST_F(TraceTest, AFileThatCannotBeWrittenLeavesNothingBehind)
+{
+	const std::string nowhere = dir.path() + "/no/calls.trace", taken = dir.path() + "/taken";
+
+	ASSERT_EQ(slab_pblock_trace_start(nowhere.c_str()), 0);
+	EXPECT_EQ(slab_pblock_trace_stop(), -ENOENT);
+	EXPECT_EQ(errno, ENOENT);
+	EXPECT_EQ(pblock_recording, 0U);
+	/* A directory cannot be replaced by a file: what was written beside it must go. */
+	ASSERT_EQ(mkdir(taken.c_str(), 0700), 0);
+	ASSERT_EQ(slab_pblock_trace_start(taken.c_str()), 0);
+	EXPECT_EQ(slab_pblock_trace_stop(), -EISDIR);
+	DIR *listing = opendir(dir.path().c_str());
+
+	while (const struct dirent *entry = readdir(listing))
+		EXPECT_FALSE(contains(entry->d_name, "taken.")) << entry->d_name;
+	closedir(listing);
+}
+
+TEST_F(TraceTest, ARelativeNameGoesByTheFolderOfTheStart)
+{
+	if (running_again()) {
+		EXPECT_EQ(chdir("/"), 0);
+		slapi_pblock_destroy(slapi_pblock_new());
+		exit(HasFailure() ? 1 : 0);
+	}
+	std::vector<char> folder(PATH_MAX);
+
+	ASSERT_NE(getcwd(folder.data(), folder.size()), nullptr);
+	ASSERT_EQ(chdir(dir.path().c_str()), 0);
+	const second_run run = run_again({"SLAB_PBLOCK_TRACE=calls.trace"});
+
+	ASSERT_EQ(chdir(folder.data()), 0);
+	EXPECT_EQ(run.failure, "") << run.output;
+	EXPECT_EQ(calls_of(file), "new 1\ndestroy 1\n");
+}
+
+TEST_F(TraceTest, AProcessWhoseTraceCannotBeWrittenReportsIt)
+{
+	if (running_again())
+		exit(0);
+	const second_run run = run_again({"SLAB_PBLOCK_TRACE=" + dir.path() + "/no/trace"});
+
+	EXPECT_TRUE(contains(run.output,
+			     "libslab_dirsrv: the trace of pblocks was not written: " + dir.path() +
+				     "/no/trace: No such file or directory\n"))
+		<< run.output;
 }
 
 } /* namespace */
