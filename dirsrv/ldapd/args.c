@@ -16,8 +16,6 @@ static const char help[] =
 	"  --config FILE         settings: the entry cn=config of an LDIF file\n"
 	"  --ldif FILE           load this file into an empty database\n"
 	"  --packages            load the machine's Debian package catalogue instead\n"
-	"  --dump                write the database as LDIF to stdout, and end\n"
-	"  --stats               one line of statistics each second, on stdout\n"
 	"  --help                this text\n"
 	"  --SETTING VALUE       a setting; it replaces that of the file. Among others:\n"
 	"    --listen ADDRESS    ldap://HOST:PORT or ldapi://PATH; may be repeated\n"
@@ -45,7 +43,7 @@ static void print_help(void)
 		}
 		printf(" %s", config_name(i));
 	}
-	puts("\n\nSIGTERM stops the server, SIGHUP reads the settings again. ldapd(1) describes all.\n"
+	puts("\n\nSIGTERM stops the server. ldapd(1) describes all.\n"
 	     "Exit status: 0 stopped, 1 a failure, 2 a wrong option or setting.");
 }
 
@@ -65,10 +63,6 @@ static int take_option(struct args *args, const char *name, char *value)
 		args->ldif = value;
 	else if (strcmp(name, "packages") == 0)
 		args->packages = true;
-	else if (strcmp(name, "dump") == 0)
-		args->dump = true;
-	else if (strcmp(name, "stats") == 0)
-		args->stats = true;
 	else
 		return -1;
 	return strcmp(name, "config") == 0 || strcmp(name, "ldif") == 0;
@@ -83,8 +77,6 @@ static void forget(struct config *config, const char *name)
 		config->suffix_count = 0;
 	else if (strcasecmp(name, "index") == 0)
 		config->index_count = 0;
-	else if (strcasecmp(name, "hiddenAttribute") == 0)
-		config->settings.hidden_count = 0;
 }
 
 static bool seen_before(const struct args *args, int at)
@@ -142,8 +134,6 @@ static int check(const struct args *args, const struct config *config)
 {
 	if (args->ldif && args->packages)
 		return wrong("--ldif and --packages exclude each other");
-	if (args->dump && !config->db[0])
-		return wrong("--dump needs --db FOLDER");
 	if (config->settings.root_password[0] && !config->settings.root_dn[0])
 		return wrong("rootPassword needs rootDN");
 	return -1;

@@ -9,8 +9,6 @@ struct args {
 	const char *config_path; /* NULL: none */
 	const char *ldif;        /* load this file; NULL: none */
 	bool packages;           /* load the machine's package catalogue */
-	bool dump;               /* write the database as LDIF, and end */
-	bool stats;              /* one line each second */
 	int argc;
 	char **argv;
 };

@@ -133,22 +133,6 @@ static const char *set_suffix(struct config *config, const char *value)
 			CONFIG_TEXT_MAX, value);
 }
 
-static const char *set_hidden(struct config *config, const char *value)
-{
-	struct settings *settings = &config->settings;
-	struct dirsrv_bytes base, options;
-	bool valid;
-
-	schema_split(bytes_of(value), &base, &options, &valid);
-	if (!valid || options.length)
-		return "an attribute type, without options";
-	if (settings->hidden_count == SETTINGS_HIDDEN_MAX || !*value ||
-	    strlen(value) >= sizeof(settings->hidden[0]))
-		return "up to 32 attribute types of 1 to 63 bytes";
-	memcpy(settings->hidden[settings->hidden_count++], value, strlen(value) + 1);
-	return NULL;
-}
-
 static const char *set_accept_delay(struct config *config, const char *value)
 {
 	unsigned every, ms;
@@ -214,7 +198,6 @@ static const struct attribute attributes[] = {
 	{"rootPassword", KIND_OTHER, 0, 0, 0, set_root_password},
 	{"anonymousRead", KIND_BOOLEAN, PLACE(settings.anonymous_read), 0, 0, NULL},
 	{"writeAccess", KIND_OTHER, 0, 0, 0, set_write_access},
-	{"hiddenAttribute", KIND_OTHER, 0, 0, 0, set_hidden},
 	{"maxConnections", KIND_NUMBER, PLACE(settings.net.connections), 1, 1000000, NULL},
 	{"maxOperations", KIND_NUMBER, PLACE(settings.operations_in_all), 1, 1000000, NULL},
 	{"maxConnectionOperations", KIND_NUMBER, PLACE(settings.operations_per_connection), 1,

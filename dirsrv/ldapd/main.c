@@ -2,10 +2,8 @@
 /* ldapd: start, signals, stop. */
 #include "args.h"
 #include "memory.h"
-#include "notify.h"
 #include "ops/operation.h"
 #include "ops/server.h"
-#include "stats.h"
 
 #include "base/clock.h"
 #include "filter/filter.h"
@@ -32,15 +30,6 @@ static struct config config;
 static struct args args;
 static struct server server;
 
-static struct settings *settings_copy(const struct settings *settings)
-{
-	struct settings *copy = slab_malloc(sizeof(*copy));
-
-	if (copy)
-		*copy = *settings;
-	return copy;
-}
-
 /* --- start -------------------------------------------------------------------------------------- */
 
 static struct backend *open_backend(void)
@@ -49,7 +38,6 @@ static struct backend *open_backend(void)
 	static struct backend_index indexes[CONFIG_INDEXES_MAX + 1];
 	struct backend_config backend = {
 		.db = config.db[0] ? config.db : NULL,
-		.read_only = args.dump,
 		.fsync = config.fsync,
 		.cache_bytes = config.cache_bytes,
 		.map_limit = config.map_limit,
@@ -167,30 +155,10 @@ static bool start_net(void)
 
 /* --- running ------------------------------------------------------------------------------------ */
 
-static void reload(void)
-{
-	struct config fresh;
-	struct args again = {.argc = args.argc, .argv = args.argv};
-	struct settings *settings;
-
-	notify("RELOADING=1");
-	if (args_parse(&again, &fresh) >= 0) {
-		log_error("the settings stay as they were");
-	} else if ((settings = settings_copy(&fresh.settings))) {
-		server_set_settings(&server, settings);
-		log_level_set(fresh.log_level);
-		log_notice("the settings were read again; addresses, threads and database stay");
-	} else {
-		log_error("no memory: the settings stay as they were");
-	}
-	notify("READY=1");
-}
-
 /* Once a second, and at each signal. Returns when the server has to stop. */
 static void run(const sigset_t *signals)
 {
 	const struct timespec second = {.tv_sec = 1};
-	struct stats_line line = {0};
 	uint64_t next = clock_ns();
 
 	for (;;) {
@@ -198,14 +166,10 @@ static void run(const sigset_t *signals)
 
 		if (signal_number == SIGTERM || signal_number == SIGINT)
 			return;
-		if (signal_number == SIGHUP)
-			reload();
 		if (clock_ns() < next)
 			continue;
 		next = clock_ns() + SECOND_NS - SECOND_NS / 10;
 		net_tick(server.net);
-		if (args.stats)
-			stats_print(&line, &server);
 	}
 }
 
@@ -222,7 +186,6 @@ static void wait_for_operations(void)
 
 static void stop_net(void)
 {
-	notify("STOPPING=1");
 	log_notice("stopping");
 	net_pause(server.net);
 	wait_for_operations();
@@ -231,17 +194,14 @@ static void stop_net(void)
 
 static int serve(struct backend *backend, const sigset_t *signals)
 {
-	struct settings *settings = settings_copy(&config.settings);
-	int error = settings ? server_start(&server, backend, settings) : -ENOMEM;
 	int status = 1;
 
-	if (error) {
+	if (server_start(&server, backend, &config.settings)) {
 		log_error("no memory to start");
 		return 1;
 	}
 	log_notice("memory: %s", memory_name);
 	if (load(backend) && start_net()) {
-		notify("READY=1");
 		run(signals);
 		stop_net();
 		status = 0;
@@ -257,16 +217,6 @@ static int serve(struct backend *backend, const sigset_t *signals)
 	return status;
 }
 
-static int dump(struct backend *backend)
-{
-	char error[512];
-
-	if (backend_dump(backend, stdout, NULL, NULL, error, sizeof(error)) >= 0)
-		return 0;
-	log_error("%s", error);
-	return 1;
-}
-
 static int run_backend(const sigset_t *signals)
 {
 	struct backend *backend;
@@ -278,7 +228,7 @@ static int run_backend(const sigset_t *signals)
 	}
 	backend = open_backend();
 	if (backend)
-		status = args.dump ? dump(backend) : serve(backend, signals);
+		status = serve(backend, signals);
 	if (backend_close(backend) || filter_stop()) {
 		log_error("entries or filters are still in use at the end");
 		status = 1;
@@ -316,7 +266,6 @@ int main(int argc, char **argv)
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGHUP);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	/* A file that may not grow is an error of one write. */

@@ -160,7 +160,7 @@ static bool open_suffixes(struct backend *backend, const struct backend_config *
 		return false;
 	if (!configured)
 		failed = read_suffixes(backend);
-	else if (!config->read_only)
+	else
 		failed = store_write(backend->store, save_suffixes, NULL, backend);
 	if (failed)
 		snprintf(error, size, "cannot read or write the naming contexts: %s",
@@ -199,7 +199,6 @@ static bool open_store(struct backend *backend, const struct backend_config *con
 {
 	struct store_config store = {.db = config->db,
 				     .fsync = config->fsync,
-				     .read_only = config->read_only,
 				     .map_bytes = config->map_bytes,
 				     .map_limit = config->map_limit,
 				     .indexes = config->indexes ? config->indexes
@@ -245,7 +244,7 @@ struct backend *backend_open(const struct backend_config *config, char *error, s
 		pthread_mutex_init(&backend->stripe[i].lock, NULL);
 	if (open_store(backend, config, error, size) && open_caches(backend, config, error, size) &&
 	    open_suffixes(backend, config, error, size) &&
-	    (config->read_only || is_complete(backend, config, error, size)))
+	    is_complete(backend, config, error, size))
 		return backend;
 	backend_close(backend);
 	return NULL;

@@ -34,7 +34,6 @@ struct backend;
 struct backend_config {
 	/* The directory of the database; NULL: a temporary one, which disappears with the process. */
 	const char *db;
-	bool read_only; /* for a dump beside a process that writes; writes fail */
 	bool fsync; /* each write waits for the disk */
 	size_t map_bytes; /* first size of LMDB's map, which doubles when full; 0: 1 GiB */
 	size_t map_limit; /* it does not grow beyond; 0: 1 TiB */
@@ -186,7 +185,7 @@ void backend_add(struct backend *backend, const char *actor, struct dirsrv_bytes
 void backend_delete(struct backend *backend, const char *actor, struct dirsrv_bytes dn,
 		    struct backend_result *result);
 
-enum backend_change { BACKEND_ADD, BACKEND_DELETE, BACKEND_REPLACE, BACKEND_INCREMENT };
+enum backend_change { BACKEND_ADD, BACKEND_DELETE, BACKEND_REPLACE };
 
 struct backend_modification {
 	enum backend_change change;
@@ -215,7 +214,7 @@ void backend_modrdn(struct backend *backend, const char *actor, struct dirsrv_by
 
 /* --- LDIF --------------------------------------------------------------------------------- */
 
-/* Called after each transaction of a load or each thousand entries of a dump. Returns false to end
+/* Called after each transaction of a load. Returns false to end
  * it, as a failure. */
 typedef bool backend_progress_fn(uint64_t entries, void *arg);
 
@@ -232,11 +231,5 @@ typedef bool backend_progress_fn(uint64_t entries, void *arg);
  */
 long backend_load(struct backend *backend, const char *path, backend_progress_fn *progress,
 		  void *arg, char *error, size_t size);
-
-/* backend_dump: write all entries as LDIF (RFC 2849), parents before their children, with the
- * operational attributes that entries store. Other threads may write meanwhile; the dump is of one
- * moment. Returns the number of entries, or -1: error[size] says why. */
-long backend_dump(struct backend *backend, FILE *out, backend_progress_fn *progress, void *arg,
-		  char *error, size_t size);
 
 #endif /* LDAPD_BACKEND_BACKEND_H */

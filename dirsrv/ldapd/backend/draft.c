@@ -3,7 +3,6 @@
 #include "backend/draft.h"
 
 #include <ldap.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -104,8 +103,7 @@ int draft_check_values(struct draft *draft, const struct backend_modification *m
 {
 	static const char *const what[] = {[BACKEND_ADD] = "modify/add: ",
 					   [BACKEND_DELETE] = "modify/delete: ",
-					   [BACKEND_REPLACE] = "modify/replace: ",
-					   [BACKEND_INCREMENT] = "modify/increment: "};
+					   [BACKEND_REPLACE] = "modify/replace: "};
 	struct values values;
 	int code = values_find(draft, modification->type, &values);
 
@@ -148,46 +146,6 @@ static int replace_values(struct draft *draft, struct values *values,
 	return LDAP_SUCCESS;
 }
 
-/* A value as a number of 64 bits. */
-static bool read_number(struct dirsrv_bytes value, long long *number)
-{
-	char text[24], *end;
-
-	if (!value.length || value.length >= sizeof(text))
-		return false;
-	memcpy(text, value.data, value.length);
-	text[value.length] = '\0';
-	*number = strtoll(text, &end, 10);
-	return !*end && *number != LLONG_MAX && *number != LLONG_MIN;
-}
-
-/* RFC 4525: add the number to each value. */
-static int increment_values(struct draft *draft, struct values *values,
-			    const struct backend_modification *modification)
-{
-	static const char what[] = "modify/increment: ";
-	long long by, number;
-	char text[24];
-
-	if (modification->count != 1)
-		return refuse(draft, LDAP_PROTOCOL_ERROR, what, values, "one value is needed");
-	if (schema_rule_of(values->schema) != SCHEMA_INTEGER)
-		return refuse(draft, LDAP_CONSTRAINT_VIOLATION, what, values, "not an integer");
-	if (!values->count)
-		return refuse(draft, LDAP_NO_SUCH_ATTRIBUTE, what, values, "no such attribute");
-	for (size_t i = 0; i < values->count; i++) {
-		struct dirsrv_bytes *value = &draft->pairs.pair[values->at + i].value;
-
-		if (!read_number(modification->values[0], &by) || !read_number(*value, &number) ||
-		    __builtin_add_overflow(number, by, &number))
-			return refuse(draft, LDAP_CONSTRAINT_VIOLATION, what, values,
-				      "the numbers or their sum have more than 64 bits");
-		snprintf(text, sizeof(text), "%lld", number);
-		*value = arena_copy(&draft->arena, bytes_of(text));
-	}
-	return LDAP_SUCCESS;
-}
-
 int draft_modify(struct draft *draft, const struct backend_modification *modification)
 {
 	struct values values;
@@ -201,11 +159,9 @@ int draft_modify(struct draft *draft, const struct backend_modification *modific
 	case BACKEND_DELETE:
 		return delete_values(draft, &values, modification);
 	case BACKEND_REPLACE:
-		return replace_values(draft, &values, modification);
-	case BACKEND_INCREMENT:
 		break;
 	}
-	return increment_values(draft, &values, modification);
+	return replace_values(draft, &values, modification);
 }
 
 /* --- the RDN --------------------------------------------------------------------------------- */

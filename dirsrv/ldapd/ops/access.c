@@ -58,44 +58,12 @@ void access_refuse(struct operation *operation)
 		operation_result(operation, LDAP_STRONG_AUTH_REQUIRED, "bind first");
 }
 
-/* Whether a type is the hidden one, under any of its names; a subtype of it; or a supertype, whose
- * values a filter also finds in the hidden one. */
-static bool tells(const struct schema_type *type, struct dirsrv_bytes base, const char *hidden)
-{
-	const struct schema_type *other = schema_type_find(hidden, strlen(hidden));
-
-	if (type && other)
-		return schema_type_is(type, other) || schema_type_is(other, type);
-	return request_bytes_equal(base, hidden);
-}
-
-static bool hidden_from_anonymous(const struct settings *settings, const struct schema_type *type,
-				  struct dirsrv_bytes base)
-{
-	for (unsigned i = 0; i < settings->hidden_count; i++)
-		if (tells(type, base, settings->hidden[i]))
-			return true;
-	return false;
-}
-
-bool access_sees(const struct operation *operation, struct dirsrv_bytes type)
-{
-	struct dirsrv_bytes base, options;
-	bool valid;
-	const struct schema_type *known = schema_split(type, &base, &options, &valid);
-
-	if (request_bytes_equal(base, PASSWORD_TYPE))
-		return false;
-	return operation->identity || !operation->settings->hidden_count ||
-	       !hidden_from_anonymous(operation->settings, known, base);
-}
-
 /* The tree is at most as deep as the decoder allows. */
-void access_hide(const struct operation *operation, struct filter *filter)
+void access_hide(struct filter *filter)
 {
 	for (; filter; filter = filter->next) {
-		access_hide(operation, filter->children);
-		if (filter->type.length && !access_sees(operation, filter->type))
+		access_hide(filter->children);
+		if (filter->type.length && access_is_password(filter->type))
 			filter->kind = FILTER_UNDEFINED;
 	}
 }

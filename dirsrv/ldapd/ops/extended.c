@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended operations. Cancel is in receive.c, password modify in password.c. */
+/* Extended operations. */
 #include "ops/internal.h"
 
 #include "base/buffer.h"
@@ -30,8 +30,6 @@ void extended_run(struct operation *operation)
 
 	if (request_bytes_equal(extended->name, LDAP_EXOP_WHO_AM_I))
 		whoami(operation);
-	else if (request_bytes_equal(extended->name, LDAP_EXOP_MODIFY_PASSWD))
-		password_modify(operation);
 	else if (request_bytes_equal(extended->name, LDAP_EXOP_START_TLS))
 		/* RFC 4511, 4.14.2: the result of a server that does not support TLS. */
 		operation_result(operation, LDAP_PROTOCOL_ERROR,

@@ -31,11 +31,8 @@ void access_refuse(struct operation *operation);
 /* access_is_password: whether an attribute description is that of userPassword. */
 bool access_is_password(struct dirsrv_bytes type);
 
-/* access_sees: whether the client may see the values of a type. */
-bool access_sees(const struct operation *operation, struct dirsrv_bytes type);
-
-/* access_hide: make the parts of a filter undefined that ask for what the client may not see. */
-void access_hide(const struct operation *operation, struct filter *filter);
+/* access_hide: make the parts of a filter undefined that ask for userPassword, which no client sees. */
+void access_hide(struct filter *filter);
 
 /* --- select.c ------------------------------------------------------------------------------- */
 
@@ -88,18 +85,11 @@ void monitor_each(struct operation *operation);
  * the password itself. */
 bool password_matches(struct dirsrv_bytes stored, struct dirsrv_bytes password);
 
-/* password_hash: the stored value of a password, into out[size], as text. Returns false without
- * memory, or if the password has a zero byte. */
-bool password_hash(struct dirsrv_bytes password, char *out, size_t size);
-
 /* password_entry_matches: whether it is a password of an entry. */
 bool password_entry_matches(const struct dirsrv_entry *entry, struct dirsrv_bytes password);
 
 /* password_entry_unsupported: whether an entry has a password of a scheme other than {CRYPT}. */
 bool password_entry_unsupported(const struct dirsrv_entry *entry);
-
-/* password_modify: the extended operation of RFC 3062. */
-void password_modify(struct operation *operation);
 
 /* dn_same: whether two texts are the same DN. */
 bool dn_same(const struct operation *operation, struct dirsrv_bytes a, const char *b);

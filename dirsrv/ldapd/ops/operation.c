@@ -103,25 +103,20 @@ static void put_number(Slapi_PBlock *pb, int parameter, int number)
 
 /* From here on the operation cannot be abandoned. Returns false if it was: there is nothing to
  * answer. */
-static bool begin_answer(struct operation *operation, struct response *response)
+static bool begin_answer(struct operation *operation)
 {
 	struct connection *connection = operation->connection;
-	bool abandoned, cancelled;
+	bool abandoned;
 
 	connection_lock(connection);
 	take_off_list(operation);
 	connection->in_flight--;
 	connection->answering++;
 	abandoned = dirsrv_operation_abandoned(operation->self);
-	cancelled = operation->cancelled;
 	dirsrv_operation_advance(operation->self, DIRSRV_OPERATION_ANSWERING);
 	connection_unlock(connection);
 	atomic_fetch_sub(&operation->server->in_flight, 1);
-	if (cancelled) {
-		response->code = LDAP_CANCELLED;
-		response->message = NULL;
-	}
-	return cancelled || !abandoned;
+	return !abandoned;
 }
 
 void operation_refuse(struct connection *connection, uint32_t message_id, uint32_t tag, int code,
@@ -169,7 +164,7 @@ void operation_answer(struct operation *operation, struct response *response)
 
 	put_number(operation->pb, SLAPI_RESULT_CODE, response->code);
 	put_number(operation->pb, SLAPI_NENTRIES, (int)operation->search.page_sent);
-	if (begin_answer(operation, response))
+	if (begin_answer(operation))
 		send_response(operation, response);
 	dirsrv_operation_advance(operation->self, DIRSRV_OPERATION_DONE);
 	if (log_enabled(LOG_LEVEL_INFO))
@@ -208,28 +203,15 @@ void operation_answer_result(struct operation *operation, const struct backend_r
 	operation_answer(operation, &response);
 }
 
-/* The caller holds the connection's lock. */
-static int cancel(struct operation *operation, bool answer)
-{
-	if (operation->request->tag == LDAP_REQ_BIND)
-		return LDAP_CANNOT_CANCEL;
-	if (operation->too_late || !dirsrv_operation_abandon(operation->self))
-		return LDAP_TOO_LATE;
-	operation->cancelled = answer;
-	return LDAP_SUCCESS;
-}
-
-int operation_cancel(struct connection *connection, uint32_t message_id, bool answer)
+void operation_abandon(struct connection *connection, uint32_t message_id)
 {
 	struct operation *operation;
-	int code = LDAP_NO_SUCH_OPERATION;
 
 	connection_lock(connection);
 	for (operation = connection->operations; operation; operation = operation->next)
 		if (operation->request->message_id == message_id)
 			break;
-	if (operation)
-		code = cancel(operation, answer);
+	if (operation && operation->request->tag != LDAP_REQ_BIND)
+		dirsrv_operation_abandon(operation->self);
 	connection_unlock(connection);
-	return code;
 }

@@ -57,9 +57,6 @@ struct operation {
 	struct identity *identity; /* of the connection when the request arrived */
 	Slapi_PBlock *pb;
 	struct search_progress search;
-	/* Under the connection's lock. */
-	bool cancelled; /* RFC 3909 */
-	bool too_late; /* to cancel it: it runs to its end */
 };
 
 /* operation_answer: send the response and end the operation. The response's id and tag are set
@@ -74,11 +71,9 @@ void operation_answer_result(struct operation *operation, const struct backend_r
 /* operation_actor: the DN that the client is bound as, "" for anonymous. */
 const char *operation_actor(const struct operation *operation);
 
-/* operation_cancel: find an operation of a connection by its message id, and mark it as abandoned;
- * with `answer` it is answered with LDAP_CANCELLED. A search can be cancelled at any time, another
- * operation until it begins, a bind never. Returns LDAP_SUCCESS, LDAP_NO_SUCH_OPERATION,
- * LDAP_TOO_LATE or LDAP_CANNOT_CANCEL. */
-int operation_cancel(struct connection *connection, uint32_t message_id, bool answer);
+/* operation_abandon: mark an operation of a connection as abandoned, by its message id: it is not
+ * answered, and a search ends. A bind cannot be abandoned. */
+void operation_abandon(struct connection *connection, uint32_t message_id);
 
 /* What each kind of operation does: it ends by operation_answer(), operation_result() or
  * operation_answer_result(). */

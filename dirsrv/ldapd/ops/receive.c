@@ -66,26 +66,12 @@ static void run_request(struct operation *operation)
 	}
 }
 
-/* Returns false if the operation was abandoned. The answer that an operation was cancelled
- * must hold: a change that has begun cannot be cancelled. */
-static bool begin_run(struct operation *operation)
-{
-	struct connection *connection = operation->connection;
-	bool abandoned;
-
-	connection_lock(connection);
-	abandoned = dirsrv_operation_abandoned(operation->self);
-	operation->too_late = !abandoned && operation->request->tag != LDAP_REQ_SEARCH;
-	connection_unlock(connection);
-	return !abandoned;
-}
-
 static void run(struct work *work)
 {
 	struct operation *operation = (void *)((char *)work - offsetof(struct operation, work));
 
 	dirsrv_operation_advance(operation->self, DIRSRV_OPERATION_EXECUTING);
-	if (!begin_run(operation))
+	if (dirsrv_operation_abandoned(operation->self))
 		operation_result(operation, LDAP_CANCELLED, NULL);
 	else if (operation->request->code != LDAP_SUCCESS)
 		operation_result(operation, operation->request->code, operation->request->message);
@@ -175,7 +161,7 @@ static struct operation *operation_new(struct connection *connection, struct req
 		.work.run = run,
 		.self = self,
 		.server = the_server,
-		.settings = server_settings(the_server),
+		.settings = the_server->settings,
 		.connection = connection,
 		.pdu = pdu,
 		.request = request,
@@ -213,29 +199,6 @@ static struct work *begin(struct connection *connection, struct request *request
 	return NULL;
 }
 
-/* The value of a cancel request: a SEQUENCE with one message id. Returns 0 if it is malformed. */
-static uint32_t cancelled_id(const struct extended_request *extended)
-{
-	const unsigned char *p = extended->value.data;
-	uint32_t id = 0;
-
-	if (!extended->has_value || extended->value.length < 5 || extended->value.length > 8 ||
-	    p[0] != LBER_SEQUENCE || p[1] != extended->value.length - 2 || p[2] != LBER_INTEGER ||
-	    p[3] != p[1] - 2)
-		return 0;
-	for (unsigned i = 0; i < p[3]; i++)
-		id = id << 8 | p[4 + i];
-	return id;
-}
-
-static void cancel(struct connection *connection, const struct request *request)
-{
-	uint32_t id = cancelled_id(&request->extended);
-	int code = id ? operation_cancel(connection, id, true) : LDAP_PROTOCOL_ERROR;
-
-	operation_refuse(connection, request->message_id, request->tag, code, "");
-}
-
 /* Requests that must not wait behind the operation that they are about. Returns true if this is
  * one, and done. */
 static bool at_once(struct connection *connection, const struct request *request)
@@ -246,13 +209,7 @@ static bool at_once(struct connection *connection, const struct request *request
 		return true;
 	case LDAP_REQ_ABANDON:
 		if (request->code == LDAP_SUCCESS)
-			operation_cancel(connection, request->abandon_id, false);
-		return true;
-	case LDAP_REQ_EXTENDED:
-		if (request->code != LDAP_SUCCESS ||
-		    !request_bytes_equal(request->extended.name, LDAP_EXOP_CANCEL))
-			return false;
-		cancel(connection, request);
+			operation_abandon(connection, request->abandon_id);
 		return true;
 	default:
 		return false;

@@ -162,12 +162,6 @@ static bool begin(struct operation *operation)
 				 "the cookie of paged results is not one of this server");
 		return false;
 	}
-	/* RFC 3672: only subentries are asked for, and the directory has none. */
-	if (operation->request->controls.present & CONTROL_SUBENTRIES &&
-	    operation->request->controls.subentries) {
-		operation_result(operation, LDAP_SUCCESS, NULL);
-		return false;
-	}
 	/* A client that asks for a page of no entries gives the search up (RFC 2696). */
 	if (is_paged(operation) && !operation->request->controls.page_size &&
 	    operation->request->controls.cookie.length) {
@@ -178,7 +172,7 @@ static bool begin(struct operation *operation)
 	}
 	if (seconds)
 		operation->search.deadline_ns = clock_ns() + seconds * SECOND_NS;
-	access_hide(operation, operation->request->search.filter);
+	access_hide(operation->request->search.filter);
 	operation->search.started = true;
 	return true;
 }

@@ -94,7 +94,7 @@ static void put_attribute(const struct operation *operation,
 	struct dirsrv_bytes type;
 
 	type.data = dirsrv_attribute_type(attribute, &type.length);
-	if (!is_wanted(search, wanted, type, stored) || !access_sees(operation, type))
+	if (!is_wanted(search, wanted, type, stored) || access_is_password(type))
 		return;
 	response_attribute_begin(type.data, type.length);
 	if (!search->types_only)
@@ -112,8 +112,7 @@ static void put_computed(const struct operation *operation, const struct dirsrv_
 	const char *type;
 
 	for (unsigned i = 0; (value = backend_computed(backend, entry, i, &type)).data; i++) {
-		if (!is_wanted(search, wanted, bytes_of(type), true) ||
-		    !access_sees(operation, bytes_of(type)))
+		if (!is_wanted(search, wanted, bytes_of(type), true))
 			continue;
 		response_attribute_begin(type, strlen(type));
 		if (!search->types_only)

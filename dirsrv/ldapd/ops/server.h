@@ -15,22 +15,15 @@ struct server {
 	struct backend *backend;
 	struct net *net; /* NULL until the network has started */
 	struct dirsrv_operation_pool *operations;
-	/* Operations use the settings of the moment at which they begin. Former settings are
-	 * freed at the end. */
-	_Atomic(struct settings *) settings;
+	const struct settings *settings;
 	_Atomic unsigned in_flight; /* operations of all connections */
 	uint64_t started_ns;
 };
 
 /* server_start: create the caches of operations. Returns 0, or -errno. server_stop: destroy them
- * and free the settings; returns 0, or -EBUSY: operations are still in use. Not MT-safe. */
-int server_start(struct server *server, struct backend *backend, struct settings *settings);
+ *; returns 0, or -EBUSY: operations are still in use. Not MT-safe. */
+int server_start(struct server *server, struct backend *backend, const struct settings *settings);
 int server_stop(struct server *server);
-
-/* server_settings: the settings now. server_set_settings: replace them; the server frees them.
- * Both are MT-safe. */
-const struct settings *server_settings(const struct server *server);
-void server_set_settings(struct server *server, struct settings *settings);
 
 /* server_handler: what the network calls. */
 struct net_handler server_handler(struct server *server);

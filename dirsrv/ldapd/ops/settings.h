@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings of the server that can change while it runs. */
+/* Settings of operations and connections. */
 #ifndef LDAPD_OPS_SETTINGS_H
 #define LDAPD_OPS_SETTINGS_H
 
@@ -11,22 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTINGS_HIDDEN_MAX 32
-
 enum write_access {
 	WRITE_ROOT,  /* only the root DN */
 	WRITE_BOUND, /* every client that has bound as an entry */
 };
 
 struct settings {
-	struct settings *former; /* those before; see struct server */
 	char root_dn[1024];      /* "": there is none */
 	char root_password[1024]; /* cleartext or {CRYPT}…; "": no client can bind with it */
 	bool anonymous_read;
 	enum write_access write_access;
-	/* Types that anonymous clients never see; userPassword is never seen by any client. */
-	char hidden[SETTINGS_HIDDEN_MAX][64];
-	unsigned hidden_count;
 	unsigned operations_per_connection;
 	unsigned operations_in_all;
 	unsigned long size_limit; /* entries of a search; 0: none */

@@ -35,7 +35,7 @@ void compare_run(struct operation *operation)
 		access_refuse(operation);
 		return;
 	}
-	if (!access_sees(operation, compare->type)) {
+	if (access_is_password(compare->type)) {
 		operation_result(operation, LDAP_INSUFFICIENT_ACCESS, NULL);
 		return;
 	}
@@ -90,7 +90,6 @@ void modify_run(struct operation *operation)
 		[LDAP_MOD_ADD] = BACKEND_ADD,
 		[LDAP_MOD_DELETE] = BACKEND_DELETE,
 		[LDAP_MOD_REPLACE] = BACKEND_REPLACE,
-		[LDAP_MOD_INCREMENT] = BACKEND_INCREMENT,
 	};
 	const struct modify_request *modify = &operation->request->modify;
 	struct backend_modification *modifications;

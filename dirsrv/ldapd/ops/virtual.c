@@ -13,7 +13,6 @@
 
 #define FEATURE_OPERATIONAL "1.3.6.1.4.1.4203.1.5.1" /* RFC 3673: "+" */
 #define FEATURE_TRUE_FALSE "1.3.6.1.4.1.4203.1.5.3"  /* RFC 4526: (&) and (|) */
-#define FEATURE_INCREMENT "1.3.6.1.1.14"             /* RFC 4525 */
 
 static void add_all(struct draft *draft, const char *type, const char *const *values)
 {
@@ -24,11 +23,9 @@ static void add_all(struct draft *draft, const char *type, const char *const *va
 static void send_root_dse(struct operation *operation)
 {
 	static const char *const controls[] = {LDAP_CONTROL_PAGEDRESULTS, LDAP_CONTROL_MANAGEDSAIT,
-					       LDAP_CONTROL_SUBENTRIES, NULL};
-	static const char *const extensions[] = {LDAP_EXOP_CANCEL, LDAP_EXOP_WHO_AM_I,
-						 LDAP_EXOP_MODIFY_PASSWD, NULL};
-	static const char *const features[] = {FEATURE_OPERATIONAL, FEATURE_TRUE_FALSE,
-					       FEATURE_INCREMENT, NULL};
+					       NULL};
+	static const char *const extensions[] = {LDAP_EXOP_WHO_AM_I, NULL};
+	static const char *const features[] = {FEATURE_OPERATIONAL, FEATURE_TRUE_FALSE, NULL};
 	struct draft draft;
 	const char *suffix;
 
@@ -123,7 +120,7 @@ bool virtual_search(struct operation *operation)
 		access_refuse(operation);
 		return true;
 	}
-	access_hide(operation, operation->request->search.filter);
+	access_hide(operation->request->search.filter);
 	if (filter_prepare(operation->request->search.filter)) {
 		operation_result(operation, LDAP_BUSY, "the server has no memory");
 		return true;

@@ -71,7 +71,7 @@ static bool decode_item(struct decoder *decoder, struct array *items, struct arr
 	    !reader_enter(reader, LBER_SEQUENCE, &attribute) ||
 	    !reader_bytes(reader, LBER_OCTETSTRING, &item->type) ||
 	    !decode_values(decoder, values, &item->count) || !reader_leave(reader, attribute) ||
-	    !reader_leave(reader, outer) || operation > LDAP_MOD_INCREMENT)
+	    !reader_leave(reader, outer) || operation > LDAP_MOD_REPLACE)
 		return false;
 	item->operation = (int)operation;
 	return true;

@@ -19,16 +19,6 @@ static bool decode_paged(struct decoder *decoder)
 	       reader_leave(reader, outer) && reader_leave(reader, value);
 }
 
-static bool decode_subentries(struct decoder *decoder)
-{
-	size_t value;
-
-	return reader_enter(&decoder->reader, LBER_OCTETSTRING, &value) &&
-	       reader_boolean(&decoder->reader, LBER_BOOLEAN,
-			      &decoder->request->controls.subentries) &&
-	       reader_leave(&decoder->reader, value);
-}
-
 /* The value of a control that has none, or that the server does not know. */
 static bool skip_value(struct decoder *decoder)
 {
@@ -47,10 +37,6 @@ static bool decode_value(struct decoder *decoder, struct dirsrv_bytes type, bool
 		controls->present |= CONTROL_PAGED;
 		controls->paged_critical = critical;
 		return decode_paged(decoder);
-	}
-	if (search && request_bytes_equal(type, LDAP_CONTROL_SUBENTRIES)) {
-		controls->present |= CONTROL_SUBENTRIES;
-		return decode_subentries(decoder);
 	}
 	if (request_bytes_equal(type, LDAP_CONTROL_MANAGEDSAIT))
 		controls->present |= CONTROL_MANAGE_DSA_IT;

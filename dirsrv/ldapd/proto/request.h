@@ -29,12 +29,10 @@
 enum request_control {
 	CONTROL_PAGED = 1 << 0,        /* RFC 2696 */
 	CONTROL_MANAGE_DSA_IT = 1 << 1, /* RFC 3296: there are no referrals to follow */
-	CONTROL_SUBENTRIES = 1 << 2,   /* RFC 3672 */
 };
 
 struct request_controls {
 	unsigned present; /* bits of enum request_control */
-	bool subentries;  /* the value of that control */
 	bool paged_critical;
 	uint32_t page_size;
 	struct dirsrv_bytes cookie;
@@ -71,7 +69,7 @@ struct add_request {
 };
 
 struct modify_item {
-	int operation; /* LDAP_MOD_ADD, _DELETE, _REPLACE, _INCREMENT */
+	int operation; /* LDAP_MOD_ADD, _DELETE, _REPLACE */
 	struct dirsrv_bytes type;
 	struct dirsrv_bytes *values; /* into `values` of the request */
 	size_t count;

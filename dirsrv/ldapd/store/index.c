@@ -215,9 +215,6 @@ bool store_index_open(struct store *store, const struct store_config *config, ch
 {
 	int failed;
 
-	/* A reading process needs none: it dumps. */
-	if (config->read_only)
-		return true;
 	for (const struct backend_index *wanted = config->indexes; wanted->type; wanted++)
 		if (!add_index(store, wanted, error, size))
 			return false;

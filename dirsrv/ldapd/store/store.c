@@ -102,8 +102,6 @@ static unsigned env_flags(const struct store *store, const struct store_config *
 	/* Readers change threads: their slots belong to transactions. */
 	unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
 
-	if (config->read_only)
-		flags |= MDB_RDONLY;
 	if (store->temporary || !config->fsync)
 		flags |= MDB_NOSYNC;
 	return flags;
@@ -119,8 +117,7 @@ static int open_env(struct store *store, const struct store_config *config, cons
 	store->map_limit = config->map_limit ? config->map_limit : MAP_LIMIT;
 	if (map > store->map_limit)
 		map = store->map_limit;
-	/* 0: as large as the file says. */
-	error = mdb_env_set_mapsize(store->env, config->read_only ? 0 : map);
+	error = mdb_env_set_mapsize(store->env, map);
 	if (!error)
 		error = mdb_env_set_maxdbs(store->env, BACKEND_INDEXES_MAX + TABLES);
 	if (!error)
@@ -152,8 +149,8 @@ static const char *why(int error)
 	case FILES_FOREIGN:
 		return "data.mdb belongs to another program";
 	case FILES_OTHER_FORMAT:
-		return "data.mdb was written by another version of ldapd; dump it with that "
-		       "version, and load the LDIF into an empty directory";
+		return "data.mdb was written by another version of ldapd; load the LDIF into an "
+		       "empty directory";
 	default:
 		return mdb_strerror(error);
 	}
@@ -187,12 +184,12 @@ static int are_new(struct store_txn *txn, bool *new)
 static int open_tables(struct store_txn *txn, void *arg)
 {
 	struct store *store = txn->store;
-	const struct store_config *config = arg;
 	const unsigned ids = MDB_INTEGERKEY | MDB_DUPSORT | MDB_DUPFIXED | MDB_INTEGERDUP;
 	bool new = false;
 	int error = are_new(txn, &new);
-	unsigned create = new && !config->read_only ? MDB_CREATE : 0;
+	unsigned create = new ? MDB_CREATE : 0;
 
+	(void)arg;
 	if (!error)
 		error = mdb_dbi_open(txn->txn, "entries", create | MDB_INTEGERKEY, &store->entries);
 	if (!error)
@@ -208,21 +205,6 @@ static int open_tables(struct store_txn *txn, void *arg)
 	return error == MDB_NOTFOUND || error == MDB_INCOMPATIBLE ? FILES_FOREIGN : error;
 }
 
-/* In a transaction that writes nothing; the tables stay open when it is committed. */
-static int open_tables_to_read(struct store *store, const struct store_config *config)
-{
-	struct store_txn txn = {.store = store};
-	int error = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn.txn);
-
-	if (error)
-		return error;
-	error = open_tables(&txn, (void *)config);
-	if (!error)
-		return mdb_txn_commit(txn.txn);
-	mdb_txn_abort(txn.txn);
-	return error;
-}
-
 static bool open_files(struct store *store, const struct store_config *config, const char *db,
 		       char *error, size_t size)
 {
@@ -233,8 +215,7 @@ static bool open_files(struct store *store, const struct store_config *config, c
 		return false;
 	}
 	if (!failed)
-		failed = config->read_only ? open_tables_to_read(store, config)
-					   : store_write(store, open_tables, NULL, (void *)config);
+		failed = store_write(store, open_tables, NULL, NULL);
 	if (failed)
 		snprintf(error, size, "%s: cannot open the database: %s", db, why(failed));
 	return !failed;
@@ -253,10 +234,10 @@ static bool open_all(struct store *store, const struct store_config *config, cha
 		if (!make_temporary(&temporary, error, size))
 			return false;
 		named.db = temporary.text;
-	} else if (!config->read_only && !make_directory(config->db, error, size)) {
+	} else if (!make_directory(config->db, error, size)) {
 		return false;
 	}
-	opened = (config->read_only || take_lock(store, named.db, error, size)) &&
+	opened = take_lock(store, named.db, error, size) &&
 		 open_files(store, &named, named.db, error, size) &&
 		 store_index_open(store, &named, error, size);
 	if (store->temporary)

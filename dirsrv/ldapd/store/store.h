@@ -31,7 +31,6 @@ struct store_txn;
 struct store_config {
 	const char *db; /* NULL: a temporary directory */
 	bool fsync;
-	bool read_only;
 	size_t map_bytes;
 	size_t map_limit;
 	const struct backend_index *indexes; /* ending with a NULL type */

@@ -27,13 +27,6 @@ def message(message_id, *parts):
     return element(0x30, number(message_id) + b"".join(parts))
 
 
-def extended(message_id, oid, value=b""):
-    content = element(0x80, oid.encode())
-    if value:
-        content += element(0x81, value)
-    return message(message_id, element(0x77, content))
-
-
 PRESENT = element(0x87, b"objectClass")
 
 

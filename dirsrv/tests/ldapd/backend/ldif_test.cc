@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading LDIF and writing it back. */
+/* Loading LDIF. */
 #include <sstream>
 
 #include "directory.h"
@@ -28,20 +28,6 @@ protected:
 		return added;
 	}
 
-	std::string dump(directory &from)
-	{
-		char *text = nullptr, why[256] = "";
-		size_t size = 0;
-		FILE *out = open_memstream(&text, &size);
-
-		EXPECT_GE(backend_dump(from.backend, out, nullptr, nullptr, why, sizeof(why)), 0)
-			<< why;
-		fclose(out);
-		std::string all(text, size);
-		free(text);
-		return all;
-	}
-
 	folder files;
 	directory d;
 	std::string error;
@@ -51,54 +37,6 @@ static const char *const three = "dn: dc=example\nobjectClass: domain\ndc: examp
 				 "dn: ou=a,dc=example\nobjectClass: organizationalUnit\nou: a\n\n"
 				 "dn: cn=x,ou=a,dc=example\nobjectClass: device\ncn: x\n"
 				 "description:: w6TDtsO8IA==\n\n";
-
-TEST_F(LdifTest, ADumpLoadsAsTheSameDirectory)
-{
-	ASSERT_TRUE(d.open("")) << d.error;
-	ASSERT_EQ(load(write(three)), 3) << error;
-	d.add("cn=\\20b\\2c,ou=a,dc=example", {{"objectClass", "device"},
-					       {"description", std::string(500, 'd')},
-					       {"description", " leading"},
-					       {"description", std::string("zero\0byte", 9)},
-					       {"description", ":colon"},
-					       {"x" + std::string(150, 'y'), "long type"}});
-	ASSERT_EQ(d.add("cn=" + std::string(2000, 'c') + ",ou=a,dc=example",
-			{{"objectClass", "device"}}),
-		  LDAP_SUCCESS);
-	std::string first = dump(d);
-
-	d.close();
-	ASSERT_TRUE(d.open(""));
-	ASSERT_EQ(load(write(first)), 5) << error;
-	EXPECT_EQ(dump(d), first);
-	EXPECT_NE(first.find("entryUUID: "), std::string::npos);
-}
-
-TEST_F(LdifTest, ADumpHasParentsBeforeChildrenAndShortLines)
-{
-	std::map<std::string, bool> seen;
-	std::string line;
-
-	ASSERT_TRUE(d.open(""));
-	d.plant();
-	d.person("ann", {{"description", std::string(300, 'x')}});
-	/* The parent's id is the greater one. */
-	d.add("ou=new,dc=example", {{"objectClass", "organizationalUnit"}});
-	const std::string later = "ou=new,dc=example";
-	ASSERT_EQ(d.rename("ou=people,dc=example", "ou=people", true, &later), LDAP_SUCCESS);
-
-	std::istringstream text(dump(d));
-	while (std::getline(text, line)) {
-		EXPECT_LE(line.size(), 76u);
-		if (line.compare(0, 4, "dn: ") != 0)
-			continue;
-		std::string dn = line.substr(4);
-		size_t comma = dn.find(',');
-		EXPECT_TRUE(comma == std::string::npos || seen[dn.substr(comma + 1)]) << dn;
-		seen[dn] = true;
-	}
-	EXPECT_EQ(seen.size(), 5u);
-}
 
 TEST_F(LdifTest, TheFirstEntryIsTheNamingContextOfAnEmptyDatabase)
 {
@@ -172,18 +110,6 @@ TEST_F(LdifTest, AFileThatCannotBeReadGetsOneSentence)
 	ASSERT_TRUE(d.open(""));
 	EXPECT_EQ(load(files.path + "/none"), -1);
 	EXPECT_EQ(error, files.path + "/none: cannot be read: No such file or directory");
-}
-
-TEST_F(LdifTest, AFullDiskEndsADumpWithAMessage)
-{
-	char why[256] = "";
-	FILE *full = fopen("/dev/full", "w");
-
-	ASSERT_TRUE(d.open(""));
-	d.plant();
-	EXPECT_EQ(backend_dump(d.backend, full, nullptr, nullptr, why, sizeof(why)), -1);
-	EXPECT_NE(std::string(why).find("No space left on device"), std::string::npos) << why;
-	fclose(full);
 }
 
 TEST_F(LdifTest, ADatabaseWithAPartOfTheEntriesIsNotServed)

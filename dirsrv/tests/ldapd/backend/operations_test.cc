@@ -181,8 +181,6 @@ TEST_F(ModifyTest, ResultCodesOfRefusedModifications)
 		{{BACKEND_DELETE, "objectClass", {}}, LDAP_OBJECT_CLASS_VIOLATION},
 		{{BACKEND_ADD, "dc", {"x"}}, LDAP_OBJECT_CLASS_VIOLATION},
 		{{BACKEND_REPLACE, "objectClass", {"account"}}, LDAP_NO_OBJECT_CLASS_MODS},
-		{{BACKEND_INCREMENT, "mail", {"1"}}, LDAP_CONSTRAINT_VIOLATION},
-		{{BACKEND_INCREMENT, "uidNumber", {"1"}}, LDAP_NO_SUCH_ATTRIBUTE},
 		{{BACKEND_ADD, "9x", {"1"}}, LDAP_UNDEFINED_TYPE},
 	};
 
@@ -202,25 +200,6 @@ TEST_F(ModifyTest, TheStructuralClassStays)
 				 {BACKEND_ADD, "uid", {"ann"}},
 				 {BACKEND_ADD, "objectClass", {"extensibleObject"}}}),
 		  LDAP_NO_OBJECT_CLASS_MODS);
-}
-
-TEST_F(ModifyTest, IncrementAddsToIntegers)
-{
-	ASSERT_EQ(d.modify(ann, {{BACKEND_ADD, "objectClass", {"posixAccount"}},
-				 {BACKEND_ADD, "uidNumber", {"99"}},
-				 {BACKEND_ADD, "gidNumber", {"-1"}},
-				 {BACKEND_ADD, "homeDirectory", {"/"}}}),
-		  LDAP_SUCCESS)
-		<< d.result.message;
-	ASSERT_EQ(d.modify(ann, {{BACKEND_INCREMENT, "uidNumber", {"2"}},
-				 {BACKEND_INCREMENT, "gidNumber", {"-9"}}}),
-		  LDAP_SUCCESS)
-		<< d.result.message;
-	EXPECT_EQ(d.values(ann, "uidNumber"), strings({"101"}));
-	EXPECT_EQ(d.values(ann, "gidNumber"), strings({"-10"}));
-	EXPECT_EQ(d.modify(ann, {{BACKEND_INCREMENT, "uidNumber", {"x"}}}), LDAP_INVALID_SYNTAX);
-	EXPECT_EQ(d.modify(ann, {{BACKEND_INCREMENT, "uidNumber", {"9223372036854775806"}}}),
-		  LDAP_CONSTRAINT_VIOLATION);
 }
 
 TEST_F(ModifyTest, ValuesWithoutAnEqualityRuleAreDeletedAllTogetherOnly)
