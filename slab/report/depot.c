@@ -19,6 +19,7 @@
 #define UNIT DEPOT_UNIT
 #define CHUNK_BYTES ((size_t)1 << DEPOT_CHUNK_SHIFT)
 #define CHUNK_UNITS ((uint32_t)(CHUNK_BYTES / UNIT))
+#define BUCKETS_BYTES (sizeof(uint32_t) << DEPOT_BUCKET_BITS)
 #define FIRST_ID 1u
 
 _Static_assert(sizeof(struct stack_record) == UNIT, "frames follow aligned");
@@ -60,23 +61,22 @@ static uint32_t find(const struct depot *depot, uint32_t id, uint32_t end, uint3
 	return 0;
 }
 
-/* Map the chunk if necessary. If two threads do so, the first exchange wins. false: there is no
- * memory. */
-static bool chunk_ready(struct depot *depot, unsigned i)
+/* Map a chunk or the buckets if necessary. If two threads do so, the first exchange wins. NULL: there
+ * is no memory. */
+static void *mapped(void **at, size_t bytes)
 {
-	char *chunk, *none = NULL;
+	void *memory = __atomic_load_n(at, __ATOMIC_ACQUIRE), *none = NULL;
 	int saved = errno;
 
-	if (__atomic_load_n(&depot->chunk[i], __ATOMIC_ACQUIRE))
-		return true;
-	chunk = os_map(CHUNK_BYTES, UNIT);
+	if (memory)
+		return memory;
+	memory = os_map(bytes, UNIT);
 	errno = saved;
-	if (!chunk)
-		return false;
-	if (!__atomic_compare_exchange_n(&depot->chunk[i], &none, chunk, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
-		os_unmap(chunk, CHUNK_BYTES);
-	return true;
+	if (!memory || __atomic_compare_exchange_n(at, &none, memory, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_ACQUIRE))
+		return memory;
+	os_unmap(memory, bytes);
+	return none;
 }
 
 /* Take room for a record of `units` units. It lies in one chunk, which is mapped. 0: the depot
@@ -91,20 +91,29 @@ static uint32_t take_room(struct depot *depot, unsigned units)
 		id = next ? next : FIRST_ID;
 		if (id % CHUNK_UNITS + units > CHUNK_UNITS)
 			id = (id / CHUNK_UNITS + 1) * CHUNK_UNITS;
-		if (id / CHUNK_UNITS >= chunks || !chunk_ready(depot, id / CHUNK_UNITS))
+		if (id / CHUNK_UNITS >= chunks ||
+		    !mapped(&depot->chunk[id / CHUNK_UNITS], CHUNK_BYTES))
 			return 0;
 	} while (!__atomic_compare_exchange_n(&depot->next, &next, id + units, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	return id;
 }
 
+/* NULL: there is no memory for buckets. */
+static uint32_t *bucket_of(struct depot *depot, uint64_t hash)
+{
+	uint32_t *buckets = mapped(&depot->buckets, BUCKETS_BYTES);
+
+	return buckets ? &buckets[hash >> (64 - DEPOT_BUCKET_BITS)] : NULL;
+}
+
 uint32_t depot_add(struct depot *depot, uint64_t hash, const void *const *frames, unsigned n)
 {
-	uint32_t *bucket = &depot->bucket[hash >> (64 - DEPOT_BUCKET_BITS)];
+	uint32_t *bucket = bucket_of(depot, hash);
 	uint32_t signature = (uint32_t)(hash << DEPOT_COUNT_BITS) | n;
-	uint32_t first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+	uint32_t first = bucket ? __atomic_load_n(bucket, __ATOMIC_ACQUIRE) : 0;
 	uint32_t found = find(depot, first, 0, signature, frames, n);
-	uint32_t id = found ? 0 : take_room(depot, 1 + n);
+	uint32_t id = found || !bucket ? 0 : take_room(depot, 1 + n);
 	struct stack_record *record;
 
 	if (!id)

@@ -18,8 +18,8 @@
 
 /* All zero: an empty depot. */
 struct depot {
-	uint32_t bucket[1u << DEPOT_BUCKET_BITS]; /* id of the newest record, 0: none */
-	char *chunk[DEPOT_CHUNKS_MAX];            /* NULL: not mapped yet */
+	void *buckets; /* uint32_t: ids of the newest records, 0: none; NULL: not mapped yet */
+	void *chunk[DEPOT_CHUNKS_MAX]; /* NULL: not mapped yet */
 	uint32_t next;       /* id of the next record */
 	uint32_t count;
 	uint32_t chunks_max; /* 0: DEPOT_CHUNKS_MAX */

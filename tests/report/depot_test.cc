@@ -66,9 +66,11 @@ public:
 
 	~own_depot()
 	{
-		for (char *chunk : depot_->chunk)
+		for (void *chunk : depot_->chunk)
 			if (chunk)
 				os_unmap(chunk, chunk_bytes);
+		if (depot_->buckets)
+			os_unmap(depot_->buckets, sizeof(std::uint32_t) << DEPOT_BUCKET_BITS);
 	}
 
 	own_depot(const own_depot &) = delete;
