@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "control/clients.h"
 #include "control/server.h"
+#include "pages/os.h"
 #include "stats/reply.h"
 
 #include <errno.h>
@@ -23,8 +24,15 @@
 #define IDLE_MS 10000
 #define GRACE_MS 1000 /* a client that was idle for less is not dropped for another one */
 
-/* Separate from struct client, so that only slots that are used populate memory. */
-static char requests[MAX_CLIENTS][MAX_REQUEST];
+/* Of all clients; NULL before the first one. */
+static char (*requests)[MAX_REQUEST];
+
+static bool requests_ready(void)
+{
+	if (!requests)
+		requests = os_map(MAX_CLIENTS * sizeof(*requests), 1);
+	return requests;
+}
 
 static void mute(bool muted)
 {
@@ -121,7 +129,7 @@ void control_accept(void)
 		slot ? accept4(control_server.listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
 		     : -1;
 
-	if (fd >= 0 && is_allowed(fd)) {
+	if (fd >= 0 && is_allowed(fd) && requests_ready()) {
 		add_client(slot, fd);
 	} else if (fd >= 0) {
 		close(fd);
