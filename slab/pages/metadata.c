@@ -60,6 +60,7 @@ struct arena {
 	uint64_t mapped; /* bytes: all of ARENA_BYTES, or less where space is short */
 	unsigned used; /* blocks that belong to a class */
 	struct block block[BLOCKS];
+	struct block_list list[CLASSES_MAX]; /* of the node, in its first arena */
 };
 
 struct metadata_class {
@@ -69,10 +70,11 @@ struct metadata_class {
 };
 
 _Static_assert(offsetof(struct arena, next) == 0, "readers follow the list");
+_Static_assert(sizeof(struct arena) <= BLOCK_BYTES, "one block before the others has it");
 
 static struct metadata_class classes[CLASSES_MAX];
-/* Apart from the classes: with one node, as most machines have, the classes share pages. */
-static struct block_list lists[SLAB_STATS_MAX_NODES][CLASSES_MAX];
+/* By class, in the node's first arena; NULL: the node has no arena yet. */
+static SLAB_EARLY struct block_list *lists[SLAB_STATS_MAX_NODES];
 static SLAB_EARLY unsigned class_count;
 SLAB_EARLY struct arena *metadata_arenas[SLAB_STATS_MAX_NODES]; /* only the newest has room */
 
@@ -174,6 +176,7 @@ static char *block_start(const struct block *block)
 	return (char *)((uintptr_t)arena & ~(ARENA_BYTES - 1)) + (i + BLOCKS_BEFORE) * BLOCK_BYTES;
 }
 
+/* The node has an arena. */
 static struct block_list *list_of(const struct metadata_class *class, unsigned node)
 {
 	return &lists[node][class - classes];
@@ -273,12 +276,12 @@ static void clear(struct slab *slab)
 
 bool metadata_has(const struct metadata_class *class, unsigned node)
 {
-	return list_of(class, node)->first || has_room(class, node);
+	return lists[node] && (list_of(class, node)->first || has_room(class, node));
 }
 
 struct slab *metadata_take(struct metadata_class *class, unsigned node)
 {
-	struct block *block = list_of(class, node)->first;
+	struct block *block = lists[node] ? list_of(class, node)->first : NULL;
 	char *start, *links;
 	struct slab *slab;
 	unsigned i;
@@ -323,6 +326,8 @@ static struct arena *publish(struct arena *arena, struct metadata_class *class, 
 	if (metadata_has(class, node))
 		return arena;
 	arena->next = metadata_arenas[node];
+	if (!lists[node])
+		lists[node] = arena->list;
 	metadata_arenas[node] = arena;
 	slab_pages.metadata_bytes += sizeof(*arena);
 	return NULL;
