@@ -33,7 +33,6 @@
 #define LIFOS_OFFSET ((1L << CPU_AREA_SHIFT) - (long)(CPU_AREA_SLOTS * sizeof(struct cpu_lifo)))
 
 _Static_assert(LIFOS_OFFSET % CPU_CACHELINE == 0, "LIFOs are aligned to cache lines");
-_Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots end before LIFOs");
 
 /* With less address space (RLIMIT_AS) or writable memory (RLIMIT_DATA) there are no rows for CPUs that
  * do not exist. */
@@ -42,12 +41,25 @@ _Static_assert(CPU_AREA_SLOTS * sizeof(struct cpu_slot) <= LIFOS_OFFSET, "slots 
 /* Event words of the row of CPU -1, which counts no events. */
 enum { ROW_AREA, ROW_LIFOS, ROW_START = CPU_ROW_START };
 
-static struct area {
+/* Lies in the row of CPU -1 of its area, behind its slots. */
+struct area {
 	char *row0;
+	struct area *next; /* newer */
+	unsigned number;
 	uint64_t used[(CPU_AREA_SLOTS + 63) / 64];
-} areas[AREAS_MAX];
+};
+
+#define AREA_OFFSET ((long)(CPU_AREA_SLOTS * sizeof(struct cpu_slot)))
+/* Behind that, in every row, where space is short: a slot that is always empty. */
+#define NONE_OFFSET (AREA_OFFSET + CPU_CACHELINE)
+
+_Static_assert(sizeof(struct area) <= CPU_CACHELINE, "an area has this room");
+_Static_assert(NONE_OFFSET + (long)sizeof(struct cpu_slot) <= LIFOS_OFFSET,
+	       "slots end before LIFOs");
+
 CPU_EARLY unsigned cpu_area_count;
-static CPU_EARLY unsigned roomy; /* all areas before this one are full */
+static CPU_EARLY struct area *first, *last;
+static CPU_EARLY struct area *roomy; /* all areas before this one are full */
 static CPU_EARLY char *none_row0;
 
 CPU_EARLY unsigned cpu_possible_count;
@@ -197,23 +209,16 @@ static char *area_map(int protection)
 	return area + (ROWS_BEFORE << CPU_AREA_SHIFT);
 }
 
-char *cpu_slots_none(void)
+static char *slots_init(struct area *area, unsigned i)
 {
-	if (!none_row0)
-		none_row0 = area_map(PROT_READ);
-	return none_row0;
-}
-
-static char *slots_init(unsigned number, unsigned i)
-{
-	char *slots = areas[number].row0 + i * sizeof(struct cpu_slot);
+	char *slots = area->row0 + i * sizeof(struct cpu_slot);
 
 	for (long row = -ROWS_BEFORE; row < 0; row++)
 		cpu_slot(slots, row)->closed = 1;
-	cpu_slot(slots, -1)->event[ROW_AREA] = number;
+	cpu_slot(slots, -1)->event[ROW_AREA] = (uintptr_t)area;
 	cpu_slot(slots, -1)->event[ROW_LIFOS] =
-		(uintptr_t)(areas[number].row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
-	cpu_slot(slots, -1)->event[ROW_START] = (uintptr_t)areas[number].row0;
+		(uintptr_t)(area->row0 + LIFOS_OFFSET + i * sizeof(struct cpu_lifo));
+	cpu_slot(slots, -1)->event[ROW_START] = (uintptr_t)area->row0;
 	return slots;
 }
 
@@ -236,23 +241,46 @@ static unsigned take_place(struct area *area)
 	return CPU_AREA_SLOTS;
 }
 
+/* Map an area and make it the last one; NULL and ENOMEM. */
+static struct area *add_area(void)
+{
+	char *row0 = cpu_area_count < AREAS_MAX ? area_map(PROT_READ | PROT_WRITE) : NULL;
+	struct area *area;
+
+	if (!row0) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	area = (struct area *)(row0 - (1L << CPU_AREA_SHIFT) + AREA_OFFSET);
+	area->row0 = row0;
+	area->number = cpu_area_count;
+	__atomic_store_n(last ? &last->next : &first, area, __ATOMIC_RELEASE);
+	last = area;
+	__atomic_store_n(&cpu_area_count, area->number + 1, __ATOMIC_RELEASE);
+	return area;
+}
+
+/* Where space is short, they lie in an area: a mapping of their own would have as many addresses. */
+char *cpu_slots_none(void)
+{
+	if (!none_row0 && !space_is_short)
+		none_row0 = area_map(PROT_READ);
+	else if (!none_row0 && (first || add_area()))
+		none_row0 = first->row0 + NONE_OFFSET;
+	return none_row0;
+}
+
 char *cpu_slots_create(void)
 {
-	for (; roomy < AREAS_MAX; roomy++) {
-		struct area *area = &areas[roomy];
-		unsigned i;
+	for (struct area *area = roomy ? roomy : first; area || (area = add_area());
+	     area = area->next) {
+		unsigned i = take_place(area);
 
-		if (!area->row0) {
-			area->row0 = area_map(PROT_READ | PROT_WRITE);
-			if (!area->row0)
-				return NULL;
-			__atomic_store_n(&cpu_area_count, roomy + 1, __ATOMIC_RELEASE);
-		}
-		i = take_place(area);
-		if (i < CPU_AREA_SLOTS)
-			return slots_init(roomy, i);
+		if (i == CPU_AREA_SLOTS)
+			continue;
+		roomy = area;
+		return slots_init(area, i);
 	}
-	errno = ENOMEM;
 	return NULL;
 }
 
@@ -311,7 +339,7 @@ static void zero_rows(char *slots)
 
 static struct area *area_of(const char *slots, size_t *ret_i)
 {
-	struct area *area = &areas[cpu_slot((char *)slots, -1)->event[ROW_AREA]];
+	struct area *area = (struct area *)(uintptr_t)cpu_slot((char *)slots, -1)->event[ROW_AREA];
 
 	*ret_i = (size_t)(slots - area->row0) / sizeof(struct cpu_slot);
 	return area;
@@ -319,11 +347,9 @@ static struct area *area_of(const char *slots, size_t *ret_i)
 
 static void free_place(struct area *area, size_t i)
 {
-	const unsigned number = (unsigned)(area - areas);
-
 	area->used[i / 64] &= ~(UINT64_C(1) << i % 64);
-	if (number < roomy)
-		roomy = number;
+	if (area->number < roomy->number)
+		roomy = area;
 }
 
 /* The rows are many. For the last user of an area, one system call is faster than a page fault for
@@ -349,15 +375,15 @@ void cpu_slots_destroy_row(char *slots, int cpu)
 
 void cpu_slots_each(void (*fn)(struct cpu_slot *))
 {
-	unsigned count = __atomic_load_n(&cpu_area_count, __ATOMIC_ACQUIRE);
+	const struct area *area = __atomic_load_n(&first, __ATOMIC_ACQUIRE);
 
-	for (unsigned a = 0; a < count; a++)
+	for (; area; area = __atomic_load_n(&area->next, __ATOMIC_ACQUIRE))
 		for (unsigned i = 0; i < CPU_AREA_SLOTS; i++) {
-			uint64_t used = __atomic_load_n(&areas[a].used[i / 64], __ATOMIC_RELAXED);
+			uint64_t used = __atomic_load_n(&area->used[i / 64], __ATOMIC_RELAXED);
 
 			if (!(used >> i % 64 & 1))
 				continue;
 			for (unsigned cpu = 0; cpu < cpu_possible(); cpu++)
-				fn(cpu_slot(areas[a].row0 + i * sizeof(struct cpu_slot), cpu));
+				fn(cpu_slot(area->row0 + i * sizeof(struct cpu_slot), cpu));
 		}
 }

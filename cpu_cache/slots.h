@@ -89,8 +89,8 @@ void cpu_slots_touch(const char *slots);
 char *cpu_slots_lifos(char *slots);
 /* Call fn for the slot of each user and each possible CPU. */
 void cpu_slots_each(void (*fn)(struct cpu_slot *slot));
-/* Slots that are always empty and read-only: for users whose allocations all take the slow
- * path. */
+/* Slots that are always empty, and read-only unless cpu_space_is_short(): for users whose
+ * allocations all take the slow path. */
 char *cpu_slots_none(void);
 /* The number of areas. Their address space is areas times rows; two rows precede those of the
  * CPUs. */
