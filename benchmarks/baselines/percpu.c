@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pages.h"
 
@@ -25,11 +26,21 @@ static void start(void)
 	started = pages_init() && cpu_engine_init(getenv("SLAB_ENGINE"));
 }
 
-bool percpu_init(struct percpu *array, size_t limit)
+bool percpu_start(void)
 {
 	pthread_once(&once, start);
-	if (!started)
-		return false;
+	return started;
+}
+
+void *percpu_alloc(size_t bytes)
+{
+	void *cache = percpu_start() ? aligned_alloc(CPU_CACHELINE, bytes) : NULL;
+
+	return cache ? memset(cache, 0, bytes) : NULL;
+}
+
+bool percpu_init(struct percpu *array, size_t limit)
+{
 	pthread_mutex_lock(&slots_lock);
 	array->slots = cpu_slots_create();
 	pthread_mutex_unlock(&slots_lock);

@@ -24,8 +24,12 @@ struct percpu {
 	size_t limit; /* objects of an array at most */
 };
 
+/* Make page layer and per-CPU layer ready. Every creation of a cache calls it. false: no memory. */
+bool percpu_start(void);
+/* A cache of so many bytes, which are zero. NULL: no memory. */
+void *percpu_alloc(size_t bytes);
 /* Make and free the arrays of a cache, at most PERCPU_MAX objects each. They are empty when they are
- * freed. The first call makes the page layer ready, too. false: there is no memory. */
+ * freed. false: there is no memory. */
 bool percpu_init(struct percpu *array, size_t limit);
 void percpu_destroy(struct percpu *array);
 

@@ -295,11 +295,8 @@ struct queued_cache *queued_create(size_t size)
 
 	if (!size || size > BASELINE_MAX_OBJECT)
 		return NULL;
-	cache = aligned_alloc(64, sizeof(*cache));
-	if (!cache)
-		return NULL;
-	memset(cache, 0, sizeof(*cache));
-	if (!percpu_init(&cache->cpu, limit)) {
+	cache = percpu_alloc(sizeof(*cache));
+	if (!cache || !percpu_init(&cache->cpu, limit)) {
 		free(cache);
 		return NULL;
 	}

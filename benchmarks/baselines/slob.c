@@ -26,7 +26,6 @@ struct slob_cache {
 	size_t size;
 	uint32_t units;
 	struct frame_list *list; /* NULL: objects are blocks of the page layer */
-	struct percpu unused;    /* makes the page layer ready */
 };
 
 static struct {
@@ -147,13 +146,11 @@ struct slob_cache *slob_create(size_t size)
 {
 	struct slob_cache *cache;
 
-	if (!size || size > BASELINE_MAX_OBJECT)
+	if (!size || size > BASELINE_MAX_OBJECT || !percpu_start())
 		return NULL;
 	cache = calloc(1, sizeof(*cache));
-	if (!cache || !percpu_init(&cache->unused, 1)) {
-		free(cache);
+	if (!cache)
 		return NULL;
-	}
 	cache->size = size;
 	cache->units = (uint32_t)((size + UNIT - 1) / UNIT);
 	cache->list = list_of(size);
@@ -166,7 +163,6 @@ struct slob_cache *slob_create(size_t size)
 
 void slob_destroy(struct slob_cache *cache)
 {
-	percpu_destroy(&cache->unused);
 	free(cache);
 }
 

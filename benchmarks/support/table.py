@@ -36,8 +36,9 @@ class Table:
         self.values = {key: statistics.median(found) for key, found in values.items()}
         self.least = {key: self.lowest(values, *key) for key in values}
         self.curve = {key: value for key, value in self.values.items() if key[1].metric in self.curves}
-        self.rivals = [name for name in self.contestants
-                       if name in getattr(description, "RIVALS", runner.RIVALS)]
+        rivals, named = getattr(description, "RIVALS", runner.RIVALS), getattr(description, "NAMED", ())
+        self.rivals = [name for name in self.contestants if name in rivals] or [
+            name for name in self.contestants if name in named]
         self.measured = [row for row in self.rows_of(values)]
 
     @staticmethod
