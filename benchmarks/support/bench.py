@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Code that the benchmarks' run.py share: arguments and their error messages, which contestants
-take part and in which order, and a description of the machine.
-"""
+"""Options and their error messages, the order of rounds, progress, the machine. Of the demo, too."""
 import argparse
 import glob
 import os
@@ -51,20 +49,6 @@ class Parser(argparse.ArgumentParser):
         if not wanted:
             self.refuse(f"--cases '{text}' matches none of: {' '.join(there)}")
         return wanted
-
-    def take_part(self, contestants):
-        """The contestants that can run, and a message for each that cannot."""
-        able, left_out = [], []
-        for contestant in contestants:
-            why = contestant.why_not()
-            if why is None:
-                able.append(contestant)
-            else:
-                left_out.append(f"{contestant.name} is left out: {why}")
-                print(left_out[-1], file=sys.stderr)
-        if not able:
-            self.refuse("no contestant can run")
-        return able, left_out
 
 
 def library(name):

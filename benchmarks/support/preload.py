@@ -17,7 +17,6 @@ LIBRARIES = {
     "mimalloc3": "rivals/mimalloc3.so",
     "snmalloc": "rivals/snmalloc.so",
 }
-ALL = list(LIBRARIES)
 RIVALS = tuple(name for name in LIBRARIES if name != "slab")
 
 

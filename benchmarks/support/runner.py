@@ -14,7 +14,8 @@ A benchmark is a folder with description.py, the description:
 
 and, where they are needed: ROUNDS and SIZES (quick, full); TOGETHER (measure() gets all cases at once, not one
 after the other); OPTIONS {name: (quick, full, help)}; GOALS; RIVALS; NAMED (contestants that run only
-when they are named, and are rivals when there are no others); PUBLISHED [(contestant, case, size, metric, value)], figures of others; NEGLIGIBLE
+when they are named, and are rivals when there are no others); SHOWN (contestants
+whose ratios the terminal shows; slab); PUBLISHED [(contestant, case, size, metric, value)], figures of others; NEGLIGIBLE
 {metric: below that a ratio is 1}; CURVES (metrics whose size is a time); SHORT (cases and contestants of
 ./run bench --quick); keep(rows), which rows count; BUILT (targets). A metric whose name ends in "_min" is
 the least of what another one is the median of; one whose name ends in "rate" is better when it is larger.
