@@ -11,7 +11,6 @@ ROUNDS = (1, 7)
 METRICS = {"time": "ns", "memory": "bytes"}
 CASES = {"pair": "an allocation and its free", "many": "10000 allocations, then their frees: of one",
          "memory": "what an object takes with all that is kept about it"}
-SHORT = {}
 SHOWN = ("F", "Z", "P", "U", "FZ", "FZP", "FZPU", "sampling", "profile")
 RIVALS = ("none",)
 TOGETHER = True

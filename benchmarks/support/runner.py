@@ -12,13 +12,22 @@ A benchmark is a folder with description.py, the description:
                             yields (case, size, metric, value); size is 0 when there is none. It may
                             yield IDLE once: it goes on when all other contestants are there, too
 
-and, where they are needed: ROUNDS and SIZES (quick, full); TOGETHER (measure() gets all cases at once, not one
-after the other); OPTIONS {name: (quick, full, help)}; GOALS; RIVALS; NAMED (contestants that run only
-when they are named, and are rivals when there are no others); SHOWN (contestants
-whose ratios the terminal shows; slab); PUBLISHED [(contestant, case, size, metric, value)], figures of others; NEGLIGIBLE
-{metric: below that a ratio is 1}; CURVES (metrics whose size is a time); SHORT (cases and contestants of
-./run bench --quick); keep(rows), which rows count; BUILT (targets). A metric whose name ends in "_min" is
-the least of what another one is the median of; one whose name ends in "rate" is better when it is larger.
+and, where they are needed:
+
+    ROUNDS, SIZES           (quick, full)
+    TOGETHER                measure() gets all cases at once, not one after the other
+    OPTIONS                 {name: (quick, full, help)}
+    GOALS, RIVALS           Goal below; the contestants that ours are held against
+    NAMED                   contestants that run when they are named, and are rivals when there are no others
+    SHOWN                   contestants whose ratios the terminal shows; by default slab
+    PUBLISHED               [(contestant, case, size, metric, value)], figures of others
+    NEGLIGIBLE              {metric: if both figures are below that, the ratio is 1}
+    CURVES                  metrics whose size is a time in seconds, and which are bytes
+    SHORT                   {"cases": ..., "contestants": ..., "sizes": ...} of ./run bench --quick
+    keep(rows)              the rows that count
+
+A metric whose name ends in "_min" is the least of what another one is the median of; one whose name ends
+in "rate" is better when it is larger.
 """
 import collections
 import os
