@@ -2,6 +2,7 @@
 /* Copying the data of a problem under the node's lock. bug_report.c makes a report of it later,
  * without locks. */
 #include "debug/bug_info.h"
+#include "base/peek.h"
 #include "core/debug_record.h"
 #include "core/slab.h"
 #include "report/track.h"
@@ -12,28 +13,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 /* --- copying, under the node's lock --------------------------------------------- */
 
-/*
- * Copy memory that may be partly inaccessible; returns the number of bytes copied. The kernel
- * copies, so no fault occurs and memory checkers do not object. If the system call is forbidden,
- * memory is read directly, except that of guarded slabs.
- */
+/* Copy memory that may be partly inaccessible; returns the number of bytes copied. If the system
+ * call is refused, memory is read directly, except that of guarded slabs. */
 static size_t copy_bytes(char *to, const char *from, size_t len, bool guarded)
 {
-	struct iovec local = {to, len}, remote = {(void *)from, len};
-	int saved_errno = errno;
-	long copied = syscall(SYS_process_vm_readv, getpid(), &local, 1UL, &remote, 1UL, 0UL);
-	bool refused = copied < 0 && errno != EFAULT;
+	const long copied = peek(to, from, len);
 
-	errno = saved_errno;
 	if (copied >= 0)
 		return (size_t)copied;
-	if (!refused || guarded)
+	if (copied == -EFAULT || guarded)
 		return 0;
 	memcpy(to, from, len);
 	return len;

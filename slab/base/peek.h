@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading memory of this process that another thread may unmap, or that is damaged. */
+#ifndef SLAB_PEEK_H
+#define SLAB_PEEK_H
+
+#include <stddef.h>
+
+/*
+ * peek: copy memory. The kernel copies, so no fault occurs, and memory checkers do not object.
+ *
+ * Returns the number of bytes that were readable, from the first one on, or -EFAULT: not even that
+ * one; or another error: the system call is refused. Async-signal-safe; errno keeps its value.
+ */
+long peek(void *to, const void *from, size_t len);
+
+#endif /* SLAB_PEEK_H */
