@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <dlfcn.h>
@@ -214,6 +215,40 @@ TEST(SymbolTest, LibrariesWithRelativeNamesAreFoundFromAnotherFolder)
 	ASSERT_EQ(chdir(folder), 0);
 	const second_run run = run_again({"LD_LIBRARY_PATH=../lib"});
 	EXPECT_EQ(run.failure, "") << run.output;
+}
+
+/* ---- a library that another thread unloads ---- */
+
+TEST(SymbolTest, ALibraryMayBeUnloadedMeanwhile)
+{
+	std::atomic<const void *> frame{nullptr};
+	std::atomic<bool> done{false};
+	unsigned named = 0, unnamed = 0;
+	std::thread loader([&] {
+		while (!done) {
+			void *plugin = dlopen(SYMBOL_PLUGIN, RTLD_NOW);
+
+			if (!plugin)
+				break;
+			frame = static_cast<const char *>(dlsym(plugin, "plugin_hhhh")) + 1;
+			dlclose(plugin);
+		}
+	});
+
+	while (!frame)
+		std::this_thread::yield();
+	while (named < 700 || unnamed < 700) {
+		const std::string text = text_of(frame);
+
+		if (text.compare(0, 15, "plugin_hhhh+0x1") == 0)
+			named++;
+		else if (text.compare(0, 2, "0x") == 0)
+			unnamed++;
+		else
+			ASSERT_NE(text.find(SYMBOL_PLUGIN), std::string::npos) << text;
+	}
+	done = true;
+	loader.join();
 }
 
 /* ---- where an address is ---- */
