@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <slab/define.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cancel.h"
 #include "base/compiler.h"
@@ -50,8 +51,21 @@ static struct slab_cache *no_cache(void)
 	return &none;
 }
 
-/* A static program has no dlopen(), and other C libraries than glibc unload none. */
-extern __typeof(dlopen) dlopen __attribute__((weak));
+/* Older C libraries have it in a library of its own. A program that has not loaded that one unloads
+ * none. */
+extern __typeof(dlsym) dlsym __attribute__((weak));
+
+typedef void *open_function(const char *file, int mode);
+
+/* dlopen() by name: the linker warns of a static program that refers to it. */
+static open_function *find_dlopen(void)
+{
+	void *found = dlsym ? dlsym(RTLD_DEFAULT, "dlopen") : NULL;
+	open_function *function;
+
+	memcpy(&function, &found, sizeof(function));
+	return function;
+}
 
 /* "" for the program itself; NULL: address is in no object. */
 static const char *object_of(uintptr_t address)
@@ -76,9 +90,10 @@ static const char *object_of(uintptr_t address)
 static void keep_loaded(uintptr_t address)
 {
 	const char *object = address ? object_of(address) : NULL;
+	open_function *open = object && *object ? find_dlopen() : NULL;
 
-	if (object && *object && dlopen)
-		dlopen(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (open)
+		open(object, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 static void keep_callbacks(const struct slab_definition *definition)
