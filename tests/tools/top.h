@@ -24,8 +24,7 @@ struct numbers {
 };
 
 /* Slabs of 16384 bytes. */
-inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t counted_us,
-			 const char *more = "")
+inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t counted_us)
 {
 	std::ostringstream text;
 
@@ -38,7 +37,7 @@ inline std::string cache(const numbers &of, std::uint64_t counted, std::uint64_t
 	     << ",\"objects\":" << of.objects << ",\"total_objects\":" << 16384 / of.size * of.slabs
 	     << ",\"errors\":" << of.errors << ",\"debug_flags\":\"" << of.debug_flags
 	     << "\",\"counted\":" << counted << ",\"counted_us\":" << counted_us
-	     << ",\"events\":{\"alloc_slowpath\":7,\"free_slowpath\":5}" << more << "}";
+	     << ",\"events\":{\"alloc_slowpath\":7,\"free_slowpath\":5}}";
 	return text.str();
 }
 
@@ -108,25 +107,6 @@ inline std::string say_trouble(const std::string &request, unsigned asked)
 	const numbers broken = {"broken", 128, 10, 3, 2, 960, 12, "FZPU"};
 
 	return request == "stats" ? stats({alpha, broken}, asked) : refusal("no");
-}
-
-/* 100 lookups from one answer to the next; before the first, half of 1000 were hits. */
-inline std::string say_counters(const std::string &request, unsigned asked)
-{
-	const auto counter = [](const char *name, const char *kind, std::uint64_t value) {
-		return std::string("{\"name\":\"") + name + "\",\"kind\":\"" + kind +
-		       "\",\"value\":" + std::to_string(value) + ",\"help\":\"\"}";
-	};
-	const std::string counters = counter("hits", "events", 500 + 90 * asked) + "," +
-				     counter("misses", "events", 500 + 10 * asked) + "," +
-				     counter("held", "bytes", 163840) + "," +
-				     counter("most", "bytes", UINT64_MAX) + "," +
-				     counter("open", "gauge", 12);
-
-	if (request != "stats")
-		return say_all(request, asked);
-	return "{\"slab\":2,\"ok\":true,\"process\":{},\"caches\":[" +
-	       cache(alpha, 0, 0, (",\"counters\":[" + counters + "]").c_str()) + "]}";
 }
 
 inline std::string say_slowly(const std::string &request, unsigned asked)

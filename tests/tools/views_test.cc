@@ -44,7 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
 			golden_case{"aliases_inverted", {"-a", "-i"}},
 			golden_case{"aliases_inverted_single", {"-ai1"}},
 			golden_case{"numa", {"-n"}}, golden_case{"numa_bytes", {"-n", "-B"}},
-			golden_case{"ops", {"-o"}}, golden_case{"report", {"-r"}},
+			golden_case{"ops", {"-o"}},
+			golden_case{"report", {"-r", "attribute|pages|tracked"}},
 			golden_case{"report_bytes", {"-r", "-B", "entry"}},
 			golden_case{"help", {"--help"}}),
 	[](const testing::TestParamInfo<golden_case> &info) {
