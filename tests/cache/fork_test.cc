@@ -23,8 +23,7 @@
 #include <slab/slab.h>
 #include <slab/stats.h>
 
-#include "../support/objects.h"
-#include "../support/process.h"
+#include "children.h"
 
 extern "C" {
 #include "core/init.h"
@@ -35,107 +34,6 @@ using namespace slab_test;
 
 namespace
 {
-
-constexpr std::size_t object_size = 96;
-
-/* Exit statuses of a child, so that a failure says what went wrong. */
-enum child_status {
-	CHILD_FINE,
-	CHILD_NO_MEMORY = 10,
-	CHILD_NOT_INTACT = 11,
-	CHILD_NO_CACHE = 12,
-	CHILD_NOT_DESTROYED = 13,
-	CHILD_NOT_VALID = 14,
-	CHILD_GRANDCHILD = 15,
-};
-
-/* Allocate, stamp, verify and free; and once more in another order. */
-int use_cache(struct slab_cache *cache, std::size_t size)
-{
-	constexpr std::size_t n = 300;
-	void *objs[n];
-
-	for (int round = 0; round < 2; round++) {
-		for (std::size_t i = 0; i < n; i++) {
-			objs[i] = slab_alloc(cache);
-			if (!objs[i])
-				return CHILD_NO_MEMORY;
-			fill(objs[i], size, i);
-		}
-		for (std::size_t i = 0; i < n; i++)
-			if (!intact(objs[i], size, i))
-				return CHILD_NOT_INTACT;
-		for (std::size_t i = 0; i < n; i++)
-			slab_free(cache, objs[i * 7 % n]);
-	}
-	return CHILD_FINE;
-}
-
-int use_own_cache()
-{
-	struct slab_cache *cache = slab_cache_create("child", 40, nullptr, SLAB_NO_MERGE);
-	int status;
-
-	if (!cache)
-		return CHILD_NO_CACHE;
-	status = use_cache(cache, 40);
-	if (status == CHILD_FINE && slab_cache_destroy(cache) != 0)
-		status = CHILD_NOT_DESTROYED;
-	return status;
-}
-
-int use_malloc()
-{
-	for (std::size_t size : {20u, 500u, 9000u, 100000u}) {
-		void *memory = slab_malloc(size);
-
-		if (!memory)
-			return CHILD_NO_MEMORY;
-		fill(memory, size, size);
-		memory = slab_realloc(memory, size * 2);
-		if (!memory || !intact(memory, size & ~std::size_t{7}, size))
-			return CHILD_NOT_INTACT;
-		slab_mfree(memory);
-	}
-	return CHILD_FINE;
-}
-
-/* What every child does: the parent's objects, its cache, its own cache, sizes. */
-int live(struct slab_cache *cache, const std::vector<void *> &parents)
-{
-	int status;
-
-	for (std::size_t i = 0; i < parents.size(); i++) {
-		if (!intact(parents[i], object_size, i))
-			return CHILD_NOT_INTACT;
-		slab_free(cache, parents[i]);
-	}
-	status = use_cache(cache, object_size);
-	if (status == CHILD_FINE)
-		status = use_own_cache();
-	if (status == CHILD_FINE)
-		status = use_malloc();
-	if (status == CHILD_FINE && slab_cache_shrink(cache) < 0)
-		status = CHILD_NOT_VALID;
-	if (status == CHILD_FINE && slab_cache_validate(cache) != 0)
-		status = CHILD_NOT_VALID;
-	return status == CHILD_FINE ? use_cache(cache, object_size) : status;
-}
-
-std::vector<void *> stamped_objects(struct slab_cache *cache, std::size_t n)
-{
-	std::vector<void *> objs = alloc_many(cache, n);
-
-	for (std::size_t i = 0; i < n; i++)
-		fill(objs[i], object_size, i);
-	return objs;
-}
-
-void expect_stamped(const std::vector<void *> &objs)
-{
-	for (std::size_t i = 0; i < objs.size(); i++)
-		ASSERT_TRUE(intact(objs[i], object_size, i));
-}
 
 /* Threads that allocate and free without a pause, in slow paths for the most
  * part: many objects, caches that come and go, sizes, shrinking. */
@@ -192,17 +90,6 @@ private:
 	struct slab_cache *cache_;
 	std::atomic<bool> stop_{false};
 	std::vector<std::thread> threads_;
-};
-
-class ForkTest : public testing::Test
-{
-protected:
-	/* The library has a thread of its own, and the children start theirs. */
-	void SetUp() override
-	{
-		if (under_tsan)
-			GTEST_SKIP() << "ThreadSanitizer ends children that start threads";
-	}
 };
 
 TEST_F(ForkTest, AChildOfOneThreadGoesOn)
@@ -346,123 +233,6 @@ TEST_F(ForkTest, AChildDestroysACacheThatItsParentLooksThrough)
 	free_many(cache, objs);
 	EXPECT_EQ(slab_cache_destroy(cache), 0);
 }
-
-/* A child that does nothing; -1: it could not be made, or did not end well. */
-int fork_nothing()
-{
-	const pid_t child = fork();
-	int status = 0;
-
-	if (child == 0)
-		_exit(0);
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return child > 0 && status == 0 ? 0 : -1;
-}
-
-/* In a process of one thread: what the C library has locked over fork() is its own. */
-TEST_F(ForkTest, AHandlerForksWhileItsThreadForks)
-{
-	static std::atomic<int> forked, failed;
-	std::vector<struct slab_cache *> caches;
-
-	/* The more there is to lock, the more often the handler comes in the middle. */
-	for (int i = 0; i < 300; i++)
-		caches.push_back(slab_cache_create(("many-" + std::to_string(i)).c_str(), 64,
-						   nullptr, SLAB_NO_MERGE));
-	EXPECT_EQ(run_in_child([] {
-			  const interruptions often(2000, [](int) {
-				  const int saved = errno;
-
-				  if (forked < 100) {
-					  failed += fork_nothing() != 0;
-					  forked++;
-				  }
-				  errno = saved;
-			  });
-
-			  for (int i = 0; i < 60; i++)
-				  if (fork_nothing() != 0)
-					  return 1;
-			  return failed || !forked ? 2 : 0;
-		  }),
-		  "");
-	for (struct slab_cache *cache : caches)
-		EXPECT_EQ(slab_cache_destroy(cache), 0);
-}
-
-/* --- in a process with one thread --- */
-
-constexpr int forks_in_handlers = 100;
-volatile sig_atomic_t forked_in_handler, failed_in_handler, is_handlers_child;
-
-void interrupt_each(long ms)
-{
-	const struct itimerval times = {{0, ms * 1000}, {0, ms * 1000}};
-
-	setitimer(ITIMER_PROF, &times, nullptr);
-}
-
-/* The child returns from the handler, too. It has no timer. */
-void fork_in_handler(int)
-{
-	const int saved = errno;
-	const pid_t child = fork();
-	int status = 0;
-
-	if (child == 0) {
-		is_handlers_child = 1;
-		errno = saved;
-		return;
-	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	forked_in_handler = forked_in_handler + 1;
-	failed_in_handler = failed_in_handler || child < 0 || status != 0;
-	if (forked_in_handler >= forks_in_handlers || failed_in_handler)
-		interrupt_each(0);
-	errno = saved;
-}
-
-/* Whatever takes locks and isolates slabs. */
-int use_everything(struct slab_cache *cache)
-{
-	std::vector<void *> objs = stamped_objects(cache, 1000);
-	int status = use_malloc();
-
-	if (status == CHILD_FINE && slab_cache_validate(cache) != 0)
-		status = CHILD_NOT_VALID;
-	for (std::size_t i = 0; i < objs.size(); i++)
-		if (!intact(objs[i], object_size, i))
-			return CHILD_NOT_INTACT;
-	free_many(cache, objs);
-	slab_cache_shrink(cache);
-	slab_trim();
-	return status == CHILD_FINE ? use_own_cache() : status;
-}
-
-/* The control thread would be a second one. */
-TEST_F(ForkTest, AHandlerForksWhateverItInterruptsInTheOnlyThread)
-{
-	if (!in_environment({"SLAB_CONTROL=off"}))
-		return;
-	test_cache cache(object_size);
-	int status = CHILD_FINE;
-
-	signal(SIGPROF, fork_in_handler);
-	interrupt_each(1);
-	while (status == CHILD_FINE && forked_in_handler < forks_in_handlers &&
-	       !failed_in_handler && !is_handlers_child)
-		status = use_everything(cache);
-	if (is_handlers_child) {
-		alarm(child_seconds);
-		_exit(status == CHILD_FINE ? use_everything(cache) : status);
-	}
-	EXPECT_EQ(status, CHILD_FINE);
-	EXPECT_FALSE(failed_in_handler);
-}
-
-/* ------------------------------------------------------------------------------------------ */
 
 std::vector<int> blocked_signals()
 {

@@ -25,6 +25,7 @@
 
 #include "../support/behind.h"
 #include "../support/debugging.h"
+#include "../support/foreign.h"
 #include "../support/objects.h"
 #include "../support/process.h"
 #include "../support/reports.h"
@@ -110,17 +111,6 @@ protected:
 		EXPECT_TRUE(slab_free_any(hidden(ptr)));
 		ASSERT_EQ(reports.count(), 1u) << reports.text();
 		EXPECT_EQ(reports.last().info.problem, problem) << reports.text();
-	}
-
-	/* Not libslab's: nothing happens to it. */
-	static void expect_foreign(const void *ptr)
-	{
-		report_capture reports;
-
-		EXPECT_FALSE(slab_owns(ptr)) << ptr;
-		EXPECT_EQ(slab_cache_of(ptr), nullptr) << ptr;
-		EXPECT_FALSE(slab_free_any(const_cast<void *>(ptr))) << ptr;
-		EXPECT_EQ(reports.count(), 0u) << reports.text();
 	}
 
 	test_cache typed_, other_, merged_, alias_, zeroed_, hard_, flagged_, guarded_, reserved_,
@@ -338,58 +328,6 @@ TEST_F(PointerTest, WhatALargeAllocationLosesIsNotLibslabs)
 	char *larger = static_cast<char *>(slab_realloc(smaller, 60 * mib));
 	EXPECT_TRUE(slab_owns(larger + 60 * mib - 1));
 	EXPECT_TRUE(slab_free_any(larger));
-}
-
-/* An allocation that is too large for marks of all its addresses. */
-TEST_F(PointerTest, AnAddressFarIntoAGiantIsLibslabs)
-{
-	const std::size_t size = SEGMENT_MARKED_MAX + 200 * mib;
-	char *giant = static_cast<char *>(slab_malloc(size));
-
-	if (!giant)
-		GTEST_SKIP() << "the machine has no such memory";
-	const struct segment *segment = segment_of(giant);
-	const char *end = segment_start(giant) + segment->mapped;
-
-	for (std::size_t at = 0; at < size; at += SEGMENT_SIZE / 2)
-		ASSERT_TRUE(slab_owns(giant + at)) << at;
-	EXPECT_TRUE(slab_owns(end - 1));
-	expect_foreign(reinterpret_cast<const void *>(UINT64_C(0x123456789000)));
-	EXPECT_TRUE(slab_free_any(giant));
-	expect_foreign(giant);
-	expect_foreign(end - 1);
-}
-
-TEST_F(PointerTest, AGiantMayShrinkAndGrow)
-{
-	const std::size_t size = SEGMENT_MARKED_MAX + 200 * mib;
-	void *other = slab_malloc(size);
-	char *giant = static_cast<char *>(slab_malloc(size));
-
-	if (!other || !giant)
-		GTEST_SKIP() << "the machine has no such memory";
-	giant = static_cast<char *>(slab_realloc(giant, SEGMENT_MARKED_MAX / 2 + 100 * mib));
-	expect_foreign(giant + size - 1);
-	EXPECT_TRUE(slab_owns(giant + SEGMENT_MARKED_MAX / 2));
-	giant = static_cast<char *>(slab_realloc(giant, 2 * size));
-	EXPECT_TRUE(slab_owns(giant + 2 * size - 1));
-	EXPECT_TRUE(slab_free_any(giant));
-	expect_foreign(giant + 2 * size - 1);
-	EXPECT_TRUE(slab_owns(static_cast<char *>(other) + size - 1));
-	EXPECT_TRUE(slab_free_any(other));
-}
-
-/* Whatever its size is, marks are made for this part. */
-TEST_F(PointerTest, AGiantHasMarksForItsFirstPartAlone)
-{
-	char *giant = static_cast<char *>(slab_malloc(2 * SEGMENT_MARKED_MAX));
-
-	if (!giant)
-		GTEST_SKIP() << "the machine has no such memory";
-	EXPECT_EQ(segment_mark_of(giant + SEGMENT_MARKED_MAX - SEGMENT_SIZE),
-		  SEGMENT_MARK_LARGE_REST);
-	EXPECT_EQ(segment_mark_of(giant + SEGMENT_MARKED_MAX + SEGMENT_SIZE), SEGMENT_MARK_NONE);
-	EXPECT_TRUE(slab_free_any(giant));
 }
 
 /* While large allocations come and go in front of it, the memory of others is not touched. */
