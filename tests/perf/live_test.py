@@ -73,7 +73,7 @@ class Live(unittest.TestCase):
 
     def test_scripts_compile(self):
         scripts = glob.glob(os.path.join(TOOLS, "*.bt"))
-        self.assertGreaterEqual(len(scripts), 5)
+        self.assertGreaterEqual(len(scripts), 2)
         for script in scripts:
             done = subprocess.run(["bpftrace", "-d", script, LIBRARY], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True, check=False)
