@@ -111,7 +111,7 @@ const scene scenes[] = {
 	  {"h", "the other way round"},
 	  {"Escape", "alpha"},
 	  {"'?'", "show only caches that match a regular expression"},
-	  {"", "it is within 20 %, or"}}},
+	  {"", "ALLOC/s is exact"}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Keys, TopKeysTest, testing::ValuesIn(scenes),

@@ -402,8 +402,7 @@ def one_line_errors(invoke):
 
 
 class SlabCommand(gdb.Command):
-    """Objects and caches of libslab: slab info, slab object ADDRESS, slab objects CACHE,
-    slab verify [CACHE], slab traces CACHE."""
+    """Objects and caches of libslab: slab info, slab object ADDRESS."""
 
     def __init__(self):
         super().__init__("slab", gdb.COMMAND_DATA, prefix=True)

@@ -81,7 +81,7 @@ static const struct series cache_series[] = {
 	 .label = "event",
 	 .value = slab_event_name},
 	{.family = {"slab_cache_counted_allocations", FAMILY_COUNTER, NULL,
-		    "Allocations while they were counted; an estimate for busy caches."},
+		    "Allocations while they were counted."},
 	 .offset = OF_CACHE(counted),
 	 .flags = ALONE},
 	{.family = {"slab_cache_counted_seconds", FAMILY_COUNTER, "seconds",

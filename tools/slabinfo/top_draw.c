@@ -165,8 +165,7 @@ static void draw_help(struct picture *picture, int row, int rows)
 		"",
 		"LOSS is the part of a cache's slabs that objects in use do not take.",
 		"SLOW/s are allocations that left the fast path, where all are known.",
-		"ALLOC/s is counted for quiet caches, estimated from windows for busy ones;",
-		"it is within 20 %, or \"-\" while the error is larger (threads wait for CPUs).",
+		"ALLOC/s is exact, or \"-\" while the process does not count.",
 	};
 
 	for (int i = 0; i < rows && (size_t)i < sizeof(lines) / sizeof(lines[0]); i++)
