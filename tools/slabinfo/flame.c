@@ -49,15 +49,15 @@ static void free_nodes(struct node *node)
 	}
 }
 
-/* The child with this name; NULL: there is no memory. */
+/* The child with this name; NULL: there is no memory. Children are in the order of their names. */
 static struct node *child_of(struct node *parent, const char *name)
 {
-	struct node *node = parent->child;
+	struct node **at = &parent->child, *node;
 
-	while (node && strcmp(node->name, name) != 0)
-		node = node->next;
-	if (node)
-		return node;
+	while (*at && strcmp((*at)->name, name) < 0)
+		at = &(*at)->next;
+	if (*at && strcmp((*at)->name, name) == 0)
+		return *at;
 	node = calloc(1, sizeof(*node));
 	if (!node)
 		return NULL;
@@ -66,8 +66,8 @@ static struct node *child_of(struct node *parent, const char *name)
 		free(node);
 		return NULL;
 	}
-	node->next = parent->child;
-	parent->child = node;
+	node->next = *at;
+	*at = node;
 	return node;
 }
 
@@ -109,38 +109,6 @@ static bool add_site(struct node *root, const struct heap *heap, const struct he
 }
 
 /* --- drawing --------------------------------------------------------------------------- */
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct node *left = *(struct node *const *)a, *right = *(struct node *const *)b;
-
-	if (left->bytes != right->bytes)
-		return left->bytes < right->bytes ? 1 : -1;
-	return strcmp(left->name, right->name);
-}
-
-/* Sort the list of children, the most bytes first. Without memory it stays as it is. */
-static void sort_children(struct node *node)
-{
-	struct node **list, **at;
-	size_t count = 0, i = 0;
-
-	for (struct node *child = node->child; child; child = child->next)
-		count++;
-	list = count ? calloc(count, sizeof(struct node *)) : NULL;
-	if (!list)
-		return;
-	for (struct node *child = node->child; child; child = child->next)
-		list[i++] = child;
-	qsort(list, count, sizeof(struct node *), by_bytes);
-	at = &node->child;
-	for (i = 0; i < count; i++) {
-		*at = list[i];
-		at = &list[i]->next;
-	}
-	*at = NULL;
-	free(list);
-}
 
 struct picture {
 	struct svg svg;
@@ -194,13 +162,12 @@ static void draw_box(struct picture *picture, const struct node *node, double x,
 	fputs("</g>\n", out);
 }
 
-static void draw_node(struct picture *picture, struct node *node, double x, unsigned depth)
+static void draw_node(struct picture *picture, const struct node *node, double x, unsigned depth)
 {
 	if (node->bytes * picture->scale < BOX_MIN)
 		return;
 	draw_box(picture, node, x, depth);
-	sort_children(node);
-	for (struct node *child = node->child; child; child = child->next) {
+	for (const struct node *child = node->child; child; child = child->next) {
 		draw_node(picture, child, x, depth + 1);
 		x += child->bytes * picture->scale;
 	}
