@@ -13,6 +13,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,83 +60,64 @@ enum function_field { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 
 #define VALUES 4
 #define MAPPINGS_MAX 4096u /* mappings with higher numbers are left out */
 
-/* A text, with its number. A list, because there are few texts and many places share one. */
+/* A text, with its number. A tree, since many places share one. */
 struct text {
 	char *text;
+	uint64_t number;
 	uint64_t function; /* number of the function with this name, 0: none yet */
 };
 
 struct pprof {
 	const struct heap *heap;
 	struct protobuf profile, part, inner;
-	struct text *text;
-	size_t texts, texts_room;
-	size_t *index; /* hash table of texts: number + 1 */
-	size_t index_room;
+	void *texts; /* of tsearch() */
+	uint64_t count;
 	uint64_t functions;
 };
 
 /* --- texts ---------------------------------------------------------------------------- */
 
-static size_t hash(const char *text)
+static int compare_texts(const void *a, const void *b)
 {
-	size_t sum = 5381;
+	const struct text *left = a, *right = b;
 
-	for (; *text; text++)
-		sum = sum * 33 + (unsigned char)*text;
-	return sum;
+	return strcmp(left->text, right->text);
 }
 
-static bool grow_texts(struct pprof *pprof)
+static void free_text(void *text)
 {
-	size_t room = pprof->texts_room ? 2 * pprof->texts_room : 64;
-	struct text *larger = reallocarray(pprof->text, room, sizeof(*larger));
-	size_t *index = calloc(2 * room, sizeof(*index));
+	free(((struct text *)text)->text);
+	free(text);
+}
 
-	if (larger)
-		pprof->text = larger;
-	if (!larger || !index) {
-		free(index);
+/* The entry of a text, which is written to the table the first time; NULL: no memory. */
+static struct text *text_of(struct pprof *pprof, const char *text)
+{
+	struct text **found =
+		tfind(&(struct text){.text = (char *)text}, &pprof->texts, compare_texts);
+	struct text *entry;
+
+	if (found)
+		return *found;
+	entry = calloc(1, sizeof(*entry));
+	if (entry)
+		entry->text = strdup(text);
+	if (!entry || !entry->text || !tsearch(entry, &pprof->texts, compare_texts)) {
+		if (entry)
+			free_text(entry);
 		pprof->profile.failed = true;
-		return false;
+		return NULL;
 	}
-	free(pprof->index);
-	pprof->index = index;
-	pprof->index_room = 2 * room;
-	pprof->texts_room = room;
-	for (size_t i = 0; i < pprof->texts; i++) {
-		size_t at = hash(larger[i].text);
-
-		while (index[at & (2 * room - 1)])
-			at++;
-		index[at & (2 * room - 1)] = i + 1;
-	}
-	return true;
+	entry->number = pprof->count++;
+	protobuf_text(&pprof->profile, PROFILE_STRING_TABLE, text);
+	return entry;
 }
 
-/* The number of a text; the first time, it is written to the table. */
 static uint64_t text_id(struct pprof *pprof, const char *text)
 {
-	size_t at = hash(text);
+	const struct text *entry = text_of(pprof, text);
 
-	if (pprof->texts == pprof->texts_room && !grow_texts(pprof))
-		return 0;
-	for (;; at++) {
-		size_t *entry = &pprof->index[at & (pprof->index_room - 1)];
-
-		if (*entry && strcmp(pprof->text[*entry - 1].text, text) == 0)
-			return *entry - 1;
-		if (*entry)
-			continue;
-		pprof->text[pprof->texts] = (struct text){.text = strdup(text)};
-		if (!pprof->text[pprof->texts].text) {
-			pprof->profile.failed = true;
-			return 0;
-		}
-		protobuf_text(&pprof->profile, PROFILE_STRING_TABLE, text);
-		*entry = ++pprof->texts;
-		return *entry - 1;
-	}
+	return entry ? entry->number : 0;
 }
 
 /* --- types of values --------------------------------------------------------------------- */
@@ -238,20 +220,20 @@ static void put_mappings(struct pprof *pprof)
 static uint64_t function_id(struct pprof *pprof, const struct heap_call *call)
 {
 	struct protobuf function = {0};
-	uint64_t name = text_id(pprof, call->function);
+	struct text *name = text_of(pprof, call->function);
 
-	if (pprof->profile.failed)
+	if (!name)
 		return 0;
-	if (!pprof->text[name].function) {
-		pprof->text[name].function = ++pprof->functions;
+	if (!name->function) {
+		name->function = ++pprof->functions;
 		protobuf_number(&function, FUNCTION_ID, pprof->functions);
-		protobuf_number(&function, FUNCTION_NAME, name);
+		protobuf_number(&function, FUNCTION_NAME, name->number);
 		if (call->file)
 			protobuf_number(&function, FUNCTION_FILENAME, text_id(pprof, call->file));
 		protobuf_message(&pprof->profile, PROFILE_FUNCTION, &function);
 		protobuf_free(&function);
 	}
-	return pprof->text[name].function;
+	return name->function;
 }
 
 static void put_location(struct pprof *pprof, size_t number)
@@ -356,10 +338,7 @@ static int write_profile(const struct pprof *pprof, const char *path)
 
 static void free_pprof(struct pprof *pprof)
 {
-	for (size_t i = 0; i < pprof->texts; i++)
-		free(pprof->text[i].text);
-	free(pprof->text);
-	free(pprof->index);
+	tdestroy(pprof->texts, free_text);
 	protobuf_free(&pprof->profile);
 	protobuf_free(&pprof->part);
 	protobuf_free(&pprof->inner);
