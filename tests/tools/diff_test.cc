@@ -207,7 +207,7 @@ TEST_F(DiffTest, JsonHasTheSame)
 {
 	const std::string document = diff({"--json"});
 
-	expect_golden("diff.json", document);
+	expect_golden("diff.json", diff({"--json", "-N2"}));
 	expect_valid(document);
 	expect_not_valid(replaced(document, "\"gone\"", "\"away\""));
 	expect_not_valid(replaced(document, "\"growth\"", "\"more\""));

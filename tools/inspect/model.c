@@ -92,6 +92,16 @@ void model_free(struct model *model)
 	json_object_put(model->document);
 }
 
+void model_add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_uint64(number));
+}
+
+void model_add_text(struct json_object *object, const char *key, const char *text)
+{
+	json_object_object_add(object, key, json_object_new_string(text));
+}
+
 uint64_t model_event(const struct cache *cache, const char *name)
 {
 	return model_number(model_member(cache->json, "events"), name);

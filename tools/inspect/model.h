@@ -60,6 +60,10 @@ const char *model_raw_text(struct json_object *object, const char *key);
 struct json_object *model_member(struct json_object *object, const char *key);
 size_t model_length(struct json_object *array);
 
+/* Add a member to an object. */
+void model_add_number(struct json_object *object, const char *key, uint64_t number);
+void model_add_text(struct json_object *object, const char *key, const char *text);
+
 /* model_event: how often the event with this name happened in the cache. */
 uint64_t model_event(const struct cache *cache, const char *name);
 

@@ -109,25 +109,15 @@ void diff_print(const struct options *options, const struct diff *diff)
 
 /* JSON */
 
-static void add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
-
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-	json_object_object_add(object, key, json_object_new_string(text));
-}
-
 static void add_snapshot(struct json_object *document, const char *key,
 			 const struct snapshot *snapshot)
 {
 	struct json_object *json = json_object_new_object();
 
-	add_text(json, "file", snapshot->file);
-	add_number(json, "pid", snapshot->pid);
-	add_text(json, "command", snapshot->command);
-	add_number(json, "uptime", snapshot->uptime);
+	model_add_text(json, "file", snapshot->file);
+	model_add_number(json, "pid", snapshot->pid);
+	model_add_text(json, "command", snapshot->command);
+	model_add_number(json, "uptime", snapshot->uptime);
 	json_object_object_add(document, key, json);
 }
 
@@ -135,8 +125,8 @@ static void add_growth(struct json_object *object, const char *key, struct growt
 {
 	struct json_object *json = json_object_new_object();
 
-	add_number(json, "before", growth.before);
-	add_number(json, "after", growth.after);
+	model_add_number(json, "before", growth.before);
+	model_add_number(json, "after", growth.after);
 	json_object_object_add(json, "growth", json_object_new_int64(growth_of(&growth)));
 	json_object_object_add(object, key, json);
 }
@@ -145,8 +135,8 @@ static struct json_object *make_change(const struct change *change)
 {
 	struct json_object *json = json_object_new_object();
 
-	add_text(json, "name", change->name);
-	add_text(json, "change", change_name(change));
+	model_add_text(json, "name", change->name);
+	model_add_text(json, "change", change_name(change));
 	add_growth(json, "objects", change_objects(change));
 	add_growth(json, "bytes", change_bytes(change));
 	return json;
@@ -165,7 +155,7 @@ void diff_print_json(const struct diff *diff)
 	for (size_t i = 0; i < diff->count; i++)
 		json_object_array_add(changes, make_change(&diff->changes[i]));
 	json_object_object_add(document, "changes", changes);
-	add_number(total, "caches", diff->caches);
+	model_add_number(total, "caches", diff->caches);
 	add_growth(total, "objects", diff->objects);
 	add_growth(total, "bytes", diff->bytes);
 	json_object_object_add(document, "total", total);

@@ -204,11 +204,6 @@ static void print_leaks(const struct options *options, const struct reach *reach
 
 /* --- JSON ---------------------------------------------------------------------------------------- */
 
-static void add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
-
 static struct json_object *addresses_json(const struct group *group)
 {
 	struct json_object *list = json_object_new_array();
@@ -234,12 +229,11 @@ static struct json_object *group_json(const struct reach *reach, struct symboliz
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "cache",
-			       json_object_new_string(cache_name(reach, group->leak->cache)));
-	add_number(object, "objects", group->count);
-	add_number(object, "bytes", group->bytes);
-	add_number(object, "held_objects", group->held);
-	add_number(object, "held_bytes", group->held_bytes);
+	model_add_text(object, "cache", cache_name(reach, group->leak->cache));
+	model_add_number(object, "objects", group->count);
+	model_add_number(object, "bytes", group->bytes);
+	model_add_number(object, "held_objects", group->held);
+	model_add_number(object, "held_bytes", group->held_bytes);
 	json_object_object_add(object, "addresses", addresses_json(group));
 	json_object_object_add(object, "stack", stack_json(reach, symbolizer, group->leak->stack));
 	return object;
@@ -252,13 +246,13 @@ static void print_json(const struct reach *reach, const struct process *process,
 	struct json_object *document = json_object_new_object();
 	struct json_object *leaks = json_object_new_array();
 
-	add_number(document, "pid", (uint64_t)process->pid);
-	json_object_object_add(document, "command", json_object_new_string(process->command));
-	add_number(document, "still_us", snapshot->still_us);
-	add_number(document, "copied_bytes", snapshot->bytes);
-	add_number(document, "objects", reach->allocated);
-	add_number(document, "object_bytes", reach->bytes);
-	add_number(document, "root_bytes", reach->root_bytes);
+	model_add_number(document, "pid", (uint64_t)process->pid);
+	model_add_text(document, "command", process->command);
+	model_add_number(document, "still_us", snapshot->still_us);
+	model_add_number(document, "copied_bytes", snapshot->bytes);
+	model_add_number(document, "objects", reach->allocated);
+	model_add_number(document, "object_bytes", reach->bytes);
+	model_add_number(document, "root_bytes", reach->root_bytes);
 	for (size_t i = 0; i < groups->count; i++)
 		json_object_array_add(leaks, group_json(reach, symbolizer, &groups->group[i]));
 	json_object_object_add(document, "leaks", leaks);

@@ -75,10 +75,9 @@ static void print_processes(const struct process_list *list)
 		struct json_object *object = json_object_new_object();
 
 		json_object_object_add(object, "pid", json_object_new_int(process->pid));
-		json_object_object_add(object, "command", json_object_new_string(process->command));
-		json_object_object_add(object, "way",
-				       json_object_new_string(way_name(process->way)));
-		json_object_object_add(object, "path", json_object_new_string(process->path));
+		model_add_text(object, "command", process->command);
+		model_add_text(object, "way", way_name(process->way));
+		model_add_text(object, "path", process->path);
 		json_object_array_add(processes, object);
 	}
 	json_object_object_add(document, "processes", processes);

@@ -113,24 +113,19 @@ void recording_close(struct recording *recording)
 
 /* Appending */
 
-static void add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
-
 static struct json_object *make_cache(const struct cache *cache)
 {
 	struct json_object *json = json_object_new_object();
 
-	json_object_object_add(json, "name", json_object_new_string(cache->name));
-	add_number(json, "object_size", cache->object_size);
-	add_number(json, "objects", cache->objects);
-	add_number(json, "total_objects", cache->total_objects);
-	add_number(json, "slabs", cache->slabs);
-	add_number(json, "partial", cache->partial);
-	add_number(json, "bytes", cache_bytes(cache));
-	add_number(json, "used", cache_used_bytes(cache));
-	add_number(json, "populated", model_number(cache->json, "populated"));
+	model_add_text(json, "name", cache->name);
+	model_add_number(json, "object_size", cache->object_size);
+	model_add_number(json, "objects", cache->objects);
+	model_add_number(json, "total_objects", cache->total_objects);
+	model_add_number(json, "slabs", cache->slabs);
+	model_add_number(json, "partial", cache->partial);
+	model_add_number(json, "bytes", cache_bytes(cache));
+	model_add_number(json, "used", cache_used_bytes(cache));
+	model_add_number(json, "populated", model_number(cache->json, "populated"));
 	return json;
 }
 
@@ -145,8 +140,8 @@ static void add_time(struct json_object *sample)
 	ms = (unsigned)(now.tv_nsec / 1000000);
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &parts));
 	snprintf(text, sizeof(text), "%s.%03uZ", date, ms);
-	json_object_object_add(sample, "time", json_object_new_string(text));
-	add_number(sample, "ms", (uint64_t)now.tv_sec * 1000 + ms);
+	model_add_text(sample, "time", text);
+	model_add_number(sample, "ms", (uint64_t)now.tv_sec * 1000 + ms);
 }
 
 static struct json_object *make_sample(const struct process *process, const struct model *model,
@@ -155,11 +150,11 @@ static struct json_object *make_sample(const struct process *process, const stru
 	struct json_object *sample = json_object_new_object();
 	struct json_object *caches = json_object_new_array();
 
-	add_number(sample, "slab_recording", 2);
+	model_add_number(sample, "slab_recording", 2);
 	add_time(sample);
-	add_number(sample, "interval_ms", (uint64_t)(interval * 1000 + 0.5));
-	add_number(sample, "pid", (uint64_t)process->pid);
-	json_object_object_add(sample, "command", json_object_new_string(process->command));
+	model_add_number(sample, "interval_ms", (uint64_t)(interval * 1000 + 0.5));
+	model_add_number(sample, "pid", (uint64_t)process->pid);
+	model_add_text(sample, "command", process->command);
 	for (size_t i = 0; i < model->count; i++)
 		json_object_array_add(caches, make_cache(&model->caches[i]));
 	json_object_object_add(sample, "caches", caches);

@@ -129,9 +129,7 @@ void site_add_symbols(struct symbolizer *symbolizer, const struct site *site)
 		struct json_object *frame = json_object_array_get_idx(stack, i);
 
 		if (json_object_is_type(frame, json_type_object))
-			json_object_object_add(
-				frame, "symbol",
-				json_object_new_string(site_symbol(symbolizer, site, i, text)));
+			model_add_text(frame, "symbol", site_symbol(symbolizer, site, i, text));
 	}
 }
 

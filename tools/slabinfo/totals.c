@@ -186,11 +186,6 @@ static const char *const keys[ROWS] = {
 	"bytes",           "user_bytes",      "loss_bytes",
 };
 
-static void add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_uint64(number));
-}
-
 static struct json_object *rows_json(const struct totals *totals, int from, int to)
 {
 	struct json_object *rows = json_object_new_object();
@@ -199,11 +194,11 @@ static struct json_object *rows_json(const struct totals *totals, int from, int 
 		const struct figure *figure = &totals->row[row];
 		struct json_object *object = json_object_new_object();
 
-		add_number(object, "average", average(figure));
-		add_number(object, "min", figure->min);
-		add_number(object, "max", figure->max);
+		model_add_number(object, "average", average(figure));
+		model_add_number(object, "min", figure->min);
+		model_add_number(object, "max", figure->max);
 		if (row < PER_CACHE_ROWS)
-			add_number(object, "total", total(totals, (enum row)row));
+			model_add_number(object, "total", total(totals, (enum row)row));
 		json_object_object_add(rows, keys[row], object);
 	}
 	return rows;
@@ -215,10 +210,10 @@ struct json_object *totals_json(const struct model *model)
 	struct totals totals;
 
 	sum_up(&totals, model);
-	add_number(object, "caches", totals.caches);
-	add_number(object, "active", totals.active);
-	add_number(object, "aliases", totals.aliases);
-	add_number(object, "aliased", totals.aliased);
+	model_add_number(object, "caches", totals.caches);
+	model_add_number(object, "active", totals.active);
+	model_add_number(object, "aliases", totals.aliases);
+	model_add_number(object, "aliased", totals.aliased);
 	json_object_object_add(object, "per_cache", rows_json(&totals, 0, PER_CACHE_ROWS));
 	json_object_object_add(object, "per_object", rows_json(&totals, PER_CACHE_ROWS, ROWS));
 	return object;
